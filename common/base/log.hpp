@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "common/base/error_table.hpp"
+
+#include <fmt/format.h>
+
+#include <string_view>
+
+/// Logging for both programs: `log::info("tenants", "tenant {} is Ready", id);` - a category, then
+/// a format string of ours; a stranger's bytes are only ever an argument, and control characters
+/// in the finished line are escaped in one place. Goes to standard error (journald adds the time;
+/// a terminal gets one). Any thread.
+namespace zoo::log {
+
+/// "debug", "info", "warning" or "error"; false if the name is none of them.
+bool set_level(std::string_view name);
+void set_level(LogLevel level);
+bool enabled(LogLevel level);
+
+/// Writes the finished line. Use the templates below.
+void write(LogLevel level, std::string_view category, std::string_view line);
+
+template <class... Args>
+void at(LogLevel level, std::string_view category, fmt::format_string<Args...> form,
+        Args&&... args) {
+  if (enabled(level)) write(level, category, fmt::format(form, std::forward<Args>(args)...));
+}
+template <class... Args>
+void debug(std::string_view category, fmt::format_string<Args...> form, Args&&... args) {
+  at(LogLevel::debug, category, form, std::forward<Args>(args)...);
+}
+template <class... Args>
+void info(std::string_view category, fmt::format_string<Args...> form, Args&&... args) {
+  at(LogLevel::info, category, form, std::forward<Args>(args)...);
+}
+template <class... Args>
+void warning(std::string_view category, fmt::format_string<Args...> form, Args&&... args) {
+  at(LogLevel::warning, category, form, std::forward<Args>(args)...);
+}
+template <class... Args>
+void error(std::string_view category, fmt::format_string<Args...> form, Args&&... args) {
+  at(LogLevel::error, category, form, std::forward<Args>(args)...);
+}
+
+} // namespace zoo::log

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace zoo::text {
+
+/// Damerau-Levenshtein distance (adjacent swaps count one).
+std::size_t edit_distance(std::string_view a, std::string_view b);
+
+/// The candidate nearest to `word`, if it is near enough to be what was meant.
+std::optional<std::string_view> nearest(std::string_view word,
+                                        std::span<const std::string_view> candidates);
+
+std::vector<std::string_view> split(std::string_view input, char separator);
+std::string_view trim(std::string_view input);
+bool iequals(std::string_view a, std::string_view b); ///< ASCII letters only
+
+} // namespace zoo::text
