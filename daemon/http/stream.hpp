@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "daemon/http/message.hpp"
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+/// The two halves of an exchange between a connection (a codec) and what serves it. Neither side
+/// knows which protocol or socket is behind the other. Everything here belongs to one event loop
+/// and is called on its thread only.
+namespace zoo::http {
+
+/// What is known of the connection a stream came in on. Lives as long as the connection.
+struct ConnectionInfo {
+  std::string peer;                       ///< "127.0.0.1:53124", or "unix" for the admin socket
+  std::string peer_certificate_der;       ///< empty: the client showed none
+  bool peer_certificate_verified = false; ///< by the listener's client CA, dates included
+  int peer_uid = -1;                      ///< Unix socket: SO_PEERCRED; else -1
+  int peer_gid = -1;
+  int peer_pid = -1;
+};
+
+enum class ResetReason {
+  cancelled, ///< nobody wants the rest
+  aborted,   ///< the answer broke off: must never look complete to the client
+  refused,   ///< not processed, safe to retry
+};
+
+/// The answering half, implemented by the codec. Valid until the StreamHandler is destroyed.
+class ServerStream {
+public:
+  virtual ~ServerStream() = default;
+
+  /// Once, before any data. Framing fields (Content-Length, Transfer-Encoding, Connection) are the
+  /// codec's: a Content-Length given here is kept if present, everything else is set by it.
+  /// Status 101 (HTTP/1.1 only) turns the stream into a tunnel of raw bytes in both directions.
+  virtual void send_head(const ResponseHead& head, bool end) = 0;
+  /// Copies into the stream's buffer. Never blocks and never refuses: ask writable() first.
+  virtual void send_data(std::string_view bytes, bool end) = 0;
+  /// False once the buffer is above its high watermark; on_drained() follows below the low one.
+  virtual bool writable() const = 0;
+  /// Ends the stream at once: RST_STREAM, or the connection of HTTP/1.1 is closed.
+  virtual void reset(ResetReason reason) = 0;
+  /// `bytes` of on_data() have been dealt with: opens the flow-control window by as much.
+  virtual void consume(std::size_t bytes) = 0;
+
+  virtual const ConnectionInfo& connection() const = 0;
+};
+
+/// The serving half: one request. Made by a Service, owned by the connection, destroyed after
+/// on_reset() or once both directions have ended, and never inside one of its own callbacks.
+class StreamHandler {
+public:
+  virtual ~StreamHandler() = default;
+  virtual void on_data(std::string_view bytes) = 0; ///< request body, or tunnel bytes
+  virtual void on_end() = 0;     ///< request body is complete / tunnel half-closed
+  virtual void on_reset() = 0;   ///< the client went away; no call on the stream any more
+  virtual void on_drained() = 0; ///< writable() again
+};
+
+/// Makes a handler for each request. One a listener and loop.
+class Service {
+public:
+  virtual ~Service() = default;
+  /// `stream` may be answered already in here. Never returns null.
+  virtual std::unique_ptr<StreamHandler> on_request(RequestHead head, ServerStream& stream) = 0;
+};
+
+} // namespace zoo::http

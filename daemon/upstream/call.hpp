@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "common/base/result.hpp"
+#include "daemon/http/message.hpp"
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace zoo::upstream {
+
+/// Hears the answer of one request to the upstream, on the loop that started it. After on_end() or
+/// on_error() nothing more comes. May destroy its Call inside any callback.
+class CallHandler {
+public:
+  virtual ~CallHandler() = default;
+  virtual void on_head(http::ResponseHead head) = 0;
+  virtual void on_data(std::string_view bytes) = 0; ///< decoded body (no chunking), or tunnel bytes
+  virtual void on_end() = 0;                        ///< the body was complete
+  /// Connect failed, timed out, closed mid-body, spoke garbage: one sentence, no credentials.
+  virtual void on_error(Error error) = 0;
+};
+
+/// One request on its way. Destroying it cancels: the connection is closed unless it is clean.
+class Call {
+public:
+  virtual ~Call() = default;
+  virtual void pause() = 0; ///< stop reading the answer: the socket's window fills, nothing else
+  virtual void resume() = 0;
+  /// After a 101: bytes for the tunnel. send_end() half-closes.
+  virtual void send_data(std::string_view bytes) = 0;
+  virtual void send_end() = 0;
+  virtual bool writable() const = 0; ///< tunnel buffer below its high watermark
+};
+
+/// What a request upstream needs beside its head.
+struct CallOptions {
+  std::string body;          ///< whole; Content-Length is set from it
+  bool long_running = false; ///< watch, log, exec: no time limit on the answer once it has begun
+  bool upgrade = false;      ///< HTTP/1.1 upgrade: own connection, a tunnel after 101
+  bool accept_gzip = false;  ///< else `Accept-Encoding: identity` is sent
+};
+
+/// Starts requests to one upstream from one loop. Implemented by Pool; tests implement it with
+/// scripted answers.
+class Caller {
+public:
+  virtual ~Caller() = default;
+  virtual std::unique_ptr<Call> start(http::RequestHead head, CallOptions options,
+                                      CallHandler& handler) = 0;
+};
+
+} // namespace zoo::upstream
