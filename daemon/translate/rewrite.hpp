@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "common/base/result.hpp"
+#include "daemon/translate/mapping.hpp"
+#include "daemon/translate/rules.hpp"
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace zoo::translate {
+
+/// What one rewrite may need beyond the document, and what it found out. One a document.
+struct RewriteContext {
+  const Mapping& mapping;
+  Direction direction;
+  /// The tenant's namespace of the request path; "" where the path has none.
+  std::string_view request_namespace;
+  /// A merge or strategic patch: null deletes, objects are partial, `$patch` directives occur.
+  bool patch = false;
+
+  // Results.
+  std::string name;        ///< metadata.name as it stands in the input document
+  std::string name_space;  ///< metadata.namespace as it stands in the input document
+  std::size_t foreign = 0; ///< outward: values that were not the tenant's and were blanked
+};
+
+/// Rewrites one whole JSON value (an object of the kind of `root`) by the rule table and appends it
+/// to `out`. Runs without a rule are copied verbatim: key order, spacing, number spelling and
+/// unknown fields survive; nothing is decoded that no rule names.
+///
+/// inward: the document must have passed check_json(). Fails with Code::bad_request for a key that
+/// occurs twice at or above a rule (`duplicate field "metadata.namespace"`), a value of a type its
+/// rule cannot take, and Code::forbidden / Code::invalid where a rule refuses (reserved names,
+/// signers of kubernetes.io), naming the JSON path.
+/// outward: never fails for what an object contains; a value that is not the tenant's becomes "".
+/// Fails with Code::internal only if the bytes are not JSON.
+/// prove: appends nothing; Code::forbidden with the JSON path of the first value outside the
+/// tenant.
+///
+/// Reentrant, no allocation beyond `out` and objects that a sibling rule buffers.
+Result<void> rewrite(const Root& root, RewriteContext& context, std::string_view document,
+                     std::string& out);
+
+} // namespace zoo::translate
