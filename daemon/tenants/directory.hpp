@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+namespace zoo::tenants {
+
+enum class Phase : std::uint8_t { pending, ready, suspended, deleting, failed };
+
+/// What the data path needs to know of one tenant. Immutable.
+struct TenantEntry {
+  std::string id;
+  std::string
+      uid; ///< of this Tenant: certificates of an earlier tenant of the same ID carry another
+  Phase phase = Phase::pending;
+  std::set<std::string, std::less<>> revoked_serials; ///< lower-case hex
+  std::uint32_t max_requests_inflight = 400;
+
+  bool admits() const { return phase == Phase::ready || phase == Phase::pending; }
+};
+
+/// All tenants at one moment; a value that readers keep as long as they like. Sharded, so that one
+/// change copies one shard and not every tenant.
+class TenantSnapshot {
+public:
+  static constexpr std::size_t k_shards = 256;
+  using Shard = std::unordered_map<std::string, std::shared_ptr<const TenantEntry>>;
+
+  std::shared_ptr<const TenantEntry> find(std::string_view id) const;
+  std::size_t size() const { return size_; }
+  /// A copy with `entry` set (or the tenant removed, if null).
+  TenantSnapshot with(std::string_view id, std::shared_ptr<const TenantEntry> entry) const;
+
+private:
+  static std::size_t shard_of(std::string_view id);
+  std::array<std::shared_ptr<const Shard>, k_shards> shards_{};
+  std::size_t size_ = 0;
+};
+
+/// The current snapshot. One writer (the store's watch), any number of reading threads; the data
+/// path asks nothing else who a tenant is (DESIGN 14).
+class TenantDirectory {
+public:
+  TenantDirectory() : current_(std::make_shared<const TenantSnapshot>()) {}
+  std::shared_ptr<const TenantSnapshot> snapshot() const { return current_.load(); }
+  void set(std::shared_ptr<const TenantEntry> entry); ///< writer only
+  void remove(std::string_view id);                   ///< writer only
+
+private:
+  std::atomic<std::shared_ptr<const TenantSnapshot>> current_;
+};
+
+} // namespace zoo::tenants

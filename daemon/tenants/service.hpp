@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "common/api/tenant.hpp"
+#include "common/base/result.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace zoo::tenants {
+
+struct TenantPage {
+  std::vector<api::Tenant> items;
+  std::int64_t revision = 0; ///< resourceVersion of the list
+  std::string next;          ///< continue after this ID; "" = complete
+};
+
+/// One change of a Tenant, in revision order without gaps.
+struct TenantChange {
+  enum class Type { added, modified, deleted } type = Type::added;
+  api::Tenant tenant;
+};
+
+struct KubeconfigRequest {
+  std::string user = "admin";
+  std::vector<std::string> groups; ///< `system:` groups are refused
+  bool administrator = true;       ///< the tenant's super-user; false for --user / --group exports
+  std::chrono::seconds ttl{};      ///< 0 = tenants.certificate_validity
+  std::string server;              ///< "" = the advertised address
+};
+
+/// One finding of `zooctl doctor`.
+struct Finding {
+  enum class Level { ok, warning, problem } level = Level::ok;
+  std::string subject; ///< what was looked at
+  std::string message; ///< what is so
+  std::string remedy;  ///< what to do next; "" if ok
+};
+
+/// A live watch; destroying it ends it.
+class Subscription {
+public:
+  virtual ~Subscription() = default;
+};
+
+/// What the admin API can do with tenants. Blocking (store and sometimes upstream): called from the
+/// admin API's worker threads, never from an event loop. Thread-safe. All errors carry a sentence
+/// for the administrator.
+class TenantService {
+public:
+  virtual ~TenantService() = default;
+
+  /// Validates, checks that nothing upstream carries the prefix, writes the record (phase Pending)
+  /// and wakes the controller. `dry_run` does all but write. Code::invalid, already_exists,
+  /// conflict.
+  virtual Result<api::Tenant> create(api::Tenant wanted, bool dry_run) = 0;
+  virtual Result<api::Tenant> get(std::string_view id) = 0;
+  virtual Result<TenantPage> list(std::string_view after, std::size_t limit) = 0;
+  /// Replaces metadata (labels, annotations) and spec; compares resource_version if it is not 0.
+  virtual Result<api::Tenant> update(api::Tenant wanted, bool dry_run) = 0;
+  /// Marks for deletion (phase Deleting) and wakes the controller; the record goes last.
+  virtual Result<api::Tenant> remove(std::string_view id, std::string_view uid_precondition,
+                                     bool dry_run) = 0;
+  /// Every change after `revision` (0 = from now). Code::expired if that is too long ago. The
+  /// callback comes on a store thread and must not block.
+  virtual Result<std::unique_ptr<Subscription>>
+  watch(std::int64_t revision, std::function<void(const TenantChange&)> on_change) = 0;
+
+  /// A kubeconfig with a fresh key and certificate (the key is not kept).
+  virtual Result<std::string> kubeconfig(std::string_view id, const KubeconfigRequest& request) = 0;
+  /// The tenant's stored administrator kubeconfig, base64, for annotation
+  /// kubezoo.io/tenant.kubeconfig.base64 on GET of one Tenant; "" if not issued yet.
+  virtual Result<std::string> stored_kubeconfig(std::string_view id) = 0;
+
+  virtual std::vector<Finding> doctor() = 0;
+};
+
+} // namespace zoo::tenants
