@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "common/base/result.hpp"
+
+#include <nlohmann/json_fwd.hpp>
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+/// The Tenant record of tenant.kubezoo.io/v1alpha1, as zooctl, zood and its store speak it
+/// (cluster-scoped; a superset of KubeZoo's type). Times are RFC 3339 in UTC with seconds.
+namespace zoo::api {
+
+inline constexpr std::string_view k_tenant_group = "tenant.kubezoo.io";
+inline constexpr std::string_view k_tenant_api_version = "tenant.kubezoo.io/v1alpha1";
+inline constexpr std::string_view k_tenant_kind = "Tenant";
+inline constexpr std::string_view k_tenant_resource = "tenants";
+/// Carries the tenant's kubeconfig, base64: added on GET of one Tenant for an administrator only.
+inline constexpr std::string_view k_kubeconfig_annotation = "kubezoo.io/tenant.kubeconfig.base64";
+
+enum class Phase { none, pending, ready, suspended, deleting, failed };
+std::string_view phase_name(Phase phase); ///< "Pending", ...; "" for none
+
+struct Condition {
+  std::string type;
+  std::string status; ///< "True", "False" or "Unknown"
+  std::string reason, message;
+  std::string last_transition_time;
+  bool operator==(const Condition&) const = default;
+};
+
+struct Tenant {
+  std::string id; ///< metadata.name
+  std::string uid;
+  std::int64_t resource_version = 0; ///< 0: not stored yet
+  std::int64_t generation = 0;
+  std::string creation_timestamp, deletion_timestamp; ///< empty: not set
+  std::map<std::string, std::string> labels, annotations;
+
+  std::string display_name;
+  std::string account;
+  bool suspended = false;
+  std::string quota_json, flow_json; ///< JSON objects as text; empty: not set
+
+  Phase phase = Phase::none;
+  std::vector<Condition> conditions;
+  std::string certificate_expiry; ///< status.certificateExpiry
+  std::string waiting_for;        ///< status.waitingFor: what the controller waits for, in words
+  std::int64_t observed_generation = 0;
+
+  /// Fields of metadata, spec and status that this version does not know: JSON objects as text,
+  /// kept and written back; empty: none.
+  std::string unknown_metadata_json, unknown_spec_json, unknown_status_json;
+
+  const Condition* condition(std::string_view type) const;
+  /// Adds or changes one; last_transition_time moves to `now` only when the status does.
+  void set_condition(std::string_view type, std::string_view status, std::string_view reason,
+                     std::string_view message, std::string_view now);
+};
+
+/// apiVersion, kind, metadata, spec, status; what is empty is left out, spec and status never.
+nlohmann::json to_json(const Tenant& tenant);
+
+/// Strict on types, with the field named ("spec.suspended must be true or false, not a string"):
+/// Code::bad_request for another apiVersion or kind, Code::invalid for a field. KubeZoo's
+/// manifests (`spec: {id: 0}`, `status: {}`) are taken. A metadata.name that is a number is refused
+/// with the words to quote it. The ID itself is checked by validate_id(), not here.
+Result<Tenant> from_json(const nlohmann::json& object);
+
+/// "a tenant's ID is exactly six characters of a-z and 0-9; 'foo' has three"; reserved IDs are
+/// Code::invalid too.
+Result<void> validate_id(std::string_view id, std::span<const std::string> reserved = {});
+
+/// "2026-01-31T09:00:00Z".
+std::string rfc3339(std::int64_t unix_seconds);
+
+} // namespace zoo::api

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "common/base/result.hpp"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+/// Digests, random bytes and the encodings of RFC 4648. Decoders are strict: one text for each
+/// value (no white space, no missing or extra padding, no stray bits), else Code::invalid.
+namespace zoo::crypto {
+
+using Sha256 = std::array<std::uint8_t, 32>;
+
+Sha256 sha256(std::string_view bytes);
+inline std::string_view view(const Sha256& digest) {
+  return {reinterpret_cast<const char*>(digest.data()), digest.size()};
+}
+
+std::string hex_encode(std::string_view bytes); ///< lower case
+Result<std::string> hex_decode(std::string_view text);
+
+std::string base64_encode(std::string_view bytes); ///< RFC 4648 4, padded
+Result<std::string> base64_decode(std::string_view text);
+
+std::string base64url_encode(std::string_view bytes); ///< RFC 4648 5, no padding
+Result<std::string> base64url_decode(std::string_view text);
+
+/// From OpenSSL's generator. Code::internal if it has no entropy.
+Result<std::string> random_bytes(std::size_t count);
+
+/// RFC 9562 4, lower case. Throws std::runtime_error if there is no entropy (nothing is safe then).
+std::string uuid_v4();
+
+/// Compares in a time that depends on the lengths only.
+bool equal_constant_time(std::string_view a, std::string_view b);
+
+} // namespace zoo::crypto
