@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "common/base/json_text.hpp"
+
+#include <cstddef>
+#include <cstdint>
+
+namespace zoo {
+namespace {
+
+/// Length of the well-formed sequence at the beginning (RFC 3629 4), 0 if there is none.
+std::size_t sequence_length(std::string_view text) {
+  const auto at = [&](std::size_t i) { return static_cast<std::uint8_t>(text[i]); };
+  const auto tail = [&](std::size_t i, std::uint8_t low = 0x80, std::uint8_t high = 0xbf) {
+    return i < text.size() && at(i) >= low && at(i) <= high;
+  };
+  const auto first = at(0);
+  if (first < 0x80) return 1;
+  if (first < 0xc2) return 0;
+  if (first < 0xe0) return tail(1) ? 2 : 0;
+  if (first < 0xf0) {
+    const std::uint8_t low = first == 0xe0 ? 0xa0 : 0x80;
+    const std::uint8_t high = first == 0xed ? 0x9f : 0xbf;
+    return tail(1, low, high) && tail(2) ? 3 : 0;
+  }
+  if (first < 0xf5) {
+    const std::uint8_t low = first == 0xf0 ? 0x90 : 0x80;
+    const std::uint8_t high = first == 0xf4 ? 0x8f : 0xbf;
+    return tail(1, low, high) && tail(2) && tail(3) ? 4 : 0;
+  }
+  return 0;
+}
+
+} // namespace
+
+void append_json_quoted(std::string& out, std::string_view text) {
+  static constexpr char k_hex[] = "0123456789abcdef";
+  out += '"';
+  while (!text.empty()) {
+    const char c = text.front();
+    const auto byte = static_cast<std::uint8_t>(c);
+    std::size_t length = 1;
+    switch (c) {
+    case '"':
+      out += "\\\"";
+      break;
+    case '\\':
+      out += "\\\\";
+      break;
+    case '\n':
+      out += "\\n";
+      break;
+    case '\r':
+      out += "\\r";
+      break;
+    case '\t':
+      out += "\\t";
+      break;
+    default:
+      if (byte < 0x20 || byte == 0x7f) {
+        out += "\\u00";
+        out += k_hex[byte >> 4];
+        out += k_hex[byte & 15];
+      } else if (length = sequence_length(text); length > 0) {
+        out += text.substr(0, length);
+      } else {
+        out += "\xef\xbf\xbd";
+        length = 1;
+      }
+    }
+    text.remove_prefix(length);
+  }
+  out += '"';
+}
+
+std::string json_quote(std::string_view text) {
+  std::string out;
+  out.reserve(text.size() + 2);
+  append_json_quoted(out, text);
+  return out;
+}
+
+bool is_utf8(std::string_view text) {
+  while (!text.empty()) {
+    const auto length = sequence_length(text);
+    if (length == 0) return false;
+    text.remove_prefix(length);
+  }
+  return true;
+}
+
+} // namespace zoo
