@@ -41,13 +41,14 @@ private:
 
 /// The head of a request, protocol-neutral. Guaranteed by the codecs: `method` is an RFC 9110
 /// token, `target` is origin-form and starts with '/' (or is "*"), no control characters anywhere,
-/// no hop-by-hop or pseudo fields in `headers` except Upgrade/Connection of an HTTP/1.1 upgrade.
+/// no hop-by-hop or pseudo fields in `headers` except Upgrade/Connection of an HTTP/1.1 upgrade,
+/// no Host (see `authority`) and no Expect (the codec answers it).
 struct RequestHead {
   std::string method;
   std::string target;    ///< path and query as received
   std::string authority; ///< Host or :authority
   Headers headers;
-  int version = 11;     ///< 11 or 20
+  int version = 11;     ///< 10, 11 or 20
   bool upgrade = false; ///< HTTP/1.1 with `Connection: upgrade`; headers keep `Upgrade`
 };
 

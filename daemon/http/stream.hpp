@@ -34,14 +34,16 @@ public:
   virtual ~ServerStream() = default;
 
   /// Once, before any data. Framing fields (Content-Length, Transfer-Encoding, Connection) are the
-  /// codec's: a Content-Length given here is kept if present, everything else is set by it.
+  /// codec's: a Content-Length given here is kept if present, everything else is set by it. A body
+  /// that turns out longer or shorter than it is a reset(aborted).
   /// Status 101 (HTTP/1.1 only) turns the stream into a tunnel of raw bytes in both directions.
   virtual void send_head(const ResponseHead& head, bool end) = 0;
   /// Copies into the stream's buffer. Never blocks and never refuses: ask writable() first.
   virtual void send_data(std::string_view bytes, bool end) = 0;
   /// False once the buffer is above its high watermark; on_drained() follows below the low one.
   virtual bool writable() const = 0;
-  /// Ends the stream at once: RST_STREAM, or the connection of HTTP/1.1 is closed.
+  /// Ends the stream at once: RST_STREAM, or the connection of HTTP/1.1 is closed. What is still
+  /// buffered is dropped; the handler hears nothing more and is destroyed soon.
   virtual void reset(ResetReason reason) = 0;
   /// `bytes` of on_data() have been dealt with: opens the flow-control window by as much.
   virtual void consume(std::size_t bytes) = 0;
@@ -55,7 +57,8 @@ class StreamHandler {
 public:
   virtual ~StreamHandler() = default;
   virtual void on_data(std::string_view bytes) = 0; ///< request body, or tunnel bytes
-  virtual void on_end() = 0;     ///< request body is complete / tunnel half-closed
+  /// The request's body is complete. After a 101, once more: the client half-closed the tunnel.
+  virtual void on_end() = 0;
   virtual void on_reset() = 0;   ///< the client went away; no call on the stream any more
   virtual void on_drained() = 0; ///< writable() again
 };

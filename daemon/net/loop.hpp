@@ -26,6 +26,7 @@ public:
   void stop(); ///< any thread
   void post(std::function<void()> task); ///< any thread; runs later on the loop's thread
   bool on_thread() const;                ///< is the caller the loop's thread?
+  bool running() const;                  ///< any thread: is some thread inside run()?
 
   /// For the files of daemon/net alone.
   boost::asio::io_context& context();

@@ -20,6 +20,8 @@ public:
   virtual void on_end() = 0;                        ///< the body was complete
   /// Connect failed, timed out, closed mid-body, spoke garbage: one sentence, no credentials.
   virtual void on_error(Error error) = 0;
+  /// Tunnel: writable() again, after it was false.
+  virtual void on_drained() {}
 };
 
 /// One request on its way. Destroying it cancels: the connection is closed unless it is clean.
@@ -43,7 +45,7 @@ struct CallOptions {
 };
 
 /// Starts requests to one upstream from one loop. Implemented by Pool; tests implement it with
-/// scripted answers.
+/// scripted answers. No callback comes before start() has returned.
 class Caller {
 public:
   virtual ~Caller() = default;

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "common/base/result.hpp"
+#include "daemon/http/codec.hpp"
+#include "daemon/net/loop.hpp"
+#include "daemon/net/tls.hpp"
+
+#include <chrono>
+#include <cstddef>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace zoo::net {
+
+using Loops = std::vector<Loop*>;
+
+/// Makes the Service of one loop; called once for each loop, before the first connection.
+using ServiceFactory = std::function<std::unique_ptr<http::Service>(Loop& loop)>;
+
+struct ListenerLimits {
+  http::Limits http;
+  std::size_t connections = 10'000; ///< more are accepted and closed at once
+  std::chrono::milliseconds handshake{10'000};
+  std::chrono::milliseconds head{30'000};   ///< for one request's head, whole (slow loris)
+  std::chrono::milliseconds body{60'000};   ///< for the next bytes of a request's body
+  std::chrono::milliseconds idle{300'000};  ///< connection without an open stream
+  std::chrono::milliseconds write{300'000}; ///< for the client to take anything of what waits
+};
+
+/// Accepts connections and serves them. One socket, accepted on the first loop; each connection
+/// goes to the loop that has the fewest and stays there (why: docs/decisions/004-sockets.md).
+/// All functions may be called from any thread. Destroy it before its loops; its connections are
+/// cut then, if drain() has not ended them.
+class Listener {
+public:
+  /// `address`: "127.0.0.1:0", "[::1]:7443", ":7443" (all), "localhost:7443". `tls` null: plain.
+  /// Code::io in one sentence if the address is taken or not ours.
+  static Result<std::unique_ptr<Listener>> tcp(Loops loops, const std::string& address,
+                                               std::shared_ptr<TlsServerContext> tls,
+                                               ListenerLimits limits, const ServiceFactory& make);
+  /// A socket file with `mode` from its first moment, and `group` (empty: as is). One that is left
+  /// from before is replaced only if nobody answers on it. Removed on destruction.
+  static Result<std::unique_ptr<Listener>> unix(Loops loops, const std::filesystem::path& path,
+                                                unsigned mode, const std::string& group,
+                                                ListenerLimits limits, const ServiceFactory& make);
+  ~Listener();
+
+  std::string address() const; ///< with the real port; a Unix socket's path
+  std::size_t connections() const;
+  void stop_accepting(); ///< closes the listening socket
+  /// stop_accepting(), then lets every connection finish what is open. `done` is called once, on
+  /// the first loop, when all are gone; those left at the deadline are cut.
+  void drain(std::chrono::milliseconds deadline, std::function<void()> done);
+  void set_limits(const ListenerLimits& limits); ///< for connections from now on
+
+private:
+  struct Impl;
+  explicit Listener(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
+  std::shared_ptr<Impl> impl_;
+};
+
+} // namespace zoo::net
