@@ -27,7 +27,7 @@ struct Request {
   std::string body; ///< sent, even when empty, for POST, PUT and PATCH
   /// perform(): for the whole exchange. stream(): until the answer's head is there.
   std::chrono::milliseconds timeout{30'000};
-  /// stream(): silence longer than this ends it with Code::timeout; zero: for ever.
+  /// Silence longer than this ends it with Code::timeout. Zero: a minute, or for ever in stream().
   std::chrono::milliseconds idle_timeout{0};
   std::size_t max_body = 64u << 20; ///< of the answer; larger is Code::too_large
   std::string unix_socket;          ///< connect here instead of the URL's host
