@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/store/sqlite.hpp"
+
+#include "common/base/json_text.hpp"
+#include "daemon/store/database.hpp"
+#include "daemon/store/lock.hpp"
+#include "daemon/store/watchers.hpp"
+
+#include <algorithm>
+#include <deque>
+#include <limits>
+#include <mutex>
+
+namespace zoo::store {
+namespace {
+
+constexpr std::size_t k_longest_kind = 64;
+constexpr std::size_t k_longest_key = 512;
+constexpr std::size_t k_largest_value = 8u << 20;
+
+enum Action : std::int64_t { created = 0, changed = 1, removed = 2 };
+
+Result<void> check_name(std::string_view what, std::string_view text, std::size_t longest) {
+  const bool clean = is_utf8(text) && std::none_of(text.begin(), text.end(), [](char c) {
+                       return static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
+                     });
+  if (text.empty() || text.size() > longest || !clean) {
+    return fail(Code::invalid, "a record's {} is 1 to {} bytes of UTF-8 without control characters",
+                what, longest);
+  }
+  return {};
+}
+
+Change change_of(const Statement& row, std::string_view kind) {
+  Change out;
+  out.record.revision = row.column_integer(0);
+  out.record.kind = kind;
+  out.record.key = row.column_bytes(1);
+  const auto action = row.column_integer(2);
+  out.type = action == Action::removed ? Change::Type::removed : Change::Type::put;
+  out.created = action == Action::created;
+  out.record.value = row.column_bytes(3);
+  out.record.created_revision = row.column_integer(4);
+  return out;
+}
+
+class SqliteStore : public Store {
+public:
+  SqliteStore(DirectoryLock lock, Database database, std::int64_t history)
+      : lock_(std::move(lock)), database_(std::move(database)),
+        history_(std::max<std::int64_t>(1, history)), watchers_(std::make_shared<Watchers>()) {}
+
+  Result<void> prepare() {
+    const auto make = [this](sqlite3_stmt*& statement, std::string_view sql) -> Result<void> {
+      ZOO_TRY(statement, database_.prepare(sql));
+      return {};
+    };
+    ZOO_TRY_VOID(make(get_, "SELECT value, revision, created_revision FROM records "
+                            "WHERE kind = ? AND key = ?"));
+    ZOO_TRY_VOID(make(put_, "INSERT INTO records (kind, key, value, revision, created_revision) "
+                            "VALUES (?, ?, ?, ?, ?) ON CONFLICT (kind, key) DO UPDATE SET "
+                            "value = excluded.value, revision = excluded.revision"));
+    ZOO_TRY_VOID(make(remove_, "DELETE FROM records WHERE kind = ? AND key = ?"));
+    ZOO_TRY_VOID(make(list_, "SELECT key, value, revision, created_revision FROM records "
+                             "WHERE kind = ? AND key > ? AND key >= ? ORDER BY key LIMIT ?"));
+    ZOO_TRY_VOID(make(record_change_,
+                      "INSERT INTO changes (revision, kind, key, action, value, created_revision) "
+                      "VALUES (?, ?, ?, ?, ?, ?)"));
+    ZOO_TRY_VOID(make(forget_, "DELETE FROM changes WHERE revision <= ?"));
+    ZOO_TRY_VOID(make(range_, "SELECT (SELECT max(revision) FROM changes), "
+                              "(SELECT min(revision) FROM changes)"));
+    return make(since_, "SELECT revision, key, action, value, created_revision FROM changes "
+                        "WHERE kind = ? AND revision > ? ORDER BY revision");
+  }
+
+  Result<Record> get(std::string_view kind, std::string_view key) override {
+    const std::lock_guard lock(mutex_);
+    ZOO_TRY(auto found, find(kind, key));
+    if (!found) return missing(kind, key);
+    return *std::move(found);
+  }
+
+  Result<Record> put(std::string_view kind, std::string_view key, std::string_view value,
+                     std::optional<std::int64_t> expected) override {
+    ZOO_TRY_VOID(check_name("kind", kind, k_longest_kind));
+    ZOO_TRY_VOID(check_name("key", key, k_longest_key));
+    if (value.size() > k_largest_value) {
+      return fail(Code::too_large, "{} '{}' has {} bytes; the store takes at most {}", kind, key,
+                  value.size(), k_largest_value);
+    }
+    const std::lock_guard lock(mutex_);
+    ZOO_TRY(auto transaction, Transaction::begin(database_));
+    ZOO_TRY(const auto found, find(kind, key));
+    if (found && expected == 0) {
+      return fail(Code::already_exists, "{} '{}' already exists", kind, key);
+    }
+    if (!found && expected.value_or(0) != 0) return missing(kind, key);
+    if (found && expected && *expected != found->revision) return moved_on(*found, *expected);
+    ZOO_TRY(const auto range, revisions());
+    Change change;
+    change.created = !found;
+    change.record = {std::string(kind), std::string(key), std::string(value), range.last + 1,
+                     found ? found->created_revision : range.last + 1};
+    {
+      Statement statement(put_);
+      statement.text(kind).text(key).blob(value);
+      statement.integer(change.record.revision).integer(change.record.created_revision);
+      if (auto done = statement.step(); !done) return fail(std::move(done).error());
+    }
+    return finish(std::move(transaction), std::move(change));
+  }
+
+  Result<void> remove(std::string_view kind, std::string_view key,
+                      std::optional<std::int64_t> expected) override {
+    const std::lock_guard lock(mutex_);
+    ZOO_TRY(auto transaction, Transaction::begin(database_));
+    ZOO_TRY(auto found, find(kind, key));
+    if (!found) return missing(kind, key);
+    if (expected && *expected != found->revision) return moved_on(*found, *expected);
+    ZOO_TRY(const auto range, revisions());
+    {
+      Statement statement(remove_);
+      if (auto done = statement.text(kind).text(key).step(); !done) {
+        return fail(std::move(done).error());
+      }
+    }
+    Change change{Change::Type::removed, *std::move(found), false};
+    change.record.revision = range.last + 1;
+    ZOO_TRY([[maybe_unused]] auto record, finish(std::move(transaction), std::move(change)));
+    return {};
+  }
+
+  Result<Page> list(std::string_view kind, std::string_view prefix, std::string_view after_key,
+                    std::size_t limit) override {
+    const std::lock_guard lock(mutex_);
+    Page page;
+    ZOO_TRY(const auto range, revisions());
+    page.revision = range.last;
+    const auto most = static_cast<std::size_t>(std::numeric_limits<std::int64_t>::max() - 1);
+    Statement statement(list_);
+    statement.text(kind).text(after_key).text(prefix);
+    statement.integer(limit == 0 ? -1 : static_cast<std::int64_t>(std::min(limit, most)) + 1);
+    for (;;) {
+      ZOO_TRY(const bool row, statement.step());
+      if (!row) return page;
+      auto key = statement.column_bytes(0);
+      if (!key.starts_with(prefix)) return page; // keys of one prefix stand together
+      if (limit != 0 && page.records.size() == limit) {
+        page.more = true;
+        return page;
+      }
+      page.records.push_back({std::string(kind), std::move(key), statement.column_bytes(1),
+                              statement.column_integer(2), statement.column_integer(3)});
+    }
+  }
+
+  Result<std::int64_t> revision() override {
+    const std::lock_guard lock(mutex_);
+    ZOO_TRY(const auto range, revisions());
+    return range.last;
+  }
+
+  Result<Subscription> watch(std::string_view kind, std::int64_t from,
+                             std::function<void(const Change&)> on_change) override {
+    const std::lock_guard lock(mutex_);
+    ZOO_TRY(const auto range, revisions());
+    if (from < 0 || from > range.last || from < range.first - 1) {
+      return fail(Code::expired,
+                  "changes of {} after revision {} are not kept (kept: {} to {}): list again", kind,
+                  from, range.first, range.last);
+    }
+    std::deque<std::shared_ptr<const Change>> backlog;
+    Statement statement(since_);
+    statement.text(kind).integer(from);
+    for (;;) {
+      ZOO_TRY(const bool row, statement.step());
+      if (!row) break;
+      backlog.push_back(std::make_shared<Change>(change_of(statement, kind)));
+    }
+    // Still under the lock: no change can come between the backlog and what is published.
+    return watchers_->add(std::string(kind), std::move(backlog), std::move(on_change));
+  }
+
+private:
+  struct Revisions {
+    std::int64_t last = 0, first = 0; ///< of the kept changes; 0: none
+  };
+
+  static tl::unexpected<Error> missing(std::string_view kind, std::string_view key) {
+    return fail(Code::not_found, "{} '{}' does not exist", kind, key);
+  }
+
+  static tl::unexpected<Error> moved_on(const Record& found, std::int64_t expected) {
+    return fail(Code::conflict,
+                "{} '{}' has changed meanwhile (revision {}, not {}): read it again", found.kind,
+                found.key, found.revision, expected);
+  }
+
+  Result<std::optional<Record>> find(std::string_view kind, std::string_view key) {
+    Statement statement(get_);
+    statement.text(kind).text(key);
+    ZOO_TRY(const bool row, statement.step());
+    if (!row) return std::nullopt;
+    return Record{std::string(kind), std::string(key), statement.column_bytes(0),
+                  statement.column_integer(1), statement.column_integer(2)};
+  }
+
+  Result<Revisions> revisions() {
+    Statement statement(range_);
+    ZOO_TRY(const bool row, statement.step());
+    if (!row) return Revisions{};
+    return Revisions{statement.column_integer(0), statement.column_integer(1)};
+  }
+
+  /// Writes the history, commits, and only then tells the watches.
+  Result<Record> finish(Transaction transaction, Change change) {
+    const auto& record = change.record;
+    const auto action = change.type == Change::Type::removed ? Action::removed
+                        : change.created                     ? Action::created
+                                                             : Action::changed;
+    {
+      Statement statement(record_change_);
+      statement.integer(record.revision).text(record.kind).text(record.key).integer(action);
+      statement.blob(record.value).integer(record.created_revision);
+      if (auto done = statement.step(); !done) return fail(std::move(done).error());
+    }
+    {
+      Statement statement(forget_);
+      if (auto done = statement.integer(record.revision - history_).step(); !done) {
+        return fail(std::move(done).error());
+      }
+    }
+    ZOO_TRY_VOID(transaction.commit());
+    auto published = std::make_shared<const Change>(std::move(change));
+    watchers_->publish(published);
+    return published->record;
+  }
+
+  DirectoryLock lock_; // released last
+  std::mutex mutex_;
+  Database database_;
+  const std::int64_t history_;
+  sqlite3_stmt *get_ = nullptr, *put_ = nullptr, *remove_ = nullptr, *list_ = nullptr,
+               *record_change_ = nullptr, *forget_ = nullptr, *range_ = nullptr, *since_ = nullptr;
+  std::shared_ptr<Watchers> watchers_; // stopped first: its callbacks may call the store
+};
+
+} // namespace
+
+Result<std::unique_ptr<Store>> open_sqlite(SqliteOptions options) {
+  ZOO_TRY(auto lock, DirectoryLock::acquire(options.directory));
+  if (options.file.empty()) options.file = options.directory / "zood.db";
+  ZOO_TRY(auto database, Database::open(options.file));
+  auto store = std::make_unique<SqliteStore>(std::move(lock), std::move(database), options.history);
+  ZOO_TRY_VOID(store->prepare());
+  return std::unique_ptr<Store>(std::move(store));
+}
+
+} // namespace zoo::store

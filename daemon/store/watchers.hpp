@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "daemon/store/store.hpp"
+
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+
+namespace zoo::store {
+
+/// Delivers changes to the watches of one store, on one thread of its own, in the order in which
+/// they were given. Any thread may call.
+class Watchers : public std::enable_shared_from_this<Watchers> {
+public:
+  using OnChange = std::function<void(const Change&)>;
+
+  Watchers();
+  ~Watchers(); ///< what was not delivered yet is dropped
+
+  /// `backlog` comes before whatever is published afterwards. The caller makes sure (by its own
+  /// lock) that nothing is published between reading the backlog and this call.
+  Subscription add(std::string kind, std::deque<std::shared_ptr<const Change>> backlog,
+                   OnChange on_change);
+  void publish(std::shared_ptr<const Change> change);
+
+private:
+  struct Delivery {
+    std::uint64_t watch;
+    std::shared_ptr<const Change> change;
+  };
+  struct Watch {
+    std::string kind;
+    std::shared_ptr<const OnChange> on_change;
+  };
+  void run();
+  void cancel(std::uint64_t watch);
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::map<std::uint64_t, Watch> watches_;
+  std::deque<Delivery> queue_;
+  std::uint64_t last_ = 0;
+  std::uint64_t running_ = 0; ///< the watch whose callback runs now; 0: none
+  bool stopping_ = false;
+  std::thread thread_; // last: everything it uses is there when it starts
+};
+
+} // namespace zoo::store
