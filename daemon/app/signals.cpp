@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/app/signals.hpp"
+
+#include <pthread.h>
+#include <signal.h>
+#include <systemd/sd-daemon.h>
+#include <unistd.h>
+
+#include <cstdlib>
+
+namespace zoo::app {
+namespace {
+
+sigset_t handled() {
+  sigset_t set;
+  sigemptyset(&set);
+  for (const int each : {SIGTERM, SIGINT, SIGHUP, SIGUSR2})
+    sigaddset(&set, each);
+  return set;
+}
+
+} // namespace
+
+Signals::Signals() {
+  const auto set = handled();
+  pthread_sigmask(SIG_BLOCK, &set, nullptr);
+  signal(SIGPIPE, SIG_IGN);
+}
+
+void Signals::start(Handlers handlers) {
+  handlers_ = std::move(handlers);
+  thread_ = std::thread([this] { run(); });
+}
+
+Signals::~Signals() {
+  if (!thread_.joinable()) return;
+  pthread_kill(thread_.native_handle(), SIGUSR2);
+  thread_.join();
+}
+
+void Signals::run() {
+  pthread_setname_np(pthread_self(), "signals");
+  const auto set = handled();
+  bool terminating = false;
+  for (;;) {
+    int number = 0;
+    if (sigwait(&set, &number) != 0) continue;
+    if (number == SIGUSR2) return;
+    if (number == SIGHUP) {
+      handlers_.reload();
+    } else if (terminating) {
+      _exit(130);
+    } else {
+      terminating = true;
+      handlers_.terminate();
+    }
+  }
+}
+
+void notify_ready() { sd_notify(0, "READY=1"); }
+void notify_reloading() { sd_notify(0, "RELOADING=1"); }
+void notify_stopping() { sd_notify(0, "STOPPING=1"); }
+void notify_watchdog() { sd_notify(0, "WATCHDOG=1"); }
+
+unsigned long long watchdog_interval_microseconds() {
+  std::uint64_t interval = 0;
+  return sd_watchdog_enabled(0, &interval) > 0 ? interval / 2 : 0;
+}
+
+} // namespace zoo::app

@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/gateway/exchange.hpp"
+
+#include "common/base/log.hpp"
+#include "common/base/text.hpp"
+#include "common/kube/status.hpp"
+#include "common/kube/yaml.hpp"
+#include "daemon/translate/json.hpp"
+#include "daemon/translate/status_text.hpp"
+#include "daemon/upstream/upstream.hpp"
+
+#include <algorithm>
+#include <charconv>
+
+namespace zoo::gateway {
+namespace {
+
+bool long_running(const translate::Target& target) {
+  return target.verb == "watch" || target.verb == "proxy" || target.verb == "connect" ||
+         target.subresource == "log" || target.subresource == "exec" ||
+         target.subresource == "attach" || target.subresource == "portforward";
+}
+
+std::string lower(std::string_view input) {
+  std::string out(input);
+  std::transform(out.begin(), out.end(), out.begin(),
+                 [](unsigned char c) { return c >= 'A' && c <= 'Z' ? c + 32 : c; });
+  return out;
+}
+
+/// "application/json; charset=utf-8" -> "application/json"
+std::string media_type_of(std::string_view content_type) {
+  return lower(text::trim(content_type.substr(0, content_type.find(';'))));
+}
+
+} // namespace
+
+Exchange::Exchange(Gateway& gateway, http::RequestHead head, http::ServerStream& stream)
+    : gateway_(gateway), head_(std::move(head)), stream_(stream), alive_(std::make_shared<int>(0)),
+      begun_(std::chrono::steady_clock::now()) {}
+
+Exchange::~Exchange() {
+  if (!done_) {
+    outcome_.status = 499;
+    log_access();
+  }
+}
+
+void Exchange::begin() {
+  auto route = gateway_.authenticate(stream_.connection(), head_);
+  if (!route) return fail(route.error());
+  route_.emplace(*std::move(route));
+
+  auto target = translate::parse_target(head_.method, head_.target);
+  if (!target) return fail(target.error());
+  target_ = *std::move(target);
+
+  if (!long_running(target_)) {
+    token_ = gateway_.shared().flow_control.acquire(mapping().id(), view().max_requests_inflight);
+    if (!token_) {
+      return fail(Error(Code::too_many_requests,
+                        fmt::format("this tenant has {} requests in flight, its limit; try again",
+                                    view().max_requests_inflight)));
+    }
+  }
+  const auto length = head_.headers.get("content-length");
+  std::size_t announced = 0;
+  std::from_chars(length.data(), length.data() + length.size(), announced);
+  if (announced > gateway_.shared().limits.request_body) {
+    return fail(
+        Error(Code::too_large, fmt::format("the request body has {} bytes; at most {} are taken",
+                                           announced, gateway_.shared().limits.request_body)));
+  }
+}
+
+void Exchange::on_data(std::string_view bytes) {
+  stream_.consume(bytes.size());
+  if (done_) return;
+  if (dispatched_) {
+    if (flow_) flow_->on_tunnel_data(bytes);
+    return;
+  }
+  if (body_.size() + bytes.size() > gateway_.shared().limits.request_body) {
+    return fail(Error(Code::too_large, fmt::format("the request body is larger than {} bytes",
+                                                   gateway_.shared().limits.request_body)));
+  }
+  body_.append(bytes);
+}
+
+void Exchange::on_end() {
+  if (done_) return;
+  if (dispatched_) {
+    if (flow_) flow_->on_tunnel_end();
+    return;
+  }
+  dispatched_ = true;
+  dispatch();
+}
+
+void Exchange::on_reset() {
+  if (done_) return;
+  done_ = true;
+  outcome_.status = 499; // nginx's number for "client closed request"
+  retired_ = std::move(flow_);
+  alive_.reset();
+  log_access();
+}
+
+void Exchange::on_drained() {
+  if (flow_ && !done_) flow_->on_drained();
+}
+
+void Exchange::dispatch() {
+  media_type_ = media_type_of(head_.headers.get("content-type"));
+  if (media_type_ == "application/yaml" || media_type_ == "application/apply-patch+yaml") {
+    // YAML is parsed once and goes upstream as JSON (DESIGN 5); JSON is YAML too, but needs no
+    // second reading.
+    if (auto checked = translate::check_json(body_); !checked) {
+      auto json = kube::yaml_to_json(body_);
+      if (!json) return fail(json.error());
+      body_ = *std::move(json);
+    }
+    if (media_type_ == "application/yaml") media_type_ = "application/json";
+  }
+  if (!target_.resource) {
+    gateway_.shared().upstream.fresh_catalog(
+        gateway_.loop(), upstream::Freshness::recent,
+        [this, alive = alive()](Result<std::shared_ptr<const translate::Catalog>> catalog) {
+          if (alive.expired() || done_) return;
+          if (!catalog) return fail(catalog.error());
+          resource_.catalog = *std::move(catalog);
+          authorized({true, ""});
+        });
+    return;
+  }
+  with_resource(true);
+}
+
+void Exchange::with_resource(bool may_refresh) {
+  const auto freshness = may_refresh ? upstream::Freshness::any : upstream::Freshness::now;
+  gateway_.shared().upstream.fresh_catalog(
+      gateway_.loop(), freshness,
+      [this, may_refresh, alive = alive()](Result<std::shared_ptr<const translate::Catalog>> got) {
+        if (alive.expired() || done_) return;
+        if (!got) return fail(got.error());
+        auto found = upstream::find_resource(*std::move(got), mapping(), target_);
+        if (!found) {
+          // A definition may be a moment old: ask upstream once more before saying 404.
+          if (may_refresh && mapping().custom_group(target_.group)) return with_resource(false);
+          return send_status(404, translate::not_found_path());
+        }
+        resource_ = *std::move(found);
+        Attributes attributes{target_.verb,
+                              true,
+                              target_.group,
+                              target_.version,
+                              target_.resource_name,
+                              target_.subresource,
+                              target_.name_space,
+                              target_.name,
+                              ""};
+        view().authorizer->authorize(route_->identity, attributes,
+                                     [this, alive](Decision decision) {
+                                       if (alive.expired() || done_) return;
+                                       authorized(std::move(decision));
+                                     });
+      });
+}
+
+void Exchange::authorized(Decision decision) {
+  if (!decision.allowed) {
+    return send_status(
+        403, translate::forbidden_status(target_, route_->identity.user, decision.reason));
+  }
+  auto flow = choose_flow(*this);
+  if (!flow) return fail(flow.error());
+  run(*std::move(flow));
+}
+
+void Exchange::run(std::unique_ptr<Flow> flow) {
+  retired_ = std::move(flow_);
+  flow_ = std::move(flow);
+  flow_->start();
+}
+
+void Exchange::send_head(http::ResponseHead head) {
+  if (done_ || head_sent_) return;
+  head_sent_ = true;
+  outcome_.status = head.status;
+  stream_.send_head(head, false);
+}
+
+void Exchange::send(std::string_view bytes) {
+  if (done_ || bytes.empty()) return;
+  outcome_.bytes += bytes.size();
+  stream_.send_data(bytes, false);
+}
+
+bool Exchange::writable() const { return !done_ && stream_.writable(); }
+
+void Exchange::finish() {
+  if (done_) return;
+  done_ = true;
+  stream_.send_data({}, true);
+  retired_ = std::move(flow_);
+  token_.reset();
+  log_access();
+}
+
+void Exchange::send_json(int status, std::string_view body) {
+  http::ResponseHead head{status, {}};
+  head.headers.add("content-type", "application/json");
+  head.headers.add("cache-control", "no-cache, private");
+  head.headers.add("content-length", std::to_string(body.size()));
+  send_head(std::move(head));
+  send(body);
+  finish();
+}
+
+void Exchange::fail(const Error& error) {
+  if (error_row(error.code()).level >= LogLevel::warning) {
+    log::at(error_row(error.code()).level, "gateway", "{} {} of tenant {}: {}", head_.method,
+            head_.target, route_ ? mapping().id() : "-", error.text());
+  }
+  kube::StatusDetails details;
+  const bool retry = error.code() == Code::too_many_requests || error.code() == Code::unavailable;
+  if (retry) details.retry_after_seconds = 1;
+  send_status(error_row(error.code()).http_status, kube::status_json(error, details),
+              retry ? "1" : "");
+}
+
+void Exchange::send_status(int http_status, std::string_view status_json,
+                           std::string_view retry_after) {
+  if (done_) return;
+  if (head_sent_) {
+    return abort(Error(Code::internal, "an error came after the answer had begun"));
+  }
+  http::ResponseHead head{http_status, {}};
+  head.headers.add("content-type", "application/json");
+  head.headers.add("cache-control", "no-cache, private");
+  head.headers.add("content-length", std::to_string(status_json.size()));
+  if (!retry_after.empty()) head.headers.add("retry-after", std::string(retry_after));
+  send_head(std::move(head));
+  send(status_json);
+  finish();
+}
+
+void Exchange::abort(const Error& why) {
+  if (done_) return;
+  if (!head_sent_) return fail(why);
+  log::warning("gateway", "{} {} of tenant {} broke off: {}", head_.method, head_.target,
+               route_ ? mapping().id() : "-", why.text());
+  done_ = true;
+  stream_.reset(http::ResetReason::aborted);
+  retired_ = std::move(flow_);
+  token_.reset();
+  log_access();
+}
+
+void Exchange::later(std::function<void()> next) {
+  gateway_.loop().post([next = std::move(next), alive = alive(), this] {
+    if (!alive.expired() && !done_) next();
+  });
+}
+
+void Exchange::log_access() {
+  const auto took = std::chrono::duration_cast<std::chrono::microseconds>(
+      std::chrono::steady_clock::now() - begun_);
+  log::debug("access", "{} {} {} {} {} {}B {}us", route_ ? mapping().id() : "-",
+             route_ ? route_->identity.user : "-", head_.method, head_.target, outcome_.status,
+             outcome_.bytes, took.count());
+}
+
+} // namespace zoo::gateway

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "common/base/result.hpp"
+#include "daemon/gateway/authorizer.hpp"
+#include "daemon/gateway/flow_control.hpp"
+#include "daemon/gateway/gateway.hpp"
+#include "daemon/gateway/view.hpp"
+#include "daemon/http/stream.hpp"
+#include "daemon/net/loop.hpp"
+#include "daemon/translate/target.hpp"
+#include "daemon/upstream/catalog.hpp"
+
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace zoo::gateway {
+
+class Exchange;
+
+/// What an authorized request turns into: straight through, a range list, a watch, ... One object
+/// per exchange, owned by it, on its loop. A flow answers through the Exchange and is destroyed
+/// with it; while it lives, the Exchange lives.
+class Flow {
+public:
+  virtual ~Flow() = default;
+  virtual void start() = 0;
+  virtual void on_drained() {}                     ///< the client's buffer has room again
+  virtual void on_tunnel_data(std::string_view) {} ///< after a 101
+  virtual void on_tunnel_end() {}
+};
+
+/// What an answer was, for the access line.
+struct Outcome {
+  int status = 0;
+  std::size_t bytes = 0;
+};
+
+/// One tenant request from accept to answer (docs/life-of-a-request.md). Collects the body
+/// (bounded), asks the authorizer, picks a Flow (dispatch.cpp) and is what flows answer through.
+/// Loop thread only; owned by the connection.
+class Exchange final : public http::StreamHandler {
+public:
+  Exchange(Gateway& gateway, http::RequestHead head, http::ServerStream& stream);
+  ~Exchange() override;
+
+  void begin(); ///< once, by the Gateway: may answer at once
+
+  // What flows ask.
+  Gateway& gateway() { return gateway_; }
+  const Route& route() const { return *route_; }
+  const View& view() const { return *route_->view; }
+  const translate::Mapping& mapping() const { return route_->view->mapping; }
+  upstream::Upstream& upstream() { return route_->upstream; }
+  const http::RequestHead& head() const { return head_; }
+  const translate::Target& target() const { return target_; }
+  const upstream::Resource& resource() const { return resource_; }
+  std::string& body() { return body_; }
+  const std::string& media_type() const { return media_type_; } ///< of the body, lower case
+
+  // How flows answer. After finish(), fail() or abort() nothing more may be sent.
+  void send_head(http::ResponseHead head);
+  void send(std::string_view bytes);
+  bool writable() const;
+  void finish();
+  void send_json(int status, std::string_view body); ///< a whole answer
+  /// A Status of our own, in the tenant's words.
+  void fail(const Error& error);
+  void send_status(int http_status, std::string_view status_json,
+                   std::string_view retry_after = {});
+  /// The answer broke off: the client must not take it for whole.
+  void abort(const Error& why);
+  bool head_sent() const { return head_sent_; }
+  bool done() const { return done_; }
+
+  /// Runs `next` on the loop after the current callback, if this exchange still lives then.
+  void later(std::function<void()> next);
+  std::weak_ptr<void> alive() const { return alive_; }
+
+  /// Replaces the flow by another one and starts it (a flow may hand over as its last act).
+  void run(std::unique_ptr<Flow> flow);
+
+private:
+  // http::StreamHandler
+  void on_data(std::string_view bytes) override;
+  void on_end() override;
+  void on_reset() override;
+  void on_drained() override;
+
+  void dispatch();                      ///< body complete: what is asked?
+  void with_resource(bool may_refresh); ///< looks the resource up, then authorizes
+  void authorized(Decision decision);
+  void log_access();
+
+  Gateway& gateway_;
+  http::RequestHead head_;
+  http::ServerStream& stream_;
+  std::optional<Route> route_;
+  std::optional<FlowControl::Token> token_;
+  translate::Target target_;
+  upstream::Resource resource_;
+  std::string body_;
+  std::string media_type_;
+  std::unique_ptr<Flow> flow_;
+  std::unique_ptr<Flow>
+      retired_; ///< kept until the next callback: a flow never dies in its own call
+  std::shared_ptr<void> alive_;
+  std::chrono::steady_clock::time_point begun_;
+  Outcome outcome_;
+  bool dispatched_ = false;
+  bool head_sent_ = false;
+  bool done_ = false;
+};
+
+/// The flow for what `exchange` asks (dispatch.cpp), or the refusal.
+Result<std::unique_ptr<Flow>> choose_flow(Exchange& exchange);
+
+} // namespace zoo::gateway

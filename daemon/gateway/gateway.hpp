@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "common/base/result.hpp"
+#include "common/crypto/aead.hpp"
+#include "daemon/gateway/view.hpp"
+#include "daemon/http/stream.hpp"
+#include "daemon/tenants/directory.hpp"
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <unordered_map>
+
+namespace zoo::net {
+class Loop;
+}
+
+namespace zoo::gateway {
+
+class FlowControl;
+
+/// Bounds of one request (docs/limits.md); immutable while zood runs, replaced whole on reload.
+struct GatewayLimits {
+  std::size_t request_body = 3u << 20; ///< bytes; upstream's own MaxRequestBodyBytes
+  std::size_t object = 8u << 20;       ///< bytes of the largest object in an answer
+  std::size_t discovery = 64u << 20;   ///< bytes of a discovery or OpenAPI document
+  std::chrono::milliseconds request_timeout{60'000};
+};
+
+/// What all loops' gateways share. Owned by app, outlives them; read-only but for what says so.
+struct GatewayShared {
+  const tenants::TenantDirectory& directory;
+  upstream::Upstream& upstream;
+  std::shared_ptr<const Authorizer> authorizer;
+  std::shared_ptr<const crypto::Sealer> continue_sealer; ///< key "continue-tokens" of the Keyring
+  FlowControl& flow_control;                             ///< thread-safe
+  GatewayLimits limits;
+  std::string version; ///< of zood
+};
+
+/// The tenants' door on one loop: authenticates each request, gives it a Route and an Exchange.
+/// Loop thread only.
+class Gateway final : public http::Service {
+public:
+  Gateway(net::Loop& loop, const GatewayShared& shared);
+  ~Gateway() override;
+
+  std::unique_ptr<http::StreamHandler> on_request(http::RequestHead head,
+                                                  http::ServerStream& stream) override;
+
+  /// Who is it (DESIGN 4 `who`)? Code::unauthorized with the reason.
+  Result<Route> authenticate(const http::ConnectionInfo& connection, const http::RequestHead& head);
+
+  net::Loop& loop() { return loop_; }
+  const GatewayShared& shared() const { return shared_; }
+
+private:
+  std::shared_ptr<const View> view_of(const std::shared_ptr<const tenants::TenantEntry>& entry);
+
+  struct CachedView {
+    std::shared_ptr<const tenants::TenantEntry> entry;
+    std::shared_ptr<const translate::SharedNames> names;
+    std::shared_ptr<const View> view;
+  };
+
+  net::Loop& loop_;
+  const GatewayShared& shared_;
+  std::unordered_map<std::string, CachedView> views_; ///< by tenant ID; bounded by k_max_views
+  static constexpr std::size_t k_max_views = 4096;
+};
+
+} // namespace zoo::gateway

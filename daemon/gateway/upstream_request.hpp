@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "daemon/http/message.hpp"
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace zoo::gateway {
+
+class Exchange;
+
+/// Whose rights a request upstream is made with (DESIGN 8).
+enum class Actor {
+  tenant, ///< impersonates `zoo:<id>`: namespaced paths and what the upstream policy fences
+  zood,   ///< zood itself: range lists, watches, reads of cluster-scoped objects, inert writes
+};
+
+/// The head of a request upstream on behalf of `exchange`: the headers of its client that may pass,
+/// and the impersonation that `actor` asks for. `path` is in upstream's names, with its query.
+http::RequestHead upstream_request(const Exchange& exchange, Actor actor, std::string method,
+                                   std::string path);
+
+/// `path` with "?a=b&c=d", percent-encoded.
+std::string with_query(std::string path,
+                       const std::vector<std::pair<std::string, std::string>>& query);
+
+} // namespace zoo::gateway

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "daemon/translate/mapping.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace zoo::upstream {
+class Upstream;
+}
+
+namespace zoo::gateway {
+
+class Authorizer;
+
+/// Who a request comes from, in the words of its own view. Made by authentication only.
+struct Identity {
+  std::string user;
+  std::vector<std::string> groups;
+  std::string credential; ///< serial of the certificate, for audit and revocation
+};
+
+/// What a client sees of an upstream: the one object that the rest of the way asks (DESIGN 4). A
+/// tenant's view maps by prefix and lets its RBAC decide; an account's view maps nothing; a virtual
+/// cluster's view is another upstream without mapping. Immutable, shared by the requests of one
+/// moment; any thread.
+struct View {
+  translate::Mapping mapping;
+  std::string uid; ///< of the Tenant behind it; part of every sealed token
+  std::shared_ptr<const Authorizer> authorizer;
+  std::string upstream_user; ///< "zoo:<id>"; impersonated on the tenant's own paths
+  std::uint32_t max_requests_inflight = 400;
+};
+
+/// After *who*, a request gets one, and nothing behind asks again which tenant it is (DESIGN 14).
+struct Route {
+  upstream::Upstream& upstream;
+  std::shared_ptr<const View> view;
+  Identity identity;
+};
+
+} // namespace zoo::gateway

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "daemon/upstream/call.hpp"
+
+namespace zoo::upstream {
+
+/// A whole answer of the upstream, in its names.
+struct Answer {
+  http::ResponseHead head;
+  std::string body;
+  bool ok() const { return head.status >= 200 && head.status < 300; }
+};
+
+/// One request whose answer is wanted whole, up to `limit` bytes (Code::too_large beyond). Loop
+/// thread only. Destroying it cancels; `done` comes once, and may destroy it.
+class BufferedCall final : private CallHandler {
+public:
+  BufferedCall(Caller& caller, http::RequestHead head, CallOptions options, std::size_t limit,
+               std::function<void(Result<Answer>)> done);
+  ~BufferedCall() override;
+
+private:
+  void on_head(http::ResponseHead head) override;
+  void on_data(std::string_view bytes) override;
+  void on_end() override;
+  void on_error(Error error) override;
+  void finish(Result<Answer> result);
+
+  std::size_t limit_;
+  std::function<void(Result<Answer>)> done_;
+  Answer answer_;
+  std::unique_ptr<Call> call_;
+};
+
+} // namespace zoo::upstream
