@@ -1,0 +1,251 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
+# Sourced by end-to-end and functional scripts: a zood of the script's own in front of a real control plane, tenants,
+# and assertions. tests/run gives the environment; by hand, all that is needed is a running upstream:
+#
+#   ZOO_E2E_KUBECONFIG=$(tests/upstream/up start --dir /tmp/up --nodes 3) tests/e2e/SCRIPT.sh
+#
+#   . "$(dirname "$0")/lib.sh"            (tests/functional: ../e2e/lib.sh)
+#   start_zood [ZOOD ARGUMENTS...]        ends by itself with the script
+#   new_tenant id [CREATE ARGUMENTS...]   a tenant with a fresh ID, left in the variable id
+#   check "lists its pods" as "$id" get pods
+#   expect "one namespace" 1 "$(as "$id" get ns -o name | wc -l)"
+#
+# A failed check is told and counted and the script goes on; `require` ends it. The exit status is 1 when a check
+# failed, 125 after `skip`. What the script needs of the disk is under TMPDIR, kept by tests/run on failure.
+set -uo pipefail
+
+zoo_root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+ZOO_BUILD=${ZOO_BUILD:-$zoo_root/build/dev}
+ZOO_UPSTREAM=${ZOO_UPSTREAM:-$zoo_root/tests/upstream/up}
+# Short, for the path of a Unix socket has room for 107 characters.
+if [[ -z ${ZOO_RUN:-} ]]; then
+  TMPDIR=$(mktemp -d "${TMPDIR:-/tmp}/zoo.XXXXXX")
+  export TMPDIR
+  zoo_own_tmpdir=$TMPDIR
+fi
+KUBECTL=${KUBECTL:-$("$ZOO_UPSTREAM" kubectl-path)}
+export KUBECACHEDIR=$TMPDIR/kube-cache
+unset KUBECONFIG ZOO_DIR ZOO_SOCKET
+
+zood_dir=$TMPDIR/zood # of the zood that ctl, as and new_tenant speak to
+zood_address=         # host:port of its tenants' listener
+declare -A zood_pids=()
+zoo_checks=0 zoo_failures=0
+
+# ---- assertions ---------------------------------------------------------------------------------------------------
+
+note() { printf '    %s\n' "$*"; }
+
+passed() {
+  zoo_checks=$((zoo_checks + 1))
+  printf 'ok  %s\n' "$1"
+}
+
+# failed WHAT: what went wrong is read from standard input.
+failed() {
+  zoo_checks=$((zoo_checks + 1)) zoo_failures=$((zoo_failures + 1))
+  printf 'NOT %s (line %s)\n' "$1" "$(caller_line)"
+  sed 's/^/    /'
+}
+
+# The line of the script itself, not of this file.
+caller_line() {
+  local depth=0
+  while [[ ${BASH_SOURCE[depth]:-} == "${BASH_SOURCE[0]}" ]]; do depth=$((depth + 1)); done
+  echo "${BASH_LINENO[depth - 1]}"
+}
+
+# check WHAT COMMAND...: it succeeds.
+check() {
+  local what=$1 output status
+  shift
+  output=$("$@" 2>&1)
+  status=$?
+  if ((status == 0)); then passed "$what"; else failed "$what" <<<"exit status $status of: $*"$'\n'"$output"; fi
+}
+
+# check_fails WHAT TEXT COMMAND...: it fails, and says TEXT (an extended regular expression) in what it prints.
+check_fails() {
+  local what=$1 text=$2 output status
+  shift 2
+  output=$("$@" 2>&1)
+  status=$?
+  if ((status == 0)); then
+    failed "$what" <<<"succeeded: $*"$'\n'"$output"
+  elif ! grep -Eq -- "$text" <<<"$output"; then
+    failed "$what" <<<"failed with status $status as it should, but did not say /$text/:"$'\n'"$output"
+  else
+    passed "$what"
+  fi
+}
+
+# check_status WHAT STATUS COMMAND...: it ends with exactly this exit status.
+check_status() {
+  local what=$1 want=$2 output status
+  shift 2
+  output=$("$@" 2>&1)
+  status=$?
+  if ((status == want)); then passed "$what"; else failed "$what" <<<"exit status $status, not $want, of: $*"$'\n'"$output"; fi
+}
+
+# expect WHAT WANTED GOT: the two texts are equal.
+expect() {
+  if [[ $2 == "$3" ]]; then
+    passed "$1"
+  else
+    failed "$1" < <(diff -u --label wanted --label got <(printf '%s\n' "$2") <(printf '%s\n' "$3"))
+  fi
+}
+
+# expect_match WHAT REGULAR-EXPRESSION TEXT, expect_no_match: some line matches, or none does.
+expect_match() {
+  if grep -Eq -- "$2" <<<"$3"; then passed "$1"; else failed "$1" <<<"no line matches /$2/ in:"$'\n'"$3"; fi
+}
+expect_no_match() {
+  local lines
+  if lines=$(grep -E -- "$2" <<<"$3"); then failed "$1" <<<"/$2/ matches:"$'\n'"$lines"; else passed "$1"; fi
+}
+
+# eventually WHAT SECONDS COMMAND...: it succeeds before the time is over.
+eventually() {
+  local what=$1 seconds=$2 end output
+  shift 2
+  end=$((SECONDS + seconds))
+  until output=$("$@" 2>&1); do
+    if ((SECONDS >= end)); then
+      failed "$what" <<<"not within ${seconds}s: $*"$'\n'"$output"
+      return 0
+    fi
+    sleep 0.1
+  done
+  passed "$what"
+}
+
+# require WHAT COMMAND...: check, without which the rest makes no sense.
+require() {
+  local before=$zoo_failures
+  check "$@"
+  ((zoo_failures == before)) || exit 1
+}
+
+# skip WHY: this cannot run here.
+skip() {
+  echo "SKIP: $*"
+  exit 125
+}
+
+# ---- zood ---------------------------------------------------------------------------------------------------------
+
+# start_zood [ARGUMENTS...]: a zood in zood_dir on a free port, in front of the shared upstream unless the arguments
+# name another, and waits until it answers.
+start_zood() {
+  local zood=$ZOO_BUILD/bin/zood log=$zood_dir.log pid end answer given=" $* "
+  local arguments=(--dir "$zood_dir")
+  [[ -x $zood ]] || { echo "there is no $zood: build it first"; exit 1; }
+  if [[ $given != *" --upstream "* ]]; then
+    [[ -n ${ZOO_E2E_KUBECONFIG:-} ]] || { echo "ZOO_E2E_KUBECONFIG is not set: the administrator's kubeconfig of an upstream"; exit 1; }
+    arguments+=(--upstream "$ZOO_E2E_KUBECONFIG")
+  fi
+  [[ $given == *" --listen "* ]] || arguments+=(--listen 127.0.0.1:0)
+  "$zood" "${arguments[@]}" "$@" </dev/null >>"$log" 2>&1 &
+  pid=$!
+  zood_pids[$zood_dir]=$pid
+  end=$((SECONDS + 60))
+  until answer=$("$ZOO_BUILD/bin/zooctl" --dir "$zood_dir" status -o json 2>&1) && zood_address=$(jq -er .listen <<<"$answer" 2>/dev/null); do
+    if ! kill -0 "$pid" 2>/dev/null; then
+      wait "$pid"
+      zoo_die "zood ended with status $? before it was ready"
+    fi
+    ((SECONDS < end)) || zoo_die "zood was not ready within 60s; zooctl status says: $answer"
+    sleep 0.1
+  done
+  # shellcheck disable=SC2034 # for the scripts
+  zood_port=${zood_address##*:}
+}
+
+zoo_die() {
+  failed "start zood" <<<"$1; the end of its log:"$'\n'"$(tail -n 40 "$zood_dir.log")"
+  exit 1
+}
+
+# stop_zood [SIGNAL]: ends the zood of zood_dir, with TERM unless told otherwise, and waits; its status is returned.
+stop_zood() {
+  local pid=${zood_pids[$zood_dir]:-} tries status
+  [[ -n $pid ]] || return 0
+  kill "-${1:-TERM}" "$pid" 2>/dev/null
+  for ((tries = 0; tries < 600; ++tries)); do
+    kill -0 "$pid" 2>/dev/null || break
+    sleep 0.05
+  done
+  if kill -KILL "$pid" 2>/dev/null; then note "zood did not end within 30s and was killed"; fi
+  wait "$pid" 2>/dev/null
+  status=$?
+  unset "zood_pids[$zood_dir]"
+  return $status
+}
+
+ctl() { "$ZOO_BUILD/bin/zooctl" --dir "$zood_dir" "$@"; }
+
+# ---- tenants ------------------------------------------------------------------------------------------------------
+
+# random_id: a tenant's ID that nothing else has. Letters beyond f first, so that no UID or hash contains it.
+random_id() {
+  local letters=ghjkmnpqrstvwxyz all=abcdefghijkmnpqrstuvwxyz23456789 id='' i
+  for ((i = 0; i < 3; ++i)); do id+=${letters:RANDOM % ${#letters}:1}; done
+  for ((i = 0; i < 3; ++i)); do id+=${all:RANDOM % ${#all}:1}; done
+  echo "$id"
+}
+
+# new_tenant VARIABLE [ARGUMENTS of create...]: creates one with a fresh ID and exports its administrator's kubeconfig.
+new_tenant() {
+  local -n zoo_new_id=$1
+  shift
+  zoo_new_id=$(random_id)
+  require "create tenant $zoo_new_id" ctl tenant create "$zoo_new_id" --wait "$@"
+  export_kubeconfig "$zoo_new_id"
+}
+
+# export_kubeconfig ID [ARGUMENTS of export...]: into the file that `as` uses.
+export_kubeconfig() {
+  local id=$1
+  shift
+  rm -f "$TMPDIR/$id.kubeconfig"
+  require "export the kubeconfig of $id" ctl kubeconfig export "$id" "$@" -o "$TMPDIR/$id.kubeconfig"
+}
+
+# as ID ARGUMENTS...: kubectl as that tenant.
+as() {
+  local id=$1
+  shift
+  "$KUBECTL" --kubeconfig "$TMPDIR/$id.kubeconfig" "$@"
+}
+
+# upstream ARGUMENTS...: kubectl as the upstream's administrator.
+upstream() { "$KUBECTL" --kubeconfig "$ZOO_E2E_KUBECONFIG" "$@"; }
+
+# ---- the end ------------------------------------------------------------------------------------------------------
+
+zoo_finish() {
+  local status=$?
+  trap - EXIT
+  for zood_dir in "${!zood_pids[@]}"; do
+    stop_zood || failed "zood drains and ends with status 0" <<<"$zood_dir: status $?"
+  done
+  if ((status == 125)); then exit 125; fi
+  if ((zoo_failures > 0 || status != 0)); then
+    for log in "$TMPDIR"/*.log; do
+      [[ -s $log ]] || continue
+      echo "--- the end of $(basename "$log")"
+      tail -n 30 "$log"
+    done
+    echo "$zoo_failures of $zoo_checks checks failed${status:+, exit status $status}"
+    exit 1
+  fi
+  [[ -n ${zoo_own_tmpdir:-} ]] && rm -rf "$zoo_own_tmpdir"
+  echo "$zoo_checks checks passed"
+  exit 0
+}
+trap zoo_finish EXIT
+trap 'exit 143' TERM
+trap 'exit 130' INT
