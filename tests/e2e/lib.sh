@@ -239,7 +239,7 @@ zoo_finish() {
       echo "--- the end of $(basename "$log")"
       tail -n 30 "$log"
     done
-    echo "$zoo_failures of $zoo_checks checks failed${status:+, exit status $status}"
+    echo "$zoo_failures of $zoo_checks checks failed; the script ended with status $status"
     exit 1
   fi
   [[ -n ${zoo_own_tmpdir:-} ]] && rm -rf "$zoo_own_tmpdir"
