@@ -67,7 +67,8 @@ struct Tenant {
 nlohmann::json to_json(const Tenant& tenant);
 
 /// Strict on types, with the field named ("spec.suspended must be true or false, not a string"):
-/// Code::bad_request for another apiVersion or kind, Code::invalid for a field. KubeZoo's
+/// Code::bad_request for another apiVersion or kind, Code::invalid for a field, and for an unknown
+/// one beside metadata, spec and status (within them unknown ones are kept). KubeZoo's
 /// manifests (`spec: {id: 0}`, `status: {}`) are taken. A metadata.name that is a number is refused
 /// with the words to quote it. The ID itself is checked by validate_id(), not here.
 Result<Tenant> from_json(const nlohmann::json& object);

@@ -16,6 +16,10 @@
 
 namespace zoo::config {
 
+/// Durations in milliseconds, sizes in bytes; monostate: unset.
+using Value =
+    std::variant<std::monostate, std::string, std::int64_t, bool, std::vector<std::string>>;
+
 /// The checked value of every key of a table: as the file says, else its default. Immutable but
 /// for set(); copy it freely. The getters ask for a key by name; a name or a type that is not in
 /// the table is a bug and throws std::logic_error.
@@ -44,8 +48,6 @@ public:
 
 private:
   friend class Loader;
-  using Value =
-      std::variant<std::monostate, std::string, std::int64_t, bool, std::vector<std::string>>;
   struct Entry {
     Value value;
     bool set = false;

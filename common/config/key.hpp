@@ -27,9 +27,9 @@ std::string_view type_name(Type type);
 struct Key {
   std::string_view name; ///< dotted path: "tls.certificate" is key certificate of mapping tls
   Type type = Type::string;
-  std::string_view default_text; ///< as in the file; lists are separated by ", "; empty: unset
-  std::string_view doc;          ///< sentences for zood.yaml(5) and the example file
-  bool reloadable = false;       ///< SIGHUP takes it over
+  std::string_view default_text = {}; ///< as in the file; lists are separated by ", "; empty: unset
+  std::string_view doc = {};          ///< sentences for zood.yaml(5) and the example file
+  bool reloadable = false;            ///< SIGHUP takes it over
   std::span<const std::string_view> choices = {};
   std::int64_t minimum = 0; ///< of integers, sizes (bytes) and durations (milliseconds)
   std::int64_t maximum = std::numeric_limits<std::int64_t>::max();

@@ -21,10 +21,11 @@ struct YamlLimits {
 };
 
 /// One YAML document -> JSON text, as sigs.k8s.io/yaml (goyaml.v2, YAML 1.1) understands it:
-/// yes/no/on/off and their kin are booleans (y and n are not), 0777 and 0o777 octal, 0x hex, 0b
-/// binary, underscores in numbers ignored, ~ and nothing are null, timestamps and sexagesimals are
-/// strings, keys that are numbers or booleans become strings, `<<` merges, anchors are expanded.
-/// The order of keys is kept; integers and decimals keep their digits where JSON can carry them.
+/// y/n/yes/no/on/off are booleans, 0777 and 0o777 octal, 0x hex, 0b binary, underscores in numbers
+/// are ignored, ~ and nothing are null, timestamps and sexagesimals are strings, keys that are
+/// numbers or booleans become strings, anchors are expanded, `<<` merges where it stands (what
+/// comes later in the mapping wins, as in goyaml.v2). The order of keys is kept; integers and
+/// decimals of any length keep their digits.
 ///
 /// Refused, with line and column (Code::bad_request): broken YAML, a second document that is not
 /// empty, a key that occurs twice, .inf and .nan, keys that are null, lists or mappings, an alias
