@@ -59,6 +59,8 @@ public:
 
 private:
   struct Impl;
+  static std::unique_ptr<Listener> open(std::shared_ptr<Impl> impl, const ListenerLimits& limits,
+                                        const ServiceFactory& make);
   explicit Listener(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
   std::shared_ptr<Impl> impl_;
 };

@@ -21,7 +21,7 @@ public:
   virtual void on_open() = 0; ///< connected, and the TLS handshake is done
   virtual void on_read(std::string_view bytes) = 0;
   virtual void on_read_end() = 0;           ///< FIN or close_notify: in order, nothing is missing
-  virtual void on_written() = 0;            ///< all that was written has left
+  virtual void on_written() = 0;            ///< unsent() is 0 again, after it was not
   virtual void on_failure(Error error) = 0; ///< broken, and closed; one sentence; nothing follows
 };
 
@@ -54,6 +54,7 @@ public:
     int uid = -1, gid = -1, pid = -1;
   };
   PeerCredentials peer_credentials() const; ///< Unix sockets
+  bool encrypted() const;
   std::string alpn() const;                 ///< empty: none was agreed on
   std::string peer_certificate_der() const; ///< empty: none was shown
   bool peer_certificate_verified() const;

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/net/address.hpp"
+
+#include <arpa/inet.h>
+#include <netdb.h>
+#include <netinet/in.h>
+
+#include <charconv>
+#include <cstring>
+
+namespace zoo::net {
+
+std::string Address::text() const {
+  if (family() == AF_UNIX) return "unix";
+  char host[NI_MAXHOST];
+  char port[NI_MAXSERV];
+  if (getnameinfo(get(), size, host, sizeof(host), port, sizeof(port),
+                  NI_NUMERICHOST | NI_NUMERICSERV) != 0)
+    return "unknown";
+  return family() == AF_INET6 ? fmt::format("[{}]:{}", host, port)
+                              : fmt::format("{}:{}", host, port);
+}
+
+std::vector<Address> numeric_address(const std::string& host, std::uint16_t port) {
+  Address address;
+  auto* v4 = reinterpret_cast<sockaddr_in*>(&address.storage);
+  if (inet_pton(AF_INET, host.c_str(), &v4->sin_addr) == 1) {
+    v4->sin_family = AF_INET;
+    v4->sin_port = htons(port);
+    address.size = sizeof(sockaddr_in);
+    return {address};
+  }
+  auto* v6 = reinterpret_cast<sockaddr_in6*>(&address.storage);
+  if (inet_pton(AF_INET6, host.c_str(), &v6->sin6_addr) == 1) {
+    v6->sin6_family = AF_INET6;
+    v6->sin6_port = htons(port);
+    address.size = sizeof(sockaddr_in6);
+    return {address};
+  }
+  return {};
+}
+
+Result<Address> parse_listen_address(const std::string& text) {
+  const auto colon = text.rfind(':');
+  std::uint16_t port = 0;
+  bool valid = colon != text.npos;
+  if (valid) {
+    const char* begin = text.data() + colon + 1;
+    const char* end = text.data() + text.size();
+    const auto [stop, error] = std::from_chars(begin, end, port);
+    valid = begin != end && stop == end && error == std::errc();
+  }
+  std::string host = valid ? text.substr(0, colon) : "";
+  if (host == "localhost") host = "127.0.0.1";
+  if (host.empty()) host = "::";
+  if (host.size() > 2 && host.front() == '[' && host.back() == ']')
+    host = host.substr(1, host.size() - 2);
+  const auto addresses = numeric_address(host, port);
+  if (!valid || addresses.empty())
+    return fail(Code::invalid,
+                "\"{}\" is not an address to listen on: write IP:PORT, [IPv6]:PORT or :PORT", text);
+  return addresses.front();
+}
+
+} // namespace zoo::net

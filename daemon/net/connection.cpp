@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/net/connection.hpp"
+
+#include "common/base/log.hpp"
+
+#include <algorithm>
+
+namespace zoo::net {
+namespace {
+
+using Waiting = http::ServerCodec::Waiting;
+using Close = http::ServerCodec::Close;
+
+constexpr std::size_t k_write_size = 64 * 1024;
+constexpr std::size_t k_unsent_high = 128 * 1024; ///< then the codec keeps its bytes
+constexpr std::size_t k_unsent_stop = 512 * 1024; ///< then nothing is read that could cost answers
+constexpr std::chrono::seconds k_linger{2};
+
+} // namespace
+
+// ---- LoopShare ----
+
+LoopShare::LoopShare(Loop& owner, std::unique_ptr<http::Service> made, const ListenerLimits& bounds)
+    : loop(owner), service(std::move(made)), limits(std::make_shared<const ListenerLimits>(bounds)),
+      sweeper(owner), deadline_timer(owner) {}
+
+void LoopShare::add(file::Fd socket, const TlsServerContext* tls) {
+  if (!service) { // the listener went in the meantime
+    --count;
+    return;
+  }
+  auto connection = std::make_shared<Connection>(*this);
+  connections.emplace(connection.get(), connection);
+  connection->start(std::move(socket), tls);
+  if (connections.size() == 1) sweep();
+}
+
+void LoopShare::remove(Connection& connection) {
+  const auto found = connections.find(&connection);
+  if (found == connections.end()) return;
+  // It may be on the stack: it goes when the stack is empty.
+  loop.post([keep = std::move(found->second)] {});
+  connections.erase(found);
+  --count;
+  if (draining && connections.empty() && on_empty) std::exchange(on_empty, nullptr)();
+}
+
+/// One timer for all connections of the loop: its period is small beside every limit.
+void LoopShare::sweep() {
+  std::vector<std::shared_ptr<Connection>> all;
+  all.reserve(connections.size());
+  for (const auto& [key, connection] : connections)
+    all.push_back(connection);
+  const auto now = std::chrono::steady_clock::now();
+  for (const auto& connection : all)
+    connection->sweep(now);
+  if (connections.empty()) return;
+  const auto bounds = limits.load();
+  const auto least =
+      std::min({bounds->handshake, bounds->head, bounds->body, bounds->idle, bounds->write});
+  const auto period =
+      std::clamp(least / 4, std::chrono::milliseconds(20), std::chrono::milliseconds(1'000));
+  sweeper.start(period, [weak = weak_from_this()] {
+    if (const auto self = weak.lock()) self->sweep();
+  });
+}
+
+void LoopShare::drain(std::chrono::milliseconds deadline, std::function<void()> done) {
+  draining = true;
+  on_empty = std::move(done);
+  if (connections.empty()) return std::exchange(on_empty, nullptr)();
+  std::vector<std::shared_ptr<Connection>> all;
+  for (const auto& [key, connection] : connections)
+    all.push_back(connection);
+  deadline_timer.start(deadline, [weak = weak_from_this()] {
+    if (const auto self = weak.lock()) self->cut();
+  });
+  for (const auto& connection : all)
+    connection->drain();
+}
+
+void LoopShare::cut() {
+  std::vector<std::shared_ptr<Connection>> all;
+  for (const auto& [key, connection] : connections)
+    all.push_back(connection);
+  for (const auto& connection : all)
+    connection->die();
+}
+
+// ---- Connection ----
+
+void Connection::start(file::Fd socket, const TlsServerContext* tls) {
+  transport_ = Transport::accept(share_.loop, std::move(socket), tls, *this);
+}
+
+void Connection::on_open() {
+  info_.peer = transport_->peer();
+  info_.peer_certificate_der = transport_->peer_certificate_der();
+  info_.peer_certificate_verified = transport_->peer_certificate_verified();
+  const auto credentials = transport_->peer_credentials();
+  info_.peer_uid = credentials.uid;
+  info_.peer_gid = credentials.gid;
+  info_.peer_pid = credentials.pid;
+  const auto make = transport_->alpn() == "h2" ? http::make_h2_codec : http::make_h1_codec;
+  codec_ = make(limits_->http, *share_.service, info_, [this] { note(); });
+  opened_ = last_read_ = last_stream_ = waiting_since_ = progress_ = Clock::now();
+  transport_->read(true);
+  if (share_.draining) codec_->drain();
+  pump();
+}
+
+/// The codec's wakeup: only ever a note, since a handler may be on the stack.
+void Connection::note() {
+  dirty_ = true;
+  if (busy_ || std::exchange(posted_, true)) return;
+  share_.loop.post([weak = weak_from_this()] {
+    if (const auto self = weak.lock()) {
+      self->posted_ = false;
+      self->pump();
+    }
+  });
+}
+
+void Connection::on_read(std::string_view bytes) {
+  if (dead_ || lingering_) return;
+  last_read_ = Clock::now();
+  busy_ = true;
+  codec_->receive(bytes);
+  busy_ = false;
+  if (codec_->open_streams() > 0) last_stream_ = last_read_;
+  pump();
+}
+
+void Connection::on_read_end() {
+  read_ended_ = true;
+  if (dead_) return;
+  if (lingering_) return die();
+  busy_ = true;
+  codec_->receive_end();
+  busy_ = false;
+  pump();
+}
+
+void Connection::on_failure(Error error) {
+  log::debug("net", "{}", error.message());
+  die();
+}
+
+void Connection::pump() {
+  if (dead_ || !codec_ || busy_) return;
+  if (lingering_) {
+    if (read_ended_ && transport_->unsent() == 0) die();
+    return;
+  }
+  busy_ = true;
+  do {
+    dirty_ = false;
+    while (transport_->unsent() < k_unsent_high) {
+      std::string bytes;
+      if (codec_->produce(bytes, k_write_size) == 0) break;
+      transport_->write(std::move(bytes));
+    }
+  } while (dirty_ && transport_->unsent() < k_unsent_high);
+  busy_ = false;
+  if (close_if_wanted()) return;
+  transport_->read(lingering_ || (codec_->wants_read() && transport_->unsent() < k_unsent_stop));
+}
+
+/// True if the connection is gone.
+bool Connection::close_if_wanted() {
+  const auto wish = codec_->wants_close();
+  if (wish == Close::abruptly) {
+    // A TLS stream without close_notify is seen to be cut; a plain one needs a reset.
+    if (!transport_->encrypted()) transport_->abort();
+    die();
+    return true;
+  }
+  if (wish == Close::gracefully && !lingering_) {
+    lingering_ = true;
+    lingering_since_ = Clock::now();
+    busy_ = true;
+    codec_->closed();
+    busy_ = false;
+    transport_->end_write();
+    // Closing with unread bytes would make the kernel send a reset, which can overtake the answer.
+    if (read_ended_ && transport_->unsent() == 0) {
+      die();
+      return true;
+    }
+    return false;
+  }
+  if (!lingering_ && codec_->write_ended() && !std::exchange(write_ended_, true))
+    transport_->end_write();
+  return false;
+}
+
+void Connection::drain() {
+  if (dead_) return;
+  asked_to_go_ = true;
+  if (codec_) {
+    codec_->drain(); // notes; pump() follows
+  } else {
+    die(); // still shaking hands
+  }
+}
+
+void Connection::die() {
+  if (std::exchange(dead_, true)) return;
+  const auto self = shared_from_this();
+  if (codec_) codec_->closed();
+  transport_.reset();
+  share_.remove(*this);
+}
+
+void Connection::sweep(Clock::time_point now) {
+  if (dead_) return;
+  if (!codec_) {
+    if (now - opened_ > limits_->handshake) die();
+    return;
+  }
+  const auto unsent = transport_->unsent();
+  if (unsent == 0 || unsent != last_unsent_) progress_ = now;
+  last_unsent_ = unsent;
+  if (lingering_) {
+    const bool stuck = now - lingering_since_ > k_linger && unsent == 0;
+    if (stuck || now - progress_ > limits_->write || (read_ended_ && unsent == 0)) die();
+    return;
+  }
+  const auto waiting = codec_->waiting_for();
+  if (waiting != waiting_) {
+    waiting_ = waiting;
+    waiting_since_ = std::max(last_read_, waiting_since_);
+  }
+  if (codec_->open_streams() > 0) last_stream_ = now;
+
+  const char* why = nullptr;
+  if (now - progress_ > limits_->write) why = "it takes none of its answer";
+  if (waiting == Waiting::head && now - waiting_since_ > limits_->head)
+    why = "its request's head does not end";
+  if (waiting == Waiting::body && now - std::max(waiting_since_, last_read_) > limits_->body)
+    why = "its request's body does not end";
+  if (why != nullptr) {
+    log::debug("net", "{} is disconnected: {}", info_.peer, why);
+    return die();
+  }
+  const auto idle = now - last_stream_;
+  if (idle > limits_->idle + k_linger) return die();
+  if (idle > limits_->idle && !asked_to_go_) drain();
+}
+
+} // namespace zoo::net

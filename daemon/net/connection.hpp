@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "daemon/net/listener.hpp"
+#include "daemon/net/transport.hpp"
+
+#include <atomic>
+#include <unordered_map>
+
+/// The inside of a Listener: what it has on each of its loops.
+namespace zoo::net {
+
+class Connection;
+
+/// A listener's part on one loop. Used on that loop's thread, except for `count` and `limits`.
+struct LoopShare : std::enable_shared_from_this<LoopShare> {
+  LoopShare(Loop& owner, std::unique_ptr<http::Service> made, const ListenerLimits& bounds);
+  void add(file::Fd socket, const TlsServerContext* tls);
+  void remove(Connection& connection);
+  void sweep();
+  void drain(std::chrono::milliseconds deadline, std::function<void()> done);
+  void cut(); ///< every connection, at once
+
+  Loop& loop;
+  std::unique_ptr<http::Service> service;
+  std::atomic<std::shared_ptr<const ListenerLimits>> limits;
+  std::atomic<std::size_t> count{0}; ///< connections here or on their way here
+  std::unordered_map<Connection*, std::shared_ptr<Connection>> connections;
+  Timer sweeper;
+  Timer deadline_timer;
+  std::function<void()> on_empty;
+  bool draining = false;
+};
+
+/// One client connection: moves bytes between a Transport and a codec, and watches the clock.
+class Connection : public TransportHandler, public std::enable_shared_from_this<Connection> {
+public:
+  explicit Connection(LoopShare& share) : share_(share), limits_(share.limits.load()) {}
+  void start(file::Fd socket, const TlsServerContext* tls);
+  void sweep(std::chrono::steady_clock::time_point now);
+  void drain();
+  void die(); ///< resets its streams and leaves; destroyed a moment later
+
+private:
+  using Clock = std::chrono::steady_clock;
+  void on_open() override;
+  void on_read(std::string_view bytes) override;
+  void on_read_end() override;
+  void on_written() override { pump(); }
+  void on_failure(Error error) override;
+  void pump();
+  bool close_if_wanted();
+  void note();
+
+  LoopShare& share_;
+  const std::shared_ptr<const ListenerLimits> limits_;
+  http::ConnectionInfo info_;
+  std::unique_ptr<http::ServerCodec> codec_;
+  std::unique_ptr<Transport> transport_;
+  bool dead_ = false;
+  bool busy_ = false;  ///< inside the codec: pump() follows anyway
+  bool dirty_ = false; ///< the codec has something new to say
+  bool posted_ = false;
+  bool lingering_ = false; ///< everything is written: what still comes is thrown away
+  bool write_ended_ = false;
+  bool read_ended_ = false;
+  bool asked_to_go_ = false;
+  Clock::time_point opened_ = Clock::now();
+  Clock::time_point last_read_ = opened_;
+  Clock::time_point last_stream_ = opened_;
+  Clock::time_point waiting_since_ = opened_;
+  Clock::time_point progress_ = opened_;
+  Clock::time_point lingering_since_;
+  http::ServerCodec::Waiting waiting_ = http::ServerCodec::Waiting::nothing;
+  std::size_t last_unsent_ = 0;
+};
+
+} // namespace zoo::net

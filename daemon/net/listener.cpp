@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/net/listener.hpp"
+
+#include "common/base/log.hpp"
+#include "daemon/net/address.hpp"
+#include "daemon/net/connection.hpp"
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <grp.h>
+#include <netinet/in.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <future>
+#include <mutex>
+#include <system_error>
+#include <unordered_map>
+
+namespace zoo::net {
+namespace {
+
+using Descriptor = boost::asio::posix::stream_descriptor;
+
+constexpr int k_backlog = 1024;
+constexpr int k_accept_turn = 64;
+constexpr std::chrono::milliseconds k_accept_pause{200}; // after EMFILE and the like
+constexpr std::chrono::seconds k_complaint_period{10};
+
+std::string reason(int error) { return std::generic_category().message(error); }
+
+/// Runs `task` on the loop's thread and waits for it; here and now if no thread runs the loop.
+void run_and_wait(Loop& loop, const std::function<void()>& task) {
+  if (!loop.running() || loop.on_thread()) return task();
+  // Exactly one of the two sides runs it, should the loop stop in between.
+  const auto taken = std::make_shared<std::atomic<bool>>(false);
+  const auto done = std::make_shared<std::promise<void>>();
+  auto finished = done->get_future();
+  loop.post([task, taken, done] {
+    if (taken->exchange(true)) return;
+    task();
+    done->set_value();
+  });
+  while (finished.wait_for(std::chrono::milliseconds(20)) != std::future_status::ready) {
+    if (!loop.running() && !taken->exchange(true)) return task();
+  }
+}
+
+Result<file::Fd> listen_tcp(const std::string& text) {
+  ZOO_TRY(auto address, parse_listen_address(text));
+  file::Fd socket(::socket(address.family(), SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  const int on = 1;
+  if (socket) ::setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+  if (!socket || ::bind(socket.get(), address.get(), address.size) != 0 ||
+      ::listen(socket.get(), k_backlog) != 0)
+    return fail(Code::io, "cannot listen on {}: {}", text, reason(errno));
+  return socket;
+}
+
+Result<void> clear_stale_socket(const std::filesystem::path& path, const sockaddr_un& address) {
+  struct stat status{};
+  if (::lstat(path.c_str(), &status) != 0) {
+    if (errno == ENOENT) return {};
+    return fail(Code::io, "cannot listen on {}: {}", path.string(), reason(errno));
+  }
+  if (!S_ISSOCK(status.st_mode))
+    return fail(Code::io, "cannot listen on {}: the file exists and is not a socket",
+                path.string());
+  const file::Fd probe(::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  if (::connect(probe.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0 ||
+      errno != ECONNREFUSED)
+    return fail(Code::io, "cannot listen on {}: another process answers on it", path.string());
+  if (::unlink(path.c_str()) != 0)
+    return fail(Code::io, "cannot replace {}: {}", path.string(), reason(errno));
+  return {};
+}
+
+Result<gid_t> group_number(const std::string& name) {
+  std::vector<char> buffer(16 * 1024);
+  group entry{};
+  group* found = nullptr;
+  ::getgrnam_r(name.c_str(), &entry, buffer.data(), buffer.size(), &found);
+  if (found == nullptr) return fail(Code::io, "there is no group named {}", name);
+  return found->gr_gid;
+}
+
+Result<file::Fd> listen_unix(const std::filesystem::path& path, unsigned mode,
+                             const std::string& group) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (path.native().size() >= sizeof(address.sun_path))
+    return fail(Code::io, "cannot listen on {}: a socket's path has at most {} characters",
+                path.string(), sizeof(address.sun_path) - 1);
+  std::memcpy(address.sun_path, path.c_str(), path.native().size());
+  ZOO_TRY_VOID(clear_stale_socket(path, address));
+  gid_t gid = static_cast<gid_t>(-1);
+  if (!group.empty()) {
+    ZOO_TRY(gid, group_number(group));
+  }
+  file::Fd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  // Linux gives the file the socket's own mode (unix(7)): private until its group is set.
+  if (!socket || ::fchmod(socket.get(), 0600) != 0 ||
+      ::bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0)
+    return fail(Code::io, "cannot listen on {}: {}", path.string(), reason(errno));
+  if ((!group.empty() && ::lchown(path.c_str(), static_cast<uid_t>(-1), gid) != 0) ||
+      ::chmod(path.c_str(), mode) != 0 || ::listen(socket.get(), k_backlog) != 0) {
+    const int error = errno;
+    ::unlink(path.c_str());
+    return fail(Code::io, "cannot listen on {}: {}", path.string(), reason(error));
+  }
+  return socket;
+}
+
+} // namespace
+
+struct Listener::Impl : std::enable_shared_from_this<Listener::Impl> {
+  Impl(Loops owners, file::Fd listening, std::shared_ptr<TlsServerContext> context)
+      : loops(std::move(owners)), acceptor(loops.front()->context(), listening.release()),
+        pause(*loops.front()), tls(std::move(context)) {}
+
+  void wait();
+  void accept_some();
+  void hand_over(file::Fd socket);
+  void close_acceptor();
+  std::size_t total() const {
+    std::size_t sum = 0;
+    for (const auto& share : shares)
+      sum += share->count;
+    return sum;
+  }
+
+  const Loops loops;
+  Descriptor acceptor; ///< first loop's thread
+  Timer pause;
+  std::shared_ptr<TlsServerContext> tls;
+  std::vector<std::shared_ptr<LoopShare>> shares;
+  std::atomic<std::size_t> most{0};
+  std::string address;
+  std::filesystem::path path; ///< of a Unix socket
+  ino_t inode = 0;
+  std::chrono::steady_clock::time_point complained;
+};
+
+void Listener::Impl::wait() {
+  acceptor.async_wait(Descriptor::wait_read,
+                      [self = shared_from_this()](const boost::system::error_code& error) {
+                        if (!error && self->acceptor.is_open()) self->accept_some();
+                      });
+}
+
+void Listener::Impl::accept_some() {
+  for (int turn = 0; turn < k_accept_turn; ++turn) {
+    file::Fd socket(
+        ::accept4(acceptor.native_handle(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+    if (socket) {
+      hand_over(std::move(socket));
+      continue;
+    }
+    if (errno == ECONNABORTED || errno == EINTR) continue;
+    if (errno == EAGAIN) break;
+    log::warning("net", "cannot accept connections on {}: {}", address, reason(errno));
+    return pause.start(k_accept_pause, [weak = weak_from_this()] {
+      if (const auto self = weak.lock(); self && self->acceptor.is_open()) self->wait();
+    });
+  }
+  wait();
+}
+
+void Listener::Impl::hand_over(file::Fd socket) {
+  if (total() >= most) {
+    const auto now = std::chrono::steady_clock::now();
+    if (now - complained > k_complaint_period) {
+      complained = now;
+      log::warning("net", "{} has {} connections, as many as are allowed: more are refused",
+                   address, total());
+    }
+    return; // closes it
+  }
+  const auto share = *std::min_element(shares.begin(), shares.end(),
+                                       [](auto& a, auto& b) { return a->count < b->count; });
+  ++share->count;
+  share->loop.post(
+      [share, context = tls, held = std::make_shared<file::Fd>(std::move(socket))]() mutable {
+        share->add(std::move(*held), context.get());
+      });
+}
+
+void Listener::Impl::close_acceptor() {
+  pause.cancel();
+  boost::system::error_code ignored;
+  if (acceptor.is_open()) acceptor.close(ignored);
+}
+
+namespace {
+
+std::string bound_address(int socket, const std::string& fallback) {
+  Address address;
+  address.size = sizeof(address.storage);
+  if (::getsockname(socket, address.get(), &address.size) != 0) return fallback;
+  return address.text();
+}
+
+} // namespace
+
+Result<std::unique_ptr<Listener>> Listener::tcp(Loops loops, const std::string& address,
+                                                std::shared_ptr<TlsServerContext> tls,
+                                                ListenerLimits limits, const ServiceFactory& make) {
+  ZOO_TRY(auto socket, listen_tcp(address));
+  const auto bound = bound_address(socket.get(), address);
+  auto impl = std::make_shared<Impl>(std::move(loops), std::move(socket), std::move(tls));
+  impl->address = bound;
+  return open(std::move(impl), limits, make);
+}
+
+Result<std::unique_ptr<Listener>> Listener::unix(Loops loops, const std::filesystem::path& path,
+                                                 unsigned mode, const std::string& group,
+                                                 ListenerLimits limits,
+                                                 const ServiceFactory& make) {
+  ZOO_TRY(auto socket, listen_unix(path, mode, group));
+  auto impl = std::make_shared<Impl>(std::move(loops), std::move(socket), nullptr);
+  impl->address = path.string();
+  impl->path = path;
+  struct stat status{};
+  if (::lstat(path.c_str(), &status) == 0) impl->inode = status.st_ino;
+  return open(std::move(impl), limits, make);
+}
+
+std::unique_ptr<Listener> Listener::open(std::shared_ptr<Impl> impl, const ListenerLimits& limits,
+                                         const ServiceFactory& make) {
+  for (auto* loop : impl->loops)
+    impl->shares.push_back(std::make_shared<LoopShare>(*loop, make(*loop), limits));
+  impl->most = limits.connections;
+  impl->loops.front()->post([impl] {
+    if (impl->acceptor.is_open()) impl->wait();
+  });
+  return std::unique_ptr<Listener>(new Listener(std::move(impl)));
+}
+
+Listener::~Listener() {
+  run_and_wait(*impl_->loops.front(), [this] { impl_->close_acceptor(); });
+  // After the acceptor: nothing is handed over any more. Each service goes on its own loop.
+  for (const auto& share : impl_->shares)
+    run_and_wait(share->loop, [&share] {
+      share->on_empty = nullptr;
+      share->sweeper.cancel();
+      share->deadline_timer.cancel();
+      share->cut();
+      share->service.reset();
+    });
+  struct stat status{};
+  if (!impl_->path.empty() && ::lstat(impl_->path.c_str(), &status) == 0 &&
+      status.st_ino == impl_->inode)
+    ::unlink(impl_->path.c_str());
+}
+
+std::string Listener::address() const { return impl_->address; }
+
+std::size_t Listener::connections() const { return impl_->total(); }
+
+void Listener::stop_accepting() {
+  impl_->loops.front()->post([impl = impl_] { impl->close_acceptor(); });
+}
+
+void Listener::drain(std::chrono::milliseconds deadline, std::function<void()> done) {
+  impl_->loops.front()->post([impl = impl_, deadline, done = std::move(done)] {
+    impl->close_acceptor();
+    // What was handed over before is ahead of these in each loop's queue.
+    const auto left = std::make_shared<std::atomic<std::size_t>>(impl->shares.size());
+    for (const auto& share : impl->shares) {
+      share->loop.post([share, deadline, left, done, first = impl->loops.front()] {
+        if (share->service)
+          share->drain(deadline, [left, done, first] {
+            if (--*left == 0) first->post(done);
+          });
+      });
+    }
+  });
+}
+
+void Listener::set_limits(const ListenerLimits& limits) {
+  impl_->most = limits.connections;
+  for (const auto& share : impl_->shares)
+    share->limits.store(std::make_shared<const ListenerLimits>(limits));
+}
+
+} // namespace zoo::net

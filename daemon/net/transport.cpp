@@ -1,0 +1,483 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/net/transport.hpp"
+
+#include "daemon/http/byte_queue.hpp"
+#include "daemon/net/address.hpp"
+#include "daemon/net/openssl.hpp"
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <openssl/err.h>
+#include <sys/socket.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <deque>
+#include <system_error>
+
+namespace zoo::net {
+namespace {
+
+using Descriptor = boost::asio::posix::stream_descriptor;
+
+constexpr std::size_t k_read_size = 32 * 1024;
+constexpr std::size_t k_read_turn = 256 * 1024; // then the loop's other connections have theirs
+
+std::string reason(int error) { return std::generic_category().message(error); }
+
+void set_option(int socket, int level, int name, int value) {
+  ::setsockopt(socket, level, name, &value, sizeof(value));
+}
+
+/// Small messages leave at once; a peer that is gone is noticed in about half a minute.
+void tune_tcp(int socket) {
+  set_option(socket, IPPROTO_TCP, TCP_NODELAY, 1);
+  set_option(socket, SOL_SOCKET, SO_KEEPALIVE, 1);
+  set_option(socket, IPPROTO_TCP, TCP_KEEPIDLE, 15);
+  set_option(socket, IPPROTO_TCP, TCP_KEEPINTVL, 5);
+  set_option(socket, IPPROTO_TCP, TCP_KEEPCNT, 3);
+}
+
+} // namespace
+
+/// Kept alive by its pending waits; `handler` is null once the Transport is gone.
+struct Transport::Impl : std::enable_shared_from_this<Transport::Impl> {
+  Impl(Loop& owner, TransportHandler& listener)
+      : loop(owner), handler(&listener), socket(owner.context()), resolver(owner.context()) {}
+
+  struct Step {
+    enum Kind { done, again, end, broken } kind = done;
+    std::size_t count = 0;
+    bool want_write = false;
+    std::string why;
+  };
+
+  void start_tls(ssl_st* session);
+  void try_next_address(std::string why);
+  void finish_connect();
+  void handshake();
+  void opened();
+  void read_some();
+  void flush(bool from_event);
+  void shut();
+  void retry_read();
+  void retry_write();
+  void wait_read();
+  void wait_write();
+  void later(void (Impl::*what)());
+  void fail(Error error);
+  void fail_later(Error error);
+  void close();
+  Step tls_step(int result);
+  Step receive(char* bytes, std::size_t size);
+  Step send(std::string_view bytes);
+
+  Loop& loop;
+  TransportHandler* handler;
+  Descriptor socket;
+  boost::asio::ip::tcp::resolver resolver;
+  std::deque<Address> addresses;
+  std::string target; ///< for sentences
+  SslPtr tls;
+  Phase phase = Phase::connecting;
+  std::string peer = "unknown";
+  http::ByteQueue out;
+  bool read_wanted = false, read_ended = false, read_waits = false, reading = false;
+  bool read_posted = false, read_wants_write = false, write_waits = false, end_wanted = false,
+       shut_down = false;
+};
+
+void Transport::Impl::later(void (Impl::*what)()) {
+  loop.post([self = shared_from_this(), what] {
+    if (self->handler != nullptr && self->phase != Phase::closed) ((*self).*what)();
+  });
+}
+
+void Transport::Impl::close() {
+  phase = Phase::closed;
+  resolver.cancel();
+  boost::system::error_code ignored;
+  tls.reset();
+  if (socket.is_open()) socket.close(ignored);
+}
+
+void Transport::Impl::fail(Error error) {
+  if (phase == Phase::closed) return;
+  close();
+  if (auto* listener = std::exchange(handler, nullptr)) listener->on_failure(std::move(error));
+}
+
+void Transport::Impl::fail_later(Error error) {
+  loop.post([self = shared_from_this(), error = std::move(error)] { self->fail(error); });
+}
+
+void Transport::Impl::wait_read() {
+  if (std::exchange(read_waits, true)) return;
+  socket.async_wait(Descriptor::wait_read,
+                    [self = shared_from_this()](const boost::system::error_code& error) {
+                      self->read_waits = false;
+                      if (error || self->handler == nullptr) return;
+                      if (self->phase == Phase::handshaking) return self->handshake();
+                      if (self->phase != Phase::open) return;
+                      self->read_some();
+                      self->retry_write();
+                    });
+}
+
+void Transport::Impl::wait_write() {
+  if (std::exchange(write_waits, true)) return;
+  socket.async_wait(Descriptor::wait_write,
+                    [self = shared_from_this()](const boost::system::error_code& error) {
+                      self->write_waits = false;
+                      if (error || self->handler == nullptr) return;
+                      if (self->phase == Phase::connecting) return self->finish_connect();
+                      if (self->phase == Phase::handshaking) return self->handshake();
+                      if (self->phase != Phase::open) return;
+                      self->flush(true);
+                      self->retry_read();
+                    });
+}
+
+// ---- opening ----
+
+void Transport::Impl::start_tls(ssl_st* session) {
+  tls.reset(session);
+  auto* bio = make_socket_bio(socket.native_handle());
+  SSL_set_bio(session, bio, bio);
+}
+
+void Transport::Impl::try_next_address(std::string why) {
+  while (!addresses.empty()) {
+    const auto address = addresses.front();
+    addresses.pop_front();
+    boost::system::error_code ignored;
+    if (socket.is_open()) socket.close(ignored);
+    const int number =
+        ::socket(address.family(), SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, IPPROTO_TCP);
+    if (number < 0) {
+      why = reason(errno);
+      continue;
+    }
+    socket.assign(number, ignored);
+    tune_tcp(number);
+    set_option(number, IPPROTO_TCP, TCP_USER_TIMEOUT, 30'000);
+    peer = address.text();
+    if (::connect(number, address.get(), address.size) == 0 || errno == EINPROGRESS)
+      return wait_write();
+    why = reason(errno);
+  }
+  fail({Code::unavailable, fmt::format("cannot connect to {}: {}", target, why)});
+}
+
+void Transport::Impl::finish_connect() {
+  int error = 0;
+  socklen_t size = sizeof(error);
+  ::getsockopt(socket.native_handle(), SOL_SOCKET, SO_ERROR, &error, &size);
+  if (error != 0) return try_next_address(reason(error));
+  if (!tls) return opened();
+  start_tls(tls.release());
+  phase = Phase::handshaking;
+  handshake();
+}
+
+void Transport::Impl::handshake() {
+  ERR_clear_error();
+  const auto step = tls_step(SSL_do_handshake(tls.get()));
+  switch (step.kind) {
+  case Step::done:
+    return opened();
+  case Step::again:
+    return step.want_write ? wait_write() : wait_read();
+  case Step::end:
+  case Step::broken: {
+    auto why = step.why;
+    if (const auto verdict = SSL_get_verify_result(tls.get());
+        SSL_is_server(tls.get()) == 0 && verdict != X509_V_OK)
+      why = X509_verify_cert_error_string(verdict);
+    return fail({Code::unavailable, fmt::format("TLS handshake with {} failed: {}",
+                                                target.empty() ? peer : target, why)});
+  }
+  }
+}
+
+void Transport::Impl::opened() {
+  phase = Phase::open;
+  const auto self = shared_from_this();
+  handler->on_open();
+  if (handler == nullptr || phase != Phase::open) return;
+  flush(false);
+  if (read_wanted && !read_posted) read_some();
+}
+
+// ---- bytes ----
+
+Transport::Impl::Step Transport::Impl::tls_step(int result) {
+  if (result > 0) return {Step::done, static_cast<std::size_t>(result), false, ""};
+  const int system = errno;
+  switch (SSL_get_error(tls.get(), result)) {
+  case SSL_ERROR_WANT_READ:
+    return {Step::again, 0, false, ""};
+  case SSL_ERROR_WANT_WRITE:
+    return {Step::again, 0, true, ""};
+  case SSL_ERROR_ZERO_RETURN:
+    return {Step::end, 0, false, "it closed the connection"};
+  case SSL_ERROR_SYSCALL:
+    ERR_clear_error();
+    return {Step::broken, 0, false,
+            result == 0 || system == 0 ? "it closed the connection abruptly" : reason(system)};
+  default:
+    return {Step::broken, 0, false, openssl_reason()};
+  }
+}
+
+Transport::Impl::Step Transport::Impl::receive(char* bytes, std::size_t size) {
+  if (tls) {
+    ERR_clear_error();
+    errno = 0;
+    return tls_step(SSL_read(tls.get(), bytes, static_cast<int>(size)));
+  }
+  const auto count = ::recv(socket.native_handle(), bytes, size, 0);
+  if (count > 0) return {Step::done, static_cast<std::size_t>(count), false, ""};
+  if (count == 0) return {Step::end, 0, false, ""};
+  if (errno == EAGAIN || errno == EINTR) return {Step::again, 0, false, ""};
+  return {Step::broken, 0, false, reason(errno)};
+}
+
+Transport::Impl::Step Transport::Impl::send(std::string_view bytes) {
+  if (tls) {
+    ERR_clear_error();
+    errno = 0;
+    const auto size = std::min<std::size_t>(bytes.size(), 1u << 20);
+    return tls_step(SSL_write(tls.get(), bytes.data(), static_cast<int>(size)));
+  }
+  const auto count = ::send(socket.native_handle(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
+  if (count >= 0) return {Step::done, static_cast<std::size_t>(count), false, ""};
+  if (errno == EAGAIN || errno == EINTR) return {Step::again, 0, true, ""};
+  return {Step::broken, 0, false, reason(errno)};
+}
+
+void Transport::Impl::read_some() {
+  static thread_local std::array<char, k_read_size> buffer; // on_read never reads again in itself
+  read_posted = false;
+  const auto self = shared_from_this();
+  std::size_t turn = 0;
+  reading = true;
+  while (handler != nullptr && phase == Phase::open && read_wanted && !read_ended) {
+    if (turn >= k_read_turn) {
+      read_posted = true;
+      later(&Impl::read_some);
+      break;
+    }
+    auto step = receive(buffer.data(), buffer.size());
+    if (step.kind == Step::done) {
+      turn += step.count;
+      handler->on_read({buffer.data(), step.count});
+    } else if (step.kind == Step::again) {
+      read_wants_write = step.want_write;
+      step.want_write ? wait_write() : wait_read();
+      break;
+    } else if (step.kind == Step::end) {
+      read_ended = true;
+      handler->on_read_end();
+    } else {
+      reading = false;
+      return fail({Code::unavailable, fmt::format("the connection to {} broke: {}",
+                                                  target.empty() ? peer : target, step.why)});
+    }
+  }
+  reading = false;
+}
+
+void Transport::Impl::flush(bool from_event) {
+  const bool had = !out.empty();
+  while (!out.empty()) {
+    const auto step = send(out.view());
+    if (step.kind == Step::done) {
+      out.drop(step.count);
+    } else if (step.kind == Step::again) {
+      return step.want_write ? wait_write() : wait_read();
+    } else {
+      Error error{Code::unavailable, fmt::format("the connection to {} broke: {}",
+                                                 target.empty() ? peer : target, step.why)};
+      return from_event ? fail(std::move(error)) : fail_later(std::move(error));
+    }
+  }
+  shut();
+  if (from_event && had) handler->on_written();
+}
+
+/// TLS may have to write in order to read, and the other way round.
+void Transport::Impl::retry_read() {
+  if (handler != nullptr && phase == Phase::open && std::exchange(read_wants_write, false))
+    read_some();
+}
+
+void Transport::Impl::retry_write() {
+  if (handler != nullptr && phase == Phase::open && !out.empty() && !write_waits) flush(true);
+}
+
+void Transport::Impl::shut() {
+  if (!end_wanted || shut_down || !out.empty() || phase != Phase::open) return;
+  shut_down = true;
+  if (tls) {
+    ERR_clear_error();
+    SSL_shutdown(tls.get());
+    ERR_clear_error();
+  }
+  ::shutdown(socket.native_handle(), SHUT_WR);
+}
+
+// ---- the outside ----
+
+std::unique_ptr<Transport> Transport::accept(Loop& loop, file::Fd accepted,
+                                             const TlsServerContext* tls,
+                                             TransportHandler& handler) {
+  auto impl = std::make_shared<Impl>(loop, handler);
+  const int number = accepted.release();
+  impl->socket.assign(number);
+  Address address;
+  address.size = sizeof(address.storage);
+  if (::getpeername(number, address.get(), &address.size) == 0) impl->peer = address.text();
+  if (address.family() != AF_UNIX) tune_tcp(number);
+  ssl_st* session = tls != nullptr ? tls->new_session() : nullptr;
+  if (tls != nullptr && session == nullptr) {
+    impl->fail_later({Code::internal, "no memory for a TLS session"});
+  } else if (session != nullptr) {
+    impl->start_tls(session);
+    impl->phase = Phase::handshaking;
+    impl->later(&Impl::handshake);
+  } else {
+    impl->later(&Impl::opened);
+  }
+  return std::unique_ptr<Transport>(new Transport(std::move(impl)));
+}
+
+std::unique_ptr<Transport> Transport::connect(Loop& loop, std::string host, std::uint16_t port,
+                                              const TlsClientContext* tls,
+                                              TransportHandler& handler) {
+  auto impl = std::make_shared<Impl>(loop, handler);
+  impl->target = fmt::format("{}:{}", host, port);
+  if (tls != nullptr) { // bound to its socket when there is one
+    impl->tls.reset(tls->new_session());
+    if (!impl->tls) {
+      impl->fail_later({Code::internal, "no memory for a TLS session"});
+      return std::unique_ptr<Transport>(new Transport(std::move(impl)));
+    }
+  }
+  const auto numeric = numeric_address(host, port);
+  impl->addresses.assign(numeric.begin(), numeric.end());
+  if (!impl->addresses.empty()) {
+    loop.post([impl] {
+      if (impl->handler != nullptr && impl->phase != Phase::closed) impl->try_next_address("");
+    });
+  } else {
+    impl->resolver.async_resolve(
+        host, std::to_string(port),
+        [impl](const boost::system::error_code& error,
+               const boost::asio::ip::tcp::resolver::results_type& results) {
+          if (impl->handler == nullptr || impl->phase == Phase::closed) return;
+          for (const auto& result : results) {
+            Address address;
+            address.size = static_cast<socklen_t>(result.endpoint().size());
+            std::memcpy(&address.storage, result.endpoint().data(), address.size);
+            impl->addresses.push_back(address);
+          }
+          impl->try_next_address(error ? "no such host" : "");
+        });
+  }
+  return std::unique_ptr<Transport>(new Transport(std::move(impl)));
+}
+
+Transport::~Transport() {
+  impl_->handler = nullptr;
+  impl_->close();
+}
+
+Transport::Phase Transport::phase() const { return impl_->phase; }
+
+void Transport::read(bool wanted) {
+  auto& impl = *impl_;
+  if (wanted == impl.read_wanted) return;
+  impl.read_wanted = wanted;
+  // TLS may hold bytes that the socket will never announce: look before waiting.
+  if (!wanted || impl.phase != Phase::open || impl.reading || impl.read_posted) return;
+  impl.read_posted = true;
+  impl.later(&Impl::read_some);
+}
+
+void Transport::write(std::string bytes) {
+  auto& impl = *impl_;
+  if (impl.phase == Phase::closed || impl.end_wanted) return;
+  impl.out.push(std::move(bytes));
+  if (impl.phase == Phase::open && !impl.write_waits) impl.flush(false);
+}
+
+std::size_t Transport::unsent() const { return impl_->out.size(); }
+
+void Transport::end_write() {
+  impl_->end_wanted = true;
+  impl_->shut();
+}
+
+void Transport::abort() {
+  if (impl_->socket.is_open()) {
+    const linger at_once{1, 0};
+    ::setsockopt(impl_->socket.native_handle(), SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once));
+  }
+  impl_->handler = nullptr;
+  impl_->close();
+}
+
+bool Transport::quiet() const {
+  if (impl_->phase != Phase::open || impl_->read_ended) return false;
+  if (impl_->tls && SSL_has_pending(impl_->tls.get()) != 0) return false;
+  char byte = 0;
+  const auto count = ::recv(impl_->socket.native_handle(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+  return count < 0 && errno == EAGAIN;
+}
+
+std::string Transport::peer() const { return impl_->peer; }
+
+Transport::PeerCredentials Transport::peer_credentials() const {
+  ucred credentials{};
+  socklen_t size = sizeof(credentials);
+  if (impl_->peer != "unix" || ::getsockopt(impl_->socket.native_handle(), SOL_SOCKET, SO_PEERCRED,
+                                            &credentials, &size) != 0)
+    return {};
+  return {static_cast<int>(credentials.uid), static_cast<int>(credentials.gid), credentials.pid};
+}
+
+bool Transport::encrypted() const { return impl_->tls != nullptr; }
+
+std::string Transport::alpn() const {
+  const unsigned char* name = nullptr;
+  unsigned size = 0;
+  if (impl_->tls) SSL_get0_alpn_selected(impl_->tls.get(), &name, &size);
+  return {reinterpret_cast<const char*>(name), size};
+}
+
+std::string Transport::peer_certificate_der() const {
+  X509* certificate = impl_->tls ? SSL_get0_peer_certificate(impl_->tls.get()) : nullptr;
+  if (certificate == nullptr) return {};
+  unsigned char* bytes = nullptr;
+  const int size = i2d_X509(certificate, &bytes);
+  if (size <= 0) return {};
+  std::string der(reinterpret_cast<const char*>(bytes), static_cast<std::size_t>(size));
+  OPENSSL_free(bytes);
+  return der;
+}
+
+bool Transport::peer_certificate_verified() const {
+  return impl_->tls && SSL_get0_peer_certificate(impl_->tls.get()) != nullptr &&
+         SSL_get_verify_result(impl_->tls.get()) == X509_V_OK;
+}
+
+bool Transport::session_resumed() const {
+  return impl_->tls && SSL_session_reused(impl_->tls.get()) == 1;
+}
+
+} // namespace zoo::net
