@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/translate/framer.hpp"
+
+#include <algorithm>
+
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
+namespace zoo::translate {
+namespace {
+
+bool white(char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; }
+
+/// First quote or backslash at or after `at`.
+std::size_t find_string_end(std::string_view bytes, std::size_t at) {
+#ifdef __SSE2__
+  const auto quote = _mm_set1_epi8('"');
+  const auto backslash = _mm_set1_epi8('\\');
+  for (; at + 16 <= bytes.size(); at += 16) {
+    const auto block = _mm_loadu_si128(reinterpret_cast<const __m128i*>(bytes.data() + at));
+    const auto hits = _mm_or_si128(_mm_cmpeq_epi8(block, quote), _mm_cmpeq_epi8(block, backslash));
+    if (const auto mask = static_cast<unsigned>(_mm_movemask_epi8(hits)); mask != 0) {
+      return at + static_cast<std::size_t>(__builtin_ctz(mask));
+    }
+  }
+#endif
+  while (at < bytes.size() && bytes[at] != '"' && bytes[at] != '\\')
+    ++at;
+  return at;
+}
+
+/// First quote or bracket of any kind at or after `at`.
+std::size_t find_structure(std::string_view bytes, std::size_t at) {
+#ifdef __SSE2__
+  const auto quote = _mm_set1_epi8('"');
+  const auto open = _mm_set1_epi8('{');
+  const auto close = _mm_set1_epi8('}');
+  const auto fold = _mm_set1_epi8(0x20); // '[' | 0x20 == '{', ']' | 0x20 == '}'
+  for (; at + 16 <= bytes.size(); at += 16) {
+    const auto block = _mm_loadu_si128(reinterpret_cast<const __m128i*>(bytes.data() + at));
+    const auto folded = _mm_or_si128(block, fold);
+    const auto hits =
+        _mm_or_si128(_mm_cmpeq_epi8(block, quote),
+                     _mm_or_si128(_mm_cmpeq_epi8(folded, open), _mm_cmpeq_epi8(folded, close)));
+    if (const auto mask = static_cast<unsigned>(_mm_movemask_epi8(hits)); mask != 0) {
+      return at + static_cast<std::size_t>(__builtin_ctz(mask));
+    }
+  }
+#endif
+  while (at < bytes.size()) {
+    const char c = bytes[at];
+    if (c == '"' || c == '{' || c == '}' || c == '[' || c == ']') break;
+    ++at;
+  }
+  return at;
+}
+
+} // namespace
+
+std::size_t ValueScanner::scan(std::string_view bytes) {
+  std::size_t at = 0;
+  if (state_ == State::start && !bytes.empty()) {
+    const char c = bytes[0];
+    if (c == '{' || c == '[') {
+      state_ = State::nested;
+    } else if (c == '"') {
+      state_ = State::string;
+      in_string_ = true;
+      at = 1;
+    } else {
+      state_ = State::scalar;
+    }
+  }
+  if (state_ == State::scalar) {
+    while (at < bytes.size()) {
+      const char c = bytes[at];
+      if (white(c) || c == ',' || c == ']' || c == '}' || c == ':' || c == '[' || c == '{' ||
+          c == '"') {
+        state_ = State::done;
+        return at;
+      }
+      ++at;
+    }
+    return at;
+  }
+  while (at < bytes.size() && state_ != State::done) {
+    if (escaped_) {
+      escaped_ = false;
+      ++at;
+      continue;
+    }
+    if (in_string_) {
+      at = find_string_end(bytes, at);
+      if (at == bytes.size()) break;
+      if (bytes[at] == '\\') {
+        escaped_ = true;
+      } else {
+        in_string_ = false;
+        if (state_ == State::string) state_ = State::done;
+      }
+      ++at;
+      continue;
+    }
+    at = find_structure(bytes, at);
+    if (at == bytes.size()) break;
+    const char c = bytes[at++];
+    if (c == '"') {
+      in_string_ = true;
+    } else if (c == '{' || c == '[') {
+      ++depth_;
+    } else if (--depth_ == 0) {
+      state_ = State::done;
+    }
+  }
+  return at;
+}
+
+Framer::Framer(Shape shape, std::size_t limit, FrameHandler& handler, std::string_view array)
+    : shape_(shape), limit_(limit), handler_(handler), array_('"' + std::string(array) + '"') {}
+
+Result<void> Framer::collect(std::string& buffer, std::string_view bytes,
+                             std::string_view what) const {
+  if (buffer.size() + bytes.size() > limit_) {
+    return fail(Code::too_large, "{} is larger than {} bytes", what, limit_);
+  }
+  buffer.append(bytes);
+  return {};
+}
+
+Result<void> Framer::feed(std::string_view chunk) {
+  while (!chunk.empty()) {
+    if (stage_ == Stage::ignore) return {};
+    ZOO_TRY(const std::size_t used, step(chunk));
+    chunk.remove_prefix(used);
+  }
+  return {};
+}
+
+/// Consumes some of `rest`, at least one byte or a change of stage.
+Result<std::size_t> Framer::step(std::string_view rest) {
+  const char c = rest.front();
+  switch (stage_) {
+  case Stage::before:
+    if (white(c)) return 1;
+    if (shape_ == Shape::list) {
+      if (c != '{') return fail(Code::internal, "the upstream's list does not begin with '{{'");
+      envelope_ = "{";
+      stage_ = Stage::envelope;
+      return 1;
+    }
+    stage_ = Stage::item;
+    return 0;
+
+  case Stage::envelope: // between members
+    if (!white(c) && c != ',' && c != '"' && c != '}') {
+      return fail(Code::internal, "the upstream's list has '{}' where a member should be",
+                  static_cast<int>(c));
+    }
+    if (c == '"') {
+      key_.clear();
+      scanner_.reset();
+      stage_ = Stage::key;
+      return 0;
+    }
+    ZOO_TRY_VOID(collect(envelope_, rest.substr(0, 1), "what stands around a list's items"));
+    if (c == '}') {
+      stage_ = Stage::after;
+      handler_.on_tail(envelope_);
+    }
+    return 1;
+
+  case Stage::key: {
+    const auto used = scanner_.scan(rest);
+    ZOO_TRY_VOID(collect(key_, rest.substr(0, used), "a key of a list"));
+    if (scanner_.done()) {
+      ZOO_TRY_VOID(collect(envelope_, key_, "what stands around a list's items"));
+      stage_ = Stage::colon;
+    }
+    return used;
+  }
+
+  case Stage::colon:
+    if (white(c) || c == ':') {
+      envelope_ += c;
+      return 1;
+    }
+    key_is_array_ = key_ == array_;
+    if (key_is_array_ && c == '[') {
+      envelope_ += c;
+      handler_.on_head(envelope_);
+      envelope_.clear();
+      if (stage_ != Stage::ignore) stage_ = Stage::array;
+      return 1;
+    }
+    scanner_.reset();
+    stage_ = Stage::value;
+    return 0;
+
+  case Stage::value: { // of a member that is not the array
+    const auto used = scanner_.scan(rest);
+    ZOO_TRY_VOID(collect(envelope_, rest.substr(0, used), "what stands around a list's items"));
+    if (scanner_.done()) stage_ = Stage::envelope;
+    return used;
+  }
+
+  case Stage::array: // between items
+    if (white(c) || c == ',') return 1;
+    if (c == ']') {
+      envelope_ = "]";
+      stage_ = Stage::envelope;
+      return 1;
+    }
+    scanner_.reset();
+    stage_ = Stage::item;
+    return 0;
+
+  case Stage::item: {
+    const auto used = scanner_.scan(rest);
+    const auto part = rest.substr(0, used);
+    if (!scanner_.done()) {
+      ZOO_TRY_VOID(collect(partial_, part, "an object"));
+      return used;
+    }
+    std::string_view whole = part;
+    if (!partial_.empty()) {
+      ZOO_TRY_VOID(collect(partial_, part, "an object"));
+      whole = partial_;
+    } else if (part.size() > limit_) {
+      return fail(Code::too_large, "an object is larger than {} bytes", limit_);
+    }
+    if (shape_ == Shape::single && used == 0 && partial_.empty()) {
+      return fail(Code::internal, "the upstream's answer is not JSON");
+    }
+    scanner_.reset();
+    stage_ = shape_ == Shape::list    ? Stage::array
+             : shape_ == Shape::watch ? Stage::before
+                                      : Stage::after;
+    if (whole.empty()) return fail(Code::internal, "the upstream's answer is not JSON");
+    handler_.on_item(whole);
+    partial_.clear();
+    return used;
+  }
+
+  case Stage::after:
+    if (white(c)) return 1;
+    return fail(Code::internal, "the upstream's answer goes on after its end");
+
+  case Stage::ignore:
+    return rest.size();
+  }
+  return rest.size();
+}
+
+Result<void> Framer::finish() {
+  if (stage_ == Stage::item && scanner_.begun() && !scanner_.done() && shape_ == Shape::single) {
+    // A bare number or literal has no end of its own.
+    std::string_view last = partial_;
+    if (!last.empty() && last.front() != '{' && last.front() != '[' && last.front() != '"') {
+      stage_ = Stage::after;
+      handler_.on_item(last);
+      return {};
+    }
+  }
+  const bool whole = stage_ == Stage::after || stage_ == Stage::ignore ||
+                     (shape_ == Shape::watch && stage_ == Stage::before);
+  if (!whole) return fail(Code::unavailable, "the upstream's answer broke off in the middle");
+  return {};
+}
+
+} // namespace zoo::translate
