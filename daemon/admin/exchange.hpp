@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "daemon/admin/request.hpp"
+#include "daemon/admin/router.hpp"
+#include "daemon/admin/scheduler.hpp"
+#include "daemon/admin/service.hpp"
+#include "daemon/admin/watch.hpp"
+#include "daemon/http/stream.hpp"
+
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace zoo::admin {
+
+/// What the exchanges of one loop share; outlives them and the jobs they started.
+struct ExchangeRoom {
+  AdminContext context;
+  Scheduler& scheduler;
+  Router router;
+};
+
+/// One request on its loop: reads the body, hands it to a worker, writes what comes back, and if
+/// that is a watch, keeps writing. Loop thread only, but for the job it sends to the workers, which
+/// holds Link and never the exchange.
+class Exchange final : public http::StreamHandler {
+public:
+  Exchange(std::shared_ptr<ExchangeRoom> room, http::RequestHead head, http::ServerStream& stream);
+  ~Exchange() override;
+
+  void on_data(std::string_view bytes) override;
+  void on_end() override;
+  void on_reset() override;
+  void on_drained() override;
+
+private:
+  /// Lets an answer find its exchange, if that still exists. `exchange` is the loop's; `gone`
+  /// is read by workers, so that nobody works for a client who left.
+  struct Link {
+    Exchange* exchange = nullptr;
+    std::atomic<bool> gone{false};
+  };
+
+  void finish(Answer answer, const std::string& who);
+  void start_watch(std::shared_ptr<WatchFeed> feed);
+  void pump();
+  void end_watch();
+  void schedule_bookmark();
+  void leave();
+  void log(int status, const std::string& who, const std::string& note) const;
+
+  std::shared_ptr<ExchangeRoom> room_;
+  http::ServerStream* stream_; ///< null once nothing may be said any more
+  Request request_;
+  std::optional<Error> broken_; ///< the head could not be understood
+  std::string method_, target_;
+  std::shared_ptr<Link> link_;
+  std::chrono::steady_clock::time_point began_;
+  bool answered_ = false;
+
+  std::shared_ptr<WatchFeed> feed_;
+  std::unique_ptr<WatchEncoder> encoder_;
+  std::size_t initial_sent_ = 0;
+  bool initial_done_ = false;
+  std::unique_ptr<Alarm> bookmark_, timeout_;
+};
+
+} // namespace zoo::admin

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "common/base/result.hpp"
+
+#include <nlohmann/json_fwd.hpp>
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace zoo::admin {
+
+/// What `fieldValidation` asks for (KEP-2885); upstream's default is Warn.
+enum class FieldValidation { ignore, warn, strict };
+
+Result<FieldValidation> field_validation(std::string_view parameter);
+
+/// One word each for what a Tenant's schema does not have: `unknown field "spec.foo"`, with the
+/// field that was probably meant.
+std::vector<std::string> unknown_fields(const nlohmann::json& tenant);
+
+/// Applies the wish: strict -> Code::bad_request "strict decoding error: ..." (as upstream words
+/// it); warn -> the texts for Warning headers.
+Result<std::vector<std::string>> judge_fields(FieldValidation wish, const nlohmann::json& tenant,
+                                              std::span<const std::string> duplicates);
+
+/// Takes out what a client must not store: the kubeconfig annotation (a GET carries it, and so
+/// does `kubectl get -o yaml | kubectl apply -f -`), also inside kubectl's last-applied
+/// annotation; metadata.managedFields and selfLink, which zood does not keep.
+void scrub(nlohmann::json& tenant);
+
+/// The rules of metadata.labels and annotations (k8s.io/apimachinery/pkg/util/validation).
+Result<void> check_metadata(const nlohmann::json& tenant);
+
+} // namespace zoo::admin

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "daemon/admin/request.hpp"
+#include "daemon/admin/server.hpp"
+#include "daemon/admin/tenants.hpp"
+#include "daemon/admin/workers.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+
+namespace zoo::admin {
+
+/// Path and method -> who answers. Blocking; worker threads; holds no state of its own.
+class Router {
+public:
+  Router(tenants::TenantService& tenants, StatusSource& status, Workers& workers,
+         std::function<std::int64_t()> now)
+      : tenants_(tenants), status_(status), api_(tenants, workers, std::move(now)) {}
+
+  Answer handle(const Request& request);
+
+  /// /healthz, /livez and /readyz: answered on the loop, without asking who.
+  static bool is_health(const Request& request);
+  Answer health(const Request& request);
+
+  /// What waits for the upstream (writes, kubeconfigs, status, doctor) is slow.
+  static Workers::Kind kind(const Request& request);
+
+private:
+  Answer get_or_405(const Request& request, std::optional<Answer> answer);
+  Answer tenants(const Request& request);
+  Answer zoo(const Request& request);
+  Answer reviews(const Request& request);
+
+  tenants::TenantService& tenants_;
+  StatusSource& status_;
+  TenantApi api_;
+};
+
+} // namespace zoo::admin

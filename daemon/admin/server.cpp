@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/admin/server.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <map>
+
+namespace zoo::admin {
+namespace {
+
+using nlohmann::json;
+
+std::string_view level_name(tenants::Finding::Level level) {
+  switch (level) {
+  case tenants::Finding::Level::ok:
+    return "ok";
+  case tenants::Finding::Level::warning:
+    return "warning";
+  case tenants::Finding::Level::problem:
+    return "problem";
+  }
+  return "problem";
+}
+
+} // namespace
+
+Answer status_answer(StatusSource& source, tenants::TenantService& tenants) {
+  const auto status = source.status();
+  std::map<std::string, std::size_t> phases;
+  std::size_t total = 0;
+  for (std::string after;;) {
+    auto page = tenants.list(after, 500);
+    if (!page) return failure(page.error());
+    for (const auto& tenant : page->items) {
+      const auto phase = api::phase_name(tenant.phase);
+      ++phases[phase.empty() ? "Pending" : std::string(phase)];
+      ++total;
+    }
+    after = page->next;
+    if (after.empty()) break;
+  }
+  json counts{{"total", total}};
+  for (const auto& [phase, count] : phases)
+    counts[phase] = count;
+  return json_answer(200, {{"version", status.version},
+                           {"listen", status.listen},
+                           {"advertise", status.advertise},
+                           {"adminListen", status.admin_listen},
+                           {"adminSocket", status.admin_socket},
+                           {"upstream",
+                            {{"server", status.upstream.server},
+                             {"reachable", status.upstream.reachable},
+                             {"version", status.upstream.version},
+                             {"message", status.upstream.message}}},
+                           {"tenants", counts},
+                           {"uptimeSeconds", status.uptime.count()},
+                           {"workers", status.workers},
+                           {"connections", status.connections}});
+}
+
+Answer doctor_answer(tenants::TenantService& tenants) {
+  json findings = json::array();
+  std::map<tenants::Finding::Level, std::size_t> counts;
+  for (const auto& finding : tenants.doctor()) {
+    ++counts[finding.level];
+    findings.push_back({{"level", level_name(finding.level)},
+                        {"subject", finding.subject},
+                        {"message", finding.message},
+                        {"remedy", finding.remedy}});
+  }
+  return json_answer(200, {{"findings", std::move(findings)},
+                           {"ok", counts[tenants::Finding::Level::ok]},
+                           {"warnings", counts[tenants::Finding::Level::warning]},
+                           {"problems", counts[tenants::Finding::Level::problem]}});
+}
+
+Answer health_answer(StatusSource& source, bool ready) {
+  Answer answer;
+  answer.content_type = "text/plain; charset=utf-8";
+  answer.body = "ok";
+  if (!ready) return answer;
+  const auto missing = source.not_ready();
+  if (missing.empty()) return answer;
+  answer.status = 503;
+  answer.headers.add("Retry-After", "1");
+  answer.body = "not ready: " + missing + "\n";
+  return answer;
+}
+
+} // namespace zoo::admin

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "daemon/admin/request.hpp"
+#include "daemon/tenants/service.hpp"
+
+#include <chrono>
+#include <cstddef>
+#include <string>
+
+namespace zoo::admin {
+
+/// What zood knows of itself: GET /zoo/v1/status.
+struct ServerStatus {
+  std::string version;      ///< of zood
+  std::string listen;       ///< where tenants reach it, with the real port
+  std::string advertise;    ///< what stands in their kubeconfigs
+  std::string admin_listen; ///< "" = no TLS door
+  std::string admin_socket;
+  struct {
+    std::string server;
+    bool reachable = false;
+    std::string version; ///< "v1.36.3"; "" while unreachable
+    std::string message; ///< why it is unreachable
+  } upstream;
+  std::chrono::seconds uptime{};
+  std::size_t workers = 0;
+  std::size_t connections = 0;
+};
+
+/// Filled by the composition root.
+class StatusSource {
+public:
+  virtual ~StatusSource() = default;
+  virtual ServerStatus status() = 0; ///< worker threads; may wait for the upstream, with a limit
+  /// Any thread, never blocks: is zood ready to serve tenants? "" = yes, else what is missing.
+  virtual std::string not_ready() const = 0;
+};
+
+/// GET /zoo/v1/status: {version, listen, advertise, adminListen, adminSocket, upstream {server,
+/// reachable, version, message}, tenants {total, Ready, ...}, uptimeSeconds, workers, connections}.
+Answer status_answer(StatusSource& source, tenants::TenantService& tenants);
+/// GET /zoo/v1/doctor: {findings: [{level, subject, message, remedy}], ok, warnings, problems}.
+Answer doctor_answer(tenants::TenantService& tenants);
+/// /healthz, /livez, /readyz: text, for anybody who reaches a door.
+Answer health_answer(StatusSource& source, bool ready);
+
+} // namespace zoo::admin

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/admin/workers.hpp"
+
+#include "common/base/log.hpp"
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <exception>
+
+namespace zoo::admin {
+
+Workers::Workers(std::size_t threads, std::size_t queue_limit)
+    : queue_limit_(queue_limit), slow_limit_(std::max<std::size_t>(1, threads - 1)) {
+  for (std::size_t i = 0; i < threads; ++i)
+    threads_.emplace_back([this, i] { run(i); });
+}
+
+Workers::~Workers() { stop(); }
+
+bool Workers::submit(Kind kind, std::function<void()> job) {
+  {
+    const std::lock_guard lock(mutex_);
+    auto& queue = kind == Kind::slow ? slow_ : quick_;
+    if (stopping_ || queue.size() >= queue_limit_) return false;
+    queue.push_back(std::move(job));
+  }
+  wake_.notify_one();
+  return true;
+}
+
+void Workers::put_away(std::function<void()> job) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!stopping_) {
+      quick_.push_front(std::move(job));
+      job = nullptr;
+    }
+  }
+  if (job) job();
+  wake_.notify_one();
+}
+
+void Workers::stop() {
+  std::deque<std::function<void()>> dropped;
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+    dropped.swap(quick_);
+    std::move(slow_.begin(), slow_.end(), std::back_inserter(dropped));
+    slow_.clear();
+  }
+  wake_.notify_all();
+  for (auto& thread : threads_)
+    if (thread.joinable()) thread.join();
+}
+
+bool Workers::next(std::function<void()>& job, bool& slow) {
+  std::unique_lock lock(mutex_);
+  const auto ready = [this] { return !slow_.empty() && slow_running_ < slow_limit_; };
+  wake_.wait(lock, [&] { return stopping_ || !quick_.empty() || ready(); });
+  if (stopping_) return false;
+  slow = quick_.empty();
+  auto& queue = slow ? slow_ : quick_;
+  if (slow) ++slow_running_;
+  job = std::move(queue.front());
+  queue.pop_front();
+  return true;
+}
+
+void Workers::run(std::size_t number) {
+  pthread_setname_np(pthread_self(), ("zood-admin-" + std::to_string(number)).c_str());
+  std::function<void()> job;
+  for (bool slow = false; next(job, slow);) {
+    try {
+      job();
+    } catch (const std::exception& problem) {
+      log::error("admin", "a request failed with an exception: {}", problem.what());
+    }
+    job = nullptr;
+    if (!slow) continue;
+    {
+      const std::lock_guard lock(mutex_);
+      --slow_running_;
+    }
+    wake_.notify_one();
+  }
+}
+
+} // namespace zoo::admin

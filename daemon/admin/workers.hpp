@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <condition_variable>
+#include <cstddef>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace zoo::admin {
+
+/// The threads "zood-admin-0"... that run what blocks (store, upstream, NSS). One pool a process,
+/// shared by all loops; any thread may submit. Destroyed (or stop()ped) before the loops and the
+/// TenantService that its jobs use.
+class Workers {
+public:
+  /// Slow work waits for the upstream; one thread is always kept free of it, so that a doctor
+  /// that hangs on a dead upstream does not hold up `get tenants`.
+  enum class Kind { quick, slow };
+
+  explicit Workers(std::size_t threads = 4, std::size_t queue_limit = 256);
+  ~Workers();
+  Workers(const Workers&) = delete;
+  Workers& operator=(const Workers&) = delete;
+
+  /// False if the queue of that kind is full or the pool has stopped. What a job throws is logged.
+  bool submit(Kind kind, std::function<void()> job);
+  /// Never refused: for what must be put away off the loop. Runs in place after stop().
+  void put_away(std::function<void()> job);
+  /// Finishes what runs, drops what waits, joins. Idempotent.
+  void stop();
+
+private:
+  void run(std::size_t number);
+  bool next(std::function<void()>& job, bool& slow);
+
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  std::deque<std::function<void()>> quick_, slow_;
+  std::size_t queue_limit_;
+  std::size_t slow_running_ = 0, slow_limit_;
+  bool stopping_ = false;
+  std::vector<std::thread> threads_;
+};
+
+} // namespace zoo::admin
