@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: Apache-2.0
+// What every implementation of Store promises (daemon/store/store.hpp).
+#include "tests/unit/store/store_fixture.hpp"
+
+#include <doctest/doctest.h>
+
+#include <future>
+#include <thread>
+
+using namespace zoo;
+using namespace zoo::store;
+using test::Changes;
+using test::StoreMaker;
+
+TEST_CASE("a new store is empty and at revision 0") {
+  StoreMaker maker;
+  const auto store = maker.open();
+  CHECK(store->revision().value() == 0);
+  CHECK(store->get("tenant", "foofoo").error().code() == Code::not_found);
+  const auto page = store->list("tenant").value();
+  CHECK(page.records.empty());
+  CHECK_FALSE(page.more);
+}
+
+TEST_CASE("what was put is what is got") {
+  StoreMaker maker;
+  const auto store = maker.open();
+  const std::string value("{\"a\":\0\xff}", 9);
+  const auto put = store->put("tenant", "foofoo", value).value();
+  CHECK(put.revision == 1);
+  CHECK(put.created_revision == 1);
+  const auto got = store->get("tenant", "foofoo").value();
+  CHECK(got.kind == "tenant");
+  CHECK(got.key == "foofoo");
+  CHECK(got.value == value);
+  CHECK(got.revision == 1);
+  CHECK(store->put("tenant", "foofoo", "").value().revision == 2);
+  CHECK(store->get("tenant", "foofoo")->value.empty());
+  CHECK(store->get("tenant", "foofoo")->created_revision == 1);
+  CHECK(store->get("other", "foofoo").error().code() == Code::not_found);
+}
+
+TEST_CASE("0 as the expected revision means: must not exist") {
+  StoreMaker maker;
+  const auto store = maker.open();
+  CHECK(store->put("tenant", "foofoo", "1", 0));
+  const auto again = store->put("tenant", "foofoo", "2", 0);
+  CHECK(again.error().code() == Code::already_exists);
+  CHECK(again.error().message().find("foofoo") != std::string::npos);
+  CHECK(store->get("tenant", "foofoo")->value == "1");
+  CHECK(store->revision().value() == 1);
+}
+
+TEST_CASE("a stale revision changes nothing") {
+  StoreMaker maker;
+  const auto store = maker.open();
+  const auto first = store->put("tenant", "foofoo", "1").value();
+  const auto second = store->put("tenant", "foofoo", "2", first.revision).value();
+  CHECK(store->put("tenant", "foofoo", "3", first.revision).error().code() == Code::conflict);
+  CHECK(store->remove("tenant", "foofoo", first.revision).error().code() == Code::conflict);
+  CHECK(store->get("tenant", "foofoo")->value == "2");
+  CHECK(store->remove("tenant", "foofoo", second.revision));
+  CHECK(store->put("tenant", "foofoo", "4", second.revision).error().code() == Code::not_found);
+}
+
+TEST_CASE("removal is a revision of its own, and what returns is new") {
+  StoreMaker maker;
+  const auto store = maker.open();
+  CHECK(store->remove("tenant", "foofoo").error().code() == Code::not_found);
+  REQUIRE(store->put("tenant", "foofoo", "1"));
+  REQUIRE(store->remove("tenant", "foofoo"));
+  CHECK(store->revision().value() == 2);
+  CHECK(store->get("tenant", "foofoo").error().code() == Code::not_found);
+  const auto returned = store->put("tenant", "foofoo", "2", 0).value();
+  CHECK(returned.revision == 3);
+  CHECK(returned.created_revision == 3);
+}
+
+TEST_CASE("kinds, keys and values out of bounds are refused") {
+  StoreMaker maker;
+  const auto store = maker.open();
+  CHECK(store->put("", "a", "").error().code() == Code::invalid);
+  CHECK(store->put("k", "", "").error().code() == Code::invalid);
+  CHECK(store->put(std::string(65, 'k'), "a", "").error().code() == Code::invalid);
+  CHECK(store->put("k", std::string(513, 'a'), "").error().code() == Code::invalid);
+  CHECK(store->put("k", std::string("a\0b", 3), "").error().code() == Code::invalid);
+  CHECK(store->put("k", "a\nb", "").error().code() == Code::invalid);
+  CHECK(store->put("k", "\xff", "").error().code() == Code::invalid);
+  CHECK(store->put("k", "a", std::string((8u << 20) + 1, 'v')).error().code() == Code::too_large);
+  CHECK(store->put(std::string(64, 'k'), std::string(512, 'a'), std::string(8u << 20, 'v')));
+  CHECK(store->revision().value() == 1);
+}
+
+TEST_CASE("a list is in byte order, by prefix, and one kind only") {
+  StoreMaker maker;
+  const auto store = maker.open();
+  for (const auto* key : {"b", "a", "ab", "a-1", "ä", "B", "a%", "a_"})
+    REQUIRE(store->put("k", key, key));
+  REQUIRE(store->put("other", "a2", ""));
+  const auto keys = [&](std::string_view prefix) {
+    std::string out;
+    const auto page = store->list("k", prefix).value();
+    for (const auto& record : page.records)
+      out += record.key + " ";
+    CHECK(page.revision == 9);
+    return out;
+  };
+  CHECK(keys("") == "B a a% a-1 a_ ab b ä ");
+  CHECK(keys("a") == "a a% a-1 a_ ab ");
+  CHECK(keys("a_") == "a_ ");
+  CHECK(keys("a%") == "a% ");
+  CHECK(keys("zz") == "");
+  CHECK(keys("\xff") == "");
+}
+
+TEST_CASE("pages together give every record once") {
+  StoreMaker maker;
+  const auto store = maker.open();
+  for (int i = 0; i < 25; ++i)
+    REQUIRE(store->put("k", fmt::format("p-{:03}", i), ""));
+  REQUIRE(store->put("k", "q", ""));
+  for (const std::size_t limit : {1u, 7u, 25u, 26u, 1000u}) {
+    std::string after;
+    std::size_t seen = 0;
+    for (bool more = true; more;) {
+      const auto page = store->list("k", "p-", after, limit).value();
+      CHECK(page.records.size() <= limit);
+      for (const auto& record : page.records)
+        CHECK(record.key == fmt::format("p-{:03}", seen++));
+      more = page.more;
+      if (!page.records.empty()) after = page.records.back().key;
+    }
+    CHECK(seen == 25);
+  }
+}
+
+TEST_CASE("a watch delivers every change of its kind in order") {
+  StoreMaker maker;
+  const auto store = maker.open();
+  Changes changes;
+  const auto watch =
+      store->watch("k", 0, [&](const Change& change) { changes.add(change); }).value();
+  REQUIRE(store->put("k", "a", "1"));
+  REQUIRE(store->put("other", "a", "x"));
+  REQUIRE(store->put("k", "a", "2"));
+  REQUIRE(store->remove("k", "a"));
+  const auto seen = changes.wait_for(3);
+  REQUIRE(seen.size() == 3);
+  CHECK(seen[0].created);
+  CHECK(seen[0].record.value == "1");
+  CHECK(seen[0].record.revision == 1);
+  CHECK_FALSE(seen[1].created);
+  CHECK(seen[1].record.revision == 3);
+  CHECK(seen[2].type == Change::Type::removed);
+  CHECK(seen[2].record.value == "2");
+  CHECK(seen[2].record.revision == 4);
+}
+
+TEST_CASE("a watch from a revision in the past begins right after it") {
+  StoreMaker maker;
+  const auto store = maker.open();
+  for (int i = 1; i <= 10; ++i)
+    REQUIRE(store->put("k", "a", std::to_string(i)));
+  Changes changes;
+  const auto watch =
+      store->watch("k", 4, [&](const Change& change) { changes.add(change); }).value();
+  REQUIRE(store->put("k", "a", "11"));
+  const auto seen = changes.wait_for(7);
+  REQUIRE(seen.size() == 7);
+  for (std::size_t i = 0; i < seen.size(); ++i) {
+    CHECK(seen[i].record.revision == static_cast<std::int64_t>(i) + 5);
+    CHECK(seen[i].record.value == std::to_string(i + 5));
+  }
+}
+
+TEST_CASE("a change is readable when its watch hears of it") {
+  StoreMaker maker;
+  const auto store = maker.open();
+  std::promise<std::string> read;
+  const auto watch = store
+                         ->watch("k", 0,
+                                 [&](const Change& change) {
+                                   read.set_value(store->get("k", change.record.key)->value);
+                                 })
+                         .value();
+  REQUIRE(store->put("k", "a", "durable"));
+  CHECK(read.get_future().get() == "durable");
+}
+
+TEST_CASE("history that is no longer kept is Expired, and the edge of it is not") {
+  StoreMaker maker;
+  const auto store = maker.open(5);
+  for (int i = 1; i <= 20; ++i)
+    REQUIRE(store->put("k", "a", "x"));
+  const auto from = [&](std::int64_t revision) {
+    return store->watch("k", revision, [](const Change&) {});
+  };
+  CHECK(from(14).error().code() == Code::expired);
+  CHECK(from(14).error().message().find("list again") != std::string::npos);
+  CHECK(from(0).error().code() == Code::expired);
+  CHECK(from(15));
+  CHECK(from(20));
+  CHECK(from(21).error().code() == Code::expired);
+  CHECK(from(-1).error().code() == Code::expired);
+}
+
+TEST_CASE("a watch that has ended hears nothing more, and may end itself") {
+  StoreMaker maker;
+  const auto store = maker.open();
+  int heard = 0;
+  Subscription own;
+  std::promise<void> ended;
+  own = store
+            ->watch("k", 0,
+                    [&](const Change&) {
+                      ++heard;
+                      own.reset();
+                      ended.set_value();
+                    })
+            .value();
+  REQUIRE(store->put("k", "a", ""));
+  ended.get_future().wait();
+  Changes changes;
+  auto other = store->watch("k", 1, [&](const Change& change) { changes.add(change); }).value();
+  REQUIRE(store->put("k", "a", ""));
+  REQUIRE(changes.wait_for(1).size() == 1);
+  CHECK(heard == 1);
+  other.reset();
+  REQUIRE(store->put("k", "a", ""));
+  CHECK(changes.wait_for(0).size() == 1);
+}
+
+TEST_CASE("a callback that throws costs only itself") {
+  StoreMaker maker;
+  const auto store = maker.open();
+  Changes changes;
+  const auto bad =
+      store->watch("k", 0, [](const Change&) { throw std::runtime_error("bad"); }).value();
+  const auto good =
+      store->watch("k", 0, [&](const Change& change) { changes.add(change); }).value();
+  REQUIRE(store->put("k", "a", ""));
+  REQUIRE(store->put("k", "a", ""));
+  CHECK(changes.wait_for(2).size() == 2);
+}
+
+TEST_CASE("threads that compare and set lose no increment, and a watch sees each") {
+  StoreMaker maker;
+  const auto store = maker.open();
+  REQUIRE(store->put("k", "counter", "0"));
+  Changes changes;
+  const auto watch =
+      store->watch("k", 1, [&](const Change& change) { changes.add(change); }).value();
+  constexpr int k_threads = 4, k_each = 15;
+  std::vector<std::thread> threads;
+  for (int t = 0; t < k_threads; ++t) {
+    threads.emplace_back([&] {
+      for (int done = 0; done < k_each;) {
+        const auto now = store->get("k", "counter").value();
+        const auto next = std::to_string(std::stoi(now.value) + 1);
+        if (store->put("k", "counter", next, now.revision)) ++done;
+      }
+    });
+  }
+  for (auto& thread : threads)
+    thread.join();
+  const auto seen = changes.wait_for(k_threads * k_each);
+  REQUIRE(seen.size() == k_threads * k_each);
+  for (std::size_t i = 0; i < seen.size(); ++i) {
+    CHECK(seen[i].record.value == std::to_string(i + 1));
+    CHECK(seen[i].record.revision == static_cast<std::int64_t>(i) + 2);
+  }
+}
+
+TEST_CASE("everything is there after reopening, revisions and history too") {
+  StoreMaker maker;
+  {
+    const auto store = maker.open();
+    REQUIRE(store->put("k", "a", "1"));
+    REQUIRE(store->put("k", "b", "2"));
+    REQUIRE(store->remove("k", "b"));
+  }
+  const auto store = maker.open();
+  CHECK(store->revision().value() == 3);
+  CHECK(store->get("k", "a")->value == "1");
+  CHECK(store->get("k", "b").error().code() == Code::not_found);
+  Changes changes;
+  const auto watch =
+      store->watch("k", 1, [&](const Change& change) { changes.add(change); }).value();
+  const auto seen = changes.wait_for(2);
+  REQUIRE(seen.size() == 2);
+  CHECK(seen[1].type == Change::Type::removed);
+  CHECK(store->put("k", "c", "3")->revision == 4);
+}
