@@ -60,8 +60,8 @@ public:
                               CallHandler& handler) override;
   Stats stats() const;
 
+  struct Impl; ///< pool_link.hpp, for the pool's own files
 private:
-  struct Impl;
   std::shared_ptr<Impl> impl_;
 };
 

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/upstream/pool_link.hpp"
+
+namespace zoo::upstream {
+
+Link::Link(std::shared_ptr<Pool::Impl> pool)
+    : pool_(std::move(pool)), reader_({pool_->limits.head_bytes, 0, 1'000}) {}
+
+void Link::open() {
+  const auto& endpoint = *pool_->endpoint;
+  transport_ =
+      net::Transport::connect(pool_->loop, endpoint.host, endpoint.port, pool_->tls.get(), *this);
+}
+
+void Link::begin(const CallPtr& call, bool reused) {
+  call_ = call;
+  call->link = weak_from_this();
+  call->since = Clock::now();
+  reused_ = reused;
+  answered_ = false;
+  ahead_.clear();
+  reader_.start_next(call->head_request);
+  if (transport_->phase() == net::Transport::Phase::open) send();
+}
+
+void Link::on_open() {
+  ++pool_->stats.opened;
+  if (transport_->session_resumed()) ++pool_->stats.resumed;
+  const auto protocol = transport_->alpn();
+  if (!protocol.empty() && protocol != "http/1.1")
+    return fail_call({Code::unavailable, "the upstream does not speak HTTP/1.1"});
+  if (call_) send();
+}
+
+void Link::send() {
+  call_->since = Clock::now();
+  transport_->write(call_->retryable ? call_->head : std::move(call_->head));
+  if (!call_->body.empty()) transport_->write(std::move(call_->body));
+  transport_->read(!call_->paused);
+}
+
+void Link::on_read(std::string_view bytes) {
+  const auto self = shared_from_this();
+  if (!call_) return pool_->forget(*this); // an idle connection has nothing to say
+  answered_ = true;
+  call_->since = Clock::now();
+  process(bytes);
+}
+
+void Link::process(std::string_view input) {
+  while (call_ && !call_->paused) {
+    switch (reader_.next(input)) {
+    case http::ReadEvent::need_more:
+      return;
+    case http::ReadEvent::head:
+      if (!deliver_head()) return;
+      break;
+    case http::ReadEvent::data:
+      if (const auto call = call_; call->handler != nullptr) call->handler->on_data(reader_.data());
+      break;
+    case http::ReadEvent::end:
+      return finish(reader_.keep_alive() && input.empty());
+    case http::ReadEvent::failed:
+      return fail_call({Code::unavailable, fmt::format("the upstream's answer is not HTTP: {}",
+                                                       reader_.failure().message)});
+    }
+  }
+  if (call_) ahead_.push(input);
+}
+
+bool Link::deliver_head() {
+  const auto call = call_;
+  auto head = reader_.take_head();
+  call->head_seen = true;
+  call->tunnel = head.status == 101;
+  if (call->tunnel && !call->upgrade) {
+    fail_call({Code::unavailable, "the upstream switched protocols without being asked"});
+    return false;
+  }
+  if (call->handler != nullptr) call->handler->on_head(std::move(head));
+  return call_ != nullptr;
+}
+
+/// The answer is complete. The connection is in its place before the handler hears of it, so that
+/// a request made from there uses it again.
+void Link::finish(bool clean) {
+  const auto self = shared_from_this();
+  const auto call = std::exchange(call_, nullptr);
+  call->link.reset();
+  if (clean && !call->upgrade && transport_->unsent() == 0) {
+    idle_since_ = Clock::now();
+    transport_->read(true); // hears when the upstream closes
+    pool_->keep(self);
+  } else {
+    pool_->forget(*this);
+  }
+  if (auto* handler = std::exchange(call->handler, nullptr)) handler->on_end();
+}
+
+void Link::on_read_end() {
+  const auto self = shared_from_this();
+  if (!call_) return pool_->forget(*this);
+  if (call_->tunnel) { // half-closed: the other direction lives until the Call goes
+    const auto call = call_;
+    if (auto* handler = std::exchange(call->handler, nullptr)) handler->on_end();
+    return;
+  }
+  if (reader_.complete_at_close()) return finish(false);
+  fail_call({Code::unavailable, answered_
+                                    ? "the upstream closed the connection within its answer"
+                                    : "the upstream closed the connection without an answer"});
+}
+
+void Link::on_written() {
+  const auto call = call_;
+  if (call && call->tunnel && call->handler != nullptr && std::exchange(call->blocked, false))
+    call->handler->on_drained();
+}
+
+void Link::on_failure(Error error) { fail_call(std::move(error)); }
+
+void Link::fail_call(Error error) {
+  const auto self = shared_from_this();
+  const auto call = std::exchange(call_, nullptr);
+  pool_->forget(*this);
+  if (!call) return;
+  call->link.reset();
+  if (call->handler == nullptr) return;
+  if (reused_ && !answered_ && call->retryable) {
+    call->retryable = false; // once
+    return pool_->attach(call, true);
+  }
+  std::exchange(call->handler, nullptr)->on_error(std::move(error));
+}
+
+void Link::resume() {
+  pool_->loop.post([weak = weak_from_this(), call = call_] {
+    const auto self = weak.lock();
+    if (!self || self->call_ != call || !call || call->paused) return;
+    const std::string ahead(self->ahead_.view());
+    self->ahead_.clear();
+    call->since = Clock::now();
+    if (!ahead.empty()) self->process(ahead);
+    if (self->call_ == call && !call->paused) self->transport_->read(true);
+  });
+}
+
+void Link::cancel() {
+  const auto self = shared_from_this();
+  call_ = nullptr;
+  pool_->forget(*this);
+}
+
+void Link::drop() {
+  call_ = nullptr;
+  transport_.reset();
+}
+
+void Link::expire(Clock::time_point now) {
+  if (!call_ || !transport_) return;
+  const auto& limits = pool_->limits;
+  const auto& where = *pool_->endpoint;
+  const auto phase = transport_->phase();
+  const bool connecting = phase == net::Transport::Phase::connecting;
+  if (connecting || phase == net::Transport::Phase::handshaking) {
+    if (now - opened_ > limits.connect * (connecting ? 1 : 2))
+      fail_call({Code::unavailable,
+                 fmt::format("{}:{} does not answer: no {} within {} ms", where.host, where.port,
+                             connecting ? "connection" : "TLS handshake", limits.connect.count())});
+    return;
+  }
+  if (call_->long_running || call_->tunnel || call_->paused) return;
+  if (now - call_->since > limits.answer)
+    fail_call({Code::timeout, fmt::format("the upstream gave no {} within {} ms",
+                                          call_->head_seen ? "more of its answer" : "answer",
+                                          limits.answer.count())});
+}
+
+} // namespace zoo::upstream

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "daemon/http/byte_queue.hpp"
+#include "daemon/http/h1_reader.hpp"
+#include "daemon/net/transport.hpp"
+#include "daemon/upstream/pool.hpp"
+
+#include <deque>
+#include <optional>
+#include <unordered_map>
+
+/// The inside of Pool. Everything on its loop's thread.
+namespace zoo::upstream {
+
+class Link;
+using Clock = std::chrono::steady_clock;
+
+/// One request, shared by its Call and its connection, whichever of the two goes first.
+struct CallState {
+  CallHandler* handler = nullptr; ///< null: nobody listens (cancelled, or all was said)
+  std::weak_ptr<Link> link;
+  std::string head; ///< as sent
+  std::string body;
+  bool head_request = false;
+  bool long_running = false;
+  bool upgrade = false;
+  bool retryable = false;
+  bool paused = false;
+  bool head_seen = false;
+  bool tunnel = false;
+  bool blocked = false;                   ///< writable() said no
+  Clock::time_point since = Clock::now(); ///< last sign of life from the upstream
+};
+using CallPtr = std::shared_ptr<CallState>;
+
+struct Pool::Impl : std::enable_shared_from_this<Pool::Impl> {
+  Impl(net::Loop& owner, std::shared_ptr<const UpstreamEndpoint> where, PoolLimits bounds);
+  void attach(const CallPtr& call, bool fresh);
+  void keep(const std::shared_ptr<Link>& link); ///< its answer has ended cleanly
+  void forget(Link& link);
+  void sweep();
+  void close();
+
+  net::Loop& loop;
+  const std::shared_ptr<const UpstreamEndpoint> endpoint;
+  const PoolLimits limits;
+  std::shared_ptr<net::TlsClientContext> tls;
+  std::optional<Error> broken;            ///< the endpoint's certificates cannot be used
+  std::deque<std::shared_ptr<Link>> idle; ///< most recently used at the back
+  std::unordered_map<Link*, std::shared_ptr<Link>> busy;
+  net::Timer sweeper;
+  bool sweeping = false;
+  Stats stats;
+};
+
+/// One connection to the upstream.
+class Link : public net::TransportHandler, public std::enable_shared_from_this<Link> {
+public:
+  explicit Link(std::shared_ptr<Pool::Impl> pool);
+  void open();
+  void begin(const CallPtr& call, bool reused);
+  void resume();
+  void cancel(); ///< the Call is gone
+  void expire(Clock::time_point now);
+  void drop(); ///< silently
+  bool usable() const { return transport_ && transport_->quiet(); }
+  net::Transport* transport() { return transport_.get(); }
+  Clock::time_point idle_since() const { return idle_since_; }
+
+private:
+  void on_open() override;
+  void on_read(std::string_view bytes) override;
+  void on_read_end() override;
+  void on_written() override;
+  void on_failure(Error error) override;
+  void send();
+  void process(std::string_view input);
+  bool deliver_head();
+  void finish(bool clean);
+  void fail_call(Error error);
+
+  std::shared_ptr<Pool::Impl> pool_;
+  std::unique_ptr<net::Transport> transport_;
+  http::ResponseReader reader_;
+  http::ByteQueue ahead_; ///< read before the call was paused
+  CallPtr call_;
+  bool reused_ = false;
+  bool answered_ = false; ///< the answer's first byte has come
+  Clock::time_point opened_ = Clock::now();
+  Clock::time_point idle_since_;
+};
+
+} // namespace zoo::upstream

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/http/answer.hpp"
+#include "daemon/http/byte_queue.hpp"
+#include "daemon/http/syntax.hpp"
+
+#include <doctest/doctest.h>
+
+using namespace zoo::http;
+
+TEST_CASE("header names compare without case, and set() leaves one") {
+  Headers headers{{"Accept", "a"}, {"accept", "b"}, {"X", "1"}};
+  CHECK(headers.get("ACCEPT") == "a");
+  CHECK(headers.all("accept").size() == 2);
+  headers.set("accept", "c");
+  CHECK(headers.all("accept").size() == 1);
+  CHECK(headers.get("accept") == "c");
+  headers.set("new", "n");
+  headers.remove("x");
+  CHECK(headers.size() == 2);
+  CHECK_FALSE(headers.has("X"));
+  CHECK(headers.bytes() == 6 + 1 + 3 + 1);
+}
+
+TEST_CASE("what may stand where") {
+  CHECK(is_token("PATCH"));
+  CHECK_FALSE(is_token(""));
+  CHECK_FALSE(is_token("GE T"));
+  CHECK_FALSE(is_token("a:b"));
+  CHECK(is_origin_form("/a?b=%20"));
+  for (const auto* target : {"", "a", "http://x/", "/a b", "/a#b", "/\x01", "/\x80"})
+    CHECK_FALSE(is_origin_form(target));
+  CHECK(is_authority("[::1]:443"));
+  for (const auto* authority : {"", "a b", "a/b", "user@host", "a?b", "a\tb"})
+    CHECK_FALSE(is_authority(authority));
+  CHECK(is_field_value("a\tb \x80"));
+  CHECK_FALSE(is_field_value("a\rb"));
+  CHECK_FALSE(is_field_value(std::string_view("a\0b", 3)));
+}
+
+TEST_CASE("a codec's own answer is a Status that any message leaves valid") {
+  const auto text = status_document(431, "too \"big\"\n\xff");
+  CHECK(text == "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"metadata\":{},\"status\":\"Failure\","
+                "\"message\":\"too \\\"big\\\"\\u000a\\u00ff\","
+                "\"reason\":\"RequestEntityTooLarge\",\"code\":431}");
+}
+
+TEST_CASE("a byte queue gives its bytes back in order") {
+  ByteQueue queue;
+  std::string expected, got;
+  for (int i = 0; i < 5'000; ++i) {
+    const auto piece = std::to_string(i) + ",";
+    queue.push(std::string_view(piece));
+    expected += piece;
+    if (i % 3 == 0) queue.take(got, 7);
+  }
+  while (queue.take(got, 1'000) > 0) {
+  }
+  CHECK(got == expected);
+  CHECK(queue.empty());
+}
