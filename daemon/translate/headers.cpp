@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/translate/headers.hpp"
+
+#include "common/base/text.hpp"
+#include "daemon/translate/text.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <span>
+
+namespace zoo::translate {
+namespace {
+
+using text::iequals;
+
+constexpr std::array<std::string_view, 2> k_request = {"user-agent", "content-type"};
+constexpr std::array<std::string_view, 6> k_handshake = {"upgrade",
+                                                         "sec-websocket-key",
+                                                         "sec-websocket-version",
+                                                         "sec-websocket-protocol",
+                                                         "x-stream-protocol-version",
+                                                         "origin"};
+constexpr std::array<std::string_view, 7> k_answer = {
+    "content-type", "audit-id", "cache-control",         "retry-after",
+    "vary",         "date",     "x-content-type-options"};
+constexpr std::array<std::string_view, 4> k_handshake_answer = {
+    "upgrade", "sec-websocket-accept", "sec-websocket-protocol", "x-stream-protocol-version"};
+constexpr std::array<std::string_view, 11> k_hop = {
+    "connection", "keep-alive", "proxy-connection",   "transfer-encoding",   "te",
+    "trailer",    "upgrade",    "proxy-authenticate", "proxy-authorization", "content-length",
+    "location"};
+constexpr std::string_view k_bearer = "base64url.bearer.authorization.k8s.io.";
+
+bool listed(std::span<const std::string_view> list, std::string_view name) {
+  return std::any_of(list.begin(), list.end(),
+                     [&](std::string_view each) { return iequals(each, name); });
+}
+
+bool clean(std::string_view value) {
+  return std::none_of(value.begin(), value.end(), [](char c) {
+    const auto byte = static_cast<unsigned char>(c);
+    return (byte < 0x20 && c != '\t') || byte == 0x7f;
+  });
+}
+
+/// Every name that a Connection field of the message nominates.
+std::vector<std::string> nominated(const HeaderPairs& headers) {
+  std::vector<std::string> out;
+  for (const auto& [name, value] : headers) {
+    if (!iequals(name, "connection")) continue;
+    for (const auto part : text::split(value, ','))
+      out.emplace_back(text::trim(part));
+  }
+  return out;
+}
+
+/// One media range of an Accept or Content-Type field.
+struct Media {
+  std::string type; ///< lower case, without parameters
+  std::vector<std::pair<std::string, std::string>> params;
+  double q = 1;
+  std::string param(std::string_view name) const {
+    for (const auto& [key, value] : params) {
+      if (key == name) return value;
+    }
+    return "";
+  }
+};
+
+std::string lower(std::string_view in) {
+  std::string out(in);
+  for (auto& c : out) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c + 32);
+  }
+  return out;
+}
+
+Media parse_media(std::string_view clause) {
+  Media out;
+  const auto parts = text::split(clause, ';');
+  out.type = lower(text::trim(parts.front()));
+  for (std::size_t i = 1; i < parts.size(); ++i) {
+    const auto equals = parts[i].find('=');
+    const auto key = lower(text::trim(parts[i].substr(0, equals)));
+    auto value = equals == std::string_view::npos ? std::string_view()
+                                                  : text::trim(parts[i].substr(equals + 1));
+    if (value.size() >= 2 && value.front() == '"' && value.back() == '"')
+      value = value.substr(1, value.size() - 2);
+    if (key == "q") {
+      double q = 0;
+      const auto parsed = std::from_chars(value.data(), value.data() + value.size(), q);
+      out.q = parsed.ec == std::errc() && q >= 0 && q <= 1 ? q : 0;
+    } else {
+      out.params.emplace_back(key, value);
+    }
+  }
+  return out;
+}
+
+bool json_range(std::string_view type) {
+  return type == "application/json" || type == "application/*" || type == "*/*";
+}
+
+std::string converted(std::string_view as, std::string_view group, std::string_view version) {
+  return fmt::format("application/json;as={};v={};g={}", as, version, group);
+}
+
+/// The answer for one clause of Accept, false if zood cannot serve it.
+bool serve(const Media& media, bool discovery, Negotiated& out) {
+  if (!json_range(media.type)) return false;
+  const auto as = media.param("as");
+  const auto version = media.param("v");
+  const auto group = media.param("g");
+  const auto stream = media.param("stream");
+  if (!stream.empty() && stream != "watch") return false;
+  if (!media.param("sv").empty()) return false;
+  out.content_type = "application/json";
+  out.upstream_accept = "application/json";
+  if (as.empty()) {
+    out.representation = Representation::object;
+    return version.empty() && group.empty();
+  }
+  if (discovery) {
+    if (as != "APIGroupDiscoveryList" || group != "apidiscovery.k8s.io" || version != "v2")
+      return false;
+    out.representation = Representation::aggregated;
+    out.content_type = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
+    out.upstream_accept = out.content_type;
+    return true;
+  }
+  if (group != "meta.k8s.io" || version != "v1") return false;
+  if (as == "Table") {
+    out.representation = Representation::table;
+  } else if (as == "PartialObjectMetadata") {
+    out.representation = Representation::partial;
+  } else if (as == "PartialObjectMetadataList") {
+    out.representation = Representation::partial_list;
+  } else {
+    return false;
+  }
+  out.upstream_accept = converted(as, group, version);
+  return true;
+}
+
+} // namespace
+
+Subprotocols split_subprotocols(std::string_view value) {
+  Subprotocols out;
+  for (const auto raw : text::split(value, ',')) {
+    const auto part = text::trim(raw);
+    if (part.empty()) continue;
+    if (part.starts_with(k_bearer)) {
+      if (out.bearer.empty()) out.bearer = part.substr(k_bearer.size());
+      continue;
+    }
+    if (!out.offered.empty()) out.offered += ", ";
+    out.offered += part;
+  }
+  return out;
+}
+
+HeaderPairs request_headers_in(const HeaderPairs& headers, bool upgrade) {
+  HeaderPairs out;
+  const auto named = nominated(headers);
+  for (const auto& [name, value] : headers) {
+    const bool wanted = listed(k_request, name) || (upgrade && listed(k_handshake, name));
+    if (!wanted || !clean(value)) continue;
+    const bool hop = !iequals(name, "upgrade") &&
+                     std::any_of(named.begin(), named.end(),
+                                 [&](const std::string& each) { return iequals(each, name); });
+    if (hop) continue;
+    const bool again = std::any_of(out.begin(), out.end(),
+                                   [&](const auto& each) { return iequals(each.first, name); });
+    // Of what may stand once, the first counts; subprotocols may be spread over several fields.
+    const bool many =
+        iequals(name, "sec-websocket-protocol") || iequals(name, "x-stream-protocol-version");
+    if (again && !many) continue;
+    if (iequals(name, "sec-websocket-protocol")) {
+      auto offered = split_subprotocols(value).offered;
+      if (!offered.empty()) out.emplace_back(name, std::move(offered));
+    } else {
+      out.emplace_back(name, value);
+    }
+  }
+  return out;
+}
+
+HeaderPairs response_headers_out(const Mapping& mapping, const HeaderPairs& headers,
+                                 AnswerKind kind) {
+  HeaderPairs out;
+  const auto named = nominated(headers);
+  for (const auto& [name, value] : headers) {
+    if (!clean(value)) continue;
+    if (iequals(name, "warning")) {
+      out.emplace_back(name, text_out(mapping, value));
+      continue;
+    }
+    bool wanted = listed(k_answer, name);
+    if (kind == AnswerKind::upgrade) wanted = wanted || listed(k_handshake_answer, name);
+    if (kind == AnswerKind::proxied) {
+      wanted = !listed(k_hop, name) &&
+               std::none_of(named.begin(), named.end(),
+                            [&](const std::string& each) { return iequals(each, name); });
+    }
+    if (wanted) out.emplace_back(name, value);
+  }
+  return out;
+}
+
+Result<Negotiated> choose_accept(std::string_view accept, std::string_view include_object,
+                                 bool discovery) {
+  Negotiated out;
+  if (include_object.empty() || include_object == "Metadata") {
+    out.include = IncludeObject::metadata;
+  } else if (include_object == "None") {
+    out.include = IncludeObject::none;
+  } else if (include_object == "Object") {
+    out.include = IncludeObject::object;
+  } else {
+    return fail(Code::bad_request,
+                "includeObject: Invalid value: \"{}\": must be 'Metadata', 'Object', 'None', or "
+                "empty",
+                include_object);
+  }
+  std::vector<Media> clauses;
+  for (const auto clause : text::split(accept, ',')) {
+    if (!text::trim(clause).empty()) clauses.push_back(parse_media(clause));
+  }
+  if (clauses.empty()) clauses.push_back(parse_media("application/json"));
+  std::stable_sort(clauses.begin(), clauses.end(),
+                   [](const Media& a, const Media& b) { return a.q > b.q; });
+  for (const auto& clause : clauses) {
+    if (clause.q > 0 && serve(clause, discovery, out)) return out;
+  }
+  return fail(Code::not_acceptable,
+              "only the following media types are accepted: application/json, "
+              "application/json;stream=watch (other encodings, protobuf and YAML among them, are "
+              "not served here: add application/json to Accept)");
+}
+
+std::string_view upstream_include(IncludeObject include) {
+  return include == IncludeObject::object ? "Object" : "Metadata";
+}
+
+Result<BodyFormat> choose_body(std::string_view verb, std::string_view content_type) {
+  const auto type = parse_media(content_type).type;
+  if (verb == "patch") {
+    if (type == "application/json-patch+json") return BodyFormat::json_patch;
+    if (type == "application/merge-patch+json") return BodyFormat::merge_patch;
+    if (type == "application/strategic-merge-patch+json") return BodyFormat::strategic_patch;
+    if (type == "application/apply-patch+yaml") return BodyFormat::apply_patch;
+    return fail(Code::unsupported_media_type,
+                "the body of the request was in an unknown format - accepted media types include: "
+                "application/json-patch+json, application/merge-patch+json, "
+                "application/apply-patch+yaml, application/strategic-merge-patch+json");
+  }
+  if (type.empty() || type == "application/json") return BodyFormat::json;
+  if (type == "application/yaml") return BodyFormat::yaml;
+  return fail(Code::unsupported_media_type,
+              "the body of the request was in an unknown format - accepted media types include: "
+              "application/json, application/yaml");
+}
+
+std::string_view upstream_content_type(BodyFormat format) {
+  switch (format) {
+  case BodyFormat::json_patch:
+    return "application/json-patch+json";
+  case BodyFormat::merge_patch:
+    return "application/merge-patch+json";
+  case BodyFormat::strategic_patch:
+    return "application/strategic-merge-patch+json";
+  case BodyFormat::apply_patch:
+    return "application/apply-patch+yaml";
+  case BodyFormat::json:
+  case BodyFormat::yaml:
+    break;
+  }
+  return "application/json";
+}
+
+} // namespace zoo::translate

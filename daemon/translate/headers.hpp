@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "common/base/result.hpp"
+#include "daemon/translate/mapping.hpp"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+/// Header fields across the proxy, as pairs of strings, and content negotiation. Allow-lists in
+/// both directions: what is not named here does not pass. Values without state, any thread.
+namespace zoo::translate {
+
+using HeaderPairs = std::vector<std::pair<std::string, std::string>>;
+
+/// What goes upstream from a tenant's request: User-Agent, Content-Type and, with `upgrade`, the
+/// fields of the handshake without any credential in them. Accept, Authorization, Host,
+/// impersonation and lengths are set by whoever sends; Authorization, Impersonate-*, X-Remote-*,
+/// X-Forwarded-*, Cookie and everything a Connection field names never pass. Fields whose value has
+/// a control character are dropped.
+HeaderPairs request_headers_in(const HeaderPairs& headers, bool upgrade);
+
+/// `base64url.bearer.authorization.k8s.io.<token>` is a credential in the list of subprotocols:
+/// the list without it ("" if nothing is left), and the token as written ("" if there is none).
+struct Subprotocols {
+  std::string offered, bearer;
+};
+Subprotocols split_subprotocols(std::string_view value);
+
+/// What kind of answer the headers belong to.
+enum class AnswerKind : std::uint8_t {
+  api,     ///< made by the API server: allow-list, Warning rewritten
+  proxied, ///< made by a tenant's own service: all but hop-by-hop fields
+  upgrade, ///< 101: the handshake too
+};
+/// What comes back. Lengths, codings, ETags and upstream's flow-schema UIDs are not passed.
+HeaderPairs response_headers_out(const Mapping& mapping, const HeaderPairs& headers,
+                                 AnswerKind kind);
+
+/// How objects of an answer are rendered; the same for lists and watches.
+enum class Representation : std::uint8_t {
+  object,
+  table,
+  partial,      ///< PartialObjectMetadata
+  partial_list, ///< PartialObjectMetadataList
+  aggregated,   ///< APIGroupDiscoveryList, on /api and /apis only
+};
+enum class IncludeObject : std::uint8_t { metadata, none, object };
+
+struct Negotiated {
+  Representation representation = Representation::object;
+  IncludeObject include = IncludeObject::metadata; ///< of a Table: what the client wants
+  std::string upstream_accept;                     ///< JSON always
+  std::string content_type;                        ///< of the answer to the client
+};
+
+/// What the client asks for. Protobuf, CBOR and YAML clauses are skipped: an answer in JSON is
+/// right wherever the client accepts that too; Code::not_acceptable where it does not.
+/// `include_object`: the query parameter of that name, "" if absent; Code::bad_request if unknown.
+Result<Negotiated> choose_accept(std::string_view accept, std::string_view include_object,
+                                 bool discovery = false);
+
+/// The includeObject to send upstream for a Table: at least Metadata, since rows are filtered by
+/// it.
+std::string_view upstream_include(IncludeObject include);
+
+enum class BodyFormat : std::uint8_t {
+  json,
+  yaml, ///< converted to JSON before anything else
+  json_patch,
+  merge_patch,
+  strategic_patch,
+  apply_patch, ///< YAML, of which JSON is a part
+};
+/// The format of a request's body. Missing Content-Type: JSON; PATCH needs one.
+/// Code::unsupported_media_type names what is accepted.
+Result<BodyFormat> choose_body(std::string_view verb, std::string_view content_type);
+/// What to send upstream for it; yaml goes as application/json.
+std::string_view upstream_content_type(BodyFormat format);
+
+} // namespace zoo::translate

@@ -1,0 +1,349 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/translate/patch.hpp"
+
+#include "common/base/json_text.hpp"
+#include "common/base/text.hpp"
+#include "daemon/translate/discovery_json.hpp"
+#include "daemon/translate/rewrite.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+#include <vector>
+
+namespace zoo::translate {
+namespace {
+
+using Segments = std::vector<std::string>;
+
+constexpr std::size_t k_max_operations = 10'000; // as apiserver's handlers/patch.go
+constexpr std::size_t k_max_segments = 64;
+
+bool numeric(std::string_view segment) {
+  return segment == "-" ||
+         (!segment.empty() &&
+          std::all_of(segment.begin(), segment.end(), [](char c) { return c >= '0' && c <= '9'; }));
+}
+
+/// Labels and annotations that zood keeps on the tenant's objects.
+bool reserved(std::string_view key) {
+  return key == k_tenant_label || key.starts_with("zoo.kubezoo.io/");
+}
+
+/// RFC 6901.
+Result<Segments> parse_pointer(std::string_view pointer) {
+  Segments out;
+  if (pointer.empty()) return out;
+  if (pointer.front() != '/')
+    return fail(Code::bad_request, "JSON patch path {} does not begin with '/'",
+                json_quote(pointer));
+  for (const auto raw : text::split(pointer.substr(1), '/')) {
+    std::string segment;
+    for (std::size_t i = 0; i < raw.size(); ++i) {
+      if (raw[i] != '~') {
+        segment += raw[i];
+      } else if (i + 1 < raw.size() && (raw[i + 1] == '0' || raw[i + 1] == '1')) {
+        segment += raw[++i] == '0' ? '~' : '/';
+      } else {
+        return fail(Code::bad_request, "JSON patch path {} has an escape that is none",
+                    json_quote(pointer));
+      }
+    }
+    out.push_back(std::move(segment));
+  }
+  if (out.size() > k_max_segments)
+    return fail(Code::bad_request, "JSON patch path has more than {} segments", k_max_segments);
+  return out;
+}
+
+std::string format_pointer(const Segments& segments) {
+  std::string out;
+  for (const auto& segment : segments) {
+    out += '/';
+    for (const char c : segment) {
+      if (c == '~') {
+        out += "~0";
+      } else if (c == '/') {
+        out += "~1";
+      } else {
+        out += c;
+      }
+    }
+  }
+  return out;
+}
+
+/// What became of one place of a document.
+struct Placed {
+  Segments path;
+  std::string value;
+};
+
+class JsonPatch {
+public:
+  JsonPatch(const Root& root, const Mapping& mapping, std::string_view name_space)
+      : root_(root), mapping_(mapping), name_space_(name_space) {}
+
+  Result<std::string> run(std::string_view body);
+
+private:
+  /// Rewrites `value` at `path` within a document that holds nothing else, and finds it again.
+  /// nullopt: the rewriter left the place out.
+  Result<std::optional<Placed>> place(const Segments& path, std::string_view value) const;
+  Result<std::optional<Placed>> place_as(const Segments& path, std::string_view value,
+                                         unsigned objects) const;
+  /// The path alone.
+  Result<std::optional<Segments>> place_path(const Segments& path) const;
+  Result<void> check_transfer(const Segments& from, const Segments& path,
+                              std::string_view op) const;
+  bool plain(const Segments& path) const;
+  Result<std::optional<std::string>> operation(JsonNode node) const;
+
+  const Root& root_;
+  const Mapping& mapping_;
+  std::string_view name_space_;
+};
+
+/// `objects`: bit i set = the i-th numeric segment is a key, not an index.
+Result<std::optional<Placed>> JsonPatch::place_as(const Segments& path, std::string_view value,
+                                                  unsigned objects) const {
+  std::string open, close;
+  std::vector<bool> array(path.size());
+  unsigned seen = 0;
+  for (std::size_t i = 0; i < path.size(); ++i) {
+    array[i] = numeric(path[i]) && (objects >> std::min(seen++, 31U) & 1U) == 0;
+    if (array[i]) {
+      open += '[';
+      close += ']';
+    } else {
+      open += '{' + json_quote(path[i]) + ':';
+      close += '}';
+    }
+  }
+  std::reverse(close.begin(), close.end());
+  std::string document = open;
+  document += value;
+  document += close;
+
+  RewriteContext context{mapping_, Direction::inward, name_space_, !path.empty(), {}, {}, 0};
+  std::string out;
+  ZOO_TRY_VOID(rewrite(root_, context, document, out));
+  ZOO_TRY(const auto tree, JsonTree::parse(out));
+  auto node = tree.root();
+  Placed placed;
+  for (std::size_t i = 0; i < path.size(); ++i) {
+    if (array[i]) {
+      node = node.first();
+      placed.path.push_back(path[i]);
+    } else {
+      // The rewriter adds members only behind those that were there; a key that it translated is
+      // therefore the first.
+      const auto same = node[path[i]];
+      node = same ? same : node.first();
+      if (!node) return std::nullopt;
+      auto key = node.key();
+      if (!same && reserved(key)) return std::nullopt; // ours; the tenant's was left out
+      placed.path.push_back(std::move(key));
+    }
+    if (!node) return std::nullopt;
+  }
+  placed.value = node.raw();
+  return placed;
+}
+
+Result<std::optional<Placed>> JsonPatch::place(const Segments& path, std::string_view value) const {
+  const auto numbers = static_cast<unsigned>(std::count_if(
+      path.begin(), path.end(), [](const std::string& each) { return numeric(each); }));
+  // A number is an index wherever the schema has a list there; the rewriter refuses a list where
+  // its rules expect a map, and then it was a key.
+  auto first = place_as(path, value, 0);
+  if (first || numbers == 0 || first.error().code() != Code::bad_request) return first;
+  const unsigned combinations = numbers > 3 ? 0 : 1U << numbers;
+  for (unsigned objects = 1; objects < combinations; ++objects) {
+    if (auto other = place_as(path, value, objects)) return other;
+  }
+  if (auto other = place_as(path, value, ~0U)) return other;
+  return first;
+}
+
+Result<std::optional<Segments>> JsonPatch::place_path(const Segments& path) const {
+  auto named = path;
+  Segments indexes;
+  while (!named.empty() && numeric(named.back())) {
+    indexes.insert(indexes.begin(), named.back());
+    named.pop_back();
+  }
+  if (named.empty()) return std::optional(path);
+  ZOO_TRY(auto placed, place(named, "null"));
+  if (!placed) return std::nullopt;
+  auto out = std::move(placed->path);
+  out.insert(out.end(), indexes.begin(), indexes.end());
+  return std::optional(std::move(out));
+}
+
+/// No rule can touch the string there: neither its key nor any value.
+bool JsonPatch::plain(const Segments& path) const {
+  if (&root_ == &custom_root())
+    return !path.empty() && path[0] != "metadata" && path[0] != "apiVersion" && path[0] != "kind";
+  const bool map = (path.size() == 3 && path[0] == "metadata" &&
+                    (path[1] == "annotations" || path[1] == "labels")) ||
+                   (path.size() == 2 && path[0] == "data" && root_.kind == "ConfigMap");
+  if (!map) return false;
+  for (const std::string_view probe : {"\"probe\"", "\"probe/v1\"", "\"probe.example.com/x\""}) {
+    const auto placed = place_as(path, probe, ~0U);
+    if (!placed || !*placed || (*placed)->path != path || (*placed)->value != probe) return false;
+  }
+  return true;
+}
+
+Result<void> JsonPatch::check_transfer(const Segments& from, const Segments& path,
+                                       std::string_view op) const {
+  const bool alike =
+      from.size() == path.size() && std::equal(from.begin(), from.end(), path.begin(),
+                                               [](const std::string& a, const std::string& b) {
+                                                 return a == b || (numeric(a) && numeric(b));
+                                               });
+  if (alike || (plain(from) && plain(path))) return {};
+  return fail(Code::invalid,
+              "JSON patch {} from {} to {} cannot be translated: the two places may have different "
+              "rules; send the value with \"add\" or \"replace\"",
+              op, json_quote(format_pointer(from)), json_quote(format_pointer(path)));
+}
+
+Result<std::optional<std::string>> JsonPatch::operation(JsonNode node) const {
+  if (!node.is(JsonType::object))
+    return fail(Code::bad_request, "a JSON patch is a list of operations (RFC 6902)");
+  std::set<std::string> keys;
+  for (auto member = node.first(); member; member = member.next()) {
+    if (!keys.insert(member.key()).second)
+      return fail(Code::bad_request, "duplicate field {} in a JSON patch operation",
+                  json_quote(member.key()));
+  }
+  const auto op = node["op"].string();
+  const auto value = node["value"];
+  if (!node["path"].is(JsonType::string))
+    return fail(Code::bad_request, "a JSON patch operation has no path");
+  ZOO_TRY(const auto path, parse_pointer(node["path"].string()));
+  const auto written = [&](const Segments& to, std::string_view more) {
+    return fmt::format("{{\"op\":{},\"path\":{}{}}}", json_quote(op),
+                       json_quote(format_pointer(to)), more);
+  };
+
+  for (std::size_t i = 0; i + 1 < path.size(); ++i) {
+    if ((path[i] == "labels" || path[i] == "annotations") && reserved(path[i + 1]))
+      return fail(Code::forbidden, "{} is reserved and cannot be patched", json_quote(path[i + 1]));
+  }
+
+  if (op == "add" || op == "replace" || op == "test") {
+    // RFC 6902 demands a value; the server reads a missing one as null.
+    ZOO_TRY(const auto placed,
+            value.is(JsonType::null) ? [&]() -> Result<std::optional<Placed>> {
+              ZOO_TRY(auto to, place_path(path));
+              if (!to) return std::nullopt;
+              return std::optional(Placed{std::move(*to), "null"});
+            }()
+                                     : place(path, value.raw()));
+    if (!placed) {
+      if (op != "test") return std::nullopt;
+      return fail(Code::invalid, "JSON patch test of {} cannot be translated",
+                  json_quote(format_pointer(path)));
+    }
+    return std::optional(written(placed->path, ",\"value\":" + placed->value));
+  }
+  if (op == "remove") {
+    ZOO_TRY(const auto to, place_path(path));
+    if (!to) return std::nullopt;
+    return std::optional(written(*to, ""));
+  }
+  if (op == "copy" || op == "move") {
+    if (!node["from"].is(JsonType::string))
+      return fail(Code::bad_request, "a JSON patch {} has no from", op);
+    ZOO_TRY(const auto from, parse_pointer(node["from"].string()));
+    ZOO_TRY_VOID(check_transfer(from, path, op));
+    ZOO_TRY(const auto source, place_path(from));
+    ZOO_TRY(const auto to, place_path(path));
+    if (!source || !to)
+      return fail(Code::invalid, "JSON patch {} cannot be translated: one end is not the tenant's",
+                  op);
+    return std::optional(written(*to, ",\"from\":" + json_quote(format_pointer(*source))));
+  }
+  return fail(Code::bad_request, "unknown JSON patch operation {}", json_quote(op));
+}
+
+Result<std::string> JsonPatch::run(std::string_view body) {
+  ZOO_TRY(const auto tree, JsonTree::parse(body));
+  const auto list = tree.root();
+  if (!list.is(JsonType::array))
+    return fail(Code::bad_request, "a JSON patch is a list of operations (RFC 6902)");
+  std::string out = "[";
+  std::size_t count = 0;
+  for (auto node = list.first(); node; node = node.next()) {
+    if (++count > k_max_operations)
+      return fail(Code::too_large, "The allowed maximum operations in a JSON patch is {}, got more",
+                  k_max_operations);
+    ZOO_TRY(const auto operation_text, operation(node));
+    if (!operation_text) continue;
+    if (out.size() > 1) out += ',';
+    out += *operation_text;
+  }
+  return out + ']';
+}
+
+} // namespace
+
+Result<std::string> patch_in(const Root& root, const Mapping& mapping, BodyFormat format,
+                             std::string_view body, std::string_view request_namespace) {
+  if (format == BodyFormat::json_patch) {
+    if (mapping.identity()) {
+      ZOO_TRY_VOID(JsonTree::parse(body));
+      return std::string(body);
+    }
+    return JsonPatch(root, mapping, request_namespace).run(body);
+  }
+  ZOO_TRY(const auto tree, JsonTree::parse(body));
+  if (!tree.root().is(JsonType::object))
+    return fail(Code::bad_request, "the patch is not a JSON object");
+  RewriteContext context{mapping, Direction::inward, request_namespace, true, {}, {}, 0};
+  std::string out;
+  out.reserve(body.size() + 256);
+  ZOO_TRY_VOID(rewrite(root, context, body, out));
+  return out;
+}
+
+Result<std::string> with_resource_version(BodyFormat format, std::string_view body,
+                                          std::string_view resource_version) {
+  ZOO_TRY(const auto tree, JsonTree::parse(body));
+  const auto root = tree.root();
+  JsonEdits edits;
+  if (format == BodyFormat::json_patch) {
+    if (!root.is(JsonType::array))
+      return fail(Code::bad_request, "a JSON patch is a list of operations (RFC 6902)");
+    auto test =
+        fmt::format("{{\"op\":\"test\",\"path\":\"/metadata/resourceVersion\",\"value\":{}}}",
+                    json_quote(resource_version));
+    if (root.first()) test += ',';
+    edits.replace(root.begin() + 1, root.begin() + 1, std::move(test));
+    return edits.apply(body);
+  }
+  if (!root.is(JsonType::object)) return fail(Code::bad_request, "the patch is not a JSON object");
+  const auto metadata = root["metadata"];
+  if (!metadata) {
+    edits.append(root, "metadata", "{\"resourceVersion\":" + json_quote(resource_version) + "}");
+    return edits.apply(body);
+  }
+  if (!metadata.is(JsonType::object))
+    return fail(Code::invalid, "metadata: Invalid value: must be an object");
+  const auto own = metadata["resourceVersion"];
+  if (!own) {
+    edits.append(metadata, "resourceVersion", json_quote(resource_version));
+  } else if (own.is(JsonType::null) || own.string().empty()) {
+    edits.quote(own, resource_version);
+  } else if (own.string() != resource_version) {
+    return fail(Code::conflict,
+                "the object has been modified; please apply your changes to the latest version and "
+                "try again");
+  }
+  return edits.apply(body);
+}
+
+} // namespace zoo::translate

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "common/base/result.hpp"
+#include "daemon/translate/headers.hpp"
+#include "daemon/translate/mapping.hpp"
+
+#include <string>
+#include <string_view>
+
+/// PATCH bodies inward (DESIGN 5): they go upstream as the same kind of patch. What a patch does to
+/// a guarded kind is proven by its result, not here. Pure functions, any thread.
+namespace zoo::translate {
+
+struct Root;
+
+/// Translates a patch in JSON (an apply body in YAML was converted before) for the kind of `root`.
+///
+/// merge, strategic, apply: the rewriter with `patch` set: nulls delete, `$patch`, `$retainKeys`,
+/// `$setElementOrder/...` and `$deleteFromPrimitiveList/...` pass (no list of these holds a name
+/// that is translated).
+/// JSON patch (RFC 6902): values and `test` values by the rules of their position, map keys within
+/// paths as the rewriter names them. An operation on a place that zood keeps from the tenant is
+/// left out; a `test` of one is refused.
+///
+/// Code::bad_request: not JSON, not a patch, a member twice, an escape that is none.
+/// Code::invalid: `copy` and `move` between places that may have different rules. Only these are
+/// known to be alike: the same place but for list indexes; two labels, annotations or ConfigMap
+/// entries that no rule names; two places of a custom resource outside its metadata.
+/// Code::too_large: more than 10,000 operations, as upstream.
+/// Whatever the rewriter refuses.
+Result<std::string> patch_in(const Root& root, const Mapping& mapping, BodyFormat format,
+                             std::string_view body, std::string_view request_namespace);
+
+/// Adds the precondition for the second, real request of a guarded kind: a leading `test`
+/// operation, or `metadata.resourceVersion` in the body. `body` is what patch_in() gave.
+/// Code::conflict if the client had demanded another resourceVersion; Code::invalid if `metadata`
+/// is no object.
+Result<std::string> with_resource_version(BodyFormat format, std::string_view body,
+                                          std::string_view resource_version);
+
+} // namespace zoo::translate

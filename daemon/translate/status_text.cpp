@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/translate/status_text.hpp"
+
+#include "common/base/error_table.hpp"
+#include "common/base/json_text.hpp"
+#include "daemon/translate/discovery_json.hpp"
+#include "daemon/translate/target.hpp"
+#include "daemon/translate/text.hpp"
+
+namespace zoo::translate {
+namespace {
+
+void replace_all(std::string& text, std::string_view from, std::string_view to) {
+  if (from.empty()) return;
+  for (auto at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size()))
+    text.replace(at, from.size(), to);
+}
+
+bool about_bindings(const StatusContext& context) {
+  return context.group == k_rbac_group && context.resource == "clusterrolebindings";
+}
+
+/// details.kind is a resource for most reasons and a kind for Invalid.
+const KindFacts* facts_of(std::string_view group, std::string_view kind_or_resource) {
+  const auto* facts = find_facts(group, kind_or_resource);
+  return facts != nullptr ? facts : find_facts_of_kind(group, kind_or_resource);
+}
+
+kube::StatusDetails details_of(std::string_view group, std::string_view kind,
+                               std::string_view name) {
+  kube::StatusDetails out;
+  out.name = name;
+  out.group = group;
+  out.kind = kind;
+  return out;
+}
+
+std::string cannot(std::string_view group, std::string_view resource, std::string_view name) {
+  auto out = qualified_resource(group, resource);
+  if (!name.empty()) out += " " + json_quote(name);
+  return out;
+}
+
+} // namespace
+
+std::string message_out(const Mapping& mapping, const StatusContext& context,
+                        std::string_view message) {
+  if (mapping.identity()) return std::string(message);
+  std::string text(message);
+  // The user that zood impersonates is nobody the tenant knows.
+  if (!context.user.empty())
+    replace_all(text, fmt::format("User \"zoo:{}\"", mapping.id()),
+                fmt::format("User {}", json_quote(context.user)));
+  replace_all(text, fmt::format("zoo:inert:{}:", mapping.id()), "");
+  if (about_bindings(context)) {
+    replace_all(text, "rolebindings.rbac.authorization.k8s.io \"zoo:crb:",
+                "clusterrolebindings.rbac.authorization.k8s.io \"");
+    replace_all(text, "RoleBinding.rbac.authorization.k8s.io \"zoo:crb:",
+                "ClusterRoleBinding.rbac.authorization.k8s.io \"");
+    replace_all(text, "zoo:crb:", "");
+  }
+  return text_out(mapping, text);
+}
+
+std::string status_out(const Mapping& mapping, const StatusContext& context,
+                       std::string_view document, int http_status) {
+  const auto tree = JsonTree::parse(document);
+  if (!tree || !tree->root().is(JsonType::object) || tree->root()["kind"].string() != "Status") {
+    const auto code = code_from_status(http_status, "");
+    // A text/plain "404 page not found" has no more to say than its status.
+    return make_status(code, code == Code::not_found
+                                 ? "the server could not find the requested resource"
+                                 : "the upstream answered with something that is no Status");
+  }
+  if (mapping.identity()) return std::string(document);
+  const auto root = tree->root();
+  JsonEdits edits;
+  if (const auto message = root["message"]; message.is(JsonType::string))
+    edits.quote(message, message_out(mapping, context, message.string()));
+  if (const auto token = root["metadata"]["continue"]; token) {
+    std::string sealed;
+    if (context.seal_continue && !token.string().empty())
+      sealed = context.seal_continue(token.string());
+    edits.quote(token, sealed);
+  }
+  // It counts the objects of the whole cluster.
+  if (const auto remaining = root["metadata"]["remainingItemCount"]; remaining)
+    edits.remove(root["metadata"], remaining);
+  const auto details = root["details"];
+  if (details.is(JsonType::object)) {
+    const auto group = details["group"].string();
+    auto kind = details["kind"];
+    const auto* facts = facts_of(group, kind.string());
+    if (const auto name = details["name"]; name.is(JsonType::string)) {
+      auto own = name.string();
+      if (about_bindings(context) && own.starts_with(k_binding_prefix)) {
+        own.erase(0, k_binding_prefix.size());
+        if (kind.string() == "rolebindings") edits.quote(kind, "clusterrolebindings");
+        if (kind.string() == "RoleBinding") edits.quote(kind, "ClusterRoleBinding");
+      } else if (const auto out = object_name_out(mapping, facts, own)) {
+        own = *out;
+      } else {
+        // A name of this kind that never got the prefix (a refused name of the tenant's own), or
+        // somebody else's: only the tenant's own words may be shown.
+        own = own.starts_with(mapping.prefix()) ? own.substr(mapping.prefix().size()) : "";
+      }
+      edits.quote(name, own);
+    }
+    if (!group.empty()) {
+      const auto out = mapping.group_out(group);
+      edits.quote(details["group"], out.value_or(std::string_view()));
+    }
+    for (auto cause = details["causes"].first(); cause; cause = cause.next()) {
+      for (const std::string_view key : {"message", "field"}) {
+        if (const auto text = cause[key]; text.is(JsonType::string))
+          edits.quote(text, message_out(mapping, context, text.string()));
+      }
+    }
+  }
+  return edits.apply(document);
+}
+
+std::string make_status(Code code, std::string_view message, const kube::StatusDetails& details) {
+  return kube::status_json(Error(code, std::string(message)), details);
+}
+
+std::string not_found_status(std::string_view group, std::string_view resource,
+                             std::string_view name) {
+  return make_status(Code::not_found, cannot(group, resource, name) + " not found",
+                     details_of(group, resource, name));
+}
+
+std::string forbidden_status(std::string_view group, std::string_view resource,
+                             std::string_view name, std::string_view reason) {
+  return make_status(Code::forbidden,
+                     fmt::format("{} is forbidden: {}", cannot(group, resource, name), reason),
+                     details_of(group, resource, name));
+}
+
+std::string denied_reason(std::string_view user, std::string_view verb, std::string_view group,
+                          std::string_view resource, std::string_view subresource,
+                          std::string_view name_space) {
+  std::string what(resource);
+  if (!subresource.empty()) what += "/" + std::string(subresource);
+  auto out = fmt::format("User {} cannot {} resource {} in API group {}", json_quote(user), verb,
+                         json_quote(what), json_quote(group));
+  if (name_space.empty()) return out + " at the cluster scope";
+  return out + " in the namespace " + json_quote(name_space);
+}
+
+std::string forbidden_path_status(std::string_view user, std::string_view verb,
+                                  std::string_view path) {
+  return make_status(Code::forbidden, fmt::format("forbidden: User {} cannot {} path {}",
+                                                  json_quote(user), verb, json_quote(path)));
+}
+
+std::string exists_status(std::string_view group, std::string_view resource,
+                          std::string_view name) {
+  return make_status(Code::already_exists, cannot(group, resource, name) + " already exists",
+                     details_of(group, resource, name));
+}
+
+std::string conflict_status(std::string_view group, std::string_view resource,
+                            std::string_view name, std::string_view reason) {
+  return make_status(
+      Code::conflict,
+      fmt::format("Operation cannot be fulfilled on {}: {}", cannot(group, resource, name), reason),
+      details_of(group, resource, name));
+}
+
+std::string invalid_status(std::string_view group, std::string_view kind, std::string_view name,
+                           const std::vector<kube::StatusCause>& causes) {
+  std::string text;
+  for (const auto& cause : causes) {
+    if (!text.empty()) text += ", ";
+    text += cause.field + ": " + cause.message;
+  }
+  if (causes.size() > 1) text = "[" + text + "]";
+  auto details = details_of(group, kind, name);
+  details.causes = causes;
+  return make_status(
+      Code::invalid,
+      fmt::format("{} {} is invalid: {}", qualified_resource(group, kind), json_quote(name), text),
+      details);
+}
+
+std::string method_not_allowed_status() {
+  return make_status(Code::method_not_allowed,
+                     "the server does not allow this method on the requested resource");
+}
+
+std::string no_resource_status() {
+  return make_status(Code::not_found, "the server could not find the requested resource");
+}
+
+std::string expired_status() {
+  return make_status(Code::expired,
+                     "The provided continue parameter is too old to display a consistent list "
+                     "result. You must start a new list without the continue parameter.");
+}
+
+std::string too_many_requests_status(int retry_after_seconds) {
+  kube::StatusDetails details;
+  details.retry_after_seconds = retry_after_seconds;
+  return make_status(Code::too_many_requests, "too many requests, please try again later", details);
+}
+
+std::string error_status(const Error& error, std::string_view group, std::string_view resource,
+                         std::string_view name) {
+  switch (error.code()) {
+  case Code::not_found:
+  case Code::forbidden:
+  case Code::already_exists:
+  case Code::conflict:
+    return kube::status_json(error, details_of(group, resource, name));
+  default:
+    return kube::status_json(error);
+  }
+}
+
+} // namespace zoo::translate

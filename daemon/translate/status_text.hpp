@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "common/base/result.hpp"
+#include "common/kube/status.hpp"
+#include "daemon/translate/mapping.hpp"
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+/// metav1.Status documents: upstream's outward, and our own refusals in Kubernetes' wording
+/// (k8s.io/apimachinery pkg/api/errors/errors.go). Values without state, any thread.
+namespace zoo::translate {
+
+/// What the rewriting of a Status needs to know of the request.
+struct StatusContext {
+  /// Who asked, as the tenant knows him: stands where upstream names `zoo:<id>`.
+  std::string_view user;
+  /// The resource of the request; for a ClusterRoleBinding the answer speaks of a RoleBinding.
+  std::string_view group, resource;
+  /// Seals a `metadata.continue` of a 410; without it (or if it answers "") the token is dropped.
+  std::function<std::string(std::string_view)> seal_continue;
+};
+
+/// Upstream's Status in the tenant's words: message, details.name (by kind), details.group,
+/// causes[].message and .field, metadata.continue. reason, code, uid and everything unknown stay.
+/// A body that is no JSON object is replaced by a Status of Code::internal; never fails.
+std::string status_out(const Mapping& mapping, const StatusContext& context,
+                       std::string_view document, int http_status);
+
+/// Text for people in the tenant's words: text_out() and what RBAC's storage adds (zoo:crb:,
+/// zoo:inert:<id>:, the user `zoo:<id>`).
+std::string message_out(const Mapping& mapping, const StatusContext& context,
+                        std::string_view message);
+
+/// A Status of ours. `kube::status_json` with the details that Kubernetes gives.
+std::string make_status(Code code, std::string_view message,
+                        const kube::StatusDetails& details = {});
+/// `pods "x" not found`
+std::string not_found_status(std::string_view group, std::string_view resource,
+                             std::string_view name);
+/// `pods "x" is forbidden: <reason>`; without a name `pods is forbidden: <reason>`
+std::string forbidden_status(std::string_view group, std::string_view resource,
+                             std::string_view name, std::string_view reason);
+/// `User "jane" cannot list resource "pods" in API group "" in the namespace "default"`: the
+/// reason that the API server gives where no rule allows a request.
+std::string denied_reason(std::string_view user, std::string_view verb, std::string_view group,
+                          std::string_view resource, std::string_view subresource,
+                          std::string_view name_space);
+/// `forbidden: User "jane" cannot get path "/metrics"`
+std::string forbidden_path_status(std::string_view user, std::string_view verb,
+                                  std::string_view path);
+/// `namespaces "x" already exists`
+std::string exists_status(std::string_view group, std::string_view resource, std::string_view name);
+/// `Operation cannot be fulfilled on pods "x": <reason>`
+std::string conflict_status(std::string_view group, std::string_view resource,
+                            std::string_view name, std::string_view reason);
+/// `Pod "x" is invalid: <causes>`; kind with its group as Kubernetes writes it
+std::string invalid_status(std::string_view group, std::string_view kind, std::string_view name,
+                           const std::vector<kube::StatusCause>& causes);
+std::string method_not_allowed_status();
+/// The answer for a resource or path that is not served.
+std::string no_resource_status();
+/// 410: the continue token is too old, or from another list.
+std::string expired_status();
+/// 429 with details.retryAfterSeconds.
+std::string too_many_requests_status(int retry_after_seconds);
+
+/// Any Error of ours as a Status about this resource: adds details where the code has them.
+std::string error_status(const Error& error, std::string_view group, std::string_view resource,
+                         std::string_view name);
+
+} // namespace zoo::translate

@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/translate/table.hpp"
+
+#include "common/base/json_text.hpp"
+#include "common/base/text.hpp"
+#include "daemon/translate/discovery_json.hpp"
+#include "daemon/translate/rewrite.hpp"
+#include "daemon/translate/target.hpp"
+#include "daemon/translate/text.hpp"
+
+#include <array>
+
+namespace zoo::translate {
+namespace {
+
+struct ColumnRow {
+  std::string_view resource; ///< of a built-in group
+  std::string_view column;
+  CellRule rule;
+};
+
+constexpr std::array k_columns = {
+    ColumnRow{"persistentvolumes", "Claim", CellRule::claim},
+    ColumnRow{"persistentvolumes", "StorageClass", CellRule::storage_class},
+    ColumnRow{"persistentvolumes", "VolumeAttributesClass", CellRule::attributes_class},
+    ColumnRow{"persistentvolumes", "Reason", CellRule::text},
+    ColumnRow{"persistentvolumeclaims", "Volume", CellRule::volume},
+    ColumnRow{"persistentvolumeclaims", "StorageClass", CellRule::storage_class},
+    ColumnRow{"persistentvolumeclaims", "VolumeAttributesClass", CellRule::attributes_class},
+    ColumnRow{"rolebindings", "Role", CellRule::role},
+    ColumnRow{"rolebindings", "Users", CellRule::inert_list},
+    ColumnRow{"rolebindings", "Groups", CellRule::inert_list},
+    ColumnRow{"rolebindings", "ServiceAccounts", CellRule::inert_accounts},
+    ColumnRow{"clusterrolebindings", "Role", CellRule::role},
+    ColumnRow{"clusterrolebindings", "Users", CellRule::inert_list},
+    ColumnRow{"clusterrolebindings", "Groups", CellRule::inert_list},
+    ColumnRow{"clusterrolebindings", "ServiceAccounts", CellRule::inert_accounts},
+    ColumnRow{"events", "Object", CellRule::event_object},
+    ColumnRow{"events", "Message", CellRule::text},
+    ColumnRow{"clustertrustbundles", "SignerName", CellRule::signer},
+    ColumnRow{"podcertificaterequests", "SignerName", CellRule::signer},
+    ColumnRow{"resourcequotas", "Request", CellRule::text},
+    ColumnRow{"resourcequotas", "Limit", CellRule::text},
+    ColumnRow{"controllerrevisions", "Controller", CellRule::text},
+    ColumnRow{"ingressclasses", "Parameters", CellRule::text},
+    ColumnRow{"ingresses", "Class", CellRule::ingress_class},
+    ColumnRow{"csistoragecapacities", "StorageClassName", CellRule::storage_class},
+    ColumnRow{"validatingadmissionpolicybindings", "PolicyName", CellRule::private_name},
+    ColumnRow{"validatingadmissionpolicybindings", "ParamRef", CellRule::claim},
+    ColumnRow{"mutatingadmissionpolicybindings", "PolicyName", CellRule::private_name},
+    ColumnRow{"mutatingadmissionpolicybindings", "ParamRef", CellRule::claim},
+    ColumnRow{"validatingadmissionpolicies", "ParamKind", CellRule::api_version_kind},
+    ColumnRow{"mutatingadmissionpolicies", "ParamKind", CellRule::api_version_kind},
+};
+
+std::string or_blank(std::optional<std::string_view> value) {
+  return std::string(value.value_or(std::string_view()));
+}
+
+/// Lower-case kind of an event's object -> facts ("namespace/foofoo-x").
+const KindFacts* facts_of_lower_kind(std::string_view kind) {
+  static constexpr std::array<std::string_view, 22> k_kinds = {"Namespace",
+                                                               "PersistentVolume",
+                                                               "ClusterRole",
+                                                               "ClusterRoleBinding",
+                                                               "CustomResourceDefinition",
+                                                               "StorageClass",
+                                                               "IngressClass",
+                                                               "RuntimeClass",
+                                                               "PriorityClass",
+                                                               "VolumeAttributesClass",
+                                                               "DeviceClass",
+                                                               "ClusterTrustBundle",
+                                                               "ValidatingWebhookConfiguration",
+                                                               "MutatingWebhookConfiguration",
+                                                               "ValidatingAdmissionPolicy",
+                                                               "ValidatingAdmissionPolicyBinding",
+                                                               "MutatingAdmissionPolicy",
+                                                               "MutatingAdmissionPolicyBinding",
+                                                               "Node",
+                                                               "CSINode",
+                                                               "CSIDriver",
+                                                               "ServiceCIDR"};
+  for (const auto each : k_kinds) {
+    if (text::iequals(each, kind)) return find_facts_of_kind("", each);
+  }
+  return nullptr;
+}
+
+template <class Each>
+std::string each_of_list(std::string_view list, Each each) {
+  std::string out;
+  for (const auto part : text::split(list, ',')) {
+    if (!out.empty()) out += ", ";
+    out += each(text::trim(part));
+  }
+  return out;
+}
+
+} // namespace
+
+CellRule cell_rule(std::string_view group, std::string_view resource, bool namespaced,
+                   std::string_view column, std::size_t index) {
+  if (index == 0) return CellRule::own_name;
+  if (!builtin_group(group)) return namespaced ? CellRule::own_metadata : CellRule::keep;
+  for (const auto& row : k_columns) {
+    if (row.resource == resource && row.column == column) return row.rule;
+  }
+  return CellRule::keep;
+}
+
+TableRewriter::TableRewriter(const Mapping& mapping, const Root& root, Options options)
+    : mapping_(mapping), root_(root), options_(std::move(options)) {}
+
+void TableRewriter::set_columns(const std::vector<std::string>& names) {
+  rules_.clear();
+  for (std::size_t i = 0; i < names.size(); ++i)
+    rules_.push_back(
+        cell_rule(options_.group, options_.resource, options_.namespaced, names[i], i));
+}
+
+Result<void> TableRewriter::set_head(std::string_view head) {
+  std::string whole(text::trim(head));
+  const bool envelope = whole.starts_with('{');
+  if (envelope && whole.ends_with('[')) whole += "]}";
+  const auto tree = JsonTree::parse(whole);
+  if (!tree) return fail(Code::internal, "the upstream's Table does not begin as a Table");
+  const auto columns = envelope ? tree->root()["columnDefinitions"] : tree->root();
+  if (!columns.is(JsonType::array))
+    return fail(Code::internal, "the upstream's Table has no column definitions");
+  std::vector<std::string> names;
+  for (auto column = columns.first(); column; column = column.next())
+    names.push_back(column["name"].string());
+  set_columns(names);
+  return {};
+}
+
+std::string TableRewriter::cell(CellRule rule, std::string_view text, const ObjectKey& key) const {
+  // Placeholders of the printers: <none>, <unset>, <unknown>.
+  if (text.empty() || text.front() == '<') return std::string(text);
+  switch (rule) {
+  case CellRule::keep:
+    break;
+  case CellRule::own_name: {
+    if (key.name.empty() || !text.starts_with(key.name)) return std::string(text);
+    const auto* facts =
+        options_.namespaced ? nullptr : find_facts(options_.group, options_.resource);
+    const auto own = object_name_out(mapping_, facts, key.name);
+    return own ? *own + std::string(text.substr(key.name.size())) : "";
+  }
+  case CellRule::own_metadata:
+    if (text == key.name_space) return or_blank(mapping_.name_out(text));
+    break;
+  case CellRule::text:
+    return text_out(mapping_, text);
+  case CellRule::claim: {
+    const auto slash = text.find('/');
+    if (slash == std::string_view::npos) return std::string(text);
+    const auto own = mapping_.name_out(text.substr(0, slash));
+    return own ? std::string(*own) + std::string(text.substr(slash)) : "";
+  }
+  case CellRule::volume:
+    return or_blank(mapping_.volume_out(text));
+  case CellRule::storage_class:
+    return or_blank(mapping_.overlay_out(Overlay::storage_class, text));
+  case CellRule::attributes_class:
+    return or_blank(mapping_.overlay_out(Overlay::volume_attributes_class, text));
+  case CellRule::ingress_class:
+    return or_blank(mapping_.overlay_out(Overlay::ingress_class, text));
+  case CellRule::role: {
+    constexpr std::string_view k_cluster = "ClusterRole/";
+    if (!text.starts_with(k_cluster)) return std::string(text);
+    auto name = text.substr(k_cluster.size());
+    // A copy of a system role, as the rewriter stores a reference to it.
+    constexpr std::string_view k_system = "zoo:system:";
+    if (name.starts_with(k_system)) {
+      name.remove_prefix(k_system.size());
+      return std::string(k_cluster) + std::string(name);
+    }
+    const auto own = object_name_out(mapping_, find_facts(k_rbac_group, "clusterroles"), name);
+    return own ? std::string(k_cluster) + *own : "";
+  }
+  case CellRule::inert_list:
+    return each_of_list(text,
+                        [&](std::string_view name) { return or_blank(mapping_.inert_out(name)); });
+  case CellRule::inert_accounts:
+    return each_of_list(text, [&](std::string_view account) -> std::string {
+      const auto slash = account.rfind('/');
+      if (slash == std::string_view::npos) return std::string(account);
+      const auto own = mapping_.inert_out(account.substr(0, slash));
+      return own ? std::string(*own) + std::string(account.substr(slash)) : "";
+    });
+  case CellRule::event_object: {
+    const auto slash = text.find('/');
+    if (slash == std::string_view::npos) return std::string(text);
+    const auto* facts = facts_of_lower_kind(text.substr(0, slash));
+    const auto own = object_name_out(mapping_, facts, text.substr(slash + 1));
+    return own ? std::string(text.substr(0, slash + 1)) + *own : "";
+  }
+  case CellRule::private_name:
+    return or_blank(mapping_.name_out(text));
+  case CellRule::api_version_kind: {
+    const auto slash = text.rfind('/');
+    if (slash == std::string_view::npos) return std::string(text);
+    const auto own = mapping_.api_version_out(text.substr(0, slash));
+    return own ? *own + std::string(text.substr(slash)) : "";
+  }
+  case CellRule::signer:
+    return or_blank(mapping_.signer_out(text));
+  }
+  return std::string(text);
+}
+
+Result<std::string> TableRewriter::object(std::string_view object) const {
+  RewriteContext context{mapping_, Direction::outward, {}, false, {}, {}, 0};
+  std::string out;
+  ZOO_TRY_VOID(rewrite(root_, context, object, out));
+  return out;
+}
+
+Result<bool> TableRewriter::row(std::string_view row, std::string& out) const {
+  const auto tree = JsonTree::parse(row);
+  if (!tree || !tree->root()["cells"].is(JsonType::array))
+    return fail(Code::internal, "the upstream's Table has a row without cells");
+  const auto root = tree->root();
+  const auto object_node = root["object"];
+  if (!object_node.is(JsonType::object))
+    return fail(Code::internal, "the upstream's Table has a row without its object");
+  ZOO_TRY(const auto key, object_key(object_node.raw()));
+  if (options_.shows && !key.name.empty() && !options_.shows(key)) return false;
+  JsonEdits edits;
+  std::size_t index = 0;
+  for (auto each = root["cells"].first(); each; each = each.next(), ++index) {
+    if (!each.is(JsonType::string) || mapping_.identity()) continue;
+    const auto rule = index < rules_.size() ? rules_[index] : CellRule::text;
+    if (rule == CellRule::keep) continue;
+    const auto before = each.string();
+    if (auto after = cell(rule, before, key); after != before) edits.quote(each, after);
+  }
+  // A bookmark's object stays whatever the client asked for: it carries the annotation.
+  if (options_.include == IncludeObject::none && !key.name.empty()) {
+    edits.replace(object_node, "null");
+  } else {
+    ZOO_TRY(auto translated, object(object_node.raw()));
+    edits.replace(object_node, std::move(translated));
+  }
+  out += edits.apply(row);
+  return true;
+}
+
+Result<bool> TableRewriter::event(std::string_view event, const StatusContext& context,
+                                  std::string& out) {
+  ZOO_TRY(const auto parsed, parse_event(event));
+  if (parsed.type == EventType::error) {
+    append_event(out, parsed.type, status_out(mapping_, context, parsed.object, 500));
+    return true;
+  }
+  const auto tree = JsonTree::parse(parsed.object);
+  if (!tree || tree->root()["kind"].string() != "Table")
+    return fail(Code::internal, "the upstream's watch sent something that is no Table");
+  const auto root = tree->root();
+  const auto columns = root["columnDefinitions"];
+  if (columns.is(JsonType::array)) {
+    ZOO_TRY_VOID(set_head(columns.raw()));
+    columns_ = columns.raw();
+  }
+  JsonEdits edits;
+  const auto rows = root["rows"];
+  std::string kept = "[";
+  std::size_t shown = 0;
+  for (auto each = rows.first(); each; each = each.next()) {
+    std::string one;
+    ZOO_TRY(const bool show, row(each.raw(), one));
+    if (!show) continue;
+    if (shown++ > 0) kept += ',';
+    kept += one;
+  }
+  if (shown == 0) return false;
+  edits.replace(rows, kept + ']');
+  if (!columns_sent_ && !columns_.empty() && !columns.is(JsonType::array)) {
+    if (columns) {
+      edits.replace(columns, columns_);
+    } else {
+      edits.append(root, "columnDefinitions", columns_);
+    }
+  }
+  columns_sent_ = true;
+  append_event(out, parsed.type, edits.apply(parsed.object));
+  return true;
+}
+
+} // namespace zoo::translate

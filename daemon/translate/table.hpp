@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "common/base/result.hpp"
+#include "daemon/translate/headers.hpp"
+#include "daemon/translate/mapping.hpp"
+#include "daemon/translate/watch_event.hpp"
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace zoo::translate {
+
+struct Root;
+
+/// What a cell of a Table needs on its way out. Cells are rendered upstream (Kubernetes
+/// pkg/printers/internalversion/printers.go), so they are read by column and kind.
+enum class CellRule : std::uint8_t {
+  keep,
+  own_name,      ///< the object's name, and what the printer adds behind it
+  own_metadata,  ///< custom resources: a cell that is exactly the object's namespace
+  text,          ///< human text and other token lists
+  claim,         ///< `ns/name`
+  volume,        ///< PersistentVolume
+  storage_class, ///< overlay names
+  attributes_class,
+  ingress_class,
+  role,             ///< `Kind/name` of a roleRef
+  inert_list,       ///< comma-joined users or groups
+  inert_accounts,   ///< comma-joined `ns/name` of ServiceAccounts
+  event_object,     ///< `kind/name`
+  private_name,     ///< name of a private cluster-scoped object
+  api_version_kind, ///< `group/version/Kind`
+  signer,
+};
+
+/// Rewrites a Table outward, one row at a time (the rows come from a Framer), and the Tables within
+/// watch events. One per list or watch; one thread at a time; Mapping and Root outlive it.
+class TableRewriter {
+public:
+  struct Options {
+    std::string group, resource; ///< in the tenant's names
+    bool namespaced = true;
+    IncludeObject include = IncludeObject::metadata; ///< what the client asked for
+    /// Whether the object of this upstream key ("ns/name" or "name") is shown; absent: all are.
+    std::function<bool(const ObjectKey&)> shows;
+  };
+  TableRewriter(const Mapping& mapping, const Root& root, Options options);
+
+  /// The columns, from the envelope's bytes before the rows (`{"kind":...,"rows":[`) or from
+  /// `columnDefinitions` alone. Code::internal if it is neither.
+  Result<void> set_head(std::string_view head);
+
+  /// One row outward, appended to `out`; false: not shown, nothing appended. Code::internal for
+  /// what is no row, or has no object to tell whose it is.
+  Result<bool> row(std::string_view row, std::string& out) const;
+
+  /// One watch event with a Table, appended with a newline; false: nothing to send. The first event
+  /// sent carries the column definitions even if upstream sent them with one that is not shown.
+  Result<bool> event(std::string_view event, const StatusContext& context, std::string& out);
+
+private:
+  std::string cell(CellRule rule, std::string_view text, const ObjectKey& key) const;
+  Result<std::string> object(std::string_view object) const;
+  void set_columns(const std::vector<std::string>& names);
+
+  const Mapping& mapping_;
+  const Root& root_;
+  Options options_;
+  std::vector<CellRule> rules_;
+  std::string columns_; ///< of a watch: raw, until they were sent
+  bool columns_sent_ = false;
+};
+
+/// The rule of one column of a kind; `index` 0 is the first column.
+CellRule cell_rule(std::string_view group, std::string_view resource, bool namespaced,
+                   std::string_view column, std::size_t index);
+
+} // namespace zoo::translate

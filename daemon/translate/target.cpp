@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/translate/target.hpp"
+
+#include "common/base/json_text.hpp"
+#include "common/base/text.hpp"
+#include "daemon/translate/selector.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace zoo::translate {
+namespace {
+
+constexpr std::size_t k_max_path = 8 * 1024;
+constexpr std::size_t k_max_query = 64 * 1024;
+/// What Go's url.PathEscape leaves as it is besides unreserved characters.
+constexpr std::string_view k_path_keep = "$&+:=@";
+constexpr std::string_view k_bad_path =
+    "the path of the URL is not canonical: it has an empty segment, \".\" or \"..\", an encoded "
+    "slash or percent sign, a backslash, or a control character";
+
+bool segment_ok(std::string_view raw, std::string_view decoded) {
+  if (decoded.empty() || decoded == "." || decoded == "..") return false;
+  if (!is_utf8(decoded)) return false;
+  for (const char c : decoded) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < 0x20 || byte == 0x7f || c == '\\' || c == '/' || c == '%') return false;
+  }
+  // Raw bytes that must not stand in a request target at all.
+  return raw.find_first_of("\"<>^`{|} #?") == std::string_view::npos;
+}
+
+bool discovery_path(const std::vector<std::string>& parts) {
+  if (parts.empty()) return true;
+  if (parts[0] == "api") return parts.size() <= 2;
+  if (parts[0] == "apis") return parts.size() <= 3;
+  return false;
+}
+
+std::string verb_of(std::string_view method) {
+  struct Row {
+    std::string_view method, verb;
+  };
+  static constexpr std::array k_rows = {
+      Row{"GET", "get"},    Row{"HEAD", "get"},    Row{"POST", "create"},
+      Row{"PUT", "update"}, Row{"PATCH", "patch"}, Row{"DELETE", "delete"},
+  };
+  for (const auto& row : k_rows) {
+    if (row.method == method) return std::string(row.verb);
+  }
+  return "";
+}
+
+std::string lower(std::string_view text) {
+  std::string out(text);
+  std::transform(out.begin(), out.end(), out.begin(),
+                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
+  return out;
+}
+
+bool connect_subresource(const Target& target) {
+  if (!target.group.empty()) return false;
+  const auto& sub = target.subresource;
+  if (target.resource == "pods")
+    return sub == "exec" || sub == "attach" || sub == "portforward" || sub == "proxy";
+  return sub == "proxy" && (target.resource == "services" || target.resource == "nodes");
+}
+
+tl::unexpected<Error> no_such(const Target& target, std::string_view resource,
+                              std::string_view name) {
+  return fail(Code::not_found, "{} {} not found", qualified_resource(target.group, resource),
+              json_quote(name));
+}
+
+tl::unexpected<Error> refuse(const Target& target, std::string_view reason) {
+  const auto resource = qualified_resource(target.group, target.resource);
+  if (target.name.empty()) return fail(Code::forbidden, "{} is forbidden: {}", resource, reason);
+  return fail(Code::forbidden, "{} {} is forbidden: {}", resource, json_quote(target.name), reason);
+}
+
+/// What no right of the tenant's opens: Code::not_found for what is hidden, forbidden for writes.
+Result<void> check_treatment(const Target& target, bool namespaced, const KindFacts* facts,
+                             const Mapping& mapping) {
+  if (mapping.identity()) return {};
+  if (target.is("", "nodes") && target.subresource == "proxy")
+    return refuse(target, "the kubelet API reaches the pods of every tenant");
+  if (facts != nullptr && facts->treatment == Treatment::hidden)
+    return fail(Code::not_found, "the server could not find the requested resource");
+  const bool writes = target.writes() || target.connect;
+  if (!writes) return {};
+  if (facts == nullptr) {
+    if (!namespaced && !builtin_group(target.group) && !mapping.custom_group(target.group))
+      return refuse(target, "objects of this kind are the platform's and read-only");
+    return {};
+  }
+  if (facts->treatment == Treatment::read_only)
+    return refuse(target, "objects of this kind are the platform's and read-only");
+  if (facts->treatment == Treatment::create_only && target.verb != "create")
+    return fail(Code::method_not_allowed,
+                "the server does not allow this method on the requested resource");
+  if (facts->names == NameRule::cluster_role && system_role(target.name))
+    return refuse(target, "this ClusterRole is a copy that the platform provides");
+  if (facts->overlay && !target.name.empty() && mapping.shared_class(*facts->overlay, target.name))
+    return refuse(target, "it is shared by the platform and read-only");
+  return {};
+}
+
+void append_segment(std::string& path, std::string_view segment) {
+  path += '/';
+  path += percent_encode(segment, k_path_keep);
+}
+
+} // namespace
+
+std::string qualified_resource(std::string_view group, std::string_view resource) {
+  std::string out(resource);
+  if (!group.empty()) {
+    out += '.';
+    out += group;
+  }
+  return out;
+}
+
+bool Target::writes() const {
+  return verb == "create" || verb == "update" || verb == "patch" || verb == "delete" ||
+         verb == "deletecollection";
+}
+
+std::string Target::authorization_name() const {
+  if (!name.empty() || (verb != "list" && verb != "watch")) return name;
+  const auto terms = parse_field_selector(list.field_selector);
+  if (!terms) return "";
+  for (const auto& term : *terms) {
+    if (term.equal && term.key == "metadata.name" && term.value != "." && term.value != ".." &&
+        term.value.find_first_of("/%") == std::string::npos)
+      return term.value;
+  }
+  return "";
+}
+
+Result<Target> parse_target(std::string_view method, std::string_view target) {
+  Target out;
+  const auto mark = target.find('?');
+  auto path = target.substr(0, mark);
+  const auto query = mark == std::string_view::npos ? std::string_view() : target.substr(mark + 1);
+  if (path.size() > k_max_path || query.size() > k_max_query)
+    return fail(Code::bad_request, "the URL is too long: a path has at most {} bytes, a query {}",
+                k_max_path, k_max_query);
+  if (path.empty() || path.front() != '/') return fail(Code::bad_request, "{}", k_bad_path);
+  ZOO_TRY(out.params, parse_query(query));
+
+  const auto raw_path = path;
+  path.remove_prefix(1);
+  bool trailing = false;
+  if (!path.empty() && path.back() == '/') {
+    trailing = true;
+    path.remove_suffix(1);
+  }
+  std::vector<std::string> parts;
+  std::vector<std::size_t> offsets; // of each segment's slash in raw_path
+  if (!path.empty() || trailing) {
+    std::size_t offset = 0;
+    for (const auto raw : text::split(path, '/')) {
+      auto decoded = percent_decode(raw, false);
+      if (!decoded || !segment_ok(raw, *decoded)) return fail(Code::bad_request, "{}", k_bad_path);
+      parts.push_back(std::move(*decoded));
+      offsets.push_back(offset);
+      offset += raw.size() + 1;
+    }
+  }
+  for (const auto& part : parts) {
+    out.path += '/';
+    out.path += part;
+  }
+  if (parts.empty()) out.path = "/";
+
+  // A resource needs a version and at least one part behind it.
+  std::size_t at = 0;
+  const bool core = !parts.empty() && parts[0] == "api";
+  const bool grouped = !parts.empty() && parts[0] == "apis";
+  if ((!core || parts.size() < 3) && (!grouped || parts.size() < 4)) {
+    if (trailing && !discovery_path(parts)) return fail(Code::bad_request, "{}", k_bad_path);
+    out.verb = lower(method);
+    return out;
+  }
+  out.resource_request = true;
+  at = 1;
+  if (grouped) out.group = parts[at++];
+  out.version = parts[at++];
+  if (grouped && out.group.find_first_of(":@ ") != std::string::npos)
+    return fail(Code::bad_request, "{}", k_bad_path);
+  out.verb = verb_of(method);
+
+  if (parts[at] == "proxy") return fail(Code::not_found, "404 page not found");
+  if (parts[at] == "watch") {
+    if (at + 1 >= parts.size())
+      return fail(Code::bad_request, "unable to determine kind and namespace from url");
+    if (out.verb != "get")
+      return fail(Code::method_not_allowed,
+                  "the server does not allow this method on the requested resource");
+    out.legacy_watch = true;
+    ++at;
+  }
+  if (parts[at] == "namespaces" && at + 1 < parts.size()) {
+    out.name_space = parts[at + 1];
+    const bool object =
+        at + 2 >= parts.size() || parts[at + 2] == "status" || parts[at + 2] == "finalize";
+    if (!object) at += 2;
+  }
+  out.resource = parts[at];
+  if (at + 1 < parts.size()) out.name = parts[at + 1];
+  if (at + 2 < parts.size()) {
+    // The legacy prefix has no subresources; the server would read them as something else.
+    if (out.legacy_watch) return fail(Code::not_found, "404 page not found");
+    out.subresource = parts[at + 2];
+  }
+  out.connect = connect_subresource(out);
+  if (at + 3 < parts.size()) out.rest = std::string(raw_path.substr(offsets[at + 3]));
+  if (trailing) {
+    if (!out.connect || out.subresource != "proxy")
+      return fail(Code::bad_request, "{}", k_bad_path);
+    if (out.rest.empty()) out.rest = "/";
+  }
+  if (!out.rest.empty() && out.subresource != "proxy")
+    return fail(Code::not_found, "the server could not find the requested resource");
+
+  if (out.verb.empty() && !(out.connect && out.subresource == "proxy"))
+    return fail(Code::method_not_allowed,
+                "the server does not allow this method on the requested resource");
+  if (out.legacy_watch) {
+    out.verb = "watch";
+  } else if (out.verb == "delete" && out.name.empty()) {
+    out.verb = "deletecollection";
+  }
+  const bool listing = out.legacy_watch || out.verb == "deletecollection" ||
+                       (out.verb == "get" && out.subresource.empty() && out.name.empty());
+  if (listing) {
+    ZOO_TRY(out.list, parse_list_options(out.params, out.legacy_watch));
+    if (out.verb == "get") out.verb = out.list.watch ? "watch" : "list";
+  } else if (out.verb == "get" && out.subresource.empty()) {
+    // `?watch=1` on a named object: a get to authorization, and the server ignores it.
+    remove_param(out.params, "watch");
+  }
+  const bool log = out.is("", "pods") && out.subresource == "log";
+  out.long_running = out.verb == "watch" || log || out.connect;
+  return out;
+}
+
+bool must_expand(const Target& target, bool namespaced, const Mapping& mapping) {
+  if (target.verb != "deletecollection" || mapping.identity()) return false;
+  if (target.is(k_rbac_group, "rolebindings")) return true;
+  return !namespaced && !mapping.custom_group(target.group);
+}
+
+Result<std::string> upstream_path(const Target& target, bool namespaced, const Mapping& mapping) {
+  const auto* facts = namespaced ? nullptr : find_facts(target.group, target.resource);
+  ZOO_TRY_VOID(check_treatment(target, namespaced,
+                               facts ? facts : find_facts(target.group, target.resource), mapping));
+  if (must_expand(target, namespaced, mapping))
+    return refuse(target, "a collection of this kind cannot be deleted as a whole");
+  if (namespaced && target.name_space.empty()) {
+    if (target.writes())
+      return fail(Code::method_not_allowed,
+                  "the server does not allow this method on the requested resource");
+    if (target.named())
+      return fail(Code::not_found, "the server could not find the requested resource");
+  }
+  const auto max_namespace = mapping.identity() ? std::size_t{63} : k_max_namespace;
+  const auto max_name = mapping.identity() ? std::size_t{253} : k_max_name;
+  const bool namespace_object = target.is("", "namespaces");
+  if (!namespaced && !namespace_object && !target.name_space.empty())
+    return fail(Code::not_found, "the server could not find the requested resource");
+  if (target.name_space.size() > max_namespace)
+    return no_such(target.is("", "namespaces") ? target : Target{}, "namespaces",
+                   target.name_space);
+  if (target.group.size() > max_name)
+    return fail(Code::not_found, "the server could not find the requested resource");
+  if (!namespaced && target.name.size() > max_name)
+    return no_such(target, target.resource, target.name);
+  if (hidden_object(target.group, target.resource, target.name) && !mapping.identity())
+    return no_such(target, target.resource, target.name);
+
+  std::string path;
+  if (target.group.empty()) {
+    path = "/api";
+  } else {
+    path = "/apis";
+    append_segment(path, mapping.group_in(target.group));
+  }
+  append_segment(path, target.version);
+  if (facts != nullptr && facts->names == NameRule::cluster_role_binding && !mapping.identity()) {
+    path += "/namespaces";
+    append_segment(path, mapping.name_in("kube-system"));
+    path += "/rolebindings";
+  } else {
+    if (namespaced && !target.name_space.empty()) {
+      path += "/namespaces";
+      append_segment(path, mapping.name_in(target.name_space));
+    }
+    append_segment(path, target.resource);
+  }
+  if (target.name.empty()) return path;
+  append_segment(path, namespaced ? target.name : object_name_in(mapping, facts, target.name));
+  if (!target.subresource.empty()) append_segment(path, target.subresource);
+  path += target.rest;
+  return path;
+}
+
+} // namespace zoo::translate
