@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "daemon/translate/mapping.hpp"
+
+#include <string>
+#include <string_view>
+
+namespace zoo::translate {
+
+/// Words for people (Status messages, conditions, Event messages, warnings, table cells) outward:
+/// the tenant's prefix is stripped where a token begins with it - not behind [a-z0-9-] - and goes
+/// on with [a-z0-9]. So `pods.<id>-group.example.com` and `"<id>-default"` lose it, `x-<id>-y`
+/// keeps it. Everything else stays byte for byte.
+std::string text_out(const Mapping& mapping, std::string_view text);
+
+} // namespace zoo::translate
