@@ -1,0 +1,361 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/net/listener.hpp"
+#include "daemon/net/workers.hpp"
+#include "fetch.hpp"
+
+#include <doctest/doctest.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <condition_variable>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <future>
+#include <mutex>
+#include <set>
+#include <thread>
+
+using namespace zoo;
+using namespace zoo::net;
+using namespace std::chrono_literals;
+
+namespace {
+
+/// Shared by the services of all loops.
+struct Seen {
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::set<Loop*> loops;
+  int open = 0;
+  int resets = 0;
+  std::vector<std::function<void()>> waiting; ///< answers requests to /wait
+  void wait_until(const std::function<bool()>& done) {
+    std::unique_lock lock(mutex);
+    REQUIRE(changed.wait_for(lock, 20s, done));
+  }
+};
+
+/// "/": who the client is. "/echo": the body. "/big": 3 MB. "/wait": when the test says so.
+class TestService : public http::Service {
+public:
+  TestService(Loop& loop, Seen& seen) : loop_(loop), seen_(seen) {}
+  std::unique_ptr<http::StreamHandler> on_request(http::RequestHead head,
+                                                  http::ServerStream& stream) override {
+    return std::make_unique<Handler>(*this, std::move(head), stream);
+  }
+
+private:
+  class Handler : public http::StreamHandler {
+  public:
+    Handler(TestService& service, http::RequestHead head, http::ServerStream& stream)
+        : service_(service), head_(std::move(head)), stream_(stream) {
+      const std::lock_guard lock(service_.seen_.mutex);
+      service_.seen_.loops.insert(&service_.loop_);
+      ++service_.seen_.open;
+    }
+    ~Handler() override {
+      const std::lock_guard lock(service_.seen_.mutex);
+      --service_.seen_.open;
+      service_.seen_.changed.notify_all();
+    }
+    void on_data(std::string_view bytes) override {
+      body_ += bytes;
+      stream_.consume(bytes.size());
+    }
+    void on_end() override {
+      if (head_.target == "/wait") {
+        const std::lock_guard lock(service_.seen_.mutex);
+        service_.seen_.waiting.push_back(
+            [this] { service_.loop_.post([this] { answer("waited"); }); });
+        service_.seen_.changed.notify_all();
+      } else if (head_.target == "/big") {
+        stream_.send_head({200, {}}, false);
+        fill();
+      } else if (head_.target == "/echo") {
+        answer(body_);
+      } else {
+        const auto& info = stream_.connection();
+        answer(fmt::format("{} cert={} verified={} uid={}", info.peer == "unix" ? "unix" : "tcp",
+                           !info.peer_certificate_der.empty(), info.peer_certificate_verified,
+                           info.peer_uid));
+      }
+    }
+    void on_reset() override {
+      const std::lock_guard lock(service_.seen_.mutex);
+      ++service_.seen_.resets;
+      service_.seen_.changed.notify_all();
+    }
+    void on_drained() override { fill(); }
+
+  private:
+    void answer(const std::string& text) {
+      stream_.send_head({200, {}}, false);
+      stream_.send_data(text, true);
+    }
+    void fill() {
+      while (sent_ < 3'000'000 && stream_.writable()) {
+        sent_ += 10'000;
+        stream_.send_data(std::string(10'000, 'b'), sent_ == 3'000'000);
+      }
+    }
+    TestService& service_;
+    http::RequestHead head_;
+    http::ServerStream& stream_;
+    std::string body_;
+    std::size_t sent_ = 0;
+  };
+  Loop& loop_;
+  Seen& seen_;
+};
+
+struct Bench {
+  explicit Bench(std::size_t loops = 2) : workers(loops, "test") {}
+  ServiceFactory factory() {
+    return [this](Loop& loop) { return std::make_unique<TestService>(loop, seen); };
+  }
+  void listen(ListenerLimits limits = {}, bool tls = true) {
+    const auto server = pki.issue("server");
+    if (tls)
+      context =
+          *TlsServerContext::create({server.certificate, Secret::copy_of(server.key), pki.ca()});
+    auto made = Listener::tcp(workers.loops(), "127.0.0.1:0", context, limits, factory());
+    REQUIRE(made);
+    listener = std::move(*made);
+  }
+  std::string url(const std::string& path) const { return "https://" + listener->address() + path; }
+  int port() const { return test::port_of(listener->address()); }
+
+  test::Pki pki{"authority"};
+  Seen seen;
+  Workers workers;
+  std::shared_ptr<TlsServerContext> context;
+  std::unique_ptr<Listener> listener;
+};
+
+struct Directory {
+  Directory() {
+    std::string name = (std::filesystem::temp_directory_path() / "zood-net-XXXXXX").string();
+    path = mkdtemp(name.data());
+  }
+  ~Directory() { std::filesystem::remove_all(path); }
+  std::filesystem::path path;
+};
+
+} // namespace
+
+TEST_CASE("TLS with both protocols, by the client's choice") {
+  Bench bench;
+  bench.listen();
+  for (const bool http2 : {false, true}) {
+    CAPTURE(http2);
+    const auto hello = test::fetch({bench.url("/"), bench.pki.ca(), {}, "", http2, ""});
+    CHECK(hello.error == 0);
+    CHECK(hello.version == (http2 ? 3 : 2));
+    CHECK(hello.body == "tcp cert=false verified=false uid=-1");
+    const std::string body(2'000'000, 'e');
+    CHECK(test::fetch({bench.url("/echo"), bench.pki.ca(), {}, "", http2, body}).body == body);
+    CHECK(test::fetch({bench.url("/big"), bench.pki.ca(), {}, "", http2, ""}).body.size() ==
+          3'000'000);
+  }
+}
+
+TEST_CASE("a client certificate is verified, and an unknown one still gets an answer") {
+  Bench bench;
+  bench.listen();
+  const test::Pki other("other");
+  for (const bool http2 : {false, true}) {
+    const auto ask = [&](const test::Identity& client) {
+      const auto got = test::fetch({bench.url("/"), bench.pki.ca(), client, "", http2, ""});
+      CHECK(got.status == 200);
+      return got.body;
+    };
+    CHECK(ask(bench.pki.issue("me")) == "tcp cert=true verified=true uid=-1");
+    CHECK(ask(other.issue("me")) == "tcp cert=true verified=false uid=-1");
+    CHECK(ask(bench.pki.issue("old", -1)) == "tcp cert=true verified=false uid=-1");
+  }
+}
+
+TEST_CASE("certificates are reloaded for new connections, and a wrong one changes nothing") {
+  Bench bench;
+  bench.listen();
+  const test::Pki next("next");
+  const auto server = next.issue("server");
+  CHECK_FALSE(bench.context->reload({"broken", Secret::copy_of(server.key), ""}));
+  CHECK(test::fetch({bench.url("/"), bench.pki.ca(), {}, "", false, ""}).status == 200);
+  CHECK(bench.context->reload({server.certificate, Secret::copy_of(server.key), next.ca()}));
+  CHECK(test::fetch({bench.url("/"), bench.pki.ca(), {}, "", false, ""}).error != 0);
+  CHECK(test::fetch({bench.url("/"), next.ca(), {}, "", false, ""}).status == 200);
+}
+
+TEST_CASE("connections are spread over the loops") {
+  Bench bench(3);
+  bench.listen();
+  std::vector<std::thread> clients;
+  for (int i = 0; i < 3; ++i)
+    clients.emplace_back(
+        [&] { test::fetch({bench.url("/wait"), bench.pki.ca(), {}, "", true, ""}); });
+  bench.seen.wait_until([&] { return bench.seen.waiting.size() == 3; });
+  {
+    const std::lock_guard lock(bench.seen.mutex);
+    CHECK(bench.seen.loops.size() == 3);
+    for (auto& answer : bench.seen.waiting)
+      answer();
+  }
+  for (auto& client : clients)
+    client.join();
+}
+
+TEST_CASE("a Unix socket tells who is there, and a stale one is replaced") {
+  const Directory directory;
+  const auto path = directory.path / "zood.sock";
+  Bench bench;
+  const auto open = [&] {
+    return Listener::unix(bench.workers.loops(), path, 0660, "", {}, bench.factory());
+  };
+  auto listener = open();
+  REQUIRE(listener);
+  struct stat status{};
+  REQUIRE(::lstat(path.c_str(), &status) == 0);
+  CHECK((status.st_mode & 0777) == 0660);
+  CHECK(test::fetch({"http://localhost/", "", {}, path.string(), false, ""}).body ==
+        fmt::format("unix cert=false verified=false uid={}", ::getuid()));
+
+  const auto second = open();
+  REQUIRE_FALSE(second);
+  CHECK(second.error().code() == Code::io);
+  CHECK(second.error().message().find("another process answers on it") != std::string::npos);
+
+  listener->reset();
+  CHECK_FALSE(std::filesystem::exists(path));
+  // What a killed process leaves: a bound socket that nobody holds.
+  const int dead = ::socket(AF_UNIX, SOCK_STREAM, 0);
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  std::strcpy(address.sun_path, path.c_str());
+  ::bind(dead, reinterpret_cast<sockaddr*>(&address), sizeof(address));
+  ::close(dead);
+  {
+    const auto again = open();
+    REQUIRE(again);
+    CHECK(test::fetch({"http://localhost/", "", {}, path.string(), false, ""}).status == 200);
+  }
+  std::ofstream(path) << "a file";
+  CHECK(open().error().message().find("is not a socket") != std::string::npos);
+  CHECK(Listener::unix(bench.workers.loops(), directory.path / "x", 0660, "no-such-group-here", {},
+                       bench.factory())
+            .error()
+            .message() == "there is no group named no-such-group-here");
+  CHECK_FALSE(std::filesystem::exists(directory.path / "x"));
+  CHECK_FALSE(
+      Listener::unix(bench.workers.loops(), std::string(200, 'x'), 0660, "", {}, bench.factory()));
+}
+
+TEST_CASE("a taken port and a wrong address are one sentence") {
+  Bench bench;
+  bench.listen();
+  const auto taken =
+      Listener::tcp(bench.workers.loops(), bench.listener->address(), nullptr, {}, bench.factory());
+  REQUIRE_FALSE(taken);
+  CHECK(taken.error().code() == Code::io);
+  CHECK(taken.error().message() ==
+        "cannot listen on " + bench.listener->address() + ": Address already in use");
+  for (const auto* wrong : {"127.0.0.1", "host:80", "127.0.0.1:x", "127.0.0.1:70000", ""})
+    CHECK(
+        Listener::tcp(bench.workers.loops(), wrong, nullptr, {}, bench.factory()).error().code() ==
+        Code::invalid);
+}
+
+TEST_CASE("drain: open requests end, idle connections go, new ones are refused") {
+  for (const bool http2 : {false, true}) {
+    Bench bench;
+    bench.listen();
+    std::promise<test::Fetched> fetched;
+    std::thread client([&] {
+      fetched.set_value(test::fetch({bench.url("/wait"), bench.pki.ca(), {}, "", http2, ""}));
+    });
+    bench.seen.wait_until([&] { return bench.seen.waiting.size() == 1; });
+    std::promise<void> drained;
+    auto done = drained.get_future();
+    bench.listener->drain(20s, [&] { drained.set_value(); });
+    CHECK(done.wait_for(100ms) == std::future_status::timeout); // it still waits for the answer
+    CHECK(test::fetch({bench.url("/"), bench.pki.ca(), {}, "", http2, ""}).error == 7);
+    bench.seen.waiting[0]();
+    CHECK(fetched.get_future().get().body == "waited");
+    CHECK(done.wait_for(20s) == std::future_status::ready);
+    CHECK(bench.listener->connections() == 0);
+    client.join();
+  }
+}
+
+TEST_CASE("drain: what is left at the deadline is cut") {
+  Bench bench;
+  bench.listen();
+  std::thread client([&] {
+    CHECK(test::fetch({bench.url("/wait"), bench.pki.ca(), {}, "", true, ""}).error != 0);
+  });
+  bench.seen.wait_until([&] { return bench.seen.waiting.size() == 1; });
+  std::promise<void> drained;
+  bench.listener->drain(50ms, [&] { drained.set_value(); });
+  drained.get_future().get();
+  client.join();
+  CHECK(bench.seen.resets == 1);
+}
+
+TEST_CASE("a client that goes away resets its streams") {
+  Bench bench;
+  bench.listen({}, false);
+  const int socket = test::connect_to(bench.port());
+  const std::string request = "GET /wait HTTP/1.1\r\nHost: h\r\n\r\n";
+  ::send(socket, request.data(), request.size(), 0);
+  bench.seen.wait_until([&] { return bench.seen.waiting.size() == 1; });
+  ::close(socket);
+  bench.seen.wait_until([&] { return bench.seen.open == 0; });
+  CHECK(bench.seen.resets == 1);
+}
+
+TEST_CASE("clocks: handshake, head, body and idle end a connection") {
+  Bench bench;
+  ListenerLimits limits;
+  limits.handshake = limits.head = limits.body = limits.idle = 100ms;
+  bench.listen(limits);
+  CHECK(test::talk(bench.port(), "").empty()); // never begins TLS
+
+  Bench plain;
+  plain.listen(limits, false);
+  CHECK(test::talk(plain.port(), "").empty());
+  CHECK(test::talk(plain.port(), "GET / HTTP/1.1\r\nHo").empty());
+  CHECK(test::talk(plain.port(), "POST /echo HTTP/1.1\r\nHost: h\r\nContent-Length: 9\r\n\r\nab")
+            .empty());
+  CHECK(test::talk(plain.port(), "GET / HTTP/1.1\r\nHost: h\r\n\r\n").ends_with("0\r\n\r\n"));
+  const auto refused = test::talk(plain.port(), "nonsense\r\n\r\n" + std::string(100'000, 'x'));
+  CHECK(refused.starts_with("HTTP/1.1 400"));
+  CHECK(refused.ends_with("\"code\":400}"));
+}
+
+TEST_CASE("more connections than allowed are closed at once") {
+  Bench bench(1);
+  ListenerLimits limits;
+  limits.connections = 1;
+  bench.listen(limits, false);
+  const int first = test::connect_to(bench.port());
+  const std::string request = "GET /wait HTTP/1.1\r\nHost: h\r\n\r\n";
+  ::send(first, request.data(), request.size(), 0);
+  bench.seen.wait_until([&] { return bench.seen.waiting.size() == 1; });
+  CHECK(test::talk(bench.port(), "").empty());
+  ::close(first);
+}
+
+TEST_CASE("a listener may go while clients are busy") {
+  Bench bench;
+  bench.listen();
+  std::thread client([&] {
+    CHECK(test::fetch({bench.url("/wait"), bench.pki.ca(), {}, "", true, ""}).error != 0);
+  });
+  bench.seen.wait_until([&] { return bench.seen.waiting.size() == 1; });
+  bench.listener.reset();
+  CHECK(bench.seen.open == 0);
+  client.join();
+}
