@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "cli/door.hpp"
+#include "common/base/result.hpp"
+#include "common/http_client/client.hpp"
+
+#include <nlohmann/json_fwd.hpp>
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace zoo::cli {
+
+/// What carries requests: http_client::Client, or a script in tests. One thread.
+class Transport {
+public:
+  virtual ~Transport() = default;
+  virtual Result<http_client::Response> perform(const http_client::Request& request) = 0;
+  virtual Result<http_client::Response>
+  stream(const http_client::Request& request,
+         const std::function<bool(std::string_view bytes)>& on_data) = 0;
+};
+
+/// What POST tenants/{name}/kubeconfig takes.
+struct KubeconfigWish {
+  std::string user; ///< empty and no groups: the tenant's administrator
+  std::vector<std::string> groups;
+  std::optional<std::chrono::seconds> ttl;
+  std::string server;
+};
+
+/// zood's admin API as zooctl uses it (DESIGN 11). Objects are the server's JSON, untouched. Every
+/// call is bounded by the request timeout. Errors: of the door, with what to do next
+/// (unavailable, forbidden, timeout), or the server's Status by its reason. One thread.
+class AdminClient {
+public:
+  using Steady = std::function<std::chrono::steady_clock::time_point()>;
+
+  AdminClient(Door door, std::unique_ptr<Transport> transport, std::chrono::milliseconds timeout,
+              Steady steady);
+  ~AdminClient();
+
+  /// A TenantList of all pages. `selector`: a label selector; empty: all.
+  Result<nlohmann::json> tenants(std::string_view selector = {});
+  /// A 404 asks for the list and names the ID that was probably meant.
+  Result<nlohmann::json> tenant(std::string_view id);
+  Result<nlohmann::json> create(const nlohmann::json& tenant, bool dry_run);
+  /// Server-side apply as field manager zooctl: creates it or merges into it.
+  Result<nlohmann::json> apply(const nlohmann::json& tenant, bool dry_run);
+  /// `uid`: only that Tenant, not a later one of the same ID.
+  Result<void> remove(std::string_view id, std::string_view uid, bool dry_run);
+  Result<std::string> kubeconfig(std::string_view id, const KubeconfigWish& wish);
+
+  /// Calls `each` with the Tenant's state now and after every change (nothing: it is gone) until
+  /// it says true, which is returned; false: the deadline came first. Lists, then watches from
+  /// there; a stream that ends is taken up again. `lost` hears of failures that are tried again.
+  Result<bool> follow(std::string_view id, std::chrono::steady_clock::time_point deadline,
+                      const std::function<Result<bool>(const nlohmann::json* tenant)>& each,
+                      const std::function<void(const Error&)>& lost,
+                      const std::function<void(std::chrono::milliseconds)>& pause);
+
+  Result<nlohmann::ordered_json> status();
+  Result<nlohmann::json> doctor();
+
+  const Door& door() const { return door_; }
+
+private:
+  struct Call {
+    std::string method = "GET";
+    std::string path = {};
+    std::string content_type = "application/json";
+    std::string body = {};
+    std::string purpose = {}; ///< "asking for the list of tenants"
+  };
+  Result<std::string> perform(const Call& call);
+  http_client::Request request_of(const Call& call) const;
+  Error explain(Error error, const Call& call) const;
+  Error suggest(Error error, std::string_view id);
+  struct Follower;
+
+  Door door_;
+  std::unique_ptr<Transport> transport_;
+  std::chrono::milliseconds timeout_;
+  Steady steady_;
+};
+
+} // namespace zoo::cli

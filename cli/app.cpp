@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/app.hpp"
+
+#include "cli/command.hpp"
+#include "cli/complete.hpp"
+#include "cli/dump.hpp"
+#include "cli/output/table.hpp"
+#include "cli/walk.hpp"
+#include "common/base/error_table.hpp"
+#include "common/base/file.hpp"
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+namespace zoo::cli {
+namespace {
+
+void define_globals(CLI::App& app, Globals& globals) {
+  app.add_option("--dir", globals.dir,
+                 "zood's directory: its socket is DIR/zood.sock, its administrator's kubeconfig "
+                 "DIR/admin.kubeconfig; else ZOO_DIR, else /var/lib/zood")
+      ->type_name("DIR");
+  app.add_option("--socket", globals.socket,
+                 "zood's Unix socket; else ZOO_SOCKET, else zood.sock of --dir or ZOO_DIR, else "
+                 "/run/zood/zood.sock")
+      ->type_name("FILE");
+  app.add_option("--kubeconfig", globals.kubeconfig,
+                 "Ask zood over TLS with an administrator's kubeconfig")
+      ->type_name("FILE");
+  app.add_option("--server", globals.server,
+                 "Ask zood over TLS at this URL, with --kubeconfig or DIR/admin.kubeconfig")
+      ->type_name("URL");
+  app.add_option("--request-timeout", globals.request_timeout,
+                 "How long one request to zood may take")
+      ->type_name("DURATION")
+      ->capture_default_str();
+  app.add_flag("-q,--quiet", globals.quiet, "Say nothing but results and errors");
+  app.set_version_flag("--version", "zooctl " ZOO_VERSION, "Print zooctl's version");
+}
+
+std::string full_name(const CLI::App& app) {
+  return app.get_parent() == nullptr ? app.get_name()
+                                     : full_name(*app.get_parent()) + " " + app.get_name();
+}
+
+int report(Context& context, const Error& error) {
+  context.err << paint("zooctl:", Colour::bad, context.terminal.err && !context.env("NO_COLOR"))
+              << ' ' << printable(error.text()) << '\n'
+              << std::flush;
+  return error_row(error.code()).exit_status;
+}
+
+int usage(Context& context, const CLI::App& app, const std::string& message) {
+  const auto status = report(context, Error(Code::usage, message));
+  context.err << fmt::format("See `{} --help`.\n", full_name(app)) << std::flush;
+  return status;
+}
+
+const CLI::App& deepest(const CLI::App& root) {
+  const auto chosen = root.get_subcommands();
+  return chosen.empty() ? root : deepest(*chosen.back());
+}
+
+/// What the parser said, or better: what was probably meant.
+int refuse(Context& context, const CLI::App& root, const std::vector<std::string>& arguments,
+           const CLI::ParseError& error) {
+  const auto state = walk(root, arguments);
+  if (!state.problem.empty()) return usage(context, *state.app, state.problem);
+  const bool group = !state.app->get_subcommands([](const CLI::App*) { return true; }).empty();
+  if (group) {
+    context.err << state.app->help() << std::flush;
+    return error_row(Code::usage).exit_status;
+  }
+  return usage(context, *state.app, error.what());
+}
+
+int dump(Context& context, CommandTree& tree, const std::vector<std::string>& arguments) {
+  const auto value = dump_tree(tree.root());
+  if (arguments.size() == 1) {
+    context.out << value.dump(2) << '\n';
+    return 0;
+  }
+  if (arguments.size() != 3 || arguments[1] != "--man") {
+    return report(context, Error(Code::usage, "usage: zooctl __dump [--man TEMPLATE]"));
+  }
+  const auto page = file::read(arguments[2]);
+  if (!page) return report(context, page.error());
+  const auto text = render_man(*page, value);
+  if (!text) return report(context, text.error());
+  context.out << *text;
+  return 0;
+}
+
+} // namespace
+
+std::vector<GroupEntry> all_groups() {
+  return {{"tenant", "Make, show and remove tenants"},
+          {"kubeconfig", "Hand out credentials of tenants"}};
+}
+
+std::vector<CommandEntry> all_commands() {
+  std::vector<CommandEntry> all;
+  const auto add = [&](std::string_view group, std::string_view name, std::string_view summary,
+                       std::unique_ptr<Command> command) {
+    all.push_back({group, name, summary, std::move(command)});
+  };
+  add("tenant", "create", "Create a tenant and wait until it is Ready", make_tenant_create());
+  add("tenant", "apply", "Create or change tenants as a manifest says", make_tenant_apply());
+  add("tenant", "get", "Show tenants", make_tenant_get());
+  add("tenant", "list", "List all tenants", make_tenant_list());
+  add("tenant", "describe", "Show everything about tenants", make_tenant_describe());
+  add("tenant", "delete", "Delete tenants with all they own, and wait until it is gone",
+      make_tenant_delete());
+  add("kubeconfig", "export", "Issue a kubeconfig for a tenant", make_kubeconfig_export());
+  add("", "kubectl", "Run kubectl as a tenant", make_kubectl());
+  add("", "status", "Show how zood is", make_status());
+  add("", "doctor", "Find out what is wrong; exit status 1 if something is", make_doctor());
+  add("", "version", "Print the versions of zooctl and zood", make_version());
+  add("", "completion", "Print the completion script of a shell", make_completion());
+  return all;
+}
+
+CommandTree::CommandTree(Globals& globals)
+    : entries_(all_commands()),
+      root_(std::make_unique<CLI::App>("Administers zood: many tenants in one Kubernetes cluster",
+                                       "zooctl")) {
+  root_->fallthrough();
+  root_->require_subcommand(1);
+  root_->set_help_flag("-h,--help", "Print help");
+  root_->get_formatter()->column_width(34);
+  define_globals(*root_, globals);
+  std::map<std::string_view, CLI::App*> groups = {{"", root_.get()}};
+  for (const auto& group : all_groups()) {
+    groups[group.name] = root_->add_subcommand(std::string(group.name), std::string(group.summary));
+    groups[group.name]->require_subcommand(1);
+  }
+  for (auto& entry : entries_) {
+    auto* app =
+        groups.at(entry.group)->add_subcommand(std::string(entry.name), std::string(entry.summary));
+    entry.command->define(*app);
+    apps_.push_back(app);
+  }
+}
+
+CommandTree::~CommandTree() = default;
+
+Command* CommandTree::command_of(const CLI::App* app) const {
+  for (std::size_t i = 0; i < apps_.size(); ++i) {
+    if (apps_[i] == app) return entries_[i].command.get();
+  }
+  return nullptr;
+}
+
+int run(const std::vector<std::string>& arguments, Context& context) {
+  CommandTree tree(context.globals);
+  auto& root = tree.root();
+  if (!arguments.empty() && arguments.front() == "__dump") return dump(context, tree, arguments);
+  if (!arguments.empty() && arguments.front() == "__complete") {
+    complete(context, root, {arguments.begin() + 1, arguments.end()});
+    return 0;
+  }
+
+  auto own = arguments;
+  const auto state = walk(root, arguments);
+  if (auto* command = tree.command_of(state.app);
+      command != nullptr && command->takes_foreign() && !state.words.empty()) {
+    const auto end = arguments.begin() + static_cast<std::ptrdiff_t>(state.words.front()) + 1;
+    own.assign(arguments.begin(), end);
+    std::vector<std::string> foreign(end, arguments.end());
+    if (!foreign.empty() && foreign.front() == "--") foreign.erase(foreign.begin());
+    command->set_foreign(std::move(foreign));
+  }
+  try {
+    root.parse(std::vector<std::string>(own.rbegin(), own.rend()));
+  } catch (const CLI::CallForHelp&) {
+    context.out << deepest(root).help();
+    return 0;
+  } catch (const CLI::CallForVersion& version) {
+    context.out << version.what() << '\n';
+    return 0;
+  } catch (const CLI::ParseError& error) {
+    return refuse(context, root, own, error);
+  }
+  const auto& chosen = deepest(root);
+  const auto status = tree.command_of(&chosen)->run(context);
+  if (status) return *status;
+  context.out.flush();
+  return report(context, status.error());
+}
+
+} // namespace zoo::cli

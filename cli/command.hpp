@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "cli/context.hpp"
+#include "common/base/result.hpp"
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace CLI {
+class App;
+} // namespace CLI
+
+namespace zoo::cli {
+
+/// One leaf of the command tree: an object of its own with its options' values. define() tells the
+/// parser of them once, run() does the work and returns the exit status.
+///
+/// The types shown for values also drive completion: TENANT, FILE, DIR, DURATION, or the choices
+/// themselves ("json|yaml").
+class Command {
+public:
+  virtual ~Command() = default;
+  virtual void define(CLI::App& app) = 0;
+  virtual Result<int> run(Context& context) = 0;
+  /// True for the command whose words after its first are another program's; they come here and
+  /// are not parsed.
+  virtual bool takes_foreign() const { return false; }
+  virtual void set_foreign(std::vector<std::string> arguments) { (void)arguments; }
+};
+
+/// Where a command hangs: "tenant create", with its sentence.
+struct CommandEntry {
+  std::string_view group; ///< empty: at the top
+  std::string_view name;
+  std::string_view summary;
+  std::unique_ptr<Command> command;
+};
+
+struct GroupEntry {
+  std::string_view name, summary;
+};
+
+/// The whole of zooctl, in the order of its help: cli/app.cpp.
+std::vector<CommandEntry> all_commands();
+std::vector<GroupEntry> all_groups();
+
+// cli/commands/*.cpp, a group each.
+std::unique_ptr<Command> make_tenant_create();
+std::unique_ptr<Command> make_tenant_apply();
+std::unique_ptr<Command> make_tenant_get();
+std::unique_ptr<Command> make_tenant_list();
+std::unique_ptr<Command> make_tenant_describe();
+std::unique_ptr<Command> make_tenant_delete();
+std::unique_ptr<Command> make_kubeconfig_export();
+std::unique_ptr<Command> make_kubectl();
+std::unique_ptr<Command> make_status();
+std::unique_ptr<Command> make_doctor();
+std::unique_ptr<Command> make_version();
+std::unique_ptr<Command> make_completion();
+
+} // namespace zoo::cli

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/command.hpp"
+#include "cli/options.hpp"
+#include "cli/output/printer.hpp"
+#include "cli/output/table.hpp"
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+namespace zoo::cli {
+namespace {
+
+using nlohmann::json;
+
+constexpr int k_exit_problem = 1;
+
+/// Findings are {level: ok|warning|problem, subject, message, remedy}. That zood cannot be asked is
+/// a finding too.
+struct Doctor final : Command {
+  std::string format;
+
+  void define(CLI::App& app) override {
+    add_format_option(app, format, "table|json|yaml");
+    add_examples(app, "  zooctl doctor\n  zooctl doctor -o json");
+  }
+
+  static Result<json> findings(Context& context) {
+    auto client = context.client();
+    if (!client && client.error().code() == Code::usage) return fail(std::move(client).error());
+    auto answer = client ? (*client)->doctor() : Result<json>(fail(std::move(client).error()));
+    if (!answer) {
+      return json::array({{{"level", "problem"},
+                           {"subject", "zood"},
+                           {"message", answer.error().text()},
+                           {"remedy", ""}}});
+    }
+    if (answer->is_array()) return answer;
+    for (const auto* key : {"findings", "items"}) {
+      if (answer->is_object() && answer->contains(key) && (*answer)[key].is_array()) {
+        return (*answer)[key];
+      }
+    }
+    return fail(Code::internal, "zood's answer holds no findings: are zooctl and zood of the same "
+                                "version? See `zooctl version`");
+  }
+
+  static void print(Context& context, const json& list) {
+    for (const auto& finding : list) {
+      const auto level = text_at(finding, "/level");
+      const auto colour = level == "ok"        ? Colour::good
+                          : level == "warning" ? Colour::waiting
+                                               : Colour::bad;
+      context.out << paint(fmt::format("{:<8}", printable(level)), colour, context.colours())
+                  << printable(text_at(finding, "/subject")) << ": "
+                  << printable(text_at(finding, "/message")) << '\n';
+      if (const auto remedy = text_at(finding, "/remedy"); !remedy.empty()) {
+        context.out << "        -> " << printable(remedy) << '\n';
+      }
+    }
+  }
+
+  Result<int> run(Context& context) override {
+    ZOO_TRY(const auto list, findings(context));
+    std::size_t problems = 0, warnings = 0;
+    for (const auto& finding : list) {
+      const auto level = text_at(finding, "/level");
+      problems += level != "ok" && level != "warning" ? 1 : 0;
+      warnings += level == "warning" ? 1 : 0;
+    }
+    if (format == "json" || format == "yaml") {
+      print_record(context, json{{"findings", list}}, format_of(format));
+    } else {
+      print(context, list);
+    }
+    context.say(problems + warnings == 0
+                    ? fmt::format("{} checks, all is well", list.size())
+                    : fmt::format("{} checks: {} problem{}, {} warning{}", list.size(), problems,
+                                  problems == 1 ? "" : "s", warnings, warnings == 1 ? "" : "s"));
+    return problems == 0 ? 0 : k_exit_problem;
+  }
+};
+
+} // namespace
+
+std::unique_ptr<Command> make_doctor() { return std::make_unique<Doctor>(); }
+
+} // namespace zoo::cli

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "common/kube/kubeconfig.hpp"
+
+#include "cli/command.hpp"
+#include "cli/kubeconfig_file.hpp"
+#include "cli/options.hpp"
+
+#include <CLI/CLI.hpp>
+
+namespace zoo::cli {
+namespace {
+
+struct KubeconfigExport final : Command {
+  std::string tenant, user, ttl, server, output;
+  std::vector<std::string> groups;
+  bool merge = false;
+
+  void define(CLI::App& app) override {
+    app.add_option("tenant", tenant, "The tenant's ID")->type_name("TENANT")->required();
+    app.add_option("--user", user,
+                   "A user of the tenant, with the rights that its RBAC gives; without --user and "
+                   "--group the tenant's administrator")
+        ->type_name("USER");
+    add_repeated(app, "--group", groups, "A group of that user; may be repeated", "GROUP");
+    app.add_option("--ttl", ttl, "How long the certificate is valid, as in 30m, 12h or 90d")
+        ->type_name("DURATION");
+    app.add_option("--server", server, "The URL to write instead of the advertised one")
+        ->type_name("URL");
+    auto* file =
+        app.add_option("-o,--output", output, "Write to this file, mode 0600; - is standard output")
+            ->type_name("FILE");
+    app.add_flag("--merge", merge,
+                 "Merge into the file that kubectl uses ($KUBECONFIG, or ~/.kube/config) and "
+                 "switch to the new context")
+        ->excludes(file);
+    add_examples(app, "  zooctl kubeconfig export foofoo > foofoo.kubeconfig\n"
+                      "  zooctl kubeconfig export foofoo --user jane --group dev --ttl 8h --merge");
+  }
+
+  Result<int> run(Context& context) override {
+    KubeconfigWish wish{user, groups, std::nullopt, server};
+    if (!ttl.empty()) {
+      ZOO_TRY(const auto span, option_duration("--ttl", ttl));
+      wish.ttl = std::chrono::duration_cast<std::chrono::seconds>(span);
+      if (wish.ttl->count() == 0) return fail(Code::usage, "--ttl must be one second or more");
+    }
+    if (!server.empty() && !server.starts_with("https://")) {
+      return fail(Code::usage, "--server must be an https URL, not '{}'", server);
+    }
+    ZOO_TRY(auto* client, context.client());
+    ZOO_TRY(const auto text, client->kubeconfig(tenant, wish));
+    if (merge) return merge_it(context, text);
+    if (output.empty() || output == "-") {
+      context.out << text;
+      return 0;
+    }
+    ZOO_TRY_VOID(write_kubeconfig_file(output, text));
+    context.say(fmt::format("wrote {}", output));
+    context.hint(fmt::format("Use it: kubectl --kubeconfig {} get namespaces", output));
+    return 0;
+  }
+
+  static Result<int> merge_it(Context& context, const std::string& text) {
+    ZOO_TRY(const auto file, default_kubeconfig_file(context));
+    ZOO_TRY_VOID(merge_into_file(file, text));
+    const auto access = kube::parse_kubeconfig(text);
+    context.say(fmt::format("merged into {}; the current context is now {}", file.string(),
+                            access ? access->context : "the tenant's"));
+    return 0;
+  }
+};
+
+} // namespace
+
+std::unique_ptr<Command> make_kubeconfig_export() { return std::make_unique<KubeconfigExport>(); }
+
+} // namespace zoo::cli

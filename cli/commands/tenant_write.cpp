@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/command.hpp"
+#include "cli/manifest.hpp"
+#include "cli/options.hpp"
+#include "cli/output/printer.hpp"
+#include "cli/wait.hpp"
+#include "common/api/tenant.hpp"
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include <functional>
+#include <map>
+
+namespace zoo::cli {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::string_view k_formats = "table|wide|json|yaml|name";
+
+/// "tenant/foofoo created" on standard output, or the object in the format asked for.
+void print_result(Context& context, const json& tenant, std::string_view what, bool dry_run,
+                  Format format) {
+  if (format != Format::standard) return print_tenant(context, tenant, {format, true});
+  if (context.globals.quiet) return;
+  context.out << fmt::format("tenant/{} {}{}\n", tenant_id(tenant), what,
+                             dry_run ? " (dry run)" : "")
+              << std::flush;
+}
+
+/// Runs `each` for every one; the first failure is returned, the others are said.
+template <class T>
+Result<int> for_all(Context& context, const std::vector<T>& all,
+                    const std::function<Result<void>(const T&)>& each) {
+  std::optional<Error> first;
+  for (const auto& one : all) {
+    auto done = each(one);
+    if (done) continue;
+    if (!first) {
+      first = std::move(done).error();
+    } else {
+      context.err << "zooctl: " << done.error().text() << '\n';
+    }
+  }
+  if (first) return fail(*std::move(first));
+  return 0;
+}
+
+Result<std::map<std::string, std::string>> labels_of(const std::vector<std::string>& texts) {
+  std::map<std::string, std::string> labels;
+  for (const auto& text : texts) {
+    const auto equals = text.find('=');
+    if (equals == 0 || equals == std::string::npos) {
+      return fail(Code::usage, "--label '{}' is not KEY=VALUE", text);
+    }
+    if (!labels.emplace(text.substr(0, equals), text.substr(equals + 1)).second) {
+      return fail(Code::usage, "--label '{}' is given twice", text.substr(0, equals));
+    }
+  }
+  return labels;
+}
+
+struct TenantCreate final : Command {
+  std::string id, display_name, file, format;
+  std::vector<std::string> labels;
+  bool dry_run = false;
+  WaitOptions wait{true, "60s"};
+
+  void define(CLI::App& app) override {
+    app.add_option("id", id, "The new tenant's ID: six characters of a-z and 0-9")->type_name("ID");
+    app.add_option("--display-name", display_name, "A name for people")->type_name("TEXT");
+    add_repeated(app, "--label", labels, "A label of the Tenant; may be repeated", "KEY=VALUE");
+    app.add_option("-f,--filename", file,
+                   "Create the Tenants of a manifest; - reads standard input")
+        ->type_name("FILE");
+    add_dry_run(app, dry_run);
+    add_wait_options(app, wait, "the tenant is Ready");
+    add_format_option(app, format, k_formats);
+    add_examples(app, "  zooctl tenant create foofoo --display-name \"Foo Inc.\"\n"
+                      "  zooctl tenant create -f tenants.yaml --no-wait");
+  }
+
+  Result<std::vector<json>> wanted(Context& context) const {
+    if (!file.empty()) {
+      if (!id.empty() || !display_name.empty() || !labels.empty()) {
+        return fail(Code::usage, "-f excludes an ID, --display-name and --label: the manifest "
+                                 "says them");
+      }
+      return read_manifests(file, context.in);
+    }
+    if (id.empty())
+      return fail(Code::usage, "give the new tenant's ID, or a manifest with -f FILE");
+    ZOO_TRY(const auto pairs, labels_of(labels));
+    json tenant = {{"apiVersion", std::string(api::k_tenant_api_version)},
+                   {"kind", std::string(api::k_tenant_kind)},
+                   {"metadata", {{"name", id}}},
+                   {"spec", json::object()}};
+    if (!pairs.empty()) tenant["metadata"]["labels"] = pairs;
+    if (!display_name.empty()) tenant["spec"]["displayName"] = display_name;
+    return std::vector<json>{std::move(tenant)};
+  }
+
+  Result<int> run(Context& context) override {
+    ZOO_TRY(const auto timeout, option_duration("--timeout", wait.timeout));
+    ZOO_TRY(const auto tenants, wanted(context));
+    for (const auto& tenant : tenants)
+      ZOO_TRY_VOID(api::validate_id(tenant_id(tenant)));
+    ZOO_TRY(auto* client, context.client());
+    const auto kind = format_of(format);
+    const bool waits = wait.wait && !dry_run;
+    std::vector<json> made;
+    auto status = for_all<json>(context, tenants, [&](const json& tenant) -> Result<void> {
+      ZOO_TRY(auto object, client->create(tenant, dry_run));
+      if (kind == Format::standard || !waits)
+        print_result(context, object, "created", dry_run, kind);
+      made.push_back(std::move(object));
+      return {};
+    });
+    if (!waits) return status;
+    auto ready = for_all<json>(context, made, [&](const json& tenant) -> Result<void> {
+      ZOO_TRY(const auto object, wait_until_ready(context, tenant_id(tenant), timeout));
+      if (kind != Format::standard) {
+        print_result(context, object, "", false, kind);
+      } else {
+        context.say(
+            fmt::format("tenant {} is {}", tenant_id(tenant), text_at(object, "/status/phase")));
+      }
+      return {};
+    });
+    if (status && ready && made.size() == 1) {
+      const auto name = tenant_id(made.front());
+      context.hint(fmt::format("Hand out its kubeconfig: zooctl kubeconfig export {}", name));
+    }
+    if (!status && !ready) context.err << "zooctl: " << ready.error().text() << '\n';
+    return status ? ready : status;
+  }
+};
+
+struct TenantApply final : Command {
+  std::string file, format;
+  bool dry_run = false;
+  WaitOptions wait{false, "60s"};
+
+  void define(CLI::App& app) override {
+    app.add_option("-f,--filename", file, "The manifest: YAML or JSON; - reads standard input")
+        ->type_name("FILE")
+        ->required();
+    add_dry_run(app, dry_run);
+    add_wait_options(app, wait, "the tenants are Ready");
+    add_format_option(app, format, k_formats);
+    add_examples(app, "  zooctl tenant apply -f tenants.yaml\n"
+                      "  zooctl tenant list -o yaml | zooctl tenant apply -f - --dry-run");
+  }
+
+  Result<int> run(Context& context) override {
+    ZOO_TRY(const auto timeout, option_duration("--timeout", wait.timeout));
+    ZOO_TRY(const auto tenants, read_manifests(file, context.in));
+    for (const auto& tenant : tenants)
+      ZOO_TRY_VOID(api::validate_id(tenant_id(tenant)));
+    ZOO_TRY(auto* client, context.client());
+    // What was there before tells created, configured and unchanged apart.
+    ZOO_TRY(const auto list, client->tenants());
+    std::map<std::string, std::string> before;
+    for (const auto& item : list["items"])
+      before[tenant_id(item)] = text_at(item, "/metadata/resourceVersion");
+    const auto kind = format_of(format);
+    return for_all<json>(context, tenants, [&](const json& tenant) -> Result<void> {
+      const auto id = tenant_id(tenant);
+      ZOO_TRY(auto object, client->apply(tenant, dry_run));
+      const auto was = before.find(id);
+      const std::string_view what =
+          was == before.end()                                                       ? "created"
+          : was->second == text_at(object, "/metadata/resourceVersion") && !dry_run ? "unchanged"
+                                                                                    : "configured";
+      before[id] = text_at(object, "/metadata/resourceVersion");
+      if (wait.wait && !dry_run) {
+        ZOO_TRY(object, wait_until_ready(context, id, timeout));
+      }
+      print_result(context, object, what, dry_run, kind);
+      return {};
+    });
+  }
+};
+
+struct TenantDelete final : Command {
+  std::vector<std::string> ids;
+  std::string file, format;
+  bool dry_run = false, ignore_not_found = false;
+  WaitOptions wait{true, "300s"};
+
+  void define(CLI::App& app) override {
+    app.add_option("tenant", ids, "IDs of tenants")->type_name("TENANT");
+    app.add_option("-f,--filename", file,
+                   "Delete the Tenants of a manifest; - reads standard input")
+        ->type_name("FILE");
+    app.add_flag("--ignore-not-found", ignore_not_found, "A tenant that is not there is no error");
+    add_dry_run(app, dry_run);
+    add_wait_options(app, wait, "all that the tenant has upstream is gone");
+    add_format_option(app, format, "name");
+    add_examples(app, "  zooctl tenant delete foofoo\n"
+                      "  zooctl tenant delete foofoo barbar --no-wait");
+  }
+
+  Result<void> remove(Context& context, AdminClient& client, const std::string& id,
+                      std::chrono::milliseconds timeout) const {
+    auto tenant = client.tenant(id);
+    if (!tenant && ignore_not_found && tenant.error().code() == Code::not_found) return {};
+    if (!tenant) return fail(std::move(tenant).error());
+    const auto uid = text_at(*tenant, "/metadata/uid");
+    ZOO_TRY_VOID(client.remove(id, uid, dry_run));
+    const bool waits = wait.wait && !dry_run;
+    if (waits) ZOO_TRY_VOID(wait_until_gone(context, id, uid, timeout));
+    print_result(context, *tenant, waits || dry_run ? "deleted" : "is being deleted", dry_run,
+                 format_of(format));
+    return {};
+  }
+
+  Result<int> run(Context& context) override {
+    ZOO_TRY(const auto timeout, option_duration("--timeout", wait.timeout));
+    auto names = ids;
+    if (file.empty() == ids.empty()) {
+      return fail(Code::usage, "give IDs of tenants, or a manifest with -f FILE");
+    }
+    if (!file.empty()) {
+      ZOO_TRY(const auto tenants, read_manifests(file, context.in));
+      for (const auto& tenant : tenants)
+        names.push_back(tenant_id(tenant));
+    }
+    ZOO_TRY(auto* client, context.client());
+    return for_all<std::string>(context, names, [&](const std::string& id) {
+      return remove(context, *client, id, timeout);
+    });
+  }
+};
+
+} // namespace
+
+std::unique_ptr<Command> make_tenant_create() { return std::make_unique<TenantCreate>(); }
+std::unique_ptr<Command> make_tenant_apply() { return std::make_unique<TenantApply>(); }
+std::unique_ptr<Command> make_tenant_delete() { return std::make_unique<TenantDelete>(); }
+
+} // namespace zoo::cli

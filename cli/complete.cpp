@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/complete.hpp"
+
+#include "cli/output/printer.hpp"
+#include "cli/output/table.hpp"
+#include "cli/walk.hpp"
+#include "common/base/text.hpp"
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <map>
+
+namespace zoo::cli {
+namespace {
+
+constexpr std::string_view k_server_time = "1s";
+
+class Completion {
+public:
+  Completion(Context& context, const CLI::App& root, std::vector<std::string> words)
+      : context_(context), words_(std::move(words)) {
+    if (!words_.empty()) {
+      current_ = std::move(words_.back());
+      words_.pop_back();
+    }
+    state_ = walk(root, words_);
+  }
+
+  void run() {
+    std::string_view ending = ":none";
+    if (!state_.problem.empty()) {
+      // Nothing sensible can follow a word that is wrong.
+    } else if (state_.open != nullptr) {
+      ending = values(state_.open->get_type_name(), "");
+    } else if (const auto equals = current_.find('=');
+               current_.starts_with("--") && equals != std::string::npos) {
+      const auto* option = find_option(*state_.app, current_.substr(0, equals));
+      const auto head = current_.substr(0, equals + 1);
+      current_.erase(0, equals + 1);
+      if (option != nullptr) ending = values(option->get_type_name(), head);
+    } else if (!state_.options_ended && current_.starts_with('-')) {
+      for (const auto* option : options_of(*state_.app, true)) {
+        for (const auto& name : option_names(*option)) {
+          if (name.starts_with("--")) offer(name, option->get_description());
+        }
+      }
+    } else if (const auto commands =
+                   state_.app->get_subcommands([](const CLI::App*) { return true; });
+               !commands.empty()) {
+      for (const auto* command : commands)
+        if (!is_hidden(*command)) offer(command->get_name(), command->get_description());
+    } else {
+      const auto positionals = positionals_of(*state_.app);
+      if (!positionals.empty()) {
+        const auto index = std::min(state_.words.size(), positionals.size() - 1);
+        const auto* next = positionals[index];
+        const bool room =
+            state_.words.size() < positionals.size() || next->get_items_expected_max() > 1;
+        if (room) ending = values(next->get_type_name(), "");
+      }
+    }
+    context_.out << ending << '\n';
+  }
+
+private:
+  void offer(std::string_view word, std::string_view what) {
+    if (!word.starts_with(current_)) return;
+    const auto sentence = what.substr(0, what.find_first_of(".;\n"));
+    context_.out << printable(word) << '\t' << printable(sentence) << '\n';
+  }
+
+  std::string_view values(const std::string& type, const std::string& head) {
+    if (type == "FILE") return ":file";
+    if (type == "DIR") return ":dir";
+    if (type == "TENANT") {
+      tenants(head);
+    } else if (type.find('|') != std::string::npos) {
+      for (const auto choice : text::split(type, '|'))
+        if (choice.starts_with(current_)) context_.out << head << choice << "\t\n";
+    }
+    return ":none";
+  }
+
+  void tenants(const std::string& head) {
+    // Of the door, what the words so far say; wherever the options stand.
+    auto& globals = context_.globals;
+    const std::map<std::string_view, std::string*> doors = {{"--dir", &globals.dir},
+                                                            {"--socket", &globals.socket},
+                                                            {"--server", &globals.server},
+                                                            {"--kubeconfig", &globals.kubeconfig}};
+    for (std::size_t i = 0; i < words_.size(); ++i) {
+      const auto equals = words_[i].find('=');
+      const auto door = doors.find(std::string_view(words_[i]).substr(0, equals));
+      if (door == doors.end()) continue;
+      if (equals != std::string::npos) {
+        *door->second = words_[i].substr(equals + 1);
+      } else if (i + 1 < words_.size()) {
+        *door->second = words_[i + 1];
+      }
+    }
+    // The shell has not expanded a tilde.
+    for (const auto& [name, value] : doors) {
+      if (value->starts_with("~/")) *value = context_.env("HOME").value_or("~") + value->substr(1);
+    }
+    globals.request_timeout = k_server_time;
+    const auto client = context_.client();
+    if (!client) return;
+    const auto list = (*client)->tenants();
+    if (!list) return;
+    for (const auto& item : (*list)["items"]) {
+      const auto id = text_at(item, "/metadata/name");
+      if (!id.starts_with(current_)) continue;
+      auto what = text_at(item, "/spec/displayName");
+      if (what.empty()) what = text_at(item, "/status/phase");
+      context_.out << head << printable(id) << '\t' << printable(what) << '\n';
+    }
+  }
+
+  Context& context_;
+  std::vector<std::string> words_;
+  std::string current_;
+  Walk state_;
+};
+
+} // namespace
+
+void complete(Context& context, const CLI::App& root, std::vector<std::string> words) {
+  Completion(context, root, std::move(words)).run();
+}
+
+} // namespace zoo::cli

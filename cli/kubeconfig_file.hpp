@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "cli/context.hpp"
+#include "common/base/result.hpp"
+
+#include <filesystem>
+#include <string_view>
+
+/// Kubeconfigs on the disk: 0600 from their first byte, replaced in one step.
+namespace zoo::cli {
+
+/// Writes to `file`: a regular file is replaced (a symbolic link's target, not the link);
+/// a pipe or a device is written to. Code::io.
+Result<void> write_kubeconfig_file(const std::filesystem::path& file, std::string_view text);
+
+/// The file that kubectl would change: of $KUBECONFIG's list the first that exists, else its last,
+/// else ~/.kube/config. Code::usage if there is no HOME.
+Result<std::filesystem::path> default_kubeconfig_file(const Context& context);
+
+/// Merges into `file` under kubectl's own lock (<file>.lock), keeping all else and the owner.
+/// Code::conflict if another program holds the lock; whatever fails, the file stays as it was.
+Result<void> merge_into_file(const std::filesystem::path& file, std::string_view added);
+
+} // namespace zoo::cli

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/options.hpp"
+
+#include "common/base/text.hpp"
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace zoo::cli {
+
+void add_format_option(CLI::App& app, std::string& value, std::string_view formats) {
+  const auto check = [formats](std::string& given) -> std::string {
+    const auto names = text::split(formats, '|');
+    if (std::find(names.begin(), names.end(), given) != names.end()) return {};
+    const auto near = text::nearest(given, names);
+    return near ? fmt::format("there is no output format '{}', did you mean '{}'?", given, *near)
+                : fmt::format("there is no output format '{}', only {}", given,
+                              fmt::join(names, ", "));
+  };
+  app.add_option("-o,--output", value, "Format of the result")
+      ->type_name(std::string(formats))
+      ->check(CLI::Validator(check, "", ""));
+}
+
+void add_no_headers(CLI::App& app, bool& value) {
+  app.add_flag("--no-headers", value, "Print tables without their line of headers");
+}
+
+void add_dry_run(CLI::App& app, bool& value) {
+  app.add_flag("--dry-run", value, "Let zood check everything, and change nothing");
+}
+
+void add_wait_options(CLI::App& app, WaitOptions& value, std::string_view what) {
+  app.add_flag(
+      "--wait,!--no-wait", value.wait,
+      fmt::format("Wait until {} ({})", what,
+                  value.wait ? "the default; --no-wait does not" : "the default is not to wait"));
+  app.add_option("--timeout", value.timeout, "How long to wait at most")
+      ->type_name("DURATION")
+      ->capture_default_str();
+}
+
+CLI::Option* add_repeated(CLI::App& app, const std::string& name, std::vector<std::string>& values,
+                          const std::string& doc, const std::string& type) {
+  return app.add_option(name, values, doc)->type_name(type)->allow_extra_args(false);
+}
+
+void add_examples(CLI::App& app, std::string_view text) {
+  app.footer(fmt::format("Examples:\n{}", text));
+}
+
+} // namespace zoo::cli

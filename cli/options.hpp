@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace CLI {
+class App;
+class Option;
+} // namespace CLI
+
+/// Options that several commands share, so that they are spelled and explained once.
+namespace zoo::cli {
+
+/// -o/--output with the formats "table|wide|json|yaml|name" or fewer; others are refused with the
+/// one that was probably meant.
+void add_format_option(CLI::App& app, std::string& value, std::string_view formats);
+
+void add_no_headers(CLI::App& app, bool& value);
+void add_dry_run(CLI::App& app, bool& value);
+
+/// --wait (on by default where `initially`), --no-wait and --timeout.
+struct WaitOptions {
+  bool wait = true;
+  std::string timeout;
+};
+void add_wait_options(CLI::App& app, WaitOptions& value, std::string_view what);
+
+/// An option that may be given several times, one value each time.
+CLI::Option* add_repeated(CLI::App& app, const std::string& name, std::vector<std::string>& values,
+                          const std::string& doc, const std::string& type);
+
+/// "zooctl kubectl foofoo": the examples at the end of a command's help and manual page.
+void add_examples(CLI::App& app, std::string_view text);
+
+} // namespace zoo::cli
