@@ -101,6 +101,9 @@ void Transport::Impl::close() {
   phase = Phase::closed;
   resolver.cancel();
   boost::system::error_code ignored;
+  // Else OpenSSL takes a session that was not closed in order for a bad one and never resumes it;
+  // what really fails in the protocol it has marked by itself.
+  if (tls) SSL_set_shutdown(tls.get(), SSL_SENT_SHUTDOWN | SSL_RECEIVED_SHUTDOWN);
   tls.reset();
   if (socket.is_open()) socket.close(ignored);
 }

@@ -1,0 +1,516 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/net/workers.hpp"
+#include "daemon/upstream/pool.hpp"
+#include "scripted_server.hpp"
+
+#include <doctest/doctest.h>
+
+#include <condition_variable>
+#include <future>
+
+using namespace zoo;
+using namespace zoo::upstream;
+using namespace std::chrono_literals;
+using Server = test::ScriptedServer;
+using Connection = Server::Connection;
+
+namespace {
+
+/// One call and what it heard; all of it on the loop's thread, wait() on the test's.
+class Asked : public CallHandler {
+public:
+  int status = 0;
+  std::string body;
+  bool ended = false;
+  std::optional<Error> error;
+  int drains = 0;
+  std::unique_ptr<Call> call;
+  std::function<void(Asked&)> at_head = [](Asked&) {};
+  std::function<void(Asked&)> at_data = [](Asked&) {};
+  std::function<void(Asked&)> at_end = [](Asked&) {};
+
+  void on_head(http::ResponseHead head) override {
+    status = head.status;
+    at_head(*this);
+  }
+  void on_data(std::string_view bytes) override {
+    body += bytes;
+    at_data(*this);
+  }
+  void on_end() override {
+    ended = true;
+    at_end(*this);
+    done.set_value();
+  }
+  void on_error(Error what) override {
+    error = std::move(what);
+    done.set_value();
+  }
+  void on_drained() override { ++drains; }
+  std::promise<void> done;
+};
+
+struct Bench {
+  Bench(Server::Script script, bool tls = false, PoolLimits limits = {})
+      : server(tls ? pki.issue("upstream") : test::Identity{}, std::move(script)) {
+    endpoint = std::make_shared<UpstreamEndpoint>();
+    endpoint->host = "127.0.0.1";
+    endpoint->port = static_cast<std::uint16_t>(server.port());
+    endpoint->tls = tls;
+    endpoint->ca_pem = pki.ca();
+    on_loop([&] { pool = std::make_unique<Pool>(loop(), endpoint, limits); });
+  }
+  ~Bench() {
+    on_loop([&] {
+      for (auto& each : asked)
+        each->call.reset();
+      pool.reset();
+    });
+  }
+  net::Loop& loop() { return *workers.loops()[0]; }
+  void on_loop(const std::function<void()>& task) {
+    std::promise<void> ran;
+    loop().post([&] {
+      task();
+      ran.set_value();
+    });
+    ran.get_future().get();
+  }
+  Asked& start(
+      const std::string& method, CallOptions options = {},
+      const std::function<void(Asked&)>& prepare = [](Asked&) {}) {
+    auto& made = *asked.emplace_back(std::make_unique<Asked>());
+    prepare(made);
+    http::RequestHead head;
+    head.method = method;
+    head.target = "/" + method;
+    if (options.upgrade) head.headers.add("Upgrade", "spdy");
+    on_loop([&] { made.call = pool->start(head, std::move(options), made); });
+    return made;
+  }
+  Asked& ask(const std::string& method, CallOptions options = {}) {
+    auto& made = start(method, std::move(options));
+    wait(made);
+    return made;
+  }
+  void wait(Asked& made) {
+    REQUIRE(made.done.get_future().wait_for(20s) == std::future_status::ready);
+  }
+  Pool::Stats stats() {
+    Pool::Stats out;
+    on_loop([&] { out = pool->stats(); });
+    return out;
+  }
+  test::Pki pki{"authority"};
+  Server server;
+  net::Workers workers{1, "test"};
+  std::shared_ptr<UpstreamEndpoint> endpoint;
+  std::unique_ptr<Pool> pool;
+  std::vector<std::unique_ptr<Asked>> asked;
+};
+
+const std::string k_ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
+
+/// Answers every request on a connection with `answer`.
+Server::Script always(std::string answer) {
+  return [answer](Connection& connection, int) {
+    while (!connection.read_head().empty())
+      connection.write(answer);
+  };
+}
+
+std::string failure(Asked& asked) {
+  REQUIRE(asked.error);
+  CHECK_FALSE(asked.ended);
+  CHECK(asked.error->code() == Code::unavailable);
+  return asked.error->message();
+}
+
+} // namespace
+
+TEST_CASE("a connection is used again, and TLS sessions are resumed") {
+  for (const bool tls : {false, true}) {
+    Bench bench(
+        [](Connection& connection, int number) {
+          for (int i = 0; i < 3; ++i) {
+            if (connection.read_head().empty()) return;
+            connection.write(
+                i == 2 && number == 0
+                    ? "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok"
+                    : k_ok);
+          }
+        },
+        tls);
+    for (int i = 0; i < 4; ++i) {
+      auto& asked = bench.ask("GET");
+      CHECK(asked.status == 200);
+      CHECK(asked.body == "ok");
+      CHECK(asked.ended);
+    }
+    CHECK(bench.server.connections() == 2);
+    const auto stats = bench.stats();
+    CHECK(stats.idle == 1);
+    CHECK(stats.busy == 0);
+    CHECK(stats.opened == 2);
+    CHECK(stats.resumed == (tls ? 1 : 0));
+  }
+}
+
+TEST_CASE("a request made inside on_end uses the same connection") {
+  Bench bench(always(k_ok));
+  Asked second;
+  auto& first = bench.start("GET", {}, [&](Asked& asked) {
+    asked.at_end = [&](Asked&) {
+      http::RequestHead head;
+      head.method = "GET";
+      head.target = "/again";
+      second.call = bench.pool->start(head, {}, second);
+    };
+  });
+  bench.wait(first);
+  bench.wait(second);
+  CHECK(second.body == "ok");
+  CHECK(bench.server.connections() == 1);
+  bench.on_loop([&] { second.call.reset(); });
+}
+
+TEST_CASE("answers come whole in any framing, byte by byte") {
+  for (const std::string& answer :
+       {std::string(
+            "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"),
+        std::string("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+                    "1\r\nh\r\n4;e=1\r\nello\r\n0\r\n\r\n"),
+        std::string("HTTP/1.1 200 OK\r\n\r\nhello")}) {
+    for (const bool tls : {false, true}) {
+      Bench bench(
+          [&](Connection& connection, int) {
+            connection.read_head();
+            connection.write_slowly(answer);
+          },
+          tls);
+      auto& asked = bench.ask("GET");
+      CHECK(asked.body == "hello");
+      CHECK(asked.ended);
+    }
+  }
+}
+
+TEST_CASE("a body goes out whole") {
+  std::promise<std::string> got;
+  const std::string body(1'000'000, 'b');
+  Bench bench(
+      [&](Connection& connection, int) {
+        const auto head = connection.read_head();
+        CHECK(head.find("Content-Length: 1000000\r\n") != head.npos);
+        got.set_value(connection.read(body.size()));
+        connection.write(k_ok);
+      },
+      true);
+  CHECK(bench.ask("POST", {body}).status == 200);
+  CHECK(got.get_future().get() == body);
+}
+
+TEST_CASE("an answer that is cut is an error, never an end") {
+  const std::pair<std::string, std::string> table[] = {
+      {"", "the upstream closed the connection without an answer"},
+      {"HTTP/1.1 200 OK\r\nContent-", "the upstream closed the connection within its answer"},
+      {"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhel",
+       "the upstream closed the connection within its answer"},
+      {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n",
+       "the upstream closed the connection within its answer"},
+  };
+  for (const auto& [answer, words] : table) {
+    Bench bench([answer = answer](Connection& connection, int) {
+      connection.read_head();
+      connection.write(answer);
+    });
+    CHECK(failure(bench.ask("GET")) == words);
+    CHECK(bench.stats().busy == 0);
+    CHECK(bench.server.connections() == 1); // a fresh connection is not tried again
+  }
+  // Without a length, TLS tells the end from a cut.
+  Bench cut(
+      [](Connection& connection, int) {
+        connection.read_head();
+        connection.write("HTTP/1.1 200 OK\r\n\r\nhel");
+        connection.cut();
+      },
+      true);
+  failure(cut.ask("GET"));
+  Bench reset([](Connection& connection, int) {
+    connection.read_head();
+    connection.write("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhel");
+    connection.abort();
+  });
+  failure(reset.ask("GET"));
+}
+
+TEST_CASE("garbage is an error that says so") {
+  for (const std::string& answer :
+       {std::string("SSH-2.0-OpenSSH\r\n\r\n"),
+        "HTTP/1.1 200 OK\r\nA: " + std::string(100'000, 'a') + "\r\n\r\n",
+        std::string("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n")}) {
+    Bench bench(always(answer));
+    CHECK(failure(bench.ask("GET")).starts_with("the upstream's answer is not HTTP: "));
+  }
+  Bench unasked(always("HTTP/1.1 101 Switching Protocols\r\n\r\n"));
+  failure(unasked.ask("GET"));
+}
+
+TEST_CASE("a kept connection that fails is tried once more, for reads without a body only") {
+  const auto script = [](Connection& connection, int number) {
+    connection.read_head();
+    connection.write(k_ok);
+    if (connection.read_head().empty()) return; // the second request on it
+    if (number < 2) return connection.abort();
+    connection.write(k_ok);
+  };
+  Bench get(script);
+  get.ask("GET");
+  CHECK(get.ask("GET").status == 200);
+  CHECK(get.server.connections() == 2);
+  Bench post(script);
+  post.ask("GET");
+  failure(post.ask("POST"));
+  CHECK(post.server.connections() == 1);
+  Bench body(script);
+  body.ask("GET");
+  failure(body.ask("GET", {"with a body"}));
+}
+
+TEST_CASE("an idle connection that the upstream closed is not used") {
+  std::promise<void> closed;
+  Bench bench([&](Connection& connection, int number) {
+    connection.read_head();
+    connection.write(k_ok);
+    if (number > 0) return;
+    connection.end();
+    closed.set_value();
+  });
+  bench.ask("GET");
+  closed.get_future().get();
+  CHECK(bench.ask("POST").status == 200);
+  CHECK(bench.server.connections() == 2);
+}
+
+TEST_CASE("connect, answer and body have their time") {
+  PoolLimits limits;
+  limits.connect = limits.answer = 100ms;
+  std::promise<void> release;
+  const auto released = release.get_future().share();
+  Bench silent(
+      [=](Connection& connection, int) {
+        connection.read_head();
+        released.wait();
+      },
+      false, limits);
+  auto& head = silent.ask("GET");
+  REQUIRE(head.error);
+  CHECK(head.error->code() == Code::timeout);
+  Bench half(
+      [=](Connection& connection, int) {
+        connection.read_head();
+        connection.write("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhel");
+        released.wait();
+      },
+      false, limits);
+  auto& body = half.ask("GET");
+  REQUIRE(body.error);
+  CHECK(body.error->code() == Code::timeout);
+  CHECK(body.body == "hel");
+  // A plain server never answers the TLS handshake.
+  Bench mute([=](Connection&, int) { released.wait(); }, false, limits);
+  auto endpoint = std::make_shared<UpstreamEndpoint>();
+  endpoint->host = "127.0.0.1";
+  endpoint->port = static_cast<std::uint16_t>(mute.server.port());
+  endpoint->ca_pem = mute.pki.ca();
+  mute.on_loop([&] { mute.pool = std::make_unique<Pool>(mute.loop(), endpoint, limits); });
+  CHECK(failure(mute.ask("GET")).find("no TLS handshake within") != std::string::npos);
+  // A long-running call has all the time.
+  Bench patient(
+      [=](Connection& connection, int) {
+        connection.read_head();
+        connection.write("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n");
+        released.wait();
+        connection.write("ok");
+      },
+      false, limits);
+  auto& watch = patient.start("GET", {"", true});
+  patient.ask("GET"); // ends by its time limit, which is as long as the watch would have had
+  CHECK(patient.asked.back()->error);
+  release.set_value();
+  patient.wait(watch);
+  CHECK(watch.body == "ok");
+}
+
+TEST_CASE("an upstream that is not there, or is somebody else, is an error") {
+  Bench bench(always(k_ok), true);
+  const test::Pki other("other");
+  const auto point = [&](auto change) {
+    auto endpoint = std::make_shared<UpstreamEndpoint>();
+    endpoint->host = "127.0.0.1";
+    endpoint->port = bench.endpoint->port;
+    endpoint->ca_pem = bench.pki.ca();
+    change(*endpoint);
+    bench.on_loop([&] { bench.pool = std::make_unique<Pool>(bench.loop(), endpoint); });
+    return failure(bench.ask("GET"));
+  };
+  CHECK(point([&](auto& where) {
+          where.ca_pem = other.ca();
+        }).find("TLS handshake with 127.0.0.1:") == 0);
+  CHECK(point([](auto& where) { where.server_name = "example.org"; }).find("mismatch") !=
+        std::string::npos);
+  CHECK(point([](auto& where) { where.ca_pem = "nothing"; }) ==
+        "the server authorities hold no PEM certificate");
+  CHECK(point([](auto& where) { where.port = 1; }) ==
+        "cannot connect to 127.0.0.1:1: Connection refused");
+  CHECK(point([](auto& where) {
+          where.host = "no-such-host.invalid";
+        }).starts_with("cannot connect to no-such-host.invalid"));
+}
+
+TEST_CASE("a paused call stops the upstream, and resumes where it was") {
+  std::atomic<std::size_t> sent{0};
+  constexpr std::size_t k_size = 64u << 20;
+  Bench bench([&](Connection& connection, int) {
+    connection.read_head();
+    connection.write("HTTP/1.1 200 OK\r\nContent-Length: " + std::to_string(k_size) + "\r\n\r\n");
+    const std::string piece(1u << 20, 'p');
+    while (sent < k_size && connection.write(piece))
+      sent += piece.size();
+  });
+  std::promise<void> paused;
+  bool once = false;
+  auto& asked = bench.start("GET", {"", true}, [&](Asked& each) {
+    each.at_data = [&](Asked& self) {
+      if (self.body.size() < 100'000 || std::exchange(once, true)) return;
+      self.call->pause();
+      paused.set_value();
+    };
+  });
+  paused.get_future().get();
+  std::size_t have = 0;
+  bench.on_loop([&] { have = asked.body.size(); });
+  for (int i = 0; i < 100; ++i) // the loop goes round, and nothing arrives
+    bench.on_loop([&] { CHECK(asked.body.size() == have); });
+  CHECK(sent < k_size); // what the sockets' buffers hold, no more
+  bench.on_loop([&] { asked.call->resume(); });
+  bench.wait(asked);
+  CHECK(asked.body.size() == k_size);
+}
+
+TEST_CASE("a call may be cancelled inside any callback, and its connection is closed") {
+  for (const int where : {0, 1, 2}) {
+    std::promise<bool> gone;
+    Bench bench([&](Connection& connection, int) {
+      connection.read_head();
+      connection.write("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n");
+      if (where == 2) connection.write("0\r\n\r\n");
+      gone.set_value(connection.read(1).empty());
+    });
+    std::promise<void> cancelled;
+    bench.start("GET", {}, [&](Asked& each) {
+      const auto cancel = [&](Asked& self) {
+        bench.asked.front()->call.reset();
+        (void)self;
+        cancelled.set_value();
+      };
+      (where == 0 ? each.at_head : where == 1 ? each.at_data : each.at_end) = cancel;
+    });
+    cancelled.get_future().get();
+    CHECK(bench.stats().busy == 0);
+    CHECK(bench.stats().idle == (where == 2 ? 1 : 0));
+    if (where == 2) bench.on_loop([&] { bench.pool.reset(); });
+    CHECK(gone.get_future().get());
+  }
+}
+
+TEST_CASE("a tunnel carries bytes both ways and half-closes") {
+  for (const bool tls : {false, true}) {
+    std::promise<std::string> got;
+    Bench bench(
+        [&](Connection& connection, int) {
+          const auto head = connection.read_head();
+          CHECK(head.find("Connection: Upgrade\r\nUpgrade: spdy\r\n") != head.npos);
+          connection.write("HTTP/1.1 101 Switching Protocols\r\nUpgrade: spdy\r\n"
+                           "Connection: Upgrade\r\n\r\nearly");
+          auto up = connection.read(2'000'000);
+          up += connection.read(1); // the end, by send_end()
+          connection.write("late");
+          got.set_value(up);
+        },
+        tls);
+    const std::string up(2'000'000, 'u');
+    bool writable = true;
+    auto& asked = bench.start("POST", {"", true, true}, [&](Asked& each) {
+      each.at_head = [&](Asked& self) {
+        self.call->send_data(up);
+        writable = self.call->writable();
+        self.call->send_end();
+      };
+    });
+    bench.wait(asked);
+    CHECK(asked.status == 101);
+    CHECK(asked.body == "earlylate");
+    CHECK(got.get_future().get() == up);
+    CHECK(asked.drains == (writable ? 0 : 1));
+    CHECK(bench.stats().idle == 0);
+  }
+  Bench refused(always(k_ok));
+  auto& asked = refused.ask("POST", {"", true, true});
+  CHECK(asked.status == 200);
+  CHECK(asked.body == "ok");
+  CHECK(refused.stats().idle == 0);
+}
+
+TEST_CASE("the number of connections has a cap, and idle ones go first") {
+  std::promise<void> release;
+  const auto released = release.get_future().share();
+  PoolLimits limits;
+  limits.connections = 2;
+  limits.idle = 1;
+  Bench bench(
+      [=](Connection& connection, int) {
+        while (!connection.read_head().empty()) {
+          released.wait();
+          connection.write(k_ok);
+        }
+      },
+      false, limits);
+  auto& one = bench.start("GET");
+  auto& two = bench.start("GET");
+  CHECK(failure(bench.ask("GET")) ==
+        "2 requests to the upstream are open, as many as are allowed: retry after 1 second");
+  release.set_value();
+  bench.wait(one);
+  bench.wait(two);
+  CHECK(bench.stats().idle == 1);
+  CHECK(bench.ask("GET").status == 200);
+}
+
+TEST_CASE("idle connections are closed after their time, and the credential is read each time") {
+  PoolLimits limits;
+  limits.idle_time = 80ms;
+  std::mutex mutex;
+  std::vector<std::string> heads;
+  std::promise<void> first_gone;
+  Bench bench(
+      [&](Connection& connection, int number) {
+        for (;;) {
+          const auto head = connection.read_head();
+          if (head.empty()) break;
+          const std::lock_guard lock(mutex);
+          heads.push_back(head);
+          connection.write(k_ok);
+        }
+        if (number == 0) first_gone.set_value();
+      },
+      false, limits);
+  bench.endpoint->authorization = std::make_shared<const std::string>("Bearer one");
+  bench.ask("GET");
+  bench.endpoint->authorization = std::make_shared<const std::string>("Bearer two");
+  bench.ask("GET");
+  first_gone.get_future().get();
+  CHECK(heads.at(0).find("Authorization: Bearer one\r\n") != std::string::npos);
+  CHECK(heads.at(1).find("Authorization: Bearer two\r\n") != std::string::npos);
+}

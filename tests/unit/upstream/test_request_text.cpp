@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/upstream/request_text.hpp"
+
+#include <doctest/doctest.h>
+
+using namespace zoo;
+using namespace zoo::upstream;
+
+TEST_CASE("the pool sets what the request lacks, and framing always") {
+  UpstreamEndpoint endpoint;
+  endpoint.host = "::1";
+  endpoint.port = 6443;
+  endpoint.user_agent = "zood/test";
+  endpoint.authorization = std::make_shared<const std::string>("Bearer t");
+  http::RequestHead head;
+  head.method = "GET";
+  head.target = "/api?x=1";
+  head.headers = {{"Accept", "a"},
+                  {"Connection", "close"},
+                  {"Content-Length", "7"},
+                  {"Transfer-Encoding", "chunked"},
+                  {"Accept-Encoding", "br"}};
+  CHECK(*request_text(head, {}, endpoint) ==
+        "GET /api?x=1 HTTP/1.1\r\nHost: [::1]:6443\r\nAuthorization: Bearer t\r\n"
+        "User-Agent: zood/test\r\nAccept: a\r\nAccept-Encoding: identity\r\n\r\n");
+  head.method = "POST";
+  head.headers = {{"authorization", "Bearer mine"}, {"user-agent", "me"}, {"host", "h"}};
+  CHECK(*request_text(head, {"body", false, false, true}, endpoint) ==
+        "POST /api?x=1 HTTP/1.1\r\nauthorization: Bearer mine\r\nuser-agent: me\r\nhost: h\r\n"
+        "Accept-Encoding: gzip\r\nContent-Length: 4\r\n\r\n");
+  head.headers = {{"Upgrade", "SPDY/3.1"}, {"host", "h"}, {"User-Agent", "u"}};
+  CHECK(*request_text(head, {"", true, true, false}, endpoint) ==
+        "POST /api?x=1 HTTP/1.1\r\nAuthorization: Bearer t\r\nhost: h\r\nUser-Agent: u\r\n"
+        "Accept-Encoding: identity\r\nContent-Length: 0\r\nConnection: Upgrade\r\n"
+        "Upgrade: SPDY/3.1\r\n\r\n");
+}
+
+TEST_CASE("nothing that could end a line early leaves") {
+  UpstreamEndpoint endpoint;
+  endpoint.host = "h";
+  const auto code = [&](http::RequestHead head) {
+    const auto text = request_text(head, {}, endpoint);
+    return text ? Code::internal : text.error().code();
+  };
+  http::RequestHead good;
+  good.method = "GET";
+  good.target = "/";
+  CHECK(request_text(good, {}, endpoint));
+  auto bad = good;
+  bad.target = "/a b";
+  CHECK(code(bad) == Code::bad_request);
+  bad.target = "/\r\nX: y";
+  CHECK(code(bad) == Code::bad_request);
+  bad = good;
+  bad.method = "GET / HTTP/1.1\r\n";
+  CHECK(code(bad) == Code::bad_request);
+  bad = good;
+  bad.headers.add("a", "b\r\nc: d");
+  CHECK(code(bad) == Code::bad_request);
+  bad = good;
+  bad.headers.add("a\n", "b");
+  CHECK(code(bad) == Code::bad_request);
+}
