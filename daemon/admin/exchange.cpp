@@ -66,6 +66,7 @@ void Exchange::on_end() {
   if (broken_) return finish(failure(*broken_), "-");
   if (Router::is_health(request_)) return finish(room_->router.health(request_), "-");
 
+  const auto kind = Router::kind(request_);
   // The connection may be gone before a worker gets to it: its facts are copied.
   auto job = [room = room_, link = link_, peer = stream_->connection(),
               request = std::make_shared<Request>(std::move(request_))] {
@@ -89,7 +90,6 @@ void Exchange::on_end() {
       if (link->exchange) link->exchange->finish(std::move(*answer), name);
     });
   };
-  const auto kind = Router::kind(request_);
   if (!room_->context.workers.submit(kind, std::move(job)))
     finish(failure(Error(Code::too_many_requests,
                          "zood's admin API is busy with other requests; try again")),

@@ -94,7 +94,7 @@ Result<Request> parse_request(const http::RequestHead& head) {
   if (path.empty() || path.front() != '/')
     return fail(Code::bad_request, "the path must start with '/'");
   path.remove_prefix(1);
-  if (!path.empty() && path.back() == '/') path.remove_suffix(1);
+  if (path.size() > 1 && path.back() == '/') path.remove_suffix(1);
   if (!path.empty()) {
     for (const auto raw : text::split(path, '/')) {
       ZOO_TRY(auto segment, decode(raw, false));
