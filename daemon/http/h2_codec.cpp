@@ -118,10 +118,7 @@ private:
   std::size_t idle_frames_ = 0;
   std::size_t induced_resets_ = 0;
   std::size_t served_ = 0;
-  bool greeted_ = false;
-  bool inside_headers_ = false;
-  bool draining_ = false;
-  bool goaway_sent_ = false;
+  bool greeted_ = false, inside_headers_ = false, draining_ = false, goaway_sent_ = false;
   Close close_ = Close::no;
 };
 
