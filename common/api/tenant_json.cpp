@@ -55,7 +55,9 @@ public:
   Result<std::int64_t> integer(const char* key) {
     auto value = remove(key);
     if (value.is_null()) return 0;
-    if (!value.is_number_integer() || value > Json(INT64_MAX)) {
+    const bool fits = value.is_number_unsigned() ? value.get<std::uint64_t>() <= INT64_MAX
+                                                 : value.is_number_integer();
+    if (!fits) {
       return wrong(path(key), "an integer", value);
     }
     return value.get<std::int64_t>();

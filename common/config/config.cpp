@@ -140,26 +140,27 @@ Values::Values(std::span<const Key> keys) : keys_(keys) {
       }
       entry.value = std::move(*value);
     }
-    entries_.emplace(key.name, std::move(entry));
+    entries_.push_back(std::move(entry));
   }
 }
 
-const Key& Values::key(std::string_view name) const {
-  const auto found =
-      std::find_if(keys_.begin(), keys_.end(), [&](const Key& each) { return each.name == name; });
-  if (found == keys_.end()) throw std::logic_error(fmt::format("no configuration key {}", name));
-  return *found;
+std::size_t Values::index(std::string_view name) const {
+  for (std::size_t i = 0; i < keys_.size(); ++i) {
+    if (keys_[i].name == name) return i;
+  }
+  throw std::logic_error(fmt::format("no configuration key {}", name));
 }
 
 template <class T>
 const T& Values::value(std::string_view name, std::initializer_list<Type> types) const {
-  const auto& asked = key(name);
+  const auto at = index(name);
+  const auto& asked = keys_[at];
   if (std::find(types.begin(), types.end(), asked.type) == types.end()) {
     throw std::logic_error(
         fmt::format("configuration key {} is a {}", name, type_name(asked.type)));
   }
   static const T k_unset{};
-  const auto* held = std::get_if<T>(&entries_.find(name)->second.value);
+  const auto* held = std::get_if<T>(&entries_[at].value);
   return held == nullptr ? k_unset : *held;
 }
 
@@ -183,10 +184,7 @@ const std::vector<std::string>& Values::list(std::string_view name) const {
   return value<std::vector<std::string>>(name, {Type::list});
 }
 
-bool Values::is_set(std::string_view name) const {
-  (void)key(name);
-  return entries_.find(name)->second.set;
-}
+bool Values::is_set(std::string_view name) const { return entries_[index(name)].set; }
 
 Result<void> Values::set(std::string_view name, std::string_view text) {
   const auto found =
@@ -194,17 +192,14 @@ Result<void> Values::set(std::string_view name, std::string_view text) {
   if (found == keys_.end()) return fail(Code::usage, "{}", unknown_key(keys_, name));
   auto value = parse_text(*found, text);
   if (!value) return fail(Code::usage, "{}: {}", name, value.error().message());
-  entries_.find(name)->second = {std::move(*value), true};
+  entries_[index(name)] = {std::move(*value), true};
   return {};
 }
 
 std::vector<const Key*> Values::differing(const Values& other) const {
   std::vector<const Key*> out;
-  for (const auto& each : keys_) {
-    const auto there = other.entries_.find(each.name);
-    if (there == other.entries_.end() || !(entries_.find(each.name)->second == there->second)) {
-      out.push_back(&each);
-    }
+  for (std::size_t i = 0; i < keys_.size(); ++i) {
+    if (!(entries_[i] == other.entries_[other.index(keys_[i].name)])) out.push_back(&keys_[i]);
   }
   return out;
 }

@@ -7,7 +7,6 @@
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
-#include <map>
 #include <span>
 #include <string>
 #include <string_view>
@@ -53,12 +52,12 @@ private:
     bool set = false;
     bool operator==(const Entry& other) const { return value == other.value; }
   };
-  const Key& key(std::string_view name) const;
+  std::size_t index(std::string_view name) const;
   template <class T>
   const T& value(std::string_view name, std::initializer_list<Type> types) const;
 
   std::span<const Key> keys_;
-  std::map<std::string, Entry, std::less<>> entries_;
+  std::vector<Entry> entries_; ///< one for each of keys_
 };
 
 /// Reads zood.yaml. All that is wrong is reported at once, a line each, as

@@ -8,6 +8,8 @@
 
 #include <algorithm>
 #include <charconv>
+#include <limits>
+#include <map>
 #include <set>
 
 namespace zoo::config {
@@ -234,7 +236,7 @@ private:
         path != nullptr && key.type == Type::path) {
       *path = (directory_ / *path).lexically_normal().string();
     }
-    values_.entries_.find(key.name)->second = {std::move(*parsed), true};
+    values_.entries_[values_.index(key.name)] = {std::move(*parsed), true};
   }
 
   static Result<Value> scalar(const Key& key, const YAML::Node& node) {
