@@ -17,9 +17,7 @@
 #include <cerrno>
 #include <cstring>
 #include <future>
-#include <mutex>
 #include <system_error>
-#include <unordered_map>
 
 namespace zoo::net {
 namespace {
