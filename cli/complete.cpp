@@ -67,7 +67,9 @@ public:
 private:
   void offer(std::string_view word, std::string_view what) {
     if (!word.starts_with(current_)) return;
-    const auto sentence = what.substr(0, what.find_first_of(".;\n"));
+    // The beginning is enough beside a word in a list.
+    const auto sentence =
+        what.substr(0, std::min({what.find(" ("), what.find(": "), what.find(';')}));
     context_.out << printable(word) << '\t' << printable(sentence) << '\n';
   }
 

@@ -18,12 +18,12 @@ const CLI::App* find_command(const CLI::App& app, std::string_view name) {
   return nullptr;
 }
 
-std::string unknown(std::string_view what, std::string_view given,
+std::string unknown(std::string_view what, std::string_view shown, std::string_view given,
                     const std::vector<std::string>& candidates, std::string_view otherwise) {
   const std::vector<std::string_view> views(candidates.begin(), candidates.end());
   const auto near = text::nearest(given, views);
-  return near ? fmt::format("there is no {} '{}', did you mean '{}'?", what, given, *near)
-              : fmt::format("there is no {} '{}'; {}", what, given, otherwise);
+  return near ? fmt::format("there is no {} '{}', did you mean '{}'?", what, shown, *near)
+              : fmt::format("there is no {} '{}'; {}", what, shown, otherwise);
 }
 
 std::string full_name(const CLI::App& app) {
@@ -36,13 +36,13 @@ std::string unknown_command(const CLI::App& app, std::string_view given) {
   for (const auto* each : app.get_subcommands([](const CLI::App*) { return true; })) {
     if (!is_hidden(*each)) names.push_back(each->get_name());
   }
-  auto text = unknown(fmt::format("command {}", full_name(app)), given, names,
+  auto text = unknown("command", full_name(app) + " " + std::string(given), given, names,
                       fmt::format("`{} --help` lists the commands", full_name(app)));
   if (app.get_parent() == nullptr && text.find("did you mean") == std::string::npos) {
     // "zooctl create": the verb without its noun.
     for (const auto* group : app.get_subcommands([](const CLI::App*) { return true; })) {
       if (find_command(*group, given) != nullptr) {
-        return fmt::format("there is no command zooctl '{}', did you mean 'zooctl {} {}'?", given,
+        return fmt::format("there is no command 'zooctl {}', did you mean 'zooctl {} {}'?", given,
                            group->get_name(), given);
       }
     }
@@ -57,7 +57,7 @@ std::string unknown_option(const CLI::App& app, std::string_view given) {
       if (name.starts_with("--")) names.push_back(std::move(name));
     }
   }
-  return unknown("option", given, names,
+  return unknown("option", given, given, names,
                  fmt::format("`{} --help` lists the options", full_name(app)));
 }
 

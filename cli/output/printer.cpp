@@ -163,8 +163,11 @@ void print_tenants(Context& context, const json& list, const PrintOptions& optio
   }
   const auto* items = value_at(list, "/items");
   if (options.format == Format::name) {
-    for (const auto& item : *items)
-      context.out << printable(text_at(item, "/metadata/name")) << '\n';
+    for (const auto& item : *items) {
+      if (const auto id = text_at(item, "/metadata/name"); !id.empty()) {
+        context.out << printable(id) << '\n';
+      }
+    }
     return;
   }
   const bool wide = options.format == Format::wide;

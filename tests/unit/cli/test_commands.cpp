@@ -1,0 +1,390 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "common/base/error_table.hpp"
+#include "tests/unit/cli/harness.hpp"
+
+#include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
+
+using namespace zoo;
+using namespace zoo::cli;
+using namespace zoo::cli::test;
+using nlohmann::json;
+
+namespace {
+
+const std::string k_list = std::string("GET ") + k_tenants;
+const std::string k_post = std::string("POST ") + k_tenants;
+const std::string k_watch = std::string("WATCH ") + k_tenants;
+std::string get_of(const std::string& id) { return k_list + "/" + id; }
+
+bool has(const std::string& text, std::string_view part) {
+  return text.find(part) != std::string::npos;
+}
+
+} // namespace
+
+TEST_CASE("mistyped commands, options and formats are answered with what was meant") {
+  Zooctl zooctl;
+  const std::vector<std::pair<std::vector<std::string>, std::string>> table = {
+      {{"tenat", "list"}, "did you mean 'tenant'?"},
+      {{"tenant", "lsit"}, "did you mean 'list'?"},
+      {{"tenant", "creat", "foofoo"}, "did you mean 'create'?"},
+      {{"create", "foofoo"}, "did you mean 'zooctl tenant create'?"},
+      {{"tenant", "create", "foofoo", "--dispaly-name", "x"}, "did you mean '--display-name'?"},
+      {{"tenant", "list", "--sokcet=x"}, "did you mean '--socket'?"},
+      {{"tenant", "list", "-o", "tabel"}, "did you mean 'table'?"},
+      {{"tenant", "list", "-o", "qqqqqqqqq"}, "only table, wide, json, yaml, name"},
+      {{"completion", "bsh"}, "did you mean 'bash'?"},
+      {{"frobnicate"}, "zooctl --help"},
+  };
+  for (const auto& [arguments, expected] : table) {
+    const auto outcome = zooctl(arguments);
+    CAPTURE(outcome.err);
+    CHECK(outcome.status == 64);
+    CHECK(outcome.out.empty());
+    CHECK(has(outcome.err, expected));
+  }
+  CHECK(zooctl.server.requests.empty());
+}
+
+TEST_CASE("command lines that lack something are usage errors, and ask nothing") {
+  Zooctl zooctl;
+  const std::vector<std::vector<std::string>> table = {
+      {},
+      {"tenant"},
+      {"tenant", "create"},
+      {"tenant", "get"},
+      {"tenant", "delete"},
+      {"tenant", "delete", "foofoo", "-f", "x"},
+      {"tenant", "apply"},
+      {"tenant", "create", "foofoo", "-f", "-"},
+      {"tenant", "create", "foofoo", "--label", "nonsense"},
+      {"tenant", "create", "foofoo", "--label", "a=1", "--label", "a=2"},
+      {"tenant", "create", "foofoo", "--timeout", "soon"},
+      {"tenant", "create", "foofoo", "--timeout", "0s"},
+      {"tenant", "create", "foofoo", "barbar"},
+      {"kubeconfig", "export"},
+      {"kubeconfig", "export", "foofoo", "--ttl", "-3h"},
+      {"kubeconfig", "export", "foofoo", "--ttl", "10ms"},
+      {"kubeconfig", "export", "foofoo", "--server", "http://x"},
+      {"kubeconfig", "export", "foofoo", "--merge", "-o", "x"},
+      {"kubectl"},
+      {"status", "-o", "name"},
+      {"--socket", "a", "--server", "https://b", "status"},
+      {"--request-timeout", "never", "status"},
+      {"--request-timeout"},
+  };
+  for (const auto& arguments : table) {
+    const auto outcome = zooctl(arguments);
+    CAPTURE(arguments);
+    CAPTURE(outcome.err);
+    CHECK(outcome.status == 64);
+    CHECK(outcome.out.empty());
+    CHECK_FALSE(outcome.err.empty());
+  }
+  CHECK(zooctl.server.requests.empty());
+}
+
+TEST_CASE("help and version go to standard output") {
+  Zooctl zooctl;
+  for (const auto& arguments : std::vector<std::vector<std::string>>{
+           {"--help"}, {"tenant", "-h"}, {"tenant", "create", "--help"}, {"--version"}}) {
+    const auto outcome = zooctl(arguments);
+    CHECK(outcome.status == 0);
+    CHECK(outcome.err.empty());
+    CHECK_FALSE(outcome.out.empty());
+  }
+  CHECK(has(zooctl({"tenant", "create", "--help"}).out, "--display-name"));
+  CHECK(has(zooctl({"tenant", "create", "--help"}).out, "Examples:"));
+}
+
+TEST_CASE("an ID that breaks the rule is refused before zood is asked") {
+  Zooctl zooctl;
+  for (const auto* id : {"foo", "FOOFOO", "foo-fo", "foofooo", "foofo/", "..", ""}) {
+    const auto outcome = zooctl({"tenant", "create", "--no-wait", id});
+    CAPTURE(id);
+    CHECK(outcome.status == (std::string_view(id).empty() ? 64 : 65));
+  }
+  CHECK(zooctl.server.requests.empty());
+}
+
+TEST_CASE("create sends a Tenant, waits until it is Ready and says so") {
+  Zooctl zooctl;
+  zooctl.server.on(k_post, {{201, tenant("foofoo", "Pending")}});
+  zooctl.server.on(k_list, {{200, list({tenant("foofoo", "Pending")})}});
+  zooctl.server.on(k_watch, {{200, R"({"type":"MODIFIED","object":)" + tenant("foofoo") + "}\n"}});
+  const auto outcome = zooctl({"tenant", "create", "foofoo", "--display-name", "[Foo] {Inc}",
+                               "--label", "a=b=c", "--label", "team=[x]"});
+  CHECK(outcome.status == 0);
+  CHECK(outcome.out == "tenant/foofoo created\n");
+  CHECK(outcome.err == "tenant foofoo is Ready\n");
+  const auto& request = zooctl.server.asked("POST", k_tenants);
+  CHECK(has(request.url, "fieldValidation=Strict"));
+  CHECK_FALSE(has(request.url, "dryRun"));
+  CHECK(json::parse(request.body) ==
+        json::parse(R"({"apiVersion":"tenant.kubezoo.io/v1alpha1","kind":"Tenant",
+                        "metadata":{"name":"foofoo","labels":{"a":"b=c","team":"[x]"}},
+                        "spec":{"displayName":"[Foo] {Inc}"}})"));
+  CHECK(has(zooctl.server.asked("GET", "watch=true").url, "resourceVersion=9"));
+  CHECK(zooctl.slept.count() == 0);
+}
+
+TEST_CASE("--quiet leaves errors only, -o prints the object that became Ready") {
+  Zooctl zooctl;
+  zooctl.server.on(k_post, {{201, tenant("foofoo", "Pending")}});
+  zooctl.server.on(k_list, {{200, list({tenant("foofoo")})}});
+  auto outcome = zooctl({"tenant", "create", "foofoo", "--quiet"});
+  CHECK(outcome.out.empty());
+  CHECK(outcome.err.empty());
+  outcome = zooctl({"tenant", "create", "foofoo", "-o", "json"});
+  CHECK(json::parse(outcome.out)["status"]["phase"] == "Ready");
+  CHECK(outcome.err.empty());
+  CHECK(zooctl({"tenant", "create", "foofoo", "-o", "name"}).out == "foofoo\n");
+}
+
+TEST_CASE("--dry-run asks zood to change nothing, and waits for nothing") {
+  Zooctl zooctl;
+  zooctl.server.on(k_post, {{201, tenant("foofoo", "")}});
+  auto outcome = zooctl({"tenant", "create", "foofoo", "--dry-run"});
+  CHECK(outcome.out == "tenant/foofoo created (dry run)\n");
+  CHECK(zooctl.server.requests.size() == 1);
+  CHECK(has(zooctl.server.requests[0].url, "dryRun=All"));
+
+  zooctl.server.on(get_of("foofoo"), {{200, tenant("foofoo")}});
+  zooctl.server.on("DELETE " + std::string(k_tenants) + "/foofoo", {{200, tenant("foofoo")}});
+  outcome = zooctl({"tenant", "delete", "foofoo", "--dry-run"});
+  CHECK(outcome.out == "tenant/foofoo deleted (dry run)\n");
+  CHECK(has(zooctl.server.asked("DELETE", "foofoo").url, "dryRun=All"));
+}
+
+TEST_CASE("a failure's exit status is that of its row in the error table") {
+  for (const auto& row : error_table()) {
+    if (row.code == Code::usage || row.code == Code::io || row.code == Code::cancelled) continue;
+    Zooctl zooctl;
+    zooctl.server.on(
+        k_list, {{row.http_status, status(row.http_status, std::string(row.reason), "so it is")}});
+    const auto outcome = zooctl({"tenant", "list"});
+    CAPTURE(std::string(row.name));
+    CHECK(outcome.status == row.exit_status);
+    CHECK(outcome.out.empty());
+    CHECK(has(outcome.err, "zooctl: so it is"));
+  }
+}
+
+TEST_CASE("a tenant that is not there: the ID that was meant") {
+  Zooctl zooctl;
+  zooctl.server.on(k_list, {{200, list({tenant("foofoo"), tenant("barbar")})}});
+  auto outcome = zooctl({"tenant", "get", "fofoo"});
+  CHECK(outcome.status == 4);
+  CHECK(outcome.err == "zooctl: there is no tenant 'fofoo'; did you mean 'foofoo'?\n");
+  for (const auto& arguments :
+       std::vector<std::vector<std::string>>{{"tenant", "describe", "foofo0"},
+                                             {"tenant", "delete", "foofo0"},
+                                             {"kubeconfig", "export", "foofo0"}}) {
+    outcome = zooctl(arguments);
+    CHECK(outcome.status == 4);
+    CHECK(has(outcome.err, "did you mean 'foofoo'?"));
+  }
+  CHECK(has(zooctl({"tenant", "get", "xyzxyz"}).err, "zooctl tenant list"));
+}
+
+TEST_CASE("a server that is not zood is called so") {
+  Zooctl zooctl;
+  const auto outcome = zooctl({"tenant", "get", "foofoo"});
+  CHECK(outcome.status == 4);
+  CHECK(has(outcome.err, "it is not zood"));
+}
+
+TEST_CASE("answers that are not JSON are errors, not crashes") {
+  for (const auto* body : {"", "[]", "<html>", "{\"items\":", "null", "{\"items\":7}"}) {
+    Zooctl zooctl;
+    zooctl.server.on(k_list, {{200, body}});
+    zooctl.server.on("GET /zoo/v1/status", {{200, body}});
+    zooctl.server.on("GET /zoo/v1/doctor", {{200, body}});
+    CAPTURE(body);
+    const auto outcome = zooctl({"tenant", "list"});
+    CHECK(outcome.status == (std::string_view(body) == "{\"items\":7}" ? 0 : 70));
+    CHECK(zooctl({"status"}).status == outcome.status);
+    (void)zooctl({"doctor"});
+  }
+}
+
+TEST_CASE("lists are read to their last page") {
+  Zooctl zooctl;
+  zooctl.server.on(k_list,
+                   {{200, list({tenant("aaaaaa")}, "token")}, {200, list({tenant("bbbbbb")})}});
+  const auto outcome = zooctl({"tenant", "list", "-o", "name", "-l", "team=blue"});
+  CHECK(outcome.out == "aaaaaa\nbbbbbb\n");
+  CHECK(has(zooctl.server.requests[1].url, "continue=token"));
+  CHECK(has(zooctl.server.requests[1].url, "labelSelector=team%3Dblue"));
+}
+
+TEST_CASE("words that are also commands can be tenants") {
+  Zooctl zooctl;
+  for (const std::string id : {"status", "doctor", "tenant", "export", "create"}) {
+    zooctl.server.on(get_of(id), {{200, tenant(id)}});
+    CHECK(zooctl({"tenant", "get", id, "-o", "name"}).out == id + "\n");
+  }
+}
+
+TEST_CASE("delete names the UID, and waits until the tenant is gone") {
+  Zooctl zooctl;
+  zooctl.server.on(get_of("foofoo"), {{200, tenant("foofoo")}});
+  zooctl.server.on("DELETE " + std::string(k_tenants) + "/foofoo", {{200, tenant("foofoo")}});
+  zooctl.server.on(k_list, {{200, list({tenant("foofoo", "Deleting")})}});
+  zooctl.server.on(k_watch, {{200, R"({"type":"DELETED","object":)" + tenant("foofoo") + "}\n"}});
+  auto outcome = zooctl({"tenant", "delete", "foofoo"});
+  CHECK(outcome.status == 0);
+  CHECK(outcome.out == "tenant/foofoo deleted\n");
+  const auto body = json::parse(zooctl.server.asked("DELETE", "foofoo").body);
+  CHECK(body["preconditions"]["uid"] == "uid-foofoo");
+
+  outcome = zooctl({"tenant", "delete", "foofoo", "--no-wait", "-o", "name"});
+  CHECK(outcome.out == "foofoo\n");
+
+  zooctl.server.on(k_list, {{200, list({})}});
+  outcome = zooctl({"tenant", "delete", "barbar", "--ignore-not-found"});
+  CHECK(outcome.status == 0);
+  CHECK(outcome.out.empty());
+}
+
+TEST_CASE("several tenants: every one is tried, the first failure decides") {
+  Zooctl zooctl;
+  zooctl.input = "apiVersion: tenant.kubezoo.io/v1alpha1\nkind: Tenant\nmetadata: {name: aaaaaa}\n"
+                 "---\napiVersion: tenant.kubezoo.io/v1alpha1\nkind: Tenant\n"
+                 "metadata: {name: bbbbbb}\n";
+  zooctl.server.on(k_post,
+                   {{409, status(409, "AlreadyExists", "it exists")}, {201, tenant("bbbbbb")}});
+  const auto outcome = zooctl({"tenant", "create", "-f", "-", "--no-wait"});
+  CHECK(outcome.status == 5);
+  CHECK(outcome.out == "tenant/bbbbbb created\n");
+  CHECK(outcome.err == "zooctl: it exists\n");
+}
+
+TEST_CASE("apply tells created, configured and unchanged apart") {
+  Zooctl zooctl;
+  zooctl.input = R"({"apiVersion":"tenant.kubezoo.io/v1alpha1","kind":"Tenant",)"
+                 R"("metadata":{"name":"foofoo"},"spec":{"id":0},"status":{}})";
+  const auto patch = "PATCH " + std::string(k_tenants) + "/foofoo";
+  zooctl.server.on(k_list, {{200, list({})}});
+  zooctl.server.on(patch, {{201, tenant("foofoo")}});
+  CHECK(zooctl({"tenant", "apply", "-f", "-"}).out == "tenant/foofoo created\n");
+  zooctl.server.on(k_list, {{200, list({tenant("foofoo")})}});
+  CHECK(zooctl({"tenant", "apply", "-f", "-"}).out == "tenant/foofoo unchanged\n");
+  auto changed = tenant("foofoo");
+  changed.replace(changed.find("\"7\""), 3, "\"8\"");
+  zooctl.server.on(patch, {{200, changed}});
+  CHECK(zooctl({"tenant", "apply", "-f", "-"}).out == "tenant/foofoo configured\n");
+  const auto& request = zooctl.server.asked("PATCH", "foofoo");
+  CHECK(has(request.url, "fieldManager=zooctl"));
+  CHECK(json::parse(request.body)["spec"]["id"] == 0);
+}
+
+TEST_CASE("kubeconfig export asks for what was wished and prints it as it came") {
+  Zooctl zooctl;
+  zooctl.server.on("POST " + std::string(k_tenants) + "/foofoo/kubeconfig",
+                   {{200, R"({"kubeconfig":"apiVersion: v1\nkind: Config\n"})"}});
+  auto outcome = zooctl({"kubeconfig", "export", "foofoo"});
+  CHECK(outcome.out == "apiVersion: v1\nkind: Config\n");
+  CHECK(outcome.err.empty());
+  CHECK(json::parse(zooctl.server.requests.back().body) ==
+        json::parse(R"({"administrator":true})"));
+  (void)zooctl({"kubeconfig", "export", "foofoo", "--user", "jane", "--group", "dev", "--group",
+                "ops", "--ttl", "90m", "--server", "https://zoo:7443"});
+  CHECK(json::parse(zooctl.server.requests.back().body) ==
+        json::parse(R"({"administrator":false,"user":"jane","groups":["dev","ops"],
+                        "ttlSeconds":5400,"server":"https://zoo:7443"})"));
+}
+
+TEST_CASE("kubectl gets its words untouched, a kubeconfig without a name and a cache of its own") {
+  TemporaryDirectory directory;
+  const auto kubectl = directory / "kubectl";
+  std::filesystem::copy("/bin/true", kubectl);
+  Zooctl zooctl;
+  zooctl.environment = {"PATH=/nowhere:" + directory.path().string(), "HOME=/home/jane",
+                        "KUBECONFIG=/home/jane/prod"};
+  zooctl.server.on("POST " + std::string(k_tenants) + "/foofoo/kubeconfig",
+                   {{200, R"({"kubeconfig":"x\n"})"}});
+  const std::vector<std::vector<std::string>> lines = {
+      {"kubectl", "foofoo", "--", "patch", "x", "-p", R"([{"op":"add"}])", "", "--", "-o",
+       "--quiet"},
+      {"kubectl", "foofoo", "patch", "x", "-p", R"([{"op":"add"}])", "", "--", "-o", "--quiet"},
+      {"--request-timeout=5s", "kubectl", "--user", "jane", "--", "foofoo", "patch", "x", "-p",
+       R"([{"op":"add"}])", "", "--", "-o", "--quiet"}};
+  for (const auto& line : lines) {
+    zooctl.executed.clear();
+    (void)zooctl(line);
+    REQUIRE(zooctl.executed.size() == 1);
+    const auto& program = zooctl.executed[0];
+    CHECK(program.path == kubectl.string());
+    CHECK(program.arguments == std::vector<std::string>{"kubectl", "patch", "x", "-p",
+                                                        R"([{"op":"add"}])", "", "--", "-o",
+                                                        "--quiet"});
+    std::size_t configs = 0;
+    for (const auto& entry : program.environment) {
+      if (!entry.starts_with("KUBECONFIG=")) continue;
+      ++configs;
+      CHECK(entry.starts_with("KUBECONFIG=/proc/self/fd/"));
+    }
+    CHECK(configs == 1);
+    CHECK(program.environment.back() == "KUBECACHEDIR=/home/jane/.kube/cache/zooctl/foofoo");
+  }
+}
+
+TEST_CASE("without kubectl: how to get it, before a credential is issued") {
+  Zooctl zooctl;
+  zooctl.environment = {"PATH=/nowhere"};
+  const auto outcome = zooctl({"kubectl", "foofoo", "--", "get", "pods"});
+  CHECK(outcome.status == 4);
+  CHECK(has(outcome.err, "kubernetes-client"));
+  CHECK(zooctl.server.requests.empty());
+}
+
+TEST_CASE("status shows everything zood says, in zood's order") {
+  Zooctl zooctl;
+  zooctl.server.on("GET /zoo/v1/status",
+                   {{200, R"({"version":"0.1.0","listen":"127.0.0.1:41234","adminListen":"",
+      "upstream":{"server":"https://k8s","reachable":true},"tenants":{"Ready":2,"Pending":1},
+      "uptimeSeconds":4000,"newThing":[1]})"}});
+  check_golden("status.txt", zooctl({"status"}).out);
+  CHECK(json::parse(zooctl({"status", "-o", "json"}).out)["uptimeSeconds"] == 4000);
+}
+
+TEST_CASE("doctor exits with 1 when there is a problem, and with 0 on warnings") {
+  Zooctl zooctl;
+  const std::string ok = R"({"level":"ok","subject":"upstream","message":"answers","remedy":""})";
+  const std::string warning =
+      R"({"level":"warning","subject":"lists","message":"fan out","remedy":"upgrade upstream"})";
+  const std::string problem =
+      R"({"level":"problem","subject":"ca","message":"expired\u001b[2J","remedy":"make one"})";
+  zooctl.server.on("GET /zoo/v1/doctor",
+                   {{200, "{\"findings\":[" + ok + "]}"},
+                    {200, "{\"findings\":[" + ok + "," + warning + "]}"},
+                    {200, "{\"findings\":[" + ok + "," + warning + "," + problem + "]}"}});
+  CHECK(zooctl({"doctor"}).status == 0);
+  CHECK(zooctl({"doctor"}).status == 0);
+  const auto outcome = zooctl({"doctor"});
+  CHECK(outcome.status == 1);
+  check_golden("doctor.txt", outcome.out);
+  CHECK(outcome.err == "3 checks: 1 problem, 1 warning\n");
+}
+
+TEST_CASE("a zood that does not answer is a doctor's finding") {
+  Zooctl zooctl;
+  zooctl.server.on("GET /zoo/v1/doctor", {{0, "", Error(Code::timeout, "slow")}});
+  const auto outcome = zooctl({"--socket", "/nowhere/zood.sock", "doctor", "-o", "json"});
+  CHECK(outcome.status == 1);
+  CHECK(json::parse(outcome.out)["findings"][0]["level"] == "problem");
+}
+
+TEST_CASE("version says zooctl's own even when zood is away") {
+  Zooctl zooctl;
+  CHECK(zooctl({"version", "--client"}).out == "zooctl " ZOO_VERSION "\n");
+  zooctl.server.on("GET /zoo/v1/status",
+                   {{200, R"({"version":"9.9"})"}, {0, "", Error(Code::timeout, "slow")}});
+  CHECK(zooctl({"version"}).out == "zooctl " ZOO_VERSION "\nzood   9.9\n");
+  const auto outcome = zooctl({"version"});
+  CHECK(outcome.status == 7);
+  CHECK(outcome.out == "zooctl " ZOO_VERSION "\n");
+  CHECK(has(outcome.err, "did not answer"));
+}

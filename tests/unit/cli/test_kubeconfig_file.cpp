@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/kubeconfig_file.hpp"
+#include "common/base/file.hpp"
+#include "common/kube/kubeconfig.hpp"
+#include "tests/unit/cli/harness.hpp"
+
+#include <doctest/doctest.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <fstream>
+
+using namespace zoo;
+using namespace zoo::cli;
+using namespace zoo::cli::test;
+namespace fs = std::filesystem;
+
+namespace {
+
+std::string config_of(const std::string& name) {
+  kube::KubeconfigParts parts;
+  parts.cluster = "zoo-" + name;
+  parts.server = "https://127.0.0.1:7443";
+  parts.user = "admin-" + name;
+  parts.token = Secret::copy_of("t");
+  parts.context = name;
+  return kube::write_kubeconfig(parts);
+}
+
+unsigned mode_of(const fs::path& path) {
+  struct stat facts{};
+  REQUIRE(::stat(path.c_str(), &facts) == 0);
+  return facts.st_mode & 07777;
+}
+
+fs::path default_file(std::vector<std::string> environment) {
+  std::istringstream in;
+  std::ostringstream out;
+  Context context(in, out, out);
+  context.environment = std::move(environment);
+  const auto file = default_kubeconfig_file(context);
+  return file ? *file : fs::path("!" + file.error().message());
+}
+
+} // namespace
+
+TEST_CASE("files are 0600 whatever the umask and whatever stood there") {
+  TemporaryDirectory directory;
+  const auto before = ::umask(0);
+  REQUIRE(write_kubeconfig_file(directory / "a", "x").has_value());
+  std::ofstream(directory / "b") << "old and longer";
+  REQUIRE(::chmod((directory / "b").c_str(), 0644) == 0);
+  REQUIRE(write_kubeconfig_file(directory / "b", "x").has_value());
+  ::umask(before);
+  CHECK(mode_of(directory / "a") == 0600);
+  CHECK(mode_of(directory / "b") == 0600);
+  CHECK(*file::read(directory / "b") == "x");
+}
+
+TEST_CASE("a symbolic link stays one, a pipe is written to, a directory is refused") {
+  TemporaryDirectory directory;
+  std::ofstream(directory / "real") << "old";
+  fs::create_symlink("real", directory / "link");
+  fs::create_symlink("later", directory / "dangling");
+  REQUIRE(write_kubeconfig_file(directory / "link", "new").has_value());
+  REQUIRE(write_kubeconfig_file(directory / "dangling", "new").has_value());
+  CHECK(fs::is_symlink(directory / "link"));
+  CHECK(fs::is_symlink(directory / "dangling"));
+  CHECK(*file::read(directory / "real") == "new");
+  CHECK(*file::read(directory / "later") == "new");
+
+  REQUIRE(::mkfifo((directory / "pipe").c_str(), 0600) == 0);
+  const file::Fd reader(::open((directory / "pipe").c_str(), O_RDONLY | O_NONBLOCK));
+  REQUIRE(write_kubeconfig_file(directory / "pipe", "new").has_value());
+  char bytes[8];
+  CHECK(::read(reader.get(), bytes, sizeof bytes) == 3);
+  CHECK(fs::is_fifo(directory / "pipe"));
+
+  CHECK(write_kubeconfig_file(directory.path(), "x").error().code() == Code::io);
+  CHECK_FALSE(write_kubeconfig_file(directory / "none" / "x", "x").has_value());
+}
+
+TEST_CASE("merging keeps what was there and switches the context") {
+  TemporaryDirectory directory;
+  const auto file = directory / "new-directory" / "config";
+  REQUIRE(merge_into_file(file, config_of("aaaaaa")).has_value());
+  REQUIRE(merge_into_file(file, config_of("123456")).has_value());
+  const auto text = *file::read(file);
+  CHECK(kube::parse_kubeconfig(text, ".", "aaaaaa").has_value());
+  const auto current = kube::parse_kubeconfig(text);
+  REQUIRE(current.has_value());
+  CHECK(current->context == "123456");
+  CHECK(mode_of(file) == 0600);
+  CHECK_FALSE(fs::exists(fs::path(file).concat(".lock")));
+}
+
+TEST_CASE("what cannot be merged stays as it was") {
+  TemporaryDirectory directory;
+  const auto file = directory / "config";
+  std::ofstream(file) << "clusters: [broken";
+  CHECK_FALSE(merge_into_file(file, config_of("aaaaaa")).has_value());
+  CHECK(*file::read(file) == "clusters: [broken");
+  CHECK_FALSE(fs::exists(fs::path(file).concat(".lock")));
+
+  std::ofstream(fs::path(file).concat(".lock")) << "";
+  const auto locked = merge_into_file(file, config_of("aaaaaa"));
+  REQUIRE_FALSE(locked.has_value());
+  CHECK(locked.error().code() == Code::conflict);
+  CHECK(fs::exists(fs::path(file).concat(".lock")));
+}
+
+TEST_CASE("the default file is the one kubectl would change") {
+  TemporaryDirectory directory;
+  const auto there = (directory / "there").string();
+  std::ofstream(there) << "";
+  CHECK(default_file({"HOME=/h"}) == "/h/.kube/config");
+  CHECK(default_file({"HOME=/h", "KUBECONFIG=/a/b"}) == "/a/b");
+  CHECK(default_file({"KUBECONFIG=/none:" + there + ":/last"}) == there);
+  CHECK(default_file({"KUBECONFIG=/none::/last"}) == "/last");
+  CHECK(default_file({}).string().find("-o FILE") != std::string::npos);
+}
