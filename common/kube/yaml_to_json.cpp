@@ -344,16 +344,14 @@ Result<std::string> yaml_to_json(std::string_view yaml, const YamlLimits& limits
     YAML::Parser parser(stream);
     Builder builder(limits);
     if (!parser.HandleNextDocument(builder) || builder.root() == nullptr) return "null";
-    const bool more = [&] {
-      for (;;) {
-        Builder next(limits);
-        if (!parser.HandleNextDocument(next)) return false;
-        const auto* root = next.root();
-        if (root == nullptr) continue;
-        if (root->shape != Node::Shape::scalar || root->scalar.kind != Kind::null) return true;
-      }
-    }();
-    if (more) return fail(Code::bad_request, "the YAML has more than one document");
+    for (;;) {
+      Builder next(limits);
+      if (!parser.HandleNextDocument(next)) break;
+      const auto* root = next.root();
+      const bool empty = root == nullptr ||
+                         (root->shape == Node::Shape::scalar && root->scalar.kind == Kind::null);
+      if (!empty) refuse(root->place, "more than one document");
+    }
     return Writer(limits).write(builder.root());
   } catch (Refusal& refusal) {
     return fail(std::move(refusal.error));
