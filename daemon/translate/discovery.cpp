@@ -3,6 +3,7 @@
 
 #include "common/base/json_text.hpp"
 #include "daemon/translate/discovery_json.hpp"
+#include "daemon/translate/rules.hpp"
 #include "daemon/translate/target.hpp"
 
 #include <algorithm>
@@ -173,9 +174,9 @@ std::optional<CatalogResource> visible_resource(const Mapping& mapping,
   const auto treatment =
       facts ? facts->treatment : (shared_cluster ? Treatment::read_only : Treatment::served);
   if (treatment == Treatment::hidden) return std::nullopt;
-  // A cluster-scoped kind of a built-in group that this zood does not know: how its names and
-  // fields must be fenced is not known either.
-  if (!custom && !facts && !resource.namespaced) return std::nullopt;
+  // A kind of a built-in group that this zood has no rules for: how it would have to be fenced is
+  // not known either.
+  if (!custom && find_resource(upstream_group, "", resource.name) == nullptr) return std::nullopt;
   auto out = resource;
   if (treatment != Treatment::read_only) return out;
   const auto reduce = [](std::vector<std::string>& verbs) {

@@ -30,6 +30,14 @@ bool reserved(std::string_view key) {
   return key == k_tenant_label || key.starts_with("zoo.kubezoo.io/");
 }
 
+Result<void> check_reserved(const std::vector<std::string>& path) {
+  for (std::size_t i = 0; i + 1 < path.size(); ++i) {
+    if ((path[i] == "labels" || path[i] == "annotations") && reserved(path[i + 1]))
+      return fail(Code::forbidden, "{} is reserved and cannot be patched", json_quote(path[i + 1]));
+  }
+  return {};
+}
+
 /// RFC 6901.
 Result<Segments> parse_pointer(std::string_view pointer) {
   Segments out;
@@ -73,6 +81,16 @@ std::string format_pointer(const Segments& segments) {
   return out;
 }
 
+/// A number is an index where the table has a list, and where it has nothing to say.
+bool index(const Node* node, std::string_view segment) {
+  return numeric(segment) && (node == nullptr || node->element != nullptr);
+}
+
+const Node* step(const Node* node, std::string_view segment) {
+  if (node == nullptr) return nullptr;
+  return node->step(index(node, segment) ? std::string_view("[]") : segment);
+}
+
 /// What became of one place of a document.
 struct Placed {
   Segments path;
@@ -90,13 +108,16 @@ private:
   /// Rewrites `value` at `path` within a document that holds nothing else, and finds it again.
   /// nullopt: the rewriter left the place out.
   Result<std::optional<Placed>> place(const Segments& path, std::string_view value) const;
-  Result<std::optional<Placed>> place_as(const Segments& path, std::string_view value,
-                                         unsigned objects) const;
   /// The path alone.
   Result<std::optional<Segments>> place_path(const Segments& path) const;
   Result<void> check_transfer(const Segments& from, const Segments& path,
                               std::string_view op) const;
-  bool plain(const Segments& path) const;
+  /// Where a path ends in the rule table, and whether no key on the way is one that is translated.
+  struct Position {
+    const Node* node;
+    bool plain_keys;
+  };
+  Position position(const Segments& path) const;
   Result<std::optional<std::string>> operation(JsonNode node) const;
 
   const Root& root_;
@@ -104,14 +125,13 @@ private:
   std::string_view name_space_;
 };
 
-/// `objects`: bit i set = the i-th numeric segment is a key, not an index.
-Result<std::optional<Placed>> JsonPatch::place_as(const Segments& path, std::string_view value,
-                                                  unsigned objects) const {
+Result<std::optional<Placed>> JsonPatch::place(const Segments& path, std::string_view value) const {
   std::string open, close;
   std::vector<bool> array(path.size());
-  unsigned seen = 0;
+  const auto* node_rules = root_.object;
   for (std::size_t i = 0; i < path.size(); ++i) {
-    array[i] = numeric(path[i]) && (objects >> std::min(seen++, 31U) & 1U) == 0;
+    array[i] = index(node_rules, path[i]);
+    node_rules = step(node_rules, path[i]);
     if (array[i]) {
       open += '[';
       close += ']';
@@ -151,21 +171,6 @@ Result<std::optional<Placed>> JsonPatch::place_as(const Segments& path, std::str
   return placed;
 }
 
-Result<std::optional<Placed>> JsonPatch::place(const Segments& path, std::string_view value) const {
-  const auto numbers = static_cast<unsigned>(std::count_if(
-      path.begin(), path.end(), [](const std::string& each) { return numeric(each); }));
-  // A number is an index wherever the schema has a list there; the rewriter refuses a list where
-  // its rules expect a map, and then it was a key.
-  auto first = place_as(path, value, 0);
-  if (first || numbers == 0 || first.error().code() != Code::bad_request) return first;
-  const unsigned combinations = numbers > 3 ? 0 : 1U << numbers;
-  for (unsigned objects = 1; objects < combinations; ++objects) {
-    if (auto other = place_as(path, value, objects)) return other;
-  }
-  if (auto other = place_as(path, value, ~0U)) return other;
-  return first;
-}
-
 Result<std::optional<Segments>> JsonPatch::place_path(const Segments& path) const {
   auto named = path;
   Segments indexes;
@@ -181,29 +186,29 @@ Result<std::optional<Segments>> JsonPatch::place_path(const Segments& path) cons
   return std::optional(std::move(out));
 }
 
-/// No rule can touch the string there: neither its key nor any value.
-bool JsonPatch::plain(const Segments& path) const {
-  if (&root_ == &custom_root())
-    return !path.empty() && path[0] != "metadata" && path[0] != "apiVersion" && path[0] != "kind";
-  const bool map = (path.size() == 3 && path[0] == "metadata" &&
-                    (path[1] == "annotations" || path[1] == "labels")) ||
-                   (path.size() == 2 && path[0] == "data" && root_.kind == "ConfigMap");
-  if (!map) return false;
-  for (const std::string_view probe : {"\"probe\"", "\"probe/v1\"", "\"probe.example.com/x\""}) {
-    const auto placed = place_as(path, probe, ~0U);
-    if (!placed || !*placed || (*placed)->path != path || (*placed)->value != probe) return false;
+JsonPatch::Position JsonPatch::position(const Segments& path) const {
+  Position out{root_.object, true};
+  for (const auto& segment : path) {
+    if (out.node != nullptr && out.node->key_action != KeyAction::none &&
+        out.node->key_action != KeyAction::annotations)
+      out.plain_keys = false;
+    out.node = step(out.node, segment);
   }
-  return true;
+  return out;
 }
 
 Result<void> JsonPatch::check_transfer(const Segments& from, const Segments& path,
                                        std::string_view op) const {
-  const bool alike =
+  const bool same =
       from.size() == path.size() && std::equal(from.begin(), from.end(), path.begin(),
                                                [](const std::string& a, const std::string& b) {
                                                  return a == b || (numeric(a) && numeric(b));
                                                });
-  if (alike || (plain(from) && plain(path))) return {};
+  const auto source = position(from);
+  const auto to = position(path);
+  // Equal subtrees of the automaton are one node; no node is no rule at all. What zood keeps in a
+  // map under keys of its own was refused before.
+  if (same || (source.node == to.node && source.plain_keys && to.plain_keys)) return {};
   return fail(Code::invalid,
               "JSON patch {} from {} to {} cannot be translated: the two places may have different "
               "rules; send the value with \"add\" or \"replace\"",
@@ -229,10 +234,7 @@ Result<std::optional<std::string>> JsonPatch::operation(JsonNode node) const {
                        json_quote(format_pointer(to)), more);
   };
 
-  for (std::size_t i = 0; i + 1 < path.size(); ++i) {
-    if ((path[i] == "labels" || path[i] == "annotations") && reserved(path[i + 1]))
-      return fail(Code::forbidden, "{} is reserved and cannot be patched", json_quote(path[i + 1]));
-  }
+  ZOO_TRY_VOID(check_reserved(path));
 
   if (op == "add" || op == "replace" || op == "test") {
     // RFC 6902 demands a value; the server reads a missing one as null.
@@ -259,6 +261,7 @@ Result<std::optional<std::string>> JsonPatch::operation(JsonNode node) const {
     if (!node["from"].is(JsonType::string))
       return fail(Code::bad_request, "a JSON patch {} has no from", op);
     ZOO_TRY(const auto from, parse_pointer(node["from"].string()));
+    ZOO_TRY_VOID(check_reserved(from));
     ZOO_TRY_VOID(check_transfer(from, path, op));
     ZOO_TRY(const auto source, place_path(from));
     ZOO_TRY(const auto to, place_path(path));

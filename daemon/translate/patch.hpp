@@ -24,9 +24,8 @@ struct Root;
 /// left out; a `test` of one is refused.
 ///
 /// Code::bad_request: not JSON, not a patch, a member twice, an escape that is none.
-/// Code::invalid: `copy` and `move` between places that may have different rules. Only these are
-/// known to be alike: the same place but for list indexes; two labels, annotations or ConfigMap
-/// entries that no rule names; two places of a custom resource outside its metadata.
+/// Code::invalid: `copy` and `move` between places whose rules differ, and from or to keys that are
+/// translated, unless it is the same place but for list indexes.
 /// Code::too_large: more than 10,000 operations, as upstream.
 /// Whatever the rewriter refuses.
 Result<std::string> patch_in(const Root& root, const Mapping& mapping, BodyFormat format,

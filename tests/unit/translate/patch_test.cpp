@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/translate/patch.hpp"
+#include "daemon/translate/rewrite.hpp"
+#include "tests/unit/translate/target_mapping.hpp"
+
+#include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
+
+#include <ostream>
+
+using namespace zoo;
+using namespace zoo::translate;
+using nlohmann::json;
+using test::tenant;
+
+namespace {
+
+Result<std::string> in(std::string_view kind, std::string_view body,
+                       BodyFormat format = BodyFormat::json_patch) {
+  return patch_in(*find_root("", kind), tenant(), format, body, "a");
+}
+
+Code code_of(const Result<std::string>& result) {
+  return result ? Code::cancelled : result.error().code();
+}
+
+} // namespace
+
+TEST_CASE("a JSON patch is translated by the rules of its places") {
+  const auto same = [](std::string_view kind, std::string_view body) {
+    const auto out = in(kind, body);
+    REQUIRE(out);
+    CHECK(json::parse(*out) == json::parse(body));
+  };
+  same("Pod", R"([])");
+  same("Pod", R"([{"op":"add","path":"/metadata/labels/a~1b~0c","value":"abc123-x"}])");
+  same("Pod", R"([{"op":"replace","path":"/spec/containers/0/image","value":"i:1"}])");
+  same("Pod", R"([{"op":"remove","path":"/metadata/finalizers/0"}])");
+  same("Pod", R"([{"op":"test","path":"/metadata/resourceVersion","value":"5"}])");
+  same("ConfigMap", R"([{"op":"add","path":"/data/0","value":"x"}])");
+  same("ConfigMap", R"([{"op":"copy","from":"/data/a","path":"/data/b"}])");
+  same("Pod",
+       R"([{"op":"move","from":"/metadata/annotations/a","path":"/metadata/annotations/b"}])");
+  const auto quota = in("ResourceQuota",
+                        R"([{"op":"add","path":"/spec/hard/count~1foos.example.com","value":"5"},
+                            {"op":"remove","path":"/spec/hard/count~1bars.example.com"},
+                            {"op":"replace","path":"/spec/hard","value":{"count/foos.example.com":"1"}},
+                            {"op":"test","path":"/metadata/namespace","value":"a"}])");
+  REQUIRE(quota);
+  CHECK(json::parse(*quota) ==
+        json::parse(
+            R"([{"op":"add","path":"/spec/hard/count~1foos.abc123-example.com","value":"5"},
+                {"op":"remove","path":"/spec/hard/count~1bars.abc123-example.com"},
+                {"op":"replace","path":"/spec/hard","value":{"count/foos.abc123-example.com":"1"}},
+                {"op":"test","path":"/metadata/namespace","value":"abc123-a"}])"));
+}
+
+TEST_CASE("copy and move do not carry a value from one rule to another") {
+  for (const std::string_view op : {"copy", "move"}) {
+    const auto body = [&](std::string_view from, std::string_view path) {
+      return "[" + json{{"op", op}, {"from", from}, {"path", path}}.dump() + "]";
+    };
+    CHECK(code_of(in("Pod", body("/metadata/annotations/a", "/metadata/namespace"))) ==
+          Code::invalid);
+    CHECK(code_of(in("Pod", body("/metadata/namespace", "/metadata/annotations/a"))) ==
+          Code::invalid);
+    CHECK(code_of(
+              in("ResourceQuota", body("/spec/hard/pods", "/spec/hard/count~1foos.example.com"))) ==
+          Code::invalid);
+    CHECK(code_of(in("Pod", body("/metadata", "/spec"))) == Code::invalid);
+  }
+}
+
+TEST_CASE("what is no patch is refused") {
+  for (const std::string_view bad :
+       {"", "{}", "[1]", R"([{"op":"add"}])", R"([{"op":"nop","path":"/a"}])",
+        R"([{"op":"add","path":"a","value":1}])", R"([{"op":"add","path":"/a~2","value":1}])",
+        R"([{"op":"add","op":"remove","path":"/a"}])", R"([{"op":"copy","path":"/a"}])"}) {
+    CAPTURE(bad);
+    CHECK(code_of(in("Pod", bad)) == Code::bad_request);
+  }
+  std::string many = "[";
+  for (int i = 0; i <= 10'000; ++i)
+    many += std::string(i > 0 ? "," : "") + R"({"op":"remove","path":"/a"})";
+  CHECK(code_of(in("Pod", many + "]")) == Code::too_large);
+  for (
+      const std::string_view bad :
+      {R"([{"op":"remove","path":"/metadata/labels/tenant.kubezoo.io~1id"}])",
+       R"([{"op":"copy","from":"/metadata/labels/a","path":"/metadata/labels/tenant.kubezoo.io~1id"}])",
+       R"([{"op":"add","path":"/metadata/annotations/zoo.kubezoo.io~1x","value":"y"}])"})
+    CHECK(code_of(in("Namespace", bad)) == Code::forbidden);
+  CHECK(code_of(in("Pod", "[]", BodyFormat::merge_patch)) == Code::bad_request);
+  CHECK(code_of(in("Pod", "null", BodyFormat::strategic_patch)) == Code::bad_request);
+}
+
+TEST_CASE("merge, strategic and apply bodies go through the rewriter") {
+  const std::string body =
+      R"({"metadata":{"namespace":"a","labels":{"x":null}},"spec":{"$patch":"replace","$setElementOrder/containers":[{"name":"c"}]}})";
+  for (const auto format :
+       {BodyFormat::merge_patch, BodyFormat::strategic_patch, BodyFormat::apply_patch}) {
+    const auto out = in("Pod", body, format);
+    REQUIRE(out);
+    auto want = json::parse(body);
+    want["metadata"]["namespace"] = "abc123-a";
+    CHECK(json::parse(*out) == want);
+  }
+}
+
+TEST_CASE("the precondition of the second request is added in each kind of patch") {
+  CHECK(*with_resource_version(BodyFormat::json_patch, " [] ", "7") ==
+        R"( [{"op":"test","path":"/metadata/resourceVersion","value":"7"}] )");
+  CHECK(
+      *with_resource_version(BodyFormat::json_patch, R"([{"op":"remove","path":"/a"}])", "7") ==
+      R"([{"op":"test","path":"/metadata/resourceVersion","value":"7"},{"op":"remove","path":"/a"}])");
+  const auto merge = [](std::string_view body) {
+    const auto out = with_resource_version(BodyFormat::merge_patch, body, "7");
+    return out ? *out : "error";
+  };
+  CHECK(merge("{}") == R"({"metadata":{"resourceVersion":"7"}})");
+  CHECK(merge(R"({"a":1})") == R"({"a":1,"metadata":{"resourceVersion":"7"}})");
+  CHECK(merge(R"({"metadata":{"name":"x"}})") ==
+        R"({"metadata":{"name":"x","resourceVersion":"7"}})");
+  CHECK(merge(R"({"metadata":{"resourceVersion":null}})") ==
+        R"({"metadata":{"resourceVersion":"7"}})");
+  CHECK(merge(R"({"metadata":{"resourceVersion":"7"}})") ==
+        R"({"metadata":{"resourceVersion":"7"}})");
+  CHECK(code_of(with_resource_version(BodyFormat::apply_patch,
+                                      R"({"metadata":{"resourceVersion":"6"}})", "7")) ==
+        Code::conflict);
+  CHECK(merge(R"({"metadata":null})") == "error");
+}

@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/translate/headers.hpp"
+#include "daemon/translate/reviews.hpp"
+#include "daemon/translate/rewrite.hpp"
+#include "daemon/translate/status_text.hpp"
+#include "daemon/translate/watch_event.hpp"
+#include "tests/unit/translate/target_mapping.hpp"
+
+#include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
+
+#include <ostream>
+
+using namespace zoo;
+using namespace zoo::translate;
+using nlohmann::json;
+using test::tenant;
+
+TEST_CASE("a Status of upstream speaks the tenant's names") {
+  const auto mapping = tenant();
+  StatusContext context;
+  context.user = "jane";
+  const auto out = [&](std::string_view text) {
+    return json::parse(status_out(mapping, context, text, 404));
+  };
+  auto status = out(R"({"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure",
+    "message":"namespaces \"abc123-nope\" not found","reason":"NotFound",
+    "details":{"name":"abc123-nope","kind":"namespaces"},"code":404})");
+  CHECK(status["message"] == "namespaces \"nope\" not found");
+  CHECK(status["details"]["name"] == "nope");
+  CHECK(status["reason"] == "NotFound");
+  status = out(
+      R"({"kind":"Status","message":"foos.abc123-example.com \"x\" is forbidden: User \"zoo:abc123\" cannot get it",
+    "details":{"name":"x","group":"abc123-example.com","kind":"foos",
+    "causes":[{"message":"in abc123-default","field":"spec.hard[count/foos.abc123-example.com]","reason":"R"}]},"code":403})");
+  CHECK(status["message"] == "foos.example.com \"x\" is forbidden: User \"jane\" cannot get it");
+  CHECK(status["details"]["group"] == "example.com");
+  CHECK(status["details"]["causes"][0]["message"] == "in default");
+  CHECK(status["details"]["causes"][0]["field"] == "spec.hard[count/foos.example.com]");
+  CHECK(status["details"]["causes"][0]["reason"] == "R");
+  // Somebody else's name is not shown where it stands alone.
+  status =
+      out(R"({"kind":"Status","message":"m","details":{"name":"zzz999-x","kind":"namespaces"}})");
+  CHECK(status["details"]["name"] == "");
+  // A page that upstream tells of while it answers 410.
+  context.seal_continue = [](std::string_view token) { return "sealed:" + std::string(token); };
+  status =
+      out(R"({"kind":"Status","metadata":{"continue":"raw","remainingItemCount":9},"code":410})");
+  CHECK(status["metadata"] == json{{"continue", "sealed:raw"}});
+  context.seal_continue = nullptr;
+  CHECK(out(R"({"kind":"Status","metadata":{"continue":"raw"}})")["metadata"]["continue"] == "");
+  for (const std::string_view garbage : {"404 page not found", "", "[]", "{\"kind\":\"Pod\"}"}) {
+    status = out(garbage);
+    CHECK(status["kind"] == "Status");
+    CHECK(status["code"] == 404);
+  }
+}
+
+TEST_CASE("a ClusterRoleBinding's Status does not show how it is stored") {
+  StatusContext context;
+  context.group = "rbac.authorization.k8s.io";
+  context.resource = "clusterrolebindings";
+  const auto status = json::parse(status_out(
+      tenant(), context,
+      R"({"kind":"Status","message":"rolebindings.rbac.authorization.k8s.io \"zoo:crb:b\" not found",
+      "details":{"name":"zoo:crb:b","group":"rbac.authorization.k8s.io","kind":"rolebindings"}})",
+      404));
+  CHECK(status["message"] == "clusterrolebindings.rbac.authorization.k8s.io \"b\" not found");
+  CHECK(status["details"]["name"] == "b");
+  CHECK(status["details"]["kind"] == "clusterrolebindings");
+}
+
+TEST_CASE("our own refusals are worded as Kubernetes words them") {
+  auto status = json::parse(not_found_status("apps", "deployments", "x"));
+  CHECK(status["message"] == "deployments.apps \"x\" not found");
+  CHECK(status["code"] == 404);
+  CHECK(status["details"] == json{{"name", "x"}, {"group", "apps"}, {"kind", "deployments"}});
+  status = json::parse(
+      forbidden_status("", "pods", "", denied_reason("jane", "list", "", "pods", "", "default")));
+  CHECK(status["message"] ==
+        "pods is forbidden: User \"jane\" cannot list resource \"pods\" in API "
+        "group \"\" in the namespace \"default\"");
+  CHECK(denied_reason("a\"b", "get", "apps", "deployments", "scale", "") ==
+        "User \"a\\\"b\" cannot get resource \"deployments/scale\" in API group \"apps\" at the "
+        "cluster scope");
+  status = json::parse(invalid_status("", "Pod", "x", {{"FieldValueInvalid", "m", "spec.a"}}));
+  CHECK(status["message"] == "Pod \"x\" is invalid: spec.a: m");
+  CHECK(status["code"] == 422);
+  CHECK(json::parse(method_not_allowed_status())["code"] == 405);
+  CHECK(json::parse(expired_status())["reason"] == "Expired");
+  CHECK(json::parse(too_many_requests_status(3))["details"]["retryAfterSeconds"] == 3);
+  CHECK(json::parse(exists_status("", "namespaces", "a"))["reason"] == "AlreadyExists");
+  CHECK(json::parse(conflict_status("", "pods", "a", "r"))["reason"] == "Conflict");
+}
+
+TEST_CASE("no credential and no hop-by-hop field goes upstream") {
+  const HeaderPairs sent = {{"User-Agent", "kubectl"},
+                            {"user-agent", "second"},
+                            {"Authorization", "Bearer x"},
+                            {"Impersonate-User", "root"},
+                            {"X-Remote-User", "root"},
+                            {"X-Forwarded-For", "1.2.3.4"},
+                            {"Cookie", "a=b"},
+                            {"Accept-Encoding", "gzip"},
+                            {"If-None-Match", "x"},
+                            {"Content-Type", "application/json"},
+                            {"Upgrade", "SPDY/3.1"},
+                            {"Sec-WebSocket-Protocol",
+                             "v5.channel.k8s.io, base64url.bearer.authorization.k8s.io.c2VjcmV0"}};
+  CHECK(request_headers_in(sent, false) ==
+        HeaderPairs{{"User-Agent", "kubectl"}, {"Content-Type", "application/json"}});
+  const auto upgraded = request_headers_in(sent, true);
+  CHECK(upgraded == HeaderPairs{{"User-Agent", "kubectl"},
+                                {"Content-Type", "application/json"},
+                                {"Upgrade", "SPDY/3.1"},
+                                {"Sec-WebSocket-Protocol", "v5.channel.k8s.io"}});
+  CHECK(split_subprotocols("a,base64url.bearer.authorization.k8s.io.tok , b").bearer == "tok");
+  CHECK(request_headers_in({{"Connection", "user-agent"}, {"User-Agent", "x"}}, false).empty());
+  CHECK(request_headers_in({{"User-Agent", "x\r\nImpersonate-User: root"}}, false).empty());
+}
+
+TEST_CASE("an answer's fields pass by list, warnings in the tenant's words") {
+  const HeaderPairs received = {{"Content-Type", "application/json"},
+                                {"Warning", "299 - \"abc123-example.com/v1 Foo is deprecated\""},
+                                {"X-Kubernetes-Pf-Flowschema-Uid", "u"},
+                                {"Etag", "\"x\""},
+                                {"Set-Cookie", "a"},
+                                {"Retry-After", "1"},
+                                {"Content-Length", "9"}};
+  CHECK(response_headers_out(tenant(), received, AnswerKind::api) ==
+        HeaderPairs{{"Content-Type", "application/json"},
+                    {"Warning", "299 - \"example.com/v1 Foo is deprecated\""},
+                    {"Retry-After", "1"}});
+  const auto proxied = response_headers_out(tenant(), received, AnswerKind::proxied);
+  CHECK(proxied.size() == 6);
+}
+
+TEST_CASE("the representation is chosen from Accept") {
+  struct Row {
+    const char* accept;
+    Representation want;
+  };
+  for (const auto& row :
+       {Row{"", Representation::object}, Row{"*/*", Representation::object},
+        Row{"application/json", Representation::object},
+        Row{"application/json;stream=watch", Representation::object},
+        Row{"application/vnd.kubernetes.protobuf, application/json;q=0.5", Representation::object},
+        Row{"application/json;as=Table;v=v1;g=meta.k8s.io,application/"
+            "json;as=Table;v=v1beta1;g=meta.k8s.io,application/json",
+            Representation::table},
+        Row{"application/json;as=Table;v=v1beta1;g=meta.k8s.io,application/json",
+            Representation::object},
+        Row{"application/vnd.kubernetes.protobuf;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,"
+            "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json",
+            Representation::partial_list},
+        Row{"application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1",
+            Representation::partial},
+        Row{"application/json;as=Nonsense;g=a;v=b, */*;q=0.1", Representation::object}}) {
+    CAPTURE(row.accept);
+    const auto choice = choose_accept(row.accept, "");
+    REQUIRE(choice);
+    CHECK(choice->representation == row.want);
+    CHECK(choice->upstream_accept.starts_with("application/json"));
+  }
+  for (const std::string_view bad : {"application/vnd.kubernetes.protobuf", "image/png",
+                                     "application/json;q=0", "application/yaml"})
+    CHECK(choose_accept(bad, "").error().code() == Code::not_acceptable);
+  CHECK(choose_accept("", "None")->include == IncludeObject::none);
+  CHECK(upstream_include(IncludeObject::none) == "Metadata");
+  CHECK_FALSE(choose_accept("", "none"));
+  const auto aggregated = choose_accept(
+      "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json", "",
+      true);
+  CHECK(aggregated->representation == Representation::aggregated);
+  CHECK(*choose_body("create", "") == BodyFormat::json);
+  CHECK(*choose_body("update", "application/json; charset=utf-8") == BodyFormat::json);
+  CHECK(*choose_body("create", "application/yaml") == BodyFormat::yaml);
+  CHECK(*choose_body("patch", "application/apply-patch+yaml") == BodyFormat::apply_patch);
+  CHECK_FALSE(choose_body("create", "application/vnd.kubernetes.protobuf"));
+  CHECK_FALSE(choose_body("patch", ""));
+  CHECK_FALSE(choose_body("patch", "application/json"));
+}
+
+TEST_CASE("watch events are taken apart and rewritten") {
+  const auto key = object_key(
+      R"({"kind":"Pod","spec":{"metadata":{"name":"no"}},"metadata":{"name":"a\u002db","namespace":"abc123-x","resourceVersion":"7"},"broken)");
+  REQUIRE(key);
+  CHECK(key->text() == "abc123-x/a-b");
+  CHECK(key->resource_version == "7");
+  CHECK(
+      object_key(
+          R"({"metadata":{"resourceVersion":"1","annotations":{"k8s.io/initial-events-end":"true"}}})")
+          ->initial_events_end);
+  for (const std::string_view bad :
+       {"", "[]", "{}", "{\"metadata\":1}", "{\"metadata\":{\"name\":"})
+    CHECK_FALSE(object_key(bad));
+  for (const std::string_view bad :
+       {"", "{}", "{\"type\":\"NEW\",\"object\":{}}", "{\"type\":\"ADDED\"}",
+        "{\"type\":\"ADDED\",\"object\":[]}", "{\"type\":\"ADDED\",\"object\":{}"})
+    CHECK_FALSE(parse_event(bad));
+  std::string out;
+  const auto& root = *find_root("", "Pod");
+  REQUIRE(event_out(
+      root, tenant(), {},
+      R"({"type":"MODIFIED","object":{"kind":"Pod","apiVersion":"v1","metadata":{"name":"p","namespace":"abc123-a"}}})",
+      out));
+  CHECK(out ==
+        "{\"type\":\"MODIFIED\",\"object\":{\"kind\":\"Pod\",\"apiVersion\":\"v1\",\"metadata\":{"
+        "\"name\":\"p\",\"namespace\":\"a\"}}}\n");
+  out.clear();
+  REQUIRE(event_out(
+      root, tenant(), {},
+      R"({"type":"ERROR","object":{"kind":"Status","message":"abc123-a","code":410}})", out));
+  CHECK(json::parse(out)["object"]["message"] == "a");
+  CHECK(json::parse(make_bookmark(
+            "v1", "Pod", "9",
+            true))["object"]["metadata"]["annotations"]["k8s.io/initial-events-end"] == "true");
+}
+
+TEST_CASE("reviews are read and answered") {
+  const auto kind = ReviewKind::self_subject_access;
+  const std::string body =
+      R"({"kind":"SelfSubjectAccessReview","apiVersion":"authorization.k8s.io/v1","spec":{"resourceAttributes":{"verb":"get","resource":"pods","namespace":"a"}},"status":{"allowed":true}})";
+  const auto review = parse_review(kind, body, "");
+  REQUIRE(review);
+  CHECK(review->attributes->verb == "get");
+  CHECK(review->attributes->name_space == "a");
+  const auto answer = json::parse(*render_decision(kind, body, {false, false, "no", ""}));
+  CHECK(answer["status"] == json{{"allowed", false}, {"reason", "no"}});
+  CHECK(answer["spec"] == json::parse(body)["spec"]);
+  for (const std::string_view bad :
+       {"", "[]", "{}", R"({"spec":{}})",
+        R"({"spec":{"resourceAttributes":{},"nonResourceAttributes":{}}})",
+        R"({"kind":"Pod","spec":{"resourceAttributes":{}}})",
+        R"({"spec":{"resourceAttributes":{"verb":1}}})",
+        R"({"spec":{"resourceAttributes":{"verb":"a","verb":"b"}}})"})
+    CHECK_FALSE(parse_review(kind, bad, ""));
+  const auto subject = ReviewKind::subject_access;
+  CHECK_FALSE(parse_review(subject, R"({"spec":{"resourceAttributes":{}}})", ""));
+  const auto asked = parse_review(
+      subject,
+      R"({"spec":{"nonResourceAttributes":{"path":"/x","verb":"get"},"user":"u","groups":["g"],"extra":{"k":["v"]}}})",
+      "");
+  REQUIRE(asked);
+  CHECK_FALSE(asked->attributes->resource_request);
+  CHECK(asked->groups == std::vector<std::string>{"g"});
+  CHECK(asked->extra.size() == 1);
+  const auto local = ReviewKind::local_subject_access;
+  CHECK(
+      parse_review(local, R"({"spec":{"user":"u","resourceAttributes":{"namespace":"a"}}})", "a"));
+  CHECK_FALSE(
+      parse_review(local, R"({"spec":{"user":"u","resourceAttributes":{"namespace":"b"}}})", "a"));
+  CHECK_FALSE(parse_review(ReviewKind::self_subject_rules, R"({"spec":{}})", ""));
+  const auto rules = json::parse(*render_rules(
+      R"({"spec":{"namespace":"a"}})",
+      {{{"get"}, {""}, {"pods"}, {"x"}, {}}, {{"get"}, {}, {}, {}, {"/version"}}}, false, ""));
+  CHECK(rules["status"]["resourceRules"][0]["resourceNames"][0] == "x");
+  CHECK(rules["status"]["nonResourceRules"][0]["nonResourceURLs"][0] == "/version");
+  CHECK(rules["kind"] == "SelfSubjectRulesReview");
+  const auto self = json::parse(*render_self("{}", {"jane", "", {"dev"}, {{"k", {"v"}}}}));
+  CHECK(self["status"]["userInfo"] ==
+        json{{"username", "jane"}, {"groups", {"dev"}}, {"extra", {{"k", {"v"}}}}});
+}
