@@ -137,6 +137,15 @@ struct TenantCreate final : Command {
   }
 };
 
+/// Whether applying changed nothing. A dry run stores nothing, so revisions cannot tell.
+bool same(const json& before, json after) {
+  drop_kubeconfig(after);
+  for (const auto* pointer : {"/spec", "/metadata/labels", "/metadata/annotations"}) {
+    if (text_at(before, pointer) != text_at(after, pointer)) return false;
+  }
+  return true;
+}
+
 struct TenantApply final : Command {
   std::string file, format;
   bool dry_run = false;
@@ -161,19 +170,18 @@ struct TenantApply final : Command {
     ZOO_TRY(auto* client, context.client());
     // What was there before tells created, configured and unchanged apart.
     ZOO_TRY(const auto list, client->tenants());
-    std::map<std::string, std::string> before;
+    std::map<std::string, json> before;
     for (const auto& item : list["items"])
-      before[tenant_id(item)] = text_at(item, "/metadata/resourceVersion");
+      before[tenant_id(item)] = item;
     const auto kind = format_of(format);
     return for_all<json>(context, tenants, [&](const json& tenant) -> Result<void> {
       const auto id = tenant_id(tenant);
       ZOO_TRY(auto object, client->apply(tenant, dry_run));
       const auto was = before.find(id);
-      const std::string_view what =
-          was == before.end()                                                       ? "created"
-          : was->second == text_at(object, "/metadata/resourceVersion") && !dry_run ? "unchanged"
-                                                                                    : "configured";
-      before[id] = text_at(object, "/metadata/resourceVersion");
+      const auto what = was == before.end()         ? "created"
+                        : same(was->second, object) ? "unchanged"
+                                                    : "configured";
+      before[id] = object;
       if (wait.wait && !dry_run) {
         ZOO_TRY(object, wait_until_ready(context, id, timeout));
       }
