@@ -12,8 +12,14 @@ namespace {
 using nlohmann::json;
 
 Result<json> read(const Request& request, std::string_view kind) {
+  const auto type = request.headers.get("content-type");
+  if (media_type(type) == "application/vnd.kubernetes.protobuf") {
+    ZOO_TRY(auto review, review_from_protobuf(request.body));
+    if (review["kind"] != kind) return fail(Code::bad_request, "the body must be a {}", kind);
+    return review;
+  }
   std::vector<std::string> duplicates;
-  ZOO_TRY(auto body, parse_body(request.body, request.headers.get("content-type"), duplicates));
+  ZOO_TRY(auto body, parse_body(request.body, type, duplicates));
   if (!body.is_object() || body.value("kind", json()) != kind)
     return fail(Code::bad_request, "the body must be a {}", kind);
   return body;

@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "common/base/result.hpp"
 #include "daemon/admin/request.hpp"
+
+#include <nlohmann/json_fwd.hpp>
+
+#include <string_view>
 
 namespace zoo::admin {
 
@@ -11,5 +16,9 @@ namespace zoo::admin {
 Answer access_review(const Request& request);
 Answer rules_review(const Request& request);
 Answer self_review(const Request& request);
+
+/// One of these in Kubernetes' protobuf envelope, which kubectl sends since 1.34, as JSON; the
+/// answer is JSON, which its Accept allows. Code::bad_request.
+Result<nlohmann::json> review_from_protobuf(std::string_view body);
 
 } // namespace zoo::admin

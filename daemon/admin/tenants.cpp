@@ -73,6 +73,15 @@ Answer tenant_failure(const Error& error, std::string_view id) {
   details.name = std::string(id);
   details.group = std::string(api::k_tenant_group);
   details.kind = std::string(api::k_tenant_resource);
+  if (error.code() == Code::invalid) {
+    // kubectl shows nothing of an Invalid answer but its causes, as "<field>: <message>".
+    const std::string_view words = error.message();
+    const auto first = words.substr(0, words.find_first_of(" :"));
+    const bool names_field = first.starts_with("metadata.") || first.starts_with("spec.");
+    details.causes.push_back(
+        {"FieldValueInvalid", error.message(), std::string(names_field ? first : "metadata.name")});
+    details.kind = std::string(api::k_tenant_kind);
+  }
   return failure(error, details);
 }
 

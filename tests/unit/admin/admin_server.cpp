@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // The admin API behind its TLS door with tenants in memory, so that every kubectl at hand can be
-// tried on it without an upstream: admin_server DIR writes DIR/admin.kubeconfig and DIR/plain.kubeconfig
-// (no client certificate), prints the address and runs until it is told to end.
+// tried on it without an upstream: admin_server DIR writes DIR/admin.kubeconfig and
+// DIR/plain.kubeconfig (no client certificate), prints the address and runs until it is told to
+// end.
 #define DOCTEST_CONFIG_IMPLEMENT
-#include "tests/unit/admin/world.hpp"
-
 #include "common/base/file.hpp"
 #include "common/crypto/issue.hpp"
 #include "common/kube/kubeconfig.hpp"
 #include "daemon/net/listener.hpp"
 #include "daemon/net/workers.hpp"
+#include "tests/unit/admin/world.hpp"
 
 #include <doctest/doctest.h>
 
@@ -128,12 +128,13 @@ int main(int argc, char** argv) {
   tls.client_ca_pem = ca.to_pem();
   {
     const Controller controller(tenants);
-    auto listener = must(net::Listener::tcp(
-        loops.loops(), "127.0.0.1:0", must(net::TlsServerContext::create(tls)), {},
-        [&](net::Loop& loop) {
-          schedulers.push_back(admin::make_scheduler(loop));
-          return std::make_unique<admin::AdminService>(context, *schedulers.back());
-        }));
+    auto listener =
+        must(net::Listener::tcp(loops.loops(), "127.0.0.1:0",
+                                must(net::TlsServerContext::create(tls)), {}, [&](net::Loop& loop) {
+                                  schedulers.push_back(admin::make_scheduler(loop));
+                                  return std::make_unique<admin::AdminService>(context,
+                                                                               *schedulers.back());
+                                }));
     for (const bool certified : {true, false}) {
       kube::KubeconfigParts parts;
       parts.cluster = parts.context = "admin";

@@ -16,6 +16,11 @@ using namespace zoo::admin::test;
 
 namespace {
 
+/// A length-delimited protobuf field.
+std::string field(char number, const std::string& bytes) {
+  return std::string{static_cast<char>(number << 3 | 2), static_cast<char>(bytes.size())} + bytes;
+}
+
 std::string certificate_for(const std::string& name,
                             const std::vector<std::string>& organizations) {
   auto ca_key = crypto::PrivateKey::generate_p256();
@@ -319,4 +324,33 @@ TEST_CASE("zood's own: status, doctor, health, access reviews") {
   CHECK(review("tenant.kubezoo.io", "tenants"));
   CHECK(review("*", "*"));
   CHECK_FALSE(review("", "pods"));
+}
+
+TEST_CASE("access reviews are read from protobuf") {
+  World world;
+  const auto path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
+  const http::Header type{"Content-Type", "application/vnd.kubernetes.protobuf"};
+  const auto wrap = [](const std::string& kind, const std::string& raw) {
+    return std::string("k8s\0", 4) +
+           field(1, field(1, "authorization.k8s.io/v1") + field(2, kind)) + field(2, raw);
+  };
+  const auto allowed = [&](const std::string& resource) {
+    const auto spec =
+        field(1, field(2, "create") + field(3, "tenant.kubezoo.io") + field(5, resource));
+    auto talk = world.ask("POST", path,
+                          wrap("SelfSubjectAccessReview", field(1, "") + field(2, spec)), {type});
+    CHECK(talk->status() == 201);
+    return talk->json()["status"]["allowed"].get<bool>();
+  };
+  CHECK(allowed("tenants"));
+  CHECK_FALSE(allowed("pods"));
+  const auto whole =
+      wrap("SelfSubjectAccessReview", field(2, field(2, field(1, "/x") + field(2, "get"))));
+  CHECK(world.ask("POST", path, whole, {type})->status() == 201);
+  // Every shorter text is refused or read as a review that asks nothing; none is a crash.
+  for (std::size_t size = 1; size < whole.size(); ++size) {
+    const auto status = world.ask("POST", path, whole.substr(0, size), {type})->status();
+    CHECK((status == 400 || status == 201));
+  }
+  CHECK(world.ask("POST", path, wrap("SelfSubjectRulesReview", ""), {type})->status() == 400);
 }
