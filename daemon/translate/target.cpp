@@ -100,6 +100,8 @@ Result<void> check_treatment(const Target& target, bool namespaced, const KindFa
                 "the server does not allow this method on the requested resource");
   if (facts->names == NameRule::cluster_role && system_role(target.name))
     return refuse(target, "this ClusterRole is a copy that the platform provides");
+  if (must_check_claim(target, mapping))
+    return refuse(target, "it was provisioned for a claim and goes with that claim");
   if (facts->overlay && !target.name.empty() && mapping.shared_class(*facts->overlay, target.name))
     return refuse(target, "it is shared by the platform and read-only");
   return {};
@@ -244,6 +246,11 @@ Result<Target> parse_target(std::string_view method, std::string_view target) {
   const bool log = out.is("", "pods") && out.subresource == "log";
   out.long_running = out.verb == "watch" || log || out.connect;
   return out;
+}
+
+bool must_check_claim(const Target& target, const Mapping& mapping) {
+  return !mapping.identity() && target.is("", "persistentvolumes") && target.named() &&
+         mapping.volume_in(target.name) == target.name;
 }
 
 bool must_expand(const Target& target, bool namespaced, const Mapping& mapping) {

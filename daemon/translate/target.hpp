@@ -121,6 +121,11 @@ Result<std::string> upstream_path(const Target& target, bool namespaced, const M
 /// with Code::forbidden, so that a caller who forgets is fenced.
 bool must_expand(const Target& target, bool namespaced, const Mapping& mapping);
 
+/// A named PersistentVolume that keeps its name upstream (`pvc-<uid>`): the path does not say whose
+/// it is. upstream_path() refuses writes; before an answer to a read is shown, the caller checks
+/// that its spec.claimRef.namespace is the tenant's, else answers 404.
+bool must_check_claim(const Target& target, const Mapping& mapping);
+
 /// "pods", "deployments.apps": how Status messages name a resource.
 std::string qualified_resource(std::string_view group, std::string_view resource);
 

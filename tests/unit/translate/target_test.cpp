@@ -3,7 +3,9 @@
 #include "tests/unit/translate/target_mapping.hpp"
 
 #include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
 
+#include <fstream>
 #include <ostream>
 
 using namespace zoo;
@@ -208,6 +210,8 @@ TEST_CASE("what no right of a tenant opens is refused before it leaves") {
        true, Code::not_found},
       {"DELETE", "/apis/rbac.authorization.k8s.io/v1/namespaces/a/rolebindings/zoo-tenant", true,
        Code::not_found},
+      {"DELETE", "/api/v1/persistentvolumes/pvc-7f0dbd40-5f0c-4ec5-b0a2-d5d9c6b1b6b5", false,
+       Code::forbidden},
       {"GET", "/api/v1/pods/p", true, Code::not_found},
       {"GET", "/api/v1/namespaces/a/nodes/n", false, Code::not_found},
       {"DELETE", "/api/v1/pods", true, Code::method_not_allowed},
@@ -262,4 +266,26 @@ TEST_CASE("a list that demands a name is authorized for that name") {
             ->authorization_name() == "");
   CHECK(parse_target("GET", "/api/v1/secrets?fieldSelector=metadata.name%3D..")
             ->authorization_name() == "");
+}
+
+TEST_CASE("every built-in kind that is not merely namespaced has its facts") {
+  std::ifstream file(ZOO_SOURCE_DIR "/daemon/translate/rules/api-resources.json");
+  const auto rows = nlohmann::json::parse(file);
+  REQUIRE(rows.size() > 100);
+  for (const auto& row : rows) {
+    const std::string resource = row["resource"], group = row["group"], mode = row["mode"];
+    CAPTURE(group);
+    CAPTURE(resource);
+    if (resource.find('/') != std::string::npos || row["namespaced"]) continue;
+    const auto* facts = find_facts(group, resource);
+    REQUIRE(facts != nullptr);
+    CHECK(facts->kind == row["kind"].get<std::string>());
+    CHECK((mode == "overlay") == (facts->names == NameRule::overlay));
+    CHECK((mode == "overlay") == facts->overlay.has_value());
+    if (mode == "shared-ro") CHECK(facts->treatment == Treatment::read_only);
+    if (mode == "virtual" || mode == "hidden" || mode == "filter")
+      CHECK(facts->treatment == Treatment::hidden);
+    // A name that stays as it is must not be written under.
+    if (facts->names == NameRule::verbatim) CHECK(facts->treatment != Treatment::served);
+  }
 }
