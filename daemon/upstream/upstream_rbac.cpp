@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/upstream/upstream_rbac.hpp"
+
+#include "common/kube/client.hpp"
+#include "common/kube/yaml.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <array>
+#include <stdexcept>
+
+namespace zoo::upstream {
+namespace {
+
+struct Row {
+  Need need;
+  std::string_view plural;
+  std::string_view json;
+};
+
+// Subresources are named one by one: `customresourcedefinitions/*` is no RBAC syntax.
+constexpr std::array k_rows{
+    Row{Need::identity, "namespaces", R"j({
+"apiVersion":"v1","kind":"Namespace","metadata":{"name":"zoo-system"}})j"},
+
+    Row{Need::identity, "serviceaccounts", R"j({
+"apiVersion":"v1","kind":"ServiceAccount",
+"metadata":{"name":"zood","namespace":"zoo-system"},
+"automountServiceAccountToken":false})j"},
+
+    // Impersonation knows no prefixes and tenants' custom resources have any group, so that this
+    // is as strong as cluster-admin; verbs are named all the same, and `bind` for one role only.
+    Row{Need::identity, "clusterroles", R"j({
+"apiVersion":"rbac.authorization.k8s.io/v1","kind":"ClusterRole","metadata":{"name":"zoo:zood"},
+"rules":[
+{"apiGroups":["*"],"resources":["*"],
+ "verbs":["get","list","watch","create","update","patch","delete","deletecollection"]},
+{"apiGroups":[""],"resources":["users","groups"],"verbs":["impersonate"]},
+{"apiGroups":["authentication.k8s.io"],"resources":["userextras/*"],"verbs":["impersonate"]},
+{"apiGroups":["rbac.authorization.k8s.io"],"resources":["clusterroles","roles"],
+ "verbs":["escalate"]},
+{"apiGroups":["rbac.authorization.k8s.io"],"resources":["clusterroles"],
+ "resourceNames":["zoo:tenant","zoo:tenants-cluster","zoo:zood"],"verbs":["bind"]},
+{"nonResourceURLs":["/api","/api/*","/apis","/apis/*","/openapi","/openapi/*","/version",
+ "/version/*","/healthz","/livez","/readyz"],"verbs":["get"]}]})j"},
+
+    Row{Need::identity, "clusterrolebindings", R"j({
+"apiVersion":"rbac.authorization.k8s.io/v1","kind":"ClusterRoleBinding",
+"metadata":{"name":"zoo:zood"},
+"roleRef":{"apiGroup":"rbac.authorization.k8s.io","kind":"ClusterRole","name":"zoo:zood"},
+"subjects":[{"kind":"ServiceAccount","name":"zood","namespace":"zoo-system"}]})j"},
+
+    Row{Need::fence, "clusterroles", R"j({
+"apiVersion":"rbac.authorization.k8s.io/v1","kind":"ClusterRole","metadata":{"name":"zoo:tenant"},
+"rules":[{"apiGroups":["*"],"resources":["*"],"verbs":["*"]}]})j"},
+
+    // No reads, no deletecollection: RBAC cannot narrow them to a prefix, nor can admission.
+    Row{Need::fence, "clusterroles", R"j({
+"apiVersion":"rbac.authorization.k8s.io/v1","kind":"ClusterRole",
+"metadata":{"name":"zoo:tenants-cluster"},
+"rules":[
+{"apiGroups":[""],"resources":["namespaces"],"verbs":["create"]},
+{"apiGroups":[""],"resources":["persistentvolumes"],
+ "verbs":["create","update","patch","delete"]},
+{"apiGroups":[""],"resources":["persistentvolumes/status"],"verbs":["update","patch"]},
+{"apiGroups":["admissionregistration.k8s.io"],
+ "resources":["mutatingwebhookconfigurations","validatingwebhookconfigurations"],
+ "verbs":["create","update","patch","delete"]},
+{"apiGroups":["apiextensions.k8s.io"],"resources":["customresourcedefinitions"],
+ "verbs":["create","update","patch","delete"]},
+{"apiGroups":["apiextensions.k8s.io"],"resources":["customresourcedefinitions/status"],
+ "verbs":["update","patch"]},
+{"apiGroups":["certificates.k8s.io"],
+ "resources":["certificatesigningrequests","clustertrustbundles"],
+ "verbs":["create","update","patch","delete"]},
+{"apiGroups":["networking.k8s.io"],"resources":["ingressclasses"],
+ "verbs":["create","update","patch","delete"]},
+{"apiGroups":["node.k8s.io"],"resources":["runtimeclasses"],
+ "verbs":["create","update","patch","delete"]},
+{"apiGroups":["resource.k8s.io"],"resources":["deviceclasses"],
+ "verbs":["create","update","patch","delete"]},
+{"apiGroups":["scheduling.k8s.io"],"resources":["priorityclasses"],
+ "verbs":["create","update","patch","delete"]},
+{"apiGroups":["storage.k8s.io"],"resources":["storageclasses","volumeattributesclasses"],
+ "verbs":["create","update","patch","delete"]}]})j"},
+
+    Row{Need::fence, "validatingadmissionpolicies", R"j({
+"apiVersion":"admissionregistration.k8s.io/v1","kind":"ValidatingAdmissionPolicy",
+"metadata":{"name":"zoo-tenants-cluster-scoped"},
+"spec":{"failurePolicy":"Fail",
+"matchConstraints":{"resourceRules":[{"apiGroups":["*"],"apiVersions":["*"],
+ "operations":["CREATE","UPDATE","DELETE","CONNECT"],"resources":["*/*"],"scope":"Cluster"}]},
+"matchConditions":[{"name":"a-tenant",
+ "expression":"has(request.userInfo.groups) && 'zoo:tenants' in request.userInfo.groups"}],
+"variables":[
+{"name":"id","expression":"request.userInfo.username.matches('^zoo:[a-z0-9]{6}$') ? request.userInfo.username.substring(4) : ''"},
+{"name":"prefix","expression":"variables.id + '-'"},
+{"name":"named","expression":"has(request.name) && request.name.startsWith(variables.prefix) && size(request.name) > 7"},
+{"name":"objects","expression":"[object, oldObject].filter(o, o != null)"}],
+"validations":[
+{"expression":"variables.id != ''","message":"a member of zoo:tenants must be a user named zoo:<id>"},
+{"expression":"request.resource.group == 'apiextensions.k8s.io' || request.resource.resource == 'persistentvolumes' || variables.named","messageExpression":"'a cluster-scoped object of this tenant has a name that begins with ' + variables.prefix"},
+{"expression":"request.resource.group != 'apiextensions.k8s.io' || (size(variables.objects) > 0 && variables.objects.all(o, has(o.spec.group) && o.spec.group.startsWith(variables.prefix) && size(o.spec.group) > 7))","messageExpression":"'a custom resource definition of this tenant has a group that begins with ' + variables.prefix"},
+{"expression":"request.resource.resource != 'persistentvolumes' || request.resource.group != '' || ((request.operation != 'CREATE' || variables.named) && size(variables.objects) > 0 && variables.objects.all(o, has(o.spec.claimRef) && has(o.spec.claimRef.namespace) ? o.spec.claimRef.namespace.startsWith(variables.prefix) : o.metadata.name.startsWith(variables.prefix)))","messageExpression":"'a persistent volume of this tenant has a name, and its claim a namespace, that begins with ' + variables.prefix"},
+{"expression":"request.resource.resource != 'namespaces' || request.resource.group != '' || (size(variables.objects) > 0 && variables.objects.all(o, has(o.metadata.labels) && 'tenant.kubezoo.io/id' in o.metadata.labels && o.metadata.labels['tenant.kubezoo.io/id'] == variables.id))","messageExpression":"'a namespace of this tenant carries the label tenant.kubezoo.io/id=' + variables.id"},
+{"expression":"request.resource.resource != 'namespaces' || request.resource.group != '' || object == null || (has(object.metadata.labels) && 'pod-security.kubernetes.io/enforce' in object.metadata.labels && (object.metadata.labels['pod-security.kubernetes.io/enforce'] in ['baseline', 'restricted'] || (oldObject != null && has(oldObject.metadata.labels) && 'pod-security.kubernetes.io/enforce' in oldObject.metadata.labels && oldObject.metadata.labels['pod-security.kubernetes.io/enforce'] == object.metadata.labels['pod-security.kubernetes.io/enforce'])))","message":"a tenant's namespace enforces pod security level baseline or restricted"}]}})j"},
+
+    Row{Need::fence, "validatingadmissionpolicybindings", R"j({
+"apiVersion":"admissionregistration.k8s.io/v1","kind":"ValidatingAdmissionPolicyBinding",
+"metadata":{"name":"zoo-tenants-cluster-scoped"},
+"spec":{"policyName":"zoo-tenants-cluster-scoped","validationActions":["Deny"]}})j"},
+
+    // What tenants store as RBAC is inert (DESIGN 8); here the upstream holds zood to it.
+    Row{Need::fence, "validatingadmissionpolicies", R"j({
+"apiVersion":"admissionregistration.k8s.io/v1","kind":"ValidatingAdmissionPolicy",
+"metadata":{"name":"zoo-tenants-roles"},
+"spec":{"failurePolicy":"Fail",
+"matchConstraints":{"resourceRules":[{"apiGroups":["rbac.authorization.k8s.io"],
+ "apiVersions":["*"],"operations":["CREATE","UPDATE"],"resources":["roles"],
+ "scope":"Namespaced"}]},
+"matchConditions":[{"name":"a-tenant",
+ "expression":"has(request.userInfo.groups) && 'zoo:tenants' in request.userInfo.groups"}],
+"validations":[
+{"expression":"!has(object.rules) || object.rules.all(r, r.verbs.all(v, v.startsWith('zoo:')))","message":"the verbs of a tenant's role are stored with the prefix zoo:"}]}})j"},
+
+    Row{Need::fence, "validatingadmissionpolicybindings", R"j({
+"apiVersion":"admissionregistration.k8s.io/v1","kind":"ValidatingAdmissionPolicyBinding",
+"metadata":{"name":"zoo-tenants-roles"},
+"spec":{"policyName":"zoo-tenants-roles","validationActions":["Deny"]}})j"},
+
+    Row{Need::fence, "validatingadmissionpolicies", R"j({
+"apiVersion":"admissionregistration.k8s.io/v1","kind":"ValidatingAdmissionPolicy",
+"metadata":{"name":"zoo-tenants-rolebindings"},
+"spec":{"failurePolicy":"Fail",
+"matchConstraints":{"resourceRules":[{"apiGroups":["rbac.authorization.k8s.io"],
+ "apiVersions":["*"],"operations":["CREATE","UPDATE","DELETE"],"resources":["rolebindings"],
+ "scope":"Namespaced"}]},
+"matchConditions":[{"name":"a-tenant",
+ "expression":"has(request.userInfo.groups) && 'zoo:tenants' in request.userInfo.groups"}],
+"variables":[
+{"name":"inert","expression":"request.userInfo.username.matches('^zoo:[a-z0-9]{6}$') ? 'zoo:inert:' + request.userInfo.username.substring(4) + ':' : 'zoo:nobody:'"}],
+"validations":[
+{"expression":"(object == null || object.metadata.name != 'zoo-tenant') && (oldObject == null || oldObject.metadata.name != 'zoo-tenant')","message":"the role binding zoo-tenant is zood's own"},
+{"expression":"object == null || !has(object.subjects) || object.subjects.all(s, s.kind == 'ServiceAccount' ? has(s.namespace) && s.namespace.startsWith(variables.inert) : s.name.startsWith(variables.inert))","message":"the subjects of a tenant's role binding are stored inert"}]}})j"},
+
+    Row{Need::fence, "validatingadmissionpolicybindings", R"j({
+"apiVersion":"admissionregistration.k8s.io/v1","kind":"ValidatingAdmissionPolicyBinding",
+"metadata":{"name":"zoo-tenants-rolebindings"},
+"spec":{"policyName":"zoo-tenants-rolebindings","validationActions":["Deny"]}})j"},
+
+    // After the policies: the right appears when its fence stands.
+    Row{Need::fence, "clusterrolebindings", R"j({
+"apiVersion":"rbac.authorization.k8s.io/v1","kind":"ClusterRoleBinding",
+"metadata":{"name":"zoo:tenants-cluster"},
+"roleRef":{"apiGroup":"rbac.authorization.k8s.io","kind":"ClusterRole","name":"zoo:tenants-cluster"},
+"subjects":[{"apiGroup":"rbac.authorization.k8s.io","kind":"Group","name":"zoo:tenants"}]})j"},
+
+    Row{Need::fairness, "prioritylevelconfigurations", R"j({
+"apiVersion":"flowcontrol.apiserver.k8s.io/v1","kind":"PriorityLevelConfiguration",
+"metadata":{"name":"zoo-tenants"},
+"spec":{"type":"Limited","limited":{"nominalConcurrencyShares":100,"lendablePercent":50,
+"limitResponse":{"type":"Queue","queuing":{"queues":128,"handSize":6,"queueLengthLimit":50}}}}})j"},
+
+    Row{Need::fairness, "flowschemas", R"j({
+"apiVersion":"flowcontrol.apiserver.k8s.io/v1","kind":"FlowSchema",
+"metadata":{"name":"zoo-tenants"},
+"spec":{"priorityLevelConfiguration":{"name":"zoo-tenants"},"matchingPrecedence":1100,
+"distinguisherMethod":{"type":"ByUser"},
+"rules":[{"subjects":[{"kind":"Group","group":{"name":"zoo:tenants"}}],
+"resourceRules":[{"verbs":["*"],"apiGroups":["*"],"resources":["*"],"clusterScope":true,
+ "namespaces":["*"]}],
+"nonResourceRules":[{"verbs":["*"],"nonResourceURLs":["*"]}]}]}})j"},
+
+    // Range lists and shared watches of all tenants go as zood: they must not queue behind the
+    // cluster's other service accounts, nor behind one tenant's own requests.
+    Row{Need::fairness, "prioritylevelconfigurations", R"j({
+"apiVersion":"flowcontrol.apiserver.k8s.io/v1","kind":"PriorityLevelConfiguration",
+"metadata":{"name":"zoo-system"},
+"spec":{"type":"Limited","limited":{"nominalConcurrencyShares":60,"lendablePercent":50,
+"limitResponse":{"type":"Queue","queuing":{"queues":64,"handSize":6,"queueLengthLimit":100}}}}})j"},
+
+    Row{Need::fairness, "flowschemas", R"j({
+"apiVersion":"flowcontrol.apiserver.k8s.io/v1","kind":"FlowSchema",
+"metadata":{"name":"zoo-system"},
+"spec":{"priorityLevelConfiguration":{"name":"zoo-system"},"matchingPrecedence":1000,
+"rules":[{"subjects":[{"kind":"ServiceAccount",
+ "serviceAccount":{"name":"zood","namespace":"zoo-system"}}],
+"resourceRules":[{"verbs":["*"],"apiGroups":["*"],"resources":["*"],"clusterScope":true,
+ "namespaces":["*"]}],
+"nonResourceRules":[{"verbs":["*"],"nonResourceURLs":["*"]}]}]}})j"},
+};
+
+Manifest made_from(const Row& row) {
+  const auto object = nlohmann::json::parse(row.json);
+  const auto& metadata = object.at("metadata");
+  Manifest out;
+  out.kind = object.at("kind").get<std::string>();
+  out.name = metadata.at("name").get<std::string>();
+  out.name_space = metadata.value("namespace", "");
+  out.need = row.need;
+  out.json = row.json;
+  const auto api_version = object.at("apiVersion").get<std::string>();
+  out.path = api_version == "v1" ? "/api/v1" : "/apis/" + api_version;
+  if (!out.name_space.empty()) out.path += kube::path({"namespaces", out.name_space});
+  out.path += kube::path({row.plural, out.name});
+  return out;
+}
+
+} // namespace
+
+const std::vector<Manifest>& upstream_manifests() {
+  static const auto manifests = [] {
+    std::vector<Manifest> out;
+    for (const auto& row : k_rows)
+      out.push_back(made_from(row));
+    return out;
+  }();
+  return manifests;
+}
+
+std::string upstream_rbac_yaml() {
+  std::string out =
+      "# SPDX-License-Identifier: Apache-2.0\n"
+      "# What zood needs in the upstream cluster, for those who install it themselves:\n"
+      "#   kubectl apply --server-side -f upstream-rbac.yaml\n"
+      "# Printed by `zood --print-upstream-rbac`. ClusterRole zoo:zood is as strong as\n"
+      "# cluster-admin: keep the credential of ServiceAccount zoo-system/zood accordingly.\n";
+  for (const auto& manifest : upstream_manifests()) {
+    auto text = kube::json_to_yaml(nlohmann::ordered_json::parse(manifest.json));
+    if (!text.ends_with('\n')) text += '\n';
+    out += "---\n" + text;
+  }
+  return out;
+}
+
+} // namespace zoo::upstream
