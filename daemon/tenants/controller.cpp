@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/tenants/controller.hpp"
+
+#include "common/base/log.hpp"
+#include "daemon/tenants/records.hpp"
+#include "daemon/upstream/control_api.hpp"
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <exception>
+#include <random>
+
+namespace zoo::tenants {
+namespace {
+
+using std::chrono::milliseconds;
+
+milliseconds jittered(milliseconds middle) {
+  thread_local std::minstd_rand random(std::random_device{}());
+  std::uniform_int_distribution<std::int64_t> spread(-middle.count() / 4, middle.count() / 4);
+  return middle + milliseconds(spread(random));
+}
+
+} // namespace
+
+std::string Settings::server_url() const {
+  const bool v6 = advertise_host.find(':') != std::string::npos;
+  return fmt::format("https://{}{}{}:{}", v6 ? "[" : "", advertise_host, v6 ? "]" : "",
+                     advertise_port);
+}
+
+Controller::Controller(ControllerParts parts, Settings settings)
+    : parts_(std::move(parts)), settings_(std::move(settings)) {}
+
+Controller::~Controller() {
+  for (auto& thread : threads_)
+    thread.request_stop();
+}
+
+Result<void> Controller::start() {
+  std::string after;
+  for (;;) {
+    ZOO_TRY(const auto page, parts_.store.list(k_tenant_kind, {}, after, 500));
+    for (const auto& record : page.records)
+      wake(record.key);
+    if (!page.more || page.records.empty()) break;
+    after = page.records.back().key;
+  }
+  for (unsigned number = 1; number <= settings_.workers; ++number) {
+    threads_.emplace_back([this, number](const std::stop_token& stop) {
+      pthread_setname_np(pthread_self(), fmt::format("tenants-{}", number).c_str());
+      auto api = parts_.connect();
+      while (const auto work = queue_.take(stop)) {
+        Result<Next> next = fail(Code::internal, "not tried");
+        try {
+          next = reconcile(*api, work->key, work->attempts);
+        } catch (const std::exception& error) {
+          next = fail(Code::internal, "unexpected: {}", error.what());
+        }
+        if (next) {
+          // Sooner than the resync means: not there yet.
+          const bool again = *next && **next < settings_.resync / 2;
+          queue_.done(work->key, *next, again);
+          continue;
+        }
+        tell_failure(work->key, next.error());
+        const auto delay = std::min(settings_.retry * (1L << std::min(work->attempts, 9U)),
+                                    settings_.retry * 300L);
+        queue_.done(work->key, jittered(delay), true);
+      }
+    });
+  }
+  return {};
+}
+
+Result<Controller::Next> Controller::reconcile(upstream::ControlApi& api, std::string_view id,
+                                               unsigned attempts) {
+  auto tenant = read_tenant(parts_.store, id);
+  if (!tenant) {
+    if (tenant.error().code() == Code::not_found) return Next{};
+    return fail(std::move(tenant).error());
+  }
+  auto next = tenant->deletion_timestamp.empty() ? sync(api, *tenant, attempts)
+                                                 : reclaim(api, *tenant, attempts);
+  if (next && *next && **next >= settings_.resync) return Next{jittered(settings_.resync)};
+  return next;
+}
+
+void Controller::tell_failure(std::string_view id, const Error& error) {
+  log::warning("tenants", "tenant {}: {}", id, error.text());
+  const auto told = change_tenant(parts_.store, id, {}, [&](api::Tenant& tenant) {
+    const auto before = tenant;
+    if (tenant.deletion_timestamp.empty()) {
+      tenant.set_condition("Synced", "False", "Failed", error.text(), now_text());
+      if (tenant.phase != api::Phase::ready && tenant.phase != api::Phase::suspended) {
+        tenant.set_condition("Ready", "False", "Failed", error.text(), now_text());
+      }
+    } else {
+      tenant.set_condition("Deleting", "True", "Failed", error.text(), now_text());
+    }
+    tenant.waiting_for = error.text();
+    return before.conditions != tenant.conditions || before.waiting_for != tenant.waiting_for;
+  });
+  if (!told && told.error().code() != Code::not_found) {
+    log::error("tenants", "tenant {}: cannot record why it is not Ready: {}", id,
+               told.error().text());
+  }
+}
+
+} // namespace zoo::tenants

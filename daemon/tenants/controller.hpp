@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "common/api/tenant.hpp"
+#include "common/base/result.hpp"
+#include "common/crypto/aead.hpp"
+#include "daemon/store/store.hpp"
+#include "daemon/tenants/footprint.hpp"
+#include "daemon/tenants/pki.hpp"
+#include "daemon/tenants/queue.hpp"
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+namespace zoo::upstream {
+class ControlApi;
+}
+
+namespace zoo::tenants {
+
+struct Settings {
+  std::vector<std::string> reserved_ids;
+  std::chrono::seconds certificate_validity{365 * 24 * 3600};
+  std::chrono::milliseconds delete_grace{30'000};
+  std::string advertise_host; ///< without the brackets of IPv6
+  std::uint16_t advertise_port = 0;
+  std::chrono::milliseconds resync{240'000}; ///< each tenant's, jittered by a quarter
+  std::chrono::milliseconds retry{200};      ///< after the first failure; doubles up to 300 times
+  unsigned workers = 4;
+  /// For tests: told the name of each step before it is done.
+  std::function<void(std::string_view step)> on_step;
+
+  std::string server_url() const;
+};
+
+struct ControllerParts {
+  store::Store& store;
+  const Pki& pki;
+  const crypto::Sealer& sealer; ///< of the Keyring's key "tenant-credentials"
+  std::function<std::unique_ptr<upstream::ControlApi>()> connect;
+};
+
+/// Makes the upstream what the records of the store want (DESIGN 9): level-triggered, resumable
+/// after kill -9 at any step, since the record is its only state and every step may be repeated.
+/// Threads "tenants-1".."tenants-N"; one tenant is never worked on by two at once.
+class Controller {
+public:
+  Controller(ControllerParts parts, Settings settings);
+  ~Controller(); ///< waits for steps in progress
+  Controller(const Controller&) = delete;
+
+  Result<void> start(); ///< enqueues every record
+  void wake(std::string_view id) { queue_.add(std::string(id), Clock::duration::zero()); }
+
+  /// Writes RoleBinding zoo-tenant into a namespace of the tenant and waits until the upstream
+  /// honours it: before a namespace is handed out. Blocking; any thread with an api of its own.
+  Result<void> prepare_namespace(upstream::ControlApi& api, std::string_view id,
+                                 std::string_view upstream_namespace);
+
+  const Settings& settings() const { return settings_; }
+
+private:
+  using Clock = std::chrono::steady_clock;
+  /// When to look at the tenant again; nothing: never.
+  using Next = std::optional<std::chrono::milliseconds>;
+
+  Result<Next> reconcile(upstream::ControlApi& api, std::string_view id, unsigned attempts);
+
+  // sync.cpp
+  Result<Next> sync(upstream::ControlApi& api, const api::Tenant& tenant, unsigned attempts);
+  Result<void> make_room(upstream::ControlApi& api, const api::Tenant& tenant);
+  Result<void> make_namespace(upstream::ControlApi& api, const api::Tenant& tenant,
+                              const std::string& name);
+  Result<void> repair_room(upstream::ControlApi& api, const api::Tenant& tenant);
+  Result<void> make_service(upstream::ControlApi& api, std::string_view name_space, bool fresh);
+  Result<std::string> ensure_credential(const api::Tenant& tenant);
+  Result<bool> populated(upstream::ControlApi& api, std::string_view id);
+
+  // reclaim.cpp
+  Result<Next> reclaim(upstream::ControlApi& api, const api::Tenant& tenant, unsigned attempts);
+
+  void step(std::string_view name) const {
+    if (settings_.on_step) settings_.on_step(name);
+  }
+  void tell_failure(std::string_view id, const Error& error);
+
+  ControllerParts parts_;
+  Settings settings_;
+  Queue queue_;
+  std::vector<std::jthread> threads_;
+};
+
+/// The administrator's key and certificate as the store keeps them, sealed.
+struct StoredCredential {
+  std::string uid;
+  std::string certificate_pem;
+  Secret key_pem;
+};
+Result<std::optional<StoredCredential>>
+load_credential(store::Store& store, const crypto::Sealer& sealer, std::string_view id);
+Result<void> save_credential(store::Store& store, const crypto::Sealer& sealer, std::string_view id,
+                             const StoredCredential& credential);
+
+} // namespace zoo::tenants

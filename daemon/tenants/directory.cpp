@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/tenants/directory.hpp"
+
+#include <functional>
+
+namespace zoo::tenants {
+
+std::size_t TenantSnapshot::shard_of(std::string_view id) {
+  return std::hash<std::string_view>{}(id) % k_shards;
+}
+
+std::shared_ptr<const TenantEntry> TenantSnapshot::find(std::string_view id) const {
+  const auto& shard = shards_[shard_of(id)];
+  if (!shard) return nullptr;
+  const auto found = shard->find(std::string(id));
+  return found == shard->end() ? nullptr : found->second;
+}
+
+TenantSnapshot TenantSnapshot::with(std::string_view id,
+                                    std::shared_ptr<const TenantEntry> entry) const {
+  auto copy = *this;
+  auto& slot = copy.shards_[shard_of(id)];
+  auto shard = slot ? std::make_shared<Shard>(*slot) : std::make_shared<Shard>();
+  const auto before = shard->size();
+  if (entry) {
+    shard->insert_or_assign(std::string(id), std::move(entry));
+  } else {
+    shard->erase(std::string(id));
+  }
+  copy.size_ = copy.size_ + shard->size() - before;
+  slot = std::move(shard);
+  return copy;
+}
+
+void TenantDirectory::set(std::shared_ptr<const TenantEntry> entry) {
+  const auto id = entry->id;
+  current_.store(std::make_shared<const TenantSnapshot>(snapshot()->with(id, std::move(entry))));
+}
+
+void TenantDirectory::remove(std::string_view id) {
+  current_.store(std::make_shared<const TenantSnapshot>(snapshot()->with(id, nullptr)));
+}
+
+} // namespace zoo::tenants

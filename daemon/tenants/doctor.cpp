@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "common/api/tenant.hpp"
+#include "daemon/tenants/records.hpp"
+#include "daemon/tenants/service_impl.hpp"
+#include "daemon/upstream/bootstrap.hpp"
+#include "daemon/upstream/control_api.hpp"
+#include "daemon/upstream/credential.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <map>
+
+namespace zoo::tenants {
+namespace {
+
+using Level = Finding::Level;
+
+constexpr std::size_t k_most = 50; ///< findings of one sort; the rest are counted
+
+std::string time_text(std::chrono::system_clock::time_point point) {
+  return api::rfc3339(
+      std::chrono::duration_cast<std::chrono::seconds>(point.time_since_epoch()).count());
+}
+
+void examine_credential(const upstream::Credential& credential, std::vector<Finding>& out) {
+  const auto now = std::chrono::system_clock::now();
+  const auto expires = credential.expires();
+  if (const auto trouble = credential.trouble(); !trouble.empty()) {
+    out.push_back({expires - now < std::chrono::hours(24) ? Level::problem : Level::warning,
+                   "credential upstream", "it cannot be renewed: " + trouble,
+                   "give --upstream an administrator's kubeconfig and restart zood"});
+  } else if (expires == std::chrono::system_clock::time_point{}) {
+    out.push_back({Level::warning, "credential upstream",
+                   "it is the kubeconfig's own token, which zood cannot renew",
+                   "give ServiceAccount zoo-system/zood the right to create its token"});
+  } else {
+    out.push_back({Level::ok, "credential upstream",
+                   "valid until " + time_text(expires) + ", renewed at half of its life", ""});
+  }
+}
+
+} // namespace
+
+void TenantServiceImpl::examine_upstream(upstream::ControlApi& api,
+                                         std::vector<Finding>& out) const {
+  const auto who = upstream::who_am_i(api);
+  if (!who) {
+    out.push_back({Level::problem, "upstream", who.error().text(),
+                   "check that the upstream runs and that zood reaches it"});
+    return;
+  }
+  out.push_back({who->in_group(upstream::k_masters_group) ? Level::problem : Level::ok, "upstream",
+                 "zood is " + who->name + " there", ""});
+  std::size_t equal = 0;
+  for (const auto& state : upstream::examine(api)) {
+    if (state.state == upstream::ObjectState::State::equal) {
+      ++equal;
+      continue;
+    }
+    const auto need = state.manifest->need;
+    out.push_back({need == upstream::Need::fence ? Level::problem : Level::warning,
+                   state.manifest->title(), state.message,
+                   "zood --print-upstream-rbac | kubectl apply --server-side -f - (as an "
+                   "administrator of the upstream), or restart zood"});
+  }
+  out.push_back(
+      {Level::ok, "objects upstream",
+       fmt::format("{} of {} are as zood needs them", equal, upstream::upstream_manifests().size()),
+       ""});
+  if (auto good = upstream::refuse_trusted_ca(api, parts_.pki.ca(), parts_.pki.ca_key()); !good) {
+    out.push_back({Level::problem, "tenants' CA", good.error().message(),
+                   "use a CA that the upstream does not trust for clients"});
+  }
+}
+
+void TenantServiceImpl::examine_tenants(upstream::ControlApi& api,
+                                        std::vector<Finding>& out) const {
+  std::map<std::string, api::Tenant> tenants;
+  std::string after;
+  for (;;) {
+    const auto page = parts_.store.list(k_tenant_kind, {}, after, 500);
+    if (!page) {
+      out.push_back({Level::problem, "store", page.error().text(), "check the disk"});
+      return;
+    }
+    for (const auto& record : page->records) {
+      auto tenant = tenant_of(record);
+      if (tenant) {
+        tenants.emplace(record.key, *std::move(tenant));
+      } else {
+        out.push_back({Level::problem, "tenant " + record.key, tenant.error().text(),
+                       "restore zood's store from a backup"});
+      }
+    }
+    if (!page->more || page->records.empty()) break;
+    after = page->records.back().key;
+  }
+  std::size_t ready = 0, told = 0;
+  for (const auto& [id, tenant] : tenants) {
+    const bool good = tenant.phase == api::Phase::ready || tenant.phase == api::Phase::suspended;
+    const auto* synced = tenant.condition("Synced");
+    if (good && (synced == nullptr || synced->status == "True")) {
+      ++ready;
+      continue;
+    }
+    if (++told > k_most) continue;
+    const auto* condition = tenant.condition(good                                ? "Synced"
+                                             : tenant.deletion_timestamp.empty() ? "Ready"
+                                                                                 : "Deleting");
+    out.push_back({Level::warning, "tenant " + id,
+                   fmt::format("{}: {}", api::phase_name(tenant.phase),
+                               condition != nullptr ? condition->message : tenant.waiting_for),
+                   "zooctl tenant describe " + id});
+  }
+  out.push_back(
+      {Level::ok, "tenants", fmt::format("{} of {} in order", ready, tenants.size()), ""});
+  std::size_t strays = 0;
+  const auto listed = range_objects(
+      api, "/api/v1/namespaces", {}, 500, 0, true, {}, [&](const nlohmann::json& item) {
+        const auto found = found_of(item);
+        if (found.name.size() < 8 || found.name[6] != '-') return;
+        const auto tenant = tenants.find(found.name.substr(0, 6));
+        if (tenant == tenants.end() || (found.labelled && found.label == tenant->first)) return;
+        if (++strays > k_most) return;
+        out.push_back({Level::warning, "namespace " + found.name,
+                       fmt::format("it is under the prefix of tenant {} without label {}={}: the "
+                                   "tenant neither sees nor reaches it",
+                                   tenant->first, k_tenant_label, tenant->first),
+                       "rename it upstream, or label it if it is the tenant's"});
+      });
+  if (!listed) {
+    out.push_back({Level::warning, "namespaces", listed.error().text(), "try again"});
+  }
+}
+
+std::vector<Finding> TenantServiceImpl::doctor() {
+  std::vector<Finding> out;
+  if (credential_ != nullptr) examine_credential(*credential_, out);
+  if (due_for_renewal(parts_.pki.ca())) {
+    out.push_back({Level::warning, "tenants' CA",
+                   "it ends on " + time_text(parts_.pki.ca().not_after()),
+                   "plan its replacement: every kubeconfig changes with it"});
+  } else {
+    out.push_back(
+        {Level::ok, "tenants' CA", "valid until " + time_text(parts_.pki.ca().not_after()), ""});
+  }
+  const Lease api(*this);
+  examine_upstream(*api, out);
+  examine_tenants(*api, out);
+  return out;
+}
+
+} // namespace zoo::tenants

@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/tenants/footprint.hpp"
+
+#include "common/crypto/digest.hpp"
+#include "common/kube/client.hpp"
+#include "daemon/upstream/control_api.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <set>
+
+namespace zoo::tenants {
+namespace {
+
+using nlohmann::json;
+using upstream::ControlApi;
+
+constexpr std::string_view k_aggregated =
+    "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
+constexpr std::string_view k_metadata_list =
+    "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
+constexpr std::size_t k_page = 500;
+
+constexpr std::array<std::pair<std::string_view, std::string_view>, 15> k_private{{
+    {"admissionregistration.k8s.io", "mutatingadmissionpolicies"},
+    {"admissionregistration.k8s.io", "mutatingadmissionpolicybindings"},
+    {"admissionregistration.k8s.io", "mutatingwebhookconfigurations"},
+    {"admissionregistration.k8s.io", "validatingadmissionpolicies"},
+    {"admissionregistration.k8s.io", "validatingadmissionpolicybindings"},
+    {"admissionregistration.k8s.io", "validatingwebhookconfigurations"},
+    {"certificates.k8s.io", "certificatesigningrequests"},
+    {"certificates.k8s.io", "clustertrustbundles"},
+    {"networking.k8s.io", "ingressclasses"},
+    {"node.k8s.io", "runtimeclasses"},
+    {"rbac.authorization.k8s.io", "clusterroles"},
+    {"resource.k8s.io", "deviceclasses"},
+    {"scheduling.k8s.io", "priorityclasses"},
+    {"storage.k8s.io", "storageclasses"},
+    {"storage.k8s.io", "volumeattributesclasses"},
+}};
+
+std::string prefix_of(std::string_view id) { return std::string(id) + "-"; }
+
+std::string position(std::string_view prefix) {
+  const json token = {
+      {"v", "meta.k8s.io/v1"}, {"rv", -1}, {"start", std::string(prefix) + std::string(1, '\0')}};
+  return crypto::base64url_encode(token.dump());
+}
+
+bool has_verb(const json& verbs, std::string_view verb) {
+  return std::find(verbs.begin(), verbs.end(), verb) != verbs.end();
+}
+
+std::string key_of(const json& item) {
+  const auto metadata = item.value("metadata", json::object());
+  const auto name_space = metadata.value("namespace", std::string());
+  const auto name = metadata.value("name", std::string());
+  return name_space.empty() ? name : name_space + "/" + name;
+}
+
+Result<void> add_kinds(ControlApi& api, std::string_view root, std::vector<Kind>& out) {
+  ZOO_TRY(const auto document, api.get(root, k_aggregated));
+  for (const auto& group : document.value("items", json::array())) {
+    const auto group_name = group.value("metadata", json::object()).value("name", std::string());
+    std::set<std::string> seen;
+    // Versions come in order of preference.
+    for (const auto& version : group.value("versions", json::array())) {
+      for (const auto& resource : version.value("resources", json::array())) {
+        Kind kind;
+        kind.resource = resource.value("resource", "");
+        if (kind.resource.empty() || !seen.insert(kind.resource).second) continue;
+        kind.group = group_name;
+        kind.version = version.value("version", "");
+        kind.namespaced = resource.value("scope", "") == "Namespaced";
+        const auto verbs = resource.value("verbs", json::array());
+        kind.removable =
+            has_verb(verbs, "list") && has_verb(verbs, "patch") && has_verb(verbs, "delete");
+        out.push_back(std::move(kind));
+      }
+    }
+  }
+  return {};
+}
+
+} // namespace
+
+std::string Kind::collection(std::string_view name_space) const {
+  auto out = group.empty() ? kube::path({"api", version}) : kube::path({"apis", group, version});
+  if (!name_space.empty()) out += kube::path({"namespaces", name_space});
+  return out + kube::path({resource});
+}
+
+std::string Kind::title() const { return group.empty() ? resource : resource + "." + group; }
+
+Result<std::vector<Kind>> discover(ControlApi& api) {
+  std::vector<Kind> out;
+  ZOO_TRY_VOID(add_kinds(api, "/api", out));
+  ZOO_TRY_VOID(add_kinds(api, "/apis", out));
+  if (out.empty()) {
+    return fail(Code::unavailable, "the upstream's aggregated discovery is empty: Kubernetes 1.30 "
+                                   "or newer is needed");
+  }
+  return out;
+}
+
+std::vector<Kind> private_cluster_kinds(const std::vector<Kind>& kinds) {
+  std::vector<Kind> out;
+  for (const auto& kind : kinds) {
+    const std::pair<std::string_view, std::string_view> key{kind.group, kind.resource};
+    if (!kind.namespaced && std::find(k_private.begin(), k_private.end(), key) != k_private.end()) {
+      out.push_back(kind);
+    }
+  }
+  return out;
+}
+
+Found found_of(const json& object) {
+  const auto metadata = object.value("metadata", json::object());
+  Found out;
+  out.name = metadata.value("name", "");
+  out.name_space = metadata.value("namespace", "");
+  out.resource_version = metadata.value("resourceVersion", "");
+  out.terminating = metadata.contains("deletionTimestamp");
+  const auto labels = metadata.value("labels", json::object());
+  if (const auto label = labels.find(k_tenant_label); label != labels.end()) {
+    out.labelled = true;
+    out.label = label->is_string() ? label->get<std::string>() : std::string();
+  }
+  for (const auto& finalizer : metadata.value("finalizers", json::array()))
+    if (finalizer.is_string()) out.finalizers.push_back(finalizer.get<std::string>());
+  return out;
+}
+
+Result<void> range_objects(ControlApi& api, std::string_view collection, std::string_view prefix,
+                           std::size_t page, std::size_t most, bool metadata_only,
+                           std::string_view field_selector,
+                           const std::function<void(const json&)>& each) {
+  std::size_t count = 0;
+  bool whole = prefix.empty();
+  std::string next = whole ? std::string() : position(prefix);
+  for (bool first = true;; first = false) {
+    kube::Query query{{"limit", std::to_string(whole ? k_page : page)}};
+    if (!next.empty()) query.emplace_back("continue", next);
+    if (!field_selector.empty()) query.emplace_back("fieldSelector", std::string(field_selector));
+    auto list = api.get(kube::with_query(collection, query),
+                        metadata_only ? k_metadata_list : std::string_view());
+    if (!list) {
+      const auto code = list.error().code();
+      if (first && !whole &&
+          (code == Code::bad_request || code == Code::expired || code == Code::invalid)) {
+        whole = true; // a position of our making is not taken here: read all
+        next.clear();
+        continue;
+      }
+      return fail(std::move(list).error());
+    }
+    const auto items = list->find("items");
+    const bool empty = items == list->end() || !items->is_array() || items->empty();
+    if (!empty) {
+      for (const auto& item : *items) {
+        if (!key_of(item).starts_with(prefix)) {
+          if (whole) continue;
+          return {};
+        }
+        each(item);
+        if (++count == most) return {};
+      }
+    }
+    next = list->value("metadata", json::object()).value("continue", "");
+    if (next.empty() || (empty && !whole)) return {};
+  }
+}
+
+Result<std::vector<Found>> range(ControlApi& api, std::string_view collection,
+                                 std::string_view prefix, std::size_t most,
+                                 std::string_view field_selector) {
+  std::vector<Found> out;
+  const std::size_t page = most == 0 ? 50 : most;
+  ZOO_TRY_VOID(range_objects(api, collection, prefix, page, most, true, field_selector,
+                             [&out](const json& item) { out.push_back(found_of(item)); }));
+  return out;
+}
+
+Result<std::vector<Found>> tenant_crds(ControlApi& api, std::string_view id) {
+  std::vector<Found> out;
+  const auto prefix = prefix_of(id);
+  ZOO_TRY_VOID(range_objects(api, "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", {},
+                             k_page, 0, true, {}, [&](const json& item) {
+                               auto found = found_of(item);
+                               const auto dot = found.name.find('.');
+                               if (dot == std::string::npos) return;
+                               const auto group = std::string_view(found.name).substr(dot + 1);
+                               if (group.starts_with(prefix) && group.size() > prefix.size()) {
+                                 out.push_back(std::move(found));
+                               }
+                             }));
+  return out;
+}
+
+Result<std::vector<Volume>> tenant_volumes(ControlApi& api, std::string_view id) {
+  std::vector<Volume> out;
+  const auto prefix = prefix_of(id);
+  ZOO_TRY_VOID(range_objects(
+      api, "/api/v1/persistentvolumes", {}, k_page, 0, false, {}, [&](const json& item) {
+        const auto found = found_of(item);
+        const auto spec = item.value("spec", json::object());
+        const auto claim = spec.value("claimRef", json::object()).value("namespace", std::string());
+        if (!found.name.starts_with(prefix) && !claim.starts_with(prefix)) return;
+        // A volume of the tenant's name that somebody else claims is somebody else's by now.
+        if (!claim.empty() && !claim.starts_with(prefix)) return;
+        const auto annotations =
+            item.value("metadata", json::object()).value("annotations", json::object());
+        out.push_back({found.name,
+                       annotations.contains("pv.kubernetes.io/provisioned-by") &&
+                           spec.value("persistentVolumeReclaimPolicy", "") == "Delete",
+                       found.terminating});
+      }));
+  return out;
+}
+
+Result<std::string> occupied(ControlApi& api, std::string_view id, const std::vector<Kind>& kinds) {
+  const auto prefix = prefix_of(id);
+  const auto first = [&](std::string_view collection,
+                         std::string_view title) -> Result<std::string> {
+    auto found = range(api, collection, prefix, 1);
+    if (!found) {
+      if (found.error().code() == Code::not_found) return std::string();
+      return fail(
+          std::move(found).error().context("while looking for {} of prefix {}", title, prefix));
+    }
+    if (found->empty()) return std::string();
+    return fmt::format("{} {}", title, found->front().name);
+  };
+  ZOO_TRY(auto space, first("/api/v1/namespaces", "namespace"));
+  if (!space.empty()) return space;
+  ZOO_TRY(const auto crds, tenant_crds(api, id));
+  if (!crds.empty()) return "customresourcedefinition " + crds.front().name;
+  ZOO_TRY(auto volume, first("/api/v1/persistentvolumes", "persistentvolume"));
+  if (!volume.empty()) return volume;
+  for (const auto& kind : private_cluster_kinds(kinds)) {
+    ZOO_TRY(auto one, first(kind.collection(), kind.title()));
+    if (!one.empty()) return one;
+  }
+  return std::string();
+}
+
+} // namespace zoo::tenants

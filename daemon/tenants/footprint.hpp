@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "common/base/result.hpp"
+
+#include <nlohmann/json_fwd.hpp>
+
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace zoo::upstream {
+class ControlApi;
+}
+
+/// What of an upstream is one tenant's, found by range reads (DESIGN 6): names under `<id>-`, the
+/// dash included. Blocking; on the thread whose ControlApi it is.
+namespace zoo::tenants {
+
+inline constexpr std::string_view k_tenant_label = "tenant.kubezoo.io/id";
+
+struct Kind {
+  std::string group, version, resource;
+  bool namespaced = false;
+  bool removable = false; ///< can be listed, patched and deleted
+
+  std::string collection(std::string_view name_space = {}) const;
+  std::string title() const; ///< "storageclasses.storage.k8s.io"
+};
+
+/// Everything upstream serves, each (group, resource) once, in its preferred version.
+Result<std::vector<Kind>> discover(upstream::ControlApi& api);
+
+/// Of these, the built-in cluster-scoped kinds whose objects are a tenant's by the prefix of their
+/// name. Not among them: nodes and other kinds of the platform, whatever their objects are called;
+/// namespaces, CRDs and persistent volumes, which have rules of their own.
+std::vector<Kind> private_cluster_kinds(const std::vector<Kind>& kinds);
+
+/// The metadata of one object.
+struct Found {
+  std::string name, name_space, resource_version, label; ///< label: the tenant label's value
+  bool labelled = false, terminating = false;
+  std::vector<std::string> finalizers;
+};
+Found found_of(const nlohmann::json& object);
+
+/// Every object of a collection whose key (`<namespace>/<name>` on an all-namespaces path, else
+/// the name) begins with `prefix`, at most `most` (0: all). Where the upstream refuses the
+/// position, the whole collection is read and filtered.
+Result<std::vector<Found>> range(upstream::ControlApi& api, std::string_view collection,
+                                 std::string_view prefix, std::size_t most = 0,
+                                 std::string_view field_selector = {});
+
+/// The same with whole objects, handed over one by one.
+Result<void> range_objects(upstream::ControlApi& api, std::string_view collection,
+                           std::string_view prefix, std::size_t page, std::size_t most,
+                           bool metadata_only, std::string_view field_selector,
+                           const std::function<void(const nlohmann::json&)>& each);
+
+/// CustomResourceDefinitions whose group begins with `<id>-`: not contiguous, all are read.
+Result<std::vector<Found>> tenant_crds(upstream::ControlApi& api, std::string_view id);
+
+struct Volume {
+  std::string name;
+  bool provisioned = false; ///< made by a provisioner, which removes it with its claim
+  bool terminating = false;
+};
+/// PersistentVolumes named `<id>-...` or claimed from a namespace `<id>-...`.
+Result<std::vector<Volume>> tenant_volumes(upstream::ControlApi& api, std::string_view id);
+
+/// The first things found upstream under the prefix, in words; "" if there is nothing.
+Result<std::string> occupied(upstream::ControlApi& api, std::string_view id,
+                             const std::vector<Kind>& kinds);
+
+} // namespace zoo::tenants

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/tenants/manifests.hpp"
+
+#include "common/kube/client.hpp"
+#include "daemon/tenants/footprint.hpp"
+#include "daemon/upstream/upstream_rbac.hpp"
+
+#include <arpa/inet.h>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <array>
+
+namespace zoo::tenants {
+
+using nlohmann::json;
+
+namespace {
+
+constexpr std::string_view k_rbac = "rbac.authorization.k8s.io";
+
+bool is_v6(std::string_view address) { return address.find(':') != std::string_view::npos; }
+
+} // namespace
+
+json namespace_manifest(std::string_view id, std::string_view upstream_name) {
+  return {
+      {"apiVersion", "v1"},
+      {"kind", "Namespace"},
+      {"metadata",
+       {{"name", upstream_name},
+        {"labels", {{k_tenant_label, id}, {"pod-security.kubernetes.io/enforce", "baseline"}}}}}};
+}
+
+json binding_manifest(std::string_view id, std::string_view upstream_name) {
+  return {{"apiVersion", "rbac.authorization.k8s.io/v1"},
+          {"kind", "RoleBinding"},
+          {"metadata", {{"name", upstream::k_tenant_binding}, {"namespace", upstream_name}}},
+          {"roleRef",
+           {{"apiGroup", k_rbac}, {"kind", "ClusterRole"}, {"name", upstream::k_tenant_role}}},
+          {"subjects",
+           {{{"apiGroup", k_rbac},
+             {"kind", "User"},
+             {"name", fmt::format("{}{}", upstream::k_tenant_user_prefix, id)}}}}};
+}
+
+std::string binding_path(std::string_view upstream_name) {
+  return kube::path({"apis", k_rbac, "v1", "namespaces", upstream_name, "rolebindings",
+                     upstream::k_tenant_binding});
+}
+
+json service_account_manifest(std::string_view upstream_name) {
+  return {{"apiVersion", "v1"},
+          {"kind", "ServiceAccount"},
+          {"metadata", {{"name", "default"}, {"namespace", upstream_name}}}};
+}
+
+json service_manifest(std::string_view upstream_name, std::uint16_t port) {
+  return {{"apiVersion", "v1"},
+          {"kind", "Service"},
+          {"metadata",
+           {{"name", "kubernetes"},
+            {"namespace", upstream_name},
+            {"labels", {{"component", "apiserver"}, {"provider", "kubernetes"}}}}},
+          {"spec",
+           {{"type", "ClusterIP"},
+            {"ports",
+             {{{"name", "https"}, {"port", 443}, {"protocol", "TCP"}, {"targetPort", port}}}}}}};
+}
+
+json endpoint_slice_manifest(std::string_view upstream_name, std::string_view address,
+                             std::uint16_t port) {
+  return {{"apiVersion", "discovery.k8s.io/v1"},
+          {"kind", "EndpointSlice"},
+          {"metadata",
+           {{"name", "kubernetes"},
+            {"namespace", upstream_name},
+            {"labels",
+             {{"kubernetes.io/service-name", "kubernetes"},
+              {"endpointslice.kubernetes.io/managed-by", "zood.kubezoo.io"}}}}},
+          {"addressType", is_v6(address) ? "IPv6" : "IPv4"},
+          {"endpoints", json::array({{{"addresses", json::array({address})},
+                                      {"conditions", {{"ready", true}}}}})},
+          {"ports", json::array({{{"name", "https"}, {"port", port}, {"protocol", "TCP"}}})}};
+}
+
+std::string why_not_an_endpoint(std::string_view host) {
+  const std::string text(host);
+  in_addr v4{};
+  if (::inet_pton(AF_INET, text.c_str(), &v4) == 1) {
+    const auto value = ntohl(v4.s_addr);
+    if (value >> 24 == 127) return "the advertised address is loopback";
+    if (value >> 16 == 0xa9fe) return "the advertised address is link-local";
+    if (value == 0) return "no address is advertised: set `advertise`";
+    if (value >> 28 >= 14) return "the advertised address is no host's";
+    return {};
+  }
+  in6_addr v6{};
+  if (::inet_pton(AF_INET6, text.c_str(), &v6) == 1) {
+    if (IN6_IS_ADDR_LOOPBACK(&v6)) return "the advertised address is loopback";
+    if (IN6_IS_ADDR_LINKLOCAL(&v6)) return "the advertised address is link-local";
+    if (IN6_IS_ADDR_UNSPECIFIED(&v6)) return "no address is advertised: set `advertise`";
+    if (IN6_IS_ADDR_MULTICAST(&v6)) return "the advertised address is no host's";
+    if (IN6_IS_ADDR_V4MAPPED(&v6)) return "the advertised address is IPv4 inside IPv6";
+    return {};
+  }
+  return "a name is advertised, and EndpointSlices carry addresses";
+}
+
+} // namespace zoo::tenants

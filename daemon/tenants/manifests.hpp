@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+/// The objects that make a room of a tenant upstream. Pure.
+namespace zoo::tenants {
+
+/// The namespaces that every tenant has from the first moment, without their prefix.
+inline constexpr std::string_view k_first_namespaces[] = {"default", "kube-system"};
+
+/// With the tenant label and pod security `baseline`: for every namespace of a tenant, the ones
+/// that the gateway makes included. `upstream_name` carries the prefix.
+nlohmann::json namespace_manifest(std::string_view id, std::string_view upstream_name);
+
+/// RoleBinding zoo-tenant: user zoo:<id> may do anything in this namespace.
+nlohmann::json binding_manifest(std::string_view id, std::string_view upstream_name);
+std::string binding_path(std::string_view upstream_name);
+
+nlohmann::json service_account_manifest(std::string_view upstream_name);
+
+/// Service `kubernetes` without selector, and its EndpointSlice for an IP address and port.
+nlohmann::json service_manifest(std::string_view upstream_name, std::uint16_t port);
+nlohmann::json endpoint_slice_manifest(std::string_view upstream_name, std::string_view address,
+                                       std::uint16_t port);
+
+/// Can pods reach this host, as an EndpointSlice takes it? "" if they can, else why not.
+std::string why_not_an_endpoint(std::string_view host);
+
+} // namespace zoo::tenants

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/tenants/pki.hpp"
+
+#include "common/base/file.hpp"
+#include "common/base/log.hpp"
+#include "common/crypto/issue.hpp"
+#include "common/kube/kubeconfig.hpp"
+#include "daemon/tenants/identity.hpp"
+
+#include <arpa/inet.h>
+
+#include <algorithm>
+#include <array>
+
+namespace zoo::tenants {
+namespace {
+
+constexpr auto k_ca_validity = std::chrono::seconds(10LL * 365 * 24 * 3600);
+
+struct Authority {
+  crypto::Certificate certificate;
+  crypto::PrivateKey key;
+};
+
+std::string address_of(const std::string& host) { // canonical, or "" for a name
+  std::array<unsigned char, 16> bytes{};
+  std::array<char, INET6_ADDRSTRLEN> text{};
+  for (const int family : {AF_INET, AF_INET6}) {
+    if (::inet_pton(family, host.c_str(), bytes.data()) == 1) {
+      return ::inet_ntop(family, bytes.data(), text.data(), text.size());
+    }
+  }
+  return {};
+}
+
+struct Names {
+  std::vector<std::string> dns, addresses;
+};
+
+Names names_of(const std::vector<std::string>& hosts) {
+  Names out{{"localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc",
+             "kubernetes.default.svc.cluster.local"},
+            {"127.0.0.1", "::1"}};
+  const auto add = [](std::vector<std::string>& list, const std::string& value) {
+    if (std::find(list.begin(), list.end(), value) == list.end()) list.push_back(value);
+  };
+  for (const auto& host : hosts) {
+    const auto address = address_of(host);
+    if (host.empty() || address == "0.0.0.0" || address == "::") continue;
+    if (address.empty()) {
+      add(out.dns, host);
+    } else {
+      add(out.addresses, address);
+    }
+  }
+  std::sort(out.dns.begin(), out.dns.end());
+  std::sort(out.addresses.begin(), out.addresses.end());
+  return out;
+}
+
+Result<Authority> load_authority(const std::filesystem::path& certificate_file,
+                                 const std::filesystem::path& key_file) {
+  ZOO_TRY(const auto pem, file::read(certificate_file));
+  ZOO_TRY(const auto key_pem, file::read_secret(key_file));
+  const auto named = [&](Error error, const std::filesystem::path& path) {
+    return fail(std::move(error).context("while reading {}", path.string()));
+  };
+  auto certificate = crypto::Certificate::from_pem(pem);
+  if (!certificate) return named(std::move(certificate).error(), certificate_file);
+  auto key = crypto::PrivateKey::from_pem(key_pem.view());
+  if (!key) return named(std::move(key).error(), key_file);
+  if (!certificate->is_ca()) {
+    return fail(Code::invalid, "{} is not the certificate of an authority (CA:TRUE)",
+                certificate_file.string());
+  }
+  if (!certificate->belongs_to(*key)) {
+    return fail(Code::invalid, "the key {} does not belong to the certificate {}",
+                key_file.string(), certificate_file.string());
+  }
+  if (certificate->not_after() <= std::chrono::system_clock::now()) {
+    return fail(Code::invalid, "the authority {} has expired", certificate_file.string());
+  }
+  return Authority{*std::move(certificate), *std::move(key)};
+}
+
+/// The key is written first: a certificate without its key can never lie there.
+Result<Authority> own_authority(const std::filesystem::path& certificate_file,
+                                const std::filesystem::path& key_file, std::string_view name) {
+  std::error_code error;
+  if (std::filesystem::exists(certificate_file, error)) {
+    return load_authority(certificate_file, key_file);
+  }
+  ZOO_TRY(auto key, crypto::PrivateKey::generate_p256());
+  ZOO_TRY(auto certificate, crypto::make_ca(key, name, k_ca_validity));
+  ZOO_TRY_VOID(file::write_secret(key_file, key.to_pem().view()));
+  ZOO_TRY_VOID(file::write_secret(certificate_file, certificate.to_pem()));
+  log::info("tenants", "made {}", certificate_file.string());
+  return Authority{std::move(certificate), std::move(key)};
+}
+
+/// What lies in the two files, if it is whole, by this authority and not due.
+Result<KeyPair> kept_pair(const std::filesystem::path& certificate_file,
+                          const std::filesystem::path& key_file,
+                          const crypto::Certificate& authority, const Names* names) {
+  ZOO_TRY(const auto pem, file::read(certificate_file));
+  ZOO_TRY(auto key_pem, file::read_secret(key_file));
+  ZOO_TRY(const auto certificate, crypto::Certificate::from_pem(pem));
+  ZOO_TRY(const auto key, crypto::PrivateKey::from_pem(key_pem.view()));
+  if (!certificate.belongs_to(key) || !certificate.issued_by(authority) ||
+      due_for_renewal(certificate)) {
+    return fail(Code::expired, "due for renewal");
+  }
+  if (names != nullptr) {
+    ZOO_TRY(auto dns, certificate.dns_sans());
+    auto addresses = certificate.ip_sans();
+    std::sort(dns.begin(), dns.end());
+    std::sort(addresses.begin(), addresses.end());
+    if (dns != names->dns || addresses != names->addresses) return fail(Code::expired, "new hosts");
+  }
+  return KeyPair{pem, std::move(key_pem)};
+}
+
+Result<KeyPair> new_pair(const std::filesystem::path& certificate_file,
+                         const std::filesystem::path& key_file, const crypto::Certificate& ca,
+                         const crypto::PrivateKey& ca_key,
+                         const crypto::CertificateRequest& request) {
+  ZOO_TRY(const auto key, crypto::PrivateKey::generate_p256());
+  ZOO_TRY(const auto certificate, crypto::issue(ca, ca_key, key, request));
+  ZOO_TRY_VOID(file::write_secret(key_file, key.to_pem().view()));
+  ZOO_TRY_VOID(file::write_secret(certificate_file, certificate.to_pem()));
+  return KeyPair{certificate.to_pem(), key.to_pem()};
+}
+
+} // namespace
+
+bool due_for_renewal(const crypto::Certificate& certificate) {
+  const auto life = certificate.not_after() - certificate.not_before();
+  return std::chrono::system_clock::now() >= certificate.not_after() - life / 3;
+}
+
+Pki::Pki(PkiOptions options, crypto::Certificate ca, crypto::PrivateKey ca_key,
+         crypto::Certificate admin_ca, crypto::PrivateKey admin_ca_key)
+    : options_(std::move(options)), ca_(std::move(ca)), ca_key_(std::move(ca_key)),
+      admin_ca_(std::move(admin_ca)), admin_ca_key_(std::move(admin_ca_key)) {}
+
+std::filesystem::path Pki::file(std::string_view name) const {
+  return options_.directory / "pki" / name;
+}
+
+Result<std::unique_ptr<Pki>> Pki::open(PkiOptions options) {
+  if (options.ca_certificate.empty() != options.ca_key.empty()) {
+    return fail(Code::usage,
+                "pki.ca_certificate and pki.ca_key belong together: give both or none");
+  }
+  const auto folder = options.directory / "pki";
+  ZOO_TRY_VOID(file::ensure_private_directory(folder));
+  auto ca = options.ca_certificate.empty()
+                ? own_authority(folder / "ca.crt", folder / "ca.key", "zood tenants")
+                : load_authority(options.ca_certificate, options.ca_key);
+  if (!ca) return fail(std::move(ca).error().context("while opening the tenants' CA"));
+  auto admin =
+      own_authority(folder / "admin-ca.crt", folder / "admin-ca.key", "zood administrators");
+  if (!admin) return fail(std::move(admin).error().context("while opening the admins' CA"));
+  if (ca->key.same_public_key(admin->key)) {
+    return fail(Code::invalid, "the tenants' CA and the administrators' CA must not be the same");
+  }
+  return std::unique_ptr<Pki>(new Pki(std::move(options), std::move(ca->certificate),
+                                      std::move(ca->key), std::move(admin->certificate),
+                                      std::move(admin->key)));
+}
+
+Result<KeyPair> Pki::serving(const std::vector<std::string>& hosts) {
+  const std::lock_guard lock(files_);
+  const auto names = names_of(hosts);
+  if (auto kept = kept_pair(file("server.crt"), file("server.key"), ca_, &names)) return kept;
+  crypto::CertificateRequest request;
+  request.common_name = "zood";
+  request.dns_names = names.dns;
+  request.ip_addresses = names.addresses;
+  request.validity = options_.serving_validity;
+  request.server = true;
+  return new_pair(file("server.crt"), file("server.key"), ca_, ca_key_, request);
+}
+
+Result<void> Pki::write_admin_kubeconfig(std::string_view server) {
+  const std::lock_guard lock(files_);
+  auto pair = kept_pair(file("admin.crt"), file("admin.key"), admin_ca_, nullptr);
+  if (!pair) {
+    crypto::CertificateRequest request;
+    request.common_name = "admin";
+    request.organizations = {std::string(k_administrators_group)};
+    request.validity = options_.serving_validity;
+    request.client = true;
+    pair = new_pair(file("admin.crt"), file("admin.key"), admin_ca_, admin_ca_key_, request);
+    if (!pair) return fail(std::move(pair).error());
+  }
+  kube::KubeconfigParts parts;
+  parts.cluster = "zood";
+  parts.server = server;
+  parts.ca_pem = ca_pem();
+  parts.user = "admin";
+  parts.client_cert_pem = pair->certificate_pem;
+  parts.client_key_pem = std::move(pair->key_pem);
+  parts.context = "zood";
+  return file::write_secret(options_.directory / "admin.kubeconfig", kube::write_kubeconfig(parts));
+}
+
+Result<KeyPair> Pki::issue_tenant(std::string_view id, std::string_view uid, std::string_view user,
+                                  const std::vector<std::string>& groups,
+                                  std::chrono::seconds validity) const {
+  crypto::CertificateRequest request;
+  request.common_name = user;
+  request.organizations = groups;
+  request.organizational_units = {std::string(id)};
+  request.uris = {std::string(k_uid_uri_prefix) + std::string(uid)};
+  request.validity = validity;
+  request.client = true;
+  ZOO_TRY(const auto key, crypto::PrivateKey::generate_p256());
+  ZOO_TRY(const auto certificate, crypto::issue(ca_, ca_key_, key, request));
+  return KeyPair{certificate.to_pem(), key.to_pem()};
+}
+
+} // namespace zoo::tenants

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/tenants/queue.hpp"
+
+namespace zoo::tenants {
+
+void Queue::schedule(const std::string& key, Item& item, Clock::time_point due) {
+  due_.erase({item.due, key});
+  item.due = due;
+  due_.emplace(due, key);
+  changed_.notify_one();
+}
+
+void Queue::add(std::string key, Clock::duration delay) {
+  const std::lock_guard lock(mutex_);
+  const auto due = Clock::now() + delay;
+  auto [found, inserted] = items_.try_emplace(std::move(key));
+  auto& item = found->second;
+  if (delay == Clock::duration::zero()) item.attempts = 0;
+  if (item.running) {
+    item.woken = true;
+  } else if (inserted || due < item.due) {
+    schedule(found->first, item, due);
+  }
+}
+
+std::optional<Queue::Work> Queue::take(const std::stop_token& stop) {
+  std::unique_lock lock(mutex_);
+  while (!stop.stop_requested()) {
+    if (due_.empty()) {
+      changed_.wait(lock, stop, [this] { return !due_.empty(); });
+      continue;
+    }
+    const auto first = due_.begin()->first;
+    if (first > Clock::now()) {
+      changed_.wait_until(lock, stop, first,
+                          [&] { return due_.empty() || due_.begin()->first < first; });
+      continue;
+    }
+    auto key = due_.begin()->second;
+    due_.erase(due_.begin());
+    auto& item = items_.at(key);
+    item.running = true;
+    item.woken = false;
+    return Work{std::move(key), item.attempts};
+  }
+  return {};
+}
+
+void Queue::done(const std::string& key, std::optional<Clock::duration> delay, bool again) {
+  const std::lock_guard lock(mutex_);
+  auto& item = items_.at(key);
+  item.running = false;
+  if (item.woken) {
+    item.attempts = 0;
+    schedule(key, item, Clock::now());
+    return;
+  }
+  if (!delay) {
+    items_.erase(key);
+    return;
+  }
+  item.attempts = again ? item.attempts + 1 : 0;
+  schedule(key, item, Clock::now() + *delay);
+}
+
+std::size_t Queue::size() const {
+  const std::lock_guard lock(mutex_);
+  return items_.size();
+}
+
+} // namespace zoo::tenants

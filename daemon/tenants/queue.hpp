@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <cstddef>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <stop_token>
+#include <string>
+#include <utility>
+
+namespace zoo::tenants {
+
+/// Keys that are due at some time, each handed to one worker at a time. A key that is added while
+/// it is worked on is handed out again afterwards. Any thread.
+class Queue {
+public:
+  using Clock = std::chrono::steady_clock;
+
+  struct Work {
+    std::string key;
+    unsigned attempts = 0; ///< how many times in a row it was returned with `again`
+  };
+
+  /// Due after `delay`, or earlier if it already was. Starts the count of attempts anew when it is
+  /// due at once.
+  void add(std::string key, Clock::duration delay);
+  /// Waits for a due key; nothing after a stop.
+  std::optional<Work> take(const std::stop_token& stop);
+  /// The worker is done with it: due again after `delay` (nothing: forget it). `again`: it did not
+  /// come to its end, count an attempt.
+  void done(const std::string& key, std::optional<Clock::duration> delay, bool again);
+  std::size_t size() const;
+
+private:
+  struct Item {
+    Clock::time_point due;
+    unsigned attempts = 0;
+    bool running = false, woken = false;
+  };
+  void schedule(const std::string& key, Item& item, Clock::time_point due);
+
+  mutable std::mutex mutex_;
+  std::condition_variable_any changed_;
+  std::map<std::string, Item> items_;
+  std::set<std::pair<Clock::time_point, std::string>> due_;
+};
+
+} // namespace zoo::tenants

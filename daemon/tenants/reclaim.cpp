@@ -1,0 +1,399 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "common/base/log.hpp"
+#include "common/kube/client.hpp"
+#include "daemon/tenants/controller.hpp"
+#include "daemon/tenants/records.hpp"
+#include "daemon/upstream/control_api.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <set>
+
+/// What takes a tenant's room away (DESIGN 9, delete). Each pass begins at the beginning: every
+/// step is a request that may be repeated, and is empty when it is done.
+namespace zoo::tenants {
+namespace {
+
+using nlohmann::json;
+using std::chrono::milliseconds;
+using upstream::ControlApi;
+
+constexpr std::string_view k_crds = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+constexpr std::string_view k_namespaces = "/api/v1/namespaces";
+
+const json& in_background() {
+  static const json options = {
+      {"apiVersion", "v1"}, {"kind", "DeleteOptions"}, {"propagationPolicy", "Background"}};
+  return options;
+}
+
+/// Finalizers that the upstream's own controllers take off, on the kinds where they do.
+bool upstreams_own(std::string_view resource, std::string_view finalizer) {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 8> rows{{
+      {"", "foregroundDeletion"},
+      {"", "orphan"},
+      {"persistentvolumeclaims", "kubernetes.io/pvc-protection"},
+      {"persistentvolumes", "kubernetes.io/pv-protection"},
+      {"pods", "batch.kubernetes.io/job-tracking"},
+      {"services", "service.kubernetes.io/load-balancer-cleanup"},
+      {"customresourcedefinitions", "customresourcecleanup.apiextensions.k8s.io"},
+      {"volumeattributesclasses", "kubernetes.io/vac-protection"},
+  }};
+  return std::any_of(rows.begin(), rows.end(), [&](const auto& row) {
+    return row.second == finalizer && (row.first.empty() || row.first == resource);
+  });
+}
+
+/// The pieces of one pass over one tenant.
+class Reclaim {
+public:
+  Reclaim(ControlApi& api, const api::Tenant& tenant, bool past_grace)
+      : api_(api), tenant_(tenant), prefix_(tenant.id + "-"), past_grace_(past_grace) {}
+
+  Result<void> discover_kinds() {
+    ZOO_TRY(kinds_, discover(api_));
+    return {};
+  }
+
+  /// How many custom resources of the tenant's own groups are left; all of them are told to go.
+  Result<std::size_t> custom_resources() {
+    std::size_t left = 0;
+    for (const auto& kind : kinds_) {
+      if (!kind.group.starts_with(prefix_) || !kind.removable) continue;
+      ZOO_TRY(left, sweep(kind, kind.collection(), {}, left));
+    }
+    return left;
+  }
+
+  /// Webhooks and policies go before what they could hold up.
+  Result<std::size_t> cluster_objects(bool admission) {
+    std::size_t left = 0;
+    for (const auto& kind : private_cluster_kinds(kinds_)) {
+      if ((kind.group == "admissionregistration.k8s.io") != admission) continue;
+      ZOO_TRY(left, sweep(kind, kind.collection(), prefix_, left));
+    }
+    return left;
+  }
+
+  Result<std::size_t> namespaces() {
+    ZOO_TRY(const auto found, range(api_, k_namespaces, prefix_));
+    foreign_.clear();
+    std::size_t left = 0;
+    for (const auto& space : found) {
+      if (!space.labelled || space.label != tenant_.id) {
+        foreign_.push_back(space.name);
+        continue;
+      }
+      ++left;
+      const auto path = std::string(k_namespaces) + kube::path({space.name});
+      if (!space.terminating) {
+        ZOO_TRY_VOID(api_.remove(path, in_background()));
+      }
+      ZOO_TRY_VOID(tell_namespace(space, path));
+      if (past_grace_ && space.terminating) {
+        ZOO_TRY_VOID(free_namespace(space, path));
+      }
+    }
+    return left;
+  }
+
+  Result<std::size_t> definitions() {
+    ZOO_TRY(const auto found, tenant_crds(api_, tenant_.id));
+    for (const auto& crd : found) {
+      waiting_.push_back("customresourcedefinition " + crd.name);
+      if (!crd.terminating) {
+        ZOO_TRY_VOID(api_.remove(std::string(k_crds) + kube::path({crd.name}), in_background()));
+      } else if (past_grace_) {
+        ZOO_TRY_VOID(
+            strip("customresourcedefinitions", std::string(k_crds) + kube::path({crd.name}), crd));
+      }
+    }
+    return found.size();
+  }
+
+  /// Their finalizers are the storage's: they are waited for, never taken off.
+  Result<std::size_t> volumes() {
+    ZOO_TRY(const auto found, tenant_volumes(api_, tenant_.id));
+    if (found.empty()) return std::size_t{0};
+    std::set<std::string> names;
+    for (const auto& volume : found) {
+      names.insert(volume.name);
+      waiting_.push_back("persistentvolume " + volume.name);
+      // What was provisioned goes with its storage by its provisioner's hand, while there is time.
+      if (volume.terminating || (volume.provisioned && !past_grace_)) continue;
+      ZOO_TRY_VOID(api_.remove("/api/v1/persistentvolumes" + kube::path({volume.name})));
+    }
+    std::vector<std::string> attachments;
+    ZOO_TRY_VOID(range_objects(api_, "/apis/storage.k8s.io/v1/volumeattachments", {}, 500, 0, false,
+                               {}, [&](const json& item) {
+                                 const auto volume =
+                                     item.value("/spec/source/persistentVolumeName"_json_pointer,
+                                                std::string());
+                                 if (names.contains(volume))
+                                   attachments.push_back(found_of(item).name);
+                               }));
+    for (const auto& name : attachments) {
+      waiting_.push_back("volumeattachment " + name);
+      ZOO_TRY_VOID(api_.remove("/apis/storage.k8s.io/v1/volumeattachments" + kube::path({name})));
+    }
+    return found.size() + attachments.size();
+  }
+
+  /// Events about the tenant's cluster-scoped objects lie in upstream's `default`.
+  Result<void> events() {
+    std::vector<std::string> names;
+    ZOO_TRY_VOID(range_objects(api_, "/api/v1/namespaces/default/events", prefix_, 50, 0, false, {},
+                               [&](const json& item) {
+                                 const auto about = item.value("involvedObject", json::object());
+                                 if (about.value("namespace", std::string()).empty() &&
+                                     about.value("name", std::string()).starts_with(prefix_)) {
+                                   names.push_back(found_of(item).name);
+                                 }
+                               }));
+    for (const auto& name : names)
+      ZOO_TRY_VOID(api_.remove("/api/v1/namespaces/default/events" + kube::path({name})));
+    return {};
+  }
+
+  const std::vector<std::string>& foreign() const { return foreign_; }
+  void forget_waiting() { waiting_.clear(); }
+  std::string waiting(std::size_t most = 4) const {
+    std::string out;
+    for (std::size_t i = 0; i < waiting_.size() && i < most; ++i)
+      out += (i == 0 ? "" : ", ") + waiting_[i];
+    if (waiting_.size() > most) out += fmt::format(" and {} more", waiting_.size() - most);
+    return out;
+  }
+
+private:
+  /// Tells every object of a collection under the prefix to go; returns `before` plus how many
+  /// are there.
+  Result<std::size_t> sweep(const Kind& kind, const std::string& collection,
+                            std::string_view prefix, std::size_t before) {
+    auto found = range(api_, collection, prefix);
+    if (!found) {
+      if (found.error().code() == Code::not_found) return before;
+      return fail(std::move(found).error().context("while looking for {}", kind.title()));
+    }
+    for (const auto& object : *found) {
+      const auto path = kind.collection(object.name_space) + kube::path({object.name});
+      waiting_.push_back(kind.title() + " " + object.name);
+      if (!object.terminating) {
+        ZOO_TRY_VOID(api_.remove(path, in_background()));
+      } else if (past_grace_) {
+        ZOO_TRY_VOID(strip(kind.resource, path, object));
+      }
+    }
+    return before + found->size();
+  }
+
+  Result<void> strip(std::string_view resource, const std::string& path, const Found& object) {
+    std::vector<std::string> kept;
+    for (const auto& finalizer : object.finalizers)
+      if (upstreams_own(resource, finalizer)) kept.push_back(finalizer);
+    if (kept.size() == object.finalizers.size()) return {};
+    json finalizers = kept;
+    if (kept.empty()) finalizers = nullptr;
+    auto done = api_.merge_patch(
+        path,
+        {{"metadata", {{"finalizers", finalizers}, {"resourceVersion", object.resource_version}}}});
+    if (!done) {
+      const auto code = done.error().code();
+      // Gone, or changed in between: the next pass sees it.
+      if (code == Code::not_found || code == Code::conflict) return {};
+      return fail(std::move(done).error().context("while removing finalizers of {}", path));
+    }
+    std::string removed;
+    for (const auto& finalizer : object.finalizers)
+      if (!upstreams_own(resource, finalizer)) removed += " " + finalizer;
+    log::warning("tenants", "tenant {}: removed from {} after the grace the finalizers{}",
+                 tenant_.id, path, removed);
+    return {};
+  }
+
+  /// What the namespace controller says is left, for people.
+  Result<void> tell_namespace(const Found& space, const std::string& path) {
+    std::string why;
+    if (told_++ < 5 && space.terminating) {
+      const auto actual = api_.get(path);
+      if (!actual) {
+        if (actual.error().code() == Code::not_found) return {};
+        return fail(actual.error());
+      }
+      for (const auto& condition :
+           actual->value("/status/conditions"_json_pointer, json::array())) {
+        if (condition.value("status", "") != "True") continue;
+        why += (why.empty() ? " (" : "; ") + condition.value("message", std::string());
+      }
+      if (!why.empty()) why += ")";
+    }
+    waiting_.push_back("namespace " + space.name + why);
+    return {};
+  }
+
+  Result<void> free_namespace(const Found& space, const std::string& path) {
+    for (const auto& kind : kinds_) {
+      if (!kind.namespaced || !kind.removable || kind.resource == "events") continue;
+      auto found = range(api_, kind.collection(space.name), {});
+      if (!found) {
+        // A kind that cannot be listed must not keep the others.
+        log::warning("tenants", "tenant {}: cannot look for {} in {}: {}", tenant_.id, kind.title(),
+                     space.name, found.error().message());
+        continue;
+      }
+      for (const auto& object : *found) {
+        if (!object.terminating) continue;
+        ZOO_TRY_VOID(
+            strip(kind.resource, kind.collection(space.name) + kube::path({object.name}), object));
+      }
+    }
+    ZOO_TRY_VOID(strip("namespaces", path, space));
+    auto actual = api_.get(path);
+    if (!actual) return {};
+    auto& finalizers = (*actual)["spec"]["finalizers"];
+    if (finalizers.is_array() && finalizers.size() > 0 &&
+        std::any_of(finalizers.begin(), finalizers.end(),
+                    [](const json& one) { return one != "kubernetes"; })) {
+      json kept = json::array();
+      for (const auto& one : finalizers) {
+        if (one == "kubernetes") {
+          kept.push_back(one);
+        } else {
+          log::warning("tenants", "tenant {}: removed finalizer {} of namespace {}", tenant_.id,
+                       one.dump(), space.name);
+        }
+      }
+      finalizers = kept;
+      const auto done = api_.update(path + "/finalize", *actual);
+      if (!done && done.error().code() != Code::not_found &&
+          done.error().code() != Code::conflict) {
+        return fail(done.error());
+      }
+    }
+    return {};
+  }
+
+  ControlApi& api_;
+  const api::Tenant& tenant_;
+  std::string prefix_;
+  bool past_grace_;
+  std::vector<Kind> kinds_;
+  std::vector<std::string> foreign_, waiting_;
+  int told_ = 0;
+};
+
+} // namespace
+
+Result<Controller::Next> Controller::reclaim(ControlApi& api, const api::Tenant& tenant,
+                                             unsigned attempts) {
+  const auto began = parse_time(tenant.deletion_timestamp);
+  const bool past_grace = std::chrono::system_clock::now() >= began + settings_.delete_grace;
+  const auto later =
+      Next{std::min(milliseconds(100) * (1L << std::min(attempts, 5U)), milliseconds(2000))};
+  Reclaim pass(api, tenant, past_grace);
+
+  const auto tell = [&](std::string_view reason, const std::string& words) -> Result<void> {
+    std::string text = "waiting for " + words;
+    if (!pass.foreign().empty()) {
+      text += fmt::format("; namespace {} is under the prefix without label {}={} and stays",
+                          fmt::join(pass.foreign(), ", "), k_tenant_label, tenant.id);
+    }
+    const auto written = change_tenant(parts_.store, tenant.id, tenant.uid, [&](api::Tenant& now) {
+      const auto* before = now.condition("Deleting");
+      if (before != nullptr && before->reason == reason && before->message == text) {
+        return false;
+      }
+      now.phase = api::Phase::deleting;
+      now.waiting_for = words;
+      now.observed_generation = tenant.generation;
+      now.set_condition("Deleting", "True", reason, text, now_text());
+      return true;
+    });
+    if (!written) return fail(written.error());
+    return {};
+  };
+
+  // (1) The phase was recorded when the deletion was asked for: credentials are refused by now. The
+  // kept key goes first, so that nothing hands it out any more.
+  step("refuse-credentials");
+  if (auto gone = parts_.store.remove(k_credential_kind, tenant.id);
+      !gone && gone.error().code() != Code::not_found) {
+    return fail(std::move(gone).error());
+  }
+  ZOO_TRY_VOID(pass.discover_kinds());
+
+  // (2) Custom resources, while the tenant's controllers still run to take their finalizers off.
+  step("custom-resources");
+  ZOO_TRY(const auto custom, pass.custom_resources());
+  if (custom != 0 && !past_grace) {
+    ZOO_TRY_VOID(
+        tell("CustomResources", fmt::format("{} custom resources: {}", custom, pass.waiting())));
+    return later;
+  }
+
+  // (3) and, past the grace, (4).
+  step("admission");
+  ZOO_TRY(const auto admission, pass.cluster_objects(true));
+  step("namespaces");
+  pass.forget_waiting();
+  ZOO_TRY(const auto spaces, pass.namespaces());
+  if (spaces != 0) {
+    ZOO_TRY_VOID(tell("Namespaces", fmt::format("{} namespaces: {}", spaces, pass.waiting())));
+  }
+  step("cluster-objects");
+  ZOO_TRY(const auto objects, pass.cluster_objects(false));
+  step("definitions");
+  ZOO_TRY(const auto definitions, pass.definitions());
+  if (spaces != 0) return later;
+  step("volumes");
+  ZOO_TRY(const auto volumes, pass.volumes());
+  step("events");
+  ZOO_TRY_VOID(pass.events());
+  if (const auto left = custom + admission + objects + definitions + volumes; left != 0) {
+    ZOO_TRY_VOID(
+        tell("ClusterObjects", fmt::format("{} cluster-scoped objects: {}", left, pass.waiting())));
+    return later;
+  }
+
+  // (5) The pass above found nothing; once more, with discovery as it is now: a definition that
+  // was just removed may have served kinds that the first did not show.
+  step("proof");
+  Reclaim proof(api, tenant, past_grace);
+  ZOO_TRY_VOID(proof.discover_kinds());
+  ZOO_TRY(auto left, proof.custom_resources());
+  for (const bool which : {true, false}) {
+    ZOO_TRY(const auto more, proof.cluster_objects(which));
+    left += more;
+  }
+  ZOO_TRY(const auto more_spaces, proof.namespaces());
+  ZOO_TRY(const auto more_definitions, proof.definitions());
+  ZOO_TRY(const auto more_volumes, proof.volumes());
+  left += more_spaces + more_definitions + more_volumes;
+  if (left != 0) {
+    ZOO_TRY_VOID(
+        tell("Proof", fmt::format("{} objects that came late: {}", left, proof.waiting())));
+    return later;
+  }
+
+  // (6)
+  step("record");
+  for (const auto& space : proof.foreign()) {
+    log::warning("tenants",
+                 "tenant {} is deleted; namespace {} under its prefix stays, for it does not carry "
+                 "label {}={}",
+                 tenant.id, space, k_tenant_label, tenant.id);
+  }
+  ZOO_TRY(const auto now, read_tenant(parts_.store, tenant.id));
+  if (now.uid != tenant.uid) return Next{milliseconds(0)};
+  if (auto gone = parts_.store.remove(k_tenant_kind, tenant.id, now.resource_version); !gone) {
+    if (gone.error().code() == Code::not_found) return Next{};
+    return fail(std::move(gone).error());
+  }
+  log::info("tenants", "tenant {} is deleted", tenant.id);
+  return Next{};
+}
+
+} // namespace zoo::tenants

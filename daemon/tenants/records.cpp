@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/tenants/records.hpp"
+
+#include "common/base/log.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <ctime>
+
+namespace zoo::tenants {
+namespace {
+
+constexpr int k_attempts = 20;
+constexpr std::size_t k_page = 500;
+
+std::string text_of(const api::Tenant& tenant) {
+  auto copy = tenant;
+  copy.resource_version = 0; // the store's revision is the truth
+  return api::to_json(copy).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+void feed(TenantDirectory& directory, const store::Record& record) {
+  const auto tenant = tenant_of(record);
+  if (tenant) {
+    directory.set(entry_of(*tenant));
+  } else {
+    log::error("tenants", "tenant {} is not admitted: {}", record.key, tenant.error().text());
+    directory.remove(record.key);
+  }
+}
+
+} // namespace
+
+std::string now_text() { return api::rfc3339(std::time(nullptr)); }
+
+std::chrono::system_clock::time_point parse_time(std::string_view text) {
+  std::tm parts{};
+  const std::string copy(text);
+  if (::strptime(copy.c_str(), "%Y-%m-%dT%H:%M:%S", &parts) == nullptr) return {};
+  return std::chrono::system_clock::from_time_t(::timegm(&parts));
+}
+
+Result<api::Tenant> tenant_of(const store::Record& record) {
+  const auto json = nlohmann::json::parse(record.value, nullptr, false);
+  if (json.is_discarded()) {
+    return fail(Code::internal, "the record of tenant {} in zood's store is not JSON", record.key);
+  }
+  auto tenant = api::from_json(json);
+  if (!tenant) {
+    return fail(
+        std::move(tenant).error().context("while reading the record of tenant {}", record.key));
+  }
+  tenant->resource_version = record.revision;
+  return tenant;
+}
+
+Result<api::Tenant> read_tenant(store::Store& store, std::string_view id) {
+  const auto record = store.get(k_tenant_kind, id);
+  if (!record) {
+    if (record.error().code() == Code::not_found) {
+      return fail(Code::not_found, "there is no tenant '{}'", id);
+    }
+    return fail(record.error());
+  }
+  return tenant_of(*record);
+}
+
+Result<api::Tenant> write_tenant(store::Store& store, const api::Tenant& tenant) {
+  ZOO_TRY(const auto record,
+          store.put(k_tenant_kind, tenant.id, text_of(tenant), tenant.resource_version));
+  auto out = tenant;
+  out.resource_version = record.revision;
+  return out;
+}
+
+Result<api::Tenant> change_tenant(store::Store& store, std::string_view id, std::string_view uid,
+                                  const std::function<bool(api::Tenant&)>& change) {
+  for (int attempt = 1;; ++attempt) {
+    ZOO_TRY(auto tenant, read_tenant(store, id));
+    if (!uid.empty() && tenant.uid != uid) {
+      return fail(Code::conflict, "tenant '{}' is another one by now", id);
+    }
+    if (!change(tenant)) return tenant;
+    auto written = write_tenant(store, tenant);
+    if (written || written.error().code() != Code::conflict || attempt == k_attempts) {
+      return written;
+    }
+  }
+}
+
+std::shared_ptr<const TenantEntry> entry_of(const api::Tenant& tenant) {
+  auto entry = std::make_shared<TenantEntry>();
+  entry->id = tenant.id;
+  entry->uid = tenant.uid;
+  switch (tenant.phase) {
+  case api::Phase::none:
+  case api::Phase::pending:
+    entry->phase = Phase::pending;
+    break;
+  case api::Phase::ready:
+    entry->phase = Phase::ready;
+    break;
+  case api::Phase::suspended:
+    entry->phase = Phase::suspended;
+    break;
+  case api::Phase::deleting:
+    entry->phase = Phase::deleting;
+    break;
+  case api::Phase::failed:
+    entry->phase = Phase::failed;
+    break;
+  }
+  if (tenant.suspended && entry->admits()) entry->phase = Phase::suspended;
+  if (!tenant.deletion_timestamp.empty()) entry->phase = Phase::deleting;
+  const auto flow = nlohmann::json::parse(tenant.flow_json, nullptr, false);
+  if (flow.is_object()) {
+    const auto limit = flow.find("maxRequestsInflight");
+    if (limit != flow.end() && limit->is_number_unsigned()) {
+      entry->max_requests_inflight =
+          static_cast<std::uint32_t>(std::min<std::uint64_t>(limit->get<std::uint64_t>(), 100'000));
+    }
+  }
+  return entry;
+}
+
+Result<std::unique_ptr<DirectoryFeeder>> DirectoryFeeder::start(store::Store& store,
+                                                                TenantDirectory& directory) {
+  auto out = std::make_unique<DirectoryFeeder>();
+  std::string after;
+  std::optional<std::int64_t> from;
+  for (;;) {
+    ZOO_TRY(const auto page, store.list(k_tenant_kind, {}, after, k_page));
+    // From the first page's moment: what changed while the others were read comes again.
+    if (!from) from = page.revision;
+    for (const auto& record : page.records)
+      feed(directory, record);
+    if (!page.more || page.records.empty()) break;
+    after = page.records.back().key;
+  }
+  ZOO_TRY(out->subscription_,
+          store.watch(k_tenant_kind, *from, [&directory](const store::Change& change) {
+            if (change.type == store::Change::Type::removed) {
+              directory.remove(change.record.key);
+            } else {
+              feed(directory, change.record);
+            }
+          }));
+  return out;
+}
+
+} // namespace zoo::tenants

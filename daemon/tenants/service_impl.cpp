@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/tenants/service_impl.hpp"
+
+#include "common/base/log.hpp"
+#include "common/crypto/digest.hpp"
+#include "common/kube/kubeconfig.hpp"
+#include "daemon/tenants/identity.hpp"
+#include "daemon/tenants/records.hpp"
+#include "daemon/upstream/control_api.hpp"
+
+#include <nlohmann/json.hpp>
+
+namespace zoo::tenants {
+namespace {
+
+constexpr auto k_kinds_age = std::chrono::minutes(1);
+
+class StoreSubscription final : public Subscription {
+public:
+  explicit StoreSubscription(store::Subscription inner) : inner_(std::move(inner)) {}
+
+private:
+  store::Subscription inner_;
+};
+
+/// The status is the controller's; a kubeconfig never enters the store by an annotation.
+void take_wishes(api::Tenant& into, const api::Tenant& from) {
+  into.labels = from.labels;
+  into.annotations = from.annotations;
+  into.annotations.erase(std::string(api::k_kubeconfig_annotation));
+  into.display_name = from.display_name;
+  into.account = from.account;
+  into.suspended = from.suspended;
+  into.quota_json = from.quota_json;
+  into.flow_json = from.flow_json;
+  into.unknown_metadata_json = from.unknown_metadata_json;
+  into.unknown_spec_json = from.unknown_spec_json;
+}
+
+nlohmann::json spec_of(const api::Tenant& tenant) {
+  return api::to_json(tenant).value("spec", nlohmann::json::object());
+}
+
+} // namespace
+
+TenantServiceImpl::Lease::Lease(TenantServiceImpl& owner) : owner_(owner) {
+  {
+    const std::lock_guard lock(owner_.clients_mutex_);
+    if (!owner_.clients_.empty()) {
+      api_ = std::move(owner_.clients_.back());
+      owner_.clients_.pop_back();
+      return;
+    }
+  }
+  api_ = owner_.parts_.connect();
+}
+
+TenantServiceImpl::Lease::~Lease() {
+  const std::lock_guard lock(owner_.clients_mutex_);
+  owner_.clients_.push_back(std::move(api_));
+}
+
+TenantServiceImpl::TenantServiceImpl(ControllerParts parts, Settings settings,
+                                     const upstream::Credential* credential)
+    : parts_(parts), credential_(credential), controller_(std::move(parts), std::move(settings)) {}
+
+TenantServiceImpl::~TenantServiceImpl() = default;
+
+Result<void> TenantServiceImpl::start() { return controller_.start(); }
+
+Result<api::Tenant> TenantServiceImpl::create(api::Tenant wanted, bool dry_run) {
+  ZOO_TRY_VOID(api::validate_id(wanted.id, controller_.settings().reserved_ids));
+  if (const auto there = read_tenant(parts_.store, wanted.id)) {
+    if (there->deletion_timestamp.empty()) {
+      return fail(Code::already_exists, "tenant '{}' exists already", wanted.id);
+    }
+    return fail(Code::already_exists,
+                "tenant '{}' is being deleted (it waits for {}): create it again when it is gone",
+                wanted.id, there->waiting_for.empty() ? "its first step" : there->waiting_for);
+  } else if (there.error().code() != Code::not_found) {
+    return fail(there.error());
+  }
+
+  api::Tenant tenant;
+  tenant.id = wanted.id;
+  take_wishes(tenant, wanted);
+  tenant.uid = crypto::uuid_v4();
+  tenant.creation_timestamp = now_text();
+  tenant.generation = 1;
+  tenant.phase = api::Phase::pending;
+
+  const Lease api(*this);
+  std::vector<Kind> kinds;
+  {
+    const std::lock_guard lock(kinds_mutex_);
+    const auto now = std::chrono::steady_clock::now();
+    if (kinds_.empty() || now - kinds_read_ > k_kinds_age) {
+      ZOO_TRY(kinds_, discover(*api));
+      kinds_read_ = now;
+    }
+    kinds = kinds_;
+  }
+  auto found = occupied(*api, tenant.id, kinds);
+  if (!found) {
+    return fail(std::move(found).error().context(
+        "while checking that nothing upstream carries the prefix {}-", tenant.id));
+  }
+  if (!found->empty()) {
+    return fail(Code::conflict,
+                "the upstream already has {} under the prefix {}-, which would be the tenant's: "
+                "choose another ID, or remove it there",
+                *found, tenant.id);
+  }
+  if (dry_run) return tenant;
+  auto written = write_tenant(parts_.store, tenant);
+  if (!written) {
+    if (written.error().code() == Code::already_exists) {
+      return fail(Code::already_exists, "tenant '{}' exists already", tenant.id);
+    }
+    return written;
+  }
+  log::info("tenants", "tenant {} is created, uid {}", written->id, written->uid);
+  controller_.wake(written->id);
+  return written;
+}
+
+Result<api::Tenant> TenantServiceImpl::get(std::string_view id) {
+  return read_tenant(parts_.store, id);
+}
+
+Result<TenantPage> TenantServiceImpl::list(std::string_view after, std::size_t limit) {
+  ZOO_TRY(const auto page, parts_.store.list(k_tenant_kind, {}, after, limit));
+  TenantPage out;
+  out.revision = page.revision;
+  for (const auto& record : page.records) {
+    auto tenant = tenant_of(record);
+    if (!tenant) { // one bad object never fails a list
+      log::error("tenants", "{}", tenant.error().text());
+      continue;
+    }
+    out.items.push_back(*std::move(tenant));
+  }
+  if (page.more && !page.records.empty()) out.next = page.records.back().key;
+  return out;
+}
+
+Result<api::Tenant> TenantServiceImpl::update(api::Tenant wanted, bool dry_run) {
+  std::optional<Error> refused;
+  bool changed_spec = false;
+  api::Tenant seen;
+  auto written = change_tenant(parts_.store, wanted.id, {}, [&](api::Tenant& tenant) -> bool {
+    refused.reset();
+    if (wanted.resource_version != 0 && wanted.resource_version != tenant.resource_version) {
+      refused.emplace(Code::conflict,
+                      fmt::format("tenant '{}' was changed in between (resourceVersion {} is now "
+                                  "{}): read it again and repeat",
+                                  tenant.id, wanted.resource_version, tenant.resource_version));
+      return false;
+    }
+    if (!wanted.uid.empty() && wanted.uid != tenant.uid) {
+      refused.emplace(
+          Code::conflict,
+          fmt::format("tenant '{}' is another one by now: its uid is {}", tenant.id, tenant.uid));
+      return false;
+    }
+    const auto before = api::to_json(tenant);
+    const auto spec = spec_of(tenant);
+    take_wishes(tenant, wanted);
+    changed_spec = spec_of(tenant) != spec;
+    if (changed_spec) ++tenant.generation;
+    seen = tenant;
+    return !dry_run && api::to_json(tenant) != before;
+  });
+  if (refused) return fail(std::move(*refused));
+  if (!written) return written;
+  if (dry_run) return seen;
+  if (changed_spec) controller_.wake(wanted.id);
+  return written;
+}
+
+Result<api::Tenant> TenantServiceImpl::remove(std::string_view id,
+                                              std::string_view uid_precondition, bool dry_run) {
+  api::Tenant seen;
+  bool other = false;
+  auto written = change_tenant(parts_.store, id, {}, [&](api::Tenant& tenant) {
+    other = !uid_precondition.empty() && uid_precondition != tenant.uid;
+    seen = tenant;
+    if (other || !tenant.deletion_timestamp.empty()) return false;
+    tenant.deletion_timestamp = now_text();
+    tenant.phase = api::Phase::deleting;
+    tenant.waiting_for = "the controller to begin";
+    ++tenant.generation;
+    tenant.set_condition("Ready", "False", "Deleting", "the tenant is being deleted", now_text());
+    tenant.set_condition("Deleting", "True", "Begun", "credentials are refused", now_text());
+    seen = tenant;
+    return !dry_run;
+  });
+  if (!written) return written;
+  if (other) {
+    return fail(Code::conflict, "tenant '{}' is another one by now: its uid is {}", id, seen.uid);
+  }
+  if (dry_run) return seen;
+  log::info("tenants", "tenant {} is to be deleted", id);
+  controller_.wake(id);
+  return written;
+}
+
+Result<std::unique_ptr<Subscription>>
+TenantServiceImpl::watch(std::int64_t revision,
+                         std::function<void(const TenantChange&)> on_change) {
+  if (revision == 0) {
+    ZOO_TRY(revision, parts_.store.revision());
+  }
+  ZOO_TRY(auto inner,
+          parts_.store.watch(k_tenant_kind, revision,
+                             [on_change = std::move(on_change)](const store::Change& change) {
+                               auto tenant = tenant_of(change.record);
+                               if (!tenant) {
+                                 log::error("tenants", "{}", tenant.error().text());
+                                 return;
+                               }
+                               using Type = TenantChange::Type;
+                               const auto type = change.type == store::Change::Type::removed
+                                                     ? Type::deleted
+                                                 : change.created ? Type::added
+                                                                  : Type::modified;
+                               on_change({type, *std::move(tenant)});
+                             }));
+  return std::make_unique<StoreSubscription>(std::move(inner));
+}
+
+std::string TenantServiceImpl::compose(std::string_view id, std::string_view user,
+                                       std::string_view server, std::string certificate_pem,
+                                       Secret key_pem) const {
+  kube::KubeconfigParts parts;
+  parts.cluster = id;
+  parts.server = server.empty() ? controller_.settings().server_url() : std::string(server);
+  parts.ca_pem = parts_.pki.ca_pem();
+  parts.user = fmt::format("{}-{}", id, user);
+  parts.client_cert_pem = std::move(certificate_pem);
+  parts.client_key_pem = std::move(key_pem);
+  parts.context = id;
+  return kube::write_kubeconfig(parts);
+}
+
+Result<std::string> TenantServiceImpl::kubeconfig(std::string_view id,
+                                                  const KubeconfigRequest& request) {
+  ZOO_TRY(const auto tenant, read_tenant(parts_.store, id));
+  if (!tenant.deletion_timestamp.empty()) {
+    return fail(Code::conflict, "tenant '{}' is being deleted: it gets no credentials", id);
+  }
+  ZOO_TRY_VOID(check_subject(request.user, request.groups));
+  if (request.ttl.count() < 0 || (request.ttl.count() > 0 && request.ttl.count() < 60)) {
+    return fail(Code::invalid, "a certificate lasts at least a minute");
+  }
+  if (!request.server.empty() && !request.server.starts_with("https://")) {
+    return fail(Code::invalid, "the server's URL begins with https://, '{}' does not",
+                request.server);
+  }
+  auto groups = request.groups;
+  if (request.administrator) groups.emplace_back(k_tenant_admin_group);
+  const auto validity =
+      request.ttl.count() == 0 ? controller_.settings().certificate_validity : request.ttl;
+  ZOO_TRY(auto pair,
+          parts_.pki.issue_tenant(tenant.id, tenant.uid, request.user, groups, validity));
+  ZOO_TRY(const auto certificate, crypto::Certificate::from_pem(pair.certificate_pem));
+  log::info("tenants", "tenant {}: issued certificate {} to {}", id, certificate.serial(),
+            request.user);
+  return compose(id, request.user, request.server, std::move(pair.certificate_pem),
+                 std::move(pair.key_pem));
+}
+
+Result<std::string> TenantServiceImpl::stored_kubeconfig(std::string_view id) {
+  ZOO_TRY(const auto tenant, read_tenant(parts_.store, id));
+  if (!tenant.deletion_timestamp.empty()) return std::string();
+  ZOO_TRY(auto kept, load_credential(parts_.store, parts_.sealer, id));
+  if (!kept || kept->uid != tenant.uid) return std::string();
+  return crypto::base64_encode(
+      compose(id, "admin", {}, std::move(kept->certificate_pem), std::move(kept->key_pem)));
+}
+
+Result<void> TenantServiceImpl::prepare_namespace(std::string_view id,
+                                                  std::string_view upstream_namespace) {
+  const Lease api(*this);
+  return controller_.prepare_namespace(*api, id, upstream_namespace);
+}
+
+} // namespace zoo::tenants

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "daemon/tenants/controller.hpp"
+#include "daemon/tenants/service.hpp"
+
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace zoo::upstream {
+class Credential;
+}
+
+namespace zoo::tenants {
+
+/// TenantService over the store, the PKI and the upstream, with the controller inside. Made by app
+/// after the credential and the listeners (their ports are in `settings`), destroyed before them.
+class TenantServiceImpl final : public TenantService {
+public:
+  /// `credential`: for doctor; null in tests that have none.
+  TenantServiceImpl(ControllerParts parts, Settings settings,
+                    const upstream::Credential* credential = nullptr);
+  ~TenantServiceImpl() override;
+
+  Result<void> start(); ///< the controller's threads
+
+  Result<api::Tenant> create(api::Tenant wanted, bool dry_run) override;
+  Result<api::Tenant> get(std::string_view id) override;
+  Result<TenantPage> list(std::string_view after, std::size_t limit) override;
+  Result<api::Tenant> update(api::Tenant wanted, bool dry_run) override;
+  Result<api::Tenant> remove(std::string_view id, std::string_view uid_precondition,
+                             bool dry_run) override;
+  Result<std::unique_ptr<Subscription>>
+  watch(std::int64_t revision, std::function<void(const TenantChange&)> on_change) override;
+  Result<std::string> kubeconfig(std::string_view id, const KubeconfigRequest& request) override;
+  Result<std::string> stored_kubeconfig(std::string_view id) override;
+  std::vector<Finding> doctor() override;
+
+  /// For the gateway, before a namespace is handed out: Controller::prepare_namespace() with a
+  /// client of this service. Blocking; any thread that may block.
+  Result<void> prepare_namespace(std::string_view id, std::string_view upstream_namespace);
+
+private:
+  /// A client for one call: kept-alive ones are used again.
+  class Lease;
+  std::string compose(std::string_view id, std::string_view user, std::string_view server,
+                      std::string certificate_pem, Secret key_pem) const;
+  void examine_upstream(upstream::ControlApi& api, std::vector<Finding>& out) const;
+  void examine_tenants(upstream::ControlApi& api, std::vector<Finding>& out) const;
+
+  ControllerParts parts_;
+  const upstream::Credential* credential_;
+  std::mutex clients_mutex_;
+  std::vector<std::unique_ptr<upstream::ControlApi>> clients_;
+  std::mutex kinds_mutex_;
+  std::vector<Kind> kinds_; ///< of the last minute, for create
+  std::chrono::steady_clock::time_point kinds_read_;
+  Controller controller_; // last: its threads end first
+};
+
+class TenantServiceImpl::Lease {
+public:
+  explicit Lease(TenantServiceImpl& owner);
+  ~Lease();
+  Lease(const Lease&) = delete;
+  upstream::ControlApi& operator*() const { return *api_; }
+
+private:
+  TenantServiceImpl& owner_;
+  std::unique_ptr<upstream::ControlApi> api_;
+};
+
+} // namespace zoo::tenants

@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "common/base/log.hpp"
+#include "common/kube/client.hpp"
+#include "daemon/tenants/controller.hpp"
+#include "daemon/tenants/identity.hpp"
+#include "daemon/tenants/manifests.hpp"
+#include "daemon/tenants/records.hpp"
+#include "daemon/upstream/bootstrap.hpp"
+#include "daemon/upstream/control_api.hpp"
+#include "daemon/upstream/upstream_rbac.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+
+/// What makes and keeps a tenant's room (DESIGN 9, create).
+namespace zoo::tenants {
+namespace {
+
+using nlohmann::json;
+using std::chrono::milliseconds;
+using upstream::ControlApi;
+
+constexpr std::string_view k_slices = "endpointslices";
+
+/// Made, or made equal to what is wanted if it is there already: one request in the common case.
+Result<void> ensure(ControlApi& api, const std::string& collection, const json& object) {
+  auto made = api.create(collection, object);
+  if (made) return {};
+  if (made.error().code() != Code::already_exists) {
+    return fail(std::move(made).error().context("while making {}", collection));
+  }
+  const auto name = object.at("metadata").at("name").get<std::string>();
+  auto applied = api.apply(collection + kube::path({name}), object);
+  if (applied) return {};
+  return fail(std::move(applied).error().context("while repairing {}/{}", collection, name));
+}
+
+std::string namespaced(std::string_view group, std::string_view name_space,
+                       std::string_view resource) {
+  if (group.empty()) return kube::path({"api", "v1", "namespaces", name_space, resource});
+  return kube::path({"apis", group, "v1", "namespaces", name_space, resource});
+}
+
+Result<void> write_binding(ControlApi& api, std::string_view id, std::string_view name_space) {
+  const auto wanted = binding_manifest(id, name_space);
+  auto done =
+      ensure(api, namespaced("rbac.authorization.k8s.io", name_space, "rolebindings"), wanted);
+  // A roleRef cannot be changed (RBAC validation): one that points elsewhere is made anew.
+  if (!done && done.error().code() == Code::invalid) {
+    ZOO_TRY_VOID(api.remove(binding_path(name_space)));
+    done = ensure(api, namespaced("rbac.authorization.k8s.io", name_space, "rolebindings"), wanted);
+  }
+  return done;
+}
+
+bool binding_is_ours(const json& actual, std::string_view id) {
+  const auto name_space =
+      actual.value("metadata", json::object()).value("namespace", std::string());
+  const auto wanted = binding_manifest(id, name_space);
+  std::string where;
+  return upstream::covers(actual.value("roleRef", json::object()), wanted.at("roleRef"), where) &&
+         upstream::covers(actual.value("subjects", json::array()), wanted.at("subjects"), where);
+}
+
+/// The API server's authorizer watches RBAC: a binding holds a moment after it was written.
+Result<void> wait_until_bound(ControlApi& api, std::string_view id, std::string_view name_space) {
+  const json review = {{"apiVersion", "authorization.k8s.io/v1"},
+                       {"kind", "SubjectAccessReview"},
+                       {"spec",
+                        {{"user", fmt::format("{}{}", upstream::k_tenant_user_prefix, id)},
+                         {"groups", {upstream::k_tenants_group}},
+                         {"resourceAttributes",
+                          {{"namespace", name_space}, {"verb", "create"}, {"resource", "pods"}}}}}};
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(5);
+  for (;;) {
+    ZOO_TRY(const auto answer,
+            api.create("/apis/authorization.k8s.io/v1/subjectaccessreviews", review));
+    if (answer.value("/status/allowed"_json_pointer, false)) return {};
+    if (std::chrono::steady_clock::now() > deadline) {
+      return fail(Code::timeout,
+                  "the upstream does not honour role binding {} in namespace {} after 5 seconds: "
+                  "see zooctl doctor",
+                  upstream::k_tenant_binding, name_space);
+    }
+    std::this_thread::sleep_for(milliseconds(5));
+  }
+}
+
+} // namespace
+
+Result<void> Controller::prepare_namespace(ControlApi& api, std::string_view id,
+                                           std::string_view upstream_namespace) {
+  if (!upstream_namespace.starts_with(fmt::format("{}-", id))) {
+    return fail(Code::internal, "namespace {} is not under {}-", upstream_namespace, id);
+  }
+  ZOO_TRY_VOID(write_binding(api, id, upstream_namespace));
+  return wait_until_bound(api, id, upstream_namespace);
+}
+
+Result<void> Controller::make_namespace(ControlApi& api, const api::Tenant& tenant,
+                                        const std::string& name) {
+  const auto wanted = namespace_manifest(tenant.id, name);
+  auto made = api.create("/api/v1/namespaces", wanted);
+  if (!made) {
+    if (made.error().code() != Code::already_exists) {
+      return fail(std::move(made).error().context("while making namespace {}", name));
+    }
+    const auto path = kube::path({"api", "v1", "namespaces", name});
+    ZOO_TRY(const auto actual, api.get(path));
+    const auto found = found_of(actual);
+    if (found.terminating) {
+      return fail(Code::conflict,
+                  "namespace {} is being deleted upstream: it is made again when it is gone", name);
+    }
+    const bool mine = found.labelled && found.label == tenant.id;
+    // Before the tenant was Ready for the first time nobody but its maker can have made it.
+    if (!mine && (found.labelled || tenant.phase == api::Phase::pending)) {
+      return fail(Code::conflict,
+                  "namespace {} exists upstream and is not this tenant's (no label {}={}): rename "
+                  "or delete it there, or label it if it is",
+                  name, k_tenant_label, tenant.id);
+    }
+    std::string where;
+    if (!upstream::covers(actual, wanted, where)) {
+      log::warning("tenants", "tenant {}: restoring namespace {} at {}", tenant.id, name, where);
+      auto applied = api.apply(path, wanted);
+      if (!applied) return fail(std::move(applied).error().context("while repairing {}", name));
+    }
+  }
+  return {};
+}
+
+Result<void> Controller::make_service(ControlApi& api, std::string_view name_space, bool fresh) {
+  const auto services = namespaced("", name_space, "services");
+  const auto service = service_manifest(name_space, settings_.advertise_port);
+  if (fresh) {
+    ZOO_TRY_VOID(ensure(api, services, service));
+  } else {
+    ZOO_TRY(const auto applied, api.apply(services + "/kubernetes", service));
+    (void)applied;
+  }
+  const auto slices = namespaced("discovery.k8s.io", name_space, k_slices);
+  if (!why_not_an_endpoint(settings_.advertise_host).empty()) {
+    return fresh ? Result<void>{} : api.remove(slices + "/kubernetes");
+  }
+  const auto slice =
+      endpoint_slice_manifest(name_space, settings_.advertise_host, settings_.advertise_port);
+  if (fresh) return ensure(api, slices, slice);
+  auto applied = api.apply(slices + "/kubernetes", slice);
+  if (!applied && applied.error().code() == Code::invalid) { // addressType cannot be changed
+    ZOO_TRY_VOID(api.remove(slices + "/kubernetes"));
+    applied = api.apply(slices + "/kubernetes", slice);
+  }
+  if (!applied) return fail(std::move(applied).error());
+  return {};
+}
+
+/// Everything by one create each; what is there already is repaired.
+Result<void> Controller::make_room(ControlApi& api, const api::Tenant& tenant) {
+  std::string last;
+  for (const std::string_view name : k_first_namespaces) {
+    const auto space = fmt::format("{}-{}", tenant.id, name);
+    step("create-namespace");
+    ZOO_TRY_VOID(make_namespace(api, tenant, space));
+    step("create-binding");
+    ZOO_TRY_VOID(write_binding(api, tenant.id, space));
+    ZOO_TRY_VOID(
+        ensure(api, namespaced("", space, "serviceaccounts"), service_account_manifest(space)));
+    last = space;
+  }
+  step("create-service");
+  ZOO_TRY_VOID(make_service(api, fmt::format("{}-default", tenant.id), true));
+  // Bindings are seen in the order in which they were written: the last one stands for all.
+  return wait_until_bound(api, tenant.id, last);
+}
+
+Result<void> Controller::repair_room(ControlApi& api, const api::Tenant& tenant) {
+  const auto prefix = tenant.id + "-";
+  ZOO_TRY(const auto spaces, range(api, "/api/v1/namespaces", prefix));
+  std::vector<std::string> mine;
+  for (const auto& space : spaces) {
+    if (space.labelled && space.label == tenant.id && !space.terminating) {
+      mine.push_back(space.name);
+    }
+  }
+  for (const std::string_view name : k_first_namespaces) {
+    const auto space = prefix + std::string(name);
+    if (std::find(mine.begin(), mine.end(), space) != mine.end()) continue;
+    ZOO_TRY_VOID(make_namespace(api, tenant, space));
+    mine.push_back(space);
+  }
+  std::vector<std::string> bound;
+  ZOO_TRY_VOID(range_objects(
+      api, "/apis/rbac.authorization.k8s.io/v1/rolebindings", prefix, mine.size() + 1, 0, false,
+      fmt::format("metadata.name={}", upstream::k_tenant_binding), [&](const json& item) {
+        if (binding_is_ours(item, tenant.id)) {
+          bound.push_back(found_of(item).name_space);
+        }
+      }));
+  for (const auto& space : mine) {
+    if (std::find(bound.begin(), bound.end(), space) != bound.end()) continue;
+    log::warning("tenants", "tenant {}: restoring role binding {} in namespace {}", tenant.id,
+                 upstream::k_tenant_binding, space);
+    ZOO_TRY_VOID(write_binding(api, tenant.id, space));
+  }
+  return make_service(api, prefix + "default", false);
+}
+
+/// Returns the expiry of the administrator's certificate, made (anew) if need be.
+Result<std::string> Controller::ensure_credential(const api::Tenant& tenant) {
+  const auto expiry = [](const crypto::Certificate& certificate) {
+    return api::rfc3339(
+        std::chrono::duration_cast<std::chrono::seconds>(certificate.not_after().time_since_epoch())
+            .count());
+  };
+  auto kept = load_credential(parts_.store, parts_.sealer, tenant.id);
+  if (!kept) {
+    log::warning("tenants", "tenant {}: its kept key cannot be read ({}); a new one is made",
+                 tenant.id, kept.error().text());
+  } else if (*kept && (*kept)->uid == tenant.uid) {
+    const auto certificate = crypto::Certificate::from_pem((*kept)->certificate_pem);
+    if (certificate && !due_for_renewal(*certificate) && certificate->issued_by(parts_.pki.ca())) {
+      return expiry(*certificate);
+    }
+  }
+  step("credential");
+  ZOO_TRY(auto pair, parts_.pki.issue_tenant(tenant.id, tenant.uid, "admin",
+                                             {std::string(k_tenant_admin_group)},
+                                             settings_.certificate_validity));
+  ZOO_TRY(const auto certificate, crypto::Certificate::from_pem(pair.certificate_pem));
+  ZOO_TRY_VOID(
+      save_credential(parts_.store, parts_.sealer, tenant.id,
+                      {tenant.uid, std::move(pair.certificate_pem), std::move(pair.key_pem)}));
+  return expiry(certificate);
+}
+
+Result<bool> Controller::populated(ControlApi& api, std::string_view id) {
+  for (const std::string_view name : k_first_namespaces) {
+    const auto space = fmt::format("{}-{}", id, name);
+    const auto map = api.get(namespaced("", space, "configmaps") + "/kube-root-ca.crt");
+    if (map) continue;
+    if (map.error().code() == Code::not_found) return false;
+    return fail(map.error());
+  }
+  return true;
+}
+
+Result<Controller::Next> Controller::sync(ControlApi& api, const api::Tenant& tenant,
+                                          unsigned attempts) {
+  const auto* ready = tenant.condition("Ready");
+  const bool fresh = ready == nullptr || ready->status != "True";
+  const auto* filled = tenant.condition("Populated");
+  const bool was_populated = filled != nullptr && filled->status == "True";
+  const bool only_waiting =
+      !fresh && !was_populated && attempts > 0 && tenant.observed_generation == tenant.generation;
+
+  std::string expiry = tenant.certificate_expiry;
+  if (!only_waiting) {
+    ZOO_TRY_VOID(fresh ? make_room(api, tenant) : repair_room(api, tenant));
+    ZOO_TRY(expiry, ensure_credential(tenant));
+  }
+  bool is_populated = was_populated;
+  // What upstream's controllers add is not asked for in the pass that makes the namespaces.
+  if (!is_populated && !fresh) {
+    ZOO_TRY(is_populated, populated(api, tenant.id));
+  }
+
+  step("ready");
+  const auto why_not = why_not_an_endpoint(settings_.advertise_host);
+  auto written = change_tenant(parts_.store, tenant.id, tenant.uid, [&](api::Tenant& now) -> bool {
+    if (!now.deletion_timestamp.empty()) return false;
+    const auto before = api::to_json(now);
+    const auto time = now_text();
+    now.phase = now.suspended ? api::Phase::suspended : api::Phase::ready;
+    now.certificate_expiry = expiry;
+    now.observed_generation = tenant.generation;
+    now.set_condition("Ready", "True", now.suspended ? "Suspended" : "Ready",
+                      now.suspended ? "requests are refused: spec.suspended is set"
+                                    : "namespaces, fences and certificate are there",
+                      time);
+    now.set_condition("Synced", "True", "Synced", "", time);
+    if (is_populated) {
+      now.set_condition("Populated", "True", "Populated",
+                        "the upstream's controllers have filled the first namespaces", time);
+      now.waiting_for.clear();
+    } else {
+      now.set_condition("Populated", "False", "Waiting",
+                        "waiting for the upstream to write ConfigMap kube-root-ca.crt", time);
+      now.waiting_for = "the upstream's controllers to fill the namespaces";
+    }
+    now.set_condition("InClusterAccess", why_not.empty() ? "True" : "False",
+                      why_not.empty() ? "Published" : "NotReachable",
+                      why_not.empty()
+                          ? "Service default/kubernetes leads to " + settings_.server_url()
+                          : why_not + "; Service default/kubernetes has no endpoints",
+                      time);
+    return api::to_json(now) != before;
+  });
+  if (!written) return fail(std::move(written).error());
+  if (fresh) log::info("tenants", "tenant {} is Ready", tenant.id);
+  if (!written->deletion_timestamp.empty() || written->generation != tenant.generation) {
+    return Next{milliseconds(0)};
+  }
+  if (is_populated) return Next{settings_.resync};
+  return Next{std::min(milliseconds(250) * (1L << std::min(attempts, 8U)), milliseconds(60'000))};
+}
+
+} // namespace zoo::tenants

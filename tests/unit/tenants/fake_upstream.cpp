@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/unit/tenants/fake_upstream.hpp"
+
+#include "common/crypto/digest.hpp"
+
+namespace zoo::tests {
+
+using nlohmann::json;
+
+namespace {
+
+http_client::Response answer(int code, const json& body) { return {code, {}, body.dump()}; }
+
+class Connection final : public upstream::ControlApi {
+public:
+  explicit Connection(FakeUpstream& server) : server_(server) {}
+  Result<http_client::Response> request(std::string_view method, std::string_view path,
+                                        std::string_view, std::string body,
+                                        std::string_view) override {
+    return server_.handle(std::string(method), std::string(path), body);
+  }
+
+private:
+  FakeUpstream& server_;
+};
+
+std::string parameter(const std::string& query, const std::string& name) {
+  const auto at = ("&" + query).find("&" + name + "=");
+  if (at == std::string::npos) return {};
+  const auto from = at + name.size() + 1;
+  return query.substr(from, query.find('&', from) - from);
+}
+
+json resource(const char* name, bool namespaced) {
+  return {{"resource", name},
+          {"scope", namespaced ? "Namespaced" : "Cluster"},
+          {"verbs", {"create", "delete", "get", "list", "patch", "update"}}};
+}
+
+json group(const char* name, const char* version, json resources) {
+  return {{"metadata", {{"name", name}}},
+          {"versions", json::array({{{"version", version}, {"resources", std::move(resources)}}})}};
+}
+
+json discovery(bool core) {
+  json items = json::array();
+  if (core) {
+    items.push_back(
+        {{"metadata", json::object()},
+         {"versions", json::array({{{"version", "v1"},
+                                    {"resources", json::array({resource("configmaps", true),
+                                                               resource("nodes", false)})}}})}});
+  } else {
+    items.push_back(
+        group("scheduling.k8s.io", "v1", json::array({resource("priorityclasses", false)})));
+    items.push_back(group("storage.k8s.io", "v1", json::array({resource("csinodes", false)})));
+  }
+  return {{"kind", "APIGroupDiscoveryList"}, {"items", items}};
+}
+
+} // namespace
+
+http_client::Response status(int code, const std::string& reason, const std::string& message) {
+  return answer(code, {{"kind", "Status"}, {"reason", reason}, {"message", message}});
+}
+
+std::unique_ptr<upstream::ControlApi> FakeUpstream::connect() {
+  return std::make_unique<Connection>(*this);
+}
+
+http_client::Response FakeUpstream::list(const std::string& collection,
+                                         const std::string& query) const {
+  std::string start;
+  if (const auto token = parameter(query, "continue"); !token.empty()) {
+    if (refuse_positions) return status(400, "BadRequest", "continue key is not valid");
+    const auto position = json::parse(*crypto::base64url_decode(token));
+    start = position.at("start").get<std::string>();
+  }
+  const auto limit = std::stoul("0" + parameter(query, "limit"));
+  json items = json::array();
+  std::string next;
+  for (const auto& [path, object] : objects_) {
+    if (!path.starts_with(collection + "/")) continue;
+    const auto key = path.substr(collection.size() + 1);
+    if (key.find('/') != std::string::npos || key < start) continue;
+    if (limit != 0 && items.size() == limit) {
+      next = crypto::base64url_encode(json{{"start", key}}.dump());
+      break;
+    }
+    items.push_back(object);
+  }
+  return answer(200, {{"kind", "List"}, {"metadata", {{"continue", next}}}, {"items", items}});
+}
+
+http_client::Response FakeUpstream::handle(const std::string& method, const std::string& target,
+                                           const std::string& body) {
+  const std::lock_guard lock(mutex_);
+  const auto mark = target.find('?');
+  const auto path = target.substr(0, mark);
+  const auto query = mark == std::string::npos ? std::string() : target.substr(mark + 1);
+  requests_.push_back(method + " " + path);
+  if (fault_) {
+    if (auto fault = fault_(method, path)) return *fault;
+  }
+  if (path == "/api" || path == "/apis") return answer(200, discovery(path == "/api"));
+  if (path.ends_with("accessreviews")) return answer(201, {{"status", {{"allowed", true}}}});
+  const auto found = objects_.find(path);
+  if (method == "GET") {
+    return found != objects_.end() ? answer(200, found->second)
+           : path.find_last_of('/') != std::string::npos &&
+                   query.find("limit=") != std::string::npos
+               ? list(path, query)
+               : status(404, "NotFound", path + " not found");
+  }
+  if (method == "POST") {
+    auto object = json::parse(body);
+    const auto place = path + "/" + object["metadata"]["name"].get<std::string>();
+    if (objects_.contains(place)) return status(409, "AlreadyExists", place + " already exists");
+    objects_[place] = object;
+    return answer(201, object);
+  }
+  if (method == "PATCH" || method == "PUT") {
+    auto& object = objects_[path];
+    object.merge_patch(json::parse(body));
+    if (object["metadata"].contains("deletionTimestamp") &&
+        !object["metadata"].contains("finalizers")) {
+      objects_.erase(path);
+      return answer(200, json::object());
+    }
+    return answer(200, object);
+  }
+  if (method == "DELETE") {
+    if (found == objects_.end()) return status(404, "NotFound", path + " not found");
+    if (found->second["metadata"].contains("finalizers")) {
+      found->second["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z";
+      return answer(200, found->second);
+    }
+    std::erase_if(objects_, [&](const auto& item) {
+      return item.first == path || item.first.starts_with(path + "/") ||
+             (path.starts_with("/api/v1/namespaces/") &&
+              item.first.find(path.substr(7) + "/") != std::string::npos);
+    });
+    return answer(200, json::object());
+  }
+  return status(405, "MethodNotAllowed", method);
+}
+
+bool FakeUpstream::has(const std::string& path) const {
+  const std::lock_guard lock(mutex_);
+  return objects_.contains(path);
+}
+
+json FakeUpstream::at(const std::string& path) const {
+  const std::lock_guard lock(mutex_);
+  return objects_.at(path);
+}
+
+void FakeUpstream::put(const std::string& path, json object) {
+  const std::lock_guard lock(mutex_);
+  object["metadata"]["name"] = path.substr(path.rfind('/') + 1);
+  objects_[path] = std::move(object);
+}
+
+std::size_t FakeUpstream::size() const {
+  const std::lock_guard lock(mutex_);
+  return objects_.size();
+}
+
+void FakeUpstream::set_fault(Fault fault) {
+  const std::lock_guard lock(mutex_);
+  fault_ = std::move(fault);
+}
+
+std::vector<std::string> FakeUpstream::requests() const {
+  const std::lock_guard lock(mutex_);
+  return requests_;
+}
+
+} // namespace zoo::tests

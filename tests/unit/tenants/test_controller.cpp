@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "common/kube/kubeconfig.hpp"
+#include "daemon/tenants/identity.hpp"
+#include "daemon/tenants/manifests.hpp"
+#include "daemon/tenants/records.hpp"
+#include "tests/unit/tenants/fixture.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <mutex>
+#include <set>
+
+using namespace zoo;
+using namespace zoo::tests;
+using nlohmann::json;
+
+namespace {
+
+bool ready(tenants::TenantService& service, const std::string& id) {
+  const auto tenant = service.get(id);
+  return tenant && tenant->phase == api::Phase::ready;
+}
+
+bool gone(tenants::TenantService& service, const std::string& id) {
+  const auto tenant = service.get(id);
+  return !tenant && tenant.error().code() == Code::not_found;
+}
+
+} // namespace
+
+TEST_CASE("create checks the ID, reserved ones and what exists") {
+  Room room;
+  const auto service = room.service();
+  for (const std::string id : {"", "foo", "foofoo1", "Foofoo", "foo-oo", "system",
+                               "f\xc3\xb6"
+                               "foo"}) {
+    CAPTURE(id);
+    CHECK(service->create(wanted(id), false).error().code() == Code::invalid);
+  }
+  const auto dry = must(service->create(wanted("foofoo"), true));
+  CHECK(dry.phase == api::Phase::pending);
+  CHECK(gone(*service, "foofoo"));
+  must(service->create(wanted("foofoo"), false));
+  CHECK(service->create(wanted("foofoo"), false).error().code() == Code::already_exists);
+}
+
+TEST_CASE("a created tenant is a room with its fences, and a sealed key") {
+  Room room;
+  const auto service = room.service();
+  const auto tenant = must(service->create(wanted("123456"), false));
+  REQUIRE(eventually([&] { return ready(*service, "123456"); }));
+  for (const std::string space : {"123456-default", "123456-kube-system"}) {
+    const auto labels = room.upstream.at("/api/v1/namespaces/" + space)["metadata"]["labels"];
+    CHECK(labels["tenant.kubezoo.io/id"] == "123456");
+    CHECK(room.upstream.at(tenants::binding_path(space))["subjects"][0]["name"] == "zoo:123456");
+    CHECK(room.upstream.has("/api/v1/namespaces/" + space + "/serviceaccounts/default"));
+  }
+  CHECK(room.upstream.at("/apis/discovery.k8s.io/v1/namespaces/123456-default/endpointslices/"
+                         "kubernetes")["endpoints"][0]["addresses"][0] == "192.0.2.7");
+  const auto record = must(room.store->get(tenants::k_credential_kind, "123456"));
+  CHECK(record.value.find("PRIVATE KEY") == std::string::npos);
+  const auto access = must(kube::parse_kubeconfig(
+      must(crypto::base64_decode(must(service->stored_kubeconfig("123456"))))));
+  CHECK(access.cluster == "123456");
+  CHECK(access.context == "123456");
+  CHECK(access.user == "123456-admin");
+  CHECK(access.server == "https://192.0.2.7:7443");
+
+  room.upstream.put("/api/v1/namespaces/123456-default/configmaps/kube-root-ca.crt", {});
+  room.upstream.put("/api/v1/namespaces/123456-kube-system/configmaps/kube-root-ca.crt", {});
+  CHECK(eventually([&] {
+    const auto now = must(service->get("123456"));
+    const auto* populated = now.condition("Populated");
+    return populated != nullptr && populated->status == "True";
+  }));
+}
+
+TEST_CASE("exported credentials: names are checked, super-users are named") {
+  Room room;
+  const auto service = room.service();
+  must(service->create(wanted("foofoo"), false));
+  tenants::KubeconfigRequest request;
+  request.user = "alice";
+  request.groups = {"devs"};
+  request.administrator = false;
+  const auto access = must(kube::parse_kubeconfig(must(service->kubeconfig("foofoo", request))));
+  const auto who = must(tenants::identity_of(
+      must(crypto::Certificate::from_pem(access.credentials.client_cert_pem))));
+  CHECK(who.user == "alice");
+  CHECK(who.groups == std::vector<std::string>{"devs"});
+  request.groups = {"system:masters"};
+  CHECK(service->kubeconfig("foofoo", request).error().code() == Code::invalid);
+  request.groups = {"zoo:cluster-admins"};
+  CHECK(service->kubeconfig("foofoo", request).error().code() == Code::invalid);
+  request.groups = {};
+  request.user = "system:admin";
+  CHECK(service->kubeconfig("foofoo", request).error().code() == Code::invalid);
+  request.user = "a\nb";
+  CHECK(service->kubeconfig("foofoo", request).error().code() == Code::invalid);
+  request.user = "alice";
+  request.ttl = std::chrono::seconds(-1);
+  CHECK(service->kubeconfig("foofoo", request).error().code() == Code::invalid);
+  CHECK(service->kubeconfig("nobody", {}).error().code() == Code::not_found);
+}
+
+TEST_CASE("each request upstream may fail once: the tenant comes and goes all the same") {
+  Room room;
+  std::set<std::string> failed; // only touched by the upstream, under its lock
+  std::atomic<int> round = 0;
+  room.upstream.set_fault([&](const std::string& method, const std::string& path) {
+    return failed.insert(fmt::format("{}{}{}", round.load(), method, path)).second
+               ? std::optional(status(503, "ServiceUnavailable", "try again"))
+               : std::nullopt;
+  });
+  const auto service = room.service();
+  const auto try_create = [&] { return service->create(wanted("foofoo"), false).has_value(); };
+  REQUIRE(eventually(try_create));
+  REQUIRE(eventually([&] { return ready(*service, "foofoo"); }));
+  room.upstream.put("/apis/scheduling.k8s.io/v1/priorityclasses/foofoo-x",
+                    {{"metadata", {{"finalizers", {"example.com/stuck"}}}}});
+  room.upstream.put("/apis/scheduling.k8s.io/v1/priorityclasses/foofoox", {});
+  ++round;
+  must(service->remove("foofoo", {}, false));
+  REQUIRE(eventually([&] { return gone(*service, "foofoo"); }));
+  CHECK(room.upstream.size() == 1);
+  CHECK(room.upstream.has("/apis/scheduling.k8s.io/v1/priorityclasses/foofoox"));
+  CHECK_FALSE(room.store->get(tenants::k_credential_kind, "foofoo"));
+}
+
+TEST_CASE("an upstream that is down is told in the tenant's conditions, and waited for") {
+  Room room;
+  const auto service = room.service();
+  std::atomic<bool> down = false;
+  room.upstream.set_fault([&](const std::string& method, const std::string&) {
+    return down && method != "GET" ? std::optional(status(503, "ServiceUnavailable", "it is down"))
+                                   : std::nullopt;
+  });
+  down = true;
+  must(service->create(wanted("foofoo"), false));
+  REQUIRE(eventually([&] {
+    const auto tenant = must(service->get("foofoo"));
+    const auto* condition = tenant.condition("Ready");
+    return condition != nullptr && condition->message.find("it is down") != std::string::npos;
+  }));
+  down = false;
+  CHECK(eventually([&] { return ready(*service, "foofoo"); }));
+}
+
+TEST_CASE("a namespace that appears under the prefix without the label is never taken over") {
+  Room room;
+  auto settings = Room::settings();
+  settings.on_step = [&](std::string_view step) {
+    if (step == "create-namespace" && !room.upstream.has("/api/v1/namespaces/foofoo-default")) {
+      room.upstream.put("/api/v1/namespaces/foofoo-default", {{"theirs", true}});
+    }
+  };
+  const auto service = room.service(settings);
+  must(service->create(wanted("foofoo"), false));
+  REQUIRE(eventually([&] {
+    const auto tenant = must(service->get("foofoo"));
+    const auto* condition = tenant.condition("Ready");
+    return condition != nullptr && condition->message.find("foofoo-default") != std::string::npos;
+  }));
+  must(service->remove("foofoo", {}, false));
+  REQUIRE(eventually([&] { return gone(*service, "foofoo"); }));
+  CHECK(room.upstream.has("/api/v1/namespaces/foofoo-default"));
+}
+
+TEST_CASE("update compares the version, keeps the status and tells suspension") {
+  Room room;
+  const auto service = room.service();
+  must(service->create(wanted("foofoo"), false));
+  REQUIRE(eventually([&] { return ready(*service, "foofoo"); }));
+  auto tenant = must(service->get("foofoo"));
+  auto stale = tenant;
+  stale.resource_version = 1'000'000;
+  CHECK(service->update(stale, false).error().code() == Code::conflict);
+  tenant.resource_version = 0;
+  tenant.suspended = true;
+  tenant.phase = api::Phase::failed; // not the client's to say
+  const auto generation = tenant.generation;
+  CHECK(must(service->update(tenant, true)).suspended);
+  CHECK_FALSE(must(service->get("foofoo")).suspended);
+  CHECK(must(service->update(tenant, false)).generation == generation + 1);
+  CHECK(eventually([&] { return must(service->get("foofoo")).phase == api::Phase::suspended; }));
+}
+
+TEST_CASE("removal asks for the uid, is said once, and the ID comes back as another tenant") {
+  Room room;
+  const auto service = room.service();
+  const auto first = must(service->create(wanted("foofoo"), false));
+  CHECK(service->remove("foofoo", "other", false).error().code() == Code::conflict);
+  CHECK(must(service->remove("foofoo", first.uid, true)).phase == api::Phase::deleting);
+  CHECK(must(service->get("foofoo")).deletion_timestamp.empty());
+  must(service->remove("foofoo", first.uid, false));
+  REQUIRE(eventually([&] { return gone(*service, "foofoo"); }));
+  CHECK(service->remove("foofoo", {}, false).error().code() == Code::not_found);
+  CHECK(must(service->create(wanted("foofoo"), false)).uid != first.uid);
+}
+
+TEST_CASE("watchers hear of every change in order") {
+  Room room;
+  const auto service = room.service();
+  std::mutex mutex;
+  std::vector<tenants::TenantChange::Type> heard;
+  const auto subscription = must(service->watch(0, [&](const tenants::TenantChange& change) {
+    const std::lock_guard lock(mutex);
+    heard.push_back(change.type);
+  }));
+  must(service->create(wanted("foofoo"), false));
+  REQUIRE(eventually([&] { return ready(*service, "foofoo"); }));
+  must(service->remove("foofoo", {}, false));
+  using Type = tenants::TenantChange::Type;
+  REQUIRE(eventually([&] {
+    const std::lock_guard lock(mutex);
+    return !heard.empty() && heard.back() == Type::deleted;
+  }));
+  CHECK(heard.front() == Type::added);
+  CHECK(std::count(heard.begin(), heard.end(), Type::added) == 1);
+}
+
+TEST_CASE("which addresses pods can reach") {
+  using tenants::why_not_an_endpoint;
+  CHECK(why_not_an_endpoint("192.0.2.7").empty());
+  CHECK(why_not_an_endpoint("2001:db8::1").empty());
+  for (const std::string host : {"127.0.0.1", "127.9.9.9", "::1", "169.254.1.1", "fe80::1",
+                                 "0.0.0.0", "::", "bastion.example.com", "224.0.0.1"}) {
+    CAPTURE(host);
+    CHECK_FALSE(why_not_an_endpoint(host).empty());
+  }
+}

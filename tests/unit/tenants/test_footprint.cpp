@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/tenants/footprint.hpp"
+#include "tests/unit/tenants/fixture.hpp"
+
+using namespace zoo;
+using namespace zoo::tests;
+using nlohmann::json;
+
+TEST_CASE("a range read stops at the prefix with its dash, whatever lies around it") {
+  FakeUpstream server;
+  server.refuse_positions = false;
+  bool fallback = false;
+  SUBCASE("by position") {}
+  SUBCASE("where positions are refused") { fallback = true; }
+  server.refuse_positions = fallback;
+  for (const std::string name : {"abcdef", "abcdee-z", "abcdefx", "abcdeg-a"})
+    server.put("/api/v1/namespaces/" + name, json::object());
+  for (int i = 0; i < 120; ++i)
+    server.put(fmt::format("/api/v1/namespaces/abcdef-{:03}", i), json::object());
+  const auto api = server.connect();
+  if (!fallback) {
+    const auto found = must(tenants::range(*api, "/api/v1/namespaces", "abcdef-"));
+    CHECK(found.size() == 120);
+    CHECK(found.front().name == "abcdef-000");
+    CHECK(found.back().name == "abcdef-119");
+  } else {
+    // The first page of everything holds them all.
+    CHECK(must(tenants::range(*api, "/api/v1/namespaces", "abcdef-")).size() == 120);
+  }
+  CHECK(must(tenants::range(*api, "/api/v1/namespaces", "abcdef-", 1)).size() == 1);
+  CHECK(must(tenants::range(*api, "/api/v1/namespaces", "zzzzzz-")).empty());
+}
+
+TEST_CASE("what occupies a prefix is named") {
+  FakeUpstream server;
+  const auto api = server.connect();
+  const auto kinds = must(tenants::discover(*api));
+  CHECK(must(tenants::occupied(*api, "abcdef", kinds)).empty());
+  std::string expected;
+  SUBCASE("a namespace") {
+    server.put("/api/v1/namespaces/abcdef-x", json::object());
+    expected = "namespace abcdef-x";
+  }
+  SUBCASE("a private cluster-scoped object") {
+    server.put("/apis/scheduling.k8s.io/v1/priorityclasses/abcdef-x", json::object());
+    expected = "priorityclasses.scheduling.k8s.io abcdef-x";
+  }
+  SUBCASE("a definition by its group") {
+    server.put("/apis/apiextensions.k8s.io/v1/customresourcedefinitions/things.abcdef-x.io",
+               json::object());
+    expected = "customresourcedefinition things.abcdef-x.io";
+  }
+  SUBCASE("not a node of the platform") {
+    server.put("/api/v1/nodes/abcdef-x", json::object());
+    server.put("/apis/storage.k8s.io/v1/csinodes/abcdef-x", json::object());
+  }
+  SUBCASE("not names that only begin like it") {
+    server.put("/api/v1/namespaces/abcdef", json::object());
+    server.put("/api/v1/namespaces/abcdefx", json::object());
+    server.put("/apis/apiextensions.k8s.io/v1/customresourcedefinitions/abcdef-x.example.com",
+               json::object());
+  }
+  CHECK(must(tenants::occupied(*api, "abcdef", kinds)) == expected);
+}
+
+TEST_CASE("a volume is the tenant's by its claim, or by its name while nobody claims it") {
+  FakeUpstream server;
+  const auto volume = [&](const std::string& name, const std::string& claim) {
+    json object = {{"spec", json::object()}};
+    if (!claim.empty()) object["spec"]["claimRef"] = {{"namespace", claim}};
+    server.put("/api/v1/persistentvolumes/" + name, object);
+  };
+  volume("pvc-1", "abcdef-default");
+  volume("pvc-2", "abcdefx");
+  volume("abcdef-free", "");
+  volume("abcdef-taken", "other");
+  const auto found = must(tenants::tenant_volumes(*server.connect(), "abcdef"));
+  REQUIRE(found.size() == 2);
+  CHECK(found[0].name == "abcdef-free");
+  CHECK(found[1].name == "pvc-1");
+}

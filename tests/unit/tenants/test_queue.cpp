@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/tenants/queue.hpp"
+
+#include <doctest/doctest.h>
+
+using zoo::tenants::Queue;
+using namespace std::chrono_literals;
+
+TEST_CASE("a key is worked on by one at a time, and again if it was added meanwhile") {
+  Queue queue;
+  const std::stop_source stop;
+  queue.add("a", 0s);
+  queue.add("a", 0s);
+  auto work = queue.take(stop.get_token());
+  REQUIRE(work);
+  CHECK(work->key == "a");
+  queue.add("a", 0s);
+  queue.add("b", 0s);
+  CHECK(queue.take(stop.get_token())->key == "b");
+  queue.done("b", {}, false);
+  queue.done("a", {}, false);
+  CHECK(queue.take(stop.get_token())->key == "a");
+  queue.done("a", {}, false);
+  CHECK(queue.size() == 0);
+}
+
+TEST_CASE("attempts are counted until the key comes to its end") {
+  Queue queue;
+  const std::stop_source stop;
+  queue.add("a", 0s);
+  for (unsigned attempt = 0; attempt < 3; ++attempt) {
+    CHECK(queue.take(stop.get_token())->attempts == attempt);
+    queue.done("a", 0s, true);
+  }
+  CHECK(queue.take(stop.get_token())->attempts == 3);
+  queue.done("a", 0s, false);
+  CHECK(queue.take(stop.get_token())->attempts == 0);
+}
+
+TEST_CASE("what is due earlier comes earlier, and waking overtakes a delay") {
+  Queue queue;
+  const std::stop_source stop;
+  queue.add("late", 1h);
+  queue.add("soon", 1ms);
+  CHECK(queue.take(stop.get_token())->key == "soon");
+  queue.add("late", 0s);
+  CHECK(queue.take(stop.get_token())->key == "late");
+}
+
+TEST_CASE("a stop ends the waiting") {
+  Queue queue;
+  std::stop_source stop;
+  stop.request_stop();
+  CHECK_FALSE(queue.take(stop.get_token()));
+}
