@@ -25,9 +25,14 @@ bool numeric(std::string_view segment) {
           std::all_of(segment.begin(), segment.end(), [](char c) { return c >= '0' && c <= '9'; }));
 }
 
-/// Labels and annotations that zood keeps on the tenant's objects.
-bool reserved(std::string_view key) {
+/// What the rewriter may add to a map beside the tenant's own members.
+bool injected(std::string_view key) {
   return key == k_tenant_label || key.starts_with("zoo.kubezoo.io/");
+}
+
+/// Labels and annotations that zood keeps on the tenant's objects: added, or held back there.
+bool reserved(std::string_view key) {
+  return injected(key) || key.starts_with("kept.zoo.kubezoo.io/");
 }
 
 Result<void> check_reserved(const std::vector<std::string>& path) {
@@ -162,7 +167,7 @@ Result<std::optional<Placed>> JsonPatch::place(const Segments& path, std::string
       node = same ? same : node.first();
       if (!node) return std::nullopt;
       auto key = node.key();
-      if (!same && reserved(key)) return std::nullopt; // ours; the tenant's was left out
+      if (!same && injected(key)) return std::nullopt; // ours; the tenant's was left out
       placed.path.push_back(std::move(key));
     }
     if (!node) return std::nullopt;

@@ -51,8 +51,9 @@ TEST_CASE("cells are rewritten by column and kind") {
             "")["cells"] == json{"standard"});
   CHECK(row("", "persistentvolumeclaims", true,
             {"Name", "Volume", "StorageClass", "VolumeAttributesClass"},
-            {"c", "pvc-1", "abc123-gold", "<unset>"}, "c",
-            "abc123-a")["cells"] == json{"c", "pvc-1", "gold", "<unset>"});
+            {"c", "pvc-7f0dbd40-5f0c-4ec5-b0a2-d5d9c6b1b6b5", "abc123-gold", "<unset>"}, "c",
+            "abc123-a")["cells"] ==
+        json{"c", "pvc-7f0dbd40-5f0c-4ec5-b0a2-d5d9c6b1b6b5", "gold", "<unset>"});
   CHECK(row("", "persistentvolumes", false, {"Name", "Claim"}, {"abc123-v", "abc123-a/c"},
             "abc123-v", "")["cells"] == json{"v", "a/c"});
   CHECK(row("", "persistentvolumes", false, {"Name", "Claim"}, {"abc123-v", "zzz999-a/c"},
