@@ -2,9 +2,9 @@
 #include "daemon/gateway/exchange.hpp"
 
 #include "common/base/log.hpp"
-#include "common/base/text.hpp"
 #include "common/kube/status.hpp"
 #include "common/kube/yaml.hpp"
+#include "daemon/translate/headers.hpp"
 #include "daemon/translate/json.hpp"
 #include "daemon/translate/status_text.hpp"
 #include "daemon/upstream/upstream.hpp"
@@ -13,28 +13,6 @@
 #include <charconv>
 
 namespace zoo::gateway {
-namespace {
-
-bool long_running(const translate::Target& target) {
-  return target.verb == "watch" || target.verb == "proxy" || target.verb == "connect" ||
-         target.subresource == "log" || target.subresource == "exec" ||
-         target.subresource == "attach" || target.subresource == "portforward";
-}
-
-std::string lower(std::string_view input) {
-  std::string out(input);
-  std::transform(out.begin(), out.end(), out.begin(),
-                 [](unsigned char c) { return c >= 'A' && c <= 'Z' ? c + 32 : c; });
-  return out;
-}
-
-/// "application/json; charset=utf-8" -> "application/json"
-std::string media_type_of(std::string_view content_type) {
-  return lower(text::trim(content_type.substr(0, content_type.find(';'))));
-}
-
-} // namespace
-
 Exchange::Exchange(Gateway& gateway, http::RequestHead head, http::ServerStream& stream)
     : gateway_(gateway), head_(std::move(head)), stream_(stream), alive_(std::make_shared<int>(0)),
       begun_(std::chrono::steady_clock::now()) {}
@@ -55,9 +33,12 @@ void Exchange::begin() {
   if (!target) return fail(target.error());
   target_ = *std::move(target);
 
-  if (!long_running(target_)) {
-    token_ = gateway_.shared().flow_control.acquire(mapping().id(), view().max_requests_inflight);
-    if (!token_) {
+  if (!target_.long_running) {
+    auto token =
+        gateway_.shared().flow_control.acquire(mapping().id(), view().max_requests_inflight);
+    if (token) {
+      token_.emplace(*std::move(token));
+    } else {
       return fail(Error(Code::too_many_requests,
                         fmt::format("this tenant has {} requests in flight, its limit; try again",
                                     view().max_requests_inflight)));
@@ -66,25 +47,26 @@ void Exchange::begin() {
   const auto length = head_.headers.get("content-length");
   std::size_t announced = 0;
   std::from_chars(length.data(), length.data() + length.size(), announced);
-  if (announced > gateway_.shared().limits.request_body) {
+  if (announced > gateway_.limits().request_body) {
     return fail(
         Error(Code::too_large, fmt::format("the request body has {} bytes; at most {} are taken",
-                                           announced, gateway_.shared().limits.request_body)));
+                                           announced, gateway_.limits().request_body)));
   }
 }
 
 void Exchange::on_data(std::string_view bytes) {
+  if (dispatched_ && flow_ && !done_) return flow_->on_tunnel_data(bytes); // which consumes them
   stream_.consume(bytes.size());
-  if (done_) return;
-  if (dispatched_) {
-    if (flow_) flow_->on_tunnel_data(bytes);
-    return;
-  }
-  if (body_.size() + bytes.size() > gateway_.shared().limits.request_body) {
+  if (done_ || dispatched_) return;
+  if (body_.size() + bytes.size() > gateway_.limits().request_body) {
     return fail(Error(Code::too_large, fmt::format("the request body is larger than {} bytes",
-                                                   gateway_.shared().limits.request_body)));
+                                                   gateway_.limits().request_body)));
   }
   body_.append(bytes);
+}
+
+void Exchange::consume(std::size_t bytes) {
+  if (!done_) stream_.consume(bytes);
 }
 
 void Exchange::on_end() {
@@ -111,21 +93,11 @@ void Exchange::on_drained() {
 }
 
 void Exchange::dispatch() {
-  media_type_ = media_type_of(head_.headers.get("content-type"));
-  if (media_type_ == "application/yaml" || media_type_ == "application/apply-patch+yaml") {
-    // YAML is parsed once and goes upstream as JSON (DESIGN 5); JSON is YAML too, but needs no
-    // second reading.
-    if (auto checked = translate::check_json(body_); !checked) {
-      auto json = kube::yaml_to_json(body_);
-      if (!json) return fail(json.error());
-      body_ = *std::move(json);
-    }
-    if (media_type_ == "application/yaml") media_type_ = "application/json";
-  }
-  if (!target_.resource) {
-    gateway_.shared().upstream.fresh_catalog(
+  if (!target_.resource_request) {
+    // Discovery is everybody's in the tenant, as upstream's system:discovery has it.
+    gateway_.shared().upstream.catalog(
         gateway_.loop(), upstream::Freshness::recent,
-        [this, alive = alive()](Result<std::shared_ptr<const translate::Catalog>> catalog) {
+        [this, alive = alive()](Result<upstream::CatalogPtr> catalog) {
           if (alive.expired() || done_) return;
           if (!catalog) return fail(catalog.error());
           resource_.catalog = *std::move(catalog);
@@ -133,44 +105,84 @@ void Exchange::dispatch() {
         });
     return;
   }
-  with_resource(true);
+  if (target_.writes() && target_.verb != "delete" && target_.verb != "deletecollection" &&
+      !target_.connect) {
+    // YAML is parsed once, here, and goes upstream as JSON (DESIGN 5).
+    const auto format = translate::choose_body(target_.verb, head_.headers.get("content-type"));
+    if (!format) return fail(format.error());
+    const bool yaml =
+        *format == translate::BodyFormat::yaml ||
+        (*format == translate::BodyFormat::apply_patch && !translate::check_json(body_));
+    if (yaml) {
+      auto json = kube::yaml_to_json(body_);
+      if (!json) return fail(json.error());
+      body_ = *std::move(json);
+    }
+  }
+  with_resource(upstream::Freshness::any);
 }
 
-void Exchange::with_resource(bool may_refresh) {
-  const auto freshness = may_refresh ? upstream::Freshness::any : upstream::Freshness::now;
-  gateway_.shared().upstream.fresh_catalog(
+void Exchange::with_resource(upstream::Freshness freshness) {
+  gateway_.shared().upstream.catalog(
       gateway_.loop(), freshness,
-      [this, may_refresh, alive = alive()](Result<std::shared_ptr<const translate::Catalog>> got) {
+      [this, freshness, alive = alive()](Result<upstream::CatalogPtr> catalog) {
         if (alive.expired() || done_) return;
-        if (!got) return fail(got.error());
-        auto found = upstream::find_resource(*std::move(got), mapping(), target_);
-        if (!found) {
-          // A definition may be a moment old: ask upstream once more before saying 404.
-          if (may_refresh && mapping().custom_group(target_.group)) return with_resource(false);
-          return send_status(404, translate::not_found_path());
+        if (!catalog) return fail(catalog.error());
+        if (!find_resource(*std::move(catalog))) {
+          // A definition may be a moment old: upstream is asked once more before the 404.
+          if (freshness == upstream::Freshness::any && mapping().custom_group(target_.group)) {
+            return with_resource(upstream::Freshness::now);
+          }
+          return send_status(404, translate::no_resource_status());
         }
-        resource_ = *std::move(found);
-        Attributes attributes{target_.verb,
-                              true,
-                              target_.group,
-                              target_.version,
-                              target_.resource_name,
-                              target_.subresource,
-                              target_.name_space,
-                              target_.name,
-                              ""};
+        const Attributes attributes{target_.verb,
+                                    true,
+                                    target_.group,
+                                    target_.version,
+                                    target_.resource,
+                                    target_.subresource,
+                                    target_.name_space,
+                                    target_.authorization_name(),
+                                    ""};
         view().authorizer->authorize(route_->identity, attributes,
                                      [this, alive](Decision decision) {
-                                       if (alive.expired() || done_) return;
-                                       authorized(std::move(decision));
+                                       if (!alive.expired() && !done_) {
+                                         authorized(std::move(decision));
+                                       }
                                      });
       });
 }
 
+bool Exchange::find_resource(upstream::CatalogPtr catalog) {
+  const auto* found =
+      catalog->find_visible(mapping(), target_.group, target_.version, target_.resource);
+  if (found == nullptr) return false;
+  resource_.namespaced = found->namespaced;
+  resource_.own_group = mapping().custom_group(target_.group);
+  resource_.facts =
+      resource_.own_group ? nullptr : translate::find_facts(target_.group, target_.resource);
+  resource_.kind = found->kind;
+  resource_.kind_group = target_.group;
+  if (!target_.subresource.empty()) {
+    const auto sub =
+        std::find_if(found->subresources.begin(), found->subresources.end(),
+                     [this](const auto& each) { return each.name == target_.subresource; });
+    if (sub == found->subresources.end()) return false;
+    resource_.kind = sub->kind;
+    resource_.kind_group = mapping().group_out(sub->group).value_or("");
+  }
+  resource_.catalog = std::move(catalog);
+  return true;
+}
+
 void Exchange::authorized(Decision decision) {
   if (!decision.allowed) {
+    auto reason =
+        translate::denied_reason(route_->identity.user, target_.verb, target_.group,
+                                 target_.resource, target_.subresource, target_.name_space);
+    if (!decision.reason.empty()) reason += ": " + decision.reason;
     return send_status(
-        403, translate::forbidden_status(target_, route_->identity.user, decision.reason));
+        403, translate::forbidden_status(target_.group, target_.resource, target_.name, reason));
   }
   auto flow = choose_flow(*this);
   if (!flow) return fail(flow.error());
@@ -225,7 +237,9 @@ void Exchange::fail(const Error& error) {
   kube::StatusDetails details;
   const bool retry = error.code() == Code::too_many_requests || error.code() == Code::unavailable;
   if (retry) details.retry_after_seconds = 1;
-  send_status(error_row(error.code()).http_status, kube::status_json(error, details),
+  send_status(error_row(error.code()).http_status,
+              retry ? kube::status_json(error, details)
+                    : translate::error_status(error, target_.group, target_.resource, target_.name),
               retry ? "1" : "");
 }
 

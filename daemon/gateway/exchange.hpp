@@ -9,7 +9,7 @@
 #include "daemon/http/stream.hpp"
 #include "daemon/net/loop.hpp"
 #include "daemon/translate/target.hpp"
-#include "daemon/upstream/catalog.hpp"
+#include "daemon/upstream/upstream.hpp"
 
 #include <chrono>
 #include <cstddef>
@@ -21,6 +21,15 @@
 namespace zoo::gateway {
 
 class Exchange;
+
+/// What the request is for, as upstream serves it and the tenant may see it.
+struct Resource {
+  upstream::CatalogPtr catalog; ///< keeps what is below alive
+  bool namespaced = false;
+  bool own_group = false;       ///< a custom group of the tenant's own
+  std::string kind, kind_group; ///< of the objects that travel; in the tenant's names
+  const translate::KindFacts* facts = nullptr;
+};
 
 /// What an authorized request turns into: straight through, a range list, a watch, ... One object
 /// per exchange, owned by it, on its loop. A flow answers through the Exchange and is destroyed
@@ -51,16 +60,15 @@ public:
   void begin(); ///< once, by the Gateway: may answer at once
 
   // What flows ask.
-  Gateway& gateway() { return gateway_; }
+  Gateway& gateway() const { return gateway_; }
   const Route& route() const { return *route_; }
   const View& view() const { return *route_->view; }
   const translate::Mapping& mapping() const { return route_->view->mapping; }
-  upstream::Upstream& upstream() { return route_->upstream; }
+  upstream::Upstream& upstream() const { return route_->upstream; }
   const http::RequestHead& head() const { return head_; }
   const translate::Target& target() const { return target_; }
-  const upstream::Resource& resource() const { return resource_; }
+  const Resource& resource() const { return resource_; }
   std::string& body() { return body_; }
-  const std::string& media_type() const { return media_type_; } ///< of the body, lower case
 
   // How flows answer. After finish(), fail() or abort() nothing more may be sent.
   void send_head(http::ResponseHead head);
@@ -81,6 +89,12 @@ public:
   void later(std::function<void()> next);
   std::weak_ptr<void> alive() const { return alive_; }
 
+  /// True once: a request that upstream refused is repeated once at most.
+  bool first_recheck() { return !std::exchange(rechecked_, true); }
+
+  /// Tunnel: `bytes` of on_tunnel_data() went on; the client may send as many more.
+  void consume(std::size_t bytes);
+
   /// Replaces the flow by another one and starts it (a flow may hand over as its last act).
   void run(std::unique_ptr<Flow> flow);
 
@@ -91,8 +105,9 @@ private:
   void on_reset() override;
   void on_drained() override;
 
-  void dispatch();                      ///< body complete: what is asked?
-  void with_resource(bool may_refresh); ///< looks the resource up, then authorizes
+  void dispatch();                                   ///< body complete: what is asked?
+  void with_resource(upstream::Freshness freshness); ///< looks it up, then authorizes
+  bool find_resource(upstream::CatalogPtr catalog);
   void authorized(Decision decision);
   void log_access();
 
@@ -102,9 +117,8 @@ private:
   std::optional<Route> route_;
   std::optional<FlowControl::Token> token_;
   translate::Target target_;
-  upstream::Resource resource_;
+  Resource resource_;
   std::string body_;
-  std::string media_type_;
   std::unique_ptr<Flow> flow_;
   std::unique_ptr<Flow>
       retired_; ///< kept until the next callback: a flow never dies in its own call
@@ -114,6 +128,7 @@ private:
   bool dispatched_ = false;
   bool head_sent_ = false;
   bool done_ = false;
+  bool rechecked_ = false;
 };
 
 /// The flow for what `exchange` asks (dispatch.cpp), or the refusal.

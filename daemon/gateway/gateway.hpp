@@ -22,12 +22,11 @@ namespace zoo::gateway {
 
 class FlowControl;
 
-/// Bounds of one request (docs/limits.md); immutable while zood runs, replaced whole on reload.
+/// Bounds of one request (docs/limits.md); replaced whole on reload.
 struct GatewayLimits {
   std::size_t request_body = 3u << 20; ///< bytes; upstream's own MaxRequestBodyBytes
   std::size_t object = 8u << 20;       ///< bytes of the largest object in an answer
   std::size_t discovery = 64u << 20;   ///< bytes of a discovery or OpenAPI document
-  std::chrono::milliseconds request_timeout{60'000};
 };
 
 /// What all loops' gateways share. Owned by app, outlives them; read-only but for what says so.
@@ -38,14 +37,13 @@ struct GatewayShared {
   std::shared_ptr<const crypto::Sealer> continue_sealer; ///< key "continue-tokens" of the Keyring
   FlowControl& flow_control;                             ///< thread-safe
   GatewayLimits limits;
-  std::string version; ///< of zood
 };
 
 /// The tenants' door on one loop: authenticates each request, gives it a Route and an Exchange.
 /// Loop thread only.
 class Gateway final : public http::Service {
 public:
-  Gateway(net::Loop& loop, const GatewayShared& shared);
+  Gateway(net::Loop& loop, const GatewayShared& shared, GatewayLimits limits);
   ~Gateway() override;
 
   std::unique_ptr<http::StreamHandler> on_request(http::RequestHead head,
@@ -56,6 +54,8 @@ public:
 
   net::Loop& loop() { return loop_; }
   const GatewayShared& shared() const { return shared_; }
+  const GatewayLimits& limits() const { return limits_; }
+  void set_limits(const GatewayLimits& limits) { limits_ = limits; } ///< for requests from now on
 
 private:
   std::shared_ptr<const View> view_of(const std::shared_ptr<const tenants::TenantEntry>& entry);
@@ -68,6 +68,7 @@ private:
 
   net::Loop& loop_;
   const GatewayShared& shared_;
+  GatewayLimits limits_;
   std::unordered_map<std::string, CachedView> views_; ///< by tenant ID; bounded by k_max_views
   static constexpr std::size_t k_max_views = 4096;
 };

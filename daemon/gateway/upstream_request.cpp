@@ -3,65 +3,45 @@
 
 #include "daemon/gateway/exchange.hpp"
 #include "daemon/translate/headers.hpp"
+#include "daemon/translate/query.hpp"
 
 namespace zoo::gateway {
 namespace {
 
 constexpr std::string_view k_tenants_group = "zoo:tenants";
 
-std::string percent_encode(std::string_view input) {
-  static constexpr char k_hex[] = "0123456789ABCDEF";
-  std::string out;
-  out.reserve(input.size());
-  for (const char c : input) {
-    const auto byte = static_cast<unsigned char>(c);
-    const bool unreserved = (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') ||
-                            (byte >= '0' && byte <= '9') || byte == '-' || byte == '.' ||
-                            byte == '_' || byte == '~';
-    if (unreserved) {
-      out += c;
-    } else {
-      out += '%';
-      out += k_hex[byte >> 4];
-      out += k_hex[byte & 15];
-    }
-  }
-  return out;
-}
-
 } // namespace
 
 http::RequestHead upstream_request(const Exchange& exchange, Actor actor, std::string method,
-                                   std::string path) {
+                                   std::string path, bool upgrade) {
   http::RequestHead out;
   out.method = std::move(method);
   out.target = std::move(path);
+  out.upgrade = upgrade;
+  translate::HeaderPairs given;
   for (const auto& header : exchange.head().headers) {
-    if (translate::passes_upstream(header.name)) out.headers.add(header.name, header.value);
+    given.emplace_back(header.name, header.value);
+  }
+  for (auto& [name, value] : translate::request_headers_in(given, upgrade)) {
+    out.headers.add(std::move(name), std::move(value));
   }
   if (actor == Actor::tenant) {
     out.headers.add("Impersonate-User", exchange.view().upstream_user);
     out.headers.add("Impersonate-Group", std::string(k_tenants_group));
     // The tenant's own user and groups, for upstream's audit log; a stranger's bytes are encoded.
     const auto& identity = exchange.route().identity;
-    out.headers.add("Impersonate-Extra-Zoo-User", percent_encode(identity.user));
+    out.headers.add("Impersonate-Extra-Zoo-User", translate::percent_encode(identity.user, ""));
     for (const auto& group : identity.groups) {
-      out.headers.add("Impersonate-Extra-Zoo-Group", percent_encode(group));
+      out.headers.add("Impersonate-Extra-Zoo-Group", translate::percent_encode(group, ""));
     }
   }
   return out;
 }
 
-std::string with_query(std::string path,
-                       const std::vector<std::pair<std::string, std::string>>& query) {
-  char separator = path.find('?') == std::string::npos ? '?' : '&';
-  for (const auto& [name, value] : query) {
-    path += separator;
-    path += percent_encode(name);
-    path += '=';
-    path += percent_encode(value);
-    separator = '&';
-  }
+std::string with_query(std::string path, const translate::Params& params) {
+  if (params.empty()) return path;
+  path += path.find('?') == std::string::npos ? '?' : '&';
+  path += translate::serialize_query(params);
   return path;
 }
 

@@ -2,11 +2,10 @@
 #pragma once
 
 #include "daemon/http/message.hpp"
+#include "daemon/translate/query.hpp"
 
 #include <string>
 #include <string_view>
-#include <utility>
-#include <vector>
 
 namespace zoo::gateway {
 
@@ -21,10 +20,9 @@ enum class Actor {
 /// The head of a request upstream on behalf of `exchange`: the headers of its client that may pass,
 /// and the impersonation that `actor` asks for. `path` is in upstream's names, with its query.
 http::RequestHead upstream_request(const Exchange& exchange, Actor actor, std::string method,
-                                   std::string path);
+                                   std::string path, bool upgrade = false);
 
 /// `path` with "?a=b&c=d", percent-encoded.
-std::string with_query(std::string path,
-                       const std::vector<std::pair<std::string, std::string>>& query);
+std::string with_query(std::string path, const translate::Params& params);
 
 } // namespace zoo::gateway

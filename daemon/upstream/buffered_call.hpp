@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "daemon/upstream/call.hpp"
+
 #include <cstddef>
 #include <functional>
 #include <memory>
 #include <string>
-
-#include "daemon/upstream/call.hpp"
 
 namespace zoo::upstream {
 

@@ -2,22 +2,25 @@
 #pragma once
 
 #include "common/base/result.hpp"
+#include "daemon/http/message.hpp"
+#include "daemon/translate/query.hpp"
 
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
-#include <vector>
 
 namespace zoo::upstream {
+
+class Upstream;
+class Caller;
 
 /// A stretch of upstream's key order (DESIGN 6). Keys are "<namespace>/<name>" on an
 /// all-namespaces path and "<name>" elsewhere.
 struct KeyRange {
-  std::string start;  ///< first key that may be in it; "" = from the beginning
-  std::string prefix; ///< keys in it begin with this; "" = all
+  std::string prefix; ///< keys in it begin with this
+  std::string start;  ///< go on from here ("<key>\0"); "" = from the prefix
   bool exact = false; ///< the one key equal to `prefix`
 
   bool contains(std::string_view key) const {
@@ -25,38 +28,37 @@ struct KeyRange {
   }
 };
 
-/// What to list. Everything here is in upstream's names and was proven before.
+/// What to list. Everything is in upstream's names and was proven inside by the asker.
 struct ListRequest {
-  std::string path;   ///< upstream path without query
-  std::string accept; ///< representation: JSON object, Table or PartialObjectMetadataList
-  std::vector<std::pair<std::string, std::string>> query;   ///< selectors, decoded
-  std::vector<std::pair<std::string, std::string>> headers; ///< impersonation, User-Agent
+  http::RequestHead head;   ///< GET, path without query, Accept, impersonation
+  translate::Params params; ///< selectors, includeObject; limit and continue are the source's
   KeyRange range;
-  bool all_namespaces = false; ///< keys carry the namespace
-  std::string rows = "items";  ///< "rows" for a Table
-  std::int64_t revision = -1;  ///< exactly at this resourceVersion; -1 = latest, consistent
-  std::size_t limit = 0;       ///< most items to deliver; 0 = all
+  bool all_namespaces = false;       ///< keys carry the namespace
+  bool table = false;                ///< rows of a Table instead of items
+  std::int64_t revision = -1;        ///< exactly at this resourceVersion; -1 = latest, consistent
+  std::size_t limit = 0;             ///< most items to deliver; 0 = all
+  std::size_t max_object = 8u << 20; ///< bytes
 };
 
 /// What is known once a list is over.
 struct ListEnd {
   std::string resource_version;
-  /// With a limit, and more items after it: the key to go on from (exclusive start, see KeyRange).
+  /// With a limit and more items behind it: the start key to go on from.
   std::optional<std::string> next_start;
 };
 
-/// Hears a list. On the loop that started it. May destroy the List inside any callback.
+/// Hears a list, on the loop that started it. Must not destroy the List inside a callback: retire
+/// it.
 class ListHandler {
 public:
   virtual ~ListHandler() = default;
-  /// Once, before the first item: the envelope's members before the items (kind, apiVersion,
-  /// columnDefinitions), as the bytes that upstream sent: `{"kind":...,` up to the array.
+  /// Once, before the first item: upstream's bytes up to and with the `[` of the array; of a list
+  /// without array (null) its whole object.
   virtual void on_list_begin(std::string_view head) = 0;
   virtual void on_list_item(std::string_view key, std::string_view item) = 0;
-  virtual void on_list_end(ListEnd end, std::string_view tail) = 0;
-  /// A Status that upstream answered (in its names), or a failure of the way. `http_status` 0 =
-  /// ours.
-  virtual void on_list_error(Error error, int http_status, std::string status_body) = 0;
+  virtual void on_list_end(const ListEnd& end) = 0;
+  /// `http_status` != 0: what upstream answered to a page, `body` its Status in upstream's names.
+  virtual void on_list_error(const Error& error, int http_status, std::string_view body) = 0;
 };
 
 /// A list on its way; destroying it cancels.
@@ -66,5 +68,11 @@ public:
   virtual void pause() = 0;
   virtual void resume() = 0;
 };
+
+/// Reads one key range, page by page, at one resourceVersion, and stops at the first key behind it:
+/// the cost follows the range, not the cluster. No callback comes from inside. `hint` names what is
+/// listed, for the size of the first page. Loop thread.
+std::unique_ptr<List> list_range(Upstream& upstream, Caller& caller, ListRequest request,
+                                 std::string hint, ListHandler& handler);
 
 } // namespace zoo::upstream

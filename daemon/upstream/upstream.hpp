@@ -7,9 +7,10 @@
 #include "daemon/upstream/call.hpp"
 #include "daemon/upstream/pool.hpp"
 
-#include <cstdint>
+#include <cstddef>
 #include <functional>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,39 +23,45 @@ namespace zoo::upstream {
 
 enum class Freshness {
   any,    ///< whatever is known; fetched if nothing is
-  recent, ///< as of a second ago, or of now while definitions are changing
-  now,    ///< fetched after this call
+  recent, ///< not older than a second
+  now,    ///< asked after this call
 };
 
 using CatalogPtr = std::shared_ptr<const translate::Catalog>;
 
 /// One real cluster: its connections, what it serves, what its platform shares. Several may exist.
-/// Made before the loops run, destroyed after they have stopped; functions say their threads.
+/// Made before the loops run and destroyed after they have stopped.
 class Upstream {
 public:
-  Upstream(std::shared_ptr<const UpstreamEndpoint> endpoint, std::vector<net::Loop*> loops,
+  Upstream(std::shared_ptr<const UpstreamEndpoint> endpoint, const std::vector<net::Loop*>& loops,
            PoolLimits limits);
   ~Upstream();
-
-  /// Begins to follow what the platform shares (on the first loop). `is_tenant(id)` tells a class
-  /// of a tenant ("<id>-...") from one of the platform; any thread.
-  void start(std::function<bool(std::string_view id)> is_tenant);
+  Upstream(const Upstream&) = delete;
+  Upstream& operator=(const Upstream&) = delete;
 
   const UpstreamEndpoint& endpoint() const;
 
-  /// The pool of that loop; that loop's thread.
+  /// The connections of that loop; on its thread.
   Caller& caller(net::Loop& loop);
 
-  /// What upstream serves. `done` comes on `loop`, never inside this call. Loop thread.
-  void fresh_catalog(net::Loop& loop, Freshness freshness,
-                     std::function<void(Result<CatalogPtr>)> done);
+  /// What upstream serves; kept by ETag, one fetch at a time for all loops. `done` comes on `loop`;
+  /// at once, inside this call, when what is known will do. Loop thread.
+  void catalog(net::Loop& loop, Freshness freshness, std::function<void(Result<CatalogPtr>)> done);
 
-  /// What the platform shares with tenants; any thread. Never null.
+  /// What the platform shares with tenants. Any thread; never null.
   std::shared_ptr<const translate::SharedNames> shared_names() const;
+  void set_shared_names(std::shared_ptr<const translate::SharedNames> names);
 
-  /// How many items the last range list of `key` had (a page size that fits); any thread.
-  std::size_t page_hint(std::string_view key) const;
-  void learn_page(std::string_view key, std::size_t items);
+  /// Namespaces that carry no tenant label: never a tenant's, whatever their names. Followed by a
+  /// watch that start() begins. Any thread; never null.
+  using Names = std::set<std::string, std::less<>>;
+  std::shared_ptr<const Names> unlabelled_namespaces() const;
+  void start(); ///< any thread; once
+
+  /// How many items the last whole range list of `key` had, 0 if none is remembered; bounded. Any
+  /// thread.
+  std::size_t page_hint(const std::string& key) const;
+  void learn_page(const std::string& key, std::size_t items);
 
 private:
   struct Impl;

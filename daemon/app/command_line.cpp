@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/app/command_line.hpp"
+
+#include "common/base/error_table.hpp"
+#include "daemon/upstream/upstream_rbac.hpp"
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include <cstdio>
+
+namespace zoo::app {
+namespace {
+
+int complain(const Error& error) {
+  fmt::print(stderr, "zood: {}\n", error.text());
+  return error_row(error.code()).exit_status;
+}
+
+} // namespace
+
+CommandLine parse_command_line(int argc, char** argv) {
+  CommandLine out;
+  CLI::App app("zood: gives each tenant of one Kubernetes cluster an API of its own", "zood");
+  std::string dir, upstream, listen, advertise, admin_listen, log_level, config_file;
+  bool check = false, print_config = false, print_rbac = false;
+  app.add_option("--dir", dir, "Everything that zood owns: database, keys, PKI, socket");
+  app.add_option("--upstream", upstream, "Kubeconfig of the upstream cluster");
+  app.add_option("--listen", listen,
+                 "Where tenants connect, host:port; port 0: the system's choice");
+  app.add_option("--advertise", advertise,
+                 "What tenants' kubeconfigs name as the server, host:port");
+  app.add_option("--admin-listen", admin_listen, "Where administrators connect by mutual TLS");
+  app.add_option("--log-level", log_level, "debug, info, warning or error");
+  app.add_option("--config", config_file, "Configuration file, see zood.yaml(5)");
+  app.add_flag("--check-config", check, "Read the configuration, say what is wrong, and end");
+  app.add_flag("--print-config", print_config, "Print a configuration file with every key");
+  app.add_flag("--print-upstream-rbac", print_rbac,
+               "Print what zood needs in the upstream cluster");
+  app.set_version_flag("--version", "zood " ZOO_VERSION);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    const int status = app.exit(error);
+    out.exit_status = status == 0 ? 0 : error_row(Code::usage).exit_status;
+    return out;
+  }
+  if (print_config || print_rbac) {
+    const auto text = print_config ? config::example() : upstream::upstream_rbac_yaml();
+    std::fwrite(text.data(), 1, text.size(), stdout);
+    out.exit_status = 0;
+    return out;
+  }
+  if (!config_file.empty()) {
+    auto loaded = config::load_file(config_file);
+    if (!loaded) {
+      out.exit_status = complain(loaded.error());
+      return out;
+    }
+    out.values = *std::move(loaded);
+    out.config_file = config_file;
+  } else if (dir.empty()) {
+    out.exit_status = complain(
+        Error(Code::usage,
+              "say where to keep things: zood --dir D --upstream KUBECONFIG, or --config FILE"));
+    return out;
+  }
+  // Without a file zood is somebody's first try: the door for kubectl stands open, on loopback.
+  if (config_file.empty() && admin_listen.empty()) admin_listen = "127.0.0.1:0";
+  const std::pair<const char*, const std::string&> overrides[] = {{"dir", dir},
+                                                                  {"upstream.kubeconfig", upstream},
+                                                                  {"listen", listen},
+                                                                  {"advertise", advertise},
+                                                                  {"admin.listen", admin_listen},
+                                                                  {"log.level", log_level}};
+  for (const auto& [key, text] : overrides) {
+    if (text.empty()) continue;
+    if (auto set = out.values.set(key, text); !set) {
+      out.exit_status = complain(set.error());
+      return out;
+    }
+  }
+  if (check) {
+    fmt::print("{}: good\n", config_file.empty() ? "the command line" : config_file);
+    out.exit_status = 0;
+  }
+  return out;
+}
+
+} // namespace zoo::app

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "common/config/config.hpp"
+#include "daemon/net/loop.hpp"
+#include "daemon/translate/mapping.hpp"
+#include "daemon/upstream/name_follower.hpp"
+#include "daemon/upstream/upstream.hpp"
+
+#include <array>
+#include <functional>
+#include <memory>
+#include <string_view>
+
+namespace zoo::app {
+
+/// Keeps what the platform shares (keys shared.*) in Upstream::shared_names(): the names that the
+/// configuration lists, and for "*" all names that no tenant's prefix begins. On the first loop.
+class SharedClasses {
+public:
+  SharedClasses(const config::Values& values, upstream::Upstream& upstream, net::Loop& loop,
+                std::function<bool(std::string_view id)> is_tenant);
+  void start();
+
+private:
+  void publish();
+
+  upstream::Upstream& upstream_;
+  std::function<bool(std::string_view id)> is_tenant_;
+  translate::SharedNames listed_;
+  struct Followed {
+    std::unique_ptr<upstream::NameFollower> follower;
+    std::size_t overlay;
+  };
+  std::vector<Followed> followed_;
+  net::Timer timer_;
+};
+
+} // namespace zoo::app

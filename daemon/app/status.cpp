@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/app/status.hpp"
+
+#include "daemon/net/listener.hpp"
+#include "daemon/upstream/control_api.hpp"
+#include "daemon/upstream/credential.hpp"
+
+#include <nlohmann/json.hpp>
+
+namespace zoo::app {
+
+Status::Status(const upstream::Credential& credential, const net::Listener& listener,
+               std::size_t workers, std::string advertise, std::string socket)
+    : credential_(credential), listener_(listener), workers_(workers),
+      advertise_(std::move(advertise)), socket_(std::move(socket)) {}
+
+void Status::set_admin_listen(std::string address) {
+  const std::scoped_lock lock(mutex_);
+  admin_listen_ = std::move(address);
+}
+
+admin::ServerStatus Status::status() {
+  admin::ServerStatus out;
+  out.version = ZOO_VERSION;
+  out.listen = listener_.address();
+  out.advertise = advertise_;
+  out.admin_socket = socket_;
+  {
+    const std::scoped_lock lock(mutex_);
+    out.admin_listen = admin_listen_;
+  }
+  out.uptime =
+      std::chrono::duration_cast<std::chrono::seconds>(std::chrono::steady_clock::now() - started_);
+  out.workers = workers_;
+  out.connections = listener_.connections();
+  out.upstream.server = credential_.server();
+  const auto api = credential_.api();
+  if (const auto version = api->get("/version"); version) {
+    out.upstream.reachable = true;
+    out.upstream.version = version->value("gitVersion", "");
+  } else {
+    out.upstream.message = version.error().message();
+  }
+  return out;
+}
+
+} // namespace zoo::app

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "daemon/admin/server.hpp"
+
+#include <chrono>
+#include <mutex>
+#include <string>
+
+namespace zoo::net {
+class Listener;
+}
+namespace zoo::upstream {
+class Credential;
+}
+
+namespace zoo::app {
+
+/// What zood tells of itself: `zooctl status`. Any thread; status() asks the upstream.
+class Status final : public admin::StatusSource {
+public:
+  Status(const upstream::Credential& credential, const net::Listener& listener, std::size_t workers,
+         std::string advertise, std::string socket);
+  void set_admin_listen(std::string address);
+
+  admin::ServerStatus status() override;
+  std::string not_ready() const override { return {}; }
+
+private:
+  const upstream::Credential& credential_;
+  const net::Listener& listener_;
+  std::size_t workers_;
+  std::string advertise_, socket_;
+  mutable std::mutex mutex_;
+  std::string admin_listen_;
+  std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
+};
+
+} // namespace zoo::app

@@ -1,0 +1,366 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/app/zood.hpp"
+
+#include "common/base/file.hpp"
+#include "common/base/log.hpp"
+#include "common/base/text.hpp"
+#include "common/crypto/aead.hpp"
+#include "common/kube/kubeconfig.hpp"
+#include "daemon/admin/scheduler.hpp"
+#include "daemon/admin/service.hpp"
+#include "daemon/app/address.hpp"
+#include "daemon/app/names.hpp"
+#include "daemon/app/signals.hpp"
+#include "daemon/app/status.hpp"
+#include "daemon/gateway/authorizer.hpp"
+#include "daemon/gateway/flow_control.hpp"
+#include "daemon/gateway/gateway.hpp"
+#include "daemon/net/listener.hpp"
+#include "daemon/net/tls.hpp"
+#include "daemon/net/workers.hpp"
+#include "daemon/store/keyring.hpp"
+#include "daemon/store/sqlite.hpp"
+#include "daemon/tenants/identity.hpp"
+#include "daemon/tenants/pki.hpp"
+#include "daemon/tenants/records.hpp"
+#include "daemon/tenants/service_impl.hpp"
+#include "daemon/upstream/bootstrap.hpp"
+#include "daemon/upstream/control_api.hpp"
+#include "daemon/upstream/credential.hpp"
+#include "daemon/upstream/upstream.hpp"
+
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+
+namespace zoo::app {
+namespace {
+
+constexpr unsigned k_socket_mode = 0660;
+constexpr std::chrono::seconds k_cut{2}; ///< for connections that the drain has to cut
+
+std::size_t worker_count(const config::Values& values) {
+  const auto wanted = values.integer("workers");
+  return wanted > 0 ? static_cast<std::size_t>(wanted)
+                    : std::max<std::size_t>(1, std::thread::hardware_concurrency());
+}
+
+net::ListenerLimits listener_limits(const config::Values& values) {
+  net::ListenerLimits limits;
+  limits.connections = static_cast<std::size_t>(values.integer("limits.connections"));
+  limits.http.header_bytes = values.size("limits.header");
+  limits.http.streams = static_cast<std::uint32_t>(values.integer("limits.streams"));
+  limits.idle = values.duration("limits.idle_timeout");
+  return limits;
+}
+
+gateway::GatewayLimits gateway_limits(const config::Values& values) {
+  gateway::GatewayLimits limits;
+  limits.request_body = values.size("limits.body");
+  limits.object = values.size("limits.object");
+  return limits;
+}
+
+upstream::PoolLimits pool_limits(const config::Values& values) {
+  upstream::PoolLimits limits;
+  limits.connect = values.duration("timeouts.upstream_connect");
+  limits.answer = values.duration("timeouts.request");
+  return limits;
+}
+
+} // namespace
+
+struct Zood::Impl {
+  config::Values values;
+  std::filesystem::path config_file;
+
+  // In the order of dependence: what stands below may use what stands above.
+  std::unique_ptr<store::Store> store;
+  std::optional<store::Keyring> keyring;
+  std::unique_ptr<upstream::Credential> credential;
+  std::shared_ptr<upstream::UpstreamEndpoint> endpoint;
+  std::unique_ptr<tenants::Pki> pki;
+  std::unique_ptr<crypto::Sealer> credential_sealer;
+  tenants::TenantDirectory directory;
+  std::unique_ptr<tenants::DirectoryFeeder> feeder;
+  gateway::FlowControl flow_control;
+  std::unique_ptr<net::Workers> loops;
+  std::unique_ptr<net::Workers> admin_loop;
+  std::unique_ptr<upstream::Upstream> upstream;
+  std::unique_ptr<SharedClasses> shared_classes;
+  std::optional<gateway::GatewayShared> gateway_shared;
+  std::vector<std::pair<net::Loop*, gateway::Gateway*>> gateways;
+  std::shared_ptr<net::TlsServerContext> tls, admin_tls;
+  std::unique_ptr<net::Listener> listener;
+  std::unique_ptr<tenants::TenantServiceImpl> tenants;
+  std::unique_ptr<Status> status;
+  std::unique_ptr<admin::Workers> admin_workers;
+  std::optional<admin::AdminContext> admin_context;
+  std::unique_ptr<admin::Scheduler> admin_scheduler;
+  std::unique_ptr<net::Listener> admin_socket, admin_listener;
+
+  std::mutex mutex;
+  std::condition_variable changed;
+  bool ending = false;
+
+  Result<void> open_store();
+  Result<void> open_upstream();
+  Result<void> open_pki();
+  Result<void> open_tenants_door();
+  Result<void> open_admin_doors();
+  Result<net::TlsServerOptions> server_identity(const std::string& client_ca);
+  void reload();
+  void drain();
+};
+
+Result<void> Zood::Impl::open_store() {
+  const auto dir = values.path("dir");
+  ZOO_TRY_VOID(file::ensure_private_directory(dir));
+  store::SqliteOptions options;
+  options.directory = dir;
+  if (values.is_set("store.path")) options.file = values.path("store.path");
+  ZOO_TRY(store, store::open_sqlite(options));
+  ZOO_TRY(auto opened, store::Keyring::open(*store, dir));
+  keyring.emplace(std::move(opened));
+  ZOO_TRY(auto key, keyring->key("tenant-credentials"));
+  credential_sealer = std::make_unique<crypto::Sealer>(std::move(key));
+  ZOO_TRY(feeder, tenants::DirectoryFeeder::start(*store, directory));
+  return {};
+}
+
+Result<void> Zood::Impl::open_upstream() {
+  const auto kubeconfig = values.path("upstream.kubeconfig");
+  if (kubeconfig.empty()) {
+    return fail(Code::usage, "no upstream is named: give --upstream KUBECONFIG, or set "
+                             "upstream.kubeconfig in the configuration file");
+  }
+  ZOO_TRY(const auto access, kube::load_kubeconfig(kubeconfig));
+  upstream::CredentialOptions options;
+  options.directory = values.path("dir");
+  ZOO_TRY(credential, upstream::Credential::obtain(access, options));
+
+  ZOO_TRY(const auto address, parse_server_url(access.server));
+  endpoint = std::make_shared<upstream::UpstreamEndpoint>();
+  endpoint->host = address.host;
+  endpoint->port = address.port;
+  endpoint->server_name = access.credentials.tls_server_name;
+  endpoint->ca_pem = access.credentials.ca_pem;
+  credential->on_change([endpoint = endpoint](upstream::Credential::Authorization value) {
+    endpoint->authorization = std::move(value);
+  });
+  loops = std::make_unique<net::Workers>(worker_count(values), "worker");
+  upstream = std::make_unique<upstream::Upstream>(endpoint, loops->loops(), pool_limits(values));
+  upstream->start();
+  shared_classes = std::make_unique<SharedClasses>(
+      values, *upstream, *loops->loops().front(),
+      [this](std::string_view id) { return directory.snapshot()->find(id) != nullptr; });
+  loops->loops().front()->post([this] { shared_classes->start(); });
+  return {};
+}
+
+Result<void> Zood::Impl::open_pki() {
+  tenants::PkiOptions options;
+  options.directory = values.path("dir");
+  options.ca_certificate = values.path("pki.ca_certificate");
+  options.ca_key = values.path("pki.ca_key");
+  for (const auto* key : {"listen", "advertise", "admin.listen"}) {
+    if (values.string(key).empty()) continue;
+    ZOO_TRY(const auto address, parse_address(values.string(key)));
+    options.hosts.push_back(address.host);
+  }
+  ZOO_TRY(pki, tenants::Pki::open(std::move(options)));
+  const auto api = credential->api();
+  return upstream::refuse_trusted_ca(*api, pki->ca(), pki->ca_key());
+}
+
+Result<net::TlsServerOptions> Zood::Impl::server_identity(const std::string& client_ca) {
+  net::TlsServerOptions options;
+  options.client_ca_pem = client_ca;
+  if (values.is_set("tls.certificate")) {
+    ZOO_TRY(options.certificate_chain_pem, file::read(values.path("tls.certificate")));
+    ZOO_TRY(options.key_pem, file::read_secret(values.path("tls.key")));
+    return options;
+  }
+  ZOO_TRY(auto pair, pki->serving());
+  options.certificate_chain_pem = std::move(pair.certificate_pem);
+  options.key_pem = std::move(pair.key_pem);
+  return options;
+}
+
+Result<void> Zood::Impl::open_tenants_door() {
+  ZOO_TRY(auto key, keyring->key("continue-tokens"));
+  gateway_shared.emplace(
+      gateway::GatewayShared{directory, *upstream,
+                             std::make_shared<const gateway::AdministratorOnly>(
+                                 std::string(tenants::k_tenant_admin_group)),
+                             std::make_shared<const crypto::Sealer>(std::move(key)), flow_control,
+                             values.string("nodes.visibility") == "all"});
+  ZOO_TRY(auto identity, server_identity(pki->ca_pem()));
+  ZOO_TRY(tls, net::TlsServerContext::create(identity));
+  ZOO_TRY(listener, net::Listener::tcp(loops->loops(), values.string("listen"), tls,
+                                       listener_limits(values), [this](net::Loop& loop) {
+                                         auto made = std::make_unique<gateway::Gateway>(
+                                             loop, *gateway_shared, gateway_limits(values));
+                                         gateways.emplace_back(&loop, made.get());
+                                         return made;
+                                       }));
+  return {};
+}
+
+Result<void> Zood::Impl::open_admin_doors() {
+  const auto listen = listener->address();
+  ZOO_TRY(const auto advertised,
+          parse_address(values.string("advertise").empty() ? listen : values.string("advertise")));
+  ZOO_TRY(const auto listened, parse_address(listen));
+  tenants::Settings settings;
+  settings.reserved_ids = values.list("tenants.reserved_ids");
+  settings.certificate_validity = std::chrono::duration_cast<std::chrono::seconds>(
+      values.duration("tenants.certificate_validity"));
+  settings.delete_grace = values.duration("tenants.delete_grace");
+  settings.advertise_host = advertised.host;
+  settings.advertise_port = advertised.port == 0 ? listened.port : advertised.port;
+  const auto advertise = settings.server_url();
+  tenants = std::make_unique<tenants::TenantServiceImpl>(
+      tenants::ControllerParts{*store, *pki, *credential_sealer,
+                               [this] { return credential->api(); }},
+      std::move(settings), credential.get());
+  ZOO_TRY_VOID(tenants->start());
+
+  const auto socket = values.is_set("admin.socket") ? values.path("admin.socket")
+                                                    : values.path("dir") / "zood.sock";
+  status = std::make_unique<Status>(*credential, *listener, worker_count(values), advertise,
+                                    socket.string());
+  admin_loop = std::make_unique<net::Workers>(1, "admin-loop");
+  admin_workers = std::make_unique<admin::Workers>();
+  admin_scheduler = admin::make_scheduler(*admin_loop->loops().front());
+  admin_context.emplace(admin::AdminContext{*tenants, *status, *admin_workers, {}, {}});
+  const auto make = [this](net::Loop&) {
+    return std::make_unique<admin::AdminService>(*admin_context, *admin_scheduler);
+  };
+  // The group of the socket is zood's own where there is no group zoo: quickstart, tests.
+  const std::string group = group_exists("zoo") ? "zoo" : "";
+  ZOO_TRY(admin_socket, net::Listener::unix(admin_loop->loops(), socket, k_socket_mode, group,
+                                            listener_limits(values), make));
+  if (values.string("admin.listen").empty()) return {};
+  ZOO_TRY(auto identity, server_identity(pki->admin_ca_pem()));
+  ZOO_TRY(admin_tls, net::TlsServerContext::create(identity));
+  ZOO_TRY(admin_listener, net::Listener::tcp(admin_loop->loops(), values.string("admin.listen"),
+                                             admin_tls, listener_limits(values), make));
+  status->set_admin_listen(admin_listener->address());
+  ZOO_TRY(const auto address, parse_address(admin_listener->address()));
+  return pki->write_admin_kubeconfig("https://" + reachable(address).text());
+}
+
+void Zood::Impl::reload() {
+  notify_reloading();
+  if (!config_file.empty()) {
+    auto loaded = config::load_file(config_file);
+    if (!loaded) {
+      log::error("app", "the configuration was not reloaded: {}", loaded.error().text());
+      return notify_ready();
+    }
+    for (const auto* key : values.differing(*loaded)) {
+      if (!key->reloadable) {
+        log::warning("app", "{} has changed: it takes effect at the next start", key->name);
+      }
+    }
+    log::set_level(loaded->string("log.level"));
+    listener->set_limits(listener_limits(*loaded));
+    for (const auto& [loop, gateway] : gateways) {
+      loop->post(
+          [gateway = gateway, limits = gateway_limits(*loaded)] { gateway->set_limits(limits); });
+    }
+  }
+  for (const auto& [context, ca] :
+       {std::pair{tls, pki->ca_pem()}, std::pair{admin_tls, pki->admin_ca_pem()}}) {
+    if (!context) continue;
+    auto identity = server_identity(ca);
+    auto done = identity ? context->reload(*identity) : Result<void>(fail(identity.error()));
+    if (!done) log::error("app", "the certificate was not reloaded: {}", done.error().text());
+  }
+  log::info("app", "reloaded");
+  notify_ready();
+}
+
+void Zood::Impl::drain() {
+  const auto deadline = values.duration("drain_timeout");
+  log::info("app", "draining: requests in progress have {} s",
+            std::chrono::duration_cast<std::chrono::seconds>(deadline).count());
+  notify_stopping();
+  std::mutex done_mutex;
+  std::condition_variable done;
+  std::size_t left = 0;
+  for (auto* each : {listener.get(), admin_socket.get(), admin_listener.get()}) {
+    if (each == nullptr) continue;
+    {
+      const std::scoped_lock lock(done_mutex);
+      ++left;
+    }
+    each->drain(deadline, [&] {
+      const std::scoped_lock lock(done_mutex);
+      --left;
+      done.notify_all();
+    });
+  }
+  std::unique_lock lock(done_mutex);
+  done.wait(lock, [&] { return left == 0; });
+}
+
+Zood::Zood() : impl_(std::make_unique<Impl>()) {}
+
+Zood::~Zood() {
+  // Doors first, then what their requests use, then the loops, then the rest in reverse order.
+  auto& z = *impl_;
+  z.admin_listener.reset();
+  z.admin_socket.reset();
+  if (z.admin_workers) z.admin_workers->stop();
+  z.tenants.reset();
+  z.listener.reset();
+  if (z.admin_loop) z.admin_loop->stop();
+  if (z.loops) z.loops->stop();
+  z.shared_classes.reset();
+  z.upstream.reset();
+}
+
+Result<std::unique_ptr<Zood>> Zood::start(config::Values values,
+                                          std::filesystem::path config_file) {
+  std::unique_ptr<Zood> zood(new Zood);
+  auto& z = *zood->impl_;
+  z.values = std::move(values);
+  z.config_file = std::move(config_file);
+  log::set_level(z.values.string("log.level"));
+  ZOO_TRY_VOID(z.open_store());
+  ZOO_TRY_VOID(z.open_upstream());
+  ZOO_TRY_VOID(z.open_pki());
+  ZOO_TRY_VOID(z.open_tenants_door());
+  ZOO_TRY_VOID(z.open_admin_doors());
+  log::info("app", "zood {} serves tenants on {} and administrators on {}", ZOO_VERSION,
+            z.listener->address(), z.admin_socket->address());
+  return zood;
+}
+
+void Zood::run(Signals& signals) {
+  auto& z = *impl_;
+  signals.start({[&z] {
+                   const std::scoped_lock lock(z.mutex);
+                   z.ending = true;
+                   z.changed.notify_all();
+                 },
+                 [&z] { z.reload(); }});
+  notify_ready();
+  const auto interval = std::chrono::microseconds(watchdog_interval_microseconds());
+  std::unique_lock lock(z.mutex);
+  while (!z.ending) {
+    if (interval.count() == 0) {
+      z.changed.wait(lock);
+      continue;
+    }
+    if (z.changed.wait_for(lock, interval, [&z] { return z.ending; })) break;
+    // The watchdog hears of a loop that turns, not merely of a process that exists.
+    z.loops->loops().front()->post([] { notify_watchdog(); });
+  }
+  lock.unlock();
+  z.drain();
+}
+
+} // namespace zoo::app

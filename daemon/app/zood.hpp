@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "common/base/result.hpp"
+#include "common/config/config.hpp"
+
+#include <filesystem>
+#include <memory>
+
+namespace zoo::app {
+
+class Signals;
+
+/// The daemon: every room's objects, made in the order in which they depend on each other and
+/// destroyed in the reverse one. The only place that knows them all.
+class Zood {
+public:
+  /// Opens the store, prepares the upstream, starts threads and listeners. Blocks (disk, upstream).
+  /// `config_file`: read again on SIGHUP; empty if there is none.
+  static Result<std::unique_ptr<Zood>> start(config::Values values,
+                                             std::filesystem::path config_file);
+  ~Zood();
+
+  /// Until a signal says to end; drains first.
+  void run(Signals& signals);
+
+private:
+  Zood();
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+} // namespace zoo::app

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/gateway/answer.hpp"
+
+#include "daemon/gateway/exchange.hpp"
+#include "daemon/translate/framer.hpp"
+
+namespace zoo::gateway {
+namespace {
+
+using translate::Shape;
+
+class Verbatim final : public AnswerTranslator {
+public:
+  Result<void> feed(std::string_view bytes, std::string& out) override {
+    out.append(bytes);
+    return {};
+  }
+  Result<void> finish(std::string&) override { return {}; }
+};
+
+/// What the framing translators share: the framer, and the first error of a callback.
+class Framed : public AnswerTranslator, public translate::FrameHandler {
+public:
+  Framed(Exchange& exchange, Shape shape, std::string_view array)
+      : framer_(shape, exchange.gateway().limits().object, *this, array) {}
+
+  Result<void> feed(std::string_view bytes, std::string& out) override {
+    out_ = &out;
+    ZOO_TRY_VOID(framer_.feed(bytes));
+    return std::exchange(result_, {});
+  }
+  Result<void> finish(std::string& out) override {
+    out_ = &out;
+    ZOO_TRY_VOID(framer_.finish());
+    return std::exchange(result_, {});
+  }
+
+protected:
+  void note(Result<void> result) {
+    if (result || !result_) return;
+    result_ = std::move(result);
+    framer_.ignore_rest();
+  }
+  std::string& out() { return *out_; }
+
+private:
+  std::string* out_ = nullptr;
+  Result<void> result_;
+  translate::Framer framer_;
+};
+
+class ObjectAnswer final : public Framed {
+public:
+  ObjectAnswer(Exchange& exchange, const Rendering& rendering)
+      : Framed(exchange, Shape::single, ""), exchange_(exchange), rendering_(rendering) {}
+
+private:
+  void on_item(std::string_view value) override {
+    note(write_object(exchange_, rendering_, value, out()));
+  }
+  Exchange& exchange_;
+  const Rendering& rendering_;
+};
+
+class ListAnswer final : public Framed {
+public:
+  ListAnswer(Exchange& exchange, const Rendering& rendering)
+      : Framed(exchange, Shape::list,
+               rendering.wanted.representation == translate::Representation::table ? "rows"
+                                                                                   : "items"),
+        writer_(exchange, rendering) {}
+
+private:
+  void on_head(std::string_view head) override { note(writer_.begin(head, out())); }
+  void on_item(std::string_view value) override { note(writer_.item(value, out())); }
+  void on_tail(std::string_view tail) override { note(writer_.end(tail, out())); }
+  ListWriter writer_;
+};
+
+class WatchAnswer final : public Framed {
+public:
+  WatchAnswer(Exchange& exchange, const Rendering& rendering)
+      : Framed(exchange, Shape::watch, ""), writer_(exchange, rendering) {}
+
+private:
+  void on_item(std::string_view value) override { note(writer_.event(value, out())); }
+  EventWriter writer_;
+};
+
+} // namespace
+
+std::unique_ptr<AnswerTranslator> make_translator(Exchange& exchange, AnswerShape shape,
+                                                  const Rendering& rendering) {
+  switch (shape) {
+  case AnswerShape::object:
+    return std::make_unique<ObjectAnswer>(exchange, rendering);
+  case AnswerShape::list:
+    return std::make_unique<ListAnswer>(exchange, rendering);
+  case AnswerShape::watch:
+    return std::make_unique<WatchAnswer>(exchange, rendering);
+  case AnswerShape::verbatim:
+    break;
+  }
+  return std::make_unique<Verbatim>();
+}
+
+} // namespace zoo::gateway

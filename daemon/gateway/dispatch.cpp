@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/gateway/flows/flows.hpp"
+#include "daemon/gateway/scope.hpp"
+#include "daemon/translate/json.hpp"
+#include "daemon/translate/patch.hpp"
+#include "daemon/translate/rewrite.hpp"
+#include "daemon/translate/rules.hpp"
+#include "daemon/translate/selector.hpp"
+#include "daemon/translate/status_text.hpp"
+
+namespace zoo::gateway {
+namespace {
+
+using translate::BodyFormat;
+using translate::Representation;
+
+/// Query parameters that go upstream; selectors are translated, limit and continue are set by
+/// whoever pages.
+Result<translate::Params> params_in(const Exchange& exchange, bool paged_by_upstream) {
+  const auto& target = exchange.target();
+  const translate::SelectorScope scope{target.group, target.resource,
+                                       exchange.resource().namespaced, target.name_space};
+  translate::Params out;
+  for (const auto& param : target.params) {
+    if (param.key == "fieldSelector" || param.key == "labelSelector") continue;
+    if (!paged_by_upstream &&
+        (param.key == "limit" || param.key == "continue" || param.key == "resourceVersion" ||
+         param.key == "resourceVersionMatch" || param.key == "watch" ||
+         param.key == "sendInitialEvents" || param.key == "allowWatchBookmarks" ||
+         param.key == "timeoutSeconds")) {
+      continue;
+    }
+    out.push_back(param);
+  }
+  const bool selects =
+      target.verb == "list" || target.verb == "watch" || target.verb == "deletecollection";
+  if (!selects) return out;
+  if (paged_by_upstream && target.legacy_watch) translate::set_param(out, "watch", "true");
+  ZOO_TRY(const auto field,
+          translate::field_selector_in(exchange.mapping(), scope, target.list.field_selector));
+  ZOO_TRY(const auto label,
+          translate::label_selector_in(exchange.mapping(), scope, target.list.label_selector));
+  if (!field.empty()) translate::set_param(out, "fieldSelector", field);
+  if (!label.empty()) translate::set_param(out, "labelSelector", label);
+  return out;
+}
+
+/// The body of a create or update: translated, then proven, so that no mistake of the translation
+/// leaves the tenant.
+Result<std::string> object_in(Exchange& exchange) {
+  ZOO_TRY_VOID(translate::check_json(exchange.body()));
+  std::string out;
+  translate::RewriteContext inward{exchange.mapping(), translate::Direction::inward,
+                                   exchange.target().name_space};
+  ZOO_TRY_VOID(translate::rewrite(root_of(exchange), inward, exchange.body(), out));
+  translate::RewriteContext proof{exchange.mapping(), translate::Direction::prove,
+                                  exchange.target().name_space};
+  std::string none;
+  ZOO_TRY_VOID(translate::rewrite(root_of(exchange), proof, out, none));
+  return out;
+}
+
+Result<Rendering> rendering_of(Exchange& exchange) {
+  const auto& target = exchange.target();
+  const auto* include = translate::find_param(target.params, "includeObject");
+  Rendering rendering;
+  ZOO_TRY(rendering.wanted,
+          translate::choose_accept(exchange.head().headers.get("accept"),
+                                   include == nullptr ? std::string_view() : *include));
+  rendering.shown = filter_of(exchange);
+  return rendering;
+}
+
+class Chooser {
+public:
+  explicit Chooser(Exchange& exchange)
+      : exchange_(exchange), target_(exchange.target()), resource_(exchange.resource()) {}
+
+  Result<std::unique_ptr<Flow>> choose() {
+    if (auto answered = review(exchange_)) {
+      if (target_.verb != "create") return not_allowed();
+      return answered;
+    }
+    if (target_.connect) return connect();
+    ZOO_TRY_VOID(refuse_fixed());
+    if (target_.subresource == "log") return log();
+    ZOO_TRY(rendering_, rendering_of(exchange_));
+    if (target_.verb == "deletecollection") return collection();
+    if (target_.verb == "list" || target_.verb == "watch") return list_or_watch();
+    if (target_.verb == "patch") return patch();
+    return one();
+  }
+
+private:
+  static tl::unexpected<Error> not_allowed() {
+    return fail(Code::method_not_allowed,
+                "the server does not allow this method on the requested resource");
+  }
+
+  /// What is refused whatever the tenant's own rights are.
+  Result<void> refuse_fixed() {
+    const bool service_account_token =
+        target_.is("", "serviceaccounts") && target_.subresource == "token";
+    if (service_account_token) {
+      // Such a token would be a login upstream until it carries an audience of its own.
+      return fail(Code::forbidden, "serviceaccounts/token is not served: tokens of this tenant "
+                                   "are not recognised yet; use a kubeconfig made by zooctl");
+    }
+    if (target_.is("", "pods") && target_.subresource == "binding") {
+      return fail(Code::forbidden, "pods/binding is not served: the platform's scheduler places "
+                                   "pods");
+    }
+    if (target_.is("", "bindings")) {
+      return fail(Code::forbidden, "bindings are not served: the platform's scheduler places pods");
+    }
+    const bool fixed_namespace = target_.is("", "namespaces") && target_.verb == "delete" &&
+                                 (target_.name == "default" || target_.name == "kube-system" ||
+                                  target_.name == "kube-public");
+    if (fixed_namespace) {
+      return fail(Code::forbidden,
+                  "namespaces \"{}\" is forbidden: this namespace may not be deleted",
+                  target_.name);
+    }
+    return {};
+  }
+
+  Outgoing outgoing(Actor actor, std::string path, translate::Params params) const {
+    Outgoing request;
+    request.actor = actor;
+    request.method = exchange_.head().method;
+    request.path = std::move(path);
+    request.params = std::move(params);
+    return request;
+  }
+
+  Result<std::unique_ptr<Flow>> connect() {
+    if (target_.is("", "nodes")) {
+      return fail(Code::forbidden,
+                  "nodes/{} is forbidden: a node's kubelet serves the pods of all "
+                  "tenants",
+                  target_.subresource);
+    }
+    ZOO_TRY(auto path, translate::upstream_path(target_, resource_.namespaced, mapping()));
+    auto request = outgoing(Actor::tenant, std::move(path), target_.params);
+    if (exchange_.head().upgrade) return tunnel(exchange_, std::move(request));
+    request.body = std::move(exchange_.body());
+    request.content_type = std::string(exchange_.head().headers.get("content-type"));
+    return forward(exchange_, std::move(request), AnswerShape::verbatim, {});
+  }
+
+  Result<std::unique_ptr<Flow>> log() {
+    ZOO_TRY(auto path, translate::upstream_path(target_, resource_.namespaced, mapping()));
+    auto request = outgoing(Actor::tenant, std::move(path), target_.params);
+    if (exchange_.head().upgrade) return tunnel(exchange_, std::move(request));
+    return forward(exchange_, std::move(request), AnswerShape::verbatim, {});
+  }
+
+  /// get, create, update, delete of one object.
+  Result<std::unique_ptr<Flow>> one() {
+    ZOO_TRY(auto path, translate::upstream_path(target_, resource_.namespaced, mapping()));
+    ZOO_TRY(auto params, params_in(exchange_, true));
+    if (rendering_.wanted.representation == Representation::table) raise_include(params);
+    auto request = outgoing(actor_of(exchange_), std::move(path), std::move(params));
+    if (target_.verb == "create" || target_.verb == "update") {
+      ZOO_TRY(const auto format,
+              translate::choose_body(target_.verb, exchange_.head().headers.get("content-type")));
+      ZOO_TRY(request.body, object_in(exchange_));
+      request.content_type = std::string(translate::upstream_content_type(format));
+      if (target_.is("", "namespaces") && target_.verb == "create" && target_.subresource.empty()) {
+        return create_namespace(exchange_, std::move(request), rendering_);
+      }
+    } else if (target_.verb == "delete") {
+      request.body = std::move(exchange_.body());
+      if (!request.body.empty()) {
+        ZOO_TRY_VOID(translate::check_json(request.body));
+        request.content_type = "application/json";
+      }
+    }
+    return forward(exchange_, std::move(request), AnswerShape::object, rendering_);
+  }
+
+  Result<std::unique_ptr<Flow>> patch() {
+    ZOO_TRY(auto path, translate::upstream_path(target_, resource_.namespaced, mapping()));
+    ZOO_TRY(auto params, params_in(exchange_, true));
+    ZOO_TRY(const auto format,
+            translate::choose_body(target_.verb, exchange_.head().headers.get("content-type")));
+    ZOO_TRY_VOID(translate::check_json(exchange_.body()));
+    auto request = outgoing(actor_of(exchange_), std::move(path), std::move(params));
+    ZOO_TRY(request.body, translate::patch_in(root_of(exchange_), mapping(), format,
+                                              exchange_.body(), target_.name_space));
+    request.content_type = std::string(translate::upstream_content_type(format));
+    if (root_of(exchange_).guarded) {
+      return guarded_patch(exchange_, std::move(request), format, rendering_);
+    }
+    return forward(exchange_, std::move(request), AnswerShape::object, rendering_);
+  }
+
+  void raise_include(translate::Params& params) const {
+    // Rows are filtered by their object, of hybrid kinds by its spec.
+    const auto include = needs_whole_object(exchange_)
+                             ? std::string_view("Object")
+                             : translate::upstream_include(rendering_.wanted.include);
+    translate::set_param(params, "includeObject", include);
+  }
+
+  Result<std::unique_ptr<Flow>> list_or_watch() {
+    ZOO_TRY(const auto reach, reach_of(exchange_));
+    if (reach.straight) {
+      ZOO_TRY(auto path, translate::upstream_path(target_, resource_.namespaced, mapping()));
+      ZOO_TRY(auto params, params_in(exchange_, true));
+      if (rendering_.wanted.representation == Representation::table) raise_include(params);
+      return forward(exchange_, outgoing(reach.actor, std::move(path), std::move(params)),
+                     target_.verb == "watch" ? AnswerShape::watch : AnswerShape::list, rendering_);
+    }
+    ZOO_TRY(auto plan, plan_of(reach));
+    if (target_.verb == "watch") return watch(exchange_, std::move(plan));
+    return list(exchange_, std::move(plan));
+  }
+
+  Result<ListPlan> plan_of(const Reach& reach) {
+    auto listing = target_;
+    listing.verb = "list"; // the path of the kind, whatever is done with what it finds
+    listing.name.clear();
+    if (target_.is("", "namespaces")) listing.name_space.clear();
+    ListPlan plan;
+    ZOO_TRY(plan.path, translate::upstream_path(listing, resource_.namespaced, mapping()));
+    ZOO_TRY(plan.params, params_in(exchange_, false));
+    if (rendering_.wanted.representation == Representation::table) raise_include(plan.params);
+    plan.ranges = reach.ranges;
+    plan.all_namespaces = reach.all_namespaces;
+    plan.rendering = rendering_;
+    return plan;
+  }
+
+  Result<std::unique_ptr<Flow>> collection() {
+    ZOO_TRY(const auto reach, reach_of(exchange_));
+    if (reach.straight && reach.actor == Actor::tenant) {
+      ZOO_TRY(auto path, translate::upstream_path(target_, resource_.namespaced, mapping()));
+      ZOO_TRY(auto params, params_in(exchange_, true));
+      auto request = outgoing(Actor::tenant, std::move(path), std::move(params));
+      request.body = std::move(exchange_.body());
+      if (!request.body.empty()) request.content_type = "application/json";
+      return forward(exchange_, std::move(request), AnswerShape::object, rendering_);
+    }
+    auto one = target_;
+    one.verb = "delete";
+    one.name = "x"; // may such an object be deleted at all?
+    ZOO_TRY_VOID(translate::upstream_path(one, resource_.namespaced, mapping()));
+    rendering_.wanted.representation = Representation::object;
+    rendering_.wanted.upstream_accept = "application/json";
+    ZOO_TRY(auto plan, plan_of(reach));
+    auto to_path = [path = plan.path](std::string_view key) {
+      return path + "/" + translate::percent_encode(key, ":");
+    };
+    return delete_collection(exchange_, std::move(plan), actor_of(exchange_), std::move(to_path));
+  }
+
+  const translate::Mapping& mapping() const { return exchange_.mapping(); }
+
+  Exchange& exchange_;
+  const translate::Target& target_;
+  const Resource& resource_;
+  Rendering rendering_;
+};
+
+} // namespace
+
+Result<std::unique_ptr<Flow>> choose_flow(Exchange& exchange) {
+  if (!exchange.target().resource_request) return non_resource(exchange);
+  return Chooser(exchange).choose();
+}
+
+} // namespace zoo::gateway

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "common/base/result.hpp"
+#include "daemon/gateway/answer.hpp"
+#include "daemon/gateway/exchange.hpp"
+#include "daemon/gateway/upstream_request.hpp"
+#include "daemon/upstream/list_source.hpp"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+/// What a request can turn into. dispatch.cpp chooses; each flow lives in a file of its own.
+namespace zoo::gateway {
+
+/// One request upstream, ready to be sent.
+struct Outgoing {
+  Actor actor = Actor::tenant;
+  std::string method;
+  std::string path; ///< upstream's, without query
+  translate::Params params;
+  std::string body;
+  std::string content_type; ///< of the body; "" = none
+};
+/// Its head, with Accept.
+http::RequestHead head_of(const Exchange& exchange, const Outgoing& request,
+                          std::string_view accept, bool upgrade = false);
+
+/// Straight through: one request, its answer translated as it streams.
+std::unique_ptr<Flow> forward(Exchange& exchange, Outgoing request, AnswerShape shape,
+                              Rendering rendering);
+
+/// A list that is read by key ranges (DESIGN 6): tenant-wide lists, private and overlay kinds.
+struct ListPlan {
+  std::string path;                       ///< upstream's
+  translate::Params params;               ///< selectors, in upstream's names
+  std::vector<upstream::KeyRange> ranges; ///< more than one: merged by the tenant's names
+  bool all_namespaces = false;
+  Rendering rendering;
+};
+std::unique_ptr<Flow> list(Exchange& exchange, ListPlan plan);
+
+// Shared by what reads ranges.
+upstream::ListRequest list_request(const Exchange& exchange, const ListPlan& plan);
+std::string list_hint(const Exchange& exchange, const ListPlan& plan);
+http::ResponseHead list_head(const Rendering& rendering);
+
+/// A watch on a cluster-wide path, filtered to the tenant. From '' or 0, and with
+/// sendInitialEvents, it begins with a list of the plan's ranges.
+std::unique_ptr<Flow> watch(Exchange& exchange, ListPlan plan);
+
+/// POST of a Namespace: it is handed out when its fence stands.
+std::unique_ptr<Flow> create_namespace(Exchange& exchange, Outgoing request, Rendering rendering);
+
+/// Upstream refused the tenant's user in a namespace that is the tenant's by name: is the namespace
+/// gone, going, or without its fence? Puts the fence back, or asks again as zood. `again` makes the
+/// flow for the same request by another actor.
+std::unique_ptr<Flow> recheck_namespace(Exchange& exchange, std::string upstream_namespace,
+                                        std::string refusal,
+                                        std::function<std::unique_ptr<Flow>(Actor)> again);
+
+/// A PATCH of a guarded kind: dry run, proof on its result, the real one with a precondition
+/// (DESIGN 5). `request.body` is the translated patch.
+std::unique_ptr<Flow> guarded_patch(Exchange& exchange, Outgoing request,
+                                    translate::BodyFormat format, Rendering rendering);
+
+/// deletecollection where upstream's would reach beyond the tenant: one delete for each own object.
+/// `to_path` gives the path of one object by its upstream key.
+std::unique_ptr<Flow> delete_collection(Exchange& exchange, ListPlan plan, Actor actor,
+                                        std::function<std::string(std::string_view key)> to_path);
+
+/// /api, /apis, /openapi/v3, /version, health.
+Result<std::unique_ptr<Flow>> non_resource(Exchange& exchange);
+
+/// Access reviews and SelfSubjectReview, answered here.
+std::unique_ptr<Flow> review(Exchange& exchange);
+
+/// exec, attach, port-forward, proxy, and logs over an upgraded connection: a byte tunnel.
+std::unique_ptr<Flow> tunnel(Exchange& exchange, Outgoing request);
+
+} // namespace zoo::gateway

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/gateway/flows/flows.hpp"
+#include "daemon/translate/status_text.hpp"
+#include "daemon/upstream/upstream.hpp"
+
+namespace zoo::gateway {
+
+http::RequestHead head_of(const Exchange& exchange, const Outgoing& request,
+                          std::string_view accept, bool upgrade) {
+  auto head = upstream_request(exchange, request.actor, request.method,
+                               with_query(request.path, request.params), upgrade);
+  head.headers.remove("content-type");
+  if (!request.content_type.empty()) head.headers.set("Content-Type", request.content_type);
+  if (!accept.empty()) head.headers.set("Accept", std::string(accept));
+  return head;
+}
+
+namespace {
+
+constexpr std::size_t k_max_status = 1u << 20; ///< bytes of an error's body
+
+/// "/api/v1/namespaces/foofoo-team/pods" -> "foofoo-team"
+std::string namespace_in(std::string_view path) {
+  constexpr std::string_view k_segment = "/namespaces/";
+  const auto at = path.find(k_segment);
+  if (at == std::string_view::npos) return {};
+  const auto rest = path.substr(at + k_segment.size());
+  return std::string(rest.substr(0, rest.find('/')));
+}
+
+class Forward final : public Flow, private upstream::CallHandler {
+public:
+  Forward(Exchange& exchange, Outgoing request, AnswerShape shape, Rendering rendering)
+      : exchange_(exchange), request_(std::move(request)), shape_(shape),
+        rendering_(std::move(rendering)) {}
+
+  void start() override {
+    const bool verbatim = shape_ == AnswerShape::verbatim;
+    const auto accept = verbatim ? std::string(exchange_.head().headers.get("accept"))
+                                 : rendering_.wanted.upstream_accept;
+    upstream::CallOptions options;
+    options.body = request_.body;
+    options.long_running = exchange_.target().long_running;
+    call_ = exchange_.upstream()
+                .caller(exchange_.gateway().loop())
+                .start(head_of(exchange_, request_, accept), std::move(options), *this);
+  }
+
+  void on_drained() override {
+    if (call_) call_->resume();
+  }
+
+private:
+  void on_head(http::ResponseHead head) override {
+    head_ = std::move(head);
+    if (head_.status >= 400 && shape_ != AnswerShape::verbatim) return; // its Status is collected
+    if (head_.status >= 400) {
+      const auto type = head_.headers.get("content-type");
+      if (type.starts_with("application/json")) return;
+      translator_ = make_translator(exchange_, AnswerShape::verbatim, rendering_);
+      return send_head({});
+    }
+    translator_ = make_translator(exchange_, shape_, rendering_);
+    // One object is sent whole, with its length; everything else streams.
+    if (shape_ != AnswerShape::object) send_head({});
+  }
+
+  void send_head(std::optional<std::size_t> length) {
+    translate::HeaderPairs given;
+    for (const auto& header : head_.headers)
+      given.emplace_back(header.name, header.value);
+    http::ResponseHead out{head_.status, {}};
+    const auto kind =
+        exchange_.target().connect ? translate::AnswerKind::proxied : translate::AnswerKind::api;
+    for (auto& [name, value] : translate::response_headers_out(exchange_.mapping(), given, kind))
+      out.headers.add(std::move(name), std::move(value));
+    if (shape_ != AnswerShape::verbatim) {
+      out.headers.set("content-type", rendering_.wanted.content_type.empty()
+                                          ? "application/json"
+                                          : rendering_.wanted.content_type);
+    }
+    if (length) out.headers.set("content-length", std::to_string(*length));
+    exchange_.send_head(std::move(out));
+  }
+
+  void on_data(std::string_view bytes) override {
+    if (!translator_) {
+      if (status_.size() + bytes.size() <= k_max_status) status_.append(bytes);
+      return;
+    }
+    if (auto fed = translator_->feed(bytes, out_); !fed) return broken(fed.error());
+    flush();
+  }
+
+  void flush() {
+    if (!exchange_.head_sent()) return; // one object: sent at its end
+    if (!out_.empty()) exchange_.send(out_);
+    out_.clear();
+    if (!exchange_.writable() && call_) call_->pause();
+  }
+
+  void on_end() override {
+    if (!translator_) return refused();
+    if (auto finished = translator_->finish(out_); !finished) return broken(finished.error());
+    if (!exchange_.head_sent()) send_head(out_.size());
+    flush();
+    exchange_.finish();
+  }
+
+  void on_error(Error error) override { exchange_.abort(error); }
+
+  void broken(const Error& error) {
+    exchange_.abort(error);
+    retired_ = std::move(call_);
+  }
+
+  void refused() {
+    if (head_.status == 403 && request_.actor == Actor::tenant && !rechecked_) {
+      const auto name = namespace_in(request_.path);
+      // Upstream's RBAC speaks of zood's user; whatever else says 403 is the tenant's to hear.
+      const auto user = "User \\\"" + exchange_.view().upstream_user + "\\\"";
+      if (!name.empty() && status_.find(user) != std::string::npos) {
+        auto* exchange = &exchange_;
+        auto again = [exchange, request = request_, shape = shape_,
+                      rendering = rendering_](Actor actor) -> std::unique_ptr<Flow> {
+          auto repeated = request;
+          repeated.actor = actor;
+          auto flow = std::make_unique<Forward>(*exchange, std::move(repeated), shape, rendering);
+          flow->rechecked_ = true;
+          return flow;
+        };
+        return exchange_.run(recheck_namespace(exchange_, name, status_, std::move(again)));
+      }
+    }
+    const auto body = translate::status_out(exchange_.mapping(), status_context(exchange_), status_,
+                                            head_.status);
+    exchange_.send_status(head_.status, body, head_.headers.get("retry-after"));
+  }
+
+  Exchange& exchange_;
+  Outgoing request_;
+  AnswerShape shape_;
+  Rendering rendering_;
+  http::ResponseHead head_;
+  std::unique_ptr<AnswerTranslator> translator_;
+  std::string out_;
+  std::string status_;
+  bool rechecked_ = false;
+  std::unique_ptr<upstream::Call> retired_;
+  std::unique_ptr<upstream::Call> call_; // last: cancelled first
+};
+
+} // namespace
+
+std::unique_ptr<Flow> forward(Exchange& exchange, Outgoing request, AnswerShape shape,
+                              Rendering rendering) {
+  return std::make_unique<Forward>(exchange, std::move(request), shape, std::move(rendering));
+}
+
+} // namespace zoo::gateway

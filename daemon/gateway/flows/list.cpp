@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "common/crypto/digest.hpp"
+#include "daemon/gateway/continue_token.hpp"
+#include "daemon/gateway/flows/flows.hpp"
+#include "daemon/translate/discovery_json.hpp"
+#include "daemon/translate/status_text.hpp"
+#include "daemon/translate/watch_event.hpp"
+#include "daemon/upstream/upstream.hpp"
+
+#include <algorithm>
+
+namespace zoo::gateway {
+namespace {
+
+/// One range, streamed.
+class RangeFlow final : public Flow, private upstream::ListHandler {
+public:
+  RangeFlow(Exchange& exchange, ListPlan plan)
+      : exchange_(exchange), plan_(std::move(plan)), writer_(exchange, plan_.rendering) {}
+
+  void start() override {
+    const auto& options = exchange_.target().list;
+    auto request = list_request(exchange_, plan_);
+    request.range = plan_.ranges.front();
+    request.limit = static_cast<std::size_t>(options.limit);
+    if (!options.continue_token.empty()) {
+      auto position = open_continue(exchange_, options.continue_token);
+      if (!position) return exchange_.fail(position.error());
+      request.revision = position->revision;
+      request.range.start = position->start;
+      start_ = position->start;
+    } else if (options.match == translate::VersionMatch::exact) {
+      request.revision = std::stoll(options.resource_version);
+    }
+    list_ = upstream::list_range(exchange_.upstream(),
+                                 exchange_.upstream().caller(exchange_.gateway().loop()),
+                                 std::move(request), list_hint(exchange_, plan_), *this);
+  }
+
+  void on_drained() override {
+    if (list_) list_->resume();
+  }
+
+private:
+  void on_list_begin(std::string_view head) override {
+    if (auto begun = writer_.begin(head, out_); !begun) return exchange_.abort(begun.error());
+  }
+
+  void on_list_item(std::string_view, std::string_view item) override {
+    if (exchange_.done()) return;
+    if (auto written = writer_.item(item, out_); !written) {
+      return exchange_.abort(written.error());
+    }
+    if (out_.size() >= k_flush) flush();
+  }
+
+  void on_list_end(const upstream::ListEnd& end) override {
+    if (exchange_.done()) return;
+    std::string token;
+    if (end.next_start) {
+      token = seal_continue(exchange_, std::stoll(end.resource_version), *end.next_start);
+    }
+    writer_.end(end.resource_version, token, out_);
+    flush();
+    exchange_.finish();
+  }
+
+  void on_list_error(const Error& error, int http_status, std::string_view body) override {
+    if (exchange_.done()) return;
+    if (http_status == 0 || exchange_.head_sent()) return exchange_.abort(error);
+    if (http_status == 410 && !start_.empty()) {
+      // The client's page is older than upstream remembers: it may go on from there as of now,
+      // with a gap in consistency that it has to accept (apiserver's inconsistent continue).
+      return exchange_.send_status(410, expired_with_token(seal_continue(exchange_, -1, start_)));
+    }
+    exchange_.send_status(
+        http_status,
+        translate::status_out(exchange_.mapping(), status_context(exchange_), body, http_status));
+  }
+
+  void flush() {
+    if (!exchange_.head_sent()) exchange_.send_head(list_head(plan_.rendering));
+    exchange_.send(out_);
+    out_.clear();
+    if (!exchange_.writable() && list_) list_->pause();
+  }
+
+  static constexpr std::size_t k_flush = 16 * 1024;
+  Exchange& exchange_;
+  ListPlan plan_;
+  ListWriter writer_;
+  std::string out_;
+  std::string start_;
+  std::unique_ptr<upstream::List> list_; // last: cancelled first
+};
+
+/// Several ranges at one resourceVersion, merged by the tenant's names: overlay kinds, definitions.
+/// Few and small objects; held whole, bounded by limits.discovery. limit is not honoured, which a
+/// server may do (metav1.ListOptions).
+class MergedFlow final : public Flow, private upstream::ListHandler {
+public:
+  MergedFlow(Exchange& exchange, ListPlan plan)
+      : exchange_(exchange), plan_(std::move(plan)), writer_(exchange, plan_.rendering) {}
+
+  void start() override {
+    if (exchange_.target().list.match == translate::VersionMatch::exact) {
+      revision_ = std::stoll(exchange_.target().list.resource_version);
+    }
+    next();
+  }
+
+private:
+  void next() {
+    auto request = list_request(exchange_, plan_);
+    request.range = plan_.ranges[at_];
+    request.revision = revision_;
+    retired_ = std::move(list_);
+    list_ = upstream::list_range(
+        exchange_.upstream(), exchange_.upstream().caller(exchange_.gateway().loop()),
+        std::move(request), list_hint(exchange_, plan_) + "#" + std::to_string(at_), *this);
+  }
+
+  void on_list_begin(std::string_view head) override {
+    if (head_.empty()) head_ = head;
+  }
+
+  void on_list_item(std::string_view key, std::string_view item) override {
+    if (exchange_.done()) return;
+    bytes_ += item.size();
+    if (bytes_ > exchange_.gateway().limits().discovery) {
+      return exchange_.fail(Error(Code::too_large, "this list is too large to be merged"));
+    }
+    const auto* facts = exchange_.resource().facts;
+    auto name = translate::object_name_out(exchange_.mapping(), facts, key);
+    items_.emplace_back(name.value_or(std::string(key)), std::string(item));
+  }
+
+  void on_list_end(const upstream::ListEnd& end) override {
+    if (exchange_.done()) return;
+    if (revision_ == -1) revision_ = std::stoll(end.resource_version);
+    if (++at_ < plan_.ranges.size()) return exchange_.later([this] { next(); });
+    std::stable_sort(items_.begin(), items_.end(),
+                     [](const auto& a, const auto& b) { return a.first < b.first; });
+    std::string out;
+    if (auto begun = writer_.begin(head_, out); !begun) return exchange_.abort(begun.error());
+    for (const auto& [name, item] : items_) {
+      if (auto written = writer_.item(item, out); !written) {
+        return exchange_.abort(written.error());
+      }
+    }
+    writer_.end(std::to_string(revision_), "", out);
+    exchange_.send_head(list_head(plan_.rendering));
+    exchange_.send(out);
+    exchange_.finish();
+  }
+
+  void on_list_error(const Error& error, int http_status, std::string_view body) override {
+    if (exchange_.done()) return;
+    if (http_status == 0) return exchange_.abort(error);
+    exchange_.send_status(
+        http_status,
+        translate::status_out(exchange_.mapping(), status_context(exchange_), body, http_status));
+  }
+
+  Exchange& exchange_;
+  ListPlan plan_;
+  ListWriter writer_;
+  std::size_t at_ = 0;
+  std::size_t bytes_ = 0;
+  std::int64_t revision_ = -1;
+  std::string head_;
+  std::vector<std::pair<std::string, std::string>> items_;
+  std::unique_ptr<upstream::List> retired_;
+  std::unique_ptr<upstream::List> list_;
+};
+
+} // namespace
+
+upstream::ListRequest list_request(const Exchange& exchange, const ListPlan& plan) {
+  upstream::ListRequest request;
+  request.head = upstream_request(exchange, Actor::zood, "GET", plan.path);
+  request.head.headers.remove("content-type");
+  request.head.headers.set("Accept", plan.rendering.wanted.upstream_accept);
+  request.params = plan.params;
+  request.all_namespaces = plan.all_namespaces;
+  request.table = plan.rendering.wanted.representation == translate::Representation::table;
+  request.max_object = exchange.gateway().limits().object;
+  return request;
+}
+
+std::string list_hint(const Exchange& exchange, const ListPlan& plan) {
+  return exchange.mapping().id() + plan.path;
+}
+
+http::ResponseHead list_head(const Rendering& rendering) {
+  http::ResponseHead head{200, {}};
+  head.headers.add("content-type", rendering.wanted.content_type);
+  head.headers.add("cache-control", "no-cache, private");
+  return head;
+}
+
+std::unique_ptr<Flow> list(Exchange& exchange, ListPlan plan) {
+  if (plan.ranges.size() == 1) return std::make_unique<RangeFlow>(exchange, std::move(plan));
+  return std::make_unique<MergedFlow>(exchange, std::move(plan));
+}
+
+} // namespace zoo::gateway

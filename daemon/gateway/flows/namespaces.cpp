@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "common/base/json_text.hpp"
+#include "common/base/log.hpp"
+#include "daemon/gateway/flows/steps.hpp"
+#include "daemon/translate/discovery_json.hpp"
+#include "daemon/translate/status_text.hpp"
+#include "daemon/translate/watch_event.hpp"
+
+#include <array>
+#include <chrono>
+
+namespace zoo::gateway {
+namespace {
+
+class Fencing : public Steps {
+protected:
+  explicit Fencing(Exchange& exchange) : Steps(exchange), timer_(exchange.gateway().loop()) {}
+
+  /// Writes RoleBinding zoo-tenant and waits until upstream's authorizer knows it: its informer is
+  /// some milliseconds behind its store.
+  void raise_fence(const std::string& name, std::function<void()> next) {
+    Outgoing request;
+    request.actor = Actor::zood;
+    request.method = "POST";
+    request.path = "/apis/rbac.authorization.k8s.io/v1/namespaces/" + name + "/rolebindings";
+    request.content_type = "application/json";
+    request.body = R"({"apiVersion":"rbac.authorization.k8s.io/v1","kind":"RoleBinding",)"
+                   R"("metadata":{"name":"zoo-tenant"},"roleRef":{"apiGroup":)"
+                   R"("rbac.authorization.k8s.io","kind":"ClusterRole","name":"zoo:tenant"},)"
+                   R"("subjects":[{"apiGroup":"rbac.authorization.k8s.io","kind":"User","name":)" +
+                   json_quote(exchange_.view().upstream_user) + "}]}";
+    ask(request, [this, name, next = std::move(next)](const upstream::Answer& answer) mutable {
+      if (!answer.ok() && answer.head.status != 409) {
+        log::warning("gateway", "RoleBinding zoo-tenant in {} could not be written: {} {}", name,
+                     answer.head.status, answer.body);
+        return exchange_.fail(
+            Error(Code::unavailable,
+                  "the namespace is not ready yet: its access could not be set up; try again"));
+      }
+      wait_for_fence(name, 0, std::move(next));
+    });
+  }
+
+private:
+  void wait_for_fence(const std::string& name, std::size_t tries, std::function<void()> next) {
+    Outgoing probe;
+    probe.actor = Actor::tenant;
+    probe.method = "GET";
+    probe.path = "/api/v1/namespaces/" + name + "/configmaps";
+    probe.params = {{"limit", "1"}};
+    ask(probe, [this, name, tries, next = std::move(next)](const upstream::Answer& answer) mutable {
+      if (answer.ok()) return next();
+      static constexpr std::array k_waits{2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000};
+      if (answer.head.status != 403 || tries >= k_waits.size()) {
+        return exchange_.fail(
+            Error(Code::unavailable,
+                  "the namespace is not ready yet: upstream does not grant access; try again"));
+      }
+      timer_.start(std::chrono::milliseconds(k_waits[tries]),
+                   [this, name, tries, next = std::move(next)]() mutable {
+                     if (!exchange_.done()) wait_for_fence(name, tries + 1, std::move(next));
+                   });
+    });
+  }
+
+  net::Timer timer_;
+};
+
+class CreateNamespace final : public Fencing {
+public:
+  CreateNamespace(Exchange& exchange, Outgoing request, Rendering rendering)
+      : Fencing(exchange), request_(std::move(request)), rendering_(std::move(rendering)) {}
+
+  void start() override {
+    ask(request_, [this](upstream::Answer answer) {
+      if (!answer.ok()) {
+        return refuse(answer);
+      }
+      answer_ = std::move(answer);
+      const auto* dry_run = translate::find_param(request_.params, "dryRun");
+      if (dry_run != nullptr) return reply();
+      const auto key = translate::object_key(answer_.body);
+      if (!key) return exchange_.fail(key.error());
+      raise_fence(key->name, [this] { reply(); });
+    });
+  }
+
+private:
+  void reply() {
+    std::string out;
+    Rendering plain = rendering_;
+    if (plain.wanted.representation != translate::Representation::object) {
+      plain.wanted.representation = translate::Representation::object;
+    }
+    if (auto written = write_object(exchange_, plain, answer_.body, out); !written) {
+      return exchange_.fail(written.error());
+    }
+    exchange_.send_json(answer_.head.status, out);
+  }
+
+  Outgoing request_;
+  Rendering rendering_;
+  upstream::Answer answer_;
+};
+
+class Recheck final : public Fencing {
+public:
+  Recheck(Exchange& exchange, std::string name, std::string refusal,
+          std::function<std::unique_ptr<Flow>(Actor)> again)
+      : Fencing(exchange), name_(std::move(name)), refusal_(std::move(refusal)),
+        again_(std::move(again)) {}
+
+  void start() override {
+    Outgoing request;
+    request.actor = Actor::zood;
+    request.method = "GET";
+    request.path = "/api/v1/namespaces/" + name_;
+    ask(request, [this](const upstream::Answer& answer) {
+      // The path was proven to be in the tenant's prefix. Where there is no such namespace, or it
+      // is going (and its RoleBinding went before it), upstream's own answer to zood is the one
+      // that the tenant has to hear.
+      if (answer.head.status == 404) return repeat(Actor::zood);
+      if (!answer.ok()) return forbidden();
+      const auto tree = translate::JsonTree::parse(answer.body);
+      if (!tree) return forbidden();
+      const auto metadata = tree->root()["metadata"];
+      if (metadata["labels"][translate::k_tenant_label].string() != exchange_.mapping().id()) {
+        return not_there(); // not the tenant's, whatever its name
+      }
+      if (metadata["deletionTimestamp"]) return repeat(Actor::zood);
+      raise_fence(name_, [this] { repeat(Actor::tenant); });
+    });
+  }
+
+private:
+  void repeat(Actor actor) {
+    exchange_.later([this, actor] { exchange_.run(again_(actor)); });
+  }
+
+  void forbidden() {
+    exchange_.send_status(
+        403, translate::status_out(exchange_.mapping(), status_context(exchange_), refusal_, 403));
+  }
+
+  void not_there() {
+    const auto tenant_name = exchange_.mapping().name_out(name_).value_or("");
+    exchange_.send_status(404, translate::not_found_status("", "namespaces", tenant_name));
+  }
+
+  std::string name_;
+  std::string refusal_;
+  std::function<std::unique_ptr<Flow>(Actor)> again_;
+};
+
+} // namespace
+
+std::unique_ptr<Flow> create_namespace(Exchange& exchange, Outgoing request, Rendering rendering) {
+  return std::make_unique<CreateNamespace>(exchange, std::move(request), std::move(rendering));
+}
+
+std::unique_ptr<Flow> recheck_namespace(Exchange& exchange, std::string upstream_namespace,
+                                        std::string refusal,
+                                        std::function<std::unique_ptr<Flow>(Actor)> again) {
+  return std::make_unique<Recheck>(exchange, std::move(upstream_namespace), std::move(refusal),
+                                   std::move(again));
+}
+
+} // namespace zoo::gateway

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/gateway/flows/steps.hpp"
+
+#include "daemon/translate/status_text.hpp"
+#include "daemon/upstream/upstream.hpp"
+
+namespace zoo::gateway {
+
+void Steps::ask(const Outgoing& request, std::function<void(upstream::Answer)> next,
+                std::string_view accept) {
+  upstream::CallOptions options;
+  options.body = request.body;
+  retired_ = std::move(call_); // it may be the one that is calling
+  call_ = std::make_unique<upstream::BufferedCall>(
+      exchange_.upstream().caller(exchange_.gateway().loop()), head_of(exchange_, request, accept),
+      std::move(options), exchange_.gateway().limits().object,
+      [this, next = std::move(next)](Result<upstream::Answer> answer) {
+        if (exchange_.done()) return;
+        if (!answer) return exchange_.fail(answer.error());
+        next(*std::move(answer));
+      });
+}
+
+void Steps::refuse(const upstream::Answer& answer) {
+  exchange_.send_status(answer.head.status,
+                        translate::status_out(exchange_.mapping(), status_context(exchange_),
+                                              answer.body, answer.head.status),
+                        answer.head.headers.get("retry-after"));
+}
+
+} // namespace zoo::gateway

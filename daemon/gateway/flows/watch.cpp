@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/gateway/flows/flows.hpp"
+#include "daemon/translate/framer.hpp"
+#include "daemon/translate/status_text.hpp"
+#include "daemon/translate/watch_event.hpp"
+#include "daemon/upstream/upstream.hpp"
+#include "daemon/upstream/watch_source.hpp"
+
+namespace zoo::gateway {
+namespace {
+
+/// Whether a watch has to begin with the current state (apiserver's watch semantics).
+bool begins_with_state(const translate::ListOptions& options) {
+  return options.send_initial_events.value_or(false) || options.resource_version.empty() ||
+         options.resource_version == "0";
+}
+
+class Watch final : public Flow, private upstream::ListHandler, private upstream::WatchHandler {
+public:
+  Watch(Exchange& exchange, ListPlan plan)
+      : exchange_(exchange), plan_(std::move(plan)), writer_(exchange, plan_.rendering) {}
+
+  void start() override {
+    const auto& options = exchange_.target().list;
+    // sendInitialEvents=false wants no state even from ''; the stream then begins at now.
+    const bool state = begins_with_state(options) && options.send_initial_events.value_or(true);
+    if (state) return next_range();
+    if (options.resource_version.empty() || options.resource_version == "0") return find_now();
+    watch_from(options.resource_version);
+  }
+
+  void on_drained() override {
+    if (list_) list_->resume();
+    if (watch_) watch_->resume();
+  }
+
+private:
+  void next_range() {
+    auto request = list_request(exchange_, plan_);
+    request.range = plan_.ranges[at_];
+    request.revision = revision_;
+    retired_list_ = std::move(list_);
+    list_ = upstream::list_range(
+        exchange_.upstream(), exchange_.upstream().caller(exchange_.gateway().loop()),
+        std::move(request), list_hint(exchange_, plan_) + "#" + std::to_string(at_), *this);
+  }
+
+  /// The current resourceVersion, by a list that reads one object at most.
+  void find_now() {
+    only_revision_ = true;
+    auto request = list_request(exchange_, plan_);
+    request.range = plan_.ranges.front();
+    request.limit = 1;
+    list_ = upstream::list_range(exchange_.upstream(),
+                                 exchange_.upstream().caller(exchange_.gateway().loop()),
+                                 std::move(request), list_hint(exchange_, plan_) + "#now", *this);
+  }
+
+  // upstream::ListHandler
+  void on_list_begin(std::string_view head) override { writer_.set_table_head(head); }
+
+  void on_list_item(std::string_view, std::string_view item) override {
+    if (exchange_.done() || only_revision_) return;
+    begin_answer();
+    if (auto written = writer_.added(item, out_); !written) return exchange_.abort(written.error());
+    if (out_.size() >= k_flush) flush();
+  }
+
+  void on_list_end(const upstream::ListEnd& end) override {
+    if (exchange_.done()) return;
+    if (revision_ == -1) revision_ = std::stoll(end.resource_version);
+    if (!only_revision_ && ++at_ < plan_.ranges.size()) {
+      return exchange_.later([this] { next_range(); });
+    }
+    begin_answer();
+    const auto version = std::to_string(revision_);
+    if (exchange_.target().list.send_initial_events.value_or(false)) {
+      out_ += translate::make_bookmark(api_version(), exchange_.resource().kind, version, true);
+    }
+    flush();
+    watch_from(version);
+  }
+
+  void on_list_error(const Error& error, int http_status, std::string_view body) override {
+    if (exchange_.done()) return;
+    if (http_status == 0 || exchange_.head_sent()) return exchange_.abort(error);
+    refused(http_status, body);
+  }
+
+  std::string api_version() const {
+    const auto& target = exchange_.target();
+    return target.group.empty() ? target.version : target.group + "/" + target.version;
+  }
+
+  void watch_from(const std::string& version) {
+    upstream::WatchRequest request;
+    request.head = upstream_request(exchange_, Actor::zood, "GET", plan_.path);
+    request.head.headers.remove("content-type");
+    request.head.headers.set("Accept", plan_.rendering.wanted.upstream_accept);
+    request.params = plan_.params;
+    request.resource_version = version;
+    request.bookmarks = exchange_.target().list.allow_watch_bookmarks;
+    request.timeout_seconds = exchange_.target().list.timeout_seconds;
+    request.max_object = exchange_.gateway().limits().object;
+    request.ranges = plan_.ranges;
+    request.all_namespaces = plan_.all_namespaces;
+    request.table = plan_.rendering.wanted.representation == translate::Representation::table;
+    watch_ = upstream::subscribe(exchange_.upstream().caller(exchange_.gateway().loop()),
+                                 std::move(request), *this);
+    if (!exchange_.writable()) watch_->pause();
+  }
+
+  // upstream::WatchHandler
+  void on_watch_begin() override {
+    begin_answer();
+    flush();
+  }
+
+  void on_watch_event(std::string_view event) override {
+    if (exchange_.done()) return;
+    if (auto written = writer_.event(event, out_); !written) {
+      return exchange_.abort(written.error());
+    }
+    flush();
+  }
+
+  void on_watch_end(const upstream::WatchEnd& end) override {
+    if (exchange_.done()) return;
+    if (!exchange_.head_sent()) {
+      if (end.http_status != 0) return refused(end.http_status, end.body);
+      return exchange_.fail(end.error.value_or(Error(Code::unavailable, "the watch ended")));
+    }
+    flush();
+    // A watch may end at any time; the client resumes from its last resourceVersion.
+    exchange_.finish();
+  }
+
+  void refused(int http_status, std::string_view body) {
+    exchange_.send_status(
+        http_status,
+        translate::status_out(exchange_.mapping(), status_context(exchange_), body, http_status));
+  }
+
+  void begin_answer() {
+    if (!exchange_.head_sent()) exchange_.send_head(list_head(plan_.rendering));
+  }
+
+  void flush() {
+    if (!out_.empty()) exchange_.send(out_);
+    out_.clear();
+    if (exchange_.writable()) return;
+    if (list_) list_->pause();
+    if (watch_) watch_->pause();
+  }
+
+  static constexpr std::size_t k_flush = 16 * 1024;
+  Exchange& exchange_;
+  ListPlan plan_;
+  EventWriter writer_;
+  std::string out_;
+  std::size_t at_ = 0;
+  std::int64_t revision_ = -1;
+  bool only_revision_ = false;
+  std::unique_ptr<upstream::List> retired_list_, list_;
+  std::unique_ptr<upstream::WatchSubscription> watch_;
+};
+
+} // namespace
+
+std::unique_ptr<Flow> watch(Exchange& exchange, ListPlan plan) {
+  return std::make_unique<Watch>(exchange, std::move(plan));
+}
+
+} // namespace zoo::gateway

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/gateway/gateway.hpp"
+
+#include "common/crypto/certificate.hpp"
+#include "daemon/gateway/exchange.hpp"
+#include "daemon/tenants/identity.hpp"
+#include "daemon/upstream/upstream.hpp"
+
+namespace zoo::gateway {
+
+Gateway::Gateway(net::Loop& loop, const GatewayShared& shared, GatewayLimits limits)
+    : loop_(loop), shared_(shared), limits_(limits) {}
+
+Gateway::~Gateway() = default;
+
+std::unique_ptr<http::StreamHandler> Gateway::on_request(http::RequestHead head,
+                                                         http::ServerStream& stream) {
+  auto exchange = std::make_unique<Exchange>(*this, std::move(head), stream);
+  exchange->begin();
+  return exchange;
+}
+
+Result<Route> Gateway::authenticate(const http::ConnectionInfo& connection,
+                                    const http::RequestHead&) {
+  if (connection.peer_certificate_der.empty()) {
+    return fail(Code::unauthorized, "Unauthorized: no client certificate was shown");
+  }
+  if (!connection.peer_certificate_verified) {
+    return fail(Code::unauthorized,
+                "Unauthorized: the client certificate is expired or of an unknown authority");
+  }
+  ZOO_TRY(const auto certificate, crypto::Certificate::from_der(connection.peer_certificate_der));
+  ZOO_TRY(auto who, tenants::identity_of(certificate));
+
+  const auto entry = shared_.directory.snapshot()->find(who.tenant);
+  // One answer for a tenant that never was and one that came back under its ID: nobody learns
+  // which IDs exist.
+  if (!entry || entry->uid != who.uid || entry->revoked_serials.contains(who.serial)) {
+    return fail(Code::unauthorized, "Unauthorized: this certificate is not valid any more");
+  }
+  if (!entry->admits()) {
+    return fail(Code::unauthorized, "Unauthorized: this tenant is {}",
+                entry->phase == tenants::Phase::suspended ? "suspended" : "not served");
+  }
+  return Route{shared_.upstream, view_of(entry),
+               Identity{std::move(who.user), std::move(who.groups), std::move(who.serial)}};
+}
+
+std::shared_ptr<const View>
+Gateway::view_of(const std::shared_ptr<const tenants::TenantEntry>& entry) {
+  auto names = shared_.upstream.shared_names();
+  if (views_.size() >= k_max_views) views_.clear();
+  auto& cached = views_[entry->id];
+  if (cached.entry != entry || cached.names != names) {
+    cached.view = std::make_shared<const View>(
+        View{translate::Mapping(entry->id, names), entry->uid, shared_.authorizer,
+             "zoo:" + entry->id, entry->max_requests_inflight});
+    cached.entry = entry;
+    cached.names = std::move(names);
+  }
+  return cached.view;
+}
+
+} // namespace zoo::gateway

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/gateway/render.hpp"
+
+#include "common/base/json_text.hpp"
+#include "daemon/gateway/exchange.hpp"
+#include "daemon/translate/discovery_json.hpp"
+#include "daemon/translate/rewrite.hpp"
+#include "daemon/translate/rules.hpp"
+#include "daemon/translate/watch_event.hpp"
+
+namespace zoo::gateway {
+
+using translate::JsonTree;
+using translate::Representation;
+
+namespace {
+
+bool is_table(const Rendering& rendering) {
+  return rendering.wanted.representation == Representation::table;
+}
+
+std::unique_ptr<translate::TableRewriter> make_table(Exchange& exchange,
+                                                     const Rendering& rendering) {
+  if (!is_table(rendering)) return nullptr;
+  const auto& target = exchange.target();
+  translate::TableRewriter::Options options;
+  options.group = target.group;
+  options.resource = target.resource;
+  options.namespaced = exchange.resource().namespaced;
+  options.include = rendering.wanted.include;
+  return std::make_unique<translate::TableRewriter>(exchange.mapping(), root_of(exchange),
+                                                    std::move(options));
+}
+
+/// Is an item (of a Table: the object in its row) to be shown?
+bool shows(const Rendering& rendering, std::string_view item) {
+  if (!rendering.shown) return true;
+  if (!is_table(rendering)) return rendering.shown(item);
+  const auto tree = JsonTree::parse(item);
+  if (!tree) return false;
+  const auto object = tree->root()["object"];
+  return object && rendering.shown(object.raw());
+}
+
+std::string list_api_version(const Exchange& exchange) {
+  const auto& target = exchange.target();
+  return target.group.empty() ? target.version : target.group + "/" + target.version;
+}
+
+/// Upstream's apiVersion in the tenant's words: meta.k8s.io stays, the asked group is the asker's.
+std::string api_version_out(const Exchange& exchange, const std::string& upstream) {
+  return exchange.mapping().api_version_out(upstream).value_or(list_api_version(exchange));
+}
+
+} // namespace
+
+translate::StatusContext status_context(const Exchange& exchange) {
+  translate::StatusContext context;
+  context.user = exchange.route().identity.user;
+  context.group = exchange.target().group;
+  context.resource = exchange.target().resource;
+  return context;
+}
+
+const translate::Root& root_of(const Exchange& exchange) {
+  const auto& resource = exchange.resource();
+  if (resource.own_group) return translate::custom_root();
+  const auto* root = translate::find_root(resource.kind_group, resource.kind);
+  return root == nullptr ? translate::custom_root() : *root;
+}
+
+Result<void> write_object(Exchange& exchange, const Rendering& rendering, std::string_view object,
+                          std::string& out) {
+  // What Kubernetes itself encodes begins with its kind; custom resources begin with apiVersion.
+  constexpr std::string_view k_status = R"({"kind":"Status")";
+  if (object.starts_with(k_status)) {
+    out += translate::status_out(exchange.mapping(), status_context(exchange), object, 200);
+    return {};
+  }
+  if (is_table(rendering)) {
+    ZOO_TRY(const auto tree, JsonTree::parse(object));
+    ListWriter writer(exchange, rendering);
+    const auto rows = tree.root()["rows"];
+    if (!rows) return fail(Code::internal, "the upstream's Table has no rows");
+    ZOO_TRY_VOID(writer.begin(object.substr(0, rows.begin() + 1), out));
+    for (const auto row : rows.children())
+      ZOO_TRY_VOID(writer.item(row.raw(), out));
+    return writer.end(object.substr(rows.end() - 1), out);
+  }
+  if (rendering.shown && !rendering.shown(object)) {
+    return fail(Code::not_found, "{} \"{}\" not found",
+                translate::qualified_resource(exchange.target().group, exchange.target().resource),
+                exchange.target().name);
+  }
+  translate::RewriteContext context{exchange.mapping(), translate::Direction::outward,
+                                    exchange.target().name_space};
+  return translate::rewrite(root_of(exchange), context, object, out);
+}
+
+ListWriter::ListWriter(Exchange& exchange, const Rendering& rendering)
+    : exchange_(exchange), rendering_(rendering), table_(make_table(exchange, rendering)) {}
+
+Result<void> ListWriter::members(std::string_view object, std::string& out) {
+  ZOO_TRY(const auto tree, JsonTree::parse(object));
+  const auto root = tree.root();
+  if (const auto kind = root["kind"]; kind && !kind_written_) {
+    kind_written_ = true;
+    // ClusterRoleBindings lie upstream as RoleBindings.
+    const auto name = exchange_.target().is(translate::k_rbac_group, "clusterrolebindings") &&
+                              kind.string() == "RoleBindingList"
+                          ? "\"ClusterRoleBindingList\""
+                          : std::string(kind.raw());
+    out += "\"kind\":" + name + ",";
+  }
+  if (const auto version = root["apiVersion"]; version && !version_written_) {
+    version_written_ = true;
+    out += "\"apiVersion\":" + json_quote(api_version_out(exchange_, version.string())) + ",";
+  }
+  if (const auto columns = root["columnDefinitions"]) {
+    out += "\"columnDefinitions\":";
+    out += columns.raw();
+    out += ',';
+  }
+  if (const auto metadata = root["metadata"]) metadata_ = metadata.raw();
+  return {};
+}
+
+Result<void> ListWriter::begin(std::string_view head, std::string& out) {
+  out += '{';
+  std::string whole(head);
+  if (head.ends_with('[')) whole += "]}";
+  ZOO_TRY_VOID(members(whole, out));
+  if (table_) ZOO_TRY_VOID(table_->set_head(whole));
+  out += table_ ? "\"rows\":[" : "\"items\":[";
+  array_open_ = true;
+  return {};
+}
+
+Result<void> ListWriter::item(std::string_view value, std::string& out) {
+  if (!shows(rendering_, value)) return {};
+  const auto before = out.size();
+  if (!first_) out += ',';
+  if (table_) {
+    ZOO_TRY(const bool written, table_->row(value, out));
+    if (!written) {
+      out.resize(before);
+      return {};
+    }
+  } else {
+    translate::RewriteContext context{exchange_.mapping(), translate::Direction::outward,
+                                      exchange_.target().name_space};
+    ZOO_TRY_VOID(translate::rewrite(root_of(exchange_), context, value, out));
+  }
+  first_ = false;
+  return {};
+}
+
+Result<void> ListWriter::end(std::string_view tail, std::string& out) {
+  if (!array_open_) {
+    ZOO_TRY_VOID(begin(tail, out));
+    close(metadata_, out);
+    return {};
+  }
+  out += "],";
+  ZOO_TRY_VOID(members("{\"_\":[" + std::string(tail), out));
+  out.pop_back(); // the comma
+  array_open_ = false;
+  out += ",\"metadata\":";
+  out += metadata_.empty() ? "{}" : metadata_;
+  out += "}\n";
+  return {};
+}
+
+void ListWriter::end(std::string_view resource_version, std::string_view continue_token,
+                     std::string& out) {
+  std::string metadata = "{\"resourceVersion\":" + json_quote(resource_version);
+  if (!continue_token.empty()) metadata += ",\"continue\":" + json_quote(continue_token);
+  metadata += '}';
+  close(metadata, out);
+}
+
+void ListWriter::close(std::string_view metadata, std::string& out) {
+  out += "],\"metadata\":";
+  out += metadata.empty() ? "{}" : metadata;
+  out += "}\n";
+}
+
+EventWriter::EventWriter(Exchange& exchange, const Rendering& rendering)
+    : exchange_(exchange), rendering_(rendering), table_(make_table(exchange, rendering)) {}
+
+Result<void> EventWriter::event(std::string_view upstream_event, std::string& out) {
+  ZOO_TRY(const auto event, translate::parse_event(upstream_event));
+  const bool object =
+      event.type != translate::EventType::bookmark && event.type != translate::EventType::error;
+  if (table_ && event.type != translate::EventType::error) {
+    if (object && rendering_.shown) {
+      ZOO_TRY(const auto tree, JsonTree::parse(event.object));
+      for (const auto row : tree.root()["rows"].children()) {
+        if (!rendering_.shown(row["object"].raw())) return {};
+      }
+    }
+    ZOO_TRY([[maybe_unused]] const bool sent,
+            table_->event(upstream_event, status_context(exchange_), out));
+    return {};
+  }
+  if (object && rendering_.shown && !rendering_.shown(event.object)) return {};
+  return translate::event_out(root_of(exchange_), exchange_.mapping(), status_context(exchange_),
+                              upstream_event, out);
+}
+
+void EventWriter::set_table_head(std::string_view head) {
+  std::string whole(head);
+  if (head.ends_with('[')) whole += "]}";
+  if (const auto tree = JsonTree::parse(whole)) {
+    columns_ = tree->root()["columnDefinitions"].raw();
+  }
+}
+
+Result<void> EventWriter::added(std::string_view item, std::string& out) {
+  if (!shows(rendering_, item)) return {};
+  if (!table_) return event(translate::make_event(translate::EventType::added, item), out);
+  std::string table = R"({"kind":"Table","apiVersion":"meta.k8s.io/v1","metadata":{},)";
+  if (!columns_.empty()) table += "\"columnDefinitions\":" + std::exchange(columns_, {}) + ",";
+  table += "\"rows\":[" + std::string(item) + "]}";
+  return event(translate::make_event(translate::EventType::added, table), out);
+}
+
+} // namespace zoo::gateway

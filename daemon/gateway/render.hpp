@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "common/base/result.hpp"
+#include "daemon/translate/headers.hpp"
+#include "daemon/translate/status_text.hpp"
+#include "daemon/translate/table.hpp"
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace zoo::translate {
+struct Root;
+}
+
+namespace zoo::gateway {
+
+class Exchange;
+
+/// How whole values of upstream are written for the client of an exchange: in its names and in the
+/// representation it asked for. Used by straight answers, range lists and watches alike. Loop
+/// thread; everything here lives no longer than its exchange.
+
+translate::StatusContext status_context(const Exchange& exchange);
+/// The rules for the objects of this exchange (of its subresource, if that has a kind of its own).
+const translate::Root& root_of(const Exchange& exchange);
+
+/// May this object be shown? It is in upstream's names; of a Table row it is the row's `object`.
+using ObjectFilter = std::function<bool(std::string_view object)>;
+
+/// What the client wants to read, and how it is asked of upstream.
+struct Rendering {
+  translate::Negotiated wanted;
+  ObjectFilter shown; ///< null: everything is
+};
+
+/// One object, or the Status that a DELETE answers.
+Result<void> write_object(Exchange& exchange, const Rendering& rendering, std::string_view object,
+                          std::string& out);
+
+/// Writes a list in the order kind, apiVersion, items, metadata: only behind the items it is known
+/// how the list goes on.
+class ListWriter {
+public:
+  ListWriter(Exchange& exchange, const Rendering& rendering);
+
+  /// `head`: upstream's bytes up to and with the `[`; or the whole object of a list without array.
+  Result<void> begin(std::string_view head, std::string& out);
+  Result<void> item(std::string_view value, std::string& out);
+  /// Upstream's bytes behind the array; its metadata, from there or from the head, is kept.
+  Result<void> end(std::string_view tail, std::string& out);
+  /// Metadata of our own.
+  void end(std::string_view resource_version, std::string_view continue_token, std::string& out);
+
+private:
+  Result<void> members(std::string_view object, std::string& out);
+  void close(std::string_view metadata, std::string& out);
+
+  Exchange& exchange_;
+  const Rendering& rendering_;
+  std::unique_ptr<translate::TableRewriter> table_;
+  std::string metadata_; ///< upstream's, raw
+  bool array_open_ = false;
+  bool first_ = true;
+  bool kind_written_ = false;
+  bool version_written_ = false;
+};
+
+/// Writes watch events, one a line.
+class EventWriter {
+public:
+  EventWriter(Exchange& exchange, const Rendering& rendering);
+  Result<void> event(std::string_view upstream_event, std::string& out);
+  /// An object of a list as ADDED: the beginning of a watch from the current state.
+  Result<void> added(std::string_view item, std::string& out);
+  void set_table_head(std::string_view head); ///< column definitions for added()
+
+private:
+  Exchange& exchange_;
+  const Rendering& rendering_;
+  std::unique_ptr<translate::TableRewriter> table_;
+  std::string columns_; ///< raw columnDefinitions, until they were sent
+};
+
+} // namespace zoo::gateway

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/gateway/scope.hpp"
+
+#include "daemon/gateway/exchange.hpp"
+#include "daemon/translate/discovery_json.hpp"
+#include "daemon/translate/watch_event.hpp"
+#include "daemon/upstream/upstream.hpp"
+
+namespace zoo::gateway {
+namespace {
+
+using translate::NameRule;
+
+bool reads(const translate::Target& target) {
+  return target.verb == "get" || target.verb == "list" || target.verb == "watch";
+}
+
+NameRule rule_of(const Exchange& exchange) {
+  const auto* facts = exchange.resource().facts;
+  return facts == nullptr ? NameRule::verbatim : facts->names;
+}
+
+upstream::KeyRange whole(std::string prefix) { return {std::move(prefix), {}, false}; }
+upstream::KeyRange single(std::string name) { return {std::move(name), {}, true}; }
+
+bool is_admission_policy(const translate::Target& target) {
+  return target.group == "admissionregistration.k8s.io" &&
+         target.resource.find("admissionpolic") != std::string::npos;
+}
+
+/// The ranges of a cluster-scoped kind that is built in.
+Reach cluster_reach(const Exchange& exchange) {
+  const auto& mapping = exchange.mapping();
+  Reach reach;
+  switch (rule_of(exchange)) {
+  case NameRule::verbatim: // shared, read-only
+    reach.straight = true;
+    return reach;
+  case NameRule::prefixed:
+  case NameRule::signer_bundle:
+    reach.ranges = {whole(mapping.prefix())};
+    return reach;
+  case NameRule::overlay: {
+    reach.ranges = {whole(mapping.prefix())};
+    if (!reads(exchange.target())) return reach;
+    const auto overlay = exchange.resource().facts->overlay;
+    for (const auto& name : mapping.shared().classes[static_cast<std::size_t>(*overlay)])
+      reach.ranges.push_back(single(name));
+    return reach;
+  }
+  case NameRule::cluster_role:
+    reach.ranges = {whole(mapping.prefix())};
+    if (!reads(exchange.target())) return reach;
+    for (const auto* name : {"admin", "cluster-admin", "edit", "view"})
+      reach.ranges.push_back(single(name));
+    reach.ranges.push_back(whole("system:"));
+    return reach;
+  case NameRule::cluster_role_binding:
+    reach.ranges = {whole(std::string(translate::k_binding_prefix))};
+    return reach;
+  case NameRule::crd:
+  case NameRule::volume:
+    // Their keys are not contiguous: everybody's are read and filter_of() tells them apart.
+    reach.ranges = {whole("")};
+    return reach;
+  }
+  return reach;
+}
+
+bool volume_is_ours(const translate::Mapping& mapping, std::string_view object) {
+  const auto tree = translate::JsonTree::parse(object);
+  if (!tree) return false;
+  if (const auto claim = tree->root()["spec"]["claimRef"]["namespace"]) {
+    return mapping.owns_name(claim.string());
+  }
+  return mapping.owns_name(tree->root()["metadata"]["name"].string());
+}
+
+} // namespace
+
+Result<Reach> reach_of(const Exchange& exchange) {
+  const auto& target = exchange.target();
+  const auto& mapping = exchange.mapping();
+  const bool own_group = exchange.resource().own_group;
+  Reach reach;
+  if (mapping.identity()) {
+    reach.straight = true;
+    return reach;
+  }
+  if (exchange.resource().namespaced && !target.name_space.empty()) {
+    if (target.is(translate::k_rbac_group, "rolebindings") && target.verb == "deletecollection") {
+      reach.ranges = {whole("")}; // zood's own among them stay
+      return reach;
+    }
+    reach.straight = true;
+    reach.actor = Actor::tenant;
+    return reach;
+  }
+  if (own_group) { // the group is the tenant's, and so is everything in it
+    reach.straight = true;
+    return reach;
+  }
+  if (exchange.resource().namespaced) {
+    reach.ranges = {whole(mapping.prefix())};
+    reach.all_namespaces = true;
+    return reach;
+  }
+  return cluster_reach(exchange);
+}
+
+Actor actor_of(const Exchange& exchange) {
+  const auto& target = exchange.target();
+  if (exchange.mapping().identity()) return Actor::zood;
+  if (exchange.resource().namespaced) return Actor::tenant;
+  if (exchange.resource().own_group) return Actor::zood;
+  // RBAC knows no prefixes, so that reads of cluster-scoped objects are fenced by zood's proof.
+  if (reads(target)) return Actor::zood;
+  // Stored inert: upstream's escalation check would ask for rights that nobody has.
+  if (rule_of(exchange) == NameRule::cluster_role || is_admission_policy(target)) {
+    return Actor::zood;
+  }
+  return Actor::tenant;
+}
+
+ObjectFilter filter_of(const Exchange& exchange) {
+  const auto& target = exchange.target();
+  const auto& mapping = exchange.mapping();
+  if (mapping.identity()) return nullptr;
+  if (target.is("", "namespaces")) {
+    return [&mapping](std::string_view object) {
+      const auto tree = translate::JsonTree::parse(object);
+      return tree &&
+             tree->root()["metadata"]["labels"][translate::k_tenant_label].string() == mapping.id();
+    };
+  }
+  if (target.is("", "nodes") && !exchange.gateway().shared().nodes_visible) {
+    return [](std::string_view) { return false; };
+  }
+  if (rule_of(exchange) == NameRule::volume && !exchange.resource().namespaced) {
+    return [&mapping](std::string_view object) { return volume_is_ours(mapping, object); };
+  }
+  if (rule_of(exchange) == NameRule::crd) {
+    return [&mapping](std::string_view object) {
+      const auto key = translate::object_key(object);
+      return key && mapping.crd_name_out(key->name).has_value();
+    };
+  }
+  if (!exchange.resource().namespaced) return nullptr;
+
+  const bool bindings = target.is(translate::k_rbac_group, "rolebindings");
+  const bool everywhere = target.name_space.empty() && !exchange.resource().own_group;
+  if (!bindings && !everywhere) return nullptr;
+  // A namespace under the prefix without the tenant's label is not the tenant's.
+  auto strangers = everywhere ? exchange.route().upstream.unlabelled_namespaces() : nullptr;
+  return [bindings, strangers = std::move(strangers)](std::string_view object) {
+    const auto key = translate::object_key(object);
+    if (!key) return false;
+    if (bindings && translate::hidden_object(translate::k_rbac_group, "rolebindings", key->name)) {
+      return false;
+    }
+    return strangers == nullptr || !strangers->contains(key->name_space);
+  };
+}
+
+bool needs_whole_object(const Exchange& exchange) {
+  return !exchange.mapping().identity() && rule_of(exchange) == NameRule::volume;
+}
+
+} // namespace zoo::gateway

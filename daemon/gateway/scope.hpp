@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "common/base/result.hpp"
+#include "daemon/gateway/render.hpp"
+#include "daemon/gateway/upstream_request.hpp"
+#include "daemon/upstream/list_source.hpp"
+
+#include <vector>
+
+/// How far a request reaches, and as whom it goes: the decisions on which isolation rests, in one
+/// place (DESIGN 6 and 8). Pure but for the exchange they read.
+namespace zoo::gateway {
+
+class Exchange;
+
+/// Where a list, watch or deletecollection finds the tenant's objects.
+struct Reach {
+  bool straight = false; ///< the path itself holds nothing but the tenant's
+  Actor actor = Actor::zood;
+  std::vector<upstream::KeyRange> ranges; ///< else: these keys of a path that is everybody's
+  bool all_namespaces = false;
+};
+Result<Reach> reach_of(const Exchange& exchange);
+
+/// As whom a request for one object goes.
+Actor actor_of(const Exchange& exchange);
+
+/// Which objects may be shown; null: all that reach_of() and the path let through.
+ObjectFilter filter_of(const Exchange& exchange);
+
+/// Does filter_of() look at more than metadata?
+bool needs_whole_object(const Exchange& exchange);
+
+} // namespace zoo::gateway

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/upstream/name_follower.hpp"
+
+#include "common/base/log.hpp"
+#include "daemon/translate/watch_event.hpp"
+
+#include <algorithm>
+
+namespace zoo::upstream {
+namespace {
+
+constexpr std::chrono::milliseconds k_first_pause{100};
+constexpr std::chrono::milliseconds k_longest_pause{10'000};
+
+http::RequestHead head_for(const std::string& path, const std::string& accept) {
+  http::RequestHead head;
+  head.method = "GET";
+  head.target = path;
+  head.headers.add("Accept", accept);
+  return head;
+}
+
+} // namespace
+
+NameFollower::NameFollower(Upstream& upstream, net::Loop& loop, Caller& caller, std::string path,
+                           std::string label_selector)
+    : upstream_(upstream), loop_(loop), caller_(caller), path_(std::move(path)),
+      label_selector_(std::move(label_selector)), timer_(loop),
+      published_(std::make_shared<const Names>()) {}
+
+NameFollower::~NameFollower() = default;
+
+void NameFollower::start() {
+  loop_.post([this] { begin(); });
+}
+
+void NameFollower::begin() {
+  names_.clear();
+  watch_.reset();
+  ListRequest request;
+  request.head =
+      head_for(path_, "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1");
+  request.params = {{"labelSelector", label_selector_}};
+  request.range = {"", "", false};
+  list_ = list_range(upstream_, caller_, std::move(request), "#" + path_, *this);
+}
+
+void NameFollower::on_list_item(std::string_view key, std::string_view) { names_.emplace(key); }
+
+void NameFollower::on_list_end(const ListEnd& end) {
+  publish();
+  pause_ = k_first_pause;
+  WatchRequest request;
+  request.head = head_for(path_, "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1");
+  request.params = {{"labelSelector", label_selector_}};
+  request.resource_version = end.resource_version;
+  watch_ = subscribe(caller_, std::move(request), *this);
+}
+
+void NameFollower::on_list_error(const Error& error, int http_status, std::string_view) {
+  log::warning("upstream", "cannot list {} ({}): {}", path_, http_status, error.text());
+  again();
+}
+
+void NameFollower::on_watch_event(std::string_view text) {
+  const auto event = translate::parse_event(text);
+  if (!event || event->type == translate::EventType::bookmark ||
+      event->type == translate::EventType::error) {
+    return; // after an ERROR upstream ends the stream
+  }
+  const auto key = translate::object_key(event->object);
+  if (!key) return;
+  if (event->type == translate::EventType::deleted) {
+    names_.erase(key->name);
+  } else {
+    names_.emplace(key->name);
+  }
+  publish();
+}
+
+void NameFollower::on_watch_end(const WatchEnd&) { again(); }
+
+void NameFollower::again() {
+  timer_.start(pause_, [this] { begin(); });
+  pause_ = std::min(pause_ * 2, k_longest_pause);
+}
+
+void NameFollower::publish() { published_ = std::make_shared<const Names>(names_); }
+
+} // namespace zoo::upstream

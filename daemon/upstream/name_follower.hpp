@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "daemon/net/loop.hpp"
+#include "daemon/upstream/list_source.hpp"
+#include "daemon/upstream/watch_source.hpp"
+
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <set>
+#include <string>
+
+namespace zoo::upstream {
+
+class Upstream;
+
+/// Keeps the set of names of a cluster-scoped kind, by a list and the watch from there, metadata
+/// only; begins again when the watch ends, with growing pauses while upstream fails. On one loop;
+/// names() from any thread.
+class NameFollower final : private ListHandler, private WatchHandler {
+public:
+  using Names = std::set<std::string, std::less<>>;
+
+  NameFollower(Upstream& upstream, net::Loop& loop, Caller& caller, std::string path,
+               std::string label_selector);
+  ~NameFollower() override;
+
+  void start(); ///< any thread
+  std::shared_ptr<const Names> names() const { return published_.load(); }
+
+private:
+  void begin();
+  void again();
+  void publish();
+  void on_list_begin(std::string_view) override {}
+  void on_list_item(std::string_view key, std::string_view item) override;
+  void on_list_end(const ListEnd& end) override;
+  void on_list_error(const Error& error, int http_status, std::string_view body) override;
+  void on_watch_begin() override {}
+  void on_watch_event(std::string_view event) override;
+  void on_watch_end(const WatchEnd& end) override;
+
+  Upstream& upstream_;
+  net::Loop& loop_;
+  Caller& caller_;
+  std::string path_, label_selector_;
+  net::Timer timer_;
+  std::chrono::milliseconds pause_{100};
+  Names names_;
+  std::atomic<std::shared_ptr<const Names>> published_;
+  std::unique_ptr<List> list_;
+  std::unique_ptr<WatchSubscription> watch_;
+};
+
+} // namespace zoo::upstream

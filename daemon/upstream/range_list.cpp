@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "common/base/error_table.hpp"
+#include "daemon/translate/continue.hpp"
+#include "daemon/translate/discovery_json.hpp"
+#include "daemon/translate/framer.hpp"
+#include "daemon/translate/watch_event.hpp"
+#include "daemon/upstream/call.hpp"
+#include "daemon/upstream/list_source.hpp"
+#include "daemon/upstream/upstream.hpp"
+
+#include <algorithm>
+#include <vector>
+
+namespace zoo::upstream {
+namespace {
+
+constexpr std::size_t k_first_page = 16;
+constexpr std::size_t k_largest_page = 512;
+constexpr std::size_t k_max_status = 1u << 20; ///< bytes of an error's body
+
+/// Pages grow fourfold until they fit; the next list of the same kind begins with a page that held
+/// all of the last one and one more, which is the foreign key that ends the range.
+class RangeList final : public List, private CallHandler, public translate::FrameHandler {
+public:
+  RangeList(Upstream& upstream, Caller& caller, ListRequest request, std::string hint,
+            ListHandler& handler)
+      : upstream_(upstream), caller_(caller), request_(std::move(request)), hint_(std::move(hint)),
+        handler_(handler) {
+    const auto known = upstream_.page_hint(hint_);
+    page_ = request_.range.exact ? 1
+            : known == 0         ? k_first_page
+                                 : std::min(known + 1 + known / 8, k_largest_page);
+    next_page(token_of_start());
+  }
+
+  void pause() override {
+    paused_ = true;
+    if (call_) call_->pause();
+  }
+  void resume() override {
+    paused_ = false;
+    if (call_) call_->resume();
+  }
+
+private:
+  std::string token_of_start() const {
+    const auto& range = request_.range;
+    if (!range.start.empty()) return translate::upstream_token({request_.revision, range.start});
+    if (range.exact) return translate::upstream_token({request_.revision, range.prefix});
+    return translate::range_start_token(range.prefix, request_.revision);
+  }
+
+  void next_page(const std::string& token) {
+    auto head = request_.head;
+    auto params = request_.params;
+    auto page = page_;
+    if (request_.limit != 0) page = std::min(page, request_.limit - delivered_ + 1);
+    translate::set_param(params, "limit", std::to_string(page));
+    translate::set_param(params, "continue", token);
+    head.target += "?" + translate::serialize_query(params);
+    framer_ = std::make_unique<translate::Framer>(translate::Shape::list, request_.max_object,
+                                                  *this, request_.table ? "rows" : "items");
+    status_ = 0;
+    status_body_.clear();
+    page_items_ = 0;
+    head_of_page_.clear();
+    tail_of_page_.clear();
+    call_ = caller_.start(std::move(head), {}, *this);
+    if (paused_) call_->pause();
+  }
+
+  void on_head(http::ResponseHead head) override { status_ = head.status; }
+
+  void on_data(std::string_view bytes) override {
+    if (status_ != 200) {
+      if (status_body_.size() + bytes.size() <= k_max_status) status_body_.append(bytes);
+      return;
+    }
+    if (auto fed = framer_->feed(bytes); !fed) fail_with(fed.error(), 0, {});
+  }
+
+  void on_end() override {
+    if (status_ != 200) {
+      return fail_with(Error(code_from_status(status_, ""),
+                             fmt::format("the upstream answered {} to a page of a list", status_)),
+                       status_, status_body_);
+    }
+    if (auto finished = framer_->finish(); !finished) return fail_with(finished.error(), 0, {});
+    auto meta = read_metadata();
+    if (!meta) return fail_with(meta.error(), 0, {});
+
+    const bool more =
+        !meta->next.empty() && !past_end_ && !full_ && page_items_ != 0 && !request_.range.exact;
+    if (more) {
+      page_ = std::min(page_ * 4, k_largest_page);
+      // The page's own token is fixed to its revision: all pages show one moment.
+      return next_page(meta->next);
+    }
+    if (request_.limit == 0) upstream_.learn_page(hint_, delivered_);
+    ListEnd end{resource_version_, {}};
+    if (full_) end.next_start = last_key_ + '\0';
+    handler_.on_list_end(end);
+  }
+
+  void on_error(Error error) override { fail_with(error, 0, {}); }
+
+  // translate::FrameHandler
+  void on_head(std::string_view head) override {
+    head_of_page_ = head;
+    if (!begun_) {
+      begun_ = true;
+      handler_.on_list_begin(head);
+    }
+  }
+
+  void on_item(std::string_view item) override {
+    ++page_items_;
+    if (past_end_ || full_) return;
+    auto key = key_of(item);
+    if (!key) {
+      past_end_ = true;
+      broken_ = key.error();
+      return;
+    }
+    if (!request_.range.contains(*key)) {
+      past_end_ = true;
+      return;
+    }
+    if (request_.limit != 0 && delivered_ == request_.limit) {
+      full_ = true;
+      return;
+    }
+    ++delivered_;
+    last_key_ = *key;
+    handler_.on_list_item(*key, item);
+  }
+
+  void on_tail(std::string_view tail) override {
+    if (!begun_) {
+      begun_ = true;
+      head_of_page_.clear();
+      tail_of_page_ = tail;
+      handler_.on_list_begin(tail);
+      return;
+    }
+    tail_of_page_ = tail;
+  }
+
+  Result<std::string> key_of(std::string_view item) const {
+    std::string_view object = item;
+    std::optional<translate::JsonTree> tree;
+    if (request_.table) {
+      ZOO_TRY(auto parsed, translate::JsonTree::parse(item));
+      tree.emplace(std::move(parsed));
+      object = tree->root()["object"].raw();
+    }
+    ZOO_TRY(const auto key, translate::object_key(object));
+    return request_.all_namespaces ? key.name_space + "/" + key.name : key.name;
+  }
+
+  struct Metadata {
+    std::string next;
+  };
+  /// The list's metadata stands before the items (built-in kinds) or behind them (custom ones).
+  Result<Metadata> read_metadata() {
+    if (broken_) return fail(*broken_);
+    std::string before = head_of_page_.empty() ? "{}" : head_of_page_ + "]}";
+    std::string behind =
+        tail_of_page_.starts_with(']') ? "{\"_\":[" + tail_of_page_ : tail_of_page_;
+    for (const auto& text : {before, behind}) {
+      if (text.empty()) continue;
+      ZOO_TRY(const auto tree, translate::JsonTree::parse(text));
+      const auto metadata = tree.root()["metadata"];
+      if (!metadata) continue;
+      if (resource_version_.empty()) resource_version_ = metadata["resourceVersion"].string();
+      return Metadata{metadata["continue"].string()};
+    }
+    return Metadata{};
+  }
+
+  void fail_with(const Error& error, int http_status, std::string_view body) {
+    const auto call = std::move(call_);
+    handler_.on_list_error(error, http_status, body);
+  }
+
+  Upstream& upstream_;
+  Caller& caller_;
+  ListRequest request_;
+  std::string hint_;
+  ListHandler& handler_;
+  std::unique_ptr<translate::Framer> framer_;
+  std::size_t page_ = k_first_page;
+  std::size_t page_items_ = 0;
+  std::size_t delivered_ = 0;
+  int status_ = 0;
+  std::string status_body_, head_of_page_, tail_of_page_;
+  std::string resource_version_, last_key_;
+  std::optional<Error> broken_;
+  bool begun_ = false;
+  bool past_end_ = false; ///< the first foreign key was seen
+  bool full_ = false;     ///< the limit is reached, and there is more
+  bool paused_ = false;
+  std::unique_ptr<Call> call_; // last: cancelled first
+};
+
+} // namespace
+
+std::unique_ptr<List> list_range(Upstream& upstream, Caller& caller, ListRequest request,
+                                 std::string hint, ListHandler& handler) {
+  return std::make_unique<RangeList>(upstream, caller, std::move(request), std::move(hint),
+                                     handler);
+}
+
+} // namespace zoo::upstream

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/upstream/upstream.hpp"
+
+#include "common/base/error_table.hpp"
+#include "daemon/net/loop.hpp"
+#include "daemon/upstream/buffered_call.hpp"
+#include "daemon/upstream/name_follower.hpp"
+
+#include <atomic>
+#include <chrono>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <unordered_map>
+#include <utility>
+
+namespace zoo::upstream {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::chrono::seconds k_recent{1};
+constexpr std::size_t k_max_document = 64u << 20; ///< bytes of a discovery document
+constexpr std::size_t k_max_hints = 65'536;
+constexpr std::string_view k_aggregated =
+    "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
+
+/// Keeps the catalog. Lives on the first loop; others ask by post.
+class CatalogKeeper {
+public:
+  using Done = std::function<void(Result<CatalogPtr>)>;
+
+  CatalogKeeper(net::Loop& loop, Caller& caller) : loop_(loop), caller_(caller) {}
+
+  void ask(net::Loop& from, Freshness freshness, Done done) {
+    loop_.post([this, &from, freshness, done = std::move(done)]() mutable {
+      const auto current = current_.load();
+      if (current && freshness != Freshness::now && Clock::now() - fetched_ < k_recent) {
+        return from.post([current, done = std::move(done)] { done(current); });
+      }
+      // A fetch under way may have begun before this question: only a new one is "now".
+      auto& queue = fetching_ && freshness == Freshness::now ? after_ : waiting_;
+      queue.emplace_back(&from, std::move(done));
+      if (!fetching_) fetch();
+    });
+  }
+
+  CatalogPtr current() const { return current_.load(); }
+  bool recent() const {
+    const auto fetched = fetched_at_.load();
+    return fetched != 0 && Clock::now().time_since_epoch().count() - fetched <
+                               std::chrono::duration_cast<Clock::duration>(k_recent).count();
+  }
+
+private:
+  struct Document {
+    std::string etag, body;
+    bool changed = false;
+  };
+
+  void fetch() {
+    fetching_ = true;
+    started_ = Clock::now();
+    fetch_document("/api", api_, [this](Result<void> first) {
+      if (!first) return finish(fail(first.error()));
+      fetch_document("/apis", apis_, [this](Result<void> second) {
+        if (!second) return finish(fail(second.error()));
+        if (api_.changed || apis_.changed || !current_.load()) {
+          auto parsed = translate::Catalog::parse(api_.body, apis_.body);
+          if (!parsed) {
+            api_ = apis_ = {};
+            return finish(fail(parsed.error()));
+          }
+          current_.store(std::make_shared<const translate::Catalog>(*std::move(parsed)));
+        }
+        api_.changed = apis_.changed = false;
+        fetched_ = started_;
+        fetched_at_ = started_.time_since_epoch().count();
+        finish(current_.load());
+      });
+    });
+  }
+
+  void fetch_document(std::string path, Document& document,
+                      std::function<void(Result<void>)> done) {
+    http::RequestHead head;
+    head.method = "GET";
+    head.target = path;
+    head.headers.add("Accept", std::string(k_aggregated));
+    if (!document.etag.empty()) head.headers.add("If-None-Match", document.etag);
+    retired_ = std::move(call_);
+    call_ = std::make_unique<BufferedCall>(
+        caller_, std::move(head), CallOptions{}, k_max_document,
+        [path, &document, done = std::move(done)](Result<Answer> answer) {
+          if (!answer)
+            return done(fail(
+                std::move(answer).error().context("while asking the upstream what it serves")));
+          if (answer->head.status == 304) return done({});
+          if (answer->head.status != 200) {
+            return done(fail(Code::unavailable, "the upstream answered {} to {}",
+                             answer->head.status, path));
+          }
+          document.etag = answer->head.headers.get("etag");
+          document.body = std::move(answer->body);
+          document.changed = true;
+          done({});
+        });
+  }
+
+  void finish(Result<CatalogPtr> result) {
+    fetching_ = false;
+    auto waiting = std::exchange(waiting_, std::exchange(after_, {}));
+    for (auto& [loop, done] : waiting)
+      loop->post([result, done = std::move(done)] { done(result); });
+    if (!waiting_.empty()) fetch();
+  }
+
+  net::Loop& loop_;
+  Caller& caller_;
+  Document api_, apis_;
+  std::unique_ptr<BufferedCall> call_, retired_;
+  std::vector<std::pair<net::Loop*, Done>> waiting_, after_;
+  bool fetching_ = false;
+  Clock::time_point started_, fetched_;
+  std::atomic<Clock::rep> fetched_at_{0};
+  std::atomic<CatalogPtr> current_;
+};
+
+} // namespace
+
+struct Upstream::Impl {
+  std::shared_ptr<const UpstreamEndpoint> endpoint;
+  std::map<net::Loop*, std::unique_ptr<Pool>> pools;
+  std::optional<CatalogKeeper> keeper;
+  std::optional<NameFollower> unlabelled;
+  std::atomic<std::shared_ptr<const translate::SharedNames>> shared{
+      std::make_shared<const translate::SharedNames>()};
+  mutable std::mutex hints_mutex;
+  std::unordered_map<std::string, std::size_t> hints;
+};
+
+Upstream::Upstream(std::shared_ptr<const UpstreamEndpoint> endpoint,
+                   const std::vector<net::Loop*>& loops, PoolLimits limits)
+    : impl_(std::make_unique<Impl>()) {
+  impl_->endpoint = endpoint;
+  for (auto* loop : loops)
+    impl_->pools.emplace(loop, std::make_unique<Pool>(*loop, endpoint, limits));
+  auto& first = *loops.front();
+  impl_->keeper.emplace(first, *impl_->pools.at(&first));
+  impl_->unlabelled.emplace(*this, first, *impl_->pools.at(&first), "/api/v1/namespaces",
+                            "!" + std::string(translate::k_tenant_label));
+}
+
+void Upstream::start() { impl_->unlabelled->start(); }
+
+std::shared_ptr<const Upstream::Names> Upstream::unlabelled_namespaces() const {
+  return impl_->unlabelled->names();
+}
+
+Upstream::~Upstream() = default;
+
+const UpstreamEndpoint& Upstream::endpoint() const { return *impl_->endpoint; }
+
+Caller& Upstream::caller(net::Loop& loop) { return *impl_->pools.at(&loop); }
+
+void Upstream::catalog(net::Loop& loop, Freshness freshness,
+                       std::function<void(Result<CatalogPtr>)> done) {
+  if (freshness != Freshness::now) {
+    auto current = impl_->keeper->current();
+    if (current && (freshness == Freshness::any || impl_->keeper->recent())) {
+      return done(std::move(current));
+    }
+  }
+  impl_->keeper->ask(loop, freshness, std::move(done));
+}
+
+std::shared_ptr<const translate::SharedNames> Upstream::shared_names() const {
+  return impl_->shared.load();
+}
+
+void Upstream::set_shared_names(std::shared_ptr<const translate::SharedNames> names) {
+  impl_->shared.store(std::move(names));
+}
+
+std::size_t Upstream::page_hint(const std::string& key) const {
+  const std::scoped_lock lock(impl_->hints_mutex);
+  const auto found = impl_->hints.find(key);
+  return found == impl_->hints.end() ? 0 : found->second;
+}
+
+void Upstream::learn_page(const std::string& key, std::size_t items) {
+  const std::scoped_lock lock(impl_->hints_mutex);
+  if (impl_->hints.size() >= k_max_hints) impl_->hints.clear();
+  impl_->hints[key] = items;
+}
+
+} // namespace zoo::upstream
