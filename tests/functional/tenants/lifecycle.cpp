@@ -200,6 +200,32 @@ TEST_CASE("zood works with a token of its own and never as system:masters") {
          (perms::group_all | perms::others_all)) == perms::none);
 }
 
+TEST_CASE(
+    "the kept token is enough where the kubeconfig is refused, and the account's own always") {
+  const Directory directory, other;
+  const auto obtain = [](const kube::ClusterAccess& access, const std::filesystem::path& place) {
+    return upstream::Credential::obtain(access, {place, seconds(3600), seconds(60)});
+  };
+  auto access = must(kube::load_kubeconfig(kubeconfig()));
+  const auto first = must(obtain(access, directory.path));
+  const auto token = first->authorization()->substr(std::string_view("Bearer ").size());
+
+  access.credentials.client_cert_pem.clear();
+  access.credentials.client_key_pem = Secret();
+  access.credentials.bearer_token = Secret(std::string("outdated"));
+  const auto second = must(obtain(access, directory.path));
+  CHECK(*second->authorization() == *first->authorization());
+  const auto refused = obtain(access, other.path);
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error().code() == Code::unauthorized);
+
+  access.credentials.bearer_token = Secret::copy_of(token);
+  const auto third = must(obtain(access, other.path));
+  auto api = third->api();
+  CHECK(must(upstream::who_am_i(*api)).name == upstream::k_service_account_user);
+  CHECK(*third->authorization() != *first->authorization());
+}
+
 TEST_CASE("what was taken away of the objects upstream is installed again") {
   must(admin().remove("/apis/rbac.authorization.k8s.io/v1/clusterroles/zoo:tenant"));
   must(admin().merge_patch("/apis/rbac.authorization.k8s.io/v1/clusterroles/zoo:tenants-cluster",
