@@ -21,9 +21,9 @@ struct RewriteContext {
   bool patch = false;
 
   // Results.
-  std::string name;        ///< metadata.name as it stands in the input document
-  std::string name_space;  ///< metadata.namespace as it stands in the input document
-  std::size_t foreign = 0; ///< outward: values that were not the tenant's and were blanked
+  std::string name{};       ///< metadata.name as it stands in the input document
+  std::string name_space{}; ///< metadata.namespace as it stands in the input document
+  std::size_t foreign = 0;  ///< outward: values that were not the tenant's and were blanked
 };
 
 /// Rewrites one whole JSON value (an object of the kind of `root`) by the rule table and appends it

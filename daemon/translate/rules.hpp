@@ -47,6 +47,8 @@ enum class Action : std::uint8_t {
   rule_scope,             ///< scope of an admission rule: forced to Namespaced inward
   embedded,               ///< a string that contains JSON of Node::element's rules
   managed_fields,         ///< fieldsV1: the keys of this root's own positions
+  selector_key,           ///< key of a selector's expression: the tenant label is refused
+  reserved_name,          ///< name of a RoleBinding: zood's own are refused
   refuse,                 ///< a tenant may not set it: forbidden inward
   hide,                   ///< the member is left out outward
 };

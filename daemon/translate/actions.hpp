@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "daemon/translate/rewrite.hpp"
+#include "daemon/translate/rules.hpp"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+/// What the rules do to one string, apart from where it stands: pure functions, one case for each
+/// Action and KeyAction. The walk (rewrite.cpp) finds the places and carries the answers out.
+namespace zoo::translate {
+
+/// What shall become of a value or a key.
+enum class Fate : std::uint8_t {
+  keep,    ///< as it is
+  replace, ///< by what stands in the output
+  drop,    ///< leave the whole member out
+  foreign, ///< outward: not the tenant's
+  refuse,  ///< inward, prove: the output says why (a clause: "may not be set by a tenant")
+  invalid, ///< inward: the output says why; 422 instead of 403
+};
+
+/// The members beside (or above, up to the object whose node has Node::siblings) a value that
+/// decide what it means.
+struct Siblings {
+  std::string kind, api_version, group, resource, scope_name, key, type;
+};
+
+/// Where a value stands.
+struct Site {
+  const Mapping& mapping;
+  Direction direction;
+  const Root& root;
+  const Siblings& siblings;
+  std::string_view key;             ///< of the member that holds the value
+  std::string_view event_namespace; ///< in the input's names
+};
+
+/// `value` unescaped. `output` holds the new value, or the reason.
+Fate act(Action action, std::uint8_t parameter, const Site& site, std::string_view value,
+         std::string& output);
+
+/// The same for a key of a map.
+Fate act_on_key(KeyAction action, const Site& site, std::string_view key, std::string& output);
+
+/// Name of an object of `kind`, whose group may be unknown (then `group` is "*").
+Fate act_on_name(const Mapping& mapping, Direction direction, std::string_view group,
+                 std::string_view kind, std::string_view name, std::string& output);
+
+/// Annotations and labels whose key has this domain (or one below it) are zood's.
+inline constexpr std::string_view k_own_domain = "zoo.kubezoo.io";
+inline constexpr std::string_view k_aggregation_annotation = "zoo.kubezoo.io/aggregation-rule";
+inline constexpr std::string_view k_global_default_annotation = "zoo.kubezoo.io/global-default";
+inline constexpr std::string_view k_scopes_annotation = "zoo.kubezoo.io/rule-scopes";
+/// A group that no API has: admission rules of scope Cluster are stored for it, and match nothing.
+inline constexpr std::string_view k_no_group = "cluster.zoo.kubezoo.io";
+/// What a tenant wished for where zood enforces something else (DESIGN 8).
+inline constexpr std::string_view k_wish_label = "kept.zoo.kubezoo.io/pod-security-enforce";
+inline constexpr std::string_view k_enforce_label = "pod-security.kubernetes.io/enforce";
+inline constexpr std::string_view k_enforced_level = "baseline";
+inline constexpr std::string_view k_name_label = "kubernetes.io/metadata.name";
+
+bool own_key(std::string_view key); ///< its domain is zood's
+
+} // namespace zoo::translate

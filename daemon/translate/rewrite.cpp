@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/translate/rewrite.hpp"
+
+#include "common/base/json_text.hpp"
+#include "daemon/translate/discovery_json.hpp"
+#include "daemon/translate/json.hpp"
+#include "daemon/translate/rewrite_walk.hpp"
+
+#include <vector>
+
+namespace zoo::translate {
+namespace {
+
+// Three kinds hold members back that would act for the whole cluster: zood keeps them in an
+// annotation of its own and shows them in their place (DESIGN 8; reference 2.3, 4.6, 5.5).
+
+struct Held {
+  std::string_view member, annotation;
+};
+
+std::optional<Held> held_member(Form form) {
+  if (form == Form::cluster_role) return Held{"aggregationRule", k_aggregation_annotation};
+  if (form == Form::priority_class) return Held{"globalDefault", k_global_default_annotation};
+  return std::nullopt;
+}
+
+/// Adds metadata.annotations[key] to the edits of `root`.
+void annotate(JsonEdits& edits, JsonNode root, std::string_view key, std::string_view value) {
+  const auto metadata = root["metadata"];
+  const auto annotations = metadata["annotations"];
+  const auto pair = json_quote(key) + ':' + std::string(value);
+  if (annotations.is(JsonType::object)) {
+    edits.append(annotations, key, value);
+  } else if (annotations) {
+    edits.replace(annotations, '{' + pair + '}');
+  } else if (metadata.is(JsonType::object)) {
+    edits.append(metadata, "annotations", '{' + pair + '}');
+  } else if (!metadata) {
+    edits.append(root, "metadata", "{\"annotations\":{" + pair + "}}");
+  }
+}
+
+/// The rules of an admission object, always in the same order.
+std::vector<JsonNode> rules_of(JsonNode root) {
+  std::vector<JsonNode> out;
+  const auto add = [&out](JsonNode list) {
+    for (auto rule = list.first(); rule; rule = rule.next())
+      out.push_back(rule);
+  };
+  for (auto hook = root["webhooks"].first(); hook; hook = hook.next())
+    add(hook["rules"]);
+  for (const auto* where : {"matchConstraints", "matchResources"}) {
+    add(root["spec"][where]["resourceRules"]);
+    add(root["spec"][where]["excludeResourceRules"]);
+  }
+  return out;
+}
+
+/// `tenant`: the document as the tenant wrote it; `walked`: the same, translated. One entry of the
+/// annotation for each rule: 0 where nothing was changed, else [scope or null, apiGroups or null].
+Result<std::string> hold_scopes(std::string_view tenant, std::string walked) {
+  ZOO_TRY(const auto before, JsonTree::parse(tenant));
+  ZOO_TRY(const auto after, JsonTree::parse(walked));
+  const auto wished = rules_of(before.root());
+  const auto made = rules_of(after.root());
+  JsonEdits edits;
+  std::string kept;
+  bool any = false;
+  for (std::size_t i = 0; i < wished.size() && i < made.size(); ++i) {
+    const auto scope = wished[i]["scope"];
+    kept += i == 0 ? "" : ",";
+    if (scope.string() == "Namespaced") {
+      kept += '0';
+      continue;
+    }
+    any = true;
+    const bool cluster = scope.string() == "Cluster";
+    const auto groups = wished[i]["apiGroups"];
+    kept += fmt::format("[{},{}]", scope ? scope.raw() : "null",
+                        cluster && groups ? groups.raw() : "null");
+    if (cluster && made[i]["apiGroups"])
+      edits.replace(made[i]["apiGroups"], "[" + json_quote(k_no_group) + "]");
+  }
+  if (any) annotate(edits, after.root(), k_scopes_annotation, json_quote('[' + kept + ']'));
+  return edits.apply(walked);
+}
+
+/// The inverse, on what the upstream has (names still its own; the groups are the tenant's, so
+/// they are put in after the walk).
+Result<std::string> show_scopes(std::string_view upstream, std::string walked) {
+  ZOO_TRY(const auto before, JsonTree::parse(upstream));
+  const auto text = before.root()["metadata"]["annotations"][k_scopes_annotation].string();
+  if (text.empty()) return walked;
+  const auto kept = JsonTree::parse(text);
+  if (!kept) return walked;
+  const auto entries = kept->root().children();
+  ZOO_TRY(const auto after, JsonTree::parse(walked));
+  const auto rules = rules_of(after.root());
+  if (entries.size() != rules.size()) return walked; // patched since: what is stored is shown
+  JsonEdits edits;
+  for (std::size_t i = 0; i < rules.size(); ++i) {
+    if (!entries[i].is(JsonType::array) || rules[i]["scope"].string() != "Namespaced") continue;
+    if (const auto scope = entries[i].at(0); scope.is(JsonType::string)) {
+      edits.replace(rules[i]["scope"], std::string(scope.raw()));
+    } else {
+      edits.remove(rules[i], rules[i]["scope"]);
+    }
+    if (const auto groups = entries[i].at(1); groups.is(JsonType::array) && rules[i]["apiGroups"])
+      edits.replace(rules[i]["apiGroups"], std::string(groups.raw()));
+  }
+  return edits.apply(walked);
+}
+
+/// Moves the member into the annotation.
+Result<std::string> hold_member(const Held& held, std::string walked) {
+  ZOO_TRY(const auto tree, JsonTree::parse(walked));
+  const auto member = tree.root()[held.member];
+  if (!member) return walked;
+  JsonEdits edits;
+  edits.remove(tree.root(), member);
+  annotate(edits, tree.root(), held.annotation,
+           member.is(JsonType::null) ? "null" : json_quote(member.raw()));
+  return edits.apply(walked);
+}
+
+Result<std::string> show_member(const Held& held, std::string_view upstream, std::string walked) {
+  ZOO_TRY(const auto before, JsonTree::parse(upstream));
+  const auto value = before.root()["metadata"]["annotations"][held.annotation].string();
+  if (value.empty() || !check_json(value)) return walked;
+  ZOO_TRY(const auto after, JsonTree::parse(walked));
+  JsonEdits edits;
+  if (const auto stored = after.root()[held.member]) {
+    edits.replace(stored, value);
+  } else {
+    edits.append(after.root(), held.member, value);
+  }
+  return edits.apply(walked);
+}
+
+Result<void> prove_form(Form form, std::string_view document) {
+  const auto held = held_member(form);
+  if (!held) return {};
+  ZOO_TRY(const auto tree, JsonTree::parse(document));
+  const auto member = tree.root()[held->member];
+  if (!member || member.is(JsonType::null) || member.raw() == "false") return {};
+  return fail(Code::forbidden, "{} would act for all tenants", held->member);
+}
+
+/// metadata of a Table's row or of a metadata-only answer: has no members to show.
+bool partial(JsonNode root) { return root["kind"].string().starts_with("PartialObjectMetadata"); }
+
+Result<std::string> reform(const Root& root, const RewriteContext& context,
+                           std::string_view document, std::string walked) {
+  const auto held = held_member(root.form);
+  if (context.direction == Direction::inward) {
+    if (held) return hold_member(*held, std::move(walked));
+    return context.patch ? std::move(walked) : hold_scopes(document, std::move(walked));
+  }
+  // Most objects have nothing held back: they are not parsed again.
+  if (document.find(held ? held->annotation : k_scopes_annotation) == std::string_view::npos)
+    return walked;
+  ZOO_TRY(const auto tree, JsonTree::parse(walked));
+  if (partial(tree.root())) return walked;
+  return held ? show_member(*held, document, std::move(walked))
+              : show_scopes(document, std::move(walked));
+}
+
+/// What the caller wants to know where nothing is mapped.
+Result<void> look(RewriteContext& context, std::string_view document) {
+  ZOO_TRY(const auto tree, JsonTree::parse(document));
+  const auto metadata = tree.root()["metadata"];
+  context.name = metadata["name"].string();
+  context.name_space = metadata["namespace"].string();
+  return {};
+}
+
+} // namespace
+
+Result<void> rewrite(const Root& root, RewriteContext& context, std::string_view document,
+                     std::string& out) {
+  if (context.mapping.identity()) {
+    ZOO_TRY_VOID(look(context, document));
+    if (context.direction != Direction::prove) out += document;
+    return {};
+  }
+  if (context.direction == Direction::prove) {
+    ZOO_TRY_VOID(Walker(root, context, document, out).run());
+    return prove_form(root.form, document);
+  }
+  if (root.form == Form::plain) {
+    const auto before = out.size();
+    auto done = Walker(root, context, document, out).run();
+    if (!done) out.resize(before);
+    return done;
+  }
+  std::string walked;
+  ZOO_TRY_VOID(Walker(root, context, document, walked).run());
+  ZOO_TRY(const auto reformed, reform(root, context, document, std::move(walked)));
+  out += reformed;
+  return {};
+}
+
+} // namespace zoo::translate

@@ -1,0 +1,658 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/translate/rewrite_walk.hpp"
+
+#include "common/base/json_text.hpp"
+#include "daemon/translate/json.hpp"
+
+#include <set>
+
+namespace zoo::translate {
+namespace {
+
+std::string_view between(const char* from, const char* to) {
+  return {from, static_cast<std::size_t>(to - from)};
+}
+
+bool is_null(const char* p, const char* end) { return end - p >= 4 && between(p, p + 4) == "null"; }
+
+bool directive(std::string_view key) { return key.starts_with('$'); }
+
+/// "$setElementOrder/subjects" -> "subjects"
+std::string_view directed(std::string_view key) {
+  for (const std::string_view start : {"$setElementOrder/", "$deleteFromPrimitiveList/"}) {
+    if (key.starts_with(start)) return key.substr(start.size());
+  }
+  return key;
+}
+
+} // namespace
+
+Walker::Walker(const Root& root, RewriteContext& context, std::string_view document,
+               std::string& out)
+    : root_(root), context_(context), out_(out), begin_(document.data()),
+      end_(document.data() + document.size()), copied_(begin_), full_(!context.patch),
+      event_namespace_(context.request_namespace) {}
+
+Result<void> Walker::run() {
+  if (context_.patch) {
+    // An apply patch is a whole object; merge patches never name their kind.
+    Siblings top;
+    const Ptr p = skip_space(begin_, end_);
+    if (p != end_ && *p == '{' && !collect(p, top)) return fail(*std::move(error_));
+    full_ = !top.api_version.empty() && !top.kind.empty();
+  }
+  return run_at(*root_.object);
+}
+
+Result<void> Walker::run_at(const Node& node) {
+  Ptr p = skip_space(begin_, end_);
+  p = p == end_ ? not_json(p) : value(node, p, {}, {});
+  if (p != nullptr && skip_space(p, end_) != end_) p = not_json(p);
+  if (p == nullptr) return fail(*std::move(error_));
+  if (!proving()) out_.append(copied_, end_);
+  return {};
+}
+
+Walker::Ptr Walker::value(const Node& node, Ptr p, const Siblings& siblings, std::string_view key) {
+  if (depth_ + 1 >= k_max_depth) {
+    failure(Code::bad_request, "is nested too deeply");
+    return nullptr;
+  }
+  if (node.action == Action::managed_fields) return fields(*root_.object, p, siblings);
+  if (node.action == Action::embedded) return embedded(node, p);
+  const bool map = node.edge_count != 0 || node.value != nullptr ||
+                   node.key_action != KeyAction::none || node.flags & Node::inject_label;
+  switch (*p) {
+  case '{':
+    if (map) return object(node, p, siblings);
+    break;
+  case '[':
+    if (node.element != nullptr) return array(node, p, siblings, key);
+    break;
+  case '"':
+    if (node.action != Action::none) return leaf(node, p, siblings, key);
+    break;
+  default:
+    if (is_null(p, end_)) return p + 4;
+    break;
+  }
+  const Ptr end = skip_value(p, end_);
+  if (end == nullptr) return not_json(p);
+  // hide and refuse take any type, and nothing else may stand where a rule expects its own.
+  if (node.action == Action::refuse && context_.direction != Direction::outward) {
+    if (between(p, end) != "{}" && between(p, end) != "[]")
+      failure(Code::forbidden, "may not be set by a tenant");
+  } else if (node.action != Action::hide &&
+             (map || node.element != nullptr || node.action != Action::none) &&
+             context_.direction != Direction::outward) {
+    failure(Code::bad_request, map                       ? "must be an object"
+                               : node.element != nullptr ? "must be a list"
+                                                         : "must be a string");
+  }
+  return error_ ? nullptr : end;
+}
+
+Walker::Ptr Walker::array(const Node& node, Ptr p, const Siblings& siblings, std::string_view key) {
+  const auto index = depth_++;
+  steps_[index] = {};
+  bool first = true, end = false;
+  for (++p; next_element(p, first, end) && !end; first = false) {
+    p = value(*node.element, p, siblings, key);
+    if (p == nullptr) return nullptr;
+    ++steps_[index].index;
+  }
+  --depth_;
+  return error_ ? nullptr : p;
+}
+
+Walker::Ptr Walker::leaf(const Node& node, Ptr p, const Siblings& siblings, std::string_view key) {
+  const Ptr end = skip_string(p, end_);
+  if (end == nullptr) return not_json(p);
+  std::string storage, output;
+  const auto text = string_at(p, end, storage);
+  switch (act(node.action, node.parameter, site(siblings, key), text, output)) {
+  case Fate::keep:
+    break;
+  case Fate::drop: // only members are dropped: member() sees to it before it comes here
+    break;
+  case Fate::replace:
+    if (output != text) replace(p, end, json_quote(output));
+    break;
+  case Fate::foreign:
+    if (!settle(Fate::foreign, output)) return nullptr;
+    replace(p, end, "\"\"");
+    break;
+  case Fate::refuse:
+    settle(Fate::refuse, output);
+    return nullptr;
+  case Fate::invalid:
+    settle(Fate::invalid, output);
+    return nullptr;
+  }
+  return end;
+}
+
+Walker::Ptr Walker::embedded(const Node& node, Ptr p) {
+  const Ptr end = skip_value(p, end_);
+  if (end == nullptr) return not_json(p);
+  if (*p != '"' || node.element == nullptr) return end;
+  std::string storage, output;
+  const auto text = string_at(p, end, storage);
+  // What is no JSON is the tenant's own and means nothing upstream.
+  if (!check_json(text)) return end;
+  RewriteContext context{
+      context_.mapping, context_.direction, context_.request_namespace, false, {}, {}, 0};
+  Walker walker(root_, context, text, output);
+  if (auto done = walker.run_at(*node.element); !done) {
+    if (context_.direction == Direction::outward) return end;
+    error_ = std::move(done).error();
+    return nullptr;
+  }
+  context_.foreign += context.foreign;
+  if (!proving() && output != text) replace(p, end, json_quote(output));
+  return end;
+}
+
+bool Walker::settle(Fate fate, const std::string& output) {
+  switch (fate) {
+  case Fate::foreign:
+    if (proving()) return failure(Code::forbidden, "holds a name outside the tenant");
+    ++context_.foreign;
+    return true;
+  case Fate::refuse:
+    return failure(Code::forbidden, output);
+  case Fate::invalid:
+    return failure(Code::invalid, output);
+  default:
+    return true;
+  }
+}
+
+Walker::Ptr Walker::object(const Node& node, Ptr p, const Siblings& outer) {
+  Siblings own;
+  const bool siblings = (node.flags & Node::siblings) != 0;
+  if (siblings && !collect(p, own)) return nullptr;
+  Object here{node, siblings ? own : outer, ++p};
+  if (node.key_action == KeyAction::namespace_labels && !inward()) {
+    // The enforced level means something else where a wish stands beside it.
+    Member each;
+    Ptr ahead = p;
+    for (bool first = true; next_member(ahead, each, first) && each.begin != nullptr;
+         first = false) {
+      const Ptr end = skip_value(each.value, end_);
+      if (end == nullptr) return not_json(ahead);
+      if (each.key == k_wish_label && *each.value == '"') {
+        std::string storage;
+        here.wish = string_at(each.value, end, storage);
+      }
+      ahead = end;
+    }
+    if (error_) return nullptr;
+  }
+  // Keys of maps, to see one that comes twice.
+  std::set<std::string, std::less<>> keys;
+  const bool map = node.value != nullptr || node.key_action != KeyAction::none;
+
+  const auto level = depth_++;
+  Member each;
+  for (bool first = true; next_member(p, each, first); first = false) {
+    if (each.begin == nullptr) break;
+    steps_[level] = {each.key, 0};
+    const auto* edge = node.find(context_.patch ? directed(each.key) : each.key);
+    bool twice = false;
+    if (edge != nullptr && !(context_.patch && directive(each.key))) {
+      const auto bit = std::uint64_t{1} << (edge - node.edges);
+      twice = (here.seen & bit) != 0;
+      here.seen |= bit;
+    } else if (map && inward()) {
+      twice = !keys.emplace(each.key).second;
+    }
+    if (twice && inward()) {
+      error_.emplace(Code::bad_request, "duplicate field " + json_quote(path()));
+      return nullptr;
+    }
+    p = member(here, each);
+    if (p == nullptr) return nullptr;
+    here.last = p;
+  }
+  depth_ = level;
+  if (error_) return nullptr;
+  if (!inject(here)) return nullptr;
+  return p + 1;
+}
+
+/// Walks one member, or leaves it out; answers the end of its value.
+Walker::Ptr Walker::member(Object& object, Member& member) {
+  const auto& node = object.node;
+  const auto* edge = node.find(context_.patch ? directed(member.key) : member.key);
+  const Node* to = edge != nullptr ? edge->to : node.value;
+  std::optional<std::string> renamed;
+
+  if (node.key_action != KeyAction::none && !(context_.patch && directive(member.key))) {
+    if (node.key_action == KeyAction::namespace_labels &&
+        (member.key == k_enforce_label || member.key == k_wish_label))
+      return labels_member(object, member);
+    bool dropped = false;
+    const Ptr end = skip_value(member.value, end_);
+    if (end == nullptr) return not_json(member.value);
+    if (!key_action(object, member, end, renamed, dropped)) return nullptr;
+    if (dropped) return end;
+  } else if (to != nullptr && *member.value == '"' &&
+             (to->action == Action::binding_namespace || to->action == Action::event_namespace)) {
+    const Ptr end = skip_string(member.value, end_);
+    if (end == nullptr) return not_json(member.value);
+    std::string storage, output;
+    const auto text = string_at(member.value, end, storage);
+    if (!proving() && act(to->action, to->parameter, site(object.siblings, member.key), text,
+                          output) == Fate::drop) {
+      drop(member, end);
+      return end;
+    }
+  } else if (to != nullptr && to->action == Action::hide &&
+             context_.direction == Direction::outward) {
+    const Ptr end = skip_value(member.value, end_);
+    if (end == nullptr) return not_json(member.value);
+    drop(member, end);
+    return end;
+  }
+  // An object that holds nothing but what zood adds comes back as nothing.
+  const bool may_vanish =
+      to != nullptr && context_.direction == Direction::outward && *member.value == '{' &&
+      (to->key_action != KeyAction::none || (to->flags & Node::inject_label) != 0);
+  const bool kept_before = object.kept;
+  if (may_vanish) {
+    const Ptr start = member.comma != nullptr ? member.comma : member.begin;
+    replace(start, start, {});
+  }
+  const auto mark = out_.size();
+  keep(object, member);
+  if (renamed) replace(member.begin, member.key_end, json_quote(*renamed));
+  // Who the object is, for the caller.
+  if (depth_ == 2 && steps_[0].key == "metadata" && *member.value == '"' &&
+      (member.key == "name" || member.key == "namespace")) {
+    const Ptr end = skip_string(member.value, end_);
+    if (end == nullptr) return not_json(member.value);
+    std::string storage;
+    const auto text = string_at(member.value, end, storage);
+    (member.key == "name" ? context_.name : context_.name_space) = text;
+    if (member.key == "namespace" && event_namespace_.empty()) event_namespace_ = text;
+  }
+  if (to == nullptr) {
+    const Ptr end = skip_value(member.value, end_);
+    return end == nullptr ? not_json(member.value) : end;
+  }
+  if (edge != nullptr && edge->inject && is_null(member.value, end_)) {
+    if (proving() && to->action != Action::event_namespace) {
+      failure(Code::forbidden, "must not be null");
+      return nullptr;
+    }
+    if (inward() && full_) replace(member.value, member.value + 4, synthesize(*to));
+    return member.value + 4;
+  }
+  const Ptr end = value(*to, member.value, object.siblings, member.key);
+  if (end == nullptr || !may_vanish) return end;
+  replace(end, end, {});
+  const auto made = std::string_view(out_).substr(mark);
+  const auto brace = made.rfind('{');
+  if (brace != std::string_view::npos &&
+      made.find_first_not_of(" \t\r\n", brace + 1) == made.size() - 1 &&
+      holds_members(member.value)) {
+    out_.resize(mark);
+    object.kept = kept_before;
+  }
+  return end;
+}
+
+/// Is the object at `p` more than {}?
+bool Walker::holds_members(Ptr p) const {
+  p = skip_space(p + 1, end_);
+  return p != end_ && *p != '}';
+}
+
+bool Walker::key_action(Object& object, const Member& member, Ptr value_end,
+                        std::optional<std::string>& renamed, bool& dropped) {
+  std::string output;
+  const auto fate =
+      act_on_key(object.node.key_action, site(object.siblings, member.key), member.key, output);
+  switch (fate) {
+  case Fate::keep:
+    return true;
+  case Fate::replace:
+    if (output != member.key) renamed = std::move(output);
+    return true;
+  case Fate::foreign:
+  case Fate::drop:
+    if (fate == Fate::foreign && !settle(fate, output)) return false;
+    dropped = true;
+    if (proving() && member.key == k_tenant_label) {
+      std::string storage;
+      if (*member.value != '"' ||
+          string_at(member.value, value_end, storage) != context_.mapping.id())
+        return failure(Code::forbidden, "must be the tenant's own");
+      object.labelled = true;
+    }
+    drop(member, value_end);
+    return true;
+  case Fate::refuse:
+  case Fate::invalid:
+    return settle(fate, output);
+  }
+  return true;
+}
+
+/// The level of pod security that is enforced, and the tenant's wish beside it (DESIGN 8).
+Walker::Ptr Walker::labels_member(Object& object, Member& member) {
+  const Ptr end = skip_value(member.value, end_);
+  if (end == nullptr) return not_json(member.value);
+  std::string storage;
+  const auto level = *member.value == '"' ? string_at(member.value, end, storage) : "";
+  if (member.key == k_wish_label) {
+    if (inward()) {
+      failure(Code::forbidden, "is reserved");
+      return nullptr;
+    }
+    drop(member, end);
+    return end;
+  }
+  if (inward()) {
+    keep(object, member);
+    object.enforce = true;
+    object.wish = level;
+    if (level != "restricted") replace(member.value, end, json_quote(k_enforced_level));
+    return end;
+  }
+  if (proving()) {
+    object.enforce = level == k_enforced_level || level == "restricted";
+    if (!object.enforce) failure(Code::forbidden, "must be baseline or restricted");
+    return error_ ? nullptr : end;
+  }
+  if (level == k_enforced_level && object.wish.empty()) {
+    drop(member, end);
+    return end;
+  }
+  keep(object, member);
+  if (level == k_enforced_level) replace(member.value, end, json_quote(object.wish));
+  return end;
+}
+
+void Walker::keep(Object& object, const Member& member) {
+  // The first one that stays needs no comma, though others stood in front of it.
+  if (!object.kept && member.comma != nullptr) replace(member.comma, member.begin, {});
+  object.kept = true;
+}
+
+void Walker::drop(const Member& member, Ptr end) {
+  replace(member.comma != nullptr ? member.comma : member.begin, end, {});
+}
+
+std::string Walker::tenant_labels(const Object* object) const {
+  const auto quoted = [](std::string_view key, std::string_view text) {
+    return json_quote(key) + ':' + json_quote(text);
+  };
+  std::string out = quoted(k_tenant_label, context_.mapping.id());
+  if (object != nullptr && object->node.key_action != KeyAction::namespace_labels) return out;
+  const bool enforce = object != nullptr && object->enforce;
+  if (full_ && !enforce) out += ',' + quoted(k_enforce_label, k_enforced_level);
+  if (enforce && !object->wish.empty() && object->wish != "restricted")
+    return out + ',' + quoted(k_wish_label, object->wish);
+  if (enforce && !full_) out += ',' + json_quote(k_wish_label) + ":null";
+  return out;
+}
+
+std::string Walker::synthesize(const Node& node) const {
+  switch (node.action) {
+  case Action::binding_namespace:
+    return json_quote(context_.mapping.name_in("kube-system"));
+  case Action::event_namespace:
+    return json_quote(context_.mapping.name_in(event_namespace_));
+  case Action::rule_scope:
+    return "\"Namespaced\"";
+  default:
+    break;
+  }
+  if ((node.flags & Node::inject_label) != 0) {
+    Siblings none;
+    const Object empty{node, none};
+    return '{' + tenant_labels(&empty) + '}';
+  }
+  std::string out = "{";
+  for (const auto& edge : node.members()) {
+    if (!edge.inject) continue;
+    if (out.size() > 1) out += ',';
+    out += json_quote(edge.key) + ':' + synthesize(*edge.to);
+  }
+  return out + '}';
+}
+
+void Walker::append_member(Object& object, std::string_view key, std::string_view value) {
+  replace(object.last, object.last,
+          (object.kept ? "," : "") + json_quote(key) + ':' + std::string(value));
+  object.kept = true;
+}
+
+/// Adds what must stand upstream; in a proof, sees that it does.
+bool Walker::inject(Object& object) {
+  const auto& node = object.node;
+  if (context_.direction == Direction::outward) return true;
+  for (std::size_t i = 0; i < node.edge_count; ++i) {
+    const auto& edge = node.edges[i];
+    if (!edge.inject || (object.seen >> i & 1U) != 0) continue;
+    const bool event = edge.to->action == Action::event_namespace;
+    if (proving()) {
+      if (event) continue;
+      steps_[depth_] = {edge.key, 0};
+      ++depth_;
+      failure(Code::forbidden, "is missing");
+      --depth_;
+      return false;
+    }
+    if (event && (!full_ || event_namespace_.empty())) continue;
+    // A patch of some members: what it does not speak of stays as it is upstream.
+    if (!full_ && depth_ <= 1) continue;
+    append_member(object, edge.key, synthesize(*edge.to));
+  }
+  if ((node.flags & Node::inject_label) == 0) return true;
+  if (proving()) return check_labels(object);
+  replace(object.last, object.last, (object.kept ? "," : "") + tenant_labels(&object));
+  object.kept = true;
+  return true;
+}
+
+bool Walker::check_labels(const Object& object) {
+  if (!object.labelled) return failure(Code::forbidden, "does not carry the tenant's label");
+  if (object.node.key_action == KeyAction::namespace_labels && !object.enforce)
+    return failure(Code::forbidden, "does not enforce pod security");
+  return true;
+}
+
+// managedFields: a tree of the object's own positions (structured-merge-diff, fieldpath/serialize):
+// f:<key> a member, k:{...} and v:... an element. Only keys are translated; nothing is refused,
+// since a client sends back what it has read.
+Walker::Ptr Walker::fields(const Node& node, Ptr p, const Siblings& siblings) {
+  const Ptr end = skip_value(p, end_);
+  if (end == nullptr) return not_json(p);
+  if (*p != '{' || proving()) return end;
+  if (context_.direction == Direction::outward) {
+    // Nearly all of them name nothing of the tenant's; they are most of an object's bytes.
+    const auto text = between(p, end);
+    if (text.find("kubezoo.io/") == std::string_view::npos &&
+        text.find(context_.mapping.prefix()) == std::string_view::npos &&
+        text.find("deviceclass.") == std::string_view::npos)
+      return end;
+  }
+  return fields_of(node, p, siblings);
+}
+
+Walker::Ptr Walker::fields_of(const Node& node, Ptr p, const Siblings& siblings) {
+  if (depth_ + 1 >= k_max_depth) return skip_value(p, end_);
+  Object here{node, siblings, ++p};
+  Member each;
+  ++depth_;
+  for (bool first = true; next_member(p, each, first) && each.begin != nullptr; first = false) {
+    const Ptr end = skip_value(each.value, end_);
+    if (end == nullptr) return not_json(each.value);
+    steps_[depth_ - 1] = {each.key, 0};
+    const Node* to = nullptr;
+    Fate fate = Fate::keep;
+    std::string output;
+    if (each.key.starts_with("f:")) {
+      const auto name = each.key.substr(2);
+      const auto* edge = node.find(name);
+      to = edge != nullptr ? edge->to : node.value;
+      fate = act_on_key(node.key_action, site(siblings, name), name, output);
+      if (fate == Fate::replace && output == name) fate = Fate::keep;
+    } else if (each.key.starts_with("k:") || each.key.starts_with("v:")) {
+      to = node.element;
+    }
+    p = end;
+    if ((fate == Fate::drop || fate == Fate::foreign) && context_.direction == Direction::outward) {
+      drop(each, end);
+      continue;
+    }
+    keep(here, each);
+    if (fate == Fate::replace) replace(each.begin, each.key_end, json_quote("f:" + output));
+    if (to != nullptr && (to->flags & Node::has_keys) != 0 && *each.value == '{') {
+      p = fields_of(*to, each.value, siblings);
+      if (p == nullptr) return nullptr;
+    }
+  }
+  --depth_;
+  return error_ ? nullptr : p + 1;
+}
+
+bool Walker::next_member(Ptr& p, Member& out, bool first) {
+  const auto wrong = [&] {
+    not_json(p);
+    return false;
+  };
+  out.begin = out.comma = nullptr;
+  p = skip_space(p, end_);
+  if (p == end_) return wrong();
+  if (*p == '}') return true;
+  if (!first) {
+    if (*p != ',') return wrong();
+    out.comma = p;
+    p = skip_space(p + 1, end_);
+  }
+  bool escaped = false;
+  const Ptr key_end = skip_string(p, end_, &escaped);
+  if (key_end == nullptr) return wrong();
+  out.begin = p;
+  out.key_end = key_end;
+  out.key = between(p + 1, key_end - 1);
+  if (escaped) {
+    out.unescaped = unescape_json(out.key);
+    out.key = out.unescaped;
+  }
+  p = skip_space(key_end, end_);
+  if (p == end_ || *p != ':') return wrong();
+  p = skip_space(p + 1, end_);
+  if (p == end_) return wrong();
+  out.value = p;
+  return true;
+}
+
+bool Walker::next_element(Ptr& p, bool first, bool& end) {
+  p = skip_space(p, end_);
+  if (p != end_ && *p == ']') {
+    ++p;
+    end = true;
+    return true;
+  }
+  if (p != end_ && !first && *p == ',')
+    p = skip_space(p + 1, end_);
+  else if (!first)
+    p = end_;
+  if (p != end_) return true;
+  not_json(p);
+  return false;
+}
+
+/// Reads what decides the meaning of this object's members.
+bool Walker::collect(Ptr p, Siblings& out) {
+  struct Wanted {
+    std::string_view key;
+    std::string Siblings::* to;
+  };
+  static constexpr std::array k_wanted = {
+      Wanted{"kind", &Siblings::kind},         Wanted{"apiVersion", &Siblings::api_version},
+      Wanted{"apiGroup", &Siblings::group},    Wanted{"group", &Siblings::group},
+      Wanted{"resource", &Siblings::resource}, Wanted{"scopeName", &Siblings::scope_name},
+      Wanted{"key", &Siblings::key},           Wanted{"type", &Siblings::type},
+  };
+  unsigned seen = 0;
+  Member each;
+  ++p;
+  for (bool first = true; next_member(p, each, first) && each.begin != nullptr; first = false) {
+    const Ptr end = skip_value(each.value, end_);
+    if (end == nullptr) {
+      not_json(each.value);
+      return false;
+    }
+    p = end;
+    for (unsigned i = 0; i < k_wanted.size(); ++i) {
+      if (each.key != k_wanted[i].key) continue;
+      if ((seen >> i & 1U) != 0 && inward()) {
+        const auto above = path();
+        error_.emplace(Code::bad_request,
+                       "duplicate field " +
+                           json_quote((above.empty() ? "" : above + '.') + std::string(each.key)));
+        return false;
+      }
+      seen |= 1U << i;
+      std::string storage;
+      if (*each.value == '"') out.*(k_wanted[i].to) = string_at(each.value, end, storage);
+    }
+  }
+  return !error_;
+}
+
+std::string_view Walker::string_at(Ptr p, Ptr end, std::string& storage) const {
+  const auto inner = between(p + 1, end - 1);
+  if (inner.find('\\') == std::string_view::npos) return inner;
+  storage = unescape_json(inner);
+  return storage;
+}
+
+void Walker::replace(Ptr from, Ptr to, std::string_view text) {
+  if (proving()) return;
+  out_.append(copied_, from);
+  out_.append(text);
+  copied_ = to;
+}
+
+Walker::Ptr Walker::not_json(Ptr p) {
+  if (!error_) {
+    error_.emplace(inward() ? Code::bad_request : Code::internal,
+                   fmt::format("the document is not JSON (at byte {})", p - begin_));
+  }
+  return nullptr;
+}
+
+bool Walker::failure(Code code, std::string_view what) {
+  if (error_) return false;
+  const auto where = path();
+  error_.emplace(code, fmt::format("{} {}", where.empty() ? "the document" : where, what));
+  return false;
+}
+
+std::string Walker::path() const {
+  std::string out;
+  for (std::size_t i = 0; i < depth_; ++i) {
+    const auto& step = steps_[i];
+    if (step.key.data() == nullptr) {
+      out += fmt::format("[{}]", step.index);
+    } else {
+      const bool plain = step.key.find_first_of("./") == std::string_view::npos;
+      out += plain ? (out.empty() ? "" : ".") + std::string(step.key)
+                   : '[' + json_quote(step.key) + ']';
+    }
+  }
+  return out;
+}
+
+Site Walker::site(const Siblings& siblings, std::string_view key) const {
+  return {context_.mapping, context_.direction, root_, siblings, key, event_namespace_};
+}
+
+} // namespace zoo::translate

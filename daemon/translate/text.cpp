@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/translate/text.hpp"
+
+namespace zoo::translate {
+namespace {
+
+bool word(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); }
+
+} // namespace
+
+std::string text_out(const Mapping& mapping, std::string_view text) {
+  const std::string_view prefix = mapping.prefix();
+  if (mapping.identity()) return std::string(text);
+  std::string out;
+  std::size_t copied = 0;
+  for (auto at = text.find(prefix); at != std::string_view::npos;) {
+    const bool start = at == 0 || (!word(text[at - 1]) && text[at - 1] != '-');
+    const auto behind = at + prefix.size();
+    if (start && behind < text.size() && word(text[behind])) {
+      out.append(text, copied, at - copied);
+      copied = behind;
+      at = text.find(prefix, behind);
+    } else {
+      at = text.find(prefix, at + 1);
+    }
+  }
+  return out.append(text, copied, std::string_view::npos);
+}
+
+} // namespace zoo::translate
