@@ -55,7 +55,7 @@ TEST_CASE("the defaults of zood.yaml") {
   CHECK(values.string("advertise").empty());
   CHECK(values.path("dir") == "/var/lib/zood");
   CHECK(values.path("store.path").empty());
-  CHECK(values.string("nodes.visibility") == "own");
+  CHECK(values.string("nodes.visibility") == "all");
   CHECK(values.duration("tenants.certificate_validity") == 8760h);
   CHECK(values.duration("drain_timeout") == 30s);
   CHECK(values.size("limits.body") == 3u << 20);
