@@ -55,7 +55,7 @@ public:
       : Framed(exchange, Shape::single, ""), exchange_(exchange), rendering_(rendering) {}
 
 private:
-  void on_item(std::string_view value) override {
+  void on_frame(std::string_view value) override {
     note(write_object(exchange_, rendering_, value, out()));
   }
   Exchange& exchange_;
@@ -71,9 +71,9 @@ public:
         writer_(exchange, rendering) {}
 
 private:
-  void on_head(std::string_view head) override { note(writer_.begin(head, out())); }
-  void on_item(std::string_view value) override { note(writer_.item(value, out())); }
-  void on_tail(std::string_view tail) override { note(writer_.end(tail, out())); }
+  void on_frame_head(std::string_view head) override { note(writer_.begin(head, out())); }
+  void on_frame(std::string_view value) override { note(writer_.item(value, out())); }
+  void on_frame_tail(std::string_view tail) override { note(writer_.end(tail, out())); }
   ListWriter writer_;
 };
 
@@ -83,7 +83,7 @@ public:
       : Framed(exchange, Shape::watch, ""), writer_(exchange, rendering) {}
 
 private:
-  void on_item(std::string_view value) override { note(writer_.event(value, out())); }
+  void on_frame(std::string_view value) override { note(writer_.event(value, out())); }
   EventWriter writer_;
 };
 

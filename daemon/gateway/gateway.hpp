@@ -36,7 +36,7 @@ struct GatewayShared {
   std::shared_ptr<const Authorizer> authorizer;
   std::shared_ptr<const crypto::Sealer> continue_sealer; ///< key "continue-tokens" of the Keyring
   FlowControl& flow_control;                             ///< thread-safe
-  GatewayLimits limits;
+  bool nodes_visible = true;                             ///< nodes.visibility
 };
 
 /// The tenants' door on one loop: authenticates each request, gives it a Route and an Exchange.

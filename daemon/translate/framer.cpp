@@ -121,9 +121,9 @@ Framer::Framer(Shape shape, std::size_t limit, FrameHandler& handler, std::strin
 
 Result<void> Framer::collect(std::string& buffer, std::string_view bytes,
                              std::string_view what) const {
-  if (buffer.size() + bytes.size() > limit_) {
-    return fail(Code::too_large, "{} is larger than {} bytes", what, limit_);
-  }
+  const auto limit = &buffer == &partial_ ? limit_ : std::min(limit_, k_envelope_limit);
+  if (buffer.size() + bytes.size() > limit)
+    return fail(Code::too_large, "{} is larger than {} bytes", what, limit);
   buffer.append(bytes);
   return {};
 }
@@ -154,8 +154,8 @@ Result<std::size_t> Framer::step(std::string_view rest) {
 
   case Stage::envelope: // between members
     if (!white(c) && c != ',' && c != '"' && c != '}') {
-      return fail(Code::internal, "the upstream's list has '{}' where a member should be",
-                  static_cast<int>(c));
+      return fail(Code::internal, "the upstream's list has byte {} where a member should be",
+                  static_cast<int>(static_cast<unsigned char>(c)));
     }
     if (c == '"') {
       key_.clear();
@@ -166,7 +166,7 @@ Result<std::size_t> Framer::step(std::string_view rest) {
     ZOO_TRY_VOID(collect(envelope_, rest.substr(0, 1), "what stands around a list's items"));
     if (c == '}') {
       stage_ = Stage::after;
-      handler_.on_tail(envelope_);
+      handler_.on_frame_tail(envelope_);
     }
     return 1;
 
@@ -176,19 +176,23 @@ Result<std::size_t> Framer::step(std::string_view rest) {
     if (scanner_.done()) {
       ZOO_TRY_VOID(collect(envelope_, key_, "what stands around a list's items"));
       stage_ = Stage::colon;
+      colon_ = false;
     }
     return used;
   }
 
   case Stage::colon:
-    if (white(c) || c == ':') {
-      envelope_ += c;
+    if (white(c) || (c == ':' && !colon_)) {
+      colon_ = colon_ || c == ':';
+      ZOO_TRY_VOID(collect(envelope_, rest.substr(0, 1), "what stands around a list's items"));
       return 1;
     }
-    key_is_array_ = key_ == array_;
-    if (key_is_array_ && c == '[') {
+    if (!colon_) return fail(Code::internal, "the upstream's list has a member without a colon");
+    if (key_ == array_ && c == '[') {
+      if (array_seen_) return fail(Code::internal, "the upstream's list has two arrays");
+      array_seen_ = true;
       envelope_ += c;
-      handler_.on_head(envelope_);
+      handler_.on_frame_head(envelope_);
       envelope_.clear();
       if (stage_ != Stage::ignore) stage_ = Stage::array;
       return 1;
@@ -237,7 +241,7 @@ Result<std::size_t> Framer::step(std::string_view rest) {
              : shape_ == Shape::watch ? Stage::before
                                       : Stage::after;
     if (whole.empty()) return fail(Code::internal, "the upstream's answer is not JSON");
-    handler_.on_item(whole);
+    handler_.on_frame(whole);
     partial_.clear();
     return used;
   }
@@ -258,7 +262,7 @@ Result<void> Framer::finish() {
     std::string_view last = partial_;
     if (!last.empty() && last.front() != '{' && last.front() != '[' && last.front() != '"') {
       stage_ = Stage::after;
-      handler_.on_item(last);
+      handler_.on_frame(last);
       return {};
     }
   }

@@ -31,9 +31,9 @@ private:
 };
 
 enum class Shape : std::uint8_t {
-  single, ///< one value: on_item once
-  list,   ///< an object with an array of objects: on_head, on_item for each, on_tail
-  watch,  ///< values one after the other: on_item for each
+  single, ///< one value: on_frame once
+  list,   ///< an object with an array of objects: on_frame_head, on_frame for each, on_frame_tail
+  watch,  ///< values one after the other: on_frame for each
 };
 
 /// Hears what a Framer cuts out. The views are valid during the call only.
@@ -41,11 +41,11 @@ class FrameHandler {
 public:
   virtual ~FrameHandler() = default;
   /// The bytes of the list's object up to and with the `[` of its array.
-  virtual void on_head(std::string_view) {}
-  virtual void on_item(std::string_view value) = 0;
+  virtual void on_frame_head(std::string_view) {}
+  virtual void on_frame(std::string_view value) = 0;
   /// The bytes from the `]` to the end of the list's object. A list without an array (or with
   /// null) has an empty head and its whole object here.
-  virtual void on_tail(std::string_view) {}
+  virtual void on_frame_tail(std::string_view) {}
 };
 
 /// Cuts a stream of JSON in chunks of any size into whole values (framing apart from rewriting:
@@ -76,12 +76,16 @@ private:
     after,
     ignore
   };
+  /// Of a list's head or tail; the columns of a Table are a few KiB.
+  static constexpr std::size_t k_envelope_limit = std::size_t{256} << 10;
+
   Result<std::size_t> step(std::string_view rest);
   Result<void> collect(std::string& buffer, std::string_view bytes, std::string_view what) const;
 
   Shape shape_;
   Stage stage_ = Stage::before;
-  bool key_is_array_ = false;
+  bool colon_ = false; ///< seen behind the key
+  bool array_seen_ = false;
   std::size_t limit_;
   FrameHandler& handler_;
   std::string array_;

@@ -105,7 +105,7 @@ private:
   void on_error(Error error) override { fail_with(error, 0, {}); }
 
   // translate::FrameHandler
-  void on_head(std::string_view head) override {
+  void on_frame_head(std::string_view head) override {
     head_of_page_ = head;
     if (!begun_) {
       begun_ = true;
@@ -113,7 +113,7 @@ private:
     }
   }
 
-  void on_item(std::string_view item) override {
+  void on_frame(std::string_view item) override {
     ++page_items_;
     if (past_end_ || full_) return;
     auto key = key_of(item);
@@ -135,7 +135,7 @@ private:
     handler_.on_list_item(*key, item);
   }
 
-  void on_tail(std::string_view tail) override {
+  void on_frame_tail(std::string_view tail) override {
     if (!begun_) {
       begun_ = true;
       head_of_page_.clear();

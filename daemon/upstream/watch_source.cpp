@@ -65,7 +65,7 @@ private:
 
   void on_error(Error error) override { end({std::move(error), 0, {}}); }
 
-  void on_item(std::string_view event) override {
+  void on_frame(std::string_view event) override {
     if (!ended_ && mine(event)) handler_.on_watch_event(event);
   }
 
