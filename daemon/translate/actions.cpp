@@ -245,12 +245,23 @@ bool cluster_scoped(const Siblings& siblings) {
   return row != nullptr && !row->namespaced;
 }
 
+} // namespace
+
+bool fills_event_namespace(const Siblings& siblings) {
+  if (siblings.kind.empty()) return false;
+  const auto* row =
+      find_kind(siblings.api_version.empty() ? "*" : group_of(siblings.api_version), siblings.kind);
+  return row == nullptr || !row->namespaced;
+}
+
+namespace {
+
 /// involvedObject.namespace: 2.9 of the reference. Upstream wants the Event's own namespace for a
 /// cluster-scoped object, since the tenant's `default` is not called so there.
 Fate event_namespace(const Site& site, std::string_view value, std::string& output) {
   if (inward(site)) {
-    return put(output, site.mapping.name_in(value.empty() ? site.event_namespace
-                                                          : std::string_view(value)));
+    const bool fill = value.empty() && fills_event_namespace(site.siblings);
+    return put(output, site.mapping.name_in(fill ? site.event_namespace : value));
   }
   const auto own = site.mapping.name_out(value);
   if (!own) return Fate::foreign;

@@ -62,6 +62,9 @@ inline constexpr std::string_view k_enforce_label = "pod-security.kubernetes.io/
 inline constexpr std::string_view k_enforced_level = "baseline";
 inline constexpr std::string_view k_name_label = "kubernetes.io/metadata.name";
 
+/// Does an Event about such an object need a namespace upstream? Not if the kind is namespaced.
+bool fills_event_namespace(const Siblings& siblings);
+
 bool own_key(std::string_view key); ///< its domain is zood's
 
 } // namespace zoo::translate

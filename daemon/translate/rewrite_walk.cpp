@@ -286,7 +286,9 @@ Walker::Ptr Walker::member(Object& object, Member& member) {
       failure(Code::forbidden, "must not be null");
       return nullptr;
     }
-    if (inward() && full_) replace(member.value, member.value + 4, synthesize(*to));
+    const bool fill = to->action != Action::event_namespace ||
+                      (!event_namespace_.empty() && fills_event_namespace(object.siblings));
+    if (inward() && full_ && fill) replace(member.value, member.value + 4, synthesize(*to));
     return member.value + 4;
   }
   const Ptr end = value(*to, member.value, object.siblings, member.key);
@@ -446,7 +448,8 @@ bool Walker::inject(Object& object) {
       --depth_;
       return false;
     }
-    if (event && (!full_ || event_namespace_.empty())) continue;
+    if (event && (!full_ || event_namespace_.empty() || !fills_event_namespace(object.siblings)))
+      continue;
     // A patch of some members: what it does not speak of stays as it is upstream.
     if (!full_ && depth_ <= 1) continue;
     append_member(object, edge.key, synthesize(*edge.to));
