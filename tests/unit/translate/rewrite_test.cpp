@@ -1,0 +1,383 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/translate/framer.hpp"
+#include "daemon/translate/rewrite.hpp"
+#include "tests/unit/translate/target_mapping.hpp"
+
+#include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
+
+namespace zoo::translate {
+namespace {
+
+using Json = nlohmann::json;
+constexpr const char* k_rbac = "rbac.authorization.k8s.io";
+
+struct Sent {
+  std::string text;
+  std::string name, name_space;
+  std::size_t foreign = 0;
+};
+
+Result<Sent> send(Direction direction, std::string_view group, std::string_view kind,
+                  std::string_view text, bool patch = false) {
+  const auto names = test::tenant();
+  RewriteContext context{names, direction, "default", patch};
+  Sent out;
+  ZOO_TRY_VOID(rewrite(root_of(group, kind), context, text, out.text));
+  out.name = context.name;
+  out.name_space = context.name_space;
+  out.foreign = context.foreign;
+  return out;
+}
+
+std::string in(std::string_view group, std::string_view kind, std::string_view text,
+               bool patch = false) {
+  auto sent = send(Direction::inward, group, kind, text, patch);
+  return sent ? sent->text : "refused: " + sent.error().message();
+}
+
+std::string out(std::string_view group, std::string_view kind, std::string_view text) {
+  auto sent = send(Direction::outward, group, kind, text);
+  return sent ? sent->text : "refused: " + sent.error().message();
+}
+
+std::string proof(std::string_view group, std::string_view kind, std::string_view text) {
+  auto sent = send(Direction::prove, group, kind, text);
+  if (!sent) return sent.error().message();
+  CHECK(sent->text.empty());
+  return "";
+}
+
+/// Inward, proven, outward and equal again.
+void round_trip(std::string_view group, std::string_view kind, const std::string& tenant,
+                const std::string& upstream) {
+  CAPTURE(tenant);
+  CHECK(in(group, kind, tenant) == upstream);
+  CHECK(proof(group, kind, upstream) == "");
+  CHECK(out(group, kind, upstream) == tenant);
+}
+
+TEST_CASE("what no rule names is copied byte for byte") {
+  const std::string text = " { \"metadata\" : {\"name\":\"a\",\n\t\"x\":1.0e5, \"y\" :[ ] "
+                           "},\"unknown\":{\"a\":1,\"a\":2},"
+                           "\"data\":{\"k\":\"\\u0041\\/\"} } ";
+  CHECK(in("", "ConfigMap", text) == text);
+  CHECK(out("", "ConfigMap", text) == text);
+}
+
+TEST_CASE("the caller learns who the object is") {
+  const auto sent =
+      send(Direction::inward, "", "ConfigMap", R"({"metadata":{"name":"a","namespace":"team"}})");
+  REQUIRE(sent);
+  CHECK(sent->name == "a");
+  CHECK(sent->name_space == "team");
+  CHECK(sent->text == R"({"metadata":{"name":"a","namespace":"abc123-team"}})");
+}
+
+TEST_CASE("keys count unescaped, and a key that comes twice at a rule is refused") {
+  CHECK(in("", "ConfigMap", R"({"metad\u0061ta":{"n\u0061mespace":"team"}})") ==
+        R"({"metad\u0061ta":{"n\u0061mespace":"abc123-team"}})");
+  CHECK(in("", "ConfigMap", R"({"metadata":{"namespace":"a","n\u0061mespace":"b"}})") ==
+        "refused: duplicate field \"metadata.namespace\"");
+  CHECK(in("", "Pod", R"({"spec":{},"spec":{}})") == "refused: duplicate field \"spec\"");
+  CHECK(in("", "ResourceQuota", R"({"spec":{"hard":{"pods":"1","pods":"2"}}})") ==
+        "refused: duplicate field \"spec.hard.pods\"");
+  CHECK(in("", "Pod", R"({"metadata":{"ownerReferences":[{"kind":"A","kind":"B","name":"x"}]}})") ==
+        "refused: duplicate field \"metadata.ownerReferences[0].kind\"");
+  // Another case is another key.
+  CHECK(in("", "ConfigMap", R"({"metadata":{"Namespace":"a","namespace":"b"}})") ==
+        R"({"metadata":{"Namespace":"a","namespace":"abc123-b"}})");
+}
+
+TEST_CASE("a value of another type than its rule's is refused with its place") {
+  CHECK(in("", "Pod", R"({"metadata":{"namespace":7}})") ==
+        "refused: metadata.namespace must be a string");
+  CHECK(in("", "Pod", R"({"metadata":[]})") == "refused: metadata must be an object");
+  CHECK(in("", "Pod", R"({"metadata":{"ownerReferences":{}}})") ==
+        "refused: metadata.ownerReferences must be a list");
+  CHECK(in("", "Pod", R"({"metadata":null,"spec":null})") == R"({"metadata":null,"spec":null})");
+}
+
+TEST_CASE("Namespace: the label and the level of pod security are injected") {
+  round_trip("", "Namespace", R"({"metadata":{"name":"a"}})",
+             R"({"metadata":{"name":"abc123-a","labels":{"tenant.kubezoo.io/id":"abc123",)"
+             R"("pod-security.kubernetes.io/enforce":"baseline"}}})");
+  round_trip("", "Namespace",
+             R"({"metadata":{"labels":{"pod-security.kubernetes.io/enforce":"privileged"}}})",
+             R"({"metadata":{"labels":{"pod-security.kubernetes.io/enforce":"baseline",)"
+             R"("tenant.kubezoo.io/id":"abc123",)"
+             R"("kept.zoo.kubezoo.io/pod-security-enforce":"privileged"}}})");
+  round_trip("", "Namespace",
+             R"({"metadata":{"labels":{"pod-security.kubernetes.io/enforce":"restricted"}}})",
+             R"({"metadata":{"labels":{"pod-security.kubernetes.io/enforce":"restricted",)"
+             R"("tenant.kubezoo.io/id":"abc123"}}})");
+  CHECK(in("", "Namespace", "{}").find("\"tenant.kubezoo.io/id\":\"abc123\"") != std::string::npos);
+  CHECK(in("", "Namespace", R"({"metadata":null})").find("tenant.kubezoo.io/id") !=
+        std::string::npos);
+  CHECK(in("", "Namespace", R"({"metadata":{"labels":null}})").find("tenant.kubezoo.io/id") !=
+        std::string::npos);
+  CHECK(
+      out("", "Namespace",
+          R"({"metadata":{"labels":{"kubernetes.io/metadata.name":"abc123-a","b":"c",)"
+          R"("tenant.kubezoo.io/id":"abc123","pod-security.kubernetes.io/enforce":"baseline"}}})") ==
+      R"({"metadata":{"labels":{"kubernetes.io/metadata.name":"a","b":"c"}}})");
+}
+
+TEST_CASE("Namespace: what a tenant may not say") {
+  for (const char* text :
+       {R"({"metadata":{"name":"abc123-a"}})",
+        R"({"metadata":{"labels":{"tenant.kubezoo.io/id":"zzz999"}}})",
+        R"({"metadata":{"labels":{"kept.zoo.kubezoo.io/x":"y"}}})",
+        R"({"metadata":{"annotations":{"zoo.kubezoo.io/x":"y"}}})",
+        R"({"metadata":{"labels":{"resource.kubernetes.io/admin-access":"true"}}})",
+        R"({"metadata":{"annotations":{"scheduler.alpha.kubernetes.io/node-selector":"a=b"}}})"}) {
+    CAPTURE(text);
+    const auto sent = send(Direction::inward, "", "Namespace", text);
+    REQUIRE_FALSE(sent);
+    CHECK(sent.error().code() == Code::forbidden);
+  }
+  const auto longest = std::string(56, 'a');
+  CHECK(in("", "Namespace", R"({"metadata":{"name":")" + longest + "\"}}").find("abc123-aaa") !=
+        std::string::npos);
+  CHECK(in("", "Namespace", R"({"metadata":{"name":")" + longest + "a\"}}") ==
+        "refused: metadata.name must be no more than 56 characters");
+}
+
+TEST_CASE("Namespace: the proof wants label and level") {
+  const auto labels = [](const std::string& inner) {
+    return R"({"metadata":{"name":"abc123-a","labels":)" + inner + "}}";
+  };
+  CHECK(proof("", "Namespace", labels("null")) == "metadata.labels must not be null");
+  CHECK(proof("", "Namespace", R"({"metadata":{"name":"abc123-a"}})") ==
+        "metadata.labels is missing");
+  CHECK(proof("", "Namespace", labels("{}")) ==
+        "metadata.labels does not carry the tenant's label");
+  CHECK(proof("", "Namespace",
+              labels(R"({"tenant.kubezoo.io/id":"zzz999",)"
+                     R"("pod-security.kubernetes.io/enforce":"baseline"})")) != "");
+  CHECK(proof("", "Namespace", labels(R"({"tenant.kubezoo.io/id":"abc123"})")) ==
+        "metadata.labels does not enforce pod security");
+  CHECK(proof("", "Namespace",
+              labels(R"({"tenant.kubezoo.io/id":"abc123",)"
+                     R"("pod-security.kubernetes.io/enforce":"privileged"})")) != "");
+}
+
+TEST_CASE("patches of labels keep the fence") {
+  CHECK(in("", "Namespace", R"({"metadata":{"labels":{"a":"b"}}})", true) ==
+        R"({"metadata":{"labels":{"a":"b","tenant.kubezoo.io/id":"abc123"}}})");
+  CHECK(in("", "Namespace", R"({"metadata":{"labels":{"$patch":"replace","a":"b"}}})", true) ==
+        R"({"metadata":{"labels":{"$patch":"replace","a":"b","tenant.kubezoo.io/id":"abc123"}}})");
+  CHECK(in("", "Namespace", R"({"spec":{}})", true) == R"({"spec":{}})");
+  // An apply patch is whole: it names its kind.
+  CHECK(
+      in("", "Namespace", R"({"apiVersion":"v1","kind":"Namespace","metadata":{"name":"a"}})", true)
+          .find("pod-security.kubernetes.io/enforce") != std::string::npos);
+  CHECK(in("", "Pod", R"({"metadata":{"$setElementOrder/ownerReferences":[{"uid":"u"}]}})", true) ==
+        R"({"metadata":{"$setElementOrder/ownerReferences":[{"uid":"u"}]}})");
+}
+
+TEST_CASE("RBAC is stored inert") {
+  round_trip(
+      k_rbac, "ClusterRoleBinding",
+      R"({"kind":"ClusterRoleBinding","metadata":{"name":"x"},)"
+      R"("roleRef":{"kind":"ClusterRole","name":"cluster-admin"},)"
+      R"("subjects":[{"kind":"Group","name":"system:authenticated"},)"
+      R"({"kind":"ServiceAccount","name":"s","namespace":"d"}]})",
+      R"({"kind":"RoleBinding","metadata":{"name":"zoo:crb:x","namespace":"abc123-kube-system"},)"
+      R"("roleRef":{"kind":"ClusterRole","name":"zoo:system:cluster-admin"},)"
+      R"("subjects":[{"kind":"Group","name":"zoo:inert:abc123:system:authenticated"},)"
+      R"({"kind":"ServiceAccount","name":"s","namespace":"zoo:inert:abc123:d"}]})");
+  round_trip(k_rbac, "Role", R"({"rules":[{"apiGroups":["","example.com"],"verbs":["*"]}]})",
+             R"({"rules":[{"apiGroups":["","abc123-example.com"],"verbs":["zoo:*"]}]})");
+  CHECK(proof(k_rbac, "Role", R"({"rules":[{"verbs":["get"]}]})") != "");
+  CHECK(proof(k_rbac, "RoleBinding", R"({"subjects":[{"kind":"User","name":"system:masters"}]})") !=
+        "");
+  CHECK(proof(k_rbac, "RoleBinding", R"({"roleRef":{"kind":"ClusterRole","name":"admin"}})") != "");
+  CHECK(in(k_rbac, "ClusterRole", R"({"metadata":{"name":"system:x"}})").starts_with("refused"));
+  for (const char* name : {"zoo-tenant", "zoo:crb:x"})
+    CHECK(in(k_rbac, "RoleBinding", R"({"metadata":{"name":")" + std::string(name) + "\"}}")
+              .starts_with("refused"));
+  CHECK(in("", "ConfigMap",
+           R"({"metadata":{"ownerReferences":[{"apiVersion":"rbac.authorization.k8s.io/v1",)"
+           R"("kind":"ClusterRoleBinding","name":"x"}]}})")
+            .starts_with("refused"));
+}
+
+TEST_CASE("what would act for the whole cluster is held back and shown") {
+  const std::string role =
+      R"({"metadata":{"name":"x","labels":{"rbac.authorization.k8s.io/aggregate-to-edit":"true"}},)"
+      R"("aggregationRule":{"clusterRoleSelectors":[{"matchLabels":{"a":"b"}}]}})";
+  const auto stored = in(k_rbac, "ClusterRole", role);
+  CHECK(stored.find("aggregationRule") == std::string::npos);
+  CHECK(stored.find("rbac.authorization.k8s.io/aggregate-to") == std::string::npos);
+  CHECK(proof(k_rbac, "ClusterRole", stored) == "");
+  CHECK(Json::parse(out(k_rbac, "ClusterRole", stored)) == Json::parse(role));
+  CHECK(proof(k_rbac, "ClusterRole", R"({"aggregationRule":{"clusterRoleSelectors":[{}]}})") != "");
+  CHECK(
+      proof(k_rbac, "ClusterRole",
+            R"({"metadata":{"labels":{"rbac.authorization.k8s.io/aggregate-to-edit":"true"}}})") !=
+      "");
+
+  const std::string priority = R"({"metadata":{"name":"x"},"globalDefault":true,"value":1})";
+  const auto held = in("scheduling.k8s.io", "PriorityClass", priority);
+  CHECK(held.find("globalDefault") == std::string::npos);
+  CHECK(Json::parse(out("scheduling.k8s.io", "PriorityClass", held)) == Json::parse(priority));
+  CHECK(proof("scheduling.k8s.io", "PriorityClass", R"({"globalDefault":true})") != "");
+  CHECK(in("scheduling.k8s.io", "PriorityClass", R"({"metadata":{"name":"system-x"}})")
+            .starts_with("refused"));
+  CHECK(
+      proof(
+          "storage.k8s.io", "StorageClass",
+          R"({"metadata":{"annotations":{"storageclass.kubernetes.io/is-default-class":"true"}}})") !=
+      "");
+}
+
+TEST_CASE("webhooks and policies reach the tenant's namespaces only") {
+  const std::string hooks =
+      R"({"metadata":{"name":"x"},"webhooks":[{"name":"w","namespaceSelector":{"matchLabels":{"a":"b"}},)"
+      R"("rules":[{"apiGroups":["*"],"scope":"*"},{"apiGroups":["example.com"]},)"
+      R"({"apiGroups":["example.com"],"scope":"Cluster"},{"apiGroups":[""],"scope":"Namespaced"}],)"
+      R"("clientConfig":{"service":{"name":"s","namespace":"team"}}}]})";
+  const auto stored = in("admissionregistration.k8s.io", "ValidatingWebhookConfiguration", hooks);
+  const auto json = Json::parse(stored);
+  for (const auto& rule : json["webhooks"][0]["rules"])
+    CHECK(rule["scope"] == "Namespaced");
+  CHECK(json["webhooks"][0]["rules"][2]["apiGroups"] == Json{"cluster.zoo.kubezoo.io"});
+  CHECK(json["webhooks"][0]["namespaceSelector"]["matchLabels"]["tenant.kubezoo.io/id"] ==
+        "abc123");
+  CHECK(json["webhooks"][0]["clientConfig"]["service"]["namespace"] == "abc123-team");
+  CHECK(proof("admissionregistration.k8s.io", "ValidatingWebhookConfiguration", stored) == "");
+  CHECK(Json::parse(out("admissionregistration.k8s.io", "ValidatingWebhookConfiguration",
+                        stored)) == Json::parse(hooks));
+  // Without a selector it would see everybody.
+  CHECK(proof("admissionregistration.k8s.io", "MutatingWebhookConfiguration",
+              R"({"webhooks":[{"name":"w"}]})") == "webhooks[0].namespaceSelector is missing");
+  CHECK(in("admissionregistration.k8s.io", "MutatingWebhookConfiguration",
+           R"({"webhooks":[{"clientConfig":{"url":"https://x"}}]})")
+            .starts_with("refused"));
+  const std::string policy =
+      R"({"metadata":{"name":"x"},"spec":{"matchConstraints":{"resourceRules":[{"apiGroups":["apps"]}]}}})";
+  const auto fenced = in("admissionregistration.k8s.io", "ValidatingAdmissionPolicy", policy);
+  CHECK(Json::parse(fenced)["spec"]["matchConstraints"]["namespaceSelector"]["matchLabels"]
+                           ["tenant.kubezoo.io/id"] == "abc123");
+  CHECK(proof("admissionregistration.k8s.io", "ValidatingAdmissionPolicy", fenced) == "");
+  CHECK(proof("admissionregistration.k8s.io", "ValidatingAdmissionPolicy", R"({"spec":{}})") != "");
+}
+
+TEST_CASE("selectors over namespaces are fenced") {
+  const std::string policy =
+      R"({"spec":{"ingress":[{"from":[{"namespaceSelector":{}},{"podSelector":{}},)"
+      R"({"namespaceSelector":null}]}]}})";
+  const auto stored = in("networking.k8s.io", "NetworkPolicy", policy);
+  CHECK(stored == R"({"spec":{"ingress":[{"from":[{"namespaceSelector":{"matchLabels":)"
+                  R"({"tenant.kubezoo.io/id":"abc123"}}},{"podSelector":{}},)"
+                  R"({"namespaceSelector":null}]}]}})");
+  CHECK(proof("networking.k8s.io", "NetworkPolicy", stored) == "");
+  CHECK(out("networking.k8s.io", "NetworkPolicy", stored) == policy);
+  CHECK(proof("networking.k8s.io", "NetworkPolicy",
+              R"({"spec":{"ingress":[{"from":[{"namespaceSelector":{}}]}]}})") != "");
+  for (const char* selector :
+       {R"({"matchLabels":{"tenant.kubezoo.io/id":"zzz999"}})",
+        R"({"matchExpressions":[{"key":"tenant.kubezoo.io/id","operator":"Exists"}]})"}) {
+    CHECK(
+        in("networking.k8s.io", "NetworkPolicy",
+           R"({"spec":{"egress":[{"to":[{"namespaceSelector":)" + std::string(selector) + "}]}]}}")
+            .starts_with("refused"));
+  }
+}
+
+TEST_CASE("an Event about a cluster-scoped object lies in its namespace upstream") {
+  round_trip("", "Event",
+             R"({"metadata":{"namespace":"default"},"involvedObject":{"kind":"Node","name":"n"}})",
+             R"({"metadata":{"namespace":"abc123-default"},)"
+             R"("involvedObject":{"kind":"Node","name":"n","namespace":"abc123-default"}})");
+  round_trip(
+      "", "Event",
+      R"({"involvedObject":{"apiVersion":"v1","kind":"Namespace","name":"n"},"message":"m"})",
+      R"({"involvedObject":{"apiVersion":"v1","kind":"Namespace","name":"abc123-n",)"
+      R"("namespace":"abc123-default"},"message":"m"})");
+}
+
+TEST_CASE("managedFields: keys that hold names, and zood's own") {
+  const auto fields = [](const char* inner) {
+    return std::string(R"({"metadata":{"managedFields":[{"fieldsV1":)") + inner + "}]}}";
+  };
+  CHECK(in("", "ResourceQuota", fields(R"({"f:spec":{"f:hard":{"f:count/a.example.com":{}}}})")) ==
+        fields(R"({"f:spec":{"f:hard":{"f:count/a.abc123-example.com":{}}}})"));
+  CHECK(out("", "ResourceQuota",
+            fields(R"({"f:spec":{"f:hard":{"f:count/a.abc123-example.com":{}}}})")) ==
+        fields(R"({"f:spec":{"f:hard":{"f:count/a.example.com":{}}}})"));
+  CHECK(
+      out("", "Namespace",
+          fields(R"({"f:metadata":{"f:labels":{".":{},"f:tenant.kubezoo.io/id":{},"f:a":{}}}})")) ==
+      fields(R"({"f:metadata":{"f:labels":{".":{},"f:a":{}}}})"));
+  CHECK(out("", "Pod",
+            fields(R"({"f:spec":{"f:containers":{"k:{\"name\":\"x\"}":{"f:resources":{"f:limits":)"
+                   R"({"f:deviceclass.resource.kubernetes.io/abc123-g":{}}}}}}})")) ==
+        fields(R"({"f:spec":{"f:containers":{"k:{\"name\":\"x\"}":{"f:resources":{"f:limits":)"
+               R"({"f:deviceclass.resource.kubernetes.io/g":{}}}}}}})"));
+}
+
+TEST_CASE("outward nothing fails that is JSON, and garbage never reads beyond its end") {
+  for (const char* text : {R"({"metadata":7})", R"({"metadata":{"labels":[]}})", "[]", "7",
+                           R"({"spec":{"containers":"x"}})"}) {
+    CAPTURE(text);
+    CHECK(out("", "Pod", text) == text);
+  }
+  const std::string whole =
+      R"({"metadata":{"name":"a","labels":{"tenant.kubezoo.io/id":"abc123"},"managedFields":)"
+      R"([{"fieldsV1":{"f:metadata":{"f:labels":{"f:tenant.kubezoo.io/id":{}}}}}]}})";
+  for (std::size_t size = 0; size < whole.size(); ++size) {
+    const auto copy = whole.substr(0, size);
+    const auto sent = send(Direction::outward, "", "Namespace", copy);
+    REQUIRE_FALSE(sent);
+    CHECK(sent.error().code() == Code::internal);
+  }
+}
+
+TEST_CASE("a list gives the same, whatever the chunks") {
+  struct Items : FrameHandler {
+    void on_frame_head(std::string_view text) override { out += text; }
+    void on_frame(std::string_view item) override {
+      RewriteContext context{names, Direction::outward, ""};
+      if (count++ > 0) out += ',';
+      CHECK(rewrite(root_of("", "Namespace"), context, item, out));
+    }
+    void on_frame_tail(std::string_view text) override { out += text; }
+    Mapping names = test::tenant();
+    std::string out;
+    int count = 0;
+  };
+  const std::string list =
+      R"({"kind":"NamespaceList","metadata":{"resourceVersion":"5"},"items":[)"
+      R"({"metadata":{"name":"abc123-a","labels":{"tenant.kubezoo.io/id":"abc123"}}},)"
+      R"({"metadata":{"name":"abc123-b","labels":{"x":"\"}]\\","tenant.kubezoo.io/id":"abc123"}}}]})";
+  std::string first;
+  for (std::size_t chunk = 1; chunk <= list.size(); ++chunk) {
+    Items items;
+    Framer framer(Shape::list, 1 << 20, items);
+    for (std::size_t at = 0; at < list.size(); at += chunk)
+      REQUIRE(framer.feed(std::string_view(list).substr(at, chunk)));
+    REQUIRE(framer.finish());
+    if (first.empty()) first = items.out;
+    CHECK(items.out == first);
+  }
+  CHECK(first ==
+        R"({"kind":"NamespaceList","metadata":{"resourceVersion":"5"},"items":[)"
+        R"({"metadata":{"name":"a"}},{"metadata":{"name":"b","labels":{"x":"\"}]\\"}}}]})");
+}
+
+TEST_CASE("the identity changes nothing") {
+  const auto names = test::tenant("");
+  const std::string text = R"({"metadata":{"name":"a","namespace":"b"}})";
+  for (const auto direction : {Direction::inward, Direction::outward}) {
+    RewriteContext context{names, direction, "b"};
+    std::string made;
+    REQUIRE(rewrite(root_of("", "Namespace"), context, text, made));
+    CHECK(made == text);
+    CHECK(context.name == "a");
+  }
+}
+
+} // namespace
+} // namespace zoo::translate
