@@ -36,7 +36,7 @@ constexpr std::array k_rows{
 {"apiGroups":["*"],"resources":["*"],
  "verbs":["get","list","watch","create","update","patch","delete","deletecollection"]},
 {"apiGroups":[""],"resources":["users","groups"],"verbs":["impersonate"]},
-{"apiGroups":["authentication.k8s.io"],"resources":["userextras/*"],"verbs":["impersonate"]},
+{"apiGroups":["authentication.k8s.io"],"resources":["userextras/zoo-user","userextras/zoo-group"],"verbs":["impersonate"]},
 {"apiGroups":["rbac.authorization.k8s.io"],"resources":["clusterroles","roles"],
  "verbs":["escalate"]},
 {"apiGroups":["rbac.authorization.k8s.io"],"resources":["clusterroles"],
