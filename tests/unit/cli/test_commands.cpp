@@ -302,8 +302,8 @@ TEST_CASE("kubectl gets its words untouched, a kubeconfig without a name and a c
   const auto kubectl = directory / "kubectl";
   std::filesystem::copy("/bin/true", kubectl);
   Zooctl zooctl;
-  zooctl.environment = {"PATH=/nowhere:" + directory.path().string(), "HOME=/home/jane",
-                        "KUBECONFIG=/home/jane/prod"};
+  zooctl.environment = {"PATH=/nowhere:" + directory.path().string(), "HOME=/srv/jane",
+                        "KUBECONFIG=/srv/jane/prod"};
   zooctl.server.on("POST " + std::string(k_tenants) + "/foofoo/kubeconfig",
                    {{200, R"({"kubeconfig":"x\n"})"}});
   const std::vector<std::vector<std::string>> lines = {
@@ -328,7 +328,7 @@ TEST_CASE("kubectl gets its words untouched, a kubeconfig without a name and a c
       CHECK(entry.starts_with("KUBECONFIG=/proc/self/fd/"));
     }
     CHECK(configs == 1);
-    CHECK(program.environment.back() == "KUBECACHEDIR=/home/jane/.kube/cache/zooctl/foofoo");
+    CHECK(program.environment.back() == "KUBECACHEDIR=/srv/jane/.kube/cache/zooctl/foofoo");
   }
 }
 
