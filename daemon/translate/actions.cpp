@@ -227,7 +227,10 @@ Fate secret_namespace(const Site& site, std::string_view value, std::string& out
   if (site.siblings.type != "kubernetes.io/service-account-token" || value.empty())
     return Fate::keep;
   const auto plain = base64_decode(value);
-  if (!plain) return inward(site) ? Fate::keep : Fate::foreign;
+  if (!plain || base64_encode(*plain) != value) {
+    output = "must be base64";
+    return inward(site) ? Fate::invalid : Fate::foreign;
+  }
   const auto fate = namespace_of(site, *plain, output);
   if (fate == Fate::replace) output = base64_encode(output);
   return fate;
@@ -406,6 +409,7 @@ Fate act(Action action, std::uint8_t parameter_value, const Site& site, std::str
   case Action::none:
   case Action::managed_fields:
   case Action::embedded:
+  case Action::last_applied:
     return Fate::keep;
   case Action::name_space:
     return namespace_of(site, value, output);

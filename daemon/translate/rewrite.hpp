@@ -19,6 +19,8 @@ struct RewriteContext {
   std::string_view request_namespace;
   /// A merge or strategic patch: null deletes, objects are partial, `$patch` directives occur.
   bool patch = false;
+  /// outward: what is not in upstream's form stays. For text that the tenant may have written.
+  bool lenient = false;
 
   // Results.
   std::string name{};       ///< metadata.name as it stands in the input document

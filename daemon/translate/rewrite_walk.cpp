@@ -2,6 +2,7 @@
 #include "daemon/translate/rewrite_walk.hpp"
 
 #include "common/base/json_text.hpp"
+#include "daemon/translate/discovery_json.hpp"
 #include "daemon/translate/json.hpp"
 
 #include <set>
@@ -60,6 +61,7 @@ Walker::Ptr Walker::value(const Node& node, Ptr p, const Siblings& siblings, std
   }
   if (node.action == Action::managed_fields) return fields(*root_.object, p, siblings);
   if (node.action == Action::embedded) return embedded(node, p);
+  if (node.action == Action::last_applied) return last_applied(p);
   const bool map = node.edge_count != 0 || node.value != nullptr ||
                    node.key_action != KeyAction::none || node.flags & Node::inject_label;
   switch (*p) {
@@ -119,6 +121,7 @@ Walker::Ptr Walker::leaf(const Node& node, Ptr p, const Siblings& siblings, std:
     if (output != text) replace(p, end, json_quote(output));
     break;
   case Fate::foreign:
+    if (context_.lenient) break;
     if (!settle(Fate::foreign, output)) return nullptr;
     replace(p, end, "\"\"");
     break;
@@ -141,7 +144,7 @@ Walker::Ptr Walker::embedded(const Node& node, Ptr p) {
   // What is no JSON is the tenant's own and means nothing upstream.
   if (!check_json(text)) return end;
   RewriteContext context{
-      context_.mapping, context_.direction, context_.request_namespace, false, {}, {}, 0};
+      context_.mapping, context_.direction, context_.request_namespace, false, false, {}, {}, 0};
   Walker walker(root_, context, text, output);
   if (auto done = walker.run_at(*node.element); !done) {
     if (context_.direction == Direction::outward) return end;
@@ -150,6 +153,33 @@ Walker::Ptr Walker::embedded(const Node& node, Ptr p) {
   }
   context_.foreign += context.foreign;
   if (!proving() && output != text) replace(p, end, json_quote(output));
+  return end;
+}
+
+Walker::Ptr Walker::last_applied(Ptr p) {
+  const Ptr end = skip_value(p, end_);
+  if (end == nullptr) return not_json(p);
+  if (*p != '"' || context_.direction != Direction::outward || context_.lenient) return end;
+  std::string storage, output;
+  const auto text = string_at(p, end, storage);
+  // kubectl writes it in the tenant's names; only upstream puts the prefix there, and with it the
+  // resourceVersion that a guarded apply carries as its precondition.
+  const auto& prefix = context_.mapping.prefix();
+  if (prefix.empty() || text.find(prefix) == std::string_view::npos || !check_json(text)) {
+    return end;
+  }
+  RewriteContext context{context_.mapping, Direction::outward, context_.request_namespace};
+  context.lenient = true;
+  if (!rewrite(root_, context, text, output)) return end;
+  if (const auto tree = JsonTree::parse(output)) {
+    const auto metadata = tree->root()["metadata"];
+    if (const auto version = metadata["resourceVersion"]) {
+      JsonEdits edits;
+      edits.remove(metadata, version);
+      output = edits.apply(output);
+    }
+  }
+  replace(p, end, json_quote(output));
   return end;
 }
 
@@ -324,6 +354,7 @@ bool Walker::key_action(Object& object, const Member& member, Ptr value_end,
     return true;
   case Fate::foreign:
   case Fate::drop:
+    if (fate == Fate::foreign && context_.lenient) break;
     if (fate == Fate::foreign && !settle(fate, output)) return false;
     dropped = true;
     if (proving() && member.key == k_tenant_label) {

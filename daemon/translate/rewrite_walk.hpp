@@ -49,6 +49,7 @@ private:
   Ptr array(const Node& node, Ptr p, const Siblings& siblings, std::string_view key);
   Ptr leaf(const Node& node, Ptr p, const Siblings& siblings, std::string_view key);
   Ptr embedded(const Node& node, Ptr p);
+  Ptr last_applied(Ptr p);
   Ptr fields(const Node& node, Ptr p, const Siblings& siblings);
   Ptr fields_of(const Node& node, Ptr p, const Siblings& siblings);
 

@@ -46,6 +46,7 @@ enum class Action : std::uint8_t {
   text,                   ///< words for people: the prefix is stripped outward
   rule_scope,             ///< scope of an admission rule: forced to Namespaced inward
   embedded,               ///< a string that contains JSON of Node::element's rules
+  last_applied,           ///< kubectl's annotation: outward where upstream wrote it
   managed_fields,         ///< fieldsV1: the keys of this root's own positions
   selector_key,           ///< key of a selector's expression: the tenant label is refused
   reserved_name,          ///< name of a RoleBinding: zood's own are refused

@@ -93,6 +93,11 @@ def steps(path):
     return out
 
 
+# What `kubectl apply` writes for itself; upstream rewrites it in its own names when the same object
+# is applied on the server (k8s.io/apimachinery/pkg/util/managedfields lastappliedupdater.go).
+LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
+
+
 class Builder:
     def __init__(self):
         self.roots = collections.OrderedDict()  # (group, kind) -> Node
@@ -326,6 +331,7 @@ class Builder:
                 annotations = metadata[0].member("annotations", 12)
                 if annotations.key_action == "none":
                     annotations.key_act("annotations")
+                annotations.member(LAST_APPLIED).act("last_applied")
                 references = metadata[0].edges.get("ownerReferences")
                 if references:
                     references[0].items().siblings = True
