@@ -19,13 +19,15 @@ struct RewriteContext {
   std::string_view request_namespace;
   /// A merge or strategic patch: null deletes, objects are partial, `$patch` directives occur.
   bool patch = false;
-  /// outward: what is not in upstream's form stays. For text that the tenant may have written.
-  bool lenient = false;
 
   // Results.
   std::string name{};       ///< metadata.name as it stands in the input document
   std::string name_space{}; ///< metadata.namespace as it stands in the input document
   std::size_t foreign = 0;  ///< outward: values that were not the tenant's and were blanked
+
+  /// outward: what is not in upstream's form stays. For text that the tenant may have written.
+  /// Last, because callers give what stands above by position.
+  bool lenient = false;
 };
 
 /// Rewrites one whole JSON value (an object of the kind of `root`) by the rule table and appends it

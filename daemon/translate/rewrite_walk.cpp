@@ -144,7 +144,7 @@ Walker::Ptr Walker::embedded(const Node& node, Ptr p) {
   // What is no JSON is the tenant's own and means nothing upstream.
   if (!check_json(text)) return end;
   RewriteContext context{
-      context_.mapping, context_.direction, context_.request_namespace, false, false, {}, {}, 0};
+      context_.mapping, context_.direction, context_.request_namespace, false, {}, {}, 0};
   Walker walker(root_, context, text, output);
   if (auto done = walker.run_at(*node.element); !done) {
     if (context_.direction == Direction::outward) return end;

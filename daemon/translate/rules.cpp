@@ -20,8 +20,9 @@ const std::vector<const ResourceRow*>& rows_by_kind() {
     for (const auto& row : resources()) {
       if (row.resource.find('/') == std::string_view::npos) out.push_back(&row);
     }
-    std::stable_sort(out.begin(), out.end(),
-                     [](const ResourceRow* a, const ResourceRow* b) { return a->kind < b->kind; });
+    std::sort(out.begin(), out.end(), [](const ResourceRow* a, const ResourceRow* b) {
+      return std::tie(a->kind, a) < std::tie(b->kind, b);
+    });
     return out;
   }();
   return sorted;
