@@ -312,13 +312,12 @@ Walker::Ptr Walker::member(Object& object, Member& member) {
     return end == nullptr ? not_json(member.value) : end;
   }
   if (edge != nullptr && edge->inject && is_null(member.value, end_)) {
-    if (proving() && to->action != Action::event_namespace) {
+    if (!wanted(object, *edge)) return member.value + 4;
+    if (proving()) {
       failure(Code::forbidden, "must not be null");
       return nullptr;
     }
-    const bool fill = to->action != Action::event_namespace ||
-                      (!event_namespace_.empty() && fills_event_namespace(object.siblings));
-    if (inward() && full_ && fill) replace(member.value, member.value + 4, synthesize(*to));
+    if (inward() && full_) replace(member.value, member.value + 4, synthesize(*to));
     return member.value + 4;
   }
   const Ptr end = value(*to, member.value, object.siblings, member.key);
@@ -438,6 +437,8 @@ std::string Walker::synthesize(const Node& node) const {
     return json_quote(context_.mapping.name_in("kube-system"));
   case Action::event_namespace:
     return json_quote(context_.mapping.name_in(event_namespace_));
+  case Action::inert_namespace:
+    return json_quote(context_.mapping.inert_in(event_namespace_));
   case Action::rule_scope:
     return "\"Namespaced\"";
   default:
@@ -463,6 +464,16 @@ void Walker::append_member(Object& object, std::string_view key, std::string_vie
   object.kept = true;
 }
 
+/// Does this object need that injected member? Some do by what they are about only.
+bool Walker::wanted(const Object& object, const Edge& edge) const {
+  if (edge.to->action == Action::event_namespace)
+    return full_ && !proving() && !event_namespace_.empty() &&
+           fills_event_namespace(object.siblings);
+  if (edge.to->action == Action::inert_namespace)
+    return object.siblings.kind == "ServiceAccount" && (proving() || !event_namespace_.empty());
+  return true;
+}
+
 /// Adds what must stand upstream; in a proof, sees that it does.
 bool Walker::inject(Object& object) {
   const auto& node = object.node;
@@ -470,17 +481,14 @@ bool Walker::inject(Object& object) {
   for (std::size_t i = 0; i < node.edge_count; ++i) {
     const auto& edge = node.edges[i];
     if (!edge.inject || (object.seen >> i & 1U) != 0) continue;
-    const bool event = edge.to->action == Action::event_namespace;
+    if (!wanted(object, edge)) continue;
     if (proving()) {
-      if (event) continue;
       steps_[depth_] = {edge.key, 0};
       ++depth_;
       failure(Code::forbidden, "is missing");
       --depth_;
       return false;
     }
-    if (event && (!full_ || event_namespace_.empty() || !fills_event_namespace(object.siblings)))
-      continue;
     // A patch of some members: what it does not speak of stays as it is upstream.
     if (!full_ && depth_ <= 1) continue;
     append_member(object, edge.key, synthesize(*edge.to));

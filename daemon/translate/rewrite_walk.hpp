@@ -61,6 +61,7 @@ private:
   void drop(const Member& member, Ptr end);
   bool holds_members(Ptr p) const;
   bool inject(Object& object);
+  bool wanted(const Object& object, const Edge& edge) const;
   void append_member(Object& object, std::string_view key, std::string_view value);
   std::string synthesize(const Node& node) const;
   bool check_labels(const Object& object);
@@ -85,9 +86,9 @@ private:
   RewriteContext& context_;
   std::string& out_;
   Ptr begin_, end_;
-  Ptr copied_; ///< everything in front of it is in the output
-  bool full_;  ///< a whole object, not a patch of some members
-  std::string event_namespace_;
+  Ptr copied_;                  ///< everything in front of it is in the output
+  bool full_;                   ///< a whole object, not a patch of some members
+  std::string event_namespace_; ///< the namespace of the object itself, in the tenant's names
   std::optional<Error> error_;
   /// Where the walk is, for errors: a key, or an index if the key is null.
   struct Step {

@@ -211,6 +211,9 @@ class Builder:
                 node.act("inert_subject", row=row)
             elif path == "subjects[].namespace":
                 node.act("inert_namespace", row=row)
+                if kind == "RoleBinding":  # may be left out there: it is the binding's own
+                    owner.siblings = True
+                    owner.inject("namespace")
             elif path == "rules[].verbs[]":
                 node.act("verb", row=row)
             else:

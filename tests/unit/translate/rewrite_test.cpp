@@ -194,6 +194,15 @@ TEST_CASE("RBAC is stored inert") {
         "");
   CHECK(proof(k_rbac, "RoleBinding", R"({"roleRef":{"kind":"ClusterRole","name":"admin"}})") != "");
   CHECK(in(k_rbac, "ClusterRole", R"({"metadata":{"name":"system:x"}})").starts_with("refused"));
+  // A ServiceAccount without a namespace is one of the binding's own.
+  CHECK(
+      in(k_rbac, "RoleBinding",
+         R"({"subjects":[{"kind":"ServiceAccount","name":"s"},)"
+         R"({"kind":"User","name":"u"}]})") ==
+      R"({"subjects":[{"kind":"ServiceAccount","name":"s","namespace":"zoo:inert:abc123:default"},)"
+      R"({"kind":"User","name":"zoo:inert:abc123:u"}]})");
+  CHECK(proof(k_rbac, "RoleBinding", R"({"subjects":[{"kind":"ServiceAccount","name":"s"}]})") ==
+        "subjects[0].namespace is missing");
   for (const char* name : {"zoo-tenant", "zoo:crb:x"})
     CHECK(in(k_rbac, "RoleBinding", R"({"metadata":{"name":")" + std::string(name) + "\"}}")
               .starts_with("refused"));

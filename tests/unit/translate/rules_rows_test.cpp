@@ -116,7 +116,7 @@ const std::map<std::string, std::string> k_kept = {
 /// Kinds that get members injected, which come back as empty objects around a part of a document;
 /// rewrite_test.cpp has them whole.
 bool injected(const std::string& kind) {
-  return kind == "Namespace" || kind == "ClusterRoleBinding" ||
+  return kind == "Namespace" || kind == "ClusterRoleBinding" || kind == "RoleBinding" ||
          kind.find("Webhook") != std::string::npos ||
          kind.find("AdmissionPolicy") != std::string::npos;
 }
