@@ -26,8 +26,7 @@ TAG = re.compile(r'(\w+):"([^"]*)"')
 SCALARS = {"string", "bytes", "bool", "int32", "int64", "double"}
 META = "k8s.io.apimachinery.pkg.apis.meta.v1."
 # Types that write themselves to JSON. Those of apiextensions hold a JSONSchemaProps.
-SPECIAL = {META + "Time": "time", META + "MicroTime": "micro_time", META + "Duration": "duration",
-           META + "FieldsV1": "json",
+SPECIAL = {META + "Time": "time", META + "MicroTime": "micro_time", META + "FieldsV1": "json",
            "k8s.io.apimachinery.pkg.api.resource.Quantity": "quantity",
            "k8s.io.apimachinery.pkg.util.intstr.IntOrString": "int_or_string",
            "k8s.io.apimachinery.pkg.runtime.RawExtension": "json"}
@@ -46,6 +45,7 @@ class Package:
         self.structs = {}  # struct -> {number: (JSON name or None if inlined, keeps zero)}
         self.kinds = set()
         self.lists = set()  # type X []string
+        self.others = {}    # type X v1.Y -> (v1, Y)
         self.group = None
         self.version = name.rsplit(".", 1)[-1]
         self.read_proto(directory / "generated.proto")
@@ -74,6 +74,8 @@ class Package:
                 self.structs.setdefault(struct, {})
             elif match := re.match(r"type (\w+) \[\]string", line):
                 self.lists.add(match.group(1))
+            elif match := re.match(r"type (\w+) (?:= )?(v\w+)\.(\w+)$", line):
+                self.others[match.group(1)] = match.group(2, 3)
             elif match := re.match(r'\s*(?:const )?GroupName\s*=\s*"([^"]*)"', line):
                 self.group = match.group(1)
             elif line.startswith("}"):
@@ -123,6 +125,8 @@ class Reacher:
         if name in SCALARS:
             return name, -1
         full = name.lstrip(".") if "." in name else f"{package.name}.{name}"
+        if full == META + "Duration":
+            sys.exit(f"messages.py: {package.name}: durations have their own JSON, which none needed yet")
         home = self.packages.get(full.rpartition(".")[0])
         short = full.rpartition(".")[2]
         if full in SPECIAL:
@@ -145,6 +149,9 @@ class Reacher:
         fields = []
         self.messages.append([name, fields])
         struct = package.structs.get(name, {})
+        if name in package.others:
+            version, there = package.others[name]
+            struct = self.packages[package.name.rpartition(".")[0] + "." + version].structs[there]
         for number, proto, kind, repeated, is_map in sorted(package.protos[name]):
             if number not in struct:
                 sys.exit(f"messages.py: {full}: no Go field for {proto} = {number}")

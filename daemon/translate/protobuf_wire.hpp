@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+/// The protobuf wire format (protobuf.dev/programming-guides/encoding), one field at a time. Groups
+/// (wire types 3 and 4), which proto2 gave up, count as broken. Views into the bytes; any thread.
+namespace zoo::translate::protobuf {
+
+enum class Wire : std::uint8_t { varint = 0, fixed64 = 1, bytes = 2, fixed32 = 5 };
+
+struct WireField {
+  std::uint32_t number = 0;
+  Wire wire = Wire::varint;
+  std::uint64_t value = 0; ///< unless Wire::bytes
+  std::string_view bytes;  ///< of Wire::bytes
+};
+
+class WireReader {
+public:
+  explicit WireReader(std::string_view text, std::size_t at = 0) : text_(text), at_(at) {}
+
+  bool done() const { return at_ == text_.size(); }
+  std::size_t offset() const { return at_; }
+  /// Reads the next field; false: the bytes are no protobuf. Not after done().
+  bool next(WireField& field);
+  bool varint(std::uint64_t& value);
+  bool fixed(std::size_t width, std::uint64_t& value); ///< little-endian, 4 or 8 bytes
+
+private:
+  std::string_view text_;
+  std::size_t at_;
+};
+
+} // namespace zoo::translate::protobuf
