@@ -6,6 +6,7 @@
 #include "common/kube/yaml.hpp"
 #include "daemon/translate/headers.hpp"
 #include "daemon/translate/json.hpp"
+#include "daemon/translate/protobuf_json.hpp"
 #include "daemon/translate/status_text.hpp"
 #include "daemon/upstream/upstream.hpp"
 
@@ -104,6 +105,15 @@ void Exchange::dispatch() {
           authorized({true, ""});
         });
     return;
+  }
+  constexpr std::string_view k_protobuf = "application/vnd.kubernetes.protobuf";
+  if (target_.writes() && !target_.connect &&
+      head_.headers.get("content-type").starts_with(k_protobuf)) {
+    // One rewriter, one set of rules: what follows reads JSON (docs/decisions/006).
+    auto json = translate::protobuf_to_json(body_);
+    if (!json) return fail(json.error());
+    body_ = *std::move(json);
+    head_.headers.set("content-type", "application/json");
   }
   if (target_.writes() && target_.verb != "delete" && target_.verb != "deletecollection" &&
       !target_.connect) {

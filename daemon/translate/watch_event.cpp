@@ -144,7 +144,7 @@ Result<void> event_out(const Root& root, const Mapping& mapping, const StatusCon
   out += "{\"type\":\"";
   out += k_types[static_cast<std::size_t>(event.type)];
   out += "\",\"object\":";
-  RewriteContext rewriting{mapping, Direction::outward, {}, false, {}, {}, 0};
+  RewriteContext rewriting{mapping, Direction::outward, {}};
   if (auto done = rewrite(root, rewriting, event.object, out); !done) {
     out.resize(before);
     return fail(std::move(done).error());

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/upstream/pool_link.hpp"
 
+#include "common/base/log.hpp"
+
 namespace zoo::upstream {
 
 Link::Link(std::shared_ptr<Pool::Impl> pool)
@@ -44,7 +46,14 @@ void Link::on_read(std::string_view bytes) {
   if (!call_) return pool_->forget(*this); // an idle connection has nothing to say
   answered_ = true;
   call_->since = Clock::now();
-  process(bytes);
+  try {
+    process(bytes);
+  } catch (const std::exception& error) {
+    // A bug of who reads the answer must not leave its client without one.
+    log::error("upstream", "an exception while an answer was read: {}", error.what());
+    fail_call(
+        {Code::internal, "the upstream's answer could not be handled: this is a bug of zood"});
+  }
 }
 
 void Link::process(std::string_view input) {
