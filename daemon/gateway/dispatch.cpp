@@ -234,10 +234,10 @@ private:
 
   Result<std::unique_ptr<Flow>> collection() {
     ZOO_TRY(const auto reach, reach_of(exchange_));
-    if (reach.straight && reach.actor == Actor::tenant) {
+    if (reach.straight) {
       ZOO_TRY(auto path, translate::upstream_path(target_, resource_.namespaced, mapping()));
       ZOO_TRY(auto params, params_in(exchange_, true));
-      auto request = outgoing(Actor::tenant, std::move(path), std::move(params));
+      auto request = outgoing(reach.actor, std::move(path), std::move(params));
       request.body = std::move(exchange_.body());
       if (!request.body.empty()) request.content_type = "application/json";
       return forward(exchange_, std::move(request), AnswerShape::object, rendering_);

@@ -2,6 +2,7 @@
 #include "daemon/gateway/exchange.hpp"
 
 #include "common/base/log.hpp"
+#include "common/base/text.hpp"
 #include "common/kube/status.hpp"
 #include "common/kube/yaml.hpp"
 #include "daemon/translate/headers.hpp"
@@ -14,6 +15,11 @@
 #include <charconv>
 
 namespace zoo::gateway {
+namespace {
+
+constexpr std::string_view k_impersonate = "impersonate-";
+
+} // namespace
 Exchange::Exchange(Gateway& gateway, http::RequestHead head, http::ServerStream& stream)
     : gateway_(gateway), head_(std::move(head)), stream_(stream), alive_(std::make_shared<int>(0)),
       begun_(std::chrono::steady_clock::now()) {}
@@ -33,6 +39,18 @@ void Exchange::begin() {
   auto target = translate::parse_target(head_.method, head_.target);
   if (!target) return fail(target.error());
   target_ = *std::move(target);
+
+  // Dropped without a word, such a header would make the request somebody else's than it asks for.
+  const bool impersonates =
+      std::any_of(head_.headers.begin(), head_.headers.end(), [](const http::Header& header) {
+        return header.name.size() >= k_impersonate.size() &&
+               text::iequals(std::string_view(header.name).substr(0, k_impersonate.size()),
+                             k_impersonate);
+      });
+  if (impersonates) {
+    return fail(Error(Code::forbidden, "impersonation is not served: the rights of this tenant's "
+                                       "other users are not evaluated yet"));
+  }
 
   if (!target_.long_running) {
     auto token =

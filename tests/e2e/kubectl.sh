@@ -123,5 +123,7 @@ expect "b still has its deployment" web "$(as "$b" get deployment -o jsonpath='{
 check_fails "nodes are read-only" 'forbidden' as "$a" delete node kwok-1
 check_fails "no collection of nodes" 'forbidden' as "$a" delete nodes --all
 check_fails "nor their kubelets" 'forbidden|not found' as "$a" get --raw /api/v1/nodes/kwok-1/proxy/metrics
+check_fails "nobody is impersonated" 'impersonation is not served' as "$a" get pods --as jane
+check_fails "nor any group" 'impersonation is not served' as "$a" get pods --as admin --as-group system:masters
 check_fails "no metrics of upstream" 'forbidden|not found|could not find' as "$a" get --raw /metrics
 check_fails "another tenant's namespace is just a name that does not exist" 'not found' as "$a" -n "$b-default" get configmap settings
