@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/net/loop.hpp"
+#include "daemon/translate/continue.hpp"
+#include "daemon/upstream/list_source.hpp"
+#include "daemon/upstream/upstream.hpp"
+#include "daemon/upstream/watch_source.hpp"
+
+#include <doctest/doctest.h>
+
+#include <deque>
+#include <set>
+
+using namespace zoo;
+
+namespace {
+
+/// Answers what the test says, when the test says so.
+class ScriptedCaller final : public upstream::Caller {
+public:
+  struct Request {
+    http::RequestHead head;
+    upstream::CallHandler* handler;
+  };
+  std::unique_ptr<upstream::Call> start(http::RequestHead head, upstream::CallOptions,
+                                        upstream::CallHandler& handler) override {
+    requests.push_back({std::move(head), &handler});
+    return std::make_unique<Idle>();
+  }
+  std::string param(std::string_view key) const {
+    const auto& target = requests.back().head.target;
+    const auto params = translate::parse_query(target.substr(target.find('?') + 1));
+    const auto* found = translate::find_param(*params, key);
+    return found == nullptr ? "" : *found;
+  }
+  /// The answer in pieces of `slice` bytes.
+  void answer(int status, std::string_view body, std::size_t slice) {
+    auto* handler = requests.back().handler;
+    handler->on_head({status, {}});
+    for (; !body.empty(); body.remove_prefix(std::min(slice, body.size())))
+      handler->on_data(body.substr(0, slice));
+    handler->on_end();
+  }
+  std::deque<Request> requests;
+
+private:
+  class Idle final : public upstream::Call {
+    void pause() override {}
+    void resume() override {}
+    void send_data(std::string_view) override {}
+    void send_end() override {}
+    bool writable() const override { return true; }
+  };
+};
+
+struct Heard final : upstream::ListHandler {
+  void on_list_begin(std::string_view) override { ++begun; }
+  void on_list_item(std::string_view key, std::string_view) override { keys.emplace_back(key); }
+  void on_list_end(const upstream::ListEnd& what) override { end = what; }
+  void on_list_error(const Error&, int status, std::string_view) override { error_status = status; }
+  int begun = 0;
+  std::vector<std::string> keys;
+  std::optional<upstream::ListEnd> end;
+  std::optional<int> error_status;
+};
+
+std::string item(std::string_view name_space, std::string_view name) {
+  return fmt::format(R"({{"metadata":{{"name":"{}","namespace":"{}"}},"spec":{{"x":"]}}"}}}})",
+                     name, name_space);
+}
+
+std::string page(std::string_view next, const std::vector<std::string>& items) {
+  std::string out = fmt::format(
+      R"({{"kind":"PodList","apiVersion":"v1","metadata":{{"resourceVersion":"42","continue":"{}","remainingItemCount":9}},"items":[)",
+      next);
+  for (const auto& each : items) {
+    if (out.back() != '[') out += ',';
+    out += each;
+  }
+  return out + "]}";
+}
+
+struct Bench {
+  net::Loop loop;
+  upstream::Upstream upstream{std::make_shared<upstream::UpstreamEndpoint>(), {&loop}, {}};
+  ScriptedCaller caller;
+  Heard heard;
+
+  std::unique_ptr<upstream::List> list(std::size_t limit = 0) {
+    upstream::ListRequest request;
+    request.head.method = "GET";
+    request.head.target = "/api/v1/pods";
+    request.range = {"foofoo-", "", false};
+    request.all_namespaces = true;
+    request.limit = limit;
+    return upstream::list_range(upstream, caller, std::move(request), "pods", heard);
+  }
+};
+
+} // namespace
+
+TEST_CASE("a range list seeks to the prefix and stops at the first foreign key") {
+  for (const std::size_t slice : {std::size_t{1}, std::size_t{7}, std::size_t{100'000}}) {
+    CAPTURE(slice);
+    Bench bench;
+    const auto list = bench.list();
+    CHECK(bench.caller.param("continue") == translate::range_start_token("foofoo-"));
+    CHECK(bench.caller.param("limit") == "16");
+    CHECK(bench.caller.param("resourceVersion").empty());
+    bench.caller.answer(200,
+                        page("more", {item("foofoo-a", "x"), item("foofoo-a", "y"),
+                                      item("foofop-a", "secret"), item("foofoo-z", "late")}),
+                        slice);
+    CHECK(bench.heard.keys == std::vector<std::string>{"foofoo-a/x", "foofoo-a/y"});
+    REQUIRE(bench.heard.end);
+    CHECK(bench.heard.end->resource_version == "42");
+    CHECK_FALSE(bench.heard.end->next_start);
+    CHECK(bench.caller.requests.size() == 1);
+    CHECK(bench.upstream.page_hint("pods") == 2);
+  }
+}
+
+TEST_CASE("a prefix without its dash is somebody else's") {
+  Bench bench;
+  const auto list = bench.list();
+  bench.caller.answer(200, page("", {item("foofoo", "x")}), 100);
+  CHECK(bench.heard.keys.empty());
+  CHECK(bench.heard.end);
+}
+
+TEST_CASE("pages follow upstream's own token and grow") {
+  Bench bench;
+  const auto list = bench.list();
+  bench.caller.answer(200, page("token-2", {item("foofoo-a", "x")}), 100);
+  REQUIRE(bench.caller.requests.size() == 2);
+  CHECK(bench.caller.param("continue") == "token-2");
+  CHECK(bench.caller.param("limit") == "64");
+  bench.caller.answer(200, page("", {item("foofoo-b", "y")}), 100);
+  CHECK(bench.heard.keys == std::vector<std::string>{"foofoo-a/x", "foofoo-b/y"});
+  CHECK(bench.heard.begun == 1);
+  CHECK(bench.heard.end);
+}
+
+TEST_CASE("a page without items ends the list") {
+  Bench bench;
+  const auto list = bench.list();
+  bench.caller.answer(200, page("more", {}), 100);
+  CHECK(bench.heard.end);
+  CHECK(bench.caller.requests.size() == 1);
+}
+
+TEST_CASE("with a limit it says where to go on, and only if there is more") {
+  Bench bench;
+  const auto list = bench.list(1);
+  CHECK(bench.caller.param("limit") == "2");
+  bench.caller.answer(200, page("more", {item("foofoo-a", "x"), item("foofoo-a", "y")}), 100);
+  CHECK(bench.heard.keys == std::vector<std::string>{"foofoo-a/x"});
+  REQUIRE(bench.heard.end);
+  CHECK(bench.heard.end->next_start == std::string("foofoo-a/x") + '\0');
+
+  Bench last;
+  const auto again = last.list(1);
+  last.caller.answer(200, page("more", {item("foofoo-a", "x"), item("zzzzzz-a", "y")}), 100);
+  REQUIRE(last.heard.end);
+  CHECK_FALSE(last.heard.end->next_start);
+}
+
+TEST_CASE("a page that is refused, cut or garbage never ends a list as if it were whole") {
+  Bench expired;
+  const auto first = expired.list();
+  expired.caller.answer(200, page("token-2", {item("foofoo-a", "x")}), 100);
+  expired.caller.answer(410, R"({"kind":"Status","code":410})", 100);
+  CHECK_FALSE(expired.heard.end);
+  CHECK(expired.heard.error_status == 410);
+
+  Bench cut;
+  const auto second = cut.list();
+  const auto whole = page("", {item("foofoo-a", "x")});
+  cut.caller.answer(200, whole.substr(0, whole.size() - 5), 100);
+  CHECK_FALSE(cut.heard.end);
+  CHECK(cut.heard.error_status == 0);
+
+  Bench garbage;
+  const auto third = garbage.list();
+  garbage.caller.answer(200, "<html>busy</html>", 100);
+  CHECK_FALSE(garbage.heard.end);
+  CHECK(garbage.heard.error_status == 0);
+}
+
+TEST_CASE("a custom resource's list has its metadata behind the items") {
+  Bench bench;
+  const auto list = bench.list();
+  bench.caller.answer(200,
+                      R"({"apiVersion":"x.io/v1","items":[)" + item("foofoo-a", "x") +
+                          R"(],"kind":"XList","metadata":{"continue":"","resourceVersion":"7"}})",
+                      3);
+  REQUIRE(bench.heard.end);
+  CHECK(bench.heard.end->resource_version == "7");
+}
+
+namespace {
+
+struct Watched final : upstream::WatchHandler {
+  void on_watch_begin() override { begun = true; }
+  void on_watch_event(std::string_view event) override { events.emplace_back(event); }
+  void on_watch_end(const upstream::WatchEnd& what) override { end = what; }
+  bool begun = false;
+  std::vector<std::string> events;
+  std::optional<upstream::WatchEnd> end;
+};
+
+} // namespace
+
+TEST_CASE("a watch hands on its own objects, bookmarks and errors, and nothing else") {
+  ScriptedCaller caller;
+  Watched heard;
+  upstream::WatchRequest request;
+  request.head.target = "/api/v1/pods";
+  request.resource_version = "42";
+  request.bookmarks = true;
+  request.ranges = {{"foofoo-", "", false}};
+  request.all_namespaces = true;
+  const auto watch = upstream::subscribe(caller, std::move(request), heard);
+  CHECK(caller.param("resourceVersion") == "42");
+  CHECK(caller.param("allowWatchBookmarks") == "true");
+  const std::string own = R"({"type":"ADDED","object":)" + item("foofoo-a", "x") + "}";
+  const std::string foreign = R"({"type":"DELETED","object":)" + item("foofop-a", "x") + "}";
+  const std::string bookmark =
+      R"({"type":"BOOKMARK","object":{"kind":"Pod","metadata":{"resourceVersion":"50"}}})";
+  const std::string error = R"({"type":"ERROR","object":{"kind":"Status","code":410}})";
+  caller.answer(200, own + "\n" + foreign + "\n" + bookmark + "\n" + error + "\n", 1);
+  CHECK(heard.begun);
+  CHECK(heard.events == std::vector<std::string>{own, bookmark, error});
+  REQUIRE(heard.end);
+  CHECK_FALSE(heard.end->error);
+}
+
+TEST_CASE("a watch that is refused ends with the Status") {
+  ScriptedCaller caller;
+  Watched refused;
+  upstream::WatchRequest request;
+  request.head.target = "/api/v1/pods";
+  request.resource_version = "1";
+  const auto first = upstream::subscribe(caller, request, refused);
+  caller.answer(410, "gone", 100);
+  REQUIRE(refused.end);
+  CHECK(refused.end->http_status == 410);
+  CHECK(refused.end->body == "gone");
+  CHECK_FALSE(refused.begun);
+}
