@@ -208,7 +208,17 @@ void Client::Impl::set_up(const Request& request, const Target& target, const He
   set(CURLOPT_PATH_AS_IS, 1L);
   set(CURLOPT_NOSIGNAL, 1L);
   set(CURLOPT_TCP_KEEPALIVE, 1L);
-  set(CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_2TLS));
+  // One request at a time has nothing to gain from HTTP/2, and libcurl turns a complete answer into
+  // CURLE_PARTIAL_FILE where the server resets the stream because it did not read the whole body,
+  // as kube-apiserver does with every POST that it answers 401.
+  set(CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_1_1));
+  // libcurl sends any request a second time, unasked, when a reused connection ends before the
+  // first byte of an answer, though the server may have acted on the first. RFC 9110 9.2.2 forbids
+  // that where the method is not idempotent; a new connection is never retried.
+  if (request.method == "POST" || request.method == "PATCH") {
+    set(CURLOPT_FRESH_CONNECT, 1L);
+    set(CURLOPT_FORBID_REUSE, 1L);
+  }
   set(CURLOPT_HTTPHEADER, headers.get());
   set(CURLOPT_CONNECTTIMEOUT_MS,
       static_cast<long>(std::min(request.timeout, k_connect_timeout).count()));

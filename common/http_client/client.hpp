@@ -15,7 +15,7 @@
 #include <vector>
 
 /// The blocking HTTP client of the control plane (zooctl, tenant controllers), over libcurl. Never
-/// on the data path. HTTP/2 where TLS negotiates it, else HTTP/1.1.
+/// on the data path. HTTP/1.1; a POST or PATCH has a connection of its own and is sent only once.
 namespace zoo::http_client {
 
 using Headers = std::vector<std::pair<std::string, std::string>>;
