@@ -91,13 +91,7 @@ bool UpstreamUser::in_group(std::string_view group) const {
 Result<UpstreamUser> who_am_i(ControlApi& api) {
   const nlohmann::json review = {{"apiVersion", "authentication.k8s.io/v1"},
                                  {"kind", "SelfSubjectReview"}};
-  // A refusal may come before the server has read the request, and HTTP/2 then cuts the stream:
-  // seen as a broken exchange now and then. Asking changes nothing, so ask again.
-  constexpr std::string_view path = "/apis/authentication.k8s.io/v1/selfsubjectreviews";
-  auto answer = api.create(path, review);
-  for (int again = 0; again < 3 && !answer && answer.error().code() == Code::unavailable; ++again) {
-    answer = api.create(path, review);
-  }
+  auto answer = api.create("/apis/authentication.k8s.io/v1/selfsubjectreviews", review);
   if (!answer) {
     return fail(std::move(answer).error().context("while asking the upstream who zood is to it"));
   }
