@@ -210,7 +210,7 @@ void Client::Impl::set_up(const Request& request, const Target& target, const He
   set(CURLOPT_TCP_KEEPALIVE, 1L);
   // One request at a time has nothing to gain from HTTP/2, and libcurl turns a complete answer into
   // CURLE_PARTIAL_FILE where the server resets the stream because it did not read the whole body,
-  // as kube-apiserver does with every POST that it answers 401.
+  // as kube-apiserver may do with a POST that it answers 401.
   set(CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_1_1));
   // libcurl sends any request a second time, unasked, when a reused connection ends before the
   // first byte of an answer, though the server may have acted on the first. RFC 9110 9.2.2 forbids
