@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/translate/actions.hpp"
 
+#include "common/crypto/digest.hpp"
 #include "daemon/translate/text.hpp"
 
 #include <array>
@@ -190,49 +191,16 @@ Fate parameter(const Site& site, std::string_view value, std::string& output) {
   return namespace_of(site, value, output);
 }
 
-constexpr std::string_view k_base64 =
-    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-
-std::optional<std::string> base64_decode(std::string_view text) {
-  while (!text.empty() && text.back() == '=')
-    text.remove_suffix(1);
-  std::string out;
-  unsigned bits = 0, count = 0;
-  for (const char c : text) {
-    const auto at = k_base64.find(c);
-    if (at == std::string_view::npos) return std::nullopt;
-    bits = (bits << 6 | static_cast<unsigned>(at)) & 0xFFFFU;
-    count += 6;
-    if (count < 8) continue;
-    count -= 8;
-    out += static_cast<char>(bits >> count & 0xFFU);
-  }
-  return out;
-}
-
-std::string base64_encode(std::string_view bytes) {
-  std::string out;
-  for (std::size_t i = 0; i < bytes.size(); i += 3) {
-    unsigned group = 0;
-    const auto have = std::min<std::size_t>(3, bytes.size() - i);
-    for (std::size_t k = 0; k < 3; ++k)
-      group = group << 8 | (k < have ? static_cast<unsigned char>(bytes[i + k]) : 0U);
-    for (std::size_t k = 0; k < 4; ++k)
-      out += k <= have ? k_base64[group >> (18 - 6 * k) & 63U] : '=';
-  }
-  return out;
-}
-
 Fate secret_namespace(const Site& site, std::string_view value, std::string& output) {
   if (site.siblings.type != "kubernetes.io/service-account-token" || value.empty())
     return Fate::keep;
-  const auto plain = base64_decode(value);
-  if (!plain || base64_encode(*plain) != value) {
+  const auto plain = crypto::base64_decode(value);
+  if (!plain) {
     output = "must be base64";
     return inward(site) ? Fate::invalid : Fate::foreign;
   }
   const auto fate = namespace_of(site, *plain, output);
-  if (fate == Fate::replace) output = base64_encode(output);
+  if (fate == Fate::replace) output = crypto::base64_encode(output);
   return fate;
 }
 

@@ -2,6 +2,7 @@
 #include "daemon/translate/discovery_json.hpp"
 
 #include "common/base/json_text.hpp"
+#include "daemon/translate/json.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -72,85 +73,10 @@ std::size_t check_number(std::string_view text, std::size_t at) {
   return at;
 }
 
-void append_utf8(std::string& out, std::uint32_t point) {
-  if (point < 0x80) {
-    out += static_cast<char>(point);
-  } else if (point < 0x800) {
-    out += static_cast<char>(0xc0 | (point >> 6));
-    out += static_cast<char>(0x80 | (point & 0x3f));
-  } else if (point < 0x10000) {
-    out += static_cast<char>(0xe0 | (point >> 12));
-    out += static_cast<char>(0x80 | ((point >> 6) & 0x3f));
-    out += static_cast<char>(0x80 | (point & 0x3f));
-  } else {
-    out += static_cast<char>(0xf0 | (point >> 18));
-    out += static_cast<char>(0x80 | ((point >> 12) & 0x3f));
-    out += static_cast<char>(0x80 | ((point >> 6) & 0x3f));
-    out += static_cast<char>(0x80 | (point & 0x3f));
-  }
-}
-
 } // namespace
 
 std::string json_unquote(std::string_view quoted) {
-  std::string out;
-  if (quoted.size() < 2) return out;
-  quoted = quoted.substr(1, quoted.size() - 2);
-  if (quoted.find('\\') == std::string_view::npos) return std::string(quoted);
-  out.reserve(quoted.size());
-  const auto unit = [&](std::size_t at) -> std::int64_t {
-    if (at + 6 > quoted.size() || quoted[at] != '\\' || quoted[at + 1] != 'u') return -1;
-    std::int64_t value = 0;
-    for (std::size_t i = at + 2; i < at + 6; ++i) {
-      if (hex_value(quoted[i]) < 0) return -1;
-      value = value * 16 + hex_value(quoted[i]);
-    }
-    return value;
-  };
-  for (std::size_t i = 0; i < quoted.size(); ++i) {
-    if (quoted[i] != '\\') {
-      out += quoted[i];
-      continue;
-    }
-    if (++i >= quoted.size()) break;
-    switch (quoted[i]) {
-    case 'b':
-      out += '\b';
-      break;
-    case 'f':
-      out += '\f';
-      break;
-    case 'n':
-      out += '\n';
-      break;
-    case 'r':
-      out += '\r';
-      break;
-    case 't':
-      out += '\t';
-      break;
-    case 'u': {
-      const auto high = unit(i - 1);
-      if (high < 0) break;
-      i += 4;
-      if (high >= 0xd800 && high < 0xdc00) {
-        const auto low = unit(i + 1);
-        if (low >= 0xdc00 && low < 0xe000) {
-          i += 6;
-          append_utf8(
-              out, static_cast<std::uint32_t>(0x10000 + ((high - 0xd800) << 10) + (low - 0xdc00)));
-          break;
-        }
-      }
-      const bool lone = high >= 0xd800 && high < 0xe000;
-      append_utf8(out, lone ? 0xfffd : static_cast<std::uint32_t>(high));
-      break;
-    }
-    default:
-      out += quoted[i];
-    }
-  }
-  return out;
+  return quoted.size() < 2 ? std::string() : unescape_json(quoted.substr(1, quoted.size() - 2));
 }
 
 std::size_t json_skip(std::string_view text, std::size_t at) {

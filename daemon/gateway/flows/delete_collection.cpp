@@ -22,9 +22,7 @@ private:
     auto request = list_request(exchange_, plan_);
     request.range = plan_.ranges[at_];
     retired_list_ = std::move(list_);
-    list_ = upstream::list_range(
-        exchange_.upstream(), exchange_.upstream().caller(exchange_.gateway().loop()),
-        std::move(request), list_hint(exchange_, plan_) + "#delete", *this);
+    list_ = read_range(exchange_, plan_, std::move(request), "#delete", *this);
   }
 
   void on_list_begin(std::string_view) override {}

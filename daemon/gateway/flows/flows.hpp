@@ -43,7 +43,11 @@ std::unique_ptr<Flow> list(Exchange& exchange, ListPlan plan);
 
 // Shared by what reads ranges.
 upstream::ListRequest list_request(const Exchange& exchange, const ListPlan& plan);
-std::string list_hint(const Exchange& exchange, const ListPlan& plan);
+/// Begins to read `request`, made by list_request(). `part` tells apart what one plan reads, for
+/// the memory of page sizes.
+std::unique_ptr<upstream::List> read_range(const Exchange& exchange, const ListPlan& plan,
+                                           upstream::ListRequest request, std::string_view part,
+                                           upstream::ListHandler& handler);
 http::ResponseHead list_head(const Rendering& rendering);
 
 /// A watch on a cluster-wide path, filtered to the tenant. From '' or 0, and with

@@ -32,9 +32,7 @@ public:
     } else if (options.match == translate::VersionMatch::exact) {
       request.revision = std::stoll(options.resource_version);
     }
-    list_ = upstream::list_range(exchange_.upstream(),
-                                 exchange_.upstream().caller(exchange_.gateway().loop()),
-                                 std::move(request), list_hint(exchange_, plan_), *this);
+    list_ = read_range(exchange_, plan_, std::move(request), "", *this);
   }
 
   void on_drained() override {
@@ -115,9 +113,7 @@ private:
     request.range = plan_.ranges[at_];
     request.revision = revision_;
     retired_ = std::move(list_);
-    list_ = upstream::list_range(
-        exchange_.upstream(), exchange_.upstream().caller(exchange_.gateway().loop()),
-        std::move(request), list_hint(exchange_, plan_) + "#" + std::to_string(at_), *this);
+    list_ = read_range(exchange_, plan_, std::move(request), "#" + std::to_string(at_), *this);
   }
 
   void on_list_begin(std::string_view head) override {
@@ -188,8 +184,12 @@ upstream::ListRequest list_request(const Exchange& exchange, const ListPlan& pla
   return request;
 }
 
-std::string list_hint(const Exchange& exchange, const ListPlan& plan) {
-  return exchange.mapping().id() + plan.path;
+std::unique_ptr<upstream::List> read_range(const Exchange& exchange, const ListPlan& plan,
+                                           upstream::ListRequest request, std::string_view part,
+                                           upstream::ListHandler& handler) {
+  return upstream::list_range(
+      exchange.upstream(), exchange.upstream().caller(exchange.gateway().loop()),
+      std::move(request), exchange.mapping().id() + plan.path + std::string(part), handler);
 }
 
 http::ResponseHead list_head(const Rendering& rendering) {

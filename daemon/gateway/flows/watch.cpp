@@ -40,9 +40,7 @@ private:
     request.range = plan_.ranges[at_];
     request.revision = revision_;
     retired_list_ = std::move(list_);
-    list_ = upstream::list_range(
-        exchange_.upstream(), exchange_.upstream().caller(exchange_.gateway().loop()),
-        std::move(request), list_hint(exchange_, plan_) + "#" + std::to_string(at_), *this);
+    list_ = read_range(exchange_, plan_, std::move(request), "#" + std::to_string(at_), *this);
   }
 
   /// The current resourceVersion, by a list that reads one object at most.
@@ -51,9 +49,7 @@ private:
     auto request = list_request(exchange_, plan_);
     request.range = plan_.ranges.front();
     request.limit = 1;
-    list_ = upstream::list_range(exchange_.upstream(),
-                                 exchange_.upstream().caller(exchange_.gateway().loop()),
-                                 std::move(request), list_hint(exchange_, plan_) + "#now", *this);
+    list_ = read_range(exchange_, plan_, std::move(request), "#now", *this);
   }
 
   // upstream::ListHandler
