@@ -3,6 +3,7 @@
 
 #include "common/api/tenant.hpp"
 #include "common/base/result.hpp"
+#include "common/kube/age.hpp"
 #include "daemon/admin/negotiate.hpp"
 
 #include <nlohmann/json_fwd.hpp>
@@ -29,9 +30,7 @@ nlohmann::json table_of(std::span<const api::Tenant> tenants, std::string_view v
 /// A Table that carries a bookmark: one row, no cells, a nameless object.
 nlohmann::json table_bookmark(const nlohmann::json& object, std::string_view version, bool columns);
 
-/// "5m", "3d4h", "2y": k8s.io/apimachinery/pkg/util/duration HumanDuration.
-std::string human_duration(std::int64_t seconds);
-/// Unix seconds of "2026-01-31T09:00:00Z"; -1 if it is not such a time.
-std::int64_t unix_seconds(std::string_view rfc3339);
+using kube::human_duration;
+using kube::unix_seconds;
 
 } // namespace zoo::admin
