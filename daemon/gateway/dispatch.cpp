@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/gateway/flows/flows.hpp"
+#include "daemon/gateway/flows/standing.hpp"
 #include "daemon/gateway/scope.hpp"
 #include "daemon/translate/json.hpp"
 #include "daemon/translate/patch.hpp"
@@ -7,6 +8,7 @@
 #include "daemon/translate/rules.hpp"
 #include "daemon/translate/selector.hpp"
 #include "daemon/translate/status_text.hpp"
+#include "daemon/translate/watch_event.hpp"
 
 namespace zoo::gateway {
 namespace {
@@ -73,8 +75,9 @@ Result<Rendering> rendering_of(Exchange& exchange) {
 
 class Chooser {
 public:
-  explicit Chooser(Exchange& exchange)
-      : exchange_(exchange), target_(exchange.target()), resource_(exchange.resource()) {}
+  explicit Chooser(Exchange& exchange, bool standing_made = false)
+      : exchange_(exchange), target_(exchange.target()), resource_(exchange.resource()),
+        standing_made_(standing_made) {}
 
   Result<std::unique_ptr<Flow>> choose() {
     if (auto answered = review(exchange_)) {
@@ -86,6 +89,11 @@ public:
     if (target_.subresource == "log") return log();
     ZOO_TRY(rendering_, rendering_of(exchange_));
     if (target_.verb == "deletecollection") return collection();
+    if (auto name = standing_to_be_made()) {
+      // What follows chooses again, once it is there.
+      return make_standing(exchange_, *std::move(name),
+                           [&exchange = exchange_] { return Chooser(exchange, true).choose(); });
+    }
     if (target_.verb == "list" || target_.verb == "watch") return list_or_watch();
     if (target_.verb == "patch") return patch();
     return one();
@@ -122,6 +130,20 @@ private:
                   target_.name);
     }
     return {};
+  }
+
+  /// The upstream name of a namespace that this writes and that only appears to exist so far.
+  std::optional<std::string> standing_to_be_made() const {
+    const bool writes = target_.is("", "namespaces") && target_.writes();
+    const bool dry_run = translate::find_param(target_.params, "dryRun") != nullptr;
+    if (!writes || dry_run || standing_made_ || mapping().identity()) return std::nullopt;
+    auto name = target_.name;
+    if (target_.verb == "create" && target_.subresource.empty()) {
+      const auto key = translate::object_key(exchange_.body());
+      if (key) name = key->name;
+    }
+    if (!is_standing(name)) return std::nullopt;
+    return mapping().name_in(name);
   }
 
   Outgoing outgoing(Actor actor, std::string path, translate::Params params) const {
@@ -161,6 +183,10 @@ private:
     ZOO_TRY(auto params, params_in(exchange_, true));
     if (rendering_.wanted.representation == Representation::table) raise_include(params);
     auto request = outgoing(actor_of(exchange_), std::move(path), std::move(params));
+    const bool standing = target_.is("", "namespaces") && is_standing(target_.name);
+    if (target_.verb == "get" && standing && !mapping().identity()) {
+      return get_standing(exchange_, std::move(request), rendering_);
+    }
     if (target_.verb == "create" || target_.verb == "update") {
       ZOO_TRY(const auto format,
               translate::choose_body(target_.verb, exchange_.head().headers.get("content-type")));
@@ -260,6 +286,7 @@ private:
   Exchange& exchange_;
   const translate::Target& target_;
   const Resource& resource_;
+  const bool standing_made_;
   Rendering rendering_;
 };
 

@@ -35,6 +35,7 @@ void Exchange::begin() {
   auto route = gateway_.authenticate(stream_.connection(), head_);
   if (!route) return fail(route.error());
   route_.emplace(*std::move(route));
+  gateway_.enter(*this);
 
   auto target = translate::parse_target(head_.method, head_.target);
   if (!target) return fail(target.error());
@@ -53,14 +54,14 @@ void Exchange::begin() {
   }
 
   if (!target_.long_running) {
-    auto token =
-        gateway_.shared().flow_control.acquire(mapping().id(), view().max_requests_inflight);
+    const auto limit = view().max_requests_inflight.value_or(gateway_.limits().requests_inflight);
+    auto token = gateway_.shared().flow_control.acquire(mapping().id(), limit);
     if (token) {
       token_.emplace(*std::move(token));
     } else {
-      return fail(Error(Code::too_many_requests,
-                        fmt::format("this tenant has {} requests in flight, its limit; try again",
-                                    view().max_requests_inflight)));
+      return fail(
+          Error(Code::too_many_requests,
+                fmt::format("this tenant has {} requests in flight, its limit; try again", limit)));
     }
   }
   const auto length = head_.headers.get("content-length");

@@ -52,7 +52,7 @@ struct Outcome {
 /// One tenant request from accept to answer (docs/life-of-a-request.md). Collects the body
 /// (bounded), asks the authorizer, picks a Flow (dispatch.cpp) and is what flows answer through.
 /// Loop thread only; owned by the connection.
-class Exchange final : public http::StreamHandler {
+class Exchange final : public http::StreamHandler, public Live {
 public:
   Exchange(Gateway& gateway, http::RequestHead head, http::ServerStream& stream);
   ~Exchange() override;

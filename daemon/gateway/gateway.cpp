@@ -46,6 +46,26 @@ Result<Route> Gateway::authenticate(const http::ConnectionInfo& connection,
                Identity{std::move(who.user), std::move(who.groups), std::move(who.serial)}};
 }
 
+void Gateway::enter(Exchange& exchange) { live_.push_back(exchange); }
+
+void Gateway::recheck(std::string_view tenant) {
+  // A cut exchange may destroy itself, and others of its connection: names first, then the deed.
+  std::vector<std::pair<Exchange*, std::weak_ptr<void>>> cut;
+  const auto entry = shared_.directory.snapshot()->find(tenant);
+  for (auto& live : live_) {
+    auto& exchange = static_cast<Exchange&>(live);
+    const auto& route = exchange.route();
+    if (route.view->mapping.id() != tenant) continue;
+    if (entry && entry->admits(route.view->uid, route.identity.credential)) continue;
+    cut.emplace_back(&exchange, exchange.alive());
+  }
+  for (const auto& [exchange, alive] : cut) {
+    if (alive.expired()) continue;
+    exchange->abort(Error(Code::unauthorized, "Unauthorized: what this request was let in by is "
+                                              "not valid any more"));
+  }
+}
+
 std::shared_ptr<const View>
 Gateway::view_of(const std::shared_ptr<const tenants::TenantEntry>& entry) {
   auto names = shared_.upstream.shared_names();
@@ -53,7 +73,7 @@ Gateway::view_of(const std::shared_ptr<const tenants::TenantEntry>& entry) {
   auto& cached = views_[entry->id];
   if (cached.entry != entry || cached.names != names) {
     cached.view = std::make_shared<const View>(
-        View{translate::Mapping(entry->id, names), entry->uid, shared_.authorizer,
+        View{translate::Mapping(entry->id, names), entry->uid, entry->created, shared_.authorizer,
              "zoo:" + entry->id, entry->max_requests_inflight});
     cached.entry = entry;
     cached.names = std::move(names);

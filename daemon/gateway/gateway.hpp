@@ -7,7 +7,8 @@
 #include "daemon/http/stream.hpp"
 #include "daemon/tenants/directory.hpp"
 
-#include <chrono>
+#include <boost/intrusive/list.hpp>
+
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -20,13 +21,19 @@ class Loop;
 
 namespace zoo::gateway {
 
+class Exchange;
 class FlowControl;
+
+/// A place in the list of a Gateway's live exchanges; leaves it when destroyed.
+using Live =
+    boost::intrusive::list_base_hook<boost::intrusive::link_mode<boost::intrusive::auto_unlink>>;
 
 /// Bounds of one request (docs/limits.md); replaced whole on reload.
 struct GatewayLimits {
-  std::size_t request_body = 3u << 20; ///< bytes; upstream's own MaxRequestBodyBytes
-  std::size_t object = 8u << 20;       ///< bytes of the largest object in an answer
-  std::size_t discovery = 64u << 20;   ///< bytes of a discovery or OpenAPI document
+  std::size_t request_body = 3u << 20;   ///< bytes; upstream's own MaxRequestBodyBytes
+  std::size_t object = 8u << 20;         ///< bytes of the largest object in an answer
+  std::size_t discovery = 64u << 20;     ///< bytes of a discovery or OpenAPI document
+  std::uint32_t requests_inflight = 400; ///< of one tenant at the same time, watches not counted
 };
 
 /// What all loops' gateways share. Owned by app, outlives them; read-only but for what says so.
@@ -52,6 +59,13 @@ public:
   /// Who is it (DESIGN 4 `who`)? Code::unauthorized with the reason.
   Result<Route> authenticate(const http::ConnectionInfo& connection, const http::RequestHead& head);
 
+  /// Exchanges in progress of a tenant, or of a certificate, that is not admitted any more are cut
+  /// (DESIGN 9).
+  void recheck(std::string_view tenant);
+
+  /// `exchange` is one of those in progress from now on; it leaves by itself when it ends.
+  void enter(Exchange& exchange);
+
   net::Loop& loop() { return loop_; }
   const GatewayShared& shared() const { return shared_; }
   const GatewayLimits& limits() const { return limits_; }
@@ -69,6 +83,7 @@ private:
   net::Loop& loop_;
   const GatewayShared& shared_;
   GatewayLimits limits_;
+  boost::intrusive::list<Live, boost::intrusive::constant_time_size<false>> live_;
   std::unordered_map<std::string, CachedView> views_; ///< by tenant ID; bounded by k_max_views
   static constexpr std::size_t k_max_views = 4096;
 };

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,10 +31,12 @@ struct Identity {
 /// moment; any thread.
 struct View {
   translate::Mapping mapping;
-  std::string uid; ///< of the Tenant behind it; part of every sealed token
+  std::string uid;     ///< of the Tenant behind it; part of every sealed token
+  std::string created; ///< its creationTimestamp: of what every cluster has from the beginning
   std::shared_ptr<const Authorizer> authorizer;
   std::string upstream_user; ///< "zoo:<id>"; impersonated on the tenant's own paths
-  std::uint32_t max_requests_inflight = 400;
+  /// The tenant's own limit; none: GatewayLimits::requests_inflight.
+  std::optional<std::uint32_t> max_requests_inflight;
 };
 
 /// After *who*, a request gets one, and nothing behind asks again which tenant it is (DESIGN 14).

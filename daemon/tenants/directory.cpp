@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/tenants/directory.hpp"
 
-#include <functional>
-
 namespace zoo::tenants {
 
 std::size_t TenantSnapshot::shard_of(std::string_view id) {
@@ -32,13 +30,27 @@ TenantSnapshot TenantSnapshot::with(std::string_view id,
   return copy;
 }
 
+void TenantDirectory::on_withdrawal(std::function<void(std::string_view id)> told) {
+  told_.store(std::make_shared<const std::function<void(std::string_view)>>(std::move(told)));
+}
+
+void TenantDirectory::withdrawn(std::string_view id) const {
+  if (const auto told = told_.load()) (*told)(id);
+}
+
 void TenantDirectory::set(std::shared_ptr<const TenantEntry> entry) {
   const auto id = entry->id;
+  const auto before = snapshot()->find(id);
+  const bool less =
+      before && (before->uid != entry->uid || (before->admits() && !entry->admits()) ||
+                 before->revoked_serials != entry->revoked_serials);
   current_.store(std::make_shared<const TenantSnapshot>(snapshot()->with(id, std::move(entry))));
+  if (less) withdrawn(id);
 }
 
 void TenantDirectory::remove(std::string_view id) {
   current_.store(std::make_shared<const TenantSnapshot>(snapshot()->with(id, nullptr)));
+  withdrawn(id);
 }
 
 } // namespace zoo::tenants

@@ -4,6 +4,7 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <set>
@@ -20,11 +21,16 @@ struct TenantEntry {
   std::string id;
   std::string
       uid; ///< of this Tenant: certificates of an earlier tenant of the same ID carry another
+  std::string created; ///< creationTimestamp, RFC 3339
   Phase phase = Phase::pending;
   std::set<std::string, std::less<>> revoked_serials; ///< lower-case hex
-  std::uint32_t max_requests_inflight = 400;
+  std::optional<std::uint32_t> max_requests_inflight; ///< its own; else limits.requests_inflight
 
   bool admits() const { return phase == Phase::ready || phase == Phase::pending; }
+  /// May whoever authenticated as the tenant `uid`, with certificate `serial`, still be served?
+  bool admits(std::string_view of_uid, std::string_view serial) const {
+    return admits() && uid == of_uid && !revoked_serials.contains(serial);
+  }
 };
 
 /// All tenants at one moment; a value that readers keep as long as they like. Sharded, so that one
@@ -50,12 +56,20 @@ private:
 class TenantDirectory {
 public:
   TenantDirectory() : current_(std::make_shared<const TenantSnapshot>()) {}
+
+  /// Told the ID of a tenant after something that was granted may have been taken away: it is gone,
+  /// another one, not admitted any more, or lost a certificate. On the writer's thread; must not
+  /// block. Set once, before anybody is let in.
+  void on_withdrawal(std::function<void(std::string_view id)> told);
   std::shared_ptr<const TenantSnapshot> snapshot() const { return current_.load(); }
   void set(std::shared_ptr<const TenantEntry> entry); ///< writer only
   void remove(std::string_view id);                   ///< writer only
 
 private:
+  void withdrawn(std::string_view id) const;
+
   std::atomic<std::shared_ptr<const TenantSnapshot>> current_;
+  std::atomic<std::shared_ptr<const std::function<void(std::string_view)>>> told_;
 };
 
 } // namespace zoo::tenants

@@ -32,6 +32,10 @@ json namespace_manifest(std::string_view id, std::string_view upstream_name) {
         {"labels", {{k_tenant_label, id}, {"pod-security.kubernetes.io/enforce", "baseline"}}}}}};
 }
 
+std::string namespace_text(std::string_view id, std::string_view upstream_name) {
+  return namespace_manifest(id, upstream_name).dump();
+}
+
 json binding_manifest(std::string_view id, std::string_view upstream_name) {
   return {{"apiVersion", "rbac.authorization.k8s.io/v1"},
           {"kind", "RoleBinding"},
@@ -42,6 +46,10 @@ json binding_manifest(std::string_view id, std::string_view upstream_name) {
            {{{"apiGroup", k_rbac},
              {"kind", "User"},
              {"name", fmt::format("{}{}", upstream::k_tenant_user_prefix, id)}}}}};
+}
+
+std::string binding_text(std::string_view id, std::string_view upstream_name) {
+  return binding_manifest(id, upstream_name).dump();
 }
 
 std::string binding_path(std::string_view upstream_name) {

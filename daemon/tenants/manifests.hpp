@@ -16,9 +16,11 @@ inline constexpr std::string_view k_first_namespaces[] = {"default", "kube-syste
 /// With the tenant label and pod security `baseline`: for every namespace of a tenant, the ones
 /// that the gateway makes included. `upstream_name` carries the prefix.
 nlohmann::json namespace_manifest(std::string_view id, std::string_view upstream_name);
+std::string namespace_text(std::string_view id, std::string_view upstream_name); ///< the same
 
 /// RoleBinding zoo-tenant: user zoo:<id> may do anything in this namespace.
 nlohmann::json binding_manifest(std::string_view id, std::string_view upstream_name);
+std::string binding_text(std::string_view id, std::string_view upstream_name); ///< the same
 std::string binding_path(std::string_view upstream_name);
 
 nlohmann::json service_account_manifest(std::string_view upstream_name);

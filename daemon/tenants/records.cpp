@@ -92,6 +92,7 @@ std::shared_ptr<const TenantEntry> entry_of(const api::Tenant& tenant) {
   auto entry = std::make_shared<TenantEntry>();
   entry->id = tenant.id;
   entry->uid = tenant.uid;
+  entry->created = tenant.creation_timestamp;
   switch (tenant.phase) {
   case api::Phase::none:
   case api::Phase::pending:

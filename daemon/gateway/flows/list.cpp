@@ -2,6 +2,7 @@
 #include "common/crypto/digest.hpp"
 #include "daemon/gateway/continue_token.hpp"
 #include "daemon/gateway/flows/flows.hpp"
+#include "daemon/gateway/flows/standing.hpp"
 #include "daemon/translate/discovery_json.hpp"
 #include "daemon/translate/status_text.hpp"
 #include "daemon/translate/watch_event.hpp"
@@ -187,9 +188,13 @@ upstream::ListRequest list_request(const Exchange& exchange, const ListPlan& pla
 std::unique_ptr<upstream::List> read_range(const Exchange& exchange, const ListPlan& plan,
                                            upstream::ListRequest request, std::string_view part,
                                            upstream::ListHandler& handler) {
-  return upstream::list_range(
-      exchange.upstream(), exchange.upstream().caller(exchange.gateway().loop()),
-      std::move(request), exchange.mapping().id() + plan.path + std::string(part), handler);
+  auto hint = exchange.mapping().id() + plan.path + std::string(part);
+  if (plan.path == "/api/v1/namespaces" && !exchange.mapping().identity()) {
+    return read_with_standing(exchange, std::move(request), std::move(hint), handler);
+  }
+  return upstream::list_range(exchange.upstream(),
+                              exchange.upstream().caller(exchange.gateway().loop()),
+                              std::move(request), std::move(hint), handler);
 }
 
 http::ResponseHead list_head(const Rendering& rendering) {

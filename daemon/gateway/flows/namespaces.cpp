@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "common/base/json_text.hpp"
 #include "common/base/log.hpp"
+#include "daemon/gateway/flows/standing.hpp"
 #include "daemon/gateway/flows/steps.hpp"
+#include "daemon/tenants/manifests.hpp"
 #include "daemon/translate/discovery_json.hpp"
 #include "daemon/translate/status_text.hpp"
 #include "daemon/translate/watch_event.hpp"
@@ -24,11 +25,7 @@ protected:
     request.method = "POST";
     request.path = "/apis/rbac.authorization.k8s.io/v1/namespaces/" + name + "/rolebindings";
     request.content_type = "application/json";
-    request.body = R"({"apiVersion":"rbac.authorization.k8s.io/v1","kind":"RoleBinding",)"
-                   R"("metadata":{"name":"zoo-tenant"},"roleRef":{"apiGroup":)"
-                   R"("rbac.authorization.k8s.io","kind":"ClusterRole","name":"zoo:tenant"},)"
-                   R"("subjects":[{"apiGroup":"rbac.authorization.k8s.io","kind":"User","name":)" +
-                   json_quote(exchange_.view().upstream_user) + "}]}";
+    request.body = tenants::binding_text(exchange_.mapping().id(), name);
     ask(request, [this, name, next = std::move(next)](const upstream::Answer& answer) mutable {
       if (!answer.ok() && answer.head.status != 409) {
         log::warning("gateway", "RoleBinding zoo-tenant in {} could not be written: {} {}", name,
@@ -103,6 +100,41 @@ private:
   upstream::Answer answer_;
 };
 
+/// The request for a namespace that appears to exist and does not.
+class MakeStanding final : public Fencing {
+public:
+  MakeStanding(Exchange& exchange, std::string name,
+               std::function<Result<std::unique_ptr<Flow>>()> then)
+      : Fencing(exchange), name_(std::move(name)), then_(std::move(then)) {}
+
+  void start() override {
+    Outgoing request;
+    request.actor = Actor::zood;
+    request.method = "POST";
+    request.path = "/api/v1/namespaces";
+    request.content_type = "application/json";
+    request.body = tenants::namespace_text(exchange_.mapping().id(), name_);
+    ask(request, [this](const upstream::Answer& answer) {
+      // Somebody may have been faster, or it is there all the time: whose it is, is asked later.
+      if (answer.head.status == 409) return go_on();
+      if (!answer.ok()) return refuse(answer);
+      raise_fence(name_, [this] { go_on(); });
+    });
+  }
+
+private:
+  void go_on() {
+    exchange_.later([this] {
+      auto flow = then_();
+      if (!flow) return exchange_.fail(flow.error());
+      exchange_.run(*std::move(flow));
+    });
+  }
+
+  std::string name_;
+  std::function<Result<std::unique_ptr<Flow>>()> then_;
+};
+
 class Recheck final : public Fencing {
 public:
   Recheck(Exchange& exchange, std::string name, std::string refusal,
@@ -119,7 +151,14 @@ public:
       // The path was proven to be in the tenant's prefix. Where there is no such namespace, or it
       // is going (and its RoleBinding went before it), upstream's own answer to zood is the one
       // that the tenant has to hear.
-      if (answer.head.status == 404) return repeat(Actor::zood);
+      if (answer.head.status == 404) {
+        const bool appears = is_standing_upstream(exchange_, name_);
+        if (!appears || !exchange_.target().writes()) return repeat(Actor::zood);
+        return exchange_.later([this] {
+          exchange_.run(
+              make_standing(exchange_, name_, [again = again_] { return again(Actor::tenant); }));
+        });
+      }
       if (!answer.ok()) return forbidden();
       const auto tree = translate::JsonTree::parse(answer.body);
       if (!tree) return forbidden();
@@ -156,6 +195,11 @@ private:
 
 std::unique_ptr<Flow> create_namespace(Exchange& exchange, Outgoing request, Rendering rendering) {
   return std::make_unique<CreateNamespace>(exchange, std::move(request), std::move(rendering));
+}
+
+std::unique_ptr<Flow> make_standing(Exchange& exchange, std::string upstream_name,
+                                    std::function<Result<std::unique_ptr<Flow>>()> then) {
+  return std::make_unique<MakeStanding>(exchange, std::move(upstream_name), std::move(then));
 }
 
 std::unique_ptr<Flow> recheck_namespace(Exchange& exchange, std::string upstream_namespace,

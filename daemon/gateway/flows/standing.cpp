@@ -1,0 +1,330 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/gateway/flows/standing.hpp"
+
+#include "common/base/json_text.hpp"
+#include "common/crypto/digest.hpp"
+#include "common/kube/age.hpp"
+#include "daemon/gateway/flows/steps.hpp"
+#include "daemon/translate/discovery_json.hpp"
+#include "daemon/translate/selector.hpp"
+#include "daemon/translate/watch_event.hpp"
+#include "daemon/upstream/upstream.hpp"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+
+namespace zoo::gateway {
+namespace {
+
+using translate::Representation;
+
+constexpr std::array<std::string_view, 2> k_standing{"kube-node-lease", "kube-public"}; // in order
+constexpr std::string_view k_label_of_name = "kubernetes.io/metadata.name";
+constexpr std::string_view k_pod_security = "pod-security.kubernetes.io/enforce";
+
+/// The same for as long as the tenant lives, and no other object's.
+std::string uid_of(const View& view, std::string_view name) {
+  const auto digest = crypto::sha256(view.uid + "/namespaces/" + std::string(name));
+  auto bytes = std::string(crypto::view(digest).substr(0, 16));
+  bytes[6] = static_cast<char>((bytes[6] & 0x0f) | 0x80); // RFC 9562 5.8: version 8, of our own
+  bytes[8] = static_cast<char>((bytes[8] & 0x3f) | 0x80);
+  const auto hex = crypto::hex_encode(bytes);
+  return hex.substr(0, 8) + "-" + hex.substr(8, 4) + "-" + hex.substr(12, 4) + "-" +
+         hex.substr(16, 4) + "-" + hex.substr(20);
+}
+
+/// As upstream would write them; `name` with the prefix.
+class Writer {
+public:
+  explicit Writer(const Exchange& exchange) : exchange_(exchange) {}
+
+  std::string item(std::string_view name, std::string_view version, Representation as,
+                   translate::IncludeObject include) const {
+    if (as == Representation::table) return row(name, version, include);
+    if (as == Representation::object) return "{" + body(name, version) + "}";
+    return partial(name, version);
+  }
+
+  std::string whole(std::string_view name, std::string_view version, Representation as) const {
+    if (as != Representation::object) return partial(name, version);
+    return R"({"kind":"Namespace","apiVersion":"v1",)" + body(name, version) + "}";
+  }
+
+  std::string row(std::string_view name, std::string_view version,
+                  translate::IncludeObject include) const {
+    const auto now = std::chrono::duration_cast<std::chrono::seconds>(
+                         std::chrono::system_clock::now().time_since_epoch())
+                         .count();
+    const auto created = kube::unix_seconds(exchange_.view().created);
+    const auto object = include == translate::IncludeObject::object
+                            ? whole(name, version, Representation::object)
+                            : partial(name, version);
+    return R"({"cells":[)" + json_quote(name) + R"(,"Active",)" +
+           json_quote(kube::human_duration(now - created)) + R"(],"object":)" + object + "}";
+  }
+
+private:
+  std::string metadata(std::string_view name, std::string_view version) const {
+    return R"("metadata":{"name":)" + json_quote(name) + R"(,"uid":)" +
+           json_quote(uid_of(exchange_.view(), name)) + R"(,"resourceVersion":)" +
+           json_quote(version) + R"(,"creationTimestamp":)" + json_quote(exchange_.view().created) +
+           R"(,"labels":{)" + json_quote(k_label_of_name) + ":" + json_quote(name) + "," +
+           json_quote(k_pod_security) + R"(:"baseline",)" + json_quote(translate::k_tenant_label) +
+           ":" + json_quote(exchange_.mapping().id()) + "}}";
+  }
+  std::string body(std::string_view name, std::string_view version) const {
+    return metadata(name, version) +
+           R"(,"spec":{"finalizers":["kubernetes"]},"status":{"phase":"Active"})";
+  }
+  std::string partial(std::string_view name, std::string_view version) const {
+    return R"({"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1",)" +
+           metadata(name, version) + "}";
+  }
+
+  const Exchange& exchange_;
+};
+
+/// Do the selectors of a request, in upstream's names, choose the namespace `name`?
+class Chosen {
+public:
+  Chosen(const Exchange& exchange, const translate::Params& params) : exchange_(exchange) {
+    if (const auto* text = translate::find_param(params, "fieldSelector")) {
+      fields_ = translate::parse_field_selector(*text).value_or(Fields{});
+    }
+    if (const auto* text = translate::find_param(params, "labelSelector")) {
+      labels_ = translate::parse_label_selector(*text).value_or(Labels{});
+    }
+  }
+
+  bool operator()(std::string_view name) const {
+    return std::all_of(fields_.begin(), fields_.end(),
+                       [&](const auto& term) {
+                         return (field(term.key, name) == term.value) == term.equal;
+                       }) &&
+           std::all_of(labels_.begin(), labels_.end(),
+                       [&](const auto& each) { return holds(each, label(each.key, name)); });
+  }
+
+private:
+  using Fields = std::vector<translate::FieldTerm>;
+  using Labels = std::vector<translate::LabelRequirement>;
+
+  static std::string_view field(std::string_view key, std::string_view name) {
+    if (key == "metadata.name") return name;
+    return key == "status.phase" ? "Active" : "";
+  }
+
+  std::optional<std::string_view> label(std::string_view key, std::string_view name) const {
+    if (key == k_label_of_name) return name;
+    if (key == k_pod_security) return "baseline";
+    if (key == translate::k_tenant_label) return exchange_.mapping().id();
+    return std::nullopt;
+  }
+
+  /// k8s.io/apimachinery pkg/labels Requirement.Matches; no label here is a number.
+  static bool holds(const translate::LabelRequirement& wanted,
+                    const std::optional<std::string_view>& value) {
+    using enum translate::LabelOperator;
+    const bool among = value && std::find(wanted.values.begin(), wanted.values.end(), *value) !=
+                                    wanted.values.end();
+    switch (wanted.op) {
+    case exists:
+      return value.has_value();
+    case not_exists:
+      return !value;
+    case equals:
+    case double_equals:
+    case in:
+      return among;
+    case not_equals:
+    case not_in:
+      return !among;
+    case greater:
+    case less:
+      return false;
+    }
+    return false;
+  }
+
+  const Exchange& exchange_;
+  Fields fields_;
+  Labels labels_;
+};
+
+class StandingList final : public upstream::List, private upstream::ListHandler {
+public:
+  StandingList(const Exchange& exchange, upstream::ListRequest request, std::string hint,
+               upstream::ListHandler& handler)
+      : writer_(exchange), handler_(handler), limit_(request.limit), table_(request.table) {
+    const auto accept = request.head.headers.get("accept");
+    const bool partial = accept.find("as=PartialObjectMetadata") != std::string_view::npos;
+    as_ = table_    ? Representation::table
+          : partial ? Representation::partial
+                    : Representation::object;
+    const auto* include = translate::find_param(request.params, "includeObject");
+    if (include != nullptr && *include == "Object") include_ = translate::IncludeObject::object;
+    const Chosen chosen(exchange, request.params);
+    for (const auto name : k_standing) {
+      auto key = exchange.mapping().name_in(name);
+      const bool here = request.range.contains(key) && key >= request.range.start;
+      if (here && chosen(key)) waiting_.push_back(std::move(key));
+    }
+    list_ = upstream::list_range(exchange.upstream(),
+                                 exchange.upstream().caller(exchange.gateway().loop()),
+                                 std::move(request), std::move(hint), *this);
+  }
+
+  void pause() override { list_->pause(); }
+  void resume() override { list_->resume(); }
+
+private:
+  void on_list_begin(std::string_view head) override {
+    const bool array = head.ends_with('[');
+    const auto tree =
+        translate::JsonTree::parse(array ? std::string(head) + "]}" : std::string(head));
+    if (tree) version_ = tree->root()["metadata"]["resourceVersion"].string();
+    if (array || waiting_.empty() || !tree) return handler_.on_list_begin(head);
+    // No rows at all is written `"rows":null`: some are to come.
+    const auto rows = tree->root()[table_ ? "rows" : "items"];
+    if (!rows) return handler_.on_list_begin(head);
+    handler_.on_list_begin(std::string(head.substr(0, rows.begin())) + "[");
+  }
+
+  void on_list_item(std::string_view key, std::string_view item) override {
+    while (!waiting_.empty() && waiting_.front() < key)
+      deliver_waiting();
+    if (!waiting_.empty() && waiting_.front() == key) waiting_.erase(waiting_.begin());
+    if (full()) {
+      stop_at(key);
+      return;
+    }
+    if (cut_) return;
+    ++delivered_;
+    handler_.on_list_item(key, item);
+  }
+
+  void on_list_end(const upstream::ListEnd& end) override {
+    auto mine = end;
+    if (!mine.next_start) {
+      while (!waiting_.empty() && !cut_)
+        deliver_waiting();
+    }
+    if (cut_) mine.next_start = cut_;
+    handler_.on_list_end(mine);
+  }
+
+  void on_list_error(const Error& error, int http_status, std::string_view body) override {
+    handler_.on_list_error(error, http_status, body);
+  }
+
+  bool full() const { return limit_ != 0 && delivered_ == limit_; }
+
+  void stop_at(std::string_view key) {
+    if (!cut_) cut_ = std::string(key);
+  }
+
+  void deliver_waiting() {
+    const auto key = std::move(waiting_.front());
+    waiting_.erase(waiting_.begin());
+    if (full()) stop_at(key);
+    if (cut_) return;
+    ++delivered_;
+    handler_.on_list_item(key, writer_.item(key, version_, as_, include_));
+  }
+
+  Writer writer_;
+  upstream::ListHandler& handler_;
+  std::vector<std::string> waiting_; ///< not seen yet, in key order, with the prefix
+  std::string version_;
+  std::optional<std::string> cut_; ///< the limit was reached before this key
+  std::size_t limit_;
+  std::size_t delivered_ = 0;
+  bool table_;
+  Representation as_;
+  translate::IncludeObject include_ = translate::IncludeObject::metadata;
+  std::unique_ptr<upstream::List> list_; // last: cancelled first
+};
+
+class GetStanding final : public Steps {
+public:
+  GetStanding(Exchange& exchange, Outgoing request, Rendering rendering)
+      : Steps(exchange), request_(std::move(request)), rendering_(std::move(rendering)) {}
+
+  void start() override {
+    ask(
+        request_,
+        [this](const upstream::Answer& answer) {
+          if (answer.ok()) return reply(answer.body);
+          if (answer.head.status != 404) return refuse(answer);
+          appear();
+        },
+        rendering_.wanted.upstream_accept);
+  }
+
+private:
+  /// A list of this one name: none is in it, but columns and the resourceVersion are.
+  void appear() {
+    auto listing = request_;
+    const auto slash = listing.path.rfind('/');
+    const auto name = listing.path.substr(slash + 1);
+    listing.path.resize(slash);
+    translate::set_param(listing.params, "fieldSelector", "metadata.name=" + name);
+    ask(
+        listing,
+        [this, name](const upstream::Answer& answer) {
+          if (!answer.ok()) return refuse(answer);
+          const auto tree = translate::JsonTree::parse(answer.body);
+          if (!tree) return exchange_.fail(tree.error());
+          const auto version = tree->root()["metadata"]["resourceVersion"].string();
+          const Writer writer(exchange_);
+          const auto as = rendering_.wanted.representation;
+          if (as != Representation::table) return reply(writer.whole(name, version, as));
+          translate::JsonEdits edits;
+          const auto* include = translate::find_param(request_.params, "includeObject");
+          const auto object = include != nullptr && *include == "Object"
+                                  ? translate::IncludeObject::object
+                                  : translate::IncludeObject::metadata;
+          edits.replace(tree->root()["rows"], "[" + writer.row(name, version, object) + "]");
+          reply(edits.apply(answer.body));
+        },
+        rendering_.wanted.upstream_accept);
+  }
+
+  void reply(std::string_view body) {
+    std::string out;
+    if (auto written = write_object(exchange_, rendering_, body, out); !written) {
+      return exchange_.fail(written.error());
+    }
+    exchange_.send_head(list_head(rendering_));
+    exchange_.send(out);
+    exchange_.finish();
+  }
+
+  Outgoing request_;
+  Rendering rendering_;
+};
+
+} // namespace
+
+bool is_standing(std::string_view name) {
+  return std::find(k_standing.begin(), k_standing.end(), name) != k_standing.end();
+}
+
+bool is_standing_upstream(const Exchange& exchange, std::string_view upstream_name) {
+  if (exchange.mapping().identity()) return false;
+  const auto name = exchange.mapping().name_out(upstream_name);
+  return name && is_standing(*name);
+}
+
+std::unique_ptr<upstream::List> read_with_standing(const Exchange& exchange,
+                                                   upstream::ListRequest request, std::string hint,
+                                                   upstream::ListHandler& handler) {
+  return std::make_unique<StandingList>(exchange, std::move(request), std::move(hint), handler);
+}
+
+std::unique_ptr<Flow> get_standing(Exchange& exchange, Outgoing request, Rendering rendering) {
+  return std::make_unique<GetStanding>(exchange, std::move(request), std::move(rendering));
+}
+
+} // namespace zoo::gateway
