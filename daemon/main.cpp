@@ -11,7 +11,7 @@ int main(int argc, char** argv) try {
   auto command = zoo::app::parse_command_line(argc, argv);
   if (command.exit_status) return *command.exit_status;
   zoo::app::Signals signals; // before any thread
-  auto zood = zoo::app::Zood::start(std::move(command.values), std::move(command.config_file));
+  auto zood = zoo::app::Zood::start(std::move(command.values), std::move(command.read));
   if (!zood) {
     zoo::log::error("app", "{}", zood.error().text());
     return zoo::error_row(zood.error().code()).exit_status;

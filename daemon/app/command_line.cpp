@@ -51,15 +51,7 @@ CommandLine parse_command_line(int argc, char** argv) {
     out.exit_status = 0;
     return out;
   }
-  if (!config_file.empty()) {
-    auto loaded = config::load_file(config_file);
-    if (!loaded) {
-      out.exit_status = complain(loaded.error());
-      return out;
-    }
-    out.values = *std::move(loaded);
-    out.config_file = config_file;
-  } else if (dir.empty()) {
+  if (config_file.empty() && dir.empty()) {
     out.exit_status = complain(
         Error(Code::usage,
               "say where to keep things: zood --dir D --upstream KUBECONFIG, or --config FILE"));
@@ -67,19 +59,28 @@ CommandLine parse_command_line(int argc, char** argv) {
   }
   // Without a file zood is somebody's first try: the door for kubectl stands open, on loopback.
   if (config_file.empty() && admin_listen.empty()) admin_listen = "127.0.0.1:0";
-  const std::pair<const char*, const std::string&> overrides[] = {{"dir", dir},
-                                                                  {"upstream.kubeconfig", upstream},
-                                                                  {"listen", listen},
-                                                                  {"advertise", advertise},
-                                                                  {"admin.listen", admin_listen},
-                                                                  {"log.level", log_level}};
-  for (const auto& [key, text] : overrides) {
-    if (text.empty()) continue;
-    if (auto set = out.values.set(key, text); !set) {
-      out.exit_status = complain(set.error());
-      return out;
+  const std::vector<std::pair<std::string, std::string>> given{{"dir", dir},
+                                                               {"upstream.kubeconfig", upstream},
+                                                               {"listen", listen},
+                                                               {"advertise", advertise},
+                                                               {"admin.listen", admin_listen},
+                                                               {"log.level", log_level}};
+  out.read = [config_file, given]() -> Result<config::Values> {
+    config::Values values;
+    if (!config_file.empty()) {
+      ZOO_TRY(values, config::load_file(config_file));
     }
+    for (const auto& [key, text] : given) {
+      if (!text.empty()) ZOO_TRY_VOID(values.set(key, text));
+    }
+    return values;
+  };
+  auto values = out.read();
+  if (!values) {
+    out.exit_status = complain(values.error());
+    return out;
   }
+  out.values = *std::move(values);
   if (check) {
     fmt::print("{}: good\n", config_file.empty() ? "the command line" : config_file);
     out.exit_status = 0;

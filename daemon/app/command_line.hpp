@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "common/base/result.hpp"
 #include "common/config/config.hpp"
 
-#include <filesystem>
+#include <functional>
 #include <optional>
 
 namespace zoo::app {
@@ -11,8 +12,8 @@ namespace zoo::app {
 /// What the command line asks for.
 struct CommandLine {
   config::Values values;
-  std::filesystem::path config_file; ///< empty: none
-  std::optional<int> exit_status;    ///< set: everything was said and done (--help, --check-config)
+  std::function<Result<config::Values>()> read; ///< the same again: file, then options over it
+  std::optional<int> exit_status; ///< set: everything was said and done (--help, --check-config)
 };
 
 /// Parses, reads the configuration file if one is named, and lets options override it. Prints what

@@ -29,6 +29,7 @@
 #include "daemon/upstream/credential.hpp"
 #include "daemon/upstream/upstream.hpp"
 
+#include <atomic>
 #include <condition_variable>
 #include <mutex>
 #include <thread>
@@ -58,6 +59,7 @@ gateway::GatewayLimits gateway_limits(const config::Values& values) {
   gateway::GatewayLimits limits;
   limits.request_body = values.size("limits.body");
   limits.object = values.size("limits.object");
+  limits.requests_inflight = static_cast<std::uint32_t>(values.integer("limits.requests_inflight"));
   return limits;
 }
 
@@ -68,11 +70,20 @@ upstream::PoolLimits pool_limits(const config::Values& values) {
   return limits;
 }
 
+tenants::Policy tenants_policy(const config::Values& values) {
+  tenants::Policy policy;
+  policy.reserved_ids = values.list("tenants.reserved_ids");
+  policy.certificate_validity = std::chrono::duration_cast<std::chrono::seconds>(
+      values.duration("tenants.certificate_validity"));
+  policy.delete_grace = values.duration("tenants.delete_grace");
+  return policy;
+}
+
 } // namespace
 
 struct Zood::Impl {
   config::Values values;
-  std::filesystem::path config_file;
+  std::function<Result<config::Values>()> read;
 
   // In the order of dependence: what stands below may use what stands above.
   std::unique_ptr<store::Store> store;
@@ -99,6 +110,7 @@ struct Zood::Impl {
   std::unique_ptr<admin::Scheduler> admin_scheduler;
   std::unique_ptr<net::Listener> admin_socket, admin_listener;
 
+  std::atomic<std::chrono::milliseconds> drain_timeout{};
   std::mutex mutex;
   std::condition_variable changed;
   bool ending = false;
@@ -204,6 +216,10 @@ Result<void> Zood::Impl::open_tenants_door() {
                                          gateways.emplace_back(&loop, made.get());
                                          return made;
                                        }));
+  directory.on_withdrawal([this](std::string_view id) {
+    for (const auto& [loop, gateway] : gateways)
+      loop->post([gateway = gateway, id = std::string(id)] { gateway->recheck(id); });
+  });
   return {};
 }
 
@@ -213,10 +229,7 @@ Result<void> Zood::Impl::open_admin_doors() {
           parse_address(values.string("advertise").empty() ? listen : values.string("advertise")));
   ZOO_TRY(const auto listened, parse_address(listen));
   tenants::Settings settings;
-  settings.reserved_ids = values.list("tenants.reserved_ids");
-  settings.certificate_validity = std::chrono::duration_cast<std::chrono::seconds>(
-      values.duration("tenants.certificate_validity"));
-  settings.delete_grace = values.duration("tenants.delete_grace");
+  settings.policy = tenants_policy(values);
   settings.advertise_host = advertised.host;
   settings.advertise_port = advertised.port == 0 ? listened.port : advertised.port;
   const auto advertise = settings.server_url();
@@ -253,23 +266,24 @@ Result<void> Zood::Impl::open_admin_doors() {
 
 void Zood::Impl::reload() {
   notify_reloading();
-  if (!config_file.empty()) {
-    auto loaded = config::load_file(config_file);
-    if (!loaded) {
-      log::error("app", "the configuration was not reloaded: {}", loaded.error().text());
-      return notify_ready();
+  const auto loaded = read();
+  if (!loaded) {
+    log::error("app", "the configuration was not reloaded: {}", loaded.error().text());
+    return notify_ready();
+  }
+  for (const auto* key : values.differing(*loaded)) {
+    if (!key->reloadable) {
+      log::warning("app", "{} has changed: it takes effect at the next start", key->name);
     }
-    for (const auto* key : values.differing(*loaded)) {
-      if (!key->reloadable) {
-        log::warning("app", "{} has changed: it takes effect at the next start", key->name);
-      }
-    }
-    log::set_level(loaded->string("log.level"));
-    listener->set_limits(listener_limits(*loaded));
-    for (const auto& [loop, gateway] : gateways) {
-      loop->post(
-          [gateway = gateway, limits = gateway_limits(*loaded)] { gateway->set_limits(limits); });
-    }
+  }
+  log::set_level(loaded->string("log.level"));
+  listener->set_limits(listener_limits(*loaded));
+  upstream->set_limits(pool_limits(*loaded));
+  tenants->set_policy(tenants_policy(*loaded));
+  drain_timeout = loaded->duration("drain_timeout");
+  for (const auto& [loop, gateway] : gateways) {
+    loop->post(
+        [gateway = gateway, limits = gateway_limits(*loaded)] { gateway->set_limits(limits); });
   }
   for (const auto& [context, ca] :
        {std::pair{tls, pki->ca_pem()}, std::pair{admin_tls, pki->admin_ca_pem()}}) {
@@ -283,7 +297,7 @@ void Zood::Impl::reload() {
 }
 
 void Zood::Impl::drain() {
-  const auto deadline = values.duration("drain_timeout");
+  const auto deadline = drain_timeout.load();
   log::info("app", "draining: requests in progress have {} s",
             std::chrono::duration_cast<std::chrono::seconds>(deadline).count());
   notify_stopping();
@@ -323,12 +337,13 @@ Zood::~Zood() {
 }
 
 Result<std::unique_ptr<Zood>> Zood::start(config::Values values,
-                                          std::filesystem::path config_file) {
+                                          std::function<Result<config::Values>()> read) {
   std::unique_ptr<Zood> zood(new Zood);
   auto& z = *zood->impl_;
   z.values = std::move(values);
-  z.config_file = std::move(config_file);
+  z.read = std::move(read);
   log::set_level(z.values.string("log.level"));
+  z.drain_timeout = z.values.duration("drain_timeout");
   ZOO_TRY_VOID(z.open_store());
   ZOO_TRY_VOID(z.open_upstream());
   ZOO_TRY_VOID(z.open_pki());

@@ -4,7 +4,7 @@
 #include "common/base/result.hpp"
 #include "common/config/config.hpp"
 
-#include <filesystem>
+#include <functional>
 #include <memory>
 
 namespace zoo::app {
@@ -16,9 +16,9 @@ class Signals;
 class Zood {
 public:
   /// Opens the store, prepares the upstream, starts threads and listeners. Blocks (disk, upstream).
-  /// `config_file`: read again on SIGHUP; empty if there is none.
+  /// `read`: the configuration again, on SIGHUP.
   static Result<std::unique_ptr<Zood>> start(config::Values values,
-                                             std::filesystem::path config_file);
+                                             std::function<Result<config::Values>()> read);
   ~Zood();
 
   /// Until a signal says to end; drains first.

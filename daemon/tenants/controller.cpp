@@ -31,7 +31,9 @@ std::string Settings::server_url() const {
 }
 
 Controller::Controller(ControllerParts parts, Settings settings)
-    : parts_(std::move(parts)), settings_(std::move(settings)) {}
+    : parts_(std::move(parts)), settings_(std::move(settings)) {
+  set_policy(settings_.policy);
+}
 
 Controller::~Controller() {
   for (auto& thread : threads_)

@@ -9,6 +9,7 @@
 #include "daemon/tenants/pki.hpp"
 #include "daemon/tenants/queue.hpp"
 
+#include <atomic>
 #include <chrono>
 #include <functional>
 #include <memory>
@@ -24,10 +25,15 @@ class ControlApi;
 
 namespace zoo::tenants {
 
-struct Settings {
+/// What may change while zood runs.
+struct Policy {
   std::vector<std::string> reserved_ids;
   std::chrono::seconds certificate_validity{365 * 24 * 3600};
   std::chrono::milliseconds delete_grace{30'000};
+};
+
+struct Settings {
+  Policy policy;              ///< at the start; see Controller::set_policy()
   std::string advertise_host; ///< without the brackets of IPv6
   std::uint16_t advertise_port = 0;
   std::chrono::milliseconds resync{240'000}; ///< each tenant's, jittered by a quarter
@@ -63,7 +69,13 @@ public:
   Result<void> prepare_namespace(upstream::ControlApi& api, std::string_view id,
                                  std::string_view upstream_namespace);
 
-  const Settings& settings() const { return settings_; }
+  const Settings& settings() const { return settings_; } ///< without its policy
+
+  /// The policy in force. Any thread; a value that stays as it is.
+  std::shared_ptr<const Policy> policy() const { return policy_.load(); }
+  void set_policy(Policy policy) {
+    policy_.store(std::make_shared<const Policy>(std::move(policy)));
+  }
 
 private:
   using Clock = std::chrono::steady_clock;
@@ -92,6 +104,7 @@ private:
 
   ControllerParts parts_;
   Settings settings_;
+  std::atomic<std::shared_ptr<const Policy>> policy_;
   Queue queue_;
   std::vector<std::jthread> threads_;
 };

@@ -290,7 +290,7 @@ private:
 Result<Controller::Next> Controller::reclaim(ControlApi& api, const api::Tenant& tenant,
                                              unsigned attempts) {
   const auto began = parse_time(tenant.deletion_timestamp);
-  const bool past_grace = std::chrono::system_clock::now() >= began + settings_.delete_grace;
+  const bool past_grace = std::chrono::system_clock::now() >= began + policy()->delete_grace;
   const auto later =
       Next{std::min(milliseconds(100) * (1L << std::min(attempts, 5U)), milliseconds(2000))};
   Reclaim pass(api, tenant, past_grace);

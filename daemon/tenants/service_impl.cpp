@@ -69,7 +69,7 @@ TenantServiceImpl::~TenantServiceImpl() = default;
 Result<void> TenantServiceImpl::start() { return controller_.start(); }
 
 Result<api::Tenant> TenantServiceImpl::create(api::Tenant wanted, bool dry_run) {
-  ZOO_TRY_VOID(api::validate_id(wanted.id, controller_.settings().reserved_ids));
+  ZOO_TRY_VOID(api::validate_id(wanted.id, controller_.policy()->reserved_ids));
   if (const auto there = read_tenant(parts_.store, wanted.id)) {
     if (there->deletion_timestamp.empty()) {
       return fail(Code::already_exists, "tenant '{}' exists already", wanted.id);
@@ -260,7 +260,7 @@ Result<std::string> TenantServiceImpl::kubeconfig(std::string_view id,
   auto groups = request.groups;
   if (request.administrator) groups.emplace_back(k_tenant_admin_group);
   const auto validity =
-      request.ttl.count() == 0 ? controller_.settings().certificate_validity : request.ttl;
+      request.ttl.count() == 0 ? controller_.policy()->certificate_validity : request.ttl;
   ZOO_TRY(auto pair,
           parts_.pki.issue_tenant(tenant.id, tenant.uid, request.user, groups, validity));
   ZOO_TRY(const auto certificate, crypto::Certificate::from_pem(pair.certificate_pem));

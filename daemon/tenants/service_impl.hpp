@@ -26,6 +26,7 @@ public:
   ~TenantServiceImpl() override;
 
   Result<void> start(); ///< the controller's threads
+  void set_policy(Policy policy) { controller_.set_policy(std::move(policy)); } ///< any thread
 
   Result<api::Tenant> create(api::Tenant wanted, bool dry_run) override;
   Result<api::Tenant> get(std::string_view id) override;

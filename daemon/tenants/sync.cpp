@@ -227,7 +227,7 @@ Result<std::string> Controller::ensure_credential(const api::Tenant& tenant) {
   step("credential");
   ZOO_TRY(auto pair, parts_.pki.issue_tenant(tenant.id, tenant.uid, "admin",
                                              {std::string(k_tenant_admin_group)},
-                                             settings_.certificate_validity));
+                                             policy()->certificate_validity));
   ZOO_TRY(const auto certificate, crypto::Certificate::from_pem(pair.certificate_pem));
   ZOO_TRY_VOID(
       save_credential(parts_.store, parts_.sealer, tenant.id,

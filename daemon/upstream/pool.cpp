@@ -143,6 +143,8 @@ Pool::Stats Pool::stats() const {
   return stats;
 }
 
+void Pool::set_limits(const PoolLimits& limits) { impl_->limits = limits; }
+
 std::unique_ptr<Call> Pool::start(http::RequestHead head, CallOptions options,
                                   CallHandler& handler) {
   const auto call = std::make_shared<CallState>();

@@ -59,6 +59,7 @@ public:
   std::unique_ptr<Call> start(http::RequestHead head, CallOptions options,
                               CallHandler& handler) override;
   Stats stats() const;
+  void set_limits(const PoolLimits& limits); ///< for calls from now on
 
   struct Impl; ///< pool_link.hpp, for the pool's own files
 private:

@@ -44,7 +44,7 @@ struct Pool::Impl : std::enable_shared_from_this<Pool::Impl> {
 
   net::Loop& loop;
   const std::shared_ptr<const UpstreamEndpoint> endpoint;
-  const PoolLimits limits;
+  PoolLimits limits;
   std::shared_ptr<net::TlsClientContext> tls;
   std::optional<Error> broken;            ///< the endpoint's certificates cannot be used
   std::deque<std::shared_ptr<Link>> idle; ///< most recently used at the back

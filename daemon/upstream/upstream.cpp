@@ -161,6 +161,11 @@ Upstream::~Upstream() = default;
 
 const UpstreamEndpoint& Upstream::endpoint() const { return *impl_->endpoint; }
 
+void Upstream::set_limits(const PoolLimits& limits) {
+  for (const auto& [loop, pool] : impl_->pools)
+    loop->post([pool = pool.get(), limits] { pool->set_limits(limits); });
+}
+
 Caller& Upstream::caller(net::Loop& loop) { return *impl_->pools.at(&loop); }
 
 void Upstream::catalog(net::Loop& loop, Freshness freshness,

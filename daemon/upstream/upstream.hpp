@@ -41,6 +41,8 @@ public:
 
   const UpstreamEndpoint& endpoint() const;
 
+  void set_limits(const PoolLimits& limits); ///< for calls from now on; any thread
+
   /// The connections of that loop; on its thread.
   Caller& caller(net::Loop& loop);
 

@@ -21,10 +21,10 @@ T must(Result<T> result) {
 
 tenants::Settings settings_for_tests() {
   tenants::Settings settings;
-  settings.reserved_ids = {"system"};
+  settings.policy.reserved_ids = {"system"};
   settings.advertise_host = "127.0.0.1";
   settings.advertise_port = 7443;
-  settings.delete_grace = std::chrono::seconds(2);
+  settings.policy.delete_grace = std::chrono::seconds(2);
   return settings;
 }
 

@@ -55,10 +55,10 @@ struct Room {
 
   static tenants::Settings settings() {
     tenants::Settings out;
-    out.reserved_ids = {"system"};
+    out.policy.reserved_ids = {"system"};
     out.advertise_host = "192.0.2.7";
     out.advertise_port = 7443;
-    out.delete_grace = std::chrono::milliseconds(0);
+    out.policy.delete_grace = std::chrono::milliseconds(0);
     out.retry = std::chrono::milliseconds(1);
     out.workers = 2;
     return out;

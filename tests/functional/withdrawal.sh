@@ -1,0 +1,69 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# What is open for a tenant ends when the tenant is suspended or deleted, and settings change while zood runs.
+. "$(dirname "$0")/../e2e/lib.sh"
+
+cat >"$TMPDIR/zood.yaml" <<YAML
+dir: $zood_dir
+upstream: {kubeconfig: $ZOO_E2E_KUBECONFIG}
+admin: {listen: "127.0.0.1:0"}
+tenants: {reserved_ids: [system]}
+YAML
+start_zood --config "$TMPDIR/zood.yaml"
+new_tenant a
+new_tenant b
+"$KUBECTL" config view --raw --kubeconfig "$TMPDIR/$a.kubeconfig" -o json >"$TMPDIR/a.json"
+for part in ca:'.clusters[0].cluster."certificate-authority-data"' crt:'.users[0].user."client-certificate-data"' \
+  key:'.users[0].user."client-key-data"'; do
+  jq -r "${part#*:}" "$TMPDIR/a.json" | base64 -d >"$TMPDIR/a.${part%%:*}"
+done
+
+# open NAME PATH: a stream of tenant a that runs until it is cut; its curl's process is left in the variable NAME.
+open() {
+  local -n opened=$1
+  curl -sSN --cacert "$TMPDIR/a.ca" --cert "$TMPDIR/a.crt" --key "$TMPDIR/a.key" "https://$zood_address$2" \
+    >"$TMPDIR/$1.out" 2>"$TMPDIR/$1.err" &
+  opened=$!
+  eventually "$1 has begun" 10 grep -q '"ADDED"' "$TMPDIR/$1.out"
+}
+ended() { ! kill -0 "$1" 2>/dev/null; }
+
+open wide '/api/v1/configmaps?watch=1'
+open narrow '/api/v1/namespaces/default/services?watch=1'
+"$KUBECTL" --kubeconfig "$TMPDIR/$b.kubeconfig" get configmaps -A -w >"$TMPDIR/b.out" 2>&1 &
+neighbour=$!
+check "suspend the tenant" "$KUBECTL" --kubeconfig "$zood_dir/admin.kubeconfig" patch tenant "$a" --type merge -p '{"spec":{"suspended":true}}'
+eventually "a watch across namespaces is cut" 5 ended "$wide"
+eventually "a watch of one namespace is cut" 5 ended "$narrow"
+check_fails "and no request is taken" 'Unauthorized|logged in' as "$a" get pods
+check "its neighbour's goes on" kill -0 "$neighbour"
+check "resume the tenant" "$KUBECTL" --kubeconfig "$zood_dir/admin.kubeconfig" patch tenant "$a" --type merge -p '{"spec":{"suspended":false}}'
+eventually "it works again" 10 as "$a" get pods
+
+open last '/api/v1/configmaps?watch=1'
+check "delete the tenant" ctl tenant delete "$a" --wait
+eventually "deletion cuts its streams" 5 ended "$last"
+kill "$neighbour" && wait "$neighbour" 2>/dev/null
+
+# ---- SIGHUP -------------------------------------------------------------------------------------------------------
+
+expect_match "an ID that is not reserved yet" "created" "$(ctl tenant create later1 --dry-run 2>&1)"
+sed -i 's/\[system\]/[system, later1]/' "$TMPDIR/zood.yaml"
+kill -HUP "${zood_pids[$zood_dir]}"
+eventually "is refused after SIGHUP" 10 bash -c "! '$ZOO_BUILD/bin/zooctl' --dir '$zood_dir' tenant create later1 --dry-run"
+printf 'limits: {requests_inflight: 1}\n' >>"$TMPDIR/zood.yaml"
+kill -HUP "${zood_pids[$zood_dir]}"
+for part in crt:'.users[0].user."client-certificate-data"' key:'.users[0].user."client-key-data"'; do
+  "$KUBECTL" config view --raw --kubeconfig "$TMPDIR/$b.kubeconfig" -o json | jq -r "${part#*:}" | base64 -d >"$TMPDIR/b.${part%%:*}"
+done
+as_b=(curl -sS --http1.1 --max-time 60 --cacert "$TMPDIR/a.ca" --cert "$TMPDIR/b.crt" --key "$TMPDIR/b.key")
+mkfifo "$TMPDIR/body"
+"${as_b[@]}" -X POST -H 'Content-Type: application/json' -T - "https://$zood_address/api/v1/namespaces/default/configmaps" \
+  <"$TMPDIR/body" >"$TMPDIR/slow.out" 2>&1 &
+slow=$!
+exec 9>"$TMPDIR/body" # a request whose body does not end holds the tenant's one place
+full() { "${as_b[@]}" "https://$zood_address/api/v1/pods" | grep -q '1 requests in flight, its limit'; }
+eventually "a limit that was lowered holds" 20 full
+exec 9>&-
+wait "$slow"
+check "and the place is given back" as "$b" get pods
