@@ -5,6 +5,7 @@ namespace zoo::config {
 namespace {
 
 constexpr std::string_view k_drivers[] = {"sqlite"};
+constexpr std::string_view k_range_reads[] = {"auto", "off"};
 constexpr std::string_view k_visibilities[] = {"all", "none"};
 constexpr std::string_view k_levels[] = {"debug", "info", "warning", "error"};
 
@@ -42,6 +43,12 @@ constexpr Key k_keys[] = {
      .type = Type::path,
      .doc = "The upstream cluster. An administrator's kubeconfig is used once, to make the "
             "credential that zood then works with."},
+    {.name = "upstream.range_reads",
+     .type = Type::choice,
+     .default_text = "auto",
+     .doc = "Whether lists begin at the tenant's first key: auto tries it at the start, off asks "
+            "each namespace of the tenant instead, which costs more.",
+     .choices = k_range_reads},
     {.name = "dir",
      .type = Type::path,
      .default_text = "/var/lib/zood",

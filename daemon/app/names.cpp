@@ -55,7 +55,9 @@ void SharedClasses::start() {
 void SharedClasses::publish() {
   auto names = listed_;
   for (const auto& each : followed_) {
-    for (const auto& name : *each.follower->names()) {
+    const auto known = each.follower->names();
+    if (!known) continue;
+    for (const auto& name : *known) {
       const bool tenants = name.size() > k_prefix && name[k_prefix - 1] == '-' &&
                            is_tenant_(std::string_view(name).substr(0, k_prefix - 1));
       const bool system =

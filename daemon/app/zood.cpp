@@ -162,6 +162,7 @@ Result<void> Zood::Impl::open_upstream() {
   });
   loops = std::make_unique<net::Workers>(worker_count(values), "worker");
   upstream = std::make_unique<upstream::Upstream>(endpoint, loops->loops(), pool_limits(values));
+  if (values.string("upstream.range_reads") == "off") upstream->set_range_reads(false);
   upstream->start();
   shared_classes = std::make_unique<SharedClasses>(
       values, *upstream, *loops->loops().front(),

@@ -46,14 +46,14 @@ Result<Route> Gateway::authenticate(const http::ConnectionInfo& connection,
                Identity{std::move(who.user), std::move(who.groups), std::move(who.serial)}};
 }
 
-void Gateway::enter(Exchange& exchange) { live_.push_back(exchange); }
+void Gateway::enter(Exchange& exchange) { exchange.join(live_); }
 
 void Gateway::recheck(std::string_view tenant) {
   // A cut exchange may destroy itself, and others of its connection: names first, then the deed.
   std::vector<std::pair<Exchange*, std::weak_ptr<void>>> cut;
   const auto entry = shared_.directory.snapshot()->find(tenant);
-  for (auto& live : live_) {
-    auto& exchange = static_cast<Exchange&>(live);
+  for (auto* live = live_.next(); live != &live_; live = live->next()) {
+    auto& exchange = static_cast<Exchange&>(*live);
     const auto& route = exchange.route();
     if (route.view->mapping.id() != tenant) continue;
     if (entry && entry->admits(route.view->uid, route.identity.credential)) continue;

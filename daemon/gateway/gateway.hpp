@@ -3,11 +3,10 @@
 
 #include "common/base/result.hpp"
 #include "common/crypto/aead.hpp"
+#include "daemon/gateway/live.hpp"
 #include "daemon/gateway/view.hpp"
 #include "daemon/http/stream.hpp"
 #include "daemon/tenants/directory.hpp"
-
-#include <boost/intrusive/list.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -23,10 +22,6 @@ namespace zoo::gateway {
 
 class Exchange;
 class FlowControl;
-
-/// A place in the list of a Gateway's live exchanges; leaves it when destroyed.
-using Live =
-    boost::intrusive::list_base_hook<boost::intrusive::link_mode<boost::intrusive::auto_unlink>>;
 
 /// Bounds of one request (docs/limits.md); replaced whole on reload.
 struct GatewayLimits {
@@ -83,7 +78,7 @@ private:
   net::Loop& loop_;
   const GatewayShared& shared_;
   GatewayLimits limits_;
-  boost::intrusive::list<Live, boost::intrusive::constant_time_size<false>> live_;
+  Live live_;                                         ///< the ring of exchanges in progress
   std::unordered_map<std::string, CachedView> views_; ///< by tenant ID; bounded by k_max_views
   static constexpr std::size_t k_max_views = 4096;
 };

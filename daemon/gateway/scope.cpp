@@ -101,6 +101,11 @@ Result<Reach> reach_of(const Exchange& exchange) {
     return reach;
   }
   if (exchange.resource().namespaced) {
+    if (exchange.upstream().unlabelled_namespaces() == nullptr) {
+      return fail(Code::unavailable,
+                  "zood does not know yet which namespaces are a tenant's: it "
+                  "has just started, or the upstream does not answer; try again");
+    }
     reach.ranges = {whole(mapping.prefix())};
     reach.all_namespaces = true;
     return reach;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "common/api/tenant.hpp"
+#include "daemon/tenants/footprint.hpp"
 #include "daemon/tenants/records.hpp"
 #include "daemon/tenants/service_impl.hpp"
 #include "daemon/upstream/bootstrap.hpp"
@@ -39,6 +40,20 @@ void examine_credential(const upstream::Credential& credential, std::vector<Find
   }
 }
 
+void examine_lists(upstream::ControlApi& api, std::vector<Finding>& out) {
+  const auto works = takes_positions(api);
+  if (!works) {
+    out.push_back({Level::warning, "lists", works.error().text(), "try again"});
+  } else if (*works) {
+    out.push_back({Level::ok, "lists", "they begin at a tenant's first key", ""});
+  } else {
+    out.push_back({Level::warning, "lists",
+                   "the upstream does not begin them at a tenant's first key: each namespace is "
+                   "asked, and other kinds are read whole",
+                   "expect tenant-wide lists to cost more than the tenant owns"});
+  }
+}
+
 } // namespace
 
 void TenantServiceImpl::examine_upstream(upstream::ControlApi& api,
@@ -67,6 +82,7 @@ void TenantServiceImpl::examine_upstream(upstream::ControlApi& api,
       {Level::ok, "objects upstream",
        fmt::format("{} of {} are as zood needs them", equal, upstream::upstream_manifests().size()),
        ""});
+  examine_lists(api, out);
   if (auto good = upstream::refuse_trusted_ca(api, parts_.pki.ca(), parts_.pki.ca_key()); !good) {
     out.push_back({Level::problem, "tenants' CA", good.error().message(),
                    "use a CA that the upstream does not trust for clients"});

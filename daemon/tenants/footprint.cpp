@@ -161,8 +161,9 @@ Result<void> range_objects(ControlApi& api, std::string_view collection, std::st
     const bool empty = items == list->end() || !items->is_array() || items->empty();
     if (!empty) {
       for (const auto& item : *items) {
-        if (!key_of(item).starts_with(prefix)) {
-          if (whole) continue;
+        const auto key = key_of(item);
+        if (!key.starts_with(prefix)) {
+          if (whole || key < prefix) continue; // before it: the position was not taken
           return {};
         }
         each(item);
@@ -182,6 +183,21 @@ Result<std::vector<Found>> range(ControlApi& api, std::string_view collection,
   ZOO_TRY_VOID(range_objects(api, collection, prefix, page, most, true, field_selector,
                              [&out](const json& item) { out.push_back(found_of(item)); }));
   return out;
+}
+
+Result<bool> takes_positions(ControlApi& api) {
+  const auto page = api.get(
+      kube::with_query("/api/v1/namespaces", {{"limit", "1"}, {"continue", position("kube-p")}}),
+      k_metadata_list);
+  if (!page) {
+    const auto code = page.error().code();
+    const bool refused =
+        code == Code::bad_request || code == Code::expired || code == Code::invalid;
+    return refused ? Result<bool>(false) : fail(page.error());
+  }
+  const auto items = page->value("items", json::array());
+  return items.size() == 1 && found_of(items.front()).name == "kube-public" &&
+         !page->value("/metadata/continue"_json_pointer, std::string()).empty();
 }
 
 Result<std::vector<Found>> tenant_crds(ControlApi& api, std::string_view id) {

@@ -59,6 +59,11 @@ Result<void> range_objects(upstream::ControlApi& api, std::string_view collectio
                            bool metadata_only, std::string_view field_selector,
                            const std::function<void(const nlohmann::json&)>& each);
 
+/// Does the upstream begin a list at a position of our making (DESIGN 6)? Tried on namespaces that
+/// every cluster has, as upstream::RangeProbe does for the data path. Code::unavailable if it
+/// cannot be asked.
+Result<bool> takes_positions(upstream::ControlApi& api);
+
 /// CustomResourceDefinitions whose group begins with `<id>-`: not contiguous, all are read.
 Result<std::vector<Found>> tenant_crds(upstream::ControlApi& api, std::string_view id);
 

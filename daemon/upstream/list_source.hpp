@@ -70,8 +70,10 @@ public:
 };
 
 /// Reads one key range, page by page, at one resourceVersion, and stops at the first key behind it:
-/// the cost follows the range, not the cluster. No callback comes from inside. `hint` names what is
-/// listed, for the size of the first page. Loop thread.
+/// the cost follows the range, not the cluster. Where upstream takes no positions (Upstream::
+/// range_reads()) the namespaces of the range are read one by one, other paths from their
+/// beginning. No callback comes from inside. `hint` names what is listed, for the size of the first
+/// page. Loop thread.
 std::unique_ptr<List> list_range(Upstream& upstream, Caller& caller, ListRequest request,
                                  std::string hint, ListHandler& handler);
 

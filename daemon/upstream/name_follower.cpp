@@ -25,8 +25,7 @@ http::RequestHead head_for(const std::string& path, const std::string& accept) {
 NameFollower::NameFollower(Upstream& upstream, net::Loop& loop, Caller& caller, std::string path,
                            std::string label_selector)
     : upstream_(upstream), loop_(loop), caller_(caller), path_(std::move(path)),
-      label_selector_(std::move(label_selector)), timer_(loop),
-      published_(std::make_shared<const Names>()) {}
+      label_selector_(std::move(label_selector)), timer_(loop) {}
 
 NameFollower::~NameFollower() = default;
 

@@ -26,8 +26,8 @@ public:
                std::string label_selector);
   ~NameFollower() override;
 
-  void start(); ///< any thread
-  std::shared_ptr<const Names> names() const { return published_.load(); }
+  void start();                                                            ///< any thread
+  std::shared_ptr<const Names> names() const { return published_.load(); } ///< null: unknown yet
 
 private:
   void begin();

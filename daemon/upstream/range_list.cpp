@@ -3,6 +3,7 @@
 #include "daemon/translate/continue.hpp"
 #include "daemon/translate/discovery_json.hpp"
 #include "daemon/translate/framer.hpp"
+#include "daemon/translate/mapping.hpp"
 #include "daemon/translate/watch_event.hpp"
 #include "daemon/upstream/call.hpp"
 #include "daemon/upstream/list_source.hpp"
@@ -20,17 +21,20 @@ constexpr std::size_t k_max_status = 1u << 20; ///< bytes of an error's body
 
 /// Pages grow fourfold until they fit; the next list of the same kind begins with a page that held
 /// all of the last one and one more, which is the foreign key that ends the range.
+/// Where upstream takes no position of our making (`seek` false) the path is read from its
+/// beginning, in upstream's own pages, and what lies before the range is dropped.
 class RangeList final : public List, private CallHandler, public translate::FrameHandler {
 public:
-  RangeList(Upstream& upstream, Caller& caller, ListRequest request, std::string hint,
+  RangeList(Upstream& upstream, Caller& caller, ListRequest request, std::string hint, bool seek,
             ListHandler& handler)
       : upstream_(upstream), caller_(caller), request_(std::move(request)), hint_(std::move(hint)),
-        handler_(handler) {
+        seek_(seek), handler_(handler) {
     const auto known = upstream_.page_hint(hint_);
-    page_ = request_.range.exact ? 1
-            : known == 0         ? k_first_page
-                                 : std::min(known + 1 + known / 8, k_largest_page);
-    next_page(token_of_start());
+    page_ = !seek_                 ? k_largest_page
+            : request_.range.exact ? 1
+            : known == 0           ? k_first_page
+                                   : std::min(known + 1 + known / 8, k_largest_page);
+    next_page(seek_ ? token_of_start() : std::string());
   }
 
   void pause() override {
@@ -54,9 +58,14 @@ private:
     auto head = request_.head;
     auto params = request_.params;
     auto page = page_;
-    if (request_.limit != 0) page = std::min(page, request_.limit - delivered_ + 1);
+    if (request_.limit != 0 && seek_) page = std::min(page, request_.limit - delivered_ + 1);
     translate::set_param(params, "limit", std::to_string(page));
-    translate::set_param(params, "continue", token);
+    if (!token.empty()) {
+      translate::set_param(params, "continue", token);
+    } else if (request_.revision != -1) {
+      translate::set_param(params, "resourceVersion", std::to_string(request_.revision));
+      translate::set_param(params, "resourceVersionMatch", "Exact");
+    }
     head.target += "?" + translate::serialize_query(params);
     framer_ = std::make_unique<translate::Framer>(translate::Shape::list, request_.max_object,
                                                   *this, request_.table ? "rows" : "items");
@@ -89,14 +98,13 @@ private:
     auto meta = read_metadata();
     if (!meta) return fail_with(meta.error(), 0, {});
 
-    const bool more =
-        !meta->next.empty() && !past_end_ && !full_ && page_items_ != 0 && !request_.range.exact;
-    if (more) {
+    const bool seeks_on = page_items_ != 0 && !request_.range.exact; // an empty page ends a range
+    if (!meta->next.empty() && !past_end_ && !full_ && (seeks_on || !seek_)) {
       page_ = std::min(page_ * 4, k_largest_page);
       // The page's own token is fixed to its revision: all pages show one moment.
       return next_page(meta->next);
     }
-    if (request_.limit == 0) upstream_.learn_page(hint_, delivered_);
+    if (request_.limit == 0 && seek_) upstream_.learn_page(hint_, delivered_);
     ListEnd end{resource_version_, {}};
     if (full_) end.next_start = last_key_ + '\0';
     handler_.on_list_end(end);
@@ -122,7 +130,15 @@ private:
       broken_ = key.error();
       return;
     }
-    if (!request_.range.contains(*key)) {
+    const auto& range = request_.range;
+    if (*key < range.prefix || *key < range.start) {
+      if (!seek_) return;
+      past_end_ = true; // it read from somewhere else: nothing of this may pass for a range
+      broken_ = Error(Code::unavailable, "the upstream does not take the position of a list; "
+                                         "set upstream.range_reads to off");
+      return;
+    }
+    if (!range.contains(*key)) {
       past_end_ = true;
       return;
     }
@@ -187,6 +203,7 @@ private:
   Caller& caller_;
   ListRequest request_;
   std::string hint_;
+  bool seek_;
   ListHandler& handler_;
   std::unique_ptr<translate::Framer> framer_;
   std::size_t page_ = k_first_page;
@@ -203,11 +220,113 @@ private:
   std::unique_ptr<Call> call_; // last: cancelled first
 };
 
+/// "/api/v1/pods" and "NS/" -> "/api/v1/namespaces/NS/pods"
+std::string path_in(std::string_view path, const std::string& space) {
+  const auto name = path.rfind('/') + 1;
+  return std::string(path.substr(0, name)) + "namespaces/" + space + std::string(path.substr(name));
+}
+
+/// A range of an all-namespaces path without positions: namespace by namespace, at the
+/// resourceVersion at which these were found (DESIGN 6, fan out).
+class FanOut final : public List, private ListHandler {
+public:
+  FanOut(Upstream& upstream, Caller& caller, ListRequest request, ListHandler& handler)
+      : upstream_(upstream), caller_(caller), request_(std::move(request)), handler_(handler) {
+    ListRequest spaces;
+    spaces.head = request_.head;
+    spaces.head.target = "/api/v1/namespaces";
+    spaces.head.headers.set("Accept",
+                            "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1");
+    const auto id = request_.range.prefix.substr(0, request_.range.prefix.find('-'));
+    if (!id.empty()) {
+      spaces.params = {{"labelSelector", std::string(translate::k_tenant_label) + "=" + id}};
+    }
+    spaces.range.prefix = request_.range.prefix;
+    spaces.revision = request_.revision;
+    list_ = std::make_unique<RangeList>(upstream_, caller_, std::move(spaces), "", false,
+                                        static_cast<ListHandler&>(*this));
+  }
+
+  void pause() override {
+    paused_ = true;
+    list_->pause();
+  }
+  void resume() override {
+    paused_ = false;
+    list_->resume();
+  }
+
+private:
+  void on_list_begin(std::string_view head) override {
+    if (finding_ || begun_) return;
+    begun_ = true;
+    handler_.on_list_begin(head);
+  }
+
+  void on_list_item(std::string_view key, std::string_view item) override {
+    if (finding_) {
+      // Those behind us are done: start is "<namespace>/<name>" with a NUL, or "<namespace>/".
+      const auto& start = request_.range.start;
+      auto space = std::string(key) + "/";
+      if (space >= start.substr(0, start.find('/') + 1)) spaces_.push_back(std::move(space));
+      return;
+    }
+    ++delivered_;
+    handler_.on_list_item(key, item);
+  }
+
+  void on_list_end(const ListEnd& end) override {
+    if (finding_) {
+      finding_ = false;
+      version_ = end.resource_version;
+      std::sort(spaces_.begin(), spaces_.end()); // "a-b/" comes before "a/"
+      // A list of no namespace is asked of one that cannot be, for its head.
+      if (spaces_.empty()) spaces_.push_back(request_.range.prefix + "/");
+    } else {
+      const bool full = request_.limit != 0 && delivered_ == request_.limit;
+      if (end.next_start || at_ == spaces_.size() || full) {
+        ListEnd mine{version_, end.next_start};
+        if (full && !end.next_start && at_ != spaces_.size()) mine.next_start = spaces_[at_];
+        return handler_.on_list_end(mine);
+      }
+    }
+    auto request = request_;
+    request.head.target = path_in(request_.head.target, spaces_[at_++]);
+    request.revision = std::stoll(version_);
+    if (request.limit != 0) request.limit -= delivered_;
+    retired_ = std::move(list_);
+    list_ = std::make_unique<RangeList>(upstream_, caller_, std::move(request), "", false,
+                                        static_cast<ListHandler&>(*this));
+    if (paused_) list_->pause();
+  }
+
+  void on_list_error(const Error& error, int http_status, std::string_view body) override {
+    handler_.on_list_error(error, http_status, body);
+  }
+
+  Upstream& upstream_;
+  Caller& caller_;
+  ListRequest request_;
+  ListHandler& handler_;
+  std::vector<std::string> spaces_; ///< each with a slash, in key order; the tenant's namespaces
+  std::string version_;
+  std::size_t at_ = 0; ///< the next of spaces_
+  std::size_t delivered_ = 0;
+  bool finding_ = true;
+  bool begun_ = false;
+  bool paused_ = false;
+  std::unique_ptr<List> retired_, list_; // last: cancelled first
+};
+
 } // namespace
 
 std::unique_ptr<List> list_range(Upstream& upstream, Caller& caller, ListRequest request,
                                  std::string hint, ListHandler& handler) {
-  return std::make_unique<RangeList>(upstream, caller, std::move(request), std::move(hint),
+  const bool seek = upstream.range_reads();
+  if (!seek && request.all_namespaces) {
+    return std::make_unique<FanOut>(upstream, caller, std::move(request), handler);
+  }
+  return std::make_unique<RangeList>(upstream, caller, std::move(request), std::move(hint), seek,
                                      handler);
 }
 

@@ -5,6 +5,7 @@
 #include "daemon/net/loop.hpp"
 #include "daemon/upstream/buffered_call.hpp"
 #include "daemon/upstream/name_follower.hpp"
+#include "daemon/upstream/range_probe.hpp"
 
 #include <atomic>
 #include <chrono>
@@ -133,6 +134,9 @@ struct Upstream::Impl {
   std::map<net::Loop*, std::unique_ptr<Pool>> pools;
   std::optional<CatalogKeeper> keeper;
   std::optional<NameFollower> unlabelled;
+  std::atomic<bool> range_reads{true};
+  bool range_reads_decided = false;
+  std::optional<RangeProbe> probe;
   std::atomic<std::shared_ptr<const translate::SharedNames>> shared{
       std::make_shared<const translate::SharedNames>()};
   mutable std::mutex hints_mutex;
@@ -149,9 +153,20 @@ Upstream::Upstream(std::shared_ptr<const UpstreamEndpoint> endpoint,
   impl_->keeper.emplace(first, *impl_->pools.at(&first));
   impl_->unlabelled.emplace(*this, first, *impl_->pools.at(&first), "/api/v1/namespaces",
                             "!" + std::string(translate::k_tenant_label));
+  impl_->probe.emplace(first, *impl_->pools.at(&first), impl_->range_reads);
 }
 
-void Upstream::start() { impl_->unlabelled->start(); }
+void Upstream::start() {
+  impl_->unlabelled->start();
+  if (!impl_->range_reads_decided) impl_->probe->start();
+}
+
+bool Upstream::range_reads() const { return impl_->range_reads.load(); }
+
+void Upstream::set_range_reads(bool works) {
+  impl_->range_reads = works;
+  impl_->range_reads_decided = true;
+}
 
 std::shared_ptr<const Upstream::Names> Upstream::unlabelled_namespaces() const {
   return impl_->unlabelled->names();

@@ -55,10 +55,15 @@ public:
   void set_shared_names(std::shared_ptr<const translate::SharedNames> names);
 
   /// Namespaces that carry no tenant label: never a tenant's, whatever their names. Followed by a
-  /// watch that start() begins. Any thread; never null.
+  /// watch that start() begins. Any thread; null until they are known.
   using Names = std::set<std::string, std::less<>>;
   std::shared_ptr<const Names> unlabelled_namespaces() const;
   void start(); ///< any thread; once
+
+  /// Does upstream begin a list at a position that zood makes? Tried once, at start(), and believed
+  /// until it is known. Any thread.
+  bool range_reads() const;
+  void set_range_reads(bool works); ///< decides it instead of the trial; before start()
 
   /// How many items the last whole range list of `key` had, 0 if none is remembered; bounded. Any
   /// thread.

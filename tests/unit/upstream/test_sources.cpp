@@ -140,6 +140,41 @@ TEST_CASE("pages follow upstream's own token and grow") {
   CHECK(bench.heard.end);
 }
 
+TEST_CASE("an upstream that reads from elsewhere is no range") {
+  Bench bench;
+  const auto list = bench.list();
+  bench.caller.answer(200, page("more", {item("aaaaaa-a", "secret"), item("foofoo-a", "x")}), 100);
+  CHECK(bench.heard.keys.empty());
+  CHECK_FALSE(bench.heard.end);
+  CHECK(bench.heard.error_status == 0);
+}
+
+TEST_CASE("where positions are not taken, the range's namespaces are read at one version") {
+  Bench bench;
+  bench.upstream.set_range_reads(false);
+  const auto list = bench.list();
+  CHECK(bench.caller.requests.back().head.target.starts_with("/api/v1/namespaces?"));
+  CHECK(bench.caller.param("labelSelector") == "tenant.kubezoo.io/id=foofoo");
+  CHECK(bench.caller.param("continue").empty());
+  const auto space = [](std::string_view name) {
+    return fmt::format(R"({{"metadata":{{"name":"{}"}}}})", name);
+  };
+  bench.caller.answer(200, page("", {space("aaaaaa-a"), space("foofoo-a"), space("foofoo-a-b")}),
+                      100);
+  // "foofoo-a-b/" comes before "foofoo-a/" in upstream's keys.
+  CHECK(
+      bench.caller.requests.back().head.target.starts_with("/api/v1/namespaces/foofoo-a-b/pods?"));
+  CHECK(bench.caller.param("resourceVersion") == "42");
+  CHECK(bench.caller.param("resourceVersionMatch") == "Exact");
+  bench.caller.answer(200, page("", {item("foofoo-a-b", "x")}), 100);
+  CHECK(bench.caller.requests.back().head.target.starts_with("/api/v1/namespaces/foofoo-a/pods?"));
+  bench.caller.answer(200, page("", {item("foofoo-a", "y")}), 100);
+  CHECK(bench.heard.keys == std::vector<std::string>{"foofoo-a-b/x", "foofoo-a/y"});
+  CHECK(bench.heard.begun == 1);
+  REQUIRE(bench.heard.end);
+  CHECK(bench.heard.end->resource_version == "42");
+}
+
 TEST_CASE("a page without items ends the list") {
   Bench bench;
   const auto list = bench.list();
