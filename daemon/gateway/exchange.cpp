@@ -198,7 +198,10 @@ bool Exchange::find_resource(upstream::CatalogPtr catalog) {
                      [this](const auto& each) { return each.name == target_.subresource; });
     if (sub == found->subresources.end()) return false;
     resource_.kind = sub->kind;
-    resource_.kind_group = mapping().group_out(sub->group).value_or("");
+    // Upstream leaves the group and version of a kind out where they are the resource's own.
+    if (!sub->version.empty()) {
+      resource_.kind_group = mapping().group_out(sub->group).value_or("");
+    }
   }
   resource_.catalog = std::move(catalog);
   return true;
