@@ -2,6 +2,7 @@
 #include "daemon/translate/actions.hpp"
 
 #include "common/crypto/digest.hpp"
+#include "daemon/translate/cel.hpp"
 #include "daemon/translate/text.hpp"
 
 #include <array>
@@ -455,6 +456,10 @@ Fate act(Action action, std::uint8_t parameter_value, const Site& site, std::str
   case Action::text:
     if (site.direction != Direction::outward) return Fate::keep;
     return put(output, text_out(mapping, value));
+  case Action::cel:
+    if (in) return put(output, cel_in(mapping, value));
+    if (site.direction == Direction::outward) return put(output, cel_out(mapping, value));
+    return Fate::keep;
   case Action::rule_scope:
     if (in) return put(output, std::string("Namespaced"));
     if (site.direction == Direction::prove && value != "Namespaced")

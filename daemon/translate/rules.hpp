@@ -44,6 +44,7 @@ enum class Action : std::uint8_t {
   plain_secret_namespace, ///< the same in stringData
   event_namespace,        ///< namespace of an Event's object: filled inward, blanked outward
   text,                   ///< words for people: the prefix is stripped outward
+  cel,                    ///< an expression of an admission object (cel.hpp)
   rule_scope,             ///< scope of an admission rule: forced to Namespaced inward
   embedded,               ///< a string that contains JSON of Node::element's rules
   last_applied,           ///< kubectl's annotation: outward where upstream wrote it

@@ -21,7 +21,7 @@ ELSEWHERE = {"*List", "WatchEvent", "Table", "PartialObjectMetadata", "Admission
              "PodExecOptions", "PodLogOptions", "PodPortForwardOptions", "PodProxyOptions",
              "ServiceProxyOptions"}
 # Rules that leave the value alone in both directions (docs/decisions says why for each).
-KEPT = {"OPAQUE", "SHARED", "MANAGER", "ANNO", "CRNAME", "CEL", "DNS", "DOWNWARD", "JWT", "X509",
+KEPT = {"OPAQUE", "SHARED", "MANAGER", "ANNO", "CRNAME", "DNS", "DOWNWARD", "JWT", "X509",
         "SELF", "VIRT", "HIDDEN", "APISVC", "USER", "UGROUP", "EXTRA", "RV", "TABLE"}
 # zood answers these itself, in the tenant's words; they never go upstream.
 ANSWERED = {"SelfSubjectReview", "TokenReview", "SelfSubjectAccessReview", "SubjectAccessReview",
@@ -248,6 +248,10 @@ class Builder:
             root.member("metadata").inject("labels")
         elif rule == "TEXT":
             node.act("text", row=row)
+        elif rule == "CEL":
+            # A definition's own rules see nothing but the object; a device's see the device.
+            if kind in ADMISSION:
+                node.act("cel", row=row)
         elif rule == "WHSCOPE":
             node.act("rule_scope", row=row)
             owner.inject("scope")

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/translate/cel.hpp"
+
+#include <array>
+#include <cstddef>
+#include <span>
+
+namespace zoo::translate {
+namespace {
+
+constexpr auto npos = std::string_view::npos;
+
+constexpr std::array<std::string_view, 3> k_object = {"object", "metadata", "namespace"};
+constexpr std::array<std::string_view, 3> k_old = {"oldObject", "metadata", "namespace"};
+constexpr std::array<std::string_view, 3> k_params = {"params", "metadata", "namespace"};
+constexpr std::array<std::string_view, 3> k_namespace = {"namespaceObject", "metadata", "name"};
+constexpr std::array<std::string_view, 2> k_request = {"request", "namespace"};
+using Chain = std::span<const std::string_view>;
+constexpr std::array<Chain, 5> k_chains = {Chain(k_object), Chain(k_old), Chain(k_params),
+                                           Chain(k_namespace), Chain(k_request)};
+
+bool word(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+bool space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f'; }
+
+std::size_t skip_space(std::string_view text, std::size_t at) {
+  while (at < text.size() && space(text[at]))
+    ++at;
+  return at;
+}
+
+/// Offset behind the string literal whose quote stands at `at`; the end if it is not closed.
+std::size_t skip_string(std::string_view text, std::size_t at, bool raw) {
+  const auto quote = text.substr(at, 1);
+  const auto triple = std::string(3, quote[0]);
+  const bool is_triple = text.substr(at, 3) == triple;
+  const std::string_view closing = is_triple ? std::string_view(triple) : quote;
+  at += closing.size();
+  while (at < text.size()) {
+    if (!raw && text[at] == '\\') {
+      at += 2;
+    } else if (text.substr(at, closing.size()) == closing) {
+      return at + closing.size();
+    } else {
+      ++at;
+    }
+  }
+  return text.size();
+}
+
+std::size_t skip_word(std::string_view text, std::size_t at) {
+  while (at < text.size() && word(text[at]))
+    ++at;
+  return at;
+}
+
+/// Offset behind the chain of fields that begins at `at`; npos if it is another one, or a call.
+std::size_t match(std::string_view text, std::size_t at, Chain chain) {
+  auto end = at;
+  for (std::size_t i = 0; i < chain.size(); ++i) {
+    if (i != 0) {
+      at = skip_space(text, at);
+      if (at >= text.size() || text[at] != '.') return npos;
+      at = skip_space(text, at + 1);
+    }
+    end = skip_word(text, at);
+    if (text.substr(at, end - at) != chain[i]) return npos;
+    at = end;
+  }
+  const auto behind = skip_space(text, end);
+  return behind < text.size() && text[behind] == '(' ? npos : end;
+}
+
+/// Does `has(` stand directly before `at`? Its argument must stay a plain field.
+bool under_has(std::string_view text, std::size_t at) {
+  const auto back = [&] {
+    while (at > 0 && space(text[at - 1]))
+      --at;
+  };
+  back();
+  if (at == 0 || text[at - 1] != '(') return false;
+  --at;
+  back();
+  if (at < 3 || text.substr(at - 3, 3) != "has") return false;
+  return at == 3 || !(word(text[at - 4]) || text[at - 4] == '.');
+}
+
+/// Calls `found(end)` behind every name of a namespace that the expression reads; it answers where
+/// to go on.
+template <typename Found>
+void each_name(std::string_view text, Found found) {
+  bool selects = false; // a dot stands before: a field, not a variable
+  for (std::size_t at = 0; at < text.size();) {
+    const char c = text[at];
+    if (c == '\'' || c == '"') {
+      at = skip_string(text, at, false);
+      selects = false;
+    } else if (c == '/' && text.substr(at, 2) == "//") {
+      const auto end = text.find('\n', at);
+      at = end == npos ? text.size() : end;
+    } else if (word(c)) {
+      const auto end = skip_word(text, at);
+      const bool quoted = end < text.size() && (text[end] == '\'' || text[end] == '"');
+      if (quoted) { // r'...', b"...", rb'...'
+        const bool raw = text.substr(at, end - at).find_first_of("rR") != npos;
+        at = skip_string(text, end, raw);
+        selects = false;
+        continue;
+      }
+      auto next = end;
+      if (!selects && !under_has(text, at)) {
+        for (const auto& chain : k_chains) {
+          if (const auto behind = match(text, at, chain); behind != npos) {
+            next = found(behind);
+            break;
+          }
+        }
+      }
+      at = next;
+      selects = false;
+    } else {
+      if (!space(c)) selects = c == '.';
+      ++at;
+    }
+  }
+}
+
+std::string cut_of(const Mapping& mapping) { return ".replace('" + mapping.prefix() + "', '', 1)"; }
+
+} // namespace
+
+std::string cel_in(const Mapping& mapping, std::string_view expression) {
+  if (mapping.identity()) return std::string(expression);
+  const auto cut = cut_of(mapping);
+  std::string out;
+  std::size_t copied = 0;
+  each_name(expression, [&](std::size_t end) {
+    out += expression.substr(copied, end - copied);
+    out += cut;
+    copied = end;
+    return end;
+  });
+  out += expression.substr(copied);
+  return out;
+}
+
+std::string cel_out(const Mapping& mapping, std::string_view expression) {
+  if (mapping.identity()) return std::string(expression);
+  const auto cut = cut_of(mapping);
+  std::string out;
+  std::size_t copied = 0;
+  each_name(expression, [&](std::size_t end) {
+    if (expression.substr(end, cut.size()) != cut) return end;
+    out += expression.substr(copied, end - copied);
+    copied = end + cut.size();
+    return copied;
+  });
+  out += expression.substr(copied);
+  return out;
+}
+
+} // namespace zoo::translate

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "daemon/translate/mapping.hpp"
+
+#include <string>
+#include <string_view>
+
+/// CEL of admission policies and webhooks' match conditions (docs/decisions/041). Upstream
+/// evaluates it over upstream's names; where an expression reads the name of a namespace, the
+/// prefix is cut off in the expression itself:
+///
+///     object.metadata.namespace == 'team'
+///     object.metadata.namespace.replace('foofoo-', '', 1) == 'team'
+///
+/// Read so: metadata.namespace of object, oldObject and params, request.namespace, and
+/// namespaceObject.metadata.name. In strings, in comments and under has() nothing is changed. Pure:
+/// any thread; linear in the length of the expression.
+namespace zoo::translate {
+
+std::string cel_in(const Mapping& mapping, std::string_view expression);
+/// The inverse: what the tenant wrote.
+std::string cel_out(const Mapping& mapping, std::string_view expression);
+
+} // namespace zoo::translate

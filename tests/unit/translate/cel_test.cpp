@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/translate/cel.hpp"
+
+#include <doctest/doctest.h>
+
+#include <string>
+#include <vector>
+
+using namespace zoo::translate;
+
+namespace {
+
+const Mapping mapping("foofoo", std::make_shared<const SharedNames>());
+
+std::string in(std::string_view text) { return cel_in(mapping, text); }
+std::string out(std::string_view text) { return cel_out(mapping, text); }
+
+} // namespace
+
+TEST_CASE("CEL that reads the name of a namespace reads the tenant's") {
+  CHECK(in("object.metadata.namespace == 'a'") ==
+        "object.metadata.namespace.replace('foofoo-', '', 1) == 'a'");
+  CHECK(in("namespaceObject.metadata.name=='a'") ==
+        "namespaceObject.metadata.name.replace('foofoo-', '', 1)=='a'");
+  CHECK(in("request . namespace in ['a']") ==
+        "request . namespace.replace('foofoo-', '', 1) in ['a']");
+  CHECK(in("oldObject.metadata.namespace + params.metadata.namespace") ==
+        "oldObject.metadata.namespace.replace('foofoo-', '', 1) + "
+        "params.metadata.namespace.replace('foofoo-', '', 1)");
+  CHECK(in("object.metadata.namespace.startsWith('a')") ==
+        "object.metadata.namespace.replace('foofoo-', '', 1).startsWith('a')");
+}
+
+TEST_CASE("CEL that only looks like it is left alone") {
+  for (const auto* text :
+       {"object.spec.replicas > 1", "has(object.metadata.namespace)",
+        "has( object.metadata.namespace ) && true", "'object.metadata.namespace'",
+        "\"request.namespace\" == r'\\' + 'x'", "'''it's request.namespace'''",
+        "true // object.metadata.namespace", "object.metadata.namespaces", "myobject.metadata.name",
+        "variables.object.metadata.namespace", "variables . request.namespace",
+        "object.metadata.namespace(1)", "object.metadata.name", "request.namespace_", "'open",
+        "b'request.namespace'", "object.metadata", "'a\\'request.namespace'", ""}) {
+    CAPTURE(text);
+    CHECK(in(text) == text);
+  }
+}
+
+TEST_CASE("CEL comes back as it was written") {
+  for (const auto* text :
+       {"object.metadata.namespace == 'a' && request.namespace != \"b\"",
+        "ahas(object.metadata.namespace)",
+        "object.metadata.namespace.replace('foofoo-', '', 1) == 'a'",
+        "namespaceObject\n .metadata . name\n  == 'x' // request.namespace\n || true",
+        "has(object.metadata.namespace) && object.metadata.namespace.replace('x', 'y')"}) {
+    CAPTURE(text);
+    CHECK(in(text) != text);
+    CHECK(out(in(text)) == text);
+  }
+  const Mapping none("", std::make_shared<const SharedNames>());
+  CHECK(cel_in(none, "request.namespace") == "request.namespace");
+}
