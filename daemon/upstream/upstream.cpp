@@ -5,6 +5,7 @@
 #include "daemon/net/loop.hpp"
 #include "daemon/upstream/buffered_call.hpp"
 #include "daemon/upstream/name_follower.hpp"
+#include "daemon/upstream/openapi_cache.hpp"
 #include "daemon/upstream/range_probe.hpp"
 
 #include <atomic>
@@ -139,6 +140,7 @@ struct Upstream::Impl {
   std::optional<RangeProbe> probe;
   std::atomic<std::shared_ptr<const translate::SharedNames>> shared{
       std::make_shared<const translate::SharedNames>()};
+  OpenApiCache openapi;
   mutable std::mutex hints_mutex;
   std::unordered_map<std::string, std::size_t> hints;
 };
@@ -201,6 +203,8 @@ std::shared_ptr<const translate::SharedNames> Upstream::shared_names() const {
 void Upstream::set_shared_names(std::shared_ptr<const translate::SharedNames> names) {
   impl_->shared.store(std::move(names));
 }
+
+OpenApiCache& Upstream::openapi_cache() { return impl_->openapi; }
 
 std::size_t Upstream::page_hint(const std::string& key) const {
   const std::scoped_lock lock(impl_->hints_mutex);

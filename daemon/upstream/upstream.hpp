@@ -21,6 +21,8 @@ class Loop;
 
 namespace zoo::upstream {
 
+class OpenApiCache;
+
 enum class Freshness {
   any,    ///< whatever is known; fetched if nothing is
   recent, ///< not older than a second
@@ -69,6 +71,9 @@ public:
   /// thread.
   std::size_t page_hint(const std::string& key) const;
   void learn_page(const std::string& key, std::size_t items);
+
+  /// Converted OpenAPI documents. Any thread.
+  OpenApiCache& openapi_cache();
 
 private:
   struct Impl;

@@ -22,6 +22,7 @@ struct Outgoing {
   translate::Params params;
   std::string body;
   std::string content_type; ///< of the body; "" = none
+  std::string if_none_match;
 };
 /// Its head, with Accept.
 http::RequestHead head_of(const Exchange& exchange, const Outgoing& request,
@@ -74,8 +75,9 @@ std::unique_ptr<Flow> guarded_patch(Exchange& exchange, Outgoing request,
 std::unique_ptr<Flow> delete_collection(Exchange& exchange, ListPlan plan, Actor actor,
                                         std::function<std::string(std::string_view key)> to_path);
 
-/// /api, /apis, /openapi/v3, /version, health.
+/// /api, /apis, /version, health, and what begins with /openapi.
 Result<std::unique_ptr<Flow>> non_resource(Exchange& exchange);
+Result<std::unique_ptr<Flow>> openapi(Exchange& exchange);
 
 /// Access reviews and SelfSubjectReview, answered here.
 std::unique_ptr<Flow> review(Exchange& exchange);

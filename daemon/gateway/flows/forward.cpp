@@ -11,6 +11,7 @@ http::RequestHead head_of(const Exchange& exchange, const Outgoing& request,
                                with_query(request.path, request.params), upgrade);
   head.headers.remove("content-type");
   if (!request.content_type.empty()) head.headers.set("Content-Type", request.content_type);
+  if (!request.if_none_match.empty()) head.headers.set("If-None-Match", request.if_none_match);
   if (!accept.empty()) head.headers.set("Accept", std::string(accept));
   return head;
 }

@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "common/base/text.hpp"
+#include "common/crypto/digest.hpp"
+#include "daemon/gateway/flows/document.hpp"
+#include "daemon/gateway/flows/steps.hpp"
+#include "daemon/translate/discovery.hpp"
+#include "daemon/translate/discovery_json.hpp"
+#include "daemon/translate/openapi_v2.hpp"
+#include "daemon/upstream/openapi_cache.hpp"
+#include "daemon/upstream/upstream.hpp"
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+namespace zoo::gateway {
+namespace {
+
+constexpr std::string_view k_json = "application/json";
+constexpr std::string_view k_index = "/openapi/v3";
+
+Outgoing get(std::string path) {
+  Outgoing request;
+  request.actor = Actor::zood;
+  request.method = "GET";
+  request.path = std::move(path);
+  return request;
+}
+
+Error not_found() {
+  return Error(Code::not_found, "the server could not find the requested resource");
+}
+
+/// The index of /openapi/v3, in the tenant's names.
+class Index final : public Steps {
+public:
+  explicit Index(Exchange& exchange) : Steps(exchange) {}
+
+  void start() override {
+    ask(get(std::string(k_index)), [this](const upstream::Answer& answer) {
+      if (!answer.ok()) return refuse(answer);
+      auto body = translate::openapi_index_out(exchange_.mapping(), *exchange_.resource().catalog,
+                                               answer.body);
+      if (!body) return exchange_.fail(body.error());
+      Document document{std::string(k_json), *std::move(body), "", "no-cache, private"};
+      send_document(exchange_, std::move(document));
+    });
+  }
+};
+
+/// Where the document of one group-version lies upstream.
+struct Place {
+  std::string path;      ///< "/openapi/v3/apis/foofoo-stable.example.com/v1"
+  std::string own_group; ///< the tenant's name of a group of its own; "" = as upstream has it
+};
+
+/// `name`: as the index names it, "apis/stable.example.com/v1". Nothing if the tenant may not see
+/// it.
+std::optional<Place> place_of(const Exchange& exchange, std::string_view name) {
+  const auto& mapping = exchange.mapping();
+  const auto parts = text::split(name, '/');
+  const bool meta =
+      parts.size() == 1 && (parts[0] == "api" || parts[0] == "apis" || parts[0] == "version");
+  const bool core = parts.size() == 2 && parts[0] == "api" && parts[1] == "v1";
+  const auto whole = std::string(k_index) + "/" + std::string(name);
+  if (meta || core || name == ".well-known/openid-configuration" || name == "openid/v1/jwks") {
+    return Place{whole, ""};
+  }
+  const bool group = (parts.size() == 2 || parts.size() == 3) && parts[0] == "apis";
+  if (!group || !exchange.resource().catalog->group(mapping, parts[1])) return std::nullopt;
+  if (!mapping.custom_group(parts[1])) return Place{whole, ""};
+  Place place{"/openapi/v3/apis/" + mapping.group_in(parts[1]), std::string(parts[1])};
+  if (parts.size() == 3) place.path += "/" + std::string(parts[2]);
+  return place;
+}
+
+/// A document of upstream's in the tenant's names.
+Result<std::string> document_out(const Exchange& exchange, const Place& place, std::string&& body) {
+  if (place.own_group.empty()) return std::move(body);
+  return translate::openapi_document_out(exchange.mapping(), place.own_group, body);
+}
+
+/// One document of OpenAPI v3. Its ETag is upstream's, which is also the hash in the index: a
+/// client that asks by the right hash may keep the answer for ever (kube-openapi's handler3).
+class GroupVersion final : public Steps {
+public:
+  GroupVersion(Exchange& exchange, Place place) : Steps(exchange), place_(std::move(place)) {}
+
+  void start() override {
+    auto request = get(place_.path);
+    request.if_none_match = exchange_.head().headers.get("if-none-match");
+    ask(request, [this](upstream::Answer answer) {
+      const bool same = answer.head.status == 304;
+      if (!answer.ok() && !same) return refuse(answer);
+      Document document{std::string(k_json), "", std::string(answer.head.headers.get("etag")),
+                        "no-cache, private"};
+      const auto* hash = translate::find_param(exchange_.target().params, "hash");
+      if (hash != nullptr && document.etag == '"' + *hash + '"') {
+        document.cache_control = "public, immutable, max-age=31536000";
+      }
+      if (!same) {
+        auto body = document_out(exchange_, place_, std::move(answer.body));
+        if (!body) return exchange_.fail(body.error());
+        document.body = *std::move(body);
+      }
+      send_document(exchange_, std::move(document));
+    });
+  }
+
+private:
+  Place place_;
+};
+
+/// /openapi/v2: one document of everything that the tenant may see, put together from those of
+/// OpenAPI v3. What it costs follows the tenant's own groups; the others are kept converted.
+class Version2 final : public Steps {
+public:
+  explicit Version2(Exchange& exchange)
+      : Steps(exchange), cache_(exchange.upstream().openapi_cache()) {}
+
+  void start() override {
+    ask(get(std::string(k_index)), [this](const upstream::Answer& answer) {
+      if (!answer.ok()) return refuse(answer);
+      if (auto listed = read_index(answer.body); !listed) return exchange_.fail(listed.error());
+      etag_ = '"' + crypto::hex_encode(crypto::view(crypto::sha256(common_key_ + own_key_))) + '"';
+      if (client_has(exchange_.head().headers.get("if-none-match"), etag_)) return finish();
+      common_ = cache_.find_common(common_key_);
+      next();
+    });
+  }
+
+private:
+  struct Entry {
+    Place place;
+    std::string key; ///< path and hash
+    upstream::OpenApiCache::PartPtr part;
+  };
+
+  Result<void> read_index(std::string_view upstream_index) {
+    ZOO_TRY(const auto index,
+            translate::openapi_index_out(exchange_.mapping(), *exchange_.resource().catalog,
+                                         upstream_index));
+    ZOO_TRY(const auto tree, translate::JsonTree::parse(index));
+    const auto paths = tree.root()["paths"];
+    for (auto path = paths.first(); path; path = path.next()) {
+      auto place = place_of(exchange_, path.key());
+      if (!place) continue;
+      const auto url = path["serverRelativeURL"].string();
+      auto key = place->path + url.substr(std::min(url.find('?'), url.size()));
+      auto& all = place->own_group.empty() ? common_key_ : own_key_;
+      all += key + '\n';
+      auto& entries = place->own_group.empty() ? common_entries_ : own_entries_;
+      entries.push_back({*std::move(place), std::move(key), nullptr});
+    }
+    return {};
+  }
+
+  /// Asks for the next document that is not known yet; when all are, answers.
+  void next() {
+    auto* missing = common_ ? nullptr : first_missing(common_entries_);
+    if (missing == nullptr) missing = first_missing(own_entries_);
+    if (missing == nullptr) return finish();
+    ask(get(missing->place.path), [this, missing](upstream::Answer answer) {
+      if (answer.head.status == 404) { // it went between the index and now
+        missing->part = std::make_shared<const translate::OpenApiPart>();
+        return next();
+      }
+      if (!answer.ok()) return refuse(answer);
+      auto body = document_out(exchange_, missing->place, std::move(answer.body));
+      if (!body) return exchange_.fail(body.error());
+      auto part = translate::openapi_v2_part(*body);
+      if (!part) return exchange_.fail(part.error());
+      missing->part = std::make_shared<const translate::OpenApiPart>(*std::move(part));
+      cache_.put(missing->key, missing->part);
+      next();
+    });
+  }
+
+  Entry* first_missing(std::vector<Entry>& entries) {
+    for (auto& entry : entries) {
+      if (!entry.part) entry.part = cache_.find(entry.key);
+      if (!entry.part) return &entry;
+    }
+    return nullptr;
+  }
+
+  void finish() {
+    const Document document{std::string(k_json), "", etag_, "no-cache, private"};
+    send_document(exchange_, document, [this](bool gzipped) { return body(gzipped); });
+  }
+
+  void make_common() {
+    auto made = std::make_shared<upstream::CommonOpenApi>();
+    for (const auto& entry : common_entries_)
+      made->part.merge(*entry.part);
+    made->text = translate::openapi_v2_text(made->part);
+    made->paths = gzip::compress(made->text.paths);
+    made->definitions = gzip::compress(made->text.definitions);
+    made->parameters = gzip::compress(made->text.parameters);
+    common_ = made;
+    cache_.put_common(common_key_, std::move(made));
+  }
+
+  std::string body(bool gzipped) {
+    if (!common_) make_common();
+    translate::OpenApiPart own;
+    for (const auto& entry : own_entries_)
+      own.merge(*entry.part);
+    const auto mine = translate::openapi_v2_text(own, &common_->part);
+    const auto begin = translate::openapi_v2_begin(common_->part.version);
+    if (!gzipped) {
+      std::string out = begin;
+      out += common_->text.paths + mine.paths;
+      out += translate::k_openapi_v2_definitions;
+      out += common_->text.definitions + mine.definitions;
+      out += translate::k_openapi_v2_parameters;
+      out += common_->text.parameters + mine.parameters;
+      out += translate::k_openapi_v2_end;
+      return out;
+    }
+    gzip::Joiner out;
+    out.add(gzip::compress(begin));
+    out.add(common_->paths);
+    out.add(gzip::compress(mine.paths + std::string(translate::k_openapi_v2_definitions)));
+    out.add(common_->definitions);
+    out.add(gzip::compress(mine.definitions + std::string(translate::k_openapi_v2_parameters)));
+    out.add(common_->parameters);
+    out.add(gzip::compress(mine.parameters + std::string(translate::k_openapi_v2_end)));
+    return out.take();
+  }
+
+  upstream::OpenApiCache& cache_;
+  std::vector<Entry> common_entries_, own_entries_;
+  std::string common_key_, own_key_, etag_;
+  upstream::OpenApiCache::CommonPtr common_;
+};
+
+} // namespace
+
+Result<std::unique_ptr<Flow>> openapi(Exchange& exchange) {
+  const std::string_view path = exchange.target().path;
+  if (path == "/openapi/v2") return std::make_unique<Version2>(exchange);
+  if (path == k_index) return std::make_unique<Index>(exchange);
+  if (!path.starts_with(k_index) || path[k_index.size()] != '/') return tl::unexpected(not_found());
+  auto place = place_of(exchange, path.substr(k_index.size() + 1));
+  if (!place) return tl::unexpected(not_found());
+  return std::make_unique<GroupVersion>(exchange, *std::move(place));
+}
+
+} // namespace zoo::gateway

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "common/base/gzip.hpp"
+#include "daemon/translate/openapi_v2.hpp"
+
+#include <cstddef>
+#include <list>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+
+namespace zoo::upstream {
+
+/// What most tenants' OpenAPI v2 documents have in common: the built-in groups, merged, as text and
+/// compressed.
+struct CommonOpenApi {
+  translate::OpenApiPart part;
+  translate::OpenApiText text;
+  gzip::Piece paths, definitions, parameters;
+};
+
+/// Converted OpenAPI documents of one upstream, by path and hash: a document that changes has
+/// another key. The least recently used go first. Any thread.
+class OpenApiCache {
+public:
+  static constexpr std::size_t k_max_bytes = 64u << 20; ///< of single documents
+  static constexpr std::size_t k_max_common = 4;
+
+  using PartPtr = std::shared_ptr<const translate::OpenApiPart>;
+  using CommonPtr = std::shared_ptr<const CommonOpenApi>;
+
+  PartPtr find(const std::string& key);
+  void put(const std::string& key, PartPtr part);
+  CommonPtr find_common(const std::string& key);
+  void put_common(const std::string& key, CommonPtr common);
+
+private:
+  template <typename Value>
+  struct Kept {
+    std::list<std::pair<std::string, Value>> order; ///< the latest first
+    std::map<std::string, typename std::list<std::pair<std::string, Value>>::iterator> index;
+    Value find(const std::string& key);
+    bool put(const std::string& key, Value value); ///< false: it was there
+    Value pop_oldest();
+  };
+  std::mutex mutex_;
+  Kept<PartPtr> parts_;
+  Kept<CommonPtr> common_;
+  std::size_t bytes_ = 0;
+};
+
+} // namespace zoo::upstream

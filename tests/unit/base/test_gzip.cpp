@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "common/base/gzip.hpp"
+
+#include <doctest/doctest.h>
+#include <zlib.h>
+
+#include <string>
+
+namespace {
+
+/// What any gzip reader makes of it: one member, nothing behind.
+std::string inflated(const std::string& bytes) {
+  z_stream stream{};
+  REQUIRE(inflateInit2(&stream, 15 + 16) == Z_OK); // gzip alone
+  std::string out(1 << 22, '\0');
+  stream.next_in = reinterpret_cast<unsigned char*>(const_cast<char*>(bytes.data()));
+  stream.avail_in = static_cast<unsigned>(bytes.size());
+  stream.next_out = reinterpret_cast<unsigned char*>(out.data());
+  stream.avail_out = static_cast<unsigned>(out.size());
+  CHECK(inflate(&stream, Z_FINISH) == Z_STREAM_END);
+  CHECK(stream.avail_in == 0);
+  out.resize(stream.total_out);
+  inflateEnd(&stream);
+  return out;
+}
+
+} // namespace
+
+TEST_CASE("gzip gives back what went in") {
+  std::string large;
+  for (int i = 0; i < 200'000; ++i)
+    large += std::to_string(i * 2654435761U);
+  for (const auto& text : {std::string(), std::string("a"), std::string(100'000, 'x'), large}) {
+    const auto packed = zoo::gzip::whole(text);
+    CHECK(inflated(packed) == text);
+  }
+  CHECK(zoo::gzip::whole(std::string(100'000, 'x')).size() < 1000);
+}
+
+TEST_CASE("pieces that were compressed apart make one stream") {
+  const std::string a(70'000, 'a'), b = "between", c(70'000, 'a');
+  zoo::gzip::Joiner joiner;
+  for (const auto& part : {a, std::string(), b, c})
+    joiner.add(zoo::gzip::compress(part));
+  CHECK(inflated(joiner.take()) == a + b + c);
+}
+
+TEST_CASE("gzip is used for whoever names it") {
+  CHECK(zoo::gzip::accepted("gzip"));
+  CHECK(zoo::gzip::accepted("deflate, GZIP;q=0.5"));
+  CHECK(zoo::gzip::accepted("br;q=1, gzip; q=0.001"));
+  CHECK_FALSE(zoo::gzip::accepted(""));
+  CHECK_FALSE(zoo::gzip::accepted("identity"));
+  CHECK_FALSE(zoo::gzip::accepted("gzip;q=0"));
+  CHECK_FALSE(zoo::gzip::accepted("gzip; q=0.000"));
+  CHECK_FALSE(zoo::gzip::accepted("xgzip"));
+}
