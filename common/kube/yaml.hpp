@@ -18,6 +18,8 @@ struct YamlLimits {
   std::size_t output = 12u << 20;
   std::size_t nodes = 100'000;
   std::size_t depth = 256;
+  /// A key that occurs twice is written twice, in its order: whoever reads the JSON decides.
+  bool keep_repeated_keys = false;
 };
 
 /// One YAML document -> JSON text, as sigs.k8s.io/yaml (goyaml.v2, YAML 1.1) understands it:
@@ -28,7 +30,7 @@ struct YamlLimits {
 /// decimals of any length keep their digits.
 ///
 /// Refused, with line and column (Code::bad_request): broken YAML, a second document that is not
-/// empty, a key that occurs twice, .inf and .nan, keys that are null, lists or mappings, an alias
+/// empty, a key that occurs twice (in the words of goyaml.v2), .inf and .nan, keys that are null, lists or mappings, an alias
 /// inside its own anchor, unknown tags, not UTF-8, control characters. Above a limit:
 /// Code::too_large. Nothing throws.
 Result<std::string> yaml_to_json(std::string_view yaml, const YamlLimits& limits = {});

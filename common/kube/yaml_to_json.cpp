@@ -49,6 +49,12 @@ struct Refusal {
   refuse(Code::bad_request, place, what);
 }
 
+/// As goyaml.v2 says it: clients look for these words.
+[[noreturn]] void refuse_repeated(Place place, std::string_view key) {
+  throw Refusal{Error(Code::bad_request, fmt::format("line {}: key {} already set in map",
+                                                     place.line, json_quote(key)))};
+}
+
 /// Builds the tree of one document from yaml-cpp's events.
 class Builder : public YAML::EventHandler {
 public:
@@ -251,7 +257,9 @@ private:
       }
       auto name = key_of(key);
       if (!own.try_emplace(name, i).second) {
-        refuse(key.place, fmt::format("key {} occurs twice", json_quote(name)));
+        if (!limits_.keep_repeated_keys) refuse_repeated(key.place, name);
+        members.push_back({std::move(name), &value});
+        continue;
       }
       set(members, index, {std::move(name), &value});
     }

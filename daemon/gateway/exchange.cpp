@@ -143,7 +143,11 @@ void Exchange::dispatch() {
         *format == translate::BodyFormat::yaml ||
         (*format == translate::BodyFormat::apply_patch && !translate::check_json(body_));
     if (yaml) {
-      auto json = kube::yaml_to_json(body_);
+      // Otherwise upstream warns of a repeated key, or ignores it, as it was told to.
+      const auto* validation = translate::find_param(target_.params, "fieldValidation");
+      kube::YamlLimits limits;
+      limits.keep_repeated_keys = validation == nullptr || *validation != "Strict";
+      auto json = kube::yaml_to_json(body_, limits);
       if (!json) return fail(json.error());
       body_ = *std::move(json);
     }

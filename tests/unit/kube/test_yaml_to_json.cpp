@@ -163,10 +163,17 @@ TEST_CASE("an alias inside its own anchor, or without one, is refused") {
 }
 
 TEST_CASE("a key that occurs twice is refused with its place") {
-  CHECK(error("a: 1\nb: 2\na: 3\n") == "line 3, column 1: key \"a\" occurs twice");
-  CHECK(contains(error("a: {b: 1, b: 1}"), "occurs twice"));
-  CHECK(contains(error("1: a\n'1': b\n"), "occurs twice"));
-  CHECK(contains(error("x: &a {b: 1, b: 2}\ny: 1\n"), "occurs twice"));
+  CHECK(error("a: 1\nb: 2\na: 3\n") == "line 3: key \"a\" already set in map");
+  CHECK(contains(error("a: {b: 1, b: 1}"), "already set in map"));
+  CHECK(contains(error("1: a\n'1': b\n"), "already set in map"));
+  CHECK(contains(error("x: &a {b: 1, b: 2}\ny: 1\n"), "already set in map"));
+}
+
+TEST_CASE("a key that occurs twice is kept where that is asked for") {
+  kube::YamlLimits limits;
+  limits.keep_repeated_keys = true;
+  CHECK(yaml_to_json("a: 1\nb: {c: 2, c: 3}\na: 4\n", limits).value() ==
+        R"({"a":1,"b":{"c":2,"c":3},"a":4})");
 }
 
 TEST_CASE("infinity, not-a-number and unknown tags are refused") {
