@@ -82,6 +82,11 @@ public:
   Result<std::unique_ptr<Flow>> choose() {
     if (auto answered = review(exchange_)) {
       if (target_.verb != "create") return not_allowed();
+      ZOO_TRY(const auto rendering, rendering_of(exchange_));
+      if (rendering.wanted.representation != Representation::object) {
+        return fail(Code::not_acceptable, "only the following media types are accepted: "
+                                          "application/json");
+      }
       return answered;
     }
     if (target_.connect) return connect();
