@@ -19,6 +19,8 @@ struct CommonOpenApi {
   translate::OpenApiPart part;
   translate::OpenApiText text;
   gzip::Piece paths, definitions, parameters;
+  std::string proto; ///< fields of an openapi.v2.Document
+  gzip::Piece proto_piece;
 };
 
 /// Converted OpenAPI documents of one upstream, by path and hash: a document that changes has

@@ -5,6 +5,7 @@
 #include "daemon/gateway/flows/steps.hpp"
 #include "daemon/translate/discovery.hpp"
 #include "daemon/translate/discovery_json.hpp"
+#include "daemon/translate/openapi_proto.hpp"
 #include "daemon/translate/openapi_v2.hpp"
 #include "daemon/upstream/openapi_cache.hpp"
 #include "daemon/upstream/upstream.hpp"
@@ -116,13 +117,17 @@ private:
 class Version2 final : public Steps {
 public:
   explicit Version2(Exchange& exchange)
-      : Steps(exchange), cache_(exchange.upstream().openapi_cache()) {}
+      : Steps(exchange), cache_(exchange.upstream().openapi_cache()),
+        proto_type_(translate::openapi_v2_proto_type(exchange.head().headers.get("accept"))) {}
 
   void start() override {
     ask(get(std::string(k_index)), [this](const upstream::Answer& answer) {
       if (!answer.ok()) return refuse(answer);
       if (auto listed = read_index(answer.body); !listed) return exchange_.fail(listed.error());
-      etag_ = '"' + crypto::hex_encode(crypto::view(crypto::sha256(common_key_ + own_key_))) + '"';
+      etag_ = '"' +
+              crypto::hex_encode(
+                  crypto::view(crypto::sha256(common_key_ + own_key_ + std::string(proto_type_)))) +
+              '"';
       if (client_has(exchange_.head().headers.get("if-none-match"), etag_)) return finish();
       common_ = cache_.find_common(common_key_);
       next();
@@ -185,8 +190,16 @@ private:
   }
 
   void finish() {
-    const Document document{std::string(k_json), "", etag_, "no-cache, private"};
-    send_document(exchange_, document, [this](bool gzipped) { return body(gzipped); });
+    const bool proto = !proto_type_.empty();
+    const Document document{std::string(proto ? proto_type_ : k_json), "", etag_,
+                            "no-cache, private"};
+    send_document(exchange_, document, [this, proto](bool gzipped) {
+      if (!common_) make_common();
+      translate::OpenApiPart own;
+      for (const auto& entry : own_entries_)
+        own.merge(*entry.part);
+      return proto ? proto_body(own, gzipped) : json_body(own, gzipped);
+    });
   }
 
   void make_common() {
@@ -197,15 +210,24 @@ private:
     made->paths = gzip::compress(made->text.paths);
     made->definitions = gzip::compress(made->text.definitions);
     made->parameters = gzip::compress(made->text.parameters);
+    made->proto = translate::openapi_v2_proto(made->part);
+    made->proto_piece = gzip::compress(made->proto);
     common_ = made;
     cache_.put_common(common_key_, std::move(made));
   }
 
-  std::string body(bool gzipped) {
-    if (!common_) make_common();
-    translate::OpenApiPart own;
-    for (const auto& entry : own_entries_)
-      own.merge(*entry.part);
+  std::string proto_body(const translate::OpenApiPart& own, bool gzipped) const {
+    const auto begin = translate::openapi_v2_proto_begin(common_->part.version);
+    const auto mine = translate::openapi_v2_proto(own, &common_->part);
+    if (!gzipped) return begin + common_->proto + mine;
+    gzip::Joiner out;
+    out.add(gzip::compress(begin));
+    out.add(common_->proto_piece);
+    out.add(gzip::compress(mine));
+    return out.take();
+  }
+
+  std::string json_body(const translate::OpenApiPart& own, bool gzipped) const {
     const auto mine = translate::openapi_v2_text(own, &common_->part);
     const auto begin = translate::openapi_v2_begin(common_->part.version);
     if (!gzipped) {
@@ -230,6 +252,7 @@ private:
   }
 
   upstream::OpenApiCache& cache_;
+  std::string_view proto_type_; ///< "" = JSON
   std::vector<Entry> common_entries_, own_entries_;
   std::string common_key_, own_key_, etag_;
   upstream::OpenApiCache::CommonPtr common_;
