@@ -247,7 +247,8 @@ std::string_view openapi_v2_proto_type(std::string_view accept) {
   for (auto clause : text::split(accept, ',')) {
     clause = text::trim(clause.substr(0, clause.find(';')));
     for (const auto type : k_types) {
-      if (text::iequals(clause, type)) return type;
+      // Go's mime package refuses the "@" that old clients ask with.
+      if (text::iequals(clause, type)) return k_types.back();
     }
     // The first that can be served decides, as with upstream.
     if (clause == "application/json" || clause == "*/*" || clause == "application/*") return "";

@@ -88,9 +88,9 @@ TEST_CASE("paths in protobuf") {
 TEST_CASE("the first media type that can be served decides") {
   constexpr std::string_view k_old = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf";
   constexpr std::string_view k_new = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
-  CHECK(openapi_v2_proto_type(k_old) == k_old);
+  CHECK(openapi_v2_proto_type(k_old) == k_new); // what Go can parse
   CHECK(openapi_v2_proto_type(k_new) == k_new);
-  CHECK(openapi_v2_proto_type("application/cbor, " + std::string(k_old)) == k_old);
+  CHECK(openapi_v2_proto_type("application/cbor, " + std::string(k_old)) == k_new);
   CHECK(openapi_v2_proto_type("application/json, " + std::string(k_old)).empty());
   CHECK(openapi_v2_proto_type("*/*").empty());
   CHECK(openapi_v2_proto_type("").empty());
