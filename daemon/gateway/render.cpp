@@ -47,6 +47,19 @@ std::string list_api_version(const Exchange& exchange) {
   return target.group.empty() ? target.version : target.group + "/" + target.version;
 }
 
+/// Items of a list leave out what their list says; an event says it of each object. Kubernetes
+/// writes these two members first: custom resources have them already.
+std::string with_kind(const Exchange& exchange, std::string_view item) {
+  const bool complete =
+      item.starts_with(R"({"kind":)") || item.starts_with(R"({"apiVersion":)") || item.empty();
+  if (complete) return std::string(item);
+  auto out = "{\"kind\":" + json_quote(exchange.resource().kind) +
+             ",\"apiVersion\":" + json_quote(list_api_version(exchange));
+  if (item != "{}") out += ',';
+  out += item.substr(1);
+  return out;
+}
+
 /// Upstream's apiVersion in the tenant's words: meta.k8s.io stays, the asked group is the asker's.
 std::string api_version_out(const Exchange& exchange, const std::string& upstream) {
   return exchange.mapping().api_version_out(upstream).value_or(list_api_version(exchange));
@@ -218,7 +231,10 @@ void EventWriter::set_table_head(std::string_view head) {
 
 Result<void> EventWriter::added(std::string_view item, std::string& out) {
   if (!shows(rendering_, item)) return {};
-  if (!table_) return event(translate::make_event(translate::EventType::added, item), out);
+  if (!table_) {
+    return event(translate::make_event(translate::EventType::added, with_kind(exchange_, item)),
+                 out);
+  }
   std::string table = R"({"kind":"Table","apiVersion":"meta.k8s.io/v1","metadata":{},)";
   if (!columns_.empty()) table += "\"columnDefinitions\":" + std::exchange(columns_, {}) + ",";
   table += "\"rows\":[" + std::string(item) + "]}";

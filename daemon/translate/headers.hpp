@@ -57,6 +57,10 @@ struct Negotiated {
   std::string content_type;                        ///< of the answer to the client
 };
 
+/// The list of what Representation::partial is one of.
+inline constexpr std::string_view k_partial_list_accept =
+    "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io";
+
 /// What the client asks for. Protobuf, CBOR and YAML clauses are skipped: an answer in JSON is
 /// right wherever the client accepts that too; Code::not_acceptable where it does not.
 /// `include_object`: the query parameter of that name, "" if absent; Code::bad_request if unknown.

@@ -39,6 +39,12 @@ private:
     auto request = list_request(exchange_, plan_);
     request.range = plan_.ranges[at_];
     request.revision = revision_;
+    // One event a line, whatever upstream thinks of the client's name.
+    translate::set_param(request.params, "pretty", "false");
+    // A list of metadata is another kind than one object's.
+    if (plan_.rendering.wanted.representation == translate::Representation::partial) {
+      request.head.headers.set("Accept", std::string(translate::k_partial_list_accept));
+    }
     retired_list_ = std::move(list_);
     list_ = read_range(exchange_, plan_, std::move(request), "#" + std::to_string(at_), *this);
   }
