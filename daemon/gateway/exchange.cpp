@@ -114,9 +114,10 @@ void Exchange::on_drained() {
 
 void Exchange::dispatch() {
   if (!target_.resource_request) {
-    // Discovery is everybody's in the tenant, as upstream's system:discovery has it.
+    // Discovery is everybody's in the tenant, as upstream's system:discovery has it. A definition
+    // that was just established must be there: clients ask once, and then remember.
     gateway_.shared().upstream.catalog(
-        gateway_.loop(), upstream::Freshness::recent,
+        gateway_.loop(), upstream::Freshness::now,
         [this, alive = alive()](Result<upstream::CatalogPtr> catalog) {
           if (alive.expired() || done_) return;
           if (!catalog) return fail(catalog.error());

@@ -9,7 +9,6 @@
 #include "daemon/upstream/range_probe.hpp"
 
 #include <atomic>
-#include <chrono>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -19,9 +18,6 @@
 namespace zoo::upstream {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
-constexpr std::chrono::seconds k_recent{1};
 constexpr std::size_t k_max_document = 64u << 20; ///< bytes of a discovery document
 constexpr std::size_t k_max_hints = 65'536;
 constexpr std::string_view k_aggregated =
@@ -37,7 +33,7 @@ public:
   void ask(net::Loop& from, Freshness freshness, Done done) {
     loop_.post([this, &from, freshness, done = std::move(done)]() mutable {
       const auto current = current_.load();
-      if (current && freshness != Freshness::now && Clock::now() - fetched_ < k_recent) {
+      if (current && freshness != Freshness::now) {
         return from.post([current, done = std::move(done)] { done(current); });
       }
       // A fetch under way may have begun before this question: only a new one is "now".
@@ -48,11 +44,6 @@ public:
   }
 
   CatalogPtr current() const { return current_.load(); }
-  bool recent() const {
-    const auto fetched = fetched_at_.load();
-    return fetched != 0 && Clock::now().time_since_epoch().count() - fetched <
-                               std::chrono::duration_cast<Clock::duration>(k_recent).count();
-  }
 
 private:
   struct Document {
@@ -62,7 +53,6 @@ private:
 
   void fetch() {
     fetching_ = true;
-    started_ = Clock::now();
     fetch_document("/api", api_, [this](Result<void> first) {
       if (!first) return finish(fail(first.error()));
       fetch_document("/apis", apis_, [this](Result<void> second) {
@@ -76,8 +66,6 @@ private:
           current_.store(std::make_shared<const translate::Catalog>(*std::move(parsed)));
         }
         api_.changed = apis_.changed = false;
-        fetched_ = started_;
-        fetched_at_ = started_.time_since_epoch().count();
         finish(current_.load());
       });
     });
@@ -123,8 +111,6 @@ private:
   std::unique_ptr<BufferedCall> call_, retired_;
   std::vector<std::pair<net::Loop*, Done>> waiting_, after_;
   bool fetching_ = false;
-  Clock::time_point started_, fetched_;
-  std::atomic<Clock::rep> fetched_at_{0};
   std::atomic<CatalogPtr> current_;
 };
 
@@ -189,9 +175,7 @@ void Upstream::catalog(net::Loop& loop, Freshness freshness,
                        std::function<void(Result<CatalogPtr>)> done) {
   if (freshness != Freshness::now) {
     auto current = impl_->keeper->current();
-    if (current && (freshness == Freshness::any || impl_->keeper->recent())) {
-      return done(std::move(current));
-    }
+    if (current) return done(std::move(current));
   }
   impl_->keeper->ask(loop, freshness, std::move(done));
 }

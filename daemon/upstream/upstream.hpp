@@ -24,9 +24,8 @@ namespace zoo::upstream {
 class OpenApiCache;
 
 enum class Freshness {
-  any,    ///< whatever is known; fetched if nothing is
-  recent, ///< not older than a second
-  now,    ///< asked after this call
+  any, ///< whatever is known; fetched if nothing is
+  now, ///< asked after this call: fetches are shared, two in a row at most
 };
 
 using CatalogPtr = std::shared_ptr<const translate::Catalog>;
