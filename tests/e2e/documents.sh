@@ -1,0 +1,112 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Discovery and OpenAPI as documents: what is in them, ETag, gzip, how soon a change shows; and the first events of
+# watches, which zood makes of lists.
+. "$(dirname "$0")/lib.sh"
+
+start_zood
+new_tenant a
+new_tenant b
+
+# get ID PATH [CURL ARGUMENTS...]: as that tenant, with curl.
+get() {
+  local id=$1 path=$2 file=$TMPDIR/$1.kubeconfig part
+  shift 2
+  for part in certificate-authority client-certificate client-key; do
+    [[ -s $TMPDIR/$id.$part ]] || sed -n "s/.*$part-data: //p" "$file" | base64 -d >"$TMPDIR/$id.$part"
+  done
+  curl -sS --max-time 30 --cacert "$TMPDIR/$id.certificate-authority" --cert "$TMPDIR/$id.client-certificate" \
+    --key "$TMPDIR/$id.client-key" "$@" "https://$zood_address$path"
+}
+# header NAME: of the answer on standard input, head first.
+header() { tr -d '\r' | sed -n "1,/^\$/s/^$1: //Ip"; }
+
+definition() { # FIELD
+  cat <<Y
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: crontabs.stable.example.com}
+spec:
+  group: stable.example.com
+  scope: Namespaced
+  names: {plural: crontabs, singular: crontab, kind: CronTab, shortNames: [ct]}
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema:
+      openAPIV3Schema:
+        type: object
+        properties: {spec: {type: object, properties: {$1: {type: string}}}}
+Y
+}
+model=com.example.stable.v1.CronTab
+has_field() { get "$1" /openapi/v2 | jq -e ".definitions[\"$model\"].properties.spec.properties.$2" >/dev/null; }
+has_none() { ! get "$1" /openapi/v2 | jq -e ".definitions[\"$model\"]" >/dev/null; }
+
+# OpenAPI v2.
+before=$(get "$a" /openapi/v2 -D - -o "$TMPDIR/v2.json" | header etag)
+expect "v2: swagger" 2.0 "$(jq -r .swagger "$TMPDIR/v2.json")"
+expect "v2: built-in kinds" object "$(jq -r '.definitions["io.k8s.api.core.v1.Pod"].type' "$TMPDIR/v2.json")"
+expect "v2: and their paths" patch \
+  "$(jq -r '.paths["/api/v1/namespaces/{namespace}/pods/{name}"] | keys[] | select(. == "patch")' "$TMPDIR/v2.json")"
+expect "v2: every reference leads somewhere" "" "$(jq -r '
+  . as $all | [.. | objects | .["$ref"]? // empty | select(type == "string")] | unique[] | ltrimstr("#/") |
+  select((split("/")) as $at | ($all | getpath([$at[0], ($at[1:] | join("/"))])) == null)' "$TMPDIR/v2.json")"
+expect "v2: again, the client has it" 304 "$(get "$a" /openapi/v2 -o /dev/null -w '%{http_code}' -H "If-None-Match: $before")"
+get "$a" /openapi/v2 -H 'Accept-Encoding: gzip' | gzip -dc >"$TMPDIR/v2-unzipped.json"
+check "v2: gzip has the same text" cmp "$TMPDIR/v2.json" "$TMPDIR/v2-unzipped.json"
+expect "v2: protobuf for old clients" application/com.github.proto-openapi.spec.v2.v1.0+protobuf \
+  "$(get "$a" /openapi/v2 -D - -o /dev/null -H 'Accept: application/com.github.proto-openapi.spec.v2@v1.0+protobuf' | header content-type)"
+
+check "define a kind" as "$a" create -f <(definition schedule)
+eventually "v2 has it within two seconds" 2 has_field "$a" schedule
+expect "with another ETag" 200 "$(get "$a" /openapi/v2 -o /dev/null -w '%{http_code}' -H "If-None-Match: $before")"
+expect "the neighbour's is what it was" 304 "$(get "$b" /openapi/v2 -o /dev/null -w '%{http_code}' -H "If-None-Match: $before")"
+check "the neighbour has none" has_none "$b"
+check "the neighbour defines the same otherwise" as "$b" create -f <(definition period)
+eventually "and has its own" 2 has_field "$b" period
+check "the first keeps its own" has_field "$a" schedule
+expect_no_match "no prefix in the document" "$a-|$b-" "$(get "$a" /openapi/v2 | tr ',' '\n')"
+get "$a" /openapi/v2 -H 'Accept-Encoding: gzip' | gzip -dc >"$TMPDIR/v2-own.json"
+check "gzip with an own group" jq -e ".definitions[\"$model\"]" "$TMPDIR/v2-own.json"
+check "change it" as "$a" replace -f <(definition later)
+eventually "the change shows within two seconds" 2 has_field "$a" later
+check "delete it" as "$a" delete crd crontabs.stable.example.com
+eventually "and it is gone within two seconds" 2 has_none "$a"
+
+# OpenAPI v3 and discovery.
+url=$(get "$a" /openapi/v3 | jq -r '.paths["apis/batch/v1"].serverRelativeURL')
+expect_match "v3: by its hash it is for ever" immutable "$(get "$a" "$url" -D - -o /dev/null | header cache-control)"
+expect_no_match "v3: by its path it is not" immutable "$(get "$a" /openapi/v3/apis/batch/v1 -D - -o /dev/null | header cache-control)"
+etag=$(get "$a" /openapi/v3/apis/batch/v1 -D - -o /dev/null | header etag)
+expect "v3: the client has it" 304 "$(get "$a" /openapi/v3/apis/batch/v1 -o /dev/null -w '%{http_code}' -H "If-None-Match: W/\"x\", $etag")"
+expect "v3: gzip" gzip "$(get "$a" /openapi/v3/apis/batch/v1 -D - -o /dev/null -H 'Accept-Encoding: gzip' | header content-encoding)"
+expect "v3: of a foreign group there is none" 404 "$(get "$a" /openapi/v3/apis/stable.example.com/v1 -o /dev/null -w '%{http_code}')"
+aggregated='Accept: application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList'
+etag=$(get "$a" /apis -D - -o /dev/null -H "$aggregated" | header etag)
+expect "discovery: the client has it" 304 "$(get "$a" /apis -o /dev/null -w '%{http_code}' -H "$aggregated" -H "If-None-Match: $etag")"
+check "discovery: gzip" get "$a" /apis -H "$aggregated" --compressed -o "$TMPDIR/apis.json"
+expect "discovery: is what it says" APIGroupDiscoveryList "$(jq -r .kind "$TMPDIR/apis.json")"
+check "define a kind" as "$a" create -f <(definition now)
+check "wait until it is established" as "$a" wait --for=condition=Established crd/crontabs.stable.example.com --timeout=10s
+expect "discovery has it at once" CronTab \
+  "$(get "$a" /apis/stable.example.com/v1 | jq -r '.resources[0].kind')"
+
+# The first events of a watch from '' are made of a list; each says its kind.
+check "an object to watch" as "$a" create configmap seen --from-literal=a=b
+check "and one of a class" as "$a" apply -f - <<Y
+{apiVersion: node.k8s.io/v1, kind: RuntimeClass, metadata: {name: seen}, handler: none}
+Y
+first_event() { # PATH ACCEPT
+  get "$a" "$1" -H "Accept: $2" | head -n 1 | jq -r '[.type, .object.apiVersion, .object.kind, .object.metadata.name] | join(" ")'
+}
+expect "watch of a namespaced kind" "ADDED v1 ConfigMap seen" \
+  "$(first_event '/api/v1/configmaps?watch=true&timeoutSeconds=1&fieldSelector=metadata.name%3Dseen' application/json)"
+expect "watch of a class" "ADDED node.k8s.io/v1 RuntimeClass seen" \
+  "$(first_event '/apis/node.k8s.io/v1/runtimeclasses?watch=true&timeoutSeconds=1' application/json)"
+expect "watch of metadata" "ADDED meta.k8s.io/v1 PartialObjectMetadata seen" \
+  "$(first_event '/api/v1/configmaps?watch=true&timeoutSeconds=1&fieldSelector=metadata.name%3Dseen' \
+    'application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io')"
+expect "with the initial events asked for" "ADDED v1 ConfigMap seen" \
+  "$(first_event '/api/v1/configmaps?watch=true&timeoutSeconds=1&fieldSelector=metadata.name%3Dseen&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true' application/json)"
