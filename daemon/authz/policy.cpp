@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/authz/policy.hpp"
+
+#include "common/base/json_text.hpp"
+#include "daemon/authz/system_roles.hpp"
+
+#include <algorithm>
+#include <set>
+
+namespace zoo::authz {
+namespace {
+
+std::string subject_key(const Subject& subject, std::string_view name_space) {
+  if (subject.kind == "User") return "u" + subject.name;
+  if (subject.kind == "Group") return "g" + subject.name;
+  if (subject.kind != "ServiceAccount") return {};
+  const auto own = subject.name_space.empty() ? std::string(name_space) : subject.name_space;
+  if (own.empty()) return {};
+  // A ServiceAccount is the user of its name: one key for both ways to write it.
+  return "usystem:serviceaccount:" + own + ":" + subject.name;
+}
+
+bool is(const User& user, const Subject& subject, std::string_view name_space) {
+  if (subject.kind == "Group") return user.in_group(subject.name);
+  const auto key = subject_key(subject, name_space);
+  return !key.empty() && std::string_view(key).substr(1) == user.name;
+}
+
+std::string describe(const Binding& binding, const User& user) {
+  const bool cluster = binding.name_space.empty();
+  std::string who;
+  for (const auto& subject : binding.subjects) {
+    if (!is(user, subject, binding.name_space)) continue;
+    auto name = subject.name;
+    if (subject.kind == "ServiceAccount") {
+      name += "/" + (subject.name_space.empty() ? binding.name_space : subject.name_space);
+    }
+    who = subject.kind + " " + json_quote(name);
+    break;
+  }
+  return fmt::format("{} {} of {} {} to {}", cluster ? "ClusterRoleBinding" : "RoleBinding",
+                     json_quote(cluster ? binding.name : binding.name + "/" + binding.name_space),
+                     binding.role_kind, json_quote(binding.role_name), who);
+}
+
+std::string missing_role(const Binding& binding) {
+  if (binding.role_kind == "Role" || binding.role_kind == "ClusterRole") {
+    return fmt::format("{}.rbac.authorization.k8s.io {} not found",
+                       binding.role_kind == "Role" ? "role" : "clusterrole",
+                       json_quote(binding.role_name));
+  }
+  return fmt::format("unsupported role reference kind: {}", json_quote(binding.role_kind));
+}
+
+/// As k8s.io/apimachinery's Aggregate prints: one as it is, several in brackets, each once.
+std::string aggregate_text(const std::vector<std::string>& errors) {
+  std::vector<std::string> once;
+  for (const auto& each : errors) {
+    if (std::find(once.begin(), once.end(), each) == once.end()) once.push_back(each);
+  }
+  if (once.size() == 1) return once.front();
+  return fmt::format("[{}]", fmt::join(once, ", "));
+}
+
+} // namespace
+
+PolicyPtr Policy::build(const Objects& objects) {
+  auto out = std::make_shared<Policy>();
+  const auto& system = system_objects();
+  for (const auto& role : system.roles)
+    out->cluster_roles_.emplace(role->name, role);
+  for (const auto& role : objects.roles) {
+    if (role->name_space.empty()) {
+      out->cluster_roles_.emplace(role->name, role);
+    } else {
+      out->roles_.emplace(role->name_space + "/" + role->name, role);
+    }
+  }
+  std::map<std::string, std::map<std::string, std::shared_ptr<const Binding>>> sorted;
+  for (const auto* source : {&system.bindings, &objects.bindings}) {
+    for (const auto& binding : *source)
+      sorted[binding->name_space].emplace(binding->name, binding);
+  }
+  for (const auto& [name_space, bindings] : sorted) {
+    auto& scope = name_space.empty() ? out->cluster_ : out->scopes_[name_space];
+    for (const auto& [name, binding] : bindings)
+      out->index(scope, binding);
+  }
+  out->aggregate_all();
+  return out;
+}
+
+void Policy::index(Scope& scope, std::shared_ptr<const Binding> binding) {
+  const auto at = scope.bindings.size();
+  for (const auto& subject : binding->subjects) {
+    const auto key = subject_key(subject, binding->name_space);
+    if (key.empty()) continue;
+    auto& places = scope.by_subject[key];
+    if (places.empty() || places.back() != at) places.push_back(at);
+  }
+  scope.bindings.push_back(std::move(binding));
+}
+
+void Policy::aggregate_all() {
+  std::size_t steps = 0;
+  for (const auto& [name, role] : cluster_roles_) {
+    if (role->aggregated) aggregated_[name] = aggregate(role->aggregation, name, steps);
+  }
+}
+
+std::vector<Rule> Policy::aggregate(const std::vector<LabelSelector>& selectors,
+                                    std::string_view name) const {
+  std::size_t steps = 0;
+  return aggregate(selectors, name, steps);
+}
+
+std::vector<Rule> Policy::aggregate(const std::vector<LabelSelector>& selectors,
+                                    std::string_view name, std::size_t& steps) const {
+  // The controller unions rules step by step until nothing changes; the rules of an aggregated role
+  // are nothing but that union, so it ends with the plain roles that can be reached.
+  std::vector<Rule> out;
+  std::set<std::string_view> seen{name};
+  std::vector<const std::vector<LabelSelector>*> open{&selectors};
+  for (std::size_t at = 0; at < open.size(); ++at) {
+    for (const auto& selector : *open[at]) {
+      for (const auto& [other, role] : cluster_roles_) {
+        if (++steps > k_max_steps) return {};
+        if (seen.contains(other) || !selector.matches(role->labels)) continue;
+        seen.insert(other);
+        if (role->aggregated) {
+          open.push_back(&role->aggregation);
+          continue;
+        }
+        for (const auto& rule : role->rules) {
+          steps += out.size();
+          if (steps > k_max_steps) return {};
+          if (std::find(out.begin(), out.end(), rule) == out.end()) out.push_back(rule);
+        }
+      }
+    }
+  }
+  return out;
+}
+
+const std::vector<Rule>* Policy::rules_of(std::string_view role_kind, std::string_view role_name,
+                                          std::string_view name_space) const {
+  if (role_kind == "Role") {
+    const auto found = roles_.find(std::string(name_space) + "/" + std::string(role_name));
+    return name_space.empty() || found == roles_.end() ? nullptr : &found->second->rules;
+  }
+  if (role_kind != "ClusterRole") return nullptr;
+  const auto found = cluster_roles_.find(role_name);
+  if (found == cluster_roles_.end()) return nullptr;
+  const auto aggregated = aggregated_.find(role_name);
+  return aggregated == aggregated_.end() ? &found->second->rules : &aggregated->second;
+}
+
+const Role* Policy::cluster_role(std::string_view name) const {
+  const auto found = cluster_roles_.find(name);
+  return found == cluster_roles_.end() ? nullptr : found->second.get();
+}
+
+bool Policy::visit_scope(const Scope& scope, const User& user, std::string_view name_space,
+                         const std::function<bool(const Found&)>& each) const {
+  std::set<std::size_t> places;
+  const auto find = [&](const std::string& key) {
+    const auto found = scope.by_subject.find(key);
+    if (found != scope.by_subject.end()) places.insert(found->second.begin(), found->second.end());
+  };
+  find("u" + user.name);
+  for (const auto& group : user.groups)
+    find("g" + group);
+  for (const auto place : places) {
+    const auto& binding = *scope.bindings[place];
+    if (!each({&binding, rules_of(binding.role_kind, binding.role_name, name_space)})) return false;
+  }
+  return true;
+}
+
+void Policy::visit(const User& user, std::string_view name_space,
+                   const std::function<bool(const Found&)>& each) const {
+  if (!visit_scope(cluster_, user, "", each) || name_space.empty()) return;
+  const auto scope = scopes_.find(std::string(name_space));
+  if (scope != scopes_.end()) visit_scope(scope->second, user, name_space, each);
+}
+
+Decision Policy::decide(const User& user, const Attributes& attributes) const {
+  Decision out;
+  std::vector<std::string> errors;
+  visit(user, attributes.resource_request ? attributes.name_space : "", [&](const Found& found) {
+    if (found.rules == nullptr) {
+      errors.push_back(missing_role(*found.binding));
+      return true;
+    }
+    out.allowed = std::any_of(found.rules->begin(), found.rules->end(),
+                              [&](const Rule& rule) { return allows(rule, attributes); });
+    if (out.allowed) out.reason = "RBAC: allowed by " + describe(*found.binding, user);
+    return !out.allowed;
+  });
+  if (!out.allowed && !errors.empty()) out.reason = "RBAC: " + aggregate_text(errors);
+  return out;
+}
+
+Policy::Rules Policy::rules_for(const User& user, std::string_view name_space) const {
+  Rules out;
+  visit(user, name_space, [&](const Found& found) {
+    if (found.rules == nullptr) {
+      out.errors.push_back(missing_role(*found.binding));
+    } else {
+      out.rules.insert(out.rules.end(), found.rules->begin(), found.rules->end());
+    }
+    return true;
+  });
+  return out;
+}
+
+Result<void> Policy::confirm_no_escalation(const User& user, std::string_view name_space,
+                                           const std::vector<Rule>& wanted) const {
+  const auto held = rules_for(user, name_space);
+  ZOO_TRY(const auto missing, uncovered(held.rules, wanted));
+  if (missing.empty()) return {};
+  std::set<std::string> lines;
+  for (const auto& rule : missing)
+    lines.insert(authz::describe(rule));
+  auto text = fmt::format("user {} (groups={}) is attempting to grant RBAC permissions not "
+                          "currently held:\n{}",
+                          json_quote(user.name), go_list(user.groups), fmt::join(lines, "\n"));
+  if (!held.errors.empty()) {
+    text += fmt::format("; resolution errors: [{}]", aggregate_text(held.errors));
+  }
+  return fail(Code::forbidden, "{}", text);
+}
+
+} // namespace zoo::authz
