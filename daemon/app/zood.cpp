@@ -12,7 +12,7 @@
 #include "daemon/app/names.hpp"
 #include "daemon/app/signals.hpp"
 #include "daemon/app/status.hpp"
-#include "daemon/gateway/authorizer.hpp"
+#include "daemon/authz/policy_store.hpp"
 #include "daemon/gateway/flow_control.hpp"
 #include "daemon/gateway/gateway.hpp"
 #include "daemon/net/listener.hpp"
@@ -99,6 +99,7 @@ struct Zood::Impl {
   std::unique_ptr<net::Workers> admin_loop;
   std::unique_ptr<upstream::Upstream> upstream;
   std::unique_ptr<SharedClasses> shared_classes;
+  std::unique_ptr<authz::PolicyStore> policies;
   std::optional<gateway::GatewayShared> gateway_shared;
   std::vector<std::pair<net::Loop*, gateway::Gateway*>> gateways;
   std::shared_ptr<net::TlsServerContext> tls, admin_tls;
@@ -202,12 +203,11 @@ Result<net::TlsServerOptions> Zood::Impl::server_identity(const std::string& cli
 
 Result<void> Zood::Impl::open_tenants_door() {
   ZOO_TRY(auto key, keyring->key("continue-tokens"));
-  gateway_shared.emplace(
-      gateway::GatewayShared{directory, *upstream,
-                             std::make_shared<const gateway::AdministratorOnly>(
-                                 std::string(tenants::k_tenant_admin_group)),
-                             std::make_shared<const crypto::Sealer>(std::move(key)), flow_control,
-                             values.string("nodes.visibility") == "all"});
+  policies = std::make_unique<authz::PolicyStore>(*upstream, loops->loops());
+  gateway_shared.emplace(gateway::GatewayShared{
+      directory, *upstream, *policies, std::string(tenants::k_tenant_admin_group),
+      std::make_shared<const crypto::Sealer>(std::move(key)), flow_control,
+      values.string("nodes.visibility") == "all"});
   ZOO_TRY(auto identity, server_identity(pki->ca_pem()));
   ZOO_TRY(tls, net::TlsServerContext::create(identity));
   ZOO_TRY(listener, net::Listener::tcp(loops->loops(), values.string("listen"), tls,
@@ -334,6 +334,7 @@ Zood::~Zood() {
   if (z.admin_loop) z.admin_loop->stop();
   if (z.loops) z.loops->stop();
   z.shared_classes.reset();
+  z.policies.reset();
   z.upstream.reset();
 }
 

@@ -1,24 +1,60 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/gateway/authorizer.hpp"
 
-#include <fmt/format.h>
+#include "daemon/authz/policy_store.hpp"
 
-#include <algorithm>
+#include <fmt/format.h>
 
 namespace zoo::gateway {
 
-AdministratorOnly::AdministratorOnly(std::string administrator_group)
-    : administrator_group_(std::move(administrator_group)) {}
-
-void AdministratorOnly::authorize(const Identity& subject, const Attributes&,
-                                  std::function<void(Decision)> done) const {
-  const bool administrator = std::find(subject.groups.begin(), subject.groups.end(),
-                                       administrator_group_) != subject.groups.end();
-  if (administrator) {
-    done({true, fmt::format("member of group \"{}\"", administrator_group_)});
-  } else {
-    done({false, "only the tenant's administrator is served: RBAC is stored, not evaluated yet"});
+std::string_view super_user_group(const Identity& subject, std::string_view administrators) {
+  for (const auto& group : subject.groups) {
+    if (group == administrators || group == authz::k_masters) return group;
   }
+  return {};
+}
+
+TenantAuthorizer::TenantAuthorizer(authz::PolicyStore& policies, net::Loop& loop,
+                                   translate::Mapping mapping, std::string administrators)
+    : policies_(policies), loop_(loop), mapping_(std::move(mapping)),
+      administrators_(std::move(administrators)) {}
+
+void TenantAuthorizer::authorize(const Identity& subject, const Attributes& attributes,
+                                 std::function<void(Result<Decision>)> done) const {
+  if (const auto group = super_user_group(subject, administrators_); !group.empty()) {
+    return done(Decision{true, fmt::format("member of group \"{}\"", group)});
+  }
+  policies_.policy(loop_, mapping_,
+                   [user = user_of(subject), attributes,
+                    done = std::move(done)](const Result<authz::PolicyPtr>& policy) {
+                     if (!policy) return done(fail(policy.error()));
+                     done((*policy)->decide(user, attributes));
+                   });
+}
+
+void TenantAuthorizer::rules(const Identity& subject, const std::string& name_space,
+                             std::function<void(Result<authz::Policy::Rules>)> done) const {
+  if (super_user(subject)) {
+    authz::Policy::Rules all;
+    all.rules = {{{"*"}, {"*"}, {"*"}, {}, {}}, {{"*"}, {}, {}, {}, {"*"}}};
+    return done(std::move(all));
+  }
+  policies_.policy(loop_, mapping_,
+                   [user = user_of(subject), name_space,
+                    done = std::move(done)](const Result<authz::PolicyPtr>& policy) {
+                     if (!policy) return done(fail(policy.error()));
+                     done((*policy)->rules_for(user, name_space));
+                   });
+}
+
+void TenantAuthorizer::policy(std::function<void(Result<authz::PolicyPtr>)> done) const {
+  policies_.policy(loop_, mapping_, std::move(done));
+}
+
+authz::PolicyPtr TenantAuthorizer::known() const { return policies_.current(mapping_.id()); }
+
+bool TenantAuthorizer::super_user(const Identity& subject) const {
+  return !super_user_group(subject, administrators_).empty();
 }
 
 } // namespace zoo::gateway

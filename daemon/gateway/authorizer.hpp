@@ -1,46 +1,68 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "common/base/result.hpp"
+#include "daemon/authz/policy.hpp"
 #include "daemon/gateway/view.hpp"
+#include "daemon/translate/mapping.hpp"
 
 #include <functional>
 #include <string>
 #include <string_view>
 
+namespace zoo::authz {
+class PolicyStore;
+}
+namespace zoo::net {
+class Loop;
+}
+
 namespace zoo::gateway {
 
-/// What somebody wants to do, as k8s.io/apiserver/pkg/authorization/authorizer Attributes has it;
-/// in the tenant's names.
-struct Attributes {
-  std::string verb;
-  bool resource_request = true;
-  std::string group, version, resource, subresource, name_space, name;
-  std::string path; ///< of a non-resource request
-};
+using authz::Attributes;
+using authz::Decision;
 
-struct Decision {
-  bool allowed = false;
-  std::string reason; ///< for the Status message and the audit line; in the tenant's names
-};
-
-/// Decides by the tenant's own rights. May suspend: the answer comes by callback, on the caller's
-/// loop, possibly before authorize() returns. The access reviews ask it too.
+/// Decides by the tenant's own rights. May suspend: every answer comes by callback, on the caller's
+/// loop, possibly before the call returns. Code::unavailable, with the reason, where the rights are
+/// not known: nobody is let through then. The access reviews ask it too.
 class Authorizer {
 public:
   virtual ~Authorizer() = default;
   virtual void authorize(const Identity& subject, const Attributes& attributes,
-                         std::function<void(Decision)> done) const = 0;
+                         std::function<void(Result<Decision>)> done) const = 0;
+  /// All that holds for the subject in a namespace.
+  virtual void rules(const Identity& subject, const std::string& name_space,
+                     std::function<void(Result<authz::Policy::Rules>)> done) const = 0;
+  /// The policy itself: for aggregated roles, and to see whether a write would grant too much.
+  virtual void policy(std::function<void(Result<authz::PolicyPtr>)> done) const = 0;
+  /// What is known at the moment; null if nothing is.
+  virtual authz::PolicyPtr known() const = 0;
+  /// A member of a group that may do everything inside the tenant, whatever its RBAC says.
+  virtual bool super_user(const Identity& subject) const = 0;
 };
 
-/// Until the tenant's RBAC is evaluated, only its administrator passes (fail closed).
-class AdministratorOnly final : public Authorizer {
+/// By the RBAC objects of one tenant. Belongs to one loop.
+class TenantAuthorizer final : public Authorizer {
 public:
-  explicit AdministratorOnly(std::string administrator_group);
+  /// `administrators`: the group of super-users beside system:masters.
+  TenantAuthorizer(authz::PolicyStore& policies, net::Loop& loop, translate::Mapping mapping,
+                   std::string administrators);
   void authorize(const Identity& subject, const Attributes& attributes,
-                 std::function<void(Decision)> done) const override;
+                 std::function<void(Result<Decision>)> done) const override;
+  void rules(const Identity& subject, const std::string& name_space,
+             std::function<void(Result<authz::Policy::Rules>)> done) const override;
+  void policy(std::function<void(Result<authz::PolicyPtr>)> done) const override;
+  authz::PolicyPtr known() const override;
+  bool super_user(const Identity& subject) const override;
 
 private:
-  std::string administrator_group_;
+  authz::PolicyStore& policies_;
+  net::Loop& loop_;
+  translate::Mapping mapping_;
+  std::string administrators_;
 };
+
+/// The group for which `subject` is a super-user, "" if he is none.
+std::string_view super_user_group(const Identity& subject, std::string_view administrators);
 
 } // namespace zoo::gateway

@@ -1,9 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "common/base/json_text.hpp"
+#include "daemon/authz/system_roles.hpp"
 #include "daemon/gateway/flows/flows.hpp"
+#include "daemon/gateway/grants.hpp"
 #include "daemon/gateway/flows/standing.hpp"
 #include "daemon/gateway/scope.hpp"
+#include "daemon/gateway/system_roles.hpp"
+#include "daemon/translate/discovery_json.hpp"
 #include "daemon/translate/json.hpp"
 #include "daemon/translate/patch.hpp"
+#include "daemon/translate/reviews.hpp"
 #include "daemon/translate/rewrite.hpp"
 #include "daemon/translate/rules.hpp"
 #include "daemon/translate/selector.hpp"
@@ -62,6 +68,22 @@ Result<std::string> object_in(Exchange& exchange) {
   return out;
 }
 
+/// Such a Secret would hold a token that upstream itself takes, for ever. Of a member that occurs
+/// twice any occurrence counts.
+Result<void> refuse_token_secret(const translate::Target& target, std::string_view body) {
+  if (!target.is("", "secrets")) return {};
+  ZOO_TRY(const auto tree, translate::JsonTree::parse(body));
+  for (auto member = tree.root().first(); member; member = member.next()) {
+    if (member.key() == "type" && member.string() == "kubernetes.io/service-account-token") {
+      return fail(Code::forbidden,
+                  "secrets {} is forbidden: tokens of type kubernetes.io/service-account-token "
+                  "never expire and are not served; ask for one that does: kubectl create token",
+                  json_quote(tree.root()["metadata"]["name"].string()));
+    }
+  }
+  return {};
+}
+
 Result<Rendering> rendering_of(Exchange& exchange) {
   const auto& target = exchange.target();
   const auto* include = translate::find_param(target.params, "includeObject");
@@ -70,6 +92,8 @@ Result<Rendering> rendering_of(Exchange& exchange) {
           translate::choose_accept(exchange.head().headers.get("accept"),
                                    include == nullptr ? std::string_view() : *include));
   rendering.shown = filter_of(exchange);
+  if (rendering.wanted.representation == Representation::object)
+    rendering.complete = completion_of(exchange);
   return rendering;
 }
 
@@ -112,19 +136,19 @@ private:
 
   /// What is refused whatever the tenant's own rights are.
   Result<void> refuse_fixed() {
-    const bool service_account_token =
-        target_.is("", "serviceaccounts") && target_.subresource == "token";
-    if (service_account_token) {
-      // Such a token would be a login upstream until it carries an audience of its own.
-      return fail(Code::forbidden, "serviceaccounts/token is not served: tokens of this tenant "
-                                   "are not recognised yet; use a kubeconfig made by zooctl");
-    }
     if (target_.is("", "pods") && target_.subresource == "binding") {
       return fail(Code::forbidden, "pods/binding is not served: the platform's scheduler places "
                                    "pods");
     }
     if (target_.is("", "bindings")) {
       return fail(Code::forbidden, "bindings are not served: the platform's scheduler places pods");
+    }
+    if (target_.writes() && target_.is(translate::k_rbac_group, "clusterrolebindings") &&
+        targets_own_object(exchange_)) {
+      return fail(Code::forbidden,
+                  "clusterrolebindings.rbac.authorization.k8s.io {} is forbidden: this "
+                  "ClusterRoleBinding is a copy that the platform provides",
+                  json_quote(target_.name));
     }
     const bool fixed_namespace = target_.is("", "namespaces") && target_.verb == "delete" &&
                                  (target_.name == "default" || target_.name == "kube-system" ||
@@ -182,8 +206,53 @@ private:
     return forward(exchange_, std::move(request), AnswerShape::verbatim, {});
   }
 
+  /// A system role or binding; null: it lies upstream.
+  Result<std::unique_ptr<Flow>> own() {
+    ZOO_TRY(auto objects, own_objects(exchange_));
+    for (auto& object : objects) {
+      if (object.name == target_.name) return own_object(exchange_, std::move(object), rendering_);
+    }
+    // Upstream's own roles of such names are the platform's business.
+    if (target_.is(translate::k_rbac_group, "clusterroles") &&
+        translate::system_role(target_.name)) {
+      return fail(Code::not_found, "clusterroles.rbac.authorization.k8s.io {} not found",
+                  json_quote(target_.name));
+    }
+    return nullptr;
+  }
+
+  /// What a created or replaced object must not be, whatever the rights of who writes it.
+  Result<void> check_object() {
+    ZOO_TRY_VOID(refuse_token_secret(target_, exchange_.body()));
+    if (target_.group != translate::k_rbac_group) return {};
+    ZOO_TRY(const auto tree, translate::JsonTree::parse(exchange_.body()));
+    const auto name = tree.root()["metadata"]["name"].string();
+    if (target_.resource == "clusterrolebindings" && authz::system_binding(name)) {
+      return fail(Code::already_exists,
+                  "clusterrolebindings.rbac.authorization.k8s.io {} already exists",
+                  json_quote(name));
+    }
+    return check_grant(exchange_, exchange_.body());
+  }
+
+  /// TokenRequest: whatever was asked for is made of its parts anew, for our audience alone.
+  Result<std::unique_ptr<Flow>> token(Outgoing request) {
+    if (target_.verb != "create") {
+      return fail(Code::method_not_allowed,
+                  "the server does not allow this method on the requested resource");
+    }
+    ZOO_TRY(request.body, translate::token_request_in(exchange_.body(), target_.name,
+                                                      target_.name_space, k_audience));
+    request.content_type = "application/json";
+    return forward(exchange_, std::move(request), AnswerShape::object, rendering_);
+  }
+
   /// get, create, update, delete of one object.
   Result<std::unique_ptr<Flow>> one() {
+    if (target_.verb == "get") {
+      ZOO_TRY(auto made, own());
+      if (made) return made;
+    }
     ZOO_TRY(auto path, translate::upstream_path(target_, resource_.namespaced, mapping()));
     ZOO_TRY(auto params, params_in(exchange_, true));
     if (rendering_.wanted.representation == Representation::table) raise_include(params);
@@ -192,10 +261,13 @@ private:
     if (target_.verb == "get" && standing && !mapping().identity()) {
       return get_standing(exchange_, std::move(request), rendering_);
     }
+    if (target_.is("", "serviceaccounts") && target_.subresource == "token")
+      return token(std::move(request));
     if (target_.verb == "create" || target_.verb == "update") {
       ZOO_TRY(const auto format,
               translate::choose_body(target_.verb, exchange_.head().headers.get("content-type")));
       ZOO_TRY(request.body, object_in(exchange_));
+      ZOO_TRY_VOID(check_object());
       request.content_type = std::string(translate::upstream_content_type(format));
       if (target_.is("", "namespaces") && target_.verb == "create" && target_.subresource.empty()) {
         return create_namespace(exchange_, std::move(request), rendering_);
@@ -216,6 +288,7 @@ private:
     ZOO_TRY(const auto format,
             translate::choose_body(target_.verb, exchange_.head().headers.get("content-type")));
     ZOO_TRY_VOID(translate::check_json(exchange_.body()));
+    ZOO_TRY_VOID(refuse_token_secret(target_, exchange_.body()));
     auto request = outgoing(actor_of(exchange_), std::move(path), std::move(params));
     ZOO_TRY(request.body, translate::patch_in(root_of(exchange_), mapping(), format,
                                               exchange_.body(), target_.name_space));
@@ -260,6 +333,9 @@ private:
     plan.ranges = reach.ranges;
     plan.all_namespaces = reach.all_namespaces;
     plan.rendering = rendering_;
+    if (target_.verb == "list" || target_.verb == "watch") {
+      ZOO_TRY(plan.own, own_objects(exchange_));
+    }
     return plan;
   }
 

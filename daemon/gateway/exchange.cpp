@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/gateway/exchange.hpp"
 
+#include "common/base/json_text.hpp"
 #include "common/base/log.hpp"
 #include "common/base/text.hpp"
 #include "common/kube/status.hpp"
@@ -15,11 +16,6 @@
 #include <charconv>
 
 namespace zoo::gateway {
-namespace {
-
-constexpr std::string_view k_impersonate = "impersonate-";
-
-} // namespace
 Exchange::Exchange(Gateway& gateway, http::RequestHead head, http::ServerStream& stream)
     : gateway_(gateway), head_(std::move(head)), stream_(stream), alive_(std::make_shared<int>(0)),
       begun_(std::chrono::steady_clock::now()) {}
@@ -32,7 +28,12 @@ Exchange::~Exchange() {
 }
 
 void Exchange::begin() {
-  auto route = gateway_.authenticate(stream_.connection(), head_);
+  gateway_.authenticate(stream_.connection(), head_, [this, alive = alive()](Result<Route> route) {
+    if (!alive.expired() && !done_) authenticated(std::move(route));
+  });
+}
+
+void Exchange::authenticated(Result<Route> route) {
   if (!route) return fail(route.error());
   route_.emplace(*std::move(route));
   gateway_.enter(*this);
@@ -41,18 +42,32 @@ void Exchange::begin() {
   if (!target) return fail(target.error());
   target_ = *std::move(target);
 
-  // Dropped without a word, such a header would make the request somebody else's than it asks for.
-  const bool impersonates =
-      std::any_of(head_.headers.begin(), head_.headers.end(), [](const http::Header& header) {
-        return header.name.size() >= k_impersonate.size() &&
-               text::iequals(std::string_view(header.name).substr(0, k_impersonate.size()),
-                             k_impersonate);
-      });
-  if (impersonates) {
-    return fail(Error(Code::forbidden, "impersonation is not served: the rights of this tenant's "
-                                       "other users are not evaluated yet"));
-  }
+  auto asked = read_impersonation(head_.headers);
+  if (!asked) return fail(asked.error());
+  if (!*asked) return admit();
+  impersonate(std::make_shared<const Impersonation>(**std::move(asked)), 0);
+}
 
+void Exchange::impersonate(std::shared_ptr<const Impersonation> asked, std::size_t at) {
+  if (at == asked->required.size()) {
+    auto as = asked->as;
+    as.credential = route_->identity.credential;
+    as.impersonator = std::move(route_->identity.user);
+    route_->identity = std::move(as);
+    return admit();
+  }
+  const auto& attributes = asked->required[at];
+  view().authorizer->authorize(
+      route_->identity, attributes,
+      [this, asked, at, alive = alive()](const Result<Decision>& decision) {
+        if (alive.expired() || done_) return;
+        if (!decision) return fail(decision.error());
+        if (!decision->allowed) return refuse(asked->required[at], *decision);
+        impersonate(asked, at + 1);
+      });
+}
+
+void Exchange::admit() {
   if (!target_.long_running) {
     const auto limit = view().max_requests_inflight.value_or(gateway_.limits().requests_inflight);
     auto token = gateway_.shared().flow_control.acquire(mapping().id(), limit);
@@ -72,12 +87,23 @@ void Exchange::begin() {
         Error(Code::too_large, fmt::format("the request body has {} bytes; at most {} are taken",
                                            announced, gateway_.limits().request_body)));
   }
+  admitted_ = true;
+  if (held_ > 0) stream_.consume(std::exchange(held_, 0));
+  if (ended_ && !done_ && !dispatched_) {
+    dispatched_ = true;
+    dispatch();
+  }
 }
 
 void Exchange::on_data(std::string_view bytes) {
   if (dispatched_ && flow_ && !done_) return flow_->on_tunnel_data(bytes); // which consumes them
-  stream_.consume(bytes.size());
-  if (done_ || dispatched_) return;
+  if (done_ || dispatched_) return stream_.consume(bytes.size());
+  // Until it is known who sends it, no more is taken than the stream's window holds.
+  if (admitted_) {
+    stream_.consume(bytes.size());
+  } else {
+    held_ += bytes.size();
+  }
   if (body_.size() + bytes.size() > gateway_.limits().request_body) {
     return fail(Error(Code::too_large, fmt::format("the request body is larger than {} bytes",
                                                    gateway_.limits().request_body)));
@@ -95,6 +121,8 @@ void Exchange::on_end() {
     if (flow_) flow_->on_tunnel_end();
     return;
   }
+  ended_ = true;
+  if (!admitted_) return;
   dispatched_ = true;
   dispatch();
 }
@@ -114,15 +142,18 @@ void Exchange::on_drained() {
 
 void Exchange::dispatch() {
   if (!target_.resource_request) {
-    // Discovery is everybody's in the tenant, as upstream's system:discovery has it. A definition
-    // that was just established must be there: clients ask once, and then remember.
+    // A definition that was just established must be there: clients ask once, and then remember.
     gateway_.shared().upstream.catalog(
         gateway_.loop(), upstream::Freshness::now,
         [this, alive = alive()](Result<upstream::CatalogPtr> catalog) {
           if (alive.expired() || done_) return;
           if (!catalog) return fail(catalog.error());
           resource_.catalog = *std::move(catalog);
-          authorized({true, ""});
+          Attributes attributes;
+          attributes.resource_request = false;
+          attributes.verb = target_.verb;
+          attributes.path = target_.path;
+          authorize(std::move(attributes));
         });
     return;
   }
@@ -169,21 +200,8 @@ void Exchange::with_resource(upstream::Freshness freshness) {
           }
           return send_status(404, translate::no_resource_status());
         }
-        const Attributes attributes{target_.verb,
-                                    true,
-                                    target_.group,
-                                    target_.version,
-                                    target_.resource,
-                                    target_.subresource,
-                                    target_.name_space,
-                                    target_.authorization_name(),
-                                    ""};
-        view().authorizer->authorize(route_->identity, attributes,
-                                     [this, alive](Decision decision) {
-                                       if (!alive.expired() && !done_) {
-                                         authorized(std::move(decision));
-                                       }
-                                     });
+        authorize({target_.verb, true, target_.group, target_.version, target_.resource,
+                   target_.subresource, target_.name_space, target_.authorization_name(), ""});
       });
 }
 
@@ -212,15 +230,49 @@ bool Exchange::find_resource(upstream::CatalogPtr catalog) {
   return true;
 }
 
-void Exchange::authorized(Decision decision) {
-  if (!decision.allowed) {
-    auto reason =
-        translate::denied_reason(route_->identity.user, target_.verb, target_.group,
-                                 target_.resource, target_.subresource, target_.name_space);
-    if (!decision.reason.empty()) reason += ": " + decision.reason;
-    return send_status(
-        403, translate::forbidden_status(target_.group, target_.resource, target_.name, reason));
+void Exchange::authorize(Attributes attributes) {
+  view().authorizer->authorize(
+      route_->identity, attributes,
+      [this, attributes, alive = alive()](const Result<Decision>& decision) {
+        if (alive.expired() || done_) return;
+        if (!decision) return fail(decision.error());
+        authorized(attributes, *decision);
+      });
+}
+
+void Exchange::authorized(const Attributes& attributes, const Decision& decision) {
+  if (!decision.allowed) return refuse(attributes, decision);
+  if (!target_.resource_request || target_.group != translate::k_rbac_group) return begin_flow();
+  // Aggregated roles are filled in, and what a write grants is compared with what the writer has.
+  view().authorizer->policy([this, alive = alive()](const Result<authz::PolicyPtr>& policy) {
+    if (alive.expired() || done_) return;
+    if (!policy) return fail(policy.error());
+    policy_ = *policy;
+    begin_flow();
+  });
+}
+
+void Exchange::refuse(const Attributes& attributes, const Decision& decision) {
+  const auto& user = route_->identity.user;
+  if (!attributes.resource_request) {
+    auto status = translate::forbidden_path_status(user, attributes.verb, attributes.path);
+    if (!decision.reason.empty()) {
+      status = translate::make_status(
+          Code::forbidden,
+          fmt::format("forbidden: User {} cannot {} path {}: {}", json_quote(user),
+                      attributes.verb, json_quote(attributes.path), decision.reason));
+    }
+    return send_status(403, status);
   }
+  auto reason =
+      translate::denied_reason(user, attributes.verb, attributes.group, attributes.resource,
+                               attributes.subresource, attributes.name_space);
+  if (!decision.reason.empty()) reason += ": " + decision.reason;
+  send_status(403, translate::forbidden_status(attributes.group, attributes.resource,
+                                               attributes.name, reason));
+}
+
+void Exchange::begin_flow() {
   auto flow = choose_flow(*this);
   if (!flow) return fail(flow.error());
   run(*std::move(flow));
@@ -250,6 +302,7 @@ bool Exchange::writable() const { return !done_ && stream_.writable(); }
 void Exchange::finish() {
   if (done_) return;
   done_ = true;
+  if (held_ > 0) stream_.consume(std::exchange(held_, 0)); // what follows on this connection
   stream_.send_data({}, true);
   retired_ = std::move(flow_);
   token_.reset();

@@ -5,6 +5,7 @@
 #include "daemon/gateway/authorizer.hpp"
 #include "daemon/gateway/flow_control.hpp"
 #include "daemon/gateway/gateway.hpp"
+#include "daemon/gateway/impersonation.hpp"
 #include "daemon/gateway/view.hpp"
 #include "daemon/http/stream.hpp"
 #include "daemon/net/loop.hpp"
@@ -65,6 +66,8 @@ public:
   const View& view() const { return *route_->view; }
   const translate::Mapping& mapping() const { return route_->view->mapping; }
   upstream::Upstream& upstream() const { return route_->upstream; }
+  /// The tenant's RBAC: there for requests about RBAC objects, null for others.
+  const authz::PolicyPtr& policy() const { return policy_; }
   const http::RequestHead& head() const { return head_; }
   const translate::Target& target() const { return target_; }
   const Resource& resource() const { return resource_; }
@@ -105,10 +108,16 @@ private:
   void on_reset() override;
   void on_drained() override;
 
+  void authenticated(Result<Route> route);
+  void impersonate(std::shared_ptr<const Impersonation> asked, std::size_t at);
+  void admit();                                      ///< who it is stands: takes its place
   void dispatch();                                   ///< body complete: what is asked?
   void with_resource(upstream::Freshness freshness); ///< looks it up, then authorizes
   bool find_resource(upstream::CatalogPtr catalog);
-  void authorized(Decision decision);
+  void authorize(Attributes attributes);
+  void authorized(const Attributes& attributes, const Decision& decision);
+  void refuse(const Attributes& attributes, const Decision& decision); ///< 403
+  void begin_flow();
   void log_access();
 
   Gateway& gateway_;
@@ -118,13 +127,17 @@ private:
   std::optional<FlowControl::Token> token_;
   translate::Target target_;
   Resource resource_;
+  authz::PolicyPtr policy_;
   std::string body_;
+  std::size_t held_ = 0; ///< bytes of body_ that were not consumed before the client was known
   std::unique_ptr<Flow> flow_;
   std::unique_ptr<Flow>
       retired_; ///< kept until the next callback: a flow never dies in its own call
   std::shared_ptr<void> alive_;
   std::chrono::steady_clock::time_point begun_;
   Outcome outcome_;
+  bool admitted_ = false;
+  bool ended_ = false; ///< the request is complete
   bool dispatched_ = false;
   bool head_sent_ = false;
   bool done_ = false;

@@ -1,15 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/gateway/gateway.hpp"
 
+#include "common/base/text.hpp"
 #include "common/crypto/certificate.hpp"
+#include "common/crypto/digest.hpp"
+#include "daemon/gateway/authorizer.hpp"
 #include "daemon/gateway/exchange.hpp"
 #include "daemon/tenants/identity.hpp"
+#include "daemon/translate/headers.hpp"
 #include "daemon/upstream/upstream.hpp"
 
 namespace zoo::gateway {
+namespace {
+
+/// RFC 6750 2.1, or the subprotocol by which a browser sends one (k8s.io/apiserver
+/// pkg/authentication/request/websocket). Empty: none.
+std::string bearer_token(const http::RequestHead& head) {
+  constexpr std::string_view k_scheme = "bearer ";
+  const auto value = text::trim(head.headers.get("authorization"));
+  if (value.size() > k_scheme.size() && text::iequals(value.substr(0, k_scheme.size()), k_scheme)) {
+    return std::string(text::trim(value.substr(k_scheme.size())));
+  }
+  if (!head.upgrade) return {};
+  const auto encoded =
+      translate::split_subprotocols(head.headers.get("sec-websocket-protocol")).bearer;
+  return crypto::base64url_decode(encoded).value_or("");
+}
+
+} // namespace
 
 Gateway::Gateway(net::Loop& loop, const GatewayShared& shared, GatewayLimits limits)
-    : loop_(loop), shared_(shared), limits_(limits) {}
+    : loop_(loop), shared_(shared), limits_(limits),
+      tokens_(loop, shared.upstream, shared.directory) {}
 
 Gateway::~Gateway() = default;
 
@@ -20,11 +42,21 @@ std::unique_ptr<http::StreamHandler> Gateway::on_request(http::RequestHead head,
   return exchange;
 }
 
-Result<Route> Gateway::authenticate(const http::ConnectionInfo& connection,
-                                    const http::RequestHead&) {
-  if (connection.peer_certificate_der.empty()) {
-    return fail(Code::unauthorized, "Unauthorized: no client certificate was shown");
+void Gateway::authenticate(const http::ConnectionInfo& connection, const http::RequestHead& head,
+                           std::function<void(Result<Route>)> done) {
+  if (!connection.peer_certificate_der.empty()) return done(by_certificate(connection));
+  const auto token = bearer_token(head);
+  if (token.empty()) {
+    return done(fail(Code::unauthorized,
+                     "Unauthorized: neither a client certificate nor a bearer token was shown"));
   }
+  tokens_.authenticate(token, [this, done = std::move(done)](Result<TokenUser> user) {
+    if (!user) return done(fail(user.error()));
+    done(Route{shared_.upstream, view_of(user->tenant), std::move(user->identity)});
+  });
+}
+
+Result<Route> Gateway::by_certificate(const http::ConnectionInfo& connection) {
   if (!connection.peer_certificate_verified) {
     return fail(Code::unauthorized,
                 "Unauthorized: the client certificate is expired or of an unknown authority");
@@ -42,8 +74,12 @@ Result<Route> Gateway::authenticate(const http::ConnectionInfo& connection,
     return fail(Code::unauthorized, "Unauthorized: this tenant is {}",
                 entry->phase == tenants::Phase::suspended ? "suspended" : "not served");
   }
-  return Route{shared_.upstream, view_of(entry),
-               Identity{std::move(who.user), std::move(who.groups), std::move(who.serial)}};
+  Identity identity;
+  identity.user = std::move(who.user);
+  identity.groups = std::move(who.groups);
+  identity.groups.emplace_back(authz::k_authenticated);
+  identity.credential = std::move(who.serial);
+  return Route{shared_.upstream, view_of(entry), std::move(identity)};
 }
 
 void Gateway::enter(Exchange& exchange) { exchange.join(live_); }
@@ -72,8 +108,11 @@ Gateway::view_of(const std::shared_ptr<const tenants::TenantEntry>& entry) {
   if (views_.size() >= k_max_views) views_.clear();
   auto& cached = views_[entry->id];
   if (cached.entry != entry || cached.names != names) {
+    const translate::Mapping mapping(entry->id, names);
     cached.view = std::make_shared<const View>(
-        View{translate::Mapping(entry->id, names), entry->uid, entry->created, shared_.authorizer,
+        View{mapping, entry->uid, entry->created,
+             std::make_shared<const TenantAuthorizer>(shared_.policies, loop_, mapping,
+                                                      shared_.administrators),
              "zoo:" + entry->id, entry->max_requests_inflight});
     cached.entry = entry;
     cached.names = std::move(names);

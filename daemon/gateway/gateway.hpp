@@ -4,18 +4,23 @@
 #include "common/base/result.hpp"
 #include "common/crypto/aead.hpp"
 #include "daemon/gateway/live.hpp"
+#include "daemon/gateway/token_authn.hpp"
 #include "daemon/gateway/view.hpp"
 #include "daemon/http/stream.hpp"
 #include "daemon/tenants/directory.hpp"
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <unordered_map>
 
 namespace zoo::net {
 class Loop;
+}
+namespace zoo::authz {
+class PolicyStore;
 }
 
 namespace zoo::gateway {
@@ -35,7 +40,8 @@ struct GatewayLimits {
 struct GatewayShared {
   const tenants::TenantDirectory& directory;
   upstream::Upstream& upstream;
-  std::shared_ptr<const Authorizer> authorizer;
+  authz::PolicyStore& policies;                          ///< thread-safe
+  std::string administrators;                            ///< the group of a tenant's super-users
   std::shared_ptr<const crypto::Sealer> continue_sealer; ///< key "continue-tokens" of the Keyring
   FlowControl& flow_control;                             ///< thread-safe
   bool nodes_visible = true;                             ///< nodes.visibility
@@ -51,8 +57,11 @@ public:
   std::unique_ptr<http::StreamHandler> on_request(http::RequestHead head,
                                                   http::ServerStream& stream) override;
 
-  /// Who is it (DESIGN 4 `who`)? Code::unauthorized with the reason.
-  Result<Route> authenticate(const http::ConnectionInfo& connection, const http::RequestHead& head);
+  /// Who is it (DESIGN 4 `who`)? By certificate at once; by a ServiceAccount's bearer token, where
+  /// no certificate was shown, perhaps later. Code::unauthorized with the reason.
+  void authenticate(const http::ConnectionInfo& connection, const http::RequestHead& head,
+                    std::function<void(Result<Route>)> done);
+  TokenAuthenticator& tokens() { return tokens_; }
 
   /// Exchanges in progress of a tenant, or of a certificate, that is not admitted any more are cut
   /// (DESIGN 9).
@@ -67,6 +76,7 @@ public:
   void set_limits(const GatewayLimits& limits) { limits_ = limits; } ///< for requests from now on
 
 private:
+  Result<Route> by_certificate(const http::ConnectionInfo& connection);
   std::shared_ptr<const View> view_of(const std::shared_ptr<const tenants::TenantEntry>& entry);
 
   struct CachedView {
@@ -79,6 +89,8 @@ private:
   const GatewayShared& shared_;
   GatewayLimits limits_;
   Live live_;                                         ///< the ring of exchanges in progress
+  boost::intrusive::list<Live, boost::intrusive::constant_time_size<false>> live_;
+  TokenAuthenticator tokens_;
   std::unordered_map<std::string, CachedView> views_; ///< by tenant ID; bounded by k_max_views
   static constexpr std::size_t k_max_views = 4096;
 };

@@ -42,6 +42,18 @@ bool shows(const Rendering& rendering, std::string_view item) {
   return object && rendering.shown(object.raw());
 }
 
+Result<void> write_outward(Exchange& exchange, const Rendering& rendering, std::string_view object,
+                           std::string& out) {
+  translate::RewriteContext context{exchange.mapping(), translate::Direction::outward,
+                                    exchange.target().name_space};
+  if (!rendering.complete) return translate::rewrite(root_of(exchange), context, object, out);
+  std::string own;
+  ZOO_TRY_VOID(translate::rewrite(root_of(exchange), context, object, own));
+  rendering.complete(own);
+  out += own;
+  return {};
+}
+
 std::string list_api_version(const Exchange& exchange) {
   const auto& target = exchange.target();
   return target.group.empty() ? target.version : target.group + "/" + target.version;
@@ -105,9 +117,7 @@ Result<void> write_object(Exchange& exchange, const Rendering& rendering, std::s
                 translate::qualified_resource(exchange.target().group, exchange.target().resource),
                 exchange.target().name);
   }
-  translate::RewriteContext context{exchange.mapping(), translate::Direction::outward,
-                                    exchange.target().name_space};
-  return translate::rewrite(root_of(exchange), context, object, out);
+  return write_outward(exchange, rendering, object, out);
 }
 
 ListWriter::ListWriter(Exchange& exchange, const Rendering& rendering)
@@ -160,12 +170,16 @@ Result<void> ListWriter::item(std::string_view value, std::string& out) {
       return {};
     }
   } else {
-    translate::RewriteContext context{exchange_.mapping(), translate::Direction::outward,
-                                      exchange_.target().name_space};
-    ZOO_TRY_VOID(translate::rewrite(root_of(exchange_), context, value, out));
+    ZOO_TRY_VOID(write_outward(exchange_, rendering_, value, out));
   }
   first_ = false;
   return {};
+}
+
+void ListWriter::own_item(std::string_view value, std::string& out) {
+  if (!first_) out += ',';
+  out += value;
+  first_ = false;
 }
 
 Result<void> ListWriter::end(std::string_view tail, std::string& out) {
@@ -217,8 +231,14 @@ Result<void> EventWriter::event(std::string_view upstream_event, std::string& ou
     return {};
   }
   if (object && rendering_.shown && !rendering_.shown(event.object)) return {};
-  return translate::event_out(root_of(exchange_), exchange_.mapping(), status_context(exchange_),
-                              upstream_event, out);
+  if (!object || !rendering_.complete) {
+    return translate::event_out(root_of(exchange_), exchange_.mapping(), status_context(exchange_),
+                                upstream_event, out);
+  }
+  std::string own;
+  ZOO_TRY_VOID(write_outward(exchange_, rendering_, event.object, own));
+  translate::append_event(out, event.type, own);
+  return {};
 }
 
 void EventWriter::set_table_head(std::string_view head) {
@@ -239,6 +259,14 @@ Result<void> EventWriter::added(std::string_view item, std::string& out) {
   if (!columns_.empty()) table += "\"columnDefinitions\":" + std::exchange(columns_, {}) + ",";
   table += "\"rows\":[" + std::string(item) + "]}";
   return event(translate::make_event(translate::EventType::added, table), out);
+}
+
+void EventWriter::added_own(std::string_view item, std::string& out) {
+  if (!table_) return translate::append_event(out, translate::EventType::added, item);
+  std::string table = R"({"kind":"Table","apiVersion":"meta.k8s.io/v1","metadata":{},)";
+  if (!columns_.empty()) table += "\"columnDefinitions\":" + columns_ + ",";
+  table += "\"rows\":[" + std::string(item) + "]}";
+  translate::append_event(out, translate::EventType::added, table);
 }
 
 } // namespace zoo::gateway

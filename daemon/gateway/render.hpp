@@ -34,6 +34,8 @@ using ObjectFilter = std::function<bool(std::string_view object)>;
 struct Rendering {
   translate::Negotiated wanted;
   ObjectFilter shown; ///< null: everything is
+  /// What is still to be done to an object outward; null: nothing.
+  std::function<void(std::string& object)> complete;
 };
 
 /// One object, or the Status that a DELETE answers.
@@ -49,6 +51,8 @@ public:
   /// `head`: upstream's bytes up to and with the `[`; or the whole object of a list without array.
   Result<void> begin(std::string_view head, std::string& out);
   Result<void> item(std::string_view value, std::string& out);
+  /// An item, or a row, that is in the tenant's names already.
+  void own_item(std::string_view value, std::string& out);
   /// Upstream's bytes behind the array; its metadata, from there or from the head, is kept.
   Result<void> end(std::string_view tail, std::string& out);
   /// Metadata of our own.
@@ -75,7 +79,8 @@ public:
   Result<void> event(std::string_view upstream_event, std::string& out);
   /// An object of a list as ADDED: the beginning of a watch from the current state.
   Result<void> added(std::string_view item, std::string& out);
-  void set_table_head(std::string_view head); ///< column definitions for added()
+  void added_own(std::string_view item, std::string& out); ///< see ListWriter::own_item()
+  void set_table_head(std::string_view head);              ///< column definitions for added()
 
 private:
   Exchange& exchange_;

@@ -37,6 +37,7 @@ Reach cluster_reach(const Exchange& exchange) {
     reach.straight = true;
     return reach;
   case NameRule::prefixed:
+  case NameRule::cluster_role: // the system roles are zood's own: system_roles.hpp
   case NameRule::signer_bundle:
     reach.ranges = {whole(mapping.prefix())};
     return reach;
@@ -48,13 +49,6 @@ Reach cluster_reach(const Exchange& exchange) {
       reach.ranges.push_back(single(name));
     return reach;
   }
-  case NameRule::cluster_role:
-    reach.ranges = {whole(mapping.prefix())};
-    if (!reads(exchange.target())) return reach;
-    for (const auto* name : {"admin", "cluster-admin", "edit", "view"})
-      reach.ranges.push_back(single(name));
-    reach.ranges.push_back(whole("system:"));
-    return reach;
   case NameRule::cluster_role_binding:
     reach.ranges = {whole(std::string(translate::k_binding_prefix))};
     return reach;

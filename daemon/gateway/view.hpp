@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "daemon/authz/rule.hpp"
 #include "daemon/translate/mapping.hpp"
 
 #include <cstdint>
@@ -22,8 +23,16 @@ class Authorizer;
 struct Identity {
   std::string user;
   std::vector<std::string> groups;
-  std::string credential; ///< serial of the certificate, for audit and revocation
+  /// For audit and revocation: serial of the certificate, or "token" of a ServiceAccount.
+  std::string credential;
+  std::string uid;
+  authz::Extra extra;
+  std::string impersonator; ///< who he was before he asked to be somebody else; "" = himself
 };
+
+inline authz::User user_of(const Identity& identity) {
+  return {identity.user, identity.uid, identity.groups, identity.extra};
+}
 
 /// What a client sees of an upstream: the one object that the rest of the way asks (DESIGN 4). A
 /// tenant's view maps by prefix and lets its RBAC decide; an account's view maps nothing; a virtual

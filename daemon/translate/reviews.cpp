@@ -25,6 +25,7 @@ constexpr std::array k_kinds = {
             "SelfSubjectRulesReview"},
     KindRow{ReviewKind::self_subject, "authentication.k8s.io", "selfsubjectreviews",
             "SelfSubjectReview"},
+    KindRow{ReviewKind::token, "authentication.k8s.io", "tokenreviews", "TokenReview"},
 };
 
 const KindRow& row_of(ReviewKind kind) { return k_kinds[static_cast<std::size_t>(kind)]; }
@@ -168,6 +169,13 @@ Result<Review> parse_review(ReviewKind kind, std::string_view body,
   if (kind == ReviewKind::self_subject) return out;
   if (spec && !spec.is(JsonType::object) && !spec.is(JsonType::null))
     return fail(Code::bad_request, "spec of the review must be an object");
+  if (kind == ReviewKind::token) {
+    ZOO_TRY(out.token, text_member(spec, "token"));
+    ZOO_TRY(out.audiences, text_list(spec["audiences"], "audiences"));
+    if (out.token.empty())
+      return fail(Code::bad_request, "token is required for TokenReview in authentication");
+    return out;
+  }
   if (kind == ReviewKind::self_subject_rules) {
     ZOO_TRY(out.name_space, text_member(spec, "namespace"));
     if (out.name_space.empty()) return fail(Code::bad_request, "no namespace on request");
@@ -235,19 +243,86 @@ Result<std::string> render_rules(std::string_view body, const std::vector<Review
   return with_status(ReviewKind::self_subject_rules, body, status + '}');
 }
 
-Result<std::string> render_self(std::string_view body, const ReviewUser& user) {
-  auto status = "{\"userInfo\":{\"username\":" + json_quote(user.name);
-  if (!user.uid.empty()) status += ",\"uid\":" + json_quote(user.uid);
-  if (!user.groups.empty()) status += ",\"groups\":" + list_json(user.groups);
+namespace {
+
+std::string user_json(const ReviewUser& user) {
+  std::string out = "{\"username\":" + json_quote(user.name);
+  if (!user.uid.empty()) out += ",\"uid\":" + json_quote(user.uid);
+  if (!user.groups.empty()) out += ",\"groups\":" + list_json(user.groups);
   if (!user.extra.empty()) {
-    status += ",\"extra\":{";
+    out += ",\"extra\":{";
     for (const auto& [key, values] : user.extra) {
-      if (&key != &user.extra.front().first) status += ',';
-      status += json_quote(key) + ':' + list_json(values);
+      if (!out.ends_with('{')) out += ',';
+      append_json_quoted(out, key);
+      out += ':' + list_json(values);
     }
-    status += '}';
+    out += '}';
   }
-  return with_status(ReviewKind::self_subject, body, status + "}}");
+  return out + '}';
+}
+
+} // namespace
+
+Result<std::string> render_token(std::string_view body, const ReviewUser& user,
+                                 std::string_view audience) {
+  return with_status(ReviewKind::token, body,
+                     fmt::format(R"({{"authenticated":true,"user":{},"audiences":[{}]}})",
+                                 user_json(user), json_quote(audience)));
+}
+
+Result<std::string> render_no_token(std::string_view body, std::string_view error) {
+  return with_status(ReviewKind::token, body,
+                     fmt::format(R"({{"user":{{}},"error":{}}})", json_quote(error)));
+}
+
+Result<std::string> token_request_in(std::string_view body, std::string_view account,
+                                     std::string_view name_space, std::string_view audience) {
+  ZOO_TRY(const auto tree, JsonTree::parse(body));
+  const auto root = tree.root();
+  if (!root.is(JsonType::object)) return fail(Code::bad_request, "the body is not a TokenRequest");
+  ZOO_TRY_VOID(check_unique(root));
+  ZOO_TRY(const auto kind, text_member(root, "kind"));
+  ZOO_TRY(const auto own_name, text_member(root["metadata"], "name"));
+  ZOO_TRY(const auto own_namespace, text_member(root["metadata"], "namespace"));
+  if ((!kind.empty() && kind != "TokenRequest") || (!own_name.empty() && own_name != account) ||
+      (!own_namespace.empty() && own_namespace != name_space)) {
+    return fail(Code::bad_request, "the TokenRequest in the body is not for the ServiceAccount "
+                                   "that the path names");
+  }
+  const auto spec = root["spec"];
+  ZOO_TRY(const auto audiences, text_list(spec["audiences"], "audiences"));
+  for (const auto& each : audiences) {
+    if (each == audience) continue;
+    return fail(Code::forbidden,
+                "serviceaccounts {} is forbidden: tokens are made for the audience {} alone, not "
+                "for {}; ask for none, which means this one",
+                json_quote(account), json_quote(audience), json_quote(each));
+  }
+  std::string out = R"({"apiVersion":"authentication.k8s.io/v1","kind":"TokenRequest","spec":{)"
+                    R"("audiences":[)" +
+                    json_quote(audience) + ']';
+  if (const auto seconds = spec["expirationSeconds"]; seconds && !seconds.is(JsonType::null)) {
+    if (!seconds.integer()) {
+      return fail(Code::invalid, "TokenRequest.authentication.k8s.io \"\" is invalid: "
+                                 "spec.expirationSeconds: must be a whole number");
+    }
+    out += ",\"expirationSeconds\":" + std::to_string(*seconds.integer());
+  }
+  if (const auto bound = spec["boundObjectRef"]; bound.is(JsonType::object)) {
+    out += ",\"boundObjectRef\":{";
+    for (const std::string_view member : {"kind", "apiVersion", "name", "uid"}) {
+      ZOO_TRY(const auto value, text_member(bound, member));
+      if (value.empty()) continue;
+      if (!out.ends_with('{')) out += ',';
+      out += json_quote(member) + ':' + json_quote(value);
+    }
+    out += '}';
+  }
+  return out + "}}";
+}
+
+Result<std::string> render_self(std::string_view body, const ReviewUser& user) {
+  return with_status(ReviewKind::self_subject, body, "{\"userInfo\":" + user_json(user) + '}');
 }
 
 } // namespace zoo::translate

@@ -20,6 +20,7 @@ enum class ReviewKind : std::uint8_t {
   local_subject_access, ///< LocalSubjectAccessReview: in the namespace of the path
   self_subject_rules,   ///< SelfSubjectRulesReview
   self_subject,         ///< SelfSubjectReview
+  token,                ///< TokenReview
 };
 /// By resource ("selfsubjectaccessreviews"); nullopt for others.
 std::optional<ReviewKind> review_kind(std::string_view group, std::string_view resource);
@@ -41,6 +42,8 @@ struct Review {
   std::string user, uid;
   std::vector<std::string> groups;
   ReviewExtra extra;
+  std::string token; ///< token
+  std::vector<std::string> audiences;
 };
 
 /// Parses and validates as the API server (pkg/registry/authorization validation).
@@ -72,5 +75,16 @@ struct ReviewUser {
 };
 /// `kubectl auth whoami`.
 Result<std::string> render_self(std::string_view body, const ReviewUser& user);
+
+/// Whose token it is, and for which of the asked audiences; or why it is nobody's.
+Result<std::string> render_token(std::string_view body, const ReviewUser& user,
+                                 std::string_view audience);
+Result<std::string> render_no_token(std::string_view body, std::string_view error);
+
+/// The body of a TokenRequest, made anew of the parts that upstream is to hear: the time, the
+/// object that the token is bound to, and our audience. Code::bad_request for a body that is none;
+/// Code::forbidden for another audience, Code::invalid for a member of the wrong type.
+Result<std::string> token_request_in(std::string_view body, std::string_view account,
+                                     std::string_view name_space, std::string_view audience);
 
 } // namespace zoo::translate

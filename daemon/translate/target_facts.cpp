@@ -67,7 +67,7 @@ constexpr std::array k_facts = {
               verbatim,
               create_only,
               {}},
-    KindFacts{"authentication.k8s.io", "tokenreviews", "TokenReview", verbatim, hidden, {}},
+    KindFacts{"authentication.k8s.io", "tokenreviews", "TokenReview", verbatim, create_only, {}},
     KindFacts{"authorization.k8s.io",
               "localsubjectaccessreviews",
               "LocalSubjectAccessReview",

@@ -148,6 +148,25 @@ constexpr std::array k_rows{
 "metadata":{"name":"zoo-tenants-rolebindings"},
 "spec":{"policyName":"zoo-tenants-rolebindings","validationActions":["Deny"]}})j"},
 
+    // A tenant holds no token that this upstream would take.
+    Row{Need::fence, "validatingadmissionpolicies", R"j({
+"apiVersion":"admissionregistration.k8s.io/v1","kind":"ValidatingAdmissionPolicy",
+"metadata":{"name":"zoo-tenants-tokens"},
+"spec":{"failurePolicy":"Fail",
+"matchConstraints":{"resourceRules":[{"apiGroups":[""],"apiVersions":["*"],
+ "operations":["CREATE","UPDATE"],"resources":["secrets","serviceaccounts/token"],
+ "scope":"Namespaced"}]},
+"matchConditions":[{"name":"a-tenant",
+ "expression":"has(request.userInfo.groups) && 'zoo:tenants' in request.userInfo.groups"}],
+"validations":[
+{"expression":"request.resource.resource != 'secrets' || !has(object.type) || object.type != 'kubernetes.io/service-account-token'","message":"a tenant has no tokens that never expire"},
+{"expression":"request.resource.resource != 'serviceaccounts' || (has(object.spec.audiences) && object.spec.audiences == ['zood'])","message":"a tenant's tokens are for the audience zood"}]}})j"},
+
+    Row{Need::fence, "validatingadmissionpolicybindings", R"j({
+"apiVersion":"admissionregistration.k8s.io/v1","kind":"ValidatingAdmissionPolicyBinding",
+"metadata":{"name":"zoo-tenants-tokens"},
+"spec":{"policyName":"zoo-tenants-tokens","validationActions":["Deny"]}})j"},
+
     // After the policies: the right appears when its fence stands.
     Row{Need::fence, "clusterrolebindings", R"j({
 "apiVersion":"rbac.authorization.k8s.io/v1","kind":"ClusterRoleBinding",

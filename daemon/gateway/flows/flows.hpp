@@ -4,6 +4,7 @@
 #include "common/base/result.hpp"
 #include "daemon/gateway/answer.hpp"
 #include "daemon/gateway/exchange.hpp"
+#include "daemon/gateway/system_roles.hpp"
 #include "daemon/gateway/upstream_request.hpp"
 #include "daemon/upstream/list_source.hpp"
 
@@ -39,6 +40,7 @@ struct ListPlan {
   std::vector<upstream::KeyRange> ranges; ///< more than one: merged by the tenant's names
   bool all_namespaces = false;
   Rendering rendering;
+  std::vector<OwnObject> own; ///< shown beside what upstream has
 };
 std::unique_ptr<Flow> list(Exchange& exchange, ListPlan plan);
 
@@ -79,7 +81,10 @@ std::unique_ptr<Flow> delete_collection(Exchange& exchange, ListPlan plan, Actor
 Result<std::unique_ptr<Flow>> non_resource(Exchange& exchange);
 Result<std::unique_ptr<Flow>> openapi(Exchange& exchange);
 
-/// Access reviews and SelfSubjectReview, answered here.
+/// GET of a system role or binding, which lies nowhere upstream.
+std::unique_ptr<Flow> own_object(Exchange& exchange, OwnObject object, Rendering rendering);
+
+/// Access reviews, TokenReview and SelfSubjectReview, answered here.
 std::unique_ptr<Flow> review(Exchange& exchange);
 
 /// exec, attach, port-forward, proxy, and logs over an upgraded connection: a byte tunnel.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/gateway/flows/steps.hpp"
+#include "daemon/gateway/grants.hpp"
 #include "daemon/translate/patch.hpp"
 #include "daemon/translate/rewrite.hpp"
 #include "daemon/translate/rules.hpp"
@@ -36,6 +37,9 @@ private:
         return exchange_.send_status(
             403, translate::forbidden_status(exchange_.target().group, exchange_.target().resource,
                                              exchange_.target().name, proven.error().message()));
+      }
+      if (auto granted = check_stored_grant(exchange_, answer.body); !granted) {
+        return exchange_.fail(granted.error());
       }
       if (translate::find_param(request_.params, "dryRun") != nullptr) return reply(answer);
       const auto key = translate::object_key(answer.body);

@@ -129,19 +129,26 @@ private:
     }
     const auto* facts = exchange_.resource().facts;
     auto name = translate::object_name_out(exchange_.mapping(), facts, key);
-    items_.emplace_back(name.value_or(std::string(key)), std::string(item));
+    items_.push_back({name.value_or(std::string(key)), std::string(item), false});
   }
 
   void on_list_end(const upstream::ListEnd& end) override {
     if (exchange_.done()) return;
     if (revision_ == -1) revision_ = std::stoll(end.resource_version);
     if (++at_ < plan_.ranges.size()) return exchange_.later([this] { next(); });
+    for (const auto& each : plan_.own) {
+      // One that a tenant wrote under such a name is nothing to its evaluator either.
+      std::erase_if(items_, [&](const Item& item) { return item.name == each.name; });
+      items_.push_back({each.name, gateway::own_item(plan_.rendering, each), true});
+    }
     std::stable_sort(items_.begin(), items_.end(),
-                     [](const auto& a, const auto& b) { return a.first < b.first; });
+                     [](const auto& a, const auto& b) { return a.name < b.name; });
     std::string out;
     if (auto begun = writer_.begin(head_, out); !begun) return exchange_.abort(begun.error());
-    for (const auto& [name, item] : items_) {
-      if (auto written = writer_.item(item, out); !written) {
+    for (const auto& item : items_) {
+      if (item.own) {
+        writer_.own_item(item.json, out);
+      } else if (auto written = writer_.item(item.json, out); !written) {
         return exchange_.abort(written.error());
       }
     }
@@ -166,7 +173,11 @@ private:
   std::size_t bytes_ = 0;
   std::int64_t revision_ = -1;
   std::string head_;
-  std::vector<std::pair<std::string, std::string>> items_;
+  struct Item {
+    std::string name, json;
+    bool own; ///< made here, in the tenant's names
+  };
+  std::vector<Item> items_;
   std::unique_ptr<upstream::List> retired_;
   std::unique_ptr<upstream::List> list_;
 };
@@ -205,7 +216,9 @@ http::ResponseHead list_head(const Rendering& rendering) {
 }
 
 std::unique_ptr<Flow> list(Exchange& exchange, ListPlan plan) {
-  if (plan.ranges.size() == 1) return std::make_unique<RangeFlow>(exchange, std::move(plan));
+  if (plan.ranges.size() == 1 && plan.own.empty()) {
+    return std::make_unique<RangeFlow>(exchange, std::move(plan));
+  }
   return std::make_unique<MergedFlow>(exchange, std::move(plan));
 }
 

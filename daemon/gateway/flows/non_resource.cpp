@@ -3,6 +3,7 @@
 #include "daemon/gateway/flows/document.hpp"
 #include "daemon/gateway/flows/steps.hpp"
 #include "daemon/translate/discovery.hpp"
+#include "daemon/translate/discovery_json.hpp"
 #include "daemon/translate/status_text.hpp"
 #include "daemon/upstream/upstream.hpp"
 
@@ -67,6 +68,21 @@ Outgoing get(std::string path) {
   return request;
 }
 
+/// Upstream signs the tokens of tenants' ServiceAccounts: its issuer and its public keys, to be had
+/// at this door.
+Result<std::unique_ptr<Flow>> issuer(Exchange& exchange) {
+  const auto keys = "https://" + exchange.head().authority + "/openid/v1/jwks";
+  return std::make_unique<Fetched>(
+      exchange, get(exchange.target().path), [keys](std::string&& body) -> Result<std::string> {
+        ZOO_TRY(const auto tree, translate::JsonTree::parse(body));
+        const auto uri = tree.root()["jwks_uri"];
+        if (!uri) return std::move(body);
+        translate::JsonEdits edits;
+        edits.quote(uri, keys);
+        return edits.apply(body);
+      });
+}
+
 } // namespace
 
 Result<std::unique_ptr<Flow>> non_resource(Exchange& exchange) {
@@ -85,6 +101,8 @@ Result<std::unique_ptr<Flow>> non_resource(Exchange& exchange) {
   if (path == "/version") {
     return std::make_unique<Fetched>(exchange, get(path));
   }
+  if (path == "/.well-known/openid-configuration" || path == "/openid/v1/jwks")
+    return issuer(exchange);
   if (path.starts_with("/openapi/")) return openapi(exchange);
 
   if (path == "/api" || path == "/apis") {

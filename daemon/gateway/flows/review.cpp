@@ -2,54 +2,99 @@
 #include "daemon/gateway/flows/flows.hpp"
 #include "daemon/translate/reviews.hpp"
 
+#include <algorithm>
+
 namespace zoo::gateway {
 namespace {
 
-/// Answered by the evaluator that admits requests, in the tenant's names; upstream is not asked.
+using translate::ReviewKind;
+
+/// Answered by the evaluator that admits requests, in the tenant's names; upstream is asked about
+/// tokens only.
 class ReviewFlow final : public Flow {
 public:
-  ReviewFlow(Exchange& exchange, translate::ReviewKind kind) : exchange_(exchange), kind_(kind) {}
+  ReviewFlow(Exchange& exchange, ReviewKind kind) : exchange_(exchange), kind_(kind) {}
 
   void start() override {
     auto review = translate::parse_review(kind_, exchange_.body(), exchange_.target().name_space);
     if (!review) return exchange_.fail(review.error());
-    const auto& identity = exchange_.route().identity;
-
-    if (kind_ == translate::ReviewKind::self_subject) {
-      translate::ReviewUser user{identity.user, {}, identity.groups, {}};
-      user.groups.emplace_back("system:authenticated");
-      return reply(translate::render_self(exchange_.body(), user));
+    switch (kind_) {
+    case ReviewKind::self_subject:
+      return reply(translate::render_self(exchange_.body(), user(identity())));
+    case ReviewKind::token:
+      return token(*review);
+    case ReviewKind::self_subject_rules:
+      return rules(review->name_space);
+    default:
+      return access(*review);
     }
-    const bool self = review->user.empty() && review->groups.empty();
-    Identity subject = self ? identity : Identity{review->user, review->groups, {}};
-    Attributes attributes;
-    if (review->attributes) {
-      const auto& asked = *review->attributes;
-      attributes = {asked.verb,     asked.resource_request, asked.group,      asked.version,
-                    asked.resource, asked.subresource,      asked.name_space, asked.name,
-                    asked.path};
-    } else {
-      attributes.verb = "*";
-      attributes.name_space = review->name_space;
-    }
-    exchange_.view().authorizer->authorize(
-        subject, attributes, [this, alive = exchange_.alive()](const Decision& decision) {
-          if (!alive.expired() && !exchange_.done()) answer(decision);
-        });
   }
 
 private:
-  void answer(const Decision& decision) {
-    if (kind_ == translate::ReviewKind::self_subject_rules) {
-      std::vector<translate::ReviewRule> rules;
-      if (decision.allowed) {
-        rules.push_back({{"*"}, {"*"}, {"*"}, {}, {}});
-        rules.push_back({{"*"}, {}, {}, {}, {"*"}});
-      }
-      return reply(translate::render_rules(exchange_.body(), rules, false, ""));
+  const Identity& identity() const { return exchange_.route().identity; }
+
+  static translate::ReviewUser user(const Identity& of) {
+    return {of.user, of.uid, of.groups, of.extra};
+  }
+
+  void access(const translate::Review& review) {
+    Identity subject = identity();
+    if (kind_ != ReviewKind::self_subject_access) {
+      // As it was asked: nobody is a member of a group that the question does not name.
+      subject = {};
+      subject.user = review.user;
+      subject.groups = review.groups;
+      subject.uid = review.uid;
+      subject.extra = review.extra;
     }
-    reply(translate::render_decision(kind_, exchange_.body(),
-                                     {decision.allowed, false, decision.reason, ""}));
+    const auto& asked = *review.attributes;
+    exchange_.view().authorizer->authorize(
+        subject,
+        {asked.verb, asked.resource_request, asked.group, asked.version, asked.resource,
+         asked.subresource, asked.name_space, asked.name, asked.path},
+        [this, alive = exchange_.alive()](const Result<Decision>& decision) {
+          if (alive.expired() || exchange_.done()) return;
+          if (!decision) return exchange_.fail(decision.error());
+          reply(translate::render_decision(kind_, exchange_.body(),
+                                           {decision->allowed, false, decision->reason, ""}));
+        });
+  }
+
+  void rules(const std::string& name_space) {
+    exchange_.view().authorizer->rules(
+        identity(), name_space,
+        [this, alive = exchange_.alive()](const Result<authz::Policy::Rules>& held) {
+          if (alive.expired() || exchange_.done()) return;
+          if (!held) return exchange_.fail(held.error());
+          std::vector<translate::ReviewRule> rules;
+          for (const auto& rule : held->rules)
+            rules.push_back({rule.verbs, rule.groups, rule.resources, rule.names, rule.paths});
+          std::string errors;
+          for (const auto& error : held->errors)
+            errors += (errors.empty() ? "" : ", ") + error;
+          reply(translate::render_rules(exchange_.body(), rules, false, errors));
+        });
+  }
+
+  void token(const translate::Review& review) {
+    const auto& audiences = review.audiences;
+    if (!audiences.empty() &&
+        std::find(audiences.begin(), audiences.end(), k_audience) == audiences.end()) {
+      return reply(translate::render_no_token(
+          exchange_.body(), "[invalid bearer token, token audiences [\"" + std::string(k_audience) +
+                                "\"] is invalid for the target audiences]"));
+    }
+    exchange_.gateway().tokens().authenticate(
+        review.token, [this, alive = exchange_.alive()](const Result<TokenUser>& found) {
+          if (alive.expired() || exchange_.done()) return;
+          const bool unknown = !found && found.error().code() == Code::unauthorized;
+          if (!found && !unknown) return exchange_.fail(found.error());
+          // Of another tenant's token nothing is told, not even that it is one.
+          if (unknown || found->tenant->id != exchange_.mapping().id()) {
+            return reply(translate::render_no_token(exchange_.body(), "invalid bearer token"));
+          }
+          reply(translate::render_token(exchange_.body(), user(found->identity), k_audience));
+        });
   }
 
   void reply(const Result<std::string>& body) {
@@ -58,7 +103,7 @@ private:
   }
 
   Exchange& exchange_;
-  translate::ReviewKind kind_;
+  ReviewKind kind_;
 };
 
 } // namespace

@@ -23,7 +23,10 @@ public:
   void start() override {
     const auto& options = exchange_.target().list;
     // sendInitialEvents=false wants no state even from ''; the stream then begins at now.
-    const bool state = begins_with_state(options) && options.send_initial_events.value_or(true);
+    // A version that only the platform's own objects carry says nothing of upstream's.
+    const bool own = !plan_.own.empty() && options.resource_version == k_own_version;
+    const bool state =
+        own || (begins_with_state(options) && options.send_initial_events.value_or(true));
     if (state) return next_range();
     if (options.resource_version.empty() || options.resource_version == "0") return find_now();
     watch_from(options.resource_version);
@@ -75,6 +78,10 @@ private:
       return exchange_.later([this] { next_range(); });
     }
     begin_answer();
+    if (!only_revision_) {
+      for (const auto& each : plan_.own)
+        writer_.added_own(own_item(plan_.rendering, each), out_);
+    }
     const auto version = std::to_string(revision_);
     if (exchange_.target().list.send_initial_events.value_or(false)) {
       out_ += translate::make_bookmark(api_version(), exchange_.resource().kind, version, true);

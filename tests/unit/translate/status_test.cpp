@@ -261,3 +261,53 @@ TEST_CASE("reviews are read and answered") {
   CHECK(self["status"]["userInfo"] ==
         json{{"username", "jane"}, {"groups", {"dev"}}, {"extra", {{"k", {"v"}}}}});
 }
+
+TEST_CASE("a TokenReview is read and answered") {
+  const std::string body = R"({"spec":{"token":"abc","audiences":["zood"]}})";
+  const auto review = parse_review(ReviewKind::token, body, "");
+  REQUIRE(review);
+  CHECK(review->token == "abc");
+  CHECK(review->audiences == std::vector<std::string>{"zood"});
+  CHECK_FALSE(parse_review(ReviewKind::token, R"({"spec":{}})", ""));
+  CHECK_FALSE(parse_review(ReviewKind::token, R"({"spec":{"token":"a","token":"b"}})", ""));
+  const auto known = json::parse(*render_token(body, {"jane", "1", {"dev"}, {}}, "zood"));
+  CHECK(known["kind"] == "TokenReview");
+  CHECK(known["status"]["authenticated"] == true);
+  CHECK(known["status"]["audiences"] == json{"zood"});
+  CHECK(known["status"]["user"] == json{{"username", "jane"}, {"uid", "1"}, {"groups", {"dev"}}});
+  const auto unknown = json::parse(*render_no_token(body, "no"));
+  CHECK_FALSE(unknown["status"].contains("authenticated"));
+  CHECK(unknown["status"]["error"] == "no");
+}
+
+TEST_CASE("a TokenRequest is made anew for one audience") {
+  const auto request = [](std::string_view body) {
+    return token_request_in(body, "robot", "team", "zood");
+  };
+  const auto plain = request("{}");
+  REQUIRE(plain);
+  CHECK(json::parse(*plain)["spec"] == json{{"audiences", {"zood"}}});
+  const auto full = request(
+      R"({"kind":"TokenRequest","metadata":{"name":"robot","namespace":"team","labels":{"a":"b"}},)"
+      R"("spec":{"audiences":["zood"],"expirationSeconds":600,"unknown":1,)"
+      R"("boundObjectRef":{"kind":"Pod","apiVersion":"v1","name":"p","uid":"1","more":{}}},)"
+      R"("status":{"token":"x"}})");
+  REQUIRE(full);
+  CHECK(json::parse(*full) ==
+        json{{"apiVersion", "authentication.k8s.io/v1"},
+             {"kind", "TokenRequest"},
+             {"spec",
+              {{"audiences", {"zood"}},
+               {"expirationSeconds", 600},
+               {"boundObjectRef",
+                {{"kind", "Pod"}, {"apiVersion", "v1"}, {"name", "p"}, {"uid", "1"}}}}}});
+  for (const std::string_view bad :
+       {"", "[]", R"({"kind":"Pod"})", R"({"metadata":{"namespace":"other"}})",
+        R"({"metadata":{"name":"other"}})", R"({"spec":{"audiences":["zood","vault"]}})",
+        R"({"spec":{"audiences":"zood"}})", R"({"spec":{"expirationSeconds":"1"}})",
+        R"({"spec":{},"spec":{"audiences":["vault"]}})",
+        R"({"spec":{"audiences":[],"audiences":["vault"]}})"}) {
+    CAPTURE(bad);
+    CHECK_FALSE(request(bad));
+  }
+}

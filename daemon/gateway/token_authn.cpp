@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/gateway/token_authn.hpp"
+
+#include "common/api/tenant.hpp"
+#include "common/base/json_text.hpp"
+#include "common/base/text.hpp"
+#include "common/crypto/digest.hpp"
+#include "daemon/net/loop.hpp"
+#include "daemon/translate/discovery_json.hpp"
+#include "daemon/upstream/upstream.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace zoo::gateway {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using translate::JsonNode;
+using translate::JsonTree;
+using translate::JsonType;
+
+constexpr std::size_t k_max_token = 16 * 1024;
+constexpr std::size_t k_max_answer = 256 * 1024;
+constexpr std::size_t k_id_length = 6;
+
+tl::unexpected<Error> refused() {
+  // One answer for all: nobody learns which tenants and accounts exist.
+  return fail(Code::unauthorized, "Unauthorized: the bearer token is not valid here");
+}
+
+bool names_audience(JsonNode audience) {
+  if (audience.is(JsonType::string)) return audience.string() == k_audience;
+  for (auto each = audience.first(); each; each = each.next()) {
+    if (each.string() == k_audience) return true;
+  }
+  return false;
+}
+
+std::int64_t now_seconds() {
+  return std::chrono::duration_cast<std::chrono::seconds>(
+             std::chrono::system_clock::now().time_since_epoch())
+      .count();
+}
+
+} // namespace
+
+Result<TokenClaims> read_token(std::string_view token) {
+  if (token.size() > k_max_token) return refused();
+  const auto parts = text::split(token, '.');
+  if (parts.size() != 3 || parts[0].empty() || parts[2].empty()) return refused();
+  const auto payload = crypto::base64url_decode(parts[1]);
+  if (!payload) return refused();
+  const auto tree = JsonTree::parse(*payload);
+  if (!tree) return refused();
+  const auto claims = tree->root();
+  TokenClaims out;
+  out.upstream_user = claims["sub"].string();
+  out.expires = claims["exp"].integer().value_or(0);
+  const auto account = authz::service_account(out.upstream_user);
+  if (!account || !names_audience(claims["aud"])) return refused();
+  if (account.name_space.size() <= k_id_length + 1 || account.name_space[k_id_length] != '-')
+    return refused();
+  out.tenant = account.name_space.substr(0, k_id_length);
+  if (!api::validate_id(out.tenant)) return refused();
+  out.name_space = account.name_space.substr(k_id_length + 1);
+  out.name = account.name;
+  return out;
+}
+
+struct TokenAuthenticator::Question {
+  TokenClaims claims;
+  std::vector<Done> waiting;
+  std::unique_ptr<upstream::BufferedCall> call;
+};
+
+TokenAuthenticator::TokenAuthenticator(net::Loop& loop, upstream::Upstream& upstream,
+                                       const tenants::TenantDirectory& directory)
+    : loop_(loop), upstream_(upstream), directory_(directory), alive_(std::make_shared<int>(0)) {}
+
+TokenAuthenticator::~TokenAuthenticator() = default;
+
+Result<TokenUser> TokenAuthenticator::admit(const TokenUser& user) const {
+  // A tenant may have gone, and another come under its ID, since the token was asked about.
+  const auto entry = directory_.snapshot()->find(user.tenant->id);
+  if (!entry || entry->uid != user.tenant->uid) return refused();
+  if (!entry->admits()) {
+    return fail(Code::unauthorized, "Unauthorized: this tenant is {}",
+                entry->phase == tenants::Phase::suspended ? "suspended" : "not served");
+  }
+  auto out = user;
+  out.tenant = entry;
+  return out;
+}
+
+void TokenAuthenticator::authenticate(const std::string& token, Done done) {
+  auto claims = read_token(token);
+  if (!claims || claims->expires <= now_seconds()) return done(refused());
+  if (!directory_.snapshot()->find(claims->tenant)) return done(refused());
+  const std::string key(crypto::view(crypto::sha256(token)));
+  if (const auto known = answers_.find(key); known != answers_.end()) {
+    if (Clock::now() < known->second.until) {
+      if (!known->second.user) return done(fail(known->second.user.error()));
+      return done(admit(*known->second.user));
+    }
+    answers_.erase(known);
+  }
+  ask(key, token, *std::move(claims), std::move(done));
+}
+
+void TokenAuthenticator::ask(const std::string& key, const std::string& token, TokenClaims claims,
+                             Done done) {
+  if (const auto found = asked_.find(key); found != asked_.end()) {
+    found->second->waiting.push_back(std::move(done));
+    return;
+  }
+  if (asked_.size() >= k_max_asked) {
+    return done(fail(Code::too_many_requests, "too many tokens are being verified; try again"));
+  }
+  auto question = std::make_unique<Question>();
+  question->claims = std::move(claims);
+  question->waiting.push_back(std::move(done));
+  http::RequestHead head;
+  head.method = "POST";
+  head.target = "/apis/authentication.k8s.io/v1/tokenreviews";
+  head.headers.add("Accept", "application/json");
+  head.headers.add("Content-Type", "application/json");
+  upstream::CallOptions options;
+  options.body =
+      R"({"apiVersion":"authentication.k8s.io/v1","kind":"TokenReview","spec":{"token":)" +
+      json_quote(token) + R"(,"audiences":[")" + std::string(k_audience) + R"("]}})";
+  question->call = std::make_unique<upstream::BufferedCall>(
+      upstream_.caller(loop_), std::move(head), std::move(options), k_max_answer,
+      [this, key](const Result<upstream::Answer>& answer) { answered(key, answer); });
+  asked_.emplace(key, std::move(question));
+}
+
+void TokenAuthenticator::answered(const std::string& key, const Result<upstream::Answer>& answer) {
+  const auto found = asked_.find(key);
+  if (found == asked_.end()) return;
+  const auto question = std::move(found->second);
+  asked_.erase(found);
+  Answer out;
+  if (!answer) {
+    out.user = fail(Code::unavailable, "the bearer token cannot be verified: {}",
+                    answer.error().message());
+  } else if (answer->head.status != 201 && answer->head.status != 200) {
+    out.user = fail(Code::unavailable, "the bearer token cannot be verified: upstream answered {}",
+                    answer->head.status);
+  } else {
+    out.user = read(question->claims, *answer);
+    const auto left = std::chrono::seconds(question->claims.expires - now_seconds());
+    out.until = Clock::now() + (out.user ? std::min(k_remembered, left) : k_refusal_remembered);
+    if (answers_.size() >= k_max_remembered) answers_.clear();
+    answers_.insert_or_assign(key, out);
+  }
+  const std::weak_ptr<void> alive = alive_;
+  for (auto& done : question->waiting) {
+    done(out.user);
+    if (alive.expired()) return;
+  }
+}
+
+Result<TokenUser> TokenAuthenticator::read(const TokenClaims& claims,
+                                           const upstream::Answer& answer) const {
+  const auto tree = JsonTree::parse(answer.body);
+  if (!tree) return refused();
+  const auto status = tree->root()["status"];
+  const auto user = status["user"];
+  // An upstream that does not speak of audiences has not checked them.
+  if (!status["authenticated"].boolean() || !names_audience(status["audiences"]) ||
+      user["username"].string() != claims.upstream_user) {
+    return refused();
+  }
+  if (upstream_.unlabelled_namespaces()->contains(claims.tenant + "-" + claims.name_space)) {
+    return refused(); // not the tenant's, whatever its name
+  }
+  TokenUser out;
+  out.tenant = directory_.snapshot()->find(claims.tenant);
+  if (!out.tenant) return refused();
+  auto& identity = out.identity;
+  identity.user = "system:serviceaccount:" + claims.name_space + ":" + claims.name;
+  identity.uid = user["uid"].string();
+  identity.groups = {std::string(authz::k_service_accounts),
+                     std::string(authz::k_service_accounts) + ":" + claims.name_space,
+                     std::string(authz::k_authenticated)};
+  for (auto each = user["extra"].first(); each; each = each.next()) {
+    if (each.key().starts_with("authentication.kubernetes.io/"))
+      identity.extra.emplace_back(each.key(), each.strings());
+  }
+  identity.credential = "token";
+  return admit(out);
+}
+
+} // namespace zoo::gateway
