@@ -108,9 +108,8 @@ public:
     request.head = head();
     request.range = {owner_.mapping_.prefix(), "", false};
     request.all_namespaces = all_namespaces_;
-    list_ =
-        upstream::list_range(owner_.upstream_, owner_.upstream_.caller(owner_.loop_),
-                             std::move(request), owner_.mapping_.id() + path_ + "#authz", *this);
+    list_ = upstream::list_range(owner_.upstream_, owner_.caller_, std::move(request),
+                                 owner_.mapping_.id() + path_ + "#authz", *this);
   }
 
   bool ready() const { return ready_; } ///< `objects` is what upstream has
@@ -157,7 +156,7 @@ private:
     request.bookmarks = true;
     request.ranges = {{owner_.mapping_.prefix(), "", false}};
     request.all_namespaces = all_namespaces_;
-    watch_ = upstream::subscribe(owner_.upstream_.caller(owner_.loop_), std::move(request), *this);
+    watch_ = upstream::subscribe(owner_.caller_, std::move(request), *this);
     listen();
     owner_.changed();
   }
@@ -245,10 +244,10 @@ struct PolicySource::Parts {
   std::array<Kind*, 3> all() { return {&roles, &bindings, &cluster_roles}; }
 };
 
-PolicySource::PolicySource(upstream::Upstream& upstream, net::Loop& loop,
+PolicySource::PolicySource(upstream::Upstream& upstream, upstream::Caller& caller, net::Loop& loop,
                            translate::Mapping mapping, PolicyLimits limits, Publish publish)
-    : upstream_(upstream), loop_(loop), mapping_(std::move(mapping)), limits_(limits),
-      publish_(std::move(publish)), parts_(std::make_unique<Parts>(*this)) {}
+    : upstream_(upstream), caller_(caller), loop_(loop), mapping_(std::move(mapping)),
+      limits_(limits), publish_(std::move(publish)), parts_(std::make_unique<Parts>(*this)) {}
 
 PolicySource::~PolicySource() = default;
 

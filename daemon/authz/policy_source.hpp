@@ -15,8 +15,9 @@
 #include <vector>
 
 namespace zoo::upstream {
+class Caller;
 class Upstream;
-}
+} // namespace zoo::upstream
 
 namespace zoo::authz {
 
@@ -39,8 +40,8 @@ public:
 
   /// `publish` hears every new policy, and every failure to have one (Code::unavailable, with the
   /// reason): not from inside start().
-  PolicySource(upstream::Upstream& upstream, net::Loop& loop, translate::Mapping mapping,
-               PolicyLimits limits, Publish publish);
+  PolicySource(upstream::Upstream& upstream, upstream::Caller& caller, net::Loop& loop,
+               translate::Mapping mapping, PolicyLimits limits, Publish publish);
   ~PolicySource();
   PolicySource(const PolicySource&) = delete;
   PolicySource& operator=(const PolicySource&) = delete;
@@ -60,6 +61,7 @@ private:
   bool complete() const;
 
   upstream::Upstream& upstream_;
+  upstream::Caller& caller_;
   net::Loop& loop_;
   translate::Mapping mapping_;
   PolicyLimits limits_;

@@ -39,7 +39,7 @@ struct PolicyStore::Slot : std::enable_shared_from_this<PolicyStore::Slot> {
     waiting.push_back(std::move(waiter));
     if (source) return;
     source = std::make_unique<PolicySource>(
-        upstream, home, mapping, limits,
+        upstream, upstream.caller(home), home, mapping, limits,
         [this](Result<PolicyPtr> policy) { published(std::move(policy)); });
     names = &source->mapping().shared();
     source->start();

@@ -73,6 +73,10 @@ public:
   const Resource& resource() const { return resource_; }
   std::string& body() { return body_; }
 
+  /// A stream that was opened long ago: is what it was opened by still valid, may its user still?
+  /// Ends it if not (DESIGN 7).
+  void recheck_rights();
+
   // How flows answer. After finish(), fail() or abort() nothing more may be sent.
   void send_head(http::ResponseHead head);
   void send(std::string_view bytes);
@@ -115,6 +119,7 @@ private:
   void with_resource(upstream::Freshness freshness); ///< looks it up, then authorizes
   bool find_resource(upstream::CatalogPtr catalog);
   void authorize(Attributes attributes);
+  void withdraw(std::string_view why); ///< ends what was allowed until now
   void authorized(const Attributes& attributes, const Decision& decision);
   void refuse(const Attributes& attributes, const Decision& decision); ///< 403
   void begin_flow();
@@ -128,6 +133,8 @@ private:
   translate::Target target_;
   Resource resource_;
   authz::PolicyPtr policy_;
+  authz::PolicyPtr judged_; ///< the policy that a long-running stream was last held against
+  Attributes asked_;        ///< what was allowed
   std::string body_;
   std::size_t held_ = 0; ///< bytes of body_ that were not consumed before the client was known
   std::unique_ptr<Flow> flow_;

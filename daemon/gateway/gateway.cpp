@@ -31,7 +31,7 @@ std::string bearer_token(const http::RequestHead& head) {
 
 Gateway::Gateway(net::Loop& loop, const GatewayShared& shared, GatewayLimits limits)
     : loop_(loop), shared_(shared), limits_(limits),
-      tokens_(loop, shared.upstream, shared.directory) {}
+      tokens_(loop, shared.upstream, shared.directory), recheck_timer_(loop) {}
 
 Gateway::~Gateway() = default;
 
@@ -44,8 +44,11 @@ std::unique_ptr<http::StreamHandler> Gateway::on_request(http::RequestHead head,
 
 void Gateway::authenticate(const http::ConnectionInfo& connection, const http::RequestHead& head,
                            std::function<void(Result<Route>)> done) {
-  if (!connection.peer_certificate_der.empty()) return done(by_certificate(connection));
   const auto token = bearer_token(head);
+  if (!connection.peer_certificate_der.empty()) {
+    auto route = by_certificate(connection);
+    if (route || token.empty()) return done(std::move(route));
+  }
   if (token.empty()) {
     return done(fail(Code::unauthorized,
                      "Unauthorized: neither a client certificate nor a bearer token was shown"));
@@ -82,7 +85,25 @@ Result<Route> Gateway::by_certificate(const http::ConnectionInfo& connection) {
   return Route{shared_.upstream, view_of(entry), std::move(identity)};
 }
 
-void Gateway::enter(Exchange& exchange) { exchange.join(live_); }
+void Gateway::enter(Exchange& exchange) {
+  exchange.join(live_);
+  if (!std::exchange(rechecking_, true)) {
+    recheck_timer_.start(k_recheck, [this] { recheck_rights(); });
+  }
+}
+
+void Gateway::recheck_rights() {
+  std::vector<std::pair<Exchange*, std::weak_ptr<void>>> all; // as in recheck()
+  for (auto* live = live_.next(); live != &live_; live = live->next()) {
+    auto& exchange = static_cast<Exchange&>(*live);
+    if (exchange.target().long_running) all.emplace_back(&exchange, exchange.alive());
+  }
+  for (const auto& [exchange, alive] : all) {
+    if (!alive.expired()) exchange->recheck_rights();
+  }
+  rechecking_ = live_.next() != &live_;
+  if (rechecking_) recheck_timer_.start(k_recheck, [this] { recheck_rights(); });
+}
 
 void Gateway::recheck(std::string_view tenant) {
   // A cut exchange may destroy itself, and others of its connection: names first, then the deed.

@@ -7,8 +7,10 @@
 #include "daemon/gateway/token_authn.hpp"
 #include "daemon/gateway/view.hpp"
 #include "daemon/http/stream.hpp"
+#include "daemon/net/loop.hpp"
 #include "daemon/tenants/directory.hpp"
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -16,9 +18,6 @@
 #include <string>
 #include <unordered_map>
 
-namespace zoo::net {
-class Loop;
-}
 namespace zoo::authz {
 class PolicyStore;
 }
@@ -58,7 +57,7 @@ public:
                                                   http::ServerStream& stream) override;
 
   /// Who is it (DESIGN 4 `who`)? By certificate at once; by a ServiceAccount's bearer token, where
-  /// no certificate was shown, perhaps later. Code::unauthorized with the reason.
+  /// no valid certificate was shown, perhaps later. Code::unauthorized with the reason.
   void authenticate(const http::ConnectionInfo& connection, const http::RequestHead& head,
                     std::function<void(Result<Route>)> done);
   TokenAuthenticator& tokens() { return tokens_; }
@@ -66,6 +65,11 @@ public:
   /// Exchanges in progress of a tenant, or of a certificate, that is not admitted any more are cut
   /// (DESIGN 9).
   void recheck(std::string_view tenant);
+
+  /// The same for streams whose user has lost the right to them, or whose token is over: every
+  /// k_recheck while there are any.
+  void recheck_rights();
+  static constexpr std::chrono::milliseconds k_recheck{500};
 
   /// `exchange` is one of those in progress from now on; it leaves by itself when it ends.
   void enter(Exchange& exchange);
@@ -89,8 +93,9 @@ private:
   const GatewayShared& shared_;
   GatewayLimits limits_;
   Live live_;                                         ///< the ring of exchanges in progress
-  boost::intrusive::list<Live, boost::intrusive::constant_time_size<false>> live_;
   TokenAuthenticator tokens_;
+  net::Timer recheck_timer_;
+  bool rechecking_ = false;
   std::unordered_map<std::string, CachedView> views_; ///< by tenant ID; bounded by k_max_views
   static constexpr std::size_t k_max_views = 4096;
 };

@@ -4,6 +4,7 @@
 #include "common/base/json_text.hpp"
 #include "common/base/text.hpp"
 #include "common/crypto/digest.hpp"
+#include "common/kube/age.hpp"
 #include "daemon/authz/system_roles.hpp"
 #include "daemon/gateway/authorizer.hpp"
 #include "daemon/gateway/exchange.hpp"
@@ -92,13 +93,9 @@ bool holds(const translate::LabelRequirement& requirement, JsonNode labels) {
 
 /// How long ago, as a column "Age" says it.
 std::string age_of(const std::string& created) {
-  std::tm time{};
-  if (strptime(created.c_str(), "%Y-%m-%dT%H:%M:%SZ", &time) == nullptr) return "<unknown>";
-  const auto seconds = std::max<std::int64_t>(0, std::time(nullptr) - timegm(&time));
-  if (seconds < 120) return fmt::format("{}s", seconds);
-  if (seconds < 2 * 3600) return fmt::format("{}m", seconds / 60);
-  if (seconds < 48 * 3600) return fmt::format("{}h", seconds / 3600);
-  return fmt::format("{}d", seconds / 86400);
+  const auto then = kube::unix_seconds(created);
+  if (then < 0) return "<unknown>";
+  return kube::human_duration(static_cast<std::int64_t>(std::time(nullptr)) - then);
 }
 
 std::string partial(JsonNode object) {

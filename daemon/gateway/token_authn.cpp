@@ -188,7 +188,7 @@ Result<TokenUser> TokenAuthenticator::read(const TokenClaims& claims,
     if (each.key().starts_with("authentication.kubernetes.io/"))
       identity.extra.emplace_back(each.key(), each.strings());
   }
-  identity.credential = "token";
+  identity.credential = k_token_credential;
   return admit(out);
 }
 

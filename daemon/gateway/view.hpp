@@ -19,11 +19,14 @@ namespace zoo::gateway {
 
 class Authorizer;
 
+/// Of who came in with the token of a ServiceAccount; no serial is such a word.
+inline constexpr std::string_view k_token_credential = "token";
+
 /// Who a request comes from, in the words of its own view. Made by authentication only.
 struct Identity {
   std::string user;
   std::vector<std::string> groups;
-  /// For audit and revocation: serial of the certificate, or "token" of a ServiceAccount.
+  /// For audit and revocation: serial of the certificate, or k_token_credential.
   std::string credential;
   std::string uid;
   authz::Extra extra;

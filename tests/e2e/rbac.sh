@@ -84,9 +84,14 @@ check_fails "an editor makes no roles" forbidden by dev -n team create role x --
 check_fails "and nothing elsewhere" forbidden by dev create configmap made
 
 # ---- a change is in force at once --------------------------------------------------------------------------------------
+by jane -n team get configmaps -w -o name >"$TMPDIR/jane.out" 2>&1 &
+watcher=$!
+eventually "a watch is open" 10 grep -q configmap/settings "$TMPDIR/jane.out"
 check "the binding goes" as "$a" -n team delete rolebinding readers
 eventually "so does the right" 1 cannot jane list configmaps -n team
 check_fails "for every request" forbidden by jane -n team get configmaps
+ended() { ! kill -0 "$watcher" 2>/dev/null; }
+eventually "and for the watch that was open" 2 ended
 
 # ---- system roles --------------------------------------------------------------------------------------------------------
 expect "cluster-admin is shown" '*' "$(as "$a" get clusterrole cluster-admin -o jsonpath='{.rules[0].verbs[0]}')"
@@ -220,7 +225,7 @@ expect_match "with it the account comes in" 'Username +system:serviceaccount:tea
 expect_match "with its groups" 'system:serviceaccounts:team' "$(robot auth whoami)"
 expect_no_match "and no prefix" "$a-" "$(robot auth whoami -o yaml)"
 expect "it may know who signs" "$(jq -r .iss <<<"$claims")" "$(robot get --raw /.well-known/openid-configuration | jq -r .issuer)"
-expect_match "and by which keys" '"kty"' "$(robot get --raw /openid/v1/jwks)"
+expect_match "and by which keys" 'kty' "$(robot get --raw /openid/v1/jwks)"
 check_fails "others may not" forbidden by jane get --raw /openid/v1/jwks
 expect "without rights" \
   'Error from server (Forbidden): configmaps is forbidden: User "system:serviceaccount:team:robot" cannot list resource "configmaps" in API group "" in the namespace "team"' \

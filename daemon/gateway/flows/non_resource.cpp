@@ -31,25 +31,34 @@ private:
   std::string type_, body_;
 };
 
-/// A document of upstream's, as it is: its version.
+/// A document of upstream's, as it is or with a change: its version, its token issuer.
 class Fetched final : public Steps {
 public:
-  Fetched(Exchange& exchange, Outgoing request) : Steps(exchange), request_(std::move(request)) {}
+  using Change = std::function<Result<std::string>(std::string&&)>;
+
+  Fetched(Exchange& exchange, Outgoing request, Change change = nullptr)
+      : Steps(exchange), request_(std::move(request)), change_(std::move(change)) {}
 
   void start() override {
     ask(
         request_,
         [this](upstream::Answer answer) {
           if (!answer.ok()) return refuse(answer);
+          if (change_) {
+            auto changed = change_(std::move(answer.body));
+            if (!changed) return exchange_.fail(changed.error());
+            answer.body = *std::move(changed);
+          }
           Document document{std::string(answer.head.headers.get("content-type")),
                             std::move(answer.body), "", "no-cache, private"};
           send_document(exchange_, std::move(document));
         },
-        "application/json");
+        "application/json, */*");
   }
 
 private:
   Outgoing request_;
+  Change change_;
 };
 
 Result<std::unique_ptr<Flow>> document(Exchange& exchange, std::string_view type,

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/authz/policy_source.hpp"
+#include "daemon/net/loop.hpp"
+#include "daemon/upstream/upstream.hpp"
+
+#include <doctest/doctest.h>
+
+#include <deque>
+#include <functional>
+#include <optional>
+
+using namespace zoo;
+
+namespace {
+
+/// Keeps what was asked until the test answers.
+class ScriptedCaller final : public upstream::Caller {
+public:
+  std::unique_ptr<upstream::Call> start(http::RequestHead head, upstream::CallOptions,
+                                        upstream::CallHandler& handler) override {
+    requests.push_back({head.target, &handler});
+    if (started) started(requests.back().target);
+    return std::make_unique<Idle>();
+  }
+
+  /// The newest request for this resource, list or watch.
+  upstream::CallHandler& asked(std::string_view resource, bool watch) {
+    for (auto at = requests.rbegin(); at != requests.rend(); ++at) {
+      const bool is_watch = at->target.find("watch=true") != std::string::npos;
+      if (is_watch == watch && at->target.find(resource) != std::string::npos) return *at->handler;
+    }
+    FAIL("nobody asked for " << resource);
+    return *requests.back().handler;
+  }
+
+  void list(std::string_view resource, std::string_view items, int status = 200) {
+    auto& handler = asked(resource, false);
+    handler.on_head({status, {}});
+    handler.on_data(
+        R"({"kind":"List","apiVersion":"v1","metadata":{"resourceVersion":"7"},"items":[)" +
+        std::string(items) + "]}");
+    handler.on_end();
+  }
+
+  void event(std::string_view resource, std::string_view type, std::string_view object) {
+    auto& handler = asked(resource, true);
+    handler.on_head({200, {}});
+    handler.on_data(R"({"type":")" + std::string(type) + R"(","object":)" + std::string(object) +
+                    "}\n");
+  }
+
+  std::function<void(const std::string& target)> started;
+
+private:
+  struct Request {
+    std::string target;
+    upstream::CallHandler* handler;
+  };
+  class Idle final : public upstream::Call {
+    void pause() override {}
+    void resume() override {}
+    void send_data(std::string_view) override {}
+    void send_end() override {}
+    bool writable() const override { return true; }
+  };
+  std::deque<Request> requests;
+};
+
+constexpr std::string_view k_role =
+    R"({"metadata":{"name":"r","namespace":"foofoo-team","resourceVersion":"1"},)"
+    R"("rules":[{"verbs":["zoo:get"],"apiGroups":[""],"resources":["pods"]}]})";
+constexpr std::string_view k_binding =
+    R"({"metadata":{"name":"b","namespace":"foofoo-team","resourceVersion":"2"},)"
+    R"("roleRef":{"apiGroup":"rbac.authorization.k8s.io","kind":"Role","name":"r"},)"
+    R"("subjects":[{"kind":"User","apiGroup":"rbac.authorization.k8s.io","name":"zoo:inert:foofoo:jane"}]})";
+
+/// Steps are taken one after the other, each when the source has published.
+struct Bench {
+  using Heard = Result<authz::PolicyPtr>;
+  using Step = std::function<void(const Heard&)>;
+
+  explicit Bench(authz::PolicyLimits limits = {}) : limits_(limits) {}
+
+  void run(std::deque<Step> given) {
+    steps = std::move(given);
+    loop.post([this] {
+      source.emplace(upstream, caller, loop, mapping, limits_, [this](const Heard& heard) {
+        REQUIRE_FALSE(steps.empty());
+        const auto step = std::move(steps.front());
+        steps.pop_front();
+        step(heard);
+        if (steps.empty()) loop.stop();
+      });
+      source->start();
+      if (first) first();
+    });
+    loop.run();
+    CHECK(steps.empty());
+    source.reset();
+  }
+
+  void read_all() {
+    caller.list("/roles?", k_role);
+    caller.list("/clusterroles?", "");
+    caller.list("/rolebindings?", k_binding);
+  }
+
+  static bool may(const Heard& heard) {
+    REQUIRE(heard);
+    authz::Attributes attributes;
+    attributes.verb = "get";
+    attributes.resource = "pods";
+    attributes.name_space = "team";
+    return (*heard)->decide({"jane", "", {}, {}}, attributes).allowed;
+  }
+
+  net::Loop loop;
+  upstream::Upstream upstream{std::make_shared<upstream::UpstreamEndpoint>(), {&loop}, {}};
+  ScriptedCaller caller;
+  translate::Mapping mapping{"foofoo", std::make_shared<const translate::SharedNames>()};
+  authz::PolicyLimits limits_;
+  std::function<void()> first;
+  std::deque<Step> steps;
+  std::optional<authz::PolicySource> source;
+};
+
+} // namespace
+
+TEST_CASE("a policy is there when all kinds are read, and follows their watches") {
+  Bench bench;
+  bench.first = [&] { bench.read_all(); };
+  bench.run({[&](const auto& heard) {
+               CHECK(Bench::may(heard));
+               bench.caller.event("/rolebindings?", "DELETED", k_binding);
+             },
+             [&](const auto& heard) {
+               CHECK_FALSE(Bench::may(heard));
+               bench.caller.event("/rolebindings?", "ADDED", k_binding);
+             },
+             [&](const auto& heard) { CHECK(Bench::may(heard)); }});
+}
+
+TEST_CASE("what cannot be read is not known, until it can") {
+  Bench bench;
+  bench.first = [&] {
+    bench.caller.list("/clusterroles?", "", 500);
+    bench.caller.started = [&](const std::string& target) { // it asks again by itself
+      if (target.find("/clusterroles?limit") == std::string::npos) return;
+      bench.loop.post([&] { bench.read_all(); });
+    };
+  };
+  bench.run({[&](const auto& heard) {
+               REQUIRE_FALSE(heard);
+               CHECK(heard.error().code() == Code::unavailable);
+               CHECK(heard.error().message().find("ClusterRoles cannot be read") !=
+                     std::string::npos);
+             },
+             [&](const auto& heard) { CHECK(Bench::may(heard)); }});
+}
+
+TEST_CASE("a lost watch is believed for a while, then nothing is") {
+  authz::PolicyLimits limits;
+  limits.stale = std::chrono::milliseconds(20);
+  Bench bench(limits);
+  bench.first = [&] { bench.read_all(); };
+  bench.run({[&](const auto& heard) {
+               CHECK(Bench::may(heard));
+               bench.caller.asked("/roles?", true).on_error(Error(Code::unavailable, "gone"));
+             },
+             [&](const auto& heard) {
+               REQUIRE_FALSE(heard);
+               CHECK(heard.error().code() == Code::unavailable);
+             }});
+}
+
+TEST_CASE("more than the limit is refused, not cut short") {
+  authz::PolicyLimits limits;
+  limits.bytes = 100;
+  Bench bench(limits);
+  bench.first = [&] { bench.read_all(); };
+  bench.run({[&](const auto& heard) {
+    REQUIRE_FALSE(heard);
+    CHECK(heard.error().message().find("at most 100") != std::string::npos);
+  }});
+}
