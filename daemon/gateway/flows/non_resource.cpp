@@ -81,15 +81,15 @@ Outgoing get(std::string path) {
 /// at this door.
 Result<std::unique_ptr<Flow>> issuer(Exchange& exchange) {
   const auto keys = "https://" + exchange.head().authority + "/openid/v1/jwks";
-  return std::make_unique<Fetched>(
-      exchange, get(exchange.target().path), [keys](std::string&& body) -> Result<std::string> {
-        ZOO_TRY(const auto tree, translate::JsonTree::parse(body));
-        const auto uri = tree.root()["jwks_uri"];
-        if (!uri) return std::move(body);
-        translate::JsonEdits edits;
-        edits.quote(uri, keys);
-        return edits.apply(body);
-      });
+  return std::make_unique<Fetched>(exchange, get(exchange.target().path),
+                                   [keys](std::string&& body) -> Result<std::string> {
+                                     ZOO_TRY(const auto tree, translate::JsonTree::parse(body));
+                                     const auto uri = tree.root()["jwks_uri"];
+                                     if (!uri) return std::move(body);
+                                     translate::JsonEdits edits;
+                                     edits.quote(uri, keys);
+                                     return edits.apply(body);
+                                   });
 }
 
 } // namespace
