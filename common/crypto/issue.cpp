@@ -166,12 +166,11 @@ Result<Certificate> sign(X509* x509, const PrivateKey& key) {
   return Certificate::from_der(bytes);
 }
 
-Result<X509Ptr> begin(const PrivateKey& subject_key, std::chrono::seconds validity,
-                      const Certificate* ca) {
+Result<X509Ptr> begin(EVP_PKEY* subject_key, std::chrono::seconds validity, const Certificate* ca) {
   X509Ptr x509(X509_new());
   if (!x509) throw std::bad_alloc();
   if (X509_set_version(x509.get(), X509_VERSION_3) != 1 ||
-      X509_set_pubkey(x509.get(), subject_key.native()) != 1) {
+      X509_set_pubkey(x509.get(), subject_key) != 1) {
     return fail(failed("begin a certificate"));
   }
   ZOO_TRY_VOID(set_serial(x509.get()));
@@ -179,10 +178,8 @@ Result<X509Ptr> begin(const PrivateKey& subject_key, std::chrono::seconds validi
   return x509;
 }
 
-} // namespace
-
-Result<Certificate> issue(const Certificate& ca, const PrivateKey& ca_key,
-                          const PrivateKey& subject_key, const CertificateRequest& request) {
+Result<Certificate> issue_for(const Certificate& ca, const PrivateKey& ca_key,
+                              EVP_PKEY* subject_key, const CertificateRequest& request) {
   if (!ca.belongs_to(ca_key)) {
     return fail(Code::invalid, "the CA's key does not belong to the CA's certificate");
   }
@@ -214,9 +211,21 @@ Result<Certificate> issue(const Certificate& ca, const PrivateKey& ca_key,
   return sign(x509.get(), ca_key);
 }
 
+} // namespace
+
+Result<Certificate> issue(const Certificate& ca, const PrivateKey& ca_key,
+                          const PrivateKey& subject_key, const CertificateRequest& request) {
+  return issue_for(ca, ca_key, subject_key.native(), request);
+}
+
+Result<Certificate> issue(const Certificate& ca, const PrivateKey& ca_key,
+                          const SigningRequest& subject, const CertificateRequest& request) {
+  return issue_for(ca, ca_key, subject.public_key(), request);
+}
+
 Result<Certificate> make_ca(const PrivateKey& key, std::string_view common_name,
                             std::chrono::seconds validity) {
-  ZOO_TRY(const auto x509, begin(key, validity, nullptr));
+  ZOO_TRY(const auto x509, begin(key.native(), validity, nullptr));
   const NamePtr name(X509_NAME_new());
   if (!name) throw std::bad_alloc();
   ZOO_TRY_VOID(add_name(name.get(), NID_commonName, common_name, "common name"));

@@ -3,6 +3,7 @@
 
 #include "common/crypto/certificate.hpp"
 #include "common/crypto/key.hpp"
+#include "common/crypto/signing_request.hpp"
 
 #include <chrono>
 #include <string>
@@ -28,6 +29,10 @@ inline constexpr std::chrono::minutes k_backdate{5};
 /// or a CA key that does not belong to the CA.
 Result<Certificate> issue(const Certificate& ca, const PrivateKey& ca_key,
                           const PrivateKey& subject_key, const CertificateRequest& request);
+
+/// The same for the key of a request that somebody else made; nothing else is taken from it.
+Result<Certificate> issue(const Certificate& ca, const PrivateKey& ca_key,
+                          const SigningRequest& subject, const CertificateRequest& request);
 
 /// A self-signed CA for that key: CA:TRUE, pathlen 0, keyCertSign and cRLSign.
 Result<Certificate> make_ca(const PrivateKey& key, std::string_view common_name,

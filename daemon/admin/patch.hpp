@@ -2,18 +2,14 @@
 #pragma once
 
 #include "common/base/result.hpp"
+#include "common/kube/json_patch.hpp"
 
 #include <nlohmann/json_fwd.hpp>
 
 namespace zoo::admin {
 
-/// RFC 6902 on `object`, as a whole or not at all. Code::bad_request for a malformed patch,
-/// Code::invalid where it does not apply (a `test` that fails, a path that is not there). Bounded:
-/// 1000 operations, and `copy` cannot blow the object up beyond 3 MiB.
-Result<nlohmann::json> json_patch(const nlohmann::json& object, const nlohmann::json& patch);
-
-/// RFC 7396. Code::bad_request if the patch is not an object.
-Result<nlohmann::json> merge_patch(const nlohmann::json& object, const nlohmann::json& patch);
+using kube::json_patch;
+using kube::merge_patch;
 
 /// Server-side apply, as far as zood has it: the applied object is laid over the live one; lists
 /// are replaced, null removes nothing. Who owns which field is not kept

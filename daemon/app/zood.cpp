@@ -28,6 +28,8 @@
 #include "daemon/upstream/control_api.hpp"
 #include "daemon/upstream/credential.hpp"
 #include "daemon/upstream/upstream.hpp"
+#include "daemon/virtuals/board.hpp"
+#include "daemon/virtuals/engine.hpp"
 
 #include <atomic>
 #include <condition_variable>
@@ -94,10 +96,12 @@ struct Zood::Impl {
   std::unique_ptr<crypto::Sealer> credential_sealer;
   tenants::TenantDirectory directory;
   std::unique_ptr<tenants::DirectoryFeeder> feeder;
+  std::unique_ptr<virtuals::Board> board;
   gateway::FlowControl flow_control;
   std::unique_ptr<net::Workers> loops;
   std::unique_ptr<net::Workers> admin_loop;
   std::unique_ptr<upstream::Upstream> upstream;
+  std::unique_ptr<virtuals::Engine> engine;
   std::unique_ptr<SharedClasses> shared_classes;
   std::unique_ptr<authz::PolicyStore> policies;
   std::optional<gateway::GatewayShared> gateway_shared;
@@ -105,6 +109,8 @@ struct Zood::Impl {
   std::shared_ptr<net::TlsServerContext> tls, admin_tls;
   std::unique_ptr<net::Listener> listener;
   std::unique_ptr<tenants::TenantServiceImpl> tenants;
+  std::mutex signer_mutex;                      ///< for a few instructions
+  tenants::TenantServiceImpl* signer = nullptr; ///< `tenants`, while it is there
   std::unique_ptr<Status> status;
   std::unique_ptr<admin::Workers> admin_workers;
   std::optional<admin::AdminContext> admin_context;
@@ -116,6 +122,7 @@ struct Zood::Impl {
   std::condition_variable changed;
   bool ending = false;
 
+  bool lives(const virtuals::Owner& owner) const;
   Result<void> open_store();
   Result<void> open_upstream();
   Result<void> open_pki();
@@ -125,6 +132,11 @@ struct Zood::Impl {
   void reload();
   void drain();
 };
+
+bool Zood::Impl::lives(const virtuals::Owner& owner) const {
+  const auto entry = directory.snapshot()->find(owner.id);
+  return entry && entry->uid == owner.uid && entry->phase != tenants::Phase::deleting;
+}
 
 Result<void> Zood::Impl::open_store() {
   const auto dir = values.path("dir");
@@ -138,6 +150,8 @@ Result<void> Zood::Impl::open_store() {
   ZOO_TRY(auto key, keyring->key("tenant-credentials"));
   credential_sealer = std::make_unique<crypto::Sealer>(std::move(key));
   ZOO_TRY(feeder, tenants::DirectoryFeeder::start(*store, directory));
+  ZOO_TRY(board, virtuals::Board::start(
+                     *store, [this](const virtuals::Owner& owner) { return lives(owner); }));
   return {};
 }
 
@@ -202,12 +216,26 @@ Result<net::TlsServerOptions> Zood::Impl::server_identity(const std::string& cli
 }
 
 Result<void> Zood::Impl::open_tenants_door() {
+  engine = std::make_unique<virtuals::Engine>(virtuals::EngineParts{
+      *store, *board,
+      [this]() -> virtuals::Validate {
+        return [api = std::shared_ptr<upstream::ControlApi>(credential->api())](
+                   const virtuals::Kind& kind, const nlohmann::json& object,
+                   const translate::Mapping& mapping, std::string_view strictness) {
+          return virtuals::ask_upstream(*api, kind, object, mapping, strictness);
+        };
+      },
+      [this](const virtuals::Owner& owner) { return lives(owner); }});
   ZOO_TRY(auto key, keyring->key("continue-tokens"));
   policies = std::make_unique<authz::PolicyStore>(*upstream, loops->loops());
   gateway_shared.emplace(gateway::GatewayShared{
       directory, *upstream, *policies, std::string(tenants::k_tenant_admin_group),
       std::make_shared<const crypto::Sealer>(std::move(key)), flow_control,
-      values.string("nodes.visibility") == "all"});
+      values.string("nodes.visibility") == "all", board.get(), engine.get(),
+      [this](const std::string& id) {
+        const std::scoped_lock lock(signer_mutex);
+        if (signer != nullptr) signer->sign_soon(id);
+      }});
   ZOO_TRY(auto identity, server_identity(pki->ca_pem()));
   ZOO_TRY(tls, net::TlsServerContext::create(identity));
   ZOO_TRY(listener, net::Listener::tcp(loops->loops(), values.string("listen"), tls,
@@ -239,6 +267,10 @@ Result<void> Zood::Impl::open_admin_doors() {
                                [this] { return credential->api(); }},
       std::move(settings), credential.get());
   ZOO_TRY_VOID(tenants->start());
+  {
+    const std::scoped_lock lock(signer_mutex);
+    signer = tenants.get();
+  }
 
   const auto socket = values.is_set("admin.socket") ? values.path("admin.socket")
                                                     : values.path("dir") / "zood.sock";
@@ -329,10 +361,15 @@ Zood::~Zood() {
   z.admin_listener.reset();
   z.admin_socket.reset();
   if (z.admin_workers) z.admin_workers->stop();
+  {
+    const std::scoped_lock lock(z.signer_mutex);
+    z.signer = nullptr;
+  }
   z.tenants.reset();
   z.listener.reset();
   if (z.admin_loop) z.admin_loop->stop();
   if (z.loops) z.loops->stop();
+  z.engine.reset();
   z.shared_classes.reset();
   z.policies.reset();
   z.upstream.reset();

@@ -114,7 +114,16 @@ public:
       return answered;
     }
     if (target_.connect) return connect();
+    const bool kept =
+        resource_.facts != nullptr && resource_.facts->treatment == translate::Treatment::kept;
+    if (kept && !mapping().identity()) return virtual_kind(exchange_);
     ZOO_TRY_VOID(refuse_fixed());
+    const bool attachments =
+        resource_.facts != nullptr && resource_.facts->names == translate::NameRule::attachment;
+    if (attachments && !mapping().identity() && !target_.writes() &&
+        exchange_.own_volumes() == nullptr) {
+      return own_volumes(exchange_);
+    }
     if (target_.subresource == "log") return log();
     ZOO_TRY(rendering_, rendering_of(exchange_));
     if (target_.verb == "deletecollection") return collection();
@@ -272,6 +281,7 @@ private:
       if (target_.is("", "namespaces") && target_.verb == "create" && target_.subresource.empty()) {
         return create_namespace(exchange_, std::move(request), rendering_);
       }
+      if (writes_signing()) return approval(exchange_, std::move(request), rendering_);
     } else if (target_.verb == "delete") {
       request.body = std::move(exchange_.body());
       if (!request.body.empty()) {
@@ -293,10 +303,16 @@ private:
     ZOO_TRY(request.body, translate::patch_in(root_of(exchange_), mapping(), format,
                                               exchange_.body(), target_.name_space));
     request.content_type = std::string(translate::upstream_content_type(format));
+    if (writes_signing()) return approval(exchange_, std::move(request), rendering_);
     if (root_of(exchange_).guarded) {
       return guarded_patch(exchange_, std::move(request), format, rendering_);
     }
     return forward(exchange_, std::move(request), AnswerShape::object, rendering_);
+  }
+
+  bool writes_signing() const {
+    return !mapping().identity() && !target_.subresource.empty() &&
+           target_.is("certificates.k8s.io", "certificatesigningrequests");
   }
 
   void raise_include(translate::Params& params) const {

@@ -16,6 +16,7 @@
 #include <cstddef>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -99,6 +100,11 @@ public:
   /// True once: a request that upstream refused is repeated once at most.
   bool first_recheck() { return !std::exchange(rechecked_, true); }
 
+  /// Volumes that the tenant's claims name (flows/attachments.cpp); null: not looked up.
+  using Names = std::set<std::string, std::less<>>;
+  const std::shared_ptr<const Names>& own_volumes() const { return own_volumes_; }
+  void set_own_volumes(std::shared_ptr<const Names> names) { own_volumes_ = std::move(names); }
+
   /// Tunnel: `bytes` of on_tunnel_data() went on; the client may send as many more.
   void consume(std::size_t bytes);
 
@@ -137,6 +143,7 @@ private:
   Attributes asked_;        ///< what was allowed
   std::string body_;
   std::size_t held_ = 0; ///< bytes of body_ that were not consumed before the client was known
+  std::shared_ptr<const Names> own_volumes_;
   std::unique_ptr<Flow> flow_;
   std::unique_ptr<Flow>
       retired_; ///< kept until the next callback: a flow never dies in its own call

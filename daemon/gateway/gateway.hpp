@@ -21,6 +21,10 @@
 namespace zoo::authz {
 class PolicyStore;
 }
+namespace zoo::virtuals {
+class Board;
+class Engine;
+} // namespace zoo::virtuals
 
 namespace zoo::gateway {
 
@@ -44,6 +48,10 @@ struct GatewayShared {
   std::shared_ptr<const crypto::Sealer> continue_sealer; ///< key "continue-tokens" of the Keyring
   FlowControl& flow_control;                             ///< thread-safe
   bool nodes_visible = true;                             ///< nodes.visibility
+  virtuals::Board* board = nullptr;   ///< thread-safe; null: virtual kinds are not served
+  virtuals::Engine* engine = nullptr; ///< the same
+  /// A certificate request of this tenant was approved: it may be due for signing. Any thread.
+  std::function<void(const std::string& id)> on_approval{};
 };
 
 /// The tenants' door on one loop: authenticates each request, gives it a Route and an Exchange.

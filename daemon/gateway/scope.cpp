@@ -54,6 +54,8 @@ Reach cluster_reach(const Exchange& exchange) {
     return reach;
   case NameRule::crd:
   case NameRule::volume:
+  case NameRule::service_address:
+  case NameRule::attachment:
     // Their keys are not contiguous: everybody's are read and filter_of() tells them apart.
     reach.ranges = {whole("")};
     return reach;
@@ -68,6 +70,15 @@ bool volume_is_ours(const translate::Mapping& mapping, std::string_view object) 
     return mapping.owns_name(claim.string());
   }
   return mapping.owns_name(tree->root()["metadata"]["name"].string());
+}
+
+bool address_is_ours(const translate::Mapping& mapping, std::string_view object) {
+  const auto tree = translate::JsonTree::parse(object);
+  return tree && mapping.owns_name(tree->root()["spec"]["parentRef"]["namespace"].string());
+}
+
+bool is_signing_request(const translate::Target& target) {
+  return target.is("certificates.k8s.io", "certificatesigningrequests");
 }
 
 } // namespace
@@ -118,6 +129,9 @@ Actor actor_of(const Exchange& exchange) {
   if (rule_of(exchange) == NameRule::cluster_role || is_admission_policy(target)) {
     return Actor::zood;
   }
+  // Upstream's admission asks for rights over the signer, which the tenant's user has not
+  // (flows/approval.cpp asks for the tenant's own).
+  if (is_signing_request(target) && !target.subresource.empty()) return Actor::zood;
   return Actor::tenant;
 }
 
@@ -137,6 +151,17 @@ ObjectFilter filter_of(const Exchange& exchange) {
   }
   if (rule_of(exchange) == NameRule::volume && !exchange.resource().namespaced) {
     return [&mapping](std::string_view object) { return volume_is_ours(mapping, object); };
+  }
+  if (rule_of(exchange) == NameRule::service_address) {
+    return [&mapping](std::string_view object) { return address_is_ours(mapping, object); };
+  }
+  if (rule_of(exchange) == NameRule::attachment) {
+    return [&mapping, volumes = exchange.own_volumes()](std::string_view object) {
+      const auto tree = translate::JsonTree::parse(object);
+      if (!tree) return false;
+      const auto name = tree->root()["spec"]["source"]["persistentVolumeName"].string();
+      return mapping.owns_name(name) || (volumes != nullptr && volumes->contains(name));
+    };
   }
   if (rule_of(exchange) == NameRule::crd) {
     return [&mapping](std::string_view object) {
@@ -162,7 +187,10 @@ ObjectFilter filter_of(const Exchange& exchange) {
 }
 
 bool needs_whole_object(const Exchange& exchange) {
-  return !exchange.mapping().identity() && rule_of(exchange) == NameRule::volume;
+  if (exchange.mapping().identity()) return false;
+  const auto rule = rule_of(exchange);
+  return rule == NameRule::volume || rule == NameRule::service_address ||
+         rule == NameRule::attachment || is_signing_request(exchange.target());
 }
 
 } // namespace zoo::gateway

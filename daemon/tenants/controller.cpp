@@ -16,6 +16,8 @@ namespace {
 
 using std::chrono::milliseconds;
 
+constexpr std::string_view k_sign = "sign/"; ///< before an ID: a key of its own in the queue
+
 milliseconds jittered(milliseconds middle) {
   thread_local std::minstd_rand random(std::random_device{}());
   std::uniform_int_distribution<std::int64_t> spread(-middle.count() / 4, middle.count() / 4);
@@ -76,12 +78,23 @@ Result<void> Controller::start() {
   return {};
 }
 
-Result<Controller::Next> Controller::reconcile(upstream::ControlApi& api, std::string_view id,
+void Controller::sign_soon(std::string_view id) {
+  queue_.add(std::string(k_sign) + std::string(id), Clock::duration::zero());
+}
+
+Result<Controller::Next> Controller::reconcile(upstream::ControlApi& api, std::string_view key,
                                                unsigned attempts) {
+  const bool signing = key.starts_with(k_sign);
+  const auto id = signing ? key.substr(k_sign.size()) : key;
   auto tenant = read_tenant(parts_.store, id);
   if (!tenant) {
     if (tenant.error().code() == Code::not_found) return Next{};
     return fail(std::move(tenant).error());
+  }
+  if (signing) {
+    if (!tenant->deletion_timestamp.empty()) return Next{};
+    ZOO_TRY_VOID(sign_requests(api, *tenant));
+    return Next{};
   }
   auto next = tenant->deletion_timestamp.empty() ? sync(api, *tenant, attempts)
                                                  : reclaim(api, *tenant, attempts);
@@ -91,6 +104,7 @@ Result<Controller::Next> Controller::reconcile(upstream::ControlApi& api, std::s
 
 void Controller::tell_failure(std::string_view id, const Error& error) {
   log::warning("tenants", "tenant {}: {}", id, error.text());
+  if (id.starts_with(k_sign)) return; // the tenant itself is well
   const auto told = change_tenant(parts_.store, id, {}, [&](api::Tenant& tenant) {
     const auto before = tenant;
     if (tenant.deletion_timestamp.empty()) {

@@ -64,6 +64,9 @@ public:
   Result<void> start(); ///< enqueues every record
   void wake(std::string_view id) { queue_.add(std::string(id), Clock::duration::zero()); }
 
+  /// A certificate request of this tenant may be due for signing (signing.cpp).
+  void sign_soon(std::string_view id);
+
   /// Writes RoleBinding zoo-tenant into a namespace of the tenant and waits until the upstream
   /// honours it: before a namespace is handed out. Blocking; any thread with an api of its own.
   Result<void> prepare_namespace(upstream::ControlApi& api, std::string_view id,
@@ -82,7 +85,7 @@ private:
   /// When to look at the tenant again; nothing: never.
   using Next = std::optional<std::chrono::milliseconds>;
 
-  Result<Next> reconcile(upstream::ControlApi& api, std::string_view id, unsigned attempts);
+  Result<Next> reconcile(upstream::ControlApi& api, std::string_view key, unsigned attempts);
 
   // sync.cpp
   Result<Next> sync(upstream::ControlApi& api, const api::Tenant& tenant, unsigned attempts);
@@ -93,6 +96,9 @@ private:
   Result<void> make_service(upstream::ControlApi& api, std::string_view name_space, bool fresh);
   Result<std::string> ensure_credential(const api::Tenant& tenant);
   Result<bool> populated(upstream::ControlApi& api, std::string_view id);
+
+  // signing.cpp
+  Result<void> sign_requests(upstream::ControlApi& api, const api::Tenant& tenant);
 
   // reclaim.cpp
   Result<Next> reclaim(upstream::ControlApi& api, const api::Tenant& tenant, unsigned attempts);

@@ -205,9 +205,12 @@ Result<void> Pki::write_admin_kubeconfig(std::string_view server) {
   return file::write_secret(options_.directory / "admin.kubeconfig", kube::write_kubeconfig(parts));
 }
 
-Result<KeyPair> Pki::issue_tenant(std::string_view id, std::string_view uid, std::string_view user,
-                                  const std::vector<std::string>& groups,
-                                  std::chrono::seconds validity) const {
+namespace {
+
+crypto::CertificateRequest tenant_subject(std::string_view id, std::string_view uid,
+                                          std::string_view user,
+                                          const std::vector<std::string>& groups,
+                                          std::chrono::seconds validity) {
   crypto::CertificateRequest request;
   request.common_name = user;
   request.organizations = groups;
@@ -215,9 +218,27 @@ Result<KeyPair> Pki::issue_tenant(std::string_view id, std::string_view uid, std
   request.uris = {std::string(k_uid_uri_prefix) + std::string(uid)};
   request.validity = validity;
   request.client = true;
+  return request;
+}
+
+} // namespace
+
+Result<KeyPair> Pki::issue_tenant(std::string_view id, std::string_view uid, std::string_view user,
+                                  const std::vector<std::string>& groups,
+                                  std::chrono::seconds validity) const {
   ZOO_TRY(const auto key, crypto::PrivateKey::generate_p256());
-  ZOO_TRY(const auto certificate, crypto::issue(ca_, ca_key_, key, request));
+  ZOO_TRY(const auto certificate,
+          crypto::issue(ca_, ca_key_, key, tenant_subject(id, uid, user, groups, validity)));
   return KeyPair{certificate.to_pem(), key.to_pem()};
+}
+
+Result<std::string> Pki::issue_for(std::string_view id, std::string_view uid,
+                                   const crypto::SigningRequest& request,
+                                   std::chrono::seconds validity) const {
+  ZOO_TRY(const auto certificate, crypto::issue(ca_, ca_key_, request,
+                                                tenant_subject(id, uid, request.common_name(),
+                                                               request.organizations(), validity)));
+  return certificate.to_pem();
 }
 
 } // namespace zoo::tenants

@@ -5,6 +5,7 @@
 #include "common/base/secret.hpp"
 #include "common/crypto/certificate.hpp"
 #include "common/crypto/key.hpp"
+#include "common/crypto/signing_request.hpp"
 
 #include <chrono>
 #include <filesystem>
@@ -59,6 +60,12 @@ public:
   Result<KeyPair> issue_tenant(std::string_view id, std::string_view uid, std::string_view user,
                                const std::vector<std::string>& groups,
                                std::chrono::seconds validity) const;
+
+  /// The same for the key of somebody's request; the subject is built here, of what the request
+  /// says only user and groups are taken (checked by the caller).
+  Result<std::string> issue_for(std::string_view id, std::string_view uid,
+                                const crypto::SigningRequest& request,
+                                std::chrono::seconds validity) const;
 
 private:
   Pki(PkiOptions options, crypto::Certificate ca, crypto::PrivateKey ca_key,

@@ -4,6 +4,7 @@
 #include "daemon/tenants/controller.hpp"
 #include "daemon/tenants/records.hpp"
 #include "daemon/upstream/control_api.hpp"
+#include "daemon/virtuals/board.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -378,7 +379,9 @@ Result<Controller::Next> Controller::reclaim(ControlApi& api, const api::Tenant&
     return later;
   }
 
-  // (6)
+  // (6) Nobody has been admitted for long: nothing of it is written any more.
+  step("virtual-objects");
+  ZOO_TRY_VOID(virtuals::sweep(parts_.store, {tenant.id, tenant.uid}));
   step("record");
   for (const auto& space : proof.foreign()) {
     log::warning("tenants",

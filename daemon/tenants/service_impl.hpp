@@ -44,6 +44,8 @@ public:
   /// client of this service. Blocking; any thread that may block.
   Result<void> prepare_namespace(std::string_view id, std::string_view upstream_namespace);
 
+  void sign_soon(std::string_view id) { controller_.sign_soon(id); } ///< any thread
+
 private:
   /// A client for one call: kept-alive ones are used again.
   class Lease;

@@ -259,6 +259,11 @@ Result<Controller::Next> Controller::sync(ControlApi& api, const api::Tenant& te
   if (!only_waiting) {
     ZOO_TRY_VOID(fresh ? make_room(api, tenant) : repair_room(api, tenant));
     ZOO_TRY(expiry, ensure_credential(tenant));
+    // What was approved while nobody looked.
+    if (!fresh) {
+      if (const auto done = sign_requests(api, tenant); !done)
+        log::warning("tenants", "tenant {}: {}", tenant.id, done.error().text());
+    }
   }
   bool is_populated = was_populated;
   // What upstream's controllers add is not asked for in the pass that makes the namespaces.

@@ -56,6 +56,9 @@ inline constexpr std::string_view k_global_default_annotation = "zoo.kubezoo.io/
 inline constexpr std::string_view k_scopes_annotation = "zoo.kubezoo.io/rule-scopes";
 /// A group that no API has: admission rules of scope Cluster are stored for it, and match nothing.
 inline constexpr std::string_view k_no_group = "cluster.zoo.kubezoo.io";
+/// The tenant's user and groups, percent-encoded, as upstream writes a requester's extras.
+inline constexpr std::string_view k_requester_extra = "zoo-user";
+inline constexpr std::string_view k_requester_group_extra = "zoo-group";
 /// What a tenant wished for where zood enforces something else (DESIGN 8).
 inline constexpr std::string_view k_wish_label = "kept.zoo.kubezoo.io/pod-security-enforce";
 inline constexpr std::string_view k_enforce_label = "pod-security.kubernetes.io/enforce";

@@ -4,6 +4,7 @@
 #include "common/base/json_text.hpp"
 #include "daemon/translate/discovery_json.hpp"
 #include "daemon/translate/json.hpp"
+#include "daemon/translate/query.hpp"
 #include "daemon/translate/rewrite_walk.hpp"
 
 #include <vector>
@@ -11,7 +12,7 @@
 namespace zoo::translate {
 namespace {
 
-// Three kinds hold members back that would act for the whole cluster: zood keeps them in an
+// Some kinds hold members back that would act for the whole cluster: zood keeps them in an
 // annotation of its own and shows them in their place (DESIGN 8; reference 2.3, 4.6, 5.5).
 
 struct Held {
@@ -149,8 +150,37 @@ Result<void> prove_form(Form form, std::string_view document) {
 /// metadata of a Table's row or of a metadata-only answer: has no members to show.
 bool partial(JsonNode root) { return root["kind"].string().starts_with("PartialObjectMetadata"); }
 
+/// Who asked for a certificate: upstream wrote down the tenant's user `zoo:<id>`, and the words of
+/// the tenant in its extras, percent-encoded (gateway/upstream_request.cpp).
+Result<std::string> show_requester(std::string walked) {
+  ZOO_TRY(const auto tree, JsonTree::parse(walked));
+  const auto spec = tree.root()["spec"];
+  if (!spec.is(JsonType::object)) return walked; // metadata alone
+  const auto words = [&](std::string_view key) {
+    std::vector<std::string> out;
+    for (const auto& each : spec["extra"][key].strings())
+      out.push_back(percent_decode(each, false).value_or(""));
+    return out;
+  };
+  const auto users = words(k_requester_extra);
+  std::string groups = "[";
+  for (const auto& group : words(k_requester_group_extra))
+    groups += json_quote(group) + ",";
+  groups += "\"system:authenticated\"]";
+  JsonEdits edits;
+  for (const auto* member : {"extra", "uid"})
+    if (const auto node = spec[member]) edits.remove(spec, node);
+  if (const auto node = spec["username"]) edits.quote(node, users.empty() ? "" : users.front());
+  if (const auto node = spec["groups"]) edits.replace(node, users.empty() ? "[]" : groups);
+  return edits.apply(walked);
+}
+
 Result<std::string> reform(const Root& root, const RewriteContext& context,
                            std::string_view document, std::string walked) {
+  if (root.form == Form::signing_request) {
+    if (context.direction == Direction::inward) return walked; // upstream writes its own
+    return show_requester(std::move(walked));
+  }
   const auto held = held_member(root.form);
   if (context.direction == Direction::inward) {
     if (held) return hold_member(*held, std::move(walked));

@@ -130,7 +130,7 @@ enum class Mode : std::uint8_t {
 };
 
 /// What stands around the walk for a kind that holds members back (see actions.hpp).
-enum class Form : std::uint8_t { plain, cluster_role, priority_class, admission };
+enum class Form : std::uint8_t { plain, cluster_role, priority_class, admission, signing_request };
 
 /// The rules of one kind.
 struct Root {

@@ -3,7 +3,9 @@
 
 #include "common/base/json_text.hpp"
 #include "common/base/text.hpp"
+#include "daemon/translate/actions.hpp"
 #include "daemon/translate/discovery_json.hpp"
+#include "daemon/translate/query.hpp"
 #include "daemon/translate/rewrite.hpp"
 #include "daemon/translate/target.hpp"
 #include "daemon/translate/text.hpp"
@@ -38,6 +40,8 @@ constexpr std::array k_columns = {
     ColumnRow{"events", "Object", CellRule::event_object},
     ColumnRow{"events", "Message", CellRule::text},
     ColumnRow{"clustertrustbundles", "SignerName", CellRule::signer},
+    ColumnRow{"certificatesigningrequests", "SignerName", CellRule::signer},
+    ColumnRow{"certificatesigningrequests", "Requestor", CellRule::requester},
     ColumnRow{"podcertificaterequests", "SignerName", CellRule::signer},
     ColumnRow{"resourcequotas", "Request", CellRule::text},
     ColumnRow{"resourcequotas", "Limit", CellRule::text},
@@ -141,6 +145,8 @@ std::string TableRewriter::cell(CellRule rule, std::string_view text, const Obje
   switch (rule) {
   case CellRule::keep:
     break;
+  case CellRule::requester:
+    return ""; // row() knows
   case CellRule::own_name: {
     if (key.name.empty() || !text.starts_with(key.name)) return std::string(text);
     const auto* facts =
@@ -235,6 +241,11 @@ Result<bool> TableRewriter::row(std::string_view row, std::string& out) const {
     const auto rule = index < rules_.size() ? rules_[index] : CellRule::text;
     if (rule == CellRule::keep) continue;
     const auto before = each.string();
+    if (rule == CellRule::requester) {
+      const auto named = object_node["spec"]["extra"][k_requester_extra].strings();
+      edits.quote(each, named.empty() ? "" : percent_decode(named.front(), false).value_or(""));
+      continue;
+    }
     if (auto after = cell(rule, before, key); after != before) edits.quote(each, after);
   }
   // A bookmark's object stays whatever the client asked for: it carries the annotation.

@@ -84,7 +84,9 @@ Result<void> check_treatment(const Target& target, bool namespaced, const KindFa
   if (mapping.identity()) return {};
   if (target.is("", "nodes") && target.subresource == "proxy")
     return refuse(target, "the kubelet API reaches the pods of every tenant");
-  if (facts != nullptr && facts->treatment == Treatment::hidden)
+  // What zood keeps itself is answered before anybody asks for a path.
+  if (facts != nullptr &&
+      (facts->treatment == Treatment::hidden || facts->treatment == Treatment::kept))
     return fail(Code::not_found, "the server could not find the requested resource");
   const bool writes = target.writes() || target.connect;
   if (!writes) return {};

@@ -66,6 +66,8 @@ enum class NameRule : std::uint8_t {
   cluster_role,         ///< prefixed; system roles verbatim and read-only
   cluster_role_binding, ///< stored as RoleBinding zoo:crb:<name> in <id>-kube-system
   signer_bundle,        ///< ClusterTrustBundle: signer with ':' and a name
+  service_address,      ///< IPAddress: verbatim, the tenant's if its Service is
+  attachment,           ///< VolumeAttachment: verbatim, the tenant's if its volume is
 };
 
 /// What a tenant may do with a built-in kind, before its own RBAC is asked.
@@ -73,6 +75,7 @@ enum class Treatment : std::uint8_t {
   served,      ///< all verbs
   read_only,   ///< get, list, watch: the platform's objects
   create_only, ///< reviews: answered from the body
+  kept,        ///< zood keeps them itself, nothing of them goes upstream (daemon/virtuals)
   hidden,      ///< not in discovery, answered 404
 };
 

@@ -17,7 +17,7 @@ constexpr std::array k_facts = {
     KindFacts{"", "nodes", "Node", verbatim, read_only, {}},
     KindFacts{"", "persistentvolumes", "PersistentVolume", volume, served, {}},
     // Upstream's would speak of the platform's control plane.
-    KindFacts{"", "componentstatuses", "ComponentStatus", verbatim, hidden, {}},
+    KindFacts{"", "componentstatuses", "ComponentStatus", verbatim, kept, {}},
     KindFacts{"admissionregistration.k8s.io",
               "mutatingadmissionpolicies",
               "MutatingAdmissionPolicy",
@@ -60,7 +60,7 @@ constexpr std::array k_facts = {
               crd,
               served,
               {}},
-    KindFacts{"apiregistration.k8s.io", "apiservices", "APIService", verbatim, hidden, {}},
+    KindFacts{"apiregistration.k8s.io", "apiservices", "APIService", verbatim, kept, {}},
     KindFacts{"authentication.k8s.io",
               "selfsubjectreviews",
               "SelfSubjectReview",
@@ -95,8 +95,8 @@ constexpr std::array k_facts = {
     KindFacts{"certificates.k8s.io",
               "certificatesigningrequests",
               "CertificateSigningRequest",
-              verbatim,
-              hidden,
+              prefixed,
+              served,
               {}},
     KindFacts{"certificates.k8s.io",
               "clustertrustbundles",
@@ -104,18 +104,18 @@ constexpr std::array k_facts = {
               signer_bundle,
               served,
               {}},
-    KindFacts{"flowcontrol.apiserver.k8s.io", "flowschemas", "FlowSchema", verbatim, hidden, {}},
+    KindFacts{"flowcontrol.apiserver.k8s.io", "flowschemas", "FlowSchema", verbatim, kept, {}},
     KindFacts{"flowcontrol.apiserver.k8s.io",
               "prioritylevelconfigurations",
               "PriorityLevelConfiguration",
               verbatim,
-              hidden,
+              kept,
               {}},
     KindFacts{
         "internal.apiserver.k8s.io", "storageversions", "StorageVersion", verbatim, hidden, {}},
     KindFacts{"networking.k8s.io", "ingressclasses", "IngressClass", overlay, served,
               Overlay::ingress_class},
-    KindFacts{"networking.k8s.io", "ipaddresses", "IPAddress", verbatim, hidden, {}},
+    KindFacts{"networking.k8s.io", "ipaddresses", "IPAddress", service_address, read_only, {}},
     KindFacts{"networking.k8s.io", "servicecidrs", "ServiceCIDR", verbatim, read_only, {}},
     KindFacts{"node.k8s.io", "runtimeclasses", "RuntimeClass", overlay, served,
               Overlay::runtime_class},
@@ -142,8 +142,8 @@ constexpr std::array k_facts = {
     KindFacts{"storage.k8s.io", "csinodes", "CSINode", verbatim, read_only, {}},
     KindFacts{"storage.k8s.io", "storageclasses", "StorageClass", overlay, served,
               Overlay::storage_class},
-    // Made by upstream's controllers for volumes of all tenants, under names of its own.
-    KindFacts{"storage.k8s.io", "volumeattachments", "VolumeAttachment", verbatim, hidden, {}},
+    // Made by upstream's controllers for volumes of all tenants, under names of their own.
+    KindFacts{"storage.k8s.io", "volumeattachments", "VolumeAttachment", attachment, read_only, {}},
     KindFacts{"storage.k8s.io", "volumeattributesclasses", "VolumeAttributesClass", overlay, served,
               Overlay::volume_attributes_class},
     KindFacts{"storagemigration.k8s.io",
@@ -184,6 +184,8 @@ std::string object_name_in(const Mapping& mapping, const KindFacts* facts, std::
   if (facts == nullptr || mapping.identity() || name.empty()) return std::string(name);
   switch (facts->names) {
   case verbatim:
+  case service_address:
+  case attachment:
     break;
   case prefixed:
     return mapping.name_in(name);
@@ -214,6 +216,8 @@ std::optional<std::string> object_name_out(const Mapping& mapping, const KindFac
   };
   switch (facts->names) {
   case verbatim:
+  case service_address:
+  case attachment:
     break;
   case prefixed:
   case signer_bundle:

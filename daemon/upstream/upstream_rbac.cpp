@@ -37,6 +37,7 @@ constexpr std::array k_rows{
  "verbs":["get","list","watch","create","update","patch","delete","deletecollection"]},
 {"apiGroups":[""],"resources":["users","groups"],"verbs":["impersonate"]},
 {"apiGroups":["authentication.k8s.io"],"resources":["userextras/zoo-user","userextras/zoo-group"],"verbs":["impersonate"]},
+{"apiGroups":["certificates.k8s.io"],"resources":["signers"],"verbs":["approve","sign"]},
 {"apiGroups":["rbac.authorization.k8s.io"],"resources":["clusterroles","roles"],
  "verbs":["escalate"]},
 {"apiGroups":["rbac.authorization.k8s.io"],"resources":["clusterroles"],

@@ -87,6 +87,16 @@ std::unique_ptr<Flow> own_object(Exchange& exchange, OwnObject object, Rendering
 /// Access reviews, TokenReview and SelfSubjectReview, answered here.
 std::unique_ptr<Flow> review(Exchange& exchange);
 
+/// An update or patch of a certificate request's approval or status: the tenant's rights over its
+/// signer are asked first.
+std::unique_ptr<Flow> approval(Exchange& exchange, Outgoing request, Rendering rendering);
+
+/// Finds the names of the tenant's volumes for filter_of(), then chooses again.
+std::unique_ptr<Flow> own_volumes(Exchange& exchange);
+
+/// Kinds that zood keeps itself (daemon/virtuals): nothing of them goes upstream but dry runs.
+Result<std::unique_ptr<Flow>> virtual_kind(Exchange& exchange);
+
 /// exec, attach, port-forward, proxy, and logs over an upgraded connection: a byte tunnel.
 std::unique_ptr<Flow> tunnel(Exchange& exchange, Outgoing request);
 

@@ -438,9 +438,10 @@ def main():
         at = emitter.add(node)
         at = emitter.nothing() if at is None else at
         row = kinds.get((group, kind))
-        form = {"ClusterRole": "cluster_role", "PriorityClass": "priority_class"}.get(
+        form = {"ClusterRole": "cluster_role", "PriorityClass": "priority_class",
+                "CertificateSigningRequest": "signing_request"}.get(
             kind, "admission" if kind in ADMISSION else "plain")
-        if group not in ("rbac.authorization.k8s.io", "scheduling.k8s.io",
+        if group not in ("rbac.authorization.k8s.io", "scheduling.k8s.io", "certificates.k8s.io",
                          "admissionregistration.k8s.io"):
             form = "plain"
         mode = MODES[row["mode"]] if row else "none"

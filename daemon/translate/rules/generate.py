@@ -317,12 +317,12 @@ MODE = {
  'ValidatingAdmissionPolicy':'proxy-eval','ValidatingAdmissionPolicyBinding':'proxy-eval',
  'MutatingWebhookConfiguration':'private+guard','ValidatingWebhookConfiguration':'private+guard',
  'CustomResourceDefinition':'private','APIService':'virtual',
- 'CertificateSigningRequest':'virtual','ClusterTrustBundle':'private',
+ 'CertificateSigningRequest':'private','ClusterTrustBundle':'private',
  'FlowSchema':'virtual','PriorityLevelConfiguration':'virtual','StorageVersion':'hidden','StorageVersionMigration':'hidden',
  'IngressClass':'overlay','IPAddress':'filter','ServiceCIDR':'shared-ro','RuntimeClass':'overlay',
  'ClusterRole':'proxy-eval','ClusterRoleBinding':'proxy-eval',
  'DeviceClass':'overlay','ResourceSlice':'shared-ro','DeviceTaintRule':'hidden','ResourcePoolStatusRequest':'hidden',
- 'PriorityClass':'overlay','CSIDriver':'shared-ro','CSINode':'shared-ro','StorageClass':'overlay','VolumeAttachment':'hybrid',
+ 'PriorityClass':'overlay','CSIDriver':'shared-ro','CSINode':'shared-ro','StorageClass':'overlay','VolumeAttachment':'filter',
  'VolumeAttributesClass':'overlay',
  'SelfSubjectReview':'self','TokenReview':'self','SelfSubjectAccessReview':'self','SelfSubjectRulesReview':'self','SubjectAccessReview':'self',
 }
@@ -598,8 +598,6 @@ write(out + '/api-references.json', entries)
 for x in res:
     x['mode'] = 'n/a' if x['namespaced'] else MODE.get(x['kind'], '?')
     x['servedByDefault'] = stable(x['version'])
-    # No tenant sees attachments: upstream's controllers make them for volumes of all tenants.
-    if x['kind'] == 'VolumeAttachment': x['mode'] = 'filter'
 write(out + '/api-resources.json', res)
 with open(out + '/api-leaves-reviewed.tsv', 'w') as f:
     f.write('schemaType\tproperty\tleafType\tverdict\n')

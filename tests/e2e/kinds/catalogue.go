@@ -23,10 +23,10 @@ import (
 type treatment string
 
 // Not shown to a tenant, or shown without the right to write: each is a decision of the rule table, none an accident.
-var mayBeAbsent = sets.New[treatment]("shared-ro", "virtual", "self", "filter", "hidden")
+var mayBeAbsent = sets.New[treatment]("shared-ro", "self", "filter", "hidden")
 
 // A create may be refused with 403 and a reason; then nothing of it may be upstream.
-var mayBeRefused = sets.New[treatment]("shared-ro", "filter", "hybrid", "virtual")
+var mayBeRefused = sets.New[treatment]("shared-ro", "filter", "hybrid")
 
 // Nothing of these need be found upstream under the prefixed name.
 var mayBeElsewhere = sets.New[treatment]("virtual")

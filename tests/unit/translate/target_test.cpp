@@ -205,7 +205,11 @@ TEST_CASE("what no right of a tenant opens is refused before it leaves") {
       {"DELETE", "/apis/shared.example.org/v1/widgets", false, Code::forbidden},
       {"POST", "/apis/shared.example.org/v1/widgets", false, Code::forbidden},
       {"GET", "/apis/flowcontrol.apiserver.k8s.io/v1/flowschemas", false, Code::not_found},
-      {"GET", "/apis/certificates.k8s.io/v1/certificatesigningrequests/x", false, Code::not_found},
+      {"POST", "/apis/flowcontrol.apiserver.k8s.io/v1/flowschemas", false, Code::not_found},
+      {"PUT", "/apis/apiregistration.k8s.io/v1/apiservices/v1.x", false, Code::not_found},
+      {"DELETE", "/api/v1/componentstatuses", false, Code::not_found},
+      {"POST", "/apis/networking.k8s.io/v1/ipaddresses", false, Code::forbidden},
+      {"DELETE", "/apis/storage.k8s.io/v1/volumeattachments/csi-1", false, Code::forbidden},
       {"GET", "/apis/rbac.authorization.k8s.io/v1/namespaces/kube-system/rolebindings/zoo:crb:b",
        true, Code::not_found},
       {"DELETE", "/apis/rbac.authorization.k8s.io/v1/namespaces/a/rolebindings/zoo-tenant", true,
@@ -283,8 +287,9 @@ TEST_CASE("every built-in kind that is not merely namespaced has its facts") {
     CHECK((mode == "overlay") == (facts->names == NameRule::overlay));
     CHECK((mode == "overlay") == facts->overlay.has_value());
     if (mode == "shared-ro") CHECK(facts->treatment == Treatment::read_only);
-    if (mode == "virtual" || mode == "hidden" || mode == "filter")
-      CHECK(facts->treatment == Treatment::hidden);
+    if (mode == "virtual") CHECK(facts->treatment == Treatment::kept);
+    if (mode == "hidden") CHECK(facts->treatment == Treatment::hidden);
+    if (mode == "filter") CHECK(facts->treatment == Treatment::read_only);
     // A name that stays as it is must not be written under.
     if (facts->names == NameRule::verbatim) CHECK(facts->treatment != Treatment::served);
   }

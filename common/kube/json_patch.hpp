@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "common/base/result.hpp"
+
+#include <nlohmann/json_fwd.hpp>
+
+/// Patches of objects that zood keeps itself. Pure, any thread.
+namespace zoo::kube {
+
+/// RFC 6902 on `object`, as a whole or not at all. Code::bad_request for a malformed patch,
+/// Code::invalid where it does not apply (a `test` that fails, a path that is not there). Bounded:
+/// 1000 operations, and `copy` cannot blow the object up beyond 3 MiB.
+Result<nlohmann::json> json_patch(const nlohmann::json& object, const nlohmann::json& patch);
+
+/// RFC 7396. Code::bad_request if the patch is not an object.
+Result<nlohmann::json> merge_patch(const nlohmann::json& object, const nlohmann::json& patch);
+
+} // namespace zoo::kube

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "common/base/json_text.hpp"
+#include "daemon/gateway/flows/steps.hpp"
+#include "daemon/translate/discovery_json.hpp"
+#include "daemon/translate/status_text.hpp"
+
+namespace zoo::gateway {
+namespace {
+
+/// A write of certificatesigningrequests/approval or /status. Upstream asks whether the writer may
+/// approve (or sign) for the request's signer (admission plugins CertificateApproval and
+/// CertificateSigning); the tenant's answer to that is found here, and upstream is asked as zood.
+class Approval final : public Steps {
+public:
+  Approval(Exchange& exchange, Outgoing request, Rendering rendering)
+      : Steps(exchange), request_(std::move(request)), rendering_(std::move(rendering)) {}
+
+  void start() override {
+    Outgoing look;
+    look.actor = Actor::zood;
+    look.method = "GET";
+    look.path = request_.path.substr(0, request_.path.rfind('/'));
+    ask(look, [this](const upstream::Answer& answer) {
+      if (!answer.ok()) return refuse(answer);
+      const auto tree = translate::JsonTree::parse(answer.body);
+      if (!tree) return exchange_.fail(tree.error());
+      const auto stored = tree->root()["spec"]["signerName"].string();
+      signer_ = exchange_.mapping().signer_out(stored).value_or("");
+      authorize(signer_, true);
+    });
+  }
+
+private:
+  std::string verb() const {
+    return exchange_.target().subresource == "approval" ? "approve" : "sign";
+  }
+
+  void authorize(const std::string& name, bool again) {
+    const Attributes attributes{verb(), true, "certificates.k8s.io", "v1", "signers", "", "",
+                                name,   ""};
+    exchange_.view().authorizer->authorize(
+        exchange_.route().identity, attributes,
+        [this, again, alive = exchange_.alive()](const Decision& decision) {
+          if (alive.expired() || exchange_.done()) return;
+          if (decision.allowed) return send();
+          const auto slash = signer_.find('/');
+          if (again && slash != std::string::npos)
+            return authorize(signer_.substr(0, slash) + "/*", false);
+          const auto& target = exchange_.target();
+          exchange_.send_status(
+              403, translate::forbidden_status(
+                       target.group, target.resource, target.name,
+                       fmt::format("user not permitted to {} requests with signerName {}", verb(),
+                                   json_quote(signer_))));
+        });
+  }
+
+  void send() {
+    ask(request_, [this](const upstream::Answer& answer) {
+      if (!answer.ok()) return refuse(answer);
+      auto rendering = rendering_;
+      rendering.wanted.representation = translate::Representation::object;
+      std::string out;
+      if (auto written = write_object(exchange_, rendering, answer.body, out); !written)
+        return exchange_.fail(written.error());
+      const auto& shared = exchange_.gateway().shared();
+      if (shared.on_approval && exchange_.target().subresource == "approval" &&
+          translate::find_param(request_.params, "dryRun") == nullptr)
+        shared.on_approval(exchange_.mapping().id());
+      exchange_.send_json(answer.head.status, out);
+    });
+  }
+
+  Outgoing request_;
+  Rendering rendering_;
+  std::string signer_;
+};
+
+} // namespace
+
+std::unique_ptr<Flow> approval(Exchange& exchange, Outgoing request, Rendering rendering) {
+  return std::make_unique<Approval>(exchange, std::move(request), std::move(rendering));
+}
+
+} // namespace zoo::gateway

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/gateway/flows/flows.hpp"
+#include "daemon/gateway/flows/virtual.hpp"
+#include "daemon/translate/status_text.hpp"
+#include "daemon/translate/watch_event.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+
+namespace zoo::gateway {
+namespace {
+
+using translate::EventType;
+
+constexpr std::chrono::seconds k_bookmark{50};
+constexpr std::chrono::seconds k_longest{3600}; ///< where the client names no timeoutSeconds
+
+/// Follows the board: at each change, what came after the last revision sent. Nothing is queued
+/// but what the client's own buffer takes, so that a slow reader costs no memory.
+class VirtualWatch final : public Flow {
+public:
+  VirtualWatch(Exchange& exchange, VirtualTarget target)
+      : exchange_(exchange), target_(std::move(target)), bookmarks_(exchange.gateway().loop()),
+        end_(exchange.gateway().loop()) {}
+
+  void start() override {
+    const auto& options = exchange_.target().list;
+    auto selection = virtuals::Selection::parse(options.label_selector, options.field_selector);
+    if (!selection) return exchange_.fail(selection.error());
+    selection_ = *std::move(selection);
+    auto& gateway = exchange_.gateway();
+    subscription_ = gateway.shared().board->subscribe(
+        target_.owner, *target_.kind,
+        [loop = &gateway.loop(), alive = exchange_.alive(), this, pending = pending_] {
+          if (pending->exchange(true)) return; // one wake-up waits already
+          loop->post([alive, this, pending] {
+            pending->store(false);
+            if (!alive.expired() && !exchange_.done()) pump();
+          });
+        });
+    http::ResponseHead head{200, {}};
+    head.headers.add("content-type", target_.wanted.content_type);
+    head.headers.add("cache-control", "no-cache, private");
+    exchange_.send_head(std::move(head));
+
+    const bool from_now = options.resource_version.empty() || options.resource_version == "0";
+    const bool initial = options.send_initial_events.value_or(from_now);
+    if (initial) {
+      send_state();
+    } else if (from_now) {
+      last_ = board().revision();
+    } else {
+      last_ = std::stoll(options.resource_version);
+    }
+    if (options.send_initial_events.value_or(false)) bookmark(true);
+    const auto timeout = options.timeout_seconds ? std::chrono::seconds(*options.timeout_seconds)
+                                                 : std::chrono::seconds(0);
+    // An end is no failure: the client goes on from its last resourceVersion.
+    end_.start(timeout.count() > 0 ? std::min<std::chrono::seconds>(timeout, k_longest) : k_longest,
+               [this] { exchange_.finish(); });
+    if (options.allow_watch_bookmarks) tick();
+    pump();
+  }
+
+  void on_drained() override { pump(); }
+
+private:
+  const virtuals::Board& board() const { return *exchange_.gateway().shared().board; }
+
+  void send(EventType type, const virtuals::Object& object) {
+    exchange_.send(translate::make_event(type, render_one(target_, object, !columns_sent_)));
+    columns_sent_ = true;
+  }
+
+  void send_state() {
+    const auto reading = board().read(target_.owner, *target_.kind);
+    for (const auto& [name, object] : with_provided(target_, reading.set->objects))
+      if (selection_.matches(*object)) send(EventType::added, *object);
+    last_ = reading.revision;
+  }
+
+  bool hidden(const virtuals::Event& event) const {
+    const auto& name = (event.after ? event.after : event.before)->name;
+    return std::any_of(target_.provided.begin(), target_.provided.end(),
+                       [&](const auto& each) { return each->name == name; });
+  }
+
+  void pump() {
+    const auto reading = board().read(target_.owner, *target_.kind);
+    if (last_ < reading.set->floor) {
+      exchange_.send(translate::make_error_event(
+          translate::make_status(Code::expired, fmt::format("too old resource version: {} ({})",
+                                                            last_, reading.set->floor))));
+      return exchange_.finish();
+    }
+    for (const auto& event : reading.set->recent) {
+      if (event.revision <= last_) continue;
+      if (!exchange_.writable()) return; // on_drained() goes on
+      last_ = event.revision;
+      if (hidden(event)) continue;
+      const bool was = event.before && selection_.matches(*event.before);
+      const bool is = event.after && selection_.matches(*event.after);
+      if (is) {
+        send(was ? EventType::modified : EventType::added, *event.after);
+      } else if (was) {
+        // What stops to match is shown as it was, at the revision of the change.
+        send(EventType::deleted, event.last ? *event.last : *event.left);
+      }
+      if (exchange_.done()) return;
+    }
+    last_ = std::max(last_, reading.revision);
+  }
+
+  void bookmark(bool initial_events_end) {
+    const bool partial = target_.shape() == virtuals::Shape::partial;
+    exchange_.send(
+        translate::make_bookmark(partial ? "meta.k8s.io/v1" : target_.kind->api_version(),
+                                 partial ? "PartialObjectMetadata" : target_.kind->kind,
+                                 std::to_string(last_), initial_events_end));
+  }
+
+  void tick() {
+    bookmarks_.start(k_bookmark, [this] {
+      if (exchange_.done()) return;
+      pump();
+      if (exchange_.done()) return;
+      if (exchange_.writable()) bookmark(false);
+      tick();
+    });
+  }
+
+  Exchange& exchange_;
+  VirtualTarget target_;
+  virtuals::Selection selection_;
+  std::int64_t last_ = 0;
+  bool columns_sent_ = false;
+  std::shared_ptr<std::atomic<bool>> pending_ = std::make_shared<std::atomic<bool>>(false);
+  net::Timer bookmarks_, end_;
+  virtuals::Board::Subscription subscription_; // last: nothing comes once it is gone
+};
+
+} // namespace
+
+std::unique_ptr<Flow> virtual_watch(Exchange& exchange, VirtualTarget target) {
+  return std::make_unique<VirtualWatch>(exchange, std::move(target));
+}
+
+} // namespace zoo::gateway

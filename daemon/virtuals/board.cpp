@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/virtuals/board.hpp"
+
+#include "common/base/log.hpp"
+#include "common/base/text.hpp"
+
+#include <nlohmann/json.hpp>
+
+namespace zoo::virtuals {
+namespace {
+
+using nlohmann::json;
+
+struct Key {
+  Owner owner;
+  std::string set; ///< the key up to the last slash
+  const Kind* kind = nullptr;
+  std::string name;
+};
+
+std::optional<Key> parse_key(std::string_view key) {
+  const auto parts = text::split(key, '/');
+  if (parts.size() != 4) return std::nullopt;
+  const auto dot = parts[2].find('.');
+  Key out;
+  out.owner = {std::string(parts[0]), std::string(parts[1])};
+  out.kind = find_kind(dot == std::string_view::npos ? "" : parts[2].substr(dot + 1),
+                       parts[2].substr(0, dot));
+  if (out.kind == nullptr) return std::nullopt;
+  out.set = std::string(key.substr(0, key.size() - parts[3].size() - 1));
+  out.name = std::string(parts[3]);
+  return out;
+}
+
+std::string set_key(const Owner& owner, const Kind& kind) { return owner.prefix() + kind.title(); }
+
+ObjectPtr object_of(const Key& key, const store::Record& record) {
+  auto object = json::parse(record.value, nullptr, false);
+  if (!object.is_object()) {
+    log::error("virtuals", "the record {} cannot be read; it is not shown", record.key);
+    return nullptr;
+  }
+  return make_object(*key.kind, std::move(object), record.revision);
+}
+
+} // namespace
+
+std::string record_key(const Owner& owner, const Kind& kind, std::string_view name) {
+  return set_key(owner, kind) + "/" + std::string(name);
+}
+
+std::optional<Set::Objects> Set::at(std::int64_t revision) const {
+  if (revision < floor) return std::nullopt;
+  auto out = objects;
+  for (auto event = recent.rbegin(); event != recent.rend() && event->revision > revision;
+       ++event) {
+    if (event->before) {
+      out[event->before->name] = event->before;
+    } else {
+      out.erase(event->after->name);
+    }
+  }
+  return out;
+}
+
+Result<std::unique_ptr<Board>> Board::start(store::Store& store,
+                                            std::function<bool(const Owner&)> lives) {
+  std::unique_ptr<Board> board(new Board(std::move(lives)));
+  std::string after;
+  std::int64_t begun = 0;
+  for (;;) {
+    ZOO_TRY(const auto page, store.list(k_record_kind, {}, after, 500));
+    // Changes between two pages come again by the watch: it begins at the first one.
+    if (begun == 0) board->begun_ = begun = page.revision;
+    for (const auto& record : page.records)
+      board->put(record);
+    if (!page.more || page.records.empty()) break;
+    after = page.records.back().key;
+  }
+  board->revision_ = begun;
+  ZOO_TRY(board->subscription_,
+          store.watch(k_record_kind, begun,
+                      [raw = board.get()](const store::Change& change) { raw->change(change); }));
+  return board;
+}
+
+Board::~Board() = default;
+
+void Board::put(const store::Record& record) {
+  const auto key = parse_key(record.key);
+  if (!key) return;
+  auto object = object_of(*key, record);
+  if (!object) return;
+  auto& set = sets_[key->set];
+  auto next = set ? std::make_shared<Set>(*set) : std::make_shared<Set>();
+  next->bytes += object->json.size();
+  next->objects[key->name] = std::move(object);
+  next->floor = std::max({next->floor, begun_, record.revision});
+  set = std::move(next);
+}
+
+void Board::change(const store::Change& change) {
+  const auto key = parse_key(change.record.key);
+  const bool removed = change.type == store::Change::Type::removed;
+  const auto object = key ? object_of(*key, change.record) : nullptr;
+  const bool lives = key && lives_(key->owner);
+  std::vector<std::function<void()>> wake;
+  {
+    const std::lock_guard lock(mutex_);
+    revision_ = std::max(revision_, change.record.revision);
+    if (key && object) {
+      auto& set = sets_[key->set];
+      auto next = set ? std::make_shared<Set>(*set) : std::make_shared<Set>();
+      if (!set) next->floor = begun_;
+      const auto old = next->objects.find(key->name);
+      Event event{change.record.revision, nullptr, nullptr, nullptr, nullptr};
+      if (old != next->objects.end()) {
+        event.before = old->second;
+        next->bytes -= old->second->json.size();
+        next->objects.erase(old);
+      }
+      // One that the first list had already: nothing new.
+      const bool known = event.before && event.before->revision >= event.revision;
+      if (removed) {
+        event.last = object;
+      } else {
+        event.after = object;
+        if (event.before)
+          event.left = make_object(*key->kind, json::parse(event.before->json, nullptr, false),
+                                   event.revision);
+        next->bytes += object->json.size();
+        next->objects[key->name] = object;
+      }
+      if (!known && (event.before || event.after)) next->recent.push_back(std::move(event));
+      while (next->recent.size() > k_events) {
+        next->floor = next->recent.front().revision;
+        next->recent.pop_front();
+      }
+      if (next->objects.empty() && !lives) {
+        sets_.erase(key->set);
+      } else {
+        set = std::move(next);
+      }
+      for (const auto& [number, listener] : listeners_)
+        if (listener.key == key->set) wake.push_back(listener.on_change);
+    }
+  }
+  moved_.notify_all();
+  for (const auto& each : wake)
+    each();
+}
+
+Board::Reading Board::read(const Owner& owner, const Kind& kind) const {
+  const auto key = set_key(owner, kind);
+  const std::lock_guard lock(mutex_);
+  const auto found = sets_.find(key);
+  if (found != sets_.end()) return {found->second, revision_};
+  auto none = std::make_shared<Set>();
+  none->floor = begun_;
+  return {std::move(none), revision_};
+}
+
+std::int64_t Board::revision() const {
+  const std::lock_guard lock(mutex_);
+  return revision_;
+}
+
+bool Board::wait_for(std::int64_t revision, std::chrono::milliseconds longest) const {
+  std::unique_lock lock(mutex_);
+  return moved_.wait_for(lock, longest, [&] { return revision_ >= revision; });
+}
+
+Board::Subscription Board::subscribe(const Owner& owner, const Kind& kind,
+                                     std::function<void()> on_change) {
+  const std::lock_guard lock(mutex_);
+  const auto number = ++last_listener_;
+  listeners_.emplace(number, Listener{set_key(owner, kind), std::move(on_change)});
+  return {this, number};
+}
+
+void Board::Subscription::reset() {
+  if (auto* board = std::exchange(board_, nullptr)) {
+    const std::lock_guard lock(board->mutex_);
+    board->listeners_.erase(number_);
+  }
+}
+
+Board::Subscription& Board::Subscription::operator=(Subscription&& other) noexcept {
+  if (this != &other) {
+    reset();
+    board_ = std::exchange(other.board_, nullptr);
+    number_ = other.number_;
+  }
+  return *this;
+}
+
+Result<void> sweep(store::Store& store, const Owner& owner) {
+  for (;;) {
+    ZOO_TRY(const auto page, store.list(k_record_kind, owner.prefix(), {}, 100));
+    for (const auto& record : page.records) {
+      auto removed = store.remove(k_record_kind, record.key);
+      if (!removed && removed.error().code() != Code::not_found)
+        return fail(std::move(removed).error().context("while removing {}", record.key));
+    }
+    if (!page.more) return {};
+  }
+}
+
+} // namespace zoo::virtuals

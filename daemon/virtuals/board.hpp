@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "common/base/result.hpp"
+#include "daemon/store/store.hpp"
+#include "daemon/virtuals/object.hpp"
+
+#include <chrono>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+namespace zoo::virtuals {
+
+/// The records' kind in the store; their keys: `<tenant>/<uid>/<resource>.<group>/<name>`.
+inline constexpr std::string_view k_record_kind = "virtual-object";
+
+/// Whose objects. The UID keeps a tenant that came back under its ID apart from the earlier one.
+struct Owner {
+  std::string id, uid;
+  std::string prefix() const { return id + "/" + uid + "/"; }
+};
+std::string record_key(const Owner& owner, const Kind& kind, std::string_view name);
+
+struct Event {
+  std::int64_t revision = 0;
+  ObjectPtr before; ///< null: it was made
+  ObjectPtr after;  ///< null: it is gone
+  ObjectPtr last;   ///< of a removal: the last state with the removal's revision
+  ObjectPtr left;   ///< of a change: `before` with the change's revision
+};
+
+/// The objects of one tenant and kind at one moment, and how they came to be. Immutable.
+struct Set {
+  using Objects = std::map<std::string, ObjectPtr, std::less<>>;
+  Objects objects;
+  std::int64_t floor = 0;   ///< events up to this revision are not known any more
+  std::deque<Event> recent; ///< after it, in order; at most Board::k_events
+  std::size_t bytes = 0;    ///< of the objects
+
+  /// The objects as they were; nullopt: too long ago.
+  std::optional<Objects> at(std::int64_t revision) const;
+};
+
+/// What zood keeps of virtual kinds, for reading: fed by the store's watch, read by event loops
+/// under a lock of a few instructions. Outlived by the store.
+class Board {
+public:
+  static constexpr std::size_t k_events = 256;
+
+  /// `lives`: is this tenant still served? What a dead one leaves is forgotten.
+  static Result<std::unique_ptr<Board>> start(store::Store& store,
+                                              std::function<bool(const Owner&)> lives);
+  ~Board();
+  Board(const Board&) = delete;
+
+  struct Reading {
+    std::shared_ptr<const Set> set; ///< never null
+    std::int64_t revision = 0;      ///< of the moment: a watch may begin here
+  };
+  Reading read(const Owner& owner, const Kind& kind) const;
+  std::int64_t revision() const;
+
+  /// Waits until `revision` can be read, so that who wrote it reads it. Not for event loops.
+  bool wait_for(std::int64_t revision, std::chrono::milliseconds longest) const;
+
+  /// `on_change` comes on the store's thread, after the change can be read; it must be quick.
+  class Subscription {
+  public:
+    Subscription() = default;
+    Subscription(Board* board, std::uint64_t number) : board_(board), number_(number) {}
+    Subscription(Subscription&& other) noexcept
+        : board_(std::exchange(other.board_, nullptr)), number_(other.number_) {}
+    Subscription& operator=(Subscription&& other) noexcept;
+    ~Subscription() { reset(); }
+    void reset();
+
+  private:
+    Board* board_ = nullptr;
+    std::uint64_t number_ = 0;
+  };
+  Subscription subscribe(const Owner& owner, const Kind& kind, std::function<void()> on_change);
+
+private:
+  explicit Board(std::function<bool(const Owner&)> lives) : lives_(std::move(lives)) {}
+  void change(const store::Change& change);
+  void put(const store::Record& record);
+
+  struct Listener {
+    std::string key;
+    std::function<void()> on_change;
+  };
+
+  std::function<bool(const Owner&)> lives_;
+  mutable std::mutex mutex_;
+  mutable std::condition_variable moved_;
+  std::unordered_map<std::string, std::shared_ptr<const Set>> sets_; ///< by key without name
+  std::map<std::uint64_t, Listener> listeners_;
+  std::uint64_t last_listener_ = 0;
+  std::int64_t revision_ = 0, begun_ = 0;
+  store::Subscription subscription_; // last: ends first
+};
+
+/// Removes everything of a tenant that is no more. Blocking.
+Result<void> sweep(store::Store& store, const Owner& owner);
+
+} // namespace zoo::virtuals

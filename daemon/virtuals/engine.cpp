@@ -1,0 +1,403 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/virtuals/engine.hpp"
+
+#include "common/api/tenant.hpp"
+#include "common/base/json_text.hpp"
+#include "common/base/log.hpp"
+#include "common/kube/status.hpp"
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <chrono>
+
+namespace zoo::virtuals {
+namespace {
+
+using nlohmann::json;
+
+constexpr unsigned k_threads = 2;
+constexpr int k_tries = 5;                   ///< as apiserver's MaxRetryWhenPatchConflicts
+constexpr std::chrono::seconds k_visible{3}; ///< the store's watch brings it in moments
+
+std::string now_text() {
+  return api::rfc3339(std::chrono::duration_cast<std::chrono::seconds>(
+                          std::chrono::system_clock::now().time_since_epoch())
+                          .count());
+}
+
+tl::unexpected<Error> absent(const Request& request, const std::string& name) {
+  return fail(Code::not_found, "{} {} not found", request.kind->title(), json_quote(name));
+}
+
+const Object* provided_one(const Request& request, const std::string& name) {
+  for (const auto& each : request.provided)
+    if (each->name == name) return each.get();
+  return nullptr;
+}
+
+tl::unexpected<Error> platforms(const Request& request, const std::string& name) {
+  return fail(Code::forbidden, "{} {} is forbidden: it is provided by the platform and read-only",
+              request.kind->title(), json_quote(name));
+}
+
+json object_of(const store::Record& record) {
+  auto out = json::parse(record.value, nullptr, false);
+  if (!out.is_object()) out = json::object();
+  out["metadata"]["resourceVersion"] = std::to_string(record.revision);
+  return out;
+}
+
+Result<void> check_size(const json& object) {
+  const auto size = dump(object).size();
+  if (size <= k_max_object_bytes) return {};
+  return fail(Code::too_large, "the object has {} bytes; at most {} are kept", size,
+              k_max_object_bytes);
+}
+
+json without_version(json object) {
+  object["metadata"].erase("resourceVersion");
+  return object;
+}
+
+} // namespace
+
+Engine::Engine(EngineParts parts) : parts_(std::move(parts)) {
+  for (unsigned number = 1; number <= k_threads; ++number) {
+    threads_.emplace_back([this, number](const std::stop_token& stop) {
+      pthread_setname_np(pthread_self(), fmt::format("virtual-{}", number).c_str());
+      run(stop);
+    });
+  }
+}
+
+Engine::~Engine() {
+  for (auto& thread : threads_)
+    thread.request_stop();
+  threads_.clear();
+  for (const auto& job : queue_)
+    job.done(fail(Code::unavailable, "zood is ending; try again"));
+}
+
+void Engine::submit(Request request, std::function<void(Result<Answer>)> done) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (queue_.size() < k_queue) {
+      queue_.push_back({std::make_unique<Request>(std::move(request)), std::move(done)});
+      changed_.notify_one();
+      return;
+    }
+  }
+  done(fail(Code::too_many_requests, "too many writes of this kind wait already; try again"));
+}
+
+void Engine::run(const std::stop_token& stop) {
+  const auto validate = parts_.connect();
+  for (;;) {
+    Job job;
+    {
+      std::unique_lock lock(mutex_);
+      if (!changed_.wait(lock, stop, [this] { return !queue_.empty(); })) return;
+      job = std::move(queue_.front());
+      queue_.pop_front();
+    }
+    job.done(perform(validate, *job.request));
+  }
+}
+
+Result<Answer> Engine::perform(const Validate& validate, const Request& request) {
+  // A value of another type than its schema has: the JSON library tells it by throwing.
+  try {
+    for (int tried = 0;; ++tried) {
+      auto answer = once(validate, request);
+      // Somebody wrote between our read and our write; a precondition that fails comes out of
+      // the first look at the object with the same words, and is no better the second time.
+      const bool raced = !answer && answer.error().code() == Code::expired;
+      if (!raced) return answer;
+      if (tried + 1 >= k_tries) return fail(Code::conflict, "{}", k_modified);
+    }
+  } catch (const json::exception&) {
+    return fail(Code::bad_request, "the body does not have the types that a {} has",
+                request.kind->kind);
+  }
+}
+
+Result<Answer> Engine::once(const Validate& validate, const Request& request) {
+  if (request.kind->read_only)
+    return fail(Code::method_not_allowed,
+                "the server does not allow this method on the requested resource");
+  if (!parts_.lives(request.owner)) return fail(Code::unauthorized, "this tenant is not served");
+  const Writer writer{request.manager, request.kind->api_version(), now_text(), request.status};
+  if (request.verb == "create") return create(validate, request, writer);
+  if (request.verb == "delete") return remove(request, request.name, writer);
+  if (request.verb == "deletecollection") return collection(request, writer);
+  return change(validate, request, writer);
+}
+
+Result<Answer> Engine::refusal(Verdict verdict) const {
+  Answer out;
+  out.status = verdict.status;
+  out.body = std::move(verdict.body);
+  out.warnings = std::move(verdict.warnings);
+  return out;
+}
+
+Result<void> Engine::room_for(const Request& request, const json& object) const {
+  ZOO_TRY_VOID(check_size(object));
+  const auto size = dump(object).size();
+  const auto set = parts_.board.read(request.owner, *request.kind).set;
+  if (set->objects.size() >= k_max_objects)
+    return fail(Code::forbidden,
+                "{} {} is forbidden: exceeded quota: platform, requested: count/{}=1, used: "
+                "count/{}={}, limited: count/{}={}",
+                request.kind->title(), json_quote(member(metadata_of(object), "name")),
+                request.kind->title(), request.kind->title(), set->objects.size(),
+                request.kind->title(), k_max_objects);
+  if (set->bytes + size > k_max_bytes)
+    return fail(Code::forbidden,
+                "{} is forbidden: exceeded quota: platform: at most {} bytes of "
+                "this kind are kept",
+                request.kind->title(), k_max_bytes);
+  return {};
+}
+
+bool Engine::has_level(const Owner& owner, const std::string& name) const {
+  if (name == "exempt" || name == "catch-all") return true;
+  const auto* levels = find_kind("flowcontrol.apiserver.k8s.io", "prioritylevelconfigurations");
+  return parts_.board.read(owner, *levels).set->objects.contains(name);
+}
+
+/// The conditions that a control plane's own controllers would write.
+void Engine::complete(const Request& request, json& object, const Writer& writer,
+                      std::vector<std::string>& warnings) const {
+  const Writer own{"zood", writer.api_version, writer.time, true};
+  const auto spec = object.value("spec", json::object());
+  if (request.kind->resource == "flowschemas") {
+    const auto level = member(spec.value("priorityLevelConfiguration", json::object()), "name");
+    const bool there = has_level(request.owner, level);
+    set_condition(object, "Dangling", there ? "False" : "True", there ? "Found" : "NotFound",
+                  fmt::format("This FlowSchema references the PriorityLevelConfiguration object "
+                              "named \"{}\" {}",
+                              level, there ? "and it exists" : "but there is no such object"),
+                  own);
+  }
+  if (request.kind->resource != "apiservices") return;
+  if (!spec.contains("service") || spec["service"].is_null()) {
+    set_condition(object, "Available", "True", "Local", "Local APIServices are always available",
+                  own);
+    return;
+  }
+  constexpr std::string_view k_why = "this APIService is kept but not effective: requests are not "
+                                     "passed on to extension API servers of tenants";
+  set_condition(object, "Available", "False", "NotServed", std::string(k_why), own);
+  warnings.push_back("299 - " + json_quote(k_why));
+}
+
+Result<Answer> Engine::write(const Request& request, const json& object, std::int64_t expected,
+                             int status, std::vector<std::string> warnings) {
+  Answer out;
+  out.status = status;
+  out.warnings = std::move(warnings);
+  const auto name = member(metadata_of(object), "name");
+  if (request.dry_run) {
+    out.object = make_object(*request.kind, object, expected);
+    return out;
+  }
+  auto stored = parts_.store.put(k_record_kind, record_key(request.owner, *request.kind, name),
+                                 dump(without_version(object)), expected);
+  if (!stored) {
+    const auto code = stored.error().code();
+    if (code == Code::already_exists && request.verb == "create")
+      return fail(Code::already_exists, "{} {} already exists", request.kind->title(),
+                  json_quote(name));
+    // expired: perform() looks again.
+    if (code == Code::conflict || code == Code::not_found || code == Code::already_exists)
+      return fail(Code::expired, "{}", k_modified);
+    return fail(std::move(stored).error());
+  }
+  parts_.board.wait_for(stored->revision, k_visible);
+  out.object = make_object(*request.kind, object, stored->revision);
+  return out;
+}
+
+Result<void> Engine::erase(const Request& request, const std::string& name, std::int64_t expected) {
+  if (request.dry_run) return {};
+  auto removed =
+      parts_.store.remove(k_record_kind, record_key(request.owner, *request.kind, name), expected);
+  if (!removed) {
+    const auto code = removed.error().code();
+    if (code == Code::conflict || code == Code::not_found)
+      return fail(Code::expired, "{}", k_modified);
+    return fail(std::move(removed).error());
+  }
+  // The removal's own revision is not told; its effect is waited for.
+  const auto deadline = std::chrono::steady_clock::now() + k_visible;
+  while (parts_.board.read(request.owner, *request.kind).set->objects.contains(name) &&
+         std::chrono::steady_clock::now() < deadline)
+    parts_.board.wait_for(parts_.board.revision() + 1, std::chrono::milliseconds(20));
+  return {};
+}
+
+Result<Answer> Engine::create(const Validate& validate, const Request& request,
+                              const Writer& writer) {
+  const bool applied = request.format == translate::BodyFormat::apply_patch;
+  ZOO_TRY(auto object,
+          created(*request.kind, {request.format, request.body}, request.name, writer));
+  const auto name = member(metadata_of(object), "name");
+  const bool taken =
+      provided_one(request, name) != nullptr ||
+      parts_.store.get(k_record_kind, record_key(request.owner, *request.kind, name)).has_value();
+  if (taken)
+    return fail(Code::already_exists, "{} {} already exists", request.kind->title(),
+                json_quote(name));
+  ZOO_TRY_VOID(room_for(request, object));
+  ZOO_TRY(auto verdict, validate(*request.kind, object, request.mapping, request.strictness));
+  if (!verdict.accepted) return refusal(std::move(verdict));
+  if (applied) {
+    // What it asked for is the applier's; what upstream completed is nobody's.
+    ZOO_TRY(const auto owned, apply(json(), object, writer, true));
+    object["metadata"]["managedFields"] = owned["metadata"]["managedFields"];
+  }
+  object["spec"] = std::move(verdict.spec);
+  settle(json(), object, writer, applied);
+  complete(request, object, writer, verdict.warnings);
+  auto answer = write(request, object, 0, 201, std::move(verdict.warnings));
+  if (answer && !request.dry_run && request.kind->resource == "prioritylevelconfigurations")
+    refresh_flows(request, name);
+  return answer;
+}
+
+Result<Answer> Engine::change(const Validate& validate, const Request& request,
+                              const Writer& writer) {
+  const auto record =
+      parts_.store.get(k_record_kind, record_key(request.owner, *request.kind, request.name));
+  if (provided_one(request, request.name) != nullptr) return platforms(request, request.name);
+  if (!record) {
+    if (record.error().code() != Code::not_found) return fail(record.error());
+    const bool applied = request.format == translate::BodyFormat::apply_patch && !request.status;
+    if (applied) return create(validate, request, writer);
+    return absent(request, request.name);
+  }
+  const auto old = object_of(*record);
+  ZOO_TRY(auto now,
+          changed(*request.kind, old, {request.format, request.body}, writer, request.force));
+  const bool applied = request.format == translate::BodyFormat::apply_patch;
+  std::vector<std::string> warnings;
+  if (!request.status) {
+    ZOO_TRY(auto verdict, validate(*request.kind, now, request.mapping, request.strictness));
+    // Upstream has an object of that name where the tenant's is a copy: it is there, no conflict.
+    if (!verdict.accepted) return refusal(std::move(verdict));
+    now["spec"] = std::move(verdict.spec);
+    warnings = std::move(verdict.warnings);
+  }
+  settle(old, now, writer, applied);
+  if (!request.status) complete(request, now, writer, warnings);
+  const bool gone = !member(metadata_of(now), "deletionTimestamp").empty() && !has_finalizers(now);
+  if (gone) {
+    ZOO_TRY_VOID(erase(request, request.name, record->revision));
+    Answer out;
+    out.object = make_object(*request.kind, now, record->revision);
+    return out;
+  }
+  if (now == old) {
+    Answer out;
+    out.object = make_object(*request.kind, now, record->revision);
+    out.warnings = std::move(warnings);
+    return out;
+  }
+  ZOO_TRY_VOID(check_size(now));
+  return write(request, now, record->revision, 200, std::move(warnings));
+}
+
+Result<Answer> Engine::remove(const Request& request, const std::string& name,
+                              const Writer& writer) {
+  if (provided_one(request, name) != nullptr) return platforms(request, name);
+  ZOO_TRY(const auto options, delete_options(request.body));
+  const auto record =
+      parts_.store.get(k_record_kind, record_key(request.owner, *request.kind, name));
+  if (!record) {
+    if (record.error().code() == Code::not_found) return absent(request, name);
+    return fail(record.error());
+  }
+  auto object = object_of(*record);
+  const auto uid = member(metadata_of(object), "uid");
+  if (!options.uid.empty() && options.uid != uid)
+    return fail(Code::conflict,
+                "Precondition failed: UID in precondition: {}, UID in object "
+                "meta: {}",
+                options.uid, uid);
+  if (!options.resource_version.empty() &&
+      options.resource_version != std::to_string(record->revision))
+    return fail(Code::conflict,
+                "Precondition failed: ResourceVersion in precondition: {}, ResourceVersion in "
+                "object meta: {}",
+                options.resource_version, record->revision);
+  auto asked = request;
+  asked.dry_run = request.dry_run || options.dry_run;
+  if (has_finalizers(object)) {
+    if (!member(metadata_of(object), "deletionTimestamp").empty()) {
+      Answer out;
+      out.object = make_object(*request.kind, object, record->revision);
+      return out;
+    }
+    auto& metadata = object["metadata"];
+    metadata["deletionTimestamp"] = writer.time;
+    metadata["deletionGracePeriodSeconds"] = 0;
+    metadata["generation"] = metadata.value("generation", std::int64_t{1}) + 1;
+    return write(asked, object, record->revision, 200, {});
+  }
+  ZOO_TRY_VOID(erase(asked, name, record->revision));
+  if (!asked.dry_run && request.kind->resource == "prioritylevelconfigurations")
+    refresh_flows(request, name);
+  Answer out;
+  if (request.verb == "deletecollection") {
+    out.object = make_object(*request.kind, object, record->revision);
+    return out;
+  }
+  kube::StatusDetails details;
+  details.name = name;
+  details.group = request.kind->group;
+  details.kind = request.kind->resource;
+  details.uid = uid;
+  out.body = kube::success_json(details);
+  return out;
+}
+
+Result<Answer> Engine::collection(const Request& request, const Writer& writer) {
+  Answer out;
+  const auto set = parts_.board.read(request.owner, *request.kind).set;
+  for (const auto& [name, object] : set->objects) {
+    if (!request.selection.matches(*object) || provided_one(request, name) != nullptr) continue;
+    auto removed = remove(request, name, writer);
+    if (!removed && removed.error().code() == Code::not_found) continue;
+    if (!removed) return removed;
+    if (removed->object) out.collection.push_back(removed->object);
+  }
+  return out;
+}
+
+/// A level came or went: the FlowSchemas that name it say so.
+void Engine::refresh_flows(const Request& request, const std::string& level) {
+  const auto* flows = find_kind("flowcontrol.apiserver.k8s.io", "flowschemas");
+  for (const auto& [name, object] : parts_.board.read(request.owner, *flows).set->objects) {
+    const auto key = record_key(request.owner, *flows, name);
+    const auto record = parts_.store.get(k_record_kind, key);
+    if (!record) continue;
+    auto now = object_of(*record);
+    const auto named = now.value("spec", json::object());
+    if (member(named.value("priorityLevelConfiguration", json::object()), "name") != level)
+      continue;
+    const auto before = now;
+    Request asked = request;
+    asked.kind = flows;
+    std::vector<std::string> none;
+    complete(asked, now, {"zood", flows->api_version(), now_text(), true}, none);
+    if (now == before) continue;
+    // Whoever wrote in between has looked at the levels himself.
+    const auto stored =
+        parts_.store.put(k_record_kind, key, dump(without_version(now)), record->revision);
+    if (stored) parts_.board.wait_for(stored->revision, k_visible);
+  }
+}
+
+} // namespace zoo::virtuals

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "common/base/result.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+/// Who owns which field: metadata.managedFields of virtual objects, and server-side apply over
+/// them (sigs.k8s.io/structured-merge-diff, as far as the schemas of these kinds need it: lists are
+/// atomic but metadata.finalizers, metadata.ownerReferences and status.conditions). Pure.
+namespace zoo::virtuals {
+
+/// A field as fieldsV1 spells it: {"f:metadata","f:labels","f:app"}.
+using FieldPath = std::vector<std::string>;
+using FieldSet = std::set<FieldPath>;
+using Leaves = std::map<FieldPath, nlohmann::json>;
+
+/// Every owned field of an object with its value; `status`: of the status subresource alone, else
+/// all but status. What the server writes into metadata is nobody's.
+Leaves leaves_of(const nlohmann::json& object, bool status);
+
+nlohmann::json fields_v1(const FieldSet& fields);
+FieldSet parse_fields_v1(const nlohmann::json& fields);
+
+/// Sets, or removes, one field of an object; elements of keyed lists are made as needed.
+void put_field(nlohmann::json& object, const FieldPath& path, const nlohmann::json& value);
+void remove_field(nlohmann::json& object, const FieldPath& path);
+
+struct Writer {
+  std::string manager, api_version;
+  std::string time; ///< RFC 3339
+  bool status = false;
+};
+
+/// managedFields of `now`, after `writer` made it out of `old` (null: created it).
+void own_update(const nlohmann::json& old, nlohmann::json& now, const Writer& writer);
+
+/// Server-side apply of `config` over `live` (null: it is made). Code::conflict lists the fields
+/// that others own and that would change, unless `force`.
+Result<nlohmann::json> apply(const nlohmann::json& live, const nlohmann::json& config,
+                             const Writer& writer, bool force);
+
+/// Strategic merge patch, with $patch, $setElementOrder, $deleteFromPrimitiveList, $retainKeys.
+Result<nlohmann::json> strategic_merge(const nlohmann::json& object, const nlohmann::json& patch);
+
+} // namespace zoo::virtuals

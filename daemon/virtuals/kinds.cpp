@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/virtuals/kinds.hpp"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <array>
+
+namespace zoo::virtuals {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::string_view k_flow_columns = R"([
+{"name":"Name","type":"string","format":"name","description":"Name of the object.","priority":0},
+{"name":"PriorityLevel","type":"string","format":"","description":"The priority level that requests get.","priority":0},
+{"name":"MatchingPrecedence","type":"string","format":"","description":"Lower numbers are tried first.","priority":0},
+{"name":"DistinguisherMethod","type":"string","format":"","description":"How flows are told apart.","priority":0},
+{"name":"Age","type":"string","format":"","description":"Time since the object was created.","priority":0},
+{"name":"MissingPL","type":"string","format":"","description":"references a broken or non-existent PriorityLevelConfiguration","priority":0}])";
+
+constexpr std::string_view k_level_columns = R"([
+{"name":"Name","type":"string","format":"name","description":"Name of the object.","priority":0},
+{"name":"Type","type":"string","format":"","description":"Exempt or Limited.","priority":0},
+{"name":"NominalConcurrencyShares","type":"string","format":"","description":"Its share of the seats.","priority":0},
+{"name":"Queues","type":"string","format":"","description":"How many queues it has.","priority":0},
+{"name":"HandSize","type":"string","format":"","description":"How many queues a flow may use.","priority":0},
+{"name":"QueueLengthLimit","type":"string","format":"","description":"How many requests a queue holds.","priority":0},
+{"name":"Age","type":"string","format":"","description":"Time since the object was created.","priority":0}])";
+
+constexpr std::string_view k_service_columns = R"([
+{"name":"Name","type":"string","format":"name","description":"Name of the object.","priority":0},
+{"name":"Service","type":"string","format":"","description":"The reference to the service that hosts this API endpoint.","priority":0},
+{"name":"Available","type":"string","format":"","description":"Whether this service is available.","priority":0},
+{"name":"Age","type":"string","format":"","description":"Time since the object was created.","priority":0}])";
+
+constexpr std::string_view k_component_columns = R"([
+{"name":"Name","type":"string","format":"name","description":"Name of the object.","priority":0},
+{"name":"Status","type":"string","format":"","description":"Status of the component conditions","priority":0},
+{"name":"Message","type":"string","format":"","description":"Message of the component conditions","priority":0},
+{"name":"Error","type":"string","format":"","description":"Error of the component conditions","priority":0}])";
+
+constexpr std::array k_kinds{
+    Kind{"flowcontrol.apiserver.k8s.io", "v1", "flowschemas", "FlowSchema", false, true, true,
+         k_flow_columns},
+    Kind{"flowcontrol.apiserver.k8s.io", "v1", "prioritylevelconfigurations",
+         "PriorityLevelConfiguration", false, true, true, k_level_columns},
+    Kind{"apiregistration.k8s.io", "v1", "apiservices", "APIService", false, false, true,
+         k_service_columns},
+    Kind{"", "v1", "componentstatuses", "ComponentStatus", true, false, false, k_component_columns},
+};
+
+const json& at(const json& object, std::string_view member) {
+  static const json none;
+  const auto found = object.is_object() ? object.find(member) : object.end();
+  return object.is_object() && found != object.end() ? *found : none;
+}
+
+std::string text(const json& value, std::string_view otherwise) {
+  return value.is_string() ? value.get<std::string>() : std::string(otherwise);
+}
+
+json condition(const json& object, std::string_view type) {
+  const auto& conditions = at(at(object, "status"), "conditions");
+  if (conditions.is_array()) {
+    for (const auto& each : conditions)
+      if (text(at(each, "type"), "") == type) return each;
+  }
+  return json::object();
+}
+
+json number(const json& value) { return value.is_number() ? value : json("<none>"); }
+
+json flow_cells(const json& object) {
+  const auto& spec = at(object, "spec");
+  return {at(at(object, "metadata"), "name"),
+          text(at(at(spec, "priorityLevelConfiguration"), "name"), ""),
+          number(at(spec, "matchingPrecedence")),
+          text(at(at(spec, "distinguisherMethod"), "type"), "<none>"),
+          nullptr,
+          text(at(condition(object, "Dangling"), "status"), "?")};
+}
+
+json level_cells(const json& object) {
+  const auto& spec = at(object, "spec");
+  const auto& limited = at(spec, "limited");
+  const auto& queuing = at(at(limited, "limitResponse"), "queuing");
+  return {at(at(object, "metadata"), "name"),
+          text(at(spec, "type"), ""),
+          number(at(limited, "nominalConcurrencyShares")),
+          number(at(queuing, "queues")),
+          number(at(queuing, "handSize")),
+          number(at(queuing, "queueLengthLimit")),
+          nullptr};
+}
+
+json service_cells(const json& object) {
+  const auto& service = at(at(object, "spec"), "service");
+  const auto available = condition(object, "Available");
+  auto status = text(at(available, "status"), "Unknown");
+  const auto reason = text(at(available, "reason"), "");
+  if (status != "True" && !reason.empty()) status += " (" + reason + ")";
+  return {at(at(object, "metadata"), "name"),
+          service.is_object()
+              ? text(at(service, "namespace"), "") + "/" + text(at(service, "name"), "")
+              : std::string("Local"),
+          status, nullptr};
+}
+
+json component_cells(const json& object) {
+  const auto& conditions = at(object, "conditions");
+  const auto healthy =
+      conditions.is_array() && !conditions.empty() ? conditions.front() : json::object();
+  return {at(at(object, "metadata"), "name"),
+          text(at(healthy, "status"), "") == "True" ? "Healthy" : "Unhealthy",
+          text(at(healthy, "message"), ""), text(at(healthy, "error"), "")};
+}
+
+} // namespace
+
+std::string Kind::api_version() const {
+  return group.empty() ? std::string(version) : fmt::format("{}/{}", group, version);
+}
+
+std::string Kind::title() const {
+  return group.empty() ? std::string(resource) : fmt::format("{}.{}", resource, group);
+}
+
+const Kind* find_kind(std::string_view group, std::string_view resource) {
+  for (const auto& each : k_kinds)
+    if (each.group == group && each.resource == resource) return &each;
+  return nullptr;
+}
+
+json cells_of(const Kind& kind, const json& object) {
+  if (kind.resource == "flowschemas") return flow_cells(object);
+  if (kind.resource == "prioritylevelconfigurations") return level_cells(object);
+  if (kind.resource == "apiservices") return service_cells(object);
+  return component_cells(object);
+}
+
+} // namespace zoo::virtuals

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/virtuals/object.hpp"
+
+#include "common/base/json_text.hpp"
+#include "common/kube/age.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+
+namespace zoo::virtuals {
+namespace {
+
+using nlohmann::json;
+using translate::LabelOperator;
+
+std::optional<std::int64_t> integer(std::string_view text) {
+  std::int64_t out = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return out;
+}
+
+bool holds(const translate::LabelRequirement& requirement, const std::string* value) {
+  const auto listed = [&] {
+    return std::find(requirement.values.begin(), requirement.values.end(), *value) !=
+           requirement.values.end();
+  };
+  switch (requirement.op) {
+  case LabelOperator::exists:
+    return value != nullptr;
+  case LabelOperator::not_exists:
+    return value == nullptr;
+  case LabelOperator::equals:
+  case LabelOperator::double_equals:
+  case LabelOperator::in:
+    return value != nullptr && listed();
+  case LabelOperator::not_equals:
+  case LabelOperator::not_in:
+    return value == nullptr || !listed();
+  case LabelOperator::greater:
+  case LabelOperator::less: {
+    if (value == nullptr || requirement.values.empty()) return false;
+    const auto left = integer(*value);
+    const auto right = integer(requirement.values.front());
+    if (!left || !right) return false;
+    return requirement.op == LabelOperator::greater ? *left > *right : *left < *right;
+  }
+  }
+  return false;
+}
+
+void set_cells(Object& out, const json& cells) {
+  std::string* part = &out.cells_begin;
+  *part = "[";
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    if (i > 0) *part += ',';
+    if (cells[i].is_null()) {
+      part = &out.cells_end;
+    } else {
+      *part += dump(cells[i]);
+    }
+  }
+  *part += ']';
+}
+
+} // namespace
+
+std::string dump(const json& value) {
+  return value.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+ObjectPtr make_object(const Kind& kind, json object, std::int64_t revision) {
+  auto out = std::make_shared<Object>();
+  auto& metadata = object["metadata"];
+  if (!metadata.is_object()) metadata = json::object();
+  metadata["resourceVersion"] = std::to_string(revision);
+  if (const auto name = metadata.find("name"); name != metadata.end() && name->is_string())
+    out->name = name->get<std::string>();
+  if (const auto labels = metadata.find("labels"); labels != metadata.end() && labels->is_object())
+    for (const auto& [key, value] : labels->items())
+      if (value.is_string()) out->labels[key] = value.get<std::string>();
+  if (const auto time = metadata.find("creationTimestamp");
+      time != metadata.end() && time->is_string())
+    out->created = kube::unix_seconds(time->get_ref<const std::string&>());
+  out->revision = revision;
+  out->metadata = dump(metadata);
+  set_cells(*out, cells_of(kind, object));
+  out->json = dump(object);
+  return out;
+}
+
+void write_object(const Object& object, Shape shape, std::int64_t now, std::string& out) {
+  const auto partial = [&] {
+    out += R"({"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1","metadata":)";
+    out += object.metadata;
+    out += '}';
+  };
+  if (shape == Shape::object) {
+    out += object.json;
+    return;
+  }
+  if (shape == Shape::partial) return partial();
+  out += "{\"cells\":";
+  out += object.cells_begin;
+  if (!object.cells_end.empty()) {
+    append_json_quoted(out, object.created < 0 ? std::string("<unknown>")
+                                               : kube::human_duration(now - object.created));
+    out += object.cells_end;
+  }
+  out += ",\"object\":";
+  if (shape == Shape::table_object) {
+    out += object.json;
+  } else if (shape == Shape::table_metadata) {
+    partial();
+  } else {
+    out += "null";
+  }
+  out += '}';
+}
+
+Result<Selection> Selection::parse(std::string_view labels, std::string_view fields) {
+  Selection out;
+  ZOO_TRY(out.labels_, translate::parse_label_selector(labels));
+  ZOO_TRY(out.fields_, translate::parse_field_selector(fields));
+  for (const auto& term : out.fields_) {
+    if (term.key != "metadata.name")
+      return fail(Code::bad_request, "field label not supported: {}", term.key);
+  }
+  return out;
+}
+
+bool Selection::matches(const Object& object) const {
+  for (const auto& requirement : labels_) {
+    const auto found = object.labels.find(requirement.key);
+    if (!holds(requirement, found == object.labels.end() ? nullptr : &found->second)) return false;
+  }
+  return std::all_of(fields_.begin(), fields_.end(), [&](const translate::FieldTerm& term) {
+    return (term.value == object.name) == term.equal;
+  });
+}
+
+} // namespace zoo::virtuals
