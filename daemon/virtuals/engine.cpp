@@ -379,7 +379,8 @@ Result<Answer> Engine::collection(const Request& request, const Writer& writer) 
 /// A level came or went: the FlowSchemas that name it say so.
 void Engine::refresh_flows(const Request& request, const std::string& level) {
   const auto* flows = find_kind("flowcontrol.apiserver.k8s.io", "flowschemas");
-  for (const auto& [name, object] : parts_.board.read(request.owner, *flows).set->objects) {
+  const auto set = parts_.board.read(request.owner, *flows).set;
+  for (const auto& [name, object] : set->objects) {
     const auto key = record_key(request.owner, *flows, name);
     const auto record = parts_.store.get(k_record_kind, key);
     if (!record) continue;

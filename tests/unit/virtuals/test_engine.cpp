@@ -101,6 +101,8 @@ TEST_CASE("each kind of patch does what it says") {
   applied["spec"]["matchingPrecedence"] = 5;
   auto request = world.request(flows(), "patch", "a", applied);
   request.format = BodyFormat::apply_patch;
+  CHECK(world.perform(request).error().code() == Code::conflict); // it is another's field
+  request.force = true;
   CHECK(world.ok(request)["spec"]["matchingPrecedence"] == 5);
   // An apply makes what is not there.
   auto fresh = world.request(flows(), "patch", "new", flow("new"));

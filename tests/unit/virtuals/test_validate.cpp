@@ -12,11 +12,11 @@ namespace {
 
 class Scripted final : public upstream::ControlApi {
 public:
-  Result<http_client::Response> request(std::string_view method, std::string_view path,
+  Result<http_client::Response> request(std::string_view method, std::string_view asked_path,
                                         std::string_view, std::string body,
                                         std::string_view) override {
     CHECK(method == "POST");
-    this->path = path;
+    path = asked_path;
     asked = json::parse(body);
     return answer;
   }
