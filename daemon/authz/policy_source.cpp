@@ -22,6 +22,7 @@ using translate::k_rbac_group;
 
 constexpr std::chrono::milliseconds k_first_pause{100};
 constexpr std::chrono::milliseconds k_longest_pause{5'000};
+constexpr std::chrono::milliseconds k_longest_gather{500};
 constexpr std::chrono::milliseconds k_gather{5};        ///< changes that come together
 constexpr std::chrono::milliseconds k_silence{150'000}; ///< upstream sends a bookmark a minute
 
@@ -239,6 +240,7 @@ struct PolicySource::Parts {
         cluster_roles(owner, "ClusterRole", "clusterroles", false), gather(owner.loop_) {}
   Kind roles, bindings, cluster_roles;
   net::Timer gather;
+  std::chrono::milliseconds wait = k_gather;
   bool gathering = false;
 
   std::array<Kind*, 3> all() { return {&roles, &bindings, &cluster_roles}; }
@@ -270,7 +272,7 @@ bool PolicySource::complete() const {
 void PolicySource::changed() {
   if (!complete() || parts_->gathering) return;
   parts_->gathering = true;
-  parts_->gather.start(k_gather, [this] {
+  parts_->gather.start(parts_->wait, [this] {
     parts_->gathering = false;
     publish();
   });
@@ -298,7 +300,13 @@ void PolicySource::publish() {
                          "most {}; delete some as the tenant's administrator",
                          bytes, limits_.bytes));
   }
-  publish_(Policy::build(objects));
+  const auto begun = std::chrono::steady_clock::now();
+  auto policy = Policy::build(objects);
+  // A tenant that changes many objects all the time gets a tenth of the loop for it.
+  const auto took = std::chrono::duration_cast<std::chrono::milliseconds>(
+      std::chrono::steady_clock::now() - begun);
+  parts_->wait = std::clamp(took * 10, k_gather, k_longest_gather);
+  publish_(std::move(policy));
 }
 
 } // namespace zoo::authz

@@ -23,7 +23,7 @@ namespace zoo::authz {
 
 /// Bounds of what is kept of one tenant (docs/limits.md).
 struct PolicyLimits {
-  std::size_t bytes = 16u << 20;         ///< of its RBAC objects as JSON; above it nobody is served
+  std::size_t bytes = 8u << 20;          ///< of its RBAC objects as JSON; above it nobody is served
   std::chrono::seconds idle{600};        ///< not asked for so long: forgotten
   std::chrono::milliseconds stale{5000}; ///< a watch is lost for so long: not believed any more
 };

@@ -23,6 +23,7 @@ using translate::JsonType;
 constexpr std::size_t k_max_token = 16 * 1024;
 constexpr std::size_t k_max_answer = 256 * 1024;
 constexpr std::size_t k_id_length = 6;
+constexpr std::ptrdiff_t k_max_of_tenant = 16; ///< questions at the same time
 
 tl::unexpected<Error> refused() {
   // One answer for all: nobody learns which tenants and accounts exist.
@@ -114,7 +115,10 @@ void TokenAuthenticator::ask(const std::string& key, const std::string& token, T
     found->second->waiting.push_back(std::move(done));
     return;
   }
-  if (asked_.size() >= k_max_asked) {
+  const auto of_tenant = std::count_if(asked_.begin(), asked_.end(), [&](const auto& each) {
+    return each.second->claims.tenant == claims.tenant;
+  });
+  if (asked_.size() >= k_max_asked || of_tenant >= k_max_of_tenant) {
     return done(fail(Code::too_many_requests, "too many tokens are being verified; try again"));
   }
   auto question = std::make_unique<Question>();

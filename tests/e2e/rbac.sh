@@ -278,6 +278,15 @@ expect "with its reason" '"RBAC: allowed by RoleBinding \"robot/team\" of Cluste
   '{"apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview", "spec": {'"$attributes"'"list"}}}')"
 expect "LocalSubjectAccessReview" false "$(ask "$a" /apis/authorization.k8s.io/v1/namespaces/team/localsubjectaccessreviews .status.allowed \
   '{"apiVersion": "authorization.k8s.io/v1", "kind": "LocalSubjectAccessReview", "metadata": {"namespace": "team"}, "spec": {'"$attributes"'"delete"}}}')"
+# Without zood's own refusal, upstream's policy for tenants' requests would say no.
+check_fails "upstream itself refuses such tokens to tenants" 'audience zood' upstream -n "$a-team" create token robot \
+  --as "zoo:$a" --as-group zoo:tenants
+check_fails "and such Secrets" 'no tokens that never expire' upstream -n "$a-team" create --as "zoo:$a" --as-group zoo:tenants -f - <<'Y'
+apiVersion: v1
+kind: Secret
+metadata: {name: legacy, annotations: {kubernetes.io/service-account.name: robot}}
+type: kubernetes.io/service-account-token
+Y
 check "the account goes" as "$a" -n team delete serviceaccount robot
 unset robot_token
 gone() { ! robot auth whoami; }
