@@ -70,7 +70,7 @@ Result<void> Controller::sign_requests(upstream::ControlApi& api, const api::Ten
     step("sign");
     const auto name = request.value("/metadata/name"_json_pointer, std::string());
     const auto seconds = request.value("/spec/expirationSeconds"_json_pointer, std::int64_t{0});
-    auto validity = settings_.certificate_validity;
+    auto validity = policy()->certificate_validity;
     if (seconds > 0)
       validity = std::min(validity, std::max(k_shortest, std::chrono::seconds(seconds)));
     auto parsed = checked(request);

@@ -40,9 +40,10 @@ private:
                                 name,   ""};
     exchange_.view().authorizer->authorize(
         exchange_.route().identity, attributes,
-        [this, again, alive = exchange_.alive()](const Decision& decision) {
+        [this, again, alive = exchange_.alive()](const Result<Decision>& decision) {
           if (alive.expired() || exchange_.done()) return;
-          if (decision.allowed) return send();
+          if (!decision) return exchange_.fail(decision.error());
+          if (decision->allowed) return send();
           const auto slash = signer_.find('/');
           if (again && slash != std::string::npos)
             return authorize(signer_.substr(0, slash) + "/*", false);
