@@ -54,7 +54,8 @@ struct ControllerParts {
 
 /// Makes the upstream what the records of the store want (DESIGN 9): level-triggered, resumable
 /// after kill -9 at any step, since the record is its only state and every step may be repeated.
-/// Threads "tenants-1".."tenants-N"; one tenant is never worked on by two at once.
+/// Threads "tenants-1".."tenants-N"; one tenant is never worked on by two at once, but for the
+/// signing of its certificate requests.
 class Controller {
 public:
   Controller(ControllerParts parts, Settings settings);
@@ -93,6 +94,8 @@ private:
   Result<void> make_namespace(upstream::ControlApi& api, const api::Tenant& tenant,
                               const std::string& name);
   Result<void> repair_room(upstream::ControlApi& api, const api::Tenant& tenant);
+  Result<void> make_authentication(upstream::ControlApi& api, const api::Tenant& tenant,
+                                   bool fresh);
   Result<void> make_service(upstream::ControlApi& api, std::string_view name_space, bool fresh);
   Result<std::string> ensure_credential(const api::Tenant& tenant);
   Result<bool> populated(upstream::ControlApi& api, std::string_view id);

@@ -18,6 +18,7 @@ using nlohmann::json;
 namespace {
 
 constexpr std::string_view k_rbac = "rbac.authorization.k8s.io";
+constexpr std::string_view k_authentication = "extension-apiserver-authentication";
 
 bool is_v6(std::string_view address) { return address.find(':') != std::string_view::npos; }
 
@@ -61,6 +62,25 @@ json service_account_manifest(std::string_view upstream_name) {
   return {{"apiVersion", "v1"},
           {"kind", "ServiceAccount"},
           {"metadata", {{"name", "default"}, {"namespace", upstream_name}}}};
+}
+
+json authentication_manifest(std::string_view upstream_name, std::string_view ca_pem) {
+  return {{"apiVersion", "v1"},
+          {"kind", "ConfigMap"},
+          {"metadata", {{"name", k_authentication}, {"namespace", upstream_name}}},
+          {"data", {{"client-ca-file", ca_pem}}}};
+}
+
+json authentication_role_manifest(std::string_view upstream_name) {
+  return {{"apiVersion", "rbac.authorization.k8s.io/v1"},
+          {"kind", "Role"},
+          {"metadata",
+           {{"name", std::string(k_authentication) + "-reader"}, {"namespace", upstream_name}}},
+          {"rules",
+           {{{"apiGroups", {""}},
+             {"resources", {"configmaps"}},
+             {"resourceNames", {k_authentication}},
+             {"verbs", {"zoo:get", "zoo:list", "zoo:watch"}}}}}};
 }
 
 json service_manifest(std::string_view upstream_name, std::uint16_t port) {

@@ -25,6 +25,12 @@ std::string binding_path(std::string_view upstream_name);
 
 nlohmann::json service_account_manifest(std::string_view upstream_name);
 
+/// ConfigMap extension-apiserver-authentication of kube-system: which authority the tenant's
+/// clients are signed by, as kube-apiserver publishes it for extension servers; and the Role that
+/// lets it be read, stored inert like every role of a tenant.
+nlohmann::json authentication_manifest(std::string_view upstream_name, std::string_view ca_pem);
+nlohmann::json authentication_role_manifest(std::string_view upstream_name);
+
 /// Service `kubernetes` without selector, and its EndpointSlice for an IP address and port.
 nlohmann::json service_manifest(std::string_view upstream_name, std::uint16_t port);
 nlohmann::json endpoint_slice_manifest(std::string_view upstream_name, std::string_view address,

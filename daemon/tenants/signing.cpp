@@ -31,8 +31,9 @@ bool has_condition(const json& request, std::string_view type) {
   });
 }
 
-bool due(const json& request) {
-  return has_condition(request, "Approved") && !has_condition(request, "Denied") &&
+bool due(const json& request, std::string_view signer) {
+  return request.value("/spec/signerName"_json_pointer, "") == signer &&
+         has_condition(request, "Approved") && !has_condition(request, "Denied") &&
          !has_condition(request, "Failed") &&
          request.value("/status/certificate"_json_pointer, "").empty();
 }
@@ -61,10 +62,10 @@ Result<crypto::SigningRequest> checked(const json& request) {
 
 Result<void> Controller::sign_requests(upstream::ControlApi& api, const api::Tenant& tenant) {
   std::vector<json> found;
-  const auto selector = fmt::format("spec.signerName={}-{}", tenant.id, k_signer);
+  const auto signer = fmt::format("{}-{}", tenant.id, k_signer);
   ZOO_TRY_VOID(range_objects(api, std::string(k_collection), tenant.id + "-", 100, 0, false,
-                             selector, [&](const json& each) {
-                               if (due(each)) found.push_back(each);
+                             "spec.signerName=" + signer, [&](const json& each) {
+                               if (due(each, signer)) found.push_back(each);
                              }));
   for (auto& request : found) {
     step("sign");

@@ -156,6 +156,25 @@ Result<void> Controller::make_service(ControlApi& api, std::string_view name_spa
   return {};
 }
 
+Result<void> Controller::make_authentication(ControlApi& api, const api::Tenant& tenant,
+                                             bool fresh) {
+  const auto space = tenant.id + "-kube-system";
+  const auto map = authentication_manifest(space, parts_.pki.ca_pem());
+  const auto role = authentication_role_manifest(space);
+  const auto maps = namespaced("", space, "configmaps");
+  const auto roles = namespaced("rbac.authorization.k8s.io", space, "roles");
+  if (fresh) {
+    ZOO_TRY_VOID(ensure(api, maps, map));
+    return ensure(api, roles, role);
+  }
+  for (const auto& [collection, object] : {std::pair{maps, map}, std::pair{roles, role}}) {
+    const auto name = object.at("metadata").at("name").get<std::string>();
+    auto applied = api.apply(collection + kube::path({name}), object);
+    if (!applied) return fail(std::move(applied).error());
+  }
+  return {};
+}
+
 /// Everything by one create each; what is there already is repaired.
 Result<void> Controller::make_room(ControlApi& api, const api::Tenant& tenant) {
   std::string last;
@@ -171,6 +190,7 @@ Result<void> Controller::make_room(ControlApi& api, const api::Tenant& tenant) {
   }
   step("create-service");
   ZOO_TRY_VOID(make_service(api, fmt::format("{}-default", tenant.id), true));
+  ZOO_TRY_VOID(make_authentication(api, tenant, true));
   // Bindings are seen in the order in which they were written: the last one stands for all.
   return wait_until_bound(api, tenant.id, last);
 }
@@ -204,6 +224,7 @@ Result<void> Controller::repair_room(ControlApi& api, const api::Tenant& tenant)
                  upstream::k_tenant_binding, space);
     ZOO_TRY_VOID(write_binding(api, tenant.id, space));
   }
+  ZOO_TRY_VOID(make_authentication(api, tenant, false));
   return make_service(api, prefix + "default", false);
 }
 

@@ -180,6 +180,12 @@ expect "the attachment of its claim's volume" "e2e-$first" "$(as "$first" get vo
 expect "is nobody else's" "" "$(as "$second" get volumeattachments -o name)"
 upstream delete volumeattachment "e2e-$first" >/dev/null
 
+# ---- what a cluster has without anybody having made it
+server_ca=$("$KUBECTL" --kubeconfig "$TMPDIR/$first.kubeconfig" config view --raw -o 'jsonpath={.clusters[0].cluster.certificate-authority-data}' | base64 -d)
+expect "the clients' authority is published" "$server_ca" "$(as "$first" -n kube-system get configmap extension-apiserver-authentication -o 'jsonpath={.data.client-ca-file}')"
+expect "and its reader's role" "get list watch" "$(as "$first" -n kube-system get role extension-apiserver-authentication-reader -o 'jsonpath={.rules[0].verbs[*]}')"
+check "kube-root-ca.crt is there" as "$first" get configmap kube-root-ca.crt
+
 # ---- a restart
 before=$(as "$first" get flowschemas,prioritylevelconfigurations,apiservices -o json | jq -S '[.items[] | {kind, metadata, spec, status}]')
 version=$(as "$first" get --raw /apis/flowcontrol.apiserver.k8s.io/v1/flowschemas | jq -r .metadata.resourceVersion)

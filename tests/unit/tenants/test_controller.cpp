@@ -57,6 +57,13 @@ TEST_CASE("a created tenant is a room with its fences, and a sealed key") {
   }
   CHECK(room.upstream.at("/apis/discovery.k8s.io/v1/namespaces/123456-default/endpointslices/"
                          "kubernetes")["endpoints"][0]["addresses"][0] == "192.0.2.7");
+  const std::string system = "/namespaces/123456-kube-system/";
+  CHECK(
+      room.upstream.at("/api/v1" + system +
+                       "configmaps/extension-apiserver-authentication")["data"]["client-ca-file"] ==
+      room.pki->ca_pem());
+  CHECK(room.upstream.has("/apis/rbac.authorization.k8s.io/v1" + system +
+                          "roles/extension-apiserver-authentication-reader"));
   const auto record = must(room.store->get(tenants::k_credential_kind, "123456"));
   CHECK(record.value.find("PRIVATE KEY") == std::string::npos);
   const auto access = must(kube::parse_kubeconfig(

@@ -241,6 +241,35 @@ TEST_CASE("what would act for the whole cluster is held back and shown") {
       "");
 }
 
+TEST_CASE("a certificate request is stored under the tenant's signer and shows who asked") {
+  const std::string asked =
+      R"({"metadata":{"name":"x"},"spec":{"signerName":"kubernetes.io/kube-apiserver-client",)"
+      R"("request":"eA==","usages":["client auth"]}})";
+  const auto stored = Json::parse(in("certificates.k8s.io", "CertificateSigningRequest", asked));
+  CHECK(stored["metadata"]["name"] == "abc123-x");
+  CHECK(stored["spec"]["signerName"] == "abc123-kubernetes.io/kube-apiserver-client");
+
+  auto upstream = stored;
+  upstream["spec"]["username"] = "zoo:abc123";
+  upstream["spec"]["groups"] = {"zoo:tenants", "system:authenticated"};
+  upstream["spec"]["extra"] = {{"zoo-user", {"jane%20doe"}}, {"zoo-group", {"a%2Fb"}}};
+  const auto shown =
+      Json::parse(out("certificates.k8s.io", "CertificateSigningRequest", upstream.dump()));
+  CHECK(shown["metadata"]["name"] == "x");
+  CHECK(shown["spec"]["signerName"] == "kubernetes.io/kube-apiserver-client");
+  CHECK(shown["spec"]["username"] == "jane doe");
+  CHECK(shown["spec"]["groups"] == Json({"a/b", "system:authenticated"}));
+  CHECK_FALSE(shown["spec"].contains("extra"));
+
+  // Made upstream by somebody else: his name is not the tenant's to see.
+  upstream["spec"]["username"] = "kubernetes-admin";
+  upstream["spec"].erase("extra");
+  const auto strange =
+      Json::parse(out("certificates.k8s.io", "CertificateSigningRequest", upstream.dump()));
+  CHECK(strange["spec"]["username"] == "");
+  CHECK(strange["spec"]["groups"].empty());
+}
+
 TEST_CASE("webhooks and policies reach the tenant's namespaces only") {
   const std::string hooks =
       R"({"metadata":{"name":"x"},"webhooks":[{"name":"w","namespaceSelector":{"matchLabels":{"a":"b"}},)"
