@@ -30,9 +30,9 @@ struct YamlLimits {
 /// decimals of any length keep their digits.
 ///
 /// Refused, with line and column (Code::bad_request): broken YAML, a second document that is not
-/// empty, a key that occurs twice (in the words of goyaml.v2), .inf and .nan, keys that are null, lists or mappings, an alias
-/// inside its own anchor, unknown tags, not UTF-8, control characters. Above a limit:
-/// Code::too_large. Nothing throws.
+/// empty, a key that occurs twice (in the words of goyaml.v2), .inf and .nan, keys that are null,
+/// lists or mappings, an alias inside its own anchor, unknown tags, not UTF-8, control characters.
+/// Above a limit: Code::too_large. Nothing throws.
 Result<std::string> yaml_to_json(std::string_view yaml, const YamlLimits& limits = {});
 
 /// Block-style YAML, two spaces, lists not indented further than their key, as kubectl prints it.

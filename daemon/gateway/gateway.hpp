@@ -100,7 +100,7 @@ private:
   net::Loop& loop_;
   const GatewayShared& shared_;
   GatewayLimits limits_;
-  Live live_;                                         ///< the ring of exchanges in progress
+  Live live_; ///< the ring of exchanges in progress
   TokenAuthenticator tokens_;
   net::Timer recheck_timer_;
   bool rechecking_ = false;
