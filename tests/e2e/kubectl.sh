@@ -105,7 +105,7 @@ expect "upstream has no clusterrolebinding of the tenant" 0 "$(upstream get clus
 check "delete them" as "$a" delete clusterrolebinding/everyone clusterrole/lister rolebinding/readers role/reader
 
 # Watches: one change of its own, none of the neighbour's.
-as "$a" get configmaps -A -w -o name >"$TMPDIR/watch.out" 2>&1 &
+"$KUBECTL" --kubeconfig "$TMPDIR/$a.kubeconfig" get configmaps -A -w -o name >"$TMPDIR/watch.out" 2>&1 &
 watcher=$!
 eventually "the watch has begun" 10 grep -q configmap/settings "$TMPDIR/watch.out"
 as "$b" create configmap foreign --from-literal=x=y >/dev/null

@@ -107,7 +107,7 @@ expect_match "their bindings are shown" '^cluster-admin +ClusterRole/cluster-adm
 expect "one of them" system:authenticated "$(as "$a" get clusterrolebinding system:discovery -o jsonpath='{.subjects[0].name}')"
 check_fails "they are read-only too" forbidden as "$a" delete clusterrolebinding system:discovery
 check_fails "and not made twice" 'already exists' as "$a" create clusterrolebinding cluster-admin --clusterrole=view --user=jane
-as "$a" get clusterroles -w -o name >"$TMPDIR/roles.out" 2>&1 &
+"$KUBECTL" --kubeconfig "$TMPDIR/$a.kubeconfig" get clusterroles -w -o name >"$TMPDIR/roles.out" 2>&1 &
 watcher=$!
 eventually "a watch begins with them" 10 grep -q clusterrole.rbac.authorization.k8s.io/view "$TMPDIR/roles.out"
 check "a role comes" as "$a" create clusterrole watched --verb=get --resource=pods

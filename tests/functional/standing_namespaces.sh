@@ -28,7 +28,7 @@ check "describe" as "$a" describe namespace kube-node-lease
 expect "what is in one: nothing" "" "$(as "$a" get configmaps -n kube-public -o name)"
 check_fails "what is not in one is not found" 'configmaps "x" not found' as "$a" get configmap x -n kube-public
 check_fails "it may not be made" 'AlreadyExists|already exists' as "$a" create namespace kube-public --dry-run=none
-as "$a" get namespaces -w -o name >"$TMPDIR/watch" 2>&1 &
+"$KUBECTL" --kubeconfig "$TMPDIR/$a.kubeconfig" get namespaces -w -o name >"$TMPDIR/watch" 2>&1 &
 watcher=$!
 eventually "a watch begins with them" 10 grep -q namespace/kube-node-lease "$TMPDIR/watch"
 kill "$watcher" && wait "$watcher" 2>/dev/null
