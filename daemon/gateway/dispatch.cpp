@@ -111,6 +111,7 @@ public:
         return fail(Code::not_acceptable, "only the following media types are accepted: "
                                           "application/json");
       }
+      if (rendering.wanted.protobuf) exchange_.answer_in_protobuf(false);
       return answered;
     }
     if (target_.connect) return connect();
@@ -126,6 +127,13 @@ public:
     }
     if (target_.subresource == "log") return log();
     ZOO_TRY(rendering_, rendering_of(exchange_));
+    if (rendering_.wanted.protobuf) {
+      if (!translate::builtin_group(target_.group)) {
+        return fail(Code::not_acceptable, "only the following media types are accepted: "
+                                          "application/json, application/json;stream=watch");
+      }
+      exchange_.answer_in_protobuf(target_.verb == "watch");
+    }
     if (target_.verb == "deletecollection") return collection();
     if (auto name = standing_to_be_made()) {
       // What follows chooses again, once it is there.

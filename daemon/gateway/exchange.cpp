@@ -319,23 +319,51 @@ void Exchange::run(std::unique_ptr<Flow> flow) {
   flow_->start();
 }
 
+void Exchange::answer_in_protobuf(bool events) {
+  protobuf_ = std::make_unique<ProtobufAnswer>(events, gateway_.limits().object);
+}
+
 void Exchange::send_head(http::ResponseHead head) {
   if (done_ || head_sent_) return;
   head_sent_ = true;
   outcome_.status = head.status;
+  if (head.status >= 300) protobuf_.reset();
+  if (protobuf_ && !protobuf_->begin(head)) return;
   stream_.send_head(head, false);
 }
 
 void Exchange::send(std::string_view bytes) {
   if (done_ || bytes.empty()) return;
+  std::string encoded;
+  if (protobuf_) {
+    auto made = protobuf_->add(bytes);
+    if (!made) return unsendable(made.error());
+    encoded = *std::move(made);
+    bytes = encoded;
+    if (bytes.empty()) return;
+  }
   outcome_.bytes += bytes.size();
   stream_.send_data(bytes, false);
+}
+
+void Exchange::unsendable(const Error& why) {
+  // While the head is held, it can still be another one.
+  if (protobuf_->holds_head()) head_sent_ = false;
+  protobuf_.reset();
+  abort(why);
 }
 
 bool Exchange::writable() const { return !done_ && stream_.writable(); }
 
 void Exchange::finish() {
   if (done_) return;
+  if (protobuf_) {
+    const auto last = protobuf_->end();
+    if (!last) return unsendable(last.error());
+    if (protobuf_->holds_head()) stream_.send_head(protobuf_->head(), false);
+    outcome_.bytes += last->size();
+    if (!last->empty()) stream_.send_data(*last, false);
+  }
   done_ = true;
   if (held_ > 0) stream_.consume(std::exchange(held_, 0)); // what follows on this connection
   stream_.send_data({}, true);

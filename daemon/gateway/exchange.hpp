@@ -6,6 +6,7 @@
 #include "daemon/gateway/flow_control.hpp"
 #include "daemon/gateway/gateway.hpp"
 #include "daemon/gateway/impersonation.hpp"
+#include "daemon/gateway/protobuf_answer.hpp"
 #include "daemon/gateway/view.hpp"
 #include "daemon/http/stream.hpp"
 #include "daemon/net/loop.hpp"
@@ -93,6 +94,10 @@ public:
   bool head_sent() const { return head_sent_; }
   bool done() const { return done_; }
 
+  /// The client takes protobuf alone: what the flow answers as JSON, `events` or one object, goes
+  /// out so. Errors stay JSON, which every client reads.
+  void answer_in_protobuf(bool events);
+
   /// Runs `next` on the loop after the current callback, if this exchange still lives then.
   void later(std::function<void()> next);
   std::weak_ptr<void> alive() const { return alive_; }
@@ -129,6 +134,7 @@ private:
   void authorized(const Attributes& attributes, const Decision& decision);
   void refuse(const Attributes& attributes, const Decision& decision); ///< 403
   void begin_flow();
+  void unsendable(const Error& why); ///< as protobuf
   void log_access();
 
   Gateway& gateway_;
@@ -149,6 +155,7 @@ private:
       retired_; ///< kept until the next callback: a flow never dies in its own call
   std::shared_ptr<void> alive_;
   std::chrono::steady_clock::time_point begun_;
+  std::unique_ptr<ProtobufAnswer> protobuf_; ///< null: JSON
   Outcome outcome_;
   bool admitted_ = false;
   bool ended_ = false; ///< the request is complete

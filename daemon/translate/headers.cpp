@@ -30,6 +30,7 @@ constexpr std::array<std::string_view, 11> k_hop = {
     "connection", "keep-alive", "proxy-connection",   "transfer-encoding",   "te",
     "trailer",    "upgrade",    "proxy-authenticate", "proxy-authorization", "content-length",
     "location"};
+constexpr std::string_view k_protobuf = "application/vnd.kubernetes.protobuf";
 constexpr std::string_view k_bearer = "base64url.bearer.authorization.k8s.io.";
 
 bool listed(std::span<const std::string_view> list, std::string_view name) {
@@ -233,10 +234,20 @@ Result<Negotiated> choose_accept(std::string_view accept, std::string_view inclu
   for (const auto& clause : clauses) {
     if (clause.q > 0 && serve(clause, discovery, out)) return out;
   }
-  return fail(Code::not_acceptable,
-              "only the following media types are accepted: application/json, "
-              "application/json;stream=watch (other encodings, protobuf and YAML among them, are "
-              "not served here: add application/json to Accept)");
+  for (auto clause : clauses) {
+    // Tables have no protobuf, and discovery is asked for in JSON as well.
+    if (clause.q <= 0 || clause.type != k_protobuf || discovery || clause.param("as") == "Table")
+      continue;
+    clause.type = "application/json";
+    out.protobuf = serve(clause, discovery, out);
+    if (out.protobuf) return out;
+  }
+  return fail(
+      Code::not_acceptable,
+      "only the following media types are accepted: application/json, "
+      "application/json;stream=watch, application/vnd.kubernetes.protobuf, "
+      "application/vnd.kubernetes.protobuf;stream=watch (YAML and CBOR are not served here: "
+      "add application/json to Accept)");
 }
 
 std::string_view upstream_include(IncludeObject include) {

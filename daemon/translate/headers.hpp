@@ -55,14 +55,15 @@ struct Negotiated {
   IncludeObject include = IncludeObject::metadata; ///< of a Table: what the client wants
   std::string upstream_accept;                     ///< JSON always
   std::string content_type;                        ///< of the answer to the client
+  bool protobuf = false; ///< the client takes nothing else: JSON has to be made into it
 };
 
 /// The list of what Representation::partial is one of.
 inline constexpr std::string_view k_partial_list_accept =
     "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io";
 
-/// What the client asks for. Protobuf, CBOR and YAML clauses are skipped: an answer in JSON is
-/// right wherever the client accepts that too; Code::not_acceptable where it does not.
+/// What the client asks for. CBOR and YAML clauses are skipped, and protobuf where the client
+/// accepts JSON too; Code::not_acceptable where nothing is left.
 /// `include_object`: the query parameter of that name, "" if absent; Code::bad_request if unknown.
 Result<Negotiated> choose_accept(std::string_view accept, std::string_view include_object,
                                  bool discovery = false);

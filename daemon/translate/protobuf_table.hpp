@@ -59,6 +59,7 @@ struct Kind {
 
 extern const Field fields[];
 extern const Message messages[];
+extern const std::size_t message_count;
 extern const Kind kinds[];
 extern const std::size_t kind_count;
 

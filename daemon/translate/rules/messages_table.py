@@ -41,6 +41,7 @@ constinit const Kind kinds[] = {{
     {newline.join(kinds)}
 }};
 const std::size_t kind_count = {len(kinds)};
+const std::size_t message_count = {len(messages)};
 
 }} // namespace zoo::translate::protobuf
 """)

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "daemon/translate/json_protobuf.hpp"
 #include "daemon/translate/protobuf_json.hpp"
 
 #include <doctest/doctest.h>
@@ -46,17 +47,24 @@ json normal(const json& value, const json& other, bool ours) {
   return out;
 }
 
-/// Empty: both say the same.
-std::string difference(const fs::path& protobuf) {
-  const auto got = protobuf_to_json(read(protobuf));
+std::string compared(const Result<std::string>& got, const std::string& wanted) {
   if (!got) return got.error().text();
   const auto left = json::parse(*got, nullptr, false);
-  const auto right =
-      json::parse(read(fs::path(protobuf).replace_extension(".json")), nullptr, false);
+  const auto right = json::parse(wanted, nullptr, false);
   if (left.is_discarded() || right.is_discarded()) return "no JSON";
   const auto a = normal(left, right, true);
   const auto b = normal(right, left, false);
   return a == b ? "" : json::diff(b, a).dump();
+}
+
+/// Empty: both say the same, and the JSON says the same when it has become protobuf.
+std::string difference(const fs::path& protobuf) {
+  const auto wanted = read(fs::path(protobuf).replace_extension(".json"));
+  if (auto there = compared(protobuf_to_json(read(protobuf)), wanted); !there.empty()) return there;
+  const auto made = translate::json_to_protobuf(wanted);
+  if (!made) return "back: " + made.error().text();
+  const auto back = compared(protobuf_to_json(*made), wanted);
+  return back.empty() ? "" : "back: " + back;
 }
 
 std::vector<fs::path> bodies(const fs::path& folder) {
@@ -222,4 +230,51 @@ TEST_CASE("depth and output are bounded") {
   const auto many = body("v1", "Namespace", part(1, items));
   CHECK(code(many, {.depth = 100, .output = 4000}) == Code::too_large);
   CHECK(protobuf_to_json(many).has_value());
+}
+
+TEST_CASE("answers for clients that take protobuf alone") {
+  const auto json_of = [](std::string_view text) {
+    const auto made = translate::json_to_protobuf(text);
+    REQUIRE(made);
+    return *made;
+  };
+  // A list: "k8s\0", TypeMeta, then metadata and items without kinds of their own.
+  const std::string list =
+      json_of(R"({"kind":"SecretList","apiVersion":"v1","metadata":{"resourceVersion":"7"},)"
+              R"("items":[{"metadata":{"name":"a"},"data":{"k":"aGk="}}]})");
+  const std::string raw("\x0a\x03\x12\x01"
+                        "7"
+                        "\x12\x0e\x0a\x03\x0a\x01"
+                        "a"
+                        "\x12\x07\x0a\x01k\x12\x02hi");
+  CHECK(list == std::string("k8s\0", 4) + "\x0a\x10\x0a\x02v1\x12\x0aSecretList" + "\x12" +
+                    static_cast<char>(raw.size()) + raw + std::string("\x1a\0\x22\0", 4));
+
+  const auto status = json_of(R"({"kind":"Status","apiVersion":"v1","metadata":{},)"
+                              R"("status":"Success","code":200})");
+  CHECK(status.find("Success") != std::string::npos);
+  const auto metadata =
+      json_of(R"({"kind":"PartialObjectMetadataList","apiVersion":"meta.k8s.io/v1","metadata":{},)"
+              R"("items":[{"metadata":{"name":"a"}}]})");
+  CHECK(metadata.find("\x12\x05\x0a\x03\x0a\x01"
+                      "a") != std::string::npos);
+
+  const auto frame = translate::event_to_protobuf(
+      R"({"type":"BOOKMARK","object":{"kind":"Pod","apiVersion":"v1","metadata":{}}})");
+  REQUIRE(frame);
+  REQUIRE(frame->size() > 4);
+  CHECK(static_cast<unsigned char>((*frame)[3]) == frame->size() - 4);
+  CHECK(frame->substr(0, 3) == std::string(3, '\0'));
+  CHECK(frame->substr(4, 10) == "\x0a\x08"
+                                "BOOKMARK");
+
+  using translate::json_to_protobuf;
+  CHECK(json_to_protobuf(R"({"kind":"CronTab","apiVersion":"a.b/v1"})").error().code() ==
+        Code::not_acceptable);
+  CHECK(json_to_protobuf(R"({"kind":"Pod","apiVersion":"v1","spec":{"priority":"x"}})")
+            .error()
+            .code() == Code::internal);
+  CHECK_FALSE(json_to_protobuf("{"));
+  CHECK(translate::has_protobuf("v1", "Pod"));
+  CHECK_FALSE(translate::has_protobuf("a.b/v1", "Pod"));
 }

@@ -162,9 +162,22 @@ TEST_CASE("the representation is chosen from Accept") {
     CHECK(choice->representation == row.want);
     CHECK(choice->upstream_accept.starts_with("application/json"));
   }
-  for (const std::string_view bad : {"application/vnd.kubernetes.protobuf", "image/png",
-                                     "application/json;q=0", "application/yaml"})
+  for (const std::string_view bad :
+       {"application/vnd.kubernetes.protobuf;as=Table;v=v1;g=meta.k8s.io",
+        "application/vnd.kubernetes.protobuf;q=0", "image/png", "application/json;q=0",
+        "application/yaml"})
     CHECK(choose_accept(bad, "").error().code() == Code::not_acceptable);
+  CHECK_FALSE(choose_accept("application/vnd.kubernetes.protobuf, */*", "")->protobuf);
+  const auto only = choose_accept("application/vnd.kubernetes.protobuf", "");
+  REQUIRE(only);
+  CHECK(only->protobuf);
+  CHECK(only->upstream_accept == "application/json");
+  const auto metadata = choose_accept(
+      "application/vnd.kubernetes.protobuf;as=PartialObjectMetadata;g=meta.k8s.io;v=v1", "");
+  REQUIRE(metadata);
+  CHECK(metadata->protobuf);
+  CHECK(metadata->representation == Representation::partial);
+  CHECK_FALSE(choose_accept("application/vnd.kubernetes.protobuf", "", true));
   CHECK(choose_accept("", "None")->include == IncludeObject::none);
   CHECK(upstream_include(IncludeObject::none) == "Metadata");
   CHECK_FALSE(choose_accept("", "none"));
