@@ -1,0 +1,82 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# timeout: 2700
+# Kubernetes' own end-to-end specs, each through the kubeconfig of a tenant.
+#
+#   conformance.sh [--all | --specs FILE] [--direct] [--write] [--jobs N]
+#
+#   (default)     the specs of conformance/sample.txt
+#   --all         all conformance specs that pass directly
+#   --specs FILE  one spec a line
+#   --direct      against the upstream itself, all specs that there are unless --specs says which
+#   --write       keep the outcome in conformance/results.tsv, and write docs/conformance.md anew
+#
+# It fails when a spec fails that conformance/results.tsv says passed, unless conformance/expected-failures.tsv names it
+# with a reason; and when one that is named there passes, so that the list shrinks. ZOO_CONFORMANCE=all is --all.
+. "$(dirname "$0")/lib.sh"
+# shellcheck source=tests/upstream/go-env.sh
+. "$zoo_root/tests/upstream/go-env.sh"
+
+folder=$zoo_root/tests/e2e/conformance
+specs='' direct=0 write=0 jobs=4
+[[ ${ZOO_CONFORMANCE:-} == all ]] && specs=all
+while (($#)); do
+  case $1 in
+    --all) specs=all ;;
+    --specs) specs=$2; shift ;;
+    --direct) direct=1 ;;
+    --write) write=1 ;;
+    --jobs) jobs=$2; shift ;;
+    *) echo "unknown argument '$1'" >&2; exit 64 ;;
+  esac
+  shift
+done
+
+key=$(cd "$folder" && cat suite_test.go go.mod go.sum | sha256sum | cut -c1-16)
+binary=$zoo_cache/conformance-$key/conformance.test
+
+# Built once for each content of the module, into the upstream's cache.
+build_suite() (
+  mkdir -p "${binary%/*}"
+  exec 9>"$zoo_cache/build.lock"
+  flock 9
+  [[ -x $binary ]] && exit 0
+  ensure_go && cd "$folder" &&
+    go test -c -trimpath -buildvcs=false -ldflags "-s -w" -o "$binary.part" . && mv "$binary.part" "$binary"
+)
+
+report() { python3 "$folder/report.py" --folder "$folder" --doc "$zoo_root/docs/conformance.md" "$@"; }
+
+require "build Kubernetes' end-to-end tests (several minutes, once)" build_suite
+PATH=$(dirname "$KUBECTL"):$PATH # some specs call kubectl
+
+list=$TMPDIR/specs.txt
+if [[ $specs == all ]] || { [[ -z $specs ]] && ((direct)); }; then
+  every=()
+  ((direct)) && every=(--every)
+  require "list the specs" report list ${every[@]+"${every[@]}"} --out "$list"
+else
+  cp "${specs:-$folder/sample.txt}" "$list" || exit 66
+fi
+
+kubeconfigs=()
+if ((direct)); then
+  for ((n = 0; n < jobs; ++n)); do kubeconfigs+=("$ZOO_E2E_KUBECONFIG"); done
+else
+  # A tenant for each worker: what one spec does cluster-wide must not reach the others anyway.
+  start_zood
+  for ((n = 0; n < jobs; ++n)); do
+    new_tenant id
+    kubeconfigs+=("$TMPDIR/$id.kubeconfig")
+  done
+fi
+
+results=$TMPDIR/results.json
+"$folder/run.py" --bin "$binary" --specs "$list" --out "$results" --again "${kubeconfigs[@]}"
+column=$( ((direct)) && echo direct || echo zood)
+if output=$(report check --column "$column" --results "$results" 2>&1); then
+  passed "the specs end as they should"
+else
+  failed "the specs end as they should" <<<"$output"
+fi
+if ((write)); then check "write the report" report write --column "$column" --results "$results"; fi
