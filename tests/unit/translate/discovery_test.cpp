@@ -54,8 +54,12 @@ TEST_CASE("a catalog answers what upstream serves") {
   CHECK(known.find_visible(tenant(), "stable.example.com", "v1", "crontabs") != nullptr);
   CHECK(known.find_visible(tenant(), "abc123-stable.example.com", "v1", "crontabs") == nullptr);
   CHECK(known.find_visible(tenant("zzz999"), "stable.example.com", "v1", "crontabs") == nullptr);
-  CHECK(known.find_visible(tenant(), "flowcontrol.apiserver.k8s.io", "v1", "flowschemas") ==
+  CHECK(known.find_visible(tenant(), "flowcontrol.apiserver.k8s.io", "v1", "flowschemas") !=
         nullptr);
+  CatalogResource internal;
+  internal.name = "storageversions";
+  internal.verbs = {"get", "list"};
+  CHECK_FALSE(visible_resource(tenant(), "internal.apiserver.k8s.io", internal));
   for (const std::string_view bad : {"", "{}", "[]", R"({"kind":"APIGroupList"})"})
     CHECK_FALSE(Catalog::parse(bad, data("apis")));
 }
@@ -74,15 +78,15 @@ TEST_CASE("a tenant discovers its own groups and never another's") {
     const auto names = group_names(json::parse(aggregated));
     CHECK(names.contains("apps"));
     CHECK(names.contains("stable.example.com") == (id != "foofoo"));
-    for (const std::string hidden :
+    for (const std::string kept :
          {"flowcontrol.apiserver.k8s.io", "apiregistration.k8s.io", "certificates.k8s.io"})
-      CHECK_FALSE(names.contains(hidden));
+      CHECK(names.contains(kept));
   }
   const auto mapping = tenant();
   const auto group = json::parse(*known.group(mapping, "stable.example.com"));
   CHECK(group["preferredVersion"]["groupVersion"] == "stable.example.com/v1");
   CHECK_FALSE(known.group(mapping, "zzz999-stable.example.com"));
-  CHECK_FALSE(known.group(mapping, "flowcontrol.apiserver.k8s.io"));
+  CHECK(known.group(mapping, "flowcontrol.apiserver.k8s.io"));
   const auto resources = json::parse(*known.resource_list(mapping, "stable.example.com", "v1"));
   CHECK(resources["groupVersion"] == "stable.example.com/v1");
   REQUIRE(resources["resources"].size() == 3);
@@ -105,7 +109,7 @@ TEST_CASE("shared kinds are shown read-only, hidden ones not at all") {
   CHECK(names.contains("pods/exec"));
   CHECK(names.contains("namespaces/finalize"));
   CHECK_FALSE(names.contains("nodes/proxy"));
-  CHECK_FALSE(names.contains("componentstatuses"));
+  CHECK(names.contains("componentstatuses"));
   CHECK(json::parse(catalog().api_versions(
             "zood:7443"))["serverAddressByClientCIDRs"][0]["serverAddress"] == "zood:7443");
 }
@@ -125,7 +129,7 @@ TEST_CASE("the OpenAPI index has the tenant's documents under its names") {
   const std::string url = paths["apis/stable.example.com/v1"]["serverRelativeURL"];
   CHECK(url.starts_with("/openapi/v3/apis/stable.example.com/v1?hash="));
   CHECK(paths.contains("apis/apps/v1"));
-  CHECK_FALSE(paths.contains("apis/flowcontrol.apiserver.k8s.io/v1"));
+  CHECK(paths.contains("apis/flowcontrol.apiserver.k8s.io/v1"));
   CHECK_FALSE(openapi_index_out(tenant(), catalog(), "[]"));
 }
 

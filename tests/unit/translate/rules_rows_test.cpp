@@ -448,7 +448,11 @@ TEST_CASE("every row of the table does what its rule says, and comes back") {
       CHECK_MESSAGE(proven, (proven ? "" : proven.error().text()));
       const auto back = send(root, Direction::outward, *up);
       REQUIRE(back);
-      if (injected(kind)) {
+      if (kind == "CertificateSigningRequest" &&
+          (rule == "USER" || rule == "UGROUP" || rule == "EXTRA")) {
+        // Upstream's words about who asked are replaced by the tenant's (rewrite_test.cpp).
+        CHECK(back->find("abc123-x") == std::string::npos);
+      } else if (injected(kind)) {
         CHECK(contains(Json::parse(*back), given));
       } else {
         CHECK(*back == text);
