@@ -142,7 +142,32 @@ jane() { # ID ARGUMENTS: as the user of the certificate
   "$KUBECTL" --kubeconfig "$TMPDIR/$id.kubeconfig" config view --raw -o 'jsonpath={.clusters[0].cluster.certificate-authority-data}' | base64 -d >"$TMPDIR/$id.ca"
   "$KUBECTL" --kubeconfig /dev/null --server "$server" --certificate-authority "$TMPDIR/$id.ca" --client-certificate "$TMPDIR/jane.crt" --client-key "$TMPDIR/jane.key" "$@"
 }
-expect_match "it lets in that user, whose rights are the tenant's to give" '(as|User) "jane"|^yes$|No resources found|pod/' "$(jane "$first" get pods 2>&1)"
+expect "it works as that user" "jane developers system:authenticated" "$(jane "$first" auth whoami -o json 2>&1 | jq -r '.status.userInfo | [.username] + .groups | join(" ")')"
+check_fails "who has no rights yet" 'User "jane" cannot list' jane "$first" get pods
+check "the tenant grants some" as "$first" create rolebinding jane --clusterrole view --user jane
+eventually "and they hold" 10 jane "$first" get pods
+approver() { # WITH RULES for jane, who may write approvals
+  kubectl_file "$first" apply <<EOF
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: approver}
+rules:
+- {apiGroups: [certificates.k8s.io], resources: [certificatesigningrequests, certificatesigningrequests/approval], verbs: [get, list, watch, update]}
+$1
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: {name: approver}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: approver}
+subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: jane}]
+EOF
+}
+check "another request" kubectl_file "$first" create <<<"$(signing_request joe /CN=joe)"
+check "jane may write approvals" approver ""
+eventually "and read requests" 10 jane "$first" get csr joe
+check_fails "but not for this signer" 'not permitted to approve requests with signerName' jane "$first" certificate approve joe
+check "until she may" approver '- {apiGroups: [certificates.k8s.io], resources: [signers], resourceNames: ["kubernetes.io/*"], verbs: [approve]}'
+eventually "then she approves" 10 jane "$first" certificate approve joe
 check "deny" as "$second" certificate deny jane
 expect "denied is not signed" "" "$(json "$second" csr jane .status.certificate)"
 for subject in /O=system:masters/CN=root /CN=system:kube-scheduler /O=zoo:cluster-admins/CN=jane; do
