@@ -110,3 +110,19 @@ expect "watch of metadata" "ADDED meta.k8s.io/v1 PartialObjectMetadata seen" \
     'application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io')"
 expect "with the initial events asked for" "ADDED v1 ConfigMap seen" \
   "$(first_event '/api/v1/configmaps?watch=true&timeoutSeconds=1&fieldSelector=metadata.name%3Dseen&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true' application/json)"
+
+# A client that takes protobuf alone.
+protobuf='Accept: application/vnd.kubernetes.protobuf'
+check "an object in protobuf" get "$a" /api/v1/namespaces/default/configmaps/seen -H "$protobuf" -D "$TMPDIR/head" -o "$TMPDIR/object.pb"
+expect "it says so" application/vnd.kubernetes.protobuf "$(header content-type <"$TMPDIR/head")"
+expect "and begins so" k8s "$(head -c 3 "$TMPDIR/object.pb")"
+expect "it goes up as it came down" seen "$(get "$a" '/api/v1/namespaces/default/configmaps/seen?dryRun=All' -X PUT \
+  -H 'Content-Type: application/vnd.kubernetes.protobuf' --data-binary "@$TMPDIR/object.pb" | jq -r .metadata.name)"
+check "a list in protobuf" get "$a" /api/v1/configmaps -H "$protobuf" -o "$TMPDIR/list.pb"
+expect_match "of that kind" ConfigMapList "$(tr -c "[:print:]" "\n" <"$TMPDIR/list.pb")"
+expect_match "with its objects" seen "$(tr -c "[:print:]" "\n" <"$TMPDIR/list.pb")"
+check "a watch in protobuf" get "$a" '/api/v1/configmaps?watch=true&timeoutSeconds=1' -H "$protobuf;stream=watch" -D "$TMPDIR/head" -o "$TMPDIR/watch.pb"
+expect "of frames" 'application/vnd.kubernetes.protobuf;stream=watch' "$(header content-type <"$TMPDIR/head")"
+expect_match "with events" ADDED "$(tr -c "[:print:]" "\n" <"$TMPDIR/watch.pb")"
+expect "a custom resource has none" 406 \
+  "$(get "$a" /apis/stable.example.com/v1/crontabs -H "$protobuf" -o /dev/null -w '%{http_code}')"
