@@ -6,7 +6,7 @@ namespace {
 
 constexpr std::string_view k_drivers[] = {"sqlite"};
 constexpr std::string_view k_range_reads[] = {"auto", "off"};
-constexpr std::string_view k_visibilities[] = {"all", "none"};
+constexpr std::string_view k_visibilities[] = {"all", "own", "none"};
 constexpr std::string_view k_levels[] = {"debug", "info", "warning", "error"};
 
 constexpr std::int64_t k_second = 1000;
@@ -110,7 +110,8 @@ constexpr Key k_keys[] = {
     {.name = "nodes.visibility",
      .type = Type::choice,
      .default_text = "all",
-     .doc = "Which nodes a tenant sees: all (read-only, without images and volumes) or none.",
+     .doc = "Which nodes a tenant sees: all (read-only, without images and volumes), own (those "
+            "that carry its pods) or none.",
      .choices = k_visibilities},
     {.name = "limits.body",
      .type = Type::size,

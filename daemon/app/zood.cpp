@@ -72,6 +72,13 @@ upstream::PoolLimits pool_limits(const config::Values& values) {
   return limits;
 }
 
+gateway::Nodes visible_nodes(const config::Values& values) {
+  const auto text = values.string("nodes.visibility");
+  return text == "all"   ? gateway::Nodes::all
+         : text == "own" ? gateway::Nodes::own
+                         : gateway::Nodes::none;
+}
+
 tenants::Policy tenants_policy(const config::Values& values) {
   tenants::Policy policy;
   policy.reserved_ids = values.list("tenants.reserved_ids");
@@ -230,9 +237,8 @@ Result<void> Zood::Impl::open_tenants_door() {
   policies = std::make_unique<authz::PolicyStore>(*upstream, loops->loops());
   gateway_shared.emplace(gateway::GatewayShared{
       directory, *upstream, *policies, std::string(tenants::k_tenant_admin_group),
-      std::make_shared<const crypto::Sealer>(std::move(key)), flow_control,
-      values.string("nodes.visibility") == "all", board.get(), engine.get(),
-      [this](const std::string& id) {
+      std::make_shared<const crypto::Sealer>(std::move(key)), flow_control, visible_nodes(values),
+      board.get(), engine.get(), [this](const std::string& id) {
         const std::scoped_lock lock(signer_mutex);
         if (signer != nullptr) signer->sign_soon(id);
       }});

@@ -119,11 +119,13 @@ public:
         resource_.facts != nullptr && resource_.facts->treatment == translate::Treatment::kept;
     if (kept && !mapping().identity()) return virtual_kind(exchange_);
     ZOO_TRY_VOID(refuse_fixed());
-    const bool attachments =
-        resource_.facts != nullptr && resource_.facts->names == translate::NameRule::attachment;
-    if (attachments && !mapping().identity() && !target_.writes() &&
-        exchange_.own_volumes() == nullptr) {
-      return own_volumes(exchange_);
+    if (!mapping().identity() && !target_.writes() && exchange_.own_names() == nullptr) {
+      const bool attachments =
+          resource_.facts != nullptr && resource_.facts->names == translate::NameRule::attachment;
+      if (attachments) return own_volumes(exchange_);
+      if (names_nodes(target_) && exchange_.gateway().shared().nodes == Nodes::own) {
+        return own_nodes(exchange_);
+      }
     }
     if (target_.subresource == "log") return log();
     ZOO_TRY(rendering_, rendering_of(exchange_));

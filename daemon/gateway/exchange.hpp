@@ -105,10 +105,10 @@ public:
   /// True once: a request that upstream refused is repeated once at most.
   bool first_recheck() { return !std::exchange(rechecked_, true); }
 
-  /// Volumes that the tenant's claims name (flows/attachments.cpp); null: not looked up.
+  /// What the tenant's objects name (flows/own_names.cpp): volumes, nodes; null: not looked up.
   using Names = std::set<std::string, std::less<>>;
-  const std::shared_ptr<const Names>& own_volumes() const { return own_volumes_; }
-  void set_own_volumes(std::shared_ptr<const Names> names) { own_volumes_ = std::move(names); }
+  const std::shared_ptr<const Names>& own_names() const { return own_names_; }
+  void set_own_names(std::shared_ptr<const Names> names) { own_names_ = std::move(names); }
 
   /// Tunnel: `bytes` of on_tunnel_data() went on; the client may send as many more.
   void consume(std::size_t bytes);
@@ -149,7 +149,7 @@ private:
   Attributes asked_;        ///< what was allowed
   std::string body_;
   std::size_t held_ = 0; ///< bytes of body_ that were not consumed before the client was known
-  std::shared_ptr<const Names> own_volumes_;
+  std::shared_ptr<const Names> own_names_;
   std::unique_ptr<Flow> flow_;
   std::unique_ptr<Flow>
       retired_; ///< kept until the next callback: a flow never dies in its own call

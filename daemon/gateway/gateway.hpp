@@ -39,6 +39,9 @@ struct GatewayLimits {
   std::uint32_t requests_inflight = 400; ///< of one tenant at the same time, watches not counted
 };
 
+/// Which nodes a tenant sees: all, those that carry its pods, or none.
+enum class Nodes : std::uint8_t { all, own, none };
+
 /// What all loops' gateways share. Owned by app, outlives them; read-only but for what says so.
 struct GatewayShared {
   const tenants::TenantDirectory& directory;
@@ -47,7 +50,7 @@ struct GatewayShared {
   std::string administrators;                            ///< the group of a tenant's super-users
   std::shared_ptr<const crypto::Sealer> continue_sealer; ///< key "continue-tokens" of the Keyring
   FlowControl& flow_control;                             ///< thread-safe
-  bool nodes_visible = true;                             ///< nodes.visibility
+  Nodes nodes = Nodes::all;                              ///< nodes.visibility
   virtuals::Board* board = nullptr;   ///< thread-safe; null: virtual kinds are not served
   virtuals::Engine* engine = nullptr; ///< the same
   /// A certificate request of this tenant was approved: it may be due for signing. Any thread.

@@ -32,26 +32,10 @@ std::unique_ptr<translate::TableRewriter> make_table(Exchange& exchange,
                                                     std::move(options));
 }
 
-/// Is an item (of a Table: the object in its row) to be shown?
-bool shows(const Rendering& rendering, std::string_view item) {
-  if (!rendering.shown) return true;
-  if (!is_table(rendering)) return rendering.shown(item);
-  const auto tree = JsonTree::parse(item);
-  if (!tree) return false;
-  const auto object = tree->root()["object"];
-  return object && rendering.shown(object.raw());
-}
-
-Result<void> write_outward(Exchange& exchange, const Rendering& rendering, std::string_view object,
-                           std::string& out) {
-  translate::RewriteContext context{exchange.mapping(), translate::Direction::outward,
-                                    exchange.target().name_space};
-  if (!rendering.complete) return translate::rewrite(root_of(exchange), context, object, out);
-  std::string own;
-  ZOO_TRY_VOID(translate::rewrite(root_of(exchange), context, object, own));
-  rendering.complete(own);
-  out += own;
-  return {};
+tl::unexpected<Error> not_found(const Exchange& exchange) {
+  const auto& target = exchange.target();
+  return fail(Code::not_found, "{} \"{}\" not found",
+              translate::qualified_resource(target.group, target.resource), target.name);
 }
 
 std::string list_api_version(const Exchange& exchange) {
@@ -78,6 +62,27 @@ std::string api_version_out(const Exchange& exchange, const std::string& upstrea
 }
 
 } // namespace
+
+bool shows(const Rendering& rendering, std::string_view item) {
+  if (!rendering.shown) return true;
+  if (!is_table(rendering)) return rendering.shown(item);
+  const auto tree = JsonTree::parse(item);
+  if (!tree) return false;
+  const auto object = tree->root()["object"];
+  return object && rendering.shown(object.raw());
+}
+
+Result<void> write_outward(Exchange& exchange, const Rendering& rendering, std::string_view object,
+                           std::string& out) {
+  translate::RewriteContext context{exchange.mapping(), translate::Direction::outward,
+                                    exchange.target().name_space};
+  if (!rendering.complete) return translate::rewrite(root_of(exchange), context, object, out);
+  std::string own;
+  ZOO_TRY_VOID(translate::rewrite(root_of(exchange), context, object, own));
+  rendering.complete(own);
+  out += own;
+  return {};
+}
 
 translate::StatusContext status_context(const Exchange& exchange) {
   translate::StatusContext context;
@@ -107,16 +112,14 @@ Result<void> write_object(Exchange& exchange, const Rendering& rendering, std::s
     ListWriter writer(exchange, rendering);
     const auto rows = tree.root()["rows"];
     if (!rows) return fail(Code::internal, "the upstream's Table has no rows");
+    const auto one = rows.first();
+    if (one && !one.next() && !shows(rendering, one.raw())) return not_found(exchange);
     ZOO_TRY_VOID(writer.begin(object.substr(0, rows.begin() + 1), out));
     for (const auto row : rows.children())
       ZOO_TRY_VOID(writer.item(row.raw(), out));
     return writer.end(object.substr(rows.end() - 1), out);
   }
-  if (rendering.shown && !rendering.shown(object)) {
-    return fail(Code::not_found, "{} \"{}\" not found",
-                translate::qualified_resource(exchange.target().group, exchange.target().resource),
-                exchange.target().name);
-  }
+  if (rendering.shown && !rendering.shown(object)) return not_found(exchange);
   return write_outward(exchange, rendering, object, out);
 }
 

@@ -38,6 +38,9 @@ struct Rendering {
   std::function<void(std::string& object)> complete;
 };
 
+/// Is an item of a list (of a Table: a row) to be shown?
+bool shows(const Rendering& rendering, std::string_view item);
+
 /// One object, or the Status that a DELETE answers.
 Result<void> write_object(Exchange& exchange, const Rendering& rendering, std::string_view object,
                           std::string& out);

@@ -135,6 +135,10 @@ Actor actor_of(const Exchange& exchange) {
   return Actor::tenant;
 }
 
+bool names_nodes(const translate::Target& target) {
+  return target.is("", "nodes") || target.is("storage.k8s.io", "csinodes");
+}
+
 ObjectFilter filter_of(const Exchange& exchange) {
   const auto& target = exchange.target();
   const auto& mapping = exchange.mapping();
@@ -146,8 +150,11 @@ ObjectFilter filter_of(const Exchange& exchange) {
              tree->root()["metadata"]["labels"][translate::k_tenant_label].string() == mapping.id();
     };
   }
-  if (target.is("", "nodes") && !exchange.gateway().shared().nodes_visible) {
-    return [](std::string_view) { return false; };
+  if (names_nodes(target) && exchange.gateway().shared().nodes != Nodes::all) {
+    return [nodes = exchange.own_names()](std::string_view object) { // null: none is shown
+      const auto key = translate::object_key(object);
+      return key && nodes != nullptr && nodes->contains(key->name);
+    };
   }
   if (rule_of(exchange) == NameRule::volume && !exchange.resource().namespaced) {
     return [&mapping](std::string_view object) { return volume_is_ours(mapping, object); };
@@ -156,7 +163,7 @@ ObjectFilter filter_of(const Exchange& exchange) {
     return [&mapping](std::string_view object) { return address_is_ours(mapping, object); };
   }
   if (rule_of(exchange) == NameRule::attachment) {
-    return [&mapping, volumes = exchange.own_volumes()](std::string_view object) {
+    return [&mapping, volumes = exchange.own_names()](std::string_view object) {
       const auto tree = translate::JsonTree::parse(object);
       if (!tree) return false;
       const auto name = tree->root()["spec"]["source"]["persistentVolumeName"].string();

@@ -4,6 +4,7 @@
 #include "common/base/result.hpp"
 #include "daemon/gateway/render.hpp"
 #include "daemon/gateway/upstream_request.hpp"
+#include "daemon/translate/target.hpp"
 #include "daemon/upstream/list_source.hpp"
 
 #include <vector>
@@ -25,6 +26,9 @@ Result<Reach> reach_of(const Exchange& exchange);
 
 /// As whom a request for one object goes.
 Actor actor_of(const Exchange& exchange);
+
+/// Kinds whose objects are called as the nodes that they describe: nodes, csinodes.
+bool names_nodes(const translate::Target& target);
 
 /// Which objects may be shown; null: all that reach_of() and the path let through.
 ObjectFilter filter_of(const Exchange& exchange);

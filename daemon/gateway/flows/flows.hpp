@@ -91,8 +91,10 @@ std::unique_ptr<Flow> review(Exchange& exchange);
 /// signer are asked first.
 std::unique_ptr<Flow> approval(Exchange& exchange, Outgoing request, Rendering rendering);
 
-/// Finds the names of the tenant's volumes for filter_of(), then chooses again.
+/// Finds the names of the tenant's volumes, or of the nodes that carry its pods, for filter_of();
+/// then chooses again. A watch goes on with the names of its beginning.
 std::unique_ptr<Flow> own_volumes(Exchange& exchange);
+std::unique_ptr<Flow> own_nodes(Exchange& exchange);
 
 /// Kinds that zood keeps itself (daemon/virtuals): nothing of them goes upstream but dry runs.
 Result<std::unique_ptr<Flow>> virtual_kind(Exchange& exchange);

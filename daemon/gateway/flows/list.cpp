@@ -93,9 +93,9 @@ private:
   std::unique_ptr<upstream::List> list_; // last: cancelled first
 };
 
-/// Several ranges at one resourceVersion, merged by the tenant's names: overlay kinds, definitions.
-/// Few and small objects; held whole, bounded by limits.discovery. limit is not honoured, which a
-/// server may do (metav1.ListOptions).
+/// Several ranges at one resourceVersion, or one whose keys are not in the tenant's order, merged
+/// by its names: overlay kinds, PersistentVolumes. Few and small objects; held whole, bounded by
+/// limits.discovery. limit is not honoured, which a server may do (metav1.ListOptions).
 class MergedFlow final : public Flow, private upstream::ListHandler {
 public:
   MergedFlow(Exchange& exchange, ListPlan plan)
@@ -122,7 +122,7 @@ private:
   }
 
   void on_list_item(std::string_view key, std::string_view item) override {
-    if (exchange_.done()) return;
+    if (exchange_.done() || !shows(plan_.rendering, item)) return;
     bytes_ += item.size();
     if (bytes_ > exchange_.gateway().limits().discovery) {
       return exchange_.fail(Error(Code::too_large, "this list is too large to be merged"));
@@ -216,7 +216,10 @@ http::ResponseHead list_head(const Rendering& rendering) {
 }
 
 std::unique_ptr<Flow> list(Exchange& exchange, ListPlan plan) {
-  if (plan.ranges.size() == 1 && plan.own.empty()) {
+  const auto* facts = exchange.resource().facts;
+  const bool volumes = facts != nullptr && facts->names == translate::NameRule::volume &&
+                       !exchange.resource().namespaced;
+  if (plan.ranges.size() == 1 && plan.own.empty() && !volumes) {
     return std::make_unique<RangeFlow>(exchange, std::move(plan));
   }
   return std::make_unique<MergedFlow>(exchange, std::move(plan));

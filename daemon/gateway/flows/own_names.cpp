@@ -7,21 +7,22 @@
 namespace zoo::gateway {
 namespace {
 
-/// An attachment names a volume, and a volume that was provisioned does not say by its name whose
-/// it is: the tenant's claims do. They are read first; then the request takes its usual way.
-class OwnVolumes final : public Flow, private upstream::ListHandler {
+/// What does not say by its name whose it is, something of the tenant's says: its claims name their
+/// volumes, its pods their nodes. These are read first; then the request takes its usual way.
+class OwnNames final : public Flow, private upstream::ListHandler {
 public:
-  explicit OwnVolumes(Exchange& exchange) : exchange_(exchange) {}
+  OwnNames(Exchange& exchange, std::string path, std::string member)
+      : exchange_(exchange), path_(std::move(path)), member_(std::move(member)) {}
 
   void start() override {
     ListPlan plan;
-    plan.path = "/api/v1/persistentvolumeclaims";
+    plan.path = path_;
     plan.ranges = {{exchange_.mapping().prefix(), {}, false}};
     plan.all_namespaces = true;
     plan.rendering.wanted.upstream_accept = "application/json";
     auto request = list_request(exchange_, plan);
     request.range = plan.ranges.front();
-    list_ = read_range(exchange_, plan, std::move(request), "#volumes", *this);
+    list_ = read_range(exchange_, plan, std::move(request), "#names", *this);
   }
 
 private:
@@ -30,14 +31,14 @@ private:
   void on_list_item(std::string_view, std::string_view item) override {
     const auto tree = translate::JsonTree::parse(item);
     if (!tree) return;
-    if (auto name = tree->root()["spec"]["volumeName"].string(); !name.empty())
-      volumes_.insert(std::move(name));
+    auto name = tree->root()["spec"][member_].string();
+    if (!name.empty()) names_.insert(std::move(name));
   }
 
   void on_list_end(const upstream::ListEnd&) override {
     if (exchange_.done()) return;
-    exchange_.set_own_volumes(
-        std::make_shared<const std::set<std::string, std::less<>>>(std::move(volumes_)));
+    exchange_.set_own_names(
+        std::make_shared<const std::set<std::string, std::less<>>>(std::move(names_)));
     exchange_.later([this] {
       auto next = choose_flow(exchange_);
       if (!next) return exchange_.fail(next.error());
@@ -54,14 +55,20 @@ private:
   }
 
   Exchange& exchange_;
-  std::set<std::string, std::less<>> volumes_;
+  std::string path_;
+  std::string member_; ///< of spec
+  std::set<std::string, std::less<>> names_;
   std::unique_ptr<upstream::List> list_; // last: cancelled first
 };
 
 } // namespace
 
 std::unique_ptr<Flow> own_volumes(Exchange& exchange) {
-  return std::make_unique<OwnVolumes>(exchange);
+  return std::make_unique<OwnNames>(exchange, "/api/v1/persistentvolumeclaims", "volumeName");
+}
+
+std::unique_ptr<Flow> own_nodes(Exchange& exchange) {
+  return std::make_unique<OwnNames>(exchange, "/api/v1/pods", "nodeName");
 }
 
 } // namespace zoo::gateway
