@@ -176,7 +176,12 @@ Result<TokenUser> TokenAuthenticator::read(const TokenClaims& claims,
       user["username"].string() != claims.upstream_user) {
     return refused();
   }
-  if (upstream_.unlabelled_namespaces()->contains(claims.tenant + "-" + claims.name_space)) {
+  const auto strangers = upstream_.unlabelled_namespaces();
+  if (!strangers) {
+    return fail(Code::unavailable,
+                "zood does not know yet which namespaces are a tenant's; try again");
+  }
+  if (strangers->contains(claims.tenant + "-" + claims.name_space)) {
     return refused(); // not the tenant's, whatever its name
   }
   TokenUser out;
