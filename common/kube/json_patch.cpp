@@ -33,6 +33,22 @@ bool parent_takes_members(const json& object, const json& operation) {
   return !object.contains(parent) || object.at(parent).is_structured();
 }
 
+/// One operation; false: its path leads into a value that has no members.
+bool run(json& object, const json& operation) {
+  if (operation["op"] == "move" && operation.contains("from") && operation["from"].is_string()) {
+    // Taking the value away may put a string where the new parent was: looked at in between.
+    const json::json_pointer from(operation["from"].get_ref<const std::string&>());
+    json added = operation;
+    added["op"] = "add";
+    added["value"] = object.at(from);
+    object.patch_inplace(json::array({{{"op", "remove"}, {"path", operation["from"]}}}));
+    return run(object, added);
+  }
+  if (operation["op"] != "test" && !parent_takes_members(object, operation)) return false;
+  object.patch_inplace(json::array({operation}));
+  return true;
+}
+
 std::size_t size_of(const json& value) {
   return value.dump(-1, ' ', false, json::error_handler_t::replace).size();
 }
@@ -52,11 +68,10 @@ Result<json> json_patch(const json& object, const json& patch) {
       return fail(Code::bad_request, "operation {} of the JSON patch has no 'op'", i);
     const auto& name = operation["op"].get_ref<const std::string&>();
     try {
-      if (name != "test" && !parent_takes_members(out, operation))
+      // One at a time, so that what a chain of copies costs is seen before it is paid.
+      if (!run(out, operation))
         return fail(Code::invalid, "operation {} ('{}') of the JSON patch leads into a value", i,
                     name);
-      // One at a time, so that what a chain of copies costs is seen before it is paid.
-      out.patch_inplace(json::array({operation}));
     } catch (const json::parse_error&) {
       return fail(Code::bad_request, "operation {} ('{}') of the JSON patch is malformed", i, name);
     } catch (const json::exception&) {

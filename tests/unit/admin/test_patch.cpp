@@ -70,3 +70,15 @@ TEST_CASE("a merge patch removes by null, an applied object does not") {
   CHECK((*apply_patch(k_object, patch))["metadata"]["labels"] == json{{"a", "1"}, {"b", "2"}});
   CHECK_FALSE(merge_patch(k_object, json::array()));
 }
+
+TEST_CASE("a move whose removal puts a string where it leads is refused") {
+  const json object = {{"list", {"x", {{"a", 1}}, "y"}}};
+  const auto out =
+      json_patch(object, json::parse(R"([{"op":"move","from":"/list/0","path":"/list/1/k"}])"));
+  REQUIRE_FALSE(out);
+  CHECK(out.error().code() == Code::invalid);
+  const auto moved =
+      json_patch(object, json::parse(R"([{"op":"move","from":"/list/0","path":"/list/0/k"}])"));
+  REQUIRE(moved);
+  CHECK((*moved)["list"] == json{{{"a", 1}, {"k", "x"}}, "y"});
+}
