@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <limits>
 
 namespace zoo::translate {
 namespace {
@@ -212,6 +213,8 @@ Result<ListOptions> parse_list_options(const Params& params, bool force_watch) {
                   json_quote(raw), json_quote(raw),
                   error == std::errc::result_out_of_range ? "value out of range"
                                                           : "invalid syntax");
+    // No revision is as large; what follows counts with a sign, and any such one is too large.
+    revision = std::min<std::uint64_t>(revision, std::numeric_limits<std::int64_t>::max());
     // One spelling for each revision: what is compared or forwarded later is unambiguous.
     out.resource_version = std::to_string(revision);
   }

@@ -48,6 +48,8 @@ TEST_CASE("list options are validated as the API server does") {
         "watch=1&sendInitialEvents=true", "watch=1&resourceVersionMatch=NotOlderThan",
         "resourceVersion=1&resourceVersionMatch=Exact&continue=x"})
     CHECK(code(bad) == Code::invalid);
+  const auto huge = *parse_list_options(*parse_query("resourceVersion=18446744073709551615"));
+  CHECK(huge.resource_version == "9223372036854775807"); // too large for any list, not for a sign
   const auto options = *parse_list_options(*parse_query("limit=-3&resourceVersion=007"));
   CHECK(options.limit == 0);
   CHECK(options.resource_version == "7");
