@@ -181,8 +181,8 @@ public:
 private:
   void on_list_begin(std::string_view head) override {
     const bool array = head.ends_with('[');
-    const auto tree =
-        translate::JsonTree::parse(array ? std::string(head) + "]}" : std::string(head));
+    const auto whole = array ? std::string(head) + "]}" : std::string(head); // outlives its tree
+    const auto tree = translate::JsonTree::parse(whole);
     if (tree) version_ = tree->root()["metadata"]["resourceVersion"].string();
     if (array || waiting_.empty() || !tree) return handler_.on_list_begin(head);
     // No rows at all is written `"rows":null`: some are to come.
