@@ -62,10 +62,15 @@ std::vector<Part> parts_of(const Rule& rule) {
   return out;
 }
 
+/// More than k_max_comparisons is all the same: the product of four long lists has no room in 64
+/// bits.
 std::size_t part_count(const Rule& rule) {
+  const auto times = [](std::size_t a, std::size_t b) {
+    return std::min(a, k_max_comparisons + 1) * std::min(b, k_max_comparisons + 1);
+  };
   const auto names = std::max<std::size_t>(rule.names.size(), 1);
-  return rule.verbs.size() *
-         (rule.groups.size() * rule.resources.size() * names + rule.paths.size());
+  const auto objects = times(times(rule.groups.size(), rule.resources.size()), names);
+  return times(rule.verbs.size(), objects + rule.paths.size());
 }
 
 bool resource_covered(const Rule& held, std::string_view resource) {
@@ -107,7 +112,7 @@ bool allows(const Rule& rule, const Attributes& attributes) {
 Result<std::vector<Rule>> uncovered(std::span<const Rule> held, std::span<const Rule> wanted) {
   std::size_t parts = 0;
   for (const auto& rule : wanted)
-    parts += part_count(rule);
+    parts = std::min(parts + part_count(rule), k_max_comparisons + 1);
   if (parts * std::max<std::size_t>(held.size(), 1) > k_max_comparisons) {
     return fail(Code::too_large,
                 "these rules combine to {} permissions, too many to compare with the {} rules that "

@@ -116,6 +116,14 @@ TEST_CASE("a question that would take for ever is refused") {
   CHECK(found.error().code() == zoo::Code::too_large);
 }
 
+TEST_CASE("a question whose size has no room in a number is refused as well") {
+  const std::vector<std::string> many(1u << 16, "a"); // the product of four is 2^64
+  const Rule wanted{many, many, many, many, {}};
+  const auto found = uncovered({}, std::span(&wanted, 1));
+  REQUIRE_FALSE(found);
+  CHECK(found.error().code() == zoo::Code::too_large);
+}
+
 TEST_CASE("the name of a ServiceAccount is read strictly") {
   const auto found = service_account("system:serviceaccount:team:robot");
   CHECK(found.name_space == "team");
