@@ -54,11 +54,12 @@ std::string missing_role(const Binding& binding) {
 
 /// As k8s.io/apimachinery's Aggregate prints: one as it is, several in brackets, each once.
 std::string aggregate_text(const std::vector<std::string>& errors) {
-  std::vector<std::string> once;
+  std::vector<std::string_view> once;
+  std::set<std::string_view> seen; // a tenant may have as many as it has bindings
   for (const auto& each : errors) {
-    if (std::find(once.begin(), once.end(), each) == once.end()) once.push_back(each);
+    if (seen.insert(each).second) once.push_back(each);
   }
-  if (once.size() == 1) return once.front();
+  if (once.size() == 1) return std::string(once.front());
   return fmt::format("[{}]", fmt::join(once, ", "));
 }
 
