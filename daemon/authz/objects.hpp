@@ -20,9 +20,11 @@ struct LabelSelector {
   struct Expression {
     std::string key, op;
     std::vector<std::string> values;
+    bool operator==(const Expression&) const = default;
   };
   std::map<std::string, std::string, std::less<>> labels;
   std::vector<Expression> expressions;
+  bool operator==(const LabelSelector&) const = default;
 
   /// An empty selector matches everything; an unknown operator nothing.
   bool matches(const std::map<std::string, std::string, std::less<>>& given) const;

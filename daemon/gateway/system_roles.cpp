@@ -49,6 +49,12 @@ std::string uid_of(const Exchange& exchange, std::string_view name) {
 std::string rules_json(const authz::Policy* policy, JsonNode object) {
   if (policy == nullptr) return "[]";
   const auto role = authz::read_role(object);
+  // Gathered once for all requests where it can be: a list may have very many such roles.
+  const auto* known = policy->cluster_role(role.name);
+  if (known != nullptr && known->aggregated && known->aggregation == role.aggregation) {
+    if (const auto* rules = policy->rules_of("ClusterRole", role.name, ""))
+      return authz::write_rules(*rules);
+  }
   return authz::write_rules(policy->aggregate(role.aggregation, role.name));
 }
 
