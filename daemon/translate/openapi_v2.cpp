@@ -69,10 +69,13 @@ void write_properties(JsonNode properties, std::string& out, int depth) {
 
 /// A property that may be null is not required in words of OpenAPI 2.0, which knows no null.
 void write_required(ObjectWriter& object, JsonNode schema, JsonNode required) {
-  const auto properties = schema["properties"];
+  std::set<std::string> nullable; // one walk: a definition may have thousands of both
+  for (auto each = schema["properties"].first(); each; each = each.next()) {
+    if (is_true(each["nullable"])) nullable.insert(each.key());
+  }
   std::string list;
   for (const auto& name : required.strings()) {
-    if (is_true(properties[name]["nullable"])) continue;
+    if (nullable.contains(name)) continue;
     list += list.empty() ? "[" : ",";
     append_json_quoted(list, name);
   }
