@@ -47,6 +47,10 @@ struct ListEnd {
   std::optional<std::string> next_start;
 };
 
+/// A resourceVersion of upstream's as the number that a list can be asked for again by.
+/// Code::unavailable if it is none: an extension API server may leave it out.
+Result<std::int64_t> revision_of(std::string_view resource_version);
+
 /// Hears a list, on the loop that started it. Must not destroy the List inside a callback: retire
 /// it.
 class ListHandler {

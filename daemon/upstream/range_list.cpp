@@ -10,6 +10,7 @@
 #include "daemon/upstream/upstream.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <vector>
 
 namespace zoo::upstream {
@@ -290,9 +291,11 @@ private:
         return handler_.on_list_end(mine);
       }
     }
+    const auto revision = revision_of(version_);
+    if (!revision) return handler_.on_list_error(revision.error(), 0, {});
     auto request = request_;
     request.head.target = path_in(request_.head.target, spaces_[at_++]);
-    request.revision = std::stoll(version_);
+    request.revision = *revision;
     if (request.limit != 0) request.limit -= delivered_;
     retired_ = std::move(list_);
     list_ = std::make_unique<RangeList>(upstream_, caller_, std::move(request), "", false,
@@ -319,6 +322,14 @@ private:
 };
 
 } // namespace
+
+Result<std::int64_t> revision_of(std::string_view resource_version) {
+  std::int64_t out = 0;
+  const auto* const last = resource_version.data() + resource_version.size();
+  const auto [end, error] = std::from_chars(resource_version.data(), last, out);
+  if (error == std::errc() && end == last && out >= 0) return out;
+  return fail(Code::unavailable, "the upstream's list has no usable resourceVersion");
+}
 
 std::unique_ptr<List> list_range(Upstream& upstream, Caller& caller, ListRequest request,
                                  std::string hint, ListHandler& handler) {

@@ -57,7 +57,9 @@ private:
     if (exchange_.done()) return;
     std::string token;
     if (end.next_start) {
-      token = seal_continue(exchange_, std::stoll(end.resource_version), *end.next_start);
+      const auto revision = upstream::revision_of(end.resource_version);
+      if (!revision) return exchange_.abort(revision.error());
+      token = seal_continue(exchange_, *revision, *end.next_start);
     }
     writer_.end(end.resource_version, token, out_);
     flush();
@@ -134,7 +136,11 @@ private:
 
   void on_list_end(const upstream::ListEnd& end) override {
     if (exchange_.done()) return;
-    if (revision_ == -1) revision_ = std::stoll(end.resource_version);
+    if (revision_ == -1) {
+      const auto revision = upstream::revision_of(end.resource_version);
+      if (!revision) return exchange_.fail(revision.error());
+      revision_ = *revision;
+    }
     if (++at_ < plan_.ranges.size()) return exchange_.later([this] { next(); });
     for (const auto& each : plan_.own) {
       // One that a tenant wrote under such a name is nothing to its evaluator either.

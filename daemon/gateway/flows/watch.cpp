@@ -73,7 +73,11 @@ private:
 
   void on_list_end(const upstream::ListEnd& end) override {
     if (exchange_.done()) return;
-    if (revision_ == -1) revision_ = std::stoll(end.resource_version);
+    if (revision_ == -1) {
+      const auto revision = upstream::revision_of(end.resource_version);
+      if (!revision) return exchange_.abort(revision.error());
+      revision_ = *revision;
+    }
     if (!only_revision_ && ++at_ < plan_.ranges.size()) {
       return exchange_.later([this] { next_range(); });
     }
