@@ -242,19 +242,24 @@ void Exchange::authorize(Attributes attributes) {
 
 void Exchange::recheck_rights() {
   if (done_ || !flow_ || !target_.long_running) return;
-  if (route_->identity.credential == k_token_credential) {
+  // One question of each sort at a time: while upstream hangs they would pile up.
+  if (route_->identity.credential == k_token_credential && !std::exchange(asks_token_, true)) {
     gateway_.authenticate(stream_.connection(), head_,
                           [this, alive = alive()](const Result<Route>& route) {
-                            if (alive.expired() || done_ || route) return;
+                            if (alive.expired()) return;
+                            asks_token_ = false;
+                            if (done_ || route) return;
                             if (route.error().code() == Code::unauthorized)
                               withdraw("the bearer token is not valid any more");
                           });
     if (done_) return;
   }
-  if (view().authorizer->super_user(route_->identity)) return;
+  if (view().authorizer->super_user(route_->identity) || std::exchange(asks_policy_, true)) return;
   view().authorizer->policy([this, alive = alive()](const Result<authz::PolicyPtr>& policy) {
+    if (alive.expired()) return;
+    asks_policy_ = false;
     // While nothing is known, what was allowed goes on.
-    if (alive.expired() || done_ || !policy || *policy == judged_) return;
+    if (done_ || !policy || *policy == judged_) return;
     judged_ = *policy;
     if (!judged_->decide(user_of(route_->identity), asked_).allowed)
       withdraw("the right that opened this stream was taken away");

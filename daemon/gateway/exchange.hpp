@@ -163,6 +163,7 @@ private:
   bool head_sent_ = false;
   bool done_ = false;
   bool rechecked_ = false;
+  bool asks_token_ = false, asks_policy_ = false; ///< recheck_rights() waits for an answer
 };
 
 /// The flow for what `exchange` asks (dispatch.cpp), or the refusal.
