@@ -25,7 +25,9 @@ public:
       const auto tree = translate::JsonTree::parse(answer.body);
       if (!tree) return exchange_.fail(tree.error());
       const auto stored = tree->root()["spec"]["signerName"].string();
-      signer_ = exchange_.mapping().signer_out(stored).value_or("");
+      const auto own = exchange_.mapping().signer_out(stored);
+      if (!own) return forbid(); // somebody else's signer: no right of the tenant's reaches there
+      signer_ = *own;
       authorize(signer_, true);
     });
   }
@@ -47,13 +49,17 @@ private:
           const auto slash = signer_.find('/');
           if (again && slash != std::string::npos)
             return authorize(signer_.substr(0, slash) + "/*", false);
-          const auto& target = exchange_.target();
-          exchange_.send_status(
-              403, translate::forbidden_status(
-                       target.group, target.resource, target.name,
-                       fmt::format("user not permitted to {} requests with signerName {}", verb(),
-                                   json_quote(signer_))));
+          forbid();
         });
+  }
+
+  void forbid() {
+    const auto& target = exchange_.target();
+    exchange_.send_status(403,
+                          translate::forbidden_status(
+                              target.group, target.resource, target.name,
+                              fmt::format("user not permitted to {} requests with signerName {}",
+                                          verb(), json_quote(signer_))));
   }
 
   void send() {
