@@ -15,6 +15,11 @@ public:
       : exchange_(exchange), path_(std::move(path)), member_(std::move(member)) {}
 
   void start() override {
+    strangers_ = exchange_.upstream().unlabelled_namespaces();
+    if (!strangers_) {
+      return exchange_.fail(Error(Code::unavailable, "zood does not know yet which namespaces are "
+                                                     "a tenant's; try again"));
+    }
     ListPlan plan;
     plan.path = path_;
     plan.ranges = {{exchange_.mapping().prefix(), {}, false}};
@@ -28,7 +33,9 @@ public:
 private:
   void on_list_begin(std::string_view) override {}
 
-  void on_list_item(std::string_view, std::string_view item) override {
+  void on_list_item(std::string_view key, std::string_view item) override {
+    // A namespace under the prefix without the tenant's label is not the tenant's.
+    if (strangers_->contains(key.substr(0, key.find('/')))) return;
     const auto tree = translate::JsonTree::parse(item);
     if (!tree) return;
     auto name = tree->root()["spec"][member_].string();
@@ -57,6 +64,7 @@ private:
   Exchange& exchange_;
   std::string path_;
   std::string member_; ///< of spec
+  std::shared_ptr<const upstream::Upstream::Names> strangers_;
   std::set<std::string, std::less<>> names_;
   std::unique_ptr<upstream::List> list_; // last: cancelled first
 };
