@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <exception>
 
 namespace zoo::virtuals {
 namespace {
@@ -119,6 +120,10 @@ Result<Answer> Engine::perform(const Validate& validate, const Request& request)
   } catch (const json::exception&) {
     return fail(Code::bad_request, "the body does not have the types that a {} has",
                 request.kind->kind);
+  } catch (const std::exception& error) {
+    // A mistake of ours must cost one request and not the process.
+    log::error("virtuals", "a write of {} failed: {}", request.kind->title(), error.what());
+    return fail(Code::internal, "the write failed");
   }
 }
 
