@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
+# Sourced by tests/e2e/hostile.sh: the two tenants, what an attack does, and what is held against it.
+#
+#   $evil, $victim                       the tenants' IDs; both have namespaces `team` and `default`
+#   try METHOD PATH [TYPE [BODY]]        as the attacker: the answer is left in $answer, its code in $code
+#   direct METHOD PATH [TYPE [BODY]]     the same as upstream's administrator: what it would do without the fence
+#   refused WHAT [CODES]                 the last answer is one of these codes, 4xx unless told otherwise
+#   stored PATH [FILTER]                 upstream's own view of an object, through jq
+#   curl_more=(...)                      further arguments of curl for the next `try`
+# TYPE is json, merge, patch (RFC 6902), strategic, apply, yaml, or a media type.
+
+declare -A media_types=([json]=application/json [merge]=application/merge-patch+json [patch]=application/json-patch+json
+  [strategic]=application/strategic-merge-patch+json [apply]=application/apply-patch+yaml [yaml]=application/yaml)
+curl_more=()
+
+# credentials FILE NAME: the parts of a kubeconfig as files that curl and openssl read.
+credentials() {
+  local part
+  for part in users[0].user.client-certificate:crt users[0].user.client-key:key clusters[0].cluster.certificate-authority:ca; do
+    (umask 077 && "$KUBECTL" --kubeconfig "$1" config view --raw -o jsonpath="{.${part%:*}-data}" | base64 -d >"$TMPDIR/$2.${part##*:}")
+  done
+}
+
+# send NAME BASE METHOD PATH [TYPE [BODY]]
+send() {
+  local name=$1 base=$2 method=$3 path=$4 arguments=()
+  [[ -n ${5:-} ]] && arguments+=(-H "Content-Type: ${media_types[$5]:-$5}" --data-binary @-)
+  code=$(printf %s "${6:-}" | curl -sg --max-time 20 --path-as-is -X "$method" --cacert "$TMPDIR/$name.ca" --cert "$TMPDIR/$name.crt" \
+    --key "$TMPDIR/$name.key" -D "$TMPDIR/headers" -o "$TMPDIR/body" -w '%{http_code}' "${arguments[@]}" "${curl_more[@]}" "$base$path")
+  answer=$(tr -d '\0' <"$TMPDIR/body" 2>/dev/null)
+}
+
+try() {
+  : >"$TMPDIR/headers"
+  : >"$TMPDIR/body"
+  send "$evil" "https://$zood_address" "$@"
+  observe "$* ${curl_more[*]}" "$(cat "$TMPDIR/headers")$answer"
+  curl_more=()
+}
+
+direct() { send upstream "$upstream_server" "$@"; }
+
+# observe ASKED ANSWERED: kept for the search for the victim's bytes.
+observe() {
+  exchanges=$((exchanges + 1))
+  printf '%s\n' "$1" >"$TMPDIR/exchanges/$exchanges.asked"
+  printf '%s\n' "$2" >"$TMPDIR/exchanges/$exchanges.answered"
+}
+
+refused() {
+  if [[ $code =~ ^(${2:-4..})$ ]]; then passed "$1"; else failed "$1" <<<"answered $code, not ${2:-4xx}: ${answer:0:600}"; fi
+}
+# accepted WHAT: the last answer was a success (of `direct`, or of a request that is harmless).
+accepted() { refused "$1" '2..'; }
+
+stored() {
+  direct GET "$1"
+  jq -rS "${2:-.}" <<<"$answer" 2>&1
+}
+
+# victims_state: every object that the victim made, and what of the platform an attack would change.
+victims_state() {
+  local path urls=()
+  for path in "${victims_lists[@]}"; do urls+=("$upstream_server$path"); done
+  curl -sg --max-time 30 --cacert "$TMPDIR/upstream.ca" --cert "$TMPDIR/upstream.crt" --key "$TMPDIR/upstream.key" "${urls[@]}" |
+    jq -rS --arg victim "$victim-" --arg evil "$evil-" '
+      .kind as $list | .items[]
+      | if (.metadata.namespace // "" | startswith($victim)) or (.metadata.name | startswith($victim) or contains("." + $victim))
+        then [$list, .metadata.namespace, .metadata.name, .metadata.uid, .metadata.resourceVersion]
+        elif $list == "ClusterRoleList" and (.metadata.name | IN("admin", "edit", "view", "cluster-admin"))
+        then [$list, .metadata.name, .rules]
+        elif $list == "NodeList"
+        then [$list, .metadata.name, .metadata.uid, .metadata.labels, .spec]
+        elif (.metadata.name | contains("evil")) and (.metadata.namespace // "" | startswith($evil) | not)
+          and (.metadata.name | startswith($evil) or contains("." + $evil) or startswith("pvc-") | not)
+        then ["OUTSIDE THE PREFIX", $list, .metadata.namespace, .metadata.name]
+        else empty end | tostring' | sort
+}
+
+begin_attack() {
+  rm -rf "$TMPDIR/exchanges"
+  mkdir "$TMPDIR/exchanges"
+  exchanges=0 code='' answer='' curl_more=()
+}
+
+# end_attack NAME: the victim is unhurt, and the attacker knows nothing that it did not say itself.
+end_attack() {
+  local file found leaks=''
+  expect "$1: the victim is unhurt" "$victims_before" "$(victims_state)"
+  for file in "$TMPDIR"/exchanges/*.answered; do
+    [[ -e $file ]] || continue
+    found=$(grep -oFf "$TMPDIR/victims-words" "$file" | sort -u | while read -r word; do
+      grep -qF "$word" "$TMPDIR"/exchanges/*.asked || echo "$word"
+    done)
+    [[ -z $found ]] || leaks+="$(head -c 300 "${file%.answered}.asked"): $found in $(head -c 2000 "$file")"$'\n'
+  done
+  expect "$1: no byte of the victim's in any answer" "" "$leaks"
+}
+
+set_the_stage() {
+  new_tenant evil
+  new_tenant victim
+  upstream_server=$(upstream config view --raw -o jsonpath='{.clusters[0].cluster.server}')
+  credentials "$ZOO_E2E_KUBECONFIG" upstream
+  credentials "$TMPDIR/$evil.kubeconfig" "$evil"
+  credentials "$TMPDIR/$victim.kubeconfig" "$victim"
+  export canary=sesame-$(random_id) vault=vault-$(random_id)
+  sed "s/CANARY/$canary/g; s/VAULT/$vault/g" "$hostile/tools/victim.yaml" >"$TMPDIR/victim.yaml"
+  require "the victim has namespaces" as "$victim" create namespace team
+  check "and $vault" as "$victim" create namespace "$vault"
+  require "and definitions" as "$victim" apply -f <(sed -n '1,/^--- # the rest/p' "$TMPDIR/victim.yaml")
+  check "that stand" as "$victim" wait --for=condition=Established crd/safes.vaults.example.com --timeout=20s
+  require "and the rest" as "$victim" apply -f <(sed '1,/^--- # the rest/d' "$TMPDIR/victim.yaml")
+  check "and a pod that runs" as "$victim" -n team wait --for=condition=Ready "pod/$vault" --timeout=60s
+  require "the attacker has a namespace" as "$evil" create namespace team
+  local namespaced=(/api/v1/{configmaps,secrets,serviceaccounts,services,pods,persistentvolumeclaims,resourcequotas}
+    /apis/{rbac.authorization.k8s.io/v1/{roles,rolebindings},networking.k8s.io/v1/{networkpolicies,ingresses},apps/v1/deployments}
+    "/apis/$victim-vaults.example.com/v1/safes")
+  local cluster=(/api/v1/{namespaces,nodes,persistentvolumes} /apis/apiextensions.k8s.io/v1/customresourcedefinitions
+    /apis/{rbac.authorization.k8s.io/v1/clusterroles,rbac.authorization.k8s.io/v1/clusterrolebindings}
+    /apis/{scheduling.k8s.io/v1/priorityclasses,storage.k8s.io/v1/storageclasses,networking.k8s.io/v1/ingressclasses,node.k8s.io/v1/runtimeclasses}
+    /apis/admissionregistration.k8s.io/v1/{mutatingwebhookconfigurations,validatingwebhookconfigurations,validatingadmissionpolicies,validatingadmissionpolicybindings}
+    /apis/certificates.k8s.io/v1/certificatesigningrequests /apis/apiregistration.k8s.io/v1/apiservices)
+  victims_lists=("${namespaced[@]}" "${cluster[@]}")
+  settled() { [[ "$(victims_state)" == "$(sleep 1; victims_state)" ]]; }
+  eventually "the victim's objects are at rest" 60 settled
+  victims_before=$(victims_state)
+  expect_match "they are seen" "SecretList.*$vault" "$victims_before"
+  # What the attacker may not learn: UIDs, data, names that nobody guesses, and whose they are.
+  {
+    victims_uids
+    printf '%s\n' "$canary" "$(printf %s "$canary" | base64)" "$vault" "$victim-"
+  } | sort -u >"$TMPDIR/victims-words"
+  victims_uid=$(stored "/api/v1/namespaces/$victim-team/secrets/$vault" .metadata.uid)
+}
+
+victims_uids() { grep -v '^\["\(NodeList\|ClusterRoleList",".*\[\)' <<<"$victims_before" | jq -r .[3] | grep -E '^[0-9a-f-]{36}$'; }
+
+# after_each PATH WANTED: tries the patches of standard input, one a line as TYPE BODY; after each, the function `fence`
+# of the attack prints WANTED.
+after_each() {
+  local path=$1 wanted=$2 type body
+  while read -r type body; do
+    [[ -n $type ]] || continue
+    try PATCH "$path" "$type" "$body"
+    expect "$code after $type ${body:0:100}" "$wanted" "$(fence)"
+  done
+}
+
+# made WHAT METHOD PATH [TYPE [BODY]]: what the attacker may do, and builds on.
+made() {
+  local what=$1
+  shift
+  try "$@"
+  accepted "$what"
+}
