@@ -180,7 +180,9 @@ Fate quota_scope(const Site& site, std::string_view value, std::string& output) 
                       : put(output, site.mapping.overlay_out(kind, value));
 }
 
-/// Keys whose literal value is a namespace; a template is resolved upstream, in upstream's names.
+/// Keys whose value is a namespace. A template that begins with the claim's own is resolved
+/// upstream, to a name with the prefix; every other, such as "${pvc.name}" or "others-${pv.name}",
+/// needs it like a literal one.
 Fate parameter(const Site& site, std::string_view value, std::string& output) {
   std::string key(site.key);
   for (auto& c : key) {
@@ -188,7 +190,7 @@ Fate parameter(const Site& site, std::string_view value, std::string& output) {
   }
   const bool names_one = key.ends_with("-secret-namespace") || key == "secretnamespace" ||
                          key == "adminsecretnamespace" || key == "usersecretnamespace";
-  if (!names_one || value.find("${") != std::string_view::npos) return Fate::keep;
+  if (!names_one || value.starts_with("${pvc.namespace}")) return Fate::keep;
   return namespace_of(site, value, output);
 }
 

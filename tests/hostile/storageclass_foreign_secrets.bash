@@ -13,6 +13,8 @@ fence() {
     '[.parameters // {} | to_entries[] | select(.key | ascii_downcase | endswith("namespace")) | select(.value | startswith("'"$evil"'-") | not)] | length'
 }
 expect "none names another's" 0 "$(fence)"
+made "the claim's own namespace" POST $classes json '{"metadata":{"name":"evil-own"},"provisioner":"example.com/evil","parameters":{"csi.storage.k8s.io/node-publish-secret-namespace":"${pvc.namespace}"}}'
+expect "is kept" '${pvc.namespace}' "$(stored "/apis/storage.k8s.io/v1/storageclasses/$evil-evil-own" '.parameters["csi.storage.k8s.io/node-publish-secret-namespace"]')"
 for value in '${pvc.annotations[ns]}' '${pvc.name}' "$victim-\${pvc.name}"; do
   try POST $classes json '{"metadata":{"name":"evil-template"},"provisioner":"example.com/evil","parameters":{"csi.storage.k8s.io/node-publish-secret-namespace":"'"$value"'"}}'
   expect_match "nor through $value" "^(null|jq: .*|$evil-.*)$" "$(stored "/apis/storage.k8s.io/v1/storageclasses/$evil-evil-template" '.parameters["csi.storage.k8s.io/node-publish-secret-namespace"]')"

@@ -48,6 +48,9 @@ observe() {
   printf '%s\n' "$2" >"$TMPDIR/exchanges/$exchanges.answered"
 }
 
+# said TEXT: words that an attack knew beforehand and sent in another spelling.
+said() { printf '%s\n' "$1" >>"$TMPDIR/exchanges/said.asked"; }
+
 refused() {
   if [[ $code =~ ^(${2:-4..})$ ]]; then passed "$1"; else failed "$1" <<<"answered $code, not ${2:-4xx}: ${answer:0:600}"; fi
 }
@@ -154,4 +157,15 @@ made() {
   shift
   try "$@"
   accepted "$what"
+}
+
+# raw BYTES: over a connection of HTTP/1.1, in printf's notation; raw_h2 NAME=VALUE...: one request's header fields. What
+# came back is left in $answer.
+raw() {
+  answer=$(printf '%b' "$1" | python3 "$hostile/tools/raw.py" "$zood_address" "$TMPDIR/$evil.ca" "$TMPDIR/$evil.crt" "$TMPDIR/$evil.key" 2>&1 | tr -d '\0')
+  observe "$1" "$answer"
+}
+raw_h2() {
+  answer=$(python3 "$hostile/tools/raw.py" "$zood_address" "$TMPDIR/$evil.ca" "$TMPDIR/$evil.crt" "$TMPDIR/$evil.key" h2 "$@" </dev/null 2>&1 | tr -d '\0')
+  observe "$*" "$answer"
 }
