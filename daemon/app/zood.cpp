@@ -372,6 +372,7 @@ Zood::~Zood() {
     z.signer = nullptr;
   }
   z.tenants.reset();
+  z.directory.on_withdrawal([](std::string_view) {}); // the gateways go, the store's watch stays
   z.listener.reset();
   if (z.admin_loop) z.admin_loop->stop();
   if (z.loops) z.loops->stop();
