@@ -15,7 +15,7 @@ for audience in '["https://kubernetes.default.svc"]' '["zood","https://kubernete
 done
 for account in "../../$victim-team/serviceaccounts/$vault" "$vault"; do
   try POST "/api/v1/namespaces/team/serviceaccounts/$account/token" json '{"apiVersion":"authentication.k8s.io/v1","kind":"TokenRequest","spec":{"audiences":["zood"]}}'
-  refused "no token of $account"
+  refused "no token of $account" '4..|000'
 done
 try POST /api/v1/namespaces/team/serviceaccounts/default/token json '{"apiVersion":"authentication.k8s.io/v1","kind":"TokenRequest","metadata":{"namespace":"'"$victim-team"'","name":"'"$vault"'"},"spec":{"audiences":["zood"]}}'
 refused "nor by the body"

@@ -101,7 +101,7 @@ r('core.Secret','data','namespace(base64)','prefix','strip','B64NS','only type k
 r('core.Secret','stringData','namespace','prefix','keep','B64NS','write-only twin of data',suf='{namespace}')
 # --- service
 r('core.ServiceSpec','externalName','dns','keep','keep','DNS','<svc>.<ns>.svc.<clusterDomain> may be rewritten both ways when the suffix matches; else keep')
-r('core.ServiceSpec','externalIPs','none','keep','keep','GUARD','CVE-2020-8554: guard in a shared cluster',suf='[]')
+r('core.ServiceSpec','externalIPs','none','reject','keep','GUARD','CVE-2020-8554: guard in a shared cluster',suf='[]')
 r('core.ServiceSpec','loadBalancerClass','none','keep','keep','OPAQUE')
 r('core.EndpointAddress','nodeName','clusterName:Node','keep','keep','SHARED')
 r('core.EndpointAddress','hostname','dns','keep','keep','OPAQUE')

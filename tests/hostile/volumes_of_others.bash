@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
+# Tries: PersistentVolumes of its own making, claims of the victim's volumes, changes to what was provisioned.
+# Without the fence: a volume of hostPath is the node; a volume of another's handle or claim is another's data.
+# Rule: tenants make no volumes of a node's directories; claimRef and volumeName are the tenant's own.
+volumes=/api/v1/persistentvolumes
+direct POST $volumes json '{"metadata":{"name":"'"pvc-$victims_uid"'"},"spec":{"capacity":{"storage":"1Gi"},"accessModes":["ReadWriteOnce"],"storageClassName":"none","persistentVolumeReclaimPolicy":"Retain","csi":{"driver":"example.com","volumeHandle":"'"$canary"'"},"claimRef":{"namespace":"'"$victim-team"'","name":"'"$vault"'"}}}'
+accepted "the victim has a volume"
+affinity='"nodeAffinity":{"required":{"nodeSelectorTerms":[{"matchExpressions":[{"key":"kubernetes.io/hostname","operator":"Exists"}]}]}}'
+for source in '"hostPath":{"path":"/"}' '"host\u0050ath":{"path":"/"}' '"hostPath":{"p\u0061th":"/"}' '"local":{"path":"/"},'"$affinity"; do
+  try POST $volumes json '{"metadata":{"name":"evil"},"spec":{"capacity":{"storage":"1Gi"},"accessModes":["ReadWriteOnce"],"claimRef":{"namespace":"'"$victim-team"'","name":"'"$vault"'"},'"$source"'}}'
+  refused "a volume of ${source:0:20}"
+done
+for name in "pvc-$victims_uid" "$victim-x"; do
+  for request in "GET $volumes/$name" "DELETE $volumes/$name" "PATCH $volumes/$name merge {\"spec\":{\"claimRef\":{\"namespace\":\"team\",\"name\":\"evil\"}}}" "PATCH $volumes/$name/status merge {\"status\":{\"phase\":\"Available\"}}" \
+    "PUT $volumes/$name json {\"metadata\":{\"name\":\"$name\"},\"spec\":{\"capacity\":{\"storage\":\"1Gi\"},\"accessModes\":[\"ReadWriteOnce\"]}}"; do
+    read -r method path type body <<<"$request"
+    try "$method" "$path" "$type" "$body"
+    refused "$method $path" '[45]..'
+  done
+done
+try GET $volumes
+expect_no_match "it is not listed" "$canary" "$answer"
+try DELETE $volumes
+try POST /api/v1/namespaces/team/persistentvolumeclaims json '{"metadata":{"name":"evil-take"},"spec":{"storageClassName":"none","volumeName":"pvc-'"$victims_uid"'","accessModes":["ReadWriteOnce"],"resources":{"requests":{"storage":"1Gi"}}}}'
+try GET /api/v1/namespaces/team/persistentvolumeclaims/evil-take
+expect_no_match "claimed it is not bound" '"phase": ?"Bound"' "$answer"
+try GET "$volumes/pvc-$victims_uid"
+refused "nor seen by who claims it"
+try GET $volumes
+expect_no_match "nor listed then" "$canary" "$answer"
+expect "the volume is as it was" "$victim-team $vault" "$(stored "$volumes/pvc-$victims_uid" '.spec.claimRef.namespace + " " + .spec.claimRef.name')"
+direct DELETE "$volumes/pvc-$victims_uid"
