@@ -167,5 +167,5 @@ TEST_CASE("the manual page has a row for each key") {
   const auto text = man_rows();
   CHECK(contains(text, "*limits.requests\\_inflight* (integer)\n"));
   CHECK(contains(text, "Default: 30s. Reloadable.\n"));
-  CHECK(contains(text, "one of all, none"));
+  CHECK(contains(text, "one of all, own, none"));
 }
