@@ -23,4 +23,5 @@ for attack in "${attacks[@]}"; do
   end_attack "$attack"
 done
 expect "a zood that was attacked still lives" "${zood_pids[$zood_dir]}" "$(jobs -rp | grep -x "${zood_pids[$zood_dir]}")"
-echo "${#attacks[@]} attacks"
+for id in "$evil" "$victim"; do check "delete tenant $id" ctl tenant delete "$id" --wait --timeout 120s; done
+note "${#attacks[@]} attacks"
