@@ -36,6 +36,18 @@ Result<void> ensure(ControlApi& api, const std::string& collection, const json& 
   return fail(std::move(applied).error().context("while repairing {}/{}", collection, name));
 }
 
+/// What is there already is written only where it differs: a resync changes no resourceVersion.
+Result<void> repair(ControlApi& api, const std::string& collection, const json& object) {
+  const auto path = collection + kube::path({object.at("metadata").at("name").get<std::string>()});
+  const auto actual = api.get(path);
+  std::string where;
+  if (actual && upstream::covers(*actual, object, where)) return {};
+  if (!actual && actual.error().code() != Code::not_found) return fail(actual.error());
+  auto applied = api.apply(path, object);
+  if (!applied) return fail(std::move(applied).error().context("while repairing {}", path));
+  return {};
+}
+
 std::string namespaced(std::string_view group, std::string_view name_space,
                        std::string_view resource) {
   if (group.empty()) return kube::path({"api", "v1", "namespaces", name_space, resource});
@@ -137,8 +149,7 @@ Result<void> Controller::make_service(ControlApi& api, std::string_view name_spa
   if (fresh) {
     ZOO_TRY_VOID(ensure(api, services, service));
   } else {
-    ZOO_TRY(const auto applied, api.apply(services + "/kubernetes", service));
-    (void)applied;
+    ZOO_TRY_VOID(repair(api, services, service));
   }
   const auto slices = namespaced("discovery.k8s.io", name_space, k_slices);
   if (!why_not_an_endpoint(settings_.advertise_host).empty()) {
@@ -147,13 +158,12 @@ Result<void> Controller::make_service(ControlApi& api, std::string_view name_spa
   const auto slice =
       endpoint_slice_manifest(name_space, settings_.advertise_host, settings_.advertise_port);
   if (fresh) return ensure(api, slices, slice);
-  auto applied = api.apply(slices + "/kubernetes", slice);
-  if (!applied && applied.error().code() == Code::invalid) { // addressType cannot be changed
+  auto repaired = repair(api, slices, slice);
+  if (!repaired && repaired.error().code() == Code::invalid) { // addressType cannot be changed
     ZOO_TRY_VOID(api.remove(slices + "/kubernetes"));
-    applied = api.apply(slices + "/kubernetes", slice);
+    repaired = repair(api, slices, slice);
   }
-  if (!applied) return fail(std::move(applied).error());
-  return {};
+  return repaired;
 }
 
 Result<void> Controller::make_authentication(ControlApi& api, const api::Tenant& tenant,
@@ -167,12 +177,8 @@ Result<void> Controller::make_authentication(ControlApi& api, const api::Tenant&
     ZOO_TRY_VOID(ensure(api, maps, map));
     return ensure(api, roles, role);
   }
-  for (const auto& [collection, object] : {std::pair{maps, map}, std::pair{roles, role}}) {
-    const auto name = object.at("metadata").at("name").get<std::string>();
-    auto applied = api.apply(collection + kube::path({name}), object);
-    if (!applied) return fail(std::move(applied).error());
-  }
-  return {};
+  ZOO_TRY_VOID(repair(api, maps, map));
+  return repair(api, roles, role);
 }
 
 /// Everything by one create each; what is there already is repaired.
