@@ -133,7 +133,8 @@ r('core.CSIPersistentVolumeSource','volumeAttributes','driverData','keep','keep'
 r('core.CSIPersistentVolumeSource','volumeHandle','storageHandle','reject','keep','GUARD','a tenant-made PV can name any backing volume of the shared cluster: reject tenant PVs except by policy')
 r('core.CSIPersistentVolumeSource','driver','clusterName:CSIDriver','keep','keep','SHARED','driver name is a DNS name known to kubelets')
 r('core.CSIVolumeSource','driver','clusterName:CSIDriver','keep','keep','SHARED')
-r('core.HostPathVolumeSource','path','none','keep','keep','GUARD','node escape: Pod Security / reject in PVs')
+r('core.HostPathVolumeSource','path','none','keep','keep','GUARD','node escape: Pod Security')
+r('core.LocalVolumeSource','path','none','reject','keep','GUARD','node escape: Pod Security does not look behind a claim')
 # --- node (shared)
 r('core.ContainerImage','names','leak','keep','keep','FILTER','Node.status.images lists every tenant\'s images: drop in the tenant view',suf='[]')
 r('core.NodeStatus','volumesInUse','clusterName:PersistentVolume','keep','strip','FILTER','names of every tenant\'s volumes: drop',suf='[]')
@@ -496,6 +497,13 @@ for x in order:
         continue  # *Options kinds: query parameters only
     meta_entries(gvk, x['namespaced'], subresource=(x['kind'] in ('TokenReview','SelfSubjectReview','SelfSubjectAccessReview','SelfSubjectRulesReview','SubjectAccessReview','LocalSubjectAccessReview','TokenRequest','Eviction','Binding','ComponentStatus')))
     walk(gvk, tn, '', [tn])
+    if x['kind'] == 'PersistentVolume':
+        for entry in entries:
+            if entry['kind'] == 'PersistentVolume' and entry['path'] == 'spec.hostPath.path':
+                entry['in'] = 'reject'
+                entry['note'] = 'node escape: Pod Security does not look behind a claim'
+    if x['kind'] == 'VolumeAttachment': # read-only: no tenant writes one
+        entries[:] = [e for e in entries if e['kind'] != x['kind'] or not e['path'].endswith('.local.path')]
     if x['kind'] == 'Event':
         f = 'regarding' if x['group'] == 'events.k8s.io' else 'involvedObject'
         emit(gvk, f + '.namespace', 'namespace', 'prefix', 'strip', 'EVENTNS', 'cluster-scoped object: empty namespace is legal only for events in the literal namespaces default (and kube-system with eventTime); upstream it must be filled with the event namespace and blanked again on the way out')
