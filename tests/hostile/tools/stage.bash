@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
-# Sourced by tests/e2e/hostile.sh: the two tenants, what an attack does, and what is held against it.
+# Sourced by tests/hostile/run.sh: the two tenants, what an attack does, and what is held against it.
 #
 #   $evil, $victim                       the tenants' IDs; both have namespaces `team` and `default`
 #   try METHOD PATH [TYPE [BODY]]        as the attacker: the answer is left in $answer, its code in $code

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # A tenant with its administrator's credentials attacks another one and the platform: every file of tests/hostile is an
 # attack. After each, the victim's objects are as they were, nothing of the attacker's lies outside its prefix, and no
-# answer held a byte of the victim's names, UIDs or data.  tests/e2e/hostile.sh [NAME...] runs those attacks alone.
+# answer held a byte of the victim's names, UIDs or data.  tests/hostile/run.sh [NAME...] runs those attacks alone.
 # timeout: 900
-. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/../e2e/lib.sh"
 hostile=$zoo_root/tests/hostile
 # shellcheck source=tests/hostile/tools/stage.bash
 . "$hostile/tools/stage.bash"
