@@ -134,15 +134,29 @@ Result<std::string> random_bytes(std::size_t count) {
   return out;
 }
 
-std::string uuid_v4() {
-  auto bytes = random_bytes(16);
-  if (!bytes) throw std::runtime_error(bytes.error().text());
-  (*bytes)[6] = static_cast<char>((static_cast<std::uint8_t>((*bytes)[6]) & 0x0f) | 0x40);
-  (*bytes)[8] = static_cast<char>((static_cast<std::uint8_t>((*bytes)[8]) & 0x3f) | 0x80);
-  auto text = hex_encode(*bytes);
+namespace {
+
+/// RFC 9562 4.1 and 4.2: `bytes` (16) as a UUID of that version.
+std::string uuid_text(std::string bytes, std::uint8_t version) {
+  bytes[6] = static_cast<char>((static_cast<std::uint8_t>(bytes[6]) & 0x0f) | (version << 4));
+  bytes[8] = static_cast<char>((static_cast<std::uint8_t>(bytes[8]) & 0x3f) | 0x80);
+  auto text = hex_encode(bytes);
   for (const std::size_t at : {8, 13, 18, 23})
     text.insert(at, 1, '-');
   return text;
+}
+
+} // namespace
+
+std::string uuid_v4() {
+  auto bytes = random_bytes(16);
+  if (!bytes) throw std::runtime_error(bytes.error().text());
+  return uuid_text(*std::move(bytes), 4);
+}
+
+std::string uuid_v8(std::string_view seed) {
+  const auto digest = sha256(seed);
+  return uuid_text(std::string(view(digest).substr(0, 16)), 8);
 }
 
 bool equal_constant_time(std::string_view a, std::string_view b) {

@@ -35,6 +35,9 @@ Result<std::string> random_bytes(std::size_t count);
 /// RFC 9562 4, lower case. Throws std::runtime_error if there is no entropy (nothing is safe then).
 std::string uuid_v4();
 
+/// RFC 9562 5.8, lower case: made of the digest of `seed`, always the same one for the same.
+std::string uuid_v8(std::string_view seed);
+
 /// Compares in a time that depends on the lengths only.
 bool equal_constant_time(std::string_view a, std::string_view b);
 

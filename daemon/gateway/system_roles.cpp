@@ -20,7 +20,6 @@ namespace {
 using translate::JsonNode;
 using translate::JsonTree;
 using translate::k_rbac_group;
-using translate::LabelOperator;
 using translate::Representation;
 
 bool roles(const Exchange& exchange) {
@@ -40,10 +39,8 @@ const std::vector<authz::SystemObjects::Document>& documents(const Exchange& exc
 
 /// The same for as long as the tenant lives: made of its UID.
 std::string uid_of(const Exchange& exchange, std::string_view name) {
-  const auto digest = crypto::hex_encode(crypto::view(crypto::sha256(
-      exchange.view().uid + "/" + exchange.target().resource + "/" + std::string(name))));
-  return fmt::format("{}-{}-8{}-8{}-{}", digest.substr(0, 8), digest.substr(8, 4),
-                     digest.substr(13, 3), digest.substr(17, 3), digest.substr(20, 12));
+  return crypto::uuid_v8(exchange.view().uid + "/" + exchange.target().resource + "/" +
+                         std::string(name));
 }
 
 std::string rules_json(const authz::Policy* policy, JsonNode object) {
@@ -71,30 +68,6 @@ std::string finished(const Exchange& exchange, const authz::SystemObjects::Docum
   if (root["aggregationRule"])
     edits.replace(root["rules"], rules_json(exchange.policy().get(), root));
   return edits.apply(document.json);
-}
-
-bool holds(const translate::LabelRequirement& requirement, JsonNode labels) {
-  const auto label = labels[requirement.key];
-  const auto value = label.string();
-  const auto& values = requirement.values;
-  const bool in = label && std::find(values.begin(), values.end(), value) != values.end();
-  switch (requirement.op) {
-  case LabelOperator::exists:
-    return static_cast<bool>(label);
-  case LabelOperator::not_exists:
-    return !label;
-  case LabelOperator::equals:
-  case LabelOperator::double_equals:
-  case LabelOperator::in:
-    return in;
-  case LabelOperator::not_equals:
-  case LabelOperator::not_in:
-    return !in;
-  case LabelOperator::greater:
-  case LabelOperator::less:
-    return false; // no label of these is a number
-  }
-  return false;
 }
 
 /// How long ago, as a column "Age" says it.
@@ -138,8 +111,12 @@ Result<std::vector<OwnObject>> own_objects(const Exchange& exchange) {
     const auto tree = JsonTree::parse(document.json);
     if (!tree) continue;
     const auto given = tree->root()["metadata"]["labels"];
+    const auto value = [&](const std::string& key) {
+      const auto label = given[key];
+      return label ? std::optional(label.string()) : std::nullopt;
+    };
     if (std::all_of(labels.begin(), labels.end(),
-                    [&](const auto& each) { return holds(each, given); })) {
+                    [&](const auto& each) { return translate::fulfils(each, value(each.key)); })) {
       out.push_back({document.name, finished(exchange, document)});
     }
   }

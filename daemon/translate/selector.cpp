@@ -24,6 +24,13 @@ bool label_part(std::string_view text) {
                      [](char c) { return alnum(c) || c == '-' || c == '_' || c == '.'; });
 }
 
+std::optional<std::int64_t> integer(std::string_view text) {
+  std::int64_t out = 0;
+  const auto* end = text.data() + text.size();
+  const auto parsed = std::from_chars(text.data(), end, out);
+  return parsed.ec == std::errc() && parsed.ptr == end ? std::optional(out) : std::nullopt;
+}
+
 bool subdomain(std::string_view text) {
   if (text.empty() || text.size() > 253) return false;
   bool start = true;
@@ -163,10 +170,7 @@ private:
     const bool ordered = out.op == LabelOperator::greater || out.op == LabelOperator::less;
     for (const auto& value : out.values) {
       ZOO_TRY_VOID(check_value(out.key, value));
-      std::int64_t number = 0;
-      const auto* end = value.data() + value.size();
-      const auto parsed = std::from_chars(value.data(), end, number);
-      if (ordered && (parsed.ec != std::errc() || parsed.ptr != end))
+      if (ordered && !integer(value))
         return fail(Code::bad_request,
                     "unable to parse requirement: values[0]: Invalid value: {}: for 'Gt', 'Lt' "
                     "operators, the value must be an integer",
@@ -375,6 +379,33 @@ std::string serialize_label_selector(const std::vector<LabelRequirement>& requir
     }
   }
   return out;
+}
+
+bool fulfils(const LabelRequirement& requirement, std::optional<std::string_view> value) {
+  const auto& values = requirement.values;
+  const bool among = value && std::find(values.begin(), values.end(), *value) != values.end();
+  switch (requirement.op) {
+  case LabelOperator::exists:
+    return value.has_value();
+  case LabelOperator::not_exists:
+    return !value;
+  case LabelOperator::equals:
+  case LabelOperator::double_equals:
+  case LabelOperator::in:
+    return among;
+  case LabelOperator::not_equals:
+  case LabelOperator::not_in:
+    return !among;
+  case LabelOperator::greater:
+  case LabelOperator::less: {
+    if (!value || values.empty()) return false;
+    const auto left = integer(*value);
+    const auto right = integer(values.front());
+    if (!left || !right) return false;
+    return requirement.op == LabelOperator::greater ? *left > *right : *left < *right;
+  }
+  }
+  return false;
 }
 
 Result<std::string> field_selector_in(const Mapping& mapping, const SelectorScope& scope,

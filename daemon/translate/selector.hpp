@@ -5,6 +5,7 @@
 #include "daemon/translate/mapping.hpp"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -46,6 +47,10 @@ struct LabelRequirement {
 
 Result<std::vector<LabelRequirement>> parse_label_selector(std::string_view text);
 std::string serialize_label_selector(const std::vector<LabelRequirement>& requirements);
+
+/// Does an object whose label `requirement.key` is `value` (nullopt: it has none) fulfil it? The
+/// rule of Requirement.Matches in k8s.io/apimachinery pkg/labels.
+bool fulfils(const LabelRequirement& requirement, std::optional<std::string_view> value);
 
 /// What the selectors are asked of.
 struct SelectorScope {

@@ -12,15 +12,6 @@ namespace {
 
 using nlohmann::json;
 
-/// Always the same one for the same object of the same tenant (RFC 9562 version 8).
-std::string uid_of(const Owner& owner, const Kind& kind, std::string_view name) {
-  auto hex = crypto::hex_encode(crypto::view(crypto::sha256(record_key(owner, kind, name))));
-  hex[12] = '8';
-  hex[16] = 'a';
-  return fmt::format("{}-{}-{}-{}-{}", hex.substr(0, 8), hex.substr(8, 4), hex.substr(12, 4),
-                     hex.substr(16, 4), hex.substr(20, 12));
-}
-
 json condition(std::string_view type, std::string_view status, std::string_view reason,
                std::string_view message, const std::string& time) {
   return {{"type", type},
@@ -49,7 +40,7 @@ public:
 
   void add(const std::string& name, json members) {
     json metadata{{"name", name},
-                  {"uid", uid_of(owner_, kind_, name)},
+                  {"uid", crypto::uuid_v8(record_key(owner_, kind_, name))},
                   {"creationTimestamp", created_},
                   {"generation", 1}};
     if (kind_.read_only) metadata = {{"name", name}};

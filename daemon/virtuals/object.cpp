@@ -7,50 +7,12 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 
 namespace zoo::virtuals {
 namespace {
 
 using nlohmann::json;
-using translate::LabelOperator;
-
-std::optional<std::int64_t> integer(std::string_view text) {
-  std::int64_t out = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return out;
-}
-
-bool holds(const translate::LabelRequirement& requirement, const std::string* value) {
-  const auto listed = [&] {
-    return std::find(requirement.values.begin(), requirement.values.end(), *value) !=
-           requirement.values.end();
-  };
-  switch (requirement.op) {
-  case LabelOperator::exists:
-    return value != nullptr;
-  case LabelOperator::not_exists:
-    return value == nullptr;
-  case LabelOperator::equals:
-  case LabelOperator::double_equals:
-  case LabelOperator::in:
-    return value != nullptr && listed();
-  case LabelOperator::not_equals:
-  case LabelOperator::not_in:
-    return value == nullptr || !listed();
-  case LabelOperator::greater:
-  case LabelOperator::less: {
-    if (value == nullptr || requirement.values.empty()) return false;
-    const auto left = integer(*value);
-    const auto right = integer(requirement.values.front());
-    if (!left || !right) return false;
-    return requirement.op == LabelOperator::greater ? *left > *right : *left < *right;
-  }
-  }
-  return false;
-}
 
 void set_cells(Object& out, const json& cells) {
   std::string* part = &out.cells_begin;
@@ -135,7 +97,10 @@ Result<Selection> Selection::parse(std::string_view labels, std::string_view fie
 bool Selection::matches(const Object& object) const {
   for (const auto& requirement : labels_) {
     const auto found = object.labels.find(requirement.key);
-    if (!holds(requirement, found == object.labels.end() ? nullptr : &found->second)) return false;
+    const bool given = found != object.labels.end();
+    if (!translate::fulfils(requirement,
+                            given ? std::optional<std::string_view>(found->second) : std::nullopt))
+      return false;
   }
   return std::all_of(fields_.begin(), fields_.end(), [&](const translate::FieldTerm& term) {
     return (term.value == object.name) == term.equal;

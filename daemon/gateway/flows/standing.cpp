@@ -25,13 +25,7 @@ constexpr std::string_view k_pod_security = "pod-security.kubernetes.io/enforce"
 
 /// The same for as long as the tenant lives, and no other object's.
 std::string uid_of(const View& view, std::string_view name) {
-  const auto digest = crypto::sha256(view.uid + "/namespaces/" + std::string(name));
-  auto bytes = std::string(crypto::view(digest).substr(0, 16));
-  bytes[6] = static_cast<char>((bytes[6] & 0x0f) | 0x80); // RFC 9562 5.8: version 8, of our own
-  bytes[8] = static_cast<char>((bytes[8] & 0x3f) | 0x80);
-  const auto hex = crypto::hex_encode(bytes);
-  return hex.substr(0, 8) + "-" + hex.substr(8, 4) + "-" + hex.substr(12, 4) + "-" +
-         hex.substr(16, 4) + "-" + hex.substr(20);
+  return crypto::uuid_v8(view.uid + "/namespaces/" + std::string(name));
 }
 
 /// As upstream would write them; `name` with the prefix.
@@ -102,8 +96,9 @@ public:
                        [&](const auto& term) {
                          return (field(term.key, name) == term.value) == term.equal;
                        }) &&
-           std::all_of(labels_.begin(), labels_.end(),
-                       [&](const auto& each) { return holds(each, label(each.key, name)); });
+           std::all_of(labels_.begin(), labels_.end(), [&](const auto& each) {
+             return translate::fulfils(each, label(each.key, name));
+           });
   }
 
 private:
@@ -120,31 +115,6 @@ private:
     if (key == k_pod_security) return "baseline";
     if (key == translate::k_tenant_label) return exchange_.mapping().id();
     return std::nullopt;
-  }
-
-  /// k8s.io/apimachinery pkg/labels Requirement.Matches; no label here is a number.
-  static bool holds(const translate::LabelRequirement& wanted,
-                    const std::optional<std::string_view>& value) {
-    using enum translate::LabelOperator;
-    const bool among = value && std::find(wanted.values.begin(), wanted.values.end(), *value) !=
-                                    wanted.values.end();
-    switch (wanted.op) {
-    case exists:
-      return value.has_value();
-    case not_exists:
-      return !value;
-    case equals:
-    case double_equals:
-    case in:
-      return among;
-    case not_equals:
-    case not_in:
-      return !among;
-    case greater:
-    case less:
-      return false;
-    }
-    return false;
   }
 
   const Exchange& exchange_;

@@ -81,6 +81,12 @@ TEST_CASE("random bytes and UUIDs do not repeat") {
   }
 }
 
+TEST_CASE("uuid_v8 is made of its seed alone") {
+  // The first 16 bytes of SHA-256("abc") (FIPS 180-2 B.1), with version and variant of RFC 9562.
+  CHECK(uuid_v8("abc") == "ba7816bf-8f01-8fea-8141-40de5dae2223");
+  CHECK(uuid_v8("abd") != uuid_v8("abc"));
+}
+
 TEST_CASE("constant-time comparison compares") {
   CHECK(equal_constant_time("", ""));
   CHECK(equal_constant_time("abc", "abc"));

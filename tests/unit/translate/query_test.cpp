@@ -132,6 +132,31 @@ TEST_CASE("label selectors have the whole grammar") {
   }
 }
 
+TEST_CASE("a label fulfils a requirement, or not") {
+  const auto fulfilled = [](std::string_view text, std::optional<std::string_view> value) {
+    return fulfils(parse_label_selector(text).value().at(0), value);
+  };
+  for (const auto* text :
+       {"a", "a=1", "a==1", "a in (1,2)", "a!=2", "a notin (2,3)", "a>0", "a<2"}) {
+    CAPTURE(text);
+    CHECK(fulfilled(text, "1"));
+  }
+  for (const auto* text :
+       {"!a", "a=2", "a==2", "a in (2,3)", "a!=1", "a notin (1,2)", "a>1", "a<1"}) {
+    CAPTURE(text);
+    CHECK_FALSE(fulfilled(text, "1"));
+  }
+  for (const auto* text : {"!a", "a!=1", "a notin (1)"}) {
+    CAPTURE(text);
+    CHECK(fulfilled(text, std::nullopt));
+  }
+  for (const auto* text : {"a", "a=1", "a in (1)", "a>0", "a<2"}) {
+    CAPTURE(text);
+    CHECK_FALSE(fulfilled(text, std::nullopt));
+  }
+  CHECK_FALSE(fulfilled("a>0", "one")); // no number
+}
+
 TEST_CASE("namespaces are selected within the tenant") {
   const auto mapping = tenant();
   const SelectorScope namespaces{"", "namespaces", false, ""};
