@@ -105,7 +105,7 @@ public:
 
   Result<std::unique_ptr<Flow>> choose() {
     if (auto answered = review(exchange_)) {
-      if (target_.verb != "create") return not_allowed();
+      if (target_.verb != "create") return translate::not_allowed();
       ZOO_TRY(const auto rendering, rendering_of(exchange_));
       if (rendering.wanted.representation != Representation::object) {
         return fail(Code::not_acceptable, "only the following media types are accepted: "
@@ -148,11 +148,6 @@ public:
   }
 
 private:
-  static tl::unexpected<Error> not_allowed() {
-    return fail(Code::method_not_allowed,
-                "the server does not allow this method on the requested resource");
-  }
-
   /// What is refused whatever the tenant's own rights are.
   Result<void> refuse_fixed() {
     if (target_.is("", "pods") && target_.subresource == "binding") {
@@ -257,8 +252,7 @@ private:
   /// TokenRequest: whatever was asked for is made of its parts anew, for our audience alone.
   Result<std::unique_ptr<Flow>> token(Outgoing request) {
     if (target_.verb != "create") {
-      return fail(Code::method_not_allowed,
-                  "the server does not allow this method on the requested resource");
+      return translate::not_allowed();
     }
     ZOO_TRY(request.body, translate::token_request_in(exchange_.body(), target_.name,
                                                       target_.name_space, k_audience));

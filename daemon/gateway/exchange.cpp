@@ -3,9 +3,9 @@
 
 #include "common/base/json_text.hpp"
 #include "common/base/log.hpp"
-#include "common/base/text.hpp"
 #include "common/kube/status.hpp"
 #include "common/kube/yaml.hpp"
+#include "daemon/gateway/render.hpp"
 #include "daemon/translate/headers.hpp"
 #include "daemon/translate/json.hpp"
 #include "daemon/translate/protobuf_json.hpp"
@@ -198,7 +198,8 @@ void Exchange::with_resource(upstream::Freshness freshness) {
           if (freshness == upstream::Freshness::any && mapping().custom_group(target_.group)) {
             return with_resource(upstream::Freshness::now);
           }
-          return send_status(404, translate::no_resource_status());
+          return send_status(404, translate::make_status(
+                                      Code::not_found, translate::no_resource().value().message()));
         }
         authorize({target_.verb, true, target_.group, target_.version, target_.resource,
                    target_.subresource, target_.name_space, target_.authorization_name(), ""});
@@ -415,6 +416,12 @@ void Exchange::send_status(int http_status, std::string_view status_json,
   send_head(std::move(head));
   send(status_json);
   finish();
+}
+
+void Exchange::send_refusal(int http_status, std::string_view body, std::string_view retry_after) {
+  send_status(http_status,
+              translate::status_out(mapping(), status_context(*this), body, http_status),
+              retry_after);
 }
 
 void Exchange::abort(const Error& why) {

@@ -89,6 +89,8 @@ public:
   void fail(const Error& error);
   void send_status(int http_status, std::string_view status_json,
                    std::string_view retry_after = {});
+  /// Upstream has refused with `body`, a Status or text: said in the tenant's words.
+  void send_refusal(int http_status, std::string_view body, std::string_view retry_after = {});
   /// The answer broke off: the client must not take it for whole.
   void abort(const Error& why);
   bool head_sent() const { return head_sent_; }

@@ -106,11 +106,7 @@ Result<Reach> reach_of(const Exchange& exchange) {
     return reach;
   }
   if (exchange.resource().namespaced) {
-    if (exchange.upstream().unlabelled_namespaces() == nullptr) {
-      return fail(Code::unavailable,
-                  "zood does not know yet which namespaces are a tenant's: it "
-                  "has just started, or the upstream does not answer; try again");
-    }
+    ZOO_TRY_VOID(exchange.upstream().unlabelled_namespaces());
     reach.ranges = {whole(mapping.prefix())};
     reach.all_namespaces = true;
     return reach;
@@ -182,7 +178,8 @@ ObjectFilter filter_of(const Exchange& exchange) {
   const bool everywhere = target.name_space.empty() && !exchange.resource().own_group;
   if (!bindings && !everywhere) return nullptr;
   // A namespace under the prefix without the tenant's label is not the tenant's.
-  auto strangers = everywhere ? exchange.route().upstream.unlabelled_namespaces() : nullptr;
+  std::shared_ptr<const upstream::Upstream::Names> strangers;
+  if (everywhere) strangers = exchange.upstream().unlabelled_namespaces().value_or(nullptr);
   return [bindings, strangers = std::move(strangers)](std::string_view object) {
     const auto key = translate::object_key(object);
     if (!key) return false;

@@ -176,11 +176,7 @@ Result<TokenUser> TokenAuthenticator::read(const TokenClaims& claims,
       user["username"].string() != claims.upstream_user) {
     return refused();
   }
-  const auto strangers = upstream_.unlabelled_namespaces();
-  if (!strangers) {
-    return fail(Code::unavailable,
-                "zood does not know yet which namespaces are a tenant's; try again");
-  }
+  ZOO_TRY(const auto strangers, upstream_.unlabelled_namespaces());
   if (strangers->contains(claims.tenant + "-" + claims.name_space)) {
     return refused(); // not the tenant's, whatever its name
   }

@@ -82,7 +82,6 @@ struct Node {
     siblings = 1,     ///< actions below need kind, apiVersion, key... of this object
     inject_label = 2, ///< the tenant label is one of this map's members
     has_keys = 4,     ///< a key action stands here or below
-    patch_only = 8,   ///< reserved
   };
 
   const Edge* edges;

@@ -69,7 +69,7 @@ std::string status_out(const Mapping& mapping, const StatusContext& context,
     const auto code = code_from_status(http_status, "");
     // A text/plain "404 page not found" has no more to say than its status.
     return make_status(code, code == Code::not_found
-                                 ? "the server could not find the requested resource"
+                                 ? no_resource().value().message()
                                  : "the upstream answered with something that is no Status");
   }
   if (mapping.identity()) return std::string(document);
@@ -184,13 +184,13 @@ std::string invalid_status(std::string_view group, std::string_view kind, std::s
       details);
 }
 
-std::string method_not_allowed_status() {
-  return make_status(Code::method_not_allowed,
-                     "the server does not allow this method on the requested resource");
+tl::unexpected<Error> not_allowed() {
+  return fail(Code::method_not_allowed,
+              "the server does not allow this method on the requested resource");
 }
 
-std::string no_resource_status() {
-  return make_status(Code::not_found, "the server could not find the requested resource");
+tl::unexpected<Error> no_resource() {
+  return fail(Code::not_found, "the server could not find the requested resource");
 }
 
 std::string expired_status() {

@@ -60,9 +60,10 @@ std::string conflict_status(std::string_view group, std::string_view resource,
 /// `Pod "x" is invalid: <causes>`; kind with its group as Kubernetes writes it
 std::string invalid_status(std::string_view group, std::string_view kind, std::string_view name,
                            const std::vector<kube::StatusCause>& causes);
-std::string method_not_allowed_status();
-/// The answer for a resource or path that is not served.
-std::string no_resource_status();
+/// The refusals for a method that means nothing here, and for a resource or path that is not
+/// served.
+tl::unexpected<Error> not_allowed();
+tl::unexpected<Error> no_resource();
 /// 410: the continue token is too old, or from another list.
 std::string expired_status();
 /// 429 with details.retryAfterSeconds.

@@ -4,6 +4,7 @@
 #include "common/base/json_text.hpp"
 #include "common/base/text.hpp"
 #include "daemon/translate/selector.hpp"
+#include "daemon/translate/status_text.hpp"
 
 #include <algorithm>
 #include <array>
@@ -87,7 +88,7 @@ Result<void> check_treatment(const Target& target, bool namespaced, const KindFa
   // What zood keeps itself is answered before anybody asks for a path.
   if (facts != nullptr &&
       (facts->treatment == Treatment::hidden || facts->treatment == Treatment::kept))
-    return fail(Code::not_found, "the server could not find the requested resource");
+    return no_resource();
   const bool writes = target.writes() || target.connect;
   if (!writes) return {};
   if (facts == nullptr) {
@@ -97,9 +98,7 @@ Result<void> check_treatment(const Target& target, bool namespaced, const KindFa
   }
   if (facts->treatment == Treatment::read_only)
     return refuse(target, "objects of this kind are the platform's and read-only");
-  if (facts->treatment == Treatment::create_only && target.verb != "create")
-    return fail(Code::method_not_allowed,
-                "the server does not allow this method on the requested resource");
+  if (facts->treatment == Treatment::create_only && target.verb != "create") return not_allowed();
   if (facts->names == NameRule::cluster_role && system_role(target.name))
     return refuse(target, "this ClusterRole is a copy that the platform provides");
   if (must_check_claim(target, mapping))
@@ -199,9 +198,7 @@ Result<Target> parse_target(std::string_view method, std::string_view target) {
   if (parts[at] == "watch") {
     if (at + 1 >= parts.size())
       return fail(Code::bad_request, "unable to determine kind and namespace from url");
-    if (out.verb != "get")
-      return fail(Code::method_not_allowed,
-                  "the server does not allow this method on the requested resource");
+    if (out.verb != "get") return not_allowed();
     out.legacy_watch = true;
     ++at;
   }
@@ -225,12 +222,9 @@ Result<Target> parse_target(std::string_view method, std::string_view target) {
       return fail(Code::bad_request, "{}", k_bad_path);
     if (out.rest.empty()) out.rest = "/";
   }
-  if (!out.rest.empty() && out.subresource != "proxy")
-    return fail(Code::not_found, "the server could not find the requested resource");
+  if (!out.rest.empty() && out.subresource != "proxy") return no_resource();
 
-  if (out.verb.empty() && !(out.connect && out.subresource == "proxy"))
-    return fail(Code::method_not_allowed,
-                "the server does not allow this method on the requested resource");
+  if (out.verb.empty() && !(out.connect && out.subresource == "proxy")) return not_allowed();
   if (out.legacy_watch) {
     out.verb = "watch";
   } else if (out.verb == "delete" && out.name.empty()) {
@@ -268,22 +262,17 @@ Result<std::string> upstream_path(const Target& target, bool namespaced, const M
   if (must_expand(target, namespaced, mapping))
     return refuse(target, "a collection of this kind cannot be deleted as a whole");
   if (namespaced && target.name_space.empty()) {
-    if (target.writes())
-      return fail(Code::method_not_allowed,
-                  "the server does not allow this method on the requested resource");
-    if (target.named())
-      return fail(Code::not_found, "the server could not find the requested resource");
+    if (target.writes()) return not_allowed();
+    if (target.named()) return no_resource();
   }
   const auto max_namespace = mapping.identity() ? std::size_t{63} : k_max_namespace;
   const auto max_name = mapping.identity() ? std::size_t{253} : k_max_name;
   const bool namespace_object = target.is("", "namespaces");
-  if (!namespaced && !namespace_object && !target.name_space.empty())
-    return fail(Code::not_found, "the server could not find the requested resource");
+  if (!namespaced && !namespace_object && !target.name_space.empty()) return no_resource();
   if (target.name_space.size() > max_namespace)
     return no_such(target.is("", "namespaces") ? target : Target{}, "namespaces",
                    target.name_space);
-  if (target.group.size() > max_name)
-    return fail(Code::not_found, "the server could not find the requested resource");
+  if (target.group.size() > max_name) return no_resource();
   if (!namespaced && target.name.size() > max_name)
     return no_such(target, target.resource, target.name);
   if (hidden_object(target.group, target.resource, target.name) && !mapping.identity())

@@ -156,8 +156,14 @@ void Upstream::set_range_reads(bool works) {
   impl_->range_reads_decided = true;
 }
 
-std::shared_ptr<const Upstream::Names> Upstream::unlabelled_namespaces() const {
-  return impl_->unlabelled->names();
+Result<std::shared_ptr<const Upstream::Names>> Upstream::unlabelled_namespaces() const {
+  auto names = impl_->unlabelled->names();
+  if (!names) {
+    return fail(Code::unavailable,
+                "zood does not know yet which namespaces are a tenant's: it has just started, or "
+                "the upstream does not answer; try again");
+  }
+  return names;
 }
 
 Upstream::~Upstream() = default;

@@ -56,9 +56,9 @@ public:
   void set_shared_names(std::shared_ptr<const translate::SharedNames> names);
 
   /// Namespaces that carry no tenant label: never a tenant's, whatever their names. Followed by a
-  /// watch that start() begins. Any thread; null until they are known.
+  /// watch that start() begins. Any thread; never null. Code::unavailable until they are known.
   using Names = std::set<std::string, std::less<>>;
-  std::shared_ptr<const Names> unlabelled_namespaces() const;
+  Result<std::shared_ptr<const Names>> unlabelled_namespaces() const;
   void start(); ///< any thread; once
 
   /// Does upstream begin a list at a position that zood makes? Tried once, at start(), and believed

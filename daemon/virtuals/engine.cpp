@@ -5,6 +5,7 @@
 #include "common/base/json_text.hpp"
 #include "common/base/log.hpp"
 #include "common/kube/status.hpp"
+#include "daemon/translate/status_text.hpp"
 
 #include <pthread.h>
 
@@ -128,9 +129,7 @@ Result<Answer> Engine::perform(const Validate& validate, const Request& request)
 }
 
 Result<Answer> Engine::once(const Validate& validate, const Request& request) {
-  if (request.kind->read_only)
-    return fail(Code::method_not_allowed,
-                "the server does not allow this method on the requested resource");
+  if (request.kind->read_only) return translate::not_allowed();
   if (!parts_.lives(request.owner)) return fail(Code::unauthorized, "this tenant is not served");
   const Writer writer{request.manager, request.kind->api_version(), now_text(), request.status};
   if (request.verb == "create") return create(validate, request, writer);

@@ -16,10 +16,7 @@ public:
       : Steps(exchange), request_(std::move(request)), rendering_(std::move(rendering)) {}
 
   void start() override {
-    Outgoing look;
-    look.actor = Actor::zood;
-    look.method = "GET";
-    look.path = request_.path.substr(0, request_.path.rfind('/'));
+    const auto look = Outgoing::get(request_.path.substr(0, request_.path.rfind('/')));
     ask(look, [this](const upstream::Answer& answer) {
       if (!answer.ok()) return refuse(answer);
       const auto tree = translate::JsonTree::parse(answer.body);

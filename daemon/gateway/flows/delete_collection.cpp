@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "common/kube/status.hpp"
 #include "daemon/gateway/flows/steps.hpp"
-#include "daemon/translate/status_text.hpp"
 #include "daemon/upstream/upstream.hpp"
 
 namespace zoo::gateway {
@@ -40,9 +39,7 @@ private:
   void on_list_error(const Error& error, int http_status, std::string_view body) override {
     if (exchange_.done()) return;
     if (http_status == 0) return exchange_.fail(error);
-    exchange_.send_status(
-        http_status,
-        translate::status_out(exchange_.mapping(), status_context(exchange_), body, http_status));
+    exchange_.send_refusal(http_status, body);
   }
 
   void next_delete() {

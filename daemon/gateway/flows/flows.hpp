@@ -24,6 +24,11 @@ struct Outgoing {
   std::string body;
   std::string content_type; ///< of the body; "" = none
   std::string if_none_match;
+
+  /// A read of zood's own.
+  static Outgoing get(std::string path) {
+    return {Actor::zood, "GET", std::move(path), {}, {}, {}, {}};
+  }
 };
 /// Its head, with Accept.
 http::RequestHead head_of(const Exchange& exchange, const Outgoing& request,

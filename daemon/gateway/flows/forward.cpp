@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/gateway/flows/flows.hpp"
-#include "daemon/translate/status_text.hpp"
 #include "daemon/upstream/upstream.hpp"
 
 namespace zoo::gateway {
@@ -133,9 +132,7 @@ private:
         return exchange_.run(recheck_namespace(exchange_, name, status_, std::move(again)));
       }
     }
-    const auto body = translate::status_out(exchange_.mapping(), status_context(exchange_), status_,
-                                            head_.status);
-    exchange_.send_status(head_.status, body, head_.headers.get("retry-after"));
+    exchange_.send_refusal(head_.status, status_, head_.headers.get("retry-after"));
   }
 
   Exchange& exchange_;

@@ -4,7 +4,6 @@
 #include "daemon/gateway/flows/flows.hpp"
 #include "daemon/gateway/flows/standing.hpp"
 #include "daemon/translate/discovery_json.hpp"
-#include "daemon/translate/status_text.hpp"
 #include "daemon/translate/watch_event.hpp"
 #include "daemon/upstream/upstream.hpp"
 
@@ -74,9 +73,7 @@ private:
       // with a gap in consistency that it has to accept (apiserver's inconsistent continue).
       return exchange_.send_status(410, expired_with_token(seal_continue(exchange_, -1, start_)));
     }
-    exchange_.send_status(
-        http_status,
-        translate::status_out(exchange_.mapping(), status_context(exchange_), body, http_status));
+    exchange_.send_refusal(http_status, body);
   }
 
   void flush() {
@@ -167,9 +164,7 @@ private:
   void on_list_error(const Error& error, int http_status, std::string_view body) override {
     if (exchange_.done()) return;
     if (http_status == 0) return exchange_.abort(error);
-    exchange_.send_status(
-        http_status,
-        translate::status_out(exchange_.mapping(), status_context(exchange_), body, http_status));
+    exchange_.send_refusal(http_status, body);
   }
 
   Exchange& exchange_;

@@ -143,10 +143,7 @@ public:
         again_(std::move(again)) {}
 
   void start() override {
-    Outgoing request;
-    request.actor = Actor::zood;
-    request.method = "GET";
-    request.path = "/api/v1/namespaces/" + name_;
+    const auto request = Outgoing::get("/api/v1/namespaces/" + name_);
     ask(request, [this](const upstream::Answer& answer) {
       // The path was proven to be in the tenant's prefix. Where there is no such namespace, or it
       // is going (and its RoleBinding went before it), upstream's own answer to zood is the one
@@ -176,10 +173,7 @@ private:
     exchange_.later([this, actor] { exchange_.run(again_(actor)); });
   }
 
-  void forbidden() {
-    exchange_.send_status(
-        403, translate::status_out(exchange_.mapping(), status_context(exchange_), refusal_, 403));
-  }
+  void forbidden() { exchange_.send_refusal(403, refusal_); }
 
   void not_there() {
     const auto tenant_name = exchange_.mapping().name_out(name_).value_or("");

@@ -64,24 +64,16 @@ private:
 Result<std::unique_ptr<Flow>> document(Exchange& exchange, std::string_view type,
                                        std::optional<std::string> body) {
   if (!body) {
-    return fail(Code::not_found, "the server could not find the requested resource");
+    return translate::no_resource();
   }
   return std::make_unique<Made>(exchange, std::string(type), *std::move(body));
-}
-
-Outgoing get(std::string path) {
-  Outgoing request;
-  request.actor = Actor::zood;
-  request.method = "GET";
-  request.path = std::move(path);
-  return request;
 }
 
 /// Upstream signs the tokens of tenants' ServiceAccounts: its issuer and its public keys, to be had
 /// at this door.
 Result<std::unique_ptr<Flow>> issuer(Exchange& exchange) {
   const auto keys = "https://" + exchange.head().authority + "/openid/v1/jwks";
-  return std::make_unique<Fetched>(exchange, get(exchange.target().path),
+  return std::make_unique<Fetched>(exchange, Outgoing::get(exchange.target().path),
                                    [keys](std::string&& body) -> Result<std::string> {
                                      ZOO_TRY(const auto tree, translate::JsonTree::parse(body));
                                      const auto uri = tree.root()["jwks_uri"];
@@ -99,8 +91,7 @@ Result<std::unique_ptr<Flow>> non_resource(Exchange& exchange) {
   const auto& mapping = exchange.mapping();
   const auto& catalog = *exchange.resource().catalog;
   if (exchange.target().verb != "get" && exchange.target().verb != "head") {
-    return fail(Code::method_not_allowed, "the server does not allow this method on the requested "
-                                          "resource");
+    return translate::not_allowed();
   }
   constexpr std::string_view k_json = "application/json";
 
@@ -108,7 +99,7 @@ Result<std::unique_ptr<Flow>> non_resource(Exchange& exchange) {
     return document(exchange, "text/plain; charset=utf-8", "ok");
   }
   if (path == "/version") {
-    return std::make_unique<Fetched>(exchange, get(path));
+    return std::make_unique<Fetched>(exchange, Outgoing::get(path));
   }
   if (path == "/.well-known/openid-configuration" || path == "/openid/v1/jwks")
     return issuer(exchange);
@@ -135,7 +126,7 @@ Result<std::unique_ptr<Flow>> non_resource(Exchange& exchange) {
   if (parts.size() == 3 && parts[0] == "apis") {
     return document(exchange, k_json, catalog.resource_list(mapping, parts[1], parts[2]));
   }
-  return fail(Code::not_found, "the server could not find the requested resource");
+  return translate::no_resource();
 }
 
 } // namespace zoo::gateway

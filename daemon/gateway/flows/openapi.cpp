@@ -20,25 +20,13 @@ namespace {
 constexpr std::string_view k_json = "application/json";
 constexpr std::string_view k_index = "/openapi/v3";
 
-Outgoing get(std::string path) {
-  Outgoing request;
-  request.actor = Actor::zood;
-  request.method = "GET";
-  request.path = std::move(path);
-  return request;
-}
-
-Error not_found() {
-  return Error(Code::not_found, "the server could not find the requested resource");
-}
-
 /// The index of /openapi/v3, in the tenant's names.
 class Index final : public Steps {
 public:
   explicit Index(Exchange& exchange) : Steps(exchange) {}
 
   void start() override {
-    ask(get(std::string(k_index)), [this](const upstream::Answer& answer) {
+    ask(Outgoing::get(std::string(k_index)), [this](const upstream::Answer& answer) {
       if (!answer.ok()) return refuse(answer);
       auto body = translate::openapi_index_out(exchange_.mapping(), *exchange_.resource().catalog,
                                                answer.body);
@@ -88,7 +76,7 @@ public:
   GroupVersion(Exchange& exchange, Place place) : Steps(exchange), place_(std::move(place)) {}
 
   void start() override {
-    auto request = get(place_.path);
+    auto request = Outgoing::get(place_.path);
     request.if_none_match = exchange_.head().headers.get("if-none-match");
     ask(request, [this](upstream::Answer answer) {
       const bool same = answer.head.status == 304;
@@ -121,7 +109,7 @@ public:
         proto_type_(translate::openapi_v2_proto_type(exchange.head().headers.get("accept"))) {}
 
   void start() override {
-    ask(get(std::string(k_index)), [this](const upstream::Answer& answer) {
+    ask(Outgoing::get(std::string(k_index)), [this](const upstream::Answer& answer) {
       if (!answer.ok()) return refuse(answer);
       if (auto listed = read_index(answer.body); !listed) return exchange_.fail(listed.error());
       etag_ = '"' +
@@ -165,7 +153,7 @@ private:
     auto* missing = common_ ? nullptr : first_missing(common_entries_);
     if (missing == nullptr) missing = first_missing(own_entries_);
     if (missing == nullptr) return finish();
-    ask(get(missing->place.path), [this, missing](upstream::Answer answer) {
+    ask(Outgoing::get(missing->place.path), [this, missing](upstream::Answer answer) {
       if (answer.head.status == 404) { // it went between the index and now
         missing->part = std::make_shared<const translate::OpenApiPart>();
         return next();
@@ -264,9 +252,9 @@ Result<std::unique_ptr<Flow>> openapi(Exchange& exchange) {
   const std::string_view path = exchange.target().path;
   if (path == "/openapi/v2") return std::make_unique<Version2>(exchange);
   if (path == k_index) return std::make_unique<Index>(exchange);
-  if (!path.starts_with(k_index) || path[k_index.size()] != '/') return tl::unexpected(not_found());
+  if (!path.starts_with(k_index) || path[k_index.size()] != '/') return translate::no_resource();
   auto place = place_of(exchange, path.substr(k_index.size() + 1));
-  if (!place) return tl::unexpected(not_found());
+  if (!place) return translate::no_resource();
   return std::make_unique<GroupVersion>(exchange, *std::move(place));
 }
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/gateway/flows/flows.hpp"
 #include "daemon/translate/discovery_json.hpp"
-#include "daemon/translate/status_text.hpp"
 #include "daemon/upstream/upstream.hpp"
 
 namespace zoo::gateway {
@@ -15,11 +14,9 @@ public:
       : exchange_(exchange), path_(std::move(path)), member_(std::move(member)) {}
 
   void start() override {
-    strangers_ = exchange_.upstream().unlabelled_namespaces();
-    if (!strangers_) {
-      return exchange_.fail(Error(Code::unavailable, "zood does not know yet which namespaces are "
-                                                     "a tenant's; try again"));
-    }
+    auto strangers = exchange_.upstream().unlabelled_namespaces();
+    if (!strangers) return exchange_.fail(strangers.error());
+    strangers_ = *std::move(strangers);
     ListPlan plan;
     plan.path = path_;
     plan.ranges = {{exchange_.mapping().prefix(), {}, false}};
@@ -56,9 +53,7 @@ private:
   void on_list_error(const Error& error, int http_status, std::string_view body) override {
     if (exchange_.done()) return;
     if (http_status == 0) return exchange_.fail(error);
-    exchange_.send_status(
-        http_status,
-        translate::status_out(exchange_.mapping(), status_context(exchange_), body, http_status));
+    exchange_.send_refusal(http_status, body);
   }
 
   Exchange& exchange_;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/gateway/flows/steps.hpp"
 
-#include "daemon/translate/status_text.hpp"
 #include "daemon/upstream/upstream.hpp"
 
 namespace zoo::gateway {
@@ -22,10 +21,7 @@ void Steps::ask(const Outgoing& request, std::function<void(upstream::Answer)> n
 }
 
 void Steps::refuse(const upstream::Answer& answer) {
-  exchange_.send_status(answer.head.status,
-                        translate::status_out(exchange_.mapping(), status_context(exchange_),
-                                              answer.body, answer.head.status),
-                        answer.head.headers.get("retry-after"));
+  exchange_.send_refusal(answer.head.status, answer.body, answer.head.headers.get("retry-after"));
 }
 
 } // namespace zoo::gateway

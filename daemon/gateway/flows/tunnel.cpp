@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/gateway/flows/flows.hpp"
-#include "daemon/translate/status_text.hpp"
 #include "daemon/upstream/upstream.hpp"
 
 namespace zoo::gateway {
@@ -64,9 +63,7 @@ private:
 
   void on_end() override {
     if (status_ == 101) return exchange_.finish();
-    exchange_.send_status(
-        status_,
-        translate::status_out(exchange_.mapping(), status_context(exchange_), body_, status_));
+    exchange_.send_refusal(status_, body_);
   }
 
   void on_error(Error error) override { exchange_.abort(error); }

@@ -196,7 +196,7 @@ Result<std::unique_ptr<Flow>> virtual_kind(Exchange& exchange) {
   VirtualTarget target;
   target.kind = virtuals::find_kind(asked.group, asked.resource);
   if (target.kind == nullptr || asked.version != target.kind->version || shared.board == nullptr)
-    return fail(Code::not_found, "the server could not find the requested resource");
+    return translate::no_resource();
   target.owner = {exchange.mapping().id(), exchange.view().uid};
   target.provided = virtuals::provided(*target.kind, target.owner, exchange.view().created,
                                        asked.resource == "apiservices" ? served_groups(exchange)

@@ -2,6 +2,7 @@
 #include "daemon/gateway/flows/flows.hpp"
 #include "daemon/gateway/flows/virtual.hpp"
 #include "daemon/translate/json.hpp"
+#include "daemon/translate/status_text.hpp"
 
 namespace zoo::gateway {
 namespace {
@@ -76,8 +77,7 @@ Result<std::unique_ptr<Flow>> virtual_write(Exchange& exchange, VirtualTarget ta
     ZOO_TRY(request.format,
             translate::choose_body(asked.verb, exchange.head().headers.get("content-type")));
   } else if (!asked.subresource.empty()) {
-    return fail(Code::method_not_allowed,
-                "the server does not allow this method on the requested resource");
+    return translate::not_allowed();
   }
   if (!removal || !exchange.body().empty()) ZOO_TRY_VOID(translate::check_json(exchange.body()));
   ZOO_TRY(const auto options,

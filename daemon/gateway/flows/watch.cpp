@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/gateway/flows/flows.hpp"
 #include "daemon/translate/framer.hpp"
-#include "daemon/translate/status_text.hpp"
 #include "daemon/translate/watch_event.hpp"
 #include "daemon/upstream/upstream.hpp"
 #include "daemon/upstream/watch_source.hpp"
@@ -149,9 +148,7 @@ private:
   }
 
   void refused(int http_status, std::string_view body) {
-    exchange_.send_status(
-        http_status,
-        translate::status_out(exchange_.mapping(), status_context(exchange_), body, http_status));
+    exchange_.send_refusal(http_status, body);
   }
 
   void begin_answer() {

@@ -86,7 +86,8 @@ TEST_CASE("our own refusals are worded as Kubernetes words them") {
   status = json::parse(invalid_status("", "Pod", "x", {{"FieldValueInvalid", "m", "spec.a"}}));
   CHECK(status["message"] == "Pod \"x\" is invalid: spec.a: m");
   CHECK(status["code"] == 422);
-  CHECK(json::parse(method_not_allowed_status())["code"] == 405);
+  CHECK(not_allowed().value().code() == Code::method_not_allowed);
+  CHECK(no_resource().value().code() == Code::not_found);
   CHECK(json::parse(expired_status())["reason"] == "Expired");
   CHECK(json::parse(too_many_requests_status(3))["details"]["retryAfterSeconds"] == 3);
   CHECK(json::parse(exists_status("", "namespaces", "a"))["reason"] == "AlreadyExists");
