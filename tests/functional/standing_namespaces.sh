@@ -24,6 +24,7 @@ expect_match "get, as an object" '^  name: kube-public$' "$yaml"
 expect_no_match "without a prefix or a label of ours" "$a|kubezoo" "$yaml"
 expect "the same UID in a list" "$(as "$a" get namespace kube-public -o 'jsonpath={.metadata.uid}')" \
   "$(as "$a" get namespaces -o json | jq -r '.items[] | select(.metadata.name == "kube-public").metadata.uid')"
+expect "a resourceVersion that does not change" "1 1" "$(as "$a" get namespace kube-public kube-node-lease -o 'jsonpath={.items[*].metadata.resourceVersion}')"
 check "describe" as "$a" describe namespace kube-node-lease
 expect "what is in one: nothing" "" "$(as "$a" get configmaps -n kube-public -o name)"
 check_fails "what is not in one is not found" 'configmaps "x" not found' as "$a" get configmap x -n kube-public

@@ -20,6 +20,8 @@ namespace {
 using translate::Representation;
 
 constexpr std::array<std::string_view, 2> k_standing{"kube-node-lease", "kube-public"}; // in order
+/// Older than everything, as those of a real cluster are, and the same whoever reads them when.
+constexpr std::string_view k_version = "1";
 constexpr std::string_view k_label_of_name = "kubernetes.io/metadata.name";
 constexpr std::string_view k_pod_security = "pod-security.kubernetes.io/enforce";
 
@@ -33,47 +35,46 @@ class Writer {
 public:
   explicit Writer(const Exchange& exchange) : exchange_(exchange) {}
 
-  std::string item(std::string_view name, std::string_view version, Representation as,
+  std::string item(std::string_view name, Representation as,
                    translate::IncludeObject include) const {
-    if (as == Representation::table) return row(name, version, include);
-    if (as == Representation::object) return "{" + body(name, version) + "}";
-    return partial(name, version);
+    if (as == Representation::table) return row(name, include);
+    if (as == Representation::object) return "{" + body(name) + "}";
+    return partial(name);
   }
 
-  std::string whole(std::string_view name, std::string_view version, Representation as) const {
-    if (as != Representation::object) return partial(name, version);
-    return R"({"kind":"Namespace","apiVersion":"v1",)" + body(name, version) + "}";
+  std::string whole(std::string_view name, Representation as) const {
+    if (as != Representation::object) return partial(name);
+    return R"({"kind":"Namespace","apiVersion":"v1",)" + body(name) + "}";
   }
 
-  std::string row(std::string_view name, std::string_view version,
-                  translate::IncludeObject include) const {
+  std::string row(std::string_view name, translate::IncludeObject include) const {
     const auto now = std::chrono::duration_cast<std::chrono::seconds>(
                          std::chrono::system_clock::now().time_since_epoch())
                          .count();
     const auto created = kube::unix_seconds(exchange_.view().created);
     const auto object = include == translate::IncludeObject::object
-                            ? whole(name, version, Representation::object)
-                            : partial(name, version);
+                            ? whole(name, Representation::object)
+                            : partial(name);
     return R"({"cells":[)" + json_quote(name) + R"(,"Active",)" +
            json_quote(kube::human_duration(now - created)) + R"(],"object":)" + object + "}";
   }
 
 private:
-  std::string metadata(std::string_view name, std::string_view version) const {
+  std::string metadata(std::string_view name) const {
     return R"("metadata":{"name":)" + json_quote(name) + R"(,"uid":)" +
            json_quote(uid_of(exchange_.view(), name)) + R"(,"resourceVersion":)" +
-           json_quote(version) + R"(,"creationTimestamp":)" + json_quote(exchange_.view().created) +
-           R"(,"labels":{)" + json_quote(k_label_of_name) + ":" + json_quote(name) + "," +
-           json_quote(k_pod_security) + R"(:"baseline",)" + json_quote(translate::k_tenant_label) +
-           ":" + json_quote(exchange_.mapping().id()) + "}}";
+           json_quote(k_version) + R"(,"creationTimestamp":)" +
+           json_quote(exchange_.view().created) + R"(,"labels":{)" + json_quote(k_label_of_name) +
+           ":" + json_quote(name) + "," + json_quote(k_pod_security) + R"(:"baseline",)" +
+           json_quote(translate::k_tenant_label) + ":" + json_quote(exchange_.mapping().id()) +
+           "}}";
   }
-  std::string body(std::string_view name, std::string_view version) const {
-    return metadata(name, version) +
-           R"(,"spec":{"finalizers":["kubernetes"]},"status":{"phase":"Active"})";
+  std::string body(std::string_view name) const {
+    return metadata(name) + R"(,"spec":{"finalizers":["kubernetes"]},"status":{"phase":"Active"})";
   }
-  std::string partial(std::string_view name, std::string_view version) const {
-    return R"({"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1",)" +
-           metadata(name, version) + "}";
+  std::string partial(std::string_view name) const {
+    return R"({"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1",)" + metadata(name) +
+           "}";
   }
 
   const Exchange& exchange_;
@@ -150,11 +151,9 @@ public:
 
 private:
   void on_list_begin(std::string_view head) override {
-    const bool array = head.ends_with('[');
-    const auto whole = array ? std::string(head) + "]}" : std::string(head); // outlives its tree
-    const auto tree = translate::JsonTree::parse(whole);
-    if (tree) version_ = tree->root()["metadata"]["resourceVersion"].string();
-    if (array || waiting_.empty() || !tree) return handler_.on_list_begin(head);
+    if (head.ends_with('[') || waiting_.empty()) return handler_.on_list_begin(head);
+    const auto tree = translate::JsonTree::parse(head);
+    if (!tree) return handler_.on_list_begin(head);
     // No rows at all is written `"rows":null`: some are to come.
     const auto rows = tree->root()[table_ ? "rows" : "items"];
     if (!rows) return handler_.on_list_begin(head);
@@ -200,14 +199,13 @@ private:
     if (full()) stop_at(key);
     if (cut_) return;
     ++delivered_;
-    handler_.on_list_item(key, writer_.item(key, version_, as_, include_));
+    handler_.on_list_item(key, writer_.item(key, as_, include_));
   }
 
   Writer writer_;
   upstream::ListHandler& handler_;
   std::vector<std::string> waiting_; ///< not seen yet, in key order, with the prefix
-  std::string version_;
-  std::optional<std::string> cut_; ///< the limit was reached before this key
+  std::optional<std::string> cut_;   ///< the limit was reached before this key
   std::size_t limit_;
   std::size_t delivered_ = 0;
   bool table_;
@@ -233,11 +231,13 @@ public:
   }
 
 private:
-  /// A list of this one name: none is in it, but columns and the resourceVersion are.
   void appear() {
+    const auto slash = request_.path.rfind('/');
+    const auto name = request_.path.substr(slash + 1);
+    const auto as = rendering_.wanted.representation;
+    if (as != Representation::table) return reply(Writer(exchange_).whole(name, as));
+    // A list of this one name: none is in it, but the columns are.
     auto listing = request_;
-    const auto slash = listing.path.rfind('/');
-    const auto name = listing.path.substr(slash + 1);
     listing.path.resize(slash);
     translate::set_param(listing.params, "fieldSelector", "metadata.name=" + name);
     ask(
@@ -246,16 +246,12 @@ private:
           if (!answer.ok()) return refuse(answer);
           const auto tree = translate::JsonTree::parse(answer.body);
           if (!tree) return exchange_.fail(tree.error());
-          const auto version = tree->root()["metadata"]["resourceVersion"].string();
-          const Writer writer(exchange_);
-          const auto as = rendering_.wanted.representation;
-          if (as != Representation::table) return reply(writer.whole(name, version, as));
           translate::JsonEdits edits;
           const auto* include = translate::find_param(request_.params, "includeObject");
           const auto object = include != nullptr && *include == "Object"
                                   ? translate::IncludeObject::object
                                   : translate::IncludeObject::metadata;
-          edits.replace(tree->root()["rows"], "[" + writer.row(name, version, object) + "]");
+          edits.replace(tree->root()["rows"], "[" + Writer(exchange_).row(name, object) + "]");
           reply(edits.apply(answer.body));
         },
         rendering_.wanted.upstream_accept);
