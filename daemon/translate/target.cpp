@@ -35,7 +35,7 @@ bool discovery_path(const std::vector<std::string>& parts) {
   if (parts.empty()) return true;
   if (parts[0] == "api") return parts.size() <= 2;
   if (parts[0] == "apis") return parts.size() <= 3;
-  return false;
+  return parts.size() == 1 && parts[0] == "version"; // the Python client asks with a slash
 }
 
 std::string verb_of(std::string_view method) {
@@ -217,11 +217,7 @@ Result<Target> parse_target(std::string_view method, std::string_view target) {
   }
   out.connect = connect_subresource(out);
   if (at + 3 < parts.size()) out.rest = std::string(raw_path.substr(offsets[at + 3]));
-  if (trailing) {
-    if (!out.connect || out.subresource != "proxy")
-      return fail(Code::bad_request, "{}", k_bad_path);
-    if (out.rest.empty()) out.rest = "/";
-  }
+  if (trailing && out.rest.empty() && out.connect && out.subresource == "proxy") out.rest = "/";
   if (!out.rest.empty() && out.subresource != "proxy") return no_resource();
 
   if (out.verb.empty() && !(out.connect && out.subresource == "proxy")) return not_allowed();

@@ -53,7 +53,7 @@ struct Target {
 /// must be canonical: Code::bad_request for `.`, `..`, empty segments, encoded slashes and percent
 /// signs, control characters, backslashes, bytes that are not UTF-8, more than 8 KiB;
 /// Code::method_not_allowed for a method that means nothing on a resource; Code::not_found for
-/// the removed /proxy/ prefix. One trailing slash is accepted on discovery paths only.
+/// the removed /proxy/ prefix. One trailing slash is dropped from resource and discovery paths.
 Result<Target> parse_target(std::string_view method, std::string_view target);
 
 /// How the name of a cluster-scoped object is mapped (mode column of the resource table).

@@ -32,22 +32,10 @@ while (($#)); do
   shift
 done
 
-key=$(cd "$folder" && cat suite_test.go go.mod go.sum | sha256sum | cut -c1-16)
-binary=$zoo_cache/conformance-$key/conformance.test
-
-# Built once for each content of the module, into the upstream's cache.
-build_suite() (
-  mkdir -p "${binary%/*}"
-  exec 9>"$zoo_cache/build.lock"
-  flock 9
-  [[ -x $binary ]] && exit 0
-  ensure_go && cd "$folder" &&
-    go test -c -trimpath -buildvcs=false -ldflags "-s -w" -o "$binary.part" . && mv "$binary.part" "$binary"
-)
-
 report() { python3 "$folder/report.py" --folder "$folder" --doc "$zoo_root/docs/conformance.md" "$@"; }
 
-require "build Kubernetes' end-to-end tests (several minutes, once)" build_suite
+# Several minutes, once.
+binary=$(go_test_binary "$folder") || { failed "build Kubernetes' end-to-end tests" <<<"see above"; exit 1; }
 PATH=$(dirname "$KUBECTL"):$PATH # some specs call kubectl
 
 list=$TMPDIR/specs.txt

@@ -7,21 +7,7 @@
 # shellcheck source=tests/upstream/go-env.sh
 . "$zoo_root/tests/upstream/go-env.sh"
 
-folder=$zoo_root/tests/e2e/kinds
-key=$(cd "$folder" && cat ./*.go go.mod go.sum | sha256sum | cut -c1-16)
-kinds_test=$zoo_cache/kinds-$key/kinds.test
-
-# Built once for each content of the folder, into the upstream's cache.
-build_kinds() (
-  mkdir -p "${kinds_test%/*}"
-  exec 9>"$zoo_cache/build.lock"
-  flock 9
-  [[ -x $kinds_test ]] && exit 0
-  ensure_go && cd "$folder" && go test -c -trimpath -buildvcs=false -ldflags "-s -w" -o "$kinds_test.part" . &&
-    mv "$kinds_test.part" "$kinds_test"
-)
-
-require "build the test of kinds" build_kinds
+kinds_test=$(go_test_binary "$zoo_root/tests/e2e/kinds") || { failed "build the test of kinds" <<<"see above"; exit 1; }
 start_zood
 new_tenant first
 new_tenant second

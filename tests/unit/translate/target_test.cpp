@@ -78,6 +78,9 @@ TEST_CASE("a path says what is asked, as the API server reads it") {
     CHECK(target->verb == "get");
   }
   CHECK(parse_target("GET", "/apis/")->path == "/apis");
+  CHECK(parse_target("GET", "/version/")->path == "/version");
+  CHECK(parse_target("GET", "/api/v1/namespaces/a/pods/")->path == "/api/v1/namespaces/a/pods");
+  CHECK(parse_target("DELETE", "/api/v1/namespaces/a/pods/p/")->name == "p");
 }
 
 TEST_CASE("a path that is not canonical is refused") {
@@ -85,7 +88,7 @@ TEST_CASE("a path that is not canonical is refused") {
                                       "api/v1/pods",
                                       "//",
                                       "/api//v1/pods",
-                                      "/api/v1/pods/",
+                                      "/api/v1/pods//",
                                       "/api/v1/namespaces/a/../b/pods",
                                       "/api/v1/namespaces/./pods",
                                       "/api/v1/namespaces/%2e%2e/pods",
