@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/translate/framer.hpp"
+#include "daemon/translate/json.hpp"
+#include "daemon/translate/rewrite.hpp"
+#include "daemon/translate/watch_event.hpp"
+#include "tests/bench/micro/allocations.hpp"
+#include "tests/bench/micro/samples.hpp"
+
+namespace {
+
+using namespace zoo;
+using namespace zoo::translate;
+
+const Mapping& tenant() {
+  static const Mapping mapping("abc123", std::make_shared<SharedNames>());
+  return mapping;
+}
+
+/// Cuts and rewrites, as a list of upstream is sent on.
+struct Outward : FrameHandler {
+  explicit Outward(std::string& to) : out(to) {}
+  void on_frame(std::string_view value) override {
+    RewriteContext context{tenant(), Direction::outward, "default"};
+    if (!rewrite(root, context, value, out)) std::abort();
+  }
+  const Root& root = root_of("", "Pod");
+  std::string& out;
+};
+
+struct Nothing : FrameHandler {
+  void on_frame(std::string_view value) override { benchmark::DoNotOptimize(value.data()); }
+};
+
+void feed(benchmark::State& state, FrameHandler& handler, std::string_view text,
+          std::size_t chunk) {
+  Framer framer(Shape::list, 1U << 20, handler);
+  for (std::size_t at = 0; at < text.size(); at += chunk) {
+    if (!framer.feed(text.substr(at, chunk))) return state.SkipWithError("not a list");
+  }
+  if (!framer.finish()) state.SkipWithError("the list does not end");
+}
+
+void framer(benchmark::State& state) {
+  const auto list = bench::pod_list(500, "abc123-default");
+  Nothing nothing;
+  const bench::Meter meter(state, list.size());
+  for ([[maybe_unused]] auto turn : state)
+    feed(state, nothing, list, static_cast<std::size_t>(state.range(0)));
+}
+BENCHMARK(framer)->Arg(1'400)->Arg(16'384)->Arg(1 << 24);
+
+void list_outward(benchmark::State& state) {
+  const auto list = bench::pod_list(500, "abc123-default");
+  std::string out;
+  Outward outward(out);
+  out.reserve(list.size());
+  const bench::Meter meter(state, list.size());
+  for ([[maybe_unused]] auto turn : state) {
+    out.clear();
+    feed(state, outward, list, static_cast<std::size_t>(state.range(0)));
+  }
+}
+BENCHMARK(list_outward)->Arg(1'400)->Arg(16'384)->Arg(1 << 24);
+
+void rewrite_pod(benchmark::State& state) {
+  const auto direction = static_cast<Direction>(state.range(0));
+  const auto text = bench::pod(7, direction == Direction::inward ? "default" : "abc123-default");
+  const auto& root = root_of("", "Pod");
+  std::string out;
+  out.reserve(text.size() + 64);
+  const bench::Meter meter(state, text.size());
+  for ([[maybe_unused]] auto turn : state) {
+    RewriteContext context{tenant(), direction, "default"};
+    out.clear();
+    if (!rewrite(root, context, text, out)) return state.SkipWithError("refused");
+  }
+}
+BENCHMARK(rewrite_pod)
+    ->Arg(static_cast<int>(Direction::inward))
+    ->Arg(static_cast<int>(Direction::outward))
+    ->Arg(static_cast<int>(Direction::prove));
+
+void rewrite_config_map(benchmark::State& state) {
+  const auto text = bench::config_map("abc123-default");
+  const auto& root = root_of("", "ConfigMap");
+  std::string out;
+  out.reserve(text.size() + 64);
+  const bench::Meter meter(state, text.size());
+  for ([[maybe_unused]] auto turn : state) {
+    RewriteContext context{tenant(), Direction::outward, "default"};
+    out.clear();
+    if (!rewrite(root, context, text, out)) return state.SkipWithError("refused");
+  }
+}
+BENCHMARK(rewrite_config_map);
+
+void check(benchmark::State& state) {
+  const auto text = bench::pod(7, "default");
+  const bench::Meter meter(state, text.size());
+  for ([[maybe_unused]] auto turn : state)
+    benchmark::DoNotOptimize(check_json(text));
+}
+BENCHMARK(check);
+
+void skip(benchmark::State& state) {
+  const auto text = bench::pod(7, "default");
+  const bench::Meter meter(state, text.size());
+  for ([[maybe_unused]] auto turn : state)
+    benchmark::DoNotOptimize(skip_value(text.data(), text.data() + text.size()));
+}
+BENCHMARK(skip);
+
+void key_of_object(benchmark::State& state) {
+  const auto text = bench::pod(7, "default");
+  const bench::Meter meter(state, text.size());
+  for ([[maybe_unused]] auto turn : state)
+    benchmark::DoNotOptimize(object_key(text));
+}
+BENCHMARK(key_of_object);
+
+void event(benchmark::State& state) {
+  auto object = bench::config_map("abc123-default");
+  const auto text = make_event(EventType::modified, object);
+  const auto& root = root_of("", "ConfigMap");
+  const StatusContext context;
+  std::string out;
+  out.reserve(text.size());
+  const bench::Meter meter(state, text.size());
+  for ([[maybe_unused]] auto turn : state) {
+    out.clear();
+    if (!event_out(root, tenant(), context, text, out)) return state.SkipWithError("refused");
+  }
+}
+BENCHMARK(event);
+
+} // namespace

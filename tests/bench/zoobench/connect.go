@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"crypto/tls"
+	"io"
+	"net/url"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+)
+
+// connect opens -c connections, makes one request of -path on each, and leaves them idle for the time of -d: what
+// does one that waits cost?
+func connect(out figures) {
+	cfg, err := clientcmd.BuildConfigFromFlags("", *kubeconfig)
+	must(err)
+	settings, err := rest.TLSConfigFor(cfg)
+	must(err)
+	settings.NextProtos = []string{"http/1.1"}
+	at, err := url.Parse(cfg.Host)
+	must(err)
+	before := used()
+	var open []*tls.Conn
+	var mu sync.Mutex
+	var wg sync.WaitGroup
+	var bad atomic.Int64
+	jobs := make(chan struct{})
+	start := time.Now()
+	for i := 0; i < 8; i++ {
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			for range jobs {
+				conn, err := tls.Dial("tcp", at.Host, settings)
+				if err != nil {
+					bad.Add(1)
+					continue
+				}
+				mu.Lock()
+				open = append(open, conn)
+				mu.Unlock()
+				if _, err := io.WriteString(conn, "GET "+*path+" HTTP/1.1\r\nHost: "+at.Host+"\r\n\r\n"); err != nil {
+					bad.Add(1)
+					continue
+				}
+				var answer [4096]byte
+				if n, err := conn.Read(answer[:]); err != nil || string(answer[:min(n, 12)]) != "HTTP/1.1 200" {
+					bad.Add(1)
+				}
+			}
+		}()
+	}
+	for i := 0; i < *conc; i++ {
+		jobs <- struct{}{}
+	}
+	close(jobs)
+	wg.Wait()
+	opened := time.Since(start).Seconds()
+	made := used()
+	time.Sleep(*dur)
+	after := used()
+	out["connections"], out["bad"], out["seconds"] = len(open), bad.Load(), opened
+	out["cpu_us"] = (made.cpu - before.cpu) * 1e6 / float64(*conc)
+	out["idle_cpu_s"] = after.cpu - made.cpu
+	out["kib_per_connection"] = (after.rss - before.rss) * 1024 / float64(*conc)
+	out["rss_mib"] = after.rss
+	for _, conn := range open {
+		conn.Close()
+	}
+}

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+func object(kind, ns, name string) []byte {
+	meta := map[string]any{"name": name, "namespace": ns, "labels": map[string]string{"app": "bench", "bench": name}}
+	var o map[string]any
+	if kind == "pod" {
+		var cs []any
+		for i := 0; i < 2; i++ {
+			cs = append(cs, map[string]any{"name": fmt.Sprintf("c%d", i), "image": "registry.example/app:1", "env": []any{
+				map[string]any{"name": "A", "value": "some value"}, map[string]any{"name": "NS", "valueFrom": map[string]any{"fieldRef": map[string]any{"fieldPath": "metadata.namespace"}}}},
+				"resources": map[string]any{"requests": map[string]any{"cpu": "10m", "memory": "16Mi"}}})
+		}
+		o = map[string]any{"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": map[string]any{"schedulerName": "none", "containers": cs}}
+	} else {
+		o = map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta, "data": map[string]string{"k": strings.Repeat("x", 512)}}
+	}
+	b, err := json.Marshal(o)
+	must(err)
+	return b
+}
+
+// fill creates -n objects, spread evenly over the namespaces of -ns; those that exist stay.
+func fill(c *http.Client, host string, out figures) {
+	var wg sync.WaitGroup
+	jobs := make(chan int)
+	var bad atomic.Int64
+	spaces := strings.Split(*ns, ",")
+	start := time.Now()
+	for i := 0; i < *conc; i++ {
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			for n := range jobs {
+				space := spaces[n%len(spaces)]
+				st, _, err := do(c, "POST", fmt.Sprintf("%s/api/v1/namespaces/%s/%ss", host, space, *kind), "application/json", *accept, object(*kind, space, fmt.Sprintf("%s-%06d", *prefix, n)))
+				if err != nil || (st != 201 && st != 409) {
+					bad.Add(1)
+				}
+			}
+		}()
+	}
+	for i := 0; i < *count; i++ {
+		jobs <- *first + i
+	}
+	close(jobs)
+	wg.Wait()
+	out["n"], out["bad"], out["seconds"] = *count, bad.Load(), time.Since(start).Seconds()
+}
+
+// load asks again and again, with -c requests under way, for the time of -d.
+func load(c *http.Client, host string, out figures) {
+	var mu sync.Mutex
+	var lat []time.Duration
+	var bytesIn, bad, seq atomic.Int64
+	one := func() (int, int64, error) {
+		if *scenario == "create" {
+			name := fmt.Sprintf("c-%d-%d", os.Getpid(), seq.Add(1))
+			return do(c, "POST", fmt.Sprintf("%s/api/v1/namespaces/%s/configmaps", host, *ns), "application/json", *accept, object("configmap", *ns, name))
+		}
+		return do(c, "GET", host+*path, "", *accept, nil)
+	}
+	warm := 50
+	if *scenario == "list" {
+		warm = 3
+	}
+	for i := 0; i < warm; i++ {
+		if st, _, err := one(); err != nil || st >= 300 {
+			must(fmt.Errorf("%s: status %d, %v", *path, st, err))
+		}
+	}
+	before := used()
+	start := time.Now()
+	stop := start.Add(*dur)
+	var wg sync.WaitGroup
+	for i := 0; i < *conc; i++ {
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			var mine []time.Duration
+			for time.Now().Before(stop) {
+				t := time.Now()
+				st, n, err := one()
+				if err != nil || st >= 300 {
+					bad.Add(1)
+				}
+				bytesIn.Add(n)
+				mine = append(mine, time.Since(t))
+			}
+			mu.Lock()
+			lat = append(lat, mine...)
+			mu.Unlock()
+		}()
+	}
+	wg.Wait()
+	el := time.Since(start).Seconds()
+	after := used()
+	n := float64(len(lat))
+	out["n"], out["bad"], out["seconds"], out["rps"] = len(lat), bad.Load(), el, n/el
+	out["bytes_per_request"] = float64(bytesIn.Load()) / n
+	out["cpu_us"], out["rss_mib"] = (after.cpu-before.cpu)*1e6/n, after.rss
+	percentiles(lat, out)
+}

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Command zoobench drives one Kubernetes API endpoint with one workload and prints one line of JSON.
+//
+//	zoobench -kubeconfig K -scenario get|list|create|watch|fill|connect [-c N] [-d 5s] [-pid P,P...] ...
+//
+// With -pid it also tells the CPU time that these processes spent and their resident memory, as the operating system
+// accounts for them, so that two proxies can be compared on a machine whose speed drifts.
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"sort"
+	"strconv"
+	"strings"
+	"time"
+
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+)
+
+var (
+	kubeconfig = flag.String("kubeconfig", "", "kubeconfig of the endpoint under test")
+	writer     = flag.String("writer", "", "kubeconfig that makes the changes (watch); default: -kubeconfig")
+	scenario   = flag.String("scenario", "get", "get, list, create, watch, fill or connect")
+	path       = flag.String("path", "/api/v1/namespaces/default/configmaps/bench", "path to GET (get, list) or to watch")
+	ns         = flag.String("ns", "default", "namespaces written to (create, watch, fill), separated by commas")
+	accept     = flag.String("accept", "application/json", "Accept header")
+	conc       = flag.Int("c", 8, "concurrent requests, watchers, or connections")
+	dur        = flag.Duration("d", 5*time.Second, "how long to measure")
+	rate       = flag.Int("rate", 100, "writes a second (watch)")
+	count      = flag.Int("n", 1000, "objects (fill)")
+	first      = flag.Int("first", 0, "number of the first object (fill)")
+	kind       = flag.String("kind", "configmap", "object kind (fill): configmap or pod")
+	prefix     = flag.String("prefix", "bench", "what names of objects begin with (fill)")
+	pids       = flag.String("pid", "", "processes whose CPU and memory are read, separated by commas")
+)
+
+// figures is the line that is printed.
+type figures map[string]any
+
+func main() {
+	flag.Parse()
+	c, host := client(*kubeconfig)
+	out := figures{"scenario": *scenario}
+	switch *scenario {
+	case "fill":
+		fill(c, host, out)
+	case "watch":
+		watch(c, host, out)
+	case "connect":
+		connect(out)
+	case "get", "list", "create":
+		load(c, host, out)
+	default:
+		must(fmt.Errorf("unknown scenario %q", *scenario))
+	}
+	must(json.NewEncoder(os.Stdout).Encode(out))
+}
+
+func must(err error) {
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "zoobench:", err)
+		os.Exit(1)
+	}
+}
+
+func client(path string) (*http.Client, string) {
+	cfg, err := clientcmd.BuildConfigFromFlags("", path)
+	must(err)
+	cfg.QPS = -1
+	rt, err := rest.TransportFor(cfg)
+	must(err)
+	return &http.Client{Transport: rt}, strings.TrimRight(cfg.Host, "/")
+}
+
+func do(c *http.Client, method, url, ctype, acc string, body []byte) (int, int64, error) {
+	req, err := http.NewRequest(method, url, bytes.NewReader(body))
+	if err != nil {
+		return 0, 0, err
+	}
+	req.Header.Set("Accept", acc)
+	if ctype != "" {
+		req.Header.Set("Content-Type", ctype)
+	}
+	resp, err := c.Do(req)
+	if err != nil {
+		return 0, 0, err
+	}
+	n, err := io.Copy(io.Discard, resp.Body)
+	resp.Body.Close()
+	return resp.StatusCode, n, err
+}
+
+// usage is what the operating system says of the processes of -pid, all together.
+type usage struct{ cpu, rss float64 } // seconds, MiB
+
+func used() usage {
+	var sum usage
+	for _, pid := range strings.Split(*pids, ",") {
+		if pid == "" {
+			continue
+		}
+		b, err := os.ReadFile("/proc/" + pid + "/stat")
+		must(err)
+		f := strings.Fields(string(b[bytes.LastIndexByte(b, ')')+2:]))
+		number := func(i int) float64 {
+			v, err := strconv.ParseFloat(f[i], 64)
+			must(err)
+			return v
+		}
+		const ticks = 100 // USER_HZ of every Linux that Go knows
+		sum.cpu += (number(11) + number(12)) / ticks
+		sum.rss += number(21) * float64(os.Getpagesize()) / (1 << 20)
+	}
+	return sum
+}
+
+// percentiles sorts the samples.
+func percentiles(lat []time.Duration, out figures) {
+	if len(lat) == 0 {
+		return
+	}
+	sort.Slice(lat, func(i, j int) bool { return lat[i] < lat[j] })
+	at := func(p float64) float64 { return float64(lat[int(p*float64(len(lat)-1))].Microseconds()) / 1000 }
+	out["p50_ms"], out["p99_ms"] = at(.5), at(.99)
+}
