@@ -3,58 +3,10 @@
 
 #include <algorithm>
 
-#ifdef __SSE2__
-#include <emmintrin.h>
-#endif
-
 namespace zoo::translate {
 namespace {
 
 bool white(char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; }
-
-/// First quote or backslash at or after `at`.
-std::size_t find_string_end(std::string_view bytes, std::size_t at) {
-#ifdef __SSE2__
-  const auto quote = _mm_set1_epi8('"');
-  const auto backslash = _mm_set1_epi8('\\');
-  for (; at + 16 <= bytes.size(); at += 16) {
-    const auto block = _mm_loadu_si128(reinterpret_cast<const __m128i*>(bytes.data() + at));
-    const auto hits = _mm_or_si128(_mm_cmpeq_epi8(block, quote), _mm_cmpeq_epi8(block, backslash));
-    if (const auto mask = static_cast<unsigned>(_mm_movemask_epi8(hits)); mask != 0) {
-      return at + static_cast<std::size_t>(__builtin_ctz(mask));
-    }
-  }
-#endif
-  while (at < bytes.size() && bytes[at] != '"' && bytes[at] != '\\')
-    ++at;
-  return at;
-}
-
-/// First quote or bracket of any kind at or after `at`.
-std::size_t find_structure(std::string_view bytes, std::size_t at) {
-#ifdef __SSE2__
-  const auto quote = _mm_set1_epi8('"');
-  const auto open = _mm_set1_epi8('{');
-  const auto close = _mm_set1_epi8('}');
-  const auto fold = _mm_set1_epi8(0x20); // '[' | 0x20 == '{', ']' | 0x20 == '}'
-  for (; at + 16 <= bytes.size(); at += 16) {
-    const auto block = _mm_loadu_si128(reinterpret_cast<const __m128i*>(bytes.data() + at));
-    const auto folded = _mm_or_si128(block, fold);
-    const auto hits =
-        _mm_or_si128(_mm_cmpeq_epi8(block, quote),
-                     _mm_or_si128(_mm_cmpeq_epi8(folded, open), _mm_cmpeq_epi8(folded, close)));
-    if (const auto mask = static_cast<unsigned>(_mm_movemask_epi8(hits)); mask != 0) {
-      return at + static_cast<std::size_t>(__builtin_ctz(mask));
-    }
-  }
-#endif
-  while (at < bytes.size()) {
-    const char c = bytes[at];
-    if (c == '"' || c == '{' || c == '}' || c == '[' || c == ']') break;
-    ++at;
-  }
-  return at;
-}
 
 } // namespace
 
@@ -64,9 +16,10 @@ std::size_t ValueScanner::scan(std::string_view bytes) {
     const char c = bytes[0];
     if (c == '{' || c == '[') {
       state_ = State::nested;
+      nest_.reset();
+      at = 1;
     } else if (c == '"') {
       state_ = State::string;
-      in_string_ = true;
       at = 1;
     } else {
       state_ = State::scalar;
@@ -84,32 +37,23 @@ std::size_t ValueScanner::scan(std::string_view bytes) {
     }
     return at;
   }
+  if (state_ == State::nested) {
+    at += nest_.scan(bytes.substr(at));
+    if (nest_.done()) state_ = State::done;
+    return at;
+  }
   while (at < bytes.size() && state_ != State::done) {
     if (escaped_) {
       escaped_ = false;
       ++at;
       continue;
     }
-    if (in_string_) {
-      at = find_string_end(bytes, at);
-      if (at == bytes.size()) break;
-      if (bytes[at] == '\\') {
-        escaped_ = true;
-      } else {
-        in_string_ = false;
-        if (state_ == State::string) state_ = State::done;
-      }
-      ++at;
-      continue;
-    }
-    at = find_structure(bytes, at);
+    const auto* const from = bytes.data();
+    at = static_cast<std::size_t>(find_quote(from + at, from + bytes.size()) - from);
     if (at == bytes.size()) break;
-    const char c = bytes[at++];
-    if (c == '"') {
-      in_string_ = true;
-    } else if (c == '{' || c == '[') {
-      ++depth_;
-    } else if (--depth_ == 0) {
+    if (bytes[at++] == '\\') {
+      escaped_ = true;
+    } else {
       state_ = State::done;
     }
   }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "common/base/result.hpp"
+#include "daemon/translate/structure.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -25,9 +26,8 @@ public:
 private:
   enum class State : std::uint8_t { start, nested, string, scalar, done };
   State state_ = State::start;
-  bool in_string_ = false;
-  bool escaped_ = false;
-  std::uint64_t depth_ = 0;
+  bool escaped_ = false; ///< of a string
+  NestScanner nest_;
 };
 
 enum class Shape : std::uint8_t {

@@ -4,6 +4,7 @@
 #include "common/base/json_text.hpp"
 #include "daemon/translate/discovery_json.hpp"
 #include "daemon/translate/json.hpp"
+#include "daemon/translate/structure.hpp"
 
 #include <set>
 
@@ -59,6 +60,12 @@ Walker::Ptr Walker::value(const Node& node, Ptr p, const Siblings& siblings, std
     failure(Code::bad_request, "is nested too deeply");
     return nullptr;
   }
+  if (node.words != k_all_words && context_.direction == Direction::outward) {
+    // Most subtrees of most objects: their bytes are looked at as such, and nothing is walked.
+    const Ptr end = skip_value(p, end_);
+    if (end == nullptr) return not_json(p);
+    if ((words_in(between(p, end), context_.mapping.prefix()) & node.words) == 0) return end;
+  }
   if (node.action == Action::managed_fields) return fields(*root_.object, p, siblings);
   if (node.action == Action::embedded) return embedded(node, p);
   if (node.action == Action::last_applied) return last_applied(p);
@@ -96,12 +103,12 @@ Walker::Ptr Walker::value(const Node& node, Ptr p, const Siblings& siblings, std
 
 Walker::Ptr Walker::array(const Node& node, Ptr p, const Siblings& siblings, std::string_view key) {
   const auto index = depth_++;
-  steps_[index] = {};
+  steps_[index] = {nullptr, 0};
   bool first = true, end = false;
   for (++p; next_element(p, first, end) && !end; first = false) {
     p = value(*node.element, p, siblings, key);
     if (p == nullptr) return nullptr;
-    ++steps_[index].index;
+    ++steps_[index].number;
   }
   --depth_;
   return error_ ? nullptr : p;
@@ -199,10 +206,13 @@ bool Walker::settle(Fate fate, const std::string& output) {
 }
 
 Walker::Ptr Walker::object(const Node& node, Ptr p, const Siblings& outer) {
+  if ((node.flags & Node::siblings) == 0) return members(node, p, outer);
   Siblings own;
-  const bool siblings = (node.flags & Node::siblings) != 0;
-  if (siblings && !collect(p, own)) return nullptr;
-  Object here{node, siblings ? own : outer, ++p};
+  return collect(p, own) ? members(node, p, own) : nullptr;
+}
+
+Walker::Ptr Walker::members(const Node& node, Ptr p, const Siblings& siblings) {
+  Object here{node, siblings, ++p};
   if (node.key_action == KeyAction::namespace_labels && !inward()) {
     // The enforced level means something else where a wish stands beside it.
     Member each;
@@ -220,22 +230,31 @@ Walker::Ptr Walker::object(const Node& node, Ptr p, const Siblings& outer) {
     if (error_) return nullptr;
   }
   // Keys of maps, to see one that comes twice.
-  std::set<std::string, std::less<>> keys;
+  std::optional<std::set<std::string, std::less<>>> keys;
   const bool map = node.value != nullptr || node.key_action != KeyAction::none;
 
   const auto level = depth_++;
+  const bool metadata = level == 1 && steps_[0].key() == "metadata"; // member() tells whose it is
   Member each;
   for (bool first = true; next_member(p, each, first); first = false) {
     if (each.begin == nullptr) break;
-    steps_[level] = {each.key, 0};
     const auto* edge = node.find(context_.patch ? directed(each.key) : each.key);
+    if (edge == nullptr && !map && !metadata) { // no rule
+      keep(here, each);
+      p = skip_value(each.value, end_);
+      if (p == nullptr) return not_json(each.value);
+      here.last = p;
+      continue;
+    }
+    step_into(level, each.key);
     bool twice = false;
     if (edge != nullptr && !(context_.patch && directive(each.key))) {
       const auto bit = std::uint64_t{1} << (edge - node.edges);
       twice = (here.seen & bit) != 0;
       here.seen |= bit;
     } else if (map && inward()) {
-      twice = !keys.emplace(each.key).second;
+      if (!keys) keys.emplace();
+      twice = !keys->emplace(each.key).second;
     }
     if (twice && inward()) {
       error_.emplace(Code::bad_request, "duplicate field " + json_quote(path()));
@@ -298,7 +317,7 @@ Walker::Ptr Walker::member(Object& object, Member& member) {
   keep(object, member);
   if (renamed) replace(member.begin, member.key_end, json_quote(*renamed));
   // Who the object is, for the caller.
-  if (depth_ == 2 && steps_[0].key == "metadata" && *member.value == '"' &&
+  if (depth_ == 2 && steps_[0].key() == "metadata" && *member.value == '"' &&
       (member.key == "name" || member.key == "namespace")) {
     const Ptr end = skip_string(member.value, end_);
     if (end == nullptr) return not_json(member.value);
@@ -483,7 +502,7 @@ bool Walker::inject(Object& object) {
     if (!edge.inject || (object.seen >> i & 1U) != 0) continue;
     if (!wanted(object, edge)) continue;
     if (proving()) {
-      steps_[depth_] = {edge.key, 0};
+      step_into(depth_, edge.key);
       ++depth_;
       failure(Code::forbidden, "is missing");
       --depth_;
@@ -514,14 +533,6 @@ Walker::Ptr Walker::fields(const Node& node, Ptr p, const Siblings& siblings) {
   const Ptr end = skip_value(p, end_);
   if (end == nullptr) return not_json(p);
   if (*p != '{' || proving()) return end;
-  if (context_.direction == Direction::outward) {
-    // Nearly all of them name nothing of the tenant's; they are most of an object's bytes.
-    const auto text = between(p, end);
-    if (text.find("kubezoo.io/") == std::string_view::npos &&
-        text.find(context_.mapping.prefix()) == std::string_view::npos &&
-        text.find("deviceclass.") == std::string_view::npos)
-      return end;
-  }
   return fields_of(node, p, siblings);
 }
 
@@ -533,7 +544,7 @@ Walker::Ptr Walker::fields_of(const Node& node, Ptr p, const Siblings& siblings)
   for (bool first = true; next_member(p, each, first) && each.begin != nullptr; first = false) {
     const Ptr end = skip_value(each.value, end_);
     if (end == nullptr) return not_json(each.value);
-    steps_[depth_ - 1] = {each.key, 0};
+    step_into(depth_ - 1, each.key);
     const Node* to = nullptr;
     Fate fate = Fate::keep;
     std::string output;
@@ -576,9 +587,15 @@ bool Walker::next_member(Ptr& p, Member& out, bool first) {
     out.comma = p;
     p = skip_space(p + 1, end_);
   }
+  if (p == end_ || *p != '"') return wrong();
+  Ptr key_end = find_quote(p + 1, end_);
+  if (key_end == end_) return wrong();
   bool escaped = false;
-  const Ptr key_end = skip_string(p, end_, &escaped);
-  if (key_end == nullptr) return wrong();
+  if (*key_end == '"') {
+    ++key_end;
+  } else if (key_end = skip_string(p, end_, &escaped); key_end == nullptr) {
+    return wrong();
+  }
   out.begin = p;
   out.key_end = key_end;
   out.key = between(p + 1, key_end - 1);
@@ -681,13 +698,12 @@ bool Walker::failure(Code code, std::string_view what) {
 std::string Walker::path() const {
   std::string out;
   for (std::size_t i = 0; i < depth_; ++i) {
-    const auto& step = steps_[i];
-    if (step.key.data() == nullptr) {
-      out += fmt::format("[{}]", step.index);
+    const auto key = steps_[i].key();
+    if (steps_[i].text == nullptr) {
+      out += fmt::format("[{}]", steps_[i].number);
     } else {
-      const bool plain = step.key.find_first_of("./") == std::string_view::npos;
-      out += plain ? (out.empty() ? "" : ".") + std::string(step.key)
-                   : '[' + json_quote(step.key) + ']';
+      const bool plain = key.find_first_of("./") == std::string_view::npos;
+      out += plain ? (out.empty() ? "" : ".") + std::string(key) : '[' + json_quote(key) + ']';
     }
   }
   return out;

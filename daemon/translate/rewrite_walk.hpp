@@ -46,6 +46,10 @@ private:
 
   Ptr value(const Node& node, Ptr p, const Siblings& siblings, std::string_view key);
   Ptr object(const Node& node, Ptr p, const Siblings& outer);
+  Ptr members(const Node& node, Ptr p, const Siblings& siblings);
+  void step_into(std::size_t level, std::string_view key) {
+    steps_[level] = {key.data(), key.size()};
+  }
   Ptr array(const Node& node, Ptr p, const Siblings& siblings, std::string_view key);
   Ptr leaf(const Node& node, Ptr p, const Siblings& siblings, std::string_view key);
   Ptr embedded(const Node& node, Ptr p);
@@ -90,10 +94,12 @@ private:
   bool full_;                   ///< a whole object, not a patch of some members
   std::string event_namespace_; ///< the namespace of the object itself, in the tenant's names
   std::optional<Error> error_;
-  /// Where the walk is, for errors: a key, or an index if the key is null.
+  /// Where the walk is, for errors: a key, or an index if the key is null. Left uninitialised,
+  /// since a document goes a few steps deep only.
   struct Step {
-    std::string_view key;
-    std::size_t index = 0;
+    const char* text;
+    std::size_t number; ///< the key's size, or the index
+    std::string_view key() const { return {text, text == nullptr ? 0 : number}; }
   };
   static constexpr std::size_t k_max_depth = 96;
   std::array<Step, k_max_depth> steps_;

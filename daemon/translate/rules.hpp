@@ -93,6 +93,8 @@ struct Node {
   const Node* element;  ///< of an array; of Action::embedded: the document within
   const Node* value;    ///< of a map: every value that has no edge
   std::uint64_t filter; ///< edge_bit() of every edge: most keys need no more than one test
+  /// Outward nothing acts here or below unless one of these words occurs (structure.hpp).
+  std::uint16_t words;
 
   std::span<const Edge> members() const { return {edges, edge_count}; }
   /// The edge of an unescaped key, or null.

@@ -3,50 +3,44 @@
 
 #include "common/base/json_text.hpp"
 #include "daemon/translate/discovery_json.hpp"
+#include "daemon/translate/json.hpp"
 #include "daemon/translate/rewrite.hpp"
 
 #include <array>
-#include <functional>
 
 namespace zoo::translate {
 namespace {
 
+std::string_view between(const char* from, const char* to) {
+  return {from, static_cast<std::size_t>(to - from)};
+}
+
 constexpr std::array<std::string_view, 5> k_types = {"ADDED", "MODIFIED", "DELETED", "BOOKMARK",
                                                      "ERROR"};
 
-std::size_t skip_space(std::string_view text, std::size_t at) {
-  while (at < text.size() &&
-         (text[at] == ' ' || text[at] == '\t' || text[at] == '\n' || text[at] == '\r'))
-    ++at;
-  return at;
-}
-
 /// Calls `visit(quoted key, value)` for each member of the object until it answers false. False if
 /// the text is no object.
-bool each_member(std::string_view text,
-                 const std::function<bool(std::string_view, std::string_view)>& visit) {
-  auto at = skip_space(text, 0);
-  if (at >= text.size() || text[at] != '{') return false;
-  at = skip_space(text, at + 1);
-  if (at < text.size() && text[at] == '}') return true;
+template <class Visit>
+bool each_member(std::string_view text, const Visit& visit) {
+  const char* const end = text.data() + text.size();
+  const char* p = skip_space(text.data(), end);
+  if (p == end || *p != '{') return false;
+  p = skip_space(p + 1, end);
+  if (p != end && *p == '}') return true;
   for (;;) {
-    at = skip_space(text, at);
-    if (at >= text.size() || text[at] != '"') return false;
-    const auto key_end = json_skip(text, at);
-    if (key_end == std::string_view::npos) return false;
-    const auto key = text.substr(at, key_end - at);
-    at = skip_space(text, key_end);
-    if (at >= text.size() || text[at] != ':') return false;
-    at = skip_space(text, at + 1);
-    const auto end = json_skip(text, at);
-    if (end == std::string_view::npos) return false;
-    if (!visit(key, text.substr(at, end - at))) return true;
-    at = skip_space(text, end);
-    if (at < text.size() && text[at] == ',') {
-      ++at;
-    } else {
-      return at < text.size() && text[at] == '}';
-    }
+    p = skip_space(p, end);
+    const char* const key_end = skip_string(p, end);
+    if (key_end == nullptr) return false;
+    const char* value = skip_space(key_end, end);
+    if (value == end || *value != ':') return false;
+    value = skip_space(value + 1, end);
+    const char* const value_end = skip_value(value, end);
+    if (value_end == nullptr) return false;
+    if (!visit(between(p, key_end), between(value, value_end))) return true;
+    p = skip_space(value_end, end);
+    if (p == end) return false;
+    if (*p != ',') return *p == '}';
+    ++p;
   }
 }
 

@@ -356,6 +356,15 @@ class Builder:
         data.member("spec").edges["template"] = [template, 0, 0, False]
 
 
+# What must occur for these to change anything outward; those that are not here always may. Keys that lead to rules
+# and that most objects of the long lists (pods, and what has a pod's template) lack: structure.hpp has the same.
+PREFIX, DOMAIN, DEVICE = "<prefix>", "<domain>", "<device>"
+RARE = ["affinity", "priorityClassName", "runtimeClassName", "ephemeral", "clusterTrustBundle", "podCertificate"]
+ACTS = {"none": (), "refuse": (), "text": (PREFIX,), "resource_key": (DEVICE,), "last_applied": (PREFIX,),
+        "managed_fields": (PREFIX, DOMAIN, DEVICE)}
+KEY_ACTS = {"none": (), "resource": (DEVICE,), "annotations": (DOMAIN,)}
+
+
 class Emitter:
     def __init__(self):
         self.nodes, self.index = [], {}
@@ -377,16 +386,41 @@ class Emitter:
             return None
         below = [e[1] for e in edges] + [x for x in (element, value) if x is not None]
         has_keys = node.key_action != "none" or any(self.nodes[b][6] for b in below if b is not None)
+        needs = self.needs_of(node, edges, [x for x in (element, value) if x is not None])
         key = (tuple(edges), element, value, node.action, node.key_action, node.parameter, has_keys,
-               node.siblings, node.inject_label)
+               node.siblings, node.inject_label, needs)
         if key not in self.index:
             self.index[key] = len(self.nodes)
             self.nodes.append(key)
         return self.index[key]
 
 
+    def needs_of(self, node, edges, rest):
+        """Words one of which must occur for a rule to act outward, here or below; None: it may act always. Of the
+        keys that lead to a rule it is enough to know one."""
+        acts = ACTS.get(node.action)
+        by_key = KEY_ACTS.get(node.key_action)
+        if node.inject_label or acts is None or by_key is None:
+            return None
+        out = set(acts + by_key)
+        for key, at, *_ in edges:
+            below = self.nodes[at][9] if at is not None else frozenset()
+            if below is not None and not below & set(RARE):
+                out |= below
+            elif key in RARE:
+                out.add(key)
+            elif below is not None:
+                out |= below
+            else:
+                return None
+        for at in rest:
+            if self.nodes[at][9] is None:
+                return None
+            out |= self.nodes[at][9]
+        return frozenset(out)
+
     def nothing(self):
-        key = ((), None, None, "none", "none", 0, False, False, False)
+        key = ((), None, None, "none", "none", 0, False, False, False, frozenset())
         if key not in self.index:
             self.index[key] = len(self.nodes)
             self.nodes.append(key)
@@ -449,17 +483,19 @@ def main():
                       kind in GUARDED or guarded(node)))
 
     edge_lines, node_lines, offset = [], [], 0
-    for edges, element, value, action, key_action, parameter, has_keys, siblings, label in emitter.nodes:
+    for edges, element, value, action, key_action, parameter, has_keys, siblings, label, needs in emitter.nodes:
         mask = 0
         for key, at, field, inlined, inject in edges:
             mask |= 1 << bit(key)
             edge_lines.append(f"{{{quote(key)}, {f'&nodes[{at}]' if at is not None else 'nullptr'}, "
                               f"{field}, {inlined}, {'true' if inject else 'false'}}},")
         flags = (1 if siblings else 0) | (2 if label else 0) | (4 if has_keys else 0)
+        words = [PREFIX, DOMAIN, DEVICE] + RARE
+        words = 0xffff if needs is None else sum(1 << words.index(each) for each in needs)
         pointer = lambda i: f"&nodes[{i}]" if i is not None else "nullptr"
         node_lines.append(f"{{{f'edges + {offset}' if edges else 'nullptr'}, {len(edges)}, "
                           f"Action::{action}, KeyAction::{key_action}, {parameter}, {flags}, "
-                          f"{pointer(element)}, {pointer(value)}, {mask:#x}U}},")
+                          f"{pointer(element)}, {pointer(value)}, {mask:#x}U, {words:#x}}},")
         offset += len(edges)
 
     resource_lines = []

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+// The scan by blocks finds what looking at each byte finds, in pieces of any size; and outward an
+// object comes out the same whether the rewriter may pass over subtrees without the words of their
+// rules, or has to walk them all (which an escape in every string makes it do).
+#include "daemon/translate/structure.hpp"
+
+#include "daemon/translate/discovery_json.hpp"
+#include "daemon/translate/json.hpp"
+#include "daemon/translate/rewrite.hpp"
+#include "tests/fuzz/invariant.hpp"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <array>
+#include <cstdint>
+#include <optional>
+
+namespace {
+
+using namespace zoo::translate;
+
+constexpr std::size_t k_none = std::string_view::npos;
+
+std::size_t end_by_bytes(std::string_view text) {
+  std::size_t depth = 1;
+  bool inside = false, escaped = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (c == '"' && !escaped) inside = !inside;
+    escaped = c == '\\' && !escaped;
+    if (inside) continue;
+    if (c == '{' || c == '[') ++depth;
+    if ((c == '}' || c == ']') && --depth == 0) return i + 1;
+  }
+  return k_none;
+}
+
+std::size_t end_by_blocks(std::string_view text, std::size_t piece) {
+  NestScanner scanner;
+  for (std::size_t at = 0; at < text.size();) {
+    at += scanner.scan(text.substr(at, piece));
+    if (scanner.done()) return at;
+  }
+  return k_none;
+}
+
+Words words_by_bytes(std::string_view text, std::string_view prefix) {
+  const auto has = [text](std::string_view word) { return text.find(word) != k_none; };
+  Words out = has(prefix) ? k_prefix_word : Words{0};
+  if (has("kubezoo.io/")) out |= k_domain_word;
+  if (has("deviceclass.")) out |= k_device_word;
+  for (unsigned i = 0; i < k_rare_keys.size(); ++i)
+    if (has('"' + std::string(k_rare_keys[i]) + '"')) out |= static_cast<Words>(8U << i);
+  return out;
+}
+
+/// The same document, with the first letter of every string, keys too, as an escape.
+std::string escaped(std::string_view text) {
+  std::string out;
+  bool inside = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    out += c;
+    if (inside && c == '\\') {
+      out += text[++i];
+    } else if (c == '"') {
+      inside = !inside;
+      const char next = i + 1 < text.size() ? text[i + 1] : '"';
+      const bool plain = (next >= 'a' && next <= 'z') || (next >= 'A' && next <= 'Z') ||
+                         (next >= '0' && next <= '9');
+      if (inside && plain) {
+        out += fmt::format("\\u{:04x}", static_cast<unsigned>(next));
+        ++i;
+      }
+    }
+  }
+  return out;
+}
+
+constexpr std::array k_kinds = {"Pod", "ConfigMap", "Secret", "PersistentVolumeClaim", "Service"};
+
+std::optional<std::string> outward(const Root& root, std::string_view text) {
+  static const Mapping tenant("abc123", std::make_shared<SharedNames>());
+  RewriteContext context{tenant, Direction::outward, "default"};
+  std::string out;
+  if (!rewrite(root, context, text, out)) return std::nullopt;
+  return out;
+}
+
+} // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  if (size < 2) return 0;
+  const std::string_view text(reinterpret_cast<const char*>(data) + 1, size - 1);
+  const auto wanted = end_by_bytes(text);
+  for (const std::size_t piece : {std::size_t{1} + data[0], std::size_t{64}, text.size()})
+    invariant(end_by_blocks(text, piece) == wanted, "blocks end where bytes end", text);
+  const auto found = words_in(text, "abc123-");
+  const bool bends = found == k_all_words && text.find("\\u") != k_none;
+  invariant(bends || found == words_by_bytes(text, "abc123-"), "the words", text);
+
+  if (!check_json(text) || !nlohmann::json::accept(text)) return 0;
+  const auto& root = root_of("", k_kinds[data[0] % k_kinds.size()]);
+  const auto bent = escaped(text);
+  invariant(check_json(bent).has_value(), "an escaped document is one", bent);
+  const auto fast = outward(root, text), slow = outward(root, bent);
+  invariant(fast.has_value() == slow.has_value(), "escapes change no verdict", text);
+  if (!fast || !nlohmann::json::accept(*slow)) return 0;
+  invariant(nlohmann::json::parse(*fast) == nlohmann::json::parse(*slow), "passed over or walked",
+            *fast + "\n" + *slow);
+  return 0;
+}

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/translate/structure.hpp"
+
+#include <doctest/doctest.h>
+
+#include <random>
+#include <string>
+
+using namespace zoo::translate;
+
+namespace {
+
+/// The end of the value behind its opening bracket, byte by byte; npos: it does not end. Outside of
+/// strings, where JSON has no backslash, one is taken like within.
+std::size_t end_of(std::string_view text) {
+  std::size_t depth = 1;
+  bool inside = false, escaped = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (c == '"' && !escaped) inside = !inside;
+    escaped = c == '\\' && !escaped;
+    if (inside) continue;
+    if (c == '{' || c == '[') ++depth;
+    if ((c == '}' || c == ']') && --depth == 0) return i + 1;
+  }
+  return std::string_view::npos;
+}
+
+/// Fed in pieces of these sizes, again and again.
+std::size_t scanned(std::string_view text, std::size_t piece) {
+  NestScanner scanner;
+  std::size_t at = 0;
+  while (at < text.size()) {
+    at += scanner.scan(text.substr(at, piece));
+    if (scanner.done()) return at;
+  }
+  return std::string_view::npos;
+}
+
+std::string noise(std::mt19937& random, std::string_view letters, std::size_t size) {
+  std::string out;
+  for (std::size_t i = 0; i < size; ++i)
+    out += letters[random() % letters.size()];
+  return out;
+}
+
+Words naive(std::string_view text, std::string_view prefix) {
+  const auto has = [text](std::string_view word) {
+    return text.find(word) != std::string_view::npos;
+  };
+  if (has("\\u")) return k_all_words;
+  Words out = 0;
+  if (has(prefix)) out |= k_prefix_word;
+  if (has("kubezoo.io/")) out |= k_domain_word;
+  if (has("deviceclass.")) out |= k_device_word;
+  for (unsigned i = 0; i < k_rare_keys.size(); ++i)
+    if (has('"' + std::string(k_rare_keys[i]) + '"')) out |= static_cast<Words>(8U << i);
+  return out;
+}
+
+} // namespace
+
+TEST_CASE("a nested value ends where counting byte by byte says, in pieces of any size") {
+  std::mt19937 random(7);
+  for (int turn = 0; turn < 4000; ++turn) {
+    const auto letters = turn % 2 == 0 ? std::string_view(R"({}[]"\\"a, )")
+                                       : std::string_view(R"({}"\abcdefghijklmnopqrstuvw:,)");
+    const auto text = noise(random, letters, random() % 300);
+    const auto wanted = end_of(text);
+    for (const std::size_t piece : {1U, 2U, 63U, 64U, 65U, 127U, 1000U}) {
+      CAPTURE(text);
+      CAPTURE(piece);
+      CHECK(scanned(text, piece) == wanted);
+    }
+  }
+}
+
+TEST_CASE("a nested value of many levels and long runs of backslashes") {
+  const std::string deep = std::string(5000, '[') + std::string(5001, ']') + "rest";
+  CHECK(scanned(deep, 4096) == 10001);
+  for (std::size_t count = 60; count < 70; ++count) {
+    const auto text = "\"" + std::string(count, '\\') + "\"}\"}";
+    CAPTURE(count);
+    CHECK(scanned(text, 1000) == end_of(text));
+    CHECK(scanned(text, 7) == end_of(text));
+  }
+}
+
+TEST_CASE("words are found wherever they stand, and nothing else is") {
+  const std::vector<std::string> words = {"abc123-",
+                                          "kubezoo.io/",
+                                          "deviceclass.",
+                                          "\"affinity\"",
+                                          "\"priorityClassName\"",
+                                          "\"runtimeClassName\"",
+                                          "\"ephemeral\"",
+                                          "\"clusterTrustBundle\"",
+                                          "\"podCertificate\"",
+                                          "\\u0041",
+                                          "abc124-",
+                                          "\"f:affinity\"",
+                                          "kubezoo.io",
+                                          "deviceclass",
+                                          "\\\\"};
+  std::mt19937 random(11);
+  for (const auto& word : words) {
+    for (std::size_t before = 0; before < 100; ++before) {
+      const auto text = noise(random, "abc123-\"{}:,.xyzCTd", before) + word +
+                        noise(random, "abc123-\"{}:,.xyzCTd", random() % 80);
+      CAPTURE(text);
+      CHECK(words_in(text, "abc123-") == naive(text, "abc123-"));
+      // Cut in the middle of the word: nothing behind the end is looked at.
+      const auto cut = std::string_view(text).substr(0, before + word.size() - 1);
+      CHECK(words_in(cut, "abc123-") == naive(cut, "abc123-"));
+    }
+  }
+  CHECK(words_in("", "abc123-") == 0);
+}
