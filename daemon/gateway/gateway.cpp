@@ -64,13 +64,12 @@ Result<Route> Gateway::by_certificate(const http::ConnectionInfo& connection) {
     return fail(Code::unauthorized,
                 "Unauthorized: the client certificate is expired or of an unknown authority");
   }
-  ZOO_TRY(const auto certificate, crypto::Certificate::from_der(connection.peer_certificate_der));
-  ZOO_TRY(auto who, tenants::identity_of(certificate));
+  ZOO_TRY(const auto who, identity_of(connection.peer_certificate_der));
 
-  const auto entry = shared_.directory.snapshot()->find(who.tenant);
+  const auto entry = shared_.directory.snapshot()->find(who->tenant);
   // One answer for a tenant that never was and one that came back under its ID: nobody learns
   // which IDs exist.
-  if (!entry || entry->uid != who.uid || entry->revoked_serials.contains(who.serial)) {
+  if (!entry || entry->uid != who->uid || entry->revoked_serials.contains(who->serial)) {
     return fail(Code::unauthorized, "Unauthorized: this certificate is not valid any more");
   }
   if (!entry->admits()) {
@@ -78,11 +77,19 @@ Result<Route> Gateway::by_certificate(const http::ConnectionInfo& connection) {
                 entry->phase == tenants::Phase::suspended ? "suspended" : "not served");
   }
   Identity identity;
-  identity.user = std::move(who.user);
-  identity.groups = std::move(who.groups);
+  identity.user = who->user;
+  identity.groups = who->groups;
   identity.groups.emplace_back(authz::k_authenticated);
-  identity.credential = std::move(who.serial);
+  identity.credential = who->serial;
   return Route{shared_.upstream, view_of(entry), std::move(identity)};
+}
+
+Result<std::shared_ptr<const tenants::Identity>> Gateway::identity_of(const std::string& der) {
+  if (const auto known = identities_.find(der); known != identities_.end()) return known->second;
+  ZOO_TRY(const auto certificate, crypto::Certificate::from_der(der));
+  ZOO_TRY(auto read, tenants::identity_of(certificate));
+  if (identities_.size() >= k_max_identities) identities_.clear();
+  return identities_[der] = std::make_shared<const tenants::Identity>(std::move(read));
 }
 
 void Gateway::enter(Exchange& exchange) {

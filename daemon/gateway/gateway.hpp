@@ -21,6 +21,9 @@
 namespace zoo::authz {
 class PolicyStore;
 }
+namespace zoo::tenants {
+struct Identity;
+}
 namespace zoo::virtuals {
 class Board;
 class Engine;
@@ -92,6 +95,9 @@ public:
 
 private:
   Result<Route> by_certificate(const http::ConnectionInfo& connection);
+  /// Who a certificate says its holder is, read once and remembered: decoding one takes longer than
+  /// all the rest of a small request.
+  Result<std::shared_ptr<const tenants::Identity>> identity_of(const std::string& der);
   std::shared_ptr<const View> view_of(const std::shared_ptr<const tenants::TenantEntry>& entry);
 
   struct CachedView {
@@ -109,6 +115,9 @@ private:
   bool rechecking_ = false;
   std::unordered_map<std::string, CachedView> views_; ///< by tenant ID; bounded by k_max_views
   static constexpr std::size_t k_max_views = 4096;
+  /// By certificate, in DER; bounded by k_max_identities.
+  std::unordered_map<std::string, std::shared_ptr<const tenants::Identity>> identities_;
+  static constexpr std::size_t k_max_identities = 4096;
 };
 
 } // namespace zoo::gateway
