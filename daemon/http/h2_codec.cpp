@@ -11,7 +11,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cstring>
 #include <exception>
 #include <map>
 
@@ -89,7 +88,8 @@ public:
   int data(std::int32_t id, std::string_view bytes);
   int stream_closed(std::int32_t id);
   int frame_sent(const nghttp2_frame& frame);
-  ssize_t read_data(std::int32_t id, std::uint8_t* buffer, std::size_t size, std::uint32_t* flags);
+  ssize_t read_data(std::int32_t id, std::size_t size, std::uint32_t* flags);
+  int send_data(const nghttp2_frame& frame, std::string_view head, std::size_t size);
 
 private:
   friend struct H2Stream;
@@ -115,6 +115,7 @@ private:
   std::map<std::int32_t, std::unique_ptr<H2Stream>> streams_;
   std::vector<std::unique_ptr<H2Stream>> graveyard_; ///< closed inside a callback
   std::size_t pending_ = 0;                          ///< bytes in all streams' buffers
+  std::string* produced_ = nullptr;                  ///< inside produce(): where to
   std::size_t idle_frames_ = 0;
   std::size_t induced_resets_ = 0;
   std::size_t served_ = 0;
@@ -166,14 +167,19 @@ int on_stream_closed(nghttp2_session*, std::int32_t id, std::uint32_t, void* use
 int on_frame_sent(nghttp2_session*, const nghttp2_frame* frame, void* user) {
   return guarded([&] { return self(user).frame_sent(*frame); });
 }
-ssize_t on_read_data(nghttp2_session*, std::int32_t id, std::uint8_t* buffer, std::size_t size,
+ssize_t on_read_data(nghttp2_session*, std::int32_t id, std::uint8_t*, std::size_t size,
                      std::uint32_t* flags, nghttp2_data_source*, void* user) {
   ssize_t count = 0;
   const int rv = guarded([&] {
-    count = self(user).read_data(id, buffer, size, flags);
+    count = self(user).read_data(id, size, flags);
     return 0;
   });
   return rv == 0 ? count : rv;
+}
+int on_send_data(nghttp2_session*, nghttp2_frame* frame, const std::uint8_t* head, std::size_t size,
+                 nghttp2_data_source*, void* user) {
+  constexpr std::size_t k_frame_head = 9; // RFC 9113 section 4.1
+  return guarded([&] { return self(user).send_data(*frame, text_of(head, k_frame_head), size); });
 }
 
 nghttp2_nv field(std::string_view name, std::string_view value) {
@@ -194,6 +200,7 @@ nghttp2_session* make_session(const Limits& limits, H2Codec* codec) {
   nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks, on_data);
   nghttp2_session_callbacks_set_on_stream_close_callback(callbacks, on_stream_closed);
   nghttp2_session_callbacks_set_on_frame_send_callback(callbacks, on_frame_sent);
+  nghttp2_session_callbacks_set_send_data_callback(callbacks, on_send_data);
   nghttp2_option_set_no_auto_window_update(option, 1);
   nghttp2_option_set_no_closed_streams(option, 1);
   nghttp2_option_set_max_reserved_remote_streams(option, 0);
@@ -244,18 +251,22 @@ void H2Codec::receive(std::string_view bytes) {
 }
 
 std::size_t H2Codec::produce(std::string& out, std::size_t max) {
-  std::size_t total = 0;
-  while (close_ == Close::no && total < max) {
+  const auto before = out.size();
+  produced_ = &out;
+  while (close_ == Close::no && out.size() - before < max) {
     const std::uint8_t* bytes = nullptr;
+    const auto size = out.size(); // DATA frames are appended in send_data()
     const auto count = nghttp2_session_mem_send(session_, &bytes);
     if (count < 0) {
       reset_everybody();
       close_ = Close::abruptly;
+      break;
     }
-    if (count <= 0) break;
+    if (count == 0 && out.size() == size) break;
     out.append(text_of(bytes, static_cast<std::size_t>(count)));
-    total += static_cast<std::size_t>(count);
   }
+  produced_ = nullptr;
+  const auto total = out.size() - before;
   notify_drained();
   graveyard_.clear();
   return total;
@@ -481,24 +492,31 @@ int H2Codec::frame_sent(const nghttp2_frame& frame) {
   return 0;
 }
 
-ssize_t H2Codec::read_data(std::int32_t id, std::uint8_t* buffer, std::size_t size,
-                           std::uint32_t* flags) {
+/// How much of the stream's buffer the next frame takes; send_data() moves it.
+ssize_t H2Codec::read_data(std::int32_t id, std::size_t size, std::uint32_t* flags) {
   auto* stream = find(id);
   if (stream == nullptr) return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
-  const auto bytes = stream->out.view().substr(0, size);
-  if (bytes.empty() && !stream->ended) {
+  const auto count = std::min(stream->out.size(), size);
+  if (count == 0 && !stream->ended) {
     stream->deferred = true;
     return NGHTTP2_ERR_DEFERRED;
   }
-  if (!bytes.empty()) {
-    idle_frames_ = 0;
-    std::memcpy(buffer, bytes.data(), bytes.size());
-  }
-  const auto count = bytes.size();
-  stream->out.drop(count);
-  pending_ -= count;
-  if (stream->out.empty() && stream->ended) *flags |= NGHTTP2_DATA_FLAG_EOF;
+  if (count == stream->out.size() && stream->ended) *flags |= NGHTTP2_DATA_FLAG_EOF;
+  *flags |= NGHTTP2_DATA_FLAG_NO_COPY;
   return static_cast<ssize_t>(count);
+}
+
+/// Called inside produce(), whose `out` has all that goes before.
+int H2Codec::send_data(const nghttp2_frame& frame, std::string_view head, std::size_t size) {
+  auto* stream = find(frame.hd.stream_id);
+  if (stream == nullptr || produced_ == nullptr || stream->out.size() < size)
+    return NGHTTP2_ERR_CALLBACK_FAILURE;
+  if (size > 0) idle_frames_ = 0;
+  produced_->append(head);
+  produced_->append(stream->out.view().substr(0, size));
+  stream->out.drop(size);
+  pending_ -= size;
+  return 0;
 }
 
 // ---- a stream ----

@@ -29,5 +29,8 @@ Result<void> trust(SSL_CTX* context, std::string_view pem, std::string_view what
 
 /// Reads and writes a socket without SIGPIPE; does not own it.
 BIO* make_socket_bio(int socket);
+/// More is written at once: the kernel may wait for it, so that a burst of TLS records leaves in
+/// segments as large as possible and wakes the peer once (MSG_MORE, send(2)).
+void set_more(BIO* bio, bool more);
 
 } // namespace zoo::net

@@ -14,6 +14,7 @@ namespace {
 using SessionPtr = std::unique_ptr<SSL_SESSION, Deleter<SSL_SESSION_free>>;
 
 constexpr std::size_t k_sessions = 8;
+constexpr std::size_t k_read_ahead = 64 * 1024;
 
 /// The sessions a server gave. Belongs to the SSL_CTX, which may outlive the TlsClientContext.
 struct Sessions {
@@ -99,6 +100,8 @@ TlsClientContext::create(const TlsClientOptions& options) {
   const auto protocols = static_cast<char>(options.alpn.size()) + options.alpn;
   SSL_CTX_set_alpn_protos(raw, reinterpret_cast<const unsigned char*>(protocols.data()),
                           static_cast<unsigned>(protocols.size()));
+  // Lists come in bursts of records: one call of the kernel for several. Given back when empty.
+  SSL_CTX_set_default_read_buffer_len(raw, k_read_ahead);
   SSL_CTX_set_session_cache_mode(raw, SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL_STORE);
   SSL_CTX_sess_set_new_cb(raw, on_new_session);
   SSL_CTX_set_ex_data(raw, sessions_index(), new Sessions);

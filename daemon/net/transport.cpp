@@ -25,6 +25,8 @@ namespace {
 using Descriptor = boost::asio::posix::stream_descriptor;
 
 constexpr std::size_t k_read_size = 32 * 1024;
+constexpr std::size_t k_short_read = 4 * 1024;  // most likely there is no more
+constexpr std::size_t k_record = 16 * 1024;     // RFC 8446 section 5.1: the largest
 constexpr std::size_t k_read_turn = 256 * 1024; // then the loop's other connections have theirs
 
 std::string reason(int error) { return std::generic_category().message(error); }
@@ -73,6 +75,7 @@ struct Transport::Impl : std::enable_shared_from_this<Transport::Impl> {
   void fail_later(Error error);
   void close();
   Step tls_step(int result);
+  bool holds_bytes() const { return tls && SSL_has_pending(tls.get()) != 0; }
   Step receive(char* bytes, std::size_t size);
   Step send(std::string_view bytes);
 
@@ -254,7 +257,8 @@ Transport::Impl::Step Transport::Impl::send(std::string_view bytes) {
   if (tls) {
     ERR_clear_error();
     errno = 0;
-    const auto size = std::min<std::size_t>(bytes.size(), 1u << 20);
+    const auto size = std::min(bytes.size(), k_record); // a record at a time: which is the last?
+    set_more(SSL_get_wbio(tls.get()), bytes.size() > size);
     return tls_step(SSL_write(tls.get(), bytes.data(), static_cast<int>(size)));
   }
   const auto count = ::send(socket.native_handle(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
@@ -279,6 +283,11 @@ void Transport::Impl::read_some() {
     if (step.kind == Step::done) {
       turn += step.count;
       handler->on_read({buffer.data(), step.count});
+      if (step.count < k_short_read && handler != nullptr && phase == Phase::open && read_wanted &&
+          !read_ended && !holds_bytes()) {
+        wait_read(); // which comes at once if there is more after all
+        break;
+      }
     } else if (step.kind == Step::again) {
       read_wants_write = step.want_write;
       step.want_write ? wait_write() : wait_read();
@@ -437,7 +446,7 @@ void Transport::abort() {
 
 bool Transport::quiet() const {
   if (impl_->phase != Phase::open || impl_->read_ended) return false;
-  if (impl_->tls && SSL_has_pending(impl_->tls.get()) != 0) return false;
+  if (impl_->holds_bytes()) return false;
   char byte = 0;
   const auto count = ::recv(impl_->socket.native_handle(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
   return count < 0 && errno == EAGAIN;
