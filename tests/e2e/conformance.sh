@@ -60,7 +60,10 @@ else
 fi
 
 results=$TMPDIR/results.json
-"$folder/run.py" --bin "$binary" --specs "$list" --out "$results" --again "${kubeconfigs[@]}"
+# Some of all wait for minutes: for a compaction of etcd, for jobs that come by the clock.
+timeout=330
+[[ $specs == all ]] && timeout=900
+"$folder/run.py" --bin "$binary" --specs "$list" --out "$results" --timeout "$timeout" --again "${kubeconfigs[@]}"
 column=$( ((direct)) && echo direct || echo zood)
 if output=$(report check --column "$column" --results "$results" 2>&1); then
   passed "the specs end as they should"

@@ -6,9 +6,10 @@ usage: report.py --folder F --doc D list [--every] --out FILE
        report.py --folder F --doc D check --results RESULTS --column direct|zood
        report.py --folder F --doc D write --results RESULTS --column direct|zood
 
-F/results.tsv has a line a spec: direct, zood, name; `-` is not run. F/expected-failures.tsv: name, reason. RESULTS is
-what run.py wrote. `list` gives the specs that pass directly, or all. `check` says what is worse than the record.
-`write` takes RESULTS into the record and makes D of it.
+F/results.tsv has a line a spec: direct, zood, name; `-` is not run. F/expected-failures.tsv: name, reason.
+F/disturbed.tsv: name, what it said beside others, when it passed through zood only alone. RESULTS is what run.py
+wrote. `list` gives the specs that pass directly, or all. `check` says what is worse than the record. `write` takes
+RESULTS into the record and makes D of it.
 """
 import argparse
 import collections
@@ -47,12 +48,23 @@ class Record:
         self.expected = dict(line.split("\t", 1) for line in
                              lines(os.path.join(folder, "expected-failures.tsv")))
 
+        self.disturbed_path = os.path.join(folder, "disturbed.tsv")
+        self.disturbed = dict(line.split("\t", 1) for line in lines(self.disturbed_path))
+
     def take(self, results, column):
         for result in results:
             row = self.rows.setdefault(result["name"], {"direct": "-", "zood": "-"})
             row[column] = result["state"]
+            if column == "zood":
+                self.disturbed.pop(result["name"], None)
+                if result.get("first"):
+                    self.disturbed[result["name"]] = " ".join(result["first"].split())[:300]
 
     def save(self):
+        with open(self.disturbed_path, "w") as file:
+            file.write("# Specs that passed only alone, and what they said beside others. Made by conformance.sh --write.\n")
+            for name in sorted(self.disturbed):
+                file.write(name + "\t" + self.disturbed[name] + "\n")
         with open(self.path, "w") as file:
             file.write("# Kubernetes' conformance specs: direct, through zood, name. Made by conformance.sh --write.\n")
             for name in sorted(self.rows):
@@ -107,6 +119,11 @@ def document(record):
     if record.expected:
         out.append("## Not passing yet\n\n| spec | why |\n|---|---|")
         out += ["| %s | %s |" % (cell(name), cell(reason)) for name, reason in sorted(record.expected.items())]
+        out.append("")
+    if record.disturbed:
+        out.append("## Disturbed by others\n\nThese passed when they were run again, alone; beside others they said:\n\n"
+                   "| spec | said |\n|---|---|")
+        out += ["| %s | %s |" % (cell(name), cell(said)) for name, said in sorted(record.disturbed.items())]
         out.append("")
     out.append("## Specs that pass directly\n\n| spec | direct | through zood |\n|---|---|---|")
     out += ["| %s | %s | %s |" % (cell(name), WORDS[row["direct"]], WORDS[row["zood"]])

@@ -7,7 +7,8 @@ usage: run.py --bin BINARY --specs FILE --out RESULTS [--batch N] [--timeout SEC
 FILE holds one full spec name a line. Every KUBECONFIG gets a worker of its own; a worker runs a few specs a process,
 one after the other. Specs marked [Serial] come last, when nothing else runs. A process whose specs take too long is
 ended: the spec it was at counts as failed, and those it had not begun come again. RESULTS is JSON: a list of
-{name, state, seconds, message}, state being passed, failed, skipped (by the spec itself) or missing (no such spec).
+{name, state, seconds, message}, state being passed, failed, skipped (by the spec itself) or missing (no such spec);
+`first` is what a spec said that passed only when it was run again.
 """
 import argparse
 import concurrent.futures
@@ -142,7 +143,10 @@ class Run:
         # A spec that failed beside others gets a second chance alone: many wait by the clock.
         for name in [name for name in self.names if self.results[name]["state"] == "failed"]:
             if self.args.again:
+                first = self.results[name]["message"]
                 self.batch(kubeconfigs[0], [name])
+                if self.results[name]["state"] == "passed":
+                    self.record(**{**self.results[name], "first": first})
 
 
 def main():
