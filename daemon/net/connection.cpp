@@ -24,8 +24,9 @@ LoopShare::LoopShare(Loop& owner, std::unique_ptr<http::Service> made, const Lis
     : loop(owner), service(std::move(made)), limits(std::make_shared<const ListenerLimits>(bounds)),
       sweeper(owner), deadline_timer(owner) {}
 
-void LoopShare::add(file::Fd socket, const TlsServerContext* tls) {
-  if (!service) { // the listener went in the meantime
+void LoopShare::add(file::Fd socket, const TlsServerContext* tls, bool full) {
+  // Without a service the listener went in the meantime.
+  if (!service || (full && !close_longest_idle())) {
     --count;
     return;
   }
@@ -33,6 +34,20 @@ void LoopShare::add(file::Fd socket, const TlsServerContext* tls) {
   connections.emplace(connection.get(), connection);
   connection->start(std::move(socket), tls);
   if (connections.size() == 1) sweep();
+}
+
+bool LoopShare::close_longest_idle() {
+  Connection* longest = nullptr;
+  std::optional<Connection::Idle> least;
+  for (const auto& [key, connection] : connections) {
+    const auto idle = connection->idle();
+    if (!idle || (least && *least <= *idle)) continue;
+    least = idle;
+    longest = key;
+  }
+  if (longest == nullptr) return false;
+  longest->die();
+  return true;
 }
 
 void LoopShare::remove(Connection& connection) {
@@ -202,6 +217,11 @@ void Connection::drain() {
   } else {
     die(); // still shaking hands
   }
+}
+
+std::optional<Connection::Idle> Connection::idle() const {
+  if (codec_ && codec_->open_streams() > 0) return std::nullopt;
+  return Idle{last_stream_ != opened_, last_stream_};
 }
 
 void Connection::die() {

@@ -5,6 +5,8 @@
 #include "daemon/net/transport.hpp"
 
 #include <atomic>
+#include <compare>
+#include <optional>
 #include <unordered_map>
 
 /// The inside of a Listener: what it has on each of its loops.
@@ -15,7 +17,9 @@ class Connection;
 /// A listener's part on one loop. Used on that loop's thread, except for `count` and `limits`.
 struct LoopShare : std::enable_shared_from_this<LoopShare> {
   LoopShare(Loop& owner, std::unique_ptr<http::Service> made, const ListenerLimits& bounds);
-  void add(file::Fd socket, const TlsServerContext* tls);
+  /// `full`: the listener has as many as it may; one that is idle makes room, or this one goes.
+  void add(file::Fd socket, const TlsServerContext* tls, bool full);
+  bool close_longest_idle(); ///< false: every connection here has an open stream
   void remove(Connection& connection);
   void sweep();
   void drain(std::chrono::milliseconds deadline, std::function<void()> done);
@@ -39,6 +43,13 @@ public:
   void start(file::Fd socket, const TlsServerContext* tls);
   void sweep(std::chrono::steady_clock::time_point now);
   void drain();
+  /// Since when it has had no stream: nullopt if it has one. Those that never had one come first.
+  struct Idle {
+    bool served;
+    std::chrono::steady_clock::time_point since;
+    auto operator<=>(const Idle&) const = default;
+  };
+  std::optional<Idle> idle() const;
   void die(); ///< resets its streams and leaves; destroyed a moment later
 
 private:

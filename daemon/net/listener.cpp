@@ -25,7 +25,7 @@ namespace {
 using Descriptor = boost::asio::posix::stream_descriptor;
 
 constexpr int k_backlog = 1024;
-constexpr int k_accept_turn = 64;
+constexpr std::size_t k_accept_turn = 64;
 constexpr std::chrono::milliseconds k_accept_pause{200}; // after EMFILE and the like
 constexpr std::chrono::seconds k_complaint_period{10};
 
@@ -151,7 +151,7 @@ void Listener::Impl::wait() {
 }
 
 void Listener::Impl::accept_some() {
-  for (int turn = 0; turn < k_accept_turn; ++turn) {
+  for (std::size_t turn = 0; turn < k_accept_turn; ++turn) {
     file::Fd socket(
         ::accept4(acceptor.native_handle(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
     if (socket) {
@@ -169,21 +169,23 @@ void Listener::Impl::accept_some() {
 }
 
 void Listener::Impl::hand_over(file::Fd socket) {
-  if (total() >= most) {
+  const auto present = total();
+  const bool full = present >= most;
+  if (full) {
     const auto now = std::chrono::steady_clock::now();
     if (now - complained > k_complaint_period) {
       complained = now;
-      log::warning("net", "{} has {} connections, as many as are allowed: more are refused",
-                   address, total());
+      log::warning("net", "{} has {} connections, as many as are allowed: idle ones make room",
+                   address, present);
     }
-    return; // closes it
+    if (present >= most + k_accept_turn) return; // closes it: the loops are behind
   }
   const auto share = *std::min_element(shares.begin(), shares.end(),
                                        [](auto& a, auto& b) { return a->count < b->count; });
   ++share->count;
   share->loop.post(
-      [share, context = tls, held = std::make_shared<file::Fd>(std::move(socket))]() mutable {
-        share->add(std::move(*held), context.get());
+      [share, full, context = tls, held = std::make_shared<file::Fd>(std::move(socket))]() mutable {
+        share->add(std::move(*held), context.get(), full);
       });
 }
 

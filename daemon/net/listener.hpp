@@ -23,7 +23,9 @@ using ServiceFactory = std::function<std::unique_ptr<http::Service>(Loop& loop)>
 
 struct ListenerLimits {
   http::Limits http;
-  std::size_t connections = 10'000; ///< more are accepted and closed at once
+  /// The one that has been without a stream longest makes room for the next; while all have one,
+  /// more are accepted and closed.
+  std::size_t connections = 10'000;
   std::chrono::milliseconds handshake{10'000};
   std::chrono::milliseconds head{30'000};   ///< for one request's head, whole (slow loris)
   std::chrono::milliseconds body{60'000};   ///< for the next bytes of a request's body

@@ -348,6 +348,40 @@ TEST_CASE("more connections than allowed are closed at once") {
   ::close(first);
 }
 
+TEST_CASE("the longest idle connection makes room for a new one, strangers first") {
+  Bench bench(1);
+  ListenerLimits limits;
+  limits.connections = 3;
+  bench.listen(limits, false);
+  const std::string request = "GET /wait HTTP/1.1\r\nHost: h\r\n\r\n";
+  const auto ask = [&](std::size_t nth) {
+    const int socket = test::connect_to(bench.port());
+    ::send(socket, request.data(), request.size(), 0);
+    bench.seen.wait_until([&] { return bench.seen.waiting.size() == nth; });
+    return socket;
+  };
+  const auto read = [](int socket) {
+    char byte = 0;
+    return ::recv(socket, &byte, 1, 0);
+  };
+  const int served = ask(1);
+  bench.seen.waiting[0]();
+  CHECK(read(served) == 1); // it was answered, and is idle for longest
+  const int busy = ask(2);
+  const int stranger = test::connect_to(bench.port());
+  const int first = ask(3);
+  CHECK(read(stranger) == 0);
+  CHECK(read(served) == 1);
+  const int second = ask(4);
+  while (read(served) == 1) {
+  }
+  CHECK(read(served) <= 0);
+  bench.seen.waiting[1]();
+  CHECK(read(busy) == 1); // one with a stream never goes
+  for (const int socket : {served, busy, stranger, first, second})
+    ::close(socket);
+}
+
 TEST_CASE("a listener may go while clients are busy") {
   Bench bench;
   bench.listen();
