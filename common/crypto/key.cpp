@@ -29,7 +29,7 @@ PrivateKey& PrivateKey::operator=(PrivateKey&&) noexcept = default;
 PrivateKey::~PrivateKey() = default;
 
 Result<PrivateKey> PrivateKey::generate_p256() {
-  EVP_PKEY* key = EVP_EC_gen("P-256");
+  EVP_PKEY* key = EVP_PKEY_Q_keygen(nullptr, nullptr, "EC", "P-256");
   if (key == nullptr) return fail(openssl_error(Code::internal, "make a key"));
   return PrivateKey(key);
 }

@@ -30,7 +30,7 @@ void extend(X509* certificate, int nid, const char* value) {
 
 Identity make(const std::string& name, const Identity* issuer, int days) {
   static std::atomic<long> serial{1'000};
-  const KeyPtr key(EVP_EC_gen("P-256"));
+  const KeyPtr key(EVP_PKEY_Q_keygen(nullptr, nullptr, "EC", "P-256"));
   const CertificatePtr certificate(X509_new());
   X509_set_version(certificate.get(), 2);
   ASN1_INTEGER_set(X509_get_serialNumber(certificate.get()), ++serial);
