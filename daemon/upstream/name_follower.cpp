@@ -23,9 +23,9 @@ http::RequestHead head_for(const std::string& path, const std::string& accept) {
 } // namespace
 
 NameFollower::NameFollower(Upstream& upstream, net::Loop& loop, Caller& caller, std::string path,
-                           std::string label_selector)
+                           std::string label_selector, Chosen chosen)
     : upstream_(upstream), loop_(loop), caller_(caller), path_(std::move(path)),
-      label_selector_(std::move(label_selector)), timer_(loop) {}
+      label_selector_(std::move(label_selector)), chosen_(chosen), timer_(loop) {}
 
 NameFollower::~NameFollower() = default;
 
@@ -39,19 +39,21 @@ void NameFollower::begin() {
   ListRequest request;
   request.head =
       head_for(path_, "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1");
-  request.params = {{"labelSelector", label_selector_}};
+  if (!label_selector_.empty()) request.params = {{"labelSelector", label_selector_}};
   request.range = {"", "", false};
   list_ = list_range(upstream_, caller_, std::move(request), "#" + path_, *this);
 }
 
-void NameFollower::on_list_item(std::string_view key, std::string_view) { names_.emplace(key); }
+void NameFollower::on_list_item(std::string_view key, std::string_view item) {
+  if (chosen_ == nullptr || chosen_(key, item)) names_.emplace(key);
+}
 
 void NameFollower::on_list_end(const ListEnd& end) {
   publish();
   pause_ = k_first_pause;
   WatchRequest request;
   request.head = head_for(path_, "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1");
-  request.params = {{"labelSelector", label_selector_}};
+  if (!label_selector_.empty()) request.params = {{"labelSelector", label_selector_}};
   request.resource_version = end.resource_version;
   watch_ = subscribe(caller_, std::move(request), *this);
 }
@@ -69,12 +71,10 @@ void NameFollower::on_watch_event(std::string_view text) {
   }
   const auto key = translate::object_key(event->object);
   if (!key) return;
-  if (event->type == translate::EventType::deleted) {
-    names_.erase(key->name);
-  } else {
-    names_.emplace(key->name);
-  }
-  publish();
+  const bool there = event->type != translate::EventType::deleted &&
+                     (chosen_ == nullptr || chosen_(key->name, event->object));
+  const bool changed = there ? names_.emplace(key->name).second : names_.erase(key->name) != 0;
+  if (changed) publish();
 }
 
 void NameFollower::on_watch_end(const WatchEnd&) { again(); }

@@ -16,14 +16,15 @@ namespace zoo::upstream {
 class Upstream;
 
 /// Keeps the set of names of a cluster-scoped kind, by a list and the watch from there, metadata
-/// only; begins again when the watch ends, with growing pauses while upstream fails. On one loop;
-/// names() from any thread.
+/// only, of all objects or of those that `chosen` says of; begins again when the watch ends, with
+/// growing pauses while upstream fails. On one loop; names() from any thread.
 class NameFollower final : private ListHandler, private WatchHandler {
 public:
   using Names = std::set<std::string, std::less<>>;
+  using Chosen = bool (*)(std::string_view name, std::string_view object);
 
   NameFollower(Upstream& upstream, net::Loop& loop, Caller& caller, std::string path,
-               std::string label_selector);
+               std::string label_selector, Chosen chosen = nullptr);
   ~NameFollower() override;
 
   void start();                                                            ///< any thread
@@ -45,6 +46,7 @@ private:
   net::Loop& loop_;
   Caller& caller_;
   std::string path_, label_selector_;
+  const Chosen chosen_; ///< null: all
   net::Timer timer_;
   std::chrono::milliseconds pause_{100};
   Names names_;

@@ -3,6 +3,7 @@
 
 #include "common/base/error_table.hpp"
 #include "daemon/net/loop.hpp"
+#include "daemon/translate/discovery_json.hpp"
 #include "daemon/upstream/buffered_call.hpp"
 #include "daemon/upstream/name_follower.hpp"
 #include "daemon/upstream/openapi_cache.hpp"
@@ -116,6 +117,19 @@ private:
 
 } // namespace
 
+namespace {
+
+/// A namespace whose label does not say the prefix that it has.
+bool stranger(std::string_view name, std::string_view object) {
+  const auto tree = translate::JsonTree::parse(object);
+  if (!tree) return true;
+  const auto label = tree->root()["metadata"]["labels"][translate::k_tenant_label].string();
+  return label.empty() || name.size() <= label.size() || !name.starts_with(label) ||
+         name[label.size()] != '-';
+}
+
+} // namespace
+
 struct Upstream::Impl {
   std::shared_ptr<const UpstreamEndpoint> endpoint;
   std::map<net::Loop*, std::unique_ptr<Pool>> pools;
@@ -139,8 +153,8 @@ Upstream::Upstream(std::shared_ptr<const UpstreamEndpoint> endpoint,
     impl_->pools.emplace(loop, std::make_unique<Pool>(*loop, endpoint, limits));
   auto& first = *loops.front();
   impl_->keeper.emplace(first, *impl_->pools.at(&first));
-  impl_->unlabelled.emplace(*this, first, *impl_->pools.at(&first), "/api/v1/namespaces",
-                            "!" + std::string(translate::k_tenant_label));
+  impl_->unlabelled.emplace(*this, first, *impl_->pools.at(&first), "/api/v1/namespaces", "",
+                            stranger);
   impl_->probe.emplace(first, *impl_->pools.at(&first), impl_->range_reads);
 }
 

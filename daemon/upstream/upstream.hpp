@@ -55,8 +55,9 @@ public:
   std::shared_ptr<const translate::SharedNames> shared_names() const;
   void set_shared_names(std::shared_ptr<const translate::SharedNames> names);
 
-  /// Namespaces that carry no tenant label: never a tenant's, whatever their names. Followed by a
-  /// watch that start() begins. Any thread; never null. Code::unavailable until they are known.
+  /// Namespaces whose tenant label is missing or is not their prefix: never a tenant's, whatever
+  /// their names. Followed by a watch that start() begins. Any thread; never null.
+  /// Code::unavailable until they are known.
   using Names = std::set<std::string, std::less<>>;
   Result<std::shared_ptr<const Names>> unlabelled_namespaces() const;
   void start(); ///< any thread; once
