@@ -7,10 +7,11 @@ requests=/apis/certificates.k8s.io/v1/certificatesigningrequests
 uri=$(openssl x509 -in "$TMPDIR/$victim.crt" -noout -ext subjectAltName | grep -o 'URI:[^,]*' | cut -c5-)
 said "$uri"
 n=0
+openssl ecparam -name prime256v1 -genkey -noout -out "$TMPDIR/csr.key" 2>/dev/null
 for subject in /O=system:masters/CN=admin "/OU=$victim/O=zoo:cluster-admins/CN=admin" "/OU=$evil/OU=$victim/O=x/CN=admin" /O=system:nodes/CN=system:node:kwok-1 "/CN=zoo:$victim/O=zoo:tenants" "/CN=system:kube-controller-manager"; do
   for signer in kubernetes.io/kube-apiserver-client kubernetes.io/kube-apiserver-client-kubelet kubernetes.io/legacy-unknown kubernetes.io/kubelet-serving; do
     n=$((n + 1))
-    request=$(openssl req -new -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout "$TMPDIR/csr.key" -subj "$subject" -addext "subjectAltName=URI:$uri" 2>/dev/null | base64 -w0)
+    request=$(openssl req -new -key "$TMPDIR/csr.key" -subj "$subject" -addext "subjectAltName=URI:$uri" 2>/dev/null | base64 -w0)
     try POST $requests json '{"metadata":{"name":"evil-'$n'"},"spec":{"request":"'"$request"'","signerName":"'"$signer"'","usages":["client auth","digital signature"],"username":"system:admin","groups":["system:masters"]}}'
     [[ $code == 2* ]] || continue
     expect_no_match "upstream sees no signer of its own ($signer)" '^kubernetes.io/' "$(stored "$requests/$evil-evil-$n" '.spec.signerName // empty')"

@@ -16,7 +16,7 @@ context = ssl.create_default_context(cafile=ca)
 context.check_hostname = False
 context.load_cert_chain(cert, key)
 context.set_alpn_protocols(["h2" if h2 else "http/1.1"])
-connection = context.wrap_socket(socket.create_connection((host, int(port)), timeout=8), server_hostname="localhost")
+connection = context.wrap_socket(socket.create_connection((host, int(port)), timeout=4), server_hostname="localhost")
 
 
 def frame(kind: int, flags: int, stream: int, payload: bytes) -> bytes:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
-# Sourced by tests/hostile/run.sh: the two tenants, what an attack does, and what is held against it.
+# Sourced by tests/hostile/run.sh: the tenants, what an attack does, and what is held against it.
 #
-#   $evil, $victim                       the tenants' IDs; both have namespaces `team` and `default`
+#   $evil, $victim                       the tenants' IDs, the first a new one; both have namespaces `team` and `default`
 #   try METHOD PATH [TYPE [BODY]]        as the attacker: the answer is left in $answer, its code in $code
 #   direct METHOD PATH [TYPE [BODY]]     the same as upstream's administrator: what it would do without the fence
 #   refused WHAT [CODES]                 the last answer is one of these codes, 4xx unless told otherwise
@@ -14,18 +14,25 @@ declare -A media_types=([json]=application/json [merge]=application/merge-patch+
   [strategic]=application/strategic-merge-patch+json [apply]=application/apply-patch+yaml [yaml]=application/yaml)
 curl_more=()
 
-# credentials FILE NAME: the parts of a kubeconfig as files that curl and openssl read.
+# credentials FILE NAME: the parts of a kubeconfig as files that the client and openssl read.
 credentials() {
   local part
-  for part in users[0].user.client-certificate:crt users[0].user.client-key:key clusters[0].cluster.certificate-authority:ca; do
-    (umask 077 && "$KUBECTL" --kubeconfig "$1" config view --raw -o jsonpath="{.${part%:*}-data}" | base64 -d >"$TMPDIR/$2.${part##*:}")
+  for part in client-certificate:crt client-key:key certificate-authority:ca; do
+    (umask 077 && grep -oP -m1 -- "${part%:*}-data\"?: *\"?\K[A-Za-z0-9+/=]+" "$1" | base64 -d >"$TMPDIR/$2.${part##*:}")
   done
 }
 
-# send NAME BASE METHOD PATH [TYPE [BODY]]
+# send NAME BASE METHOD PATH [TYPE [BODY]]: over connections that stay open; by curl where it has arguments of its own.
 send() {
-  local name=$1 base=$2 method=$3 path=$4 arguments=()
-  [[ -n ${5:-} ]] && arguments+=(-H "Content-Type: ${media_types[$5]:-$5}" --data-binary @-)
+  local name=$1 base=$2 method=$3 path=$4 type=${5:+${media_types[$5]:-$5}} arguments=()
+  if ((${#curl_more[@]} == 0)); then
+    printf '%s\0' "$name" "$base" "$method" "$path" "$type" "${6:-}" >&"${client[1]}"
+    read -r code <&"${client[0]}"
+    IFS= read -rd '' answer <"$TMPDIR/body"
+    answer=${answer%$'\n'}
+    return
+  fi
+  [[ -n $type ]] && arguments+=(-H "Content-Type: $type" --data-binary @-)
   code=$(printf %s "${6:-}" | curl -sg --max-time 20 --path-as-is -X "$method" --cacert "$TMPDIR/$name.ca" --cert "$TMPDIR/$name.crt" \
     --key "$TMPDIR/$name.key" -D "$TMPDIR/headers" -o "$TMPDIR/body" -w '%{http_code}' "${arguments[@]}" "${curl_more[@]}" "$base$path")
   answer=$(tr -d '\0' <"$TMPDIR/body" 2>/dev/null)
@@ -40,11 +47,14 @@ try() {
     curl_more+=(--http1.1)
     send "$evil" "https://$zood_address" "$@"
   fi
-  observe "$* ${curl_more[*]}" "$(cat "$TMPDIR/headers")$answer"
+  observe "$* ${curl_more[*]}" "$(<"$TMPDIR/headers")$answer"
   curl_more=()
 }
 
-direct() { send upstream "$upstream_server" "$@"; }
+direct() {
+  send upstream "$upstream_server" "$@"
+  curl_more=()
+}
 
 # observe ASKED ANSWERED: kept for the search for the victim's bytes.
 observe() {
@@ -72,7 +82,7 @@ victims_state() {
   local path urls=()
   for path in "${victims_lists[@]}"; do urls+=("$upstream_server$path"); done
   curl -sg --max-time 30 --cacert "$TMPDIR/upstream.ca" --cert "$TMPDIR/upstream.crt" --key "$TMPDIR/upstream.key" "${urls[@]}" |
-    jq -rS --arg victim "$victim-" --arg evil "$evil-" '
+    jq -rS --arg victim "$victim-" '
       .kind as $list | .items[]
       | if (.metadata.namespace // "" | startswith($victim)) or (.metadata.name | startswith($victim) or contains("." + $victim))
         then [$list, .metadata.namespace, .metadata.name, .metadata.uid, .metadata.resourceVersion]
@@ -80,38 +90,52 @@ victims_state() {
         then [$list, .metadata.name, .rules]
         elif $list == "NodeList"
         then [$list, .metadata.name, .metadata.uid, .metadata.labels, .spec]
-        elif (.metadata.name | contains("evil")) and (.metadata.namespace // "" | startswith($evil) | not)
-          and (.metadata.name | startswith($evil) or contains("." + $evil) or startswith("pvc-") | not)
+        elif (.metadata.name | contains("evil")) and (.metadata.namespace // "" | test("^zq[a-z0-9]{4}-") | not)
+          and (.metadata.name | test("(^|[.])zq[a-z0-9]{4}-|^pvc-") | not)
         then ["OUTSIDE THE PREFIX", $list, .metadata.namespace, .metadata.name]
         else empty end | tostring' | sort
 }
 
+# begin_attack: each has a new tenant of its own, so that nothing of an earlier one is taken for a leak.
 begin_attack() {
   rm -rf "$TMPDIR/exchanges"
   mkdir "$TMPDIR/exchanges"
+  curl_more=()
+  new_attacker evil
   exchanges=0 code='' answer='' curl_more=()
 }
 
 # end_attack NAME: the victim is unhurt, and the attacker knows nothing that it did not say itself.
 end_attack() {
-  local file found leaks=''
+  local file word leaks=''
   expect "$1: the victim is unhurt" "$victims_before" "$(victims_state)"
-  for file in "$TMPDIR"/exchanges/*.answered; do
-    [[ -e $file ]] || continue
-    found=$(grep -oFf "$TMPDIR/victims-words" "$file" | sort -u | while read -r word; do
-      grep -qF "$word" "$TMPDIR"/exchanges/*.asked || echo "$word"
-    done)
-    [[ -z $found ]] || leaks+="$(head -c 300 "${file%.answered}.asked"): $found in $(head -c 2000 "$file")"$'\n'
-  done
+  while IFS=: read -r file word; do
+    grep -qF -- "$word" "$TMPDIR"/exchanges/*.asked || leaks+="$word: $(head -c 300 "${file%.answered}.asked") in $(head -c 2000 "$file")"$'\n'
+  done < <(grep -aoHFf "$TMPDIR/victims-words" -r "$TMPDIR/exchanges" --include='*.answered' | sort -u)
   expect "$1: no byte of the victim's in any answer" "" "$leaks"
+  # What it left goes with its tenant, while the next one attacks.
+  leave "$evil"
 }
 
+# new_attacker VARIABLE: a tenant with a namespace `team`, by whose ID every script knows it for one.
+new_attacker() {
+  local -n hostile_new=$1
+  hostile_new=zq$(random_id | cut -c3-)
+  require "attacker $hostile_new" ctl tenant create "$hostile_new" --wait
+  export_kubeconfig "$hostile_new"
+  credentials "$TMPDIR/$hostile_new.kubeconfig" "$hostile_new"
+  attackers+=("$hostile_new")
+  send "$hostile_new" "https://$zood_address" POST /api/v1/namespaces json '{"metadata":{"name":"team"}}'
+  expect "its namespace" 201 "$code"
+}
+leave() { ctl tenant delete "$1" >"$TMPDIR/$1.delete" 2>&1 & }
+attackers=()
+
 set_the_stage() {
-  new_tenant evil
   new_tenant victim
   upstream_server=$(upstream config view --raw -o jsonpath='{.clusters[0].cluster.server}')
   credentials "$ZOO_E2E_KUBECONFIG" upstream
-  credentials "$TMPDIR/$evil.kubeconfig" "$evil"
+  coproc client { exec python3 "$hostile/tools/client.py" "$TMPDIR" 2>"$TMPDIR/client.log"; }
   credentials "$TMPDIR/$victim.kubeconfig" "$victim"
   export canary=sesame-$(random_id) vault=vault-$(random_id)
   sed "s/CANARY/$canary/g; s/VAULT/$vault/g" "$hostile/tools/victim.yaml" >"$TMPDIR/victim.yaml"
@@ -121,7 +145,6 @@ set_the_stage() {
   check "that stand" as "$victim" wait --for=condition=Established crd/safes.vaults.example.com --timeout=20s
   require "and the rest" as "$victim" apply -f <(sed '1,/^--- # the rest/d' "$TMPDIR/victim.yaml")
   check "and a pod that runs" as "$victim" -n team wait --for=condition=Ready "pod/$vault" --timeout=60s
-  require "the attacker has a namespace" as "$evil" create namespace team
   local namespaced=(/api/v1/{configmaps,secrets,serviceaccounts,services,pods,persistentvolumeclaims,resourcequotas}
     /apis/{rbac.authorization.k8s.io/v1/{roles,rolebindings},networking.k8s.io/v1/{networkpolicies,ingresses},apps/v1/deployments}
     "/apis/$victim-vaults.example.com/v1/safes")
@@ -173,4 +196,31 @@ raw() {
 raw_h2() {
   answer=$(python3 "$hostile/tools/raw.py" "$zood_address" "$TMPDIR/$evil.ca" "$TMPDIR/$evil.crt" "$TMPDIR/$evil.key" h2 "$@" </dev/null 2>&1 | tr -d '\0')
   observe "$*" "$answer"
+}
+
+# flood KIND SECONDS [PATH]: an attack of tools/flood.py with the attacker's certificate; the victim asks all the while.
+# What zood costs meanwhile is bounded, and nobody else notices: each of the victim's requests is answered.
+# without_certificate=1 flood ...: by a stranger.
+flood() {
+  local kind=$1 seconds=$2 path=${3:-/api/v1/namespaces} before most=0 now pid asked=0 wrong='' mine=("$TMPDIR/$evil.crt" "$TMPDIR/$evil.key")
+  [[ -n ${without_certificate:-} ]] && mine=("" "")
+  resident() { awk '$1 == "VmRSS:" { print int($2 / 1024) }' "/proc/${zood_pids[$zood_dir]}/status"; }
+  before=$(resident)
+  python3 "$hostile/tools/flood.py" "$kind" "$zood_address" "$TMPDIR/$evil.ca" "${mine[@]}" "$seconds" "$path" >"$TMPDIR/flood" 2>&1 &
+  pid=$!
+  while kill -0 "$pid" 2>/dev/null; do
+    # Each time over a connection of its own.
+    code=$(curl -s --max-time 15 --cacert "$TMPDIR/$victim.ca" --cert "$TMPDIR/$victim.crt" --key "$TMPDIR/$victim.key" -o /dev/null -w '%{http_code}' \
+      "https://$zood_address/api/v1/namespaces/team/secrets/$vault")
+    asked=$((asked + 1))
+    [[ $code == 200 ]] || wrong+="$code "
+    now=$(resident)
+    ((now > most)) && most=$now
+    sleep 0.2
+  done
+  wait "$pid"
+  note "$kind: $(tail -n 1 "$TMPDIR/flood"); zood had $before MiB, at most $most; the victim asked $asked times"
+  expect_match "$kind: the attack was one" '[1-9][0-9]* ' "$(tail -n 1 "$TMPDIR/flood")"
+  expect "$kind: the victim is answered" '' "$wrong"
+  if ((most < before + ${flood_memory:-200})); then passed "$kind: memory is bounded"; else failed "$kind: memory is bounded" <<<"$before MiB before, $most at most"; fi
 }

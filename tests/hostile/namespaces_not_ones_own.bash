@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
+# Tries: to reach a namespace that stands upstream under the attacker's prefix, but is none of its own: made by somebody else,
+# without the tenant's label, or with another's.
+# Without the fence: whoever gets the ID "calico" owns calico-system.
+# Rule: a namespace is the tenant's by prefix and label both; others are not listed, not reached, and doctor tells of them.
+for pair in "adopted:{}" "others:{\"tenant.kubezoo.io/id\":\"$victim\"}"; do
+  name=${pair%%:*}
+  direct POST /api/v1/namespaces json '{"metadata":{"name":"'"$evil-$name"'","labels":'"${pair#*:}"'}}'
+  accepted "a namespace of somebody else's, $name"
+  direct POST "/api/v1/namespaces/$evil-$name/configmaps" json '{"metadata":{"name":"theirs"},"data":{"word":"'"$canary"'"}}'
+  accepted "holds something"
+  for path in "/api/v1/namespaces/$name" "/api/v1/namespaces/$name/configmaps" "/api/v1/namespaces/$name/configmaps/theirs" "/api/v1/namespaces/$name/secrets"; do
+    try GET "$path"
+    refused "$path is not there" '40[34]'
+    curl_more=(--max-time 4)
+    try GET "$path?watch=1&timeoutSeconds=1"
+    expect_no_match "nor watched: $code" "$canary" "$answer"
+  done
+  for path in /api/v1/configmaps '/api/v1/configmaps?limit=1' '/api/v1/configmaps?watch=1&resourceVersion=0&timeoutSeconds=1' "/api/v1/configmaps?fieldSelector=metadata.namespace%3D$name" /api/v1/namespaces "/api/v1/namespaces?fieldSelector=metadata.name%3D$name" '/api/v1/namespaces?watch=1&resourceVersion=0&timeoutSeconds=1'; do
+    try GET "$path"
+    expect_no_match "$path shows nothing of it" "$canary|\"$name\"" "$answer"
+  done
+  try POST "/api/v1/namespaces/$name/configmaps" json '{"metadata":{"name":"evil"}}'
+  refused "nothing is made in it" '40[34]'
+  try DELETE "/api/v1/namespaces/$name/configmaps/theirs"
+  refused "nothing is deleted" '40[34]'
+  try DELETE "/api/v1/namespaces/$name"
+  refused "nor itself" '4..'
+  try PATCH "/api/v1/namespaces/$name" merge '{"metadata":{"labels":{"a":"b"}}}'
+  refused "nor patched" '4..'
+  try POST /api/v1/namespaces json '{"metadata":{"name":"'"$name"'"}}'
+  refused "nor taken over by making it" '4..'
+  expect "it has no binding of the tenant's" 404 "$(stored "/apis/rbac.authorization.k8s.io/v1/namespaces/$evil-$name/rolebindings/zoo-tenant" '.code // "there"')"
+  direct DELETE "/api/v1/namespaces/$evil-$name"
+done

