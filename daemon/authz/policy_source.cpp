@@ -157,7 +157,11 @@ private:
     request.bookmarks = true;
     request.ranges = {{owner_.mapping_.prefix(), "", false}};
     request.all_namespaces = all_namespaces_;
-    watch_ = upstream::subscribe(owner_.caller_, std::move(request), *this);
+    request.kind = kind_;
+    request.api_version = "rbac.authorization.k8s.io/v1";
+    request.owner = owner_.mapping_.id();
+    request.trusted_version = true;
+    watch_ = upstream::subscribe(owner_.upstream_, owner_.loop_, std::move(request), *this);
     listen();
     owner_.changed();
   }
@@ -192,6 +196,17 @@ private:
       return retry_.start(k_gather, [this] { begin(); }); // now all of them can be kept
     }
     owner_.changed();
+  }
+  void on_watch_bookmark(std::string_view) override { listen(); }
+  /// Objects may change unseen while upstream is out of reach.
+  void on_watch_stalled(bool stalled) override {
+    if (!stalled) return stale_.cancel();
+    stale_.start(owner_.limits_.stale, [this] {
+      ready_ = false;
+      owner_.lost(Error(Code::unavailable,
+                        fmt::format("the watch of this tenant's {}s has no upstream", kind_)));
+      begin();
+    });
   }
   void on_watch_end(const upstream::WatchEnd&) override {
     again(Error(Code::unavailable, fmt::format("the watch of this tenant's {}s has ended", kind_)));

@@ -15,6 +15,8 @@
 #include "daemon/translate/selector.hpp"
 #include "daemon/translate/status_text.hpp"
 #include "daemon/translate/watch_event.hpp"
+#include "daemon/upstream/shared_watches.hpp"
+#include "daemon/upstream/upstream.hpp"
 
 namespace zoo::gateway {
 namespace {
@@ -333,12 +335,47 @@ private:
       ZOO_TRY(auto path, translate::upstream_path(target_, resource_.namespaced, mapping()));
       ZOO_TRY(auto params, params_in(exchange_, true));
       if (rendering_.wanted.representation == Representation::table) raise_include(params);
-      return forward(exchange_, outgoing(reach.actor, std::move(path), std::move(params)),
-                     target_.verb == "watch" ? AnswerShape::watch : AnswerShape::list, rendering_);
+      auto request = outgoing(reach.actor, std::move(path), std::move(params));
+      if (target_.verb != "watch") {
+        return forward(exchange_, std::move(request), AnswerShape::list, rendering_);
+      }
+      if (!mapping().identity()) {
+        ZOO_TRY(auto shared, shared_watch(request));
+        if (shared) return shared;
+        request.place = exchange_.upstream().watches().take_place(mapping().id());
+        if (!request.place) {
+          return fail(Code::too_many_requests,
+                      "too many watches that cannot share an upstream one; try again later");
+        }
+      }
+      return forward(exchange_, std::move(request), AnswerShape::watch, rendering_);
     }
     ZOO_TRY(auto plan, plan_of(reach));
     if (target_.verb == "watch") return watch(exchange_, std::move(plan));
     return list(exchange_, std::move(plan));
+  }
+
+  /// A watch of a path that is the tenant's alone, from the kind's shared one; null: it needs a
+  /// stream of its own.
+  Result<std::unique_ptr<Flow>> shared_watch(const Outgoing& request) {
+    if (target_.legacy_watch && target_.named()) return nullptr;
+    ListPlan plan;
+    plan.path = request.path;
+    ZOO_TRY(plan.params, params_in(exchange_, false));
+    plan.ranges = {upstream::KeyRange{}}; // all of the path
+    plan.all_namespaces = resource_.namespaced && target_.name_space.empty();
+    plan.rendering = rendering_;
+    plan.actor = request.actor;
+    if (!can_share_watch(exchange_, plan)) return nullptr;
+    if (resource_.namespaced && !resource_.own_group) {
+      // Upstream is asked as zood: that the namespace is the tenant's is known here.
+      const auto strangers = exchange_.upstream().unlabelled_namespaces();
+      if (!strangers || (*strangers)->contains(mapping().name_in(target_.name_space))) {
+        return nullptr;
+      }
+      plan.rendering.shown = filter_of(exchange_); // now that they are known
+    }
+    return watch(exchange_, std::move(plan));
   }
 
   Result<ListPlan> plan_of(const Reach& reach) {

@@ -175,7 +175,9 @@ ObjectFilter filter_of(const Exchange& exchange) {
   if (!exchange.resource().namespaced) return nullptr;
 
   const bool bindings = target.is(translate::k_rbac_group, "rolebindings");
-  const bool everywhere = target.name_space.empty() && !exchange.resource().own_group;
+  // A watch of one namespace may come from everybody's (DESIGN 7).
+  const bool everywhere =
+      (target.name_space.empty() || target.verb == "watch") && !exchange.resource().own_group;
   if (!bindings && !everywhere) return nullptr;
   // A namespace under the prefix without the tenant's label is not the tenant's.
   std::shared_ptr<const upstream::Upstream::Names> strangers;

@@ -55,7 +55,7 @@ void NameFollower::on_list_end(const ListEnd& end) {
   request.head = head_for(path_, "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1");
   if (!label_selector_.empty()) request.params = {{"labelSelector", label_selector_}};
   request.resource_version = end.resource_version;
-  watch_ = subscribe(caller_, std::move(request), *this);
+  watch_ = subscribe_alone(caller_, std::move(request), *this);
 }
 
 void NameFollower::on_list_error(const Error& error, int http_status, std::string_view) {

@@ -8,6 +8,7 @@
 #include "daemon/upstream/name_follower.hpp"
 #include "daemon/upstream/openapi_cache.hpp"
 #include "daemon/upstream/range_probe.hpp"
+#include "daemon/upstream/shared_watches.hpp"
 
 #include <atomic>
 #include <map>
@@ -141,6 +142,8 @@ struct Upstream::Impl {
   std::atomic<std::shared_ptr<const translate::SharedNames>> shared{
       std::make_shared<const translate::SharedNames>()};
   OpenApiCache openapi;
+  std::map<net::Loop*, Caller*> callers; ///< pools, or what stands for them
+  std::optional<SharedWatches> watches;
   mutable std::mutex hints_mutex;
   std::unordered_map<std::string, std::size_t> hints;
 };
@@ -151,6 +154,9 @@ Upstream::Upstream(std::shared_ptr<const UpstreamEndpoint> endpoint,
   impl_->endpoint = endpoint;
   for (auto* loop : loops)
     impl_->pools.emplace(loop, std::make_unique<Pool>(*loop, endpoint, limits));
+  for (const auto& [loop, pool] : impl_->pools)
+    impl_->callers.emplace(loop, pool.get());
+  impl_->watches.emplace(*this, loops);
   auto& first = *loops.front();
   impl_->keeper.emplace(first, *impl_->pools.at(&first));
   impl_->unlabelled.emplace(*this, first, *impl_->pools.at(&first), "/api/v1/namespaces", "",
@@ -189,7 +195,11 @@ void Upstream::set_limits(const PoolLimits& limits) {
     loop->post([pool = pool.get(), limits] { pool->set_limits(limits); });
 }
 
-Caller& Upstream::caller(net::Loop& loop) { return *impl_->pools.at(&loop); }
+Caller& Upstream::caller(net::Loop& loop) { return *impl_->callers.at(&loop); }
+
+void Upstream::set_caller(net::Loop& loop, Caller& caller) { impl_->callers[&loop] = &caller; }
+
+SharedWatches& Upstream::watches() { return *impl_->watches; }
 
 void Upstream::catalog(net::Loop& loop, Freshness freshness,
                        std::function<void(Result<CatalogPtr>)> done) {

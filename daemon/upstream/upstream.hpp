@@ -22,6 +22,7 @@ class Loop;
 namespace zoo::upstream {
 
 class OpenApiCache;
+class SharedWatches;
 
 enum class Freshness {
   any, ///< whatever is known; fetched if nothing is
@@ -46,6 +47,7 @@ public:
 
   /// The connections of that loop; on its thread.
   Caller& caller(net::Loop& loop);
+  void set_caller(net::Loop& loop, Caller& caller); ///< another one there; for tests, at first
 
   /// What upstream serves; kept by ETag, one fetch at a time for all loops. `done` comes on `loop`;
   /// at once, inside this call, when what is known will do. Loop thread.
@@ -74,6 +76,9 @@ public:
 
   /// Converted OpenAPI documents. Any thread.
   OpenApiCache& openapi_cache();
+
+  /// The watches that subscribers share, see subscribe(). Any thread.
+  SharedWatches& watches();
 
 private:
   struct Impl;

@@ -111,8 +111,8 @@ private:
 
 } // namespace
 
-std::unique_ptr<WatchSubscription> subscribe(Caller& caller, WatchRequest request,
-                                             WatchHandler& handler) {
+std::unique_ptr<WatchSubscription> subscribe_alone(Caller& caller, WatchRequest request,
+                                                   WatchHandler& handler) {
   return std::make_unique<SingleWatch>(caller, std::move(request), handler);
 }
 

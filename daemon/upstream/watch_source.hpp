@@ -13,6 +13,10 @@
 #include <string_view>
 #include <vector>
 
+namespace zoo::net {
+class Loop;
+}
+
 namespace zoo::upstream {
 
 /// What to watch, in upstream's names.
@@ -26,6 +30,15 @@ struct WatchRequest {
   std::vector<KeyRange> ranges; ///< only objects in one of them; empty: all
   bool all_namespaces = false;
   bool table = false;
+
+  // For subscribe():
+  std::string kind, api_version; ///< of the objects, as upstream writes them
+  std::string owner;             ///< who is counted for a stream of its own: a tenant
+  /// Is resource_version of a list that zood has just made? Else it is a client's word.
+  bool trusted_version = false;
+  /// Keys, as in `ranges`, of the objects that the selectors chose at resource_version; nullopt:
+  /// not known. See keeps_keys().
+  std::optional<std::vector<std::string>> keys;
 };
 
 /// Why a watch is over. All empty: upstream ended it in order.
@@ -42,6 +55,10 @@ public:
   virtual void on_watch_begin() = 0; ///< upstream has accepted it
   /// One event as upstream wrote it; an object of the ranges, a BOOKMARK or an ERROR.
   virtual void on_watch_event(std::string_view event) = 0;
+  /// A shared watch has a BOOKMARK to make: one may go on from this resourceVersion.
+  virtual void on_watch_bookmark(std::string_view) {}
+  /// Upstream is out of reach (true), or is followed again from where it was (false).
+  virtual void on_watch_stalled(bool) {}
   virtual void on_watch_end(const WatchEnd& end) = 0; ///< once, last
 };
 
@@ -53,9 +70,21 @@ public:
   virtual void resume() = 0;
 };
 
-/// Subscribes. How many upstream streams serve how many subscribers is this function's secret (one
-/// each, in this version). No callback comes from inside. Loop thread.
-std::unique_ptr<WatchSubscription> subscribe(Caller& caller, WatchRequest request,
-                                             WatchHandler& handler);
+/// May such a watch hang on the kind's shared one (DESIGN 7)? Not a Table, and not one whose
+/// selectors zood cannot judge.
+bool shareable(const WatchRequest& request);
+
+/// Does a subscriber to it keep the keys of what it has seen, so that it wants `keys`?
+bool keeps_keys(const WatchRequest& request);
+
+/// Subscribes: to the shared watch where that can be, as zood itself whatever the impersonation in
+/// `request.head`, so whoever asks has proven the path and the ranges; else by a stream of its own
+/// with that head. No callback comes from inside. Loop thread.
+std::unique_ptr<WatchSubscription> subscribe(Upstream& upstream, net::Loop& loop,
+                                             WatchRequest request, WatchHandler& handler);
+
+/// One upstream stream for this subscriber.
+std::unique_ptr<WatchSubscription> subscribe_alone(Caller& caller, WatchRequest request,
+                                                   WatchHandler& handler);
 
 } // namespace zoo::upstream

@@ -24,6 +24,7 @@ struct Outgoing {
   std::string body;
   std::string content_type; ///< of the body; "" = none
   std::string if_none_match;
+  std::shared_ptr<void> place{}; ///< among the watches that are not shared; kept as long as this
 
   /// A read of zood's own.
   static Outgoing get(std::string path) {
@@ -46,6 +47,7 @@ struct ListPlan {
   bool all_namespaces = false;
   Rendering rendering;
   std::vector<OwnObject> own; ///< shown beside what upstream has
+  Actor actor = Actor::zood;  ///< of a watch that is not shared
 };
 std::unique_ptr<Flow> list(Exchange& exchange, ListPlan plan);
 
@@ -58,9 +60,10 @@ std::unique_ptr<upstream::List> read_range(const Exchange& exchange, const ListP
                                            upstream::ListHandler& handler);
 http::ResponseHead list_head(const Rendering& rendering);
 
-/// A watch on a cluster-wide path, filtered to the tenant. From '' or 0, and with
-/// sendInitialEvents, it begins with a list of the plan's ranges.
+/// A watch of the plan's ranges, on the kind's shared one where that can be (DESIGN 7). From '' or
+/// 0, and with sendInitialEvents, it begins with a list of them.
 std::unique_ptr<Flow> watch(Exchange& exchange, ListPlan plan);
+bool can_share_watch(const Exchange& exchange, const ListPlan& plan);
 
 /// POST of a Namespace: it is handed out when its fence stands.
 std::unique_ptr<Flow> create_namespace(Exchange& exchange, Outgoing request, Rendering rendering);

@@ -14,10 +14,41 @@ bool begins_with_state(const translate::ListOptions& options) {
          options.resource_version == "0";
 }
 
+std::string api_version(const Exchange& exchange, const std::string& group) {
+  const auto& version = exchange.target().version;
+  return group.empty() ? version : group + "/" + version;
+}
+
+upstream::WatchRequest watch_request(const Exchange& exchange, const ListPlan& plan) {
+  const auto& target = exchange.target();
+  const auto& mapping = exchange.mapping();
+  const auto* facts = exchange.resource().facts;
+  const bool bindings = facts != nullptr && !mapping.identity() &&
+                        facts->names == translate::NameRule::cluster_role_binding;
+  upstream::WatchRequest request;
+  request.head = upstream_request(exchange, plan.actor, "GET", plan.path);
+  request.head.headers.remove("content-type");
+  request.head.headers.set("Accept", plan.rendering.wanted.upstream_accept);
+  request.params = plan.params;
+  // One event a line, whatever upstream thinks of the client's name.
+  translate::set_param(request.params, "pretty", "false");
+  request.bookmarks = target.list.allow_watch_bookmarks;
+  request.timeout_seconds = target.list.timeout_seconds;
+  request.max_object = exchange.gateway().limits().object;
+  request.ranges = plan.ranges;
+  request.all_namespaces = plan.all_namespaces;
+  request.table = plan.rendering.wanted.representation == translate::Representation::table;
+  request.kind = bindings ? "RoleBinding" : exchange.resource().kind;
+  request.api_version = api_version(exchange, mapping.group_in(target.group));
+  request.owner = mapping.id();
+  return request;
+}
+
 class Watch final : public Flow, private upstream::ListHandler, private upstream::WatchHandler {
 public:
   Watch(Exchange& exchange, ListPlan plan)
-      : exchange_(exchange), plan_(std::move(plan)), writer_(exchange, plan_.rendering) {}
+      : exchange_(exchange), plan_(std::move(plan)), writer_(exchange, plan_.rendering),
+        keeps_keys_(upstream::keeps_keys(watch_request(exchange, plan_))) {}
 
   void start() override {
     const auto& options = exchange_.target().list;
@@ -28,7 +59,7 @@ public:
         own || (begins_with_state(options) && options.send_initial_events.value_or(true));
     if (state) return next_range();
     if (options.resource_version.empty() || options.resource_version == "0") return find_now();
-    watch_from(options.resource_version);
+    watch_from(options.resource_version, false);
   }
 
   void on_drained() override {
@@ -63,8 +94,9 @@ private:
   // upstream::ListHandler
   void on_list_begin(std::string_view head) override { writer_.set_table_head(head); }
 
-  void on_list_item(std::string_view, std::string_view item) override {
+  void on_list_item(std::string_view key, std::string_view item) override {
     if (exchange_.done() || only_revision_) return;
+    if (keeps_keys_) keys_.emplace_back(key);
     begin_answer();
     if (auto written = writer_.added(item, out_); !written) return exchange_.abort(written.error());
     if (out_.size() >= k_flush) flush();
@@ -87,10 +119,10 @@ private:
     }
     const auto version = std::to_string(revision_);
     if (exchange_.target().list.send_initial_events.value_or(false)) {
-      out_ += translate::make_bookmark(api_version(), exchange_.resource().kind, version, true);
+      out_ += bookmark(version, true);
     }
     flush();
-    watch_from(version);
+    watch_from(version, true);
   }
 
   void on_list_error(const Error& error, int http_status, std::string_view body) override {
@@ -99,25 +131,22 @@ private:
     refused(http_status, body);
   }
 
-  std::string api_version() const {
-    const auto& target = exchange_.target();
-    return target.group.empty() ? target.version : target.group + "/" + target.version;
+  std::string bookmark(std::string_view version, bool initial_events_end) const {
+    if (plan_.rendering.wanted.representation == translate::Representation::partial) {
+      return translate::make_bookmark("meta.k8s.io/v1", "PartialObjectMetadata", version,
+                                      initial_events_end);
+    }
+    return translate::make_bookmark(api_version(exchange_, exchange_.target().group),
+                                    exchange_.resource().kind, version, initial_events_end);
   }
 
-  void watch_from(const std::string& version) {
-    upstream::WatchRequest request;
-    request.head = upstream_request(exchange_, Actor::zood, "GET", plan_.path);
-    request.head.headers.remove("content-type");
-    request.head.headers.set("Accept", plan_.rendering.wanted.upstream_accept);
-    request.params = plan_.params;
+  /// `trusted`: a list has just said this version.
+  void watch_from(const std::string& version, bool trusted) {
+    auto request = watch_request(exchange_, plan_);
     request.resource_version = version;
-    request.bookmarks = exchange_.target().list.allow_watch_bookmarks;
-    request.timeout_seconds = exchange_.target().list.timeout_seconds;
-    request.max_object = exchange_.gateway().limits().object;
-    request.ranges = plan_.ranges;
-    request.all_namespaces = plan_.all_namespaces;
-    request.table = plan_.rendering.wanted.representation == translate::Representation::table;
-    watch_ = upstream::subscribe(exchange_.upstream().caller(exchange_.gateway().loop()),
+    request.trusted_version = trusted;
+    if (trusted && !only_revision_) request.keys = std::move(keys_);
+    watch_ = upstream::subscribe(exchange_.upstream(), exchange_.gateway().loop(),
                                  std::move(request), *this);
     if (!exchange_.writable()) watch_->pause();
   }
@@ -136,12 +165,19 @@ private:
     flush();
   }
 
+  void on_watch_bookmark(std::string_view version) override {
+    if (exchange_.done()) return;
+    out_ += bookmark(version, false);
+    flush();
+  }
+
   void on_watch_end(const upstream::WatchEnd& end) override {
     if (exchange_.done()) return;
     if (!exchange_.head_sent()) {
       if (end.http_status != 0) return refused(end.http_status, end.body);
-      return exchange_.fail(end.error.value_or(Error(Code::unavailable, "the watch ended")));
+      if (end.error) return exchange_.fail(*end.error);
     }
+    begin_answer();
     flush();
     // A watch may end at any time; the client resumes from its last resourceVersion.
     exchange_.finish();
@@ -171,11 +207,17 @@ private:
   std::size_t at_ = 0;
   std::int64_t revision_ = -1;
   bool only_revision_ = false;
+  const bool keeps_keys_;
+  std::vector<std::string> keys_; ///< of what the list has shown
   std::unique_ptr<upstream::List> retired_list_, list_;
   std::unique_ptr<upstream::WatchSubscription> watch_;
 };
 
 } // namespace
+
+bool can_share_watch(const Exchange& exchange, const ListPlan& plan) {
+  return upstream::shareable(watch_request(exchange, plan));
+}
 
 std::unique_ptr<Flow> watch(Exchange& exchange, ListPlan plan) {
   return std::make_unique<Watch>(exchange, std::move(plan));

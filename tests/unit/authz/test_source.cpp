@@ -45,8 +45,11 @@ public:
   void event(std::string_view resource, std::string_view type, std::string_view object) {
     auto& handler = asked(resource, true);
     handler.on_head({200, {}});
-    handler.on_data(R"({"type":")" + std::string(type) + R"(","object":)" + std::string(object) +
-                    "}\n");
+    // Every change has a version of its own.
+    auto changed = std::string(object);
+    constexpr std::string_view k_version = R"("resourceVersion":")";
+    changed.insert(changed.find(k_version) + k_version.size(), std::to_string(++changes));
+    handler.on_data(R"({"type":")" + std::string(type) + R"(","object":)" + changed + "}\n");
   }
 
   std::function<void(const std::string& target)> started;
@@ -64,6 +67,7 @@ private:
     bool writable() const override { return true; }
   };
   std::deque<Request> requests;
+  int changes = 10;
 };
 
 constexpr std::string_view k_role =
@@ -79,7 +83,9 @@ struct Bench {
   using Heard = Result<authz::PolicyPtr>;
   using Step = std::function<void(const Heard&)>;
 
-  explicit Bench(authz::PolicyLimits limits = {}) : limits_(limits) {}
+  explicit Bench(authz::PolicyLimits limits = {}) : limits_(limits) {
+    upstream.set_caller(loop, caller);
+  }
 
   void run(std::deque<Step> given) {
     steps = std::move(given);

@@ -254,7 +254,7 @@ TEST_CASE("a watch hands on its own objects, bookmarks and errors, and nothing e
   request.bookmarks = true;
   request.ranges = {{"foofoo-", "", false}};
   request.all_namespaces = true;
-  const auto watch = upstream::subscribe(caller, std::move(request), heard);
+  const auto watch = upstream::subscribe_alone(caller, std::move(request), heard);
   CHECK(caller.param("resourceVersion") == "42");
   CHECK(caller.param("allowWatchBookmarks") == "true");
   const std::string own = R"({"type":"ADDED","object":)" + item("foofoo-a", "x") + "}";
@@ -275,7 +275,7 @@ TEST_CASE("a watch that is refused ends with the Status") {
   upstream::WatchRequest request;
   request.head.target = "/api/v1/pods";
   request.resource_version = "1";
-  const auto first = upstream::subscribe(caller, request, refused);
+  const auto first = upstream::subscribe_alone(caller, request, refused);
   caller.answer(410, "gone", 100);
   REQUIRE(refused.end);
   CHECK(refused.end->http_status == 410);

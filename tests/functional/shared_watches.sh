@@ -1,0 +1,164 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# All watches of a kind hang on one upstream watch: each hears exactly what a watch of its own would, in upstream's
+# order, from where it says; and none notices that upstream was away. Has an upstream of its own, which it restarts.
+. "$(dirname "$0")/../e2e/lib.sh"
+
+up=$TMPDIR/up
+end_upstream() {
+  local status=$?
+  [[ -n ${curls[*]:-} ]] && kill "${curls[@]}" 2>/dev/null
+  stop_zood || failed "zood drains and ends with status 0" <<<"status $?"
+  "$ZOO_UPSTREAM" stop --dir "$up"
+  return $status
+}
+trap 'end_upstream; zoo_finish' EXIT
+curls=()
+ZOO_E2E_KUBECONFIG=$("$ZOO_UPSTREAM" start --dir "$up" --port 0) || exit 1
+start_zood
+new_tenant a
+new_tenant b
+
+# credentials NAME KUBECONFIG: for curl.
+credentials() {
+  local part json
+  json=$("$KUBECTL" config view --raw --kubeconfig "$2" -o json)
+  for part in ca:'.clusters[0].cluster."certificate-authority-data"' crt:'.users[0].user."client-certificate-data"' \
+    key:'.users[0].user."client-key-data"'; do
+    jq -r "${part#*:}" <<<"$json" | base64 -d >"$TMPDIR/$1.${part%%:*}"
+  done
+  jq -r '.clusters[0].cluster.server' <<<"$json" >"$TMPDIR/$1.server"
+}
+credentials a "$TMPDIR/$a.kubeconfig"
+credentials b "$TMPDIR/$b.kubeconfig"
+credentials upstream "$ZOO_E2E_KUBECONFIG"
+
+# open_all WHO FILE...: reads lines "NAME QUERY" of watches and opens them all in one curl, each into out/NAME.
+mkdir "$TMPDIR/out"
+open_all() {
+  local who=$1 name path
+  while read -r name path; do
+    printf 'url = "%s%s"\noutput = "%s"\n' "$(<"$TMPDIR/$who.server")" "$path" "$TMPDIR/out/$name"
+  done >"$TMPDIR/$who.$name.curl"
+  curl -sSN --globoff --parallel --parallel-immediate --parallel-max 200 --cacert "$TMPDIR/$who.ca" \
+    --cert "$TMPDIR/$who.crt" --key "$TMPDIR/$who.key" -K "$TMPDIR/$who.$name.curl" >"$TMPDIR/$who.$name.log" 2>&1 &
+  curls+=($!)
+}
+# events NAME: "TYPE namespace/name resourceVersion" of each, without bookmarks.
+events() {
+  jq -r 'select(.type != "BOOKMARK") | "\(.type) \(.object.metadata.namespace)/\(.object.metadata.name) \(.object.metadata.resourceVersion)"' \
+    "$TMPDIR/out/$1"
+}
+has() { grep -q -- "$2" "$TMPDIR/out/$1" 2>/dev/null; }
+watches() { # of configmaps, at upstream
+  upstream get --raw /metrics |
+    awk '/^apiserver_longrunning_requests\{.*resource="configmaps",scope="cluster".*verb="WATCH"/ { n += $2 } END { print n + 0 }'
+}
+version() { as "$1" get --raw '/api/v1/configmaps?limit=1' | jq -r .metadata.resourceVersion; }
+
+# ---- fifty watches, one upstream ------------------------------------------------------------------------------------
+
+check "a namespace of a" as "$a" create namespace team
+eventually "whose certificates are there" 30 as "$a" -n team get configmap kube-root-ca.crt
+eventually "and the default one's" 30 as "$b" get configmap kube-root-ca.crt
+before=$(watches)
+start=$(version "$a")
+cm=/api/v1/configmaps team=/api/v1/namespaces/team/configmaps
+from="watch=1&resourceVersion=$start"
+{
+  for ((i = 0; i < 20; ++i)); do echo "wide-$i $cm?$from&allowWatchBookmarks=true"; done
+  for ((i = 0; i < 10; ++i)); do echo "team-$i $team?$from"; done
+  for ((i = 0; i < 10; ++i)); do echo "named-$i $team?$from&fieldSelector=metadata.name%3Dtwo"; done
+  for ((i = 0; i < 10; ++i)); do echo "label-$i $cm?$from&labelSelector=app%3Dweb"; done
+  for ((i = 0; i < 40; ++i)); do echo "more-$i $cm?$from"; done
+} | open_all a
+for ((i = 0; i < 10; ++i)); do echo "b-$i $cm?$from"; done | open_all b
+# What upstream itself says to the same questions.
+direct=/api/v1/namespaces/$a-team/configmaps
+{
+  echo "direct $cm?$from"
+  echo "direct-named $direct?$from&fieldSelector=metadata.name%3Dtwo"
+  echo "direct-label $direct?$from&labelSelector=app%3Dweb"
+} | open_all upstream
+eventually "100 watches of two tenants are one upstream" 20 eval '(($(watches) == before + 2))' # and the direct one
+
+change() { # as whom, in which namespace
+  local who=(as "$1" -n "$2")
+  "${who[@]}" create configmap one --from-literal=k=v
+  "${who[@]}" create configmap two --from-literal=k=v
+  "${who[@]}" label configmap two app=web
+  "${who[@]}" annotate configmap two note=x
+  "${who[@]}" label configmap one app=web
+  "${who[@]}" label --overwrite configmap one app=db
+  "${who[@]}" delete configmap two --wait=false
+  "${who[@]}" label --overwrite configmap one app=web
+  "${who[@]}" delete configmap one --wait=false
+}
+change "$a" team >/dev/null &
+changing=$!
+change "$b" default >/dev/null
+wait "$changing"
+check "a last change of each" eval "as '$a' -n team create configmap last && as '$b' create configmap last && as '$a' -n team label configmap last app=web"
+for name in wide-0 wide-19 team-9 label-9 more-39 direct direct-label; do
+  eventually "$name has come to its end" 20 has "$name" '"app":"web".*"name":"last"\|"name":"last".*"app":"web"'
+done
+eventually "b-9 too" 20 has b-9 '"name":"last"'
+
+own() { events "$1" | sed -n "s, $2-, ,p"; }
+wanted=$(own direct "$a")
+expect_match "the direct watch has seen them" '^DELETED team/one' "$wanted"
+for name in wide-0 wide-7 wide-19 team-0 team-9 more-0 more-39; do
+  expect "$name has heard what upstream says, in its order" "$(grep ' team/' <<<"$wanted")" "$(events "$name" | grep ' team/')"
+done
+expect "and so have all" 1 "$(for ((i = 0; i < 40; ++i)); do events "more-$i" | md5sum; done | sort -u | wc -l)"
+expect "a watch by name" "$(own direct-named "$a")" "$(events named-3)"
+expect "a watch by label" "$(own direct-label "$a")" "$(events label-3 | grep ' team/')"
+expect "the neighbour hears its own" "$(own direct "$b")" "$(events b-3)"
+
+# ---- resume ---------------------------------------------------------------------------------------------------------
+
+middle=$(awk 'NR == 4 { print $3 }' <<<"$wanted")
+{
+  echo "resumed $cm?watch=1&resourceVersion=$middle&timeoutSeconds=3"
+  echo "resumed-label $cm?watch=1&resourceVersion=$middle&timeoutSeconds=3&labelSelector=app%3Dweb"
+  echo "initial $team?watch=1&timeoutSeconds=3"
+  echo "partial $cm?watch=1&resourceVersion=$middle&timeoutSeconds=3"
+} | open_all a
+{
+  echo "direct-resumed-label $direct?watch=1&resourceVersion=$middle&timeoutSeconds=3&labelSelector=app%3Dweb"
+} | open_all upstream
+wait "${curls[-2]}" "${curls[-1]}"
+unset 'curls[-1]' 'curls[-1]'
+expect "a client goes on from where it was" "$(awk -v v="$middle" '$3 > v' <<<"$wanted")" "$(events resumed)"
+expect "with a selector too" "$(own direct-resumed-label "$a")" "$(events resumed-label | grep ' team/')"
+expect "a watch from nowhere begins with what is there" "ADDED team/kube-root-ca.crt ADDED team/last" \
+  "$(events initial | awk '{ print $1, $2 }' | sort | xargs)"
+expect "its watches are one upstream still" $((before + 2)) "$(watches)"
+
+# ---- upstream goes away ---------------------------------------------------------------------------------------------
+
+as "$a" -n team create configmap goes >/dev/null
+as "$a" -n team create configmap stays >/dev/null
+eventually "all know it" 10 has more-39 '"name":"stays"'
+kill -STOP "${zood_pids[$zood_dir]}" # it does not see what comes
+kill -KILL "$("$ZOO_UPSTREAM" status --dir "$up" | awk '$1 == "apiserver" { print $2 }')"
+"$ZOO_UPSTREAM" stop --dir "$up"
+require "upstream comes back" "$ZOO_UPSTREAM" start --dir "$up" --port 0
+check "what changes meanwhile" upstream -n "$a-team" delete configmap goes
+check "... and more" upstream -n "$a-team" label configmap stays app=web
+check "... and more" upstream -n "$a-team" create configmap comes
+kill -CONT "${zood_pids[$zood_dir]}"
+for name in wide-0 wide-19 team-9 more-0 more-39; do
+  eventually "$name hears what has come" 40 has "$name" '"name":"comes"'
+  expect_match "... and what has gone" '^DELETED team/goes' "$(events "$name")"
+  expect_match "... and what is different" '^MODIFIED team/stays' "$(events "$name")"
+done
+eventually "the selector's watch hears its part" 10 has label-9 '"name":"stays"'
+expect_match "... as ADDED" '^ADDED team/stays' "$(events label-9)"
+check "after that" as "$a" -n team create configmap after
+for name in wide-0 wide-19 team-9 more-39; do eventually "$name goes on" 10 has "$name" '"name":"after"'; done
+expect "no watch has seen an error" "" "$(grep -l '"ERROR"' "$TMPDIR"/out/{wide,team,named,label,more,b}-*)"
+for pid in "${curls[@]:0:2}"; do check "no watch has ended" kill -0 "$pid"; done
+expect "nobody has heard anything twice" "" "$(events more-3 | sort | uniq -d)"
+eventually "bookmarks come once a minute" 60 has wide-0 '"BOOKMARK"'
+expect_no_match "to those who asked" BOOKMARK "$(cat "$TMPDIR"/out/more-*)"

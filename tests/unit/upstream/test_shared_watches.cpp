@@ -1,0 +1,464 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/translate/continue.hpp"
+#include "daemon/upstream/watch_filter.hpp"
+#include "watch_world.hpp"
+
+#include <doctest/doctest.h>
+
+using namespace zoo;
+using namespace zoo::test;
+
+namespace {
+
+using Heard = std::vector<std::string>;
+
+/// The resourceVersion that a page of a range list is read at.
+std::int64_t revision_of_page(const WatchWorld::AskedPtr& asked) {
+  const auto position = translate::parse_upstream_token(WatchWorld::param(asked, "continue"));
+  REQUIRE(position);
+  return position->revision;
+}
+
+} // namespace
+
+TEST_CASE("all watches of a kind hang on one upstream watch") {
+  WatchWorld world;
+  WatchClient everywhere(world, 0, pods("foofoo-", 10));
+  const auto stream = world.next_watch();
+  CHECK(stream->head.target.starts_with("/api/v1/pods?"));
+  CHECK(world.param(stream, "resourceVersion") == "10");
+  CHECK(world.param(stream, "allowWatchBookmarks") == "true");
+  CHECK_FALSE(everywhere.begun()); // upstream has not accepted it yet
+  world.answer(stream, 200);
+  CHECK(world.eventually([&] { return everywhere.begun(); }));
+
+  WatchClient of_namespace(world, 1, pods_of("foofoo-a", 10));
+  auto by_name = pods_of("foofoo-a", 10);
+  by_name.params = {{"fieldSelector", "metadata.name=x"}};
+  WatchClient of_name(world, 0, by_name);
+  WatchClient neighbour(world, 1, pods("barbar-", 10));
+  WatchClient whole(world, 0, pods("", 10));
+  for (auto* client : {&of_namespace, &of_name, &neighbour, &whole})
+    CHECK(world.eventually([&] { return client->begun(); }));
+  CHECK(world.open_watches() == 1);
+  CHECK(world.upstream().watches().stats().streams == 1);
+  CHECK(world.upstream().watches().stats().subscribers == 5);
+
+  // In pieces: events do not come as frames.
+  const auto text = event("ADDED", "foofoo-a/x", 11) + event("ADDED", "barbar-a/x", 12) +
+                    event("MODIFIED", "foofoo-a/y", 13) + event("DELETED", "foofoo-ab/x", 14) +
+                    event("ADDED", "foofoo/x", 15);
+  world.say(stream, text.substr(0, 50));
+  world.say(stream, text.substr(50));
+  CHECK(everywhere.heard() ==
+        Heard{"ADDED foofoo-a/x 11", "MODIFIED foofoo-a/y 13", "DELETED foofoo-ab/x 14"});
+  CHECK(of_namespace.heard() == Heard{"ADDED foofoo-a/x 11", "MODIFIED foofoo-a/y 13"});
+  CHECK(of_name.heard() == Heard{"ADDED foofoo-a/x 11"});
+  CHECK(neighbour.heard() == Heard{"ADDED barbar-a/x 12"});
+  CHECK(whole.heard().size() == 5);
+}
+
+TEST_CASE("encodings, and kinds, have streams of their own") {
+  WatchWorld world;
+  auto request = pods("foofoo-", 10);
+  WatchClient objects(world, 0, request);
+  request.head.headers.set("Accept",
+                           "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io");
+  WatchClient metadata(world, 0, request);
+  request = pods("foofoo-", 10);
+  request.head.target = "/api/v1/configmaps";
+  WatchClient configmaps(world, 0, request);
+  for (int i = 0; i < 3; ++i)
+    world.next_watch();
+  CHECK(world.open_watches() == 3);
+}
+
+TEST_CASE("who comes later begins exactly where it says") {
+  WatchWorld world;
+  WatchClient first(world, 0, pods("foofoo-", 10));
+  const auto stream = world.next_watch();
+  world.answer(stream, 200);
+  world.say(stream, event("ADDED", "foofoo-a/x", 11) + event("ADDED", "foofoo-a/y", 15));
+  WatchClient from_window(world, 1, pods("foofoo-", 11));
+  WatchClient from_beginning(world, 0, pods("foofoo-", 10));
+  WatchClient ahead(world, 1, pods("foofoo-", 20)); // its list is newer than the stream
+  CHECK(world.eventually([&] { return ahead.begun(); }));
+  world.say(stream, event("MODIFIED", "foofoo-a/x", 20) + event("MODIFIED", "foofoo-a/x", 21));
+  CHECK(from_window.heard() ==
+        Heard{"ADDED foofoo-a/y 15", "MODIFIED foofoo-a/x 20", "MODIFIED foofoo-a/x 21"});
+  CHECK(from_beginning.heard() == first.heard());
+  CHECK(ahead.heard() == Heard{"MODIFIED foofoo-a/x 21"});
+  CHECK(world.open_watches() == 1);
+}
+
+TEST_CASE("who is older than the window catches up and joins without loss or duplicate") {
+  WatchWorld world;
+  WatchClient young(world, 0, pods("foofoo-", 100));
+  const auto main = world.next_watch();
+  world.answer(main, 200);
+  world.say(main, event("ADDED", "foofoo-a/c", 101));
+  WatchClient old(world, 1, pods("foofoo-", 50));
+  WatchClient older_than_main(world, 0, pods("foofoo-", 60));
+  const auto behind = world.next_watch();
+  CHECK(world.param(behind, "resourceVersion") == "50");
+  world.answer(behind, 200);
+  CHECK(world.eventually([&] { return older_than_main.begun(); }));
+  CHECK(world.open_watches() == 2);
+  world.say(behind, event("ADDED", "foofoo-a/a", 60) + event("ADDED", "foofoo-a/b", 70));
+  world.say(main, event("ADDED", "foofoo-a/d", 102));
+  CHECK(old.heard() == Heard{"ADDED foofoo-a/a 60", "ADDED foofoo-a/b 70"});
+  CHECK(older_than_main.heard() == Heard{"ADDED foofoo-a/b 70"});
+  // It stands where the other's memory begins: one is enough from here on.
+  world.say(behind, bookmark_event(100));
+  CHECK(world.eventually([&] { return world.open_watches() == 1; }));
+  world.say(main, event("ADDED", "foofoo-a/e", 103));
+  CHECK(old.heard() == Heard{"ADDED foofoo-a/a 60", "ADDED foofoo-a/b 70", "ADDED foofoo-a/c 101",
+                             "ADDED foofoo-a/d 102", "ADDED foofoo-a/e 103"});
+  CHECK(young.heard() ==
+        Heard{"ADDED foofoo-a/c 101", "ADDED foofoo-a/d 102", "ADDED foofoo-a/e 103"});
+  // And the window reaches back as far as both did.
+  WatchClient third(world, 0, pods("foofoo-", 65));
+  CHECK(third.heard().size() == 4);
+  CHECK(world.none("watch=true"));
+}
+
+TEST_CASE("one that was caught up beyond the other's end hears nothing twice") {
+  WatchWorld world;
+  WatchClient young(world, 0, pods("foofoo-", 100));
+  const auto main = world.next_watch();
+  world.answer(main, 200);
+  WatchClient old(world, 1, pods("foofoo-", 50));
+  const auto behind = world.next_watch();
+  world.answer(behind, 200);
+  CHECK(world.eventually([&] { return old.begun(); }));
+  world.say(behind, event("ADDED", "foofoo-a/a", 101) + event("ADDED", "foofoo-a/b", 102));
+  CHECK(world.eventually([&] { return world.open_watches() == 1; }));
+  world.say(main, event("ADDED", "foofoo-a/a", 101) + event("ADDED", "foofoo-a/b", 102) +
+                      event("ADDED", "foofoo-a/c", 103));
+  CHECK(old.heard() ==
+        Heard{"ADDED foofoo-a/a 101", "ADDED foofoo-a/b 102", "ADDED foofoo-a/c 103"});
+  CHECK(young.heard() == old.heard());
+}
+
+TEST_CASE("the window is bounded") {
+  auto limits = WatchWorld::quick();
+  limits.window_events = 2;
+  WatchWorld world(limits);
+  WatchClient first(world, 0, pods("foofoo-", 10));
+  const auto stream = world.next_watch();
+  world.answer(stream, 200);
+  for (std::uint64_t version = 11; version < 15; ++version)
+    world.say(stream, event("MODIFIED", "foofoo-a/x", version));
+  WatchClient within(world, 0, pods("foofoo-", 12));
+  CHECK(within.heard() == Heard{"MODIFIED foofoo-a/x 13", "MODIFIED foofoo-a/x 14"});
+  CHECK(world.open_watches() == 1);
+  WatchClient before(world, 0, pods("foofoo-", 11));
+  CHECK(world.param(world.next_watch(), "resourceVersion") == "11");
+}
+
+TEST_CASE("a client's own word for a version is held against upstream's first") {
+  WatchWorld world;
+  auto request = pods("foofoo-", 1'000'000);
+  request.trusted_version = false;
+  WatchClient dreamer(world, 0, request);
+  const auto now = world.next_list();
+  world.list(now, 42, {});
+  const auto stream = world.next_watch();
+  CHECK(world.param(stream, "resourceVersion") == "42");
+  world.answer(stream, 200);
+  WatchClient sober(world, 0, pods("foofoo-", 42));
+  CHECK(world.eventually([&] { return sober.begun(); }));
+  world.say(stream, event("ADDED", "foofoo-a/x", 43));
+  CHECK(sober.heard() == Heard{"ADDED foofoo-a/x 43"});
+  CHECK(dreamer.heard().empty());
+  CHECK(world.none("watch=true"));
+}
+
+TEST_CASE("a selector turns what begins or ceases to match into ADDED and DELETED") {
+  WatchWorld world;
+  auto request = pods("foofoo-", 10);
+  request.params = {{"labelSelector", "app=web,tier!=test"}};
+  CHECK(upstream::keeps_keys(request));
+  request.keys = {{"foofoo-a/known"}};
+  WatchClient client(world, 0, request);
+  const auto stream = world.next_watch();
+  CHECK(world.param(stream, "labelSelector").empty());
+  world.answer(stream, 200);
+  const std::string web = R"({"app":"web"})", other = R"({"app":"db"})";
+  const std::string test = R"({"app":"web","tier":"test"})";
+  world.say(
+      stream,
+      event("MODIFIED", "foofoo-a/known", 11, web) + event("MODIFIED", "foofoo-a/x", 12, other) +
+          event("MODIFIED", "foofoo-a/x", 13, web) + event("MODIFIED", "foofoo-a/x", 14, test) +
+          event("DELETED", "foofoo-a/x", 15, test) +
+          event("MODIFIED", "foofoo-a/known", 16, other) + event("ADDED", "foofoo-a/y", 17, web) +
+          event("DELETED", "foofoo-a/y", 18, web));
+  CHECK(client.heard() == Heard{"MODIFIED foofoo-a/known 11", "ADDED foofoo-a/x 13",
+                                "DELETED foofoo-a/x 14", "DELETED foofoo-a/known 16",
+                                "ADDED foofoo-a/y 17", "DELETED foofoo-a/y 18"});
+}
+
+TEST_CASE("where nobody says what matched, it is read at exactly the beginning") {
+  WatchWorld world;
+  auto request = pods_of("foofoo-a", 10);
+  request.params = {{"labelSelector", "app=web"}};
+  WatchClient client(world, 0, request);
+  const auto keys = world.next_list();
+  CHECK(keys->head.target.starts_with("/api/v1/namespaces/foofoo-a/pods?"));
+  CHECK(world.param(keys, "labelSelector") == "app=web");
+  CHECK(revision_of_page(keys) == 10);
+  CHECK(keys->head.headers.get("accept").find("PartialObjectMetadataList") != std::string::npos);
+  world.list(keys, 10, {pod("foofoo-a/x", 5)});
+  const auto stream = world.next_watch();
+  world.answer(stream, 200);
+  world.say(stream, event("MODIFIED", "foofoo-a/x", 11));
+  CHECK(client.heard() == Heard{"DELETED foofoo-a/x 11"});
+
+  // Compacted: upstream itself may remember.
+  WatchClient late(world, 0, request);
+  const auto refused = world.next_list();
+  world.answer(refused, 410);
+  world.end(refused);
+  const auto own = world.next_watch();
+  CHECK(own->head.target.starts_with("/api/v1/namespaces/foofoo-a/pods?"));
+  CHECK(world.param(own, "labelSelector") == "app=web");
+}
+
+TEST_CASE("fields that can be read off the object are judged here, others upstream") {
+  WatchWorld world;
+  auto request = pods("foofoo-", 10);
+  request.params = {{"fieldSelector", "spec.nodeName=n1"}};
+  request.keys.emplace();
+  WatchClient client(world, 0, request);
+  const auto stream = world.next_watch();
+  world.answer(stream, 200);
+  world.say(stream, R"({"type":"MODIFIED","object":{"metadata":{"name":"x","namespace":"foofoo-a",)"
+                    R"("resourceVersion":"11"},"spec":{"nodeName":"n1"}}})");
+  CHECK(client.heard() == Heard{"ADDED foofoo-a/x 11"});
+
+  request.params = {{"fieldSelector", "spec.unheardOf=1"}};
+  CHECK_FALSE(upstream::shareable(request));
+  WatchClient alone(world, 0, request);
+  const auto own = world.next_watch();
+  CHECK(world.param(own, "fieldSelector") == "spec.unheardOf=1");
+  world.answer(own, 400);
+  world.say(own, "no such field");
+  world.end(own);
+  CHECK(alone.end()->http_status == 400);
+  CHECK(alone.end()->body == "no such field");
+}
+
+TEST_CASE("a stream that ends is opened again where it was, and nobody is told") {
+  WatchWorld world;
+  WatchClient client(world, 0, pods("foofoo-", 10));
+  auto stream = world.next_watch();
+  world.answer(stream, 200);
+  world.say(stream, event("ADDED", "foofoo-a/x", 11) + bookmark_event(20));
+  world.end(stream);
+  stream = world.next_watch();
+  CHECK(world.param(stream, "resourceVersion") == "20");
+  world.fail(stream); // not back yet
+  stream = world.next_watch();
+  world.answer(stream, 503);
+  world.end(stream);
+  stream = world.next_watch();
+  world.answer(stream, 200);
+  world.say(stream, event("ADDED", "foofoo-a/y", 21));
+  CHECK(client.heard() == Heard{"ADDED foofoo-a/x 11", "ADDED foofoo-a/y 21"});
+  CHECK_FALSE(client.end());
+  CHECK(client.stalls() == std::vector<bool>{true, false});
+}
+
+TEST_CASE("what upstream does not remember is read and compared") {
+  WatchWorld world;
+  WatchClient client(world, 0, pods("foofoo-", 10));
+  WatchClient neighbour(world, 1, pods("barbar-", 10));
+  auto stream = world.next_watch();
+  world.answer(stream, 200);
+  CHECK(world.eventually([&] { return neighbour.begun(); }));
+  world.say(stream, event("ADDED", "foofoo-a/x", 11));
+  world.end(stream);
+  stream = world.next_watch();
+  world.answer(stream, 200);
+  world.say(stream, gone_event());
+  // One tenant after the other, each at both moments.
+  const auto before = [&](const WatchWorld::AskedPtr& asked) {
+    return revision_of_page(asked) == 11;
+  };
+  for (int tenant = 0; tenant < 2; ++tenant) {
+    auto one = world.next_list(), two = world.next_list();
+    if (!before(one)) std::swap(one, two);
+    CHECK(before(one));
+    CHECK(revision_of_page(two) == (tenant == 0 ? -1 : 40));
+    const auto start = translate::parse_upstream_token(world.param(two, "continue"))->start;
+    if (start.starts_with("barbar-")) {
+      world.list(one, 11, {pod("barbar-a/q", 5)});
+      world.list(two, 40, {pod("barbar-a/q", 5)});
+      continue;
+    }
+    world.list(one, 11, {pod("foofoo-a/gone", 7), pod("foofoo-a/same", 8), pod("foofoo-a/x", 11)});
+    world.list(two, 40, {pod("foofoo-a/new", 30), pod("foofoo-a/same", 8), pod("foofoo-a/x", 25)});
+  }
+  stream = world.next_watch();
+  CHECK(world.param(stream, "resourceVersion") == "40");
+  world.answer(stream, 200);
+  world.say(stream, event("MODIFIED", "foofoo-a/new", 41));
+  // What is gone carries the version from before the gap, so that a client that stops here loses
+  // nothing when it goes on from there.
+  CHECK(client.heard() == Heard{"ADDED foofoo-a/x 11", "DELETED foofoo-a/gone 11",
+                                "MODIFIED foofoo-a/x 25", "ADDED foofoo-a/new 30",
+                                "MODIFIED foofoo-a/new 41"});
+  CHECK(neighbour.heard().empty());
+  CHECK_FALSE(client.end());
+}
+
+TEST_CASE("only what is compacted ends watches, with 410") {
+  WatchWorld world;
+  WatchClient client(world, 0, pods("foofoo-", 10));
+  auto stream = world.next_watch();
+  world.answer(stream, 200);
+  world.end(stream);
+  stream = world.next_watch();
+  world.answer(stream, 410); // some say it so
+  world.end(stream);
+  auto one = world.next_list(), two = world.next_list();
+  if (revision_of_page(one) == -1) std::swap(one, two);
+  world.answer(one, 410);
+  world.end(one);
+  CHECK(world.eventually([&] { return client.end().has_value(); }));
+  CHECK(client.heard() == Heard{"ERROR"});
+  CHECK(world.open_watches() == 0);
+  WatchClient next(world, 0, pods("foofoo-", 50));
+  CHECK(world.param(world.next_watch(), "resourceVersion") == "50");
+}
+
+TEST_CASE("a slow reader costs only itself") {
+  auto limits = WatchWorld::quick();
+  limits.queue_events = 3;
+  WatchWorld world(limits);
+  WatchClient slow(world, 0, pods("foofoo-", 10));
+  WatchClient quick(world, 0, pods("foofoo-", 10));
+  const auto stream = world.next_watch();
+  world.answer(stream, 200);
+  CHECK(world.eventually([&] { return slow.begun() && quick.begun(); }));
+  slow.pause();
+  world.say(stream, event("ADDED", "foofoo-a/x", 11) + event("ADDED", "foofoo-a/y", 12));
+  CHECK(slow.heard().empty());
+  slow.resume();
+  CHECK(slow.heard() == Heard{"ADDED foofoo-a/x 11", "ADDED foofoo-a/y 12"});
+  slow.pause();
+  for (std::uint64_t version = 13; version < 18; ++version)
+    world.say(stream, event("MODIFIED", "foofoo-a/x", version));
+  REQUIRE(slow.end());
+  CHECK_FALSE(slow.end()->error);
+  CHECK(slow.heard().size() == 2);
+  CHECK(quick.heard().size() == 7);
+}
+
+TEST_CASE("bookmarks come to those who asked, and say where one may go on") {
+  auto limits = WatchWorld::quick();
+  limits.bookmark = std::chrono::milliseconds(10);
+  WatchWorld world(limits);
+  auto request = pods("foofoo-", 10);
+  request.bookmarks = true;
+  WatchClient client(world, 0, request);
+  WatchClient other(world, 1, pods("foofoo-", 10));
+  const auto stream = world.next_watch();
+  world.answer(stream, 200);
+  world.say(stream, event("ADDED", "barbar-a/x", 12) + bookmark_event(30));
+  CHECK(world.eventually([&] {
+    const auto heard = client.heard();
+    return !heard.empty() && heard.back() == "BOOKMARK 30";
+  }));
+  CHECK(other.heard().empty());
+}
+
+TEST_CASE("a watch ends when its time is up, with a last bookmark") {
+  WatchWorld world;
+  auto request = pods("foofoo-", 10);
+  request.bookmarks = true;
+  request.timeout_seconds = 1;
+  WatchClient client(world, 0, request);
+  world.answer(world.next_watch(), 200);
+  CHECK(world.eventually([&] { return client.end().has_value(); }));
+  CHECK(client.heard() == Heard{"BOOKMARK 10"});
+  CHECK_FALSE(client.end()->error);
+}
+
+TEST_CASE("what upstream refuses to zood is tried where the subscriber asked") {
+  WatchWorld world;
+  auto request = pods_of("foofoo-a", 10);
+  request.head.headers.add("Impersonate-User", "zoo:foofoo");
+  WatchClient client(world, 0, request);
+  const auto shared = world.next_watch();
+  CHECK(shared->head.headers.get("impersonate-user").empty());
+  world.answer(shared, 403);
+  world.end(shared);
+  const auto own = world.next_watch();
+  CHECK(own->head.target.starts_with("/api/v1/namespaces/foofoo-a/pods?"));
+  CHECK(own->head.headers.get("impersonate-user") == "zoo:foofoo");
+  world.answer(own, 200);
+  world.say(own, event("ADDED", "foofoo-a/x", 11));
+  CHECK(client.heard() == Heard{"ADDED foofoo-a/x 11"});
+}
+
+TEST_CASE("an upstream that is not there is told to who has just come") {
+  WatchWorld world;
+  WatchClient client(world, 0, pods("foofoo-", 10));
+  const auto stream = world.next_watch();
+  world.answer(stream, 503);
+  world.say(stream, "busy");
+  world.end(stream);
+  REQUIRE(client.end());
+  CHECK(client.end()->http_status == 503);
+  CHECK(client.end()->body == "busy");
+  CHECK_FALSE(client.begun());
+}
+
+TEST_CASE("streams that are not shared are bounded in number") {
+  auto limits = WatchWorld::quick();
+  limits.alone_of_owner = 1;
+  WatchWorld world(limits);
+  auto request = pods("foofoo-", 10);
+  request.table = true;
+  request.owner = "foofoo";
+  {
+    WatchClient first(world, 0, request);
+    world.next_watch();
+    WatchClient second(world, 0, request);
+    CHECK(world.eventually([&] { return second.end().has_value(); }));
+    CHECK(second.end()->http_status == 429);
+    request.owner = "barbar";
+    WatchClient neighbour(world, 0, request);
+    world.next_watch();
+    CHECK(world.upstream().watches().stats().alone == 2);
+  }
+  world.settle();
+  CHECK(world.upstream().watches().stats().alone == 0);
+}
+
+TEST_CASE("a kind that nobody watches any more is let go") {
+  auto limits = WatchWorld::quick();
+  limits.linger = std::chrono::milliseconds(5);
+  WatchWorld world(limits);
+  {
+    WatchClient client(world, 0, pods("foofoo-", 10));
+    world.answer(world.next_watch(), 200);
+    CHECK(world.open_watches() == 1);
+  }
+  CHECK(world.eventually([&] { return world.open_watches() == 0; }));
+  CHECK(world.upstream().watches().stats().subscribers == 0);
+  CHECK(world.upstream().watches().stats().streams == 0);
+}
+
+TEST_CASE("a path says where its shared watch is") {
+  using upstream::shared_place;
+  CHECK(shared_place("/api/v1/pods").path == "/api/v1/pods");
+  CHECK(shared_place("/api/v1/namespaces").path == "/api/v1/namespaces");
+  CHECK(shared_place("/api/v1/namespaces").key_prefix.empty());
+  CHECK(shared_place("/api/v1/namespaces/foofoo-a/pods").path == "/api/v1/pods");
+  CHECK(shared_place("/api/v1/namespaces/foofoo-a/pods").key_prefix == "foofoo-a/");
+  CHECK(shared_place("/apis/apps/v1/namespaces/n/deployments").path == "/apis/apps/v1/deployments");
+  CHECK(shared_place("/apis/x.io/v1/namespaces").path == "/apis/x.io/v1/namespaces");
+  CHECK(shared_place("/apis/x.io/v1/namespaces/n/namespaces").path == "/apis/x.io/v1/namespaces");
+}
