@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "common/base/json_text.hpp"
 #include "daemon/translate/json.hpp"
+#include "daemon/translate/structure.hpp"
 
 #include <vector>
 
@@ -48,6 +49,7 @@ Result<void> Checker::string() {
   const char* const from = ++p_;
   bool ascii = true;
   while (true) {
+    p_ = skip_plain(p_, end_);
     if (p_ == end_) return wrong("within a string");
     const auto c = static_cast<unsigned char>(*p_);
     if (c == '"') break;

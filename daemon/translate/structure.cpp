@@ -208,10 +208,16 @@ Words words(std::string_view text, std::string_view prefix) {
     if (!text.empty()) std::memcpy(room.data(), bytes, text.size());
     bytes = room.data();
   }
-  auto nibbles = k_nibbles;
+  // One tenant's objects come in a row: the tables are made when the prefix is another.
+  static thread_local Nibbles nibbles;
+  static thread_local std::array<char, 3> made_for{};
   const auto prefix_window = prefix.size() - 3;
-  for (std::size_t i = 0; i < 3; ++i)
-    nibbles.add(i, prefix[prefix_window + i], k_prefix_bucket);
+  if (std::memcmp(made_for.data(), prefix.data() + prefix_window, 3) != 0) {
+    std::memcpy(made_for.data(), prefix.data() + prefix_window, 3);
+    nibbles = k_nibbles;
+    for (std::size_t i = 0; i < 3; ++i)
+      nibbles.add(i, prefix[prefix_window + i], k_prefix_bucket);
+  }
   const auto low0 = table(nibbles.low[0]), high0 = table(nibbles.high[0]);
   const auto low1 = table(nibbles.low[1]), high1 = table(nibbles.high[1]);
   const auto low2 = table(nibbles.low[2]), high2 = table(nibbles.high[2]);

@@ -33,6 +33,26 @@ inline const char* find_quote(const char* p, const char* end) {
   return p;
 }
 
+/// First byte at or after `p` that a string cannot hold as it is, or that is not ASCII, near
+/// enough: where 16 bytes in a row are plain they are passed over, the rest is the caller's.
+inline const char* skip_plain(const char* p, const char* end) {
+#if defined(__SSE2__)
+  const auto quote = _mm_set1_epi8('"');
+  const auto backslash = _mm_set1_epi8('\\');
+  const auto space = _mm_set1_epi8(' ');
+  for (; end - p >= 16; p += 16) {
+    const auto block = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
+    const auto odd = _mm_cmplt_epi8(block, space); // signed: what is not ASCII is negative
+    const auto ends = _mm_or_si128(_mm_cmpeq_epi8(block, quote), _mm_cmpeq_epi8(block, backslash));
+    const auto mask = static_cast<unsigned>(_mm_movemask_epi8(_mm_or_si128(odd, ends)));
+    if (mask != 0) return p + std::countr_zero(mask);
+  }
+#else
+  static_cast<void>(end);
+#endif
+  return p;
+}
+
 /// Finds the end of an object or array, its opening bracket already taken, in pieces of any size.
 /// Brackets are counted, not matched by kind; what is inside is not validated.
 class NestScanner {
