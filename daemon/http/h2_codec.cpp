@@ -252,6 +252,8 @@ void H2Codec::receive(std::string_view bytes) {
 
 std::size_t H2Codec::produce(std::string& out, std::size_t max) {
   const auto before = out.size();
+  constexpr std::size_t k_heads = 512; // of frames, and a block of header fields
+  if (pending_ > 0) out.reserve(before + std::min(pending_, max) + k_heads);
   produced_ = &out;
   while (close_ == Close::no && out.size() - before < max) {
     const std::uint8_t* bytes = nullptr;
