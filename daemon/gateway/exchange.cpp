@@ -352,6 +352,13 @@ void Exchange::send(std::string_view bytes) {
   stream_.send_data(bytes, false);
 }
 
+void Exchange::send(std::string&& bytes) {
+  if (protobuf_) return send(std::string_view(bytes));
+  if (done_ || bytes.empty()) return;
+  outcome_.bytes += bytes.size();
+  stream_.give_data(std::move(bytes), false);
+}
+
 void Exchange::unsendable(const Error& why) {
   // While the head is held, it can still be another one.
   if (protobuf_->holds_head()) head_sent_ = false;

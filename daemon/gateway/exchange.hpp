@@ -82,6 +82,7 @@ public:
   // How flows answer. After finish(), fail() or abort() nothing more may be sent.
   void send_head(http::ResponseHead head);
   void send(std::string_view bytes);
+  void send(std::string&& bytes); ///< without a copy, where the client's protocol can do without
   bool writable() const;
   void finish();
   void send_json(int status, std::string_view body); ///< a whole answer

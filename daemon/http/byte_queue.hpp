@@ -2,8 +2,11 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 namespace zoo::http {
 
@@ -59,6 +62,60 @@ private:
   static constexpr std::size_t k_compact = 16 * 1024;
   std::string bytes_;
   std::size_t start_ = 0;
+};
+
+/// The same for what is given whole and taken in order: large pieces are kept as they come instead
+/// of being copied together. No limit of its own.
+class ChunkQueue {
+public:
+  void push(std::string&& bytes) {
+    if (bytes.size() < k_small) return push(std::string_view(bytes));
+    size_ += bytes.size();
+    chunks_.push_back(std::move(bytes));
+  }
+  void push(std::string_view bytes) {
+    if (bytes.empty()) return;
+    size_ += bytes.size();
+    const bool fits =
+        !chunks_.empty() && chunks_.back().capacity() - chunks_.back().size() >= bytes.size();
+    if (!fits) chunks_.emplace_back();
+    chunks_.back().append(bytes);
+  }
+  std::size_t size() const { return size_; }
+  bool empty() const { return size_ == 0; }
+
+  /// Moves `count` bytes, at most size(), to the end of `out`.
+  void take(std::string& out, std::size_t count) {
+    count = std::min(count, size_);
+    size_ -= count;
+    while (count > 0) {
+      const auto part = std::string_view(chunks_[first_]).substr(start_, count);
+      out.append(part);
+      count -= part.size();
+      start_ += part.size();
+      if (start_ < chunks_[first_].size()) break;
+      std::string().swap(chunks_[first_++]);
+      start_ = 0;
+    }
+    if (size_ == 0) {
+      clear();
+    } else if (first_ >= k_compact) {
+      chunks_.erase(chunks_.begin(), chunks_.begin() + static_cast<std::ptrdiff_t>(first_));
+      first_ = 0;
+    }
+  }
+  void clear() {
+    chunks_.clear();
+    first_ = start_ = size_ = 0;
+  }
+
+private:
+  static constexpr std::size_t k_small = 2 * 1024;
+  static constexpr std::size_t k_compact = 64;
+  std::vector<std::string> chunks_; ///< those in front of first_ are taken
+  std::size_t first_ = 0;
+  std::size_t start_ = 0; ///< of chunks_[first_]
+  std::size_t size_ = 0;
 };
 
 } // namespace zoo::http

@@ -33,12 +33,14 @@ struct H2Stream final : ServerStream {
   H2Stream(H2Codec& owner, std::int32_t number) : codec(owner), id(number) {}
 
   void send_head(const ResponseHead& head, bool end) override;
-  void send_data(std::string_view bytes, bool end) override;
+  void send_data(std::string_view bytes, bool end) override { send(bytes, end); }
+  void give_data(std::string&& bytes, bool end) override { send(std::move(bytes), end); }
   bool writable() const override;
   void reset(ResetReason reason) override;
   void consume(std::size_t bytes) override;
   const ConnectionInfo& connection() const override;
-  void push(std::string_view bytes);
+  template <class Bytes>
+  void send(Bytes&& bytes, bool end);
   void destroy_handler() {
     detached = true; // a handler's destructor may still hold the stream
     const auto gone = std::move(handler);
@@ -51,7 +53,7 @@ struct H2Stream final : ServerStream {
   int refusal = 0; ///< status that the codec answers by itself
   std::string refusal_text;
   std::unique_ptr<StreamHandler> handler;
-  ByteQueue out;
+  ChunkQueue out;
   std::optional<std::uint64_t> length_left;
   std::size_t unconsumed = 0;
   bool request_ended = false;
@@ -515,8 +517,7 @@ int H2Codec::send_data(const nghttp2_frame& frame, std::string_view head, std::s
     return NGHTTP2_ERR_CALLBACK_FAILURE;
   if (size > 0) idle_frames_ = 0;
   produced_->append(head);
-  produced_->append(stream->out.view().substr(0, size));
-  stream->out.drop(size);
+  stream->out.take(*produced_, size);
   pending_ -= size;
   return 0;
 }
@@ -560,21 +561,18 @@ void H2Stream::send_head(const ResponseHead& head, bool end) {
   codec.wakeup_();
 }
 
-void H2Stream::push(std::string_view bytes) {
-  out.push(bytes);
-  codec.pending_ += bytes.size();
-}
-
-void H2Stream::send_data(std::string_view bytes, bool end) {
+template <class Bytes>
+void H2Stream::send(Bytes&& bytes, bool end) {
   if (detached || ended) return;
   if (!head_sent) return reset(ResetReason::aborted);
   if (!bodyless) {
+    const auto size = bytes.size();
     if (length_left) {
-      if (bytes.size() > *length_left || (end && bytes.size() < *length_left))
-        return reset(ResetReason::aborted);
-      *length_left -= bytes.size();
+      if (size > *length_left || (end && size < *length_left)) return reset(ResetReason::aborted);
+      *length_left -= size;
     }
-    push(bytes);
+    out.push(std::forward<Bytes>(bytes));
+    codec.pending_ += size;
     if (out.size() >= codec.limits_.high_watermark) blocked = true;
   }
   ended = end;

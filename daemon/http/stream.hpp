@@ -40,6 +40,8 @@ public:
   virtual void send_head(const ResponseHead& head, bool end) = 0;
   /// Copies into the stream's buffer. Never blocks and never refuses: ask writable() first.
   virtual void send_data(std::string_view bytes, bool end) = 0;
+  /// The same, without the copy where the protocol can do without.
+  virtual void give_data(std::string&& bytes, bool end) { send_data(bytes, end); }
   /// False once the buffer is above its high watermark; on_drained() follows below the low one.
   virtual bool writable() const = 0;
   /// Ends the stream at once: RST_STREAM, or the connection of HTTP/1.1 is closed. What is still

@@ -18,6 +18,7 @@ http::RequestHead head_of(const Exchange& exchange, const Outgoing& request,
 namespace {
 
 constexpr std::size_t k_max_status = 1u << 20; ///< bytes of an error's body
+constexpr std::size_t k_longer = 4 * 1024;     ///< an object that begins in the piece before
 
 /// "/api/v1/namespaces/foofoo-team/pods" -> "foofoo-team"
 std::string namespace_in(std::string_view path) {
@@ -88,14 +89,14 @@ private:
       if (status_.size() + bytes.size() <= k_max_status) status_.append(bytes);
       return;
     }
+    if (out_.empty()) out_.reserve(bytes.size() + k_longer);
     if (auto fed = translator_->feed(bytes, out_); !fed) return broken(fed.error());
     flush();
   }
 
   void flush() {
     if (!exchange_.head_sent()) return; // one object: sent at its end
-    if (!out_.empty()) exchange_.send(out_);
-    out_.clear();
+    exchange_.send(std::exchange(out_, {}));
     if (!exchange_.writable() && call_) call_->pause();
   }
 

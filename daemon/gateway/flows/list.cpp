@@ -46,6 +46,7 @@ private:
 
   void on_list_item(std::string_view, std::string_view item) override {
     if (exchange_.done()) return;
+    if (out_.empty()) out_.reserve(k_flush + item.size());
     if (auto written = writer_.item(item, out_); !written) {
       return exchange_.abort(written.error());
     }
@@ -78,8 +79,7 @@ private:
 
   void flush() {
     if (!exchange_.head_sent()) exchange_.send_head(list_head(plan_.rendering));
-    exchange_.send(out_);
-    out_.clear();
+    exchange_.send(std::exchange(out_, {}));
     if (!exchange_.writable() && list_) list_->pause();
   }
 
