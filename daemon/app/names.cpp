@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/app/names.hpp"
 
+#include <algorithm>
 #include <chrono>
 
 namespace zoo::app {
@@ -8,37 +9,52 @@ namespace {
 
 struct OverlayKey {
   translate::Overlay overlay;
-  std::string_view key, path;
+  std::string_view key, group, resource;
 };
 constexpr std::array k_keys{
-    OverlayKey{translate::Overlay::storage_class, "shared.storage_classes",
-               "/apis/storage.k8s.io/v1/storageclasses"},
-    OverlayKey{translate::Overlay::ingress_class, "shared.ingress_classes",
-               "/apis/networking.k8s.io/v1/ingressclasses"},
-    OverlayKey{translate::Overlay::runtime_class, "shared.runtime_classes",
-               "/apis/node.k8s.io/v1/runtimeclasses"},
-    OverlayKey{translate::Overlay::priority_class, "shared.priority_classes",
-               "/apis/scheduling.k8s.io/v1/priorityclasses"},
+    OverlayKey{translate::Overlay::storage_class, "shared.storage_classes", "storage.k8s.io",
+               "storageclasses"},
+    OverlayKey{translate::Overlay::ingress_class, "shared.ingress_classes", "networking.k8s.io",
+               "ingressclasses"},
+    OverlayKey{translate::Overlay::runtime_class, "shared.runtime_classes", "node.k8s.io",
+               "runtimeclasses"},
+    OverlayKey{translate::Overlay::priority_class, "shared.priority_classes", "scheduling.k8s.io",
+               "priorityclasses"},
     OverlayKey{translate::Overlay::volume_attributes_class, "shared.volume_attributes_classes",
-               "/apis/storage.k8s.io/v1/volumeattributesclasses"},
-    OverlayKey{translate::Overlay::device_class, "shared.device_classes",
-               "/apis/resource.k8s.io/v1/deviceclasses"},
+               "storage.k8s.io", "volumeattributesclasses"},
+    OverlayKey{translate::Overlay::device_class, "shared.device_classes", "resource.k8s.io",
+               "deviceclasses"},
 };
 constexpr std::chrono::milliseconds k_refresh{500};
+constexpr std::chrono::seconds k_look_again{10};
 constexpr std::size_t k_prefix = 7; ///< six characters and the dash
+
+/// The path of its list in the first version that upstream serves; "" where it serves none: some
+/// kinds are younger than the oldest upstream.
+std::string path_in(const translate::Catalog& catalog, const OverlayKey& each) {
+  const auto* group = catalog.find_group(each.group);
+  if (group == nullptr) return "";
+  for (const auto& version : group->versions) {
+    if (catalog.find(each.group, version.version, each.resource) != nullptr) {
+      return "/apis/" + std::string(each.group) + "/" + version.version + "/" +
+             std::string(each.resource);
+    }
+  }
+  return "";
+}
 
 } // namespace
 
 SharedClasses::SharedClasses(const config::Values& values, upstream::Upstream& upstream,
                              net::Loop& loop, std::function<bool(std::string_view)> is_tenant)
-    : upstream_(upstream), is_tenant_(std::move(is_tenant)), timer_(loop) {
-  for (const auto& each : k_keys) {
+    : upstream_(upstream), loop_(loop), is_tenant_(std::move(is_tenant)), timer_(loop),
+      look_timer_(loop) {
+  for (std::size_t key = 0; key < k_keys.size(); ++key) {
+    const auto& each = k_keys[key];
     const auto index = static_cast<std::size_t>(each.overlay);
     const auto& names = values.list(each.key);
     if (names.size() == 1 && names.front() == "*") {
-      followed_.push_back({std::make_unique<upstream::NameFollower>(
-                               upstream, loop, upstream.caller(loop), std::string(each.path), ""),
-                           index});
+      awaited_.push_back(key);
     } else {
       listed_.classes[index].insert(names.begin(), names.end());
     }
@@ -47,9 +63,28 @@ SharedClasses::SharedClasses(const config::Values& values, upstream::Upstream& u
 }
 
 void SharedClasses::start() {
-  for (auto& each : followed_)
-    each.follower->start();
-  if (!followed_.empty()) publish();
+  if (awaited_.empty()) return;
+  loop_.post([this] {
+    look();
+    publish();
+  });
+}
+
+void SharedClasses::look() {
+  upstream_.catalog(loop_, upstream::Freshness::any, [this](Result<upstream::CatalogPtr> known) {
+    const auto follow = [&](std::size_t key) {
+      const auto& each = k_keys[key];
+      auto path = known ? path_in(**known, each) : "";
+      if (path.empty()) return false;
+      followed_.push_back({std::make_unique<upstream::NameFollower>(
+                               upstream_, loop_, upstream_.caller(loop_), std::move(path), ""),
+                           static_cast<std::size_t>(each.overlay)});
+      followed_.back().follower->start();
+      return true;
+    };
+    awaited_.erase(std::remove_if(awaited_.begin(), awaited_.end(), follow), awaited_.end());
+    if (!awaited_.empty()) look_timer_.start(k_look_again, [this] { look(); });
+  });
 }
 
 void SharedClasses::publish() {

@@ -11,11 +11,13 @@
 #include <functional>
 #include <memory>
 #include <string_view>
+#include <vector>
 
 namespace zoo::app {
 
 /// Keeps what the platform shares (keys shared.*) in Upstream::shared_names(): the names that the
-/// configuration lists, and for "*" all names that no tenant's prefix begins. On the first loop.
+/// configuration lists, and for "*" all names that no tenant's prefix begins, in whatever version
+/// upstream serves them. On the first loop.
 class SharedClasses {
 public:
   SharedClasses(const config::Values& values, upstream::Upstream& upstream, net::Loop& loop,
@@ -23,9 +25,11 @@ public:
   void start();
 
 private:
+  void look(); ///< for kinds to follow among what upstream serves
   void publish();
 
   upstream::Upstream& upstream_;
+  net::Loop& loop_;
   std::function<bool(std::string_view id)> is_tenant_;
   translate::SharedNames listed_;
   struct Followed {
@@ -33,7 +37,8 @@ private:
     std::size_t overlay;
   };
   std::vector<Followed> followed_;
-  net::Timer timer_;
+  std::vector<std::size_t> awaited_; ///< keys with "*" of which upstream serves none yet
+  net::Timer timer_, look_timer_;
 };
 
 } // namespace zoo::app

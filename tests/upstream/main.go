@@ -14,7 +14,6 @@ import (
 
 	"go.etcd.io/etcd/server/v3/etcdmain"
 	"k8s.io/component-base/cli"
-	"k8s.io/component-base/logs"
 	_ "k8s.io/component-base/logs/json/register"
 	_ "k8s.io/component-base/metrics/prometheus/clientgo"
 	_ "k8s.io/component-base/metrics/prometheus/version"
@@ -38,8 +37,6 @@ var components = map[string]func(){
 }
 
 func kubectl() {
-	// Plugins and .kuberc are read while the command is being built, before cobra has parsed -v.
-	_, _ = logs.GlogSetter(cmd.GetLogVerbosity(os.Args))
 	// RunNoErrOutput leaves the printing of errors to kubectl's own rules (exit status, Status messages).
 	if err := cli.RunNoErrOutput(cmd.NewDefaultKubectlCommand()); err != nil {
 		util.CheckErr(err)

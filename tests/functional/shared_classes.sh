@@ -1,0 +1,44 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# shared.*: "*" shows tenants the platform's classes, of every kind that upstream serves, as they come and go.
+. "$(dirname "$0")/../e2e/lib.sh"
+
+printf 'dir: %s\nupstream: {kubeconfig: "%s"}\nshared:\n' "$zood_dir" "$ZOO_E2E_KUBECONFIG" >"$TMPDIR/zood.yaml"
+for kind in storage ingress runtime priority volume_attributes device; do
+  printf '  %s_classes: ["*"]\n' "$kind" >>"$TMPDIR/zood.yaml"
+done
+start_zood --config "$TMPDIR/zood.yaml"
+new_tenant a
+
+name=shared-$(random_id)
+# class KIND: a class of the platform; its version is what upstream prefers.
+class() {
+  local version more=''
+  version=$(upstream api-resources --no-headers | awk -v kind="$1" '$NF == kind { print $(NF - 2) }')
+  [[ -n $version ]] || return 1
+  case $1 in
+    StorageClass) more='provisioner: example.com/disk' ;;
+    IngressClass) more='spec: {controller: example.com/doors}' ;;
+    RuntimeClass) more='handler: fast' ;;
+    PriorityClass) more='value: 7' ;;
+    VolumeAttributesClass) more=$'driverName: example.com\nparameters: {speed: high}' ;;
+    DeviceClass) more='spec: {}' ;;
+  esac
+  printf 'apiVersion: %s\nkind: %s\nmetadata: {name: %s}\n%s\n' "$version" "$1" "$name" "$more"
+}
+gone() { ! as "$a" get "$1" "$name"; }
+
+for kind in StorageClass IngressClass RuntimeClass PriorityClass VolumeAttributesClass DeviceClass; do
+  if ! class "$kind" >"$TMPDIR/$kind.yaml"; then
+    note "upstream serves no $kind"
+    check_fails "no $kind where upstream has none" "doesn't have a resource type" as "$a" get "$kind"
+    continue
+  fi
+  check "the platform has a $kind" upstream create -f "$TMPDIR/$kind.yaml"
+  eventually "the tenant sees it" 30 as "$a" get "$kind" "$name"
+  expect "in a list" "$name" "$(as "$a" get "$kind" -o name | grep -o "$name")"
+  check_fails "and may not remove it" 'read-only' as "$a" delete "$kind" "$name"
+  check "it goes" upstream delete "$kind" "$name"
+  eventually "for the tenant too" 30 gone "$kind"
+done
+expect_no_match "nothing that upstream lacks was asked for" 'cannot list' "$(cat "$zood_dir.log")"
