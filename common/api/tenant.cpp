@@ -46,6 +46,33 @@ std::string_view phase_name(Phase phase) {
   return "";
 }
 
+std::string_view audit_level_name(AuditLevel level) {
+  switch (level) {
+  case AuditLevel::none:
+    return "none";
+  case AuditLevel::denied:
+    return "denied";
+  case AuditLevel::writes:
+    return "writes";
+  case AuditLevel::all:
+    return "all";
+  }
+  return "all";
+}
+
+std::optional<AuditLevel> audit_level(std::string_view name) {
+  for (const auto level :
+       {AuditLevel::none, AuditLevel::denied, AuditLevel::writes, AuditLevel::all}) {
+    if (audit_level_name(level) == name) return level;
+  }
+  return std::nullopt;
+}
+
+bool Credentials::revokes(std::string_view serial) const {
+  return std::any_of(revoked.begin(), revoked.end(),
+                     [&](const RevokedCertificate& each) { return each.serial == serial; });
+}
+
 const Condition* Tenant::condition(std::string_view type) const {
   const auto found = std::find_if(conditions.begin(), conditions.end(),
                                   [&](const Condition& each) { return each.type == type; });

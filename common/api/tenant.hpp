@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -34,6 +35,31 @@ struct Condition {
   bool operator==(const Condition&) const = default;
 };
 
+/// Which requests of a tenant are written to the audit log.
+enum class AuditLevel : std::uint8_t {
+  none,
+  denied, ///< what was refused for want of rights or of a credential
+  writes, ///< these, and all that is no read
+  all,
+};
+std::string_view audit_level_name(AuditLevel level);
+std::optional<AuditLevel> audit_level(std::string_view name);
+
+struct RevokedCertificate {
+  std::string serial; ///< lower-case hex
+  std::string expiry; ///< nothing is kept of it beyond
+  bool operator==(const RevokedCertificate&) const = default;
+};
+
+/// What of a tenant's credentials is refused: status.credentials, written by zood alone.
+struct Credentials {
+  std::int64_t epoch = 0; ///< certificates that name an earlier one are refused
+  std::string not_before; ///< ServiceAccounts' tokens made until then are refused; empty: none
+  std::vector<RevokedCertificate> revoked;
+  bool operator==(const Credentials&) const = default;
+  bool revokes(std::string_view serial) const;
+};
+
 struct Tenant {
   std::string id; ///< metadata.name
   std::string uid;
@@ -45,12 +71,14 @@ struct Tenant {
   std::string display_name;
   std::string account;
   bool suspended = false;
+  std::optional<AuditLevel> audit;   ///< spec.audit.level; none: zood's
   std::string quota_json, flow_json; ///< JSON objects as text; empty: not set
 
   Phase phase = Phase::none;
   std::vector<Condition> conditions;
   std::string certificate_expiry; ///< status.certificateExpiry
-  std::string waiting_for;        ///< status.waitingFor: what the controller waits for, in words
+  Credentials credentials;
+  std::string waiting_for; ///< status.waitingFor: what the controller waits for, in words
   std::int64_t observed_generation = 0;
 
   /// Fields of metadata, spec and status that this version does not know: JSON objects as text,

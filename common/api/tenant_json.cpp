@@ -133,6 +133,24 @@ Result<void> read_metadata(Reader& metadata, Tenant& out) {
   return {};
 }
 
+Result<void> read_audit(Reader& spec, Tenant& out) {
+  ZOO_TRY(auto object, spec.take("audit", Json::value_t::object, "a mapping"));
+  if (object.is_null()) return {};
+  Reader reader(std::move(object), "spec.audit");
+  ZOO_TRY(const auto level, reader.text("level"));
+  if (!level.empty()) {
+    out.audit = audit_level(level);
+    if (!out.audit) {
+      return fail(Code::invalid, "spec.audit.level must be none, denied, writes or all, not '{}'",
+                  level);
+    }
+  }
+  if (const auto rest = reader.rest(); !rest.empty()) {
+    return fail(Code::invalid, "spec.audit has a level and nothing else, not {}", rest);
+  }
+  return {};
+}
+
 Result<void> read_spec(Reader& spec, Tenant& out) {
   // KubeZoo's manifests carry an id that nothing reads: kept as it is, but it must be its int32.
   auto id = spec.remove("id");
@@ -140,6 +158,7 @@ Result<void> read_spec(Reader& spec, Tenant& out) {
   ZOO_TRY(out.display_name, spec.text("displayName"));
   ZOO_TRY(out.account, spec.text("account"));
   ZOO_TRY(out.suspended, spec.flag("suspended"));
+  ZOO_TRY_VOID(read_audit(spec, out));
   ZOO_TRY(out.quota_json, spec.opaque("quota"));
   ZOO_TRY(out.flow_json, spec.opaque("flow"));
   out.unknown_spec_json = spec.rest();
@@ -176,6 +195,25 @@ Result<void> read_conditions(Reader& status, Tenant& out) {
   return {};
 }
 
+Result<void> read_credentials(Reader& status, Tenant& out) {
+  ZOO_TRY(auto object, status.take("credentials", Json::value_t::object, "a mapping"));
+  if (object.is_null()) return {};
+  Reader reader(std::move(object), "status.credentials");
+  ZOO_TRY(out.credentials.epoch, reader.integer("epoch"));
+  ZOO_TRY(out.credentials.not_before, reader.text("notBefore"));
+  ZOO_TRY(const auto list, reader.take("revoked", Json::value_t::array, "a list"));
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    const auto path = fmt::format("status.credentials.revoked[{}]", i);
+    if (!list[i].is_object()) return wrong(path, "a mapping", list[i]);
+    Reader each(list[i], path);
+    RevokedCertificate revoked;
+    ZOO_TRY(revoked.serial, each.text("serial"));
+    ZOO_TRY(revoked.expiry, each.text("expiry"));
+    out.credentials.revoked.push_back(std::move(revoked));
+  }
+  return {};
+}
+
 Result<void> read_status(Reader& status, Tenant& out) {
   ZOO_TRY(const auto phase, status.text("phase"));
   for (const auto each : {Phase::none, Phase::pending, Phase::ready, Phase::suspended,
@@ -192,6 +230,7 @@ Result<void> read_status(Reader& status, Tenant& out) {
     }
   }
   ZOO_TRY_VOID(read_conditions(status, out));
+  ZOO_TRY_VOID(read_credentials(status, out));
   ZOO_TRY(out.certificate_expiry, status.text("certificateExpiry"));
   ZOO_TRY(out.waiting_for, status.text("waitingFor"));
   ZOO_TRY(out.observed_generation, status.integer("observedGeneration"));
@@ -228,6 +267,7 @@ Json to_json(const Tenant& tenant) {
   put(spec, "displayName", tenant.display_name);
   put(spec, "account", tenant.account);
   if (tenant.suspended) spec["suspended"] = true;
+  if (tenant.audit) spec["audit"] = {{"level", audit_level_name(*tenant.audit)}};
   if (!tenant.quota_json.empty()) spec["quota"] = kept(tenant.quota_json);
   if (!tenant.flow_json.empty()) spec["flow"] = kept(tenant.flow_json);
 
@@ -241,6 +281,13 @@ Json to_json(const Tenant& tenant) {
     status["conditions"].push_back(std::move(each));
   }
   put(status, "certificateExpiry", tenant.certificate_expiry);
+  if (const auto& credentials = tenant.credentials; credentials != Credentials{}) {
+    Json each = {{"epoch", credentials.epoch}};
+    put(each, "notBefore", credentials.not_before);
+    for (const auto& revoked : credentials.revoked)
+      each["revoked"].push_back({{"serial", revoked.serial}, {"expiry", revoked.expiry}});
+    status["credentials"] = std::move(each);
+  }
   put(status, "waitingFor", tenant.waiting_for);
   if (tenant.observed_generation != 0) status["observedGeneration"] = tenant.observed_generation;
 
