@@ -216,6 +216,49 @@ Result<std::string> AdminClient::kubeconfig(std::string_view id, const Kubeconfi
   return text;
 }
 
+Result<json> AdminClient::ask(std::string_view id, const Call& call) {
+  auto body = perform(call);
+  if (!body) return fail(suggest(std::move(body).error(), id));
+  return parse(*body, call.purpose);
+}
+
+Result<json> AdminClient::suspend(std::string_view id, bool suspended, bool dry_run) {
+  return ask(id,
+             {.method = "PATCH",
+              .path = kube::with_query(tenant_path(id), write_query(dry_run)),
+              .content_type = "application/merge-patch+json",
+              .body = json{{"spec", {{"suspended", suspended}}}}.dump(),
+              .purpose = fmt::format("{} tenant '{}'", suspended ? "suspending" : "resuming", id)});
+}
+
+Result<json> AdminClient::rotate(std::string_view id, bool revoke_old, bool dry_run) {
+  return ask(id, {.method = "POST",
+                  .path = kube::with_query(tenant_path(id) + "/rotate", write_query(dry_run)),
+                  .body = json{{"revokeOld", revoke_old}}.dump(),
+                  .purpose = fmt::format("rotating the certificate of tenant '{}'", id)});
+}
+
+Result<json> AdminClient::revoke(std::string_view id, const std::vector<std::string>& serials,
+                                 bool dry_run) {
+  const auto purpose = fmt::format("revoking credentials of tenant '{}'", id);
+  auto body =
+      perform({.method = "POST",
+               .path = kube::with_query(tenant_path(id) + "/revoke", write_query(dry_run)),
+               .body = (serials.empty() ? json{{"all", true}} : json{{"serials", serials}}).dump(),
+               .purpose = purpose});
+  if (!body) {
+    // What is not found may be the certificate.
+    if (const auto there = tenant(id); !there) return fail(there.error());
+    return fail(std::move(body).error());
+  }
+  return parse(*body, purpose);
+}
+
+Result<json> AdminClient::certificates(std::string_view id) {
+  return ask(id, {.path = tenant_path(id) + "/certificates",
+                  .purpose = fmt::format("asking for the certificates of tenant '{}'", id)});
+}
+
 /// One run of list and watch: cuts the stream into lines, keeps what `each` said.
 struct AdminClient::Follower {
   const std::function<Result<bool>(const json*)>& each;

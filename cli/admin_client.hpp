@@ -62,6 +62,13 @@ public:
   /// there; a stream that ends is taken up again. `lost` hears of failures that are tried again.
   Result<bool> follow(std::string_view id, std::chrono::steady_clock::time_point deadline,
                       const std::function<Result<bool>(const nlohmann::json* tenant)>& each,
+  /// Sets spec.suspended; in force when it returns.
+  Result<nlohmann::json> suspend(std::string_view id, bool suspended, bool dry_run);
+  Result<nlohmann::json> rotate(std::string_view id, bool revoke_old, bool dry_run);
+  /// These certificates, or with none named every credential made until now.
+  Result<nlohmann::json> revoke(std::string_view id, const std::vector<std::string>& serials,
+                                bool dry_run);
+  Result<nlohmann::json> certificates(std::string_view id);
                       const std::function<void(const Error&)>& lost,
                       const std::function<void(std::chrono::milliseconds)>& pause);
 
@@ -86,6 +93,7 @@ private:
 
   Door door_;
   std::unique_ptr<Transport> transport_;
+  Result<nlohmann::json> ask(std::string_view id, const Call& call);
   std::chrono::milliseconds timeout_;
   Steady steady_;
 };

@@ -111,6 +111,15 @@ std::vector<CommandEntry> all_commands() {
   add("tenant", "describe", "Show everything about tenants", make_tenant_describe());
   add("tenant", "delete", "Delete tenants with all they own, and wait until it is gone",
       make_tenant_delete());
+  add("tenant", "suspend", "Refuse all requests of tenants, keep what they have",
+      make_tenant_suspend());
+  add("tenant", "resume", "Let suspended tenants in again", make_tenant_resume());
+  add("tenant", "rotate", "Make a new certificate for a tenant's administrator",
+      make_tenant_rotate());
+  add("tenant", "revoke", "Take back certificates of a tenant, or all its credentials",
+      make_tenant_revoke());
+  add("tenant", "certificates", "List the certificates that a tenant has been given",
+      make_tenant_certificates());
   add("kubeconfig", "export", "Issue a kubeconfig for a tenant", make_kubeconfig_export());
   add("", "kubectl", "Run kubectl as a tenant", make_kubectl());
   add("", "status", "Show how zood is", make_status());

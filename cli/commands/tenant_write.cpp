@@ -3,6 +3,7 @@
 #include "cli/manifest.hpp"
 #include "cli/options.hpp"
 #include "cli/output/printer.hpp"
+#include "cli/output/result.hpp"
 #include "cli/wait.hpp"
 #include "common/api/tenant.hpp"
 
@@ -18,34 +19,6 @@ namespace {
 using nlohmann::json;
 
 constexpr std::string_view k_formats = "table|wide|json|yaml|name";
-
-/// "tenant/foofoo created" on standard output, or the object in the format asked for.
-void print_result(Context& context, const json& tenant, std::string_view what, bool dry_run,
-                  Format format) {
-  if (format != Format::standard) return print_tenant(context, tenant, {format, true});
-  if (context.globals.quiet) return;
-  context.out << fmt::format("tenant/{} {}{}\n", tenant_id(tenant), what,
-                             dry_run ? " (dry run)" : "")
-              << std::flush;
-}
-
-/// Runs `each` for every one; the first failure is returned, the others are said.
-template <class T>
-Result<int> for_all(Context& context, const std::vector<T>& all,
-                    const std::function<Result<void>(const T&)>& each) {
-  std::optional<Error> first;
-  for (const auto& one : all) {
-    auto done = each(one);
-    if (done) continue;
-    if (!first) {
-      first = std::move(done).error();
-    } else {
-      context.err << "zooctl: " << done.error().text() << '\n';
-    }
-  }
-  if (first) return fail(*std::move(first));
-  return 0;
-}
 
 Result<std::map<std::string, std::string>> labels_of(const std::vector<std::string>& texts) {
   std::map<std::string, std::string> labels;

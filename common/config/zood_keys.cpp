@@ -85,6 +85,13 @@ constexpr Key k_keys[] = {
     {.name = "tenants.delete_grace",
      .type = Type::duration,
      .default_text = "30s",
+    {.name = "tenants.certificate_warning",
+     .type = Type::duration,
+     .default_text = "336h",
+     .doc = "How long before its end a certificate is warned of, in condition CertificateExpiring "
+            "and by zooctl doctor; those made for less than twice as long are not.",
+     .reloadable = true,
+     .maximum = 10 * 366 * 24 * k_hour},
      .doc = "How long the controllers of a deleted tenant may finish their custom resources "
             "before foreign finalizers are removed.",
      .reloadable = true,

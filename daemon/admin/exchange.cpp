@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/admin/exchange.hpp"
 
+#include "common/api/tenant.hpp"
 #include "common/base/error_table.hpp"
 #include "common/base/log.hpp"
 #include "daemon/admin/body.hpp"

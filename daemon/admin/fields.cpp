@@ -35,8 +35,8 @@ constexpr std::array<std::string_view, 16> k_metadata = {"name",
 // `id` stands in KubeZoo's manifests; it says nothing, since the name is the ID.
 constexpr std::array<std::string_view, 6> k_spec = {"displayName", "account", "suspended",
                                                     "quota",       "flow",    "id"};
-constexpr std::array<std::string_view, 5> k_status = {"phase", "conditions", "certificateExpiry",
-                                                      "waitingFor", "observedGeneration"};
+constexpr std::array<std::string_view, 6> k_status = {
+    "phase", "conditions", "certificateExpiry", "credentials", "waitingFor", "observedGeneration"};
 
 void look(const json& object, std::string_view under, std::span<const std::string_view> known,
           std::vector<std::string>& out) {

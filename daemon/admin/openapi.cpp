@@ -87,6 +87,19 @@ json status_schema() {
        {"waitingFor", text("What zood waits for, in words.")},
        {"observedGeneration",
         {{"type", "integer"},
+       {"credentials",
+        object_with(
+            "What of the tenant's credentials is refused.",
+            {{"epoch",
+              {{"type", "integer"},
+               {"format", "int64"},
+               {"description", "Certificates made before it began are refused."}}},
+             {"notBefore", text("ServiceAccounts' tokens made until then are refused.")},
+             {"revoked",
+              {{"type", "array"},
+               {"description", "Certificates that are refused one by one."},
+               {"items", object_with("A certificate.", {{"serial", text("In hexadecimal.")},
+                                                        {"expiry", text("When it ends.")}})}}}})},
          {"format", "int64"},
          {"description", "The generation of spec that status speaks of."}}}});
 }

@@ -124,6 +124,12 @@ Answer Router::tenants(const Request& request) {
     return request.method == "POST" ? api_.kubeconfig(request, id) : wrong_method(request, "POST");
   return nothing_here("subresource", path[5], k_subresources);
 }
+  if (path.size() == 6 && path[5] == "certificates")
+    return reads(request) ? api_.certificates(request, id) : wrong_method(request, "GET");
+  if (path.size() == 6 && path[5] == "rotate")
+    return request.method == "POST" ? api_.rotate(request, id) : wrong_method(request, "POST");
+  if (path.size() == 6 && path[5] == "revoke")
+    return request.method == "POST" ? api_.revoke(request, id) : wrong_method(request, "POST");
 
 Answer Router::zoo(const Request& request) {
   const auto& path = request.segments;

@@ -34,7 +34,10 @@ public:
   Answer update(const Request& request, const std::string& id);
   Answer patch(const Request& request, const std::string& id);
   Answer remove(const Request& request, const std::string& id);
-  Answer kubeconfig(const Request& request, const std::string& id); ///< POST {id}/kubeconfig
+  Answer kubeconfig(const Request& request, const std::string& id);   ///< POST {id}/kubeconfig
+  Answer certificates(const Request& request, const std::string& id); ///< GET {id}/certificates
+  Answer rotate(const Request& request, const std::string& id);       ///< POST {id}/rotate
+  Answer revoke(const Request& request, const std::string& id);       ///< POST {id}/revoke
 
 private:
   struct Input {
@@ -59,6 +62,9 @@ private:
                            const WriteOptions& options);
   Result<Answer> try_remove(const Request& request, const std::string& id);
   Result<Answer> try_kubeconfig(const Request& request, const std::string& id);
+  Result<Answer> try_certificates(const Request& request, const std::string& id);
+  Result<Answer> try_rotate(const Request& request, const std::string& id);
+  Result<Answer> try_revoke(const Request& request, const std::string& id);
   Answer show(int status, const api::Tenant& tenant, const WriteOptions& options,
               std::vector<std::string> warnings = {}) const;
 

@@ -95,6 +95,8 @@ struct Zood::Impl {
   std::function<Result<config::Values>()> read;
 
   // In the order of dependence: what stands below may use what stands above.
+  policy.certificate_warning = std::chrono::duration_cast<std::chrono::seconds>(
+      values.duration("tenants.certificate_warning"));
   std::unique_ptr<store::Store> store;
   std::optional<store::Keyring> keyring;
   std::unique_ptr<upstream::Credential> credential;
@@ -238,7 +240,8 @@ Result<void> Zood::Impl::open_tenants_door() {
   gateway_shared.emplace(gateway::GatewayShared{
       directory, *upstream, *policies, std::string(tenants::k_tenant_admin_group),
       std::make_shared<const crypto::Sealer>(std::move(key)), flow_control, visible_nodes(values),
-      board.get(), engine.get(), [this](const std::string& id) {
+      board.get(), engine.get(),
+      [this](const std::string& id) {
         const std::scoped_lock lock(signer_mutex);
         if (signer != nullptr) signer->sign_soon(id);
       }});
@@ -270,7 +273,7 @@ Result<void> Zood::Impl::open_admin_doors() {
   const auto advertise = settings.server_url();
   tenants = std::make_unique<tenants::TenantServiceImpl>(
       tenants::ControllerParts{*store, *pki, *credential_sealer,
-                               [this] { return credential->api(); }},
+                               [this] { return credential->api(); }, &directory},
       std::move(settings), credential.get());
   ZOO_TRY_VOID(tenants->start());
   {

@@ -58,6 +58,8 @@ void Exchange::impersonate(std::shared_ptr<const Impersonation> asked, std::size
   }
   const auto& attributes = asked->required[at];
   view().authorizer->authorize(
+    as.issued = route_->identity.issued;
+    as.expires = route_->identity.expires;
       route_->identity, attributes,
       [this, asked, at, alive = alive()](const Result<Decision>& decision) {
         if (alive.expired() || done_) return;
@@ -250,6 +252,8 @@ void Exchange::recheck_rights() {
                             if (alive.expired()) return;
                             asks_token_ = false;
                             if (done_ || route) return;
+  if (const auto expires = route_->identity.expires; expires != 0 && expires <= unix_now())
+    return withdraw("the certificate that opened this stream has expired");
                             if (route.error().code() == Code::unauthorized)
                               withdraw("the bearer token is not valid any more");
                           });

@@ -69,7 +69,8 @@ Result<Route> Gateway::by_certificate(const http::ConnectionInfo& connection) {
   const auto entry = shared_.directory.snapshot()->find(who->tenant);
   // One answer for a tenant that never was and one that came back under its ID: nobody learns
   // which IDs exist.
-  if (!entry || entry->uid != who->uid || entry->revoked_serials.contains(who->serial)) {
+  if (!entry || !entry->honours_certificate(who->uid, who->serial, who->epoch) ||
+      who->expires <= unix_now()) { // which it was not yet at the handshake
     return fail(Code::unauthorized, "Unauthorized: this certificate is not valid any more");
   }
   if (!entry->admits()) {
@@ -81,6 +82,8 @@ Result<Route> Gateway::by_certificate(const http::ConnectionInfo& connection) {
   identity.groups = who->groups;
   identity.groups.emplace_back(authz::k_authenticated);
   identity.credential = who->serial;
+  identity.issued = who->epoch;
+  identity.expires = who->expires;
   return Route{shared_.upstream, view_of(entry), std::move(identity)};
 }
 
@@ -120,7 +123,7 @@ void Gateway::recheck(std::string_view tenant) {
     auto& exchange = static_cast<Exchange&>(*live);
     const auto& route = exchange.route();
     if (route.view->mapping.id() != tenant) continue;
-    if (entry && entry->admits(route.view->uid, route.identity.credential)) continue;
+    if (entry && entry->admits() && honours(*entry, route.view->uid, route.identity)) continue;
     cut.emplace_back(&exchange, exchange.alive());
   }
   for (const auto& [exchange, alive] : cut) {

@@ -38,13 +38,13 @@ bool names_audience(JsonNode audience) {
   return false;
 }
 
-std::int64_t now_seconds() {
+} // namespace
+
+std::int64_t unix_now() {
   return std::chrono::duration_cast<std::chrono::seconds>(
              std::chrono::system_clock::now().time_since_epoch())
       .count();
 }
-
-} // namespace
 
 Result<TokenClaims> read_token(std::string_view token) {
   if (token.size() > k_max_token) return refused();
@@ -58,6 +58,7 @@ Result<TokenClaims> read_token(std::string_view token) {
   TokenClaims out;
   out.upstream_user = claims["sub"].string();
   out.expires = claims["exp"].integer().value_or(0);
+  out.issued = claims["iat"].integer().value_or(0);
   const auto account = authz::service_account(out.upstream_user);
   if (!account || !names_audience(claims["aud"])) return refused();
   if (account.name_space.size() <= k_id_length + 1 || account.name_space[k_id_length] != '-')
@@ -84,7 +85,7 @@ TokenAuthenticator::~TokenAuthenticator() = default;
 Result<TokenUser> TokenAuthenticator::admit(const TokenUser& user) const {
   // A tenant may have gone, and another come under its ID, since the token was asked about.
   const auto entry = directory_.snapshot()->find(user.tenant->id);
-  if (!entry || entry->uid != user.tenant->uid) return refused();
+  if (!entry || !entry->honours_token(user.tenant->uid, user.identity.issued)) return refused();
   if (!entry->admits()) {
     return fail(Code::unauthorized, "Unauthorized: this tenant is {}",
                 entry->phase == tenants::Phase::suspended ? "suspended" : "not served");
@@ -96,7 +97,7 @@ Result<TokenUser> TokenAuthenticator::admit(const TokenUser& user) const {
 
 void TokenAuthenticator::authenticate(const std::string& token, Done done) {
   auto claims = read_token(token);
-  if (!claims || claims->expires <= now_seconds()) return done(refused());
+  if (!claims || claims->expires <= unix_now()) return done(refused());
   if (!directory_.snapshot()->find(claims->tenant)) return done(refused());
   const std::string key(crypto::view(crypto::sha256(token)));
   if (const auto known = answers_.find(key); known != answers_.end()) {
@@ -153,7 +154,7 @@ void TokenAuthenticator::answered(const std::string& key, const Result<upstream:
                     answer->head.status);
   } else {
     out.user = read(question->claims, *answer);
-    const auto left = std::chrono::seconds(question->claims.expires - now_seconds());
+    const auto left = std::chrono::seconds(question->claims.expires - unix_now());
     out.until = Clock::now() + (out.user ? std::min(k_remembered, left) : k_refusal_remembered);
     if (answers_.size() >= k_max_remembered) answers_.clear();
     answers_.insert_or_assign(key, out);
@@ -194,6 +195,7 @@ Result<TokenUser> TokenAuthenticator::read(const TokenClaims& claims,
       identity.extra.emplace_back(each.key(), each.strings());
   }
   identity.credential = k_token_credential;
+  identity.issued = claims.issued;
   return admit(out);
 }
 

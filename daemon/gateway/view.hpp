@@ -2,6 +2,7 @@
 #pragma once
 
 #include "daemon/authz/rule.hpp"
+#include "daemon/tenants/directory.hpp"
 #include "daemon/translate/mapping.hpp"
 
 #include <cstdint>
@@ -28,10 +29,20 @@ struct Identity {
   std::vector<std::string> groups;
   /// For audit and revocation: serial of the certificate, or k_token_credential.
   std::string credential;
+  std::int64_t issued = 0;  ///< a certificate's epoch; of a token, Unix seconds
+  std::int64_t expires = 0; ///< of a certificate: Unix seconds; 0: upstream knows
   std::string uid;
   authz::Extra extra;
   std::string impersonator; ///< who he was before he asked to be somebody else; "" = himself
 };
+
+/// Is what he came in with still good for the tenant `uid`, leaving dates aside?
+inline bool honours(const tenants::TenantEntry& tenant, std::string_view uid,
+                    const Identity& identity) {
+  return identity.credential == k_token_credential
+             ? tenant.honours_token(uid, identity.issued)
+             : tenant.honours_certificate(uid, identity.credential, identity.issued);
+}
 
 inline authz::User user_of(const Identity& identity) {
   return {identity.user, identity.uid, identity.groups, identity.extra};

@@ -5,6 +5,7 @@
 #include "common/base/result.hpp"
 #include "common/crypto/aead.hpp"
 #include "daemon/store/store.hpp"
+#include "daemon/tenants/directory.hpp"
 #include "daemon/tenants/footprint.hpp"
 #include "daemon/tenants/pki.hpp"
 #include "daemon/tenants/queue.hpp"
@@ -29,6 +30,7 @@ namespace zoo::tenants {
 struct Policy {
   std::vector<std::string> reserved_ids;
   std::chrono::seconds certificate_validity{365 * 24 * 3600};
+  std::chrono::seconds certificate_warning{14 * 24 * 3600};
   std::chrono::milliseconds delete_grace{30'000};
 };
 
@@ -50,6 +52,7 @@ struct ControllerParts {
   const Pki& pki;
   const crypto::Sealer& sealer; ///< of the Keyring's key "tenant-credentials"
   std::function<std::unique_ptr<upstream::ControlApi>()> connect;
+  const TenantDirectory* directory = nullptr; ///< null: nobody is let in (tests)
 };
 
 /// Makes the upstream what the records of the store want (DESIGN 9): level-triggered, resumable
@@ -72,6 +75,10 @@ public:
   /// honours it: before a namespace is handed out. Blocking; any thread with an api of its own.
   Result<void> prepare_namespace(upstream::ControlApi& api, std::string_view id,
                                  std::string_view upstream_namespace);
+
+  /// A new certificate for the administrator, in the place of the one that is kept; that one stays
+  /// valid, and on record. Returns the new one's expiry. Blocking; any thread.
+  Result<std::string> renew_credential(const api::Tenant& tenant);
 
   const Settings& settings() const { return settings_; } ///< without its policy
 
@@ -126,6 +133,11 @@ struct StoredCredential {
 };
 Result<std::optional<StoredCredential>>
 load_credential(store::Store& store, const crypto::Sealer& sealer, std::string_view id);
+/// Its certificate, if it may still be handed out: the tenant's own, by this authority, not
+/// revoked.
+std::optional<crypto::Certificate> good_certificate(const StoredCredential& credential,
+                                                    const api::Tenant& tenant,
+                                                    const crypto::Certificate& authority);
 Result<void> save_credential(store::Store& store, const crypto::Sealer& sealer, std::string_view id,
                              const StoredCredential& credential);
 

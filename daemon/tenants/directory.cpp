@@ -43,14 +43,33 @@ void TenantDirectory::set(std::shared_ptr<const TenantEntry> entry) {
   const auto before = snapshot()->find(id);
   const bool less =
       before && (before->uid != entry->uid || (before->admits() && !entry->admits()) ||
+                 before->credential_epoch != entry->credential_epoch ||
+                 before->tokens_after != entry->tokens_after ||
                  before->revoked_serials != entry->revoked_serials);
-  current_.store(std::make_shared<const TenantSnapshot>(snapshot()->with(id, std::move(entry))));
+  publish(snapshot()->with(id, std::move(entry)));
   if (less) withdrawn(id);
 }
 
 void TenantDirectory::remove(std::string_view id) {
-  current_.store(std::make_shared<const TenantSnapshot>(snapshot()->with(id, nullptr)));
+  publish(snapshot()->with(id, nullptr));
   withdrawn(id);
+}
+
+void TenantDirectory::publish(TenantSnapshot next) {
+  current_.store(std::make_shared<const TenantSnapshot>(std::move(next)));
+  {
+    const std::scoped_lock lock(mutex_);
+  } // whoever looked before it was stored waits by now
+  changed_.notify_all();
+}
+
+bool TenantDirectory::wait_for(std::string_view id, std::int64_t revision,
+                               std::chrono::milliseconds timeout) const {
+  std::unique_lock lock(mutex_);
+  return changed_.wait_for(lock, timeout, [&] {
+    const auto entry = snapshot()->find(id);
+    return !entry || entry->revision >= revision;
+  });
 }
 
 } // namespace zoo::tenants

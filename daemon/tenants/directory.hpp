@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "common/api/tenant.hpp"
+
 #include <array>
 #include <atomic>
+#include <chrono>
+#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <set>
 #include <string>
@@ -21,15 +26,23 @@ struct TenantEntry {
   std::string id;
   std::string
       uid; ///< of this Tenant: certificates of an earlier tenant of the same ID carry another
-  std::string created; ///< creationTimestamp, RFC 3339
+  std::string created;       ///< creationTimestamp, RFC 3339
+  std::int64_t revision = 0; ///< of the record that this was read from
   Phase phase = Phase::pending;
+  std::int64_t credential_epoch = 0; ///< certificates of an earlier one are refused
+  std::int64_t tokens_after = 0; ///< Unix seconds: tokens made until then are refused; 0: none are
   std::set<std::string, std::less<>> revoked_serials; ///< lower-case hex
   std::optional<std::uint32_t> max_requests_inflight; ///< its own; else limits.requests_inflight
 
   bool admits() const { return phase == Phase::ready || phase == Phase::pending; }
-  /// May whoever authenticated as the tenant `uid`, with certificate `serial`, still be served?
-  bool admits(std::string_view of_uid, std::string_view serial) const {
-    return admits() && uid == of_uid && !revoked_serials.contains(serial);
+  /// Is a certificate of the tenant `of_uid` still good, leaving its dates aside?
+  bool honours_certificate(std::string_view of_uid, std::string_view serial,
+                           std::int64_t epoch) const {
+    return uid == of_uid && epoch >= credential_epoch && !revoked_serials.contains(serial);
+  }
+  /// The same for a ServiceAccount's token, made at `issued` (Unix seconds).
+  bool honours_token(std::string_view of_uid, std::int64_t issued) const {
+    return uid == of_uid && (tokens_after == 0 || issued > tokens_after);
   }
 };
 
@@ -66,10 +79,18 @@ public:
   void remove(std::string_view id);                   ///< writer only
 
 private:
+  /// Until the snapshot shows the tenant's record of `revision` or a later one, or no record at
+  /// all. False if that takes longer. Any thread but the writer's.
+  bool wait_for(std::string_view id, std::int64_t revision,
+                std::chrono::milliseconds timeout) const;
+
   void withdrawn(std::string_view id) const;
+  void publish(TenantSnapshot next);
 
   std::atomic<std::shared_ptr<const TenantSnapshot>> current_;
   std::atomic<std::shared_ptr<const std::function<void(std::string_view)>>> told_;
 };
+  mutable std::mutex mutex_;
+  mutable std::condition_variable changed_;
 
 } // namespace zoo::tenants

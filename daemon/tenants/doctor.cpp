@@ -18,11 +18,6 @@ using Level = Finding::Level;
 
 constexpr std::size_t k_most = 50; ///< findings of one sort; the rest are counted
 
-std::string time_text(std::chrono::system_clock::time_point point) {
-  return api::rfc3339(
-      std::chrono::duration_cast<std::chrono::seconds>(point.time_since_epoch()).count());
-}
-
 void examine_credential(const upstream::Credential& credential, std::vector<Finding>& out) {
   const auto now = std::chrono::system_clock::now();
   const auto expires = credential.expires();
@@ -111,8 +106,13 @@ void TenantServiceImpl::examine_tenants(upstream::ControlApi& api,
     if (!page->more || page->records.empty()) break;
     after = page->records.back().key;
   }
-  std::size_t ready = 0, told = 0;
+  std::size_t ready = 0, told = 0, ending = 0;
   for (const auto& [id, tenant] : tenants) {
+    if (const auto* condition = tenant.condition("CertificateExpiring");
+        condition != nullptr && condition->status == "True" && ++ending <= k_most) {
+      out.push_back(
+          {Level::warning, "tenant " + id, condition->message, "zooctl tenant certificates " + id});
+    }
     const bool good = tenant.phase == api::Phase::ready || tenant.phase == api::Phase::suspended;
     const auto* synced = tenant.condition("Synced");
     if (good && (synced == nullptr || synced->status == "True")) {

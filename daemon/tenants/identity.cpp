@@ -4,6 +4,8 @@
 #include "common/api/tenant.hpp"
 #include "common/crypto/certificate.hpp"
 
+#include <charconv>
+
 namespace zoo::tenants {
 namespace {
 
@@ -14,6 +16,11 @@ tl::unexpected<Error> refused(std::string_view why) {
 }
 
 } // namespace
+
+std::string uri_of(const Holder& holder) {
+  return holder.epoch == 0 ? fmt::format("{}{}", k_uid_uri_prefix, holder.uid)
+                           : fmt::format("{}{}:{}", k_uid_uri_prefix, holder.uid, holder.epoch);
+}
 
 Result<void> check_subject(std::string_view user, const std::vector<std::string>& groups) {
   if (user.empty()) return fail(Code::invalid, "a user's name must not be empty");
@@ -59,7 +66,16 @@ Result<Identity> identity_of(const crypto::Certificate& certificate) {
     return refused(fmt::format("it does not carry exactly one URI {}<uid>", k_uid_uri_prefix));
   }
   out.uid = uris->front().substr(k_uid_uri_prefix.size());
+  if (const auto colon = out.uid.find(':'); colon != std::string::npos) {
+    const auto* last = out.uid.data() + out.uid.size();
+    const auto [end, error] = std::from_chars(out.uid.data() + colon + 1, last, out.epoch);
+    if (error != std::errc() || end != last || colon == 0 || out.epoch <= 0) {
+      return refused("the epoch in its URI is none");
+    }
+    out.uid.resize(colon);
+  }
   out.serial = certificate.serial();
+  out.expires = std::chrono::system_clock::to_time_t(certificate.not_after());
   return out;
 }
 

@@ -207,15 +207,14 @@ Result<void> Pki::write_admin_kubeconfig(std::string_view server) {
 
 namespace {
 
-crypto::CertificateRequest tenant_subject(std::string_view id, std::string_view uid,
-                                          std::string_view user,
+crypto::CertificateRequest tenant_subject(const Holder& holder, std::string_view user,
                                           const std::vector<std::string>& groups,
                                           std::chrono::seconds validity) {
   crypto::CertificateRequest request;
   request.common_name = user;
   request.organizations = groups;
-  request.organizational_units = {std::string(id)};
-  request.uris = {std::string(k_uid_uri_prefix) + std::string(uid)};
+  request.organizational_units = {std::string(holder.id)};
+  request.uris = {uri_of(holder)};
   request.validity = validity;
   request.client = true;
   return request;
@@ -223,20 +222,19 @@ crypto::CertificateRequest tenant_subject(std::string_view id, std::string_view 
 
 } // namespace
 
-Result<KeyPair> Pki::issue_tenant(std::string_view id, std::string_view uid, std::string_view user,
+Result<KeyPair> Pki::issue_tenant(const Holder& holder, std::string_view user,
                                   const std::vector<std::string>& groups,
                                   std::chrono::seconds validity) const {
   ZOO_TRY(const auto key, crypto::PrivateKey::generate_p256());
   ZOO_TRY(const auto certificate,
-          crypto::issue(ca_, ca_key_, key, tenant_subject(id, uid, user, groups, validity)));
+          crypto::issue(ca_, ca_key_, key, tenant_subject(holder, user, groups, validity)));
   return KeyPair{certificate.to_pem(), key.to_pem()};
 }
 
-Result<std::string> Pki::issue_for(std::string_view id, std::string_view uid,
-                                   const crypto::SigningRequest& request,
+Result<std::string> Pki::issue_for(const Holder& holder, const crypto::SigningRequest& request,
                                    std::chrono::seconds validity) const {
   ZOO_TRY(const auto certificate, crypto::issue(ca_, ca_key_, request,
-                                                tenant_subject(id, uid, request.common_name(),
+                                                tenant_subject(holder, request.common_name(),
                                                                request.organizations(), validity)));
   return certificate.to_pem();
 }

@@ -6,6 +6,7 @@
 #include "common/crypto/certificate.hpp"
 #include "common/crypto/key.hpp"
 #include "common/crypto/signing_request.hpp"
+#include "daemon/tenants/identity.hpp"
 
 #include <chrono>
 #include <filesystem>
@@ -57,14 +58,13 @@ public:
 
   /// A fresh key and certificate of a tenant's user (identity.hpp: names are checked by the
   /// caller).
-  Result<KeyPair> issue_tenant(std::string_view id, std::string_view uid, std::string_view user,
+  Result<KeyPair> issue_tenant(const Holder& holder, std::string_view user,
                                const std::vector<std::string>& groups,
                                std::chrono::seconds validity) const;
 
   /// The same for the key of somebody's request; the subject is built here, of what the request
   /// says only user and groups are taken (checked by the caller).
-  Result<std::string> issue_for(std::string_view id, std::string_view uid,
-                                const crypto::SigningRequest& request,
+  Result<std::string> issue_for(const Holder& holder, const crypto::SigningRequest& request,
                                 std::chrono::seconds validity) const;
 
 private:

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "common/base/log.hpp"
 #include "common/kube/client.hpp"
+#include "daemon/tenants/certificates.hpp"
 #include "daemon/tenants/controller.hpp"
 #include "daemon/tenants/records.hpp"
 #include "daemon/upstream/control_api.hpp"
@@ -324,6 +325,7 @@ Result<Controller::Next> Controller::reclaim(ControlApi& api, const api::Tenant&
       !gone && gone.error().code() != Code::not_found) {
     return fail(std::move(gone).error());
   }
+  ZOO_TRY_VOID(forget_certificates(parts_.store, tenant.id));
   ZOO_TRY_VOID(pass.discover_kinds());
 
   // (2) Custom resources, while the tenant's controllers still run to take their finalizers off.

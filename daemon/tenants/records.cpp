@@ -33,6 +33,10 @@ void feed(TenantDirectory& directory, const store::Record& record) {
 
 std::string now_text() { return api::rfc3339(std::time(nullptr)); }
 
+std::string time_text(std::chrono::system_clock::time_point time) {
+  return api::rfc3339(std::chrono::system_clock::to_time_t(time));
+}
+
 std::chrono::system_clock::time_point parse_time(std::string_view text) {
   std::tm parts{};
   const std::string copy(text);

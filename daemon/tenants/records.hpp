@@ -20,6 +20,7 @@ inline constexpr std::string_view k_tenant_kind = "tenant";
 inline constexpr std::string_view k_credential_kind = "credential";
 
 std::string now_text();                                                  ///< RFC 3339
+std::string time_text(std::chrono::system_clock::time_point time);       ///< the same
 std::chrono::system_clock::time_point parse_time(std::string_view text); ///< the epoch if broken
 
 Result<api::Tenant> tenant_of(const store::Record& record);

@@ -3,6 +3,7 @@
 
 #include "common/api/tenant.hpp"
 #include "common/base/result.hpp"
+#include "daemon/tenants/certificates.hpp"
 
 #include <chrono>
 #include <cstdint>
@@ -32,6 +33,17 @@ struct KubeconfigRequest {
   bool administrator = true;       ///< the tenant's super-user; false for --user / --group exports
   std::chrono::seconds ttl{};      ///< 0 = tenants.certificate_validity
   std::string server;              ///< "" = the advertised address
+};
+
+struct CertificateStatus {
+  IssuedCertificate certificate;
+  bool revoked = false;
+};
+
+/// Which of a tenant's credentials are taken back.
+struct RevokeRequest {
+  std::vector<std::string> serials;
+  bool all = false; ///< every certificate, and every ServiceAccount's token, made until now
 };
 
 /// One finding of `zooctl doctor`.
@@ -76,6 +88,14 @@ public:
   /// The tenant's stored administrator kubeconfig, base64, for annotation
   /// kubezoo.io/tenant.kubeconfig.base64 on GET of one Tenant; "" if not issued yet.
   virtual Result<std::string> stored_kubeconfig(std::string_view id) = 0;
+
+  /// Makes a new certificate for the administrator; the one before stays valid unless it is
+  /// revoked here. What is revoked is refused when the call returns.
+  virtual Result<api::Tenant> rotate(std::string_view id, bool revoke_old) = 0;
+  /// Code::not_found for a serial that the tenant has not; Code::invalid for too many.
+  virtual Result<api::Tenant> revoke(std::string_view id, const RevokeRequest& request) = 0;
+  /// The certificates that a tenant has been given and that have not expired, by expiry.
+  virtual Result<std::vector<CertificateStatus>> certificates(std::string_view id) = 0;
 
   virtual std::vector<Finding> doctor() = 0;
 };

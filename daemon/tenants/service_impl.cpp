@@ -3,6 +3,7 @@
 
 #include "common/base/log.hpp"
 #include "common/crypto/digest.hpp"
+#include "common/crypto/issue.hpp"
 #include "common/kube/kubeconfig.hpp"
 #include "daemon/tenants/identity.hpp"
 #include "daemon/tenants/records.hpp"
@@ -10,10 +11,13 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
+
 namespace zoo::tenants {
 namespace {
 
 constexpr auto k_kinds_age = std::chrono::minutes(1);
+constexpr auto k_in_force = std::chrono::seconds(5);
 
 class StoreSubscription final : public Subscription {
 public:
@@ -169,12 +173,19 @@ Result<api::Tenant> TenantServiceImpl::update(api::Tenant wanted, bool dry_run) 
     changed_spec = spec_of(tenant) != spec;
     if (changed_spec) ++tenant.generation;
     seen = tenant;
+    // In force at once, not when the controller has come to it.
+    using api::Phase;
+    if (tenant.suspended && tenant.phase == Phase::ready) tenant.phase = Phase::suspended;
+    if (!tenant.suspended && tenant.phase == Phase::suspended) tenant.phase = Phase::ready;
     return !dry_run && api::to_json(tenant) != before;
   });
   if (refused) return fail(std::move(*refused));
   if (!written) return written;
   if (dry_run) return seen;
-  if (changed_spec) controller_.wake(wanted.id);
+  if (changed_spec) {
+    controller_.wake(wanted.id);
+    ZOO_TRY_VOID(in_force(*written));
+  }
   return written;
 }
 
@@ -203,9 +214,20 @@ Result<api::Tenant> TenantServiceImpl::remove(std::string_view id,
   log::info("tenants", "tenant {} is to be deleted", id);
   controller_.wake(id);
   return written;
+  ZOO_TRY_VOID(in_force(*written));
 }
 
 Result<std::unique_ptr<Subscription>>
+Result<void> TenantServiceImpl::in_force(const api::Tenant& tenant) const {
+  if (parts_.directory == nullptr ||
+      parts_.directory->wait_for(tenant.id, tenant.resource_version, k_in_force))
+    return {};
+  return fail(Code::timeout,
+              "the change of tenant '{}' is recorded, but not in force after {} seconds: zood is "
+              "overloaded; it will be",
+              tenant.id, std::chrono::duration_cast<std::chrono::seconds>(k_in_force).count());
+}
+
 TenantServiceImpl::watch(std::int64_t revision,
                          std::function<void(const TenantChange&)> on_change) {
   if (revision == 0) {
@@ -261,11 +283,12 @@ Result<std::string> TenantServiceImpl::kubeconfig(std::string_view id,
   if (request.administrator) groups.emplace_back(k_tenant_admin_group);
   const auto validity =
       request.ttl.count() == 0 ? controller_.policy()->certificate_validity : request.ttl;
-  ZOO_TRY(auto pair,
-          parts_.pki.issue_tenant(tenant.id, tenant.uid, request.user, groups, validity));
+  ZOO_TRY(auto pair, parts_.pki.issue_tenant({tenant.id, tenant.uid, tenant.credentials.epoch},
+                                             request.user, groups, validity));
   ZOO_TRY(const auto certificate, crypto::Certificate::from_pem(pair.certificate_pem));
-  log::info("tenants", "tenant {}: issued certificate {} to {}", id, certificate.serial(),
-            request.user);
+  ZOO_TRY(const auto issued, describe_certificate(certificate, "export"));
+  ZOO_TRY_VOID(record_certificate(parts_.store, tenant.id, issued));
+  log::info("tenants", "tenant {}: issued certificate {} to {}", id, issued.serial, request.user);
   return compose(id, request.user, request.server, std::move(pair.certificate_pem),
                  std::move(pair.key_pem));
 }
@@ -274,12 +297,97 @@ Result<std::string> TenantServiceImpl::stored_kubeconfig(std::string_view id) {
   ZOO_TRY(const auto tenant, read_tenant(parts_.store, id));
   if (!tenant.deletion_timestamp.empty()) return std::string();
   ZOO_TRY(auto kept, load_credential(parts_.store, parts_.sealer, id));
-  if (!kept || kept->uid != tenant.uid) return std::string();
+  if (!kept || !good_certificate(*kept, tenant, parts_.pki.ca())) return std::string();
   return crypto::base64_encode(
       compose(id, "admin", {}, std::move(kept->certificate_pem), std::move(kept->key_pem)));
 }
 
 Result<void> TenantServiceImpl::prepare_namespace(std::string_view id,
+Result<std::vector<CertificateStatus>> TenantServiceImpl::certificates(std::string_view id) {
+  ZOO_TRY(const auto tenant, read_tenant(parts_.store, id));
+  ZOO_TRY(auto all, recorded_certificates(parts_.store, tenant));
+  if (const auto kept = load_credential(parts_.store, parts_.sealer, id); kept && *kept) {
+    const auto certificate = crypto::Certificate::from_pem((*kept)->certificate_pem);
+    auto issued = certificate ? describe_certificate(*certificate, "administrator")
+                              : Result<IssuedCertificate>(fail(certificate.error()));
+    if (issued && issued->uid == tenant.uid) {
+      issued->issued = time_text(certificate->not_before() + crypto::k_backdate);
+      all.push_back(*std::move(issued));
+    }
+  }
+  std::vector<CertificateStatus> out;
+  for (auto& each : all) {
+    const bool revoked = is_revoked(tenant, each);
+    out.push_back({std::move(each), revoked});
+  }
+  return out;
+}
+
+Result<api::Tenant> TenantServiceImpl::rotate(std::string_view id, bool revoke_old) {
+  ZOO_TRY(const auto tenant, read_tenant(parts_.store, id));
+  if (!tenant.deletion_timestamp.empty()) {
+    return fail(Code::conflict, "tenant '{}' is being deleted: it gets no credentials", id);
+  }
+  std::string old;
+  if (const auto kept = load_credential(parts_.store, parts_.sealer, id); kept && *kept) {
+    if (const auto certificate = good_certificate(**kept, tenant, parts_.pki.ca()))
+      old = certificate->serial();
+  }
+  ZOO_TRY(const auto expiry, controller_.renew_credential(tenant));
+  ZOO_TRY(const auto written,
+          change_tenant(parts_.store, id, tenant.uid, [&](api::Tenant& now) -> bool {
+            now.certificate_expiry = expiry;
+            return true;
+          }));
+  log::info("tenants", "tenant {}: its administrator has a new certificate", id);
+  if (!revoke_old || old.empty()) return written;
+  return revoke(id, {{old}, false});
+}
+
+Result<api::Tenant> TenantServiceImpl::revoke(std::string_view id, const RevokeRequest& request) {
+  ZOO_TRY(const auto known, certificates(id));
+  std::vector<api::RevokedCertificate> revoked;
+  for (const auto& text : request.serials) {
+    ZOO_TRY(const auto serial, read_serial(text));
+    const auto found = std::find_if(known.begin(), known.end(), [&](const auto& each) {
+      return each.certificate.serial == serial;
+    });
+    if (found == known.end()) {
+      return fail(Code::not_found,
+                  "tenant '{}' has no certificate {}: see zooctl tenant certificates {}", id,
+                  serial, id);
+    }
+    revoked.push_back({serial, found->certificate.expires});
+  }
+  const auto now = now_text();
+  bool too_many = false;
+  ZOO_TRY(const auto written, change_tenant(parts_.store, id, {}, [&](api::Tenant& tenant) -> bool {
+            auto& all = tenant.credentials.revoked;
+            const auto before = tenant.credentials;
+            std::erase_if(all, [&](const auto& each) { return each.expiry <= now; });
+            for (const auto& each : revoked)
+              if (!tenant.credentials.revokes(each.serial)) all.push_back(each);
+            if (request.all) {
+              ++tenant.credentials.epoch;
+              tenant.credentials.not_before = now;
+              all.clear();
+            }
+            too_many = all.size() > k_most_revoked;
+            return !too_many && tenant.credentials != before;
+          }));
+  if (too_many) {
+    return fail(Code::invalid,
+                "tenant '{}' has {} certificates revoked one by one, which is the most: revoke all",
+                id, k_most_revoked);
+  }
+  log::info("tenants", "tenant {}: {} revoked", id,
+            request.all ? std::string("all its credentials are")
+                        : fmt::format("{} certificate(s) are", revoked.size()));
+  controller_.wake(id); // which makes a new one, if the kept one is among them
+  ZOO_TRY_VOID(in_force(written));
+  return written;
+}
+
                                                   std::string_view upstream_namespace) {
   const Lease api(*this);
   return controller_.prepare_namespace(*api, id, upstream_namespace);

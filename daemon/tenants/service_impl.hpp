@@ -38,6 +38,9 @@ public:
   watch(std::int64_t revision, std::function<void(const TenantChange&)> on_change) override;
   Result<std::string> kubeconfig(std::string_view id, const KubeconfigRequest& request) override;
   Result<std::string> stored_kubeconfig(std::string_view id) override;
+  Result<api::Tenant> rotate(std::string_view id, bool revoke_old) override;
+  Result<api::Tenant> revoke(std::string_view id, const RevokeRequest& request) override;
+  Result<std::vector<CertificateStatus>> certificates(std::string_view id) override;
   std::vector<Finding> doctor() override;
 
   /// For the gateway, before a namespace is handed out: Controller::prepare_namespace() with a
@@ -49,6 +52,8 @@ public:
 private:
   /// A client for one call: kept-alive ones are used again.
   class Lease;
+  /// Waits until authentication knows what was written.
+  Result<void> in_force(const api::Tenant& tenant) const;
   std::string compose(std::string_view id, std::string_view user, std::string_view server,
                       std::string certificate_pem, Secret key_pem) const;
   void examine_upstream(upstream::ControlApi& api, std::vector<Finding>& out) const;

@@ -2,6 +2,7 @@
 #include "common/base/log.hpp"
 #include "common/crypto/digest.hpp"
 #include "common/kube/client.hpp"
+#include "daemon/tenants/certificates.hpp"
 #include "daemon/tenants/controller.hpp"
 #include "daemon/tenants/identity.hpp"
 #include "daemon/tenants/records.hpp"
@@ -75,9 +76,14 @@ Result<void> Controller::sign_requests(upstream::ControlApi& api, const api::Ten
     if (seconds > 0)
       validity = std::min(validity, std::max(k_shortest, std::chrono::seconds(seconds)));
     auto parsed = checked(request);
-    auto certificate = parsed ? parts_.pki.issue_for(tenant.id, tenant.uid, *parsed, validity)
-                              : Result<std::string>(fail(std::move(parsed).error()));
+    auto certificate = parsed
+                           ? parts_.pki.issue_for({tenant.id, tenant.uid, tenant.credentials.epoch},
+                                                  *parsed, validity)
+                           : Result<std::string>(fail(std::move(parsed).error()));
     if (certificate) {
+      ZOO_TRY(const auto made, crypto::Certificate::from_pem(*certificate));
+      ZOO_TRY(const auto issued, describe_certificate(made, "request"));
+      ZOO_TRY_VOID(record_certificate(parts_.store, tenant.id, issued));
       request["status"]["certificate"] = crypto::base64_encode(*certificate);
     } else {
       request["status"]["conditions"].push_back({{"type", "Failed"},

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "common/base/log.hpp"
 #include "common/kube/client.hpp"
+#include "daemon/tenants/certificates.hpp"
 #include "daemon/tenants/controller.hpp"
-#include "daemon/tenants/identity.hpp"
 #include "daemon/tenants/manifests.hpp"
 #include "daemon/tenants/records.hpp"
 #include "daemon/upstream/bootstrap.hpp"
@@ -234,34 +234,6 @@ Result<void> Controller::repair_room(ControlApi& api, const api::Tenant& tenant)
   return make_service(api, prefix + "default", false);
 }
 
-/// Returns the expiry of the administrator's certificate, made (anew) if need be.
-Result<std::string> Controller::ensure_credential(const api::Tenant& tenant) {
-  const auto expiry = [](const crypto::Certificate& certificate) {
-    return api::rfc3339(
-        std::chrono::duration_cast<std::chrono::seconds>(certificate.not_after().time_since_epoch())
-            .count());
-  };
-  auto kept = load_credential(parts_.store, parts_.sealer, tenant.id);
-  if (!kept) {
-    log::warning("tenants", "tenant {}: its kept key cannot be read ({}); a new one is made",
-                 tenant.id, kept.error().text());
-  } else if (*kept && (*kept)->uid == tenant.uid) {
-    const auto certificate = crypto::Certificate::from_pem((*kept)->certificate_pem);
-    if (certificate && !due_for_renewal(*certificate) && certificate->issued_by(parts_.pki.ca())) {
-      return expiry(*certificate);
-    }
-  }
-  step("credential");
-  ZOO_TRY(auto pair, parts_.pki.issue_tenant(tenant.id, tenant.uid, "admin",
-                                             {std::string(k_tenant_admin_group)},
-                                             policy()->certificate_validity));
-  ZOO_TRY(const auto certificate, crypto::Certificate::from_pem(pair.certificate_pem));
-  ZOO_TRY_VOID(
-      save_credential(parts_.store, parts_.sealer, tenant.id,
-                      {tenant.uid, std::move(pair.certificate_pem), std::move(pair.key_pem)}));
-  return expiry(certificate);
-}
-
 Result<bool> Controller::populated(ControlApi& api, std::string_view id) {
   for (const std::string_view name : k_first_namespaces) {
     const auto space = fmt::format("{}-{}", id, name);
@@ -307,6 +279,7 @@ Result<Controller::Next> Controller::sync(ControlApi& api, const api::Tenant& te
     now.phase = now.suspended ? api::Phase::suspended : api::Phase::ready;
     now.certificate_expiry = expiry;
     now.observed_generation = tenant.generation;
+  ZOO_TRY(const auto certificates, recorded_certificates(parts_.store, tenant));
     now.set_condition("Ready", "True", now.suspended ? "Suspended" : "Ready",
                       now.suspended ? "requests are refused: spec.suspended is set"
                                     : "namespaces, fences and certificate are there",
@@ -315,6 +288,7 @@ Result<Controller::Next> Controller::sync(ControlApi& api, const api::Tenant& te
     if (is_populated) {
       now.set_condition("Populated", "True", "Populated",
                         "the upstream's controllers have filled the first namespaces", time);
+    judge_expiry(now, certificates, policy()->certificate_warning, time);
       now.waiting_for.clear();
     } else {
       now.set_condition("Populated", "False", "Waiting",

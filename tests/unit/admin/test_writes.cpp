@@ -236,3 +236,38 @@ TEST_CASE("kubeconfigs: a user asked for is no super-user") {
   }
   CHECK(world.ask("POST", k_tenants + "/nobody/kubeconfig")->status() == 404);
 }
+
+TEST_CASE("rotation and revocation are subresources that take a wish each") {
+  World world;
+  world.add("foofoo");
+  const auto rotate = k_tenants + "/foofoo/rotate", revoke = k_tenants + "/foofoo/revoke";
+  auto done = world.ask("POST", rotate);
+  CHECK(done->status() == 200);
+  CHECK(done->json()["kind"] == "Tenant");
+  CHECK(world.tenants.last_rotate == false);
+  world.ask("POST", rotate, R"({"revokeOld":true})", {k_json});
+  CHECK(world.tenants.last_rotate == true);
+  world.tenants.last_rotate.reset();
+  CHECK(world.ask("POST", rotate + "?dryRun=All")->status() == 200);
+  CHECK_FALSE(world.tenants.last_rotate);
+
+  CHECK(world.ask("POST", revoke, R"({"serials":["0a","0b"]})", {k_json})->status() == 200);
+  CHECK(world.tenants.last_revoke.serials == std::vector<std::string>{"0a", "0b"});
+  CHECK_FALSE(world.tenants.last_revoke.all);
+  CHECK(world.ask("POST", revoke, R"({"all":true})", {k_json})->status() == 200);
+  CHECK(world.tenants.last_revoke.all);
+  for (const char* bad : {"", "{}", R"({"all":false})", R"({"all":true,"serials":["0a"]})",
+                          R"({"serials":"0a"})", R"({"serial":["0a"]})", R"({"all":"yes"})"}) {
+    CAPTURE(bad);
+    CHECK(world.ask("POST", revoke, bad, {k_json})->status() == 400);
+  }
+  CHECK(world.ask("GET", revoke)->status() == 405);
+  CHECK(world.ask("POST", k_tenants + "/nobody/revoke", R"({"all":true})", {k_json})->status() ==
+        404);
+
+  const auto list = world.ask("GET", k_tenants + "/foofoo/certificates");
+  CHECK(list->status() == 200);
+  CHECK(list->json()["items"][0]["serial"] == "0a1b");
+  CHECK(list->json()["items"][0]["administrator"] == true);
+  CHECK(list->json()["items"][0]["revoked"] == false);
+}

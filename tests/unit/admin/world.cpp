@@ -125,6 +125,30 @@ Result<std::string> FakeTenants::kubeconfig(std::string_view id,
   return "kubeconfig of " + tenant.id;
 }
 
+Result<api::Tenant> FakeTenants::rotate(std::string_view id, bool revoke_old) {
+  ZOO_TRY(auto tenant, get(id));
+  last_rotate = revoke_old;
+  return tenant;
+}
+
+Result<api::Tenant> FakeTenants::revoke(std::string_view id,
+                                        const tenants::RevokeRequest& request) {
+  ZOO_TRY(auto tenant, get(id));
+  last_revoke = request;
+  return tenant;
+}
+
+Result<std::vector<tenants::CertificateStatus>> FakeTenants::certificates(std::string_view id) {
+  ZOO_TRY(const auto tenant, get(id));
+  tenants::CertificateStatus one;
+  one.certificate.serial = "0a1b";
+  one.certificate.user = "admin";
+  one.certificate.groups = {std::string(tenants::k_tenant_admin_group)};
+  one.certificate.source = "export";
+  one.certificate.expires = "2027-01-01T00:00:00Z";
+  return std::vector{one};
+}
+
 Result<std::string> FakeTenants::stored_kubeconfig(std::string_view) { return "U0VDUkVU"; }
 
 std::vector<tenants::Finding> FakeTenants::doctor() {

@@ -31,6 +31,9 @@ public:
   Result<std::string> kubeconfig(std::string_view id,
                                  const tenants::KubeconfigRequest& request) override;
   Result<std::string> stored_kubeconfig(std::string_view id) override;
+  Result<api::Tenant> rotate(std::string_view id, bool revoke_old) override;
+  Result<api::Tenant> revoke(std::string_view id, const tenants::RevokeRequest& request) override;
+  Result<std::vector<tenants::CertificateStatus>> certificates(std::string_view id) override;
   std::vector<tenants::Finding> doctor() override;
 
   /// What the controller would do: changes a record behind the API's back.
@@ -43,6 +46,8 @@ public:
   void before_update(std::function<void()> hook) { hook_ = std::move(hook); }
 
   tenants::KubeconfigRequest last_kubeconfig;
+  tenants::RevokeRequest last_revoke;
+  std::optional<bool> last_rotate; ///< revoke_old
 
 private:
   struct Watcher;

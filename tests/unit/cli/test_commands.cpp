@@ -297,6 +297,49 @@ TEST_CASE("kubeconfig export asks for what was wished and prints it as it came")
                         "ttlSeconds":5400,"server":"https://zoo:7443"})"));
 }
 
+TEST_CASE("suspend, rotate and revoke ask for what was wished") {
+  Zooctl zooctl;
+  const auto path = std::string(k_tenants) + "/foofoo";
+  zooctl.server.on("PATCH " + path, {{200, tenant("foofoo")}});
+  zooctl.server.on("POST " + path + "/rotate", {{200, tenant("foofoo")}});
+  zooctl.server.on("POST " + path + "/revoke", {{200, tenant("foofoo")}});
+  const auto body = [&](const char* method, const char* part) {
+    return json::parse(zooctl.server.asked(method, part).body);
+  };
+  CHECK(zooctl({"tenant", "suspend", "foofoo"}).out == "tenant/foofoo suspended\n");
+  CHECK(body("PATCH", "/foofoo")["spec"]["suspended"] == true);
+  CHECK(zooctl({"tenant", "resume", "foofoo"}).out == "tenant/foofoo resumed\n");
+  CHECK(body("PATCH", "/foofoo")["spec"]["suspended"] == false);
+  CHECK(zooctl({"tenant", "rotate", "foofoo", "--revoke-old"}).status == 0);
+  CHECK(body("POST", "/rotate")["revokeOld"] == true);
+  CHECK(zooctl({"tenant", "revoke", "foofoo", "--serial", "0a", "--serial", "0b"}).out ==
+        "tenant/foofoo lost 2 certificates\n");
+  CHECK(body("POST", "/revoke") == json{{"serials", {"0a", "0b"}}});
+  CHECK(zooctl({"tenant", "revoke", "foofoo", "--all"}).status == 0);
+  CHECK(body("POST", "/revoke") == json{{"all", true}});
+  CHECK(zooctl({"tenant", "revoke", "foofoo"}).status == 64);
+  CHECK(zooctl({"tenant", "revoke", "foofoo", "--all", "--serial", "0a"}).status == 64);
+}
+
+TEST_CASE("certificates of a tenant, in a table and by name") {
+  Zooctl zooctl;
+  zooctl.server.on(k_list + "/foofoo/certificates",
+                   {{200, json{{"kind", "TenantCertificateList"},
+                               {"items",
+                                {{{"serial", "0a1b"},
+                                  {"user", "jane"},
+                                  {"groups", {"dev", "ops"}},
+                                  {"source", "export"},
+                                  {"expires", "2026-03-01T00:00:00Z"},
+                                  {"revoked", true}}}}}
+                              .dump()}});
+  const auto table = zooctl({"tenant", "certificates", "foofoo"}).out;
+  CHECK(has(table, "0a1b"));
+  CHECK(has(table, "dev,ops"));
+  CHECK(has(table, "Revoked"));
+  CHECK(zooctl({"tenant", "certificates", "foofoo", "-o", "name"}).out == "0a1b\n");
+}
+
 TEST_CASE("kubectl gets its words untouched, a kubeconfig without a name and a cache of its own") {
   TemporaryDirectory directory;
   const auto kubectl = directory / "kubectl";

@@ -16,13 +16,14 @@ std::string token(std::string_view claims) {
 } // namespace
 
 TEST_CASE("a tenant's token tells whose it is") {
-  const auto found = read_token(
-      token(R"({"aud":["zood"],"exp":99,"sub":"system:serviceaccount:foofoo-team-a:robot"})"));
+  const auto found = read_token(token(
+      R"({"aud":["zood"],"exp":99,"iat":33,"sub":"system:serviceaccount:foofoo-team-a:robot"})"));
   REQUIRE(found);
   CHECK(found->tenant == "foofoo");
   CHECK(found->name_space == "team-a");
   CHECK(found->name == "robot");
   CHECK(found->expires == 99);
+  CHECK(found->issued == 33);
   CHECK(read_token(token(R"({"aud":"zood","sub":"system:serviceaccount:foofoo-a:b"})")));
 }
 

@@ -42,6 +42,22 @@ TEST_CASE("the tenant's administrator keeps the group that only zood gives") {
   CHECK(identity_from(request).has_value());
 }
 
+TEST_CASE("the URI may name the epoch that the certificate was made in") {
+  auto request = good_request();
+  CHECK(must(identity_from(request)).epoch == 0);
+  request.uris = {tenants::uri_of({"foofoo", "1234", 12})};
+  const auto who = must(identity_from(request));
+  CHECK(who.uid == "1234");
+  CHECK(who.epoch == 12);
+  for (const auto* bad : {"urn:zoo:tenant:1234:", "urn:zoo:tenant:1234:0", "urn:zoo:tenant:1234:-1",
+                          "urn:zoo:tenant:1234:1x", "urn:zoo:tenant::1", "urn:zoo:tenant:1:2:3",
+                          "urn:zoo:tenant:1:99999999999999999999"}) {
+    CAPTURE(bad);
+    request.uris = {bad};
+    CHECK_FALSE(identity_from(request));
+  }
+}
+
 TEST_CASE("anything else in the subject is nobody") {
   auto request = good_request();
   SUBCASE("no OU") { request.organizational_units.clear(); }

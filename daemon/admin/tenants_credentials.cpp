@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "common/base/text.hpp"
+#include "daemon/admin/body.hpp"
+#include "daemon/admin/tenants.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <array>
+#include <span>
+
+/// Credentials of a tenant: what is not a write of the Tenant itself.
+namespace zoo::admin {
+namespace {
+
+using nlohmann::json;
+
+/// The body of a request for something; empty: nothing is wished.
+Result<json> read_wish(const Request& request, std::span<const std::string_view> known) {
+  json body = json::object();
+  if (!text::trim(request.body).empty()) {
+    std::vector<std::string> duplicates;
+    ZOO_TRY(body, parse_body(request.body, request.headers.get("content-type"), duplicates));
+    if (!body.is_object()) return fail(Code::bad_request, "the body must be a JSON object");
+    if (!duplicates.empty())
+      return fail(Code::bad_request, "duplicate field \"{}\"", duplicates[0]);
+  }
+  for (const auto& [key, value] : body.items()) {
+    if (key == "apiVersion" || key == "kind") continue;
+    if (std::find(known.begin(), known.end(), key) == known.end())
+      return fail(Code::bad_request, "unknown field \"{}\"; known are: {}", key,
+                  fmt::join(known, ", "));
+  }
+  return body;
+}
+
+const json* member(const json& object, const char* key) {
+  const auto at = object.find(key);
+  return at == object.end() || at->is_null() ? nullptr : &*at;
+}
+
+Result<std::string> text_member(const json& object, const char* key) {
+  const auto* value = member(object, key);
+  if (!value) return std::string();
+  if (!value->is_string()) return fail(Code::bad_request, "{} must be a string", key);
+  return value->get<std::string>();
+}
+
+Result<bool> flag_member(const json& object, const char* key, bool otherwise) {
+  const auto* value = member(object, key);
+  if (!value) return otherwise;
+  if (!value->is_boolean()) return fail(Code::bad_request, "{} must be true or false", key);
+  return value->get<bool>();
+}
+
+Result<std::vector<std::string>> texts_member(const json& object, const char* key) {
+  std::vector<std::string> out;
+  const auto* value = member(object, key);
+  if (!value) return out;
+  if (!value->is_array()) return fail(Code::bad_request, "{} must be a list of strings", key);
+  for (const auto& each : *value) {
+    if (!each.is_string()) return fail(Code::bad_request, "{} must be a list of strings", key);
+    out.push_back(each.get<std::string>());
+  }
+  return out;
+}
+
+json certificate_json(const tenants::CertificateStatus& status) {
+  const auto& certificate = status.certificate;
+  return {{"serial", certificate.serial},   {"user", certificate.user},
+          {"groups", certificate.groups},   {"administrator", certificate.administrator()},
+          {"source", certificate.source},   {"issued", certificate.issued},
+          {"expires", certificate.expires}, {"revoked", status.revoked}};
+}
+
+} // namespace
+
+Answer TenantApi::kubeconfig(const Request& request, const std::string& id) {
+  auto answer = try_kubeconfig(request, id);
+  return answer ? *std::move(answer) : tenant_failure(answer.error(), id);
+}
+
+Result<Answer> TenantApi::try_kubeconfig(const Request& request, const std::string& id) {
+  ZOO_TRY(const auto representation, negotiate(request.headers.get("accept"), false));
+  tenants::KubeconfigRequest wanted;
+  constexpr std::array<std::string_view, 5> known = {"user", "groups", "administrator",
+                                                     "ttlSeconds", "server"};
+  ZOO_TRY(const auto body, read_wish(request, known));
+  ZOO_TRY(const auto user, text_member(body, "user", "user"));
+  ZOO_TRY(wanted.server, text_member(body, "server", "server"));
+  if (!user.empty()) wanted.user = user;
+  ZOO_TRY(wanted.groups, texts_member(body, "groups"));
+  // Whoever asks for a user or groups of the tenant's own does not get the super-user by silence.
+  ZOO_TRY(wanted.administrator,
+          flag_member(body, "administrator", user.empty() && wanted.groups.empty()));
+  if (const auto* ttl = member(body, "ttlSeconds"); ttl && !ttl->is_null()) {
+    if (!ttl->is_number_integer() || ttl->get<std::int64_t>() < 0 ||
+        ttl->get<std::int64_t>() > 100LL * 366 * 86400)
+      return fail(Code::bad_request, "ttlSeconds must be a whole number of seconds");
+    wanted.ttl = std::chrono::seconds(ttl->get<std::int64_t>());
+  }
+  ZOO_TRY(const auto kubeconfig, service_.kubeconfig(id, wanted));
+  return render(201, {{"kubeconfig", kubeconfig}}, representation);
+}
+
+Answer TenantApi::certificates(const Request& request, const std::string& id) {
+  auto answer = try_certificates(request, id);
+  return answer ? *std::move(answer) : tenant_failure(answer.error(), id);
+}
+
+Result<Answer> TenantApi::try_certificates(const Request& request, const std::string& id) {
+  ZOO_TRY(const auto representation, negotiate(request.headers.get("accept"), false));
+  ZOO_TRY(const auto all, service_.certificates(id));
+  json out{{"apiVersion", api::k_tenant_api_version},
+           {"kind", "TenantCertificateList"},
+           {"metadata", json::object()},
+           {"items", json::array()}};
+  for (const auto& each : all)
+    out["items"].push_back(certificate_json(each));
+  return render(200, out, representation);
+}
+
+Answer TenantApi::rotate(const Request& request, const std::string& id) {
+  auto answer = try_rotate(request, id);
+  return answer ? *std::move(answer) : tenant_failure(answer.error(), id);
+}
+
+Result<Answer> TenantApi::try_rotate(const Request& request, const std::string& id) {
+  ZOO_TRY(const auto options, write_options(request));
+  constexpr std::array<std::string_view, 1> known = {"revokeOld"};
+  ZOO_TRY(const auto body, read_wish(request, known));
+  ZOO_TRY(const auto revoke_old, flag_member(body, "revokeOld", false));
+  if (options.dry_run) {
+    ZOO_TRY(const auto tenant, service_.get(id));
+    return show(200, tenant, options);
+  }
+  ZOO_TRY(const auto tenant, service_.rotate(id, revoke_old));
+  return show(200, tenant, options);
+}
+
+Answer TenantApi::revoke(const Request& request, const std::string& id) {
+  auto answer = try_revoke(request, id);
+  return answer ? *std::move(answer) : tenant_failure(answer.error(), id);
+}
+
+Result<Answer> TenantApi::try_revoke(const Request& request, const std::string& id) {
+  ZOO_TRY(const auto options, write_options(request));
+  constexpr std::array<std::string_view, 2> known = {"serials", "all"};
+  ZOO_TRY(const auto body, read_wish(request, known));
+  tenants::RevokeRequest wanted;
+  ZOO_TRY(wanted.serials, texts_member(body, "serials"));
+  ZOO_TRY(wanted.all, flag_member(body, "all", false));
+  if (wanted.all != wanted.serials.empty())
+    return fail(Code::bad_request, "name the serials of certificates, or say all: true");
+  if (options.dry_run) {
+    ZOO_TRY(const auto tenant, service_.get(id));
+    return show(200, tenant, options);
+  }
+  ZOO_TRY(const auto tenant, service_.revoke(id, wanted));
+  return show(200, tenant, options);
+}
+
+} // namespace zoo::admin
