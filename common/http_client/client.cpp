@@ -215,7 +215,7 @@ void Client::Impl::set_up(const Request& request, const Target& target, const He
   // libcurl sends any request a second time, unasked, when a reused connection ends before the
   // first byte of an answer, though the server may have acted on the first. RFC 9110 9.2.2 forbids
   // that where the method is not idempotent; a new connection is never retried.
-  if (request.method == "POST" || request.method == "PATCH") {
+  if (!request.repeatable && (request.method == "POST" || request.method == "PATCH")) {
     set(CURLOPT_FRESH_CONNECT, 1L);
     set(CURLOPT_FORBID_REUSE, 1L);
   }

@@ -40,7 +40,7 @@ struct Settings {
   std::uint16_t advertise_port = 0;
   std::chrono::milliseconds resync{240'000}; ///< each tenant's, jittered by a quarter
   std::chrono::milliseconds retry{200};      ///< after the first failure; doubles up to 300 times
-  unsigned workers = 4;
+  unsigned workers = 8;
   /// For tests: told the name of each step before it is done.
   std::function<void(std::string_view step)> on_step;
 

@@ -22,6 +22,8 @@ using std::chrono::milliseconds;
 using upstream::ControlApi;
 
 constexpr std::string_view k_slices = "endpointslices";
+constexpr std::string_view k_in_cluster = "InClusterAccess";
+constexpr milliseconds k_furnish_after{750};
 
 /// Made, or made equal to what is wanted if it is there already: one request in the common case.
 Result<void> ensure(ControlApi& api, const std::string& collection, const json& object) {
@@ -194,9 +196,6 @@ Result<void> Controller::make_room(ControlApi& api, const api::Tenant& tenant) {
         ensure(api, namespaced("", space, "serviceaccounts"), service_account_manifest(space)));
     last = space;
   }
-  step("create-service");
-  ZOO_TRY_VOID(make_service(api, fmt::format("{}-default", tenant.id), true));
-  ZOO_TRY_VOID(make_authentication(api, tenant, true));
   // Bindings are seen in the order in which they were written: the last one stands for all.
   return wait_until_bound(api, tenant.id, last);
 }
@@ -251,12 +250,22 @@ Result<Controller::Next> Controller::sync(ControlApi& api, const api::Tenant& te
   const bool fresh = ready == nullptr || ready->status != "True";
   const auto* filled = tenant.condition("Populated");
   const bool was_populated = filled != nullptr && filled->status == "True";
-  const bool only_waiting =
-      !fresh && !was_populated && attempts > 0 && tenant.observed_generation == tenant.generation;
+  // What nobody needs to be let in is made after that, when others have had their turn.
+  const bool furnished = tenant.condition(k_in_cluster) != nullptr;
+  const bool only_waiting = !fresh && furnished && !was_populated && attempts > 0 &&
+                            tenant.observed_generation == tenant.generation;
 
   std::string expiry = tenant.certificate_expiry;
   if (!only_waiting) {
-    ZOO_TRY_VOID(fresh ? make_room(api, tenant) : repair_room(api, tenant));
+    if (fresh) {
+      ZOO_TRY_VOID(make_room(api, tenant));
+    } else if (furnished) {
+      ZOO_TRY_VOID(repair_room(api, tenant));
+    } else {
+      step("create-service");
+      ZOO_TRY_VOID(make_service(api, fmt::format("{}-default", tenant.id), true));
+      ZOO_TRY_VOID(make_authentication(api, tenant, true));
+    }
     ZOO_TRY(expiry, ensure_credential(tenant));
     // What was approved while nobody looked.
     if (!fresh) {
@@ -295,12 +304,13 @@ Result<Controller::Next> Controller::sync(ControlApi& api, const api::Tenant& te
                         "waiting for the upstream to write ConfigMap kube-root-ca.crt", time);
       now.waiting_for = "the upstream's controllers to fill the namespaces";
     }
-    now.set_condition("InClusterAccess", why_not.empty() ? "True" : "False",
-                      why_not.empty() ? "Published" : "NotReachable",
-                      why_not.empty()
-                          ? "Service default/kubernetes leads to " + settings_.server_url()
-                          : why_not + "; Service default/kubernetes has no endpoints",
-                      time);
+    if (!fresh)
+      now.set_condition(k_in_cluster, why_not.empty() ? "True" : "False",
+                        why_not.empty() ? "Published" : "NotReachable",
+                        why_not.empty()
+                            ? "Service default/kubernetes leads to " + settings_.server_url()
+                            : why_not + "; Service default/kubernetes has no endpoints",
+                        time);
     return api::to_json(now) != before;
   });
   if (!written) return fail(std::move(written).error());
@@ -309,6 +319,7 @@ Result<Controller::Next> Controller::sync(ControlApi& api, const api::Tenant& te
     return Next{milliseconds(0)};
   }
   if (is_populated) return Next{settings_.resync};
+  if (fresh) return Next{k_furnish_after};
   return Next{std::min(milliseconds(250) * (1L << std::min(attempts, 8U)), milliseconds(60'000))};
 }
 

@@ -205,7 +205,12 @@ void Credential::on_change(std::function<void(Authorization)> listener) {
 }
 
 std::unique_ptr<ControlApi> Credential::api() const {
-  return std::make_unique<KubeApi>(bare_.clone(), [this] { return authorization(); });
+  kube::KubeClientOptions options;
+  // What zood writes for itself it compares first or repeats anyway: an object that is there
+  // already is no failure, and a handshake costs upstream more than the write.
+  options.repeatable = true;
+  return std::make_unique<KubeApi>(
+      bare_.clone(), [this] { return authorization(); }, std::move(options));
 }
 
 Clock::time_point Credential::expires() const {

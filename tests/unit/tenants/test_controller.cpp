@@ -55,6 +55,9 @@ TEST_CASE("a created tenant is a room with its fences, and a sealed key") {
     CHECK(room.upstream.at(tenants::binding_path(space))["subjects"][0]["name"] == "zoo:123456");
     CHECK(room.upstream.has("/api/v1/namespaces/" + space + "/serviceaccounts/default"));
   }
+  // What nobody needs to be let in comes after that.
+  REQUIRE(eventually(
+      [&] { return must(service->get("123456")).condition("InClusterAccess") != nullptr; }));
   CHECK(room.upstream.at("/apis/discovery.k8s.io/v1/namespaces/123456-default/endpointslices/"
                          "kubernetes")["endpoints"][0]["addresses"][0] == "192.0.2.7");
   const std::string system = "/namespaces/123456-kube-system/";
