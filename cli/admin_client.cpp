@@ -391,4 +391,21 @@ Result<json> AdminClient::doctor() {
   return value;
 }
 
+Result<json> AdminClient::audit(const AuditWish& wish) {
+  const std::string purpose = "asking for the audit log";
+  kube::Query query = {{"limit", std::to_string(wish.limit)}};
+  const auto ask = [&query](const char* name, const std::string& value) {
+    if (!value.empty()) query.emplace_back(name, value);
+  };
+  ask("tenant", wish.tenant);
+  ask("user", wish.user);
+  ask("verb", wish.verb);
+  ask("decision", wish.decision);
+  ask("since", wish.since);
+  ask("until", wish.until);
+  ZOO_TRY(auto body,
+          perform({.path = kube::with_query("/zoo/v1/audit", query), .purpose = purpose}));
+  return parse(body, purpose);
+}
+
 } // namespace zoo::cli

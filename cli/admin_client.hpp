@@ -35,6 +35,12 @@ struct KubeconfigWish {
   std::string server;
 };
 
+/// Which lines of the audit log; what is empty asks nothing. Times are RFC 3339.
+struct AuditWish {
+  std::string tenant, user, verb, decision, since, until;
+  std::int64_t limit = 1000;
+};
+
 /// zood's admin API as zooctl uses it (DESIGN 11). Objects are the server's JSON, untouched. Every
 /// call is bounded by the request timeout. Errors: of the door, with what to do next
 /// (unavailable, forbidden, timeout), or the server's Status by its reason. One thread.
@@ -56,12 +62,6 @@ public:
   /// `uid`: only that Tenant, not a later one of the same ID.
   Result<void> remove(std::string_view id, std::string_view uid, bool dry_run);
   Result<std::string> kubeconfig(std::string_view id, const KubeconfigWish& wish);
-
-  /// Calls `each` with the Tenant's state now and after every change (nothing: it is gone) until
-  /// it says true, which is returned; false: the deadline came first. Lists, then watches from
-  /// there; a stream that ends is taken up again. `lost` hears of failures that are tried again.
-  Result<bool> follow(std::string_view id, std::chrono::steady_clock::time_point deadline,
-                      const std::function<Result<bool>(const nlohmann::json* tenant)>& each,
   /// Sets spec.suspended; in force when it returns.
   Result<nlohmann::json> suspend(std::string_view id, bool suspended, bool dry_run);
   Result<nlohmann::json> rotate(std::string_view id, bool revoke_old, bool dry_run);
@@ -69,11 +69,18 @@ public:
   Result<nlohmann::json> revoke(std::string_view id, const std::vector<std::string>& serials,
                                 bool dry_run);
   Result<nlohmann::json> certificates(std::string_view id);
+
+  /// Calls `each` with the Tenant's state now and after every change (nothing: it is gone) until
+  /// it says true, which is returned; false: the deadline came first. Lists, then watches from
+  /// there; a stream that ends is taken up again. `lost` hears of failures that are tried again.
+  Result<bool> follow(std::string_view id, std::chrono::steady_clock::time_point deadline,
+                      const std::function<Result<bool>(const nlohmann::json* tenant)>& each,
                       const std::function<void(const Error&)>& lost,
                       const std::function<void(std::chrono::milliseconds)>& pause);
 
   Result<nlohmann::ordered_json> status();
   Result<nlohmann::json> doctor();
+  Result<nlohmann::json> audit(const AuditWish& wish);
 
   const Door& door() const { return door_; }
 
@@ -86,6 +93,7 @@ private:
     std::string purpose = {}; ///< "asking for the list of tenants"
   };
   Result<std::string> perform(const Call& call);
+  Result<nlohmann::json> ask(std::string_view id, const Call& call);
   http_client::Request request_of(const Call& call) const;
   Error explain(Error error, const Call& call) const;
   Error suggest(Error error, std::string_view id);
@@ -93,7 +101,6 @@ private:
 
   Door door_;
   std::unique_ptr<Transport> transport_;
-  Result<nlohmann::json> ask(std::string_view id, const Call& call);
   std::chrono::milliseconds timeout_;
   Steady steady_;
 };

@@ -63,6 +63,7 @@ std::unique_ptr<Command> make_kubeconfig_export();
 std::unique_ptr<Command> make_kubectl();
 std::unique_ptr<Command> make_status();
 std::unique_ptr<Command> make_doctor();
+std::unique_ptr<Command> make_audit();
 std::unique_ptr<Command> make_version();
 std::unique_ptr<Command> make_completion();
 

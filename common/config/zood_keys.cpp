@@ -7,6 +7,9 @@ namespace {
 constexpr std::string_view k_drivers[] = {"sqlite"};
 constexpr std::string_view k_range_reads[] = {"auto", "off"};
 constexpr std::string_view k_visibilities[] = {"all", "own", "none"};
+constexpr std::string_view k_audit_outputs[] = {"file", "stderr", "none"};
+constexpr std::string_view k_audit_levels[] = {"none", "denied", "writes", "all"};
+constexpr std::string_view k_audit_overflows[] = {"drop", "refuse"};
 constexpr std::string_view k_levels[] = {"debug", "info", "warning", "error"};
 
 constexpr std::int64_t k_second = 1000;
@@ -82,9 +85,6 @@ constexpr Key k_keys[] = {
      .reloadable = true,
      .minimum = 60 * k_second,
      .maximum = 10 * 366 * 24 * k_hour},
-    {.name = "tenants.delete_grace",
-     .type = Type::duration,
-     .default_text = "30s",
     {.name = "tenants.certificate_warning",
      .type = Type::duration,
      .default_text = "336h",
@@ -92,6 +92,9 @@ constexpr Key k_keys[] = {
             "and by zooctl doctor; those made for less than twice as long are not.",
      .reloadable = true,
      .maximum = 10 * 366 * 24 * k_hour},
+    {.name = "tenants.delete_grace",
+     .type = Type::duration,
+     .default_text = "30s",
      .doc = "How long the controllers of a deleted tenant may finish their custom resources "
             "before foreign finalizers are removed.",
      .reloadable = true,
@@ -185,6 +188,44 @@ constexpr Key k_keys[] = {
      .reloadable = true,
      .minimum = k_second,
      .maximum = k_hour},
+    {.name = "audit.output",
+     .type = Type::choice,
+     .default_text = "file",
+     .doc =
+         "Where a line of JSON goes for each request: file (audit.log in audit.dir), stderr (for "
+         "journald) or none.",
+     .choices = k_audit_outputs},
+    {.name = "audit.dir",
+     .type = Type::path,
+     .doc = "Directory of the audit files. Default: audit in dir."},
+    {.name = "audit.level",
+     .type = Type::choice,
+     .default_text = "all",
+     .doc = "Which requests of tenants that say nothing in spec.audit.level: none, denied, writes "
+            "(and denied) or all.",
+     .reloadable = true,
+     .choices = k_audit_levels},
+    {.name = "audit.max_size",
+     .type = Type::size,
+     .default_text = "64Mi",
+     .doc = "An audit file that is larger is put aside as audit.log.1, .2, ...",
+     .reloadable = true,
+     .minimum = k_mi,
+     .maximum = 16 * 1024 * k_mi},
+    {.name = "audit.max_files",
+     .type = Type::integer,
+     .default_text = "8",
+     .doc = "How many audit files are kept, the current one included.",
+     .reloadable = true,
+     .minimum = 1,
+     .maximum = 1000},
+    {.name = "audit.overflow",
+     .type = Type::choice,
+     .default_text = "drop",
+     .doc = "When lines come faster than they can be written: drop (counted, and said in the log "
+            "and by zooctl status) or refuse (requests are answered 503 until there is room).",
+     .reloadable = true,
+     .choices = k_audit_overflows},
     {.name = "workers",
      .type = Type::integer,
      .default_text = "0",

@@ -5,6 +5,7 @@
 #include "common/base/error_table.hpp"
 #include "common/base/log.hpp"
 #include "daemon/admin/body.hpp"
+#include "daemon/audit/log.hpp"
 
 #include <exception>
 
@@ -34,6 +35,7 @@ Exchange::Exchange(std::shared_ptr<ExchangeRoom> room, http::RequestHead head,
   if (!broken_ && request_.headers.has("content-encoding") &&
       request_.headers.get("content-encoding") != "identity")
     broken_ = Error(Code::unsupported_media_type, "send the body without Content-Encoding");
+  if (!broken_) facts_ = audit_facts(request_);
 }
 
 Exchange::~Exchange() { leave(); }
@@ -52,6 +54,7 @@ void Exchange::on_data(std::string_view bytes) {
   if (!stream_) return;
   stream_->consume(bytes.size());
   if (answered_) return;
+  bytes_in_ += bytes.size();
   if (request_.body.size() + bytes.size() > k_body_limit) {
     request_.body.clear();
     finish(failure(Error(Code::too_large,
@@ -98,7 +101,11 @@ void Exchange::on_end() {
 }
 
 void Exchange::on_reset() {
-  if (stream_ && !answered_) log(499, request_.who.name, "the client went away");
+  if (stream_ && !answered_) {
+    Answer none;
+    none.log_note = "the client went away";
+    log(499, request_.who.name, none);
+  }
   leave();
 }
 
@@ -106,17 +113,42 @@ void Exchange::on_drained() {
   if (feed_) pump();
 }
 
-void Exchange::log(int status, const std::string& who, const std::string& note) const {
-  const auto took =
-      std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - began_).count();
+void Exchange::log(int status, const std::string& who, const Answer& answer) const {
+  const auto took = std::chrono::steady_clock::now() - began_;
+  const auto& note = answer.log_note;
   log::info("admin", "{} {} {} {} {:.1f}ms{}{}", who.empty() ? "-" : who, method_,
-            shortened(target_), status, took, note.empty() ? "" : " ", note);
+            shortened(target_), status, std::chrono::duration<double, std::milli>(took).count(),
+            note.empty() ? "" : " ", note);
+  if (room_->context.audit == nullptr) return;
+  audit::Entry entry;
+  entry.time = std::chrono::system_clock::now();
+  entry.took = std::chrono::duration_cast<std::chrono::microseconds>(took);
+  entry.door = "admin";
+  entry.tenant = answer.tenant;
+  if (entry.tenant.empty() && facts_.resource == api::k_tenant_resource) entry.tenant = facts_.name;
+  entry.user = who == "-" ? std::string_view() : who;
+  if (stream_ != nullptr) entry.peer = stream_->connection().peer;
+  entry.verb = facts_.verb.empty() ? std::string_view(method_) : facts_.verb;
+  entry.group = facts_.group;
+  entry.version = facts_.version;
+  entry.resource = facts_.resource;
+  entry.subresource = facts_.subresource;
+  entry.name = facts_.name;
+  if (facts_.resource.empty()) entry.path = target_;
+  entry.code = status;
+  entry.bytes_in = bytes_in_;
+  entry.bytes_out = answer.body.size();
+  entry.decision = status == 401   ? audit::Decision::unauthenticated
+                   : status == 403 ? audit::Decision::forbid
+                   : status == 499 ? audit::Decision::none
+                                   : audit::Decision::allow;
+  room_->context.audit->add(std::nullopt, entry);
 }
 
 void Exchange::finish(Answer answer, const std::string& who) {
   if (!stream_ || answered_) return;
   answered_ = true;
-  log(answer.status, who, answer.log_note);
+  log(answer.status, who, answer);
   http::ResponseHead head;
   head.status = answer.status;
   head.headers = std::move(answer.headers);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "daemon/admin/audit.hpp"
 #include "daemon/admin/request.hpp"
 #include "daemon/admin/router.hpp"
 #include "daemon/admin/scheduler.hpp"
@@ -50,13 +51,15 @@ private:
   void end_watch();
   void schedule_bookmark();
   void leave();
-  void log(int status, const std::string& who, const std::string& note) const;
+  void log(int status, const std::string& who, const Answer& answer) const;
 
   std::shared_ptr<ExchangeRoom> room_;
   http::ServerStream* stream_; ///< null once nothing may be said any more
   Request request_;
   std::optional<Error> broken_; ///< the head could not be understood
   std::string method_, target_;
+  AuditFacts facts_;
+  std::size_t bytes_in_ = 0;
   std::shared_ptr<Link> link_;
   std::chrono::steady_clock::time_point began_;
   bool answered_ = false;

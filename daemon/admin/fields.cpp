@@ -33,7 +33,7 @@ constexpr std::array<std::string_view, 16> k_metadata = {"name",
                                                          "selfLink",
                                                          "clusterName"};
 // `id` stands in KubeZoo's manifests; it says nothing, since the name is the ID.
-constexpr std::array<std::string_view, 6> k_spec = {"displayName", "account", "suspended",
+constexpr std::array<std::string_view, 7> k_spec = {"displayName", "account", "suspended", "audit",
                                                     "quota",       "flow",    "id"};
 constexpr std::array<std::string_view, 6> k_status = {
     "phase", "conditions", "certificateExpiry", "credentials", "waitingFor", "observedGeneration"};

@@ -64,6 +64,9 @@ json spec_schema() {
         {{"type", "boolean"},
          {"description", "While true, the tenant's requests are refused; its "
                          "objects stay."}}},
+       {"audit",
+        object_with("What is written of the tenant's requests.",
+                    {{"level", text("none, denied, writes or all; without it zood's own.")}})},
        {"quota", quota},
        {"flow", flow},
        {"id",
@@ -84,9 +87,6 @@ json status_schema() {
        {"conditions",
         {{"type", "array"}, {"description", "The state in detail."}, {"items", condition}}},
        {"certificateExpiry", text("When the administrator's certificate ends.")},
-       {"waitingFor", text("What zood waits for, in words.")},
-       {"observedGeneration",
-        {{"type", "integer"},
        {"credentials",
         object_with(
             "What of the tenant's credentials is refused.",
@@ -100,6 +100,9 @@ json status_schema() {
                {"description", "Certificates that are refused one by one."},
                {"items", object_with("A certificate.", {{"serial", text("In hexadecimal.")},
                                                         {"expiry", text("When it ends.")}})}}}})},
+       {"waitingFor", text("What zood waits for, in words.")},
+       {"observedGeneration",
+        {{"type", "integer"},
          {"format", "int64"},
          {"description", "The generation of spec that status speaks of."}}}});
 }

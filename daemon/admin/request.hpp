@@ -53,6 +53,7 @@ struct Answer {
   std::string body;
   std::vector<std::string> warnings; ///< each becomes `Warning: 299 - "..."` (RFC 7234 5.5)
   std::shared_ptr<WatchFeed> watch;  ///< set: the body is this stream, `body` is empty
+  std::string tenant;                ///< that it speaks of, for the audit log; may be empty
   std::string log_note;              ///< what went wrong, with its frames, for zood's log
 };
 

@@ -2,6 +2,7 @@
 #include "daemon/admin/router.hpp"
 
 #include "common/base/text.hpp"
+#include "daemon/admin/audit.hpp"
 #include "daemon/admin/discovery.hpp"
 #include "daemon/admin/openapi.hpp"
 #include "daemon/admin/reviews.hpp"
@@ -19,8 +20,9 @@ constexpr std::string_view k_groups[] = {"tenant.kubezoo.io", "authentication.k8
                                          "authorization.k8s.io"};
 constexpr std::string_view k_versions[] = {"v1alpha1"};
 constexpr std::string_view k_resources[] = {"tenants"};
-constexpr std::string_view k_subresources[] = {"status", "kubeconfig"};
-constexpr std::string_view k_zoo[] = {"status", "doctor"};
+constexpr std::string_view k_subresources[] = {"status", "kubeconfig", "certificates", "revoke",
+                                               "rotate"};
+constexpr std::string_view k_zoo[] = {"status", "doctor", "audit"};
 
 Answer wrong_method(const Request& request, std::string_view allowed) {
   auto answer = failure(Error(Code::method_not_allowed,
@@ -71,7 +73,7 @@ Answer Router::handle(const Request& request) {
     Answer answer;
     answer.body =
         "{\"paths\":[\"/api\",\"/apis\",\"/apis/tenant.kubezoo.io/v1alpha1\",\"/healthz\","
-        "\"/livez\",\"/openapi/v2\",\"/openapi/v3\",\"/readyz\",\"/version\","
+        "\"/livez\",\"/openapi/v2\",\"/openapi/v3\",\"/readyz\",\"/version\",\"/zoo/v1/audit\","
         "\"/zoo/v1/doctor\",\"/zoo/v1/status\"]}\n";
     return get_or_405(request, std::move(answer));
   }
@@ -122,14 +124,14 @@ Answer Router::tenants(const Request& request) {
     return reads(request) ? api_.get(request, id, false) : wrong_method(request, "GET");
   if (path.size() == 6 && path[5] == "kubeconfig")
     return request.method == "POST" ? api_.kubeconfig(request, id) : wrong_method(request, "POST");
-  return nothing_here("subresource", path[5], k_subresources);
-}
   if (path.size() == 6 && path[5] == "certificates")
     return reads(request) ? api_.certificates(request, id) : wrong_method(request, "GET");
   if (path.size() == 6 && path[5] == "rotate")
     return request.method == "POST" ? api_.rotate(request, id) : wrong_method(request, "POST");
   if (path.size() == 6 && path[5] == "revoke")
     return request.method == "POST" ? api_.revoke(request, id) : wrong_method(request, "POST");
+  return nothing_here("subresource", path[5], k_subresources);
+}
 
 Answer Router::zoo(const Request& request) {
   const auto& path = request.segments;
@@ -137,6 +139,8 @@ Answer Router::zoo(const Request& request) {
     return nothing_here("path", path.size() > 2 ? path[2] : request.path(), k_zoo);
   if (path[2] == "status")
     return reads(request) ? status_answer(status_, tenants_) : wrong_method(request, "GET");
+  if (path[2] == "audit")
+    return reads(request) ? audit_answer(request, audit_) : wrong_method(request, "GET");
   if (path[2] == "doctor")
     return reads(request) ? doctor_answer(tenants_) : wrong_method(request, "GET");
   return nothing_here("path", path[2], k_zoo);

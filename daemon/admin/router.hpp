@@ -10,14 +10,18 @@
 #include <functional>
 #include <optional>
 
+namespace zoo::audit {
+class Log;
+}
+
 namespace zoo::admin {
 
 /// Path and method -> who answers. Blocking; worker threads; holds no state of its own.
 class Router {
 public:
   Router(tenants::TenantService& tenants, StatusSource& status, Workers& workers,
-         std::function<std::int64_t()> now)
-      : tenants_(tenants), status_(status), api_(tenants, workers, std::move(now)) {}
+         std::function<std::int64_t()> now, const audit::Log* audit = nullptr)
+      : tenants_(tenants), status_(status), audit_(audit), api_(tenants, workers, std::move(now)) {}
 
   Answer handle(const Request& request);
 
@@ -36,6 +40,7 @@ private:
 
   tenants::TenantService& tenants_;
   StatusSource& status_;
+  const audit::Log* audit_;
   TenantApi api_;
 };
 

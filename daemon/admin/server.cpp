@@ -55,7 +55,13 @@ Answer status_answer(StatusSource& source, tenants::TenantService& tenants) {
                            {"tenants", counts},
                            {"uptimeSeconds", status.uptime.count()},
                            {"workers", status.workers},
-                           {"connections", status.connections}});
+                           {"connections", status.connections},
+                           {"audit",
+                            {{"output", status.audit.output},
+                             {"lines", status.audit.written},
+                             {"lost", status.audit.lost},
+                             {"refused", status.audit.refused},
+                             {"trouble", status.audit.trouble}}}});
 }
 
 Answer doctor_answer(tenants::TenantService& tenants) {

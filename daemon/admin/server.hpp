@@ -26,6 +26,11 @@ struct ServerStatus {
   std::chrono::seconds uptime{};
   std::size_t workers = 0;
   std::size_t connections = 0;
+  struct {
+    std::string output; ///< "none", "stderr", or its file
+    std::uint64_t written = 0, lost = 0, refused = 0;
+    std::string trouble;
+  } audit;
 };
 
 /// Filled by the composition root.

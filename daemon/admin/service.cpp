@@ -10,7 +10,7 @@ namespace zoo::admin {
 AdminService::AdminService(const AdminContext& context, Scheduler& scheduler) {
   auto whole = context;
   if (!whole.now) whole.now = [] { return static_cast<std::int64_t>(std::time(nullptr)); };
-  Router router(whole.tenants, whole.status, whole.workers, whole.now);
+  Router router(whole.tenants, whole.status, whole.workers, whole.now, whole.audit);
   room_ =
       std::make_shared<ExchangeRoom>(ExchangeRoom{std::move(whole), scheduler, std::move(router)});
 }

@@ -12,6 +12,10 @@
 #include <functional>
 #include <memory>
 
+namespace zoo::audit {
+class Log;
+}
+
 namespace zoo::admin {
 
 /// What all loops' AdminServices share. Made by the composition root, which destroys in this
@@ -23,6 +27,7 @@ struct AdminContext {
   Workers& workers;
   DoorOptions door;
   std::function<std::int64_t()> now; ///< Unix seconds, any thread; empty: the system's clock
+  audit::Log* audit = nullptr;       ///< told of every request that is over; null: there is none
 };
 
 struct ExchangeRoom;

@@ -215,6 +215,7 @@ Answer TenantApi::show(int status, const api::Tenant& tenant, const WriteOptions
     break;
   }
   auto answer = render(status, body, representation);
+  answer.tenant = tenant.id;
   answer.warnings = std::move(warnings);
   return answer;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/app/status.hpp"
 
+#include "daemon/audit/log.hpp"
 #include "daemon/net/listener.hpp"
 #include "daemon/upstream/control_api.hpp"
 #include "daemon/upstream/credential.hpp"
@@ -10,8 +11,9 @@
 namespace zoo::app {
 
 Status::Status(const upstream::Credential& credential, const net::Listener& listener,
-               std::size_t workers, std::string advertise, std::string socket)
-    : credential_(credential), listener_(listener), workers_(workers),
+               std::size_t workers, std::string advertise, std::string socket,
+               const audit::Log& audit)
+    : credential_(credential), listener_(listener), audit_(audit), workers_(workers),
       advertise_(std::move(advertise)), socket_(std::move(socket)) {}
 
 void Status::set_admin_listen(std::string address) {
@@ -33,6 +35,12 @@ admin::ServerStatus Status::status() {
       std::chrono::duration_cast<std::chrono::seconds>(std::chrono::steady_clock::now() - started_);
   out.workers = workers_;
   out.connections = listener_.connections();
+  const auto audit = audit_.counters();
+  out.audit.output = audit_.name();
+  out.audit.written = audit.written;
+  out.audit.lost = audit.lost;
+  out.audit.refused = audit.refused;
+  out.audit.trouble = audit.trouble;
   out.upstream.server = credential_.server();
   const auto api = credential_.api();
   if (const auto version = api->get("/version"); version) {

@@ -7,6 +7,9 @@
 #include <mutex>
 #include <string>
 
+namespace zoo::audit {
+class Log;
+}
 namespace zoo::net {
 class Listener;
 }
@@ -20,7 +23,7 @@ namespace zoo::app {
 class Status final : public admin::StatusSource {
 public:
   Status(const upstream::Credential& credential, const net::Listener& listener, std::size_t workers,
-         std::string advertise, std::string socket);
+         std::string advertise, std::string socket, const audit::Log& audit);
   void set_admin_listen(std::string address);
 
   admin::ServerStatus status() override;
@@ -29,6 +32,7 @@ public:
 private:
   const upstream::Credential& credential_;
   const net::Listener& listener_;
+  const audit::Log& audit_;
   std::size_t workers_;
   std::string advertise_, socket_;
   mutable std::mutex mutex_;

@@ -12,6 +12,7 @@
 #include "daemon/app/names.hpp"
 #include "daemon/app/signals.hpp"
 #include "daemon/app/status.hpp"
+#include "daemon/audit/log.hpp"
 #include "daemon/authz/policy_store.hpp"
 #include "daemon/gateway/flow_control.hpp"
 #include "daemon/gateway/gateway.hpp"
@@ -79,11 +80,23 @@ gateway::Nodes visible_nodes(const config::Values& values) {
                          : gateway::Nodes::none;
 }
 
+audit::Policy audit_policy(const config::Values& values) {
+  audit::Policy policy;
+  policy.level = api::audit_level(values.string("audit.level")).value_or(policy.level);
+  policy.overflow =
+      values.string("audit.overflow") == "refuse" ? audit::Overflow::refuse : audit::Overflow::drop;
+  policy.file_bytes = values.size("audit.max_size");
+  policy.files = static_cast<unsigned>(values.integer("audit.max_files"));
+  return policy;
+}
+
 tenants::Policy tenants_policy(const config::Values& values) {
   tenants::Policy policy;
   policy.reserved_ids = values.list("tenants.reserved_ids");
   policy.certificate_validity = std::chrono::duration_cast<std::chrono::seconds>(
       values.duration("tenants.certificate_validity"));
+  policy.certificate_warning = std::chrono::duration_cast<std::chrono::seconds>(
+      values.duration("tenants.certificate_warning"));
   policy.delete_grace = values.duration("tenants.delete_grace");
   return policy;
 }
@@ -95,10 +108,9 @@ struct Zood::Impl {
   std::function<Result<config::Values>()> read;
 
   // In the order of dependence: what stands below may use what stands above.
-  policy.certificate_warning = std::chrono::duration_cast<std::chrono::seconds>(
-      values.duration("tenants.certificate_warning"));
   std::unique_ptr<store::Store> store;
   std::optional<store::Keyring> keyring;
+  std::unique_ptr<audit::Log> audit;
   std::unique_ptr<upstream::Credential> credential;
   std::shared_ptr<upstream::UpstreamEndpoint> endpoint;
   std::unique_ptr<tenants::Pki> pki;
@@ -133,6 +145,7 @@ struct Zood::Impl {
 
   bool lives(const virtuals::Owner& owner) const;
   Result<void> open_store();
+  Result<void> open_audit();
   Result<void> open_upstream();
   Result<void> open_pki();
   Result<void> open_tenants_door();
@@ -161,6 +174,19 @@ Result<void> Zood::Impl::open_store() {
   ZOO_TRY(feeder, tenants::DirectoryFeeder::start(*store, directory));
   ZOO_TRY(board, virtuals::Board::start(
                      *store, [this](const virtuals::Owner& owner) { return lives(owner); }));
+  return {};
+}
+
+Result<void> Zood::Impl::open_audit() {
+  audit::Options options;
+  const auto output = values.string("audit.output");
+  options.output = output == "file"     ? audit::Output::file
+                   : output == "stderr" ? audit::Output::standard_error
+                                        : audit::Output::none;
+  options.directory =
+      values.is_set("audit.dir") ? values.path("audit.dir") : values.path("dir") / "audit";
+  options.policy = audit_policy(values);
+  ZOO_TRY(audit, audit::Log::open(std::move(options)));
   return {};
 }
 
@@ -244,7 +270,8 @@ Result<void> Zood::Impl::open_tenants_door() {
       [this](const std::string& id) {
         const std::scoped_lock lock(signer_mutex);
         if (signer != nullptr) signer->sign_soon(id);
-      }});
+      },
+      audit.get()});
   ZOO_TRY(auto identity, server_identity(pki->ca_pem()));
   ZOO_TRY(tls, net::TlsServerContext::create(identity));
   ZOO_TRY(listener, net::Listener::tcp(loops->loops(), values.string("listen"), tls,
@@ -284,11 +311,12 @@ Result<void> Zood::Impl::open_admin_doors() {
   const auto socket = values.is_set("admin.socket") ? values.path("admin.socket")
                                                     : values.path("dir") / "zood.sock";
   status = std::make_unique<Status>(*credential, *listener, worker_count(values), advertise,
-                                    socket.string());
+                                    socket.string(), *audit);
   admin_loop = std::make_unique<net::Workers>(1, "admin-loop");
   admin_workers = std::make_unique<admin::Workers>();
   admin_scheduler = admin::make_scheduler(*admin_loop->loops().front());
-  admin_context.emplace(admin::AdminContext{*tenants, *status, *admin_workers, {}, {}});
+  admin_context.emplace(
+      admin::AdminContext{*tenants, *status, *admin_workers, {}, {}, audit.get()});
   const auto make = [this](net::Loop&) {
     return std::make_unique<admin::AdminService>(*admin_context, *admin_scheduler);
   };
@@ -308,6 +336,7 @@ Result<void> Zood::Impl::open_admin_doors() {
 
 void Zood::Impl::reload() {
   notify_reloading();
+  audit->reopen(); // whatever the configuration says: its file may have been moved away
   const auto loaded = read();
   if (!loaded) {
     log::error("app", "the configuration was not reloaded: {}", loaded.error().text());
@@ -322,6 +351,7 @@ void Zood::Impl::reload() {
   listener->set_limits(listener_limits(*loaded));
   upstream->set_limits(pool_limits(*loaded));
   tenants->set_policy(tenants_policy(*loaded));
+  audit->set_policy(audit_policy(*loaded));
   drain_timeout = loaded->duration("drain_timeout");
   for (const auto& [loop, gateway] : gateways) {
     loop->post(
@@ -394,6 +424,7 @@ Result<std::unique_ptr<Zood>> Zood::start(config::Values values,
   log::set_level(z.values.string("log.level"));
   z.drain_timeout = z.values.duration("drain_timeout");
   ZOO_TRY_VOID(z.open_store());
+  ZOO_TRY_VOID(z.open_audit());
   ZOO_TRY_VOID(z.open_upstream());
   ZOO_TRY_VOID(z.open_pki());
   ZOO_TRY_VOID(z.open_tenants_door());

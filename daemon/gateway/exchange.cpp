@@ -5,7 +5,9 @@
 #include "common/base/log.hpp"
 #include "common/kube/status.hpp"
 #include "common/kube/yaml.hpp"
+#include "daemon/audit/log.hpp"
 #include "daemon/gateway/render.hpp"
+#include "daemon/tenants/identity.hpp"
 #include "daemon/translate/headers.hpp"
 #include "daemon/translate/json.hpp"
 #include "daemon/translate/protobuf_json.hpp"
@@ -23,11 +25,15 @@ Exchange::Exchange(Gateway& gateway, http::RequestHead head, http::ServerStream&
 Exchange::~Exchange() {
   if (!done_) {
     outcome_.status = 499;
-    log_access();
+    tell_audit();
   }
 }
 
 void Exchange::begin() {
+  if (auto* log = gateway_.shared().audit; log != nullptr && log->refuses()) {
+    return fail(Error(Code::unavailable, "the audit log has no room for another request; try "
+                                         "again"));
+  }
   gateway_.authenticate(stream_.connection(), head_, [this, alive = alive()](Result<Route> route) {
     if (!alive.expired() && !done_) authenticated(std::move(route));
   });
@@ -52,14 +58,14 @@ void Exchange::impersonate(std::shared_ptr<const Impersonation> asked, std::size
   if (at == asked->required.size()) {
     auto as = asked->as;
     as.credential = route_->identity.credential;
+    as.issued = route_->identity.issued;
+    as.expires = route_->identity.expires;
     as.impersonator = std::move(route_->identity.user);
     route_->identity = std::move(as);
     return admit();
   }
   const auto& attributes = asked->required[at];
   view().authorizer->authorize(
-    as.issued = route_->identity.issued;
-    as.expires = route_->identity.expires;
       route_->identity, attributes,
       [this, asked, at, alive = alive()](const Result<Decision>& decision) {
         if (alive.expired() || done_) return;
@@ -98,6 +104,7 @@ void Exchange::admit() {
 }
 
 void Exchange::on_data(std::string_view bytes) {
+  outcome_.bytes_in += bytes.size();
   if (dispatched_ && flow_ && !done_) return flow_->on_tunnel_data(bytes); // which consumes them
   if (done_ || dispatched_) return stream_.consume(bytes.size());
   // Until it is known who sends it, no more is taken than the stream's window holds.
@@ -135,7 +142,7 @@ void Exchange::on_reset() {
   outcome_.status = 499; // nginx's number for "client closed request"
   retired_ = std::move(flow_);
   alive_.reset();
-  log_access();
+  tell_audit();
 }
 
 void Exchange::on_drained() {
@@ -245,6 +252,8 @@ void Exchange::authorize(Attributes attributes) {
 
 void Exchange::recheck_rights() {
   if (done_ || !flow_ || !target_.long_running) return;
+  if (const auto expires = route_->identity.expires; expires != 0 && expires <= unix_now())
+    return withdraw("the certificate that opened this stream has expired");
   // One question of each sort at a time: while upstream hangs they would pile up.
   if (route_->identity.credential == k_token_credential && !std::exchange(asks_token_, true)) {
     gateway_.authenticate(stream_.connection(), head_,
@@ -252,8 +261,6 @@ void Exchange::recheck_rights() {
                             if (alive.expired()) return;
                             asks_token_ = false;
                             if (done_ || route) return;
-  if (const auto expires = route_->identity.expires; expires != 0 && expires <= unix_now())
-    return withdraw("the certificate that opened this stream has expired");
                             if (route.error().code() == Code::unauthorized)
                               withdraw("the bearer token is not valid any more");
                           });
@@ -274,6 +281,7 @@ void Exchange::recheck_rights() {
 void Exchange::withdraw(std::string_view why) {
   log::info("gateway", "{} {} of tenant {} ends: {}", head_.method, head_.target, mapping().id(),
             why);
+  outcome_.reason = why;
   // A watch may end at any time, and its client comes back to hear why.
   if (target_.verb == "watch" && head_sent_) return finish();
   abort(Error(Code::forbidden, std::string(why)));
@@ -281,6 +289,7 @@ void Exchange::withdraw(std::string_view why) {
 
 void Exchange::authorized(const Attributes& attributes, const Decision& decision) {
   if (!decision.allowed) return refuse(attributes, decision);
+  judged(audit::Decision::allow, decision.reason);
   asked_ = attributes;
   // Aggregated roles are filled in, and what a write grants is compared with what the writer has.
   const bool super_user = view().authorizer->super_user(route_->identity);
@@ -298,6 +307,7 @@ void Exchange::authorized(const Attributes& attributes, const Decision& decision
 }
 
 void Exchange::refuse(const Attributes& attributes, const Decision& decision) {
+  judged(audit::Decision::forbid, decision.reason);
   const auto& user = route_->identity.user;
   if (!attributes.resource_request) {
     auto status = translate::forbidden_path_status(user, attributes.verb, attributes.path);
@@ -386,7 +396,7 @@ void Exchange::finish() {
   stream_.send_data({}, true);
   retired_ = std::move(flow_);
   token_.reset();
-  log_access();
+  tell_audit();
 }
 
 void Exchange::send_json(int status, std::string_view body) {
@@ -403,6 +413,13 @@ void Exchange::fail(const Error& error) {
   if (error_row(error.code()).level >= LogLevel::warning) {
     log::at(error_row(error.code()).level, "gateway", "{} {} of tenant {}: {}", head_.method,
             head_.target, route_ ? mapping().id() : "-", error.text());
+  }
+  if (error.code() == Code::unauthorized) {
+    judged(audit::Decision::unauthenticated, error.message());
+  } else if (error.code() == Code::forbidden) {
+    judged(audit::Decision::forbid, error.message());
+  } else if (outcome_.decision == audit::Decision::none) {
+    outcome_.reason = error_row(error.code()).reason; // the message may speak of the body
   }
   kube::StatusDetails details;
   const bool retry = error.code() == Code::too_many_requests || error.code() == Code::unavailable;
@@ -438,13 +455,14 @@ void Exchange::send_refusal(int http_status, std::string_view body, std::string_
 void Exchange::abort(const Error& why) {
   if (done_) return;
   if (!head_sent_) return fail(why);
+  outcome_.reason = error_row(why.code()).reason;
   log::warning("gateway", "{} {} of tenant {} broke off: {}", head_.method, head_.target,
                route_ ? mapping().id() : "-", why.text());
   done_ = true;
   stream_.reset(http::ResetReason::aborted);
   retired_ = std::move(flow_);
   token_.reset();
-  log_access();
+  tell_audit();
 }
 
 void Exchange::later(std::function<void()> next) {
@@ -453,12 +471,59 @@ void Exchange::later(std::function<void()> next) {
   });
 }
 
-void Exchange::log_access() {
-  const auto took = std::chrono::duration_cast<std::chrono::microseconds>(
+void Exchange::judged(audit::Decision decision, std::string_view reason) {
+  outcome_.decision = decision;
+  outcome_.reason = reason;
+}
+
+void Exchange::tell_audit() {
+  auto* log = gateway_.shared().audit;
+  if (log == nullptr) return;
+  const auto& connection = stream_.connection();
+  audit::Entry entry;
+  entry.time = std::chrono::system_clock::now();
+  entry.took = std::chrono::duration_cast<std::chrono::microseconds>(
       std::chrono::steady_clock::now() - begun_);
-  log::debug("access", "{} {} {} {} {} {}B {}us", route_ ? mapping().id() : "-",
-             route_ ? route_->identity.user : "-", head_.method, head_.target, outcome_.status,
-             outcome_.bytes, took.count());
+  entry.door = "tenants";
+  entry.peer = connection.peer;
+  entry.user_agent = head_.headers.get("user-agent");
+  std::optional<api::AuditLevel> level;
+  std::shared_ptr<const tenants::Identity> who; // keeps what the entry points into
+  if (route_) {
+    const auto& identity = route_->identity;
+    entry.tenant = mapping().id();
+    entry.user = identity.user;
+    entry.groups = identity.groups;
+    entry.impersonator = identity.impersonator;
+    entry.credential = identity.credential;
+    level = view().audit;
+  } else if (connection.peer_certificate_verified) {
+    // Not let in; but zood signed what it was.
+    if (const auto claimed = gateway_.identity_of(connection.peer_certificate_der)) {
+      who = *claimed;
+      entry.tenant = who->tenant;
+      entry.user = who->user;
+      entry.groups = who->groups;
+      entry.credential = who->serial;
+    }
+  }
+  entry.verb = target_.verb.empty() ? std::string_view(head_.method) : target_.verb;
+  if (target_.resource_request) {
+    entry.group = target_.group;
+    entry.version = target_.version;
+    entry.resource = target_.resource;
+    entry.subresource = target_.subresource;
+    entry.name_space = target_.name_space;
+    entry.name = target_.name;
+  } else {
+    entry.path = head_.target;
+  }
+  entry.code = outcome_.status;
+  entry.bytes_in = outcome_.bytes_in;
+  entry.bytes_out = outcome_.bytes;
+  entry.decision = outcome_.decision;
+  entry.reason = outcome_.reason;
+  log->add(level, entry);
 }
 
 } // namespace zoo::gateway

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "common/base/result.hpp"
+#include "daemon/audit/entry.hpp"
 #include "daemon/gateway/authorizer.hpp"
 #include "daemon/gateway/flow_control.hpp"
 #include "daemon/gateway/gateway.hpp"
@@ -46,10 +47,12 @@ public:
   virtual void on_tunnel_end() {}
 };
 
-/// What an answer was, for the access line.
+/// What became of a request, for the audit log.
 struct Outcome {
   int status = 0;
-  std::size_t bytes = 0;
+  std::size_t bytes = 0, bytes_in = 0;
+  audit::Decision decision = audit::Decision::none;
+  std::string reason;
 };
 
 /// One tenant request from accept to answer (docs/life-of-a-request.md). Collects the body
@@ -138,7 +141,8 @@ private:
   void refuse(const Attributes& attributes, const Decision& decision); ///< 403
   void begin_flow();
   void unsendable(const Error& why); ///< as protobuf
-  void log_access();
+  void judged(audit::Decision decision, std::string_view reason);
+  void tell_audit(); ///< once, when it is over
 
   Gateway& gateway_;
   http::RequestHead head_;

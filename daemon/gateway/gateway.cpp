@@ -144,7 +144,7 @@ Gateway::view_of(const std::shared_ptr<const tenants::TenantEntry>& entry) {
         View{mapping, entry->uid, entry->created,
              std::make_shared<const TenantAuthorizer>(shared_.policies, loop_, mapping,
                                                       shared_.administrators),
-             "zoo:" + entry->id, entry->max_requests_inflight});
+             "zoo:" + entry->id, entry->max_requests_inflight, entry->audit});
     cached.entry = entry;
     cached.names = std::move(names);
   }

@@ -18,6 +18,9 @@
 #include <string>
 #include <unordered_map>
 
+namespace zoo::audit {
+class Log;
+}
 namespace zoo::authz {
 class PolicyStore;
 }
@@ -58,6 +61,7 @@ struct GatewayShared {
   virtuals::Engine* engine = nullptr; ///< the same
   /// A certificate request of this tenant was approved: it may be due for signing. Any thread.
   std::function<void(const std::string& id)> on_approval{};
+  audit::Log* audit = nullptr; ///< thread-safe; told of every request that is over
 };
 
 /// The tenants' door on one loop: authenticates each request, gives it a Route and an Exchange.
@@ -75,6 +79,9 @@ public:
   void authenticate(const http::ConnectionInfo& connection, const http::RequestHead& head,
                     std::function<void(Result<Route>)> done);
   TokenAuthenticator& tokens() { return tokens_; }
+  /// Who a certificate says its holder is, read once and remembered: decoding one takes longer than
+  /// all the rest of a small request.
+  Result<std::shared_ptr<const tenants::Identity>> identity_of(const std::string& der);
 
   /// Exchanges in progress of a tenant, or of a certificate, that is not admitted any more are cut
   /// (DESIGN 9).
@@ -95,9 +102,6 @@ public:
 
 private:
   Result<Route> by_certificate(const http::ConnectionInfo& connection);
-  /// Who a certificate says its holder is, read once and remembered: decoding one takes longer than
-  /// all the rest of a small request.
-  Result<std::shared_ptr<const tenants::Identity>> identity_of(const std::string& der);
   std::shared_ptr<const View> view_of(const std::shared_ptr<const tenants::TenantEntry>& entry);
 
   struct CachedView {

@@ -60,6 +60,7 @@ struct View {
   std::string upstream_user; ///< "zoo:<id>"; impersonated on the tenant's own paths
   /// The tenant's own limit; none: GatewayLimits::requests_inflight.
   std::optional<std::uint32_t> max_requests_inflight;
+  std::optional<api::AuditLevel> audit; ///< the tenant's own; none: zood's
 };
 
 /// After *who*, a request gets one, and nothing behind asks again which tenant it is (DESIGN 14).

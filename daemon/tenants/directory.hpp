@@ -32,6 +32,7 @@ struct TenantEntry {
   std::int64_t credential_epoch = 0; ///< certificates of an earlier one are refused
   std::int64_t tokens_after = 0; ///< Unix seconds: tokens made until then are refused; 0: none are
   std::set<std::string, std::less<>> revoked_serials; ///< lower-case hex
+  std::optional<api::AuditLevel> audit;               ///< its own; else audit.level
   std::optional<std::uint32_t> max_requests_inflight; ///< its own; else limits.requests_inflight
 
   bool admits() const { return phase == Phase::ready || phase == Phase::pending; }
@@ -78,19 +79,19 @@ public:
   void set(std::shared_ptr<const TenantEntry> entry); ///< writer only
   void remove(std::string_view id);                   ///< writer only
 
-private:
   /// Until the snapshot shows the tenant's record of `revision` or a later one, or no record at
   /// all. False if that takes longer. Any thread but the writer's.
   bool wait_for(std::string_view id, std::int64_t revision,
                 std::chrono::milliseconds timeout) const;
 
-  void withdrawn(std::string_view id) const;
+private:
   void publish(TenantSnapshot next);
+  void withdrawn(std::string_view id) const;
 
   std::atomic<std::shared_ptr<const TenantSnapshot>> current_;
   std::atomic<std::shared_ptr<const std::function<void(std::string_view)>>> told_;
-};
   mutable std::mutex mutex_;
   mutable std::condition_variable changed_;
+};
 
 } // namespace zoo::tenants

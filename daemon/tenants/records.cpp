@@ -97,6 +97,14 @@ std::shared_ptr<const TenantEntry> entry_of(const api::Tenant& tenant) {
   entry->id = tenant.id;
   entry->uid = tenant.uid;
   entry->created = tenant.creation_timestamp;
+  entry->revision = tenant.resource_version;
+  entry->audit = tenant.audit;
+  entry->credential_epoch = tenant.credentials.epoch;
+  if (const auto& from = tenant.credentials.not_before; !from.empty()) {
+    entry->tokens_after = std::chrono::system_clock::to_time_t(parse_time(from));
+  }
+  for (const auto& revoked : tenant.credentials.revoked)
+    entry->revoked_serials.insert(revoked.serial);
   switch (tenant.phase) {
   case api::Phase::none:
   case api::Phase::pending:

@@ -35,6 +35,7 @@ void take_wishes(api::Tenant& into, const api::Tenant& from) {
   into.display_name = from.display_name;
   into.account = from.account;
   into.suspended = from.suspended;
+  into.audit = from.audit;
   into.quota_json = from.quota_json;
   into.flow_json = from.flow_json;
   into.unknown_metadata_json = from.unknown_metadata_json;
@@ -172,11 +173,11 @@ Result<api::Tenant> TenantServiceImpl::update(api::Tenant wanted, bool dry_run) 
     take_wishes(tenant, wanted);
     changed_spec = spec_of(tenant) != spec;
     if (changed_spec) ++tenant.generation;
-    seen = tenant;
     // In force at once, not when the controller has come to it.
     using api::Phase;
     if (tenant.suspended && tenant.phase == Phase::ready) tenant.phase = Phase::suspended;
     if (!tenant.suspended && tenant.phase == Phase::suspended) tenant.phase = Phase::ready;
+    seen = tenant;
     return !dry_run && api::to_json(tenant) != before;
   });
   if (refused) return fail(std::move(*refused));
@@ -213,11 +214,10 @@ Result<api::Tenant> TenantServiceImpl::remove(std::string_view id,
   if (dry_run) return seen;
   log::info("tenants", "tenant {} is to be deleted", id);
   controller_.wake(id);
-  return written;
   ZOO_TRY_VOID(in_force(*written));
+  return written;
 }
 
-Result<std::unique_ptr<Subscription>>
 Result<void> TenantServiceImpl::in_force(const api::Tenant& tenant) const {
   if (parts_.directory == nullptr ||
       parts_.directory->wait_for(tenant.id, tenant.resource_version, k_in_force))
@@ -228,6 +228,7 @@ Result<void> TenantServiceImpl::in_force(const api::Tenant& tenant) const {
               tenant.id, std::chrono::duration_cast<std::chrono::seconds>(k_in_force).count());
 }
 
+Result<std::unique_ptr<Subscription>>
 TenantServiceImpl::watch(std::int64_t revision,
                          std::function<void(const TenantChange&)> on_change) {
   if (revision == 0) {
@@ -302,7 +303,6 @@ Result<std::string> TenantServiceImpl::stored_kubeconfig(std::string_view id) {
       compose(id, "admin", {}, std::move(kept->certificate_pem), std::move(kept->key_pem)));
 }
 
-Result<void> TenantServiceImpl::prepare_namespace(std::string_view id,
 Result<std::vector<CertificateStatus>> TenantServiceImpl::certificates(std::string_view id) {
   ZOO_TRY(const auto tenant, read_tenant(parts_.store, id));
   ZOO_TRY(auto all, recorded_certificates(parts_.store, tenant));
@@ -388,6 +388,7 @@ Result<api::Tenant> TenantServiceImpl::revoke(std::string_view id, const RevokeR
   return written;
 }
 
+Result<void> TenantServiceImpl::prepare_namespace(std::string_view id,
                                                   std::string_view upstream_namespace) {
   const Lease api(*this);
   return controller_.prepare_namespace(*api, id, upstream_namespace);

@@ -279,6 +279,7 @@ Result<Controller::Next> Controller::sync(ControlApi& api, const api::Tenant& te
     ZOO_TRY(is_populated, populated(api, tenant.id));
   }
 
+  ZOO_TRY(const auto certificates, recorded_certificates(parts_.store, tenant));
   step("ready");
   const auto why_not = why_not_an_endpoint(settings_.advertise_host);
   auto written = change_tenant(parts_.store, tenant.id, tenant.uid, [&](api::Tenant& now) -> bool {
@@ -287,8 +288,8 @@ Result<Controller::Next> Controller::sync(ControlApi& api, const api::Tenant& te
     const auto time = now_text();
     now.phase = now.suspended ? api::Phase::suspended : api::Phase::ready;
     now.certificate_expiry = expiry;
+    judge_expiry(now, certificates, policy()->certificate_warning, time);
     now.observed_generation = tenant.generation;
-  ZOO_TRY(const auto certificates, recorded_certificates(parts_.store, tenant));
     now.set_condition("Ready", "True", now.suspended ? "Suspended" : "Ready",
                       now.suspended ? "requests are refused: spec.suspended is set"
                                     : "namespaces, fences and certificate are there",
@@ -297,7 +298,6 @@ Result<Controller::Next> Controller::sync(ControlApi& api, const api::Tenant& te
     if (is_populated) {
       now.set_condition("Populated", "True", "Populated",
                         "the upstream's controllers have filled the first namespaces", time);
-    judge_expiry(now, certificates, policy()->certificate_warning, time);
       now.waiting_for.clear();
     } else {
       now.set_condition("Populated", "False", "Waiting",

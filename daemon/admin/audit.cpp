@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/admin/audit.hpp"
+
+#include "common/api/tenant.hpp"
+#include "daemon/audit/log.hpp"
+#include "daemon/audit/reader.hpp"
+
+#include <ctime>
+
+namespace zoo::admin {
+namespace {
+
+using Time = std::chrono::system_clock::time_point;
+
+constexpr std::int64_t k_most_lines = 10'000;
+constexpr std::chrono::hours k_since{1};
+
+Result<Time> read_time(std::string_view name, std::string_view text) {
+  std::tm parts{};
+  const std::string copy(text);
+  const char* end = ::strptime(copy.c_str(), "%Y-%m-%dT%H:%M:%SZ", &parts);
+  if (end == nullptr || *end != '\0') {
+    return fail(Code::bad_request, "{} must be a time as 2026-01-31T09:00:00Z, not '{}'", name,
+                text);
+  }
+  return std::chrono::system_clock::from_time_t(::timegm(&parts));
+}
+
+Result<audit::Query> read_query(const Request& request) {
+  audit::Query out;
+  out.tenant = request.parameter("tenant");
+  out.user = request.parameter("user");
+  out.verb = request.parameter("verb");
+  out.decision = request.parameter("decision");
+  out.since = std::chrono::system_clock::now() - k_since;
+  if (const auto since = request.parameter("since"); !since.empty()) {
+    ZOO_TRY(out.since, read_time("since", since));
+  }
+  if (const auto until = request.parameter("until"); !until.empty()) {
+    ZOO_TRY(out.until, read_time("until", until));
+  }
+  ZOO_TRY(const auto limit, request.number("limit"));
+  if (limit > k_most_lines)
+    return fail(Code::bad_request, "limit is {} at most, not {}", k_most_lines, limit);
+  if (limit > 0) out.limit = static_cast<std::size_t>(limit);
+  return out;
+}
+
+} // namespace
+
+Answer audit_answer(const Request& request, const audit::Log* log) {
+  if (log == nullptr || !log->to_files()) {
+    return failure(
+        Error(Code::not_found,
+              "zood keeps no audit files: audit.output in its configuration is not "
+              "`file`; lines on standard error are in the journal (journalctl -u zood)"));
+  }
+  const auto query = read_query(request);
+  if (!query) return failure(query.error());
+  const auto found = audit::read(log->directory(), *query);
+  if (!found) return failure(found.error());
+  Answer answer;
+  answer.body = R"({"items":[)";
+  for (const auto& line : found->lines) {
+    if (answer.body.back() != '[') answer.body += ',';
+    answer.body += line;
+  }
+  answer.body += found->more ? R"(],"more":true})" : R"(],"more":false})";
+  return answer;
+}
+
+AuditFacts audit_facts(const Request& request) {
+  AuditFacts out;
+  const auto& path = request.segments;
+  const bool named = path.size() > 4;
+  const bool watches = request.flag("watch").value_or(false);
+  const auto& method = request.method;
+  out.verb = method == "GET" || method == "HEAD" ? (named || path.size() != 4 ? "get"
+                                                    : watches                 ? "watch"
+                                                                              : "list")
+             : method == "POST"                  ? "create"
+             : method == "PUT"                   ? "update"
+             : method == "PATCH"                 ? "patch"
+             : method == "DELETE"                ? "delete"
+                                                 : method;
+  if (path.size() < 4 || path[0] != "apis") return out;
+  out.group = path[1];
+  out.version = path[2];
+  out.resource = path[3];
+  if (named) out.name = path[4];
+  if (path.size() > 5) out.subresource = path[5];
+  return out;
+}
+
+} // namespace zoo::admin

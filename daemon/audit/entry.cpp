@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/audit/entry.hpp"
+
+#include "common/base/json_text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <ctime>
+#include <iterator>
+
+namespace zoo::audit {
+namespace {
+
+constexpr std::size_t k_longest = 256; ///< bytes of one value
+constexpr std::size_t k_longest_agent = 128;
+constexpr std::size_t k_most_groups = 16;
+
+std::string_view shortened(std::string_view text, std::size_t longest) {
+  if (text.size() <= longest) return text;
+  // Not inside a character of UTF-8 (RFC 3629 3).
+  while (longest > 0 && (static_cast<unsigned char>(text[longest]) & 0xc0) == 0x80)
+    --longest;
+  return text.substr(0, longest);
+}
+
+std::string_view word(Decision decision) {
+  switch (decision) {
+  case Decision::none:
+    return "none";
+  case Decision::allow:
+    return "allow";
+  case Decision::forbid:
+    return "forbid";
+  case Decision::unauthenticated:
+    return "unauthenticated";
+  }
+  return "none";
+}
+
+void put(std::string& out, std::string_view key, std::string_view value,
+         std::size_t longest = k_longest) {
+  if (value.empty()) return;
+  out += ",\"";
+  out += key;
+  out += "\":";
+  append_json_quoted(out, shortened(value, longest));
+}
+
+void append_time(std::string& out, std::chrono::system_clock::time_point time) {
+  const auto micros =
+      std::chrono::duration_cast<std::chrono::microseconds>(time.time_since_epoch()).count();
+  const auto seconds = static_cast<std::time_t>(micros / 1'000'000);
+  std::tm parts{};
+  gmtime_r(&seconds, &parts);
+  fmt::format_to(std::back_inserter(out), "{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:06}Z",
+                 parts.tm_year + 1900, parts.tm_mon + 1, parts.tm_mday, parts.tm_hour, parts.tm_min,
+                 parts.tm_sec, micros % 1'000'000);
+}
+
+bool reads(std::string_view verb) { return verb == "get" || verb == "list" || verb == "watch"; }
+
+/// exec, attach, port-forward and proxies change things whatever their verb is.
+bool connects(std::string_view subresource) {
+  return subresource == "exec" || subresource == "attach" || subresource == "portforward" ||
+         subresource == "proxy";
+}
+
+} // namespace
+
+void append_line(std::string& out, const Entry& entry) {
+  out += R"({"time":")";
+  append_time(out, entry.time);
+  out += '"';
+  put(out, "door", entry.door);
+  put(out, "tenant", entry.tenant);
+  put(out, "user", entry.user);
+  if (!entry.groups.empty()) {
+    out += R"(,"groups":[)";
+    for (std::size_t i = 0; i < std::min(entry.groups.size(), k_most_groups); ++i) {
+      if (i > 0) out += ',';
+      append_json_quoted(out, shortened(entry.groups[i], k_longest / 2));
+    }
+    out += ']';
+  }
+  put(out, "impersonatedBy", entry.impersonator);
+  put(out, "credential", entry.credential);
+  put(out, "peer", entry.peer);
+  put(out, "userAgent", entry.user_agent, k_longest_agent);
+  put(out, "verb", entry.verb);
+  put(out, "apiGroup", entry.group);
+  put(out, "apiVersion", entry.version);
+  put(out, "resource", entry.resource);
+  put(out, "subresource", entry.subresource);
+  put(out, "namespace", entry.name_space);
+  put(out, "name", entry.name);
+  put(out, "path", entry.path.substr(0, entry.path.find('?')));
+  fmt::format_to(std::back_inserter(out),
+                 R"(,"code":{},"latencyMicros":{},"requestBytes":{},"responseBytes":{})",
+                 entry.code, entry.took.count(), entry.bytes_in, entry.bytes_out);
+  put(out, "decision", word(entry.decision));
+  put(out, "reason", entry.reason);
+  out += '}';
+}
+
+bool wants(api::AuditLevel level, const Entry& entry) {
+  switch (level) {
+  case api::AuditLevel::none:
+    return false;
+  case api::AuditLevel::denied:
+    return entry.decision == Decision::forbid || entry.decision == Decision::unauthenticated;
+  case api::AuditLevel::writes:
+    return !reads(entry.verb) || connects(entry.subresource) ||
+           entry.decision == Decision::forbid || entry.decision == Decision::unauthenticated;
+  case api::AuditLevel::all:
+    return true;
+  }
+  return true;
+}
+
+} // namespace zoo::audit

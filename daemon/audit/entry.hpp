@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "common/api/tenant.hpp"
+
+#include <chrono>
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace zoo::audit {
+
+enum class Decision {
+  none,            ///< it ended before anybody decided: unreadable, over a limit, cut off
+  allow,           ///< and whatever happened afterwards
+  forbid,          ///< by rights
+  unauthenticated, ///< nobody knows who it was
+};
+
+/// One request that is over: who, what, and what became of it. Never a body, a query (it carries
+/// commands and tokens), a header's value beside User-Agent, or an answer. Views into the exchange.
+struct Entry {
+  std::chrono::system_clock::time_point time; ///< when it was over
+  std::chrono::microseconds took{};
+  std::string_view door; ///< "tenants" or "admin"
+  std::string_view tenant, user, impersonator, credential, peer, user_agent;
+  std::span<const std::string> groups;
+  std::string_view verb, group, version, resource, subresource, name_space, name;
+  std::string_view path; ///< of what is no resource; a query is cut off here
+  int code = 0;          ///< 499: the client went away
+  std::size_t bytes_in = 0, bytes_out = 0;
+  Decision decision = Decision::none;
+  std::string_view reason;
+};
+
+/// Appends it as one line of JSON without its end. What is long is cut; empty members are left out.
+/// Bounded: k_most_line bytes. Pure.
+void append_line(std::string& out, const Entry& entry);
+inline constexpr std::size_t k_most_line = 32 * 1024;
+
+/// Does a policy of this level want it?
+bool wants(api::AuditLevel level, const Entry& entry);
+
+} // namespace zoo::audit

@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/audit/log.hpp"
+
+#include "common/base/log.hpp"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+namespace zoo::audit {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto k_gather = 20ms; ///< lines that come together are written together
+constexpr auto k_retry = 500ms; ///< a file that took nothing is tried again
+
+std::uint64_t count_lines(std::string_view text) {
+  return static_cast<std::uint64_t>(std::count(text.begin(), text.end(), '\n'));
+}
+
+} // namespace
+
+std::filesystem::path Log::file(const std::filesystem::path& directory, unsigned number) {
+  const auto path = directory / k_file;
+  return number == 0 ? path : std::filesystem::path(fmt::format("{}.{}", path.string(), number));
+}
+
+Result<std::unique_ptr<Log>> Log::open(Options options) {
+  std::unique_ptr<Log> log(new Log(std::move(options)));
+  if (log->options_.output == Output::none) return log;
+  if (log->to_files()) {
+    ZOO_TRY_VOID(file::ensure_private_directory(log->options_.directory));
+    ZOO_TRY_VOID(log->open_file());
+  }
+  log->thread_ = std::jthread([log = log.get()](const std::stop_token& stop) {
+    pthread_setname_np(pthread_self(), "audit");
+    log->run(stop);
+  });
+  return log;
+}
+
+Log::Log(Options options)
+    : options_(std::move(options)), level_(options_.policy.level), policy_(options_.policy) {}
+
+Log::~Log() = default;
+
+void Log::add(const std::optional<api::AuditLevel>& own_level, const Entry& entry) {
+  const bool audited =
+      options_.output != Output::none && wants(own_level.value_or(level_.load()), entry);
+  // The same line, for whoever looks at zood's log while he is looking for something.
+  const bool shown = log::enabled(LogLevel::debug);
+  if (!audited && !shown) return;
+  thread_local std::string line;
+  line.clear();
+  append_line(line, entry);
+  if (shown) log::debug("access", "{}", line);
+  if (!audited) return;
+  line += '\n';
+  bool first = false;
+  {
+    const std::scoped_lock lock(mutex_);
+    const auto room =
+        policy_.overflow == Overflow::refuse ? options_.queue_bytes * 2 : options_.queue_bytes;
+    if (queue_.size() + line.size() > room) {
+      ++lost_;
+      ++lost_ever_;
+      return;
+    }
+    first = queue_.empty();
+    queue_ += line;
+    if (queue_.size() >= options_.queue_bytes) full_ = true;
+  }
+  if (first) wake_.notify_one();
+}
+
+bool Log::refuses() {
+  if (!full_.load(std::memory_order_relaxed)) return false;
+  const std::scoped_lock lock(mutex_);
+  if (policy_.overflow != Overflow::refuse || !full_) return false;
+  ++refused_;
+  return true;
+}
+
+void Log::reopen() {
+  {
+    const std::scoped_lock lock(mutex_);
+    reopen_ = true;
+  }
+  wake_.notify_one();
+}
+
+void Log::set_policy(const Policy& policy) {
+  const std::scoped_lock lock(mutex_);
+  policy_ = policy;
+  level_ = policy.level;
+}
+
+std::string Log::name() const {
+  switch (options_.output) {
+  case Output::none:
+    return "none";
+  case Output::standard_error:
+    return "stderr";
+  case Output::file:
+    return file(options_.directory, 0).string();
+  }
+  return "none";
+}
+
+Policy Log::policy() const {
+  const std::scoped_lock lock(mutex_);
+  return policy_;
+}
+
+Counters Log::counters() const {
+  Counters out;
+  out.written = written_;
+  out.refused = refused_;
+  const std::scoped_lock lock(mutex_);
+  out.lost = lost_ever_;
+  out.waiting = queue_.size();
+  out.trouble = trouble_;
+  return out;
+}
+
+Result<void> Log::open_file() {
+  const auto path = file(options_.directory, 0);
+  file::Fd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600));
+  struct stat about{};
+  if (!fd || ::fstat(fd.get(), &about) != 0) {
+    return fail(Code::io, "cannot open {}: {}", path.string(), std::strerror(errno));
+  }
+  fd_ = std::move(fd);
+  size_ = static_cast<std::size_t>(about.st_size);
+  if (size_ == 0) return {};
+  // A line that a crash tore stays a line of its own.
+  const file::Fd reader(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+  char last = '\n';
+  if (reader && ::pread(reader.get(), &last, 1, about.st_size - 1) == 1 && last != '\n') {
+    std::size_t written = 0;
+    return write_all("\n", written);
+  }
+  return {};
+}
+
+Result<void> Log::rotate(const Policy& policy) {
+  const unsigned keep = std::max(policy.files, 1U);
+  std::error_code error;
+  // Those beyond it go too, if the number was lowered.
+  for (unsigned number = keep - 1; std::filesystem::remove(file(options_.directory, number), error);
+       ++number) {
+  }
+  for (unsigned number = keep - 1; number > 0; --number) {
+    const auto from = file(options_.directory, number - 1);
+    if (!std::filesystem::exists(from, error)) continue;
+    std::filesystem::rename(from, file(options_.directory, number), error);
+    if (error) return fail(Code::io, "cannot rename {}: {}", from.string(), error.message());
+  }
+  return open_file();
+}
+
+Result<void> Log::write_all(std::string_view bytes, std::size_t& written) {
+  const int fd = to_files() ? fd_.get() : STDERR_FILENO;
+  while (written < bytes.size()) {
+    const auto done = ::write(fd, bytes.data() + written, bytes.size() - written);
+    if (done < 0 && errno == EINTR) continue;
+    if (done <= 0) {
+      return fail(Code::io, "cannot write {}: {}",
+                  to_files() ? file(options_.directory, 0).string() : "standard error",
+                  std::strerror(errno));
+    }
+    written += static_cast<std::size_t>(done);
+    size_ += static_cast<std::size_t>(done);
+  }
+  return {};
+}
+
+void Log::lose(std::uint64_t lines, std::string why) {
+  const std::scoped_lock lock(mutex_);
+  lost_ += lines;
+  lost_ever_ += lines;
+  trouble_ = std::move(why);
+}
+
+void Log::run(const std::stop_token& stop) {
+  std::string batch;
+  std::size_t written = 0; ///< of the batch
+  std::uint64_t told = 0;  ///< of lost lines, in the batch
+  bool troubled = false;
+  for (;;) {
+    bool reopen = false;
+    bool fresh = false;
+    {
+      std::unique_lock lock(mutex_);
+      if (batch.empty()) {
+        wake_.wait(lock, stop, [this] { return !queue_.empty() || reopen_; });
+        if (!queue_.empty() && !stop.stop_requested())
+          wake_.wait_for(lock, stop, k_gather, [] { return false; });
+        if (queue_.empty() && !reopen_ && stop.stop_requested()) return;
+        batch.swap(queue_);
+        full_ = false;
+        told = std::exchange(lost_, 0);
+        fresh = true;
+      } else {
+        wake_.wait_for(lock, stop, k_retry, [this] { return reopen_; });
+      }
+      reopen = std::exchange(reopen_, false);
+    }
+    const auto policy = this->policy();
+    if (fresh && told > 0) {
+      batch += fmt::format(
+          "{{\"time\":\"{}\",\"lost\":{}}}\n",
+          api::rfc3339(std::chrono::system_clock::to_time_t(std::chrono::system_clock::now())),
+          told);
+      log::warning("audit", "{} lines were lost: the log is written more slowly than requests come",
+                   told);
+    }
+    Result<void> done;
+    if (reopen) {
+      fd_ = file::Fd();
+      while (written > 0 && batch[written - 1] != '\n')
+        --written; // no line is split over two files
+    }
+    if (to_files() && !fd_) done = open_file();
+    if (done && to_files() && size_ >= policy.file_bytes && written == 0) done = rotate(policy);
+    if (done) done = write_all(batch, written);
+    if (done) {
+      written_ += count_lines(batch);
+      batch.clear();
+      written = 0;
+      if (std::exchange(troubled, false)) {
+        log::info("audit", "the audit log is written again");
+        lose(0, {});
+      }
+      continue;
+    }
+    if (!std::exchange(troubled, true)) log::error("audit", "{}", done.error().text());
+    if (policy.overflow == Overflow::refuse && !stop.stop_requested()) {
+      lose(0, done.error().text());
+      continue; // the batch is tried again, and requests wait outside
+    }
+    {
+      const std::scoped_lock lock(mutex_);
+      lost_ += told; // nobody has read of them
+    }
+    lose(count_lines(std::string_view(batch).substr(written)) - (told > 0 ? 1 : 0),
+         done.error().text());
+    batch.clear();
+    written = 0;
+    fd_ = file::Fd(); // open_file() mends a torn line
+    if (stop.stop_requested()) return;
+  }
+}
+
+} // namespace zoo::audit

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "common/base/result.hpp"
+
+#include <chrono>
+#include <cstddef>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace zoo::audit {
+
+/// Which lines; what is empty asks nothing.
+struct Query {
+  std::string tenant, user, verb, decision;
+  std::chrono::system_clock::time_point since{};
+  std::optional<std::chrono::system_clock::time_point> until;
+  std::size_t limit = 1000; ///< the newest so many
+};
+
+struct Found {
+  std::vector<std::string> lines; ///< of JSON, oldest first
+  bool more = false;              ///< there are older ones
+};
+
+/// Reads the files of a Log, the newest first, as far back as the question goes. Blocking; memory
+/// for `limit` lines. Code::io. A file that is put aside meanwhile may be read twice or not at all.
+Result<Found> read(const std::filesystem::path& directory, const Query& query);
+
+} // namespace zoo::audit
