@@ -4,6 +4,7 @@
 #include "common/base/log.hpp"
 
 #include <algorithm>
+#include <exception>
 
 namespace zoo::net {
 namespace {
@@ -104,6 +105,29 @@ void LoopShare::cut() {
 
 // ---- Connection ----
 
+/// Inside the codec: pump() follows anyway. However the scope is left, it is left; a callee that
+/// throws has left the codec half way, so that the connection goes with it.
+class Connection::Busy {
+public:
+  explicit Busy(Connection& connection)
+      : connection_(connection), exceptions_(std::uncaught_exceptions()) {
+    connection_.busy_ = true;
+  }
+  ~Busy() {
+    connection_.busy_ = false;
+    if (std::uncaught_exceptions() == exceptions_) return;
+    connection_.share_.loop.post([weak = connection_.weak_from_this()] {
+      if (const auto self = weak.lock()) self->die();
+    });
+  }
+  Busy(const Busy&) = delete;
+  Busy& operator=(const Busy&) = delete;
+
+private:
+  Connection& connection_;
+  const int exceptions_;
+};
+
 void Connection::start(file::Fd socket, const TlsServerContext* tls) {
   transport_ = Transport::accept(share_.loop, std::move(socket), tls, *this);
 }
@@ -139,9 +163,10 @@ void Connection::note() {
 void Connection::on_read(std::string_view bytes) {
   if (dead_ || lingering_) return;
   last_read_ = Clock::now();
-  busy_ = true;
-  codec_->receive(bytes);
-  busy_ = false;
+  {
+    const Busy busy(*this);
+    codec_->receive(bytes);
+  }
   if (codec_->open_streams() > 0) last_stream_ = last_read_;
   pump();
 }
@@ -150,9 +175,10 @@ void Connection::on_read_end() {
   read_ended_ = true;
   if (dead_) return;
   if (lingering_) return die();
-  busy_ = true;
-  codec_->receive_end();
-  busy_ = false;
+  {
+    const Busy busy(*this);
+    codec_->receive_end();
+  }
   pump();
 }
 
@@ -167,16 +193,17 @@ void Connection::pump() {
     if (read_ended_ && transport_->unsent() == 0) die();
     return;
   }
-  busy_ = true;
-  do {
-    dirty_ = false;
-    while (transport_->unsent() < k_unsent_high) {
-      std::string bytes;
-      if (codec_->produce(bytes, k_write_size) == 0) break;
-      transport_->write(std::move(bytes));
-    }
-  } while (dirty_ && transport_->unsent() < k_unsent_high);
-  busy_ = false;
+  {
+    const Busy busy(*this);
+    do {
+      dirty_ = false;
+      while (transport_->unsent() < k_unsent_high) {
+        std::string bytes;
+        if (codec_->produce(bytes, k_write_size) == 0) break;
+        transport_->write(std::move(bytes));
+      }
+    } while (dirty_ && transport_->unsent() < k_unsent_high);
+  }
   if (close_if_wanted()) return;
   transport_->read(lingering_ || (codec_->wants_read() && transport_->unsent() < k_unsent_stop));
 }
@@ -193,9 +220,10 @@ bool Connection::close_if_wanted() {
   if (wish == Close::gracefully && !lingering_) {
     lingering_ = true;
     lingering_since_ = Clock::now();
-    busy_ = true;
-    codec_->closed();
-    busy_ = false;
+    {
+      const Busy busy(*this);
+      codec_->closed();
+    }
     transport_->end_write();
     // Closing with unread bytes would make the kernel send a reset, which can overtake the answer.
     if (read_ended_ && transport_->unsent() == 0) {

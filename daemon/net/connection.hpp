@@ -53,6 +53,7 @@ public:
   void die(); ///< resets its streams and leaves; destroyed a moment later
 
 private:
+  class Busy;
   using Clock = std::chrono::steady_clock;
   void on_open() override;
   void on_read(std::string_view bytes) override;

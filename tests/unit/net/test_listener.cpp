@@ -16,6 +16,7 @@
 #include <future>
 #include <mutex>
 #include <set>
+#include <stdexcept>
 #include <thread>
 
 using namespace zoo;
@@ -39,6 +40,7 @@ struct Seen {
 };
 
 /// "/": who the client is. "/echo": the body. "/big": 3 MB. "/wait": when the test says so.
+/// "/throw": an exception.
 class TestService : public http::Service {
 public:
   TestService(Loop& loop, Seen& seen) : loop_(loop), seen_(seen) {}
@@ -66,6 +68,7 @@ private:
       stream_.consume(bytes.size());
     }
     void on_end() override {
+      if (head_.target == "/throw") throw std::runtime_error("as a test wants it");
       if (head_.target == "/wait") {
         const std::lock_guard lock(service_.seen_.mutex);
         service_.seen_.waiting.push_back(
@@ -314,6 +317,16 @@ TEST_CASE("a client that goes away resets its streams") {
   ::close(socket);
   bench.seen.wait_until([&] { return bench.seen.open == 0; });
   CHECK(bench.seen.resets == 1);
+}
+
+TEST_CASE("a handler that throws costs its connection, and nothing else") {
+  Bench bench(1);
+  bench.listen({}, false);
+  CHECK(test::talk(bench.port(), "GET /throw HTTP/1.1\r\nHost: h\r\n\r\n").empty());
+  bench.seen.wait_until([&] { return bench.seen.open == 0; });
+  CHECK(bench.seen.resets == 1);
+  CHECK(test::talk(bench.port(), "GET / HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n")
+            .starts_with("HTTP/1.1 200"));
 }
 
 TEST_CASE("clocks: handshake, head, body and idle end a connection") {
