@@ -77,15 +77,22 @@ Engine::~Engine() {
   for (auto& thread : threads_)
     thread.request_stop();
   threads_.clear();
-  for (const auto& job : queue_)
-    job.done(fail(Code::unavailable, "zood is ending; try again"));
+  for (const auto& line : queue_) {
+    for (const auto& job : line.jobs)
+      job.done(fail(Code::unavailable, "zood is ending; try again"));
+  }
 }
 
 void Engine::submit(Request request, std::function<void(Result<Answer>)> done) {
   {
     const std::lock_guard lock(mutex_);
-    if (queue_.size() < k_queue) {
-      queue_.push_back({std::make_unique<Request>(std::move(request)), std::move(done)});
+    auto line = std::find_if(queue_.begin(), queue_.end(),
+                             [&](const Line& each) { return each.tenant == request.owner.id; });
+    const bool room = line == queue_.end() || line->jobs.size() < k_line;
+    if (queued_ < k_queue && room) {
+      if (line == queue_.end()) line = queue_.insert(queue_.end(), Line{request.owner.id, {}});
+      line->jobs.push_back({std::make_unique<Request>(std::move(request)), std::move(done)});
+      ++queued_;
       changed_.notify_one();
       return;
     }
@@ -100,8 +107,15 @@ void Engine::run(const std::stop_token& stop) {
     {
       std::unique_lock lock(mutex_);
       if (!changed_.wait(lock, stop, [this] { return !queue_.empty(); })) return;
-      job = std::move(queue_.front());
-      queue_.pop_front();
+      auto line = queue_.begin();
+      job = std::move(line->jobs.front());
+      line->jobs.pop_front();
+      --queued_;
+      if (line->jobs.empty()) {
+        queue_.erase(line);
+      } else {
+        queue_.splice(queue_.end(), queue_, line);
+      }
     }
     job.done(perform(validate, *job.request));
   }

@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <deque>
 #include <functional>
+#include <list>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -93,11 +94,18 @@ private:
   bool has_level(const Owner& owner, const std::string& name) const;
   void refresh_flows(const Request& request, const std::string& level);
 
+  /// What waits of one tenant: the tenants take turns.
+  struct Line {
+    std::string tenant;
+    std::deque<Job> jobs;
+  };
   static constexpr std::size_t k_queue = 256;
+  static constexpr std::size_t k_line = 32;
   EngineParts parts_;
   std::mutex mutex_;
   std::condition_variable_any changed_;
-  std::deque<Job> queue_;
+  std::list<Line> queue_; ///< who is served next stands first
+  std::size_t queued_ = 0;
   std::vector<std::jthread> threads_; // last: they use the rest
 };
 

@@ -2,6 +2,11 @@
 #include "common/api/tenant.hpp"
 #include "tests/unit/virtuals/world.hpp"
 
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+
 using nlohmann::json;
 using namespace zoo;
 using namespace zoo::test;
@@ -271,4 +276,54 @@ TEST_CASE("bodies of another kind, or of no kind at all, are refused") {
     const auto answer = world.perform(patch);
     if (!answer) CHECK(answer.error().code() != Code::internal);
   }
+}
+
+TEST_CASE("tenants take turns, and none fills the queue") {
+  World world;
+  std::mutex mutex;
+  std::condition_variable changed;
+  int held = 0;
+  bool open = false;
+  std::vector<std::string> done;
+  const auto hold = [&, inner = world.validate](const virtuals::Kind& kind, const json& object,
+                                                const translate::Mapping& mapping,
+                                                std::string_view strictness) {
+    std::unique_lock lock(mutex);
+    ++held;
+    changed.notify_all();
+    changed.wait(lock, [&] { return open; });
+    return inner(kind, object, mapping, strictness);
+  };
+  virtuals::Engine engine({*world.store, *world.board, [&] { return hold; },
+                           [](const virtuals::Owner&) { return true; }});
+  int refused = 0;
+  const auto submit = [&](const std::string& tenant, const std::string& name) {
+    auto request = world.request(flows(), "create", "", flow(name));
+    request.owner = {tenant, "uid-" + tenant};
+    engine.submit(std::move(request), [&, tenant](const Result<virtuals::Answer>& answer) {
+      const std::lock_guard lock(mutex);
+      if (!answer && answer.error().code() == Code::too_many_requests) {
+        ++refused;
+      } else {
+        done.push_back(tenant);
+      }
+      changed.notify_all();
+    });
+  };
+  submit("foofoo", "first");
+  submit("foofoo", "second");
+  {
+    std::unique_lock lock(mutex);
+    REQUIRE(changed.wait_for(lock, std::chrono::seconds(20), [&] { return held == 2; }));
+  }
+  for (int i = 0; i < 40; ++i)
+    submit("foofoo", "f" + std::to_string(i));
+  CHECK(refused == 8);
+  submit("barbar", "b");
+  std::unique_lock lock(mutex);
+  open = true;
+  changed.notify_all();
+  REQUIRE(changed.wait_for(lock, std::chrono::seconds(20), [&] { return done.size() == 35; }));
+  CHECK(refused == 8);
+  CHECK(std::find(done.begin(), done.end(), "barbar") - done.begin() < 6);
 }
