@@ -63,18 +63,30 @@ Reach cluster_reach(const Exchange& exchange) {
   return reach;
 }
 
-bool volume_is_ours(const translate::Mapping& mapping, std::string_view object) {
+using Strangers = std::shared_ptr<const upstream::Upstream::Names>;
+
+/// By its prefix and by its label: a namespace under the prefix that is not the tenant's may be
+/// there (DESIGN 2).
+bool namespace_is_ours(const translate::Mapping& mapping, const Strangers& strangers,
+                       std::string_view name) {
+  return mapping.owns_name(name) && strangers != nullptr && !strangers->contains(name);
+}
+
+bool volume_is_ours(const translate::Mapping& mapping, const Strangers& strangers,
+                    std::string_view object) {
   const auto tree = translate::JsonTree::parse(object);
   if (!tree) return false;
   if (const auto claim = tree->root()["spec"]["claimRef"]["namespace"]) {
-    return mapping.owns_name(claim.string());
+    return namespace_is_ours(mapping, strangers, claim.string());
   }
   return mapping.owns_name(tree->root()["metadata"]["name"].string());
 }
 
-bool address_is_ours(const translate::Mapping& mapping, std::string_view object) {
+bool address_is_ours(const translate::Mapping& mapping, const Strangers& strangers,
+                     std::string_view object) {
   const auto tree = translate::JsonTree::parse(object);
-  return tree && mapping.owns_name(tree->root()["spec"]["parentRef"]["namespace"].string());
+  return tree && namespace_is_ours(mapping, strangers,
+                                   tree->root()["spec"]["parentRef"]["namespace"].string());
 }
 
 bool is_signing_request(const translate::Target& target) {
@@ -105,8 +117,11 @@ Result<Reach> reach_of(const Exchange& exchange) {
     reach.straight = true;
     return reach;
   }
-  if (exchange.resource().namespaced) {
+  const auto rule = rule_of(exchange);
+  const bool by_namespace = rule == NameRule::volume || rule == NameRule::service_address;
+  if (exchange.resource().namespaced || by_namespace) {
     ZOO_TRY_VOID(exchange.upstream().unlabelled_namespaces());
+    if (by_namespace) return cluster_reach(exchange);
     reach.ranges = {whole(mapping.prefix())};
     reach.all_namespaces = true;
     return reach;
@@ -153,10 +168,12 @@ ObjectFilter filter_of(const Exchange& exchange) {
     };
   }
   if (rule_of(exchange) == NameRule::volume && !exchange.resource().namespaced) {
-    return [&mapping](std::string_view object) { return volume_is_ours(mapping, object); };
+    return [&mapping, strangers = exchange.upstream().unlabelled_namespaces().value_or(nullptr)](
+               std::string_view object) { return volume_is_ours(mapping, strangers, object); };
   }
   if (rule_of(exchange) == NameRule::service_address) {
-    return [&mapping](std::string_view object) { return address_is_ours(mapping, object); };
+    return [&mapping, strangers = exchange.upstream().unlabelled_namespaces().value_or(nullptr)](
+               std::string_view object) { return address_is_ours(mapping, strangers, object); };
   }
   if (rule_of(exchange) == NameRule::attachment) {
     return [&mapping, volumes = exchange.own_names()](std::string_view object) {
