@@ -143,6 +143,16 @@ TEST_CASE("Namespace: what a tenant may not say") {
         "refused: metadata.name must be no more than 56 characters");
 }
 
+TEST_CASE("a namespace that is no name goes nowhere: it would be part of an address") {
+  for (const std::string name : {"../x", "a/b", "a.b", "A", "x\\u0000", "%2e"}) {
+    CHECK(in("admissionregistration.k8s.io", "ValidatingWebhookConfiguration",
+             R"({"metadata":{"name":"a"},"webhooks":[{"clientConfig":{"service":{"namespace":")" +
+                 name + R"(","name":"y"}}}]})")
+              .find("refused: webhooks[0].clientConfig.service.namespace must be the name of a "
+                    "namespace") == 0);
+  }
+}
+
 TEST_CASE("Namespace: the proof wants label and level") {
   const auto labels = [](const std::string& inner) {
     return R"({"metadata":{"name":"abc123-a","labels":)" + inner + "}}";
