@@ -71,8 +71,9 @@ struct Tenant {
   std::string display_name;
   std::string account;
   bool suspended = false;
-  std::optional<AuditLevel> audit;   ///< spec.audit.level; none: zood's
-  std::string quota_json, flow_json; ///< JSON objects as text; empty: not set
+  std::optional<AuditLevel> audit; ///< spec.audit.level; none: zood's
+  /// JSON objects as text; empty: not set. What they mean: terms.hpp.
+  std::string quota_json, flow_json, guards_json;
 
   Phase phase = Phase::none;
   std::vector<Condition> conditions;
@@ -80,6 +81,9 @@ struct Tenant {
   Credentials credentials;
   std::string waiting_for; ///< status.waitingFor: what the controller waits for, in words
   std::int64_t observed_generation = 0;
+  /// status.usage: what the tenant has against its ceilings, a JSON object. Computed when a Tenant
+  /// is read through the admin API, never stored.
+  std::string usage_json;
 
   /// Fields of metadata, spec and status that this version does not know: JSON objects as text,
   /// kept and written back; empty: none.

@@ -161,6 +161,7 @@ Result<void> read_spec(Reader& spec, Tenant& out) {
   ZOO_TRY_VOID(read_audit(spec, out));
   ZOO_TRY(out.quota_json, spec.opaque("quota"));
   ZOO_TRY(out.flow_json, spec.opaque("flow"));
+  ZOO_TRY(out.guards_json, spec.opaque("guards"));
   out.unknown_spec_json = spec.rest();
   if (!id.is_null()) {
     auto kept = out.unknown_spec_json.empty() ? Json::object() : Json::parse(out.unknown_spec_json);
@@ -234,6 +235,7 @@ Result<void> read_status(Reader& status, Tenant& out) {
   ZOO_TRY(out.certificate_expiry, status.text("certificateExpiry"));
   ZOO_TRY(out.waiting_for, status.text("waitingFor"));
   ZOO_TRY(out.observed_generation, status.integer("observedGeneration"));
+  status.remove("usage");
   out.unknown_status_json = status.rest();
   return {};
 }
@@ -270,6 +272,7 @@ Json to_json(const Tenant& tenant) {
   if (tenant.audit) spec["audit"] = {{"level", audit_level_name(*tenant.audit)}};
   if (!tenant.quota_json.empty()) spec["quota"] = kept(tenant.quota_json);
   if (!tenant.flow_json.empty()) spec["flow"] = kept(tenant.flow_json);
+  if (!tenant.guards_json.empty()) spec["guards"] = kept(tenant.guards_json);
 
   auto status = kept(tenant.unknown_status_json);
   put(status, "phase", std::string(phase_name(tenant.phase)));
@@ -290,6 +293,7 @@ Json to_json(const Tenant& tenant) {
   }
   put(status, "waitingFor", tenant.waiting_for);
   if (tenant.observed_generation != 0) status["observedGeneration"] = tenant.observed_generation;
+  if (!tenant.usage_json.empty()) status["usage"] = kept(tenant.usage_json);
 
   Json out;
   out["apiVersion"] = k_tenant_api_version;

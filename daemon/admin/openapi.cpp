@@ -53,9 +53,15 @@ json metadata_schema() {
 
 json spec_schema() {
   const json free{{"type", "object"}, {"x-kubernetes-preserve-unknown-fields", true}};
-  auto quota = free, flow = free;
-  quota["description"] = "Ceilings on what the tenant may store and use.";
-  flow["description"] = "How many requests the tenant may have in flight.";
+  auto quota = free, flow = free, guards = free;
+  quota["description"] =
+      "Ceilings on what the tenant may store instead of zood.yaml's: namespaces, "
+      "customresourcedefinitions, webhooks, policies, services.nodeports, "
+      "services.loadbalancers, objects, bytes; null means unlimited.";
+  flow["description"] = "The tenant's share instead of zood.yaml's: maxRequestsInflight, "
+                        "maxMutationsInflight, maxLongRunning, maxBufferedBytes, weight.";
+  guards["description"] = "What the tenant may write instead of what zood.yaml lets: nodeNames, "
+                          "adminAccess, endpoints, volumeDrivers, ingressHosts, priority.";
   return object_with(
       "What the tenant should be.",
       {{"displayName", text("What people call the tenant.")},
@@ -69,6 +75,7 @@ json spec_schema() {
                     {{"level", text("none, denied, writes or all; without it zood's own.")}})},
        {"quota", quota},
        {"flow", flow},
+       {"guards", guards},
        {"id",
         {{"type", "integer"},
          {"description", "Stands in manifests made for KubeZoo; has no meaning here."}}}});
@@ -101,6 +108,11 @@ json status_schema() {
                {"items", object_with("A certificate.", {{"serial", text("In hexadecimal.")},
                                                         {"expiry", text("When it ends.")}})}}}})},
        {"waitingFor", text("What zood waits for, in words.")},
+       {"usage",
+        {{"type", "object"},
+         {"x-kubernetes-preserve-unknown-fields", true},
+         {"description", "What the tenant has against its ceilings and its share, now; used is "
+                         "missing where nothing had to be counted yet."}}},
        {"observedGeneration",
         {{"type", "integer"},
          {"format", "int64"},

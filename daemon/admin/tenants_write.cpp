@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "common/api/terms.hpp"
 #include "common/base/text.hpp"
 #include "daemon/admin/body.hpp"
 #include "daemon/admin/fields.hpp"
@@ -77,6 +78,7 @@ Result<TenantApi::Input> TenantApi::accept_object(const Request& request, json o
   ZOO_TRY(out.warnings, judge_fields(wish, object, duplicates));
   scrub(object);
   ZOO_TRY(out.tenant, api::from_json(object));
+  ZOO_TRY_VOID(api::terms_of(out.tenant));
   ZOO_TRY_VOID(check_metadata(object));
   for (const char* field : {"finalizers", "ownerReferences"}) {
     const auto* metadata = member(object, "metadata");

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "common/api/terms.hpp"
+
+#include "common/api/tenant.hpp"
+#include "common/base/text.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+namespace zoo::api {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr std::array<std::string_view, k_counted> k_names = {
+    "namespaces",         "customresourcedefinitions", "webhooks", "policies",
+    "services.nodeports", "services.loadbalancers",    "objects",  "bytes"};
+
+constexpr std::array<std::string_view, 6> k_guards = {"nodeNames",     "adminAccess",  "endpoints",
+                                                      "volumeDrivers", "ingressHosts", "priority"};
+constexpr std::array<std::string_view, 5> k_flow = {"maxRequestsInflight", "maxMutationsInflight",
+                                                    "maxLongRunning", "maxBufferedBytes", "weight"};
+
+constexpr std::uint64_t k_most_requests = 1'000'000;
+
+Result<Json> section(const std::string& text, std::string_view path,
+                     std::span<const std::string_view> known) {
+  if (text.empty()) return Json::object();
+  auto json = Json::parse(text, nullptr, false);
+  if (!json.is_object()) return fail(Code::invalid, "{} must be a mapping", path);
+  for (const auto& [key, value] : json.items()) {
+    if (std::find(known.begin(), known.end(), key) != known.end()) continue;
+    const auto meant = text::nearest(key, known);
+    return fail(Code::invalid, "unknown field '{}.{}'{}", path, key,
+                meant ? fmt::format(", did you mean '{}'?", *meant)
+                      : fmt::format(": there are {}", fmt::join(known, ", ")));
+  }
+  return json;
+}
+
+/// 20, "20", "512Mi", "5k": as quantities of Kubernetes, but whole.
+Result<std::uint64_t> amount(const Json& value, const std::string& path) {
+  if (value.is_number_unsigned()) return value.get<std::uint64_t>();
+  if (value.is_string()) {
+    constexpr std::array<std::pair<std::string_view, std::uint64_t>, 9> k_units = {
+        {{"", 1},
+         {"k", 1'000},
+         {"M", 1'000'000},
+         {"G", 1'000'000'000},
+         {"T", 1'000'000'000'000},
+         {"Ki", 1ULL << 10},
+         {"Mi", 1ULL << 20},
+         {"Gi", 1ULL << 30},
+         {"Ti", 1ULL << 40}}};
+    const auto& text = value.get_ref<const std::string&>();
+    std::uint64_t number = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    const std::string_view unit(end, static_cast<std::size_t>(text.data() + text.size() - end));
+    for (const auto& [name, factor] : k_units) {
+      if (error == std::errc() && unit == name && number <= INT64_MAX / factor)
+        return number * factor;
+    }
+  }
+  return fail(Code::invalid, "{} must be a whole number, perhaps with Ki, Mi, Gi, k, M or G", path);
+}
+
+Result<std::optional<std::uint32_t>> places(const Json& flow, const char* key,
+                                            std::uint64_t least) {
+  const auto at = flow.find(key);
+  if (at == flow.end() || at->is_null()) return std::optional<std::uint32_t>();
+  ZOO_TRY(const auto number, amount(*at, fmt::format("spec.flow.{}", key)));
+  if (number < least || number > k_most_requests) {
+    return fail(Code::invalid, "spec.flow.{} must be from {} to {}", key, least, k_most_requests);
+  }
+  return std::optional(static_cast<std::uint32_t>(number));
+}
+
+Result<std::optional<bool>> flag(const Json& guards, const char* key) {
+  const auto at = guards.find(key);
+  if (at == guards.end() || at->is_null()) return std::optional<bool>();
+  if (!at->is_boolean()) return fail(Code::invalid, "spec.guards.{} must be true or false", key);
+  return std::optional(at->get<bool>());
+}
+
+Result<std::optional<std::vector<std::string>>> words(const Json& guards, const char* key) {
+  using Words = std::optional<std::vector<std::string>>;
+  const auto at = guards.find(key);
+  if (at == guards.end() || at->is_null()) return Words();
+  std::vector<std::string> out;
+  bool good = at->is_array() && at->size() <= 1000;
+  if (good) {
+    for (const auto& each : *at) {
+      good = good && each.is_string();
+      if (good) out.push_back(each.get<std::string>());
+    }
+  }
+  if (!good) return fail(Code::invalid, "spec.guards.{} must be a list of strings", key);
+  return Words(std::move(out));
+}
+
+Result<GuardTerms> read_guards(const Tenant& tenant) {
+  GuardTerms out;
+  ZOO_TRY(const auto guards, section(tenant.guards_json, "spec.guards", k_guards));
+  ZOO_TRY(out.node_names, flag(guards, "nodeNames"));
+  ZOO_TRY(out.admin_access, flag(guards, "adminAccess"));
+  ZOO_TRY(out.endpoints, flag(guards, "endpoints"));
+  ZOO_TRY(out.volume_drivers, words(guards, "volumeDrivers"));
+  ZOO_TRY(out.ingress_hosts, words(guards, "ingressHosts"));
+  if (const auto at = guards.find("priority"); at != guards.end() && !at->is_null()) {
+    if (!at->is_number_integer() || at->get<std::int64_t>() > 1'000'000'000 ||
+        at->get<std::int64_t>() < INT32_MIN) {
+      return fail(Code::invalid, "spec.guards.priority must be a whole number up to 1000000000");
+    }
+    out.priority = at->get<std::int64_t>();
+  }
+  return out;
+}
+
+Result<QuotaTerms> read_quota(const Tenant& tenant) {
+  QuotaTerms out;
+  ZOO_TRY(const auto quota, section(tenant.quota_json, "spec.quota", k_names));
+  for (std::size_t i = 0; i < k_counted; ++i) {
+    const std::string name(k_names[i]);
+    const auto at = quota.find(name);
+    if (at == quota.end()) continue;
+    auto& slot = out[static_cast<Counted>(i)];
+    if (at->is_null()) continue;
+    ZOO_TRY(slot, amount(*at, "spec.quota." + name));
+  }
+  return out;
+}
+
+Result<FlowTerms> read_flow(const Tenant& tenant) {
+  FlowTerms out;
+  ZOO_TRY(const auto flow, section(tenant.flow_json, "spec.flow", k_flow));
+  ZOO_TRY(out.requests, places(flow, "maxRequestsInflight", 0));
+  ZOO_TRY(out.mutations, places(flow, "maxMutationsInflight", 0));
+  ZOO_TRY(out.long_running, places(flow, "maxLongRunning", 0));
+  ZOO_TRY(out.weight, places(flow, "weight", 1));
+  if (const auto at = flow.find("maxBufferedBytes"); at != flow.end() && !at->is_null()) {
+    ZOO_TRY(out.buffered, amount(*at, "spec.flow.maxBufferedBytes"));
+  }
+  const auto note = tenant.annotations.find(std::string(k_inflight_annotation));
+  if (note != tenant.annotations.end() && !out.requests) {
+    std::uint32_t number = 0;
+    const auto* const last = note->second.data() + note->second.size();
+    const auto [end, error] = std::from_chars(note->second.data(), last, number);
+    if (error != std::errc() || end != last || number > k_most_requests) {
+      return fail(Code::invalid, "annotation {} must be a number up to {}, not '{}'",
+                  k_inflight_annotation, k_most_requests, note->second);
+    }
+    out.requests = number;
+  }
+  return out;
+}
+
+template <class T>
+void take(T& into, const std::optional<T>& own) {
+  if (own) into = *own;
+}
+
+} // namespace
+
+std::string_view counted_name(Counted what) { return k_names[static_cast<std::size_t>(what)]; }
+
+Guards merged(Guards defaults, const GuardTerms& own) {
+  take(defaults.node_names, own.node_names);
+  take(defaults.admin_access, own.admin_access);
+  take(defaults.endpoints, own.endpoints);
+  take(defaults.volume_drivers, own.volume_drivers);
+  take(defaults.ingress_hosts, own.ingress_hosts);
+  take(defaults.priority, own.priority);
+  return defaults;
+}
+
+Quota merged(Quota defaults, const QuotaTerms& own) {
+  for (const auto& [what, ceiling] : own) {
+    if (ceiling) {
+      defaults[what] = *ceiling;
+    } else {
+      defaults.erase(what);
+    }
+  }
+  return defaults;
+}
+
+Flow merged(Flow defaults, const FlowTerms& own) {
+  take(defaults.requests, own.requests);
+  take(defaults.mutations, own.mutations);
+  take(defaults.long_running, own.long_running);
+  take(defaults.buffered, own.buffered);
+  take(defaults.weight, own.weight);
+  return defaults;
+}
+
+Result<Terms> terms_of(const Tenant& tenant) {
+  Terms out;
+  ZOO_TRY(out.guards, read_guards(tenant));
+  ZOO_TRY(out.quota, read_quota(tenant));
+  ZOO_TRY(out.flow, read_flow(tenant));
+  return out;
+}
+
+} // namespace zoo::api
