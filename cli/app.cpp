@@ -123,6 +123,7 @@ std::vector<CommandEntry> all_commands() {
   add("kubeconfig", "export", "Issue a kubeconfig for a tenant", make_kubeconfig_export());
   add("", "kubectl", "Run kubectl as a tenant", make_kubectl());
   add("", "audit", "Show which requests came, and what became of them", make_audit());
+  add("", "top", "Show what tenants use of their shares and ceilings", make_top());
   add("", "status", "Show how zood is", make_status());
   add("", "doctor", "Find out what is wrong; exit status 1 if something is", make_doctor());
   add("", "version", "Print the versions of zooctl and zood", make_version());

@@ -205,7 +205,8 @@ void describe_tenant(Context& context, const json& tenant) {
   line(context, "Account", text_at(tenant, "/spec/account"));
   line(context, "Suspended", text_at(tenant, "/spec/suspended") == "true" ? "yes" : "no");
   for (const auto& [name, pointer] :
-       {std::pair{"Quota", "/spec/quota"}, std::pair{"Flow", "/spec/flow"}}) {
+       {std::pair{"Quota", "/spec/quota"}, std::pair{"Flow", "/spec/flow"},
+        std::pair{"Guards", "/spec/guards"}, std::pair{"Usage", "/status/usage"}}) {
     if (const auto text = text_at(tenant, pointer); !text.empty()) line(context, name, text);
   }
   map_lines(context, "Labels", value_at(tenant, "/metadata/labels"));

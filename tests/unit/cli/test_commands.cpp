@@ -394,6 +394,26 @@ TEST_CASE("status shows everything zood says, in zood's order") {
   CHECK(json::parse(zooctl({"status", "-o", "json"}).out)["uptimeSeconds"] == 4000);
 }
 
+TEST_CASE("top shows what is used of what") {
+  Zooctl zooctl;
+  const std::string usage = R"({"quota":{"namespaces":{"used":3,"limit":3},"webhooks":{"limit":100},
+    "customresourcedefinitions":{"used":95,"limit":100},"services.nodeports":{"used":0,"limit":9}},
+    "flow":{"requestsInflight":{"used":2,"limit":400},"mutationsInflight":{"used":1,"limit":200},
+    "longRunning":{"used":7,"limit":2000},"bufferedBytes":{"used":0,"limit":1024},"queued":1,
+    "refused":12}})";
+  zooctl.server.on(k_list, {{200, R"({"metadata":{},"items":[
+    {"metadata":{"name":"foofoo"},"status":{"usage":)" +
+                                      usage + R"(}},
+    {"metadata":{"name":"barbar"},"status":{"usage":5}},{"metadata":{"name":"odd"}}]})"}});
+  zooctl.server.on(get_of("foofoo"),
+                   {{200, R"({"metadata":{"name":"foofoo"},"status":{"usage":)" + usage + "}}"}});
+  check_golden("top.txt", zooctl({"top"}).out);
+  check_golden("top-wide.txt", zooctl({"top", "foofoo", "-o", "wide"}).out);
+  const auto record = json::parse(zooctl({"top", "foofoo", "-o", "json"}).out);
+  CHECK(record["items"][0]["name"] == "foofoo");
+  CHECK(record["items"][0]["usage"] == json::parse(usage));
+}
+
 TEST_CASE("doctor exits with 1 when there is a problem, and with 0 on warnings") {
   Zooctl zooctl;
   const std::string ok = R"({"level":"ok","subject":"upstream","message":"answers","remedy":""})";
