@@ -12,10 +12,12 @@
 #include "daemon/app/names.hpp"
 #include "daemon/app/signals.hpp"
 #include "daemon/app/status.hpp"
+#include "daemon/app/usage.hpp"
 #include "daemon/audit/log.hpp"
 #include "daemon/authz/policy_store.hpp"
 #include "daemon/gateway/flow_control.hpp"
 #include "daemon/gateway/gateway.hpp"
+#include "daemon/gateway/ledger.hpp"
 #include "daemon/net/listener.hpp"
 #include "daemon/net/tls.hpp"
 #include "daemon/net/workers.hpp"
@@ -62,8 +64,40 @@ gateway::GatewayLimits gateway_limits(const config::Values& values) {
   gateway::GatewayLimits limits;
   limits.request_body = values.size("limits.body");
   limits.object = values.size("limits.object");
-  limits.requests_inflight = static_cast<std::uint32_t>(values.integer("limits.requests_inflight"));
+  const auto number = [&](std::string_view name) {
+    return static_cast<std::uint32_t>(values.integer(name));
+  };
+  limits.queue_wait = values.duration("limits.queue_wait");
+  limits.flow.requests = number("limits.requests_inflight");
+  limits.flow.mutations = number("limits.mutations_inflight");
+  limits.flow.long_running = number("limits.long_running");
+  limits.flow.buffered = values.size("limits.buffered");
+  limits.guards.node_names = values.boolean("guards.node_names");
+  limits.guards.admin_access = values.boolean("guards.admin_access");
+  limits.guards.endpoints = values.boolean("guards.endpoints");
+  limits.guards.volume_drivers = values.list("guards.volume_drivers");
+  limits.guards.ingress_hosts = values.list("guards.ingress_hosts");
+  limits.guards.priority = values.integer("guards.priority");
+  constexpr std::pair<api::Counted, std::string_view> k_ceilings[] = {
+      {api::Counted::namespaces, "quota.namespaces"},
+      {api::Counted::definitions, "quota.customresourcedefinitions"},
+      {api::Counted::webhooks, "quota.webhooks"},
+      {api::Counted::policies, "quota.policies"},
+      {api::Counted::node_ports, "quota.nodeports"},
+      {api::Counted::load_balancers, "quota.loadbalancers"},
+      {api::Counted::objects, "quota.objects"}};
+  for (const auto& [what, key] : k_ceilings) {
+    if (values.integer(key) > 0)
+      limits.quota[what] = static_cast<std::uint64_t>(values.integer(key));
+  }
+  if (const auto bytes = values.size("quota.bytes"); bytes > 0)
+    limits.quota[api::Counted::bytes] = bytes;
   return limits;
+}
+
+gateway::FlowScheduler::Limits flow_limits(const config::Values& values) {
+  return {static_cast<std::uint32_t>(values.integer("limits.total_inflight")),
+          static_cast<std::uint32_t>(values.integer("limits.queue"))};
 }
 
 upstream::PoolLimits pool_limits(const config::Values& values) {
@@ -119,6 +153,8 @@ struct Zood::Impl {
   std::unique_ptr<tenants::DirectoryFeeder> feeder;
   std::unique_ptr<virtuals::Board> board;
   gateway::FlowControl flow_control;
+  gateway::Ledger ledger;
+  std::atomic<std::shared_ptr<const gateway::GatewayLimits>> terms; ///< zood.yaml's, for usage
   std::unique_ptr<net::Workers> loops;
   std::unique_ptr<net::Workers> admin_loop;
   std::unique_ptr<upstream::Upstream> upstream;
@@ -262,11 +298,13 @@ Result<void> Zood::Impl::open_tenants_door() {
       },
       [this](const virtuals::Owner& owner) { return lives(owner); }});
   ZOO_TRY(auto key, keyring->key("continue-tokens"));
+  flow_control.set_limits(flow_limits(values));
+  terms = std::make_shared<const gateway::GatewayLimits>(gateway_limits(values));
   policies = std::make_unique<authz::PolicyStore>(*upstream, loops->loops());
   gateway_shared.emplace(gateway::GatewayShared{
       directory, *upstream, *policies, std::string(tenants::k_tenant_admin_group),
-      std::make_shared<const crypto::Sealer>(std::move(key)), flow_control, visible_nodes(values),
-      board.get(), engine.get(),
+      std::make_shared<const crypto::Sealer>(std::move(key)), flow_control, ledger,
+      visible_nodes(values), board.get(), engine.get(),
       [this](const std::string& id) {
         const std::scoped_lock lock(signer_mutex);
         if (signer != nullptr) signer->sign_soon(id);
@@ -302,6 +340,9 @@ Result<void> Zood::Impl::open_admin_doors() {
       tenants::ControllerParts{*store, *pki, *credential_sealer,
                                [this] { return credential->api(); }, &directory},
       std::move(settings), credential.get());
+  tenants->set_usage([this](const api::Tenant& tenant) {
+    return usage_json(tenant, *terms.load(), ledger, flow_control);
+  });
   ZOO_TRY_VOID(tenants->start());
   {
     const std::scoped_lock lock(signer_mutex);
@@ -350,6 +391,8 @@ void Zood::Impl::reload() {
   log::set_level(loaded->string("log.level"));
   listener->set_limits(listener_limits(*loaded));
   upstream->set_limits(pool_limits(*loaded));
+  flow_control.set_limits(flow_limits(*loaded));
+  terms = std::make_shared<const gateway::GatewayLimits>(gateway_limits(*loaded));
   tenants->set_policy(tenants_policy(*loaded));
   audit->set_policy(audit_policy(*loaded));
   drain_timeout = loaded->duration("drain_timeout");

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "common/base/json_text.hpp"
 #include "daemon/authz/system_roles.hpp"
+#include "daemon/gateway/flows/ceilings.hpp"
 #include "daemon/gateway/flows/flows.hpp"
 #include "daemon/gateway/flows/standing.hpp"
 #include "daemon/gateway/grants.hpp"
+#include "daemon/gateway/guards.hpp"
 #include "daemon/gateway/scope.hpp"
 #include "daemon/gateway/system_roles.hpp"
 #include "daemon/translate/discovery_json.hpp"
@@ -240,6 +242,8 @@ private:
   /// What a created or replaced object must not be, whatever the rights of who writes it.
   Result<void> check_object() {
     ZOO_TRY_VOID(refuse_token_secret(target_, exchange_.body()));
+    ZOO_TRY_VOID(check_guards(exchange_.view().guards, mapping(), target_, exchange_.body(),
+                              target_.verb == "create"));
     if (target_.group != translate::k_rbac_group) return {};
     ZOO_TRY(const auto tree, translate::JsonTree::parse(exchange_.body()));
     const auto name = tree.root()["metadata"]["name"].string();
@@ -310,7 +314,7 @@ private:
                                               exchange_.body(), target_.name_space));
     request.content_type = std::string(translate::upstream_content_type(format));
     if (writes_signing()) return approval(exchange_, std::move(request), rendering_);
-    if (root_of(exchange_).guarded) {
+    if (root_of(exchange_).guarded || guarded(exchange_.view().guards, target_)) {
       return guarded_patch(exchange_, std::move(request), format, rendering_);
     }
     return forward(exchange_, std::move(request), AnswerShape::object, rendering_);
@@ -432,7 +436,10 @@ private:
 
 Result<std::unique_ptr<Flow>> choose_flow(Exchange& exchange) {
   if (!exchange.target().resource_request) return non_resource(exchange);
-  return Chooser(exchange).choose();
+  auto charges = charges_of(exchange); // while the body is there
+  ZOO_TRY(auto flow, Chooser(exchange).choose());
+  if (charges.empty()) return flow;
+  return within_ceilings(exchange, std::move(charges), std::move(flow));
 }
 
 } // namespace zoo::gateway

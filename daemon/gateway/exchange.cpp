@@ -76,17 +76,52 @@ void Exchange::impersonate(std::shared_ptr<const Impersonation> asked, std::size
 }
 
 void Exchange::admit() {
-  if (!target_.long_running) {
-    const auto limit = view().max_requests_inflight.value_or(gateway_.limits().requests_inflight);
-    auto token = gateway_.shared().flow_control.acquire(mapping().id(), limit);
-    if (token) {
-      token_.emplace(*std::move(token));
-    } else {
-      return fail(
-          Error(Code::too_many_requests,
-                fmt::format("this tenant has {} requests in flight, its limit; try again", limit)));
-    }
+  const auto work = target_.long_running ? Work::long_running
+                    : target_.writes()   ? Work::mutation
+                                         : Work::read;
+  auto told = [this, loop = &gateway_.loop(), alive = alive()](bool granted) {
+    loop->post([this, granted, alive] {
+      if (alive.expired() || done_) return;
+      queue_timer_.reset();
+      if (!granted) return refuse_place(FlowControl::Verdict::full_queue);
+      admitted();
+    });
+  };
+  auto entered = gateway_.shared().flow_control.enter(mapping().id(), view().flow,
+                                                      route_->identity.user, work, std::move(told));
+  if (entered.place) place_.emplace(*std::move(entered.place));
+  if (entered.verdict == FlowControl::Verdict::admitted) return admitted();
+  if (entered.verdict != FlowControl::Verdict::queued) return refuse_place(entered.verdict);
+  queue_timer_ = std::make_unique<net::Timer>(gateway_.loop());
+  queue_timer_->start(gateway_.limits().queue_wait, [this] {
+    if (done_) return;
+    fail(Error(Code::too_many_requests,
+               fmt::format("no place became free within {} ms: all tenants together ask too much",
+                           gateway_.limits().queue_wait.count())));
+  });
+}
+
+void Exchange::refuse_place(FlowControl::Verdict verdict) {
+  const auto& flow = view().flow;
+  std::string why;
+  switch (verdict) {
+  case FlowControl::Verdict::full_mutations:
+    why = fmt::format("this tenant has {} writes in flight, its limit", flow.mutations);
+    break;
+  case FlowControl::Verdict::full_long_running:
+    why = fmt::format("this tenant has {} watches, logs and tunnels open, its limit",
+                      flow.long_running);
+    break;
+  case FlowControl::Verdict::full_queue:
+    why = "all tenants together ask too much, and enough of this tenant's requests wait already";
+    break;
+  default:
+    why = fmt::format("this tenant has {} requests in flight, its limit", flow.requests);
   }
+  fail(Error(Code::too_many_requests, why + "; try again"));
+}
+
+void Exchange::admitted() {
   const auto length = head_.headers.get("content-length");
   std::size_t announced = 0;
   std::from_chars(length.data(), length.data() + length.size(), announced);
@@ -96,11 +131,19 @@ void Exchange::admit() {
                                            announced, gateway_.limits().request_body)));
   }
   admitted_ = true;
+  if (!place_->buffer(body_.size())) return refuse_bytes();
   if (held_ > 0) stream_.consume(std::exchange(held_, 0));
   if (ended_ && !done_ && !dispatched_) {
     dispatched_ = true;
     dispatch();
   }
+}
+
+void Exchange::refuse_bytes() {
+  fail(Error(Code::too_many_requests,
+             fmt::format("the bodies of this tenant's requests have {} bytes together, its limit; "
+                         "try again",
+                         view().flow.buffered)));
 }
 
 void Exchange::on_data(std::string_view bytes) {
@@ -117,6 +160,7 @@ void Exchange::on_data(std::string_view bytes) {
     return fail(Error(Code::too_large, fmt::format("the request body is larger than {} bytes",
                                                    gateway_.limits().request_body)));
   }
+  if (admitted_ && !place_->buffer(bytes.size())) return refuse_bytes();
   body_.append(bytes);
 }
 
@@ -141,6 +185,7 @@ void Exchange::on_reset() {
   done_ = true;
   outcome_.status = 499; // nginx's number for "client closed request"
   retired_ = std::move(flow_);
+  place_.reset();
   alive_.reset();
   tell_audit();
 }
@@ -392,11 +437,29 @@ void Exchange::finish() {
     if (!last->empty()) stream_.send_data(*last, false);
   }
   done_ = true;
+  settle_rooms();
   if (held_ > 0) stream_.consume(std::exchange(held_, 0)); // what follows on this connection
   stream_.send_data({}, true);
   retired_ = std::move(flow_);
-  token_.reset();
+  place_.reset();
   tell_audit();
+}
+
+/// An answer of upstream's or our own failure leaves open what was stored; destroyed rooms say so.
+void Exchange::settle_rooms() {
+  const bool dry_run = translate::find_param(target_.params, "dryRun") != nullptr;
+  for (auto& room : rooms_) {
+    if (dry_run || (outcome_.status >= 300 && outcome_.status < 500)) {
+      room.drop();
+    } else if (outcome_.status < 300) {
+      room.keep();
+    }
+  }
+  rooms_.clear();
+  const bool removes = target_.verb == "delete" || target_.verb == "deletecollection";
+  if (removes && outcome_.status < 300 && route_) {
+    gateway_.shared().ledger.removed(view().uid, Ledger::Clock::now());
+  }
 }
 
 void Exchange::send_json(int status, std::string_view body) {
@@ -461,7 +524,7 @@ void Exchange::abort(const Error& why) {
   done_ = true;
   stream_.reset(http::ResetReason::aborted);
   retired_ = std::move(flow_);
-  token_.reset();
+  place_.reset();
   tell_audit();
 }
 

@@ -7,6 +7,7 @@
 #include "daemon/gateway/flow_control.hpp"
 #include "daemon/gateway/gateway.hpp"
 #include "daemon/gateway/impersonation.hpp"
+#include "daemon/gateway/ledger.hpp"
 #include "daemon/gateway/protobuf_answer.hpp"
 #include "daemon/gateway/view.hpp"
 #include "daemon/http/stream.hpp"
@@ -21,6 +22,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace zoo::gateway {
 
@@ -116,6 +118,9 @@ public:
   const std::shared_ptr<const Names>& own_names() const { return own_names_; }
   void set_own_names(std::shared_ptr<const Names> names) { own_names_ = std::move(names); }
 
+  /// Room for what this stores: settled by how it ends.
+  void hold(Ledger::Hold room) { rooms_.push_back(std::move(room)); }
+
   /// Tunnel: `bytes` of on_tunnel_data() went on; the client may send as many more.
   void consume(std::size_t bytes);
 
@@ -132,6 +137,9 @@ private:
   void authenticated(Result<Route> route);
   void impersonate(std::shared_ptr<const Impersonation> asked, std::size_t at);
   void admit();                                      ///< who it is stands: takes its place
+  void refuse_place(FlowControl::Verdict verdict);   ///< 429
+  void refuse_bytes();                               ///< 429
+  void admitted();                                   ///< it has its place: the body may come
   void dispatch();                                   ///< body complete: what is asked?
   void with_resource(upstream::Freshness freshness); ///< looks it up, then authorizes
   bool find_resource(upstream::CatalogPtr catalog);
@@ -143,12 +151,15 @@ private:
   void unsendable(const Error& why); ///< as protobuf
   void judged(audit::Decision decision, std::string_view reason);
   void tell_audit(); ///< once, when it is over
+  void settle_rooms();
 
   Gateway& gateway_;
   http::RequestHead head_;
   http::ServerStream& stream_;
   std::optional<Route> route_;
-  std::optional<FlowControl::Token> token_;
+  std::optional<FlowControl::Place> place_;
+  std::unique_ptr<net::Timer> queue_timer_; ///< while it waits for a place
+  std::vector<Ledger::Hold> rooms_;
   translate::Target target_;
   Resource resource_;
   authz::PolicyPtr policy_;

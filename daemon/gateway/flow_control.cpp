@@ -1,32 +1,71 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/gateway/flow_control.hpp"
 
-#include <functional>
-
 namespace zoo::gateway {
 
-std::optional<FlowControl::Token> FlowControl::acquire(std::string_view id, std::uint32_t limit) {
-  auto& shard = shard_of(id);
-  std::string key(id);
-  const std::scoped_lock lock(shard.mutex);
-  auto& count = shard.in_flight[key];
-  if (count >= limit) {
-    if (count == 0) shard.in_flight.erase(key);
-    return std::nullopt;
+FlowControl::Entered FlowControl::enter(std::string_view tenant, const api::Flow& flow,
+                                        std::string_view user, Work work,
+                                        std::function<void(bool admitted)> told) {
+  Calls calls;
+  Entered out{};
+  {
+    const std::scoped_lock lock(mutex_);
+    const auto ticket = ++last_;
+    out.verdict = scheduler_.enter(ticket, tenant, flow, user, work);
+    if (out.verdict == Verdict::queued) told_.emplace(ticket, std::move(told));
+    if (out.verdict == Verdict::queued || out.verdict == Verdict::admitted)
+      out.place.emplace(Place(this, ticket));
+    calls = take_calls();
   }
-  ++count;
-  return Token(this, std::move(key));
+  tell(calls);
+  return out;
 }
 
-void FlowControl::release(const std::string& id) {
-  auto& shard = shard_of(id);
-  const std::scoped_lock lock(shard.mutex);
-  const auto found = shard.in_flight.find(id);
-  if (found != shard.in_flight.end() && --found->second == 0) shard.in_flight.erase(found);
+void FlowControl::leave(FlowScheduler::Ticket ticket) {
+  Calls calls;
+  {
+    const std::scoped_lock lock(mutex_);
+    told_.erase(ticket);
+    scheduler_.leave(ticket);
+    calls = take_calls();
+  }
+  tell(calls);
 }
 
-FlowControl::Shard& FlowControl::shard_of(std::string_view id) {
-  return shards_[std::hash<std::string_view>{}(id) % shards_.size()];
+bool FlowControl::buffer(FlowScheduler::Ticket ticket, std::uint64_t bytes) {
+  const std::scoped_lock lock(mutex_);
+  return scheduler_.buffer(ticket, bytes);
+}
+
+void FlowControl::set_limits(const FlowScheduler::Limits& limits) {
+  Calls calls;
+  {
+    const std::scoped_lock lock(mutex_);
+    scheduler_.set_limits(limits);
+    calls = take_calls();
+  }
+  tell(calls);
+}
+
+FlowScheduler::Load FlowControl::load(std::string_view tenant) const {
+  const std::scoped_lock lock(mutex_);
+  return scheduler_.load(tenant);
+}
+
+FlowControl::Calls FlowControl::take_calls() {
+  Calls out;
+  for (const auto& change : scheduler_.take_changes()) {
+    const auto found = told_.find(change.ticket);
+    if (found == told_.end()) continue;
+    out.emplace_back(std::move(found->second), change.admitted);
+    told_.erase(found);
+  }
+  return out;
+}
+
+void FlowControl::tell(const Calls& calls) {
+  for (const auto& [told, admitted] : calls)
+    told(admitted);
 }
 
 } // namespace zoo::gateway

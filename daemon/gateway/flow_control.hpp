@@ -1,49 +1,65 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <array>
-#include <cstdint>
+#include "daemon/gateway/flow_scheduler.hpp"
+
+#include <functional>
 #include <mutex>
 #include <optional>
-#include <string>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
 
 namespace zoo::gateway {
 
-/// Requests in flight, per tenant (DESIGN 4 `room`). Thread-safe; sharded, so that tenants rarely
-/// meet on a lock. A tenant without requests costs nothing.
+/// The one FlowScheduler of all loops (DESIGN 4 `room`). Thread-safe: one lock, held for less than
+/// a microsecond; nothing is called back under it.
 class FlowControl {
 public:
-  /// A place among a tenant's requests; given back on destruction.
-  class Token {
+  using Verdict = FlowScheduler::Verdict;
+
+  /// A request's place, or its place in the queue; given back on destruction.
+  class Place {
   public:
-    Token(Token&& other) noexcept
-        : owner_(std::exchange(other.owner_, nullptr)), id_(std::move(other.id_)) {}
-    Token& operator=(Token&&) = delete;
-    ~Token() {
-      if (owner_ != nullptr) owner_->release(id_);
+    Place(Place&& other) noexcept
+        : owner_(std::exchange(other.owner_, nullptr)), ticket_(other.ticket_) {}
+    Place& operator=(Place&&) = delete;
+    ~Place() {
+      if (owner_ != nullptr) owner_->leave(ticket_);
     }
+    /// More bytes are held for it; false: beyond its tenant's budget.
+    bool buffer(std::uint64_t bytes) { return owner_->buffer(ticket_, bytes); }
 
   private:
     friend class FlowControl;
-    Token(FlowControl* owner, std::string id) : owner_(owner), id_(std::move(id)) {}
+    Place(FlowControl* owner, FlowScheduler::Ticket ticket) : owner_(owner), ticket_(ticket) {}
     FlowControl* owner_;
-    std::string id_;
+    FlowScheduler::Ticket ticket_;
   };
 
-  /// nullopt: the tenant has `limit` requests in flight already; the answer is 429.
-  std::optional<Token> acquire(std::string_view id, std::uint32_t limit);
+  struct Entered {
+    Verdict verdict;
+    std::optional<Place> place; ///< if admitted or queued
+  };
+  /// `told`: once, on any thread, if it is queued: whether it may go on now, or lost its place.
+  /// Not after the place is gone, but perhaps while it goes.
+  Entered enter(std::string_view tenant, const api::Flow& flow, std::string_view user, Work work,
+                std::function<void(bool admitted)> told);
+
+  void set_limits(const FlowScheduler::Limits& limits);
+  FlowScheduler::Load load(std::string_view tenant) const;
 
 private:
-  void release(const std::string& id);
-  struct Shard {
-    std::mutex mutex;
-    std::unordered_map<std::string, std::uint32_t> in_flight;
-  };
-  Shard& shard_of(std::string_view id);
-  std::array<Shard, 64> shards_;
+  void leave(FlowScheduler::Ticket ticket);
+  bool buffer(FlowScheduler::Ticket ticket, std::uint64_t bytes);
+  using Calls = std::vector<std::pair<std::function<void(bool)>, bool>>;
+  Calls take_calls(); ///< under the lock
+  static void tell(const Calls& calls);
+
+  mutable std::mutex mutex_;
+  FlowScheduler scheduler_{FlowScheduler::Limits{}};
+  FlowScheduler::Ticket last_ = 0;
+  std::unordered_map<FlowScheduler::Ticket, std::function<void(bool)>> told_;
 };
 
 } // namespace zoo::gateway

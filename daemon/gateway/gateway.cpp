@@ -133,6 +133,11 @@ void Gateway::recheck(std::string_view tenant) {
   }
 }
 
+void Gateway::set_limits(const GatewayLimits& limits) {
+  limits_ = limits;
+  views_.clear(); // they hold the terms
+}
+
 std::shared_ptr<const View>
 Gateway::view_of(const std::shared_ptr<const tenants::TenantEntry>& entry) {
   auto names = shared_.upstream.shared_names();
@@ -144,7 +149,9 @@ Gateway::view_of(const std::shared_ptr<const tenants::TenantEntry>& entry) {
         View{mapping, entry->uid, entry->created,
              std::make_shared<const TenantAuthorizer>(shared_.policies, loop_, mapping,
                                                       shared_.administrators),
-             "zoo:" + entry->id, entry->max_requests_inflight, entry->audit});
+             "zoo:" + entry->id, entry->audit, api::merged(limits_.guards, entry->terms.guards),
+             api::merged(limits_.quota, entry->terms.quota),
+             api::merged(limits_.flow, entry->terms.flow)});
     cached.entry = entry;
     cached.names = std::move(names);
   }

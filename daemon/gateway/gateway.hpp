@@ -36,13 +36,18 @@ namespace zoo::gateway {
 
 class Exchange;
 class FlowControl;
+class Ledger;
 
 /// Bounds of one request (docs/limits.md); replaced whole on reload.
 struct GatewayLimits {
-  std::size_t request_body = 3u << 20;   ///< bytes; upstream's own MaxRequestBodyBytes
-  std::size_t object = 8u << 20;         ///< bytes of the largest object in an answer
-  std::size_t discovery = 64u << 20;     ///< bytes of a discovery or OpenAPI document
-  std::uint32_t requests_inflight = 400; ///< of one tenant at the same time, watches not counted
+  std::size_t request_body = 3u << 20;          ///< bytes; upstream's own MaxRequestBodyBytes
+  std::size_t object = 8u << 20;                ///< bytes of the largest object in an answer
+  std::size_t discovery = 64u << 20;            ///< bytes of a discovery or OpenAPI document
+  std::chrono::milliseconds queue_wait{10'000}; ///< for a place, while all are taken
+  // Of a tenant that has no terms of its own.
+  api::Guards guards;
+  api::Quota quota;
+  api::Flow flow;
 };
 
 /// Which nodes a tenant sees: all, those that carry its pods, or none.
@@ -56,6 +61,7 @@ struct GatewayShared {
   std::string administrators;                            ///< the group of a tenant's super-users
   std::shared_ptr<const crypto::Sealer> continue_sealer; ///< key "continue-tokens" of the Keyring
   FlowControl& flow_control;                             ///< thread-safe
+  Ledger& ledger;                                        ///< thread-safe
   Nodes nodes = Nodes::all;                              ///< nodes.visibility
   virtuals::Board* board = nullptr;   ///< thread-safe; null: virtual kinds are not served
   virtuals::Engine* engine = nullptr; ///< the same
@@ -98,7 +104,7 @@ public:
   net::Loop& loop() { return loop_; }
   const GatewayShared& shared() const { return shared_; }
   const GatewayLimits& limits() const { return limits_; }
-  void set_limits(const GatewayLimits& limits) { limits_ = limits; } ///< for requests from now on
+  void set_limits(const GatewayLimits& limits); ///< for requests from now on
 
 private:
   Result<Route> by_certificate(const http::ConnectionInfo& connection);

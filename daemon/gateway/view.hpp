@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "common/api/terms.hpp"
 #include "daemon/authz/rule.hpp"
 #include "daemon/tenants/directory.hpp"
 #include "daemon/translate/mapping.hpp"
@@ -57,10 +58,11 @@ struct View {
   std::string uid;     ///< of the Tenant behind it; part of every sealed token
   std::string created; ///< its creationTimestamp: of what every cluster has from the beginning
   std::shared_ptr<const Authorizer> authorizer;
-  std::string upstream_user; ///< "zoo:<id>"; impersonated on the tenant's own paths
-  /// The tenant's own limit; none: GatewayLimits::requests_inflight.
-  std::optional<std::uint32_t> max_requests_inflight;
+  std::string upstream_user;            ///< "zoo:<id>"; impersonated on the tenant's own paths
   std::optional<api::AuditLevel> audit; ///< the tenant's own; none: zood's
+  api::Guards guards; ///< what may not be written, whatever the tenant's RBAC says
+  api::Quota quota;   ///< how much may be stored
+  api::Flow flow;     ///< how much may go on at the same time
 };
 
 /// After *who*, a request gets one, and nothing behind asks again which tenant it is (DESIGN 14).

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "common/api/tenant.hpp"
+#include "common/api/terms.hpp"
 
 #include <array>
 #include <atomic>
@@ -33,7 +34,7 @@ struct TenantEntry {
   std::int64_t tokens_after = 0; ///< Unix seconds: tokens made until then are refused; 0: none are
   std::set<std::string, std::less<>> revoked_serials; ///< lower-case hex
   std::optional<api::AuditLevel> audit;               ///< its own; else audit.level
-  std::optional<std::uint32_t> max_requests_inflight; ///< its own; else limits.requests_inflight
+  api::Terms terms;                                   ///< where it differs from zood.yaml
 
   bool admits() const { return phase == Phase::ready || phase == Phase::pending; }
   /// Is a certificate of the tenant `of_uid` still good, leaving its dates aside?

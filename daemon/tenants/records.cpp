@@ -125,13 +125,11 @@ std::shared_ptr<const TenantEntry> entry_of(const api::Tenant& tenant) {
   }
   if (tenant.suspended && entry->admits()) entry->phase = Phase::suspended;
   if (!tenant.deletion_timestamp.empty()) entry->phase = Phase::deleting;
-  const auto flow = nlohmann::json::parse(tenant.flow_json, nullptr, false);
-  if (flow.is_object()) {
-    const auto limit = flow.find("maxRequestsInflight");
-    if (limit != flow.end() && limit->is_number_unsigned()) {
-      entry->max_requests_inflight =
-          static_cast<std::uint32_t>(std::min<std::uint64_t>(limit->get<std::uint64_t>(), 100'000));
-    }
+  if (auto terms = api::terms_of(tenant)) {
+    entry->terms = *std::move(terms);
+  } else { // an older zood took what this one does not understand
+    log::error("tenants", "tenant {} is served by zood.yaml's terms: {}", tenant.id,
+               terms.error().text());
   }
   return entry;
 }

@@ -38,6 +38,7 @@ void take_wishes(api::Tenant& into, const api::Tenant& from) {
   into.audit = from.audit;
   into.quota_json = from.quota_json;
   into.flow_json = from.flow_json;
+  into.guards_json = from.guards_json;
   into.unknown_metadata_json = from.unknown_metadata_json;
   into.unknown_spec_json = from.unknown_spec_json;
 }
@@ -130,7 +131,9 @@ Result<api::Tenant> TenantServiceImpl::create(api::Tenant wanted, bool dry_run) 
 }
 
 Result<api::Tenant> TenantServiceImpl::get(std::string_view id) {
-  return read_tenant(parts_.store, id);
+  ZOO_TRY(auto tenant, read_tenant(parts_.store, id));
+  if (usage_) tenant.usage_json = usage_(tenant);
+  return tenant;
 }
 
 Result<TenantPage> TenantServiceImpl::list(std::string_view after, std::size_t limit) {
@@ -143,6 +146,7 @@ Result<TenantPage> TenantServiceImpl::list(std::string_view after, std::size_t l
       log::error("tenants", "{}", tenant.error().text());
       continue;
     }
+    if (usage_) tenant->usage_json = usage_(*tenant);
     out.items.push_back(*std::move(tenant));
   }
   if (page.more && !page.records.empty()) out.next = page.records.back().key;

@@ -4,6 +4,7 @@
 #include "daemon/tenants/controller.hpp"
 #include "daemon/tenants/service.hpp"
 
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -26,6 +27,9 @@ public:
   ~TenantServiceImpl() override;
 
   Result<void> start(); ///< the controller's threads
+  /// What status.usage of a Tenant is; before start(). Called on any thread that asks.
+  using Usage = std::function<std::string(const api::Tenant&)>;
+  void set_usage(Usage usage) { usage_ = std::move(usage); }
   void set_policy(Policy policy) { controller_.set_policy(std::move(policy)); } ///< any thread
 
   Result<api::Tenant> create(api::Tenant wanted, bool dry_run) override;
@@ -61,6 +65,7 @@ private:
 
   ControllerParts parts_;
   const upstream::Credential* credential_;
+  Usage usage_;
   std::mutex clients_mutex_;
   std::vector<std::unique_ptr<upstream::ControlApi>> clients_;
   std::mutex kinds_mutex_;

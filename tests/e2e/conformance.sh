@@ -52,7 +52,9 @@ if ((direct)); then
   for ((n = 0; n < jobs; ++n)); do kubeconfigs+=("$ZOO_E2E_KUBECONFIG"); done
 else
   # A tenant for each worker: what one spec does cluster-wide must not reach the others anyway.
-  start_zood
+  # Volumes and nodes by name are what the specs are about.
+  printf 'dir: %s\nupstream: {kubeconfig: "%s"}\nguards: {volume_drivers: "*", node_names: true}\n' "$zood_dir" "$ZOO_E2E_KUBECONFIG" >"$TMPDIR/zood.yaml"
+  start_zood --config "$TMPDIR/zood.yaml"
   for ((n = 0; n < jobs; ++n)); do
     new_tenant id
     kubeconfigs+=("$TMPDIR/$id.kubeconfig")

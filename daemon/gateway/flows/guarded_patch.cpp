@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "daemon/gateway/flows/ceilings.hpp"
 #include "daemon/gateway/flows/steps.hpp"
 #include "daemon/gateway/grants.hpp"
+#include "daemon/gateway/guards.hpp"
 #include "daemon/translate/patch.hpp"
 #include "daemon/translate/rewrite.hpp"
 #include "daemon/translate/rules.hpp"
@@ -38,6 +40,12 @@ private:
             403, translate::forbidden_status(exchange_.target().group, exchange_.target().resource,
                                              exchange_.target().name, proven.error().message()));
       }
+      const bool creates = answer.head.status == 201;
+      if (auto judged = check_guards(exchange_.view().guards, exchange_.mapping(),
+                                     exchange_.target(), answer.body, creates);
+          !judged) {
+        return exchange_.fail(judged.error());
+      }
       if (auto granted = check_stored_grant(exchange_, answer.body); !granted) {
         return exchange_.fail(granted.error());
       }
@@ -45,7 +53,12 @@ private:
       const auto key = translate::object_key(answer.body);
       if (!key) return exchange_.fail(key.error());
       // A dry run that would create answers 201 and has no version to hold the real one to.
-      real(answer.head.status == 201 ? std::string() : key->resource_version);
+      version_ = creates ? std::string() : key->resource_version;
+      auto charges = service_charges(exchange_, answer.body);
+      if (charges.empty()) return real(version_);
+      room_ = std::make_unique<RoomFinder>(exchange_, std::move(charges),
+                                           [this] { exchange_.later([this] { real(version_); }); });
+      room_->start();
     });
   }
 
@@ -122,6 +135,8 @@ private:
   Outgoing request_;
   translate::BodyFormat format_;
   Rendering rendering_;
+  std::string version_;
+  std::unique_ptr<RoomFinder> room_;
   int tried_ = 0;
 };
 

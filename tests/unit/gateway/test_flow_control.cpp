@@ -4,47 +4,86 @@
 #include <doctest/doctest.h>
 
 #include <atomic>
+#include <memory>
 #include <thread>
 #include <vector>
 
-using zoo::gateway::FlowControl;
+using namespace zoo::gateway;
+using Verdict = FlowControl::Verdict;
+
+namespace {
+
+FlowControl::Entered enter(FlowControl& control, std::string_view tenant, std::uint32_t share,
+                           std::function<void(bool)> told = nullptr) {
+  zoo::api::Flow flow;
+  flow.requests = share;
+  return control.enter(tenant, flow, "user", Work::read, std::move(told));
+}
+
+} // namespace
 
 TEST_CASE("a tenant has its places, and gets them back") {
   FlowControl control;
   {
-    auto first = control.acquire("foofoo", 2);
-    auto second = control.acquire("foofoo", 2);
-    CHECK(first);
-    CHECK(second);
-    CHECK_FALSE(control.acquire("foofoo", 2));
-    CHECK(control.acquire("barbar", 2)); // its neighbour notices nothing
-    auto moved = std::move(*first);
-    CHECK_FALSE(control.acquire("foofoo", 2));
+    auto first = enter(control, "foofoo", 2);
+    auto second = enter(control, "foofoo", 2);
+    CHECK(first.place);
+    CHECK(second.place);
+    CHECK(enter(control, "foofoo", 2).verdict == Verdict::full);
+    CHECK(enter(control, "barbar", 2).place); // its neighbour notices nothing
+    auto moved = std::move(*first.place);
+    CHECK_FALSE(enter(control, "foofoo", 2).place);
   }
-  CHECK(control.acquire("foofoo", 1));
-  CHECK_FALSE(control.acquire("foofoo", 0));
+  CHECK(enter(control, "foofoo", 1).place);
+  CHECK_FALSE(enter(control, "foofoo", 0).place);
+}
+
+TEST_CASE("who waits is told once, and not after it went") {
+  FlowControl control;
+  control.set_limits({1, 10});
+  int told = 0, others = 0;
+  auto first = enter(control, "foofoo", 10);
+  auto second = enter(control, "foofoo", 10, [&](bool admitted) { told += admitted ? 1 : 100; });
+  CHECK(second.verdict == Verdict::queued);
+  {
+    auto tired = enter(control, "foofoo", 10, [&](bool) { ++others; });
+    CHECK(tired.verdict == Verdict::queued);
+  }
+  CHECK(told == 0);
+  first.place.reset();
+  CHECK(told == 1);
+  second.place.reset();
+  CHECK(told == 1);
+  CHECK(others == 0);
+  CHECK(control.load("foofoo").in_flight == 0);
 }
 
 TEST_CASE("places are counted exactly from several threads") {
   FlowControl control;
+  control.set_limits({3, 100});
   std::vector<std::thread> threads;
-  std::atomic<int> refused = 0;
-  for (int i = 0; i < 4; ++i) {
+  std::atomic<int> inside = 0, most = 0, told = 0;
+  for (int i = 0; i < 6; ++i) {
     threads.emplace_back([&] {
-      for (int n = 0; n < 10'000; ++n) {
-        const auto token = control.acquire("foofoo", 4);
-        if (!token) ++refused; // four threads need four places at most
+      for (int n = 0; n < 5'000; ++n) {
+        auto admitted = std::make_shared<std::atomic<bool>>(false);
+        auto entered = enter(control, "foofoo", 100, [&told, admitted](bool) {
+          ++told;
+          *admitted = true;
+          admitted->notify_one();
+        });
+        REQUIRE(entered.place);
+        if (entered.verdict == Verdict::queued) admitted->wait(false);
+        const int now = ++inside;
+        for (int seen = most; now > seen && !most.compare_exchange_weak(seen, now);) {
+        }
+        --inside;
       }
     });
   }
   for (auto& thread : threads)
     thread.join();
-  CHECK(refused == 0);
-  std::vector<FlowControl::Token> tokens;
-  for (int i = 0; i < 4; ++i) {
-    auto token = control.acquire("foofoo", 4);
-    REQUIRE(token);
-    tokens.push_back(std::move(*token));
-  }
-  CHECK_FALSE(control.acquire("foofoo", 4));
+  CHECK(most <= 3);
+  CHECK(control.load("foofoo").in_flight == 0);
+  CHECK(control.load("foofoo").refused == 0);
 }

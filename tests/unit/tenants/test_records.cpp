@@ -68,7 +68,7 @@ TEST_CASE("the directory follows the store") {
     return true;
   }));
   REQUIRE(
-      eventually([&] { return directory.snapshot()->find("t00001")->max_requests_inflight == 7; }));
+      eventually([&] { return directory.snapshot()->find("t00001")->terms.flow.requests == 7; }));
   CHECK(directory.snapshot()->find("t00777") == nullptr);
   CHECK_FALSE(directory.snapshot()->find("t00001")->admits());
   CHECK(directory.snapshot()->size() == 1199);

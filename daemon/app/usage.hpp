@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "common/api/tenant.hpp"
+#include "daemon/gateway/flow_control.hpp"
+#include "daemon/gateway/gateway.hpp"
+#include "daemon/gateway/ledger.hpp"
+
+#include <string>
+
+namespace zoo::app {
+
+/// status.usage of a Tenant: {"quota":{"namespaces":{"used":3,"limit":1000},...},"flow":{...}}.
+/// What nobody had to count yet has no `used`. Any thread.
+std::string usage_json(const api::Tenant& tenant, const gateway::GatewayLimits& defaults,
+                       const gateway::Ledger& ledger, const gateway::FlowControl& flow_control);
+
+} // namespace zoo::app

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/gateway/flow_scheduler.hpp"
+
+#include <algorithm>
+
+namespace zoo::gateway {
+
+void FlowScheduler::set_limits(const Limits& limits) {
+  limits_ = limits;
+  dispatch();
+}
+
+/// A tenant without any request in flight need not wait for those who hold their places long: up
+/// to half as many places again are there for first requests.
+bool FlowScheduler::has_room(const Tenant& tenant) const {
+  if (in_flight_ < limits_.total) return true;
+  return tenant.load.in_flight == 0 && in_flight_ < limits_.total + limits_.total / 2 + 1;
+}
+
+FlowScheduler::Verdict FlowScheduler::refuse(Tenant& tenant, Verdict verdict) {
+  ++tenant.load.refused;
+  return verdict;
+}
+
+FlowScheduler::Verdict FlowScheduler::enter(Ticket ticket, std::string_view id,
+                                            const api::Flow& flow, std::string_view user,
+                                            Work work) {
+  if (tenants_.size() >= k_most_tenants) forget_idle();
+  auto& tenant = tenants_[std::string(id)];
+  if (tenant.id.empty()) tenant.id = id;
+  tenant.flow = flow;
+  auto& load = tenant.load;
+  if (work == Work::long_running) {
+    if (load.long_running >= flow.long_running) return refuse(tenant, Verdict::full_long_running);
+    ++load.long_running;
+    requests_.emplace(ticket, Request{&tenant, {}, work, false});
+    return Verdict::admitted;
+  }
+  if (load.in_flight + load.queued >= flow.requests) return refuse(tenant, Verdict::full);
+  const bool writes = work == Work::mutation;
+  if (writes && load.mutations >= flow.mutations) return refuse(tenant, Verdict::full_mutations);
+  if (load.queued == 0 && has_room(tenant)) {
+    tenant.served = std::max(tenant.served, now_);
+    admit(tenant, work);
+    load.mutations += writes ? 1 : 0;
+    requests_.emplace(ticket, Request{&tenant, {}, work, false});
+    return Verdict::admitted;
+  }
+  if (!enqueue(tenant, ticket, user)) return refuse(tenant, Verdict::full_queue);
+  load.mutations += writes ? 1 : 0;
+  requests_.emplace(ticket, Request{&tenant, std::string(user), work, true});
+  rank(tenant);
+  return Verdict::queued;
+}
+
+void FlowScheduler::admit(Tenant& tenant, Work) {
+  ++in_flight_;
+  ++tenant.load.in_flight;
+  tenant.served += 1.0 / std::max(1U, tenant.flow.weight);
+}
+
+bool FlowScheduler::enqueue(Tenant& tenant, Ticket ticket, std::string_view name) {
+  const auto is = [name](const User& user) { return user.name == name; };
+  auto mine = std::find_if(tenant.users.begin(), tenant.users.end(), is);
+  if (tenant.load.queued >= limits_.queue) {
+    // Who has the most waiting makes room for who has much less.
+    const auto most = std::max_element(
+        tenant.users.begin(), tenant.users.end(),
+        [](const auto& a, const auto& b) { return a.waiting.size() < b.waiting.size(); });
+    const auto has = mine == tenant.users.end() ? 0 : mine->waiting.size();
+    if (most == tenant.users.end() || most->waiting.size() < has + 2) return false;
+    const auto last = most->waiting.back();
+    unqueue(tenant, last, most->name);
+    const auto found = requests_.find(last);
+    if (found->second.work == Work::mutation) --tenant.load.mutations;
+    tenant.load.buffered -= found->second.bytes;
+    requests_.erase(found);
+    ++tenant.load.refused;
+    changes_.push_back({last, false});
+    mine = std::find_if(tenant.users.begin(), tenant.users.end(), is);
+  }
+  if (mine == tenant.users.end())
+    mine = tenant.users.insert(tenant.users.end(), User{std::string(name), {}});
+  mine->waiting.push_back(ticket);
+  ++tenant.load.queued;
+  return true;
+}
+
+void FlowScheduler::unqueue(Tenant& tenant, Ticket ticket, const std::string& name) {
+  const auto user = std::find_if(tenant.users.begin(), tenant.users.end(),
+                                 [&](const User& each) { return each.name == name; });
+  if (user == tenant.users.end()) return;
+  const auto found = std::find(user->waiting.begin(), user->waiting.end(), ticket);
+  if (found == user->waiting.end()) return;
+  user->waiting.erase(found);
+  if (user->waiting.empty()) tenant.users.erase(user);
+  --tenant.load.queued;
+}
+
+void FlowScheduler::rank(Tenant& tenant) {
+  unrank(tenant);
+  if (tenant.load.queued == 0) return;
+  tenant.served = std::max(tenant.served, now_);
+  tenant.rank = {tenant.load.in_flight / static_cast<double>(std::max(1U, tenant.flow.weight)),
+                 tenant.served, tenant.id};
+  waiting_.emplace(tenant.rank, &tenant);
+  tenant.ranked = true;
+}
+
+void FlowScheduler::unrank(Tenant& tenant) {
+  if (std::exchange(tenant.ranked, false)) waiting_.erase({tenant.rank, &tenant});
+}
+
+void FlowScheduler::dispatch() {
+  while (!waiting_.empty()) {
+    auto& tenant = *waiting_.begin()->second;
+    if (!has_room(tenant)) return;
+    auto user = tenant.users.begin();
+    const auto ticket = user->waiting.front();
+    user->waiting.pop_front();
+    --tenant.load.queued;
+    if (user->waiting.empty()) {
+      tenant.users.erase(user);
+    } else {
+      tenant.users.splice(tenant.users.end(), tenant.users, user); // the others have their turn
+    }
+    auto& request = requests_.at(ticket);
+    request.waiting = false;
+    request.user.clear();
+    now_ = std::max(now_, tenant.served);
+    admit(tenant, request.work);
+    rank(tenant);
+    changes_.push_back({ticket, true});
+  }
+}
+
+void FlowScheduler::leave(Ticket ticket) {
+  const auto found = requests_.find(ticket);
+  if (found == requests_.end()) return;
+  auto request = std::move(found->second);
+  requests_.erase(found);
+  auto& tenant = *request.tenant;
+  tenant.load.buffered -= request.bytes;
+  if (request.work == Work::long_running) {
+    --tenant.load.long_running;
+    return;
+  }
+  if (request.work == Work::mutation) --tenant.load.mutations;
+  if (request.waiting) {
+    unqueue(tenant, ticket, request.user);
+  } else {
+    --tenant.load.in_flight;
+    --in_flight_;
+  }
+  rank(tenant);
+  dispatch();
+}
+
+bool FlowScheduler::buffer(Ticket ticket, std::uint64_t bytes) {
+  const auto found = requests_.find(ticket);
+  if (found == requests_.end()) return false;
+  auto& tenant = *found->second.tenant;
+  if (tenant.load.buffered + bytes > tenant.flow.buffered) {
+    ++tenant.load.refused;
+    return false;
+  }
+  tenant.load.buffered += bytes;
+  found->second.bytes += bytes;
+  return true;
+}
+
+FlowScheduler::Load FlowScheduler::load(std::string_view tenant) const {
+  const auto found = tenants_.find(std::string(tenant));
+  return found == tenants_.end() ? Load{} : found->second.load;
+}
+
+void FlowScheduler::forget_idle() {
+  std::erase_if(tenants_, [](const auto& entry) {
+    const auto& load = entry.second.load;
+    return load.in_flight == 0 && load.long_running == 0 && load.queued == 0;
+  });
+}
+
+} // namespace zoo::gateway

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/gateway/flow_scheduler.hpp"
+
+#include <doctest/doctest.h>
+
+#include <map>
+
+using namespace zoo::gateway;
+using zoo::api::Flow;
+using Verdict = FlowScheduler::Verdict;
+using Ticket = FlowScheduler::Ticket;
+
+namespace {
+
+Flow share(std::uint32_t requests, std::uint32_t weight = 100) {
+  Flow out;
+  out.requests = requests;
+  out.weight = weight;
+  return out;
+}
+
+/// A scheduler whose requests are called by their tenants.
+struct Bench {
+  explicit Bench(std::uint32_t total, std::uint32_t queue = 100) : scheduler({total, queue}) {}
+  Verdict enter(const std::string& tenant, const Flow& flow = share(1000),
+                const std::string& user = "u", Work work = Work::read) {
+    last = ++tickets;
+    const auto verdict = scheduler.enter(last, tenant, flow, user, work);
+    if (verdict == Verdict::admitted) running.push_back(last);
+    if (verdict == Verdict::admitted || verdict == Verdict::queued)
+      owner[last] = tenant + "/" + user;
+    return verdict;
+  }
+  /// The oldest running request ends; who is admitted by that.
+  std::vector<std::string> end() {
+    REQUIRE(!running.empty());
+    scheduler.leave(running.front());
+    running.pop_front();
+    return admitted();
+  }
+  std::vector<std::string> admitted() {
+    std::vector<std::string> out;
+    for (const auto& change : scheduler.take_changes()) {
+      if (!change.admitted) continue;
+      running.push_back(change.ticket);
+      out.push_back(owner[change.ticket]);
+    }
+    return out;
+  }
+  FlowScheduler scheduler;
+  Ticket tickets = 0, last = 0;
+  std::deque<Ticket> running;
+  std::map<Ticket, std::string> owner;
+};
+
+} // namespace
+
+TEST_CASE("a tenant at its share is refused, others are not") {
+  Bench bench(100);
+  CHECK(bench.enter("a", share(2)) == Verdict::admitted);
+  CHECK(bench.enter("a", share(2)) == Verdict::admitted);
+  CHECK(bench.enter("a", share(2)) == Verdict::full);
+  CHECK(bench.enter("b", share(2)) == Verdict::admitted);
+  CHECK(bench.end().empty());
+  CHECK(bench.enter("a", share(2)) == Verdict::admitted);
+  CHECK(bench.enter("a", share(0)) == Verdict::full);
+  CHECK(bench.scheduler.load("a").refused == 2);
+}
+
+TEST_CASE("writes and watches have budgets of their own") {
+  Bench bench(100);
+  Flow flow;
+  flow.mutations = 1;
+  flow.long_running = 1;
+  CHECK(bench.enter("a", flow, "u", Work::mutation) == Verdict::admitted);
+  CHECK(bench.enter("a", flow, "u", Work::mutation) == Verdict::full_mutations);
+  CHECK(bench.enter("a", flow) == Verdict::admitted);
+  CHECK(bench.enter("a", flow, "u", Work::long_running) == Verdict::admitted);
+  CHECK(bench.enter("a", flow, "u", Work::long_running) == Verdict::full_long_running);
+  CHECK(bench.scheduler.in_flight() == 2);
+  bench.end();
+  CHECK(bench.enter("a", flow, "u", Work::mutation) == Verdict::admitted);
+}
+
+TEST_CASE("places go in proportion to weights while all wait") {
+  Bench bench(8);
+  for (int i = 0; i < 60; ++i)
+    bench.enter("a", share(1000, 300));
+  for (int i = 0; i < 60; ++i)
+    bench.enter("b", share(1000, 100));
+  // The first ones took all places; as they end, the others come to what is theirs.
+  std::map<std::string, int> got;
+  for (int i = 0; i < 40; ++i) {
+    for (const auto& who : bench.end())
+      if (i >= 8) ++got[who];
+  }
+  CHECK(got["a/u"] + got["b/u"] == 32);
+  CHECK(got["a/u"] >= 23);
+  CHECK(got["a/u"] <= 25);
+}
+
+TEST_CASE("a tenant that comes while another one waits with hundreds is served next") {
+  Bench bench(4, 1000);
+  for (int i = 0; i < 500; ++i)
+    bench.enter("attacker", share(1000), "u" + std::to_string(i % 30));
+  CHECK(bench.enter("calm") == Verdict::admitted); // its first: one of the spare places
+  CHECK(bench.enter("calm") == Verdict::queued);
+  CHECK(bench.end().empty()); // five are running, four may
+  CHECK(bench.end() == std::vector<std::string>{"calm/u"});
+}
+
+TEST_CASE("spare places for first requests are bounded") {
+  Bench bench(2);
+  CHECK(bench.enter("a") == Verdict::admitted);
+  CHECK(bench.enter("a") == Verdict::admitted);
+  CHECK(bench.enter("b") == Verdict::admitted);
+  CHECK(bench.enter("c") == Verdict::admitted);
+  CHECK(bench.enter("d") == Verdict::queued);
+}
+
+TEST_CASE("the users of a tenant take turns") {
+  Bench bench(1, 100);
+  bench.enter("a", share(1000), "busy");
+  for (int i = 0; i < 3; ++i)
+    bench.enter("a", share(1000), "busy");
+  bench.enter("a", share(1000), "other");
+  std::vector<std::string> order;
+  while (!bench.running.empty()) {
+    for (const auto& who : bench.end())
+      order.push_back(who);
+  }
+  CHECK(order == std::vector<std::string>{"a/busy", "a/other", "a/busy", "a/busy"});
+}
+
+TEST_CASE("a full queue makes room for a user who has less in it") {
+  Bench bench(1, 3);
+  bench.enter("a", share(1000), "busy");
+  for (int i = 0; i < 3; ++i)
+    CHECK(bench.enter("a", share(1000), "busy") == Verdict::queued);
+  const auto evicted = bench.last;
+  CHECK(bench.enter("a", share(1000), "busy") == Verdict::full_queue);
+  CHECK(bench.enter("a", share(1000), "other") == Verdict::queued);
+  const auto changes = bench.scheduler.take_changes();
+  REQUIRE(changes.size() == 1);
+  CHECK(changes.front().ticket == evicted);
+  CHECK_FALSE(changes.front().admitted);
+  bench.scheduler.leave(evicted); // harmless
+  CHECK(bench.scheduler.load("a").queued == 3);
+  CHECK(bench.enter("a", share(1000), "other") == Verdict::full_queue);
+}
+
+TEST_CASE("who does not wait any longer leaves the queue") {
+  Bench bench(1);
+  bench.enter("a");
+  bench.enter("a");
+  const auto tired = bench.last;
+  bench.enter("a", share(1000), "patient");
+  bench.scheduler.leave(tired);
+  CHECK(bench.end() == std::vector<std::string>{"a/patient"});
+  bench.end();
+  CHECK(bench.scheduler.in_flight() == 0);
+  CHECK(bench.scheduler.load("a").queued == 0);
+}
+
+TEST_CASE("bytes that are held count until their request leaves") {
+  Bench bench(10);
+  Flow flow;
+  flow.buffered = 100;
+  bench.enter("a", flow);
+  const auto first = bench.last;
+  bench.enter("a", flow);
+  CHECK(bench.scheduler.buffer(first, 60));
+  CHECK_FALSE(bench.scheduler.buffer(bench.last, 60));
+  CHECK(bench.scheduler.buffer(bench.last, 40));
+  bench.scheduler.leave(first);
+  CHECK(bench.scheduler.buffer(bench.last, 60));
+  CHECK(bench.scheduler.load("a").buffered == 100);
+  CHECK_FALSE(bench.scheduler.buffer(999, 1));
+}
+
+TEST_CASE("more places let those in that wait") {
+  Bench bench(1);
+  bench.enter("a");
+  bench.enter("a");
+  bench.enter("a");
+  bench.scheduler.set_limits({3, 100});
+  CHECK(bench.admitted().size() == 2);
+}
+
+TEST_CASE("with a hundred times its share an attacker takes nothing from others") {
+  // Two calm tenants with one request at a time, one that always has a thousand waiting.
+  Bench bench(10, 1000);
+  std::map<std::string, int> served;
+  for (int i = 0; i < 1000; ++i)
+    bench.enter("attacker", share(10'000), "u" + std::to_string(i % 30));
+  for (int round = 0; round < 1000; ++round) {
+    for (const auto* calm : {"calm1", "calm2"}) {
+      if (bench.scheduler.load(calm).in_flight + bench.scheduler.load(calm).queued == 0)
+        CHECK(bench.enter(calm) == Verdict::admitted);
+    }
+    ++served[bench.owner[bench.running.front()]];
+    bench.end();
+  }
+  // At most as often behind as there are places.
+  CHECK(served["calm1/u"] >= 1000 / 13);
+  CHECK(served["calm2/u"] >= 1000 / 13);
+}
