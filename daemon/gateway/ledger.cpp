@@ -2,6 +2,7 @@
 #include "daemon/gateway/ledger.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace zoo::gateway {
@@ -75,14 +76,14 @@ Ledger::Shard& Ledger::shard_of(const std::string& tenant) const {
 void Ledger::sweep(Shard& shard, Clock::time_point now) {
   if (now - shard.swept < k_idle / 10) return;
   shard.swept = now;
-  std::erase_if(shard.tenants, [now](auto& tenant) {
+  for (auto tenant = shard.tenants.begin(); tenant != shard.tenants.end();) {
     bool any = false;
-    for (auto& account : tenant.second) {
+    for (auto& account : tenant->second) {
       if (account && account->idle(now)) account.reset();
       any = any || account.has_value();
     }
-    return !any;
-  });
+    tenant = any ? std::next(tenant) : shard.tenants.erase(tenant);
+  }
 }
 
 // ---- reservations ----
