@@ -86,8 +86,8 @@ Result<Answer> TenantApi::try_kubeconfig(const Request& request, const std::stri
   constexpr std::array<std::string_view, 5> known = {"user", "groups", "administrator",
                                                      "ttlSeconds", "server"};
   ZOO_TRY(const auto body, read_wish(request, known));
-  ZOO_TRY(const auto user, text_member(body, "user", "user"));
-  ZOO_TRY(wanted.server, text_member(body, "server", "server"));
+  ZOO_TRY(const auto user, text_member(body, "user"));
+  ZOO_TRY(wanted.server, text_member(body, "server"));
   if (!user.empty()) wanted.user = user;
   ZOO_TRY(wanted.groups, texts_member(body, "groups"));
   // Whoever asks for a user or groups of the tenant's own does not get the super-user by silence.
