@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# A third of the attacks of tests/hostile.
+# A quarter of the attacks of tests/hostile.
 # timeout: 300
-exec "$(dirname "$0")/../hostile/run.sh" --part 2/3
+exec "$(dirname "$0")/../hostile/run.sh" --part 2/4

@@ -3,8 +3,8 @@
 # Tries: to have answers in other codings and halves: gzip, deflate, ranges, HEAD, conditional requests, HTTP/1.0.
 # Without the fence: a filter that reads plain JSON lets compressed bytes pass as they are.
 # Rule: zood asks upstream for what it can read, and codes answers itself.
-for coding in gzip deflate br zstd 'gzip, br' 'identity;q=0, gzip' '*' 'gzip;q=0'; do
-  for path in '/api/v1/secrets?limit=500' /api/v1/namespaces /apis /openapi/v2 "/api/v1/namespaces/$victim-team/secrets" '/api/v1/secrets?watch=1&resourceVersion=0&timeoutSeconds=1'; do
+for coding in gzip deflate 'br, zstd, gzip' 'identity;q=0, gzip' '*'; do
+  for path in '/api/v1/secrets?limit=500' /api/v1/namespaces /apis "/api/v1/namespaces/$victim-team/secrets" '/api/v1/secrets?watch=1&resourceVersion=0&timeoutSeconds=1'; do
     curl_more=(-H "Accept-Encoding: $coding" --max-time 5)
     try GET "$path"
     plain=$( (gzip -dc 2>/dev/null || cat) <"$TMPDIR/body" | tr -d '\0')

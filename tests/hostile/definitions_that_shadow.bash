@@ -18,7 +18,7 @@ printf %s "$(definition large.example.com larges Large '' "$schema")" >"$TMPDIR/
 curl_more=(-H 'Content-Type: application/json' --data-binary "@$TMPDIR/large")
 try POST $definitions
 expect_match "a schema of a megabyte: $code" '^(201|4..)$' "$code"
-deep=$(python3 -c 'print(",\"properties\":{\"a\":" + "{\"type\":\"object\",\"properties\":{\"a\":" * 200 + "{\"type\":\"string\"}" + "}}" * 200 + "}")')
+deep=$(python3 -c 'print(",\"properties\":{\"a\":" + "{\"type\":\"object\",\"properties\":{\"a\":" * 50 + "{\"type\":\"string\"}" + "}}" * 50 + "}")')
 try POST $definitions json "$(definition deep.example.com deeps Deep '' "$deep")"
 expect_match "a deep one: $code" '^(201|4..)$' "$code"
 for path in /openapi/v2 /openapi/v3/apis/deep.example.com/v1 /openapi/v3/apis/large.example.com/v1 /apis; do

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 # Tries: bodies that unpack to a thousandfold.
-# Without the fence: 64 KiB on the wire are 64 MiB in memory, of as many requests as one likes.
+# Without the fence: 16 KiB on the wire are 16 MiB in memory, of as many requests as one likes.
 # Rule: no coding of a request's body is ever undone, as in kube-apiserver: it is read as it is.
 flood gzip_bomb 3
 expect_match "what is compressed is no JSON" "'400': [1-9]" "$(tail -n 1 "$TMPDIR/flood")"

@@ -4,6 +4,6 @@
 # Without the fence: at 10,000 the listener is full, and nobody else comes in.
 # Rule: when it is full, the connection that has been idle longest makes room, those that never asked anything first.
 # Some 40 KiB each, most of it OpenSSL's for a handshake that does not come.
-flood_memory=600 without_certificate=1 flood idle 15
+flood_memory=600 without_certificate=1 flood idle 5
 expect_match "they were as many as the listener takes" '^10000 connections held' "$(head -n 1 "$TMPDIR/flood")"
-FLOOD_CONNECTIONS=1000 flood idle 6
+FLOOD_CONNECTIONS=1000 flood idle 2

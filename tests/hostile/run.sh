@@ -11,6 +11,7 @@ hostile=$zoo_root/tests/hostile
 # shellcheck source=tests/hostile/tools/stage.bash
 . "$hostile/tools/stage.bash"
 
+shopt -s extglob
 part=1/1
 if [[ ${1:-} == --part ]]; then
   part=$2
@@ -20,8 +21,8 @@ attacks=("$@")
 if ((${#attacks[@]} == 0)); then
   n=0
   for file in "$hostile"/*.bash; do
-    # tests/e2e/hostile_discovery.sh has this one for itself.
-    [[ $part != 1/1 && $file == */everything_in_discovery.bash ]] && continue
+    # tests/e2e/hostile_discovery.sh and hostile_floods.sh have these for themselves.
+    [[ $part != 1/1 && $file == */@(everything_in_discovery|flood_*).bash ]] && continue
     if ((n++ % ${part#*/} == ${part%/*} - 1)); then attacks+=("$(basename "${file%.bash}")"); fi
   done
 fi

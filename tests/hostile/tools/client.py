@@ -26,7 +26,7 @@ def connection(name, base):
         context = ssl.create_default_context(cafile=f"{directory}/{name}.ca")
         context.check_hostname = False
         context.load_cert_chain(f"{directory}/{name}.crt", f"{directory}/{name}.key")
-        connections[name, base] = Connection(urllib.parse.urlsplit(base).netloc, context=context, timeout=20)
+        connections[name, base] = Connection(urllib.parse.urlsplit(base).netloc, context=context, timeout=60)
     return connections[name, base]
 
 

@@ -271,9 +271,9 @@ def huge_head():
 def gzip_bomb():
     """A body that says it is compressed, a thousandfold."""
     import gzip
-    bomb = gzip.compress(b'{"metadata":{"name":"evil-bomb"},"data":{"x":"' + b"0" * (64 << 20) + b'"}}', 9)
+    bomb = gzip.compress(b'{"metadata":{"name":"evil-bomb"},"data":{"x":"' + b"0" * (16 << 20) + b'"}}', 9)
     codes = {}
-    while time.monotonic() < end:
+    while not codes or time.monotonic() < end:
         try:
             connection = connect(("http/1.1",))
             connection.sendall(b"POST /api/v1/namespaces/team/configmaps HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: application/json\r\n"
@@ -282,7 +282,7 @@ def gzip_bomb():
         except (OSError, ssl.SSLError):
             code = "cut"
         codes[code] = codes.get(code, 0) + 1
-    return f"{len(bomb)} bytes that mean 64 MiB, answered {codes}"
+    return f"{len(bomb)} bytes that mean 16 MiB, answered {codes}"
 
 
 def handshakes():
@@ -319,7 +319,8 @@ def idle():
     wanted = int(os.environ.get("FLOOD_CONNECTIONS", "10000"))
     held, failed = [], 0
     once = context(("http/1.1",))
-    while len(held) < wanted and time.monotonic() < end and failed < 50:
+    begun = time.monotonic()
+    while len(held) < wanted and time.monotonic() < begun + 120 and failed < 50:
         try:
             sock = plain()
             if len(held) % 20 == 0 and cert:
@@ -332,7 +333,8 @@ def idle():
     for sock in held:
         watched.register(sock, selectors.EVENT_READ)
     gone = 0
-    while time.monotonic() < end:
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
         for ready, _ in watched.select(0.5):
             try:
                 if ready.fileobj.recv(4096) == b"":

@@ -28,12 +28,11 @@ send() {
   if ((${#curl_more[@]} == 0)); then
     printf '%s\0' "$name" "$base" "$method" "$path" "$type" "${6:-}" >&"${client[1]}"
     read -r code <&"${client[0]}"
-    IFS= read -rd '' answer <"$TMPDIR/body"
-    answer=${answer%$'\n'}
+    answer=$(<"$TMPDIR/body")
     return
   fi
   [[ -n $type ]] && arguments+=(-H "Content-Type: $type" --data-binary @-)
-  code=$(printf %s "${6:-}" | curl -sg --max-time 20 --path-as-is -X "$method" --cacert "$TMPDIR/$name.ca" --cert "$TMPDIR/$name.crt" \
+  code=$(printf %s "${6:-}" | curl -sg --max-time 60 --path-as-is -X "$method" --cacert "$TMPDIR/$name.ca" --cert "$TMPDIR/$name.crt" \
     --key "$TMPDIR/$name.key" -D "$TMPDIR/headers" -o "$TMPDIR/body" -w '%{http_code}' "${arguments[@]}" "${curl_more[@]}" "$base$path")
   answer=$(tr -d '\0' <"$TMPDIR/body" 2>/dev/null)
 }
@@ -94,6 +93,7 @@ victims_state() {
           and (.metadata.name | test("(^|[.])zq[a-z0-9]{4}-|^pvc-") | not)
         then ["OUTSIDE THE PREFIX", $list, .metadata.namespace, .metadata.name]
         else empty end | tostring' | sort
+  ((PIPESTATUS[1] == 0)) || echo "upstream's lists cannot be read: $RANDOM"
 }
 
 # begin_attack: each has a new tenant of its own, so that nothing of an earlier one is taken for a leak.
@@ -210,7 +210,7 @@ flood() {
   pid=$!
   while kill -0 "$pid" 2>/dev/null; do
     # Each time over a connection of its own.
-    code=$(curl -s --max-time 15 --cacert "$TMPDIR/$victim.ca" --cert "$TMPDIR/$victim.crt" --key "$TMPDIR/$victim.key" -o /dev/null -w '%{http_code}' \
+    code=$(curl -s --max-time 30 --cacert "$TMPDIR/$victim.ca" --cert "$TMPDIR/$victim.crt" --key "$TMPDIR/$victim.key" -o /dev/null -w '%{http_code}' \
       "https://$zood_address/api/v1/namespaces/team/secrets/$vault")
     asked=$((asked + 1))
     [[ $code == 200 ]] || wrong+="$code "
