@@ -220,7 +220,7 @@ flood() {
   done
   wait "$pid"
   note "$kind: $(tail -n 1 "$TMPDIR/flood"); zood had $before MiB, at most $most; the victim asked $asked times"
-  expect_match "$kind: the attack was one" '[1-9][0-9]* ' "$(tail -n 1 "$TMPDIR/flood")"
+  expect_match "$kind: the attack was one" '^[1-9][0-9]* ' "$(tail -n 1 "$TMPDIR/flood")"
   expect "$kind: the victim is answered" '' "$wrong"
   if ((most < before + ${flood_memory:-200})); then passed "$kind: memory is bounded"; else failed "$kind: memory is bounded" <<<"$before MiB before, $most at most"; fi
 }
