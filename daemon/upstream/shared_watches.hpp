@@ -28,8 +28,9 @@ struct SharedWatchLimits {
   std::size_t alone_of_owner = 100;         ///< of these, one tenant's
   std::chrono::milliseconds linger{30'000}; ///< a kind without subscribers is still followed
   std::chrono::milliseconds bookmark{50'000};
-  std::chrono::milliseconds silence{90'000}; ///< upstream sends a bookmark a minute
-  std::chrono::milliseconds spread{10'000};  ///< over which subscribers are sent away
+  std::chrono::milliseconds silence{90'000};  ///< upstream sends a bookmark a minute
+  std::chrono::milliseconds spread{10'000};   ///< over which subscribers are sent away
+  std::chrono::milliseconds patience{30'000}; ///< with a refusal of what was served before
   std::chrono::milliseconds first_pause{100}, longest_pause{5'000}; ///< before upstream is asked
   std::chrono::seconds shortest{1'800}; ///< a watch without timeoutSeconds; at most twice that
 };

@@ -127,6 +127,7 @@ void Feed::on_head(http::ResponseHead head) {
   status_ = head.status;
   if (status_ != 200) return;
   begun_ = true;
+  refused_.reset();
   say_stalled(false);
   if (!retired_) owner_.on_feed_ready(*this);
 }
@@ -183,8 +184,15 @@ void Feed::on_end() {
     gone_ = true;
     return retired_ ? void() : lost();
   }
-  if (begun_ && passing(status_)) return lost();
+  if (begun_ && (passing(status_) || patient())) return lost();
   owner_.on_feed_refused(*this, {{}, status_, std::move(body_)});
+}
+
+/// An upstream that is just starting may not know its roles and custom kinds yet.
+bool Feed::patient() {
+  const auto now = std::chrono::steady_clock::now();
+  if (!refused_) refused_ = now;
+  return now - *refused_ < limits_.patience;
 }
 
 void Feed::on_error(Error error) {

@@ -66,6 +66,7 @@ private:
   void say_stalled(bool stalled);
   void listen();
   void check_silence();
+  bool patient();
 
   void on_head(http::ResponseHead head) override;
   void on_data(std::string_view bytes) override;
@@ -95,6 +96,7 @@ private:
   std::string body_;
   std::chrono::milliseconds wait_;
   std::chrono::steady_clock::time_point heard_;
+  std::optional<std::chrono::steady_clock::time_point> refused_; ///< since when it is
   net::Timer retry_, silence_;
   std::unique_ptr<translate::Framer> framer_;
   std::unique_ptr<List> now_;
