@@ -296,7 +296,10 @@ Result<void> Zood::Impl::open_tenants_door() {
           return virtuals::ask_upstream(*api, kind, object, mapping, strictness);
         };
       },
-      [this](const virtuals::Owner& owner) { return lives(owner); }});
+      [this](const virtuals::Owner& owner) { return lives(owner); },
+      [api = std::shared_ptr<upstream::ControlApi>(credential->api())] {
+        return virtuals::next_revision(*api);
+      }});
   ZOO_TRY(auto key, keyring->key("continue-tokens"));
   flow_control.set_limits(flow_limits(values));
   terms = std::make_shared<const gateway::GatewayLimits>(gateway_limits(values));

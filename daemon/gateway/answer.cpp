@@ -77,6 +77,34 @@ private:
   ListWriter writer_;
 };
 
+/// Which of both it is, its first bytes say: Kubernetes writes the kind of a Status first.
+class CollectionAnswer final : public AnswerTranslator {
+public:
+  CollectionAnswer(Exchange& exchange, const Rendering& rendering)
+      : exchange_(exchange), rendering_(rendering) {}
+
+  Result<void> feed(std::string_view bytes, std::string& out) override {
+    constexpr std::string_view k_status = R"({"kind":"Status")";
+    if (chosen_) return chosen_->feed(bytes, out);
+    begin_ += bytes;
+    if (begin_.size() < k_status.size()) return {};
+    const bool status = begin_.starts_with(k_status);
+    chosen_ =
+        make_translator(exchange_, status ? AnswerShape::object : AnswerShape::list, rendering_);
+    return chosen_->feed(begin_, out);
+  }
+  Result<void> finish(std::string& out) override {
+    if (!chosen_) return fail(Code::unavailable, "the upstream's answer is not complete");
+    return chosen_->finish(out);
+  }
+
+private:
+  Exchange& exchange_;
+  const Rendering& rendering_;
+  std::string begin_;
+  std::unique_ptr<AnswerTranslator> chosen_;
+};
+
 class WatchAnswer final : public Framed {
 public:
   WatchAnswer(Exchange& exchange, const Rendering& rendering)
@@ -96,6 +124,8 @@ std::unique_ptr<AnswerTranslator> make_translator(Exchange& exchange, AnswerShap
     return std::make_unique<ObjectAnswer>(exchange, rendering);
   case AnswerShape::list:
     return std::make_unique<ListAnswer>(exchange, rendering);
+  case AnswerShape::collection:
+    return std::make_unique<CollectionAnswer>(exchange, rendering);
   case AnswerShape::watch:
     return std::make_unique<WatchAnswer>(exchange, rendering);
   case AnswerShape::verbatim:

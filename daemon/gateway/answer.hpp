@@ -20,10 +20,11 @@ public:
 };
 
 enum class AnswerShape {
-  object,   ///< one object, or a Status
-  list,     ///< a List, Table or PartialObjectMetadataList
-  watch,    ///< events
-  verbatim, ///< bytes as they are: logs, proxied answers
+  object,     ///< one object, or a Status
+  list,       ///< a List, Table or PartialObjectMetadataList
+  collection, ///< of a deletecollection: a List of what was deleted, or a Status
+  watch,      ///< events
+  verbatim,   ///< bytes as they are: logs, proxied answers
 };
 
 std::unique_ptr<AnswerTranslator> make_translator(Exchange& exchange, AnswerShape shape,

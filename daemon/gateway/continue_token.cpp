@@ -28,6 +28,15 @@ translate::ContinueRecord record_of(const Exchange& exchange) {
 
 } // namespace
 
+namespace {
+
+/// Of no list: what is sealed is a token of upstream's.
+constexpr std::int64_t k_upstreams = 0;
+
+Result<translate::ContinueRecord> open_record(const Exchange& exchange, std::string_view token);
+
+} // namespace
+
 std::string seal_continue(const Exchange& exchange, std::int64_t revision, std::string_view start) {
   auto record = record_of(exchange);
   record.revision = revision;
@@ -36,8 +45,26 @@ std::string seal_continue(const Exchange& exchange, std::int64_t revision, std::
       translate::format_record(record), k_associated));
 }
 
+std::string seal_upstream_token(const Exchange& exchange, std::string_view upstream_token) {
+  return seal_continue(exchange, k_upstreams, upstream_token);
+}
+
+Result<std::string> open_upstream_token(const Exchange& exchange, std::string_view token) {
+  ZOO_TRY(const auto record, open_record(exchange, token));
+  if (record.revision == k_upstreams) return record.start;
+  return translate::upstream_token({record.revision, record.start});
+}
+
 Result<translate::UpstreamPosition> open_continue(const Exchange& exchange,
                                                   std::string_view token) {
+  ZOO_TRY(const auto record, open_record(exchange, token));
+  if (record.revision == k_upstreams) return translate::parse_upstream_token(record.start);
+  return translate::UpstreamPosition{record.revision, record.start};
+}
+
+namespace {
+
+Result<translate::ContinueRecord> open_record(const Exchange& exchange, std::string_view token) {
   const auto refuse = [] {
     return fail(Code::bad_request, "continue key is not valid: it is not of this list");
   };
@@ -51,8 +78,10 @@ Result<translate::UpstreamPosition> open_continue(const Exchange& exchange,
   expected.revision = record->revision;
   expected.start = record->start;
   if (!(expected == *record)) return refuse();
-  return translate::UpstreamPosition{record->revision, record->start};
+  return *record;
 }
+
+} // namespace
 
 std::string expired_with_token(std::string_view token) {
   return R"({"kind":"Status","apiVersion":"v1","metadata":{"continue":)" + json_quote(token) +

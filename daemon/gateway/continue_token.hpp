@@ -19,6 +19,10 @@ std::string seal_continue(const Exchange& exchange, std::int64_t revision, std::
 /// Code::bad_request for a token that is not of this tenant, path and selectors.
 Result<translate::UpstreamPosition> open_continue(const Exchange& exchange, std::string_view token);
 
+/// The same around a token of upstream's own, for lists that go straight through; and back.
+std::string seal_upstream_token(const Exchange& exchange, std::string_view upstream_token);
+Result<std::string> open_upstream_token(const Exchange& exchange, std::string_view token);
+
 /// The 410 of a page that came too late, with a token to go on as of now.
 std::string expired_with_token(std::string_view token);
 

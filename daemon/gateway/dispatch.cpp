@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "common/base/json_text.hpp"
 #include "daemon/authz/system_roles.hpp"
+#include "daemon/gateway/admission_notes.hpp"
+#include "daemon/gateway/continue_token.hpp"
 #include "daemon/gateway/flows/ceilings.hpp"
 #include "daemon/gateway/flows/flows.hpp"
 #include "daemon/gateway/flows/standing.hpp"
+#include "daemon/gateway/flows/virtual.hpp"
 #include "daemon/gateway/grants.hpp"
 #include "daemon/gateway/guards.hpp"
 #include "daemon/gateway/scope.hpp"
@@ -32,9 +35,17 @@ Result<translate::Params> params_in(const Exchange& exchange, bool paged_by_upst
   const auto& target = exchange.target();
   const translate::SelectorScope scope{target.group, target.resource,
                                        exchange.resource().namespaced, target.name_space};
+  const bool selects =
+      target.verb == "list" || target.verb == "watch" || target.verb == "deletecollection";
   translate::Params out;
   for (const auto& param : target.params) {
     if (param.key == "fieldSelector" || param.key == "labelSelector") continue;
+    if (paged_by_upstream && selects && param.key == "continue" && !param.value.empty() &&
+        !exchange.mapping().identity()) {
+      ZOO_TRY(auto token, open_upstream_token(exchange, param.value));
+      out.push_back({param.key, std::move(token)});
+      continue;
+    }
     if (!paged_by_upstream &&
         (param.key == "limit" || param.key == "continue" || param.key == "resourceVersion" ||
          param.key == "resourceVersionMatch" || param.key == "watch" ||
@@ -44,8 +55,6 @@ Result<translate::Params> params_in(const Exchange& exchange, bool paged_by_upst
     }
     out.push_back(param);
   }
-  const bool selects =
-      target.verb == "list" || target.verb == "watch" || target.verb == "deletecollection";
   if (!selects) return out;
   if (paged_by_upstream && target.legacy_watch) translate::set_param(out, "watch", "true");
   ZOO_TRY(const auto field,
@@ -115,7 +124,7 @@ public:
         return fail(Code::not_acceptable, "only the following media types are accepted: "
                                           "application/json");
       }
-      if (rendering.wanted.protobuf) exchange_.answer_in_protobuf(false);
+      ZOO_TRY_VOID(exchange_.answer_as(rendering.wanted, false));
       return answered;
     }
     if (target_.connect) return connect();
@@ -123,7 +132,8 @@ public:
         resource_.facts != nullptr && resource_.facts->treatment == translate::Treatment::kept;
     if (kept && !mapping().identity()) return virtual_kind(exchange_);
     ZOO_TRY_VOID(refuse_fixed());
-    if (!mapping().identity() && !target_.writes() && exchange_.own_names() == nullptr) {
+    const bool looks = !target_.writes() || mixed();
+    if (!mapping().identity() && looks && exchange_.own_names() == nullptr) {
       const bool attachments =
           resource_.facts != nullptr && resource_.facts->names == translate::NameRule::attachment;
       if (attachments) return own_volumes(exchange_);
@@ -133,13 +143,12 @@ public:
     }
     if (target_.subresource == "log") return log();
     ZOO_TRY(rendering_, rendering_of(exchange_));
-    if (rendering_.wanted.protobuf) {
-      if (!translate::builtin_group(target_.group)) {
-        return fail(Code::not_acceptable, "only the following media types are accepted: "
-                                          "application/json, application/json;stream=watch");
-      }
-      exchange_.answer_in_protobuf(target_.verb == "watch");
+    if (rendering_.wanted.protobuf && !translate::builtin_group(target_.group)) {
+      return fail(Code::not_acceptable, "only the following media types are accepted: "
+                                        "application/json, application/json;stream=watch");
     }
+    ZOO_TRY_VOID(exchange_.answer_as(rendering_.wanted, target_.verb == "watch"));
+    if (target_.writes() && mixed()) return beside_write(exchange_, std::move(rendering_));
     if (target_.verb == "deletecollection") return collection();
     if (auto name = standing_to_be_made()) {
       // What follows chooses again, once it is there.
@@ -152,6 +161,12 @@ public:
   }
 
 private:
+  /// The platform's objects, and beside them the tenant's own.
+  bool mixed() const {
+    return !mapping().identity() && resource_.facts != nullptr &&
+           resource_.facts->treatment == translate::Treatment::mixed;
+  }
+
   /// What is refused whatever the tenant's own rights are.
   Result<void> refuse_fixed() {
     if (target_.is("", "pods") && target_.subresource == "binding") {
@@ -271,6 +286,8 @@ private:
     if (target_.verb == "get") {
       ZOO_TRY(auto made, own());
       if (made) return made;
+      ZOO_TRY(made, beside_get(exchange_, rendering_));
+      if (made) return made;
     }
     ZOO_TRY(auto path, translate::upstream_path(target_, resource_.namespaced, mapping()));
     ZOO_TRY(auto params, params_in(exchange_, true));
@@ -285,6 +302,7 @@ private:
     if (target_.verb == "create" || target_.verb == "update") {
       ZOO_TRY(const auto format,
               translate::choose_body(target_.verb, exchange_.head().headers.get("content-type")));
+      exchange_.warn(admission_warning(target_, exchange_.body()));
       ZOO_TRY(request.body, object_in(exchange_));
       ZOO_TRY_VOID(check_object());
       request.content_type = std::string(translate::upstream_content_type(format));
@@ -308,6 +326,7 @@ private:
     ZOO_TRY(const auto format,
             translate::choose_body(target_.verb, exchange_.head().headers.get("content-type")));
     ZOO_TRY_VOID(translate::check_json(exchange_.body()));
+    exchange_.warn(admission_warning(target_, exchange_.body()));
     ZOO_TRY_VOID(refuse_token_secret(target_, exchange_.body()));
     auto request = outgoing(actor_of(exchange_), std::move(path), std::move(params));
     ZOO_TRY(request.body, translate::patch_in(root_of(exchange_), mapping(), format,
@@ -396,6 +415,7 @@ private:
     plan.rendering = rendering_;
     if (target_.verb == "list" || target_.verb == "watch") {
       ZOO_TRY(plan.own, own_objects(exchange_));
+      plan.beside = beside_target(exchange_, rendering_.wanted);
     }
     return plan;
   }
@@ -408,7 +428,7 @@ private:
       auto request = outgoing(reach.actor, std::move(path), std::move(params));
       request.body = std::move(exchange_.body());
       if (!request.body.empty()) request.content_type = "application/json";
-      return forward(exchange_, std::move(request), AnswerShape::object, rendering_);
+      return forward(exchange_, std::move(request), AnswerShape::collection, rendering_);
     }
     auto one = target_;
     one.verb = "delete";

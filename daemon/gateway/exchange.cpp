@@ -10,6 +10,7 @@
 #include "daemon/tenants/identity.hpp"
 #include "daemon/translate/headers.hpp"
 #include "daemon/translate/json.hpp"
+#include "daemon/translate/json_yaml.hpp"
 #include "daemon/translate/protobuf_json.hpp"
 #include "daemon/translate/status_text.hpp"
 #include "daemon/upstream/upstream.hpp"
@@ -384,24 +385,42 @@ void Exchange::run(std::unique_ptr<Flow> flow) {
   flow_->start();
 }
 
-void Exchange::answer_in_protobuf(bool events) {
-  protobuf_ = std::make_unique<ProtobufAnswer>(events, gateway_.limits().object);
+void Exchange::answer_as(Encoding encoding) {
+  encoded_ = std::make_unique<EncodedAnswer>(encoding, gateway_.limits().object);
+}
+
+Result<void> Exchange::answer_as(const translate::Negotiated& wanted, bool events) {
+  if (wanted.yaml && events)
+    return zoo::fail(Code::not_acceptable, "only the following media types are accepted: "
+                                           "application/json;stream=watch, "
+                                           "application/vnd.kubernetes.protobuf;stream=watch");
+  if (wanted.yaml) {
+    answer_as(Encoding::yaml);
+  } else if (wanted.protobuf) {
+    answer_as(events ? Encoding::protobuf_events : Encoding::protobuf);
+  }
+  return {};
 }
 
 void Exchange::send_head(http::ResponseHead head) {
   if (done_ || head_sent_) return;
   head_sent_ = true;
+  if (head.status < 300) {
+    for (auto& warning : warnings_)
+      head.headers.add("warning", std::move(warning));
+    warnings_.clear();
+  }
   outcome_.status = head.status;
-  if (head.status >= 300) protobuf_.reset();
-  if (protobuf_ && !protobuf_->begin(head)) return;
+  if (head.status >= 300) encoded_.reset(); // what send_status() says is encoded already
+  if (encoded_ && !encoded_->begin(head)) return;
   stream_.send_head(head, false);
 }
 
 void Exchange::send(std::string_view bytes) {
   if (done_ || bytes.empty()) return;
   std::string encoded;
-  if (protobuf_) {
-    auto made = protobuf_->add(bytes);
+  if (encoded_) {
+    auto made = encoded_->add(bytes);
     if (!made) return unsendable(made.error());
     encoded = *std::move(made);
     bytes = encoded;
@@ -412,7 +431,7 @@ void Exchange::send(std::string_view bytes) {
 }
 
 void Exchange::send(std::string&& bytes) {
-  if (protobuf_) return send(std::string_view(bytes));
+  if (encoded_) return send(std::string_view(bytes));
   if (done_ || bytes.empty()) return;
   outcome_.bytes += bytes.size();
   stream_.give_data(std::move(bytes), false);
@@ -420,8 +439,8 @@ void Exchange::send(std::string&& bytes) {
 
 void Exchange::unsendable(const Error& why) {
   // While the head is held, it can still be another one.
-  if (protobuf_->holds_head()) head_sent_ = false;
-  protobuf_.reset();
+  if (encoded_->holds_head()) head_sent_ = false;
+  encoded_.reset();
   abort(why);
 }
 
@@ -429,10 +448,10 @@ bool Exchange::writable() const { return !done_ && stream_.writable(); }
 
 void Exchange::finish() {
   if (done_) return;
-  if (protobuf_) {
-    const auto last = protobuf_->end();
+  if (encoded_) {
+    const auto last = encoded_->end();
     if (!last) return unsendable(last.error());
-    if (protobuf_->holds_head()) stream_.send_head(protobuf_->head(), false);
+    if (encoded_->holds_head()) stream_.send_head(encoded_->head(), false);
     outcome_.bytes += last->size();
     if (!last->empty()) stream_.send_data(*last, false);
   }
@@ -500,7 +519,13 @@ void Exchange::send_status(int http_status, std::string_view status_json,
     return abort(Error(Code::internal, "an error came after the answer had begun"));
   }
   http::ResponseHead head{http_status, {}};
-  head.headers.add("content-type", "application/json");
+  std::string yaml;
+  if (translate::wants_yaml(head_.headers.get("accept"))) {
+    if (auto made = translate::json_to_yaml(status_json)) yaml = *std::move(made);
+  }
+  if (!yaml.empty()) status_json = yaml;
+  head.headers.add("content-type",
+                   yaml.empty() ? "application/json" : std::string(translate::k_yaml));
   head.headers.add("cache-control", "no-cache, private");
   head.headers.add("content-length", std::to_string(status_json.size()));
   if (!retry_after.empty()) head.headers.add("retry-after", std::string(retry_after));

@@ -4,14 +4,15 @@
 #include "common/base/result.hpp"
 #include "daemon/audit/entry.hpp"
 #include "daemon/gateway/authorizer.hpp"
+#include "daemon/gateway/encoded_answer.hpp"
 #include "daemon/gateway/flow_control.hpp"
 #include "daemon/gateway/gateway.hpp"
 #include "daemon/gateway/impersonation.hpp"
 #include "daemon/gateway/ledger.hpp"
-#include "daemon/gateway/protobuf_answer.hpp"
 #include "daemon/gateway/view.hpp"
 #include "daemon/http/stream.hpp"
 #include "daemon/net/loop.hpp"
+#include "daemon/translate/headers.hpp"
 #include "daemon/translate/target.hpp"
 #include "daemon/upstream/upstream.hpp"
 
@@ -84,6 +85,11 @@ public:
   /// Ends it if not (DESIGN 7).
   void recheck_rights();
 
+  /// Adds a Warning header to the answer; "" adds none.
+  void warn(std::string value) {
+    if (!value.empty()) warnings_.push_back(std::move(value));
+  }
+
   // How flows answer. After finish(), fail() or abort() nothing more may be sent.
   void send_head(http::ResponseHead head);
   void send(std::string_view bytes);
@@ -102,9 +108,11 @@ public:
   bool head_sent() const { return head_sent_; }
   bool done() const { return done_; }
 
-  /// The client takes protobuf alone: what the flow answers as JSON, `events` or one object, goes
-  /// out so. Errors stay JSON, which every client reads.
-  void answer_in_protobuf(bool events);
+  /// The client takes something else than the JSON that flows answer. Errors stay JSON for who asks
+  /// for protobuf.
+  void answer_as(Encoding encoding);
+  /// The same, as negotiated. Code::not_acceptable: a watch has no YAML.
+  Result<void> answer_as(const translate::Negotiated& wanted, bool events);
 
   /// Runs `next` on the loop after the current callback, if this exchange still lives then.
   void later(std::function<void()> next);
@@ -148,7 +156,7 @@ private:
   void authorized(const Attributes& attributes, const Decision& decision);
   void refuse(const Attributes& attributes, const Decision& decision); ///< 403
   void begin_flow();
-  void unsendable(const Error& why); ///< as protobuf
+  void unsendable(const Error& why); ///< as `encoded_` has it
   void judged(audit::Decision decision, std::string_view reason);
   void tell_audit(); ///< once, when it is over
   void settle_rooms();
@@ -173,7 +181,8 @@ private:
       retired_; ///< kept until the next callback: a flow never dies in its own call
   std::shared_ptr<void> alive_;
   std::chrono::steady_clock::time_point begun_;
-  std::unique_ptr<ProtobufAnswer> protobuf_; ///< null: JSON
+  std::unique_ptr<EncodedAnswer> encoded_; ///< null: JSON
+  std::vector<std::string> warnings_;      ///< values of Warning headers
   Outcome outcome_;
   bool admitted_ = false;
   bool ended_ = false; ///< the request is complete

@@ -2,6 +2,7 @@
 #include "daemon/gateway/render.hpp"
 
 #include "common/base/json_text.hpp"
+#include "daemon/gateway/continue_token.hpp"
 #include "daemon/gateway/exchange.hpp"
 #include "daemon/translate/discovery_json.hpp"
 #include "daemon/translate/rewrite.hpp"
@@ -89,6 +90,11 @@ translate::StatusContext status_context(const Exchange& exchange) {
   context.user = exchange.route().identity.user;
   context.group = exchange.target().group;
   context.resource = exchange.target().resource;
+  if (exchange.target().verb == "list") {
+    context.seal_continue = [&exchange](std::string_view token) {
+      return seal_upstream_token(exchange, token);
+    };
+  }
   return context;
 }
 
@@ -188,7 +194,7 @@ void ListWriter::own_item(std::string_view value, std::string& out) {
 Result<void> ListWriter::end(std::string_view tail, std::string& out) {
   if (!array_open_) {
     ZOO_TRY_VOID(begin(tail, out));
-    close(metadata_, out);
+    close(sealed_metadata(), out);
     return {};
   }
   out += "],";
@@ -196,9 +202,21 @@ Result<void> ListWriter::end(std::string_view tail, std::string& out) {
   out.pop_back(); // the comma
   array_open_ = false;
   out += ",\"metadata\":";
-  out += metadata_.empty() ? "{}" : metadata_;
+  out += metadata_.empty() ? "{}" : sealed_metadata();
   out += "}\n";
   return {};
+}
+
+/// Upstream's token is its own key and revision: it leaves sealed (DESIGN 6).
+std::string ListWriter::sealed_metadata() const {
+  if (exchange_.mapping().identity() || exchange_.target().verb != "list") return metadata_;
+  const auto tree = JsonTree::parse(metadata_);
+  if (!tree) return "{}";
+  const auto token = tree->root()["continue"];
+  if (!token || token.string().empty()) return metadata_;
+  translate::JsonEdits edits;
+  edits.quote(token, seal_upstream_token(exchange_, token.string()));
+  return edits.apply(metadata_);
 }
 
 void ListWriter::end(std::string_view resource_version, std::string_view continue_token,

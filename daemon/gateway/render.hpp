@@ -64,6 +64,7 @@ public:
 private:
   Result<void> members(std::string_view object, std::string& out);
   void close(std::string_view metadata, std::string& out);
+  std::string sealed_metadata() const;
 
   Exchange& exchange_;
   const Rendering& rendering_;

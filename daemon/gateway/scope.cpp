@@ -32,6 +32,11 @@ bool is_admission_policy(const translate::Target& target) {
 Reach cluster_reach(const Exchange& exchange) {
   const auto& mapping = exchange.mapping();
   Reach reach;
+  const auto* facts = exchange.resource().facts;
+  if (facts != nullptr && facts->treatment == translate::Treatment::mixed) {
+    reach.ranges = {whole("")};
+    return reach;
+  }
   switch (rule_of(exchange)) {
   case NameRule::verbatim: // shared, read-only
     reach.straight = true;

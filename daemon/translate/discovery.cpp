@@ -178,15 +178,17 @@ std::optional<CatalogResource> visible_resource(const Mapping& mapping,
   // not known either.
   if (!custom && find_resource(upstream_group, "", resource.name) == nullptr) return std::nullopt;
   auto out = resource;
-  if (treatment != Treatment::read_only) return out;
+  const bool mixed = treatment == Treatment::mixed;
+  if (treatment != Treatment::read_only && !mixed) return out;
   const auto reduce = [](std::vector<std::string>& verbs) {
     std::erase_if(verbs, [](const std::string& verb) {
       return verb != "get" && verb != "list" && verb != "watch";
     });
   };
-  reduce(out.verbs);
   std::erase_if(out.subresources,
                 [](const CatalogSubresource& each) { return each.name != "status"; });
+  if (mixed) return out;
+  reduce(out.verbs);
   for (auto& each : out.subresources)
     reduce(each.verbs);
   return out;

@@ -231,8 +231,13 @@ Result<Negotiated> choose_accept(std::string_view accept, std::string_view inclu
   if (clauses.empty()) clauses.push_back(parse_media("application/json"));
   std::stable_sort(clauses.begin(), clauses.end(),
                    [](const Media& a, const Media& b) { return a.q > b.q; });
-  for (const auto& clause : clauses) {
-    if (clause.q > 0 && serve(clause, discovery, out)) return out;
+  for (auto clause : clauses) {
+    const bool yaml = clause.type == "application/yaml" && clause.param("stream").empty();
+    if (yaml) clause.type = "application/json";
+    if (clause.q > 0 && serve(clause, discovery, out)) {
+      out.yaml = yaml;
+      return out;
+    }
   }
   for (auto clause : clauses) {
     // Tables have no protobuf, and discovery is asked for in JSON as well.
@@ -246,8 +251,14 @@ Result<Negotiated> choose_accept(std::string_view accept, std::string_view inclu
       Code::not_acceptable,
       "only the following media types are accepted: application/json, "
       "application/json;stream=watch, application/vnd.kubernetes.protobuf, "
-      "application/vnd.kubernetes.protobuf;stream=watch (YAML and CBOR are not served here: "
-      "add application/json to Accept)");
+      "application/vnd.kubernetes.protobuf;stream=watch, application/yaml (CBOR is not served "
+      "here: add application/json to Accept)");
+}
+
+bool wants_yaml(std::string_view accept) {
+  if (accept.find("yaml") == std::string_view::npos) return false;
+  const auto wanted = choose_accept(accept, "");
+  return wanted && wanted->yaml;
 }
 
 std::string_view upstream_include(IncludeObject include) {

@@ -56,17 +56,21 @@ struct Negotiated {
   std::string upstream_accept;                     ///< JSON always
   std::string content_type;                        ///< of the answer to the client
   bool protobuf = false; ///< the client takes nothing else: JSON has to be made into it
+  bool yaml = false;     ///< it comes before JSON in Accept: the same
 };
 
 /// The list of what Representation::partial is one of.
 inline constexpr std::string_view k_partial_list_accept =
     "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io";
 
-/// What the client asks for. CBOR and YAML clauses are skipped, and protobuf where the client
-/// accepts JSON too; Code::not_acceptable where nothing is left.
+/// What the client asks for. CBOR clauses are skipped, and protobuf where the client accepts JSON
+/// or YAML too; Code::not_acceptable where nothing is left.
 /// `include_object`: the query parameter of that name, "" if absent; Code::bad_request if unknown.
 Result<Negotiated> choose_accept(std::string_view accept, std::string_view include_object,
                                  bool discovery = false);
+
+/// Is an error told in YAML?
+bool wants_yaml(std::string_view accept);
 
 /// The includeObject to send upstream for a Table: at least Metadata, since rows are filtered by
 /// it.

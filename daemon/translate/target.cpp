@@ -96,7 +96,7 @@ Result<void> check_treatment(const Target& target, bool namespaced, const KindFa
       return refuse(target, "objects of this kind are the platform's and read-only");
     return {};
   }
-  if (facts->treatment == Treatment::read_only)
+  if (facts->treatment == Treatment::read_only || facts->treatment == Treatment::mixed)
     return refuse(target, "objects of this kind are the platform's and read-only");
   if (facts->treatment == Treatment::create_only && target.verb != "create") return not_allowed();
   if (facts->names == NameRule::cluster_role && system_role(target.name))

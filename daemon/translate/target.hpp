@@ -74,6 +74,7 @@ enum class NameRule : std::uint8_t {
 enum class Treatment : std::uint8_t {
   served,      ///< all verbs
   read_only,   ///< get, list, watch: the platform's objects
+  mixed,       ///< the platform's are read-only; beside them stand the tenant's, kept by zood
   create_only, ///< reviews: answered from the body
   kept,        ///< zood keeps them itself, nothing of them goes upstream (daemon/virtuals)
   hidden,      ///< not in discovery, answered 404

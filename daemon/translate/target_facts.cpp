@@ -14,7 +14,7 @@ using enum Treatment;
 // kind comes from the upstream's discovery; this table says what the scope cannot.
 constexpr std::array k_facts = {
     KindFacts{"", "namespaces", "Namespace", prefixed, served, {}},
-    KindFacts{"", "nodes", "Node", verbatim, read_only, {}},
+    KindFacts{"", "nodes", "Node", verbatim, mixed, {}},
     KindFacts{"", "persistentvolumes", "PersistentVolume", volume, served, {}},
     // Upstream's would speak of the platform's control plane.
     KindFacts{"", "componentstatuses", "ComponentStatus", verbatim, kept, {}},
@@ -115,8 +115,8 @@ constexpr std::array k_facts = {
         "internal.apiserver.k8s.io", "storageversions", "StorageVersion", verbatim, hidden, {}},
     KindFacts{"networking.k8s.io", "ingressclasses", "IngressClass", overlay, served,
               Overlay::ingress_class},
-    KindFacts{"networking.k8s.io", "ipaddresses", "IPAddress", service_address, read_only, {}},
-    KindFacts{"networking.k8s.io", "servicecidrs", "ServiceCIDR", verbatim, read_only, {}},
+    KindFacts{"networking.k8s.io", "ipaddresses", "IPAddress", service_address, mixed, {}},
+    KindFacts{"networking.k8s.io", "servicecidrs", "ServiceCIDR", verbatim, mixed, {}},
     KindFacts{"node.k8s.io", "runtimeclasses", "RuntimeClass", overlay, served,
               Overlay::runtime_class},
     KindFacts{k_rbac_group,
@@ -138,12 +138,12 @@ constexpr std::array k_facts = {
     KindFacts{"resource.k8s.io", "resourceslices", "ResourceSlice", verbatim, read_only, {}},
     KindFacts{"scheduling.k8s.io", "priorityclasses", "PriorityClass", overlay, served,
               Overlay::priority_class},
-    KindFacts{"storage.k8s.io", "csidrivers", "CSIDriver", verbatim, read_only, {}},
-    KindFacts{"storage.k8s.io", "csinodes", "CSINode", verbatim, read_only, {}},
+    KindFacts{"storage.k8s.io", "csidrivers", "CSIDriver", verbatim, mixed, {}},
+    KindFacts{"storage.k8s.io", "csinodes", "CSINode", verbatim, mixed, {}},
     KindFacts{"storage.k8s.io", "storageclasses", "StorageClass", overlay, served,
               Overlay::storage_class},
     // Made by upstream's controllers for volumes of all tenants, under names of their own.
-    KindFacts{"storage.k8s.io", "volumeattachments", "VolumeAttachment", attachment, read_only, {}},
+    KindFacts{"storage.k8s.io", "volumeattachments", "VolumeAttachment", attachment, mixed, {}},
     KindFacts{"storage.k8s.io", "volumeattributesclasses", "VolumeAttributesClass", overlay, served,
               Overlay::volume_attributes_class},
     KindFacts{"storagemigration.k8s.io",

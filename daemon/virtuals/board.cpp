@@ -6,6 +6,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include <charconv>
+
 namespace zoo::virtuals {
 namespace {
 
@@ -34,16 +36,30 @@ std::optional<Key> parse_key(std::string_view key) {
 
 std::string set_key(const Owner& owner, const Kind& kind) { return owner.prefix() + kind.title(); }
 
-ObjectPtr object_of(const Key& key, const store::Record& record) {
+struct Stored {
+  ObjectPtr object; ///< null: unreadable
+  bool grave = false;
+};
+
+Stored stored_of(const Key& key, const store::Record& record) {
   auto object = json::parse(record.value, nullptr, false);
   if (!object.is_object()) {
     log::error("virtuals", "the record {} cannot be read; it is not shown", record.key);
-    return nullptr;
+    return {};
   }
-  return make_object(*key.kind, std::move(object), record.revision);
+  const bool grave = object.erase(std::string(k_grave)) > 0;
+  const auto revision = key.kind->beside ? version_of(object) : record.revision;
+  return {make_object(*key.kind, std::move(object), revision), grave};
 }
 
 } // namespace
+
+std::int64_t version_of(const json& object) {
+  const auto text = object.value("metadata", json::object()).value("resourceVersion", "");
+  std::int64_t out = 0;
+  std::from_chars(text.data(), text.data() + text.size(), out);
+  return out;
+}
 
 std::string record_key(const Owner& owner, const Kind& kind, std::string_view name) {
   return set_key(owner, kind) + "/" + std::string(name);
@@ -89,20 +105,26 @@ Board::~Board() = default;
 void Board::put(const store::Record& record) {
   const auto key = parse_key(record.key);
   if (!key) return;
-  auto object = object_of(*key, record);
+  auto [object, grave] = stored_of(*key, record);
   if (!object) return;
   auto& set = sets_[key->set];
   auto next = set ? std::make_shared<Set>(*set) : std::make_shared<Set>();
-  next->bytes += object->json.size();
-  next->objects[key->name] = std::move(object);
-  next->floor = std::max({next->floor, begun_, record.revision});
+  next->floor = std::max(next->floor, object->revision);
+  if (!key->kind->beside) next->floor = std::max(next->floor, begun_);
+  if (grave) {
+    next->graves.insert(key->name);
+  } else {
+    next->bytes += object->json.size();
+    next->objects[key->name] = std::move(object);
+  }
   set = std::move(next);
 }
 
 void Board::change(const store::Change& change) {
   const auto key = parse_key(change.record.key);
-  const bool removed = change.type == store::Change::Type::removed;
-  const auto object = key ? object_of(*key, change.record) : nullptr;
+  const auto [object, grave] = key ? stored_of(*key, change.record) : Stored{};
+  const bool forgotten = change.type == store::Change::Type::removed; // the record itself
+  const bool removed = forgotten || grave;
   const bool lives = key && lives_(key->owner);
   std::vector<std::function<void()>> wake;
   {
@@ -111,9 +133,12 @@ void Board::change(const store::Change& change) {
     if (key && object) {
       auto& set = sets_[key->set];
       auto next = set ? std::make_shared<Set>(*set) : std::make_shared<Set>();
-      if (!set) next->floor = begun_;
+      if (!set && !key->kind->beside) next->floor = begun_;
+      if (grave && !forgotten) next->graves.insert(key->name);
+      if (!grave || forgotten) next->graves.erase(key->name);
       const auto old = next->objects.find(key->name);
-      Event event{change.record.revision, nullptr, nullptr, nullptr, nullptr};
+      Event event{key->kind->beside ? object->revision : change.record.revision, nullptr, nullptr,
+                  nullptr, nullptr};
       if (old != next->objects.end()) {
         event.before = old->second;
         next->bytes -= old->second->json.size();
@@ -154,10 +179,22 @@ Board::Reading Board::read(const Owner& owner, const Kind& kind) const {
   const auto key = set_key(owner, kind);
   const std::lock_guard lock(mutex_);
   const auto found = sets_.find(key);
-  if (found != sets_.end()) return {found->second, revision_};
+  const bool settled = !writing_.contains(key);
+  if (found != sets_.end()) return {found->second, revision_, settled};
   auto none = std::make_shared<Set>();
-  none->floor = begun_;
-  return {std::move(none), revision_};
+  if (!kind.beside) none->floor = begun_;
+  return {std::move(none), revision_, settled};
+}
+
+Board::Writing::Writing(Board& board, const Owner& owner, const Kind& kind)
+    : board_(board), key_(set_key(owner, kind)) {
+  const std::lock_guard lock(board_.mutex_);
+  ++board_.writing_[key_];
+}
+
+Board::Writing::~Writing() {
+  const std::lock_guard lock(board_.mutex_);
+  if (--board_.writing_[key_] == 0) board_.writing_.erase(key_);
 }
 
 std::int64_t Board::revision() const {

@@ -15,6 +15,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -46,6 +47,9 @@ struct Set {
   std::int64_t floor = 0;   ///< events up to this revision are not known any more
   std::deque<Event> recent; ///< after it, in order; at most Board::k_events
   std::size_t bytes = 0;    ///< of the objects
+  /// Names of records that only remember a removal; of kinds that stand beside upstream's, whose
+  /// last one says after a restart how far back the set is known.
+  std::set<std::string, std::less<>> graves;
 
   /// The objects as they were; nullopt: too long ago.
   std::optional<Objects> at(std::int64_t revision) const;
@@ -66,9 +70,23 @@ public:
   struct Reading {
     std::shared_ptr<const Set> set; ///< never null
     std::int64_t revision = 0;      ///< of the moment: a watch may begin here
+    /// No write of a kind that stands beside upstream's has a revision that cannot be read yet.
+    bool settled = true;
   };
   Reading read(const Owner& owner, const Kind& kind) const;
   std::int64_t revision() const;
+
+  /// While it lives, the set is not settled: a revision is being taken for it.
+  class Writing {
+  public:
+    Writing(Board& board, const Owner& owner, const Kind& kind);
+    ~Writing();
+    Writing(const Writing&) = delete;
+
+  private:
+    Board& board_;
+    std::string key_;
+  };
 
   /// Waits until `revision` can be read, so that who wrote it reads it. Not for event loops.
   bool wait_for(std::int64_t revision, std::chrono::milliseconds longest) const;
@@ -104,11 +122,18 @@ private:
   mutable std::mutex mutex_;
   mutable std::condition_variable moved_;
   std::unordered_map<std::string, std::shared_ptr<const Set>> sets_; ///< by key without name
+  std::map<std::string, int, std::less<>> writing_;                  ///< by the same
   std::map<std::uint64_t, Listener> listeners_;
   std::uint64_t last_listener_ = 0;
   std::int64_t revision_ = 0, begun_ = 0;
   store::Subscription subscription_; // last: ends first
 };
+
+/// Revisions that a value in the store carries: of a kind that stands beside upstream's, its
+/// metadata.resourceVersion; and whether it only remembers a removal.
+inline constexpr std::string_view k_grave = "zoodGone"; ///< a member of such a value
+/// metadata.resourceVersion as a number; 0 if it is none.
+std::int64_t version_of(const nlohmann::json& object);
 
 /// Removes everything of a tenant that is no more. Blocking.
 Result<void> sweep(store::Store& store, const Owner& owner);

@@ -51,8 +51,12 @@ Result<json> parse(const Body& body) {
   return out;
 }
 
-Result<void> check_type(const Kind& kind, const json& object) {
+/// What a body leaves out, its path says (k8s.io/apimachinery, the JSON serializer's defaults).
+Result<void> check_type(const Kind& kind, json& object) {
   if (!object.is_object()) return fail(Code::bad_request, "the body is not an object");
+  if (!object.contains("apiVersion") || object["apiVersion"] == "")
+    object["apiVersion"] = kind.api_version();
+  if (!object.contains("kind") || object["kind"] == "") object["kind"] = kind.kind;
   const auto version = member(object, "apiVersion"), name = member(object, "kind");
   if (version != kind.api_version())
     return fail(Code::bad_request,
@@ -184,7 +188,8 @@ Result<json> created(const Kind& kind, const Body& body, std::string_view path_n
        {"generateName", "labels", "annotations", "finalizers", "ownerReferences"})
     if (given.contains(each) && !given[each].is_null()) metadata[each] = given[each];
   object["metadata"] = std::move(metadata);
-  if (kind.has_status) object["status"] = json::object();
+  if (kind.has_status && (!kind.status_on_create || !object.contains("status")))
+    object["status"] = json::object();
   return object;
 }
 

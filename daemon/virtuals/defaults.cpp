@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <array>
 
 namespace zoo::virtuals {
 namespace {
@@ -20,18 +21,6 @@ json condition(std::string_view type, std::string_view status, std::string_view 
           {"message", message},
           {"lastTransitionTime", time}};
 }
-
-json everything() {
-  return {{"resourceRules",
-           {{{"verbs", {"*"}},
-             {"apiGroups", {"*"}},
-             {"resources", {"*"}},
-             {"clusterScope", true},
-             {"namespaces", {"*"}}}}},
-          {"nonResourceRules", {{{"verbs", {"*"}}, {"nonResourceURLs", {"*"}}}}}};
-}
-
-json group(std::string_view name) { return {{"kind", "Group"}, {"group", {{"name", name}}}}; }
 
 class Maker {
 public:
@@ -65,39 +54,106 @@ private:
   const std::string& created_;
 };
 
+/// The mandatory ones and those that Kubernetes suggests and makes at its first start.
+struct Flow {
+  std::string_view name, level;
+  int precedence;
+  std::string_view distinguisher; ///< "" is none
+  std::string_view subjects;      ///< JSON
+  std::string_view rules{};       ///< members of a rule; "" is everything
+};
+
+constexpr std::string_view k_everybody =
+    R"([{"kind":"Group","group":{"name":"system:unauthenticated"}},)"
+    R"({"kind":"Group","group":{"name":"system:authenticated"}}])";
+constexpr std::string_view k_everything =
+    R"({"resourceRules":[{"verbs":["*"],"apiGroups":["*"],"resources":["*"],"clusterScope":true,)"
+    R"("namespaces":["*"]}],"nonResourceRules":[{"verbs":["*"],"nonResourceURLs":["*"]}]})";
+constexpr std::string_view k_nodes = R"([{"kind":"Group","group":{"name":"system:nodes"}}])";
+constexpr std::string_view k_manager =
+    R"([{"kind":"User","user":{"name":"system:kube-controller-manager"}}])";
+constexpr std::string_view k_scheduler =
+    R"([{"kind":"User","user":{"name":"system:kube-scheduler"}}])";
+constexpr std::string_view k_system_accounts =
+    R"([{"kind":"ServiceAccount","serviceAccount":{"namespace":"kube-system","name":"*"}}])";
+constexpr std::string_view k_leaders =
+    R"([{"kind":"User","user":{"name":"system:kube-controller-manager"}},)"
+    R"({"kind":"User","user":{"name":"system:kube-scheduler"}},)"
+    R"({"kind":"ServiceAccount","serviceAccount":{"namespace":"kube-system","name":"*"}}])";
+
+constexpr std::array k_flows{
+    Flow{"catch-all", "catch-all", 10000, "ByUser", k_everybody},
+    Flow{"exempt", "exempt", 1, "", R"([{"kind":"Group","group":{"name":"system:masters"}}])"},
+    Flow{"global-default", "global-default", 9900, "ByUser", k_everybody},
+    Flow{"kube-controller-manager", "workload-high", 800, "ByNamespace", k_manager},
+    Flow{"kube-scheduler", "workload-high", 800, "ByNamespace", k_scheduler},
+    Flow{"kube-system-service-accounts", "workload-high", 900, "ByNamespace", k_system_accounts},
+    Flow{"probes", "exempt", 2, "", k_everybody,
+         R"({"nonResourceRules":[{"verbs":["get"],"nonResourceURLs":["/healthz","/readyz",)"
+         R"("/livez"]}]})"},
+    Flow{"service-accounts", "workload-low", 9000, "ByUser",
+         R"([{"kind":"Group","group":{"name":"system:serviceaccounts"}}])"},
+    Flow{"system-leader-election", "leader-election", 100, "ByUser", k_leaders,
+         R"({"resourceRules":[{"verbs":["get","create","update"],)"
+         R"("apiGroups":["coordination.k8s.io"],"resources":["leases"],"namespaces":["*"]}]})"},
+    Flow{
+        "system-node-high", "node-high", 400, "ByUser", k_nodes,
+        R"({"resourceRules":[{"verbs":["*"],"apiGroups":[""],"resources":["nodes","nodes/status"],)"
+        R"("clusterScope":true,"namespaces":["*"]},{"verbs":["*"],)"
+        R"("apiGroups":["coordination.k8s.io"],"resources":["leases"],"namespaces":["*"]}]})"},
+    Flow{"system-nodes", "system", 500, "ByUser", k_nodes},
+};
+
+struct Level {
+  std::string_view name;
+  int shares, lendable;
+  int queues = 0, hand = 0; ///< 0: what does not fit is refused
+};
+constexpr std::array k_levels{
+    Level{"catch-all", 5, 0},
+    Level{"exempt", 0, 0},
+    Level{"global-default", 20, 50, 128, 6},
+    Level{"leader-election", 10, 0, 16, 4},
+    Level{"node-high", 40, 25, 64, 6},
+    Level{"system", 30, 33, 64, 6},
+    Level{"workload-high", 40, 50, 128, 6},
+    Level{"workload-low", 100, 90, 128, 6},
+};
+
 void add_flows(Maker& maker, const std::string& created) {
-  const auto flow = [&](const std::string& name, int precedence, json subjects, bool by_user) {
-    auto rule = everything();
-    rule["subjects"] = std::move(subjects);
-    json spec{{"priorityLevelConfiguration", {{"name", name}}},
-              {"matchingPrecedence", precedence},
+  for (const auto& flow : k_flows) {
+    auto rule = json::parse(flow.rules.empty() ? k_everything : flow.rules);
+    rule["subjects"] = json::parse(flow.subjects);
+    json spec{{"priorityLevelConfiguration", {{"name", flow.level}}},
+              {"matchingPrecedence", flow.precedence},
               {"rules", json::array({std::move(rule)})}};
-    if (by_user) spec["distinguisherMethod"] = {{"type", "ByUser"}};
+    if (!flow.distinguisher.empty()) spec["distinguisherMethod"] = {{"type", flow.distinguisher}};
     const auto found = condition(
         "Dangling", "False", "Found",
         fmt::format("This FlowSchema references the PriorityLevelConfiguration object named "
                     "\"{}\" and it exists",
-                    name),
+                    flow.level),
         created);
-    maker.add(name, {{"spec", std::move(spec)}, {"status", {{"conditions", {found}}}}});
-  };
-  flow("catch-all", 10000,
-       json::array({group("system:unauthenticated"), group("system:authenticated")}), true);
-  flow("exempt", 1, json::array({group("system:masters")}), false);
+    maker.add(std::string(flow.name),
+              {{"spec", std::move(spec)}, {"status", {{"conditions", {found}}}}});
+  }
 }
 
 void add_levels(Maker& maker) {
-  maker.add("catch-all", {{"spec",
-                           {{"type", "Limited"},
-                            {"limited",
-                             {{"nominalConcurrencyShares", 5},
-                              {"lendablePercent", 0},
-                              {"limitResponse", {{"type", "Reject"}}}}}}},
-                          {"status", json::object()}});
-  maker.add("exempt", {{"spec",
-                        {{"type", "Exempt"},
-                         {"exempt", {{"nominalConcurrencyShares", 0}, {"lendablePercent", 0}}}}},
-                       {"status", json::object()}});
+  for (const auto& level : k_levels) {
+    json shares{{"nominalConcurrencyShares", level.shares}, {"lendablePercent", level.lendable}};
+    json spec{{"type", "Limited"}, {"limited", shares}};
+    if (level.name == "exempt") spec = {{"type", "Exempt"}, {"exempt", shares}};
+    if (level.queues > 0) {
+      spec["limited"]["limitResponse"] = {
+          {"type", "Queue"},
+          {"queuing",
+           {{"queues", level.queues}, {"handSize", level.hand}, {"queueLengthLimit", 50}}}};
+    } else if (level.name != "exempt") {
+      spec["limited"]["limitResponse"] = {{"type", "Reject"}};
+    }
+    maker.add(std::string(level.name), {{"spec", std::move(spec)}, {"status", json::object()}});
+  }
 }
 
 void add_services(Maker& maker, const std::string& created, const ServedGroups& served) {
@@ -121,6 +177,11 @@ void add_components(Maker& maker) {
 }
 
 } // namespace
+
+bool provides_level(std::string_view name) {
+  return std::any_of(k_levels.begin(), k_levels.end(),
+                     [&](const Level& each) { return each.name == name; });
+}
 
 std::vector<ObjectPtr> provided(const Kind& kind, const Owner& owner, const std::string& created,
                                 const ServedGroups& served) {

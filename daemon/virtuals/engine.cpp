@@ -4,8 +4,10 @@
 #include "common/api/tenant.hpp"
 #include "common/base/json_text.hpp"
 #include "common/base/log.hpp"
+#include "common/base/text.hpp"
 #include "common/kube/status.hpp"
 #include "daemon/translate/status_text.hpp"
+#include "daemon/virtuals/defaults.hpp"
 
 #include <pthread.h>
 
@@ -43,11 +45,37 @@ tl::unexpected<Error> platforms(const Request& request, const std::string& name)
               request.kind->title(), json_quote(name));
 }
 
-json object_of(const store::Record& record) {
+json object_of(const Kind& kind, const store::Record& record) {
   auto out = json::parse(record.value, nullptr, false);
   if (!out.is_object()) out = json::object();
-  out["metadata"]["resourceVersion"] = std::to_string(record.revision);
+  if (!kind.beside) out["metadata"]["resourceVersion"] = std::to_string(record.revision);
   return out;
+}
+
+ObjectPtr shown(const Kind& kind, const json& object) {
+  return make_object(kind, object, version_of(object));
+}
+
+/// What an update may not change (the kinds' ValidateUpdate).
+Result<void> check_immutable(const Kind& kind, const json& old, const json& now) {
+  const auto before = old.value("spec", json::object()), after = now.value("spec", json::object());
+  const auto refuse = [&](std::string_view path, const json& value) {
+    return fail(Code::invalid, "{} {} is invalid: {}: Invalid value: {}: field is immutable",
+                kind.kind, json_quote(member(metadata_of(old), "name")), path, dump(value));
+  };
+  if (kind.immutable == "*") {
+    if (before != after) return refuse("spec", after);
+    return {};
+  }
+  for (const auto name : text::split(kind.immutable, ' ')) {
+    const auto was = before.value(std::string(name), json());
+    // What a node is told once, by whoever runs it.
+    const bool first = kind.resource == "nodes" && was.is_null();
+    if (const auto is = after.value(std::string(name), json());
+        !name.empty() && !first && was != is)
+      return refuse(fmt::format("spec.{}", name), is);
+  }
+  return {};
 }
 
 Result<void> check_size(const json& object) {
@@ -180,7 +208,7 @@ Result<void> Engine::room_for(const Request& request, const json& object) const 
 }
 
 bool Engine::has_level(const Owner& owner, const std::string& name) const {
-  if (name == "exempt" || name == "catch-all") return true;
+  if (provides_level(name)) return true;
   const auto* levels = find_kind("flowcontrol.apiserver.k8s.io", "prioritylevelconfigurations");
   return parts_.board.read(owner, *levels).set->objects.contains(name);
 }
@@ -211,6 +239,40 @@ void Engine::complete(const Request& request, json& object, const Writer& writer
   warnings.push_back("299 - " + json_quote(k_why));
 }
 
+Result<Engine::Found> Engine::find(const Request& request, const std::string& name) const {
+  const auto record =
+      parts_.store.get(k_record_kind, record_key(request.owner, *request.kind, name));
+  Found out;
+  if (!record) {
+    if (record.error().code() == Code::not_found) return out;
+    return fail(record.error());
+  }
+  out.revision = record->revision;
+  auto object = object_of(*request.kind, *record);
+  if (!object.contains(k_grave)) out.object = std::move(object);
+  return out;
+}
+
+/// Stores an object and waits until it can be read; its resourceVersion.
+Result<std::int64_t> Engine::put(const Request& request, json object, std::int64_t expected) {
+  const auto key = record_key(request.owner, *request.kind, member(metadata_of(object), "name"));
+  if (!request.kind->beside) {
+    ZOO_TRY(
+        const auto stored,
+        parts_.store.put(k_record_kind, key, dump(without_version(std::move(object))), expected));
+    parts_.board.wait_for(stored.revision, k_visible);
+    return stored.revision;
+  }
+  // One at a time, so that revisions become readable in their order.
+  const Board::Writing writing(parts_.board, request.owner, *request.kind);
+  const std::lock_guard lock(revising_);
+  ZOO_TRY(const auto revision, parts_.next_revision());
+  object["metadata"]["resourceVersion"] = std::to_string(revision);
+  ZOO_TRY(const auto stored, parts_.store.put(k_record_kind, key, dump(object), expected));
+  parts_.board.wait_for(stored.revision, k_visible);
+  return revision;
+}
+
 Result<Answer> Engine::write(const Request& request, const json& object, std::int64_t expected,
                              int status, std::vector<std::string> warnings) {
   Answer out;
@@ -218,11 +280,10 @@ Result<Answer> Engine::write(const Request& request, const json& object, std::in
   out.warnings = std::move(warnings);
   const auto name = member(metadata_of(object), "name");
   if (request.dry_run) {
-    out.object = make_object(*request.kind, object, expected);
+    out.object = shown(*request.kind, object);
     return out;
   }
-  auto stored = parts_.store.put(k_record_kind, record_key(request.owner, *request.kind, name),
-                                 dump(without_version(object)), expected);
+  const auto stored = put(request, object, expected);
   if (!stored) {
     const auto code = stored.error().code();
     if (code == Code::already_exists && request.verb == "create")
@@ -231,15 +292,38 @@ Result<Answer> Engine::write(const Request& request, const json& object, std::in
     // expired: perform() looks again.
     if (code == Code::conflict || code == Code::not_found || code == Code::already_exists)
       return fail(Code::expired, "{}", k_modified);
-    return fail(std::move(stored).error());
+    return fail(stored.error());
   }
-  parts_.board.wait_for(stored->revision, k_visible);
-  out.object = make_object(*request.kind, object, stored->revision);
+  out.object = make_object(*request.kind, object, *stored);
   return out;
 }
 
-Result<void> Engine::erase(const Request& request, const std::string& name, std::int64_t expected) {
+/// A removal takes a revision too: the record stays to tell of it, until the next one.
+Result<void> Engine::bury(const Request& request, const std::string& name, json object,
+                          std::int64_t expected) {
+  object[std::string(k_grave)] = true;
+  if (const auto stored = put(request, std::move(object), expected); !stored) {
+    const auto code = stored.error().code();
+    if (code == Code::conflict || code == Code::not_found)
+      return fail(Code::expired, "{}", k_modified);
+    return fail(stored.error());
+  }
+  const auto set = parts_.board.read(request.owner, *request.kind).set;
+  for (const auto& grave : set->graves) {
+    if (grave == name) continue;
+    const auto found = find(request, grave);
+    if (!found || found->object || found->revision == 0) continue;
+    // Whoever made the object anew in between keeps it.
+    (void)parts_.store.remove(k_record_kind, record_key(request.owner, *request.kind, grave),
+                              found->revision);
+  }
+  return {};
+}
+
+Result<void> Engine::erase(const Request& request, const std::string& name, const json& object,
+                           std::int64_t expected) {
   if (request.dry_run) return {};
+  if (request.kind->beside) return bury(request, name, object, expected);
   auto removed =
       parts_.store.remove(k_record_kind, record_key(request.owner, *request.kind, name), expected);
   if (!removed) {
@@ -262,10 +346,8 @@ Result<Answer> Engine::create(const Validate& validate, const Request& request,
   ZOO_TRY(auto object,
           created(*request.kind, {request.format, request.body}, request.name, writer));
   const auto name = member(metadata_of(object), "name");
-  const bool taken =
-      provided_one(request, name) != nullptr ||
-      parts_.store.get(k_record_kind, record_key(request.owner, *request.kind, name)).has_value();
-  if (taken)
+  ZOO_TRY(const auto found, find(request, name));
+  if (found.object || provided_one(request, name) != nullptr)
     return fail(Code::already_exists, "{} {} already exists", request.kind->title(),
                 json_quote(name));
   ZOO_TRY_VOID(room_for(request, object));
@@ -277,9 +359,12 @@ Result<Answer> Engine::create(const Validate& validate, const Request& request,
     object["metadata"]["managedFields"] = owned["metadata"]["managedFields"];
   }
   object["spec"] = std::move(verdict.spec);
+  if (request.kind->status_on_create && !verdict.object_status.is_null())
+    object["status"] = std::move(verdict.object_status);
   settle(json(), object, writer, applied);
+  if (!request.kind->counts) object["metadata"].erase("generation");
   complete(request, object, writer, verdict.warnings);
-  auto answer = write(request, object, 0, 201, std::move(verdict.warnings));
+  auto answer = write(request, object, found.revision, 201, std::move(verdict.warnings));
   if (answer && !request.dry_run && request.kind->resource == "prioritylevelconfigurations")
     refresh_flows(request, name);
   return answer;
@@ -287,89 +372,90 @@ Result<Answer> Engine::create(const Validate& validate, const Request& request,
 
 Result<Answer> Engine::change(const Validate& validate, const Request& request,
                               const Writer& writer) {
-  const auto record =
-      parts_.store.get(k_record_kind, record_key(request.owner, *request.kind, request.name));
+  ZOO_TRY(const auto found, find(request, request.name));
   if (provided_one(request, request.name) != nullptr) return platforms(request, request.name);
-  if (!record) {
-    if (record.error().code() != Code::not_found) return fail(record.error());
+  if (!found.object) {
     const bool applied = request.format == translate::BodyFormat::apply_patch && !request.status;
     if (applied) return create(validate, request, writer);
     return absent(request, request.name);
   }
-  const auto old = object_of(*record);
+  const auto& old = *found.object;
   ZOO_TRY(auto now,
           changed(*request.kind, old, {request.format, request.body}, writer, request.force));
   const bool applied = request.format == translate::BodyFormat::apply_patch;
   std::vector<std::string> warnings;
-  if (!request.status) {
+  if (!request.status || request.kind->beside) {
     ZOO_TRY(auto verdict, validate(*request.kind, now, request.mapping, request.strictness));
     // Upstream has an object of that name where the tenant's is a copy: it is there, no conflict.
     if (!verdict.accepted) return refusal(std::move(verdict));
-    now["spec"] = std::move(verdict.spec);
+    if (request.status) {
+      if (!verdict.object_status.is_null()) now["status"] = std::move(verdict.object_status);
+    } else {
+      now["spec"] = std::move(verdict.spec);
+      ZOO_TRY_VOID(check_immutable(*request.kind, old, now));
+    }
     warnings = std::move(verdict.warnings);
   }
   settle(old, now, writer, applied);
+  if (!request.kind->counts) now["metadata"].erase("generation");
   if (!request.status) complete(request, now, writer, warnings);
   const bool gone = !member(metadata_of(now), "deletionTimestamp").empty() && !has_finalizers(now);
   if (gone) {
-    ZOO_TRY_VOID(erase(request, request.name, record->revision));
+    ZOO_TRY_VOID(erase(request, request.name, now, found.revision));
     Answer out;
-    out.object = make_object(*request.kind, now, record->revision);
+    out.object = shown(*request.kind, now);
     return out;
   }
   if (now == old) {
     Answer out;
-    out.object = make_object(*request.kind, now, record->revision);
+    out.object = shown(*request.kind, now);
     out.warnings = std::move(warnings);
     return out;
   }
   ZOO_TRY_VOID(check_size(now));
-  return write(request, now, record->revision, 200, std::move(warnings));
+  return write(request, now, found.revision, 200, std::move(warnings));
 }
 
 Result<Answer> Engine::remove(const Request& request, const std::string& name,
                               const Writer& writer) {
   if (provided_one(request, name) != nullptr) return platforms(request, name);
   ZOO_TRY(const auto options, delete_options(request.body));
-  const auto record =
-      parts_.store.get(k_record_kind, record_key(request.owner, *request.kind, name));
-  if (!record) {
-    if (record.error().code() == Code::not_found) return absent(request, name);
-    return fail(record.error());
-  }
-  auto object = object_of(*record);
+  ZOO_TRY(auto found, find(request, name));
+  if (!found.object) return absent(request, name);
+  auto& object = *found.object;
   const auto uid = member(metadata_of(object), "uid");
   if (!options.uid.empty() && options.uid != uid)
     return fail(Code::conflict,
                 "Precondition failed: UID in precondition: {}, UID in object "
                 "meta: {}",
                 options.uid, uid);
-  if (!options.resource_version.empty() &&
-      options.resource_version != std::to_string(record->revision))
+  const auto version = member(metadata_of(object), "resourceVersion");
+  if (!options.resource_version.empty() && options.resource_version != version)
     return fail(Code::conflict,
                 "Precondition failed: ResourceVersion in precondition: {}, ResourceVersion in "
                 "object meta: {}",
-                options.resource_version, record->revision);
+                options.resource_version, version);
   auto asked = request;
   asked.dry_run = request.dry_run || options.dry_run;
   if (has_finalizers(object)) {
     if (!member(metadata_of(object), "deletionTimestamp").empty()) {
       Answer out;
-      out.object = make_object(*request.kind, object, record->revision);
+      out.object = shown(*request.kind, object);
       return out;
     }
     auto& metadata = object["metadata"];
     metadata["deletionTimestamp"] = writer.time;
     metadata["deletionGracePeriodSeconds"] = 0;
-    metadata["generation"] = metadata.value("generation", std::int64_t{1}) + 1;
-    return write(asked, object, record->revision, 200, {});
+    if (request.kind->counts)
+      metadata["generation"] = metadata.value("generation", std::int64_t{1}) + 1;
+    return write(asked, object, found.revision, 200, {});
   }
-  ZOO_TRY_VOID(erase(asked, name, record->revision));
+  ZOO_TRY_VOID(erase(asked, name, object, found.revision));
   if (!asked.dry_run && request.kind->resource == "prioritylevelconfigurations")
     refresh_flows(request, name);
   Answer out;
   if (request.verb == "deletecollection") {
-    out.object = make_object(*request.kind, object, record->revision);
+    out.object = shown(*request.kind, object);
     return out;
   }
   kube::StatusDetails details;
@@ -402,7 +488,7 @@ void Engine::refresh_flows(const Request& request, const std::string& level) {
     const auto key = record_key(request.owner, *flows, name);
     const auto record = parts_.store.get(k_record_kind, key);
     if (!record) continue;
-    auto now = object_of(*record);
+    auto now = object_of(*flows, *record);
     const auto named = now.value("spec", json::object());
     if (member(named.value("priorityLevelConfiguration", json::object()), "name") != level)
       continue;

@@ -15,6 +15,7 @@
 #include <list>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -51,6 +52,9 @@ struct EngineParts {
   /// Made on each thread of the engine, for its own use.
   std::function<Validate()> connect;
   std::function<bool(const Owner&)> lives; ///< is the tenant still served?
+  /// A revision of upstream's that is nobody else's, for kinds that stand beside upstream's own.
+  /// Blocking; called on one thread at a time.
+  std::function<Result<std::int64_t>()> next_revision{};
 };
 
 /// Ceilings of one tenant, a kind (docs/limits.md).
@@ -84,10 +88,19 @@ private:
   Result<Answer> remove(const Request& request, const std::string& name, const Writer& writer);
   Result<Answer> collection(const Request& request, const Writer& writer);
   Result<Answer> refusal(Verdict verdict) const;
+  struct Found {
+    std::optional<nlohmann::json> object; ///< nothing: there is none
+    std::int64_t revision = 0;            ///< of its record in the store, be it a grave; 0: none
+  };
+  Result<Found> find(const Request& request, const std::string& name) const;
+  Result<std::int64_t> put(const Request& request, nlohmann::json object, std::int64_t expected);
+  Result<void> bury(const Request& request, const std::string& name, nlohmann::json object,
+                    std::int64_t expected);
   /// Writes it and waits until it can be read.
   Result<Answer> write(const Request& request, const nlohmann::json& object, std::int64_t expected,
                        int status, std::vector<std::string> warnings);
-  Result<void> erase(const Request& request, const std::string& name, std::int64_t expected);
+  Result<void> erase(const Request& request, const std::string& name, const nlohmann::json& object,
+                     std::int64_t expected);
   Result<void> room_for(const Request& request, const nlohmann::json& object) const;
   void complete(const Request& request, nlohmann::json& object, const Writer& writer,
                 std::vector<std::string>& warnings) const;
@@ -102,7 +115,7 @@ private:
   static constexpr std::size_t k_queue = 256;
   static constexpr std::size_t k_line = 32;
   EngineParts parts_;
-  std::mutex mutex_;
+  std::mutex mutex_, revising_;
   std::condition_variable_any changed_;
   std::list<Line> queue_; ///< who is served next stands first
   std::size_t queued_ = 0;

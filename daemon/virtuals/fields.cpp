@@ -19,6 +19,9 @@ constexpr std::array k_lists{
     ListRule{"metadata", "finalizers", "", ListType::set},
     ListRule{"metadata", "ownerReferences", "uid", ListType::keyed},
     ListRule{"status", "conditions", "type", ListType::keyed},
+    ListRule{"status", "addresses", "type", ListType::keyed}, // of a Node
+    ListRule{"spec", "podCIDRs", "", ListType::set},
+    ListRule{"spec", "drivers", "name", ListType::keyed}, // of a CSINode
 };
 
 const ListRule* list_rule(const FieldPath& path) {

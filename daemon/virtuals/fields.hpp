@@ -13,7 +13,7 @@
 
 /// Who owns which field: metadata.managedFields of virtual objects, and server-side apply over
 /// them (sigs.k8s.io/structured-merge-diff, as far as the schemas of these kinds need it: lists are
-/// atomic but metadata.finalizers, metadata.ownerReferences and status.conditions). Pure.
+/// atomic but the few in fields.cpp). Pure.
 namespace zoo::virtuals {
 
 /// A field as fieldsV1 spells it: {"f:metadata","f:labels","f:app"}.

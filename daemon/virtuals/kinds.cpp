@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/virtuals/kinds.hpp"
 
+#include "daemon/virtuals/platform_kinds.hpp"
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -48,6 +50,18 @@ constexpr std::array k_kinds{
     Kind{"apiregistration.k8s.io", "v1", "apiservices", "APIService", false, false, true,
          k_service_columns},
     Kind{"", "v1", "componentstatuses", "ComponentStatus", true, false, false, k_component_columns},
+    Kind{"", "v1", "nodes", "Node", false, true, true, k_node_columns, true, false, true,
+         "podCIDR podCIDRs providerID", "spec.unschedulable"},
+    Kind{"networking.k8s.io", "v1", "ipaddresses", "IPAddress", false, true, false,
+         k_address_columns, true, false, false, "*"},
+    Kind{"networking.k8s.io", "v1", "servicecidrs", "ServiceCIDR", false, true, true,
+         k_service_range_columns, true, false, false, "*"},
+    Kind{"storage.k8s.io", "v1", "csidrivers", "CSIDriver", false, false, false, k_driver_columns,
+         true, false, false, "attachRequired volumeLifecycleModes"},
+    Kind{"storage.k8s.io", "v1", "csinodes", "CSINode", false, false, false, k_storage_node_columns,
+         true, false, false, ""},
+    Kind{"storage.k8s.io", "v1", "volumeattachments", "VolumeAttachment", false, false, true,
+         k_attachment_columns, true, false, false, "*"},
 };
 
 const json& at(const json& object, std::string_view member) {
@@ -136,6 +150,7 @@ json cells_of(const Kind& kind, const json& object) {
   if (kind.resource == "flowschemas") return flow_cells(object);
   if (kind.resource == "prioritylevelconfigurations") return level_cells(object);
   if (kind.resource == "apiservices") return service_cells(object);
+  if (kind.beside) return platform_cells(kind.resource, object);
   return component_cells(object);
 }
 

@@ -17,6 +17,13 @@ struct Kind {
   bool unconditional = true;
   bool has_status = true;
   std::string_view columns; ///< columnDefinitions of a Table, as JSON
+  /// Stands beside objects of upstream's that the tenant sees too: its resourceVersions are
+  /// upstream's numbers, so that lists and watches of both are one (docs/decisions/080).
+  bool beside = false;
+  bool counts = true;             ///< has metadata.generation
+  bool status_on_create = false;  ///< a create may bring it
+  std::string_view immutable{};   ///< members of spec that stay, separated by spaces; "*": all
+  std::string_view extra_field{}; ///< a field selector beside metadata.name
 
   std::string api_version() const;
   std::string title() const; ///< "flowschemas.flowcontrol.apiserver.k8s.io"

@@ -47,6 +47,11 @@ ObjectPtr make_object(const Kind& kind, json object, std::int64_t revision) {
   if (const auto time = metadata.find("creationTimestamp");
       time != metadata.end() && time->is_string())
     out->created = kube::unix_seconds(time->get_ref<const std::string&>());
+  if (kind.extra_field == "spec.unschedulable") {
+    const auto spec = object.value("spec", json::object());
+    out->extra_field =
+        spec.is_object() && spec.value("unschedulable", json()) == true ? "true" : "false";
+  }
   out->revision = revision;
   out->metadata = dump(metadata);
   set_cells(*out, cells_of(kind, object));
@@ -83,12 +88,13 @@ void write_object(const Object& object, Shape shape, std::int64_t now, std::stri
   out += '}';
 }
 
-Result<Selection> Selection::parse(std::string_view labels, std::string_view fields) {
+Result<Selection> Selection::parse(const Kind& kind, std::string_view labels,
+                                   std::string_view fields) {
   Selection out;
   ZOO_TRY(out.labels_, translate::parse_label_selector(labels));
   ZOO_TRY(out.fields_, translate::parse_field_selector(fields));
   for (const auto& term : out.fields_) {
-    if (term.key != "metadata.name")
+    if (term.key != "metadata.name" && (kind.extra_field.empty() || term.key != kind.extra_field))
       return fail(Code::bad_request, "field label not supported: {}", term.key);
   }
   return out;
@@ -103,7 +109,8 @@ bool Selection::matches(const Object& object) const {
       return false;
   }
   return std::all_of(fields_.begin(), fields_.end(), [&](const translate::FieldTerm& term) {
-    return (term.value == object.name) == term.equal;
+    const auto& value = term.key == "metadata.name" ? object.name : object.extra_field;
+    return (term.value == value) == term.equal;
   });
 }
 

@@ -25,6 +25,7 @@ struct Object {
   std::string metadata;      ///< the value of its member metadata
   std::map<std::string, std::string, std::less<>> labels;
   std::int64_t created = -1; ///< Unix seconds
+  std::string extra_field;   ///< the value of its kind's extra_field
   /// Cells of its Table row around the age: `["x","y",` AGE `,"z"]`; `cells_end` "" if none has it.
   std::string cells_begin, cells_end;
 };
@@ -44,8 +45,10 @@ std::string dump(const nlohmann::json& value);
 /// labelSelector and fieldSelector over virtual objects. A value.
 class Selection {
 public:
-  /// Fields: metadata.name alone, as for every kind without conversion function. Code::bad_request.
-  static Result<Selection> parse(std::string_view labels, std::string_view fields);
+  /// Fields: metadata.name and the kind's extra one, as its conversion function has it.
+  /// Code::bad_request.
+  static Result<Selection> parse(const Kind& kind, std::string_view labels,
+                                 std::string_view fields);
   bool matches(const Object& object) const;
   bool empty() const { return labels_.empty() && fields_.empty(); }
 

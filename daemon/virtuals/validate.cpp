@@ -2,10 +2,15 @@
 #include "daemon/virtuals/validate.hpp"
 
 #include "common/base/text.hpp"
+#include "common/crypto/digest.hpp"
 #include "common/kube/client.hpp"
 #include "daemon/upstream/control_api.hpp"
+#include "daemon/virtuals/board.hpp"
 #include "daemon/virtuals/object.hpp"
 
+#include <arpa/inet.h>
+
+#include <algorithm>
 #include <array>
 
 namespace zoo::virtuals {
@@ -38,10 +43,31 @@ struct Names {
   }
 };
 
+/// The name of an IPAddress is an address. Which ones the cluster uses is nobody's business: asked
+/// is with one that nobody has (RFC 3849), unless the name is none and upstream shall say so.
+std::string stand_in(const std::string& name) {
+  std::array<unsigned char, 16> bytes{};
+  std::array<char, INET6_ADDRSTRLEN> text{};
+  const int family = name.find(':') == std::string::npos ? AF_INET : AF_INET6;
+  const bool address = inet_pton(family, name.c_str(), bytes.data()) == 1 &&
+                       inet_ntop(family, bytes.data(), text.data(), text.size()) == name;
+  if (!address) return name;
+  std::string out = "2001:db8";
+  const auto random = crypto::random_bytes(12);
+  for (std::size_t i = 0; i < 6; ++i) {
+    const auto part = random ? static_cast<unsigned char>((*random)[2 * i]) * 256u +
+                                   static_cast<unsigned char>((*random)[2 * i + 1])
+                             : 1u;
+    out += fmt::format(":{:x}", part == 0 ? 1 : part);
+  }
+  return out;
+}
+
 Names names_of(const Kind& kind, const json& object, const translate::Mapping& mapping) {
   Names out;
   out.tenant = member(object.value("metadata", json::object()), "name");
   out.upstream = mapping.name_in(out.tenant);
+  if (kind.resource == "ipaddresses") out.upstream = stand_in(out.tenant);
   if (kind.resource != "apiservices") return out;
   // Its name is made of its version and group: the group alone is told apart.
   out.upstream = out.tenant;
@@ -53,7 +79,38 @@ Names names_of(const Kind& kind, const json& object, const translate::Mapping& m
   return out;
 }
 
+/// Admission taints every new node until its kubelet reports; of a change, which is asked as if it
+/// were a creation, that taint is none.
+void drop_first_taint(const json& object, json& spec) {
+  if (member(object.value("metadata", json::object()), "resourceVersion").empty()) return;
+  const auto asked = object.value("spec", json::object());
+  const auto had = asked.is_object() ? asked.value("taints", json::array()) : json::array();
+  const auto taints = spec.find("taints");
+  if (taints == spec.end() || !taints->is_array()) return;
+  json kept = json::array();
+  for (const auto& each : *taints) {
+    const bool ours = std::find(had.begin(), had.end(), each) != had.end();
+    if (ours || member(each, "key") != "node.kubernetes.io/not-ready") kept.push_back(each);
+  }
+  if (kept.empty()) {
+    spec.erase(taints);
+  } else {
+    *taints = std::move(kept);
+  }
+}
+
 } // namespace
+
+Result<std::int64_t> next_revision(upstream::ControlApi& api) {
+  const json wanted{{"apiVersion", "v1"},
+                    {"kind", "ConfigMap"},
+                    {"metadata", {{"name", "zoo-revisions"}, {"namespace", "zoo-system"}}},
+                    {"data", {{"last", crypto::uuid_v4()}}}};
+  ZOO_TRY(const auto answer,
+          api.apply("/api/v1/namespaces/zoo-system/configmaps/zoo-revisions", wanted));
+  if (const auto revision = version_of(answer); revision > 0) return revision;
+  return fail(Code::unavailable, "the upstream's resourceVersions are no numbers");
+}
 
 Result<Verdict> ask_upstream(upstream::ControlApi& api, const Kind& kind, const json& object,
                              const translate::Mapping& mapping, std::string_view strictness) {
@@ -62,7 +119,8 @@ Result<Verdict> ask_upstream(upstream::ControlApi& api, const Kind& kind, const 
              {"kind", kind.kind},
              {"metadata", {{"name", names.upstream}}}};
   for (const auto& [name, value] : object.items())
-    if (name != "apiVersion" && name != "kind" && name != "metadata" && name != "status")
+    if (name != "apiVersion" && name != "kind" && name != "metadata" &&
+        (name != "status" || (kind.beside && kind.has_status)))
       asked[name] = value; // what nobody knows is upstream's to refuse
   const auto& metadata = object.at("metadata");
   for (const auto* name : {"labels", "annotations", "finalizers", "ownerReferences"})
@@ -70,7 +128,8 @@ Result<Verdict> ask_upstream(upstream::ControlApi& api, const Kind& kind, const 
   if (!names.upstream_group.empty() && asked["spec"].is_object())
     asked["spec"]["group"] = names.upstream_group;
 
-  auto path = kube::path({"apis", kind.group, kind.version, kind.resource}) +
+  auto path = (kind.group.empty() ? kube::path({"api", kind.version, kind.resource})
+                                  : kube::path({"apis", kind.group, kind.version, kind.resource})) +
               "?dryRun=All&fieldManager=zood";
   if (strictness == "Strict" || strictness == "Warn" || strictness == "Ignore")
     path += "&fieldValidation=" + std::string(strictness);
@@ -86,6 +145,8 @@ Result<Verdict> ask_upstream(upstream::ControlApi& api, const Kind& kind, const 
                 response.status);
   if (out.accepted) {
     out.spec = answer.value("spec", json::object());
+    if (kind.status_on_create) out.object_status = answer.value("status", json());
+    if (kind.resource == "nodes") drop_first_taint(object, out.spec);
     if (!names.upstream_group.empty()) out.spec["group"] = names.tenant_group;
     return out;
   }

@@ -22,6 +22,7 @@ namespace zoo::virtuals {
 struct Verdict {
   bool accepted = false;
   nlohmann::json spec;               ///< with its defaults
+  nlohmann::json object_status;      ///< of a kind that stands beside upstream's; null: none
   int status = 0;                    ///< of a refusal
   std::string body;                  ///< of a refusal: the Status, in the tenant's names
   std::vector<std::string> warnings; ///< values of Warning header fields
@@ -38,5 +39,9 @@ using Validate =
 Result<Verdict> ask_upstream(upstream::ControlApi& api, const Kind& kind,
                              const nlohmann::json& object, const translate::Mapping& mapping,
                              std::string_view strictness);
+
+/// A revision that upstream gives to nobody else, by a write of our own there (ConfigMap
+/// zoo-system/zoo-revisions): greater than those of all writes that were answered before. Blocking.
+Result<std::int64_t> next_revision(upstream::ControlApi& api);
 
 } // namespace zoo::virtuals

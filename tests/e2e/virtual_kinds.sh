@@ -39,9 +39,11 @@ json() { # ID KIND NAME PATH
 }
 
 # ---- what is there from the beginning
+flows="catch-all exempt global-default kube-controller-manager kube-scheduler kube-system-service-accounts probes service-accounts system-leader-election system-node-high system-nodes"
+levels="catch-all exempt global-default leader-election node-high system workload-high workload-low"
 for id in "$first" "$second"; do
-  expect "the mandatory FlowSchemas of $id" "catch-all exempt" "$(as "$id" get flowschemas -o 'jsonpath={.items[*].metadata.name}')"
-  expect "the mandatory levels of $id" "catch-all exempt" "$(as "$id" get prioritylevelconfigurations -o 'jsonpath={.items[*].metadata.name}')"
+  expect "the FlowSchemas of $id" "$flows" "$(as "$id" get flowschemas -o 'jsonpath={.items[*].metadata.name}')"
+  expect "the levels of $id" "$levels" "$(as "$id" get prioritylevelconfigurations -o 'jsonpath={.items[*].metadata.name}')"
   check "its served groups are available" as "$id" wait --for=condition=Available apiservice/v1.apps apiservice/v1. --timeout 10s
   expect_match "components are healthy" 'scheduler +Healthy +ok' "$(as "$id" get componentstatuses 2>&1)"
 done
@@ -233,6 +235,6 @@ check "delete the tenant" ctl tenant delete "$first" --wait --timeout 120s
 expect "no request is left upstream" "" "$(upstream get csr -o name | grep "$first")"
 check "under its ID another tenant" ctl tenant create "$first" --wait
 export_kubeconfig "$first"
-expect "has nothing of it" "catch-all exempt" "$(as "$first" get flowschemas -o 'jsonpath={.items[*].metadata.name}')"
-expect "the other tenant's is still there" "catch-all exempt mine other" "$(as "$second" get flowschemas -o 'jsonpath={.items[*].metadata.name}')"
+expect "has nothing of it" "$flows" "$(as "$first" get flowschemas -o 'jsonpath={.items[*].metadata.name}')"
+expect "the other tenant's is still there" "$flows mine other" "$(as "$second" get flowschemas -o 'jsonpath={.items[*].metadata.name}' | sed 's/ mine other//;s/$/ mine other/')"
 check_fails "and the old user is not let in" 'Unauthorized|must be logged in' jane "$first" auth whoami

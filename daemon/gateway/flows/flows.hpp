@@ -39,6 +39,8 @@ http::RequestHead head_of(const Exchange& exchange, const Outgoing& request,
 std::unique_ptr<Flow> forward(Exchange& exchange, Outgoing request, AnswerShape shape,
                               Rendering rendering);
 
+struct VirtualTarget;
+
 /// A list that is read by key ranges (DESIGN 6): tenant-wide lists, private and overlay kinds.
 struct ListPlan {
   std::string path;                       ///< upstream's
@@ -48,8 +50,12 @@ struct ListPlan {
   Rendering rendering;
   std::vector<OwnObject> own; ///< shown beside what upstream has
   Actor actor = Actor::zood;  ///< of a watch that is not shared
+  /// Of a mixed kind: what zood keeps of the tenant's own beside it (virtual.hpp); else null.
+  std::shared_ptr<const VirtualTarget> beside;
 };
 std::unique_ptr<Flow> list(Exchange& exchange, ListPlan plan);
+/// The same with `plan.beside`: both in the order of their names, at one revision.
+std::unique_ptr<Flow> beside_list(Exchange& exchange, ListPlan plan);
 
 // Shared by what reads ranges.
 upstream::ListRequest list_request(const Exchange& exchange, const ListPlan& plan);
@@ -106,6 +112,11 @@ std::unique_ptr<Flow> own_nodes(Exchange& exchange);
 
 /// Kinds that zood keeps itself (daemon/virtuals): nothing of them goes upstream but dry runs.
 Result<std::unique_ptr<Flow>> virtual_kind(Exchange& exchange);
+
+/// A get of a mixed kind's object that zood keeps; null: it lies upstream, if anywhere.
+Result<std::unique_ptr<Flow>> beside_get(Exchange& exchange, const Rendering& rendering);
+/// Any write of a mixed kind: what the tenant sees of upstream's is refused, the rest is its own.
+std::unique_ptr<Flow> beside_write(Exchange& exchange, Rendering rendering);
 
 /// exec, attach, port-forward, proxy, and logs over an upgraded connection: a byte tunnel.
 std::unique_ptr<Flow> tunnel(Exchange& exchange, Outgoing request);

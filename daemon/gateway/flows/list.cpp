@@ -217,6 +217,7 @@ http::ResponseHead list_head(const Rendering& rendering) {
 }
 
 std::unique_ptr<Flow> list(Exchange& exchange, ListPlan plan) {
+  if (plan.beside) return beside_list(exchange, std::move(plan));
   const auto* facts = exchange.resource().facts;
   const bool volumes = facts != nullptr && facts->names == translate::NameRule::volume &&
                        !exchange.resource().namespaced;

@@ -108,6 +108,7 @@ Result<std::unique_ptr<Flow>> non_resource(Exchange& exchange) {
   if (path == "/api" || path == "/apis") {
     ZOO_TRY(const auto wanted,
             translate::choose_accept(exchange.head().headers.get("accept"), "", true));
+    ZOO_TRY_VOID(exchange.answer_as(wanted, false));
     const bool core = path == "/api";
     if (wanted.representation == translate::Representation::aggregated) {
       return document(exchange, k_aggregated_type, catalog.aggregated(mapping, core));

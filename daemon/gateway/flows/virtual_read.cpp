@@ -15,12 +15,6 @@ namespace {
 using translate::Representation;
 using virtuals::Shape;
 
-std::int64_t now() {
-  return std::chrono::duration_cast<std::chrono::seconds>(
-             std::chrono::system_clock::now().time_since_epoch())
-      .count();
-}
-
 /// What the tenant is served, by its own discovery.
 virtuals::ServedGroups served_groups(const Exchange& exchange) {
   virtuals::ServedGroups out{{"", "v1"}};
@@ -66,8 +60,8 @@ private:
 
   Result<std::string> all() {
     const auto& options = exchange_.target().list;
-    ZOO_TRY(const auto selection,
-            virtuals::Selection::parse(options.label_selector, options.field_selector));
+    ZOO_TRY(const auto selection, virtuals::Selection::parse(*target_.kind, options.label_selector,
+                                                             options.field_selector));
     const auto reading = board().read(target_.owner, *target_.kind);
     auto revision = reading.revision;
     std::string start;
@@ -111,6 +105,12 @@ private:
 };
 
 } // namespace
+
+std::int64_t render_time() {
+  return std::chrono::duration_cast<std::chrono::seconds>(
+             std::chrono::system_clock::now().time_since_epoch())
+      .count();
+}
 
 Shape VirtualTarget::shape() const {
   switch (wanted.representation) {
@@ -156,7 +156,7 @@ std::string render_one(const VirtualTarget& target, const virtuals::Object& obje
   if (target.table()) {
     begin_table(target, columns, fmt::format("\"resourceVersion\":\"{}\"", object.revision), out);
   }
-  virtuals::write_object(object, target.shape(), now(), out);
+  virtuals::write_object(object, target.shape(), render_time(), out);
   if (target.table()) out += "]}";
   return out;
 }
@@ -178,7 +178,7 @@ std::string render_list(const VirtualTarget& target,
     out = fmt::format(R"({{"kind":"{}List","apiVersion":"{}","metadata":{{{}}},"items":[)",
                       target.kind->kind, target.kind->api_version(), metadata);
   }
-  const auto time = now();
+  const auto time = render_time();
   for (std::size_t i = 0; i < objects.size(); ++i) {
     if (i > 0) out += ',';
     virtuals::write_object(*objects[i], shape, time, out);
@@ -205,6 +205,7 @@ Result<std::unique_ptr<Flow>> virtual_kind(Exchange& exchange) {
   ZOO_TRY(target.wanted,
           translate::choose_accept(exchange.head().headers.get("accept"),
                                    include == nullptr ? std::string_view() : *include));
+  ZOO_TRY_VOID(exchange.answer_as(target.wanted, asked.verb == "watch"));
   if (asked.verb == "get" || asked.verb == "list") return virtual_read(exchange, std::move(target));
   if (asked.verb == "watch") return virtual_watch(exchange, std::move(target));
   return virtual_write(exchange, std::move(target));

@@ -26,7 +26,8 @@ public:
 
   void start() override {
     const auto& options = exchange_.target().list;
-    auto selection = virtuals::Selection::parse(options.label_selector, options.field_selector);
+    auto selection =
+        virtuals::Selection::parse(*target_.kind, options.label_selector, options.field_selector);
     if (!selection) return exchange_.fail(selection.error());
     selection_ = *std::move(selection);
     auto& gateway = exchange_.gateway();

@@ -93,8 +93,8 @@ Result<std::unique_ptr<Flow>> virtual_write(Exchange& exchange, VirtualTarget ta
   }
   if (request.manager.empty()) request.manager = "unknown";
   if (asked.verb == "deletecollection") {
-    ZOO_TRY(request.selection,
-            virtuals::Selection::parse(asked.list.label_selector, asked.list.field_selector));
+    ZOO_TRY(request.selection, virtuals::Selection::parse(*request.kind, asked.list.label_selector,
+                                                          asked.list.field_selector));
   }
   request.body = std::move(exchange.body());
   return std::make_unique<VirtualWrite>(exchange, std::move(target), std::move(request));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/gateway/flows/flows.hpp"
+#include "daemon/gateway/flows/virtual.hpp"
 #include "daemon/translate/framer.hpp"
 #include "daemon/translate/watch_event.hpp"
 #include "daemon/upstream/upstream.hpp"
@@ -48,9 +49,17 @@ class Watch final : public Flow, private upstream::ListHandler, private upstream
 public:
   Watch(Exchange& exchange, ListPlan plan)
       : exchange_(exchange), plan_(std::move(plan)), writer_(exchange, plan_.rendering),
-        keeps_keys_(upstream::keeps_keys(watch_request(exchange, plan_))) {}
+        keeps_keys_(upstream::keeps_keys(watch_request(exchange, plan_))),
+        timer_(exchange.gateway().loop()) {
+    if (plan_.beside)
+      beside_ =
+          std::make_unique<BesideEvents>(exchange, plan_.beside, [this] { pump_beside(true); });
+  }
 
   void start() override {
+    if (beside_) {
+      if (auto started = beside_->start(); !started) return exchange_.fail(started.error());
+    }
     const auto& options = exchange_.target().list;
     // sendInitialEvents=false wants no state even from ''; the stream then begins at now.
     // A version that only the platform's own objects carry says nothing of upstream's.
@@ -63,6 +72,8 @@ public:
   }
 
   void on_drained() override {
+    pump_beside(true);
+    if (exchange_.done()) return;
     if (list_) list_->resume();
     if (watch_) watch_->resume();
   }
@@ -112,7 +123,17 @@ private:
     if (!only_revision_ && ++at_ < plan_.ranges.size()) {
       return exchange_.later([this] { next_range(); });
     }
+    if (beside_ && !only_revision_)
+      return when_settled(exchange_, *plan_.beside, timer_, [this] { listed(); });
+    listed();
+  }
+
+  /// The state is complete but for what zood has of it.
+  void listed() {
     begin_answer();
+    if (beside_ && !only_revision_) {
+      if (auto told = beside_->state(revision_, out_); !told) return exchange_.abort(told.error());
+    }
     if (!only_revision_) {
       for (const auto& each : plan_.own)
         writer_.added_own(own_item(plan_.rendering, each), out_);
@@ -142,6 +163,11 @@ private:
 
   /// `trusted`: a list has just said this version.
   void watch_from(const std::string& version, bool trusted) {
+    if (beside_) {
+      const auto revision = upstream::revision_of(version);
+      if (!revision) return exchange_.fail(revision.error());
+      beside_->from(*revision);
+    }
     auto request = watch_request(exchange_, plan_);
     request.resource_version = version;
     request.trusted_version = trusted;
@@ -154,11 +180,41 @@ private:
   // upstream::WatchHandler
   void on_watch_begin() override {
     begin_answer();
+    watching_ = true;
+    pump_beside(false);
+    if (!exchange_.done()) flush();
+  }
+
+  /// What zood keeps comes as soon as it is known: upstream's own events are milliseconds behind
+  /// their writes too. With a client that is slow both wait.
+  void pump_beside(bool flushes) {
+    if (!beside_ || !watching_ || exchange_.done() || !exchange_.writable()) return;
+    if (auto told = beside_->pump(out_); !told) {
+      out_ += translate::make_error_event(
+          translate::make_status(Code::expired, told.error().message()));
+      flush();
+      return exchange_.finish();
+    }
+    if (flushes) flush();
+  }
+
+  /// A bookmark says that nothing up to it is still to come: is that so of what zood keeps?
+  bool beside_told() {
+    if (!beside_) return true;
+    pump_beside(false);
+    if (exchange_.done()) return false;
+    if (beside_->settled() && exchange_.writable()) return true;
     flush();
+    return false;
   }
 
   void on_watch_event(std::string_view event) override {
     if (exchange_.done()) return;
+    if (beside_) {
+      const auto parsed = translate::parse_event(event);
+      const bool mark = parsed && parsed->type == translate::EventType::bookmark;
+      if (mark && !beside_told()) return;
+    }
     if (auto written = writer_.event(event, out_); !written) {
       return exchange_.abort(written.error());
     }
@@ -167,6 +223,7 @@ private:
 
   void on_watch_bookmark(std::string_view version) override {
     if (exchange_.done()) return;
+    if (!beside_told()) return;
     out_ += bookmark(version, false);
     flush();
   }
@@ -209,6 +266,9 @@ private:
   bool only_revision_ = false;
   const bool keeps_keys_;
   std::vector<std::string> keys_; ///< of what the list has shown
+  bool watching_ = false;
+  std::unique_ptr<BesideEvents> beside_; ///< null: not a mixed kind
+  net::Timer timer_;
   std::unique_ptr<upstream::List> retired_list_, list_;
   std::unique_ptr<upstream::WatchSubscription> watch_;
 };

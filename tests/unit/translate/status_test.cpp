@@ -166,7 +166,7 @@ TEST_CASE("the representation is chosen from Accept") {
   for (const std::string_view bad :
        {"application/vnd.kubernetes.protobuf;as=Table;v=v1;g=meta.k8s.io",
         "application/vnd.kubernetes.protobuf;q=0", "image/png", "application/json;q=0",
-        "application/yaml"})
+        "application/yaml;q=0"})
     CHECK(choose_accept(bad, "").error().code() == Code::not_acceptable);
   CHECK_FALSE(choose_accept("application/vnd.kubernetes.protobuf, */*", "")->protobuf);
   const auto only = choose_accept("application/vnd.kubernetes.protobuf", "");
@@ -179,6 +179,13 @@ TEST_CASE("the representation is chosen from Accept") {
   CHECK(metadata->protobuf);
   CHECK(metadata->representation == Representation::partial);
   CHECK_FALSE(choose_accept("application/vnd.kubernetes.protobuf", "", true));
+  const auto yaml = choose_accept("application/json;q=0.5, application/yaml", "");
+  REQUIRE(yaml);
+  CHECK(yaml->yaml);
+  CHECK(yaml->upstream_accept == "application/json");
+  CHECK_FALSE(choose_accept("application/json, application/yaml", "")->yaml);
+  CHECK(wants_yaml("application/yaml"));
+  CHECK_FALSE(wants_yaml("application/json, application/yaml"));
   CHECK(choose_accept("", "None")->include == IncludeObject::none);
   CHECK(upstream_include(IncludeObject::none) == "Metadata");
   CHECK_FALSE(choose_accept("", "none"));

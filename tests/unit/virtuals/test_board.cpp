@@ -114,9 +114,10 @@ TEST_CASE("selectors select") {
   for (const auto& row : rows) {
     CAPTURE(row.labels);
     CAPTURE(row.fields);
-    CHECK(must(virtuals::Selection::parse(row.labels, row.fields)).matches(*object) == row.matches);
+    CHECK(must(virtuals::Selection::parse(flows(), row.labels, row.fields)).matches(*object) ==
+          row.matches);
   }
-  CHECK(virtuals::Selection::parse("", "spec.x=1").error().code() == Code::bad_request);
+  CHECK(virtuals::Selection::parse(flows(), "", "spec.x=1").error().code() == Code::bad_request);
 }
 
 TEST_CASE("an object is written whole, as metadata, and as a row") {

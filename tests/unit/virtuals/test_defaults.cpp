@@ -12,7 +12,7 @@ TEST_CASE("every tenant has the mandatory objects, the same ones each time") {
   const std::string created = "2026-01-01T00:00:00Z";
   for (const auto* kind : {&flows(), &levels()}) {
     const auto objects = provided(*kind, owner, created, {});
-    REQUIRE(objects.size() == 2);
+    REQUIRE(objects.size() == (kind == &flows() ? 11 : 8));
     CHECK(objects[0]->name == "catch-all");
     CHECK(objects[1]->name == "exempt");
     CHECK(objects[0]->json == provided(*kind, owner, created, {})[0]->json);
@@ -24,6 +24,14 @@ TEST_CASE("every tenant has the mandatory objects, the same ones each time") {
         shown["metadata"]["uid"] !=
         json::parse(provided(*kind, {"foofoo", "uid-2"}, created, {})[0]->json)["metadata"]["uid"]);
   }
+}
+
+TEST_CASE("every flow has its level") {
+  for (const auto& each : provided(flows(), {"foofoo", "u"}, "2026-01-01T00:00:00Z", {})) {
+    const auto flow = json::parse(each->json);
+    CHECK(provides_level(flow["spec"]["priorityLevelConfiguration"]["name"].get<std::string>()));
+  }
+  CHECK_FALSE(provides_level("mine"));
 }
 
 TEST_CASE("there is an APIService for each group and version that is served") {

@@ -207,7 +207,7 @@ TEST_CASE("deletecollection takes what its selectors match") {
     world.ok(world.request(flows(), "create", "", body));
   }
   auto request = world.request(flows(), "deletecollection", "");
-  request.selection = must(virtuals::Selection::parse("x=1", ""));
+  request.selection = must(virtuals::Selection::parse(flows(), "x=1", ""));
   CHECK(must(world.perform(request)).collection.size() == 2);
   CHECK(world.board->read(world.owner, flows()).set->objects.size() == 1);
 }
@@ -238,7 +238,7 @@ TEST_CASE("bodies of another kind, or of no kind at all, are refused") {
     Code code;
   };
   const Row rows[] = {
-      {"{}", Code::bad_request},
+      {"{}", Code::invalid}, // the path says what it is
       {"[]", Code::bad_request},
       {R"({"apiVersion":"v1","kind":"FlowSchema"})", Code::bad_request},
       {R"({"apiVersion":"flowcontrol.apiserver.k8s.io/v1","kind":"Pod"})", Code::bad_request},

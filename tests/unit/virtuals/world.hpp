@@ -20,6 +20,7 @@ inline const virtuals::Kind& flows() {
 inline const virtuals::Kind& levels() {
   return *virtuals::find_kind("flowcontrol.apiserver.k8s.io", "prioritylevelconfigurations");
 }
+inline const virtuals::Kind& nodes() { return *virtuals::find_kind("", "nodes"); }
 inline const virtuals::Kind& services() {
   return *virtuals::find_kind("apiregistration.k8s.io", "apiservices");
 }
@@ -50,9 +51,11 @@ struct World {
     verdict.body = R"({"kind":"Status","code":422})";
     return Result<virtuals::Verdict>(verdict);
   };
+  std::atomic<std::int64_t> upstream_revision{7'000}; ///< of which every write gets its own
   std::unique_ptr<virtuals::Engine> engine = std::make_unique<virtuals::Engine>(
       virtuals::EngineParts{*store, *board, [this] { return validate; },
-                            [this](const virtuals::Owner&) { return lives.load(); }});
+                            [this](const virtuals::Owner&) { return lives.load(); },
+                            [this] { return Result<std::int64_t>(upstream_revision += 10); }});
   virtuals::Owner owner{"foofoo", "uid-1"};
 
   virtuals::Request request(const virtuals::Kind& kind, std::string verb, std::string name,

@@ -10,13 +10,17 @@
 
 namespace zoo::gateway {
 
-/// Turns the JSON that a flow answers into protobuf, for a client that takes nothing else
-/// (docs/decisions/042). An object or a list is one message with its length in front: it is held
-/// until it is whole. Events are turned one at a time. Owned by its exchange; loop thread.
-class ProtobufAnswer {
+/// What an answer goes out as; flows write JSON.
+enum class Encoding { protobuf, protobuf_events, yaml };
+
+/// Turns the JSON that a flow answers into what the client takes instead (docs/decisions/042 and
+/// 081). An object or a list in protobuf is one message with its length in front, and in YAML it
+/// needs a parser: it is held until it is whole. Events are turned one at a time. Owned by its
+/// exchange; loop thread.
+class EncodedAnswer {
 public:
   /// `limit`: bytes of JSON that may be held.
-  ProtobufAnswer(bool events, std::size_t limit) : events_(events), limit_(limit) {}
+  EncodedAnswer(Encoding encoding, std::size_t limit) : encoding_(encoding), limit_(limit) {}
 
   /// True: the head may be sent now, with what was changed in it. False: it is held until end().
   bool begin(http::ResponseHead& head);
@@ -25,11 +29,11 @@ public:
   Result<std::string> add(std::string_view json);
   /// The rest; head() has its length if it was held.
   Result<std::string> end();
-  bool holds_head() const { return !events_; }
+  bool holds_head() const { return encoding_ != Encoding::protobuf_events; }
   const http::ResponseHead& head() const { return head_; }
 
 private:
-  bool events_;
+  Encoding encoding_;
   std::size_t limit_;
   http::ResponseHead head_;
   std::string held_;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/gateway/protobuf_answer.hpp"
+#include "daemon/gateway/encoded_answer.hpp"
 
 #include "daemon/translate/json_protobuf.hpp"
+#include "daemon/translate/json_yaml.hpp"
 
 namespace zoo::gateway {
 namespace {
@@ -11,8 +12,8 @@ constexpr const char* k_stream_type = "application/vnd.kubernetes.protobuf;strea
 
 } // namespace
 
-bool ProtobufAnswer::begin(http::ResponseHead& head) {
-  if (events_) {
+bool EncodedAnswer::begin(http::ResponseHead& head) {
+  if (encoding_ == Encoding::protobuf_events) {
     head.headers.set("content-type", k_stream_type);
     return true;
   }
@@ -20,16 +21,17 @@ bool ProtobufAnswer::begin(http::ResponseHead& head) {
   return false;
 }
 
-Result<std::string> ProtobufAnswer::add(std::string_view json) {
+Result<std::string> EncodedAnswer::add(std::string_view json) {
   if (held_.size() + json.size() > limit_) {
-    return fail(Code::too_large,
-                "the answer has more than {} bytes, and protobuf cannot be streamed: ask with a "
-                "limit, or add application/json to Accept",
-                limit_);
+    return fail(
+        Code::too_large,
+        "the answer has more than {} bytes, and {} cannot be streamed: ask with a limit, or "
+        "with application/json first in Accept",
+        limit_, encoding_ == Encoding::yaml ? "YAML" : "protobuf");
   }
   held_ += json;
   std::string out;
-  if (!events_) return out;
+  if (encoding_ != Encoding::protobuf_events) return out;
   std::size_t begin = 0;
   for (auto end = held_.find('\n'); end != std::string::npos; end = held_.find('\n', begin)) {
     ZOO_TRY(const auto frame,
@@ -41,10 +43,11 @@ Result<std::string> ProtobufAnswer::add(std::string_view json) {
   return out;
 }
 
-Result<std::string> ProtobufAnswer::end() {
-  if (events_ || held_.empty()) return std::string();
-  ZOO_TRY(auto out, translate::json_to_protobuf(held_));
-  head_.headers.set("content-type", k_type);
+Result<std::string> EncodedAnswer::end() {
+  if (encoding_ == Encoding::protobuf_events || held_.empty()) return std::string();
+  const bool yaml = encoding_ == Encoding::yaml;
+  ZOO_TRY(auto out, yaml ? translate::json_to_yaml(held_) : translate::json_to_protobuf(held_));
+  head_.headers.set("content-type", yaml ? std::string(translate::k_yaml) : k_type);
   head_.headers.set("content-length", std::to_string(out.size()));
   return out;
 }

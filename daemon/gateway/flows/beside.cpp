@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "common/base/json_text.hpp"
+#include "daemon/gateway/flows/steps.hpp"
+#include "daemon/gateway/flows/virtual.hpp"
+#include "daemon/gateway/scope.hpp"
+#include "daemon/translate/discovery_json.hpp"
+#include "daemon/translate/status_text.hpp"
+#include "daemon/translate/watch_event.hpp"
+
+#include <chrono>
+
+namespace zoo::gateway {
+namespace {
+
+using translate::EventType;
+
+constexpr std::chrono::milliseconds k_look_again{5};
+constexpr int k_looks = 600;
+
+const virtuals::Board& board_of(const Exchange& exchange) {
+  return *exchange.gateway().shared().board;
+}
+
+/// What somebody who wants to change the platform's object may do instead.
+std::string_view way_out(const translate::Target& target) {
+  if (target.is("", "nodes"))
+    return "it serves the pods of all tenants: ask the platform for the label or taint, or select "
+           "by a label that nodes have";
+  if (target.is("networking.k8s.io", "ipaddresses")) return "it belongs to a Service: delete that";
+  return "it is the platform's and serves all tenants: ask the platform for the change";
+}
+
+/// Does upstream have an object of that name that the tenant sees? If not, the write is of the
+/// tenant's own.
+class BesideWrite final : public Steps {
+public:
+  BesideWrite(Exchange& exchange, Rendering rendering)
+      : Steps(exchange), rendering_(std::move(rendering)) {}
+
+  void start() override {
+    const auto& target = exchange_.target();
+    name_ = target.name;
+    if (target.verb == "create" && target.subresource.empty()) {
+      if (const auto key = translate::object_key(exchange_.body())) name_ = key->name;
+    }
+    const auto own = beside_target(exchange_, rendering_.wanted);
+    const bool kept =
+        own && board_of(exchange_).read(own->owner, *own->kind).set->objects.contains(name_);
+    if (own == nullptr) return refuse_version();
+    if (name_.empty() || kept) return keep();
+    auto read = target;
+    read.verb = "get";
+    read.name = name_;
+    read.subresource.clear();
+    Outgoing request;
+    request.actor = Actor::zood;
+    request.method = "GET";
+    auto path = translate::upstream_path(read, false, exchange_.mapping());
+    if (!path) return exchange_.fail(path.error());
+    request.path = *std::move(path);
+    ask(request, [this](const upstream::Answer& answer) {
+      if (answer.head.status == 404) return keep();
+      if (!answer.ok()) return refuse(answer);
+      if (rendering_.shown && !rendering_.shown(answer.body)) return keep();
+      refuse_platforms();
+    });
+  }
+
+private:
+  void keep() {
+    exchange_.later([this] {
+      VirtualTarget target = *beside_target(exchange_, rendering_.wanted);
+      auto flow = virtual_write(exchange_, std::move(target));
+      if (!flow) return exchange_.fail(flow.error());
+      exchange_.run(*std::move(flow));
+    });
+  }
+
+  void refuse_version() { exchange_.fail(translate::not_allowed().value()); }
+
+  void refuse_platforms() {
+    const auto& target = exchange_.target();
+    const auto resource = translate::qualified_resource(target.group, target.resource);
+    if (target.verb == "create") {
+      return exchange_.fail(Error(
+          Code::already_exists, fmt::format("{} {} already exists", resource, json_quote(name_))));
+    }
+    exchange_.fail(Error(Code::forbidden, fmt::format("{} {} is forbidden: {}", resource,
+                                                      json_quote(name_), way_out(target))));
+  }
+
+  Rendering rendering_;
+  std::string name_;
+};
+
+} // namespace
+
+std::shared_ptr<const VirtualTarget> beside_target(const Exchange& exchange,
+                                                   const translate::Negotiated& wanted) {
+  const auto& target = exchange.target();
+  const auto* facts = exchange.resource().facts;
+  if (facts == nullptr || facts->treatment != translate::Treatment::mixed ||
+      exchange.mapping().identity() || exchange.gateway().shared().board == nullptr)
+    return nullptr;
+  const auto* kind = virtuals::find_kind(target.group, target.resource);
+  if (kind == nullptr || kind->version != target.version) return nullptr;
+  auto out = std::make_shared<VirtualTarget>();
+  out->kind = kind;
+  out->owner = {exchange.mapping().id(), exchange.view().uid};
+  out->wanted = wanted;
+  return out;
+}
+
+Result<std::unique_ptr<Flow>> beside_get(Exchange& exchange, const Rendering& rendering) {
+  auto target = beside_target(exchange, rendering.wanted);
+  if (!target) return nullptr;
+  const auto set = board_of(exchange).read(target->owner, *target->kind).set;
+  if (!set->objects.contains(exchange.target().name)) return nullptr;
+  return virtual_read(exchange, *target);
+}
+
+std::unique_ptr<Flow> beside_write(Exchange& exchange, Rendering rendering) {
+  return std::make_unique<BesideWrite>(exchange, std::move(rendering));
+}
+
+void when_settled(Exchange& exchange, const VirtualTarget& target, net::Timer& timer,
+                  std::function<void()> then) {
+  auto look = std::make_shared<std::function<void(int)>>();
+  *look = [&exchange, &target, &timer, then = std::move(then),
+           weak = std::weak_ptr(look)](int looks) {
+    if (exchange.done()) return;
+    if (board_of(exchange).read(target.owner, *target.kind).settled || looks == 0) return then();
+    timer.start(k_look_again, [self = weak.lock(), looks] { (*self)(looks - 1); });
+  };
+  (*look)(k_looks);
+}
+
+BesideEvents::BesideEvents(Exchange& exchange, std::shared_ptr<const VirtualTarget> target,
+                           std::function<void()> on_change)
+    : exchange_(exchange), target_(std::move(target)), on_change_(std::move(on_change)) {}
+
+Result<void> BesideEvents::start() {
+  const auto& options = exchange_.target().list;
+  ZOO_TRY(selection_, virtuals::Selection::parse(*target_->kind, options.label_selector,
+                                                 options.field_selector));
+  auto& gateway = exchange_.gateway();
+  subscription_ = gateway.shared().board->subscribe(
+      target_->owner, *target_->kind,
+      [loop = &gateway.loop(), alive = exchange_.alive(), this, pending = pending_] {
+        if (pending->exchange(true)) return; // one wake-up waits already
+        loop->post([alive, this, pending] {
+          pending->store(false);
+          if (!alive.expired() && !exchange_.done()) on_change_();
+        });
+      });
+  return {};
+}
+
+bool BesideEvents::settled() const {
+  return board_of(exchange_).read(target_->owner, *target_->kind).settled;
+}
+
+void BesideEvents::send(EventType type, const virtuals::Object& object, std::string& out) {
+  translate::append_event(out, type, render_one(*target_, object, !columns_sent_));
+  columns_sent_ = true;
+}
+
+Result<void> BesideEvents::state(std::int64_t revision, std::string& out) {
+  const auto reading = board_of(exchange_).read(target_->owner, *target_->kind);
+  const auto state = reading.set->at(revision);
+  if (!state)
+    return fail(Code::expired, "too old resource version: {} ({})", revision, reading.set->floor);
+  for (const auto& [name, object] : *state)
+    if (selection_.matches(*object)) send(EventType::added, *object, out);
+  last_ = revision;
+  return {};
+}
+
+Result<void> BesideEvents::pump(std::string& out) {
+  const auto reading = board_of(exchange_).read(target_->owner, *target_->kind);
+  if (last_ < reading.set->floor)
+    return fail(Code::expired, "too old resource version: {} ({})", last_, reading.set->floor);
+  for (const auto& event : reading.set->recent) {
+    if (event.revision <= last_) continue;
+    last_ = event.revision;
+    const bool was = event.before && selection_.matches(*event.before);
+    const bool is = event.after && selection_.matches(*event.after);
+    if (is) {
+      send(was ? EventType::modified : EventType::added, *event.after, out);
+    } else if (was) {
+      // What stops to match is shown as it was, at the revision of the change.
+      send(EventType::deleted, event.last ? *event.last : *event.left, out);
+    }
+  }
+  return {};
+}
+
+} // namespace zoo::gateway
