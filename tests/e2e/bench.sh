@@ -6,7 +6,7 @@
 
 log=$TMPDIR/bench.txt
 measure() {
-  "$zoo_root/tests/bench/run" --short --build "$ZOO_BUILD" --out "$TMPDIR/bench" \
+  "$zoo_root/tests/bench/run" --short --rounds 1 --build "$ZOO_BUILD" --out "$TMPDIR/bench" \
     --row get --row get_one --row list --row list_all --row watch >"$log" 2>&1 && return
   tail -n 30 "$log"
   return 1
