@@ -120,7 +120,7 @@ TEST_CASE("rows as Kubernetes prints them") {
   one["status"] = {{"conditions", {{{"type", "Ready"}, {"status", "True"}}}},
                    {"nodeInfo", {{"kubeletVersion", "v1"}, {"architecture", "arm"}}}};
   CHECK(cells(nodes(), one) == R"(["a","Ready,SchedulingDisabled","worker",null,"v1","<none>",)"
-                               R"("<none>","<unknown>","<unknown> (arm)","<unknown>"])");
+                               R"x("<none>","<unknown>","<unknown> (arm)","<unknown>"])x");
   const auto* addresses = virtuals::find_kind("networking.k8s.io", "ipaddresses");
   CHECK(cells(*addresses, object_of(*addresses, "192.0.2.1",
                                     {{"parentRef",
