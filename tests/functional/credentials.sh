@@ -38,7 +38,7 @@ check "both work" with one get pods
 check "at the same time" with two get pods
 listed=$(ctl tenant certificates "$a")
 expect_match "the list shows a user's with its groups" ' jane +dev +export +Valid ' "$listed"
-expect "and every serial once" 4 "$(ctl tenant certificates "$a" -o name | sort -u | wc -l)"
+expect "and every serial once" 5 "$(ctl tenant certificates "$a" -o name | sort -u | wc -l)"
 
 open first one
 open second two
