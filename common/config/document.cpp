@@ -24,6 +24,7 @@ std::string wrapped(std::string_view words, std::string_view lead) {
 
 std::string shown_default(const Key& key) {
   if (key.type == Type::list) {
+    if (key.default_text == "*") return "\"*\""; // YAML takes a bare one for an alias
     return key.default_text.empty() ? "[]" : fmt::format("[{}]", key.default_text);
   }
   return std::string(key.default_text);
