@@ -95,7 +95,11 @@ TEST_CASE("before a refusal it is counted again, as often as that makes sense") 
   CHECK(known.ask(object("b"), 1, k_start + 9s).full);
   CHECK(known.ask(object("b"), 1, k_start + 11s).count);
   known.recount({}, k_start + 11s);
-  CHECK(known.ask(object("b"), 1, k_start + 11s).hold);
+  {
+    auto room = known.ask(object("b"), 1, k_start + 11s);
+    REQUIRE(room.hold);
+    room.hold->drop();
+  }
   known.recount({{"a", 1}}, k_start + 20s);
   CHECK(known.ask(object("b"), 1, k_start + 21s).full);
   known.ledger.removed("t", k_start + 21s);
