@@ -14,7 +14,7 @@ end_upstream() {
 }
 trap 'end_upstream; zoo_finish' EXIT
 curls=()
-ZOO_E2E_KUBECONFIG=$("$ZOO_UPSTREAM" start --dir "$up" --port 0) || exit 1
+ZOO_E2E_KUBECONFIG=$("$ZOO_UPSTREAM" start --dir "$up" --port 0 --timeout 400) || exit 1
 start_zood
 new_tenant a
 new_tenant b
@@ -36,12 +36,12 @@ credentials upstream "$ZOO_E2E_KUBECONFIG"
 # open_all WHO FILE...: reads lines "NAME QUERY" of watches and opens them all in one curl, each into out/NAME.
 mkdir "$TMPDIR/out"
 open_all() {
-  local who=$1 name path
+  local who=$1 config=$TMPDIR/$1.${#curls[@]}.curl name path
   while read -r name path; do
     printf 'url = "%s%s"\noutput = "%s"\n' "$(<"$TMPDIR/$who.server")" "$path" "$TMPDIR/out/$name"
-  done >"$TMPDIR/$who.$name.curl"
+  done >"$config"
   curl -sSN --globoff --parallel --parallel-immediate --parallel-max 200 --cacert "$TMPDIR/$who.ca" \
-    --cert "$TMPDIR/$who.crt" --key "$TMPDIR/$who.key" -K "$TMPDIR/$who.$name.curl" >"$TMPDIR/$who.$name.log" 2>&1 &
+    --cert "$TMPDIR/$who.crt" --key "$TMPDIR/$who.key" -K "$config" >"$config.log" 2>&1 &
   curls+=($!)
 }
 # events NAME: "TYPE namespace/name resourceVersion" of each, without bookmarks.
