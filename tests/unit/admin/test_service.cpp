@@ -280,7 +280,11 @@ TEST_CASE("discovery in both forms, and OpenAPI, with ETags") {
         "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList");
   const auto resource = both->json()["items"][0]["versions"][0]["resources"][0];
   CHECK(resource["resource"] == "tenants");
-  CHECK(resource["subresources"].size() == 2);
+  std::vector<std::string> subresources;
+  for (const auto& each : resource["subresources"])
+    subresources.push_back(each["subresource"].get<std::string>());
+  CHECK(subresources ==
+        std::vector<std::string>{"certificates", "kubeconfig", "revoke", "rotate", "status"});
   const std::string tag(both->stream.head.headers.get("ETag"));
   auto again = world.ask("GET", "/apis", "",
                          {{"Accept", "application/json;g=apidiscovery.k8s.io;v=v2;as="
@@ -289,7 +293,7 @@ TEST_CASE("discovery in both forms, and OpenAPI, with ETags") {
   CHECK(again->status() == 304);
   CHECK(again->stream.body.empty());
   CHECK(world.ask("GET", "/apis/tenant.kubezoo.io")->json()["kind"] == "APIGroup");
-  CHECK(world.ask("GET", "/apis/tenant.kubezoo.io/v1alpha1")->json()["resources"].size() == 3);
+  CHECK(world.ask("GET", "/apis/tenant.kubezoo.io/v1alpha1")->json()["resources"].size() == 6);
   CHECK(world.ask("GET", "/openapi/v3")->json()["paths"].size() == 1);
   CHECK(world.ask("GET", "/openapi/v3/apis/tenant.kubezoo.io/v1alpha1")->json()["openapi"] ==
         "3.0.0");
