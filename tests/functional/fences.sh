@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
+# timeout: 600
 # What a tenant may not write, how much it may store, and how much it may ask at the same time: guards, ceilings, flow.
 . "$(dirname "$0")/../e2e/lib.sh"
 
@@ -133,7 +134,7 @@ exec 9>&-
 wait "$slow"
 check "and the place is given back" as "$a" get pods
 require "the share of watches" admin patch tenant "$a" --type merge -p '{"metadata":{"annotations":{"tce.kubezoo/max-requests-inflight":null}},"spec":{"flow":{"maxLongRunning":1,"maxMutationsInflight":0}}}'
-ask "$a" '/api/v1/pods?watch=1&resourceVersion=0' -N >"$TMPDIR/watch.out" 2>&1 &
+ask "$a" '/api/v1/namespaces?watch=1&resourceVersion=0' -N >"$TMPDIR/watch.out" 2>&1 &
 watch=$!
 eventually "one" 10 grep -q ADDED "$TMPDIR/watch.out"
 expect_match "but not two" '1 watches, logs and tunnels open, its limit' "$(ask "$a" '/api/v1/configmaps?watch=1')"
