@@ -98,6 +98,7 @@ TEST_CASE("who is older than the window catches up and joins without loss or dup
   world.answer(main, 200);
   world.say(main, event("ADDED", "foofoo-a/c", 101));
   WatchClient old(world, 1, pods("foofoo-", 50));
+  world.settle(); // it comes from another loop: the next one is to find it there
   WatchClient older_than_main(world, 0, pods("foofoo-", 60));
   const auto behind = world.next_watch();
   CHECK(world.param(behind, "resourceVersion") == "50");
