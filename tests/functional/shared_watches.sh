@@ -65,21 +65,21 @@ before=$(watches)
 start=$(version "$a")
 cm=/api/v1/configmaps team=/api/v1/namespaces/team/configmaps
 from="watch=1&resourceVersion=$start"
-{
+open_all a < <(
   for ((i = 0; i < 20; ++i)); do echo "wide-$i $cm?$from&allowWatchBookmarks=true"; done
   for ((i = 0; i < 10; ++i)); do echo "team-$i $team?$from"; done
   for ((i = 0; i < 10; ++i)); do echo "named-$i $team?$from&fieldSelector=metadata.name%3Dtwo"; done
   for ((i = 0; i < 10; ++i)); do echo "label-$i $cm?$from&labelSelector=app%3Dweb"; done
   for ((i = 0; i < 40; ++i)); do echo "more-$i $cm?$from"; done
-} | open_all a
-for ((i = 0; i < 10; ++i)); do echo "b-$i $cm?$from"; done | open_all b
+)
+open_all b < <(for ((i = 0; i < 10; ++i)); do echo "b-$i $cm?$from"; done)
 # What upstream itself says to the same questions.
 direct=/api/v1/namespaces/$a-team/configmaps
-{
+open_all upstream < <(
   echo "direct $cm?$from"
   echo "direct-named $direct?$from&fieldSelector=metadata.name%3Dtwo"
   echo "direct-label $direct?$from&labelSelector=app%3Dweb"
-} | open_all upstream
+)
 eventually "100 watches of two tenants are one upstream" 20 eval '(($(watches) == before + 2))' # and the direct one
 
 change() { # as whom, in which namespace
@@ -118,12 +118,12 @@ expect "the neighbour hears its own" "$(own direct "$b")" "$(events b-3)"
 # ---- resume ---------------------------------------------------------------------------------------------------------
 
 middle=$(awk 'NR == 4 { print $3 }' <<<"$wanted")
-{
+open_all a < <(
   echo "resumed $cm?watch=1&resourceVersion=$middle&timeoutSeconds=3"
   echo "resumed-label $cm?watch=1&resourceVersion=$middle&timeoutSeconds=3&labelSelector=app%3Dweb"
   echo "initial $team?watch=1&timeoutSeconds=3"
   echo "partial $cm?watch=1&resourceVersion=$middle&timeoutSeconds=3"
-} | open_all a
+)
 {
   echo "direct-resumed-label $direct?watch=1&resourceVersion=$middle&timeoutSeconds=3&labelSelector=app%3Dweb"
 } | open_all upstream
