@@ -124,6 +124,8 @@ mkfifo "$TMPDIR/body"
 ask "$a" /api/v1/namespaces/default/configmaps -X POST -H 'Content-Type: application/json' -T - <"$TMPDIR/body" >"$TMPDIR/slow.out" 2>&1 &
 slow=$!
 exec 9>"$TMPDIR/body" # a request whose body does not end holds the tenant's one place
+held() { [[ $(ctl top "$a" -o json | jq '.items[0].usage.flow.requestsInflight.used') == 1 ]]; }
+eventually "a request that waits for its body has a place" 20 held
 full() { ask "$a" /api/v1/pods -i | tr -d '\r' >"$TMPDIR/full.out" && grep -q '^HTTP/1.1 429' "$TMPDIR/full.out"; }
 eventually "the tenant's one place is taken" 20 full
 expect_match "it is told when to come again" '^retry-after: 1$' "$(cat "$TMPDIR/full.out")"
