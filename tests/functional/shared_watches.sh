@@ -124,9 +124,9 @@ open_all a < <(
   echo "initial $team?watch=1&timeoutSeconds=3"
   echo "partial $cm?watch=1&resourceVersion=$middle&timeoutSeconds=3"
 )
-{
+open_all upstream < <(
   echo "direct-resumed-label $direct?watch=1&resourceVersion=$middle&timeoutSeconds=3&labelSelector=app%3Dweb"
-} | open_all upstream
+)
 wait "${curls[-2]}" "${curls[-1]}"
 unset 'curls[-1]' 'curls[-1]'
 expect "a client goes on from where it was" "$(awk -v v="$middle" '$3 > v' <<<"$wanted")" "$(events resumed)"
