@@ -136,6 +136,13 @@ bool nothing_left(const std::string& id) {
   return must(tenants::occupied(admin(), id, kinds)).empty();
 }
 
+/// Ready, and with what its pods look for.
+bool is_furnished(Zood& zood, const std::string& id) {
+  const auto tenant = zood.service().get(id);
+  const auto* condition = tenant ? tenant->condition("InClusterAccess") : nullptr;
+  return is_ready(zood, id) && condition != nullptr;
+}
+
 /// Runs this program up to a step of the tenant's life, where it kills itself; false if it came to
 /// the end without meeting the step.
 bool run_until(const std::filesystem::path& directory, const std::string& step,
@@ -161,7 +168,7 @@ int child(char** arguments) {
   Zood zood(arguments[5], kubeconfig(), settings);
   if (what == "create") {
     if (is_gone(zood, id)) (void)zood.service().create(wanted(id), false);
-    return eventually([&] { return is_ready(zood, id); }) ? 0 : 1;
+    return eventually([&] { return is_furnished(zood, id); }) ? 0 : 1;
   }
   (void)zood.service().remove(id, {}, false);
   return eventually([&] { return is_gone(zood, id); }) ? 0 : 1;
@@ -410,11 +417,19 @@ TEST_CASE("drift is repaired: the binding and the label come back") {
 
 TEST_CASE("kill -9 at any step of creation and deletion: the next start finishes") {
   const Directory directory;
-  constexpr std::array making{"create-namespace", "create-binding", "create-service", "credential",
-                              "ready"};
-  constexpr std::array taking{
-      "refuse-credentials", "custom-resources", "admission", "namespaces", "cluster-objects",
-      "definitions",        "volumes",          "events",    "proof",      "record"};
+  constexpr std::array making{"create-namespace", "create-binding", "credential", "ready",
+                              "create-service"};
+  constexpr std::array taking{"refuse-credentials",
+                              "custom-resources",
+                              "admission",
+                              "namespaces",
+                              "cluster-objects",
+                              "definitions",
+                              "volumes",
+                              "events",
+                              "proof",
+                              "virtual-objects",
+                              "record"};
   const std::string id = "killed";
   CHECK(run_until(directory.path, making[0], id, "create"));
   for (const auto* step : making)
