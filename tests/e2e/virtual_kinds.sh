@@ -80,7 +80,7 @@ expect "upstream has nothing of it" "" "$(upstream get flowschemas,prioritylevel
 for name in a b c d e; do check "flow $name" kubectl_file "$first" create <<<"$(flow "$name" exempt 'side: many')"; done
 expect "labels" 5 "$(as "$first" get flowschemas -l side=many -o name | wc -l)"
 expect "field selector" flowschema.flowcontrol.apiserver.k8s.io/a "$(as "$first" get flowschemas --field-selector metadata.name=a -o name)"
-expect "pages" 8 "$(as "$first" get flowschemas --chunk-size 2 -o name | wc -l)"
+expect "pages" 17 "$(as "$first" get flowschemas --chunk-size 2 -o name | wc -l)"
 token=$(as "$first" get --raw '/apis/flowcontrol.apiserver.k8s.io/v1/flowschemas?limit=2' | jq -r .metadata.continue)
 check_fails "a page's token is no other tenant's" 'continue key is not valid' as "$second" get --raw "/apis/flowcontrol.apiserver.k8s.io/v1/flowschemas?limit=2&continue=$token"
 "$KUBECTL" --kubeconfig "$TMPDIR/$first.kubeconfig" get flowschemas --watch -o name >"$TMPDIR/watch.out" 2>&1 &
@@ -191,7 +191,7 @@ expect "its services' addresses" "$service_ip" "$(as "$first" get ipaddresses -o
 expect "and no others" default "$(as "$first" get ipaddresses -o json | jq -r '.items[].spec.parentRef.namespace' | sort -u)"
 check "one by its name" as "$first" get ipaddress "$service_ip"
 check_fails "not the other's" 'not found' as "$second" get --raw "/apis/networking.k8s.io/v1/ipaddresses/$service_ip"
-check_fails "they are read-only" 'read-only' as "$first" delete ipaddress "$service_ip"
+check_fails "they are read-only" 'it belongs to a Service' as "$first" delete ipaddress "$service_ip"
 cat <<EOF | upstream create -f - >/dev/null
 apiVersion: v1
 kind: PersistentVolumeClaim

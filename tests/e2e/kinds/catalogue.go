@@ -29,8 +29,8 @@ var mayBeAbsent = sets.New[treatment]("shared-ro", "self", "filter", "hidden")
 // A create may be refused with 403 and a reason; then nothing of it may be upstream.
 var mayBeRefused = sets.New[treatment]("shared-ro", "filter", "hybrid")
 
-// Nothing of these need be found upstream under the prefixed name.
-var mayBeElsewhere = sets.New[treatment]("virtual")
+// Nothing of these need be found upstream under the prefixed name: zood keeps itself what tenants make of them.
+var mayBeElsewhere = sets.New[treatment]("virtual", "shared-ro", "filter")
 
 // loadTreatments reads the rule table. Rows that it does not have are the zero value: an ordinary kind.
 func loadTreatments(path string) (map[schema.GroupVersionResource]treatment, error) {
