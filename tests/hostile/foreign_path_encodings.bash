@@ -9,7 +9,7 @@ for path in "/api/v1/namespaces/team/../$secret" "/api/v1/namespaces/team/%2e%2e
   "/api/v1/namespaces/team\\..\\$secret" "/api/v1/namespaces/team/pods/x/proxy/../../../../$secret" "/api/v1/namespaces/team/pods/x/proxy/%2e%2e/%2e%2e/%2e%2e/$secret" \
   "/api/v1/namespaces/team/services/x/proxy/..%2f..%2f..%2f..%2f$secret" "/apis/../api/v1/namespaces/$secret" "/api/v1/namespaces/$secret;a" "/api/v1/namespaces/$secret%23" \
   "/api/v1/%6eamespaces/$secret" "/api/v1/namespaces/%5$secret" "/api/v1/namespaces/%C0%AE%C0%AE/$secret" "/api/v1/namespaces/%u002e/$secret" "/api/v1/watch/namespaces/$secret" "/api/v1/proxy/namespaces/$secret" \
-  "/api/V1/namespaces/$secret" "/API/v1/namespaces/$secret" "/api/v1/namespaces/team/secrets/$vault/../../../$secret" "/apis/v1/namespaces/$secret" "/api/v1/namespaces/team/?/../$secret"; do
+  "/api/V1/namespaces/$secret" "/API/v1/namespaces/$secret" "/api/v1/namespaces/team/secrets/$vault/../../../$secret" "/apis/v1/namespaces/$secret" "/api/v1/namespaces/team/%3F/../$secret"; do
   try GET "$path"
   refused "$path"
   try DELETE "$path"
