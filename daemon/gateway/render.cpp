@@ -9,6 +9,8 @@
 #include "daemon/translate/rules.hpp"
 #include "daemon/translate/watch_event.hpp"
 
+#include <array>
+
 namespace zoo::gateway {
 
 using translate::JsonTree;
@@ -129,6 +131,25 @@ Result<void> write_object(Exchange& exchange, const Rendering& rendering, std::s
   return write_outward(exchange, rendering, object, out);
 }
 
+namespace {
+
+/// The columns of RoleBindings, in the words of ClusterRoleBindings (printers/internalversion).
+std::string binding_columns(std::string columns) {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 2> k_words = {{
+      {"in the roleBinding", "in the clusterRoleBinding"},
+      {"can reference a Role in the current namespace or a ClusterRole",
+       "can only reference a ClusterRole"},
+  }};
+  for (const auto& [from, to] : k_words) {
+    for (auto at = columns.find(from); at != std::string::npos;
+         at = columns.find(from, at + to.size()))
+      columns.replace(at, from.size(), to);
+  }
+  return columns;
+}
+
+} // namespace
+
 ListWriter::ListWriter(Exchange& exchange, const Rendering& rendering)
     : exchange_(exchange), rendering_(rendering), table_(make_table(exchange, rendering)) {}
 
@@ -150,7 +171,9 @@ Result<void> ListWriter::members(std::string_view object, std::string& out) {
   }
   if (const auto columns = root["columnDefinitions"]) {
     out += "\"columnDefinitions\":";
-    out += columns.raw();
+    out += exchange_.target().is(translate::k_rbac_group, "clusterrolebindings")
+               ? binding_columns(std::string(columns.raw()))
+               : std::string(columns.raw());
     out += ',';
   }
   if (const auto metadata = root["metadata"]) metadata_ = metadata.raw();

@@ -75,8 +75,14 @@ std::string status_out(const Mapping& mapping, const StatusContext& context,
   if (mapping.identity()) return std::string(document);
   const auto root = tree->root();
   JsonEdits edits;
-  if (const auto message = root["message"]; message.is(JsonType::string))
-    edits.quote(message, message_out(mapping, context, message.string()));
+  if (const auto message = root["message"]; message.is(JsonType::string)) {
+    auto text = message.string();
+    // The name that it is about may be no name at all ("-dash"), which text_out() does not see.
+    const auto name = root["details"]["name"].string();
+    if (name.size() > mapping.prefix().size() && name.starts_with(mapping.prefix()))
+      replace_all(text, json_quote(name), json_quote(name.substr(mapping.prefix().size())));
+    edits.quote(message, message_out(mapping, context, text));
+  }
   if (const auto token = root["metadata"]["continue"]; token) {
     std::string sealed;
     if (context.seal_continue && !token.string().empty())

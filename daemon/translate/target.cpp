@@ -220,6 +220,8 @@ Result<Target> parse_target(std::string_view method, std::string_view target) {
   if (trailing && out.rest.empty() && out.connect && out.subresource == "proxy") out.rest = "/";
   if (!out.rest.empty() && out.subresource != "proxy") return no_resource();
 
+  // The API server has routes for GET only; what has a service of its own behind it may be asked.
+  if (method == "HEAD" && !out.connect) return not_allowed();
   if (out.verb.empty() && !(out.connect && out.subresource == "proxy")) return not_allowed();
   if (out.legacy_watch) {
     out.verb = "watch";
