@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
+# timeout: 600
 # The life of tenants, with zood's credential and fences, against a real control plane.
 set -euo pipefail
 : "${ZOO_BUILD:?the build folder}" "${ZOO_UPSTREAM:?the path of tests/upstream/up}"
