@@ -10,13 +10,10 @@ new_tenant b
 
 # get ID PATH [CURL ARGUMENTS...]: as that tenant, with curl.
 get() {
-  local id=$1 path=$2 file=$TMPDIR/$1.kubeconfig part
+  local id=$1 path=$2
   shift 2
-  for part in certificate-authority client-certificate client-key; do
-    [[ -s $TMPDIR/$id.$part ]] || sed -n "s/.*$part-data: //p" "$file" | base64 -d >"$TMPDIR/$id.$part"
-  done
-  curl -sS --max-time 30 --cacert "$TMPDIR/$id.certificate-authority" --cert "$TMPDIR/$id.client-certificate" \
-    --key "$TMPDIR/$id.client-key" "$@" "https://$zood_address$path"
+  [[ -s $TMPDIR/$id.key ]] || unpack "$id"
+  curl -sS --max-time 30 --cacert "$TMPDIR/$id.ca" --cert "$TMPDIR/$id.crt" --key "$TMPDIR/$id.key" "$@" "https://$zood_address$path"
 }
 # header NAME: of the answer on standard input, head first.
 header() { tr -d '\r' | sed -n "1,/^\$/s/^$1: //Ip"; }

@@ -214,6 +214,17 @@ export_kubeconfig() {
   require "export the kubeconfig of $id" ctl kubeconfig export "$id" "$@" -o "$TMPDIR/$id.kubeconfig"
 }
 
+# unpack NAME [KUBECONFIG]: its authority, certificate, key and server as $TMPDIR/NAME.{ca,crt,key,server}, for curl and
+# openssl. KUBECONFIG is $TMPDIR/NAME.kubeconfig unless told otherwise.
+unpack() (
+  umask 077
+  json=$("$KUBECTL" config view --raw --kubeconfig "${2:-$TMPDIR/$1.kubeconfig}" -o json)
+  jq -r '.clusters[0].cluster."certificate-authority-data"' <<<"$json" | base64 -d >"$TMPDIR/$1.ca"
+  jq -r '.users[0].user."client-certificate-data"' <<<"$json" | base64 -d >"$TMPDIR/$1.crt"
+  jq -r '.users[0].user."client-key-data"' <<<"$json" | base64 -d >"$TMPDIR/$1.key"
+  jq -r '.clusters[0].cluster.server' <<<"$json" >"$TMPDIR/$1.server"
+)
+
 # as ID ARGUMENTS...: kubectl as that tenant.
 as() {
   local id=$1

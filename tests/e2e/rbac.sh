@@ -218,9 +218,9 @@ check "an account" as "$a" -n team create serviceaccount robot
 token=$(as "$a" -n team create token robot 2>&1)
 claims=$(cut -d. -f2 <<<"$token" | tr '_-' '/+' | awk '{ while (length($0) % 4) $0 = $0 "="; print }' | base64 -d 2>/dev/null)
 expect "its token is for zood" '["zood"]' "$(jq -c .aud <<<"$claims")"
-server=$(as "$a" config view --raw -o jsonpath='{.clusters[0].cluster.server}')
-as "$a" config view --raw -o jsonpath='{.clusters[0].cluster.certificate-authority-data}' | base64 -d >"$TMPDIR/ca.pem"
-robot() { "$KUBECTL" --kubeconfig /dev/null --server "$server" --certificate-authority "$TMPDIR/ca.pem" --token "${robot_token:-$token}" "$@"; }
+unpack "$a"
+server=$(cat "$TMPDIR/$a.server")
+robot() { "$KUBECTL" --kubeconfig /dev/null --server "$server" --certificate-authority "$TMPDIR/$a.ca" --token "${robot_token:-$token}" "$@"; }
 expect_match "with it the account comes in" 'Username +system:serviceaccount:team:robot' "$(robot auth whoami)"
 expect_match "with its groups" 'system:serviceaccounts:team' "$(robot auth whoami)"
 expect_no_match "and no prefix" "$a-" "$(robot auth whoami -o yaml)"

@@ -138,11 +138,11 @@ expect "the other tenant's still waits" "" "$(json "$second" csr jane .status.ce
 json "$first" csr jane .status.certificate | base64 -d >"$TMPDIR/jane.crt"
 expect_match "the subject is built by zood" "OU *= *$first.*CN *= *jane|CN *= *jane.*OU *= *$first" "$(openssl x509 -in "$TMPDIR/jane.crt" -noout -subject)"
 jane() { # ID ARGUMENTS: as the user of the certificate
-  local id=$1 server
+  local id=$1
   shift
-  server=$("$KUBECTL" --kubeconfig "$TMPDIR/$id.kubeconfig" config view -o 'jsonpath={.clusters[0].cluster.server}')
-  "$KUBECTL" --kubeconfig "$TMPDIR/$id.kubeconfig" config view --raw -o 'jsonpath={.clusters[0].cluster.certificate-authority-data}' | base64 -d >"$TMPDIR/$id.ca"
-  "$KUBECTL" --kubeconfig /dev/null --server "$server" --certificate-authority "$TMPDIR/$id.ca" --client-certificate "$TMPDIR/jane.crt" --client-key "$TMPDIR/jane.key" "$@"
+  unpack "$id"
+  "$KUBECTL" --kubeconfig /dev/null --server "$(cat "$TMPDIR/$id.server")" --certificate-authority "$TMPDIR/$id.ca" \
+    --client-certificate "$TMPDIR/jane.crt" --client-key "$TMPDIR/jane.key" "$@"
 }
 expect "it works as that user" "jane developers system:authenticated" "$(jane "$first" auth whoami -o json 2>&1 | jq -r '.status.userInfo | [.username] + .groups | join(" ")')"
 check_fails "who has no rights yet" 'User "jane" cannot list' jane "$first" get pods
@@ -208,8 +208,8 @@ expect "is nobody else's" "" "$(as "$second" get volumeattachments -o name)"
 upstream delete volumeattachment "e2e-$first" >/dev/null
 
 # ---- what a cluster has without anybody having made it
-server_ca=$("$KUBECTL" --kubeconfig "$TMPDIR/$first.kubeconfig" config view --raw -o 'jsonpath={.clusters[0].cluster.certificate-authority-data}' | base64 -d)
-expect "the clients' authority is published" "$server_ca" "$(as "$first" -n kube-system get configmap extension-apiserver-authentication -o 'jsonpath={.data.client-ca-file}')"
+unpack "$first"
+expect "the clients' authority is published" "$(cat "$TMPDIR/$first.ca")" "$(as "$first" -n kube-system get configmap extension-apiserver-authentication -o 'jsonpath={.data.client-ca-file}')"
 expect "and its reader's role" "get list watch" "$(as "$first" -n kube-system get role extension-apiserver-authentication-reader -o 'jsonpath={.rules[0].verbs[*]}')"
 check "kube-root-ca.crt is there" as "$first" get configmap kube-root-ca.crt
 

@@ -39,18 +39,14 @@ check_fails "a taken port" "$zood_port.*(taken|in use)" timeout 20 "$zood" --dir
 # ---- tenants: a Status ----------------------------------------------------------------------------------------------
 
 new_tenant a
-config() { "$KUBECTL" --kubeconfig "$TMPDIR/$a.kubeconfig" config view --raw -o jsonpath="$1" | base64 -d; }
-(umask 077
-  config '{.users[0].user.client-certificate-data}' >"$TMPDIR/a.crt"
-  config '{.users[0].user.client-key-data}' >"$TMPDIR/a.key"
-  config '{.clusters[0].cluster.certificate-authority-data}' >"$TMPDIR/ca.crt")
+unpack a "$TMPDIR/$a.kubeconfig"
 
 # ask CODE WHAT CURL-ARGUMENTS... PATH: the answer is a Status of that code, over both protocols.
 ask() {
   local code=$1 what=$2 version answer path=${*: -1}
   shift 2
   for version in ${versions:---http1.1 --http2}; do
-    answer=$(curl -s --max-time 20 "$version" --path-as-is --cacert "$TMPDIR/ca.crt" --cert "$TMPDIR/a.crt" --key "$TMPDIR/a.key" \
+    answer=$(curl -s --max-time 20 "$version" --path-as-is --cacert "$TMPDIR/a.ca" --cert "$TMPDIR/a.crt" --key "$TMPDIR/a.key" \
       -w '\n%{http_code}' "${@:1:$#-1}" "https://$zood_address$path" 2>&1)
     expect "$what ($version)" "$code" "${answer##*$'\n'}"
     expect "$what: a Status ($version)" "Status $code" "$(jq -r '"\(.kind) \(.code)"' <<<"${answer%$'\n'*}" 2>&1)"
@@ -86,12 +82,12 @@ ask 415 "an unknown media type" -X POST -H 'Content-Type: application/cbor' -d x
 ask 415 "a PATCH of no kind" -X PATCH -H 'Content-Type: text/plain' -d x $cms/x
 ask 403 "impersonation" -H 'Impersonate-User: root' /api/v1/pods
 long=$(head -c 102400 /dev/zero | tr '\0' 'h')
-expect "a header of 100 KiB (--http1.1)" 431 "$(curl -s --http1.1 --max-time 20 --cacert "$TMPDIR/ca.crt" --cert "$TMPDIR/a.crt" --key "$TMPDIR/a.key" \
+expect "a header of 100 KiB (--http1.1)" 431 "$(curl -s --http1.1 --max-time 20 --cacert "$TMPDIR/a.ca" --cert "$TMPDIR/a.crt" --key "$TMPDIR/a.key" \
   -o /dev/null -w '%{http_code}' -H "X-Long: $long" "https://$zood_address/api")"
-expect "no certificate" 401 "$(curl -s --cacert "$TMPDIR/ca.crt" "https://$zood_address/api" | jq -r .code)"
+expect "no certificate" 401 "$(curl -s --cacert "$TMPDIR/a.ca" "https://$zood_address/api" | jq -r .code)"
 openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 1 -subj "/OU=$a/O=zoo:cluster-admins/CN=admin" \
   -keyout "$TMPDIR/own.key" -out "$TMPDIR/own.crt" 2>/dev/null
-expect "a certificate of one's own making" 401 "$(curl -s --cacert "$TMPDIR/ca.crt" --cert "$TMPDIR/own.crt" --key "$TMPDIR/own.key" "https://$zood_address/api" | jq -r .code)"
+expect "a certificate of one's own making" 401 "$(curl -s --cacert "$TMPDIR/a.ca" --cert "$TMPDIR/own.crt" --key "$TMPDIR/own.key" "https://$zood_address/api" | jq -r .code)"
 expect "nothing was created" "" "$(as "$a" get configmaps -o name | grep -v kube-root-ca.crt)"
 
 # ---- accidents ------------------------------------------------------------------------------------------------------

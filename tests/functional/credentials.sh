@@ -8,15 +8,6 @@ start_zood
 new_tenant a
 new_tenant b
 
-# unpack NAME: the parts of $TMPDIR/NAME.kubeconfig for curl and openssl.
-unpack() {
-  local part
-  "$KUBECTL" config view --raw --kubeconfig "$TMPDIR/$1.kubeconfig" -o json >"$TMPDIR/$1.json"
-  for part in ca:'.clusters[0].cluster."certificate-authority-data"' crt:'.users[0].user."client-certificate-data"' \
-    key:'.users[0].user."client-key-data"'; do
-    jq -r "${part#*:}" "$TMPDIR/$1.json" | base64 -d >"$TMPDIR/$1.${part%%:*}"
-  done
-}
 export_as() { ctl kubeconfig export "$a" "${@:2}" >"$TMPDIR/$1.kubeconfig" && unpack "$1"; }
 serial_of() { openssl x509 -in "$TMPDIR/$1.crt" -noout -serial | cut -d= -f2; }
 with() { "$KUBECTL" --kubeconfig "$TMPDIR/$1.kubeconfig" "${@:2}"; }

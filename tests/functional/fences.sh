@@ -107,13 +107,8 @@ check_fails "endpoints by hand" 'guards.endpoints' make '{"apiVersion":"v1","kin
 # ---- flow ---------------------------------------------------------------------------------------------------------
 
 check_fails "a share that is none" 'spec.flow.weight must be from 1' terms '{"spec":{"flow":{"weight":0}}}'
-for each in "$a" "$b"; do
-  "$KUBECTL" config view --raw --kubeconfig "$TMPDIR/$each.kubeconfig" -o json >"$TMPDIR/$each.json"
-  for part in ca:'.clusters[0].cluster."certificate-authority-data"' crt:'.users[0].user."client-certificate-data"' \
-    key:'.users[0].user."client-key-data"'; do
-    jq -r "${part#*:}" "$TMPDIR/$each.json" | base64 -d >"$TMPDIR/$each.${part%%:*}"
-  done
-done
+unpack "$a"
+unpack "$b"
 ask() { # TENANT PATH CURL'S ARGUMENTS...
   local who=$1 path=$2
   shift 2

@@ -19,19 +19,9 @@ start_zood
 new_tenant a
 new_tenant b
 
-# credentials NAME KUBECONFIG: for curl.
-credentials() {
-  local part json
-  json=$("$KUBECTL" config view --raw --kubeconfig "$2" -o json)
-  for part in ca:'.clusters[0].cluster."certificate-authority-data"' crt:'.users[0].user."client-certificate-data"' \
-    key:'.users[0].user."client-key-data"'; do
-    jq -r "${part#*:}" <<<"$json" | base64 -d >"$TMPDIR/$1.${part%%:*}"
-  done
-  jq -r '.clusters[0].cluster.server' <<<"$json" >"$TMPDIR/$1.server"
-}
-credentials a "$TMPDIR/$a.kubeconfig"
-credentials b "$TMPDIR/$b.kubeconfig"
-credentials upstream "$ZOO_E2E_KUBECONFIG"
+unpack a "$TMPDIR/$a.kubeconfig"
+unpack b "$TMPDIR/$b.kubeconfig"
+unpack upstream "$ZOO_E2E_KUBECONFIG"
 
 # open_all WHO FILE...: reads lines "NAME QUERY" of watches and opens them all in one curl, each into out/NAME.
 mkdir "$TMPDIR/out"

@@ -12,11 +12,7 @@ YAML
 start_zood --config "$TMPDIR/zood.yaml"
 new_tenant a
 new_tenant b
-"$KUBECTL" config view --raw --kubeconfig "$TMPDIR/$a.kubeconfig" -o json >"$TMPDIR/a.json"
-for part in ca:'.clusters[0].cluster."certificate-authority-data"' crt:'.users[0].user."client-certificate-data"' \
-  key:'.users[0].user."client-key-data"'; do
-  jq -r "${part#*:}" "$TMPDIR/a.json" | base64 -d >"$TMPDIR/a.${part%%:*}"
-done
+unpack a "$TMPDIR/$a.kubeconfig"
 
 # open NAME PATH: a stream of tenant a that runs until it is cut; its curl's process is left in the variable NAME.
 open() {
@@ -53,9 +49,7 @@ kill -HUP "${zood_pids[$zood_dir]}"
 eventually "is refused after SIGHUP" 10 bash -c "! '$ZOO_BUILD/bin/zooctl' --dir '$zood_dir' tenant create later1 --dry-run"
 printf 'limits: {requests_inflight: 1}\n' >>"$TMPDIR/zood.yaml"
 kill -HUP "${zood_pids[$zood_dir]}"
-for part in crt:'.users[0].user."client-certificate-data"' key:'.users[0].user."client-key-data"'; do
-  "$KUBECTL" config view --raw --kubeconfig "$TMPDIR/$b.kubeconfig" -o json | jq -r "${part#*:}" | base64 -d >"$TMPDIR/b.${part%%:*}"
-done
+unpack b "$TMPDIR/$b.kubeconfig"
 as_b=(curl -sS --http1.1 --max-time 60 --cacert "$TMPDIR/a.ca" --cert "$TMPDIR/b.crt" --key "$TMPDIR/b.key")
 mkfifo "$TMPDIR/body"
 "${as_b[@]}" -X POST -H 'Content-Type: application/json' -T - "https://$zood_address/api/v1/namespaces/default/configmaps" \
