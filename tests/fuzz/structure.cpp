@@ -7,6 +7,7 @@
 #include "daemon/translate/discovery_json.hpp"
 #include "daemon/translate/json.hpp"
 #include "daemon/translate/rewrite.hpp"
+#include "tests/fuzz/by_bytes.hpp"
 #include "tests/fuzz/invariant.hpp"
 
 #include <fmt/format.h>
@@ -19,41 +20,6 @@
 namespace {
 
 using namespace zoo::translate;
-
-constexpr std::size_t k_none = std::string_view::npos;
-
-std::size_t end_by_bytes(std::string_view text) {
-  std::size_t depth = 1;
-  bool inside = false, escaped = false;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    if (c == '"' && !escaped) inside = !inside;
-    escaped = c == '\\' && !escaped;
-    if (inside) continue;
-    if (c == '{' || c == '[') ++depth;
-    if ((c == '}' || c == ']') && --depth == 0) return i + 1;
-  }
-  return k_none;
-}
-
-std::size_t end_by_blocks(std::string_view text, std::size_t piece) {
-  NestScanner scanner;
-  for (std::size_t at = 0; at < text.size();) {
-    at += scanner.scan(text.substr(at, piece));
-    if (scanner.done()) return at;
-  }
-  return k_none;
-}
-
-Words words_by_bytes(std::string_view text, std::string_view prefix) {
-  const auto has = [text](std::string_view word) { return text.find(word) != k_none; };
-  Words out = has(prefix) ? k_prefix_word : Words{0};
-  if (has("kubezoo.io/")) out |= k_domain_word;
-  if (has("deviceclass.")) out |= k_device_word;
-  for (unsigned i = 0; i < k_rare_keys.size(); ++i)
-    if (has('"' + std::string(k_rare_keys[i]) + '"')) out |= static_cast<Words>(8U << i);
-  return out;
-}
 
 /// The same document, with the first letter of every string, keys too, as an escape.
 std::string escaped(std::string_view text) {
@@ -99,7 +65,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   for (const std::size_t piece : {std::size_t{1} + data[0], std::size_t{64}, text.size()})
     invariant(end_by_blocks(text, piece) == wanted, "blocks end where bytes end", text);
   const auto found = words_in(text, "abc123-");
-  const bool bends = found == k_all_words && text.find("\\u") != k_none;
+  const bool bends = found == k_all_words && text.find("\\u") != std::string_view::npos;
   invariant(bends || found == words_by_bytes(text, "abc123-"), "the words", text);
 
   if (!check_json(text) || !nlohmann::json::accept(text)) return 0;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/translate/structure.hpp"
+#include "tests/fuzz/by_bytes.hpp"
 
 #include <doctest/doctest.h>
 
@@ -10,33 +11,6 @@ using namespace zoo::translate;
 
 namespace {
 
-/// The end of the value behind its opening bracket, byte by byte; npos: it does not end. Outside of
-/// strings, where JSON has no backslash, one is taken like within.
-std::size_t end_of(std::string_view text) {
-  std::size_t depth = 1;
-  bool inside = false, escaped = false;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    if (c == '"' && !escaped) inside = !inside;
-    escaped = c == '\\' && !escaped;
-    if (inside) continue;
-    if (c == '{' || c == '[') ++depth;
-    if ((c == '}' || c == ']') && --depth == 0) return i + 1;
-  }
-  return std::string_view::npos;
-}
-
-/// Fed in pieces of these sizes, again and again.
-std::size_t scanned(std::string_view text, std::size_t piece) {
-  NestScanner scanner;
-  std::size_t at = 0;
-  while (at < text.size()) {
-    at += scanner.scan(text.substr(at, piece));
-    if (scanner.done()) return at;
-  }
-  return std::string_view::npos;
-}
-
 std::string noise(std::mt19937& random, std::string_view letters, std::size_t size) {
   std::string out;
   for (std::size_t i = 0; i < size; ++i)
@@ -45,17 +19,7 @@ std::string noise(std::mt19937& random, std::string_view letters, std::size_t si
 }
 
 Words naive(std::string_view text, std::string_view prefix) {
-  const auto has = [text](std::string_view word) {
-    return text.find(word) != std::string_view::npos;
-  };
-  if (has("\\u")) return k_all_words;
-  Words out = 0;
-  if (has(prefix)) out |= k_prefix_word;
-  if (has("kubezoo.io/")) out |= k_domain_word;
-  if (has("deviceclass.")) out |= k_device_word;
-  for (unsigned i = 0; i < k_rare_keys.size(); ++i)
-    if (has('"' + std::string(k_rare_keys[i]) + '"')) out |= static_cast<Words>(8U << i);
-  return out;
+  return text.find("\\u") != std::string_view::npos ? k_all_words : words_by_bytes(text, prefix);
 }
 
 } // namespace
@@ -66,23 +30,23 @@ TEST_CASE("a nested value ends where counting byte by byte says, in pieces of an
     const auto letters = turn % 2 == 0 ? std::string_view(R"({}[]"\\"a, )")
                                        : std::string_view(R"({}"\abcdefghijklmnopqrstuvw:,)");
     const auto text = noise(random, letters, random() % 300);
-    const auto wanted = end_of(text);
+    const auto wanted = end_by_bytes(text);
     for (const std::size_t piece : {1U, 2U, 63U, 64U, 65U, 127U, 1000U}) {
       CAPTURE(text);
       CAPTURE(piece);
-      CHECK(scanned(text, piece) == wanted);
+      CHECK(end_by_blocks(text, piece) == wanted);
     }
   }
 }
 
 TEST_CASE("a nested value of many levels and long runs of backslashes") {
   const std::string deep = std::string(5000, '[') + std::string(5001, ']') + "rest";
-  CHECK(scanned(deep, 4096) == 10001);
+  CHECK(end_by_blocks(deep, 4096) == 10001);
   for (std::size_t count = 60; count < 70; ++count) {
     const auto text = "\"" + std::string(count, '\\') + "\"}\"}";
     CAPTURE(count);
-    CHECK(scanned(text, 1000) == end_of(text));
-    CHECK(scanned(text, 7) == end_of(text));
+    CHECK(end_by_blocks(text, 1000) == end_by_bytes(text));
+    CHECK(end_by_blocks(text, 7) == end_by_bytes(text));
   }
 }
 
