@@ -71,11 +71,6 @@ public:
   /// A certificate request of this tenant may be due for signing (signing.cpp).
   void sign_soon(std::string_view id);
 
-  /// Writes RoleBinding zoo-tenant into a namespace of the tenant and waits until the upstream
-  /// honours it: before a namespace is handed out. Blocking; any thread with an api of its own.
-  Result<void> prepare_namespace(upstream::ControlApi& api, std::string_view id,
-                                 std::string_view upstream_namespace);
-
   /// A new certificate for the administrator, in the place of the one that is kept; that one stays
   /// valid, and on record. Returns the new one's expiry. Blocking; any thread.
   Result<std::string> renew_credential(const api::Tenant& tenant);

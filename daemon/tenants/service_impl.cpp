@@ -392,10 +392,4 @@ Result<api::Tenant> TenantServiceImpl::revoke(std::string_view id, const RevokeR
   return written;
 }
 
-Result<void> TenantServiceImpl::prepare_namespace(std::string_view id,
-                                                  std::string_view upstream_namespace) {
-  const Lease api(*this);
-  return controller_.prepare_namespace(*api, id, upstream_namespace);
-}
-
 } // namespace zoo::tenants

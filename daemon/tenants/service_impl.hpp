@@ -47,10 +47,6 @@ public:
   Result<std::vector<CertificateStatus>> certificates(std::string_view id) override;
   std::vector<Finding> doctor() override;
 
-  /// For the gateway, before a namespace is handed out: Controller::prepare_namespace() with a
-  /// client of this service. Blocking; any thread that may block.
-  Result<void> prepare_namespace(std::string_view id, std::string_view upstream_namespace);
-
   void sign_soon(std::string_view id) { controller_.sign_soon(id); } ///< any thread
 
 private:

@@ -103,15 +103,6 @@ Result<void> wait_until_bound(ControlApi& api, std::string_view id, std::string_
 
 } // namespace
 
-Result<void> Controller::prepare_namespace(ControlApi& api, std::string_view id,
-                                           std::string_view upstream_namespace) {
-  if (!upstream_namespace.starts_with(fmt::format("{}-", id))) {
-    return fail(Code::internal, "namespace {} is not under {}-", upstream_namespace, id);
-  }
-  ZOO_TRY_VOID(write_binding(api, id, upstream_namespace));
-  return wait_until_bound(api, id, upstream_namespace);
-}
-
 Result<void> Controller::make_namespace(ControlApi& api, const api::Tenant& tenant,
                                         const std::string& name) {
   const auto wanted = namespace_manifest(tenant.id, name);
