@@ -4,6 +4,11 @@
 #include <algorithm>
 
 namespace zoo::text {
+namespace {
+
+char lower_of(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; }
+
+} // namespace
 
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> before(b.size() + 1), last(b.size() + 1), now(b.size() + 1);
@@ -55,9 +60,14 @@ std::string_view trim(std::string_view input) {
 }
 
 bool iequals(std::string_view a, std::string_view b) {
-  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
   return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                    [&](char x, char y) { return lower(x) == lower(y); });
+                    [](char x, char y) { return lower_of(x) == lower_of(y); });
+}
+
+std::string lower(std::string_view input) {
+  std::string out(input);
+  std::transform(out.begin(), out.end(), out.begin(), lower_of);
+  return out;
 }
 
 } // namespace zoo::text

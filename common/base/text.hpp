@@ -20,5 +20,6 @@ std::optional<std::string_view> nearest(std::string_view word,
 std::vector<std::string_view> split(std::string_view input, char separator);
 std::string_view trim(std::string_view input);
 bool iequals(std::string_view a, std::string_view b); ///< ASCII letters only
+std::string lower(std::string_view input);            ///< the same
 
 } // namespace zoo::text

@@ -8,6 +8,8 @@
 
 namespace zoo::kube {
 
+std::int64_t unix_now() { return static_cast<std::int64_t>(std::time(nullptr)); }
+
 std::string human_duration(std::int64_t seconds) {
   if (seconds < -1) return "<invalid>";
   if (seconds <= 0) return "0s";
@@ -40,6 +42,10 @@ std::int64_t unix_seconds(std::string_view text) {
   time.tm_year -= 1900;
   time.tm_mon -= 1;
   return timegm(&time);
+}
+
+std::string age_at(std::int64_t now, std::int64_t created) {
+  return created < 0 ? "<unknown>" : human_duration(now - created);
 }
 
 } // namespace zoo::kube

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "common/kube/protobuf_wire.hpp"
 #include "daemon/admin/openapi.hpp"
 
 #include <nlohmann/json.hpp>
@@ -16,16 +17,11 @@ using nlohmann::json;
 class Message {
 public:
   Message& bytes(std::uint32_t field, std::string_view value) {
-    varint(field << 3 | 2);
-    varint(value.size());
-    out_.append(value);
+    protobuf::put_bytes(out_, field, value);
     return *this;
   }
   Message& boolean(std::uint32_t field, bool value) {
-    if (value) {
-      varint(field << 3);
-      varint(1);
-    }
+    if (value) protobuf::put_number(out_, field, 1);
     return *this;
   }
   Message& text(std::uint32_t field, const json& object, const char* key) {
@@ -51,11 +47,6 @@ public:
   std::string take() { return std::move(out_); }
 
 private:
-  void varint(std::uint64_t value) {
-    for (; value >= 0x80; value >>= 7)
-      out_ += static_cast<char>(value | 0x80);
-    out_ += static_cast<char>(value);
-  }
   std::string out_;
 };
 

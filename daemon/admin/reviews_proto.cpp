@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "common/kube/protobuf_wire.hpp"
 #include "daemon/admin/reviews.hpp"
 
 #include <nlohmann/json.hpp>
@@ -19,66 +20,21 @@ constexpr const char* k_resource_fields[] = {"namespace", "verb",        "group"
                                              "resource",  "subresource", "name"};
 constexpr const char* k_path_fields[] = {"path", "verb"};
 
-struct Field {
-  std::uint32_t number = 0;
-  std::string_view bytes; ///< of a length-delimited field; empty for others
-};
-
-std::optional<std::uint64_t> varint(std::string_view& in) {
-  std::uint64_t out = 0;
-  for (unsigned shift = 0; shift < 64 && !in.empty(); shift += 7) {
-    const auto byte = static_cast<unsigned char>(in.front());
-    in.remove_prefix(1);
-    out |= static_cast<std::uint64_t>(byte & 0x7f) << shift;
-    if (byte < 0x80) return out;
-  }
-  return {};
-}
-
-/// The next field of a message; nothing if the bytes are no protobuf.
-std::optional<Field> next(std::string_view& in) {
-  const auto tag = varint(in);
-  if (!tag || *tag > UINT32_MAX) return {};
-  Field out;
-  out.number = static_cast<std::uint32_t>(*tag >> 3);
-  std::optional<std::uint64_t> length;
-  switch (*tag & 7) {
-  case 0:
-    return varint(in) ? std::optional(out) : std::nullopt;
-  case 1:
-    length = 8;
-    break;
-  case 2:
-    length = varint(in);
-    break;
-  case 5:
-    length = 4;
-    break;
-  default:
-    return {};
-  }
-  if (!length || *length > in.size()) return {};
-  if ((*tag & 7) == 2) out.bytes = in.substr(0, *length);
-  in.remove_prefix(*length);
-  return out;
-}
-
 /// The last field of that number, if there is one. False if the bytes are no protobuf.
 bool find(std::string_view message, std::uint32_t number, std::optional<std::string_view>& out) {
-  while (!message.empty()) {
-    const auto field = next(message);
-    if (!field) return false;
-    if (field->number == number) out = field->bytes;
+  protobuf::WireField field;
+  for (protobuf::WireReader reader(message); !reader.done();) {
+    if (!reader.next(field)) return false;
+    if (field.number == number) out = field.bytes;
   }
   return true;
 }
 
 bool texts(std::string_view message, std::span<const char* const> names, json& out) {
-  while (!message.empty()) {
-    const auto field = next(message);
-    if (!field) return false;
-    if (field->number >= 1 && field->number <= names.size())
-      out[names[field->number - 1]] = std::string(field->bytes);
+  protobuf::WireField field;
+  for (protobuf::WireReader reader(message); !reader.done();) {
+    if (!reader.next(field)) return false;
+    if (field.number <= names.size()) out[names[field.number - 1]] = std::string(field.bytes);
   }
   return true;
 }

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/admin/service.hpp"
 
+#include "common/kube/age.hpp"
 #include "daemon/admin/exchange.hpp"
-
-#include <ctime>
 
 namespace zoo::admin {
 
 AdminService::AdminService(const AdminContext& context, Scheduler& scheduler) {
   auto whole = context;
-  if (!whole.now) whole.now = [] { return static_cast<std::int64_t>(std::time(nullptr)); };
+  if (!whole.now) whole.now = kube::unix_now;
   Router router(whole.tenants, whole.status, whole.workers, whole.now, whole.audit);
   room_ =
       std::make_shared<ExchangeRoom>(ExchangeRoom{std::move(whole), scheduler, std::move(router)});

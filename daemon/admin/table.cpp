@@ -38,8 +38,7 @@ json cells_of(const api::Tenant& tenant, std::int64_t now) {
   return json::array(
       {tenant.id, status, or_none(tenant.display_name),
        expires < 0 ? "<none>" : (expires <= now ? "expired" : human_duration(expires - now)),
-       created < 0 ? "<unknown>" : human_duration(now - created), or_none(tenant.waiting_for),
-       tenant.uid});
+       kube::age_at(now, created), or_none(tenant.waiting_for), tenant.uid});
 }
 
 json empty_table(std::string_view version, bool columns) {

@@ -4,6 +4,7 @@
 #include "common/base/text.hpp"
 #include "common/crypto/certificate.hpp"
 #include "common/crypto/digest.hpp"
+#include "common/kube/age.hpp"
 #include "daemon/gateway/authorizer.hpp"
 #include "daemon/gateway/exchange.hpp"
 #include "daemon/tenants/identity.hpp"
@@ -70,7 +71,7 @@ Result<Route> Gateway::by_certificate(const http::ConnectionInfo& connection) {
   // One answer for a tenant that never was and one that came back under its ID: nobody learns
   // which IDs exist.
   if (!entry || !entry->honours_certificate(who->uid, who->serial, who->epoch) ||
-      who->expires <= unix_now()) { // which it was not yet at the handshake
+      who->expires <= kube::unix_now()) { // which it was not yet at the handshake
     return fail(Code::unauthorized, "Unauthorized: this certificate is not valid any more");
   }
   if (!entry->admits()) {

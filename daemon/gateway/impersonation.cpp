@@ -13,14 +13,6 @@ constexpr std::string_view k_prefix = "impersonate-";
 constexpr std::string_view k_extra = "impersonate-extra-";
 constexpr std::string_view k_authentication = "authentication.k8s.io";
 
-std::string lower(std::string_view text) {
-  std::string out(text);
-  for (auto& c : out) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c + 32);
-  }
-  return out;
-}
-
 int hex(char c) {
   if (c >= '0' && c <= '9') return c - '0';
   return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
@@ -70,7 +62,7 @@ Result<std::optional<Impersonation>> read_impersonation(const http::Headers& hea
   bool groups_given = false;
   std::vector<authz::Attributes> groups, extras, uids;
   for (const auto& header : headers) {
-    const auto name = lower(header.name);
+    const auto name = text::lower(header.name);
     if (!name.starts_with(k_prefix)) continue;
     any = true;
     if (!readable(header.value)) {

@@ -70,13 +70,6 @@ std::string finished(const Exchange& exchange, const authz::SystemObjects::Docum
   return edits.apply(document.json);
 }
 
-/// How long ago, as a column "Age" says it.
-std::string age_of(const std::string& created) {
-  const auto then = kube::unix_seconds(created);
-  if (then < 0) return "<unknown>";
-  return kube::human_duration(static_cast<std::int64_t>(std::time(nullptr)) - then);
-}
-
 std::string partial(JsonNode object) {
   return R"({"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1","metadata":)" +
          std::string(object["metadata"].raw()) + '}';
@@ -147,7 +140,7 @@ std::string own_item(const Rendering& rendering, const OwnObject& object) {
   std::string cells = "[" + json_quote(object.name);
   if (const auto reference = root["roleRef"]) {
     cells += "," + json_quote(reference["kind"].string() + "/" + reference["name"].string());
-    cells += "," + json_quote(age_of(created));
+    cells += "," + json_quote(kube::age_at(kube::unix_now(), kube::unix_seconds(created)));
     for (const std::string_view kind : {"User", "Group", "ServiceAccount"})
       cells += "," + json_quote(subjects(root, kind));
   } else {

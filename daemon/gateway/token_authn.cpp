@@ -5,6 +5,7 @@
 #include "common/base/json_text.hpp"
 #include "common/base/text.hpp"
 #include "common/crypto/digest.hpp"
+#include "common/kube/age.hpp"
 #include "daemon/net/loop.hpp"
 #include "daemon/translate/discovery_json.hpp"
 #include "daemon/upstream/upstream.hpp"
@@ -39,12 +40,6 @@ bool names_audience(JsonNode audience) {
 }
 
 } // namespace
-
-std::int64_t unix_now() {
-  return std::chrono::duration_cast<std::chrono::seconds>(
-             std::chrono::system_clock::now().time_since_epoch())
-      .count();
-}
 
 Result<TokenClaims> read_token(std::string_view token) {
   if (token.size() > k_max_token) return refused();
@@ -97,7 +92,7 @@ Result<TokenUser> TokenAuthenticator::admit(const TokenUser& user) const {
 
 void TokenAuthenticator::authenticate(const std::string& token, Done done) {
   auto claims = read_token(token);
-  if (!claims || claims->expires <= unix_now()) return done(refused());
+  if (!claims || claims->expires <= kube::unix_now()) return done(refused());
   if (!directory_.snapshot()->find(claims->tenant)) return done(refused());
   const std::string key(crypto::view(crypto::sha256(token)));
   if (const auto known = answers_.find(key); known != answers_.end()) {
@@ -154,7 +149,7 @@ void TokenAuthenticator::answered(const std::string& key, const Result<upstream:
                     answer->head.status);
   } else {
     out.user = read(question->claims, *answer);
-    const auto left = std::chrono::seconds(question->claims.expires - unix_now());
+    const auto left = std::chrono::seconds(question->claims.expires - kube::unix_now());
     out.until = Clock::now() + (out.user ? std::min(k_remembered, left) : k_refusal_remembered);
     if (answers_.size() >= k_max_remembered) answers_.clear();
     answers_.insert_or_assign(key, out);

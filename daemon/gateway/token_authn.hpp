@@ -27,8 +27,6 @@ namespace zoo::gateway {
 /// The only audience of the tokens that zood hands out: upstream answers them with 401.
 inline constexpr std::string_view k_audience = "zood";
 
-std::int64_t unix_now(); ///< the system's clock, in seconds
-
 /// What a token says of itself before anybody has verified it.
 struct TokenClaims {
   std::string upstream_user;    ///< sub

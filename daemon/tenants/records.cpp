@@ -2,6 +2,7 @@
 #include "daemon/tenants/records.hpp"
 
 #include "common/base/log.hpp"
+#include "common/kube/age.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -31,7 +32,7 @@ void feed(TenantDirectory& directory, const store::Record& record) {
 
 } // namespace
 
-std::string now_text() { return api::rfc3339(std::time(nullptr)); }
+std::string now_text() { return api::rfc3339(kube::unix_now()); }
 
 std::string time_text(std::chrono::system_clock::time_point time) {
   return api::rfc3339(std::chrono::system_clock::to_time_t(time));

@@ -69,21 +69,13 @@ struct Media {
   }
 };
 
-std::string lower(std::string_view in) {
-  std::string out(in);
-  for (auto& c : out) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c + 32);
-  }
-  return out;
-}
-
 Media parse_media(std::string_view clause) {
   Media out;
   const auto parts = text::split(clause, ';');
-  out.type = lower(text::trim(parts.front()));
+  out.type = text::lower(text::trim(parts.front()));
   for (std::size_t i = 1; i < parts.size(); ++i) {
     const auto equals = parts[i].find('=');
-    const auto key = lower(text::trim(parts[i].substr(0, equals)));
+    const auto key = text::lower(text::trim(parts[i].substr(0, equals)));
     auto value = equals == std::string_view::npos ? std::string_view()
                                                   : text::trim(parts[i].substr(equals + 1));
     if (value.size() >= 2 && value.front() == '"' && value.back() == '"')

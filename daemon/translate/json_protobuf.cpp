@@ -2,6 +2,7 @@
 #include "daemon/translate/json_protobuf.hpp"
 
 #include "common/crypto/digest.hpp"
+#include "common/kube/protobuf_wire.hpp"
 #include "daemon/translate/discovery_json.hpp"
 #include "daemon/translate/protobuf_table.hpp"
 
@@ -17,26 +18,10 @@ namespace zoo::translate {
 namespace {
 
 using namespace protobuf;
+using namespace zoo::protobuf;
 
 constexpr std::string_view k_magic{"k8s\0", 4};
 constexpr int k_max_depth = 100;
-
-void varint(std::string& out, std::uint64_t value) {
-  for (; value >= 0x80; value >>= 7)
-    out += static_cast<char>(value | 0x80);
-  out += static_cast<char>(value);
-}
-
-void put_number(std::string& out, std::uint32_t field, std::uint64_t value) {
-  varint(out, field << 3);
-  varint(out, value);
-}
-
-void put_bytes(std::string& out, std::uint32_t field, std::string_view value) {
-  varint(out, field << 3 | 2);
-  varint(out, value.size());
-  out += value;
-}
 
 tl::unexpected<Error> wrong(std::string_view name) {
   return fail(Code::internal, "the answer has a value in {} that protobuf cannot say", name);
@@ -163,10 +148,7 @@ Result<void> put_value(std::string& out, const Field& field, std::uint32_t numbe
     const auto raw = node.raw();
     if (!node.is(JsonType::number)) return wrong(field.name);
     std::from_chars(raw.data(), raw.data() + raw.size(), value);
-    varint(out, number << 3 | 1);
-    const auto bits = std::bit_cast<std::uint64_t>(value);
-    for (int i = 0; i < 8; ++i)
-      out += static_cast<char>(bits >> (8 * i));
+    put_fixed64(out, number, std::bit_cast<std::uint64_t>(value));
     return {};
   }
   default: {
@@ -205,14 +187,6 @@ Result<std::string> message_of(const Message& message, JsonNode object, int dept
     }
   }
   return out;
-}
-
-const Kind* find_kind(std::string_view api_version, std::string_view kind) {
-  const Kind* const end = kinds + kind_count;
-  const auto wanted = std::pair(api_version, kind);
-  const auto* const found = std::ranges::lower_bound(
-      kinds, end, wanted, {}, [](const Kind& row) { return std::pair(row.api_version, row.kind); });
-  return found != end && found->api_version == api_version && found->kind == kind ? found : nullptr;
 }
 
 /// A message by its name: those that no kind is, but that kinds hold.

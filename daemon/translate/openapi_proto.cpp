@@ -2,12 +2,13 @@
 #include "daemon/translate/openapi_proto.hpp"
 
 #include "common/base/text.hpp"
+#include "common/kube/protobuf_wire.hpp"
 #include "daemon/translate/discovery_json.hpp"
 
 #include <array>
+#include <bit>
 #include <charconv>
 #include <cstdint>
-#include <cstring>
 #include <utility>
 
 namespace zoo::translate {
@@ -17,9 +18,7 @@ namespace {
 class Message {
 public:
   Message& bytes(std::uint32_t field, std::string_view value) {
-    varint(field << 3 | 2);
-    varint(value.size());
-    out_ += value;
+    zoo::protobuf::put_bytes(out_, field, value);
     return *this;
   }
   Message& text(std::uint32_t field, JsonNode node) {
@@ -43,12 +42,7 @@ public:
     double value = 0;
     const auto raw = node.raw();
     std::from_chars(raw.data(), raw.data() + raw.size(), value);
-    std::uint64_t bits = 0;
-    static_assert(sizeof bits == sizeof value);
-    std::memcpy(&bits, &value, sizeof bits);
-    varint(field << 3 | 1);
-    for (int i = 0; i < 8; ++i)
-      out_ += static_cast<char>(bits >> (8 * i));
+    zoo::protobuf::put_fixed64(out_, field, std::bit_cast<std::uint64_t>(value));
     return *this;
   }
   /// Any{yaml}: JSON is YAML.
@@ -77,14 +71,8 @@ private:
     return Message().bytes(2, std::string(node.raw()) + "\n").take();
   }
   Message& number(std::uint32_t field, std::uint64_t value) {
-    varint(field << 3);
-    varint(value);
+    zoo::protobuf::put_number(out_, field, value);
     return *this;
-  }
-  void varint(std::uint64_t value) {
-    for (; value >= 0x80; value >>= 7)
-      out_ += static_cast<char>(value | 0x80);
-    out_ += static_cast<char>(value);
   }
   std::string out_;
 };

@@ -3,9 +3,9 @@
 
 #include "common/base/json_text.hpp"
 #include "common/crypto/digest.hpp"
+#include "common/kube/protobuf_wire.hpp"
 #include "daemon/translate/json.hpp"
 #include "daemon/translate/protobuf_table.hpp"
-#include "daemon/translate/protobuf_wire.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -22,6 +22,7 @@ namespace zoo::translate {
 namespace {
 
 using namespace protobuf;
+using namespace zoo::protobuf;
 
 constexpr std::string_view k_magic{"k8s\0", 4};
 constexpr std::string_view k_media_type = "application/vnd.kubernetes.protobuf";
@@ -518,14 +519,6 @@ Result<Envelope> read_envelope(std::string_view body) {
     return fail(Code::bad_request, "the protobuf body does not name its apiVersion and kind");
   if (!is_utf8(out.api_version) || !is_utf8(out.kind)) return broken("TypeMeta");
   return out;
-}
-
-const Kind* find_kind(std::string_view api_version, std::string_view kind) {
-  const Kind* const end = kinds + kind_count;
-  const auto wanted = std::pair(api_version, kind);
-  const auto* const found = std::ranges::lower_bound(
-      kinds, end, wanted, {}, [](const Kind& row) { return std::pair(row.api_version, row.kind); });
-  return found != end && found->api_version == api_version && found->kind == kind ? found : nullptr;
 }
 
 } // namespace

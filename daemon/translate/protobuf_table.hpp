@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string_view>
 
-/// The generated table of protobuf messages, seen by protobuf_json.cpp only: what generated.proto
+/// The generated table of protobuf messages, seen by the two converters only: what generated.proto
 /// and the Go structs of k8s.io/api and its siblings say about the built-in kinds
 /// (rules/messages.py reads them). Kinds are sorted by apiVersion and kind, a message's fields by
 /// number.
@@ -62,5 +62,8 @@ extern const Message messages[];
 extern const std::size_t message_count;
 extern const Kind kinds[];
 extern const std::size_t kind_count;
+
+/// Null: the table does not have it.
+const Kind* find_kind(std::string_view api_version, std::string_view kind);
 
 } // namespace zoo::translate::protobuf

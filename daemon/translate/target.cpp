@@ -52,13 +52,6 @@ std::string verb_of(std::string_view method) {
   return "";
 }
 
-std::string lower(std::string_view text) {
-  std::string out(text);
-  std::transform(out.begin(), out.end(), out.begin(),
-                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
-  return out;
-}
-
 bool connect_subresource(const Target& target) {
   if (!target.group.empty()) return false;
   const auto& sub = target.subresource;
@@ -183,7 +176,7 @@ Result<Target> parse_target(std::string_view method, std::string_view target) {
   const bool grouped = !parts.empty() && parts[0] == "apis";
   if ((!core || parts.size() < 3) && (!grouped || parts.size() < 4)) {
     if (trailing && !discovery_path(parts)) return fail(Code::bad_request, "{}", k_bad_path);
-    out.verb = lower(method);
+    out.verb = text::lower(method);
     return out;
   }
   out.resource_request = true;

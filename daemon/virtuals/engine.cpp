@@ -5,6 +5,7 @@
 #include "common/base/json_text.hpp"
 #include "common/base/log.hpp"
 #include "common/base/text.hpp"
+#include "common/kube/age.hpp"
 #include "common/kube/status.hpp"
 #include "daemon/translate/status_text.hpp"
 #include "daemon/virtuals/defaults.hpp"
@@ -24,11 +25,7 @@ constexpr unsigned k_threads = 2;
 constexpr int k_tries = 5;                   ///< as apiserver's MaxRetryWhenPatchConflicts
 constexpr std::chrono::seconds k_visible{3}; ///< the store's watch brings it in moments
 
-std::string now_text() {
-  return api::rfc3339(std::chrono::duration_cast<std::chrono::seconds>(
-                          std::chrono::system_clock::now().time_since_epoch())
-                          .count());
-}
+std::string now_text() { return api::rfc3339(kube::unix_now()); }
 
 tl::unexpected<Error> absent(const Request& request, const std::string& name) {
   return fail(Code::not_found, "{} {} not found", request.kind->title(), json_quote(name));

@@ -73,8 +73,7 @@ void write_object(const Object& object, Shape shape, std::int64_t now, std::stri
   out += "{\"cells\":";
   out += object.cells_begin;
   if (!object.cells_end.empty()) {
-    append_json_quoted(out, object.created < 0 ? std::string("<unknown>")
-                                               : kube::human_duration(now - object.created));
+    append_json_quoted(out, kube::age_at(now, object.created));
     out += object.cells_end;
   }
   out += ",\"object\":";

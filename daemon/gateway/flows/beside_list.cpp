@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "common/kube/age.hpp"
 #include "daemon/gateway/continue_token.hpp"
 #include "daemon/gateway/flows/flows.hpp"
 #include "daemon/gateway/flows/virtual.hpp"
@@ -94,7 +95,7 @@ private:
   void write_own(const virtuals::Object& object) {
     std::string item;
     if (beside_.table()) {
-      virtuals::write_object(object, beside_.shape(), render_time(), item);
+      virtuals::write_object(object, beside_.shape(), kube::unix_now(), item);
     } else {
       item = render_one(beside_, object, false);
     }

@@ -12,7 +12,6 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 
 namespace zoo::gateway {
 namespace {
@@ -48,15 +47,12 @@ public:
   }
 
   std::string row(std::string_view name, translate::IncludeObject include) const {
-    const auto now = std::chrono::duration_cast<std::chrono::seconds>(
-                         std::chrono::system_clock::now().time_since_epoch())
-                         .count();
     const auto created = kube::unix_seconds(exchange_.view().created);
     const auto object = include == translate::IncludeObject::object
                             ? whole(name, Representation::object)
                             : partial(name);
     return R"({"cells":[)" + json_quote(name) + R"(,"Active",)" +
-           json_quote(kube::human_duration(now - created)) + R"(],"object":)" + object + "}";
+           json_quote(kube::age_at(kube::unix_now(), created)) + R"(],"object":)" + object + "}";
   }
 
 private:

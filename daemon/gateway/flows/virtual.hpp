@@ -34,7 +34,6 @@ virtuals::Set::Objects with_provided(const VirtualTarget& target, virtuals::Set:
 
 /// One object as an answer or an event carries it; of a Table, the whole Table.
 std::string render_one(const VirtualTarget& target, const virtuals::Object& object, bool columns);
-std::int64_t render_time(); ///< now, for ages in Tables
 /// The answer to a list, or to a deletecollection.
 std::string render_list(const VirtualTarget& target,
                         const std::vector<virtuals::ObjectPtr>& objects, const std::string& version,

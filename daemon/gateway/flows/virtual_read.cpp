@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "common/base/json_text.hpp"
+#include "common/kube/age.hpp"
 #include "daemon/gateway/continue_token.hpp"
 #include "daemon/gateway/flows/flows.hpp"
 #include "daemon/gateway/flows/virtual.hpp"
 #include "daemon/translate/discovery_json.hpp"
 #include "daemon/translate/status_text.hpp"
 #include "daemon/virtuals/defaults.hpp"
-
-#include <chrono>
 
 namespace zoo::gateway {
 namespace {
@@ -106,12 +105,6 @@ private:
 
 } // namespace
 
-std::int64_t render_time() {
-  return std::chrono::duration_cast<std::chrono::seconds>(
-             std::chrono::system_clock::now().time_since_epoch())
-      .count();
-}
-
 Shape VirtualTarget::shape() const {
   switch (wanted.representation) {
   case Representation::partial:
@@ -156,7 +149,7 @@ std::string render_one(const VirtualTarget& target, const virtuals::Object& obje
   if (target.table()) {
     begin_table(target, columns, fmt::format("\"resourceVersion\":\"{}\"", object.revision), out);
   }
-  virtuals::write_object(object, target.shape(), render_time(), out);
+  virtuals::write_object(object, target.shape(), kube::unix_now(), out);
   if (target.table()) out += "]}";
   return out;
 }
@@ -178,7 +171,7 @@ std::string render_list(const VirtualTarget& target,
     out = fmt::format(R"({{"kind":"{}List","apiVersion":"{}","metadata":{{{}}},"items":[)",
                       target.kind->kind, target.kind->api_version(), metadata);
   }
-  const auto time = render_time();
+  const auto time = kube::unix_now();
   for (std::size_t i = 0; i < objects.size(); ++i) {
     if (i > 0) out += ',';
     virtuals::write_object(*objects[i], shape, time, out);

@@ -3,11 +3,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 /// The protobuf wire format (protobuf.dev/programming-guides/encoding), one field at a time. Groups
 /// (wire types 3 and 4), which proto2 gave up, count as broken. Views into the bytes; any thread.
-namespace zoo::translate::protobuf {
+namespace zoo::protobuf {
 
 enum class Wire : std::uint8_t { varint = 0, fixed64 = 1, bytes = 2, fixed32 = 5 };
 
@@ -34,4 +35,10 @@ private:
   std::size_t at_;
 };
 
-} // namespace zoo::translate::protobuf
+/// Writers: each appends one field to `out`.
+void put_varint(std::string& out, std::uint64_t value); ///< without a tag
+void put_number(std::string& out, std::uint32_t field, std::uint64_t value);
+void put_fixed64(std::string& out, std::uint32_t field, std::uint64_t value);
+void put_bytes(std::string& out, std::uint32_t field, std::string_view value);
+
+} // namespace zoo::protobuf

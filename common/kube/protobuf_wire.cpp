@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/translate/protobuf_wire.hpp"
+#include "common/kube/protobuf_wire.hpp"
 
-namespace zoo::translate::protobuf {
+namespace zoo::protobuf {
 
 bool WireReader::varint(std::uint64_t& value) {
   value = 0;
@@ -51,4 +51,27 @@ bool WireReader::next(WireField& field) {
   return false;
 }
 
-} // namespace zoo::translate::protobuf
+void put_varint(std::string& out, std::uint64_t value) {
+  for (; value >= 0x80; value >>= 7)
+    out += static_cast<char>(value | 0x80);
+  out += static_cast<char>(value);
+}
+
+void put_number(std::string& out, std::uint32_t field, std::uint64_t value) {
+  put_varint(out, field << 3);
+  put_varint(out, value);
+}
+
+void put_fixed64(std::string& out, std::uint32_t field, std::uint64_t value) {
+  put_varint(out, field << 3 | 1);
+  for (int i = 0; i < 8; ++i)
+    out += static_cast<char>(value >> (8 * i));
+}
+
+void put_bytes(std::string& out, std::uint32_t field, std::string_view value) {
+  put_varint(out, field << 3 | 2);
+  put_varint(out, value.size());
+  out += value;
+}
+
+} // namespace zoo::protobuf

@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+// What an exchange says to its client, and to the audit log when all is said.
+#include "common/base/log.hpp"
+#include "common/kube/status.hpp"
+#include "daemon/audit/log.hpp"
+#include "daemon/gateway/exchange.hpp"
+#include "daemon/gateway/render.hpp"
+#include "daemon/tenants/identity.hpp"
+#include "daemon/translate/headers.hpp"
+#include "daemon/translate/json_yaml.hpp"
+#include "daemon/translate/status_text.hpp"
+
+namespace zoo::gateway {
+
+void Exchange::answer_as(Encoding encoding) {
+  encoded_ = std::make_unique<EncodedAnswer>(encoding, gateway_.limits().object);
+}
+
+Result<void> Exchange::answer_as(const translate::Negotiated& wanted, bool events) {
+  if (wanted.yaml && events)
+    return zoo::fail(Code::not_acceptable, "only the following media types are accepted: "
+                                           "application/json;stream=watch, "
+                                           "application/vnd.kubernetes.protobuf;stream=watch");
+  if (wanted.yaml) {
+    answer_as(Encoding::yaml);
+  } else if (wanted.protobuf) {
+    answer_as(events ? Encoding::protobuf_events : Encoding::protobuf);
+  }
+  return {};
+}
+
+void Exchange::send_head(http::ResponseHead head) {
+  if (done_ || head_sent_) return;
+  head_sent_ = true;
+  if (head.status < 300) {
+    for (auto& warning : warnings_)
+      head.headers.add("warning", std::move(warning));
+    warnings_.clear();
+  }
+  outcome_.status = head.status;
+  if (head.status >= 300) encoded_.reset(); // what send_status() says is encoded already
+  if (encoded_ && !encoded_->begin(head)) return;
+  stream_.send_head(head, false);
+}
+
+void Exchange::send(std::string_view bytes) {
+  if (done_ || bytes.empty()) return;
+  std::string encoded;
+  if (encoded_) {
+    auto made = encoded_->add(bytes);
+    if (!made) return unsendable(made.error());
+    encoded = *std::move(made);
+    bytes = encoded;
+    if (bytes.empty()) return;
+  }
+  outcome_.bytes += bytes.size();
+  stream_.send_data(bytes, false);
+}
+
+void Exchange::send(std::string&& bytes) {
+  if (encoded_) return send(std::string_view(bytes));
+  if (done_ || bytes.empty()) return;
+  outcome_.bytes += bytes.size();
+  stream_.give_data(std::move(bytes), false);
+}
+
+void Exchange::unsendable(const Error& why) {
+  // While the head is held, it can still be another one.
+  if (encoded_->holds_head()) head_sent_ = false;
+  encoded_.reset();
+  abort(why);
+}
+
+bool Exchange::writable() const { return !done_ && stream_.writable(); }
+
+void Exchange::finish() {
+  if (done_) return;
+  if (encoded_) {
+    const auto last = encoded_->end();
+    if (!last) return unsendable(last.error());
+    if (encoded_->holds_head()) stream_.send_head(encoded_->head(), false);
+    outcome_.bytes += last->size();
+    if (!last->empty()) stream_.send_data(*last, false);
+  }
+  done_ = true;
+  settle_rooms();
+  if (held_ > 0) stream_.consume(std::exchange(held_, 0)); // what follows on this connection
+  stream_.send_data({}, true);
+  retired_ = std::move(flow_);
+  place_.reset();
+  tell_audit();
+}
+
+/// An answer of upstream's or our own failure leaves open what was stored; destroyed rooms say so.
+void Exchange::settle_rooms() {
+  const bool dry_run = translate::find_param(target_.params, "dryRun") != nullptr;
+  for (auto& room : rooms_) {
+    if (dry_run || (outcome_.status >= 300 && outcome_.status < 500)) {
+      room.drop();
+    } else if (outcome_.status < 300) {
+      room.keep();
+    }
+  }
+  rooms_.clear();
+  const bool removes = target_.verb == "delete" || target_.verb == "deletecollection";
+  if (removes && outcome_.status < 300 && route_) {
+    gateway_.shared().ledger.removed(view().uid, Ledger::Clock::now());
+  }
+}
+
+void Exchange::send_json(int status, std::string_view body) {
+  http::ResponseHead head{status, {}};
+  head.headers.add("content-type", "application/json");
+  head.headers.add("cache-control", "no-cache, private");
+  head.headers.add("content-length", std::to_string(body.size()));
+  send_head(std::move(head));
+  send(body);
+  finish();
+}
+
+void Exchange::fail(const Error& error) {
+  if (error_row(error.code()).level >= LogLevel::warning) {
+    log::at(error_row(error.code()).level, "gateway", "{} {} of tenant {}: {}", head_.method,
+            head_.target, route_ ? mapping().id() : "-", error.text());
+  }
+  if (error.code() == Code::unauthorized) {
+    judged(audit::Decision::unauthenticated, error.message());
+  } else if (error.code() == Code::forbidden) {
+    judged(audit::Decision::forbid, error.message());
+  } else if (outcome_.decision == audit::Decision::none) {
+    outcome_.reason = error_row(error.code()).reason; // the message may speak of the body
+  }
+  kube::StatusDetails details;
+  const bool retry = error.code() == Code::too_many_requests || error.code() == Code::unavailable;
+  if (retry) details.retry_after_seconds = 1;
+  send_status(error_row(error.code()).http_status,
+              retry ? kube::status_json(error, details)
+                    : translate::error_status(error, target_.group, target_.resource, target_.name),
+              retry ? "1" : "");
+}
+
+void Exchange::send_status(int http_status, std::string_view status_json,
+                           std::string_view retry_after) {
+  if (done_) return;
+  if (head_sent_) {
+    return abort(Error(Code::internal, "an error came after the answer had begun"));
+  }
+  http::ResponseHead head{http_status, {}};
+  std::string yaml;
+  if (translate::wants_yaml(head_.headers.get("accept"))) {
+    if (auto made = translate::json_to_yaml(status_json)) yaml = *std::move(made);
+  }
+  if (!yaml.empty()) status_json = yaml;
+  head.headers.add("content-type",
+                   yaml.empty() ? "application/json" : std::string(translate::k_yaml));
+  head.headers.add("cache-control", "no-cache, private");
+  head.headers.add("content-length", std::to_string(status_json.size()));
+  if (!retry_after.empty()) head.headers.add("retry-after", std::string(retry_after));
+  send_head(std::move(head));
+  send(status_json);
+  finish();
+}
+
+void Exchange::send_refusal(int http_status, std::string_view body, std::string_view retry_after) {
+  send_status(http_status,
+              translate::status_out(mapping(), status_context(*this), body, http_status),
+              retry_after);
+}
+
+void Exchange::abort(const Error& why) {
+  if (done_) return;
+  if (!head_sent_) return fail(why);
+  outcome_.reason = error_row(why.code()).reason;
+  log::warning("gateway", "{} {} of tenant {} broke off: {}", head_.method, head_.target,
+               route_ ? mapping().id() : "-", why.text());
+  done_ = true;
+  stream_.reset(http::ResetReason::aborted);
+  retired_ = std::move(flow_);
+  place_.reset();
+  tell_audit();
+}
+
+void Exchange::judged(audit::Decision decision, std::string_view reason) {
+  outcome_.decision = decision;
+  outcome_.reason = reason;
+}
+
+void Exchange::tell_audit() {
+  auto* log = gateway_.shared().audit;
+  if (log == nullptr) return;
+  const auto& connection = stream_.connection();
+  audit::Entry entry;
+  entry.time = std::chrono::system_clock::now();
+  entry.took = std::chrono::duration_cast<std::chrono::microseconds>(
+      std::chrono::steady_clock::now() - begun_);
+  entry.door = "tenants";
+  entry.peer = connection.peer;
+  entry.user_agent = head_.headers.get("user-agent");
+  std::optional<api::AuditLevel> level;
+  std::shared_ptr<const tenants::Identity> who; // keeps what the entry points into
+  if (route_) {
+    const auto& identity = route_->identity;
+    entry.tenant = mapping().id();
+    entry.user = identity.user;
+    entry.groups = identity.groups;
+    entry.impersonator = identity.impersonator;
+    entry.credential = identity.credential;
+    level = view().audit;
+  } else if (connection.peer_certificate_verified) {
+    // Not let in; but zood signed what it was.
+    if (const auto claimed = gateway_.identity_of(connection.peer_certificate_der)) {
+      who = *claimed;
+      entry.tenant = who->tenant;
+      entry.user = who->user;
+      entry.groups = who->groups;
+      entry.credential = who->serial;
+    }
+  }
+  entry.verb = target_.verb.empty() ? std::string_view(head_.method) : target_.verb;
+  if (target_.resource_request) {
+    entry.group = target_.group;
+    entry.version = target_.version;
+    entry.resource = target_.resource;
+    entry.subresource = target_.subresource;
+    entry.name_space = target_.name_space;
+    entry.name = target_.name;
+  } else {
+    entry.path = head_.target;
+  }
+  entry.code = outcome_.status;
+  entry.bytes_in = outcome_.bytes_in;
+  entry.bytes_out = outcome_.bytes;
+  entry.decision = outcome_.decision;
+  entry.reason = outcome_.reason;
+  log->add(level, entry);
+}
+
+} // namespace zoo::gateway
