@@ -56,6 +56,8 @@ mkfifo "$TMPDIR/body"
   <"$TMPDIR/body" >"$TMPDIR/slow.out" 2>&1 &
 slow=$!
 exec 9>"$TMPDIR/body" # a request whose body does not end holds the tenant's one place
+held() { [[ $(ctl top "$b" -o json | jq '.items[0].usage.flow.requestsInflight.used') == 1 ]]; }
+eventually "a request is in flight" 20 held # another one at that moment would have the place
 full() { "${as_b[@]}" "https://$zood_address/api/v1/pods" | grep -q '1 requests in flight, its limit'; }
 eventually "a limit that was lowered holds" 20 full
 exec 9>&-
