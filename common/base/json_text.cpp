@@ -1,11 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "common/base/json_text.hpp"
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 
 namespace zoo {
 namespace {
+
+/// ASCII that stands in a JSON string as it is.
+constexpr auto k_plain = [] {
+  std::array<bool, 256> table{};
+  for (unsigned c = 0x20; c < 0x7f; ++c)
+    table[c] = c != '"' && c != '\\';
+  return table;
+}();
+
+std::size_t plain_length(std::string_view text) {
+  std::size_t length = 0;
+  while (length < text.size() && k_plain[static_cast<std::uint8_t>(text[length])])
+    ++length;
+  return length;
+}
 
 /// Length of the well-formed sequence at the beginning (RFC 3629 4), 0 if there is none.
 std::size_t sequence_length(std::string_view text) {
@@ -35,7 +51,11 @@ std::size_t sequence_length(std::string_view text) {
 void append_json_quoted(std::string& out, std::string_view text) {
   static constexpr char k_hex[] = "0123456789abcdef";
   out += '"';
-  while (!text.empty()) {
+  for (;;) {
+    const auto plain = plain_length(text);
+    out.append(text.substr(0, plain));
+    text.remove_prefix(plain);
+    if (text.empty()) break;
     const char c = text.front();
     const auto byte = static_cast<std::uint8_t>(c);
     std::size_t length = 1;

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <ctime>
 #include <iterator>
 
@@ -48,14 +49,35 @@ void put(std::string& out, std::string_view key, std::string_view value,
 }
 
 void append_time(std::string& out, std::chrono::system_clock::time_point time) {
+  // Many lines come in one second.
+  thread_local std::time_t second = -1;
+  thread_local std::string text;
   const auto micros =
       std::chrono::duration_cast<std::chrono::microseconds>(time.time_since_epoch()).count();
   const auto seconds = static_cast<std::time_t>(micros / 1'000'000);
-  std::tm parts{};
-  gmtime_r(&seconds, &parts);
-  fmt::format_to(std::back_inserter(out), "{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:06}Z",
-                 parts.tm_year + 1900, parts.tm_mon + 1, parts.tm_mday, parts.tm_hour, parts.tm_min,
-                 parts.tm_sec, micros % 1'000'000);
+  if (seconds != second) {
+    std::tm parts{};
+    gmtime_r(&seconds, &parts);
+    text = fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.", parts.tm_year + 1900,
+                       parts.tm_mon + 1, parts.tm_mday, parts.tm_hour, parts.tm_min, parts.tm_sec);
+    second = seconds;
+  }
+  out += text;
+  char digits[6];
+  auto rest = micros % 1'000'000;
+  for (auto* at = std::end(digits); at != digits; rest /= 10)
+    *--at = static_cast<char>('0' + rest % 10);
+  out.append(digits, sizeof(digits));
+  out += 'Z';
+}
+
+void put_number(std::string& out, std::string_view key, auto value) {
+  char digits[24];
+  const auto end = std::to_chars(digits, std::end(digits), value).ptr;
+  out += ",\"";
+  out += key;
+  out += "\":";
+  out.append(digits, end);
 }
 
 bool reads(std::string_view verb) { return verb == "get" || verb == "list" || verb == "watch"; }
@@ -95,9 +117,10 @@ void append_line(std::string& out, const Entry& entry) {
   put(out, "namespace", entry.name_space);
   put(out, "name", entry.name);
   put(out, "path", entry.path.substr(0, entry.path.find('?')));
-  fmt::format_to(std::back_inserter(out),
-                 R"(,"code":{},"latencyMicros":{},"requestBytes":{},"responseBytes":{})",
-                 entry.code, entry.took.count(), entry.bytes_in, entry.bytes_out);
+  put_number(out, "code", entry.code);
+  put_number(out, "latencyMicros", entry.took.count());
+  put_number(out, "requestBytes", entry.bytes_in);
+  put_number(out, "responseBytes", entry.bytes_out);
   put(out, "decision", word(entry.decision));
   put(out, "reason", entry.reason);
   out += '}';

@@ -21,7 +21,10 @@ constexpr auto k_gather = 20ms; ///< lines that come together are written togeth
 constexpr auto k_retry = 500ms; ///< a file that took nothing is tried again
 
 std::uint64_t count_lines(std::string_view text) {
-  return static_cast<std::uint64_t>(std::count(text.begin(), text.end(), '\n'));
+  std::uint64_t count = 0;
+  for (auto at = text.find('\n'); at != text.npos; at = text.find('\n', at + 1))
+    ++count;
+  return count;
 }
 
 } // namespace

@@ -19,6 +19,7 @@ http::RequestHead upstream_request(const Exchange& exchange, Actor actor, std::s
   out.target = std::move(path);
   out.upgrade = upgrade;
   translate::HeaderPairs given;
+  given.reserve(exchange.head().headers.size());
   for (const auto& header : exchange.head().headers) {
     given.emplace_back(header.name, header.value);
   }

@@ -22,6 +22,16 @@ int hex_digit(char c) {
   return -1;
 }
 
+/// Every CR of `piece`, of which only the last byte can be LF, has an LF behind it or is its end;
+/// and every LF, the first byte behind `before` too, has a CR in front.
+bool ends_lines_well(std::string_view before, std::string_view piece) {
+  const bool after_cr = before.ends_with('\r');
+  if (after_cr) return piece == "\n";
+  const auto cr = piece.find('\r');
+  if (cr == piece.npos) return !piece.ends_with('\n');
+  return cr + 1 == piece.size() || (cr + 2 == piece.size() && piece.ends_with('\n'));
+}
+
 } // namespace
 
 ReadEvent MessageReader::fail(int status, std::string message) {
@@ -50,13 +60,9 @@ ReadEvent MessageReader::collect_head(std::string_view& input) {
       return first_line ? fail(414, "the request line is too long")
                         : fail(431, "the header fields are too large");
     }
-    const bool after_cr = head_.ends_with('\r');
-    for (std::size_t i = 0; i < piece.size(); ++i) {
-      const char before = i > 0 ? piece[i - 1] : (after_cr ? '\r' : '\0');
-      if (piece[i] == '\0') return fail(400, "a NUL byte in the head of the message");
-      if ((piece[i] == '\n') != (before == '\r'))
-        return fail(400, "a line of the head does not end with CR LF");
-    }
+    if (piece.find('\0') != piece.npos) return fail(400, "a NUL byte in the head of the message");
+    if (!ends_lines_well(head_, piece))
+      return fail(400, "a line of the head does not end with CR LF");
     head_.append(piece);
     input.remove_prefix(piece.size());
     if (newline == std::string_view::npos) {

@@ -21,6 +21,7 @@ public:
   Headers(std::initializer_list<Header> fields) : fields_(fields) {}
 
   void add(std::string name, std::string value) {
+    if (fields_.empty()) fields_.reserve(12); // what most messages have
     fields_.push_back({std::move(name), std::move(value)});
   }
   void set(std::string_view name, std::string value); ///< replaces all of that name by one

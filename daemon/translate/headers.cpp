@@ -155,6 +155,7 @@ Subprotocols split_subprotocols(std::string_view value) {
 
 HeaderPairs request_headers_in(const HeaderPairs& headers, bool upgrade) {
   HeaderPairs out;
+  out.reserve(headers.size());
   const auto named = nominated(headers);
   for (const auto& [name, value] : headers) {
     const bool wanted = listed(k_request, name) || (upgrade && listed(k_handshake, name));
@@ -182,6 +183,7 @@ HeaderPairs request_headers_in(const HeaderPairs& headers, bool upgrade) {
 HeaderPairs response_headers_out(const Mapping& mapping, const HeaderPairs& headers,
                                  AnswerKind kind) {
   HeaderPairs out;
+  out.reserve(headers.size());
   const auto named = nominated(headers);
   for (const auto& [name, value] : headers) {
     if (!clean(value)) continue;

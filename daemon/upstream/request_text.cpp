@@ -28,7 +28,9 @@ Result<std::string> request_text(const http::RequestHead& head, const CallOption
   if (!http::is_origin_form(head.target))
     return fail(Code::bad_request, "the path holds characters that cannot be sent");
 
-  std::string text = fmt::format("{} {} HTTP/1.1\r\n", head.method, head.target);
+  std::string text;
+  text.reserve(2 * 1024); // most of it the bearer token
+  text.append(head.method).append(" ").append(head.target).append(" HTTP/1.1\r\n");
   const auto add = [&text](std::string_view name, std::string_view value) {
     text.append(name).append(": ").append(value).append("\r\n");
   };

@@ -68,6 +68,7 @@ private:
 
   void send_head(std::optional<std::size_t> length) {
     translate::HeaderPairs given;
+    given.reserve(head_.headers.size());
     for (const auto& header : head_.headers)
       given.emplace_back(header.name, header.value);
     http::ResponseHead out{head_.status, {}};

@@ -13,6 +13,15 @@ TEST_CASE("a JSON string escapes what RFC 8259 demands") {
   CHECK(json_quote("<&>") == R"("<&>")");
 }
 
+TEST_CASE("what needs an escape gets it at each place of a JSON string") {
+  for (std::size_t at = 0; at < 9; ++at) {
+    std::string text(9, 'x'), wanted = text;
+    text[at] = '"';
+    wanted.replace(at, 1, "\\\"");
+    CHECK(json_quote(text) == '"' + wanted + '"');
+  }
+}
+
 TEST_CASE("UTF-8 passes through a JSON string") {
   CHECK(json_quote("ä€𝄞") == "\"ä€𝄞\"");
   CHECK(json_quote("\xe2\x80\xa8") == "\"\xe2\x80\xa8\"");

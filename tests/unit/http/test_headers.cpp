@@ -58,3 +58,18 @@ TEST_CASE("a byte queue gives its bytes back in order") {
   CHECK(got == expected);
   CHECK(queue.empty());
 }
+
+TEST_CASE("each byte is judged at each place of a field's value") {
+  for (std::size_t size = 0; size <= 24; ++size) {
+    for (std::size_t at = 0; at < size; ++at) {
+      for (unsigned byte = 0; byte < 256; ++byte) {
+        std::string text(size, 'a');
+        text[at] = static_cast<char>(byte);
+        const bool fits = byte == '\t' || (byte >= 0x20 && byte != 0x7f);
+        if (is_field_value(text) != fits) FAIL("byte ", byte, " at ", at, " of ", size);
+        text.back() = '\t'; // which makes its block suspect
+        if (at + 1 < size && is_field_value(text) != fits) FAIL("byte ", byte, " beside a tab");
+      }
+    }
+  }
+}
