@@ -7,9 +7,12 @@
 #include "daemon/store/watchers.hpp"
 
 #include <algorithm>
+#include <condition_variable>
 #include <deque>
 #include <limits>
 #include <mutex>
+#include <utility>
+#include <vector>
 
 namespace zoo::store {
 namespace {
@@ -88,45 +91,12 @@ public:
       return fail(Code::too_large, "{} '{}' has {} bytes; the store takes at most {}", kind, key,
                   value.size(), k_largest_value);
     }
-    const std::lock_guard lock(mutex_);
-    ZOO_TRY(auto transaction, Transaction::begin(database_));
-    ZOO_TRY(const auto found, find(kind, key));
-    if (found && expected == 0) {
-      return fail(Code::already_exists, "{} '{}' already exists", kind, key);
-    }
-    if (!found && expected.value_or(0) != 0) return missing(kind, key);
-    if (found && expected && *expected != found->revision) return moved_on(*found, *expected);
-    ZOO_TRY(const auto range, revisions());
-    Change change;
-    change.created = !found;
-    change.record = {std::string(kind), std::string(key), std::string(value), range.last + 1,
-                     found ? found->created_revision : range.last + 1};
-    {
-      Statement statement(put_);
-      statement.text(kind).text(key).blob(value);
-      statement.integer(change.record.revision).integer(change.record.created_revision);
-      if (auto done = statement.step(); !done) return fail(std::move(done).error());
-    }
-    return finish(std::move(transaction), std::move(change));
+    return submit({kind, key, value, expected, false});
   }
 
   Result<void> remove(std::string_view kind, std::string_view key,
                       std::optional<std::int64_t> expected) override {
-    const std::lock_guard lock(mutex_);
-    ZOO_TRY(auto transaction, Transaction::begin(database_));
-    ZOO_TRY(auto found, find(kind, key));
-    if (!found) return missing(kind, key);
-    if (expected && *expected != found->revision) return moved_on(*found, *expected);
-    ZOO_TRY(const auto range, revisions());
-    {
-      Statement statement(remove_);
-      if (auto done = statement.text(kind).text(key).step(); !done) {
-        return fail(std::move(done).error());
-      }
-    }
-    Change change{Change::Type::removed, *std::move(found), false};
-    change.record.revision = range.last + 1;
-    ZOO_TRY([[maybe_unused]] auto record, finish(std::move(transaction), std::move(change)));
+    ZOO_TRY([[maybe_unused]] const auto record, submit({kind, key, {}, expected, true}));
     return {};
   }
 
@@ -182,6 +152,16 @@ public:
   }
 
 private:
+  /// A put or a removal; what it views is its caller's, who waits.
+  struct Write {
+    std::string_view kind, key, value;
+    std::optional<std::int64_t> expected;
+    bool removal = false;
+    Result<Record> outcome = fail(Code::internal, "not written");
+    bool over = false; ///< under queue_mutex_
+  };
+  using Batch = std::vector<Write*>;
+
   struct Revisions {
     std::int64_t last = 0, first = 0; ///< of the kept changes; 0: none
   };
@@ -190,10 +170,78 @@ private:
     return fail(Code::not_found, "{} '{}' does not exist", kind, key);
   }
 
-  static tl::unexpected<Error> moved_on(const Record& found, std::int64_t expected) {
+  /// The precondition of a write, held against what is there.
+  static Result<void> check(const Write& write, const std::optional<Record>& found) {
+    const auto wanted = write.expected.value_or(0);
+    if (!found && (write.removal || wanted != 0)) return missing(write.kind, write.key);
+    if (!found || !write.expected || wanted == found->revision) return {};
+    if (wanted == 0 && !write.removal) {
+      return fail(Code::already_exists, "{} '{}' already exists", write.kind, write.key);
+    }
     return fail(Code::conflict,
-                "{} '{}' has changed meanwhile (revision {}, not {}): read it again", found.kind,
-                found.key, found.revision, expected);
+                "{} '{}' has changed meanwhile (revision {}, not {}): read it again", write.kind,
+                write.key, found->revision, wanted);
+  }
+
+  /// Writes that wait at the same time share a transaction, and with it the wait for the disk: the
+  /// first of them commits for all.
+  Result<Record> submit(Write write) {
+    std::unique_lock lock(queue_mutex_);
+    waiting_.push_back(&write);
+    batch_over_.wait(lock, [&] { return write.over || !leading_; });
+    if (write.over) return std::move(write.outcome);
+    leading_ = true;
+    const auto batch = std::exchange(waiting_, {});
+    lock.unlock();
+    commit(batch);
+    lock.lock();
+    leading_ = false;
+    for (auto* each : batch)
+      each->over = true;
+    batch_over_.notify_all();
+    return std::move(write.outcome);
+  }
+
+  void commit(const Batch& batch) {
+    const std::lock_guard lock(mutex_);
+    const auto done = try_batch(batch);
+    if (done) return;
+    // One that cannot be written must not keep the others.
+    for (auto* each : batch) {
+      const auto alone = batch.size() == 1 ? done : try_batch({each});
+      if (!alone) each->outcome = fail(alone.error());
+    }
+  }
+
+  /// All of them or none; a write whose precondition does not hold fails alone. Tells the watches
+  /// after the commit, in order.
+  Result<void> try_batch(const Batch& batch) {
+    ZOO_TRY(auto transaction, Transaction::begin(database_));
+    ZOO_TRY(const auto range, revisions());
+    std::vector<std::pair<Write*, Change>> changes;
+    for (auto* each : batch) {
+      ZOO_TRY(auto found, find(each->kind, each->key));
+      if (auto good = check(*each, found); !good) {
+        each->outcome = fail(std::move(good).error());
+        continue;
+      }
+      const auto revision = range.last + 1 + static_cast<std::int64_t>(changes.size());
+      ZOO_TRY(auto change, write_one(*each, std::move(found), revision));
+      changes.emplace_back(each, std::move(change));
+    }
+    if (changes.empty()) return {};
+    {
+      Statement statement(forget_);
+      statement.integer(changes.back().second.record.revision - history_);
+      if (auto done = statement.step(); !done) return fail(std::move(done).error());
+    }
+    ZOO_TRY_VOID(transaction.commit());
+    for (auto& [write, change] : changes) {
+      const auto published = std::make_shared<const Change>(std::move(change));
+      watchers_->publish(published);
+      write->outcome = published->record;
+    }
+    return {};
   }
 
   Result<std::optional<Record>> find(std::string_view kind, std::string_view key) {
@@ -212,31 +260,40 @@ private:
     return Revisions{statement.column_integer(0), statement.column_integer(1)};
   }
 
-  /// Writes the history, commits, and only then tells the watches.
-  Result<Record> finish(Transaction transaction, Change change) {
-    const auto& record = change.record;
-    const auto action = change.type == Change::Type::removed ? Action::removed
-                        : change.created                     ? Action::created
-                                                             : Action::changed;
-    {
-      Statement statement(record_change_);
-      statement.integer(record.revision).text(record.kind).text(record.key).integer(action);
-      statement.blob(record.value).integer(record.created_revision);
+  /// The record and its line in the history.
+  Result<Change> write_one(const Write& write, std::optional<Record> found, std::int64_t revision) {
+    Change change;
+    if (write.removal) {
+      change = {Change::Type::removed, *std::move(found), false};
+      change.record.revision = revision;
+      Statement statement(remove_);
+      statement.text(write.kind).text(write.key);
+      if (auto done = statement.step(); !done) return fail(std::move(done).error());
+    } else {
+      change.created = !found;
+      change.record = {std::string(write.kind), std::string(write.key), std::string(write.value),
+                       revision, found ? found->created_revision : revision};
+      Statement statement(put_);
+      statement.text(write.kind).text(write.key).blob(write.value);
+      statement.integer(revision).integer(change.record.created_revision);
       if (auto done = statement.step(); !done) return fail(std::move(done).error());
     }
-    {
-      Statement statement(forget_);
-      if (auto done = statement.integer(record.revision - history_).step(); !done) {
-        return fail(std::move(done).error());
-      }
-    }
-    ZOO_TRY_VOID(transaction.commit());
-    auto published = std::make_shared<const Change>(std::move(change));
-    watchers_->publish(published);
-    return published->record;
+    const auto& record = change.record;
+    const auto action = write.removal    ? Action::removed
+                        : change.created ? Action::created
+                                         : Action::changed;
+    Statement statement(record_change_);
+    statement.integer(revision).text(record.kind).text(record.key).integer(action);
+    statement.blob(record.value).integer(record.created_revision);
+    if (auto done = statement.step(); !done) return fail(std::move(done).error());
+    return change;
   }
 
-  DirectoryLock lock_; // released last
+  DirectoryLock lock_;     // released last
+  std::mutex queue_mutex_; ///< before mutex_, never inside it
+  std::condition_variable batch_over_;
+  Batch waiting_;
+  bool leading_ = false;
   std::mutex mutex_;
   Database database_;
   const std::int64_t history_;

@@ -16,7 +16,8 @@ struct SqliteOptions {
 };
 
 /// Opens (and makes, and migrates) the embedded store: WAL, synchronous=FULL, 0600 from the first
-/// byte. One mutex around one connection; one thread of its own delivers to the watches.
+/// byte. One mutex around one connection; writes that come while another is on its way to the disk
+/// share the next transaction; one thread of its own delivers to the watches.
 ///
 /// Code::conflict: another zood holds the directory (the message names it and its process).
 /// Code::io: cannot read or write. Code::invalid: the file is not zood's, is damaged, or was

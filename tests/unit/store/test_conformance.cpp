@@ -4,6 +4,7 @@
 
 #include <doctest/doctest.h>
 
+#include <atomic>
 #include <future>
 #include <thread>
 
@@ -269,6 +270,48 @@ TEST_CASE("threads that compare and set lose no increment, and a watch sees each
     CHECK(seen[i].record.value == std::to_string(i + 1));
     CHECK(seen[i].record.revision == static_cast<std::int64_t>(i) + 2);
   }
+}
+
+TEST_CASE("writes that come together keep their own outcomes, and one order") {
+  StoreMaker maker;
+  const auto store = maker.open();
+  REQUIRE(store->put("k", "wanted", "0"));
+  Changes changes;
+  const auto watch =
+      store->watch("k", 1, [&](const Change& change) { changes.add(change); }).value();
+  constexpr int k_threads = 12, k_each = 10;
+  std::atomic<int> made = 0, refused = 0, moved = 0, wrong = 0;
+  std::vector<std::thread> threads;
+  for (int t = 0; t < k_threads; ++t) {
+    threads.emplace_back([&, t] {
+      for (int i = 0; i < k_each; ++i) {
+        const auto own = fmt::format("own-{:02}-{}", t, i);
+        const auto written = store->put("k", own, own, 0);
+        if (!written || written->value != own || written->key != own) ++wrong;
+        // One of them makes it, the others are told so.
+        const auto shared = store->put("k", fmt::format("shared-{}", i), own, 0);
+        if (shared) {
+          ++made;
+        } else if (shared.error().code() == Code::already_exists) {
+          ++refused;
+        }
+        if (store->put("k", "wanted", own, 1)) ++moved;
+        if (i % 2 == 0 && !store->remove("k", own)) ++wrong;
+      }
+    });
+  }
+  for (auto& thread : threads)
+    thread.join();
+  CHECK(wrong == 0);
+  CHECK(made == k_each);
+  CHECK(refused == (k_threads - 1) * k_each);
+  CHECK(moved == 1);
+  const std::size_t all = k_threads * k_each + k_threads * k_each / 2 + k_each + 1;
+  CHECK(store->revision().value() == static_cast<std::int64_t>(all) + 1);
+  const auto seen = changes.wait_for(all);
+  REQUIRE(seen.size() == all);
+  for (std::size_t i = 0; i < all; ++i)
+    CHECK(seen[i].record.revision == static_cast<std::int64_t>(i) + 2);
 }
 
 TEST_CASE("everything is there after reopening, revisions and history too") {
