@@ -22,25 +22,34 @@ std::string_view level_name(tenants::Finding::Level level) {
   return "problem";
 }
 
+Result<std::map<std::string, std::size_t>> count_phases(tenants::TenantService& tenants) {
+  std::map<std::string, std::size_t> out;
+  for (std::string after;;) {
+    ZOO_TRY(auto page, tenants.list(after, 500));
+    for (const auto& tenant : page.items) {
+      const auto phase = api::phase_name(tenant.phase);
+      ++out[phase.empty() ? "Pending" : std::string(phase)];
+    }
+    if (page.next.empty()) return out;
+    after = std::move(page.next);
+  }
+}
+
 } // namespace
 
 Answer status_answer(StatusSource& source, tenants::TenantService& tenants) {
   const auto status = source.status();
-  std::map<std::string, std::size_t> phases;
-  std::size_t total = 0;
-  for (std::string after;;) {
-    auto page = tenants.list(after, 500);
-    if (!page) return failure(page.error());
-    for (const auto& tenant : page->items) {
-      const auto phase = api::phase_name(tenant.phase);
-      ++phases[phase.empty() ? "Pending" : std::string(phase)];
-      ++total;
-    }
-    after = page->next;
-    if (after.empty()) break;
+  auto phases = tenants.phases();
+  if (!phases) {
+    auto counted = count_phases(tenants);
+    if (!counted) return failure(counted.error());
+    phases = *std::move(counted);
   }
+  std::size_t total = 0;
+  for (const auto& [phase, count] : *phases)
+    total += count;
   json counts{{"total", total}};
-  for (const auto& [phase, count] : phases)
+  for (const auto& [phase, count] : *phases)
     counts[phase] = count;
   return json_answer(200, {{"version", status.version},
                            {"listen", status.listen},

@@ -119,13 +119,30 @@ Result<Answer> TenantApi::try_list(const Request& request) {
   ZOO_TRY(const auto selectors,
           Selectors::parse(request.parameter("labelSelector"), request.parameter("fieldSelector")));
   ZOO_TRY(const auto limit, request.number("limit"));
+  // As text at once: the tree of a JSON document takes ten times its bytes.
+  const bool as_text = representation.shape != Shape::table && !representation.yaml;
+  const auto object_of = [&](const api::Tenant& tenant) {
+    return representation.shape == Shape::metadata
+               ? partial_metadata(tenant, representation.version)
+               : api::to_json(tenant);
+  };
   Position position;
   std::vector<api::Tenant> items;
-  std::string next;
+  std::string text, last, next;
+  std::size_t count = 0;
+  const auto keep = [&](api::Tenant&& tenant) {
+    ++count;
+    last = tenant.id;
+    if (!as_text) {
+      items.push_back(std::move(tenant));
+      return;
+    }
+    text += (text.empty() ? "" : ",") + dump(object_of(tenant));
+  };
   if (!selectors.only_id().empty()) {
     ZOO_TRY(auto found, all(position.revision, selectors.only_id()));
-    std::erase_if(found, [&](const auto& tenant) { return !selectors.matches(tenant); });
-    items = std::move(found);
+    for (auto& tenant : found)
+      if (selectors.matches(tenant)) keep(std::move(tenant));
   } else {
     bool first = true;
     if (const auto token = request.parameter("continue"); !token.empty()) {
@@ -134,18 +151,18 @@ Result<Answer> TenantApi::try_list(const Request& request) {
     }
     for (bool more = true; more;) {
       const auto wanted = static_cast<std::size_t>(limit);
-      const auto size = limit == 0 ? k_page : std::min(k_page, wanted - items.size() + 1);
+      const auto size = limit == 0 ? k_page : std::min(k_page, wanted - count + 1);
       ZOO_TRY(auto page, service_.list(position.after, size));
       if (std::exchange(first, false)) position.revision = page.revision;
       for (auto& tenant : page.items) {
-        const bool full = limit != 0 && items.size() == wanted;
+        const bool full = limit != 0 && count == wanted;
         if (full && selectors.matches(tenant)) {
-          next = encode({position.revision, items.back().id});
+          next = encode({position.revision, last});
           more = false;
           break;
         }
         position.after = tenant.id;
-        if (!full && selectors.matches(tenant)) items.push_back(std::move(tenant));
+        if (!full && selectors.matches(tenant)) keep(std::move(tenant));
       }
       if (page.next.empty())
         more = false;
@@ -168,13 +185,17 @@ Result<Answer> TenantApi::try_list(const Request& request) {
     out["kind"] = "PartialObjectMetadataList";
     out["apiVersion"] = "meta.k8s.io/" + representation.version;
   }
+  if (as_text) {
+    Answer answer;
+    answer.status = 200;
+    answer.body = fmt::format("{{\"apiVersion\":{},\"items\":[{}],\"kind\":{},\"metadata\":{}}}\n",
+                              dump(out["apiVersion"]), text, dump(out["kind"]), dump(metadata));
+    return answer;
+  }
   out["metadata"] = std::move(metadata);
   out["items"] = json::array();
-  for (const auto& tenant : items) {
-    out["items"].push_back(representation.shape == Shape::metadata
-                               ? partial_metadata(tenant, representation.version)
-                               : api::to_json(tenant));
-  }
+  for (const auto& tenant : items)
+    out["items"].push_back(object_of(tenant));
   return render(200, out, representation);
 }
 

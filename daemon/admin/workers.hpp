@@ -20,7 +20,7 @@ public:
   /// that hangs on a dead upstream does not hold up `get tenants`.
   enum class Kind { quick, slow };
 
-  explicit Workers(std::size_t threads = 4, std::size_t queue_limit = 256);
+  explicit Workers(std::size_t threads = 16, std::size_t queue_limit = 256);
   ~Workers();
   Workers(const Workers&) = delete;
   Workers& operator=(const Workers&) = delete;

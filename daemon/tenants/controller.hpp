@@ -38,7 +38,8 @@ struct Settings {
   Policy policy;              ///< at the start; see Controller::set_policy()
   std::string advertise_host; ///< without the brackets of IPv6
   std::uint16_t advertise_port = 0;
-  std::chrono::milliseconds resync{240'000}; ///< each tenant's, jittered by a quarter
+  std::chrono::milliseconds resync{240'000}; ///< each tenant's, jittered by a quarter; longer
+                                             ///< where there are more than 40 a second
   std::chrono::milliseconds retry{200};      ///< after the first failure; doubles up to 300 times
   unsigned workers = 8;
   /// For tests: told the name of each step before it is done.
@@ -65,7 +66,7 @@ public:
   ~Controller(); ///< waits for steps in progress
   Controller(const Controller&) = delete;
 
-  Result<void> start(); ///< enqueues every record
+  Result<void> start(); ///< enqueues every record: of the directory, which must be filled by now
   void wake(std::string_view id) { queue_.add(std::string(id), Clock::duration::zero()); }
 
   /// A certificate request of this tenant may be due for signing (signing.cpp).
@@ -88,6 +89,8 @@ private:
   /// When to look at the tenant again; nothing: never.
   using Next = std::optional<std::chrono::milliseconds>;
 
+  Result<void> enqueue_all();
+  std::chrono::milliseconds resync() const; ///< longer than the setting where there are many
   Result<Next> reconcile(upstream::ControlApi& api, std::string_view key, unsigned attempts);
 
   // sync.cpp

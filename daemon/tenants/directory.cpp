@@ -1,33 +1,65 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/tenants/directory.hpp"
 
+#include <algorithm>
+
 namespace zoo::tenants {
 
 std::size_t TenantSnapshot::shard_of(std::string_view id) {
   return std::hash<std::string_view>{}(id) % k_shards;
 }
 
-std::shared_ptr<const TenantEntry> TenantSnapshot::find(std::string_view id) const {
-  const auto& shard = shards_[shard_of(id)];
-  if (!shard) return nullptr;
-  const auto found = shard->find(std::string(id));
-  return found == shard->end() ? nullptr : found->second;
+TenantSnapshot::Shard::const_iterator TenantSnapshot::place(const Shard& shard,
+                                                            std::string_view id) {
+  return std::lower_bound(shard.begin(), shard.end(), id,
+                          [](const Entry& entry, std::string_view key) { return entry->id < key; });
 }
 
-TenantSnapshot TenantSnapshot::with(std::string_view id,
-                                    std::shared_ptr<const TenantEntry> entry) const {
+TenantSnapshot::TenantSnapshot(std::vector<Entry> entries) : size_(entries.size()) {
+  std::array<Shard, k_shards> shards;
+  for (auto& entry : entries)
+    shards[shard_of(entry->id)].push_back(std::move(entry));
+  for (std::size_t i = 0; i < k_shards; ++i) {
+    std::sort(shards[i].begin(), shards[i].end(),
+              [](const Entry& left, const Entry& right) { return left->id < right->id; });
+    if (!shards[i].empty()) shards_[i] = std::make_shared<const Shard>(std::move(shards[i]));
+  }
+}
+
+TenantSnapshot::Entry TenantSnapshot::find(std::string_view id) const {
+  const auto& shard = shards_[shard_of(id)];
+  if (!shard) return nullptr;
+  const auto found = place(*shard, id);
+  return found == shard->end() || (*found)->id != id ? nullptr : *found;
+}
+
+void TenantSnapshot::each(const std::function<void(const TenantEntry&)>& told) const {
+  for (const auto& shard : shards_) {
+    if (!shard) continue;
+    for (const auto& entry : *shard)
+      told(*entry);
+  }
+}
+
+TenantSnapshot TenantSnapshot::with(std::string_view id, Entry entry) const {
   auto copy = *this;
   auto& slot = copy.shards_[shard_of(id)];
-  auto shard = slot ? std::make_shared<Shard>(*slot) : std::make_shared<Shard>();
-  const auto before = shard->size();
-  if (entry) {
-    shard->insert_or_assign(std::string(id), std::move(entry));
-  } else {
-    shard->erase(std::string(id));
-  }
-  copy.size_ = copy.size_ + shard->size() - before;
+  const Shard none;
+  const auto& old = slot ? *slot : none;
+  const auto at = place(old, id);
+  const bool there = at != old.end() && (*at)->id == id;
+  auto shard = std::make_shared<Shard>();
+  shard->reserve(old.size() + 1);
+  shard->insert(shard->end(), old.begin(), at);
+  if (entry) shard->push_back(std::move(entry));
+  shard->insert(shard->end(), there ? at + 1 : at, old.end());
+  copy.size_ = copy.size_ + shard->size() - old.size();
   slot = std::move(shard);
   return copy;
+}
+
+void TenantDirectory::fill(std::vector<TenantSnapshot::Entry> entries) {
+  publish(TenantSnapshot(std::move(entries)));
 }
 
 void TenantDirectory::on_withdrawal(std::function<void(std::string_view id)> told) {

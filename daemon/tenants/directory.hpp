@@ -16,7 +16,7 @@
 #include <set>
 #include <string>
 #include <string_view>
-#include <unordered_map>
+#include <vector>
 
 namespace zoo::tenants {
 
@@ -35,6 +35,8 @@ struct TenantEntry {
   std::set<std::string, std::less<>> revoked_serials; ///< lower-case hex
   std::optional<api::AuditLevel> audit;               ///< its own; else audit.level
   api::Terms terms;                                   ///< where it differs from zood.yaml
+  /// The controller waits for nothing of it: it is Ready and furnished as its spec wants it.
+  bool settled = false;
 
   bool admits() const { return phase == Phase::ready || phase == Phase::pending; }
   /// Is a certificate of the tenant `of_uid` still good, leaving its dates aside?
@@ -52,16 +54,23 @@ struct TenantEntry {
 /// change copies one shard and not every tenant.
 class TenantSnapshot {
 public:
+  using Entry = std::shared_ptr<const TenantEntry>;
   static constexpr std::size_t k_shards = 256;
-  using Shard = std::unordered_map<std::string, std::shared_ptr<const TenantEntry>>;
 
-  std::shared_ptr<const TenantEntry> find(std::string_view id) const;
+  TenantSnapshot() = default;
+  /// Of all these at once; each ID once.
+  explicit TenantSnapshot(std::vector<Entry> entries);
+
+  Entry find(std::string_view id) const;
   std::size_t size() const { return size_; }
+  void each(const std::function<void(const TenantEntry&)>& told) const; ///< in no order
   /// A copy with `entry` set (or the tenant removed, if null).
-  TenantSnapshot with(std::string_view id, std::shared_ptr<const TenantEntry> entry) const;
+  TenantSnapshot with(std::string_view id, Entry entry) const;
 
 private:
+  using Shard = std::vector<Entry>; ///< by ID
   static std::size_t shard_of(std::string_view id);
+  static Shard::const_iterator place(const Shard& shard, std::string_view id);
   std::array<std::shared_ptr<const Shard>, k_shards> shards_{};
   std::size_t size_ = 0;
 };
@@ -79,6 +88,8 @@ public:
   std::shared_ptr<const TenantSnapshot> snapshot() const { return current_.load(); }
   void set(std::shared_ptr<const TenantEntry> entry); ///< writer only
   void remove(std::string_view id);                   ///< writer only
+  /// All at the start, before anybody is let in; writer only.
+  void fill(std::vector<TenantSnapshot::Entry> entries);
 
   /// Until the snapshot shows the tenant's record of `revision` or a later one, or no record at
   /// all. False if that takes longer. Any thread but the writer's.

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <map>
 #include <set>
 
@@ -20,8 +21,6 @@ using upstream::ControlApi;
 
 constexpr std::string_view k_aggregated =
     "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
-constexpr std::string_view k_metadata_list =
-    "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
 constexpr std::size_t k_page = 500;
 
 constexpr std::array<std::pair<std::string_view, std::string_view>, 15> k_private{{
@@ -43,12 +42,6 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 15> k_privat
 }};
 
 std::string prefix_of(std::string_view id) { return std::string(id) + "-"; }
-
-std::string position(std::string_view prefix) {
-  const json token = {
-      {"v", "meta.k8s.io/v1"}, {"rv", -1}, {"start", std::string(prefix) + std::string(1, '\0')}};
-  return crypto::base64url_encode(token.dump());
-}
 
 bool has_verb(const json& verbs, std::string_view verb) {
   return std::find(verbs.begin(), verbs.end(), verb) != verbs.end();
@@ -86,6 +79,20 @@ Result<void> add_kinds(ControlApi& api, std::string_view root, std::vector<Kind>
 }
 
 } // namespace
+
+std::string position(std::string_view prefix, std::int64_t revision) {
+  const json token = {{"v", "meta.k8s.io/v1"},
+                      {"rv", revision},
+                      {"start", std::string(prefix) + std::string(1, '\0')}};
+  return crypto::base64url_encode(token.dump());
+}
+
+std::int64_t revision_of(const json& list) {
+  const auto text = list.value("/metadata/resourceVersion"_json_pointer, std::string());
+  std::int64_t out = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
+  return error == std::errc() && end == text.data() + text.size() && out > 0 ? out : k_latest;
+}
 
 std::string Kind::collection(std::string_view name_space) const {
   auto out = group.empty() ? kube::path({"api", version}) : kube::path({"apis", group, version});
@@ -235,32 +242,6 @@ Result<std::vector<Volume>> tenant_volumes(ControlApi& api, std::string_view id)
                        found.terminating});
       }));
   return out;
-}
-
-Result<std::string> occupied(ControlApi& api, std::string_view id, const std::vector<Kind>& kinds) {
-  const auto prefix = prefix_of(id);
-  const auto first = [&](std::string_view collection,
-                         std::string_view title) -> Result<std::string> {
-    auto found = range(api, collection, prefix, 1);
-    if (!found) {
-      if (found.error().code() == Code::not_found) return std::string();
-      return fail(
-          std::move(found).error().context("while looking for {} of prefix {}", title, prefix));
-    }
-    if (found->empty()) return std::string();
-    return fmt::format("{} {}", title, found->front().name);
-  };
-  ZOO_TRY(auto space, first("/api/v1/namespaces", "namespace"));
-  if (!space.empty()) return space;
-  ZOO_TRY(const auto crds, tenant_crds(api, id));
-  if (!crds.empty()) return "customresourcedefinition " + crds.front().name;
-  ZOO_TRY(auto volume, first("/api/v1/persistentvolumes", "persistentvolume"));
-  if (!volume.empty()) return volume;
-  for (const auto& kind : private_cluster_kinds(kinds)) {
-    ZOO_TRY(auto one, first(kind.collection(), kind.title()));
-    if (!one.empty()) return one;
-  }
-  return std::string();
 }
 
 } // namespace zoo::tenants

@@ -6,6 +6,7 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -46,6 +47,15 @@ struct Found {
 };
 Found found_of(const nlohmann::json& object);
 
+inline constexpr std::string_view k_metadata_list =
+    "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
+inline constexpr std::int64_t k_latest = -1; ///< as the revision of a position
+
+/// A continue token of our making: a list from `prefix` on, as of `revision`.
+std::string position(std::string_view prefix, std::int64_t revision = k_latest);
+/// Of a list that was read; k_latest if it does not say.
+std::int64_t revision_of(const nlohmann::json& list);
+
 /// Every object of a collection whose key (`<namespace>/<name>` on an all-namespaces path, else
 /// the name) begins with `prefix`, at most `most` (0: all). Where the upstream refuses the
 /// position, the whole collection is read and filtered.
@@ -74,9 +84,5 @@ struct Volume {
 };
 /// PersistentVolumes named `<id>-...` or claimed from a namespace `<id>-...`.
 Result<std::vector<Volume>> tenant_volumes(upstream::ControlApi& api, std::string_view id);
-
-/// The first things found upstream under the prefix, in words; "" if there is nothing.
-Result<std::string> occupied(upstream::ControlApi& api, std::string_view id,
-                             const std::vector<Kind>& kinds);
 
 } // namespace zoo::tenants

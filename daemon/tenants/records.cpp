@@ -3,10 +3,12 @@
 
 #include "common/base/log.hpp"
 #include "common/kube/age.hpp"
+#include "daemon/tenants/entry_scan.hpp"
 
 #include <nlohmann/json.hpp>
 
 #include <ctime>
+#include <vector>
 
 namespace zoo::tenants {
 namespace {
@@ -20,14 +22,18 @@ std::string text_of(const api::Tenant& tenant) {
   return api::to_json(copy).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-void feed(TenantDirectory& directory, const store::Record& record) {
+/// Null for a record that cannot be read: said in the log.
+std::shared_ptr<const TenantEntry> read_entry(const store::Record& record) {
+  if (auto entry = scan_entry(record)) return entry;
   const auto tenant = tenant_of(record);
-  if (tenant) {
-    directory.set(entry_of(*tenant));
-  } else {
-    log::error("tenants", "tenant {} is not admitted: {}", record.key, tenant.error().text());
-    directory.remove(record.key);
-  }
+  if (tenant) return entry_of(*tenant);
+  log::error("tenants", "tenant {} is not admitted: {}", record.key, tenant.error().text());
+  return nullptr;
+}
+
+bool is_true(const api::Tenant& tenant, std::string_view condition) {
+  const auto* found = tenant.condition(condition);
+  return found != nullptr && found->status == "True";
 }
 
 } // namespace
@@ -126,6 +132,10 @@ std::shared_ptr<const TenantEntry> entry_of(const api::Tenant& tenant) {
   }
   if (tenant.suspended && entry->admits()) entry->phase = Phase::suspended;
   if (!tenant.deletion_timestamp.empty()) entry->phase = Phase::deleting;
+  entry->settled = is_true(tenant, "Ready") && is_true(tenant, "Populated") &&
+                   tenant.condition(k_in_cluster) != nullptr &&
+                   tenant.observed_generation == tenant.generation &&
+                   tenant.deletion_timestamp.empty();
   if (auto terms = api::terms_of(tenant)) {
     entry->terms = *std::move(terms);
   } else { // an older zood took what this one does not understand
@@ -140,21 +150,26 @@ Result<std::unique_ptr<DirectoryFeeder>> DirectoryFeeder::start(store::Store& st
   auto out = std::make_unique<DirectoryFeeder>();
   std::string after;
   std::optional<std::int64_t> from;
+  std::vector<TenantSnapshot::Entry> entries;
   for (;;) {
     ZOO_TRY(const auto page, store.list(k_tenant_kind, {}, after, k_page));
     // From the first page's moment: what changed while the others were read comes again.
     if (!from) from = page.revision;
-    for (const auto& record : page.records)
-      feed(directory, record);
+    for (const auto& record : page.records) {
+      if (auto entry = read_entry(record)) entries.push_back(std::move(entry));
+    }
     if (!page.more || page.records.empty()) break;
     after = page.records.back().key;
   }
+  directory.fill(std::move(entries));
   ZOO_TRY(out->subscription_,
           store.watch(k_tenant_kind, *from, [&directory](const store::Change& change) {
-            if (change.type == store::Change::Type::removed) {
-              directory.remove(change.record.key);
+            auto entry =
+                change.type == store::Change::Type::removed ? nullptr : read_entry(change.record);
+            if (entry) {
+              directory.set(std::move(entry));
             } else {
-              feed(directory, change.record);
+              directory.remove(change.record.key);
             }
           }));
   return out;

@@ -18,6 +18,8 @@ namespace zoo::tenants {
 
 inline constexpr std::string_view k_tenant_kind = "tenant";
 inline constexpr std::string_view k_credential_kind = "credential";
+/// The condition of a tenant whose in-cluster address is published, or known not to be reachable.
+inline constexpr std::string_view k_in_cluster = "InClusterAccess";
 
 std::string now_text();                                                  ///< RFC 3339
 std::string time_text(std::chrono::system_clock::time_point time);       ///< the same

@@ -8,7 +8,9 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -96,6 +98,9 @@ public:
   virtual Result<api::Tenant> revoke(std::string_view id, const RevokeRequest& request) = 0;
   /// The certificates that a tenant has been given and that have not expired, by expiry.
   virtual Result<std::vector<CertificateStatus>> certificates(std::string_view id) = 0;
+
+  /// How many tenants are in which phase, without reading them all; nothing where only that tells.
+  virtual std::optional<std::map<std::string, std::size_t>> phases() { return std::nullopt; }
 
   virtual std::vector<Finding> doctor() = 0;
 };

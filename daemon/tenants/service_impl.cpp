@@ -12,12 +12,16 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <array>
 
 namespace zoo::tenants {
 namespace {
 
-constexpr auto k_kinds_age = std::chrono::minutes(1);
 constexpr auto k_in_force = std::chrono::seconds(5);
+/// As the directory's phases stand.
+constexpr std::array<api::Phase, 5> k_phase_names{api::Phase::pending, api::Phase::ready,
+                                                  api::Phase::suspended, api::Phase::deleting,
+                                                  api::Phase::failed};
 
 class StoreSubscription final : public Subscription {
 public:
@@ -96,17 +100,7 @@ Result<api::Tenant> TenantServiceImpl::create(api::Tenant wanted, bool dry_run) 
   tenant.phase = api::Phase::pending;
 
   const Lease api(*this);
-  std::vector<Kind> kinds;
-  {
-    const std::lock_guard lock(kinds_mutex_);
-    const auto now = std::chrono::steady_clock::now();
-    if (kinds_.empty() || now - kinds_read_ > k_kinds_age) {
-      ZOO_TRY(kinds_, discover(*api));
-      kinds_read_ = now;
-    }
-    kinds = kinds_;
-  }
-  auto found = occupied(*api, tenant.id, kinds);
+  auto found = survey_.occupied(*api, tenant.id);
   if (!found) {
     return fail(std::move(found).error().context(
         "while checking that nothing upstream carries the prefix {}-", tenant.id));
@@ -150,6 +144,18 @@ Result<TenantPage> TenantServiceImpl::list(std::string_view after, std::size_t l
     out.items.push_back(*std::move(tenant));
   }
   if (page.more && !page.records.empty()) out.next = page.records.back().key;
+  return out;
+}
+
+std::optional<std::map<std::string, std::size_t>> TenantServiceImpl::phases() {
+  if (parts_.directory == nullptr) return std::nullopt;
+  std::array<std::size_t, k_phase_names.size()> counts{};
+  parts_.directory->snapshot()->each(
+      [&](const TenantEntry& entry) { ++counts[static_cast<std::size_t>(entry.phase)]; });
+  std::map<std::string, std::size_t> out;
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    if (counts[i] != 0) out.emplace(api::phase_name(k_phase_names[i]), counts[i]);
+  }
   return out;
 }
 

@@ -3,6 +3,7 @@
 
 #include "daemon/tenants/controller.hpp"
 #include "daemon/tenants/service.hpp"
+#include "daemon/tenants/survey.hpp"
 
 #include <functional>
 #include <memory>
@@ -45,6 +46,7 @@ public:
   Result<api::Tenant> rotate(std::string_view id, bool revoke_old) override;
   Result<api::Tenant> revoke(std::string_view id, const RevokeRequest& request) override;
   Result<std::vector<CertificateStatus>> certificates(std::string_view id) override;
+  std::optional<std::map<std::string, std::size_t>> phases() override;
   std::vector<Finding> doctor() override;
 
   void sign_soon(std::string_view id) { controller_.sign_soon(id); } ///< any thread
@@ -64,9 +66,7 @@ private:
   Usage usage_;
   std::mutex clients_mutex_;
   std::vector<std::unique_ptr<upstream::ControlApi>> clients_;
-  std::mutex kinds_mutex_;
-  std::vector<Kind> kinds_; ///< of the last minute, for create
-  std::chrono::steady_clock::time_point kinds_read_;
+  Survey survey_;
   Controller controller_; // last: its threads end first
 };
 

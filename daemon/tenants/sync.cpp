@@ -22,7 +22,6 @@ using std::chrono::milliseconds;
 using upstream::ControlApi;
 
 constexpr std::string_view k_slices = "endpointslices";
-constexpr std::string_view k_in_cluster = "InClusterAccess";
 constexpr milliseconds k_furnish_after{750};
 
 /// Made, or made equal to what is wanted if it is there already: one request in the common case.
@@ -259,7 +258,7 @@ Result<Controller::Next> Controller::sync(ControlApi& api, const api::Tenant& te
     }
     ZOO_TRY(expiry, ensure_credential(tenant));
     // What was approved while nobody looked.
-    if (!fresh) {
+    if (!fresh && furnished) {
       if (const auto done = sign_requests(api, tenant); !done)
         log::warning("tenants", "tenant {}: {}", tenant.id, done.error().text());
     }

@@ -7,6 +7,7 @@
 #include "common/kube/client.hpp"
 #include "common/kube/kubeconfig.hpp"
 #include "daemon/tenants/identity.hpp"
+#include "daemon/tenants/survey.hpp"
 #include "tests/functional/tenants/room.hpp"
 
 #include <doctest/doctest.h>
@@ -132,8 +133,7 @@ void furnish(const std::string& id) {
 }
 
 bool nothing_left(const std::string& id) {
-  const auto kinds = must(tenants::discover(admin()));
-  return must(tenants::occupied(admin(), id, kinds)).empty();
+  return must(tenants::Survey().occupied(admin(), id)).empty();
 }
 
 /// Ready, and with what its pods look for.

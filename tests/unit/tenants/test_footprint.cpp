@@ -31,38 +31,6 @@ TEST_CASE("a range read stops at the prefix with its dash, whatever lies around 
   CHECK(must(tenants::range(*api, "/api/v1/namespaces", "zzzzzz-")).empty());
 }
 
-TEST_CASE("what occupies a prefix is named") {
-  FakeUpstream server;
-  const auto api = server.connect();
-  const auto kinds = must(tenants::discover(*api));
-  CHECK(must(tenants::occupied(*api, "abcdef", kinds)).empty());
-  std::string expected;
-  SUBCASE("a namespace") {
-    server.put("/api/v1/namespaces/abcdef-x", json::object());
-    expected = "namespace abcdef-x";
-  }
-  SUBCASE("a private cluster-scoped object") {
-    server.put("/apis/scheduling.k8s.io/v1/priorityclasses/abcdef-x", json::object());
-    expected = "priorityclasses.scheduling.k8s.io abcdef-x";
-  }
-  SUBCASE("a definition by its group") {
-    server.put("/apis/apiextensions.k8s.io/v1/customresourcedefinitions/things.abcdef-x.io",
-               json::object());
-    expected = "customresourcedefinition things.abcdef-x.io";
-  }
-  SUBCASE("not a node of the platform") {
-    server.put("/api/v1/nodes/abcdef-x", json::object());
-    server.put("/apis/storage.k8s.io/v1/csinodes/abcdef-x", json::object());
-  }
-  SUBCASE("not names that only begin like it") {
-    server.put("/api/v1/namespaces/abcdef", json::object());
-    server.put("/api/v1/namespaces/abcdefx", json::object());
-    server.put("/apis/apiextensions.k8s.io/v1/customresourcedefinitions/abcdef-x.example.com",
-               json::object());
-  }
-  CHECK(must(tenants::occupied(*api, "abcdef", kinds)) == expected);
-}
-
 TEST_CASE("a volume is the tenant's by its claim, or by its name while nobody claims it") {
   FakeUpstream server;
   const auto volume = [&](const std::string& name, const std::string& claim) {

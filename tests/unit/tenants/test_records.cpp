@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "daemon/tenants/entry_scan.hpp"
 #include "daemon/tenants/records.hpp"
 #include "tests/unit/tenants/fixture.hpp"
 
@@ -48,6 +49,111 @@ TEST_CASE("a change is made on what is there now") {
   const auto other =
       tenants::change_tenant(*room.store, "foofoo", "another-uid", [](auto&) { return true; });
   CHECK(other.error().code() == Code::conflict);
+}
+
+TEST_CASE("a record read in one pass says what the whole reader says") {
+  const Room room;
+  auto tenant = wanted("foofoo");
+  tenant.uid = "uid-foofoo";
+  tenant.creation_timestamp = "2026-01-02T03:04:05Z";
+  tenant.generation = tenant.observed_generation = 3;
+  tenant.phase = api::Phase::ready;
+  tenant.labels = {{"team", "a \"b\" {c}"}};
+  tenant.display_name = "{\"phase\":\"Failed\"} \\";
+  for (const std::string condition : {"Ready", "Populated", tenants::k_in_cluster.data()})
+    tenant.set_condition(condition, "True", "Because", "it is so", "2026-01-02T03:04:06Z");
+  bool common = true;
+  SUBCASE("settled") {}
+  SUBCASE("pending") {
+    tenant.phase = api::Phase::pending;
+    tenant.conditions.clear();
+  }
+  SUBCASE("changed since it was looked at") { tenant.generation = 4; }
+  SUBCASE("not populated") { tenant.set_condition("Populated", "False", "Waiting", "", "now"); }
+  SUBCASE("to be suspended") { tenant.suspended = true; }
+  SUBCASE("suspended") {
+    tenant.suspended = true;
+    tenant.phase = api::Phase::suspended;
+  }
+  SUBCASE("failed") { tenant.phase = api::Phase::failed; }
+  SUBCASE("to be deleted") { tenant.deletion_timestamp = "2026-01-02T03:04:07Z"; }
+  SUBCASE("with terms of its own") {
+    tenant.flow_json = R"({"maxRequestsInflight": 7})";
+    common = false;
+  }
+  SUBCASE("with an old term") {
+    tenant.annotations = {{std::string(api::k_inflight_annotation), "7"}};
+    common = false;
+  }
+  SUBCASE("with a level of its own") {
+    tenant.audit = api::AuditLevel::none;
+    common = false;
+  }
+  SUBCASE("with revoked credentials") {
+    tenant.credentials.epoch = 2;
+    tenant.credentials.revoked = {{"0a", "2030-01-01T00:00:00Z"}};
+    common = false;
+  }
+  SUBCASE("with letters that are escaped") {
+    tenant.uid = "\"";
+    common = false;
+  }
+  must(tenants::write_tenant(*room.store, tenant));
+  const auto record = must(room.store->get(tenants::k_tenant_kind, "foofoo"));
+  const auto whole = tenants::entry_of(must(tenants::tenant_of(record)));
+  const auto entry = tenants::scan_entry(record);
+  REQUIRE((entry != nullptr) == common);
+  if (!common) return;
+  CHECK(entry->id == whole->id);
+  CHECK(entry->uid == whole->uid);
+  CHECK(entry->created == whole->created);
+  CHECK(entry->revision == whole->revision);
+  CHECK(entry->phase == whole->phase);
+  CHECK(entry->settled == whole->settled);
+  CHECK(entry->admits() == whole->admits());
+
+  // Whatever is cut off or put in, it is never read as something else.
+  for (std::size_t size = 0; size < record.value.size(); ++size) {
+    auto cut = record;
+    cut.value.resize(size);
+    CHECK(tenants::scan_entry(cut) == nullptr);
+  }
+  auto other = record;
+  other.key = "barbar";
+  CHECK(tenants::scan_entry(other) == nullptr);
+}
+
+TEST_CASE("a snapshot made at once is one made step by step") {
+  const auto entry = [](int number) {
+    auto out = std::make_shared<tenants::TenantEntry>();
+    out->id = fmt::format("t{:05}", number);
+    out->revision = number;
+    return std::shared_ptr<const tenants::TenantEntry>(std::move(out));
+  };
+  std::vector<tenants::TenantSnapshot::Entry> entries;
+  tenants::TenantSnapshot steps;
+  for (int i = 0; i < 2000; ++i) {
+    const int number = i * 7919 % 2000; // in no order
+    entries.push_back(entry(number));
+    steps = steps.with(entries.back()->id, entries.back());
+  }
+  const tenants::TenantSnapshot once(std::move(entries));
+  CHECK(once.size() == 2000);
+  CHECK(steps.size() == 2000);
+  for (int i = 0; i < 2000; ++i) {
+    const auto id = fmt::format("t{:05}", i);
+    REQUIRE(once.find(id) != nullptr);
+    CHECK(once.find(id)->revision == i);
+    CHECK(steps.find(id)->revision == i);
+  }
+  const auto less = once.with("t00777", nullptr).with("nobody", nullptr);
+  CHECK(less.size() == 1999);
+  CHECK(less.find("t00777") == nullptr);
+  CHECK(less.find("t00778") != nullptr);
+  CHECK(once.find("t00777") != nullptr);
+  std::size_t met = 0;
+  less.each([&](const tenants::TenantEntry&) { ++met; });
+  CHECK(met == 1999);
 }
 
 TEST_CASE("the directory follows the store") {
