@@ -12,7 +12,8 @@
 namespace zoo::gzip {
 namespace {
 
-constexpr int k_raw = -15; ///< window bits: no header, no trailer
+constexpr int k_raw = -15;      ///< window bits: no header, no trailer
+constexpr int k_gzip = 15 + 16; ///< with both
 constexpr int k_memory_level = 8;
 constexpr std::size_t k_chunk = 64 * 1024;
 
@@ -74,6 +75,44 @@ std::string Joiner::take() {
   little_endian(out_, static_cast<std::uint32_t>(size_));
   return std::move(out_);
 }
+
+struct Stream::State {
+  z_stream stream{};
+
+  void run(std::string_view text, int flush, std::string& out) {
+    do {
+      const auto part = std::min<std::size_t>(text.size(), std::numeric_limits<uInt>::max());
+      stream.next_in = bytes_of(text);
+      stream.avail_in = static_cast<uInt>(part);
+      text.remove_prefix(part);
+      do {
+        // Straight behind what is there: what is not filled is taken off again.
+        const auto before = out.size();
+        const auto room = std::min(k_chunk, std::max<std::size_t>(part / 4, 1024));
+        out.resize(before + room);
+        stream.next_out = reinterpret_cast<unsigned char*>(out.data() + before);
+        stream.avail_out = static_cast<uInt>(room);
+        deflate(&stream, text.empty() ? flush : Z_NO_FLUSH);
+        out.resize(before + room - stream.avail_out);
+      } while (stream.avail_out == 0);
+    } while (!text.empty());
+  }
+};
+
+Stream::Stream() : state_(std::make_unique<State>()) {
+  if (deflateInit2(&state_->stream, Z_BEST_SPEED, Z_DEFLATED, k_gzip, k_memory_level,
+                   Z_DEFAULT_STRATEGY) != Z_OK) {
+    throw std::bad_alloc();
+  }
+}
+
+Stream::~Stream() { deflateEnd(&state_->stream); }
+
+void Stream::add(std::string_view text, std::string& out) {
+  if (!text.empty()) state_->run(text, Z_NO_FLUSH, out);
+}
+
+void Stream::end(std::string& out) { state_->run({}, Z_FINISH, out); }
 
 std::string whole(std::string_view text) {
   Joiner joiner;

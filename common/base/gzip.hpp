@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -31,6 +32,23 @@ private:
 };
 
 std::string whole(std::string_view text);
+
+/// A text of unknown length, compressed as it comes: what can be sent already is appended to `out`.
+/// Holds some 256 KiB, whatever the length. One thread at a time.
+class Stream {
+public:
+  Stream();
+  ~Stream();
+  Stream(const Stream&) = delete;
+  Stream& operator=(const Stream&) = delete;
+
+  void add(std::string_view text, std::string& out);
+  void end(std::string& out); ///< once, last
+
+private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
 
 /// Does an Accept-Encoding field (RFC 9110 12.5.3) allow gzip by name?
 bool accepted(std::string_view accept_encoding);

@@ -45,6 +45,26 @@ TEST_CASE("pieces that were compressed apart make one stream") {
   CHECK(inflated(joiner.take()) == a + b + c);
 }
 
+TEST_CASE("a text is compressed as it comes") {
+  std::string large;
+  for (int i = 0; i < 100'000; ++i)
+    large += std::to_string(i * 2654435761U);
+  for (const std::size_t step : {std::size_t{1000}, std::size_t{70'000}, large.size()}) {
+    zoo::gzip::Stream stream;
+    std::string out;
+    for (std::size_t at = 0; at < large.size(); at += step)
+      stream.add(std::string_view(large).substr(at, step), out);
+    stream.add("", out);
+    CHECK(out.size() > 10'000); // not all of it is kept for the end
+    stream.end(out);
+    CHECK(inflated(out) == large);
+  }
+  zoo::gzip::Stream empty;
+  std::string out = "before";
+  empty.end(out);
+  CHECK(inflated(out.substr(6)).empty());
+}
+
 TEST_CASE("gzip is used for whoever names it") {
   CHECK(zoo::gzip::accepted("gzip"));
   CHECK(zoo::gzip::accepted("deflate, GZIP;q=0.5"));
