@@ -6,6 +6,7 @@
 #include "daemon/translate/query.hpp"
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -15,6 +16,10 @@ namespace zoo::upstream {
 
 class Upstream;
 class Caller;
+
+/// Hears what upstream's head says beside the body: Warnings, Retry-After. On the loop that asked,
+/// before anything else of that answer.
+using HeadListener = std::function<void(const http::ResponseHead& head)>;
 
 /// A stretch of upstream's key order (DESIGN 6). Keys are "<namespace>/<name>" on an
 /// all-namespaces path and "<name>" elsewhere.
@@ -38,6 +43,7 @@ struct ListRequest {
   std::int64_t revision = -1;        ///< exactly at this resourceVersion; -1 = latest, consistent
   std::size_t limit = 0;             ///< most items to deliver; 0 = all
   std::size_t max_object = 8u << 20; ///< bytes
+  HeadListener heard; ///< of the first page, and of a page that is refused; null: nobody does
 };
 
 /// What is known once a list is over.

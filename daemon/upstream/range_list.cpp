@@ -79,7 +79,10 @@ private:
     if (paused_) call_->pause();
   }
 
-  void on_head(http::ResponseHead head) override { status_ = head.status; }
+  void on_head(http::ResponseHead head) override {
+    status_ = head.status;
+    if (request_.heard && (!begun_ || status_ != 200)) request_.heard(head);
+  }
 
   void on_data(std::string_view bytes) override {
     if (status_ != 200) {

@@ -80,7 +80,7 @@ void Listeners::joined(const Joined& joined) {
   position = std::max(position, joined.position);
   auto* subscriber = find(joined.id);
   if (subscriber == nullptr) return;
-  subscriber->joined(joined.feed);
+  subscriber->joined(joined.feed, joined.head);
   for (const auto& event : joined.backlog) {
     EventView view(*event);
     subscriber->offer(event, view);

@@ -35,6 +35,7 @@ public:
     std::uint64_t position = 0; ///< of the feed
     bool stalled = false;
     std::vector<EventPtr> backlog;
+    http::ResponseHead head; ///< of the feed: see WatchRequest::heard
   };
   void joined(const Joined& joined);
   void alone(std::uint64_t id);                      ///< it cannot be served here

@@ -127,6 +127,9 @@ void Feed::on_head(http::ResponseHead head) {
   status_ = head.status;
   if (status_ != 200) return;
   begun_ = true;
+  said_.headers = {};
+  for (const auto value : head.headers.all("warning"))
+    said_.headers.add("warning", std::string(value));
   refused_.reset();
   say_stalled(false);
   if (!retired_) owner_.on_feed_ready(*this);

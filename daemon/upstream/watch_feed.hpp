@@ -51,6 +51,9 @@ public:
   bool stalled() const { return stalled_; }
   bool open() const { return begun_ && !gone_; } ///< since(), and what comes, has no gap
 
+  /// Upstream's Warnings about the kind.
+  const http::ResponseHead& said() const { return said_; }
+
   /// What came behind `version`, of one bucket; "": of all.
   std::vector<EventPtr> since(std::uint64_t version, std::string_view bucket) const;
   /// Takes over what an older one remembers of the time before floor().
@@ -94,6 +97,7 @@ private:
   bool gone_ = false;      ///< upstream does not remember `latest_`
   int status_ = 0;
   std::string body_;
+  http::ResponseHead said_;
   std::chrono::milliseconds wait_;
   std::chrono::steady_clock::time_point heard_;
   std::optional<std::chrono::steady_clock::time_point> refused_; ///< since when it is

@@ -106,8 +106,12 @@ Feed& Hub::open(std::uint64_t version, bool trusted) {
 }
 
 void Hub::attach(const Joining& joining, Feed& feed) {
-  Listeners::Joined joined{joining.id, feed.id(), feed.latest(), feed.stalled(),
-                           feed.since(joining.version, joining.bucket)};
+  Listeners::Joined joined{joining.id,
+                           feed.id(),
+                           feed.latest(),
+                           feed.stalled(),
+                           feed.since(joining.version, joining.bucket),
+                           feed.said()};
   say(joining.loop, [joined = std::move(joined)](Listeners& there) { there.joined(joined); });
 }
 

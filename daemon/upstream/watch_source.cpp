@@ -21,6 +21,7 @@ public:
   SingleWatch(Caller& caller, WatchRequest request, WatchHandler& handler)
       : handler_(handler), ranges_(std::move(request.ranges)),
         all_namespaces_(request.all_namespaces), table_(request.table),
+        heard_(std::move(request.heard)),
         framer_(translate::Shape::watch, request.max_object, *this) {
     auto params = std::move(request.params);
     translate::set_param(params, "watch", "true");
@@ -46,6 +47,7 @@ public:
 private:
   void on_head(http::ResponseHead head) override {
     status_ = head.status;
+    if (heard_) heard_(head);
     if (status_ == 200) handler_.on_watch_begin();
   }
 
@@ -105,6 +107,7 @@ private:
   bool ended_ = false;
   int status_ = 0;
   std::string body_;
+  HeadListener heard_;
   translate::Framer framer_;
   std::unique_ptr<Call> call_; // last: cancelled first
 };

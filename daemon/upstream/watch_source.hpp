@@ -39,6 +39,8 @@ struct WatchRequest {
   /// Keys, as in `ranges`, of the objects that the selectors chose at resource_version; nullopt:
   /// not known. See keeps_keys().
   std::optional<std::vector<std::string>> keys;
+  /// The head of the stream that this hangs on; of a shared one nothing but its Warnings.
+  HeadListener heard{};
 };
 
 /// Why a watch is over. All empty: upstream ended it in order.

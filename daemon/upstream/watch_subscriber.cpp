@@ -129,7 +129,8 @@ void Subscriber::join() {
   });
 }
 
-void Subscriber::joined(std::uint32_t feed) {
+void Subscriber::joined(std::uint32_t feed, const http::ResponseHead& head) {
+  if (request_ && request_->heard) request_->heard(head);
   request_.reset();
   feed_ = feed;
   handler_.on_watch_begin();

@@ -27,7 +27,7 @@ public:
   std::uint32_t feed() const { return feed_; } ///< 0: none yet
   const std::string& bucket() const { return bucket_; }
 
-  void joined(std::uint32_t feed);
+  void joined(std::uint32_t feed, const http::ResponseHead& head);
   void move(std::uint32_t feed, std::uint64_t stood);
   void offer(const EventPtr& event, EventView& view);
   void bookmark();
