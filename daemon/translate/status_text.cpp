@@ -4,6 +4,7 @@
 #include "common/base/error_table.hpp"
 #include "common/base/json_text.hpp"
 #include "daemon/translate/discovery_json.hpp"
+#include "daemon/translate/own_name.hpp"
 #include "daemon/translate/target.hpp"
 #include "daemon/translate/text.hpp"
 
@@ -14,6 +15,29 @@ void replace_all(std::string& text, std::string_view from, std::string_view to) 
   if (from.empty()) return;
   for (auto at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size()))
     text.replace(at, from.size(), to);
+}
+
+bool name_byte(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
+         c == '_';
+}
+
+/// The kind and the resource of RoleBindings, where they stand as words of their own, in those of
+/// ClusterRoleBindings. Quoted words are names, or values that somebody wrote.
+std::string bindings_out(std::string_view text) {
+  constexpr std::string_view k_tail = "oleBinding";
+  std::string out;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    const auto rest = text.substr(at);
+    const bool begins = at == 0 || (!name_byte(text[at - 1]) && text[at - 1] != '"');
+    if (begins && rest.starts_with("rolebindings")) {
+      out += "cluster";
+    } else if (begins && rest.starts_with("R") && rest.substr(1).starts_with(k_tail)) {
+      out += "Cluster";
+    }
+    out += text[at];
+  }
+  return out;
 }
 
 bool about_bindings(const StatusContext& context) {
@@ -53,11 +77,10 @@ std::string message_out(const Mapping& mapping, const StatusContext& context,
                 fmt::format("User {}", json_quote(context.user)));
   replace_all(text, fmt::format("zoo:inert:{}:", mapping.id()), "");
   if (about_bindings(context)) {
-    replace_all(text, "rolebindings.rbac.authorization.k8s.io \"zoo:crb:",
-                "clusterrolebindings.rbac.authorization.k8s.io \"");
-    replace_all(text, "RoleBinding.rbac.authorization.k8s.io \"zoo:crb:",
-                "ClusterRoleBinding.rbac.authorization.k8s.io \"");
     replace_all(text, "zoo:crb:", "");
+    // The key of an object, as apply tells it.
+    replace_all(text, "(" + mapping.name_in("kube-system") + "/", "(/");
+    text = bindings_out(text);
   }
   return text_out(mapping, text);
 }
@@ -77,6 +100,7 @@ std::string status_out(const Mapping& mapping, const StatusContext& context,
   JsonEdits edits;
   if (const auto message = root["message"]; message.is(JsonType::string)) {
     auto text = message.string();
+    if (context.misnamed != nullptr) text = words_out(*context.misnamed, std::move(text));
     // The name that it is about may be no name at all ("-dash"), which text_out() does not see.
     const auto name = root["details"]["name"].string();
     if (name.size() > mapping.prefix().size() && name.starts_with(mapping.prefix()))
@@ -99,10 +123,10 @@ std::string status_out(const Mapping& mapping, const StatusContext& context,
     const auto* facts = facts_of(group, kind.string());
     if (const auto name = details["name"]; name.is(JsonType::string)) {
       auto own = name.string();
-      if (about_bindings(context) && own.starts_with(k_binding_prefix)) {
+      if (context.misnamed != nullptr && own == context.misnamed->upstream) {
+        own = context.misnamed->own;
+      } else if (about_bindings(context) && own.starts_with(k_binding_prefix)) {
         own.erase(0, k_binding_prefix.size());
-        if (kind.string() == "rolebindings") edits.quote(kind, "clusterrolebindings");
-        if (kind.string() == "RoleBinding") edits.quote(kind, "ClusterRoleBinding");
       } else if (const auto out = object_name_out(mapping, facts, own)) {
         own = *out;
       } else {
@@ -112,14 +136,21 @@ std::string status_out(const Mapping& mapping, const StatusContext& context,
       }
       edits.quote(name, own);
     }
+    if (about_bindings(context) && group == k_rbac_group) {
+      if (kind.string() == "rolebindings") edits.quote(kind, "clusterrolebindings");
+      if (kind.string() == "RoleBinding") edits.quote(kind, "ClusterRoleBinding");
+    }
     if (!group.empty()) {
       const auto out = mapping.group_out(group);
       edits.quote(details["group"], out.value_or(std::string_view()));
     }
     for (auto cause = details["causes"].first(); cause; cause = cause.next()) {
       for (const std::string_view key : {"message", "field"}) {
-        if (const auto text = cause[key]; text.is(JsonType::string))
-          edits.quote(text, message_out(mapping, context, text.string()));
+        const auto text = cause[key];
+        if (!text.is(JsonType::string)) continue;
+        auto own = text.string();
+        if (context.misnamed != nullptr) own = words_out(*context.misnamed, std::move(own));
+        edits.quote(text, message_out(mapping, context, own));
       }
     }
   }

@@ -14,6 +14,8 @@
 /// (k8s.io/apimachinery pkg/api/errors/errors.go). Values without state, any thread.
 namespace zoo::translate {
 
+struct Misnamed;
+
 /// What the rewriting of a Status needs to know of the request.
 struct StatusContext {
   /// Who asked, as the tenant knows him: stands where upstream names `zoo:<id>`.
@@ -22,6 +24,8 @@ struct StatusContext {
   std::string_view group, resource;
   /// Seals a `metadata.continue` of a 410; without it (or if it answers "") the token is dropped.
   std::function<std::string(std::string_view)> seal_continue;
+  /// The request is about an object that cannot be called so; null: it is not.
+  const Misnamed* misnamed = nullptr;
 };
 
 /// Upstream's Status in the tenant's words: message, details.name (by kind), details.group,

@@ -113,6 +113,23 @@ CellRule cell_rule(std::string_view group, std::string_view resource, bool names
   return CellRule::keep;
 }
 
+std::string columns_out(std::string_view group, std::string_view resource,
+                        std::string_view columns) {
+  std::string out(columns);
+  if (group != k_rbac_group || resource != "clusterrolebindings") return out;
+  // Kubernetes pkg/printers/internalversion.
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 2> k_words = {{
+      {"in the roleBinding", "in the clusterRoleBinding"},
+      {"can reference a Role in the current namespace or a ClusterRole",
+       "can only reference a ClusterRole"},
+  }};
+  for (const auto& [from, to] : k_words) {
+    for (auto at = out.find(from); at != std::string::npos; at = out.find(from, at + to.size()))
+      out.replace(at, from.size(), to);
+  }
+  return out;
+}
+
 TableRewriter::TableRewriter(const Mapping& mapping, const Root& root, Options options)
     : mapping_(mapping), root_(root), options_(std::move(options)) {}
 
@@ -273,7 +290,8 @@ Result<bool> TableRewriter::event(std::string_view event, const StatusContext& c
   const auto columns = root["columnDefinitions"];
   if (columns.is(JsonType::array)) {
     ZOO_TRY_VOID(set_head(columns.raw()));
-    columns_ = columns.raw();
+    columns_ = mapping_.identity() ? std::string(columns.raw())
+                                   : columns_out(options_.group, options_.resource, columns.raw());
   }
   JsonEdits edits;
   const auto rows = root["rows"];
@@ -288,12 +306,12 @@ Result<bool> TableRewriter::event(std::string_view event, const StatusContext& c
   }
   if (shown == 0) return false;
   edits.replace(rows, kept + ']');
-  if (!columns_sent_ && !columns_.empty() && !columns.is(JsonType::array)) {
-    if (columns) {
-      edits.replace(columns, columns_);
-    } else {
-      edits.append(root, "columnDefinitions", columns_);
-    }
+  // The first event has them, whichever upstream sent them with; later ones do not repeat them.
+  const auto shown_columns = columns_sent_ || columns_.empty() ? std::string("null") : columns_;
+  if (columns) {
+    edits.replace(columns, shown_columns);
+  } else {
+    edits.append(root, "columnDefinitions", shown_columns);
   }
   columns_sent_ = true;
   append_event(out, parsed.type, edits.apply(parsed.object));

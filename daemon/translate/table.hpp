@@ -61,6 +61,8 @@ public:
   /// One watch event with a Table, appended with a newline; false: nothing to send. The first event
   /// sent carries the column definitions even if upstream sent them with one that is not shown.
   Result<bool> event(std::string_view event, const StatusContext& context, std::string& out);
+  /// An event that was written elsewhere had the columns: later ones have `null` in their place.
+  void columns_were_sent() { columns_sent_ = true; }
 
 private:
   std::string cell(CellRule rule, std::string_view text, const ObjectKey& key) const;
@@ -74,6 +76,10 @@ private:
   std::string columns_; ///< of a watch: raw, until they were sent
   bool columns_sent_ = false;
 };
+
+/// The columns of a kind in the tenant's words: ClusterRoleBindings lie upstream as RoleBindings.
+std::string columns_out(std::string_view group, std::string_view resource,
+                        std::string_view columns);
 
 /// The rule of one column of a kind; `index` 0 is the first column.
 CellRule cell_rule(std::string_view group, std::string_view resource, bool namespaced,

@@ -264,8 +264,6 @@ Result<std::string> upstream_path(const Target& target, bool namespaced, const M
     return no_such(target.is("", "namespaces") ? target : Target{}, "namespaces",
                    target.name_space);
   if (target.group.size() > max_name) return no_resource();
-  if (!namespaced && target.name.size() > max_name)
-    return no_such(target, target.resource, target.name);
   if (hidden_object(target.group, target.resource, target.name) && !mapping.identity())
     return no_such(target, target.resource, target.name);
 

@@ -68,6 +68,18 @@ TEST_CASE("a ClusterRoleBinding's Status does not show how it is stored") {
   CHECK(status["message"] == "clusterrolebindings.rbac.authorization.k8s.io \"b\" not found");
   CHECK(status["details"]["name"] == "b");
   CHECK(status["details"]["kind"] == "clusterrolebindings");
+  const auto message = [&](std::string_view text) { return message_out(tenant(), context, text); };
+  CHECK(message("RoleBinding.rbac.authorization.k8s.io \"\" is invalid: metadata.name: Required") ==
+        "ClusterRoleBinding.rbac.authorization.k8s.io \"\" is invalid: metadata.name: Required");
+  CHECK(message("RoleBinding in version \"v1\" cannot be handled as a RoleBinding: x") ==
+        "ClusterRoleBinding in version \"v1\" cannot be handled as a ClusterRoleBinding: x");
+  CHECK(message("converting (RoleBindingList) to ClusterRoleBinding") ==
+        "converting (ClusterRoleBindingList) to ClusterRoleBinding");
+  CHECK(message("failed to create typed patch object (abc123-kube-system/zoo:crb:x; rbac)") ==
+        "failed to create typed patch object (/x; rbac)");
+  // What somebody wrote stays.
+  CHECK(message("Invalid value: \"RoleBinding\": my-rolebindings") ==
+        "Invalid value: \"RoleBinding\": my-rolebindings");
 }
 
 TEST_CASE("our own refusals are worded as Kubernetes words them") {

@@ -119,6 +119,11 @@ TEST_CASE("the first Table event that is sent has the columns") {
       *table.event(event("null", R"({"metadata":{"name":"p","namespace":"abc123-a"}})"), {}, out));
   CHECK(json::parse(out)["object"]["columnDefinitions"] == nullptr);
   out.clear();
+  CHECK(*table.event(
+      event(R"([{"name":"Name"}])", R"({"metadata":{"name":"p","namespace":"abc123-a"}})"), {},
+      out));
+  CHECK(json::parse(out)["object"]["columnDefinitions"] == nullptr);
+  out.clear();
   // A bookmark has no name and keeps its object.
   CHECK(*table.event(
       event(
