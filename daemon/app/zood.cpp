@@ -68,6 +68,7 @@ gateway::GatewayLimits gateway_limits(const config::Values& values) {
     return static_cast<std::uint32_t>(values.integer(name));
   };
   limits.queue_wait = values.duration("limits.queue_wait");
+  limits.compression = values.boolean("compression");
   limits.flow.requests = number("limits.requests_inflight");
   limits.flow.mutations = number("limits.mutations_inflight");
   limits.flow.long_running = number("limits.long_running");

@@ -13,6 +13,7 @@
 #include "daemon/gateway/system_roles.hpp"
 #include "daemon/translate/discovery_json.hpp"
 #include "daemon/translate/json.hpp"
+#include "daemon/translate/own_name.hpp"
 #include "daemon/translate/patch.hpp"
 #include "daemon/translate/reviews.hpp"
 #include "daemon/translate/rewrite.hpp"
@@ -305,6 +306,7 @@ private:
       exchange_.warn(admission_warning(target_, exchange_.body()));
       ZOO_TRY(request.body, object_in(exchange_));
       ZOO_TRY_VOID(check_object());
+      spoil_name(request);
       request.content_type = std::string(translate::upstream_content_type(format));
       if (target_.is("", "namespaces") && target_.verb == "create" && target_.subresource.empty()) {
         return create_namespace(exchange_, std::move(request), rendering_);
@@ -323,6 +325,7 @@ private:
   Result<std::unique_ptr<Flow>> patch() {
     ZOO_TRY(auto path, translate::upstream_path(target_, resource_.namespaced, mapping()));
     ZOO_TRY(auto params, params_in(exchange_, true));
+    if (rendering_.wanted.representation == Representation::table) raise_include(params);
     ZOO_TRY(const auto format,
             translate::choose_body(target_.verb, exchange_.head().headers.get("content-type")));
     ZOO_TRY_VOID(translate::check_json(exchange_.body()));
@@ -332,11 +335,29 @@ private:
     ZOO_TRY(request.body, translate::patch_in(root_of(exchange_), mapping(), format,
                                               exchange_.body(), target_.name_space));
     request.content_type = std::string(translate::upstream_content_type(format));
+    if (format == BodyFormat::apply_patch) spoil_name(request); // it may make one
     if (writes_signing()) return approval(exchange_, std::move(request), rendering_);
     if (root_of(exchange_).guarded || guarded(exchange_.view().guards, target_)) {
       return guarded_patch(exchange_, std::move(request), format, rendering_);
     }
     return forward(exchange_, std::move(request), AnswerShape::object, rendering_);
+  }
+
+  /// An object that cannot be called so must not be made because its name has our prefix.
+  void spoil_name(Outgoing& request) {
+    if (resource_.namespaced || !target_.subresource.empty() || target_.verb == "update") return;
+    auto name = target_.name;
+    if (target_.verb == "create") {
+      const auto key = translate::object_key(exchange_.body());
+      if (key) name = key->name;
+    }
+    auto found = translate::misnamed(mapping(), resource_.facts, name);
+    if (!found) return;
+    request.body = translate::with_upstream_name(*found, std::move(request.body));
+    const auto path = '/' + found->prefixed;
+    if (request.path.ends_with(path))
+      request.path.replace(request.path.size() - path.size(), path.size(), '/' + found->upstream);
+    exchange_.set_misnamed(*std::move(found));
   }
 
   bool writes_signing() const {
@@ -434,8 +455,6 @@ private:
     one.verb = "delete";
     one.name = "x"; // may such an object be deleted at all?
     ZOO_TRY_VOID(translate::upstream_path(one, resource_.namespaced, mapping()));
-    rendering_.wanted.representation = Representation::object;
-    rendering_.wanted.upstream_accept = "application/json";
     ZOO_TRY(auto plan, plan_of(reach));
     auto to_path = [path = plan.path](std::string_view key) {
       return path + "/" + translate::percent_encode(key, ":");

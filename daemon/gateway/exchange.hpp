@@ -4,6 +4,7 @@
 #include "common/base/result.hpp"
 #include "daemon/audit/entry.hpp"
 #include "daemon/gateway/authorizer.hpp"
+#include "daemon/gateway/compressed_answer.hpp"
 #include "daemon/gateway/encoded_answer.hpp"
 #include "daemon/gateway/flow_control.hpp"
 #include "daemon/gateway/gateway.hpp"
@@ -13,6 +14,7 @@
 #include "daemon/http/stream.hpp"
 #include "daemon/net/loop.hpp"
 #include "daemon/translate/headers.hpp"
+#include "daemon/translate/own_name.hpp"
 #include "daemon/translate/target.hpp"
 #include "daemon/upstream/upstream.hpp"
 
@@ -90,6 +92,10 @@ public:
     if (!value.empty()) warnings_.push_back(std::move(value));
   }
 
+  /// The request is about an object that cannot be called so (translate/own_name.hpp).
+  void set_misnamed(translate::Misnamed misnamed) { misnamed_ = std::move(misnamed); }
+  const translate::Misnamed* misnamed() const { return misnamed_ ? &*misnamed_ : nullptr; }
+
   // How flows answer. After finish(), fail() or abort() nothing more may be sent.
   void send_head(http::ResponseHead head);
   void send(std::string_view bytes);
@@ -102,7 +108,10 @@ public:
   void send_status(int http_status, std::string_view status_json,
                    std::string_view retry_after = {});
   /// Upstream has refused with `body`, a Status or text: said in the tenant's words.
-  void send_refusal(int http_status, std::string_view body, std::string_view retry_after = {});
+  void send_refusal(int http_status, std::string_view body);
+  /// What upstream's head says beside its body: its Warnings go with the answer, Retry-After with a
+  /// refusal. Instead of what was heard before.
+  void heard(const http::ResponseHead& head);
   /// The answer broke off: the client must not take it for whole.
   void abort(const Error& why);
   bool head_sent() const { return head_sent_; }
@@ -156,6 +165,10 @@ private:
   void authorized(const Attributes& attributes, const Decision& decision);
   void refuse(const Attributes& attributes, const Decision& decision); ///< 403
   void begin_flow();
+  void put_head(http::ResponseHead head);
+  void put(std::string_view bytes);
+  void put(CompressedAnswer::Ready&& ready);
+  void take_back_head();
   void unsendable(const Error& why); ///< as `encoded_` has it
   void judged(audit::Decision decision, std::string_view reason);
   void tell_audit(); ///< once, when it is over
@@ -181,8 +194,12 @@ private:
       retired_; ///< kept until the next callback: a flow never dies in its own call
   std::shared_ptr<void> alive_;
   std::chrono::steady_clock::time_point begun_;
-  std::unique_ptr<EncodedAnswer> encoded_; ///< null: JSON
-  std::vector<std::string> warnings_;      ///< values of Warning headers
+  std::unique_ptr<EncodedAnswer> encoded_;       ///< null: JSON
+  std::unique_ptr<CompressedAnswer> compressed_; ///< null: as it is
+  std::vector<std::string> warnings_;            ///< values of Warning headers
+  std::vector<std::string> heard_;               ///< upstream's
+  std::string retry_after_;                      ///< upstream's
+  std::optional<translate::Misnamed> misnamed_;
   Outcome outcome_;
   bool admitted_ = false;
   bool ended_ = false; ///< the request is complete

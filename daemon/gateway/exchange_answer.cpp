@@ -37,10 +37,43 @@ void Exchange::send_head(http::ResponseHead head) {
       head.headers.add("warning", std::move(warning));
     warnings_.clear();
   }
+  for (auto& warning : heard_)
+    head.headers.add("warning", std::move(warning));
+  heard_.clear();
   outcome_.status = head.status;
   if (head.status >= 300) encoded_.reset(); // what send_status() says is encoded already
   if (encoded_ && !encoded_->begin(head)) return;
+  put_head(std::move(head));
+}
+
+/// What is sent is as it goes to the client, but for gzip.
+void Exchange::put_head(http::ResponseHead head) {
+  const bool unary = target_.resource_request && !target_.long_running;
+  if (unary && gateway_.limits().compression && worth_compressing(head) &&
+      gzip::accepted(head_.headers.get("accept-encoding"))) {
+    compressed_ = std::make_unique<CompressedAnswer>(gateway_.compressing(), std::move(head));
+    return;
+  }
   stream_.send_head(head, false);
+}
+
+void Exchange::put(std::string_view bytes) {
+  if (compressed_) return put(compressed_->add(bytes));
+  outcome_.bytes += bytes.size();
+  if (!bytes.empty()) stream_.send_data(bytes, false);
+}
+
+/// A head that is held still can be another one.
+void Exchange::take_back_head() {
+  if (!compressed_ || !compressed_->holds_head()) return;
+  compressed_.reset();
+  head_sent_ = false;
+}
+
+void Exchange::put(CompressedAnswer::Ready&& ready) {
+  if (ready.head) stream_.send_head(*ready.head, false);
+  outcome_.bytes += ready.bytes.size();
+  if (!ready.bytes.empty()) stream_.give_data(std::move(ready.bytes), false);
 }
 
 void Exchange::send(std::string_view bytes) {
@@ -53,12 +86,11 @@ void Exchange::send(std::string_view bytes) {
     bytes = encoded;
     if (bytes.empty()) return;
   }
-  outcome_.bytes += bytes.size();
-  stream_.send_data(bytes, false);
+  put(bytes);
 }
 
 void Exchange::send(std::string&& bytes) {
-  if (encoded_) return send(std::string_view(bytes));
+  if (encoded_ || compressed_) return send(std::string_view(bytes));
   if (done_ || bytes.empty()) return;
   outcome_.bytes += bytes.size();
   stream_.give_data(std::move(bytes), false);
@@ -78,10 +110,10 @@ void Exchange::finish() {
   if (encoded_) {
     const auto last = encoded_->end();
     if (!last) return unsendable(last.error());
-    if (encoded_->holds_head()) stream_.send_head(encoded_->head(), false);
-    outcome_.bytes += last->size();
-    if (!last->empty()) stream_.send_data(*last, false);
+    if (encoded_->holds_head()) put_head(encoded_->head());
+    put(*last);
   }
+  if (compressed_) put(compressed_->end());
   done_ = true;
   settle_rooms();
   if (held_ > 0) stream_.consume(std::exchange(held_, 0)); // what follows on this connection
@@ -142,6 +174,7 @@ void Exchange::fail(const Error& error) {
 void Exchange::send_status(int http_status, std::string_view status_json,
                            std::string_view retry_after) {
   if (done_) return;
+  take_back_head();
   if (head_sent_) {
     return abort(Error(Code::internal, "an error came after the answer had begun"));
   }
@@ -161,14 +194,26 @@ void Exchange::send_status(int http_status, std::string_view status_json,
   finish();
 }
 
-void Exchange::send_refusal(int http_status, std::string_view body, std::string_view retry_after) {
+void Exchange::heard(const http::ResponseHead& head) {
+  heard_.clear();
+  translate::HeaderPairs said;
+  for (const auto value : head.headers.all("warning"))
+    said.emplace_back("warning", value);
+  for (auto& [name, value] :
+       translate::response_headers_out(mapping(), said, translate::AnswerKind::api))
+    heard_.push_back(std::move(value));
+  retry_after_ = head.headers.get("retry-after");
+}
+
+void Exchange::send_refusal(int http_status, std::string_view body) {
   send_status(http_status,
               translate::status_out(mapping(), status_context(*this), body, http_status),
-              retry_after);
+              retry_after_);
 }
 
 void Exchange::abort(const Error& why) {
   if (done_) return;
+  take_back_head();
   if (!head_sent_) return fail(why);
   outcome_.reason = error_row(why.code()).reason;
   log::warning("gateway", "{} {} of tenant {} broke off: {}", head_.method, head_.target,

@@ -44,6 +44,7 @@ struct GatewayLimits {
   std::size_t object = 8u << 20;                ///< bytes of the largest object in an answer
   std::size_t discovery = 64u << 20;            ///< bytes of a discovery or OpenAPI document
   std::chrono::milliseconds queue_wait{10'000}; ///< for a place, while all are taken
+  bool compression = true;                      ///< gzip of large answers, for whoever takes it
   // Of a tenant that has no terms of its own.
   api::Guards guards;
   api::Quota quota;
@@ -104,7 +105,8 @@ public:
   net::Loop& loop() { return loop_; }
   const GatewayShared& shared() const { return shared_; }
   const GatewayLimits& limits() const { return limits_; }
-  void set_limits(const GatewayLimits& limits); ///< for requests from now on
+  std::size_t& compressing() { return compressing_; } ///< answers; see CompressedAnswer
+  void set_limits(const GatewayLimits& limits);       ///< for requests from now on
 
 private:
   Result<Route> by_certificate(const http::ConnectionInfo& connection);
@@ -123,6 +125,7 @@ private:
   TokenAuthenticator tokens_;
   net::Timer recheck_timer_;
   bool rechecking_ = false;
+  std::size_t compressing_ = 0;
   std::unordered_map<std::string, CachedView> views_; ///< by tenant ID; bounded by k_max_views
   static constexpr std::size_t k_max_views = 4096;
   /// By certificate, in DER; bounded by k_max_identities.

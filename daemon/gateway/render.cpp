@@ -9,8 +9,6 @@
 #include "daemon/translate/rules.hpp"
 #include "daemon/translate/watch_event.hpp"
 
-#include <array>
-
 namespace zoo::gateway {
 
 using translate::JsonTree;
@@ -92,6 +90,7 @@ translate::StatusContext status_context(const Exchange& exchange) {
   context.user = exchange.route().identity.user;
   context.group = exchange.target().group;
   context.resource = exchange.target().resource;
+  context.misnamed = exchange.misnamed();
   if (exchange.target().verb == "list") {
     context.seal_continue = [&exchange](std::string_view token) {
       return seal_upstream_token(exchange, token);
@@ -131,25 +130,6 @@ Result<void> write_object(Exchange& exchange, const Rendering& rendering, std::s
   return write_outward(exchange, rendering, object, out);
 }
 
-namespace {
-
-/// The columns of RoleBindings, in the words of ClusterRoleBindings (printers/internalversion).
-std::string binding_columns(std::string columns) {
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 2> k_words = {{
-      {"in the roleBinding", "in the clusterRoleBinding"},
-      {"can reference a Role in the current namespace or a ClusterRole",
-       "can only reference a ClusterRole"},
-  }};
-  for (const auto& [from, to] : k_words) {
-    for (auto at = columns.find(from); at != std::string::npos;
-         at = columns.find(from, at + to.size()))
-      columns.replace(at, from.size(), to);
-  }
-  return columns;
-}
-
-} // namespace
-
 ListWriter::ListWriter(Exchange& exchange, const Rendering& rendering)
     : exchange_(exchange), rendering_(rendering), table_(make_table(exchange, rendering)) {}
 
@@ -171,9 +151,10 @@ Result<void> ListWriter::members(std::string_view object, std::string& out) {
   }
   if (const auto columns = root["columnDefinitions"]) {
     out += "\"columnDefinitions\":";
-    out += exchange_.target().is(translate::k_rbac_group, "clusterrolebindings")
-               ? binding_columns(std::string(columns.raw()))
-               : std::string(columns.raw());
+    out += exchange_.mapping().identity()
+               ? std::string(columns.raw())
+               : translate::columns_out(exchange_.target().group, exchange_.target().resource,
+                                        columns.raw());
     out += ',';
   }
   if (const auto metadata = root["metadata"]) metadata_ = metadata.raw();
@@ -232,7 +213,9 @@ Result<void> ListWriter::end(std::string_view tail, std::string& out) {
 
 /// Upstream's token is its own key and revision: it leaves sealed (DESIGN 6).
 std::string ListWriter::sealed_metadata() const {
-  if (exchange_.mapping().identity() || exchange_.target().verb != "list") return metadata_;
+  const auto& verb = exchange_.target().verb;
+  if (exchange_.mapping().identity() || (verb != "list" && verb != "deletecollection"))
+    return metadata_;
   const auto tree = JsonTree::parse(metadata_);
   if (!tree) return "{}";
   const auto token = tree->root()["continue"];
@@ -289,7 +272,8 @@ void EventWriter::set_table_head(std::string_view head) {
   std::string whole(head);
   if (head.ends_with('[')) whole += "]}";
   if (const auto tree = JsonTree::parse(whole)) {
-    columns_ = tree->root()["columnDefinitions"].raw();
+    columns_ = translate::columns_out(exchange_.target().group, exchange_.target().resource,
+                                      tree->root()["columnDefinitions"].raw());
   }
 }
 
@@ -299,18 +283,27 @@ Result<void> EventWriter::added(std::string_view item, std::string& out) {
     return event(translate::make_event(translate::EventType::added, with_kind(exchange_, item)),
                  out);
   }
-  std::string table = R"({"kind":"Table","apiVersion":"meta.k8s.io/v1","metadata":{},)";
-  if (!columns_.empty()) table += "\"columnDefinitions\":" + std::exchange(columns_, {}) + ",";
-  table += "\"rows\":[" + std::string(item) + "]}";
-  return event(translate::make_event(translate::EventType::added, table), out);
+  return event(translate::make_event(translate::EventType::added, table_of(item)), out);
 }
 
 void EventWriter::added_own(std::string_view item, std::string& out) {
   if (!table_) return translate::append_event(out, translate::EventType::added, item);
-  std::string table = R"({"kind":"Table","apiVersion":"meta.k8s.io/v1","metadata":{},)";
-  if (!columns_.empty()) table += "\"columnDefinitions\":" + columns_ + ",";
-  table += "\"rows\":[" + std::string(item) + "]}";
+  const auto table = table_of(item);
+  table_->columns_were_sent();
   translate::append_event(out, translate::EventType::added, table);
+}
+
+/// A Table of one row, as apiserver's watch encoder makes it: its version is that of its object,
+/// and the columns stand in the first one alone.
+std::string EventWriter::table_of(std::string_view row) {
+  std::string metadata = "{}";
+  if (const auto tree = JsonTree::parse(row)) {
+    if (const auto version = tree->root()["object"]["metadata"]["resourceVersion"])
+      metadata = "{\"resourceVersion\":" + std::string(version.raw()) + "}";
+  }
+  const auto columns = columns_.empty() ? std::string("null") : std::exchange(columns_, {});
+  return R"({"kind":"Table","apiVersion":"meta.k8s.io/v1","metadata":)" + metadata +
+         ",\"columnDefinitions\":" + columns + ",\"rows\":[" + std::string(row) + "]}";
 }
 
 } // namespace zoo::gateway

@@ -87,6 +87,8 @@ public:
   void set_table_head(std::string_view head);              ///< column definitions for added()
 
 private:
+  std::string table_of(std::string_view row);
+
   Exchange& exchange_;
   const Rendering& rendering_;
   std::unique_ptr<translate::TableRewriter> table_;

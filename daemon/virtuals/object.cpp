@@ -38,7 +38,8 @@ ObjectPtr make_object(const Kind& kind, json object, std::int64_t revision) {
   auto out = std::make_shared<Object>();
   auto& metadata = object["metadata"];
   if (!metadata.is_object()) metadata = json::object();
-  metadata["resourceVersion"] = std::to_string(revision);
+  metadata.erase("resourceVersion");
+  if (revision != 0) metadata["resourceVersion"] = std::to_string(revision); // 0: a dry run's
   if (const auto name = metadata.find("name"); name != metadata.end() && name->is_string())
     out->name = name->get<std::string>();
   if (const auto labels = metadata.find("labels"); labels != metadata.end() && labels->is_object())

@@ -123,3 +123,43 @@ expect "of frames" 'application/vnd.kubernetes.protobuf;stream=watch' "$(header 
 expect_match "with events" ADDED "$(tr -c "[:print:]" "\n" <"$TMPDIR/watch.pb")"
 expect "a custom resource has none" 406 \
   "$(get "$a" /apis/stable.example.com/v1/crontabs -H "$protobuf" -o /dev/null -w '%{http_code}')"
+
+# Long answers: gzip for who takes it, above 128 KiB, and no watch.
+jq -n '{apiVersion: "v1", kind: "ConfigMap", metadata: {name: "long"}, data: {text: ("some text, again and again; " * 8000)}}' |
+  as "$a" create -f - >"$TMPDIR/created" || failed "a long ConfigMap" <"$TMPDIR/created"
+gzipped='Accept-Encoding: gzip'
+for path in /api/v1/namespaces/default/configmaps/long /api/v1/namespaces/default/configmaps /api/v1/configmaps; do
+  get "$a" "$path" -H "$gzipped" -D "$TMPDIR/head" -o "$TMPDIR/long.gz"
+  expect "$path: gzip" gzip "$(header content-encoding <"$TMPDIR/head")"
+  expect "$path: for who asked" Accept-Encoding "$(header vary <"$TMPDIR/head")"
+  get "$a" "$path" -D "$TMPDIR/head" -o "$TMPDIR/long.json"
+  expect "$path: and nobody else" "" "$(header content-encoding <"$TMPDIR/head")"
+  expect "$path: the same" "$(jq -cS . "$TMPDIR/long.json")" "$(gzip -dc "$TMPDIR/long.gz" | jq -cS .)"
+  get "$a" "$path" -H "$gzipped" -H "$protobuf" -D "$TMPDIR/head" -o "$TMPDIR/long.gz"
+  expect "$path: protobuf too" gzip "$(header content-encoding <"$TMPDIR/head")"
+  expect "$path: beneath it" k8s "$(gzip -dc "$TMPDIR/long.gz" | head -c 3)"
+done
+for path in /api/v1/namespaces/default/configmaps/seen '/api/v1/configmaps?watch=true&timeoutSeconds=1' \
+  '/api/v1/configmaps?fieldSelector=metadata.name%3Dseen'; do
+  get "$a" "$path" -H "$gzipped" -D "$TMPDIR/head" -o "$TMPDIR/short"
+  expect "$path: as it is" "" "$(header content-encoding <"$TMPDIR/head")"
+done
+
+# What upstream warns of, zood's own reads carry too.
+version=$(get "$a" '/api/v1/configmaps?limit=1' | jq -r .metadata.resourceVersion)
+for query in '' '?limit=1' '?watch=true&timeoutSeconds=1' "?watch=true&timeoutSeconds=1&resourceVersion=$version"; do
+  get "$a" "/api/v1/endpoints$query" -D "$TMPDIR/head" -o /dev/null
+  expect_match "endpoints$query: Warning" 'v1 Endpoints is deprecated' "$(header warning <"$TMPDIR/head")"
+done
+
+# A namespace that is yet to come can be watched.
+get "$a" '/api/v1/namespaces/later/configmaps?watch=true&timeoutSeconds=60&labelSelector=is%3Dawaited' -N >"$TMPDIR/later" &
+watching=$!
+expect "with a version too" 200 "$(get "$a" "/api/v1/namespaces/later/configmaps?watch=true&timeoutSeconds=1&labelSelector=is%3Dawaited&resourceVersion=$version" \
+  -o /dev/null -w '%{http_code}')"
+check "it comes" as "$a" create namespace later
+check "something is in it" as "$a" create -f - <<Y
+{apiVersion: v1, kind: ConfigMap, metadata: {name: awaited, namespace: later, labels: {is: awaited}}}
+Y
+eventually "the watch has it" 20 grep -q '"name":"awaited"' "$TMPDIR/later"
+kill "$watching"

@@ -86,7 +86,7 @@ private:
   }
 
   void on_list_begin(std::string_view head) override {
-    if (finding_) return;
+    if (finding_ || refuse_future(exchange_, head)) return;
     if (auto begun = writer_.begin(head, out_); !begun) return exchange_.abort(begun.error());
   }
 
@@ -166,9 +166,7 @@ private:
     if (http_status == 0 || exchange_.head_sent()) return exchange_.abort(error);
     if (http_status == 410 && !start_.empty())
       return exchange_.send_status(410, expired_with_token(seal_continue(exchange_, -1, start_)));
-    exchange_.send_status(
-        http_status,
-        translate::status_out(exchange_.mapping(), status_context(exchange_), body, http_status));
+    refuse_list(exchange_, http_status, body);
   }
 
   void flush() {

@@ -1,36 +1,64 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "common/kube/status.hpp"
+#include "daemon/gateway/continue_token.hpp"
 #include "daemon/gateway/flows/steps.hpp"
 #include "daemon/upstream/upstream.hpp"
 
 namespace zoo::gateway {
 namespace {
 
-/// Lists the keys, then deletes one after the other. What is gone by then is no error; the first
-/// refusal ends it, as apiserver's DeleteCollection does.
+/// Lists the objects, then deletes one after the other, and answers the list, as they were, as
+/// apiserver's DeleteCollection does. What is gone by then is no error; the first refusal ends it.
+/// A list above limits.object is not kept: the answer is a Status then.
 class DeleteCollection final : public Steps, private upstream::ListHandler {
 public:
   DeleteCollection(Exchange& exchange, ListPlan plan, Actor actor,
                    std::function<std::string(std::string_view)> to_path)
-      : Steps(exchange), plan_(std::move(plan)), actor_(actor), to_path_(std::move(to_path)) {}
+      : Steps(exchange), plan_(std::move(plan)), actor_(actor), to_path_(std::move(to_path)),
+        writer_(exchange, plan_.rendering),
+        limit_(static_cast<std::size_t>(exchange.target().list.limit)) {}
 
-  void start() override { next_range(); }
+  void start() override {
+    if (const auto& token = exchange_.target().list.continue_token; !token.empty()) {
+      auto position = open_continue(exchange_, token);
+      if (!position) return exchange_.fail(position.error());
+      revision_ = position->revision;
+      plan_.ranges.front().start = position->start;
+    }
+    next_range();
+  }
 
 private:
   void next_range() {
     auto request = list_request(exchange_, plan_);
     request.range = plan_.ranges[at_];
+    request.revision = revision_;
     retired_list_ = std::move(list_);
     list_ = read_range(exchange_, plan_, std::move(request), "#delete", *this);
   }
 
-  void on_list_begin(std::string_view) override {}
-  void on_list_item(std::string_view key, std::string_view item) override {
-    if (plan_.rendering.shown && !plan_.rendering.shown(item)) return;
-    keys_.emplace_back(key);
+  void on_list_begin(std::string_view head) override {
+    if (at_ != 0) return;
+    if (auto begun = writer_.begin(head, list_text_); !begun) exchange_.fail(begun.error());
   }
-  void on_list_end(const upstream::ListEnd&) override {
+  void on_list_item(std::string_view key, std::string_view item) override {
+    if (exchange_.done() || !next_start_.empty() || !shows(plan_.rendering, item)) return;
+    if (limit_ != 0 && keys_.size() == limit_) {
+      next_start_ = keys_.back() + '\0';
+      return;
+    }
+    keys_.emplace_back(key);
+    if (!kept_) return;
+    if (auto written = writer_.item(item, list_text_); !written)
+      return exchange_.fail(written.error());
+    kept_ = list_text_.size() <= exchange_.gateway().limits().object;
+    if (!kept_) list_text_ = {};
+  }
+  void on_list_end(const upstream::ListEnd& end) override {
     if (exchange_.done()) return;
+    const auto revision = upstream::revision_of(end.resource_version);
+    if (!revision) return exchange_.fail(revision.error());
+    revision_ = *revision;
     exchange_.later([this] {
       if (++at_ < plan_.ranges.size()) return next_range();
       next_delete();
@@ -43,7 +71,7 @@ private:
   }
 
   void next_delete() {
-    if (deleted_ == keys_.size()) return exchange_.send_json(200, kube::success_json());
+    if (deleted_ == keys_.size()) return answer();
     Outgoing request;
     request.actor = actor_;
     request.method = "DELETE";
@@ -63,11 +91,27 @@ private:
     });
   }
 
+  void answer() {
+    if (!kept_) return exchange_.send_json(200, kube::success_json());
+    writer_.end(std::to_string(revision_),
+                next_start_.empty() ? "" : seal_continue(exchange_, revision_, next_start_),
+                list_text_);
+    exchange_.send_head(list_head(plan_.rendering));
+    exchange_.send(std::move(list_text_));
+    exchange_.finish();
+  }
+
   ListPlan plan_;
   Actor actor_;
   std::function<std::string(std::string_view)> to_path_;
   std::size_t at_ = 0, deleted_ = 0;
   std::vector<std::string> keys_;
+  ListWriter writer_;
+  std::string list_text_; ///< what is told at the end
+  bool kept_ = true;
+  std::size_t limit_;      ///< 0: all
+  std::string next_start_; ///< with a limit, and more behind it
+  std::int64_t revision_ = -1;
   std::unique_ptr<upstream::List> retired_list_, list_;
 };
 

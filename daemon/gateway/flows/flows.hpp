@@ -58,13 +58,21 @@ std::unique_ptr<Flow> list(Exchange& exchange, ListPlan plan);
 std::unique_ptr<Flow> beside_list(Exchange& exchange, ListPlan plan);
 
 // Shared by what reads ranges.
-upstream::ListRequest list_request(const Exchange& exchange, const ListPlan& plan);
+upstream::ListRequest list_request(Exchange& exchange, const ListPlan& plan);
 /// Begins to read `request`, made by list_request(). `part` tells apart what one plan reads, for
 /// the memory of page sizes.
 std::unique_ptr<upstream::List> read_range(const Exchange& exchange, const ListPlan& plan,
                                            upstream::ListRequest request, std::string_view part,
                                            upstream::ListHandler& handler);
 http::ResponseHead list_head(const Rendering& rendering);
+/// Upstream has refused what was asked of it for a list; the revision of our making is the
+/// client's.
+void refuse_list(Exchange& exchange, int http_status, std::string_view body);
+/// Does the client ask for a revision that is still to come? What is read at the newest revision
+/// is never older than what it can know. True: it was answered 504, as apiserver does where it has
+/// waited for such a one. `head`: see ListHandler::on_list_begin().
+bool refuse_future(Exchange& exchange, std::string_view head);
+bool refuse_future(Exchange& exchange, std::int64_t now);
 
 /// A watch of the plan's ranges, on the kind's shared one where that can be (DESIGN 7). From '' or
 /// 0, and with sendInitialEvents, it begins with a list of them.

@@ -134,7 +134,8 @@ private:
         return exchange_.run(recheck_namespace(exchange_, name, status_, std::move(again)));
       }
     }
-    exchange_.send_refusal(head_.status, status_, head_.headers.get("retry-after"));
+    exchange_.heard(head_);
+    exchange_.send_refusal(head_.status, status_);
   }
 
   Exchange& exchange_;

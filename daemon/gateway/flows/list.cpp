@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "common/crypto/digest.hpp"
+#include "common/kube/status.hpp"
 #include "daemon/gateway/continue_token.hpp"
 #include "daemon/gateway/flows/flows.hpp"
 #include "daemon/gateway/flows/standing.hpp"
 #include "daemon/translate/discovery_json.hpp"
+#include "daemon/translate/status_text.hpp"
 #include "daemon/translate/watch_event.hpp"
 #include "daemon/upstream/upstream.hpp"
 
@@ -41,6 +43,7 @@ public:
 
 private:
   void on_list_begin(std::string_view head) override {
+    if (refuse_future(exchange_, head)) return;
     if (auto begun = writer_.begin(head, out_); !begun) return exchange_.abort(begun.error());
   }
 
@@ -74,7 +77,7 @@ private:
       // with a gap in consistency that it has to accept (apiserver's inconsistent continue).
       return exchange_.send_status(410, expired_with_token(seal_continue(exchange_, -1, start_)));
     }
-    exchange_.send_refusal(http_status, body);
+    refuse_list(exchange_, http_status, body);
   }
 
   void flush() {
@@ -137,6 +140,7 @@ private:
       const auto revision = upstream::revision_of(end.resource_version);
       if (!revision) return exchange_.fail(revision.error());
       revision_ = *revision;
+      if (refuse_future(exchange_, revision_)) return;
     }
     if (++at_ < plan_.ranges.size()) return exchange_.later([this] { next(); });
     for (const auto& each : plan_.own) {
@@ -164,7 +168,7 @@ private:
   void on_list_error(const Error& error, int http_status, std::string_view body) override {
     if (exchange_.done()) return;
     if (http_status == 0) return exchange_.abort(error);
-    exchange_.send_refusal(http_status, body);
+    refuse_list(exchange_, http_status, body);
   }
 
   Exchange& exchange_;
@@ -185,7 +189,7 @@ private:
 
 } // namespace
 
-upstream::ListRequest list_request(const Exchange& exchange, const ListPlan& plan) {
+upstream::ListRequest list_request(Exchange& exchange, const ListPlan& plan) {
   upstream::ListRequest request;
   request.head = upstream_request(exchange, Actor::zood, "GET", plan.path);
   request.head.headers.remove("content-type");
@@ -194,6 +198,7 @@ upstream::ListRequest list_request(const Exchange& exchange, const ListPlan& pla
   request.all_namespaces = plan.all_namespaces;
   request.table = plan.rendering.wanted.representation == translate::Representation::table;
   request.max_object = exchange.gateway().limits().object;
+  request.heard = [&exchange](const http::ResponseHead& head) { exchange.heard(head); };
   return request;
 }
 
@@ -214,6 +219,46 @@ http::ResponseHead list_head(const Rendering& rendering) {
   head.headers.add("content-type", rendering.wanted.content_type);
   head.headers.add("cache-control", "no-cache, private");
   return head;
+}
+
+void refuse_list(Exchange& exchange, int http_status, std::string_view body) {
+  const auto& options = exchange.target().list;
+  const bool exact = options.match == translate::VersionMatch::exact;
+  if (http_status != 410 || !exact || !options.continue_token.empty())
+    return exchange.send_refusal(http_status, body);
+  exchange.send_status(
+      410, translate::make_status(Code::expired,
+                                  "The resourceVersion for the provided list is too old."));
+}
+
+bool refuse_future(Exchange& exchange, std::int64_t now) {
+  const auto& options = exchange.target().list;
+  if (options.resource_version.empty() || options.match == translate::VersionMatch::exact)
+    return false; // upstream itself says what it thinks of an exact one
+  const auto asked = upstream::revision_of(options.resource_version);
+  if (!asked || *asked <= now) return false;
+  kube::StatusDetails details;
+  details.causes = {{"ResourceVersionTooLarge", "Too large resource version", ""}};
+  details.retry_after_seconds = 1;
+  exchange.send_status(
+      504,
+      translate::make_status(
+          Code::timeout,
+          fmt::format("Timeout: Too large resource version: {}, current: {}", *asked, now),
+          details),
+      "1");
+  return true;
+}
+
+bool refuse_future(Exchange& exchange, std::string_view head) {
+  const auto& options = exchange.target().list;
+  if (options.resource_version.empty() || options.resource_version == "0") return false;
+  std::string whole(head);
+  if (head.ends_with('[')) whole += "]}";
+  const auto tree = translate::JsonTree::parse(whole);
+  if (!tree) return false;
+  const auto now = upstream::revision_of(tree->root()["metadata"]["resourceVersion"].string());
+  return now && refuse_future(exchange, *now);
 }
 
 std::unique_ptr<Flow> list(Exchange& exchange, ListPlan plan) {

@@ -92,6 +92,7 @@ private:
     if (auto written = write_object(exchange_, plain, answer_.body, out); !written) {
       return exchange_.fail(written.error());
     }
+    exchange_.heard(answer_.head);
     exchange_.send_json(answer_.head.status, out);
   }
 

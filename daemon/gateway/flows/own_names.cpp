@@ -23,6 +23,7 @@ public:
     plan.all_namespaces = true;
     plan.rendering.wanted.upstream_accept = "application/json";
     auto request = list_request(exchange_, plan);
+    request.heard = nullptr; // it is no part of what was asked
     request.range = plan.ranges.front();
     list_ = read_range(exchange_, plan, std::move(request), "#names", *this);
   }

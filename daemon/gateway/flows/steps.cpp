@@ -21,7 +21,8 @@ void Steps::ask(const Outgoing& request, std::function<void(upstream::Answer)> n
 }
 
 void Steps::refuse(const upstream::Answer& answer) {
-  exchange_.send_refusal(answer.head.status, answer.body, answer.head.headers.get("retry-after"));
+  exchange_.heard(answer.head);
+  exchange_.send_refusal(answer.head.status, answer.body);
 }
 
 } // namespace zoo::gateway

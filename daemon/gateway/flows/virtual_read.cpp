@@ -134,11 +134,9 @@ void begin_table(const VirtualTarget& target, bool columns, std::string_view met
   out += R"({"kind":"Table","apiVersion":"meta.k8s.io/v1","metadata":{)";
   out += metadata;
   out += "},";
-  if (columns) {
-    out += "\"columnDefinitions\":";
-    out += target.kind->columns;
-    out += ',';
-  }
+  out += "\"columnDefinitions\":";
+  out += columns ? target.kind->columns : "null"; // once, as apiserver's watches have it
+  out += ',';
   out += "\"rows\":[";
 }
 
@@ -147,7 +145,10 @@ void begin_table(const VirtualTarget& target, bool columns, std::string_view met
 std::string render_one(const VirtualTarget& target, const virtuals::Object& object, bool columns) {
   std::string out;
   if (target.table()) {
-    begin_table(target, columns, fmt::format("\"resourceVersion\":\"{}\"", object.revision), out);
+    const auto version = object.revision == 0
+                             ? std::string()
+                             : fmt::format("\"resourceVersion\":\"{}\"", object.revision);
+    begin_table(target, columns, version, out);
   }
   virtuals::write_object(object, target.shape(), kube::unix_now(), out);
   if (target.table()) out += "]}";

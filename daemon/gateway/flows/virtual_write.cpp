@@ -58,6 +58,8 @@ private:
 
 Result<std::unique_ptr<Flow>> virtual_write(Exchange& exchange, VirtualTarget target) {
   const auto& asked = exchange.target();
+  const bool collection = asked.verb == "create" || asked.verb == "deletecollection";
+  if (collection != asked.name.empty()) return translate::not_allowed();
   virtuals::Request request{target.owner,
                             target.kind,
                             asked.verb,
@@ -80,6 +82,13 @@ Result<std::unique_ptr<Flow>> virtual_write(Exchange& exchange, VirtualTarget ta
     return translate::not_allowed();
   }
   if (!removal || !exchange.body().empty()) ZOO_TRY_VOID(translate::check_json(exchange.body()));
+  if (asked.verb == "update") {
+    const auto key = translate::object_key(exchange.body());
+    if (key && !key->name.empty() && key->name != asked.name)
+      return fail(Code::bad_request,
+                  "the name of the object ({}) does not match the name on the URL ({})", key->name,
+                  asked.name);
+  }
   ZOO_TRY(const auto options,
           translate::parse_write_options(asked.params, asked.verb == "patch",
                                          request.format == translate::BodyFormat::apply_patch));

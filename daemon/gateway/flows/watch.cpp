@@ -103,7 +103,10 @@ private:
   }
 
   // upstream::ListHandler
-  void on_list_begin(std::string_view head) override { writer_.set_table_head(head); }
+  void on_list_begin(std::string_view head) override {
+    if (only_revision_ || refuse_future(exchange_, head)) return;
+    writer_.set_table_head(head);
+  }
 
   void on_list_item(std::string_view key, std::string_view item) override {
     if (exchange_.done() || only_revision_) return;
@@ -171,6 +174,7 @@ private:
     auto request = watch_request(exchange_, plan_);
     request.resource_version = version;
     request.trusted_version = trusted;
+    request.heard = [this](const http::ResponseHead& head) { exchange_.heard(head); };
     if (trusted && !only_revision_) request.keys = std::move(keys_);
     watch_ = upstream::subscribe(exchange_.upstream(), exchange_.gateway().loop(),
                                  std::move(request), *this);
@@ -241,6 +245,21 @@ private:
   }
 
   void refused(int http_status, std::string_view body) {
+    const auto& name = exchange_.target().name_space;
+    // Upstream's RBAC speaks of zood's user: the namespace may not be there yet, which is no reason
+    // not to watch it, or may be without its fence.
+    const auto user = "User \\\"" + exchange_.view().upstream_user + "\\\"";
+    const bool ours = http_status == 403 && plan_.actor == Actor::tenant && !name.empty() &&
+                      body.find(user) != std::string_view::npos;
+    if (ours && exchange_.first_recheck()) {
+      auto again = [exchange = &exchange_, plan = plan_](Actor actor) -> std::unique_ptr<Flow> {
+        auto repeated = plan;
+        repeated.actor = actor;
+        return watch(*exchange, std::move(repeated));
+      };
+      return exchange_.run(recheck_namespace(exchange_, exchange_.mapping().name_in(name),
+                                             std::string(body), std::move(again)));
+    }
     exchange_.send_refusal(http_status, body);
   }
 
