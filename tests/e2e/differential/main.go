@@ -29,11 +29,11 @@ func main() {
 	flag.Parse()
 	fmt.Printf("seed %d\n", *seed)
 
-	a, err := newSide("direct", *direct)
+	a, err := newSide("direct", *direct, *seed)
 	if err != nil {
 		fail("%v", err)
 	}
-	b, err := newSide("tenant", *tenant)
+	b, err := newSide("tenant", *tenant, *seed)
 	if err != nil {
 		fail("%v", err)
 	}

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # The same random walk of requests against the upstream itself and through a tenant gives the same answers, identities,
-# revisions and times aside: run.sh [--seed N] [--steps N] [--time 10m]. By hand, as long as new seeds find new differences.
+# revisions and times aside: run.sh [--seed N] [--steps N] [--time 10m]. By hand; tests/e2e/differential.sh takes it in CI.
 . "$(dirname "$0")/../lib.sh"
 # shellcheck source=tests/upstream/go-env.sh
 . "$zoo_root/tests/upstream/go-env.sh"

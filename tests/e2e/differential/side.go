@@ -53,7 +53,7 @@ type side struct {
 	version string          // resourceVersion of the last list, to watch from
 }
 
-func newSide(name, kubeconfig string) (*side, error) {
+func newSide(name, kubeconfig string, seed int64) (*side, error) {
 	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
 	if err != nil {
 		return nil, err
@@ -63,7 +63,8 @@ func newSide(name, kubeconfig string) (*side, error) {
 	if err != nil {
 		return nil, err
 	}
-	word := (name + "-" + mark)[:len(mark)]
+	// What a walk before this one has left is none of this one's.
+	word := fmt.Sprintf("%.1s%d-%s", name, seed, mark)[:len(mark)]
 	return &side{name: name, word: word, base: strings.TrimSuffix(config.Host, "/"), client: client, objects: map[string]seen{}}, nil
 }
 
