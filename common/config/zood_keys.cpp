@@ -114,6 +114,11 @@ constexpr Key k_keys[] = {
     {.name = "shared.volume_attributes_classes",
      .type = Type::list,
      .doc = "VolumeAttributesClasses of upstream that tenants see."},
+    {.name = "shared.groups",
+     .type = Type::list,
+     .doc = "API groups of upstream's CustomResourceDefinitions that tenants use under their own "
+            "name: objects in their namespaces are theirs, definitions and cluster-scoped objects "
+            "are read-only. What a tenant has defined itself in such a group is out of its sight."},
     {.name = "shared.device_classes",
      .type = Type::list,
      .doc = "DeviceClasses of upstream that tenants see."},
@@ -240,9 +245,10 @@ constexpr Key k_keys[] = {
     {.name = "limits.idle_timeout",
      .type = Type::duration,
      .default_text = "1h",
-     .doc = "Silence in both directions after which a stream (watch, log, exec) is ended.",
+     .doc = "How long a connection may be without a request before it is closed. A stream (watch, "
+            "log, exec) may be silent as long as it likes: a peer that is gone is found by TCP.",
      .reloadable = true,
-     .minimum = 60 * k_second,
+     .minimum = k_second,
      .maximum = 7 * 24 * k_hour},
     {.name = "limits.requests_inflight",
      .type = Type::integer,

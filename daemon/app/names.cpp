@@ -59,6 +59,8 @@ SharedClasses::SharedClasses(const config::Values& values, upstream::Upstream& u
       listed_.classes[index].insert(names.begin(), names.end());
     }
   }
+  const auto& groups = values.list("shared.groups");
+  listed_.groups.insert(groups.begin(), groups.end());
   upstream_.set_shared_names(std::make_shared<const translate::SharedNames>(listed_));
 }
 

@@ -234,7 +234,10 @@ void ListWriter::end(std::string_view resource_version, std::string_view continu
 }
 
 void ListWriter::close(std::string_view metadata, std::string& out) {
-  out += "],\"metadata\":";
+  out += ']';
+  // Lists of custom resources say it behind their items, which may not have been read.
+  if (!kind_written_) out += ",\"kind\":" + json_quote(exchange_.resource().kind + "List");
+  out += ",\"metadata\":";
   out += metadata.empty() ? "{}" : metadata;
   out += "}\n";
 }

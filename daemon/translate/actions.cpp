@@ -408,6 +408,9 @@ Fate act(Action action, std::uint8_t parameter_value, const Site& site, std::str
   case Action::volume:
     return in ? put(output, mapping.volume_in(value)) : put(output, mapping.volume_out(value));
   case Action::crd_name:
+    if (const auto dot = value.find('.');
+        in && dot != std::string_view::npos && !mapping.custom_group(value.substr(dot + 1)))
+      return refuse(output, "names a group of the platform's, which no tenant may define kinds in");
     return in ? put(output, mapping.crd_name_in(value)) : put(output, mapping.crd_name_out(value));
   case Action::group:
     if (value == k_no_group && !in) return Fate::keep;

@@ -98,6 +98,10 @@ Result<void> check_treatment(const Target& target, bool namespaced, const KindFa
     return refuse(target, "it was provisioned for a claim and goes with that claim");
   if (facts->overlay && !target.name.empty() && mapping.shared_class(*facts->overlay, target.name))
     return refuse(target, "it is shared by the platform and read-only");
+  const auto dot = target.name.find('.');
+  if (facts->names == NameRule::crd && dot != std::string::npos &&
+      !mapping.custom_group(std::string_view(target.name).substr(dot + 1)))
+    return refuse(target, "it is shared by the platform and read-only");
   return {};
 }
 

@@ -41,17 +41,23 @@ ensure_go() {
   go_is_new_enough "$prefix/go/bin/go" || { echo "the Go in $prefix does not run" >&2; return 69; }
 }
 
-# go_test_binary FOLDER: prints the path of the folder's tests as one program, built once for each content of them.
-go_test_binary() (
+# go_test_binary FOLDER, go_program FOLDER: prints the path of the folder's tests as one program, or of its program, built
+# once for each content of the folder.
+go_test_binary() { go_built "$1" .test go test -c; }
+go_program() { go_built "$1" '' go build; }
+
+go_built() ( # FOLDER SUFFIX COMMAND...
   name=$(basename "$1")
-  key=$(cd "$1" && find . -type f \( -name '*.go' -o -name 'go.*' -o -path './testdata/*' \) | LC_ALL=C sort | xargs cat | sha256sum | cut -c1-16)
-  binary=$zoo_cache/$name-$key/$name.test
+  folder=$1 suffix=$2
+  shift 2
+  key=$(cd "$folder" && find . -type f \( -name '*.go' -o -name 'go.*' -o -path './testdata/*' \) | LC_ALL=C sort | xargs cat | sha256sum | cut -c1-16)
+  binary=$zoo_cache/$name-$key/$name$suffix
   mkdir -p "${binary%/*}"
   exec 9>"$zoo_cache/$name.lock"
   flock 9
   if [[ ! -x $binary ]]; then
-    echo "building the tests of $name (once)" >&2
-    ensure_go && cd "$1" && go test -c -trimpath -buildvcs=false -ldflags "-s -w" -o "$binary.part" . >&2 &&
+    echo "building $name (once)" >&2
+    ensure_go && cd "$folder" && "$@" -trimpath -buildvcs=false -ldflags "-s -w" -o "$binary.part" . >&2 &&
       mv "$binary.part" "$binary" || exit 1
   fi
   echo "$binary"

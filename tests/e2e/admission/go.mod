@@ -1,0 +1,3 @@
+module zoo.test/admission
+
+go 1.26.0
