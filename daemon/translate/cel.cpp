@@ -86,8 +86,8 @@ bool under_has(std::string_view text, std::size_t at) {
   return at == 3 || !(word(text[at - 4]) || text[at - 4] == '.');
 }
 
-/// Calls `found(end)` behind every name of a namespace that the expression reads; it answers where
-/// to go on.
+/// Calls `found(begin, end)` for every name of a namespace that the expression reads; it answers
+/// where to go on.
 template <typename Found>
 void each_name(std::string_view text, Found found) {
   bool selects = false; // a dot stands before: a field, not a variable
@@ -112,7 +112,7 @@ void each_name(std::string_view text, Found found) {
       if (!selects && !under_has(text, at)) {
         for (const auto& chain : k_chains) {
           if (const auto behind = match(text, at, chain); behind != npos) {
-            next = found(behind);
+            next = found(at, behind);
             break;
           }
         }
@@ -128,6 +128,12 @@ void each_name(std::string_view text, Found found) {
 
 std::string cut_of(const Mapping& mapping) { return ".replace('" + mapping.prefix() + "', '', 1)"; }
 
+/// Of a request and a namespace upstream knows that the name is a string. An object's is of any
+/// type (dyn), and must stay so: a map or list literal takes no string beside others of that type.
+bool any_type(std::string_view chain) { return !chain.starts_with("request") && chain[0] != 'n'; }
+
+constexpr std::string_view k_open = "dyn(";
+
 } // namespace
 
 std::string cel_in(const Mapping& mapping, std::string_view expression) {
@@ -135,9 +141,13 @@ std::string cel_in(const Mapping& mapping, std::string_view expression) {
   const auto cut = cut_of(mapping);
   std::string out;
   std::size_t copied = 0;
-  each_name(expression, [&](std::size_t end) {
-    out += expression.substr(copied, end - copied);
+  each_name(expression, [&](std::size_t begin, std::size_t end) {
+    const auto chain = expression.substr(begin, end - begin);
+    out += expression.substr(copied, begin - copied);
+    if (any_type(chain)) out += k_open;
+    out += chain;
     out += cut;
+    if (any_type(chain)) out += ')';
     copied = end;
     return end;
   });
@@ -150,10 +160,14 @@ std::string cel_out(const Mapping& mapping, std::string_view expression) {
   const auto cut = cut_of(mapping);
   std::string out;
   std::size_t copied = 0;
-  each_name(expression, [&](std::size_t end) {
+  each_name(expression, [&](std::size_t begin, std::size_t end) {
     if (expression.substr(end, cut.size()) != cut) return end;
-    out += expression.substr(copied, end - copied);
-    copied = end + cut.size();
+    const auto behind = end + cut.size();
+    const auto before = expression.substr(copied, begin - copied);
+    const bool wrapped = before.ends_with(k_open) && expression.substr(behind, 1) == ")";
+    out += wrapped ? before.substr(0, before.size() - k_open.size()) : before;
+    out += expression.substr(begin, end - begin);
+    copied = wrapped ? behind + 1 : behind;
     return copied;
   });
   out += expression.substr(copied);

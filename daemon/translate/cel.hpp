@@ -11,7 +11,7 @@
 /// prefix is cut off in the expression itself:
 ///
 ///     object.metadata.namespace == 'team'
-///     object.metadata.namespace.replace('foofoo-', '', 1) == 'team'
+///     dyn(object.metadata.namespace.replace('foofoo-', '', 1)) == 'team'
 ///
 /// Read so: metadata.namespace of object, oldObject and params, request.namespace, and
 /// namespaceObject.metadata.name. In strings, in comments and under has() nothing is changed. Pure:

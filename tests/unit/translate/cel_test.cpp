@@ -19,16 +19,16 @@ std::string out(std::string_view text) { return cel_out(mapping, text); }
 
 TEST_CASE("CEL that reads the name of a namespace reads the tenant's") {
   CHECK(in("object.metadata.namespace == 'a'") ==
-        "object.metadata.namespace.replace('foofoo-', '', 1) == 'a'");
+        "dyn(object.metadata.namespace.replace('foofoo-', '', 1)) == 'a'");
   CHECK(in("namespaceObject.metadata.name=='a'") ==
         "namespaceObject.metadata.name.replace('foofoo-', '', 1)=='a'");
   CHECK(in("request . namespace in ['a']") ==
         "request . namespace.replace('foofoo-', '', 1) in ['a']");
   CHECK(in("oldObject.metadata.namespace + params.metadata.namespace") ==
-        "oldObject.metadata.namespace.replace('foofoo-', '', 1) + "
-        "params.metadata.namespace.replace('foofoo-', '', 1)");
+        "dyn(oldObject.metadata.namespace.replace('foofoo-', '', 1)) + "
+        "dyn(params.metadata.namespace.replace('foofoo-', '', 1))");
   CHECK(in("object.metadata.namespace.startsWith('a')") ==
-        "object.metadata.namespace.replace('foofoo-', '', 1).startsWith('a')");
+        "dyn(object.metadata.namespace.replace('foofoo-', '', 1)).startsWith('a')");
 }
 
 TEST_CASE("CEL that only looks like it is left alone") {
@@ -50,6 +50,8 @@ TEST_CASE("CEL comes back as it was written") {
        {"object.metadata.namespace == 'a' && request.namespace != \"b\"",
         "ahas(object.metadata.namespace)",
         "object.metadata.namespace.replace('foofoo-', '', 1) == 'a'",
+        "dyn(object.metadata.namespace) == 'a'",
+        "dyn(object.metadata.namespace.replace('foofoo-', '', 1)) == 'a'",
         "namespaceObject\n .metadata . name\n  == 'x' // request.namespace\n || true",
         "has(object.metadata.namespace) && object.metadata.namespace.replace('x', 'y')"}) {
     CAPTURE(text);
