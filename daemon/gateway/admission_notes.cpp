@@ -2,11 +2,15 @@
 #include "daemon/gateway/admission_notes.hpp"
 
 #include "common/base/json_text.hpp"
+#include "daemon/translate/admission_fence.hpp"
 #include "daemon/translate/discovery_json.hpp"
+#include "daemon/translate/rewrite.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <vector>
 
 namespace zoo::gateway {
 namespace {
@@ -36,6 +40,17 @@ bool all_act(JsonNode rules) {
   return std::all_of(all.begin(), all.end(), acts);
 }
 
+/// The first resource that the rules name and mutation leaves alone.
+std::string left_alone(JsonNode rules) {
+  for (const auto rule : rules.children()) {
+    for (const auto& group : rule["apiGroups"].strings()) {
+      for (const auto& resource : rule["resources"].strings())
+        if (translate::reaches_out(group, resource)) return resource;
+    }
+  }
+  return {};
+}
+
 } // namespace
 
 std::string admission_warning(const translate::Target& target, std::string_view body) {
@@ -45,13 +60,32 @@ std::string admission_warning(const translate::Target& target, std::string_view 
   const auto root = tree->root();
   bool effective = all_act(root["spec"]["matchConstraints"]["resourceRules"]) &&
                    all_act(root["spec"]["matchResources"]["resourceRules"]);
-  for (const auto webhook : root["webhooks"].children())
+  std::string by_url, alone;
+  const bool mutates = target.resource.starts_with("mutating");
+  if (mutates) alone = left_alone(root["spec"]["matchConstraints"]["resourceRules"]);
+  for (const auto webhook : root["webhooks"].children()) {
     effective = effective && all_act(webhook["rules"]);
-  if (effective) return {};
-  return "299 - " + json_quote(fmt::format(
-                        "{}: rules for cluster-scoped objects are stored but not effective: what a "
-                        "tenant defines here acts on its namespaced objects",
-                        target.resource));
+    if (by_url.empty() && translate::calls_url(webhook)) by_url = webhook["name"].string();
+    if (mutates && alone.empty()) alone = left_alone(webhook["rules"]);
+  }
+  std::vector<std::string> reasons;
+  if (!by_url.empty()) {
+    reasons.push_back(
+        fmt::format("webhook {} is named by a URL: it is stored but not effective, "
+                    "since the platform calls no address for a tenant; name a Service",
+                    json_quote(by_url)));
+  }
+  if (!alone.empty()) {
+    reasons.push_back(fmt::format("rules for {} are stored but not effective: what reaches out of "
+                                  "the tenant is not changed by its admission",
+                                  alone));
+  }
+  if (!effective) {
+    reasons.emplace_back("rules for cluster-scoped objects are stored but not effective: what a "
+                         "tenant defines here acts on its namespaced objects");
+  }
+  if (reasons.empty()) return {};
+  return "299 - " + json_quote(fmt::format("{}: {}", target.resource, fmt::join(reasons, "; ")));
 }
 
 } // namespace zoo::gateway

@@ -329,7 +329,6 @@ private:
     ZOO_TRY(const auto format,
             translate::choose_body(target_.verb, exchange_.head().headers.get("content-type")));
     ZOO_TRY_VOID(translate::check_json(exchange_.body()));
-    exchange_.warn(admission_warning(target_, exchange_.body()));
     ZOO_TRY_VOID(refuse_token_secret(target_, exchange_.body()));
     auto request = outgoing(actor_of(exchange_), std::move(path), std::move(params));
     ZOO_TRY(request.body, translate::patch_in(root_of(exchange_), mapping(), format,

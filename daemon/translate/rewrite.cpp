@@ -2,6 +2,7 @@
 #include "daemon/translate/rewrite.hpp"
 
 #include "common/base/json_text.hpp"
+#include "daemon/translate/admission_fence.hpp"
 #include "daemon/translate/discovery_json.hpp"
 #include "daemon/translate/json.hpp"
 #include "daemon/translate/query.hpp"
@@ -41,20 +42,29 @@ void annotate(JsonEdits& edits, JsonNode root, std::string_view key, std::string
   }
 }
 
+struct AdmissionRule {
+  JsonNode node;
+  bool by_url; ///< of a webhook that is named by its URL: never effective (docs/decisions/086)
+};
+
 /// The rules of an admission object, always in the same order.
-std::vector<JsonNode> rules_of(JsonNode root) {
-  std::vector<JsonNode> out;
-  const auto add = [&out](JsonNode list) {
+std::vector<AdmissionRule> rules_of(JsonNode root) {
+  std::vector<AdmissionRule> out;
+  const auto add = [&out](JsonNode list, bool by_url = false) {
     for (auto rule = list.first(); rule; rule = rule.next())
-      out.push_back(rule);
+      out.push_back({rule, by_url});
   };
   for (auto hook = root["webhooks"].first(); hook; hook = hook.next())
-    add(hook["rules"]);
+    add(hook["rules"], calls_url(hook));
   for (const auto* where : {"matchConstraints", "matchResources"}) {
     add(root["spec"][where]["resourceRules"]);
     add(root["spec"][where]["excludeResourceRules"]);
   }
   return out;
+}
+
+bool matches_nothing(JsonNode rule) {
+  return rule["apiGroups"].raw() == R"(["cluster.zoo.kubezoo.io"])";
 }
 
 /// `tenant`: the document as the tenant wrote it; `walked`: the same, translated. One entry of the
@@ -68,19 +78,19 @@ Result<std::string> hold_scopes(std::string_view tenant, std::string walked) {
   std::string kept;
   bool any = false;
   for (std::size_t i = 0; i < wished.size() && i < made.size(); ++i) {
-    const auto scope = wished[i]["scope"];
+    const auto scope = wished[i].node["scope"];
+    const bool inert = wished[i].by_url || scope.string() == "Cluster";
     kept += i == 0 ? "" : ",";
-    if (scope.string() == "Namespaced") {
+    if (!inert && scope.string() == "Namespaced") {
       kept += '0';
       continue;
     }
     any = true;
-    const bool cluster = scope.string() == "Cluster";
-    const auto groups = wished[i]["apiGroups"];
+    const auto groups = wished[i].node["apiGroups"];
     kept += fmt::format("[{},{}]", scope ? scope.raw() : "null",
-                        cluster && groups ? groups.raw() : "null");
-    if (cluster && made[i]["apiGroups"])
-      edits.replace(made[i]["apiGroups"], "[" + json_quote(k_no_group) + "]");
+                        inert && groups ? groups.raw() : "null");
+    if (const auto stored = made[i].node["apiGroups"]; inert && stored)
+      edits.replace(stored, "[" + json_quote(k_no_group) + "]");
   }
   if (any) annotate(edits, after.root(), k_scopes_annotation, json_quote('[' + kept + ']'));
   return edits.apply(walked);
@@ -100,14 +110,17 @@ Result<std::string> show_scopes(std::string_view upstream, std::string walked) {
   if (entries.size() != rules.size()) return walked; // patched since: what is stored is shown
   JsonEdits edits;
   for (std::size_t i = 0; i < rules.size(); ++i) {
-    if (!entries[i].is(JsonType::array) || rules[i]["scope"].string() != "Namespaced") continue;
+    const auto rule = rules[i].node;
+    if (!entries[i].is(JsonType::array) || rule["scope"].string() != "Namespaced") continue;
+    const auto groups = entries[i].at(1);
+    // A patch since then has its own groups.
+    if (groups.is(JsonType::array) && !matches_nothing(rule)) continue;
     if (const auto scope = entries[i].at(0); scope.is(JsonType::string)) {
-      edits.replace(rules[i]["scope"], std::string(scope.raw()));
+      edits.replace(rule["scope"], std::string(scope.raw()));
     } else {
-      edits.remove(rules[i], rules[i]["scope"]);
+      edits.remove(rule, rule["scope"]);
     }
-    if (const auto groups = entries[i].at(1); groups.is(JsonType::array) && rules[i]["apiGroups"])
-      edits.replace(rules[i]["apiGroups"], std::string(groups.raw()));
+    if (groups.is(JsonType::array)) edits.replace(rule["apiGroups"], std::string(groups.raw()));
   }
   return edits.apply(walked);
 }
@@ -138,8 +151,20 @@ Result<std::string> show_member(const Held& held, std::string_view upstream, std
   return edits.apply(walked);
 }
 
-Result<void> prove_form(Form form, std::string_view document) {
-  const auto held = held_member(form);
+Result<void> prove_form(const Root& root, std::string_view document) {
+  if (root.form == Form::admission) {
+    ZOO_TRY(const auto tree, JsonTree::parse(document));
+    if (has_fence(root.kind)) {
+      ZOO_TRY_VOID(prove_fence(tree.root()));
+    }
+    for (const auto& rule : rules_of(tree.root())) {
+      if (rule.by_url && !matches_nothing(rule.node))
+        return fail(Code::forbidden,
+                    "a webhook that is named by its URL must not be called: name a Service");
+    }
+    return {};
+  }
+  const auto held = held_member(root.form);
   if (!held) return {};
   ZOO_TRY(const auto tree, JsonTree::parse(document));
   const auto member = tree.root()[held->member];
@@ -175,6 +200,13 @@ Result<std::string> show_requester(std::string walked) {
   return edits.apply(walked);
 }
 
+/// A whole object; a merge patch never names its kind.
+bool names_its_kind(std::string_view document) {
+  const auto tree = JsonTree::parse(document);
+  return tree && !tree->root()["kind"].string().empty() &&
+         !tree->root()["apiVersion"].string().empty();
+}
+
 Result<std::string> reform(const Root& root, const RewriteContext& context,
                            std::string_view document, std::string walked) {
   if (root.form == Form::signing_request) {
@@ -184,7 +216,13 @@ Result<std::string> reform(const Root& root, const RewriteContext& context,
   const auto held = held_member(root.form);
   if (context.direction == Direction::inward) {
     if (held) return hold_member(*held, std::move(walked));
-    return context.patch ? std::move(walked) : hold_scopes(document, std::move(walked));
+    // Of an apply patch each rule is there, with its scope.
+    if (context.patch && !names_its_kind(document)) return walked;
+    ZOO_TRY(auto stored, hold_scopes(document, std::move(walked)));
+    return has_fence(root.kind) ? fence_in(std::move(stored)) : stored;
+  }
+  if (has_fence(root.kind)) {
+    ZOO_TRY(walked, fence_out(std::move(walked)));
   }
   // Most objects have nothing held back: they are not parsed again.
   if (document.find(held ? held->annotation : k_scopes_annotation) == std::string_view::npos)
@@ -206,6 +244,11 @@ Result<void> look(RewriteContext& context, std::string_view document) {
 
 } // namespace
 
+bool calls_url(JsonNode webhook) {
+  const auto url = webhook["clientConfig"]["url"];
+  return url && !url.is(JsonType::null);
+}
+
 Result<void> rewrite(const Root& root, RewriteContext& context, std::string_view document,
                      std::string& out) {
   if (context.mapping.identity()) {
@@ -215,7 +258,7 @@ Result<void> rewrite(const Root& root, RewriteContext& context, std::string_view
   }
   if (context.direction == Direction::prove) {
     ZOO_TRY_VOID(Walker(root, context, document, out).run());
-    return prove_form(root.form, document);
+    return prove_form(root, document);
   }
   if (root.form == Form::plain) {
     const auto before = out.size();
@@ -228,6 +271,29 @@ Result<void> rewrite(const Root& root, RewriteContext& context, std::string_view
   ZOO_TRY(const auto reformed, reform(root, context, document, std::move(walked)));
   out += reformed;
   return {};
+}
+
+Result<std::optional<std::string>> settle(const Root& root, const Mapping& mapping,
+                                          std::string_view stored) {
+  if (root.form != Form::admission || mapping.identity()) return std::nullopt;
+  RewriteContext outward{mapping, Direction::outward, {}}, inward{mapping, Direction::inward, {}};
+  std::string shown, settled;
+  ZOO_TRY_VOID(rewrite(root, outward, stored, shown));
+  ZOO_TRY(const auto view, JsonTree::parse(shown));
+  for (const auto& rule : rules_of(view.root())) {
+    if (matches_nothing(rule.node)) return std::nullopt; // what it was is not known any more
+  }
+  ZOO_TRY_VOID(rewrite(root, inward, shown, settled));
+  ZOO_TRY(const auto before, JsonTree::parse(stored));
+  ZOO_TRY(const auto after, JsonTree::parse(settled));
+  const auto is = rules_of(before.root()), ought = rules_of(after.root());
+  RewriteContext proof{mapping, Direction::prove, {}};
+  std::string none;
+  bool right = rewrite(root, proof, stored, none).has_value();
+  for (std::size_t i = 0; i < is.size() && i < ought.size(); ++i)
+    right = right && matches_nothing(is[i].node) == matches_nothing(ought[i].node);
+  if (right) return std::nullopt;
+  return std::optional(std::move(settled));
 }
 
 } // namespace zoo::translate

@@ -6,10 +6,13 @@
 #include "daemon/translate/rules.hpp"
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 
 namespace zoo::translate {
+
+class JsonNode;
 
 /// What one rewrite may need beyond the document, and what it found out. One a document.
 struct RewriteContext {
@@ -46,5 +49,15 @@ struct RewriteContext {
 /// Reentrant, no allocation beyond `out` and objects that a sibling rule buffers.
 Result<void> rewrite(const Root& root, RewriteContext& context, std::string_view document,
                      std::string& out);
+
+/// What a patch made of an admission object can lack zood's own members (`namespaceSelector:
+/// null`), or speak of a URL where it named a Service (docs/decisions/086). `stored`: the object as
+/// upstream has it. Answers what is to be stored in its place, as if the tenant had written what it
+/// reads now; nullopt if it is right. Objects of other kinds are.
+Result<std::optional<std::string>> settle(const Root& root, const Mapping& mapping,
+                                          std::string_view stored);
+
+/// Is this webhook of a configuration named by a URL?
+bool calls_url(JsonNode webhook);
 
 } // namespace zoo::translate

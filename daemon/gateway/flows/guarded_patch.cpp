@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "daemon/gateway/admission_notes.hpp"
 #include "daemon/gateway/flows/ceilings.hpp"
 #include "daemon/gateway/flows/steps.hpp"
 #include "daemon/gateway/grants.hpp"
@@ -51,16 +52,20 @@ private:
     translate::set_param(request.params, "dryRun", "All");
     ask(request, [this](const upstream::Answer& answer) {
       if (!answer.ok()) return refused(answer);
+      const bool creates = answer.head.status == 201;
+      auto settled = translate::settle(root_of(exchange_), exchange_.mapping(), answer.body);
+      if (!settled) return exchange_.fail(settled.error());
+      settled_ = creates ? std::nullopt : *std::move(settled);
       translate::RewriteContext context{exchange_.mapping(), translate::Direction::prove,
                                         exchange_.target().name_space};
       std::string none;
-      if (auto proven = translate::rewrite(root_of(exchange_), context, answer.body, none);
+      if (auto proven = translate::rewrite(root_of(exchange_), context,
+                                           settled_ ? *settled_ : answer.body, none);
           !proven) {
         return exchange_.send_status(
             403, translate::forbidden_status(exchange_.target().group, exchange_.target().resource,
                                              exchange_.target().name, proven.error().message()));
       }
-      const bool creates = answer.head.status == 201;
       if (auto judged = check_guards(exchange_.view().guards, exchange_.mapping(),
                                      exchange_.target(), answer.body, creates);
           !judged) {
@@ -69,6 +74,7 @@ private:
       if (auto granted = check_stored_grant(exchange_, answer.body); !granted) {
         return exchange_.fail(granted.error());
       }
+      warn(answer);
       if (dry_) return answer_trial(answer);
       const auto key = translate::object_key(answer.body);
       if (!key) return exchange_.fail(key.error());
@@ -95,9 +101,22 @@ private:
         rendering_.wanted.upstream_accept);
   }
 
+  void warn(const upstream::Answer& answer) {
+    if (root_of(exchange_).form != translate::Form::admission || warned_) return;
+    translate::RewriteContext outward{exchange_.mapping(), translate::Direction::outward, {}};
+    std::string shown;
+    if (!translate::rewrite(root_of(exchange_), outward, answer.body, shown)) return;
+    warned_ = true;
+    exchange_.warn(admission_warning(exchange_.target(), shown));
+  }
+
   void real(const std::string& version) {
     auto request = request_;
-    if (!version.empty()) {
+    if (settled_) { // the dry run's resourceVersion is in it
+      request.method = "PUT";
+      request.body = *settled_;
+      request.content_type = "application/json";
+    } else if (!version.empty()) {
       auto body = translate::with_resource_version(format_, request_.body, version);
       if (!body) return exchange_.fail(body.error());
       request.body = *std::move(body);
@@ -164,9 +183,11 @@ private:
   translate::BodyFormat format_;
   Rendering rendering_;
   std::string version_;
-  bool dry_ = false; ///< the client wants no more than a trial
+  bool dry_ = false;                   ///< the client wants no more than a trial
+  std::optional<std::string> settled_; ///< what is stored instead of the patch's result
   std::unique_ptr<RoomFinder> room_;
   int tried_ = 0;
+  bool warned_ = false;
 };
 
 } // namespace

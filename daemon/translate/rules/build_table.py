@@ -276,6 +276,8 @@ class Builder:
         elif rule == "URL":
             if last[1] == "selfLink":
                 node.act("hide", row=row)
+            elif row["in"] == "hold":
+                return  # Form::admission: such a webhook is stored without effect
             elif row["in"] == "reject":
                 node.act("refuse", row=row)
             else:

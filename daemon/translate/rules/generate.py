@@ -155,7 +155,7 @@ r('autoscaling.HorizontalPodAutoscalerCondition','message','text','keep','strip'
 # --- admissionregistration
 r('admissionregistration.ServiceReference','namespace','namespace','prefix','strip','NS','service reference of a webhook')
 r('admissionregistration.ServiceReference','name','serviceRef','keep','keep','OPAQUE')
-r('admissionregistration.WebhookClientConfig','url','url','reject','keep','URL','SSRF from the upstream API server: reject, or replace by the proxy\'s own webhook endpoint and restore on read')
+r('admissionregistration.WebhookClientConfig','url','url','hold','keep','URL','SSRF from the upstream API server: the webhook is stored with rules that match nothing')
 r('admissionregistration.WebhookClientConfig','caBundle','none','keep','keep','OPAQUE','replaced together with url when the proxy interposes')
 for t in ('RuleWithOperations','NamedRuleWithOperations'):
     r('admissionregistration.'+t,'apiGroups','group','prefix','strip','GRP','"*" also matches every other tenant\'s groups: see WHSCOPE',suf='[]')

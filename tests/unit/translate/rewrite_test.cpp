@@ -300,9 +300,6 @@ TEST_CASE("webhooks and policies reach the tenant's namespaces only") {
   // Without a selector it would see everybody.
   CHECK(proof("admissionregistration.k8s.io", "MutatingWebhookConfiguration",
               R"({"webhooks":[{"name":"w"}]})") == "webhooks[0].namespaceSelector is missing");
-  CHECK(in("admissionregistration.k8s.io", "MutatingWebhookConfiguration",
-           R"({"webhooks":[{"clientConfig":{"url":"https://x"}}]})")
-            .starts_with("refused"));
   const std::string policy =
       R"({"metadata":{"name":"x"},"spec":{"matchConstraints":{"resourceRules":[{"apiGroups":["apps"]}]}}})";
   const auto fenced = in("admissionregistration.k8s.io", "ValidatingAdmissionPolicy", policy);
@@ -310,6 +307,92 @@ TEST_CASE("webhooks and policies reach the tenant's namespaces only") {
                            ["tenant.kubezoo.io/id"] == "abc123");
   CHECK(proof("admissionregistration.k8s.io", "ValidatingAdmissionPolicy", fenced) == "");
   CHECK(proof("admissionregistration.k8s.io", "ValidatingAdmissionPolicy", R"({"spec":{}})") != "");
+}
+
+TEST_CASE("nobody defines kinds in the platform's groups") {
+  for (const char* group : {"shared.example.org", "apps", "networking.k8s.io"}) {
+    const auto text = Json{{"metadata", {{"name", std::string("foos.") + group}}}}.dump();
+    CHECK(in("apiextensions.k8s.io", "CustomResourceDefinition", text).starts_with("refused"));
+    CHECK(out("apiextensions.k8s.io", "CustomResourceDefinition", text) == text);
+  }
+}
+
+TEST_CASE("a tenant's mutations leave alone what reaches out of it") {
+  const std::string_view group = "admissionregistration.k8s.io";
+  const std::string policy =
+      R"({"metadata":{"name":"x"},"spec":{"matchConstraints":{"namespaceSelector":{"matchLabels":{"a":"b"}},)"
+      R"("resourceRules":[{"apiGroups":[""],"scope":"Namespaced"}]}}})";
+  const std::string hook =
+      R"({"metadata":{"name":"x"},"webhooks":[{"name":"w","namespaceSelector":{"matchLabels":{"a":"b"}},)"
+      R"("matchConditions":[{"name":"own","expression":"true"}]}]})";
+  for (const auto& [kind, text] : {std::pair{"MutatingAdmissionPolicy", &policy},
+                                   std::pair{"MutatingWebhookConfiguration", &hook}}) {
+    const auto stored = in(group, kind, *text);
+    const auto json = Json::parse(stored);
+    const auto& conditions = kind == std::string_view("MutatingAdmissionPolicy")
+                                 ? json["spec"]["matchConditions"]
+                                 : json["webhooks"][0]["matchConditions"];
+    CHECK(conditions.back()["name"] == "zoo.kubezoo.io/own-objects");
+    CHECK(conditions.back()["expression"].get<std::string>().find("'/services'") !=
+          std::string::npos);
+    CHECK(proof(group, kind, stored) == "");
+    CHECK(Json::parse(out(group, kind, stored)) == Json::parse(*text));
+    // A patch can take it away: its result is not right, and becomes so.
+    auto patched = stored;
+    patched.replace(patched.find("/services"), 9, "/nothings");
+    CHECK(proof(group, kind, patched) != "");
+    const auto settled = settle(root_of(group, kind), test::tenant(), patched).value();
+    REQUIRE(settled);
+    CHECK(proof(group, kind, *settled) == "");
+  }
+  CHECK(in(group, "MutatingAdmissionPolicy",
+           R"({"spec":{"matchConditions":[{"name":"zoo.kubezoo.io/own-objects"}]}})")
+            .starts_with("refused"));
+}
+
+TEST_CASE("a webhook that is named by its URL is stored without effect") {
+  const std::string_view group = "admissionregistration.k8s.io";
+  const std::string_view kind = "MutatingWebhookConfiguration";
+  const std::string hooks =
+      R"({"apiVersion":"admissionregistration.k8s.io/v1","kind":"MutatingWebhookConfiguration",)"
+      R"("metadata":{"name":"x"},"webhooks":[)"
+      R"({"name":"u","clientConfig":{"url":"https://x"},"namespaceSelector":{"matchLabels":{"a":"b"}},)"
+      R"("rules":[{"apiGroups":["apps"],"scope":"Namespaced"},{"apiGroups":["example.com"]}]},)"
+      R"({"name":"s","clientConfig":{"service":{"name":"s","namespace":"team"}},)"
+      R"("namespaceSelector":{"matchLabels":{"a":"b"}},)"
+      R"("rules":[{"apiGroups":["apps"],"scope":"Namespaced"}]}]})";
+  const auto stored = in(group, kind, hooks);
+  auto json = Json::parse(stored);
+  CHECK(json["webhooks"][0]["clientConfig"]["url"] == "https://x");
+  for (const auto& rule : json["webhooks"][0]["rules"])
+    CHECK(rule["apiGroups"] == Json{"cluster.zoo.kubezoo.io"});
+  CHECK(json["webhooks"][1]["rules"][0]["apiGroups"] == Json{"apps"});
+  CHECK(proof(group, kind, stored) == "");
+  CHECK(Json::parse(out(group, kind, stored)) == Json::parse(hooks));
+  const auto& root = root_of(group, kind);
+  CHECK(settle(root, test::tenant(), stored).value() == std::nullopt);
+
+  // A patch gave it other rules: they must not be effective.
+  auto patched = json;
+  patched["webhooks"][0]["rules"] = {{{"apiGroups", {"batch"}}, {"scope", "Namespaced"}}};
+  CHECK(proof(group, kind, patched.dump()) != "");
+  const auto inert = settle(root, test::tenant(), patched.dump()).value();
+  REQUIRE(inert);
+  CHECK(proof(group, kind, *inert) == "");
+  CHECK(Json::parse(out(group, kind, *inert))["webhooks"][0]["rules"][0]["apiGroups"] ==
+        Json{"batch"});
+
+  // A patch gave it a Service: its rules are effective from now on.
+  patched = json;
+  patched["webhooks"][0]["clientConfig"] = {
+      {"service", {{"name", "s"}, {"namespace", "abc123-team"}}}};
+  CHECK(proof(group, kind, patched.dump()) == "");
+  const auto effective = settle(root, test::tenant(), patched.dump()).value();
+  REQUIRE(effective);
+  CHECK(Json::parse(*effective)["webhooks"][0]["rules"][0]["apiGroups"] == Json{"apps"});
+  CHECK(Json::parse(*effective)["webhooks"][0]["rules"][1]["apiGroups"] ==
+        Json{"abc123-example.com"});
+  CHECK(proof(group, kind, *effective) == "");
 }
 
 TEST_CASE("selectors over namespaces are fenced") {

@@ -2,6 +2,7 @@
 // For every row of rules/api-references.json: a document that holds a value at the row's path is
 // sent inward, its image is compared with what the row's rule says, the image is proven, and the
 // way back must give the document again, byte for byte.
+#include "daemon/translate/admission_fence.hpp"
 #include "daemon/translate/rewrite.hpp"
 #include "daemon/translate/rules.hpp"
 
@@ -154,7 +155,7 @@ std::vector<Case> cases_of(const Json& row, const std::vector<Step>& steps) {
   }
   if (rule == "PVNAME") return {maps("vol", "abc123-vol"), same(k_volume)};
   if (rule == "CRDNAME")
-    return {maps("foos.example.com", "foos.abc123-example.com"), same("foos.shared.example.org")};
+    return {maps("foos.example.com", "foos.abc123-example.com")}; // shared ones: rewrite_test.cpp
   if (rule == "GRP")
     return {maps("example.com", "abc123-example.com"), same("apps"), same(""), same("*"),
             same("shared.example.org")};
@@ -303,7 +304,7 @@ std::vector<Case> cases_of(const Json& row, const std::vector<Step>& steps) {
 /// Rules with a test of their own kind: refused, left out, moved.
 const std::map<std::string, std::string> k_special = {
     {"GUARD", "refused inward: below"},
-    {"URL", "refused inward or left out outward: below"},
+    {"URL", "refused inward or left out outward: below; held: rewrite_test.cpp"},
     {"TENANTLABEL", "injected: rewrite_test.cpp"},
     {"AGG", "held back: rewrite_test.cpp"},
     {"DEFAULTCLASS", "globalDefault is held back: rewrite_test.cpp"},
@@ -346,9 +347,14 @@ bool contains(const Json& whole, const Json& part) {
     return true;
   }
   if (part.is_array()) {
-    if (!whole.is_array() || whole.size() != part.size()) return false;
+    if (!whole.is_array()) return false;
+    std::vector<Json> elements;
+    for (const auto& each : whole)
+      if (!each.is_object() || each.value("name", "") != k_fence_condition)
+        elements.push_back(each);
+    if (elements.size() != part.size()) return false;
     for (std::size_t i = 0; i < part.size(); ++i)
-      if (!contains(whole[i], part[i])) return false;
+      if (!contains(elements[i], part[i])) return false;
     return true;
   }
   return whole == part;
@@ -392,6 +398,7 @@ TEST_CASE("every row of the table does what its rule says, and comes back") {
     const auto& root = root_for(row);
     REQUIRE(((root.kind == kind && root.group == row["group"]) || &root == &custom_root()));
     const auto steps = steps_of(path);
+    if (rule == "URL" && row["in"] == "hold") continue;
     if (rule == "URL" ||
         (rule == "GUARD" && row["in"] == "reject" && steps.back().name != "volumeHandle")) {
       if (steps.back().name.find('*') != std::string::npos) continue; // rewrite_test.cpp

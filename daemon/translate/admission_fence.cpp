@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/translate/admission_fence.hpp"
+
+#include "common/base/json_text.hpp"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+namespace zoo::translate {
+namespace {
+
+// Services: externalIPs. Claims and Ingresses: the platform's volumes and classes, hosts.
+// Endpoints: guards.endpoints. Policies: whom they let in. RBAC: what it is stored as, and zood's
+// own binding. Tokens: for whom. Bindings: the node. Pods themselves stay: it is what mutation is
+// used for most.
+constexpr std::array<std::string_view, 12> k_reaching = {
+    "/services",
+    "/persistentvolumeclaims",
+    "/endpoints",
+    "/serviceaccounts",
+    "/bindings",
+    "discovery.k8s.io/endpointslices",
+    "networking.k8s.io/ingresses",
+    "networking.k8s.io/networkpolicies",
+    "rbac.authorization.k8s.io/roles",
+    "rbac.authorization.k8s.io/rolebindings",
+    "resource.k8s.io/resourceclaims",
+    "resource.k8s.io/resourceclaimtemplates",
+};
+
+const std::string& expression() {
+  static const std::string text =
+      fmt::format("!((request.resource.group + '/' + request.resource.resource) in ['{}']) && "
+                  "!(has(request.subResource) && request.subResource == 'binding')",
+                  fmt::join(k_reaching, "', '"));
+  return text;
+}
+
+constexpr std::string_view k_conditions = "matchConditions";
+
+/// What has conditions: each webhook, or the policy's spec.
+std::vector<JsonNode> places(JsonNode root) {
+  if (const auto hooks = root["webhooks"]) return hooks.children();
+  if (const auto spec = root["spec"]; spec.is(JsonType::object)) return {spec};
+  return {};
+}
+
+JsonNode fence_of(JsonNode place) {
+  for (auto each = place[k_conditions].first(); each; each = each.next()) {
+    if (each["name"].string() == k_fence_condition) return each;
+  }
+  return {};
+}
+
+} // namespace
+
+bool reaches_out(std::string_view group, std::string_view resource) {
+  const auto name = std::string(group) + '/' + std::string(resource.substr(0, resource.find('/')));
+  return std::find(k_reaching.begin(), k_reaching.end(), name) != k_reaching.end();
+}
+
+bool has_fence(std::string_view kind) {
+  return kind == "MutatingWebhookConfiguration" || kind == "MutatingAdmissionPolicy";
+}
+
+Result<std::string> fence_in(std::string object) {
+  ZOO_TRY(const auto tree, JsonTree::parse(object));
+  const auto condition = fmt::format(R"({{"name":{},"expression":{}}})",
+                                     json_quote(k_fence_condition), json_quote(expression()));
+  JsonEdits edits;
+  for (const auto place : places(tree.root())) {
+    if (!place.is(JsonType::object)) continue; // upstream says what is wrong
+    if (fence_of(place))
+      return fail(Code::forbidden, "match condition {} is reserved", json_quote(k_fence_condition));
+    const auto conditions = place[k_conditions];
+    if (conditions.is(JsonType::array)) {
+      // Behind the tenant's own: a JSON patch counts.
+      edits.replace(conditions.end() - 1, conditions.end() - 1,
+                    (conditions.first() ? "," : "") + condition);
+    } else if (!conditions) {
+      edits.append(place, k_conditions, '[' + condition + ']');
+    } else if (conditions.is(JsonType::null)) {
+      edits.replace(conditions, '[' + condition + ']');
+    }
+  }
+  return edits.apply(object);
+}
+
+Result<std::string> fence_out(std::string object) {
+  if (object.find(k_fence_condition) == std::string::npos) return object;
+  ZOO_TRY(const auto tree, JsonTree::parse(object));
+  JsonEdits edits;
+  for (const auto place : places(tree.root())) {
+    const auto fence = fence_of(place);
+    if (!fence) continue;
+    const auto conditions = place[k_conditions];
+    if (conditions.children().size() == 1) {
+      edits.remove(place, conditions);
+    } else {
+      edits.remove(conditions, fence);
+    }
+  }
+  return edits.apply(object);
+}
+
+Result<void> prove_fence(JsonNode root) {
+  for (const auto place : places(root)) {
+    if (fence_of(place)["expression"].string() != expression())
+      return fail(Code::forbidden, "it would change objects that reach beyond the tenant");
+  }
+  return {};
+}
+
+} // namespace zoo::translate

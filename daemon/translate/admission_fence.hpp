@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "common/base/result.hpp"
+#include "daemon/translate/discovery_json.hpp"
+
+#include <string>
+#include <string_view>
+
+/// A tenant's mutating admission changes objects after zood has proven them, and what upstream's
+/// controllers write. It must not change kinds by which a member reaches out of the tenant
+/// (docs/decisions/087): each mutating webhook, and each MutatingAdmissionPolicy, is stored with
+/// one more match condition, which the tenant does not see. Pure: any thread.
+namespace zoo::translate {
+
+inline constexpr std::string_view k_fence_condition = "zoo.kubezoo.io/own-objects";
+
+/// Do a tenant's mutations leave this resource ("pods", "pods/status") alone?
+bool reaches_out(std::string_view group, std::string_view resource);
+
+/// Has this kind such a condition?
+bool has_fence(std::string_view kind);
+
+/// Adds the condition; `object` is a whole one. Code::forbidden: the tenant has one of that name.
+Result<std::string> fence_in(std::string object);
+/// Takes it away.
+Result<std::string> fence_out(std::string object);
+/// Code::forbidden where it is missing.
+Result<void> prove_fence(JsonNode root);
+
+} // namespace zoo::translate

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
+# Tries: to make its own mutating policies do what a request is refused for: give a Service foreign addresses, a claim the
+#   victim's volume, an Ingress a class of the platform's, zood's own RoleBinding the ServiceAccount of a pod.
+# Without the fence: upstream changes objects after zood has proven them, and what zood and upstream's controllers write.
+# Rule: a tenant's mutations leave alone the kinds that reach out of it, whatever its rules and conditions say.
+group=/apis/admissionregistration.k8s.io/v1
+try GET $group/mutatingadmissionpolicies
+if [[ $code == 200 ]]; then
+  policies=$group/mutatingadmissionpolicies
+  policy() { # NAME RESOURCES CEL [MORE]
+    jq -nc --arg name "$1" --argjson rules "$2" --arg cel "$3" '{metadata: {name: $name}, spec: ({failurePolicy: "Ignore", reinvocationPolicy: "IfNeeded",
+      matchConstraints: {resourceRules: [$rules + {apiVersions: ["*"], operations: ["*"]}]},
+      mutations: [{patchType: "ApplyConfiguration", applyConfiguration: {expression: $cel}}]} + '"${4:-{\}}"')}'
+  }
+  bound() { made "a policy $1" POST $policies json "$(policy "$@")"; made "its binding" POST $group/mutatingadmissionpolicybindings json '{"metadata":{"name":"'"$1"'"},"spec":{"policyName":"'"$1"'"}}'; }
+  bound evil-services '{"apiGroups":["*"],"resources":["services"]}' 'Object{spec: Object.spec{externalIPs: ["192.0.2.66"]}}'
+  bound evil-claims '{"apiGroups":[""],"resources":["*"]}' "object.kind == 'PersistentVolumeClaim' ? Object{spec: Object.spec{volumeName: \"$victim-$vault\"}} : Object{}" '{"matchConditions":[{"name":"all","expression":"true"}]}'
+  bound evil-ingresses '{"apiGroups":["networking.k8s.io"],"resources":["ingresses"]}' 'Object{spec: Object.spec{ingressClassName: "evil"}}'
+  bound evil-bindings '{"apiGroups":["rbac.authorization.k8s.io"],"resources":["rolebindings"]}' "Object{subjects: [Object.subjects{kind: \"ServiceAccount\", name: \"default\", namespace: \"$evil-team\"}]}"
+  bound evil-works '{"apiGroups":[""],"resources":["configmaps"]}' 'Object{metadata: Object.metadata{labels: {"works": "yes"}}}'
+  works() {
+    try POST /api/v1/namespaces/team/configmaps json '{"metadata":{"generateName":"evil-"}}'
+    [[ $(jq -r .metadata.labels.works <<<"$answer") == yes ]]
+  }
+  eventually "mutation works" 30 works
+  made "a Service" POST /api/v1/namespaces/team/services json '{"metadata":{"name":"evil"},"spec":{"ports":[{"port":80}]}}'
+  fence() { stored "/api/v1/namespaces/$evil-team/services/evil" '.spec.externalIPs // [] | length'; }
+  expect "has no foreign address" 0 "$(fence)"
+  try PATCH /api/v1/namespaces/team/services/evil merge '{"metadata":{"labels":{"evil":"yes"}}}'
+  expect "nor after a change" 0 "$(fence)"
+  made "a claim" POST /api/v1/namespaces/team/persistentvolumeclaims json '{"metadata":{"name":"evil"},"spec":{"accessModes":["ReadWriteOnce"],"storageClassName":"","resources":{"requests":{"storage":"1Mi"}}}}'
+  expect "names no volume" null "$(stored "/api/v1/namespaces/$evil-team/persistentvolumeclaims/evil" .spec.volumeName)"
+  made "an Ingress" POST /apis/networking.k8s.io/v1/namespaces/team/ingresses json '{"metadata":{"name":"evil"},"spec":{"defaultBackend":{"service":{"name":"evil","port":{"number":80}}}}}'
+  expect_no_match "is not of the platform's class" '^evil$' "$(stored "/apis/networking.k8s.io/v1/namespaces/$evil-team/ingresses/evil" -r .spec.ingressClassName)"
+  made "a namespace" POST /api/v1/namespaces json '{"metadata":{"name":"evil-more"}}'
+  expect "its fence names the tenant alone" '["User zoo:'"$evil"'"]' "$(stored "/apis/rbac.authorization.k8s.io/v1/namespaces/$evil-evil-more/rolebindings/zoo-tenant" '[.subjects[] | .kind + " " + .name]' | tr -d '\n ' | sed 's/User/User /')"
+  # The condition that holds it cannot be taken away.
+  fence() { stored "$policies/$evil-evil-services" '[.spec.matchConditions[]? | select(.name == "zoo.kubezoo.io/own-objects" and (.expression | contains("/services")))] | length'; }
+  expect "upstream has the fence" 1 "$(fence)"
+  after_each $policies/evil-services 1 <<'P'
+merge {"spec":{"matchConditions":null}}
+merge {"spec":{"matchConditions":[{"name":"zoo.kubezoo.io/own-objects","expression":"true"}]}}
+patch [{"op":"remove","path":"/spec/matchConditions"}]
+patch [{"op":"remove","path":"/spec/matchConditions/0"}]
+patch [{"op":"replace","path":"/spec/matchConditions/0/expression","value":"true"}]
+patch [{"op":"add","path":"/spec/matchConditions","value":[]}]
+strategic {"spec":{"matchConditions":[{"name":"zoo.kubezoo.io/own-objects","$patch":"delete"}]}}
+strategic {"spec":{"matchConditions":[{"$patch":"replace"}]}}
+strategic {"spec":{"matchConditions":[{"name":"zoo.kubezoo.io/own-objects","expression":"true"}]}}
+apply {"apiVersion":"admissionregistration.k8s.io/v1","kind":"MutatingAdmissionPolicy","metadata":{"name":"evil-services"},"spec":{"matchConditions":[{"name":"zoo.kubezoo.io/own-objects","expression":"true"}]}}
+P
+  try POST $policies json "$(policy evil-named '{"apiGroups":[""],"resources":["services"]}' 'Object{}' '{"matchConditions":[{"name":"zoo.kubezoo.io/own-objects","expression":"true"}]}')"
+  refused "a condition of that name"
+  try DELETE $group/mutatingadmissionpolicybindings
+  try DELETE $policies
+fi
+hooks=$group/mutatingwebhookconfigurations
+hook='{"name":"evil.example.com","clientConfig":{"service":{"namespace":"team","name":"evil"}},"failurePolicy":"Ignore","timeoutSeconds":1,"sideEffects":"None","admissionReviewVersions":["v1"],
+  "rules":[{"apiGroups":["*"],"apiVersions":["*"],"resources":["services","pods/binding"],"operations":["*"],"scope":"*"}]}'
+made "a webhook" POST $hooks json '{"metadata":{"name":"evil"},"webhooks":['"$hook"']}'
+fence() { stored "$hooks/$evil-evil" '[.webhooks[]? | select(any(.matchConditions[]?; .name == "zoo.kubezoo.io/own-objects" and (.expression | contains("/services"))) | not)] | length'; }
+expect "upstream has the fence" 0 "$(fence)"
+after_each $hooks/evil 0 <<P
+merge {"webhooks":[$(tr -d '\n' <<<"$hook")]}
+patch [{"op":"remove","path":"/webhooks/0/matchConditions"}]
+patch [{"op":"replace","path":"/webhooks/0/matchConditions","value":[]}]
+strategic {"webhooks":[{"name":"evil.example.com","matchConditions":null}]}
+strategic {"webhooks":[{"name":"more.example.com",$(tr -d '\n' <<<"${hook#*,}")]}
+P
+try DELETE $hooks/evil
+# A URL: upstream would call any address of the platform's network.
+by_url=${hook/\"service\":\{*\"evil\"\}\}/\"url\":\"https://127.0.0.1:1/evil\"\}}
+for kind in mutatingwebhookconfigurations validatingwebhookconfigurations; do
+  hooks=$group/$kind
+  made "a webhook by URL" POST $hooks json '{"metadata":{"name":"evil"},"webhooks":['"$by_url"']}'
+  fence() { stored "$hooks/$evil-evil" '[.webhooks[]? | select(.clientConfig.url) | .rules[]? | select(.apiGroups != ["cluster.zoo.kubezoo.io"])] | length'; }
+  expect "matches nothing" 0 "$(fence)"
+  after_each $hooks/evil 0 <<P
+merge {"webhooks":[$(tr -d '\n' <<<"$by_url")]}
+patch [{"op":"replace","path":"/webhooks/0/rules/0/apiGroups","value":["*"]}]
+patch [{"op":"add","path":"/webhooks/0/rules/-","value":{"apiGroups":["*"],"apiVersions":["*"],"resources":["*"],"operations":["*"]}}]
+patch [{"op":"copy","from":"/webhooks/0/rules/0/operations","path":"/webhooks/0/rules/0/apiGroups"}]
+strategic {"webhooks":[{"name":"evil.example.com","rules":[{"apiGroups":[""],"apiVersions":["*"],"resources":["secrets"],"operations":["*"]}]}]}
+strategic {"webhooks":[{"name":"more.example.com",$(tr -d '\n' <<<"${by_url#*,}")]}
+P
+  try DELETE $hooks/evil
+done
