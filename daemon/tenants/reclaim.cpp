@@ -328,6 +328,10 @@ Result<Controller::Next> Controller::reclaim(ControlApi& api, const api::Tenant&
   ZOO_TRY_VOID(forget_certificates(parts_.store, tenant.id));
   ZOO_TRY_VOID(pass.discover_kinds());
 
+  // Webhooks and policies first: a closed one would hold up all that follows, and for ever.
+  step("admission");
+  ZOO_TRY(const auto admission, pass.cluster_objects(true));
+
   // (2) Custom resources, while the tenant's controllers still run to take their finalizers off.
   step("custom-resources");
   ZOO_TRY(const auto custom, pass.custom_resources());
@@ -338,8 +342,6 @@ Result<Controller::Next> Controller::reclaim(ControlApi& api, const api::Tenant&
   }
 
   // (3) and, past the grace, (4).
-  step("admission");
-  ZOO_TRY(const auto admission, pass.cluster_objects(true));
   step("namespaces");
   pass.forget_waiting();
   ZOO_TRY(const auto spaces, pass.namespaces());
