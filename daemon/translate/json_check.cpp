@@ -3,6 +3,8 @@
 #include "daemon/translate/json.hpp"
 #include "daemon/translate/structure.hpp"
 
+#include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace zoo::translate {
@@ -18,34 +20,57 @@ public:
   Checker(std::string_view text, const JsonLimits& limits)
       : begin_(text.data()), p_(begin_), end_(begin_ + text.size()), limits_(limits) {}
 
-  Result<void> run();
+  Result<void> run() {
+    if (!document()) return fail(*std::move(error_));
+    return {};
+  }
 
 private:
-  Result<void> wrong(std::string_view where) const;
-  Result<void> string();
-  Result<void> number();
-  Result<void> literal(std::string_view word);
-  Result<void> scalar();
+  bool document();
+  bool wrong(std::string_view where);
+  bool string();
+  bool number();
+  bool literal(std::string_view word);
+  bool scalar();
   void space() { p_ = skip_space(p_, end_); }
+
+  // The open brackets: a bit each, 64 of them at hand.
+  void open(bool brace) {
+    if (depth_ % 64 == 0 && depth_ != 0) outer_.push_back(brackets_);
+    brackets_ = brackets_ << 1 | (brace ? 1U : 0U);
+    ++depth_;
+  }
+  void close() {
+    brackets_ >>= 1;
+    if (--depth_ % 64 != 0 || depth_ == 0) return;
+    brackets_ = outer_.back();
+    outer_.pop_back();
+  }
+  bool in_object() const { return (brackets_ & 1U) != 0; }
 
   const char* begin_;
   const char* p_;
   const char* end_;
   const JsonLimits& limits_;
-  std::vector<bool> objects_; ///< one for each open bracket: it is a brace
+  std::uint64_t brackets_ = 0; ///< the innermost lowest; set: it is a brace
+  std::size_t depth_ = 0;
+  std::vector<std::uint64_t> outer_;
+  std::optional<Error> error_;
 };
 
-Result<void> Checker::wrong(std::string_view where) const {
-  if (p_ == end_) return fail(Code::bad_request, "the JSON ends at byte {} {}", p_ - begin_, where);
-  const auto byte = static_cast<unsigned char>(*p_);
-  if (byte > 0x20 && byte < 0x7F)
-    return fail(Code::bad_request, "the JSON has the character '{}' at byte {} {}", *p_,
-                p_ - begin_, where);
-  return fail(Code::bad_request, "the JSON has the byte 0x{:02x} at byte {} {}", byte, p_ - begin_,
-              where);
+bool Checker::wrong(std::string_view where) {
+  const auto at = p_ - begin_;
+  const auto byte = p_ == end_ ? 0U : static_cast<unsigned char>(*p_);
+  error_.emplace(
+      Code::bad_request,
+      p_ == end_ ? fmt::format("the JSON ends at byte {} {}", at, where)
+      : byte > 0x20 && byte < 0x7F
+          ? fmt::format("the JSON has the character '{}' at byte {} {}", *p_, at, where)
+          : fmt::format("the JSON has the byte 0x{:02x} at byte {} {}", byte, at, where));
+  return false;
 }
 
-Result<void> Checker::string() {
+bool Checker::string() {
   const char* const from = ++p_;
   bool ascii = true;
   while (true) {
@@ -79,14 +104,17 @@ Result<void> Checker::string() {
       return wrong("within a string, behind a backslash");
     }
   }
-  if (!ascii && !is_utf8({from, static_cast<std::size_t>(p_ - from)}))
-    return fail(Code::bad_request, "the JSON string that begins at byte {} is not UTF-8",
-                from - begin_ - 1);
+  if (!ascii && !is_utf8({from, static_cast<std::size_t>(p_ - from)})) {
+    error_.emplace(
+        Code::bad_request,
+        fmt::format("the JSON string that begins at byte {} is not UTF-8", from - begin_ - 1));
+    return false;
+  }
   ++p_;
-  return {};
+  return true;
 }
 
-Result<void> Checker::number() {
+bool Checker::number() {
   if (*p_ == '-') ++p_;
   if (p_ == end_ || !digit(*p_)) return wrong("where a number needs a digit");
   if (*p_ == '0') {
@@ -108,18 +136,18 @@ Result<void> Checker::number() {
     while (p_ != end_ && digit(*p_))
       ++p_;
   }
-  return {};
+  return true;
 }
 
-Result<void> Checker::literal(std::string_view word) {
+bool Checker::literal(std::string_view word) {
   for (const char c : word) {
     if (p_ == end_ || *p_ != c) return wrong(std::string("within ") + std::string(word));
     ++p_;
   }
-  return {};
+  return true;
 }
 
-Result<void> Checker::scalar() {
+bool Checker::scalar() {
   if (p_ == end_) return wrong("where a value should begin");
   switch (*p_) {
   case '"':
@@ -136,47 +164,50 @@ Result<void> Checker::scalar() {
   }
 }
 
-Result<void> Checker::run() {
+bool Checker::document() {
   space();
   while (true) {
     // A value begins here.
     bool complete = true;
     if (p_ != end_ && (*p_ == '{' || *p_ == '[')) {
       const bool object = *p_ == '{';
-      if (objects_.size() == limits_.depth)
-        return fail(Code::bad_request, "the JSON is nested deeper than {} levels (byte {})",
-                    limits_.depth, p_ - begin_);
-      objects_.push_back(object);
+      if (depth_ == limits_.depth) {
+        error_.emplace(Code::bad_request,
+                       fmt::format("the JSON is nested deeper than {} levels (byte {})",
+                                   limits_.depth, p_ - begin_));
+        return false;
+      }
+      open(object);
       ++p_;
       space();
       if (p_ != end_ && *p_ == (object ? '}' : ']')) {
         ++p_;
-        objects_.pop_back();
+        close();
       } else {
         complete = false;
       }
     } else {
-      ZOO_TRY_VOID(scalar());
+      if (!scalar()) return false;
     }
     // Behind a complete value: close what ends, go on behind a comma.
     while (complete) {
       space();
-      if (objects_.empty()) return p_ == end_ ? Result<void>{} : wrong("behind the value's end");
-      const bool object = objects_.back();
+      if (depth_ == 0) return p_ == end_ || wrong("behind the value's end");
+      const bool object = in_object();
       if (p_ != end_ && *p_ == ',') {
         ++p_;
         space();
         complete = false;
       } else if (p_ != end_ && *p_ == (object ? '}' : ']')) {
         ++p_;
-        objects_.pop_back();
+        close();
       } else {
         return wrong(object ? "behind a member of an object" : "behind an element of an array");
       }
     }
-    if (objects_.back()) {
+    if (in_object()) {
       if (p_ == end_ || *p_ != '"') return wrong("where the key of a member should begin");
-      ZOO_TRY_VOID(string());
+      if (!string()) return false;
       space();
       if (p_ == end_ || *p_ != ':') return wrong("behind the key of a member");
       ++p_;

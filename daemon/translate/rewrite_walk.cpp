@@ -4,9 +4,10 @@
 #include "common/base/json_text.hpp"
 #include "daemon/translate/discovery_json.hpp"
 #include "daemon/translate/json.hpp"
+#include "daemon/translate/key_set.hpp"
 #include "daemon/translate/structure.hpp"
 
-#include <set>
+#include <array>
 
 namespace zoo::translate {
 namespace {
@@ -229,8 +230,7 @@ Walker::Ptr Walker::members(const Node& node, Ptr p, const Siblings& siblings) {
     }
     if (error_) return nullptr;
   }
-  // Keys of maps, to see one that comes twice.
-  std::optional<std::set<std::string, std::less<>>> keys;
+  std::optional<KeySet> keys;
   const bool map = node.value != nullptr || node.key_action != KeyAction::none;
 
   const auto level = depth_++;
@@ -254,7 +254,7 @@ Walker::Ptr Walker::members(const Node& node, Ptr p, const Siblings& siblings) {
       here.seen |= bit;
     } else if (map && inward()) {
       if (!keys) keys.emplace();
-      twice = !keys->emplace(each.key).second;
+      twice = !keys->add(each.key, each.key.data() == each.begin + 1);
     }
     if (twice && inward()) {
       error_.emplace(Code::bad_request, "duplicate field " + json_quote(path()));
