@@ -7,6 +7,8 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <deque>
+#include <map>
 #include <optional>
 #include <utility>
 
@@ -40,10 +42,26 @@ struct Survey::Place {
   bool definitions = false; ///< not contiguous: always read whole
 };
 
+/// One read, or a few: of a place for all prefixes, or for one of them as of a revision.
+struct Survey::Task {
+  std::size_t place = 0;
+  std::optional<std::size_t> prefix;
+  std::int64_t revision = k_latest;
+};
+
+struct Survey::Finds {
+  std::map<std::size_t, std::string> names; ///< index of the prefix -> an object
+  std::optional<std::size_t> size;          ///< how many objects the collection has, if it was seen
+  /// From which prefix on each is to be looked for alone, as of `revision`; nothing: all is said.
+  std::optional<std::size_t> left;
+  std::int64_t revision = k_latest;
+};
+
 struct Survey::Round {
   std::vector<std::string> prefixes; ///< stays as it is once `begun`
   std::vector<Place> places;
-  std::size_t next = 0, reading = 0;
+  std::deque<Task> tasks; ///< nobody is at them yet
+  std::size_t reading = 0;
   bool begun = false, over = false;
   std::optional<Error> failed;
   std::vector<std::pair<std::size_t, std::string>> found; ///< a prefix: place, words; or nothing
@@ -62,7 +80,6 @@ Result<std::string> Survey::occupied(ControlApi& api, std::string_view id) {
     changed_.wait(lock, [&] { return round->begun; });
   }
   help(api, *round, lock);
-  changed_.wait(lock, [&] { return round->over; });
   if (round->failed) return fail(*round->failed);
   return round->found[mine].second;
 }
@@ -82,6 +99,7 @@ void Survey::begin(ControlApi& api, Round& round, std::unique_lock<std::mutex>& 
     if (kinds) {
       kinds_ = *std::move(kinds);
       kinds_read_ = now;
+      sizes_.clear(); // what has shrunk is read whole again
     } else {
       round.failed = std::move(kinds).error();
     }
@@ -92,46 +110,65 @@ void Survey::begin(ControlApi& api, Round& round, std::unique_lock<std::mutex>& 
       {"/api/v1/persistentvolumes", "persistentvolume"}};
   for (const auto& kind : private_cluster_kinds(kinds_))
     round.places.push_back({kind.collection(), kind.title()});
+  for (std::size_t i = 0; i < round.places.size(); ++i)
+    round.tasks.push_back({i, {}, k_latest});
   round.found.resize(round.prefixes.size(), {round.places.size(), {}});
   round.begun = true;
   changed_.notify_all();
 }
 
 void Survey::help(ControlApi& api, Round& round, std::unique_lock<std::mutex>& lock) {
-  while (!round.failed && round.next < round.places.size()) {
-    const auto number = round.next++;
-    const auto& place = round.places[number];
-    auto size = sizes_[place.collection];
+  // Who reads may find that there is more to read: all stay until that is known.
+  while (!round.over) {
+    if (round.failed) round.tasks.clear();
+    if (round.tasks.empty()) {
+      if (round.reading != 0) {
+        changed_.wait(lock);
+        continue;
+      }
+      round.over = true;
+      running_ = false;
+      changed_.notify_all();
+      return;
+    }
+    const auto task = round.tasks.front();
+    round.tasks.pop_front();
+    const auto& place = round.places[task.place];
+    const auto known = sizes_[place.collection];
     ++round.reading;
     lock.unlock();
-    auto finds = read(api, place, round.prefixes, size);
+    auto finds = read(api, place, task, round.prefixes, known);
     lock.lock();
     --round.reading;
-    sizes_[place.collection] = size;
-    if (!finds) {
+    if (finds) {
+      take(round, task, *finds);
+    } else if (!round.failed) {
       round.failed = std::move(finds).error().context("while looking for {}", place.title);
-      continue;
     }
-    for (auto& [index, name] : *finds) {
-      if (number < round.found[index].first)
-        round.found[index] = {number, fmt::format("{} {}", place.title, name)};
-    }
+    if (round.reading == 0 || !round.tasks.empty()) changed_.notify_all();
   }
-  if (round.reading != 0 || round.over) return;
-  round.over = true;
-  running_ = false;
-  changed_.notify_all();
 }
 
-Result<Survey::Finds> Survey::read(ControlApi& api, const Place& place,
-                                   const std::vector<std::string>& prefixes,
-                                   std::size_t& size) const {
+void Survey::take(Round& round, const Task& task, const Finds& finds) {
+  const auto& place = round.places[task.place];
+  if (finds.size) sizes_[place.collection] = *finds.size;
+  for (const auto& [index, name] : finds.names) {
+    if (task.place < round.found[index].first)
+      round.found[index] = {task.place, fmt::format("{} {}", place.title, name)};
+  }
+  for (auto i = finds.left.value_or(round.prefixes.size()); i < round.prefixes.size(); ++i)
+    round.tasks.push_back({task.place, i, finds.revision});
+}
+
+Result<Survey::Finds> Survey::read(ControlApi& api, const Place& place, const Task& task,
+                                   const std::vector<std::string>& prefixes, std::size_t known) {
   Finds out;
   const auto judge = [&](const json& item) {
     const auto name = found_of(item).name;
     const auto part = owner_part(name, place.definitions);
     for (std::size_t i = 0; i < prefixes.size(); ++i) {
-      if (part.size() > prefixes[i].size() && part.starts_with(prefixes[i])) out.emplace(i, name);
+      if (part.size() > prefixes[i].size() && part.starts_with(prefixes[i]))
+        out.names.emplace(i, name);
     }
   };
   const auto whole = [&]() -> Result<Finds> {
@@ -140,38 +177,31 @@ Result<Survey::Finds> Survey::read(ControlApi& api, const Place& place,
   };
   if (place.definitions) return whole();
 
-  const auto page = [&](std::string_view position, std::size_t limit) {
-    kube::Query query{{"limit", std::to_string(limit)}};
-    if (!position.empty()) query.emplace_back("continue", position);
-    return api.get(kube::with_query(place.collection, query), k_metadata_list);
-  };
-  std::int64_t revision = k_latest;
-  if (size <= k_whole * prefixes.size()) {
-    const auto list = page({}, k_whole * prefixes.size() + 1);
-    if (!list && list.error().code() == Code::not_found) return out; // not served any more
-    if (!list) return fail(list.error());
-    const auto items = list->value("items", json::array());
-    const auto metadata = list->value("metadata", json::object());
-    size = items.size() + metadata.value("remainingItemCount", std::size_t{0});
-    if (metadata.value("continue", "").empty()) {
-      std::for_each(items.begin(), items.end(), judge);
-      return out;
-    }
-    size = std::max(size, k_whole * prefixes.size() + 1);
-    revision = revision_of(*list);
+  kube::Query query;
+  const auto most = k_whole * prefixes.size();
+  const bool all = !task.prefix && known <= most;
+  const auto& prefix = prefixes[task.prefix.value_or(0)];
+  if (all) {
+    query = {{"limit", std::to_string(most + 1)}};
+  } else {
+    query = {{"limit", "1"}, {"continue", position(prefix, task.revision)}};
   }
-  for (const auto& prefix : prefixes) {
-    // All at the revision of the first: later ones are history, and wait for nothing.
-    const auto list = page(position(prefix, revision), 1);
-    if (!list && list.error().code() == Code::not_found) return out;
-    if (!list && refuses_position(list.error())) return whole();
-    if (!list) return fail(list.error());
-    if (revision == k_latest) revision = revision_of(*list);
-    const auto items = list->value("items", json::array());
-    if (items.empty()) continue;
-    if (found_of(items.front()).name < prefix) return whole(); // the position was not taken
-    judge(items.front());
-  }
+  const auto list = api.get(kube::with_query(place.collection, query), k_metadata_list);
+  if (!list && list.error().code() == Code::not_found) return out; // not served any more
+  if (!list && !all && refuses_position(list.error())) return whole();
+  if (!list) return fail(list.error());
+  const auto items = list->value("items", json::array());
+  const bool position_taken = all || items.empty() || !(found_of(items.front()).name < prefix);
+  if (!position_taken) return whole();
+  std::for_each(items.begin(), items.end(), judge);
+  const auto metadata = list->value("metadata", json::object());
+  const bool more = !metadata.value("continue", "").empty();
+  if (all)
+    out.size = items.size() + metadata.value("remainingItemCount", std::size_t{more ? most : 0});
+  // The others at the revision of this one, which waits for nothing: it is history by then.
+  if (all && more) out.left = 0;
+  if (!all && !task.prefix) out.left = 1;
+  out.revision = revision_of(*list);
   return out;
 }
 

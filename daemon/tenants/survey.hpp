@@ -37,13 +37,14 @@ private:
   using Clock = std::chrono::steady_clock;
   struct Round;
   struct Place;
-  /// What a collection holds under the prefixes of a round: index of the ID -> name of an object.
-  using Finds = std::map<std::size_t, std::string>;
+  struct Task;
+  struct Finds;
 
   void begin(upstream::ControlApi& api, Round& round, std::unique_lock<std::mutex>& lock);
   void help(upstream::ControlApi& api, Round& round, std::unique_lock<std::mutex>& lock);
-  Result<Finds> read(upstream::ControlApi& api, const Place& place,
-                     const std::vector<std::string>& prefixes, std::size_t& size) const;
+  void take(Round& round, const Task& task, const Finds& finds);
+  static Result<Finds> read(upstream::ControlApi& api, const Place& place, const Task& task,
+                            const std::vector<std::string>& prefixes, std::size_t known);
 
   const std::chrono::milliseconds apart_;
   std::mutex mutex_;
