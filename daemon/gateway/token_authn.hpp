@@ -2,6 +2,7 @@
 #pragma once
 
 #include "common/base/result.hpp"
+#include "daemon/gateway/token_claims.hpp"
 #include "daemon/gateway/view.hpp"
 #include "daemon/tenants/directory.hpp"
 #include "daemon/upstream/buffered_call.hpp"
@@ -23,21 +24,6 @@ class Upstream;
 }
 
 namespace zoo::gateway {
-
-/// The only audience of the tokens that zood hands out: upstream answers them with 401.
-inline constexpr std::string_view k_audience = "zood";
-
-/// What a token says of itself before anybody has verified it.
-struct TokenClaims {
-  std::string upstream_user;    ///< sub
-  std::string tenant;           ///< the ID that its namespace begins with
-  std::string name_space, name; ///< of the ServiceAccount; the tenant's
-  std::int64_t expires = 0;     ///< Unix seconds
-  std::int64_t issued = 0;      ///< the same
-};
-/// Reads a JWT of a tenant's ServiceAccount for audience `zood`. Code::unauthorized for anything
-/// else. Pure, any thread.
-Result<TokenClaims> read_token(std::string_view token);
 
 /// A ServiceAccount, verified by upstream.
 struct TokenUser {

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "common/base/result.hpp"
+#include "daemon/translate/discovery_json.hpp"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace zoo::gateway {
+
+/// The only audience of the tokens that zood hands out: upstream answers them with 401.
+inline constexpr std::string_view k_audience = "zood";
+
+/// What a token says of itself before anybody has verified it.
+struct TokenClaims {
+  std::string upstream_user;    ///< sub
+  std::string tenant;           ///< the ID that its namespace begins with
+  std::string name_space, name; ///< of the ServiceAccount; the tenant's
+  std::int64_t expires = 0;     ///< Unix seconds
+  std::int64_t issued = 0;      ///< the same
+};
+/// Reads a JWT of a tenant's ServiceAccount for audience `zood`. Code::unauthorized for anything
+/// else. Pure, any thread.
+Result<TokenClaims> read_token(std::string_view token);
+
+/// Is `zood` one of the audiences, a string or a list of them?
+bool names_audience(translate::JsonNode audience);
+
+} // namespace zoo::gateway
