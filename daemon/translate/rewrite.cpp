@@ -5,6 +5,7 @@
 #include "daemon/translate/admission_fence.hpp"
 #include "daemon/translate/discovery_json.hpp"
 #include "daemon/translate/json.hpp"
+#include "daemon/translate/proof.hpp"
 #include "daemon/translate/query.hpp"
 #include "daemon/translate/rewrite_walk.hpp"
 
@@ -257,6 +258,7 @@ Result<void> rewrite(const Root& root, RewriteContext& context, std::string_view
     return {};
   }
   if (context.direction == Direction::prove) {
+    if (!k_proves) return {};
     ZOO_TRY_VOID(Walker(root, context, document, out).run());
     return prove_form(root, document);
   }

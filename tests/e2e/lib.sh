@@ -137,10 +137,10 @@ skip() {
 
 # ---- zood ---------------------------------------------------------------------------------------------------------
 
-# start_zood [ARGUMENTS...]: a zood in zood_dir on a free port, in front of the shared upstream unless the arguments
+# start_zood [ARGUMENTS...]: a zood ($ZOO_BUILD/bin/zood, or ZOO_ZOOD) in zood_dir on a free port, in front of the shared upstream unless the arguments
 # name another, and waits until it answers.
 start_zood() {
-  local zood=$ZOO_BUILD/bin/zood log=$zood_dir.log pid end answer given=" $* "
+  local zood=${ZOO_ZOOD:-$ZOO_BUILD/bin/zood} log=$zood_dir.log pid end answer given=" $* "
   local arguments=(--dir "$zood_dir")
   [[ -x $zood ]] || { echo "there is no $zood: build it first"; exit 1; }
   if [[ $given != *" --upstream "* ]]; then

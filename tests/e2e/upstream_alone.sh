@@ -1,0 +1,80 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# With zood's proof switched off (docs/decisions/111-unproven.md) upstream alone still refuses a tenant what is another's:
+# paths in namespaces, cluster-scoped objects, lists and watches, reads and writes. That the program lets everything
+# through is shown by giving the tenants' group a right upstream for a moment, in this tenant's own two namespaces.
+# timeout: 120
+. "$(dirname "$0")/lib.sh"
+unproven=$ZOO_BUILD/tests/unproven/zood-unproven
+[[ -x $unproven ]] || skip "the build has no zood-unproven"
+hostile=$zoo_root/tests/hostile
+# shellcheck source=tests/hostile/tools/stage.bash
+. "$hostile/tools/stage.bash"
+# Both tenants are made through zood as it is; then the other program takes its place, at the same address.
+start_zood
+set_the_stage
+begin_attack
+stop_zood
+ZOO_ZOOD=$unproven
+start_zood --listen "$zood_address"
+expect_match "it says what it is" 'PROVES NO REQUEST' "$(cat "$zood_dir.log")"
+expect_match "in its version too" 'proves nothing' "$("$unproven" --version)"
+expect_no_match "zood itself does not" 'proves nothing' "$("$ZOO_BUILD/bin/zood" --version)"
+eventually "the victim's objects are at rest" 60 settled
+before=$(victims_state)
+made "in its own namespace it may" GET "/api/v1/namespaces/$evil-team/configmaps"
+
+# upstream_refuses METHOD PATH [TYPE BODY]: by RBAC (a refusal in a namespace that is none of the tenant's is told as 404) or by
+# an admission policy (422).
+upstream_refuses() {
+  try "$@"
+  refused "$1 $2" '403|404|422'
+  expect_match "says upstream" 'cannot [a-z]+ resource|ValidatingAdmissionPolicy .zoo-tenants|"namespaces not found"' "$answer"
+}
+there=/api/v1/namespaces/$victim-team
+for path in "$there/secrets/$vault" "$there/secrets" "$there/secrets?limit=1" "$there/secrets?watch=1&timeoutSeconds=1" "$there/pods/$vault" "$there/pods/$vault/log" "$there/services/$vault/proxy/" "$there/configmaps/$vault" "/apis/apps/v1/namespaces/$victim-team/deployments" \
+  "/apis/rbac.authorization.k8s.io/v1/namespaces/$victim-team/rolebindings" "/apis/rbac.authorization.k8s.io/v1/namespaces/$victim-team/roles/$vault" "/apis/networking.k8s.io/v1/namespaces/$victim-team/networkpolicies"; do
+  upstream_refuses GET "$path"
+done
+for kind in /api/v1/secrets /api/v1/pods /api/v1/configmaps /api/v1/events /api/v1/serviceaccounts /apis/apps/v1/deployments /apis/rbac.authorization.k8s.io/v1/rolebindings \
+  /api/v1/persistentvolumes /apis/scheduling.k8s.io/v1/priorityclasses /apis/storage.k8s.io/v1/storageclasses /apis/networking.k8s.io/v1/ingressclasses \
+  /apis/apiextensions.k8s.io/v1/customresourcedefinitions /apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations /apis/certificates.k8s.io/v1/certificatesigningrequests; do
+  upstream_refuses GET "$kind"
+  upstream_refuses GET "$kind?watch=1&timeoutSeconds=1"
+done
+for object in "scheduling.k8s.io/v1/priorityclasses/$victim-$vault" "storage.k8s.io/v1/storageclasses/$victim-$vault" "networking.k8s.io/v1/ingressclasses/$victim-$vault" "admissionregistration.k8s.io/v1/validatingwebhookconfigurations/$victim-$vault"; do
+  upstream_refuses GET "/apis/$object"
+  upstream_refuses DELETE "/apis/$object"
+  upstream_refuses PATCH "/apis/$object" merge '{"metadata":{"labels":{"evil":"x"}}}'
+done
+upstream_refuses POST "$there/configmaps" json '{"metadata":{"name":"evil"}}'
+upstream_refuses PUT "$there/configmaps/$vault" json '{"metadata":{"name":"'"$vault"'"},"data":{"word":"evil"}}'
+upstream_refuses PATCH "$there/configmaps/$vault" merge '{"data":{"word":"evil"}}'
+upstream_refuses DELETE "$there/configmaps/$vault"
+upstream_refuses DELETE "$there/secrets"
+upstream_refuses POST "$there/serviceaccounts/$vault/token" json '{"apiVersion":"authentication.k8s.io/v1","kind":"TokenRequest","spec":{"audiences":["zood"]}}'
+upstream_refuses POST "$there/pods/$vault/eviction" json '{"apiVersion":"policy/v1","kind":"Eviction","metadata":{"name":"'"$vault"'","namespace":"'"$victim-team"'"}}'
+upstream_refuses POST /apis/scheduling.k8s.io/v1/priorityclasses json '{"metadata":{"name":"'"$victim"'-evil"},"value":1}'
+upstream_refuses POST /apis/storage.k8s.io/v1/storageclasses json '{"metadata":{"name":"'"$victim"'-evil"},"provisioner":"example.com/x"}'
+upstream_refuses POST /api/v1/namespaces json '{"metadata":{"name":"'"$victim"'-evil"}}'
+
+# It is the program that lets them through: with a right upstream each of these shows or changes the victim's.
+direct POST "/apis/rbac.authorization.k8s.io/v1/namespaces/$victim-team/rolebindings" json '{"metadata":{"name":"evil-for-a-moment"},"roleRef":{"apiGroup":"rbac.authorization.k8s.io","kind":"ClusterRole","name":"view"},"subjects":[{"kind":"User","apiGroup":"rbac.authorization.k8s.io","name":"zoo:'"$evil"'"}]}'
+accepted "upstream's administrator binds the attacker in the victim's namespace"
+shown() {
+  try GET "$there/configmaps/$vault"
+  [[ $code == 200 && $answer == *"$canary"* ]]
+}
+eventually "and now the program shows the victim's" 10 shown
+direct DELETE "/apis/rbac.authorization.k8s.io/v1/namespaces/$victim-team/rolebindings/evil-for-a-moment"
+accepted "the binding goes"
+hidden() {
+  try GET "$there/configmaps/$vault"
+  [[ $code == 404 ]]
+}
+eventually "and with it the sight" 10 hidden
+expect "the victim is as it was" "$before" "$(victims_state)"
+leave "$evil"
+leave "$victim"
+wait_gone() { ! ctl tenant list -o name | grep -Eq "$evil|$victim"; }
+eventually "both tenants go" 90 wait_gone
