@@ -209,18 +209,17 @@ private:
       if (!named) return everything();
       return {};
     };
-    bool rules = false, backend = false;
-    ZOO_TRY_VOID(each(object_, k_rules, [&](JsonNode rule) {
-      rules = true;
-      return one(rule);
-    }));
+    ZOO_TRY_VOID(each(object_, k_rules, one));
     ZOO_TRY_VOID(each(object_, k_tls, ours));
-    ZOO_TRY_VOID(each(object_, k_backend, [&](JsonNode node) -> Result<void> {
-      backend = !node.is(JsonType::null);
-      return {};
-    }));
-    if (backend && !rules) return everything();
-    return {};
+    // It takes what matches no rule of any Ingress (IngressSpec in k8s.io/api networking/v1),
+    // beside rules as well.
+    return each(object_, k_backend, [&](JsonNode backend) -> Result<void> {
+      if (backend.is(JsonType::null)) return {};
+      return refuse("ingress_hosts",
+                    fmt::format("a default backend takes the traffic of all hosts: "
+                                "give a rule of {} the path /",
+                                hosts()));
+    });
   }
 
   std::string hosts() const {
