@@ -351,7 +351,9 @@ void Exchange::authorized(const Attributes& attributes, const Decision& decision
 }
 
 void Exchange::refuse(const Attributes& attributes, const Decision& decision) {
-  judged(audit::Decision::forbid, decision.reason);
+  judged(audit::Decision::forbid, decision.reason.empty()
+                                      ? std::string_view("no rule of the tenant's RBAC allows it")
+                                      : std::string_view(decision.reason));
   const auto& user = route_->identity.user;
   if (!attributes.resource_request) {
     auto status = translate::forbidden_path_status(user, attributes.verb, attributes.path);

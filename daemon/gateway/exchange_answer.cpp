@@ -130,7 +130,7 @@ void Exchange::settle_rooms() {
     if (dry_run || (outcome_.status >= 300 && outcome_.status < 500)) {
       room.drop();
     } else if (outcome_.status < 300) {
-      room.keep();
+      room.keep(outcome_.bytes);
     }
   }
   rooms_.clear();

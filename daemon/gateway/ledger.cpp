@@ -27,8 +27,9 @@ Ledger::Hold::Hold(Hold&& other) noexcept
 
 Ledger::Hold::~Hold() { settle(Outcome::unknown); }
 
-void Ledger::Hold::settle(Outcome outcome) {
-  if (auto* ledger = std::exchange(ledger_, nullptr)) ledger->settle(tenant_, charges_, outcome);
+void Ledger::Hold::settle(Outcome outcome, std::uint64_t answered) {
+  if (auto* ledger = std::exchange(ledger_, nullptr))
+    ledger->settle(tenant_, charges_, outcome, answered);
 }
 
 // ---- accounts ----
@@ -136,7 +137,7 @@ Ledger::Answer Ledger::reserve(const std::string& tenant, const api::Quota& quot
 }
 
 void Ledger::settle(const std::string& tenant, const std::vector<Charge>& charges,
-                    Hold::Outcome outcome) {
+                    Hold::Outcome outcome, std::uint64_t answered) {
   if (charges.empty()) return;
   auto& shard = shard_of(tenant);
   const std::scoped_lock lock(shard.mutex);
@@ -148,7 +149,9 @@ void Ledger::settle(const std::string& tenant, const std::vector<Charge>& charge
     account->change(charge.key, [&](Item& item) {
       const auto mine = std::find(item.reserved.begin(), item.reserved.end(), charge.amount);
       if (mine != item.reserved.end()) item.reserved.erase(mine);
-      if (outcome == Hold::Outcome::written) item.stored = charge.amount;
+      // Upstream adds to what it is sent: defaults, metadata, who owns which field.
+      const auto more = charge.what == api::Counted::bytes ? answered : 0;
+      if (outcome == Hold::Outcome::written) item.stored = std::max(charge.amount, more);
       if (outcome == Hold::Outcome::unknown) item.stored = std::max(item.stored, charge.amount);
     });
     if (outcome == Hold::Outcome::refused) continue;

@@ -44,7 +44,8 @@ public:
     Hold(Hold&& other) noexcept;
     Hold& operator=(Hold&&) = delete;
     ~Hold();
-    void keep() { settle(Outcome::written); }
+    /// `answered`: bytes of the object that upstream says it has stored; 0: nobody knows.
+    void keep(std::uint64_t answered = 0) { settle(Outcome::written, answered); }
     void drop() { settle(Outcome::refused); }
 
   private:
@@ -52,7 +53,7 @@ public:
     enum class Outcome : std::uint8_t { written, refused, unknown };
     Hold(Ledger* ledger, std::string tenant, std::vector<Charge> charges)
         : ledger_(ledger), tenant_(std::move(tenant)), charges_(std::move(charges)) {}
-    void settle(Outcome outcome);
+    void settle(Outcome outcome, std::uint64_t answered = 0);
     Ledger* ledger_;
     std::string tenant_;
     std::vector<Charge> charges_;
@@ -123,7 +124,8 @@ private:
     Clock::time_point swept{};
   };
   Shard& shard_of(const std::string& tenant) const;
-  void settle(const std::string& tenant, const std::vector<Charge>& charges, Hold::Outcome outcome);
+  void settle(const std::string& tenant, const std::vector<Charge>& charges, Hold::Outcome outcome,
+              std::uint64_t answered);
   static void sweep(Shard& shard, Clock::time_point now);
 
   mutable std::array<Shard, 16> shards_;

@@ -66,6 +66,31 @@ TEST_CASE("a reservation counts until its answer says otherwise") {
   CHECK(known.ask(object("e"), 3, Clock::now() + 2s).count);
 }
 
+TEST_CASE("what upstream adds to an object counts once it has answered") {
+  Ledger ledger;
+  const Quota quota{{Counted::objects, 10}, {Counted::bytes, 1'000}};
+  for (const auto what : {Counted::objects, Counted::bytes}) {
+    REQUIRE(ledger.begin_count("t", what, k_start, nullptr));
+    ledger.finish_count("t", what, {});
+  }
+  const auto ask = [&](const std::string& key, std::uint64_t bytes) {
+    return ledger.reserve("t", quota, {object(key), {Counted::bytes, key, bytes, false}}, k_start,
+                          k_start);
+  };
+  auto first = ask("a", 100);
+  REQUIRE(first.hold);
+  first.hold->keep(700);
+  CHECK(ledger.used("t").at(Counted::bytes) == 700);
+  CHECK(ledger.used("t").at(Counted::objects) == 1);
+  const auto full = ask("b", 301).full;
+  REQUIRE(full);
+  CHECK(full->what == Counted::bytes);
+  auto table = ask("b", 300); // whose answer was shorter than the object
+  REQUIRE(table.hold);
+  table.hold->keep(20);
+  CHECK(ledger.used("t").at(Counted::bytes) == 1'000);
+}
+
 TEST_CASE("what is there already costs only what it grows") {
   Known known({{"a", 10}});
   CHECK(known.ask(object("a", 10), 10).hold);
