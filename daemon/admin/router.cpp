@@ -4,6 +4,7 @@
 #include "common/base/text.hpp"
 #include "daemon/admin/audit.hpp"
 #include "daemon/admin/discovery.hpp"
+#include "daemon/admin/metrics.hpp"
 #include "daemon/admin/openapi.hpp"
 #include "daemon/admin/reviews.hpp"
 
@@ -14,7 +15,7 @@
 namespace zoo::admin {
 namespace {
 
-constexpr std::string_view k_roots[] = {"api",    "apis",    "healthz", "livez",
+constexpr std::string_view k_roots[] = {"api",    "apis",    "healthz", "livez", "metrics",
                                         "readyz", "openapi", "version", "zoo"};
 constexpr std::string_view k_groups[] = {"tenant.kubezoo.io", "authentication.k8s.io",
                                          "authorization.k8s.io"};
@@ -73,11 +74,14 @@ Answer Router::handle(const Request& request) {
     Answer answer;
     answer.body =
         "{\"paths\":[\"/api\",\"/apis\",\"/apis/tenant.kubezoo.io/v1alpha1\",\"/healthz\","
-        "\"/livez\",\"/openapi/v2\",\"/openapi/v3\",\"/readyz\",\"/version\",\"/zoo/v1/audit\","
+        "\"/livez\",\"/metrics\",\"/openapi/v2\",\"/openapi/v3\",\"/readyz\",\"/version\",\"/zoo/"
+        "v1/audit\","
         "\"/zoo/v1/doctor\",\"/zoo/v1/status\"]}\n";
     return get_or_405(request, std::move(answer));
   }
   if (path[0] == "zoo") return zoo(request);
+  if (path[0] == "metrics" && path.size() == 1)
+    return reads(request) ? metrics_answer(status_, tenants_) : wrong_method(request, "GET");
   if (is_health(request)) return health(request);
   if (auto answer = discovery_answer(request)) return get_or_405(request, std::move(answer));
   if (auto answer = openapi_answer(request)) return get_or_405(request, std::move(answer));

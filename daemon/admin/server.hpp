@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "common/base/metric_text.hpp"
 #include "daemon/admin/request.hpp"
 #include "daemon/tenants/service.hpp"
 
@@ -40,6 +41,9 @@ public:
   virtual ServerStatus status() = 0; ///< worker threads; may wait for the upstream, with a limit
   /// Any thread, never blocks: is zood ready to serve tenants? "" = yes, else what is missing.
   virtual std::string not_ready() const = 0;
+  /// Of requests, connections, watches, the audit log, zood's own credentials. Worker threads; does
+  /// not ask the upstream.
+  virtual void metrics(MetricText& out) = 0;
 };
 
 /// GET /zoo/v1/status: {version, listen, advertise, adminListen, adminSocket, upstream {server,

@@ -4,8 +4,10 @@
 #include "daemon/admin/server.hpp"
 
 #include <chrono>
+#include <functional>
 #include <mutex>
 #include <string>
+#include <utility>
 
 namespace zoo::audit {
 class Log;
@@ -28,6 +30,9 @@ public:
 
   admin::ServerStatus status() override;
   std::string not_ready() const override { return {}; }
+  void metrics(MetricText& out) override { measure_(out); }
+  /// Who tells metrics() what; before the first request.
+  void set_measure(std::function<void(MetricText&)> measure) { measure_ = std::move(measure); }
 
 private:
   const upstream::Credential& credential_;
@@ -37,6 +42,7 @@ private:
   std::string advertise_, socket_;
   mutable std::mutex mutex_;
   std::string admin_listen_;
+  std::function<void(MetricText&)> measure_ = [](MetricText&) {};
   std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
 };
 

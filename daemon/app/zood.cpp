@@ -9,6 +9,7 @@
 #include "daemon/admin/scheduler.hpp"
 #include "daemon/admin/service.hpp"
 #include "daemon/app/address.hpp"
+#include "daemon/app/metrics.hpp"
 #include "daemon/app/names.hpp"
 #include "daemon/app/signals.hpp"
 #include "daemon/app/status.hpp"
@@ -357,6 +358,9 @@ Result<void> Zood::Impl::open_admin_doors() {
                                                     : values.path("dir") / "zood.sock";
   status = std::make_unique<Status>(*credential, *listener, worker_count(values), advertise,
                                     socket.string(), *audit);
+  status->set_measure([this](MetricText& out) {
+    measure(out, {*listener, flow_control, *upstream, *audit, *credential, *pki});
+  });
   admin_loop = std::make_unique<net::Workers>(1, "admin-loop");
   admin_workers = std::make_unique<admin::Workers>();
   admin_scheduler = admin::make_scheduler(*admin_loop->loops().front());

@@ -54,6 +54,7 @@ Log::Log(Options options)
 Log::~Log() = default;
 
 void Log::add(const std::optional<api::AuditLevel>& own_level, const Entry& entry) {
+  tally_.add(entry);
   const bool audited =
       options_.output != Output::none && wants(own_level.value_or(level_.load()), entry);
   // The same line, for whoever looks at zood's log while he is looking for something.

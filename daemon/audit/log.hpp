@@ -5,6 +5,7 @@
 #include "common/base/file.hpp"
 #include "common/base/result.hpp"
 #include "daemon/audit/entry.hpp"
+#include "daemon/audit/tally.hpp"
 
 #include <atomic>
 #include <chrono>
@@ -68,7 +69,8 @@ public:
   void reopen(); ///< the file was moved away (SIGHUP): go on in a new one
   void set_policy(const Policy& policy);
   Counters counters() const;
-  std::string name() const; ///< "none", "stderr", or the file's path
+  const Tally& tally() const { return tally_; } ///< of all that was told, written or not
+  std::string name() const;                     ///< "none", "stderr", or the file's path
   bool to_files() const { return options_.output == Output::file; }
   const std::filesystem::path& directory() const { return options_.directory; }
 
@@ -85,6 +87,7 @@ private:
   void lose(std::uint64_t lines, std::string why);
 
   const Options options_;
+  Tally tally_;
   std::atomic<api::AuditLevel> level_;
   std::atomic<bool> full_{false};
   std::atomic<std::uint64_t> written_{0}, refused_{0};

@@ -52,6 +52,11 @@ FlowScheduler::Load FlowControl::load(std::string_view tenant) const {
   return scheduler_.load(tenant);
 }
 
+FlowScheduler::Load FlowControl::total() const {
+  const std::scoped_lock lock(mutex_);
+  return scheduler_.total();
+}
+
 FlowControl::Calls FlowControl::take_calls() {
   Calls out;
   for (const auto& change : scheduler_.take_changes()) {

@@ -48,6 +48,7 @@ public:
 
   void set_limits(const FlowScheduler::Limits& limits);
   FlowScheduler::Load load(std::string_view tenant) const;
+  FlowScheduler::Load total() const; ///< of all tenants
 
 private:
   void leave(FlowScheduler::Ticket ticket);

@@ -13,12 +13,13 @@ void FlowScheduler::set_limits(const Limits& limits) {
 /// A tenant without any request in flight need not wait for those who hold their places long: up
 /// to half as many places again are there for first requests.
 bool FlowScheduler::has_room(const Tenant& tenant) const {
-  if (in_flight_ < limits_.total) return true;
-  return tenant.load.in_flight == 0 && in_flight_ < limits_.total + limits_.total / 2 + 1;
+  if (all_.in_flight < limits_.total) return true;
+  return tenant.load.in_flight == 0 && all_.in_flight < limits_.total + limits_.total / 2 + 1;
 }
 
 FlowScheduler::Verdict FlowScheduler::refuse(Tenant& tenant, Verdict verdict) {
   ++tenant.load.refused;
+  ++all_.refused;
   return verdict;
 }
 
@@ -33,28 +34,44 @@ FlowScheduler::Verdict FlowScheduler::enter(Ticket ticket, std::string_view id,
   if (work == Work::long_running) {
     if (load.long_running >= flow.long_running) return refuse(tenant, Verdict::full_long_running);
     ++load.long_running;
+    ++all_.long_running;
     requests_.emplace(ticket, Request{&tenant, {}, work, false});
     return Verdict::admitted;
   }
   if (load.in_flight + load.queued >= flow.requests) return refuse(tenant, Verdict::full);
-  const bool writes = work == Work::mutation;
-  if (writes && load.mutations >= flow.mutations) return refuse(tenant, Verdict::full_mutations);
+  if (work == Work::mutation && load.mutations >= flow.mutations)
+    return refuse(tenant, Verdict::full_mutations);
   if (load.queued == 0 && has_room(tenant)) {
     tenant.served = std::max(tenant.served, now_);
     admit(tenant, work);
-    load.mutations += writes ? 1 : 0;
+    count_mutation(tenant, work);
     requests_.emplace(ticket, Request{&tenant, {}, work, false});
     return Verdict::admitted;
   }
   if (!enqueue(tenant, ticket, user)) return refuse(tenant, Verdict::full_queue);
-  load.mutations += writes ? 1 : 0;
+  count_mutation(tenant, work);
   requests_.emplace(ticket, Request{&tenant, std::string(user), work, true});
   rank(tenant);
   return Verdict::queued;
 }
 
+void FlowScheduler::count_mutation(Tenant& tenant, Work work) {
+  if (work != Work::mutation) return;
+  ++tenant.load.mutations;
+  ++all_.mutations;
+}
+
+/// A request has gone: what it counted for beside its place.
+void FlowScheduler::uncount(Tenant& tenant, const Request& request) {
+  tenant.load.buffered -= request.bytes;
+  all_.buffered -= request.bytes;
+  if (request.work != Work::mutation) return;
+  --tenant.load.mutations;
+  --all_.mutations;
+}
+
 void FlowScheduler::admit(Tenant& tenant, Work) {
-  ++in_flight_;
+  ++all_.in_flight;
   ++tenant.load.in_flight;
   tenant.served += 1.0 / std::max(1U, tenant.flow.weight);
 }
@@ -72,10 +89,9 @@ bool FlowScheduler::enqueue(Tenant& tenant, Ticket ticket, std::string_view name
     const auto last = most->waiting.back();
     unqueue(tenant, last, most->name);
     const auto found = requests_.find(last);
-    if (found->second.work == Work::mutation) --tenant.load.mutations;
-    tenant.load.buffered -= found->second.bytes;
+    uncount(tenant, found->second);
     requests_.erase(found);
-    ++tenant.load.refused;
+    static_cast<void>(refuse(tenant, Verdict::full_queue));
     changes_.push_back({last, false});
     mine = std::find_if(tenant.users.begin(), tenant.users.end(), is);
   }
@@ -83,6 +99,7 @@ bool FlowScheduler::enqueue(Tenant& tenant, Ticket ticket, std::string_view name
     mine = tenant.users.insert(tenant.users.end(), User{std::string(name), {}});
   mine->waiting.push_back(ticket);
   ++tenant.load.queued;
+  ++all_.queued;
   return true;
 }
 
@@ -95,6 +112,7 @@ void FlowScheduler::unqueue(Tenant& tenant, Ticket ticket, const std::string& na
   user->waiting.erase(found);
   if (user->waiting.empty()) tenant.users.erase(user);
   --tenant.load.queued;
+  --all_.queued;
 }
 
 void FlowScheduler::rank(Tenant& tenant) {
@@ -119,6 +137,7 @@ void FlowScheduler::dispatch() {
     const auto ticket = user->waiting.front();
     user->waiting.pop_front();
     --tenant.load.queued;
+    --all_.queued;
     if (user->waiting.empty()) {
       tenant.users.erase(user);
     } else {
@@ -140,17 +159,17 @@ void FlowScheduler::leave(Ticket ticket) {
   auto request = std::move(found->second);
   requests_.erase(found);
   auto& tenant = *request.tenant;
-  tenant.load.buffered -= request.bytes;
+  uncount(tenant, request);
   if (request.work == Work::long_running) {
     --tenant.load.long_running;
+    --all_.long_running;
     return;
   }
-  if (request.work == Work::mutation) --tenant.load.mutations;
   if (request.waiting) {
     unqueue(tenant, ticket, request.user);
   } else {
     --tenant.load.in_flight;
-    --in_flight_;
+    --all_.in_flight;
   }
   rank(tenant);
   dispatch();
@@ -161,10 +180,11 @@ bool FlowScheduler::buffer(Ticket ticket, std::uint64_t bytes) {
   if (found == requests_.end()) return false;
   auto& tenant = *found->second.tenant;
   if (tenant.load.buffered + bytes > tenant.flow.buffered) {
-    ++tenant.load.refused;
+    static_cast<void>(refuse(tenant, Verdict::full));
     return false;
   }
   tenant.load.buffered += bytes;
+  all_.buffered += bytes;
   found->second.bytes += bytes;
   return true;
 }

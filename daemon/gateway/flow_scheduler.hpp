@@ -64,7 +64,8 @@ public:
     std::uint64_t refused = 0; ///< since the first request
   };
   Load load(std::string_view tenant) const;
-  std::uint32_t in_flight() const { return in_flight_; }
+  const Load& total() const { return all_; } ///< of all tenants
+  std::uint32_t in_flight() const { return all_.in_flight; }
 
 private:
   struct User {
@@ -90,6 +91,8 @@ private:
 
   Verdict refuse(Tenant& tenant, Verdict verdict);
   void admit(Tenant& tenant, Work work);
+  void count_mutation(Tenant& tenant, Work work);
+  void uncount(Tenant& tenant, const Request& request);
   bool enqueue(Tenant& tenant, Ticket ticket, std::string_view user);
   void unqueue(Tenant& tenant, Ticket ticket, const std::string& user);
   void rank(Tenant& tenant); ///< where it stands among those that wait
@@ -100,7 +103,7 @@ private:
 
   static constexpr std::size_t k_most_tenants = 65'536; ///< docs/limits.md
   Limits limits_;
-  std::uint32_t in_flight_ = 0;
+  Load all_;
   double now_ = 0; ///< `served` of who was admitted last from the queue
   std::unordered_map<std::string, Tenant> tenants_;
   std::unordered_map<Ticket, Request> requests_;

@@ -13,7 +13,6 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::string_view k_expiring = "CertificateExpiring";
 constexpr std::size_t k_named = 3; ///< in a condition's message
 
 std::string prefix_of(std::string_view id) { return std::string(id) + "/"; }

@@ -62,6 +62,8 @@ bool is_revoked(const api::Tenant& tenant, const IssuedCertificate& issued);
 /// "0A:1b.." as openssl and browsers show it -> "0a1b..". Code::invalid for what is no serial.
 Result<std::string> read_serial(std::string_view text);
 
+inline constexpr std::string_view k_expiring = "CertificateExpiring"; ///< a condition
+
 /// Sets condition CertificateExpiring from what is known: certificates made for longer than twice
 /// `warning` of which less than that is left.
 void judge_expiry(api::Tenant& tenant, const std::vector<IssuedCertificate>& known,

@@ -11,6 +11,8 @@
 #include "daemon/upstream/shared_watches.hpp"
 
 #include <atomic>
+#include <chrono>
+#include <condition_variable>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -193,6 +195,32 @@ const UpstreamEndpoint& Upstream::endpoint() const { return *impl_->endpoint; }
 void Upstream::set_limits(const PoolLimits& limits) {
   for (const auto& [loop, pool] : impl_->pools)
     loop->post([pool = pool.get(), limits] { pool->set_limits(limits); });
+}
+
+Pool::Stats Upstream::connections() const {
+  struct Sum {
+    std::mutex mutex;
+    std::condition_variable changed;
+    std::size_t answered = 0;
+    Pool::Stats stats;
+  };
+  const auto sum = std::make_shared<Sum>(); // an answer may come when nobody waits any more
+  for (const auto& [loop, pool] : impl_->pools) {
+    loop->post([sum, pool = pool.get()] {
+      const auto one = pool->stats();
+      const std::scoped_lock lock(sum->mutex);
+      sum->stats.idle += one.idle;
+      sum->stats.busy += one.busy;
+      sum->stats.opened += one.opened;
+      sum->stats.resumed += one.resumed;
+      ++sum->answered;
+      sum->changed.notify_one();
+    });
+  }
+  std::unique_lock lock(sum->mutex);
+  sum->changed.wait_for(lock, std::chrono::seconds(1),
+                        [&] { return sum->answered == impl_->pools.size(); });
+  return sum->stats;
 }
 
 Caller& Upstream::caller(net::Loop& loop) { return *impl_->callers.at(&loop); }

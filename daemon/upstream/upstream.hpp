@@ -49,6 +49,10 @@ public:
   Caller& caller(net::Loop& loop);
   void set_caller(net::Loop& loop, Caller& caller); ///< another one there; for tests, at first
 
+  /// Of all loops together. Waits for them, a second at most; loops that have not answered by then
+  /// are not counted. Not on a loop.
+  Pool::Stats connections() const;
+
   /// What upstream serves; kept by ETag, one fetch at a time for all loops. `done` comes on `loop`;
   /// at once, inside this call, when what is known will do. Loop thread.
   void catalog(net::Loop& loop, Freshness freshness, std::function<void(Result<CatalogPtr>)> done);

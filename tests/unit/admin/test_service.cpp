@@ -300,6 +300,37 @@ TEST_CASE("discovery in both forms, and OpenAPI, with ETags") {
   CHECK(world.ask("GET", "/openapi/v2")->json()["swagger"] == "2.0");
 }
 
+TEST_CASE("metrics say how many tenants there are, and whose certificates end soon") {
+  World world;
+  world.add("123456");
+  world.add("foofoo");
+  world.tenants.touch("foofoo", [](api::Tenant& tenant) {
+    tenant.phase = api::Phase::ready;
+    tenant.set_condition("CertificateExpiring", "True", "EndsSoon", "", "2026-01-31T09:00:00Z");
+  });
+  const auto answer = world.ask("GET", "/metrics");
+  CHECK(answer->status() == 200);
+  CHECK(answer->stream.head.headers.get("Content-Type") ==
+        "text/plain; version=0.0.4; charset=utf-8");
+  const auto& text = answer->stream.body;
+  for (const std::string line :
+       {"# TYPE zood_connections gauge\nzood_connections 3\n", "zood_tenants{phase=\"Ready\"} 1\n",
+        "zood_tenants{phase=\"Pending\"} 1\n", "zood_tenants{phase=\"Failed\"} 0\n",
+        "zood_tenants_certificate_expiring 1\n",
+        "zood_tenant_certificate_expiring{tenant=\"foofoo\"} 1\n"}) {
+    CAPTURE(line);
+    CHECK(text.find(line) != std::string::npos);
+  }
+  CHECK(text.find("123456") == std::string::npos);
+  CHECK(world.ask("POST", "/metrics")->status() == 405);
+  CHECK(world.ask("GET", "/metric")->stream.body.find("\\\"metrics\\\"") != std::string::npos);
+
+  if (geteuid() == 65534) return;
+  world.info.peer_uid = 65534;
+  world.info.peer_gid = 65534;
+  CHECK(world.ask("GET", "/metrics")->status() == 403);
+}
+
 TEST_CASE("zood's own: status, doctor, health, access reviews") {
   World world;
   world.add("foofoo");

@@ -204,6 +204,11 @@ ServerStatus FakeStatus::status() {
   return out;
 }
 
+void FakeStatus::metrics(MetricText& out) {
+  out.family("zood_connections", MetricText::Type::gauge, "Connections");
+  out.sample(3);
+}
+
 struct HandLoop::HandAlarm final : Alarm {
   HandAlarm(HandLoop& owner, std::chrono::milliseconds after, std::function<void()> what)
       : loop(owner), delay(after), task(std::move(what)) {

@@ -69,6 +69,7 @@ class FakeStatus final : public StatusSource {
 public:
   ServerStatus status() override;
   std::string not_ready() const override { return missing; }
+  void metrics(MetricText& out) override;
   std::string missing;
 };
 

@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include <map>
+#include <random>
 
 using namespace zoo::gateway;
 using zoo::api::Flow;
@@ -204,4 +205,52 @@ TEST_CASE("with a hundred times its share an attacker takes nothing from others"
   // At most as often behind as there are places.
   CHECK(served["calm1/u"] >= 1000 / 13);
   CHECK(served["calm2/u"] >= 1000 / 13);
+}
+
+TEST_CASE("the total is the sum of all tenants, whatever they did") {
+  FlowScheduler scheduler({3, 4});
+  const std::vector<std::string> tenants = {"a", "b", "c"};
+  std::mt19937 random(7);
+  std::vector<FlowScheduler::Ticket> open;
+  Flow flow;
+  flow.requests = 6;
+  flow.mutations = 3;
+  flow.long_running = 2;
+  flow.buffered = 100;
+  for (FlowScheduler::Ticket ticket = 1; ticket < 3'000; ++ticket) {
+    const auto user = std::to_string(random() % 3);
+    const auto verdict =
+        scheduler.enter(ticket, tenants[random() % 3], flow, user, static_cast<Work>(random() % 3));
+    if (verdict == Verdict::admitted || verdict == Verdict::queued) open.push_back(ticket);
+    scheduler.buffer(ticket, random() % 40);
+    while (!open.empty() && random() % 2 == 0) {
+      const auto at = random() % open.size();
+      scheduler.leave(open[at]); // also of what lost its place in the queue
+      open.erase(open.begin() + static_cast<std::ptrdiff_t>(at));
+    }
+    static_cast<void>(scheduler.take_changes());
+    FlowScheduler::Load sum;
+    for (const auto& tenant : tenants) {
+      const auto load = scheduler.load(tenant);
+      sum.in_flight += load.in_flight;
+      sum.mutations += load.mutations;
+      sum.long_running += load.long_running;
+      sum.queued += load.queued;
+      sum.buffered += load.buffered;
+      sum.refused += load.refused;
+    }
+    const auto total = scheduler.total();
+    REQUIRE(total.in_flight == sum.in_flight);
+    REQUIRE(total.mutations == sum.mutations);
+    REQUIRE(total.long_running == sum.long_running);
+    REQUIRE(total.queued == sum.queued);
+    REQUIRE(total.buffered == sum.buffered);
+    REQUIRE(total.refused == sum.refused);
+  }
+  for (const auto ticket : open)
+    scheduler.leave(ticket);
+  CHECK(scheduler.total().in_flight == 0);
+  CHECK(scheduler.total().queued == 0);
+  CHECK(scheduler.total().buffered == 0);
+  CHECK(scheduler.total().refused > 0);
 }

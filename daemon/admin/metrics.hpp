@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "daemon/admin/request.hpp"
+#include "daemon/admin/server.hpp"
+
+namespace zoo::admin {
+
+/// GET /metrics, in Prometheus' text format: what `source` knows, and of the tenants how many are
+/// in which phase and whose certificates end soon, by name the first k_most_named. Nothing of it
+/// waits for the upstream. Blocking (store).
+Answer metrics_answer(StatusSource& source, tenants::TenantService& tenants);
+inline constexpr std::size_t k_most_named = 1'000;
+
+} // namespace zoo::admin

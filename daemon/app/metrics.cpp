@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/app/metrics.hpp"
+
+#include "daemon/audit/log.hpp"
+#include "daemon/gateway/flow_control.hpp"
+#include "daemon/net/listener.hpp"
+#include "daemon/tenants/pki.hpp"
+#include "daemon/upstream/credential.hpp"
+#include "daemon/upstream/shared_watches.hpp"
+#include "daemon/upstream/upstream.hpp"
+
+#include <unistd.h>
+
+#include <chrono>
+#include <fstream>
+
+namespace zoo::app {
+namespace {
+
+using Type = MetricText::Type;
+
+double seconds(std::chrono::system_clock::time_point time) {
+  return static_cast<double>(std::chrono::system_clock::to_time_t(time));
+}
+
+void process(MetricText& out) {
+  out.family("zood_build_info", Type::gauge, "1; what runs");
+  out.sample(1, {{"version", ZOO_VERSION}});
+  std::ifstream file("/proc/self/statm"); // proc(5): pages, in all and resident
+  double all = 0, resident = 0;
+  if (!(file >> all >> resident)) return;
+  out.family("process_resident_memory_bytes", Type::gauge, "Memory that zood has");
+  out.sample(resident * static_cast<double>(::sysconf(_SC_PAGESIZE)));
+}
+
+void flow(MetricText& out, const gateway::FlowControl& flow_control) {
+  const auto load = flow_control.total();
+  out.family("zood_requests_inflight", Type::gauge, "Requests of tenants that have a place");
+  out.sample(load.in_flight);
+  out.family("zood_mutations_inflight", Type::gauge, "Of these, and of those that wait, writes");
+  out.sample(load.mutations);
+  out.family("zood_requests_queued", Type::gauge, "Requests of tenants that wait for a place");
+  out.sample(load.queued);
+  out.family("zood_long_running", Type::gauge, "Watches, logs and tunnels of tenants");
+  out.sample(load.long_running);
+  out.family("zood_buffered_bytes", Type::gauge, "Bodies of requests in progress");
+  out.sample(static_cast<double>(load.buffered));
+  out.family("zood_flow_refusals_total", Type::counter,
+             "Requests answered 429 since their tenant was at a limit of its own");
+  out.sample(static_cast<double>(load.refused));
+}
+
+void upstream(MetricText& out, upstream::Upstream& upstream) {
+  const auto connections = upstream.connections();
+  out.family("zood_upstream_connections", Type::gauge, "Connections to the upstream");
+  out.sample(static_cast<double>(connections.busy), {{"state", "busy"}});
+  out.sample(static_cast<double>(connections.idle), {{"state", "idle"}});
+  out.family("zood_upstream_connections_opened_total", Type::counter,
+             "Connections to the upstream since the start");
+  out.sample(static_cast<double>(connections.opened));
+  const auto watches = upstream.watches().stats();
+  out.family("zood_upstream_watches", Type::gauge, "Watches at the upstream");
+  out.sample(static_cast<double>(watches.streams), {{"shared", "true"}});
+  out.sample(static_cast<double>(watches.alone), {{"shared", "false"}});
+  out.family("zood_watch_subscribers", Type::gauge, "Watches of clients on the shared ones");
+  out.sample(static_cast<double>(watches.subscribers));
+}
+
+void audit(MetricText& out, const audit::Log& log) {
+  const auto counters = log.counters();
+  out.family("zood_audit_lines_total", Type::counter, "Lines written to the audit log");
+  out.sample(static_cast<double>(counters.written));
+  out.family("zood_audit_lost_total", Type::counter, "Lines that found no room, or no disk");
+  out.sample(static_cast<double>(counters.lost));
+  out.family("zood_audit_refused_total", Type::counter,
+             "Requests answered 503 since their line would have found no room");
+  out.sample(static_cast<double>(counters.refused));
+  out.family("zood_audit_waiting_bytes", Type::gauge, "Lines that wait to be written");
+  out.sample(static_cast<double>(counters.waiting));
+}
+
+} // namespace
+
+void measure(MetricText& out, const Measured& what) {
+  process(out);
+  what.audit.tally().write(out);
+  flow(out, what.flow_control);
+  out.family("zood_connections", Type::gauge, "Connections at the tenants' door");
+  out.sample(static_cast<double>(what.listener.connections()));
+  upstream(out, what.upstream);
+  audit(out, what.audit);
+  out.family("zood_certificate_expiry_timestamp_seconds", Type::gauge,
+             "When zood's own credentials end; the upstream's is renewed at half of its life");
+  out.sample(seconds(what.pki.ca().not_after()), {{"credential", "tenants-ca"}});
+  const auto token = what.credential.expires();
+  if (token != std::chrono::system_clock::time_point{})
+    out.sample(seconds(token), {{"credential", "upstream"}});
+}
+
+} // namespace zoo::app

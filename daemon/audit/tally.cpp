@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/audit/tally.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace zoo::audit {
+namespace {
+
+constexpr std::array<std::string_view, 4> k_decisions = {"none", "allow", "forbid",
+                                                         "unauthenticated"};
+
+template <class Words>
+std::size_t place(const Words& words, std::string_view word) {
+  const auto found = std::find(words.begin(), words.end(), word);
+  return static_cast<std::size_t>(found == words.end() ? words.size() - 1 : found - words.begin());
+}
+
+void count(std::atomic<std::uint64_t>& what, std::uint64_t by = 1) {
+  what.fetch_add(by, std::memory_order_relaxed);
+}
+
+double value(const std::atomic<std::uint64_t>& what) {
+  return static_cast<double>(what.load(std::memory_order_relaxed));
+}
+
+} // namespace
+
+void Tally::add(const Entry& entry) {
+  auto& door = doors_[entry.door == k_doors[1] ? 1 : 0];
+  const auto verb = place(k_verbs, entry.verb);
+  const auto code = static_cast<std::size_t>(std::max(entry.code, 0));
+  count(door.codes[verb][code < k_codes ? code : 0]);
+  count(door.decisions[static_cast<std::size_t>(entry.decision)]);
+  count(door.bytes_in, entry.bytes_in);
+  count(door.bytes_out, entry.bytes_out);
+  auto& times = door.times[verb];
+  const auto micros = entry.took.count();
+  const auto end = std::lower_bound(k_ends.begin(), k_ends.end(), micros);
+  count(times.buckets[static_cast<std::size_t>(end - k_ends.begin())]);
+  count(times.micros, static_cast<std::uint64_t>(std::max<std::int64_t>(micros, 0)));
+}
+
+void Tally::write(MetricText& out) const {
+  using Type = MetricText::Type;
+  out.family("zood_requests_total", Type::counter,
+             "Requests that are over, by the code of their answer; 499: the client went away");
+  for (std::size_t d = 0; d < k_doors.size(); ++d) {
+    for (std::size_t v = 0; v < k_verbs.size(); ++v) {
+      for (std::size_t code = 0; code < k_codes; ++code) {
+        const auto& each = doors_[d].codes[v][code];
+        if (each.load(std::memory_order_relaxed) == 0) continue;
+        out.sample(value(each),
+                   {{"door", k_doors[d]}, {"verb", k_verbs[v]}, {"code", fmt::to_string(code)}});
+      }
+    }
+  }
+  out.family("zood_decisions_total", Type::counter,
+             "Requests by what was decided about them; forbid: by rights or guards");
+  for (std::size_t d = 0; d < k_doors.size(); ++d) {
+    for (std::size_t i = 0; i < k_decisions.size(); ++i)
+      out.sample(value(doors_[d].decisions[i]),
+                 {{"door", k_doors[d]}, {"decision", k_decisions[i]}});
+  }
+  out.family("zood_request_bytes_total", Type::counter, "Bodies of requests");
+  for (std::size_t d = 0; d < k_doors.size(); ++d)
+    out.sample(value(doors_[d].bytes_in), {{"door", k_doors[d]}});
+  out.family("zood_response_bytes_total", Type::counter, "Bodies of answers");
+  for (std::size_t d = 0; d < k_doors.size(); ++d)
+    out.sample(value(doors_[d].bytes_out), {{"door", k_doors[d]}});
+  out.family("zood_request_duration_seconds", Type::histogram,
+             "From the request's head to the end of its answer");
+  for (std::size_t d = 0; d < k_doors.size(); ++d) {
+    for (std::size_t v = 0; v < k_verbs.size(); ++v) {
+      const auto& times = doors_[d].times[v];
+      double below = 0;
+      for (const auto& bucket : times.buckets)
+        below += value(bucket);
+      if (below == 0) continue;
+      below = 0;
+      for (std::size_t b = 0; b < times.buckets.size(); ++b) {
+        below += value(times.buckets[b]);
+        const auto end = b < k_ends.size() ? fmt::to_string(static_cast<double>(k_ends[b]) / 1e6)
+                                           : std::string("+Inf");
+        out.sample(below, {{"door", k_doors[d]}, {"verb", k_verbs[v]}, {"le", end}}, "_bucket");
+      }
+      out.sample(value(times.micros) / 1e6, {{"door", k_doors[d]}, {"verb", k_verbs[v]}}, "_sum");
+      out.sample(below, {{"door", k_doors[d]}, {"verb", k_verbs[v]}}, "_count");
+    }
+  }
+}
+
+} // namespace zoo::audit

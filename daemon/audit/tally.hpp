@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "common/base/metric_text.hpp"
+#include "daemon/audit/entry.hpp"
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace zoo::audit {
+
+/// How many requests are over, by door, verb, code and decision, and how long they took: what
+/// /metrics says of them. Counts whatever the level of the audit log. Of a fixed size: no tenant,
+/// no name and no path is a label. Any thread, no lock.
+class Tally {
+public:
+  void add(const Entry& entry);
+  void write(MetricText& out) const; ///< what was never counted is left out
+
+  static constexpr std::array<std::string_view, 9> k_verbs = {
+      "get", "list", "watch", "create", "update", "patch", "delete", "deletecollection", "other"};
+  static constexpr std::array<std::string_view, 2> k_doors = {"tenants", "admin"};
+  /// Upper ends of the buckets in microseconds; what is longer counts towards +Inf alone.
+  static constexpr std::array<std::int64_t, 12> k_ends = {
+      500,    1'000,   2'500,   5'000,     10'000,    25'000,
+      50'000, 100'000, 250'000, 1'000'000, 5'000'000, 30'000'000};
+
+private:
+  using Count = std::atomic<std::uint64_t>;
+  static constexpr std::size_t k_codes = 600; ///< beyond it: 0
+  struct Times {
+    std::array<Count, k_ends.size() + 1> buckets{}; ///< not cumulative
+    Count micros{0};
+  };
+  struct Door {
+    std::array<std::array<Count, k_codes>, k_verbs.size()> codes{};
+    std::array<Times, k_verbs.size()> times{};
+    std::array<Count, 4> decisions{}; ///< by Decision
+    Count bytes_in{0}, bytes_out{0};
+  };
+  std::array<Door, k_doors.size()> doors_{};
+};
+
+} // namespace zoo::audit

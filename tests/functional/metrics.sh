@@ -1,0 +1,62 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# What zood says of itself to a Prometheus: counts that are right, for administrators alone, and no tenant's words in them.
+. "$(dirname "$0")/../e2e/lib.sh"
+
+start_zood
+new_tenant a --label "team=x"
+new_tenant b
+metrics() { curl -sSf --unix-socket "$zood_dir/zood.sock" http://zood/metrics; }
+# value SAMPLE: of one line, 0 where there is none.
+value() { metrics | awk -v sample="$1" '$1 == sample { print $2; found = 1 } END { if (!found) print 0 }'; }
+text=$(metrics)
+expect "in Prometheus' words" "" "$(grep -Ev '^(# (HELP|TYPE) [a-z_]+ .+|[a-z_]+(\{([a-z]+="[^"]*",?)+\})? -?[0-9.e+]+)$' <<<"$text")"
+expect "no family twice" "" "$(grep '^# TYPE' <<<"$text" | sort | uniq -d)"
+expect "each sample once" "" "$(grep -v '^#' <<<"$text" | sed 's/ [^ ]*$//' | sort | uniq -d)"
+expect "tenants by phase" "2" "$(value 'zood_tenants{phase="Ready"}')"
+expect "what runs" 1 "$(grep -c '^zood_build_info{version="[0-9.]*"} 1$' <<<"$text")"
+expect_match "its credentials' ends" '^zood_certificate_expiry_timestamp_seconds\{credential="tenants-ca"\} [0-9]{10}$' "$text"
+expect_match "and upstream's" '^zood_certificate_expiry_timestamp_seconds\{credential="upstream"\} [0-9]{10}$' "$text"
+expect_match "connections upstream" '^zood_upstream_connections\{state="idle"\} [0-9]+$' "$text"
+expect_match "memory" '^process_resident_memory_bytes [1-9][0-9]{6,}$' "$text"
+before=$(value 'zood_requests_total{door="tenants",verb="get",code="404"}')
+for i in 1 2 3; do check_fails "a request $i" 'not found' as "$a" get --raw "/api/v1/namespaces/default/configmaps/nobody-$i"; done
+counted() { [[ $(value 'zood_requests_total{door="tenants",verb="get",code="404"}') == $((before + 3)) ]]; }
+eventually "requests by code" 10 counted
+expect_match "how long they took" '^zood_request_duration_seconds_count\{door="tenants",verb="get"\} [1-9]' "$(metrics)"
+forbidden=$(value 'zood_decisions_total{door="tenants",decision="forbid"}')
+check_fails "a refusal" forbidden as "$a" get secrets --as nobody
+refused() { [[ $(value 'zood_decisions_total{door="tenants",decision="forbid"}') -gt $forbidden ]]; }
+eventually "refusals" 10 refused
+"$KUBECTL" --kubeconfig "$TMPDIR/$a.kubeconfig" get configmaps --watch >"$TMPDIR/watch" 2>&1 &
+watch=$!
+watched() { [[ $(value zood_long_running) -ge 1 && $(value zood_watch_subscribers) -ge 1 && $(value 'zood_upstream_watches{shared="true"}') -ge 1 ]]; }
+eventually "watches" 10 watched
+kill "$watch"
+wait "$watch" 2>/dev/null
+unwatched() { [[ $(value zood_long_running) == 0 ]]; }
+eventually "which end" 10 unwatched
+expect "nothing is in flight at rest" "0 0 0" "$(value zood_requests_inflight) $(value zood_requests_queued) $(value zood_buffered_bytes)"
+written=$(value zood_audit_lines_total)
+expect_match "lines of the audit log" '^[1-9]' "$written"
+expect "none lost" 0 "$(value zood_audit_lost_total)"
+check "a tenant is suspended" ctl tenant suspend "$b"
+suspended() { [[ $(value 'zood_tenants{phase="Suspended"}') == 1 ]]; }
+eventually "and counted so" 10 suspended
+expect "no certificate ends soon" 0 "$(value zood_tenants_certificate_expiring)"
+expect_no_match "no name of a tenant's is a label" "$a|nobody|nobody-1|team" "$(metrics)"
+
+# Who may ask.
+admin() { curl -sS -o /dev/null -w '%{http_code}' --cacert "$TMPDIR/admin.ca" "$@" "https://$(ctl status -o json | jq -r .adminListen)/metrics"; }
+"$KUBECTL" config view --raw --kubeconfig "$zood_dir/admin.kubeconfig" -o json >"$TMPDIR/admin.json"
+for part in ca:'.clusters[0].cluster."certificate-authority-data"' crt:'.users[0].user."client-certificate-data"' key:'.users[0].user."client-key-data"'; do
+  jq -r "${part#*:}" "$TMPDIR/admin.json" | base64 -d >"$TMPDIR/admin.${part%%:*}"
+done
+expect "an administrator's certificate" 200 "$(admin --cert "$TMPDIR/admin.crt" --key "$TMPDIR/admin.key")"
+expect_no_match "nobody without one" '^200$' "$(admin 2>/dev/null)"
+if ((EUID == 0)); then
+  chmod 755 "$TMPDIR" 2>/dev/null
+  expect_no_match "nor anybody at the socket" '^200$' "$(setpriv --reuid 65534 --regid 65534 --clear-groups curl -s -o /dev/null -w '%{http_code}' --unix-socket "$zood_dir/zood.sock" http://zood/metrics)"
+fi
+check_fails "at the tenants' door there is no such thing" 'not find|NotFound|forbidden' as "$a" get --raw /metrics
+for id in "$a" "$b"; do check "$id goes" ctl tenant delete "$id" --wait; done

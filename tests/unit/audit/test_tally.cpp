@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/audit/log.hpp"
+#include "daemon/audit/tally.hpp"
+
+#include <doctest/doctest.h>
+
+#include <string>
+#include <thread>
+#include <vector>
+
+using namespace zoo;
+using namespace std::chrono_literals;
+
+namespace {
+
+audit::Entry request(std::string_view verb, int code, std::chrono::microseconds took) {
+  audit::Entry entry;
+  entry.door = "tenants";
+  entry.tenant = "foofoo";
+  entry.user = "jane";
+  entry.verb = verb;
+  entry.name = "secret-name";
+  entry.code = code;
+  entry.took = took;
+  entry.bytes_in = 2;
+  entry.bytes_out = 5;
+  entry.decision = code == 403 ? audit::Decision::forbid : audit::Decision::allow;
+  return entry;
+}
+
+bool says(const std::string& text, const std::string& line) {
+  return ("\n" + text).find("\n" + line + "\n") != std::string::npos;
+}
+
+} // namespace
+
+TEST_CASE("requests are counted by what is bounded: nobody's name is a label") {
+  audit::Tally tally;
+  tally.add(request("get", 200, 400us));
+  tally.add(request("get", 200, 6ms));
+  tally.add(request("get", 403, 2min));
+  tally.add(request("BREW", 999, -1us));
+  auto admin = request("list", 200, 1ms);
+  admin.door = "admin";
+  tally.add(admin);
+  MetricText out;
+  tally.write(out);
+  const auto& text = out.text();
+  CAPTURE(text);
+  CHECK(says(text, R"(zood_requests_total{door="tenants",verb="get",code="200"} 2)"));
+  CHECK(says(text, R"(zood_requests_total{door="tenants",verb="get",code="403"} 1)"));
+  CHECK(says(text, R"(zood_requests_total{door="tenants",verb="other",code="0"} 1)"));
+  CHECK(says(text, R"(zood_requests_total{door="admin",verb="list",code="200"} 1)"));
+  CHECK(says(text, R"(zood_decisions_total{door="tenants",decision="forbid"} 1)"));
+  CHECK(says(text, R"(zood_request_bytes_total{door="tenants"} 8)"));
+  CHECK(says(text, R"(zood_response_bytes_total{door="tenants"} 20)"));
+  const std::string bucket =
+      R"(zood_request_duration_seconds_bucket{door="tenants",verb="get",le=")";
+  CHECK(says(text, bucket + R"(0.0005"} 1)"));
+  CHECK(says(text, bucket + R"(0.005"} 1)"));
+  CHECK(says(text, bucket + R"(0.01"} 2)"));
+  CHECK(says(text, bucket + R"(30"} 2)"));
+  CHECK(says(text, bucket + R"(+Inf"} 3)"));
+  CHECK(says(text, R"(zood_request_duration_seconds_count{door="tenants",verb="get"} 3)"));
+  for (const auto* word : {"foofoo", "jane", "secret-name", "BREW"})
+    CHECK(text.find(word) == std::string::npos);
+}
+
+TEST_CASE("a log counts what it does not write, from any thread") {
+  auto log = audit::Log::open({});
+  REQUIRE(log);
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([&] {
+      for (int n = 0; n < 1'000; ++n)
+        (*log)->add(api::AuditLevel::none, request("get", 200, 1ms));
+    });
+  }
+  for (auto& thread : threads)
+    thread.join();
+  MetricText out;
+  (*log)->tally().write(out);
+  CHECK(says(out.text(), R"(zood_requests_total{door="tenants",verb="get",code="200"} 4000)"));
+  CHECK((*log)->counters().written == 0);
+}
