@@ -9,7 +9,9 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <charconv>
+#include <set>
 
 namespace zoo::cli {
 namespace {
@@ -18,7 +20,7 @@ using nlohmann::json;
 
 struct Audit final : Command {
   std::string tenant, since = "1h", user, verb, limit = "1000", format;
-  bool denied = false, no_headers = false;
+  bool denied = false, follow = false, no_headers = false;
 
   void define(CLI::App& app) override {
     app.add_option("tenant", tenant, "The tenant's ID; without it all, administrators included")
@@ -33,10 +35,13 @@ struct Audit final : Command {
     app.add_option("--limit", limit, "The newest so many lines, 10000 at most")
         ->type_name("NUMBER")
         ->capture_default_str();
+    app.add_flag("-f,--follow", follow,
+                 "Go on with what comes, until interrupted; -o json: one line of JSON each");
     add_format_option(app, format, "table|json|yaml");
     add_no_headers(app, no_headers);
     add_examples(app, "  zooctl audit foofoo --since 15m\n"
-                      "  zooctl audit foofoo --denied -o json");
+                      "  zooctl audit foofoo --denied -o json\n"
+                      "  zooctl audit foofoo --follow --since 1s");
   }
 
   static std::string what(const json& line) {
@@ -69,23 +74,17 @@ struct Audit final : Command {
     return out;
   }
 
-  Result<int> run(Context& context) override {
-    ZOO_TRY(const auto span, option_duration("--since", since));
-    AuditWish wish{tenant, user, verb, denied ? "forbid" : "", {}, {}, 0};
-    const auto [end, error] =
-        std::from_chars(limit.data(), limit.data() + limit.size(), wish.limit);
-    if (error != std::errc() || end != limit.data() + limit.size() || wish.limit < 1 ||
-        wish.limit > 10'000) {
-      return fail(Code::usage, "--limit is a number from 1 to 10000, not '{}'", limit);
-    }
-    wish.since = api::rfc3339(
-        std::chrono::duration_cast<std::chrono::seconds>((context.now() - span).time_since_epoch())
-            .count());
-    ZOO_TRY(auto* client, context.client());
-    ZOO_TRY(const auto answer, client->audit(wish));
-    if (format == "json" || format == "yaml") {
-      print_record(context, answer, format_of(format));
-      return 0;
+  static std::string time_of(std::chrono::system_clock::time_point time) {
+    return api::rfc3339(
+        std::chrono::duration_cast<std::chrono::seconds>(time.time_since_epoch()).count());
+  }
+
+  void print(Context& context, const json& lines, bool first) {
+    if (follow && format == "json") {
+      for (const auto& line : lines)
+        context.out << line.dump(-1, ' ', false, json::error_handler_t::replace) << '\n';
+      context.out.flush();
+      return;
     }
     Table table;
     table.headers = {"TIME"};
@@ -93,17 +92,123 @@ struct Audit final : Command {
     for (const auto* header :
          {"USER", "VERB", "RESOURCE", "NAMESPACE", "NAME", "CODE", "LATENCY", "DECISION", "REASON"})
       table.headers.emplace_back(header);
-    for (const auto& line : answer.value("items", json::array())) {
+    for (const auto& line : lines) {
       auto cells = row(line);
       cells.resize(table.headers.size());
       table.rows.push_back(std::move(cells));
     }
-    if (!table.rows.empty()) print_table(context.out, table, {!no_headers, context.colours()});
-    if (answer.value("more", false)) {
-      context.say(fmt::format("There are older lines: raise --limit (now {}).", limit));
+    if (table.rows.empty()) return;
+    const bool headers = !no_headers && (first || widths_.empty());
+    if (follow) align(table);
+    print_table(context.out, table, {headers, context.colours()});
+    context.out.flush();
+  }
+
+  /// What comes later stands below what came first.
+  void align(Table& table) {
+    widths_.resize(table.headers.size());
+    for (std::size_t column = 0; column + 1 < widths_.size(); ++column) {
+      auto& width = widths_[column];
+      width = std::max(width, display_width(table.headers[column]));
+      for (const auto& cells : table.rows)
+        width = std::max(width, display_width(printable(cells[column].text)));
+      for (auto& cells : table.rows) {
+        auto& text = cells[column].text;
+        if (text.empty()) text = "<none>"; // as print_table() has it
+        const auto has = display_width(printable(text));
+        if (has < width) text.append(width - has, ' ');
+      }
+    }
+  }
+
+  Result<AuditWish> wish_of(const Context& context) const {
+    ZOO_TRY(const auto span, option_duration("--since", since));
+    AuditWish wish{tenant, user, verb, denied ? "forbid" : "", {}, {}, 0};
+    const auto [end, error] =
+        std::from_chars(limit.data(), limit.data() + limit.size(), wish.limit);
+    if (error != std::errc() || end != limit.data() + limit.size() || wish.limit < 1 ||
+        wish.limit > k_most) {
+      return fail(Code::usage, "--limit is a number from 1 to {}, not '{}'", k_most, limit);
+    }
+    if (follow && format == "yaml")
+      return fail(Code::usage, "--follow prints a table, or with -o json a line each");
+    wish.since = time_of(context.now() - span);
+    return wish;
+  }
+
+  /// Asks again and again for what is not older than the newest line, and leaves out what it has
+  /// seen of that. Ends when zood says no, or nobody reads what is printed.
+  Result<int> go_on(Context& context, AdminClient& client, AuditWish wish, const json& first) {
+    std::set<std::string> seen = remembered(first, {});
+    wish.limit = k_most;
+    bool told = false;
+    while (context.out.good()) {
+      context.pause(k_pause);
+      if (!seen.empty()) wish.since = since_newest(*seen.rbegin(), wish.since);
+      const auto answer = client.audit(wish);
+      if (!answer) {
+        const auto code = answer.error().code();
+        if (code != Code::unavailable && code != Code::timeout) return fail(answer.error());
+        if (!std::exchange(told, true)) context.say(answer.error().text() + "; trying again");
+        continue;
+      }
+      told = false;
+      json fresh = json::array();
+      for (const auto& line : answer->value("items", json::array())) {
+        const bool own = text_at(line, "/path") == "/zoo/v1/audit"; // each of which would bring one
+        if (!own && !seen.contains(key_of(line))) fresh.push_back(line);
+      }
+      if (answer->value("more", false)) context.say("Lines come faster than they are shown.");
+      print(context, fresh, false);
+      seen = remembered(answer->value("items", json::array()), std::move(seen));
     }
     return 0;
   }
+
+  /// Lines begin with their time, and so do their keys.
+  static std::string key_of(const json& line) {
+    return text_at(line, "/time") + line.dump(-1, ' ', false, json::error_handler_t::replace);
+  }
+
+  /// Lines are written up to a moment after their time, and not quite in its order.
+  static std::string since_newest(const std::string& key, const std::string& before) {
+    const auto second = unix_time(key.substr(0, k_seconds) + "Z");
+    return second ? std::max(before, api::rfc3339(*second - k_late)) : before;
+  }
+
+  /// Of `lines` and `before` those that since_newest() may bring once more.
+  static std::set<std::string> remembered(const json& lines, std::set<std::string> before) {
+    for (const auto& line : lines)
+      before.insert(key_of(line));
+    if (before.empty()) return before;
+    const auto since = since_newest(*before.rbegin(), {}).substr(0, k_seconds);
+    before.erase(before.begin(), before.lower_bound(since));
+    return before;
+  }
+
+  Result<int> run(Context& context) override {
+    ZOO_TRY(const auto wish, wish_of(context));
+    ZOO_TRY(auto* client, context.client());
+    ZOO_TRY(const auto answer, client->audit(wish));
+    if (!follow && (format == "json" || format == "yaml")) {
+      print_record(context, answer, format_of(format));
+      return 0;
+    }
+    const auto lines = answer.value("items", json::array());
+    print(context, lines, true);
+    if (answer.value("more", false)) {
+      context.say(fmt::format("There are older lines: raise --limit (now {}).", limit));
+    }
+    return follow ? go_on(context, *client, wish, lines) : Result<int>(0);
+  }
+
+private:
+  static constexpr std::int64_t k_most = 10'000;
+  static constexpr std::chrono::seconds k_pause{1};
+  static constexpr std::int64_t k_late = 2;    ///< seconds
+  static constexpr std::size_t k_seconds = 19; ///< of an RFC 3339 time, without fraction and zone
+
+  std::vector<std::size_t> widths_; ///< of what was printed while following
 };
 
 } // namespace

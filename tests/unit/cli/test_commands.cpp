@@ -5,6 +5,9 @@
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
+#include <sstream>
+
 using namespace zoo;
 using namespace zoo::cli;
 using namespace zoo::cli::test;
@@ -70,6 +73,8 @@ TEST_CASE("command lines that lack something are usage errors, and ask nothing")
       {"kubeconfig", "export", "foofoo", "--merge", "-o", "x"},
       {"kubectl"},
       {"status", "-o", "name"},
+      {"audit", "--limit", "0"},
+      {"audit", "--follow", "-o", "yaml"},
       {"--socket", "a", "--server", "https://b", "status"},
       {"--request-timeout", "never", "status"},
       {"--request-timeout"},
@@ -451,4 +456,46 @@ TEST_CASE("version says zooctl's own even when zood is away") {
   CHECK(outcome.status == 7);
   CHECK(outcome.out == "zooctl " ZOO_VERSION "\n");
   CHECK(has(outcome.err, "did not answer"));
+}
+
+TEST_CASE("audit --follow shows each line once, in columns that stay, until zood says no") {
+  const auto line = [](int micros, const std::string& user, const std::string& more = "") {
+    return fmt::format(R"({{"time":"2026-01-31T23:59:{:02}.{:06}Z","tenant":"foofoo","user":"{}",)"
+                       R"("verb":"get","resource":"pods","code":200,"latencyMicros":1500,)"
+                       R"("decision":"allow"{}}})",
+                       micros / 1'000'000, micros % 1'000'000, user, more);
+  };
+  const auto items = [](const std::string& lines) {
+    return R"({"items":[)" + lines + R"(],"more":false})";
+  };
+  const auto a = line(1, "jane"), b = line(2, "j"), late = line(1, "k"),
+             c = line(8'000'000, "somebody-longer");
+  const auto own = line(9'000'000, "root", R"(,"path":"/zoo/v1/audit")");
+  const std::vector<Server::Answer> answers = {{200, items(a)},
+                                               {200, items(a + "," + b)},
+                                               {200, items(""), Error(Code::unavailable, "away")},
+                                               {200, items(late + "," + a + "," + b + "," + c)},
+                                               {200, items(c + "," + own)},
+                                               {403, status(403, "Forbidden", "no more")}};
+  Zooctl zooctl;
+  zooctl.server.on("GET /zoo/v1/audit", answers);
+  const auto table = zooctl({"audit", "foofoo", "--follow", "--since", "30s"});
+  CHECK(table.status != 0);
+  CHECK(has(table.err, "no more"));
+  CHECK(has(table.err, "trying again"));
+  CHECK(std::count(table.out.begin(), table.out.end(), '\n') == 5); // the headers once
+  CHECK(table.out.starts_with("TIME"));
+  CHECK(table.out.find("VERB") ==
+        table.out.find("get", table.out.find('\n')) - table.out.find('\n') - 1);
+  CHECK(has(zooctl.server.requests.front().url, "since=2026-01-31T23%3A59%3A30Z"));
+  CHECK(has(zooctl.server.requests.back().url, "since=2026-01-31T23%3A59%3A30Z"));
+
+  Zooctl lines;
+  lines.server.on("GET /zoo/v1/audit", answers);
+  const auto json_lines = lines({"audit", "foofoo", "-f", "-o", "json"});
+  std::istringstream read(json_lines.out);
+  std::vector<std::string> users;
+  for (std::string each; std::getline(read, each);)
+    users.push_back(json::parse(each)["user"]);
+  CHECK(users == std::vector<std::string>{"jane", "j", "k", "somebody-longer"});
 }
