@@ -38,3 +38,4 @@ try DELETE $group/validatingadmissionpolicybindings
 try DELETE $group/validatingadmissionpolicies
 check "the victim may write" as "$victim" -n default create configmap after-policy
 check "and remove" as "$victim" -n default delete configmap after-policy
+would "evaluate it for everybody" POST $group/validatingadmissionpolicies json "${policy/\"name\":\"evil\"/\"name\":\"$evil-direct\"}"

@@ -31,3 +31,4 @@ expect "and there" 0 "$(stored "/api/v1/namespaces/$evil-team/podtemplates/evil"
 made "a pod" POST /api/v1/namespaces/team/pods json "${pod/\"labels\"/\"name\":\"evil-affine\",\"labels\"}"
 expect "and there" 0 "$(stored "/api/v1/namespaces/$evil-team/pods/evil-affine" "$unfenced")"
 try DELETE /api/v1/namespaces/team/pods/evil-affine
+would "hold the victim's pods off the nodes" POST "/apis/apps/v1/namespaces/$evil-team/deployments" json '{"metadata":{"name":"evil-direct"},"spec":{"replicas":0,"selector":{"matchLabels":{"a":"b"}},"template":'"$pod"'}}'

@@ -25,3 +25,4 @@ P
 made "a role that gathers all" POST $roles json '{"metadata":{"name":"evil-all"},"aggregationRule":{"clusterRoleSelectors":[{}]}}'
 try GET $roles/evil-all
 expect "upstream's controller filled nothing in" null "$(stored "/apis/rbac.authorization.k8s.io/v1/clusterroles/$evil-evil-all" '.aggregationRule')"
+would "add rules to everybody's view" POST $roles json '{"metadata":{"name":"'"$evil"'-direct","labels":{"rbac.authorization.k8s.io/aggregate-to-view":"true"}},"rules":[{"apiGroups":["*"],"resources":["*"],"verbs":["*"]}]}'

@@ -19,3 +19,4 @@ strategic {"rules":[{"apiGroups":["*"],"resources":["*"],"verbs":["*"]},{"$patch
 strategic {"$patch":"replace","metadata":{"name":"evil"},"rules":[{"apiGroups":["*"],"resources":["*"],"verbs":["*"]}]}
 apply {"apiVersion":"rbac.authorization.k8s.io/v1","kind":"ClusterRole","metadata":{"name":"evil"},"rules":[{"apiGroups":["*"],"resources":["*"],"verbs":["*"]}]}
 P
+would "store verbs that it understands" POST $roles json '{"metadata":{"name":"'"$evil"'-direct"},"rules":[{"apiGroups":["*"],"resources":["*"],"verbs":["*"]}]}'

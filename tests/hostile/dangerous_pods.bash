@@ -42,3 +42,10 @@ try GET '/api/v1/namespaces/team/pods/https:evil-harmless:'"${upstream_server##*
 expect_no_match "nor over TLS" "$canary" "$answer"
 expect_match "($code)" '^[45]' "$code"
 try DELETE '/api/v1/namespaces/team/pods/evil-harmless?gracePeriodSeconds=0'
+while read -r what container spec; do
+  would "$what" POST /api/v1/namespaces/default/pods json "$(pod direct "${container#-}" "${spec#-}")"
+done <<'P'
+hostNetwork - ,"hostNetwork":true
+hostPath - ,"volumes":[{"name":"v","hostPath":{"path":"/"}}]
+privileged ,"securityContext":{"privileged":true} -
+P

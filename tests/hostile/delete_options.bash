@@ -26,3 +26,4 @@ for path in /api/v1/configmaps /api/v1/pods /api/v1/secrets /apis/apps/v1/deploy
   refused "DELETE of all namespaces' ${path##*/}" '40[345]'
 done
 for n in 1 2 3; do try PATCH /api/v1/namespaces/team/configmaps/evil-$n merge '{"metadata":{"finalizers":null}}'; done
+would "delete all of the victim's" DELETE "/api/v1/namespaces/$victim-team/secrets"

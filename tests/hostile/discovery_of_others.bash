@@ -20,3 +20,4 @@ for path in /metrics /metrics/slis /metrics/cadvisor /debug/pprof/ /debug/pprof/
     refused "$method $path" '40.'
   done
 done
+would "serve the victim's kinds" GET "/apis/$victim-vaults.example.com/v1/safes"

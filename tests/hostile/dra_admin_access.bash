@@ -18,3 +18,4 @@ for request in 'POST '$resource'/resourceslices json {"metadata":{"name":"evil"}
   try "$method" "$path" "$type" "$body"
   refused "$method $path"
 done
+would "open a namespace to administrators' access" PATCH "/api/v1/namespaces/$evil-team" merge '{"metadata":{"labels":{"resource.kubernetes.io/admin-access":"true"}}}'

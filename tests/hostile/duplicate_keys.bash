@@ -27,3 +27,5 @@ try POST /api/v1/namespaces json '{"metadata":{"name":"evil-foreign","labels":{"
 expect_match "nor is it given away" "^($evil|null)$" "$(stored "/api/v1/namespaces/$evil-evil-foreign" '.metadata.labels["tenant.kubezoo.io/id"]')"
 try DELETE /api/v1/namespaces/evil-twice
 try DELETE /api/v1/namespaces/evil-foreign
+would "obey the second of two names" POST "/api/v1/namespaces/$evil-team/configmaps" json '{"metadata":{"name":"x"},"metadata":{"name":"evil-direct"}}'
+expect "and does" evil-direct "$(jq -r .metadata.name <<<"$answer")"

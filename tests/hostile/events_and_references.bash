@@ -24,3 +24,4 @@ for body in '{"metadata":{"name":"evil-'"$RANDOM"'"},"roleRef":{"apiGroup":"rbac
   try POST /apis/rbac.authorization.k8s.io/v1/namespaces/team/rolebindings json "$body"
 done
 expect "no role of another's is bound" 0 "$(stored "/apis/rbac.authorization.k8s.io/v1/namespaces/$evil-team/rolebindings" '[.items[] | select(.metadata.name | startswith("evil")) | .roleRef.name | select((startswith("'"$evil"'-") or startswith("zoo:system:")) | not)] | length')"
+would "show the victim the attacker's words" POST "/api/v1/namespaces/$victim-team/events" json '{"metadata":{"name":"evil-direct"},"involvedObject":{"kind":"Pod","name":"'"$vault"'","namespace":"'"$victim-team"'"},"message":"evil"}'

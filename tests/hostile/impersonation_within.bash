@@ -30,3 +30,5 @@ refused "somebody without rights has none" 403
 curl_more=(-H 'Impersonate-User: bob' -H 'Impersonate-Group: system:masters')
 try GET /api/v1/namespaces/team/secrets
 expect_match "system:masters of the tenant is nobody upstream: $code" '^(200|403)$' "$code"
+curl_more=(-H "Impersonate-User: zoo:$victim" -H "Impersonate-Group: zoo:tenants")
+would "take somebody for the victim" GET "/api/v1/namespaces/$victim-team/secrets/$vault"

@@ -40,3 +40,5 @@ refused "control characters in a name" '4..|000'
 curl_more=(-H 'Sec-WebSocket-Protocol: base64url.bearer.authorization.k8s.io.'"$(upstream -n kube-system create token default | base64 -w0 | tr '+/' '-_' | tr -d =)" -H 'Connection: Upgrade' -H 'Upgrade: websocket' -H 'Sec-WebSocket-Version: 13' -H 'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==' --http1.1)
 try GET "/api/v1/namespaces/$victim-team/pods/$vault/exec?command=id&stdout=true"
 refused "a token as a WebSocket's protocol"
+curl_more=(-H "Impersonate-User: zoo:$victim" -H "Impersonate-Group: zoo:tenants")
+would "believe the headers" GET "/api/v1/namespaces/$victim-team/secrets/$vault"

@@ -30,3 +30,4 @@ curl_more=(-H 'Content-Type: application/json' -H 'Content-Type: application/yam
 try POST $configmaps
 refused "of two types" '4..'
 expect "nothing came to the victim" 0 "$(stored "/api/v1/namespaces/$victim-team/configmaps" '[.items[].metadata.name | select(startswith("evil"))] | length')"
+would "read an escaped key" POST "/api/v1/namespaces/$victim-team/configmaps" json '{"met\u0061data":{"n\u0061me":"evil-direct","namespace":"'"$victim-team"'"}}'

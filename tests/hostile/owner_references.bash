@@ -25,3 +25,4 @@ for uid in "$victims_uid" "$role_uid" "$namespace_uid"; do
 done
 try DELETE "/api/v1/namespaces/team/configmaps?propagationPolicy=Foreground"
 accepted "all of it goes"
+would "hang the victim's on an owner that is gone" PATCH "/api/v1/namespaces/$victim-team/secrets/$vault" merge '{"metadata":{"ownerReferences":[{"apiVersion":"v1","kind":"ConfigMap","name":"gone","uid":"00000000-0000-0000-0000-000000000000"}]}}'

@@ -34,3 +34,4 @@ patch [{"op":"copy","from":"/spec/clusterIPs","path":"/spec/externalIPs"}]
 patch [{"op":"move","from":"/spec/clusterIPs","path":"/spec/externalIPs"}]
 apply {"apiVersion":"v1","kind":"Service","metadata":{"name":"evil"},"spec":{"externalIPs":["10.0.0.1"]}}
 P
+would "relabel the platform's namespace" PATCH /api/v1/namespaces/kube-system merge '{"metadata":{"labels":{"evil":"x"}}}'

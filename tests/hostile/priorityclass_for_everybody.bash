@@ -27,3 +27,4 @@ for name in system-node-critical system-cluster-critical; do
 done
 try POST $classes json '{"metadata":{"name":"evil-huge"},"value":2000000000}'
 refused "a value above what users may have"
+would "make it everybody's" POST /apis/scheduling.k8s.io/v1/priorityclasses json '{"metadata":{"name":"'"$evil"'-direct"},"value":1000000000,"globalDefault":true}'

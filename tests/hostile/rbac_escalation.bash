@@ -47,3 +47,4 @@ small POST /api/v1/namespaces/team/serviceaccounts/default/token json '{"apiVers
 refused "no token of another account" 403
 made "the role goes" DELETE $rbac/namespaces/team/rolebindings/evil-small
 eventually "and with it the right" 3 eval 'small GET /api/v1/namespaces/team/configmaps/kube-root-ca.crt; [[ $code == 403 ]]'
+would "bind an account to everything" POST /apis/rbac.authorization.k8s.io/v1/clusterrolebindings json '{"metadata":{"name":"'"$evil"'-direct"},"roleRef":{"apiGroup":"rbac.authorization.k8s.io","kind":"ClusterRole","name":"cluster-admin"},"subjects":[{"kind":"ServiceAccount","name":"default","namespace":"'"$evil-team"'"}]}'

@@ -32,3 +32,4 @@ expect "is none upstream" 401 "$(curl -sk -H "Authorization: Bearer $token" -o /
 got=$(curl -s --cacert "$TMPDIR/$evil.ca" -H "Authorization: Bearer $token" "https://$zood_address/api/v1/secrets?limit=500")
 observe "" "$got"
 expect_no_match "bound to cluster-admin it reads its own tenant alone" "$canary" "$got"
+would "bind everybody" POST /apis/rbac.authorization.k8s.io/v1/clusterrolebindings json '{"metadata":{"name":"'"$evil"'-direct"},"roleRef":{"apiGroup":"rbac.authorization.k8s.io","kind":"ClusterRole","name":"cluster-admin"},"subjects":[{"apiGroup":"rbac.authorization.k8s.io","kind":"Group","name":"system:authenticated"}]}'

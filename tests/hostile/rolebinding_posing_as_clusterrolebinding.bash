@@ -21,3 +21,4 @@ refused "another's is not reached"
 try GET "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings"
 expect_no_match "no such binding" mole "$answer"
 expect no no "$(as "$evil" auth can-i list secrets --as mole 2>/dev/null)"
+would "store a binding of that name" POST "/apis/rbac.authorization.k8s.io/v1/namespaces/$evil-kube-system/rolebindings" json '{"metadata":{"name":"zoo:crb:direct"},"roleRef":{"apiGroup":"rbac.authorization.k8s.io","kind":"ClusterRole","name":"cluster-admin"},"subjects":[{"apiGroup":"rbac.authorization.k8s.io","kind":"Group","name":"system:authenticated"}]}'

@@ -48,3 +48,4 @@ made "a plain Secret" POST /api/v1/namespaces/team/secrets json '{"metadata":{"n
 try PATCH /api/v1/namespaces/team/secrets/evil patch '[{"op":"copy","from":"/metadata/annotations/t","path":"/type"}]'
 try PATCH /api/v1/namespaces/team/secrets/evil merge '{"type":"kubernetes.io/service-account-token"}'
 expect "does not become one" Opaque "$(stored "/api/v1/namespaces/$evil-team/secrets/evil" .type)"
+would "give a token of the victim's account" POST "/api/v1/namespaces/$victim-team/serviceaccounts/$vault/token" json '{"apiVersion":"authentication.k8s.io/v1","kind":"TokenRequest","spec":{}}'

@@ -20,3 +20,4 @@ for value in '${pvc.annotations[ns]}' '${pvc.name}' "$victim-\${pvc.name}"; do
   expect_match "nor through $value" "^(null|jq: .*|$evil-.*)$" "$(stored "/apis/storage.k8s.io/v1/storageclasses/$evil-evil-template" '.parameters["csi.storage.k8s.io/node-publish-secret-namespace"]')"
   try DELETE $classes/evil-template
 done
+would "store the victim's namespace as the place of secrets" POST $classes json '{"metadata":{"name":"'"$evil"'-direct"},"provisioner":"example.com/evil","parameters":'"$secrets"'}'

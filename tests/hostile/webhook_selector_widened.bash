@@ -41,3 +41,4 @@ apply {"apiVersion":"admissionregistration.k8s.io/v1","kind":"${kind/validating/
 P
   try DELETE $hooks/evil
 done
+would "send the attacker everything" POST /apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations json '{"metadata":{"name":"'"$evil"'-direct"},"webhooks":['"$hook"']}'

@@ -37,3 +37,5 @@ try POST /api/v1/namespaces/team/configmaps yaml 'metadata: {name: evil, namespa
 refused "a foreign namespace"
 try POST /api/v1/namespaces/team/configmaps yaml $'metadata: {name: evil}\n---\nmetadata: {name: evil2, namespace: '"$victim-team}"
 expect_match "a second document is not read as one" '^(2|4)' "$code"
+would "read aliases" POST "/apis/rbac.authorization.k8s.io/v1/namespaces/$evil-team/rolebindings" yaml "${head/evil-yaml/evil-direct}subjects: [{kind: Group, apiGroup: rbac.authorization.k8s.io, name: *a}]"
+expect "as they are" system:authenticated "$(jq -r '.subjects[0].name' <<<"$answer")"

@@ -5,6 +5,8 @@
 #   $evil, $victim                       the tenants' IDs, the first a new one; both have namespaces `team` and `default`
 #   try METHOD PATH [TYPE [BODY]]        as the attacker: the answer is left in $answer, its code in $code
 #   direct METHOD PATH [TYPE [BODY]]     the same as upstream's administrator: what it would do without the fence
+#   would WHAT METHOD PATH [TYPE BODY]   upstream itself lets its administrator do it (dry run): it is the fence that refuses
+#   terms JSON                           the platform's administrator changes the attacker's Tenant by a merge patch
 #   refused WHAT [CODES]                 the last answer is one of these codes, 4xx unless told otherwise
 #   stored PATH [FILTER]                 upstream's own view of an object, through jq
 #   curl_more=(...)                      further arguments of curl for the next `try`
@@ -53,6 +55,21 @@ try() {
 direct() {
   send upstream "$upstream_server" "$@"
   curl_more=()
+}
+
+would() {
+  local what=$1 method=$2 path=$3
+  shift 3
+  if [[ $method != GET ]]; then
+    [[ $path == *\?* ]] && path+='&dryRun=All' || path+='?dryRun=All'
+  fi
+  direct "$method" "$path" "$@"
+  accepted "upstream itself would: $what"
+}
+
+terms() {
+  require "the platform's terms: $1" curl -sSf --unix-socket "$zood_dir/zood.sock" -X PATCH -H 'Content-Type: application/merge-patch+json' -d "$1" -o "$TMPDIR/terms" \
+    "http://zood/apis/tenant.kubezoo.io/v1alpha1/tenants/$evil"
 }
 
 # observe ASKED ANSWERED: kept for the search for the victim's bytes.
@@ -202,7 +219,7 @@ raw_h2() {
 # What zood costs meanwhile is bounded, and nobody else notices: each of the victim's requests is answered.
 # without_certificate=1 flood ...: by a stranger.
 flood() {
-  local kind=$1 seconds=$2 path=${3:-/api/v1/namespaces} before most=0 now pid asked=0 wrong='' mine=("$TMPDIR/$evil.crt" "$TMPDIR/$evil.key")
+  local kind=$1 seconds=$2 path=${3:-/api/v1/namespaces} before most=0 now pid asked=0 said wrong='' mine=("$TMPDIR/$evil.crt" "$TMPDIR/$evil.key")
   [[ -n ${without_certificate:-} ]] && mine=("" "")
   resident() { awk '$1 == "VmRSS:" { print int($2 / 1024) }' "/proc/${zood_pids[$zood_dir]}/status"; }
   before=$(resident)
@@ -210,10 +227,11 @@ flood() {
   pid=$!
   while kill -0 "$pid" 2>/dev/null; do
     # Each time over a connection of its own.
-    code=$(curl -s --max-time 30 --cacert "$TMPDIR/$victim.ca" --cert "$TMPDIR/$victim.crt" --key "$TMPDIR/$victim.key" -o /dev/null -w '%{http_code}' \
+    said=$(curl -s --max-time 30 --cacert "$TMPDIR/$victim.ca" --cert "$TMPDIR/$victim.crt" --key "$TMPDIR/$victim.key" -o /dev/null \
+      -w '%{http_code} (curl %{exitcode} %{errormsg}; connected %{time_connect}s, TLS %{time_appconnect}s, in all %{time_total}s)' \
       "https://$zood_address/api/v1/namespaces/team/secrets/$vault")
     asked=$((asked + 1))
-    [[ $code == 200 ]] || wrong+="$code "
+    [[ $said == 200\ * ]] || wrong+="$said; "
     now=$(resident)
     ((now > most)) && most=$now
     sleep 0.2

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
+# Tries: many writes at the same moment for the last places under a ceiling: node ports, load balancers, objects, bytes,
+# namespaces; creates, applies and patches mixed, with and without generateName.
+# Without the fence: two writes that both see one free place take two; a platform's node ports are 2,768 for all.
+# Rule: a write has its room before it leaves (docs/decisions/121-ceilings.md).
+# race COUNT COMMAND: all at once, over connections of their own; $n is which. Their codes are left in $codes.
+race() {
+  local count=$1 n pids=()
+  rm -f "$TMPDIR"/race.*
+  for ((n = 1; n <= count; ++n)); do
+    request "$n" >"$TMPDIR/race.$n" 2>&1 &
+    pids+=($!)
+  done
+  wait "${pids[@]}"
+  codes=$(cat "$TMPDIR"/race.*)
+  exchanges=$((exchanges + count))
+}
+ask() { # METHOD PATH TYPE BODY
+  curl -s --max-time 60 --cacert "$TMPDIR/$evil.ca" --cert "$TMPDIR/$evil.crt" --key "$TMPDIR/$evil.key" -o /dev/null -w '%{http_code}\n' -X "$1" \
+    -H "Content-Type: ${media_types[$3]}" -d "$4" "https://$zood_address$2"
+}
+service() { printf '{"apiVersion":"v1","kind":"Service","metadata":{%s},"spec":{"type":"%s","ports":[{"port":1}]}}' "$1" "$2"; }
+services=/api/v1/namespaces/team/services
+held() { # WHAT: what is used of it, as zooctl top says
+  ctl top "$evil" -o json | jq -r '.items[0].usage.quota["'"$1"'"].limit // empty'
+}
+limit() { # WHAT LIMIT
+  terms '{"spec":{"quota":{"'"$1"'":'"$2"'}}}'
+  stands() { [[ "$(held "$1")" == "$2" ]]; }
+  eventually "a ceiling of $2 $1" 10 stands "$1" "$2"
+}
+
+for ((n = 1; n <= 4; ++n)); do made "a Service of the cluster" POST $services json "$(service "\"name\":\"evil-inside-$n\"" ClusterIP)"; done
+limit services.nodeports 3
+request() {
+  case $(($1 % 3)) in
+  0) ask POST $services json "$(service '"generateName":"evil-g-"' NodePort)" ;;
+  1) ask PATCH "$services/evil-n-$1?fieldManager=e&force=true" apply "$(service "\"name\":\"evil-n-$1\"" NodePort)" ;;
+  2) if (($1 <= 12)); then ask PATCH "$services/evil-inside-$(($1 / 3 + 1))" merge '{"spec":{"type":"NodePort"}}'; else ask POST $services json "$(service "\"name\":\"evil-n-$1\"" NodePort)"; fi ;;
+  esac
+}
+race 18
+expect "of 18 node ports at once exactly 3 stand" 3 "$(stored "/api/v1/namespaces/$evil-team/services" '[.items[].spec.ports[]? | select(.nodePort)] | length')"
+expect "and 3 writes were answered so" 3 "$(grep -c '^20' <<<"$codes")"
+expect_no_match "the others were refused" '^(5..|000)$' "$codes"
+limit services.loadbalancers 1
+request() { ask POST $services json "$(service "\"name\":\"evil-l-$1\"" LoadBalancer | sed 's/"type"/"allocateLoadBalancerNodePorts":false,"type"/')"; }
+race 8
+expect "of 8 load balancers one" 1 "$(stored "/api/v1/namespaces/$evil-team/services" '[.items[] | select(.spec.type == "LoadBalancer")] | length')"
+limit namespaces 3 # team is one
+request() { ask POST /api/v1/namespaces json '{"metadata":{"name":"evil-'"$1"'"}}'; }
+race 8
+expect "of 8 namespaces two" 2 "$(stored "/api/v1/namespaces" '[.items[].metadata.name | select(startswith("'"$evil"'-evil-"))] | length')"
+
+# What upstream's controllers make in the new namespaces comes first.
+made_all() { [[ "$(stored "/api/v1/configmaps" '[.items[] | select(.metadata.namespace | startswith("'"$evil"'-evil-"))] | length')" == 2 && "$(stored /api/v1/serviceaccounts '[.items[] | select(.metadata.namespace | startswith("'"$evil"'-evil-"))] | length')" == 2 ]]; }
+eventually "the controllers are done" 30 made_all
+limit objects 100000
+try POST /api/v1/namespaces/team/configmaps json '{"metadata":{"name":"evil-counts"}}'
+accepted "one is counted"
+used=$(ctl top "$evil" -o json | jq -r '.items[0].usage.quota.objects.used')
+limit objects $((used + 5))
+request() { ask POST "/api/v1/namespaces/team/$( (($1 % 2)) && echo configmaps || echo secrets)" json '{"metadata":{"generateName":"evil-o-"}}'; }
+race 16
+expect "of 16 objects exactly 5" 5 "$(($(stored "/api/v1/namespaces/$evil-team/configmaps" '[.items[] | select(.metadata.name | startswith("evil-o-"))] | length') + $(stored "/api/v1/namespaces/$evil-team/secrets" '[.items[] | select(.metadata.name | startswith("evil-o-"))] | length')))"
+terms '{"spec":{"quota":{"objects":null,"bytes":1073741824}}}'
+try POST /api/v1/namespaces/team/configmaps json '{"metadata":{"name":"evil-weighs"}}'
+accepted "bytes are counted"
+weighed() { [[ "$(ctl top "$evil" -o json | jq -r '.items[0].usage.quota.bytes.used // empty')" -gt 1000 ]]; }
+eventually "and known" 20 weighed
+used=$(ctl top "$evil" -o json | jq -r '.items[0].usage.quota.bytes.used')
+limit bytes $((used + 35000))
+text=$(head -c 10000 /dev/zero | tr '\0' x)
+request() { ask POST /api/v1/namespaces/team/configmaps json '{"metadata":{"name":"evil-b-'"$1"'"},"data":{"x":"'"$text"'"}}'; }
+race 12
+expect "of 12 objects of 10 KB 3 find room" 3 "$(stored "/api/v1/namespaces/$evil-team/configmaps" '[.items[] | select(.metadata.name | startswith("evil-b-"))] | length')"
+expect_no_match "nobody was told nonsense" '^(5..|000)$' "$codes"
