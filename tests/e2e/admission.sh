@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# timeout: 420
+# timeout: 900
 # What a tenant puts in the way of requests - webhooks, admission policies - works on its own objects and on nobody else's;
 # what cannot work is stored, shown and said.
 . "$(dirname "$0")/lib.sh"

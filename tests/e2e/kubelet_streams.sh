@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# timeout: 420
+# timeout: 900
 # Streams through zood by real clients: exec, attach, port-forward, logs and cp, over WebSocket and SPDY, to a stand-in for
 # a kubelet (streams/) with the streaming server of the container runtimes' own library; readers that stop, streams that
 # are silent, and a thousand at once.

@@ -8,16 +8,16 @@ group=/apis/admissionregistration.k8s.io/v1
 try GET $group/mutatingadmissionpolicies
 if [[ $code == 200 ]]; then
   policies=$group/mutatingadmissionpolicies
-  policy() { # NAME RESOURCES CEL [MORE]
+  policy() { # NAME RESOURCES CEL [MORE]: CEL gives a JSON patch, or what is applied
     jq -nc --arg name "$1" --argjson rules "$2" --arg cel "$3" '{metadata: {name: $name}, spec: ({failurePolicy: "Ignore", reinvocationPolicy: "IfNeeded",
       matchConstraints: {resourceRules: [$rules + {apiVersions: ["*"], operations: ["*"]}]},
-      mutations: [{patchType: "ApplyConfiguration", applyConfiguration: {expression: $cel}}]} + '"${4:-{\}}"')}'
+      mutations: [if $cel | startswith("[") then {patchType: "JSONPatch", jsonPatch: {expression: $cel}} else {patchType: "ApplyConfiguration", applyConfiguration: {expression: $cel}} end]} + '"${4:-{\}}"')}'
   }
   bound() { made "a policy $1" POST $policies json "$(policy "$@")"; made "its binding" POST $group/mutatingadmissionpolicybindings json '{"metadata":{"name":"'"$1"'"},"spec":{"policyName":"'"$1"'"}}'; }
-  bound evil-services '{"apiGroups":["*"],"resources":["services"]}' 'Object{spec: Object.spec{externalIPs: ["192.0.2.66"]}}'
+  bound evil-services '{"apiGroups":["*"],"resources":["services"]}' '[JSONPatch{op: "add", path: "/spec/externalIPs", value: ["192.0.2.66"]}]'
   bound evil-claims '{"apiGroups":[""],"resources":["*"]}' "object.kind == 'PersistentVolumeClaim' ? Object{spec: Object.spec{volumeName: \"$victim-$vault\"}} : Object{}" '{"matchConditions":[{"name":"all","expression":"true"}]}'
   bound evil-ingresses '{"apiGroups":["networking.k8s.io"],"resources":["ingresses"]}' 'Object{spec: Object.spec{ingressClassName: "evil"}}'
-  bound evil-bindings '{"apiGroups":["rbac.authorization.k8s.io"],"resources":["rolebindings"]}' "Object{subjects: [Object.subjects{kind: \"ServiceAccount\", name: \"default\", namespace: \"$evil-team\"}]}"
+  bound evil-bindings '{"apiGroups":["rbac.authorization.k8s.io"],"resources":["rolebindings"]}' "[JSONPatch{op: \"add\", path: \"/subjects/-\", value: Object.subjects{kind: \"ServiceAccount\", name: \"default\", namespace: \"$evil-team\"}}]"
   bound evil-works '{"apiGroups":[""],"resources":["configmaps"]}' 'Object{metadata: Object.metadata{labels: {"works": "yes"}}}'
   works() {
     try POST /api/v1/namespaces/team/configmaps json '{"metadata":{"generateName":"evil-"}}'
@@ -32,9 +32,9 @@ if [[ $code == 200 ]]; then
   made "a claim" POST /api/v1/namespaces/team/persistentvolumeclaims json '{"metadata":{"name":"evil"},"spec":{"accessModes":["ReadWriteOnce"],"storageClassName":"","resources":{"requests":{"storage":"1Mi"}}}}'
   expect "names no volume" null "$(stored "/api/v1/namespaces/$evil-team/persistentvolumeclaims/evil" .spec.volumeName)"
   made "an Ingress" POST /apis/networking.k8s.io/v1/namespaces/team/ingresses json '{"metadata":{"name":"evil"},"spec":{"defaultBackend":{"service":{"name":"evil","port":{"number":80}}}}}'
-  expect_no_match "is not of the platform's class" '^evil$' "$(stored "/apis/networking.k8s.io/v1/namespaces/$evil-team/ingresses/evil" -r .spec.ingressClassName)"
+  expect_no_match "is not of the platform's class" '^evil$' "$(stored "/apis/networking.k8s.io/v1/namespaces/$evil-team/ingresses/evil" .spec.ingressClassName)"
   made "a namespace" POST /api/v1/namespaces json '{"metadata":{"name":"evil-more"}}'
-  expect "its fence names the tenant alone" '["User zoo:'"$evil"'"]' "$(stored "/apis/rbac.authorization.k8s.io/v1/namespaces/$evil-evil-more/rolebindings/zoo-tenant" '[.subjects[] | .kind + " " + .name]' | tr -d '\n ' | sed 's/User/User /')"
+  expect "its fence names the tenant alone" "User zoo:$evil" "$(stored "/apis/rbac.authorization.k8s.io/v1/namespaces/$evil-evil-more/rolebindings/zoo-tenant" '[.subjects[] | .kind + " " + .name] | join(",")')"
   # The condition that holds it cannot be taken away.
   fence() { stored "$policies/$evil-evil-services" '[.spec.matchConditions[]? | select(.name == "zoo.kubezoo.io/own-objects" and (.expression | contains("/services")))] | length'; }
   expect "upstream has the fence" 1 "$(fence)"
@@ -52,6 +52,13 @@ apply {"apiVersion":"admissionregistration.k8s.io/v1","kind":"MutatingAdmissionP
 P
   try POST $policies json "$(policy evil-named '{"apiGroups":[""],"resources":["services"]}' 'Object{}' '{"matchConditions":[{"name":"zoo.kubezoo.io/own-objects","expression":"true"}]}')"
   refused "a condition of that name"
+  direct PATCH $policies/$evil-evil-services patch '[{"op":"remove","path":"/spec/matchConditions"}]'
+  accepted "upstream's administrator takes it away"
+  reaches() {
+    try POST /api/v1/namespaces/team/services json '{"metadata":{"generateName":"evil-"},"spec":{"ports":[{"port":80}]}}'
+    [[ $(jq -r '.spec.externalIPs[0]' <<<"$answer") == 192.0.2.66 ]]
+  }
+  eventually "and a Service has a foreign address" 30 reaches
   try DELETE $group/mutatingadmissionpolicybindings
   try DELETE $policies
 fi

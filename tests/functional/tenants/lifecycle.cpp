@@ -420,8 +420,8 @@ TEST_CASE("kill -9 at any step of creation and deletion: the next start finishes
   constexpr std::array making{"create-namespace", "create-binding", "credential", "ready",
                               "create-service"};
   constexpr std::array taking{"refuse-credentials",
-                              "custom-resources",
                               "admission",
+                              "custom-resources",
                               "namespaces",
                               "cluster-objects",
                               "definitions",
