@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <exception>
 #include <map>
 #include <optional>
 #include <utility>
@@ -33,6 +34,16 @@ std::string_view owner_part(std::string_view name, bool definitions) {
   if (!definitions) return name;
   const auto dot = name.find('.');
   return dot == std::string_view::npos ? std::string_view() : name.substr(dot + 1);
+}
+
+/// Others wait for this one: it must come to an end, whatever upstream has answered.
+template <class Ask>
+auto to_an_end(const Ask& ask) -> decltype(ask()) {
+  try {
+    return ask();
+  } catch (const std::exception& error) {
+    return fail(Code::unavailable, "what the upstream answered cannot be read: {}", error.what());
+  }
 }
 
 } // namespace
@@ -94,7 +105,7 @@ void Survey::begin(ControlApi& api, Round& round, std::unique_lock<std::mutex>& 
   began_ = now;
   if (kinds_.empty() || now - kinds_read_ > k_kinds_age) {
     lock.unlock();
-    auto kinds = discover(api);
+    auto kinds = to_an_end([&] { return discover(api); });
     lock.lock();
     if (kinds) {
       kinds_ = *std::move(kinds);
@@ -137,7 +148,7 @@ void Survey::help(ControlApi& api, Round& round, std::unique_lock<std::mutex>& l
     const auto known = sizes_[place.collection];
     ++round.reading;
     lock.unlock();
-    auto finds = read(api, place, task, round.prefixes, known);
+    auto finds = to_an_end([&] { return read(api, place, task, round.prefixes, known); });
     lock.lock();
     --round.reading;
     if (finds) {

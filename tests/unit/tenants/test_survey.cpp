@@ -76,6 +76,10 @@ TEST_CASE(
 TEST_CASE("who asks at the same time shares a round, and each gets its own answer") {
   FakeUpstream server;
   server.put(std::string(k_classes) + "/taken3-x", json::object());
+  // More than are read whole: these are looked for one by one.
+  for (int i = 0; i < 700; ++i)
+    server.put(fmt::format("/api/v1/namespaces/n{:05}-default", i), json::object());
+  server.put("/api/v1/namespaces/taken5-default", json::object());
   tenants::Survey survey(milliseconds(200)); // the second round waits, and gathers
   must(survey.occupied(*server.connect(), "first1"));
   const auto before = reads_of(server, k_classes);
@@ -90,8 +94,11 @@ TEST_CASE("who asks at the same time shares a round, and each gets its own answe
       });
     }
   }
-  for (std::size_t i = 0; i < answers.size(); ++i)
-    CHECK(answers[i] == (i == 3 ? "priorityclasses.scheduling.k8s.io taken3-x" : ""));
+  for (std::size_t i = 0; i < answers.size(); ++i) {
+    CHECK(answers[i] == (i == 3   ? "priorityclasses.scheduling.k8s.io taken3-x"
+                         : i == 5 ? "namespace taken5-default"
+                                  : ""));
+  }
   CHECK(reads_of(server, k_classes) - before < answers.size());
 }
 
@@ -108,6 +115,12 @@ TEST_CASE(
                              : std::nullopt;
   });
   CHECK(survey.occupied(*api, "abcdef").error().code() == Code::unavailable);
+  server.set_fault([](const std::string&, const std::string& path) {
+    return path == k_classes
+               ? std::optional(http_client::Response{200, {}, R"({"items":[{"metadata":7}]})"})
+               : std::nullopt;
+  });
+  CHECK_FALSE(survey.occupied(*api, "abcdef"));
   server.set_fault({});
   CHECK(must(survey.occupied(*api, "zzzzzz")).empty());
 }
