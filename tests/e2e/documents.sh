@@ -134,7 +134,12 @@ for path in /api/v1/namespaces/default/configmaps/long /api/v1/namespaces/defaul
   expect "$path: for who asked" Accept-Encoding "$(header vary <"$TMPDIR/head")"
   get "$a" "$path" -D "$TMPDIR/head" -o "$TMPDIR/long.json"
   expect "$path: and nobody else" "" "$(header content-encoding <"$TMPDIR/head")"
-  expect "$path: the same" "$(jq -cS . "$TMPDIR/long.json")" "$(gzip -dc "$TMPDIR/long.gz" | jq -cS .)"
+  # A list of another moment has another resourceVersion, since others write meanwhile.
+  for coding in cat 'gzip -dc'; do
+    $coding <"$TMPDIR/long.$([[ $coding == cat ]] && echo json || echo gz)" |
+      jq -S 'if .items then del(.metadata.resourceVersion) else . end' >"$TMPDIR/long.${coding%% *}"
+  done
+  check "$path: the same" cmp "$TMPDIR/long.cat" "$TMPDIR/long.gzip"
   get "$a" "$path" -H "$gzipped" -H "$protobuf" -D "$TMPDIR/head" -o "$TMPDIR/long.gz"
   expect "$path: protobuf too" gzip "$(header content-encoding <"$TMPDIR/head")"
   expect "$path: beneath it" k8s "$(gzip -dc "$TMPDIR/long.gz" | head -c 3)"
