@@ -163,8 +163,7 @@ Result<void> ListWriter::members(std::string_view object, std::string& out) {
 
 Result<void> ListWriter::begin(std::string_view head, std::string& out) {
   out += '{';
-  std::string whole(head);
-  if (head.ends_with('[')) whole += "]}";
+  const auto whole = translate::closed_head(head);
   ZOO_TRY_VOID(members(whole, out));
   if (table_) ZOO_TRY_VOID(table_->set_head(whole));
   out += table_ ? "\"rows\":[" : "\"items\":[";
@@ -272,9 +271,7 @@ Result<void> EventWriter::event(std::string_view upstream_event, std::string& ou
 }
 
 void EventWriter::set_table_head(std::string_view head) {
-  std::string whole(head);
-  if (head.ends_with('[')) whole += "]}";
-  if (const auto tree = JsonTree::parse(whole)) {
+  if (const auto tree = JsonTree::parse(translate::closed_head(head))) {
     columns_ = translate::columns_out(exchange_.target().group, exchange_.target().resource,
                                       tree->root()["columnDefinitions"].raw());
   }

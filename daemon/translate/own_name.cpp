@@ -5,6 +5,7 @@
 #include "common/base/text.hpp"
 #include "daemon/translate/discovery_json.hpp"
 #include "daemon/translate/target.hpp"
+#include "daemon/translate/text.hpp"
 
 #include <algorithm>
 
@@ -72,10 +73,8 @@ std::string with_upstream_name(const Misnamed& misnamed, std::string object) {
 }
 
 std::string words_out(const Misnamed& misnamed, std::string text) {
-  for (const auto& [from, to] : misnamed.words) {
-    for (auto at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size()))
-      text.replace(at, from.size(), to);
-  }
+  for (const auto& [from, to] : misnamed.words)
+    replace_all(text, from, to);
   return text;
 }
 

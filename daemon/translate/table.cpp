@@ -113,6 +113,12 @@ CellRule cell_rule(std::string_view group, std::string_view resource, bool names
   return CellRule::keep;
 }
 
+std::string closed_head(std::string_view head) {
+  std::string whole(head);
+  if (head.ends_with('[')) whole += "]}";
+  return whole;
+}
+
 std::string columns_out(std::string_view group, std::string_view resource,
                         std::string_view columns) {
   std::string out(columns);
@@ -123,10 +129,8 @@ std::string columns_out(std::string_view group, std::string_view resource,
       {"can reference a Role in the current namespace or a ClusterRole",
        "can only reference a ClusterRole"},
   }};
-  for (const auto& [from, to] : k_words) {
-    for (auto at = out.find(from); at != std::string::npos; at = out.find(from, at + to.size()))
-      out.replace(at, from.size(), to);
-  }
+  for (const auto& [from, to] : k_words)
+    replace_all(out, from, to);
   return out;
 }
 

@@ -77,6 +77,9 @@ private:
   bool columns_sent_ = false;
 };
 
+/// The head of a list or a Table, which may end where its items would begin, as a document.
+std::string closed_head(std::string_view head);
+
 /// The columns of a kind in the tenant's words: ClusterRoleBindings lie upstream as RoleBindings.
 std::string columns_out(std::string_view group, std::string_view resource,
                         std::string_view columns);

@@ -27,4 +27,10 @@ std::string text_out(const Mapping& mapping, std::string_view text) {
   return out.append(text, copied, std::string_view::npos);
 }
 
+void replace_all(std::string& text, std::string_view from, std::string_view to) {
+  if (from.empty() || from == to) return;
+  for (auto at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size()))
+    text.replace(at, from.size(), to);
+}
+
 } // namespace zoo::translate

@@ -14,4 +14,7 @@ namespace zoo::translate {
 /// keeps it. Everything else stays byte for byte.
 std::string text_out(const Mapping& mapping, std::string_view text);
 
+/// Each `from` by `to`, from left to right; what came of it is not looked at again.
+void replace_all(std::string& text, std::string_view from, std::string_view to);
+
 } // namespace zoo::translate

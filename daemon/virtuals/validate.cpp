@@ -4,6 +4,7 @@
 #include "common/base/text.hpp"
 #include "common/crypto/digest.hpp"
 #include "common/kube/client.hpp"
+#include "daemon/translate/text.hpp"
 #include "daemon/upstream/control_api.hpp"
 #include "daemon/virtuals/board.hpp"
 #include "daemon/virtuals/object.hpp"
@@ -25,20 +26,14 @@ std::string member(const json& object, std::string_view name) {
              : std::string();
 }
 
-void replace_all(std::string& text, std::string_view from, std::string_view to) {
-  if (from.empty() || from == to) return;
-  for (auto at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size()))
-    text.replace(at, from.size(), to);
-}
-
 /// The names that the object has upstream, and in the tenant.
 struct Names {
   std::string upstream, tenant;
   std::string upstream_group, tenant_group; ///< of an APIService
 
   std::string outward(std::string text) const {
-    replace_all(text, upstream, tenant);
-    replace_all(text, upstream_group, tenant_group);
+    translate::replace_all(text, upstream, tenant);
+    translate::replace_all(text, upstream_group, tenant_group);
     return text;
   }
 };

@@ -82,6 +82,10 @@ bool can_share_watch(const Exchange& exchange, const ListPlan& plan);
 /// POST of a Namespace: it is handed out when its fence stands.
 std::unique_ptr<Flow> create_namespace(Exchange& exchange, Outgoing request, Rendering rendering);
 
+/// Is this upstream's refusal of zood's user of this tenant? Its RBAC speaks of that user; whatever
+/// else says 403 is the tenant's to hear.
+bool refuses_our_user(const Exchange& exchange, int http_status, std::string_view body);
+
 /// Upstream refused the tenant's user in a namespace that is the tenant's by name: is the namespace
 /// gone, going, or without its fence? Puts the fence back, or asks again as zood. `again` makes the
 /// flow for the same request by another actor.

@@ -117,19 +117,15 @@ private:
   }
 
   void refused() {
-    if (head_.status == 403 && request_.actor == Actor::tenant && !rechecked_) {
+    if (request_.actor == Actor::tenant && refuses_our_user(exchange_, head_.status, status_)) {
       const auto name = namespace_in(request_.path);
-      // Upstream's RBAC speaks of zood's user; whatever else says 403 is the tenant's to hear.
-      const auto user = "User \\\"" + exchange_.view().upstream_user + "\\\"";
-      if (!name.empty() && status_.find(user) != std::string::npos) {
+      if (!name.empty() && exchange_.first_recheck()) {
         auto* exchange = &exchange_;
         auto again = [exchange, request = request_, shape = shape_,
                       rendering = rendering_](Actor actor) -> std::unique_ptr<Flow> {
           auto repeated = request;
           repeated.actor = actor;
-          auto flow = std::make_unique<Forward>(*exchange, std::move(repeated), shape, rendering);
-          flow->rechecked_ = true;
-          return flow;
+          return std::make_unique<Forward>(*exchange, std::move(repeated), shape, rendering);
         };
         return exchange_.run(recheck_namespace(exchange_, name, status_, std::move(again)));
       }
@@ -146,7 +142,6 @@ private:
   std::unique_ptr<AnswerTranslator> translator_;
   std::string out_;
   std::string status_;
-  bool rechecked_ = false;
   std::unique_ptr<upstream::Call> retired_;
   std::unique_ptr<upstream::Call> call_; // last: cancelled first
 };

@@ -156,12 +156,11 @@ private:
   }
 
   void refused(const upstream::Answer& answer) {
-    const auto user = "User \\\"" + exchange_.view().upstream_user + "\\\"";
     const auto name = exchange_.target().name_space.empty()
                           ? std::string()
                           : exchange_.mapping().name_in(exchange_.target().name_space);
-    if (answer.head.status == 403 && request_.actor == Actor::tenant && !name.empty() &&
-        answer.body.find(user) != std::string::npos) {
+    if (request_.actor == Actor::tenant && !name.empty() &&
+        refuses_our_user(exchange_, answer.head.status, answer.body) && exchange_.first_recheck()) {
       auto again = [exchange = &exchange_, request = request_, format = format_,
                     rendering = rendering_](Actor actor) -> std::unique_ptr<Flow> {
         auto repeated = request;
@@ -169,15 +168,10 @@ private:
         repeated.actor = actor;
         return std::make_unique<GuardedPatch>(*exchange, std::move(repeated), format, rendering);
       };
-      if (!rechecked(exchange_)) {
-        return exchange_.run(recheck_namespace(exchange_, name, answer.body, std::move(again)));
-      }
+      return exchange_.run(recheck_namespace(exchange_, name, answer.body, std::move(again)));
     }
     refuse(answer);
   }
-
-  /// Once an exchange: the fence is put back and the request repeated, not for ever.
-  static bool rechecked(Exchange& exchange) { return !exchange.first_recheck(); }
 
   Outgoing request_;
   translate::BodyFormat format_;

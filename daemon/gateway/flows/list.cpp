@@ -253,9 +253,7 @@ bool refuse_future(Exchange& exchange, std::int64_t now) {
 bool refuse_future(Exchange& exchange, std::string_view head) {
   const auto& options = exchange.target().list;
   if (options.resource_version.empty() || options.resource_version == "0") return false;
-  std::string whole(head);
-  if (head.ends_with('[')) whole += "]}";
-  const auto tree = translate::JsonTree::parse(whole);
+  const auto tree = translate::JsonTree::parse(translate::closed_head(head));
   if (!tree) return false;
   const auto now = upstream::revision_of(tree->root()["metadata"]["resourceVersion"].string());
   return now && refuse_future(exchange, *now);

@@ -197,6 +197,11 @@ std::unique_ptr<Flow> make_standing(Exchange& exchange, std::string upstream_nam
   return std::make_unique<MakeStanding>(exchange, std::move(upstream_name), std::move(then));
 }
 
+bool refuses_our_user(const Exchange& exchange, int http_status, std::string_view body) {
+  return http_status == 403 &&
+         body.find("User \\\"" + exchange.view().upstream_user + "\\\"") != std::string_view::npos;
+}
+
 std::unique_ptr<Flow> recheck_namespace(Exchange& exchange, std::string upstream_namespace,
                                         std::string refusal,
                                         std::function<std::unique_ptr<Flow>(Actor)> again) {

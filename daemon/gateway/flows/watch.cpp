@@ -246,12 +246,10 @@ private:
 
   void refused(int http_status, std::string_view body) {
     const auto& name = exchange_.target().name_space;
-    // Upstream's RBAC speaks of zood's user: the namespace may not be there yet, which is no reason
-    // not to watch it, or may be without its fence.
-    const auto user = "User \\\"" + exchange_.view().upstream_user + "\\\"";
-    const bool ours = http_status == 403 && plan_.actor == Actor::tenant && !name.empty() &&
-                      body.find(user) != std::string_view::npos;
-    if (ours && exchange_.first_recheck()) {
+    // The namespace may not be there yet, which is no reason not to watch it, or be without its
+    // fence.
+    if (plan_.actor == Actor::tenant && !name.empty() &&
+        refuses_our_user(exchange_, http_status, body) && exchange_.first_recheck()) {
       auto again = [exchange = &exchange_, plan = plan_](Actor actor) -> std::unique_ptr<Flow> {
         auto repeated = plan;
         repeated.actor = actor;
