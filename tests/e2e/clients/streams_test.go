@@ -29,7 +29,7 @@ import (
 
 const (
 	manyWatches = 300 // more than one connection carries
-	manyWorkers = 200
+	manyWorkers = 150 // each writes: below limits.mutations_inflight
 	turns       = 20
 )
 
