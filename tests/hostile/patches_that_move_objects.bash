@@ -45,6 +45,7 @@ for sub in scale status; do
   for body in '{"metadata":{"namespace":"'"$victim-team"'","name":"'"$vault"'"},"spec":{"replicas":0}}' '{"metadata":{"labels":{"a":"'"$victim"'"},"ownerReferences":[{"apiVersion":"v1","kind":"Secret","name":"'"$vault"'","uid":"'"$victims_uid"'"}]},"spec":{"replicas":0}}'; do
     try PATCH "/apis/apps/v1/namespaces/team/deployments/evil-move/$sub" merge "$body"
     try PUT "/apis/apps/v1/namespaces/team/deployments/evil-move/$sub" json "$body"
-    expect_match "$code: $sub moves nothing" "^$evil-team evil-move$" "$(stored "/apis/apps/v1/namespaces/$evil-team/deployments/evil-move" '.metadata.namespace + " " + .metadata.name')"
+    # Upstream's garbage collector takes what names an owner that is not in its namespace: the attacker's own loss.
+    expect_match "$code: $sub moves nothing" "^($evil-team evil-move| )$" "$(stored "/apis/apps/v1/namespaces/$evil-team/deployments/evil-move" '.metadata.namespace + " " + .metadata.name')"
   done
 done

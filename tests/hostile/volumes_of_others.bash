@@ -4,7 +4,8 @@
 # Without the fence: a volume of hostPath is the node; a volume of another's handle or claim is another's data.
 # Rule: tenants make no volumes of a node's directories; claimRef and volumeName are the tenant's own.
 volumes=/api/v1/persistentvolumes
-direct POST $volumes json '{"metadata":{"name":"'"pvc-$victims_uid"'"},"spec":{"capacity":{"storage":"1Gi"},"accessModes":["ReadWriteOnce"],"storageClassName":"none","persistentVolumeReclaimPolicy":"Retain","csi":{"driver":"example.com","volumeHandle":"'"$canary"'"},"claimRef":{"namespace":"'"$victim-team"'","name":"'"$vault"'"}}}'
+# Of a claim that is not there: upstream's controller would bind it to the one that is, and so touch the victim itself.
+direct POST $volumes json '{"metadata":{"name":"'"pvc-$victims_uid"'"},"spec":{"capacity":{"storage":"1Gi"},"accessModes":["ReadWriteOnce"],"storageClassName":"none","persistentVolumeReclaimPolicy":"Retain","csi":{"driver":"example.com","volumeHandle":"'"$canary"'"},"claimRef":{"namespace":"'"$victim-team"'","name":"'"$vault-gone"'"}}}'
 accepted "the victim has a volume"
 affinity='"nodeAffinity":{"required":{"nodeSelectorTerms":[{"matchExpressions":[{"key":"kubernetes.io/hostname","operator":"Exists"}]}]}}'
 for source in '"hostPath":{"path":"/"}' '"host\u0050ath":{"path":"/"}' '"hostPath":{"p\u0061th":"/"}' '"local":{"path":"/"},'"$affinity"; do
@@ -29,5 +30,5 @@ try GET "$volumes/pvc-$victims_uid"
 refused "nor seen by who claims it"
 try GET $volumes
 expect_no_match "nor listed then" "$canary" "$answer"
-expect "the volume is as it was" "$victim-team $vault" "$(stored "$volumes/pvc-$victims_uid" '.spec.claimRef.namespace + " " + .spec.claimRef.name')"
+expect "the volume is as it was" "$victim-team $vault-gone" "$(stored "$volumes/pvc-$victims_uid" '.spec.claimRef.namespace + " " + .spec.claimRef.name')"
 direct DELETE "$volumes/pvc-$victims_uid"

@@ -179,9 +179,9 @@ func stands(ctx context.Context, p *pod, protocol string) (int64, error) {
 	return last, errors.New("the flood does not stand")
 }
 
-// idles: streams on which nothing happens live on, while connections without one are closed for being idle, one after the
-// other.
-func idles(ctx context.Context, p *pod) error {
+// idles: streams on which nothing happens live on for so long; without a span, while connections without a stream are
+// closed for being idle, one after the other.
+func idles(ctx context.Context, p *pod, span time.Duration) error {
 	var open []*session
 	for _, protocol := range protocols {
 		made, err := p.echo(ctx, protocol, "before after")
@@ -193,9 +193,17 @@ func idles(ctx context.Context, p *pod) error {
 		}
 		open = append(open, made)
 	}
-	for range 2 {
-		if err := closedWhenIdle(p.config); err != nil {
-			return err
+	if span > 0 {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(span):
+		}
+	} else {
+		for range 2 {
+			if err := closedWhenIdle(p.config); err != nil {
+				return err
+			}
 		}
 	}
 	for i, each := range open {

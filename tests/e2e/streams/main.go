@@ -3,7 +3,7 @@
 // Streams through zood: a stand-in for a kubelet, and clients of it by client-go.
 //
 //	streams kubelet --kubeconfig ADMIN --node NAME
-//	streams CASE --kubeconfig TENANT --pod P [--namespace N] [--pid ZOOD] [--count N]
+//	streams CASE --kubeconfig TENANT --pod P [--namespace N] [--pid ZOOD] [--count N] [--for SPAN]
 //
 // CASE: terminal, half-close, ports, stalled, idle, many.
 package main
@@ -24,6 +24,7 @@ func run(ctx context.Context) error {
 	namespace := flags.String("namespace", "default", "of the pod")
 	name := flags.String("pod", "", "to execute in")
 	count := flags.Int("count", 1000, "streams at once")
+	span := flags.Duration("for", 0, "how long streams are idle")
 	pid := flags.Int("pid", 0, "of zood, whose memory is looked at")
 	if len(os.Args) < 2 {
 		flags.Usage()
@@ -47,7 +48,7 @@ func run(ctx context.Context) error {
 	case "stalled":
 		return stalled(ctx, p, *pid)
 	case "idle":
-		return idles(ctx, p)
+		return idles(ctx, p, *span)
 	case "many":
 		return many(ctx, p, *count, *pid)
 	}
