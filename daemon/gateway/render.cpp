@@ -106,11 +106,18 @@ const translate::Root& root_of(const Exchange& exchange) {
   return root == nullptr ? translate::custom_root() : *root;
 }
 
+/// What Kubernetes itself encodes begins with its kind. The Status of what was done to a custom
+/// resource is encoded like one, by its sorted members.
+bool is_status(std::string_view object) {
+  if (object.starts_with(R"({"kind":"Status")")) return true;
+  if (!object.starts_with(R"({"apiVersion":"v1",)")) return false;
+  const auto tree = JsonTree::parse(object);
+  return tree && tree->root()["kind"].string() == "Status";
+}
+
 Result<void> write_object(Exchange& exchange, const Rendering& rendering, std::string_view object,
                           std::string& out) {
-  // What Kubernetes itself encodes begins with its kind; custom resources begin with apiVersion.
-  constexpr std::string_view k_status = R"({"kind":"Status")";
-  if (object.starts_with(k_status)) {
+  if (is_status(object)) {
     out += translate::status_out(exchange.mapping(), status_context(exchange), object, 200);
     return {};
   }

@@ -241,6 +241,14 @@ Result<std::optional<std::string>> JsonPatch::operation(JsonNode node) const {
 
   ZOO_TRY_VOID(check_reserved(path));
 
+  // The tenant's object has nothing at such a place, and needs no more there.
+  if (const auto* rules = position(path).node;
+      rules != nullptr && rules->action == Action::binding_namespace) {
+    if (op == "add" || (op == "test" && (!value || value.is(JsonType::null)))) return std::nullopt;
+    return fail(Code::invalid, "JSON patch {} of {}: there is nothing at this place", op,
+                json_quote(format_pointer(path)));
+  }
+
   if (op == "add" || op == "replace" || op == "test") {
     // RFC 6902 demands a value; the server reads a missing one as null.
     ZOO_TRY(const auto placed,

@@ -75,6 +75,8 @@ std::string message_out(const Mapping& mapping, const StatusContext& context,
     // The key of an object, as apply tells it.
     replace_all(text, "(" + mapping.name_in("kube-system") + "/", "(/");
     text = bindings_out(text);
+    replace_all(text, "no kind \"RoleBinding\" is registered",
+                "no kind \"ClusterRoleBinding\" is registered");
   }
   return text_out(mapping, text);
 }
@@ -92,15 +94,16 @@ std::string status_out(const Mapping& mapping, const StatusContext& context,
   if (mapping.identity()) return std::string(document);
   const auto root = tree->root();
   JsonEdits edits;
-  if (const auto message = root["message"]; message.is(JsonType::string)) {
-    auto text = message.string();
+  const auto own_words = [&, name = root["details"]["name"].string()](JsonNode said) {
+    if (!said.is(JsonType::string)) return;
+    auto text = said.string();
     if (context.misnamed != nullptr) text = words_out(*context.misnamed, std::move(text));
     // The name that it is about may be no name at all ("-dash"), which text_out() does not see.
-    const auto name = root["details"]["name"].string();
     if (name.size() > mapping.prefix().size() && name.starts_with(mapping.prefix()))
       replace_all(text, json_quote(name), json_quote(name.substr(mapping.prefix().size())));
-    edits.quote(message, message_out(mapping, context, text));
-  }
+    edits.quote(said, message_out(mapping, context, text));
+  };
+  own_words(root["message"]);
   if (const auto token = root["metadata"]["continue"]; token) {
     std::string sealed;
     if (context.seal_continue && !token.string().empty())
@@ -139,13 +142,8 @@ std::string status_out(const Mapping& mapping, const StatusContext& context,
       edits.quote(details["group"], out.value_or(std::string_view()));
     }
     for (auto cause = details["causes"].first(); cause; cause = cause.next()) {
-      for (const std::string_view key : {"message", "field"}) {
-        const auto text = cause[key];
-        if (!text.is(JsonType::string)) continue;
-        auto own = text.string();
-        if (context.misnamed != nullptr) own = words_out(*context.misnamed, std::move(own));
-        edits.quote(text, message_out(mapping, context, own));
-      }
+      own_words(cause["message"]);
+      own_words(cause["field"]);
     }
   }
   return edits.apply(document);

@@ -37,8 +37,8 @@ func normal(key string, value any) any {
 		for _, each := range v {
 			out = append(out, normal(key, each))
 		}
-		if key == "managedFields" {
-			// Entries of one second stand in the order of their managers.
+		if key == "managedFields" || key == "causes" {
+			// Entries of one second stand in the order of their managers, conflicts of an apply in none.
 			sort.SliceStable(out, func(i, j int) bool { return text(out[i]) < text(out[j]) })
 		}
 		return out

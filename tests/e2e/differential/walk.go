@@ -259,7 +259,7 @@ func (w *walk) list(k kind, collection string) step {
 func (w *walk) watch(k kind, collection string) step {
 	initial, old, accept := w.chance(50), w.chance(10), w.accept(true)
 	return func(s *side) request {
-		query := "?watch=1&timeoutSeconds=1&labelSelector=" + w.label()
+		query := "?watch=1&timeoutSeconds=2&labelSelector=" + w.label()
 		switch {
 		case old:
 			query += "&resourceVersion=1"

@@ -71,6 +71,26 @@ TEST_CASE("copy and move do not carry a value from one rule to another") {
   }
 }
 
+TEST_CASE("the namespace that a ClusterRoleBinding has upstream is no part of it") {
+  const auto binding = [](std::string_view body) {
+    return patch_in(*find_root("rbac.authorization.k8s.io", "ClusterRoleBinding"), tenant(),
+                    BodyFormat::json_patch, body, "");
+  };
+  for (const std::string_view nothing :
+       {R"([{"op":"add","path":"/metadata/namespace","value":"a"}])",
+        R"([{"op":"test","path":"/metadata/namespace","value":null}])",
+        R"([{"op":"test","path":"/metadata/namespace"}])"}) {
+    const auto out = binding(nothing);
+    REQUIRE(out);
+    CHECK(*out == "[]");
+  }
+  for (const std::string_view op : {"test", "replace", "remove", "copy", "move"}) {
+    const json each = {
+        {"op", op}, {"path", "/metadata/namespace"}, {"value", "a"}, {"from", "/metadata/name"}};
+    CHECK(code_of(binding("[" + each.dump() + "]")) == Code::invalid);
+  }
+}
+
 TEST_CASE("what is no patch is refused") {
   for (const std::string_view bad :
        {"", "{}", "[1]", R"([{"op":"add"}])", R"([{"op":"nop","path":"/a"}])",

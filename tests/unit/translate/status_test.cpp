@@ -38,6 +38,12 @@ TEST_CASE("a Status of upstream speaks the tenant's names") {
   CHECK(status["details"]["causes"][0]["message"] == "in default");
   CHECK(status["details"]["causes"][0]["field"] == "spec.hard[count/foos.example.com]");
   CHECK(status["details"]["causes"][0]["reason"] == "R");
+  // What is no name is not known for one in a text, but by its own place.
+  status = out(R"({"kind":"Status","message":"\"abc123-\u00fc\" is invalid","reason":"Invalid",
+    "details":{"name":"abc123-\u00fc","kind":"Foo",
+    "causes":[{"message":"Invalid value: \"abc123-\u00fc\": no","field":"metadata.name"}]},"code":422})");
+  CHECK(status["message"] == "\"\u00fc\" is invalid");
+  CHECK(status["details"]["causes"][0]["message"] == "Invalid value: \"\u00fc\": no");
   // Somebody else's name is not shown where it stands alone.
   status =
       out(R"({"kind":"Status","message":"m","details":{"name":"zzz999-x","kind":"namespaces"}})");
