@@ -87,8 +87,12 @@ public:
     constexpr std::string_view k_status = R"({"kind":"Status")";
     if (chosen_) return chosen_->feed(bytes, out);
     begin_ += bytes;
-    if (begin_.size() < k_status.size()) return {};
-    const bool status = begin_.starts_with(k_status);
+    std::string compact; // it may be pretty
+    for (std::size_t i = 0; i < begin_.size() && compact.size() < k_status.size(); ++i) {
+      if (begin_[i] != ' ' && begin_[i] != '\n') compact += begin_[i];
+    }
+    if (compact.size() < k_status.size()) return {};
+    const bool status = compact == k_status;
     chosen_ =
         make_translator(exchange_, status ? AnswerShape::object : AnswerShape::list, rendering_);
     return chosen_->feed(begin_, out);

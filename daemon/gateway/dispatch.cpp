@@ -59,10 +59,11 @@ Result<translate::Params> params_in(const Exchange& exchange, bool paged_by_upst
   }
   if (!selects) return out;
   if (paged_by_upstream && target.legacy_watch) translate::set_param(out, "watch", "true");
-  ZOO_TRY(const auto field,
-          translate::field_selector_in(exchange.mapping(), scope, target.list.field_selector));
+  // Of two that are wrong the upstream tells of the labels.
   ZOO_TRY(const auto label,
           translate::label_selector_in(exchange.mapping(), scope, target.list.label_selector));
+  ZOO_TRY(const auto field,
+          translate::field_selector_in(exchange.mapping(), scope, target.list.field_selector));
   if (!field.empty()) translate::set_param(out, "fieldSelector", field);
   if (!label.empty()) translate::set_param(out, "labelSelector", label);
   return out;

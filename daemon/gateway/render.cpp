@@ -106,13 +106,14 @@ const translate::Root& root_of(const Exchange& exchange) {
   return root == nullptr ? translate::custom_root() : *root;
 }
 
-/// What Kubernetes itself encodes begins with its kind. The Status of what was done to a custom
-/// resource is encoded like one, by its sorted members.
+/// Also where a list of objects, or a Table, was asked for: what deleting something is answered with.
+/// It is small, and pretty or with sorted members where it is about a custom resource.
 bool is_status(std::string_view object) {
-  if (object.starts_with(R"({"kind":"Status")")) return true;
-  if (!object.starts_with(R"({"apiVersion":"v1",)")) return false;
+  constexpr std::size_t k_most = 8192;
+  if (object.size() > k_most || object.find("\"Status\"") == std::string_view::npos) return false;
   const auto tree = JsonTree::parse(object);
-  return tree && tree->root()["kind"].string() == "Status";
+  return tree && tree->root()["kind"].string() == "Status" &&
+         tree->root()["apiVersion"].string() == "v1";
 }
 
 Result<void> write_object(Exchange& exchange, const Rendering& rendering, std::string_view object,

@@ -18,6 +18,7 @@ import (
 var (
 	uids     = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`)
 	times    = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z`)
+	ips      = regexp.MustCompile(`\b10(\.\d+){3}\b`)
 	versions = regexp.MustCompile(`\b\d{3,}\b`)
 	keys     = regexp.MustCompile(`Key: /registry/[^ ,]+`)
 	ages     = regexp.MustCompile(`^(\d+[smhd])+$`)
@@ -52,6 +53,7 @@ func normal(key string, value any) any {
 		case "message":
 			v = uids.ReplaceAllString(v, "<uid>")
 			v = keys.ReplaceAllString(v, "Key: <key>")
+			v = ips.ReplaceAllString(v, "<ip>")
 			v = versions.ReplaceAllString(v, "<number>")
 		case "cells":
 			if ages.MatchString(v) {

@@ -77,7 +77,8 @@ func main() {
 			a.next, b.next = "", "" // the rest of a list is asked for when both sides have one
 		}
 		if len(differences) == 0 {
-			if excused > 0 && (answers[0].status < 300 || answers[1].status < 300) {
+			// With 406 the upstream has made what it cannot show in the form that was asked for; zood has not.
+			if excused > 0 && (answers[0].status < 300 || answers[1].status < 300) || answers[0].status == 406 {
 				level(requests, a, b)
 			}
 			continue
