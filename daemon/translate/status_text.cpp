@@ -74,6 +74,8 @@ std::string message_out(const Mapping& mapping, const StatusContext& context,
     replace_all(text, "zoo:crb:", "");
     // The key of an object, as apply tells it.
     replace_all(text, "(" + mapping.name_in("kube-system") + "/", "(/");
+    // Where it is stored.
+    replace_all(text, "/rolebindings/" + mapping.name_in("kube-system") + "/", "/rolebindings/");
     text = bindings_out(text);
     replace_all(text, "no kind \"RoleBinding\" is registered",
                 "no kind \"ClusterRoleBinding\" is registered");

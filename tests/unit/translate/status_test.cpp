@@ -81,6 +81,8 @@ TEST_CASE("a ClusterRoleBinding's Status does not show how it is stored") {
         "ClusterRoleBinding in version \"v1\" cannot be handled as a ClusterRoleBinding: x");
   CHECK(message("converting (RoleBindingList) to ClusterRoleBinding") ==
         "converting (ClusterRoleBindingList) to ClusterRoleBinding");
+  CHECK(message("Key: /rolebindings/abc123-kube-system/zoo:crb:x, ResourceVersion: 0") ==
+        "Key: /clusterrolebindings/x, ResourceVersion: 0");
   CHECK(message("failed to create typed patch object (abc123-kube-system/zoo:crb:x; rbac)") ==
         "failed to create typed patch object (/x; rbac)");
   // What somebody wrote stays.
