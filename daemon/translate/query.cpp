@@ -204,6 +204,9 @@ Result<ListOptions> parse_list_options(const Params& params, bool force_watch) {
   out.label_selector = text("labelSelector");
   out.field_selector = text("fieldSelector");
   out.resource_version = text("resourceVersion");
+  // From the server's cache, which gives all that it has (apiserver storage/cacher/cacher.go,
+  // computeListLimit).
+  if (out.resource_version == "0" && out.continue_token.empty()) out.limit = 0;
   if (!out.resource_version.empty()) {
     std::uint64_t revision = 0;
     const auto& raw = out.resource_version;

@@ -42,6 +42,8 @@ struct ListRequest {
   bool table = false;                ///< rows of a Table instead of items
   std::int64_t revision = -1;        ///< exactly at this resourceVersion; -1 = latest, consistent
   std::size_t limit = 0;             ///< most items to deliver; 0 = all
+  /// Of an item (of a Table: a row): does it count for the limit? Null: each does.
+  std::function<bool(std::string_view)> counts;
   std::size_t max_object = 8u << 20; ///< bytes
   HeadListener heard; ///< of the first page, and of a page that is refused; null: nobody does
 };

@@ -146,11 +146,12 @@ private:
       past_end_ = true;
       return;
     }
-    if (request_.limit != 0 && delivered_ == request_.limit) {
+    const bool counts = !request_.counts || request_.counts(item);
+    if (counts && request_.limit != 0 && delivered_ == request_.limit) {
       full_ = true;
       return;
     }
-    ++delivered_;
+    if (counts) ++delivered_;
     last_key_ = *key;
     handler_.on_list_item(*key, item);
   }
@@ -275,7 +276,7 @@ private:
       if (space >= start.substr(0, start.find('/') + 1)) spaces_.push_back(std::move(space));
       return;
     }
-    ++delivered_;
+    if (!request_.counts || request_.counts(item)) ++delivered_;
     handler_.on_list_item(key, item);
   }
 

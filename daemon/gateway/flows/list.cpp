@@ -25,6 +25,8 @@ public:
     auto request = list_request(exchange_, plan_);
     request.range = plan_.ranges.front();
     request.limit = static_cast<std::size_t>(options.limit);
+    if (plan_.rendering.shown)
+      request.counts = [this](std::string_view item) { return shows(plan_.rendering, item); };
     if (!options.continue_token.empty()) {
       auto position = open_continue(exchange_, options.continue_token);
       if (!position) return exchange_.fail(position.error());

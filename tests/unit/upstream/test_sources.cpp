@@ -85,13 +85,15 @@ struct Bench {
   ScriptedCaller caller;
   Heard heard;
 
-  std::unique_ptr<upstream::List> list(std::size_t limit = 0) {
+  std::unique_ptr<upstream::List> list(std::size_t limit = 0, std::string hidden = "") {
     upstream::ListRequest request;
     request.head.method = "GET";
     request.head.target = "/api/v1/pods";
     request.range = {"foofoo-", "", false};
     request.all_namespaces = true;
     request.limit = limit;
+    if (!hidden.empty())
+      request.counts = [hidden](std::string_view item) { return item.find(hidden) == item.npos; };
     return upstream::list_range(upstream, caller, std::move(request), "pods", heard);
   }
 };
@@ -197,6 +199,27 @@ TEST_CASE("with a limit it says where to go on, and only if there is more") {
   last.caller.answer(200, page("more", {item("foofoo-a", "x"), item("zzzzzz-a", "y")}), 100);
   REQUIRE(last.heard.end);
   CHECK_FALSE(last.heard.end->next_start);
+}
+
+TEST_CASE("what is not shown does not count for the limit, and is no more that follows") {
+  Bench bench;
+  const auto list = bench.list(2, "hidden");
+  CHECK(bench.caller.param("limit") == "3");
+  bench.caller.answer(200,
+                      page("more", {item("foofoo-a", "hidden-1"), item("foofoo-a", "x"),
+                                    item("foofoo-a", "hidden-2")}),
+                      100);
+  REQUIRE_FALSE(bench.heard.end);
+  CHECK(bench.caller.param("limit") == "2");
+  bench.caller.answer(
+      200,
+      page("more", {item("foofoo-a", "y"), item("foofoo-b", "hidden-3"), item("zzzzzz-a", "z")}),
+      100);
+  REQUIRE(bench.heard.end);
+  CHECK_FALSE(bench.heard.end->next_start);
+  CHECK(bench.heard.keys == std::vector<std::string>{"foofoo-a/hidden-1", "foofoo-a/x",
+                                                     "foofoo-a/hidden-2", "foofoo-a/y",
+                                                     "foofoo-b/hidden-3"});
 }
 
 TEST_CASE("a page that is refused, cut or garbage never ends a list as if it were whole") {
