@@ -44,7 +44,6 @@ namespace zoo::app {
 namespace {
 
 constexpr unsigned k_socket_mode = 0660;
-constexpr std::chrono::seconds k_cut{2}; ///< for connections that the drain has to cut
 
 std::size_t worker_count(const config::Values& values) {
   const auto wanted = values.integer("workers");
