@@ -43,6 +43,7 @@ public:
   }
   bool write_ended() const override { return tunnel_ && response_ended_ && out_.empty(); }
   std::size_t open_streams() const override { return in_exchange_ ? 1 : 0; }
+  std::uint64_t refused() const override { return refused_; }
   Waiting waiting_for() const override;
   void drain() override;
   void closed() override;
@@ -77,6 +78,7 @@ private:
   ByteQueue out_;
   Close close_ = Close::no;
   bool draining_ = false;
+  std::uint64_t refused_ = 0;
   bool first_ = true; ///< no request has arrived yet
 
   // The one exchange.
@@ -308,6 +310,7 @@ void H1Codec::send_head(const ResponseHead& head, bool end) {
       (switching && (!upgrade_ || !request_ended_)))
     return reset(ResetReason::aborted);
   head_sent_ = true;
+  if (head.status == 429) ++refused_;
   if (!request_ended_ || draining_) keep_alive_ = false;
 
   std::string text = fmt::format("HTTP/1.1 {} {}\r\n", head.status, status_phrase(head.status));

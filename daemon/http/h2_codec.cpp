@@ -79,6 +79,7 @@ public:
   Close wants_close() const override;
   bool write_ended() const override { return false; }
   std::size_t open_streams() const override { return streams_.size(); }
+  std::uint64_t refused() const override { return refused_; }
   Waiting waiting_for() const override;
   void drain() override;
   void closed() override;
@@ -121,6 +122,7 @@ private:
   std::size_t idle_frames_ = 0;
   std::size_t induced_resets_ = 0;
   std::size_t served_ = 0;
+  std::uint64_t refused_ = 0;
   bool greeted_ = false, inside_headers_ = false, draining_ = false, goaway_sent_ = false;
   Close close_ = Close::no;
 };
@@ -530,6 +532,7 @@ void H2Stream::send_head(const ResponseHead& head, bool end) {
   if (detached || head_sent) return;
   if (head.status < 200 || head.status > 999) return reset(ResetReason::aborted);
   head_sent = true;
+  if (head.status == 429) ++codec.refused_;
   const auto status = std::to_string(head.status);
   std::vector<std::string> names; // lower case, as HTTP/2 wants them
   names.reserve(head.headers.size());

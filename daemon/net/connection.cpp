@@ -205,7 +205,34 @@ void Connection::pump() {
     } while (dirty_ && transport_->unsent() < k_unsent_high);
   }
   if (close_if_wanted()) return;
-  transport_->read(lingering_ || (codec_->wants_read() && transport_->unsent() < k_unsent_stop));
+  hold_if_refused();
+  transport_->read(lingering_ ||
+                   (!held_ && codec_->wants_read() && transport_->unsent() < k_unsent_stop));
+}
+
+void Connection::hold_if_refused() {
+  const auto refused = codec_->refused();
+  if (refused == refused_ || held_) return;
+  const auto now = Clock::now();
+  if (now - refused_at_ > limits_->refused_least + hold_) { // it has waited
+    refusals_ = 0;
+    hold_ = std::chrono::milliseconds(0);
+  }
+  refused_at_ = now;
+  refusals_ += static_cast<std::uint32_t>(refused - std::exchange(refused_, refused));
+  if (refusals_ < limits_->refusals) return;
+  refusals_ = 0;
+  hold_ = std::clamp(hold_ * 2, limits_->refused_least, limits_->refused_most);
+  held_ = true;
+  if (!hold_timer_) hold_timer_.emplace(share_.loop);
+  hold_timer_->start(hold_, [weak = weak_from_this()] {
+    const auto self = weak.lock();
+    if (!self || self->dead_) return;
+    self->held_ = false;
+    self->refused_ = self->codec_->refused(); // of what was read before
+    self->refused_at_ = Clock::now();
+    self->pump();
+  });
 }
 
 /// True if the connection is gone.

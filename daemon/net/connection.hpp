@@ -62,6 +62,7 @@ private:
   void on_failure(Error error) override;
   void pump();
   bool close_if_wanted();
+  void hold_if_refused();
   void note();
 
   LoopShare& share_;
@@ -77,6 +78,12 @@ private:
   bool write_ended_ = false;
   bool read_ended_ = false;
   bool asked_to_go_ = false;
+  bool held_ = false;          ///< it was told to wait: nothing is read
+  std::uint64_t refused_ = 0;  ///< by the codec, when last looked at
+  std::uint32_t refusals_ = 0; ///< in a row
+  Clock::time_point refused_at_;
+  std::chrono::milliseconds hold_{0}; ///< the last one; 0: it has not been held of late
+  std::optional<Timer> hold_timer_;
   Clock::time_point opened_ = Clock::now();
   Clock::time_point last_read_ = opened_;
   Clock::time_point last_stream_ = opened_;

@@ -31,6 +31,11 @@ struct ListenerLimits {
   std::chrono::milliseconds body{60'000};   ///< for the next bytes of a request's body
   std::chrono::milliseconds idle{300'000};  ///< connection without an open stream
   std::chrono::milliseconds write{300'000}; ///< for the client to take anything of what waits
+  /// A client that goes on asking although it is told to wait (429, which says a second) is read no
+  /// more for a while, the double each time up to the most: its refusals cost what it may not have.
+  std::uint32_t refusals = 4; ///< that are given in a row, less than `refused_least` apart
+  std::chrono::milliseconds refused_least{100};
+  std::chrono::milliseconds refused_most{1'000};
 };
 
 /// Accepts connections and serves them. One socket, accepted on the first loop; each connection

@@ -2,7 +2,7 @@
 
 // Command zoobench drives one Kubernetes API endpoint with one workload and prints one line of JSON.
 //
-//	zoobench -kubeconfig K -scenario get|list|create|watch|fill|connect [-c N] [-d 5s] [-pid P,P...] ...
+//	zoobench -kubeconfig K -scenario get|list|create|watch|fill|connect|attack|paced [-c N] [-d 5s] [-pid P,P...] ...
 //
 // With -pid it also tells the CPU time that these processes spent and their resident memory, as the operating system
 // accounts for them, so that two proxies can be compared on a machine whose speed drifts.
@@ -26,15 +26,16 @@ import (
 )
 
 var (
-	kubeconfig = flag.String("kubeconfig", "", "kubeconfig of the endpoint under test")
+	kubeconfig = flag.String("kubeconfig", "", "kubeconfig of the endpoint under test (attack: of each user, separated by commas)")
 	writer     = flag.String("writer", "", "kubeconfig that makes the changes (watch); default: -kubeconfig")
-	scenario   = flag.String("scenario", "get", "get, list, create, watch, fill or connect")
-	path       = flag.String("path", "/api/v1/namespaces/default/configmaps/bench", "path to GET (get, list) or to watch")
+	scenario   = flag.String("scenario", "get", "get, list, create, watch, fill, connect, attack or paced")
+	path       = flag.String("path", "/api/v1/namespaces/default/configmaps/bench", "path to GET (get, list, attack, paced) or to watch")
 	ns         = flag.String("ns", "default", "namespaces written to (create, watch, fill), separated by commas")
 	accept     = flag.String("accept", "application/json", "Accept header")
 	conc       = flag.Int("c", 8, "concurrent requests, watchers, or connections")
 	dur        = flag.Duration("d", 5*time.Second, "how long to measure")
-	rate       = flag.Int("rate", 100, "writes a second (watch)")
+	rate       = flag.Int("rate", 100, "writes a second (watch), requests (paced)")
+	cpu        = flag.Float64("cpu", 0.5, "of one core, what is spent at most (attack)")
 	count      = flag.Int("n", 1000, "objects (fill)")
 	first      = flag.Int("first", 0, "number of the first object (fill)")
 	kind       = flag.String("kind", "configmap", "object kind (fill): configmap or pod")
@@ -47,8 +48,13 @@ type figures map[string]any
 
 func main() {
 	flag.Parse()
-	c, host := client(*kubeconfig)
 	out := figures{"scenario": *scenario}
+	if *scenario == "attack" {
+		attack(out)
+		must(json.NewEncoder(os.Stdout).Encode(out))
+		return
+	}
+	c, host := client(*kubeconfig)
 	switch *scenario {
 	case "fill":
 		fill(c, host, out)
@@ -58,6 +64,8 @@ func main() {
 		connect(out)
 	case "get", "list", "create":
 		load(c, host, out)
+	case "paced":
+		paced(c, host, out)
 	default:
 		must(fmt.Errorf("unknown scenario %q", *scenario))
 	}

@@ -32,6 +32,7 @@ struct Seen {
   std::set<Loop*> loops;
   int open = 0;
   int resets = 0;
+  int refused = 0;
   std::vector<std::function<void()>> waiting; ///< answers requests to /wait
   void wait_until(const std::function<bool()>& done) {
     std::unique_lock lock(mutex);
@@ -40,7 +41,7 @@ struct Seen {
 };
 
 /// "/": who the client is. "/echo": the body. "/big": 3 MB. "/wait": when the test says so.
-/// "/throw": an exception.
+/// "/throw": an exception. "/busy": 429.
 class TestService : public http::Service {
 public:
   TestService(Loop& loop, Seen& seen) : loop_(loop), seen_(seen) {}
@@ -77,6 +78,11 @@ private:
       } else if (head_.target == "/big") {
         stream_.send_head({200, {}}, false);
         fill();
+      } else if (head_.target == "/busy") {
+        const std::lock_guard lock(service_.seen_.mutex);
+        ++service_.seen_.refused;
+        stream_.send_head({429, {}}, true);
+        service_.seen_.changed.notify_all();
       } else if (head_.target == "/echo") {
         answer(body_);
       } else {
@@ -393,6 +399,45 @@ TEST_CASE("the longest idle connection makes room for a new one, strangers first
   CHECK(read(busy) == 1); // one with a stream never goes
   for (const int socket : {served, busy, stranger, first, second})
     ::close(socket);
+}
+
+TEST_CASE("who does not wait when told to is read no more, and nobody else notices") {
+  const std::string busy = "GET /busy HTTP/1.1\r\nHost: h\r\n\r\n";
+  const auto answered = [](int socket) {
+    std::string answer;
+    char byte = 0;
+    while (!answer.ends_with("\r\n\r\n") && ::recv(socket, &byte, 1, 0) == 1)
+      answer += byte;
+    return answer.starts_with("HTTP/1.1 429");
+  };
+  ListenerLimits limits;
+  limits.refusals = 3;
+  for (const auto hold : {std::chrono::milliseconds(3'600'000), 20ms}) {
+    CAPTURE(hold.count());
+    limits.refused_least = limits.refused_most = hold;
+    Bench bench(1);
+    bench.listen(limits, false);
+    const int socket = test::connect_to(bench.port());
+    for (int n = 0; n < 3; ++n) {
+      ::send(socket, busy.data(), busy.size(), 0);
+      REQUIRE(answered(socket));
+    }
+    ::send(socket, busy.data(), busy.size(), 0);
+    for (int n = 0; n < 20; ++n)
+      REQUIRE(test::talk(bench.port(), "GET / HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n")
+                  .starts_with("HTTP/1.1 200"));
+    if (hold > 1h - 1s) {
+      const std::lock_guard lock(bench.seen.mutex);
+      CHECK(bench.seen.refused == 3);
+    } else { // and then it is heard again, and again held
+      CHECK(answered(socket));
+      for (int n = 0; n < 10; ++n) {
+        ::send(socket, busy.data(), busy.size(), 0);
+        REQUIRE(answered(socket));
+      }
+    }
+    ::close(socket);
+  }
 }
 
 TEST_CASE("a listener may go while clients are busy") {
