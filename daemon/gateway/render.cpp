@@ -106,8 +106,8 @@ const translate::Root& root_of(const Exchange& exchange) {
   return root == nullptr ? translate::custom_root() : *root;
 }
 
-/// Also where a list of objects, or a Table, was asked for: what deleting something is answered with.
-/// It is small, and pretty or with sorted members where it is about a custom resource.
+/// Also where a list of objects, or a Table, was asked for: what deleting something is answered
+/// with. It is small, and pretty or with sorted members where it is about a custom resource.
 bool is_status(std::string_view object) {
   constexpr std::size_t k_most = 8192;
   if (object.size() > k_most || object.find("\"Status\"") == std::string_view::npos) return false;

@@ -52,9 +52,9 @@ public:
   virtual bool write_ended() const = 0;
   virtual std::size_t open_streams() const = 0;
   virtual std::uint64_t refused() const = 0; ///< answers with 429 Too Many Requests, so far
-  virtual Waiting waiting_for() const = 0; ///< what the client owes us, for the listener's clocks
-  virtual void drain() = 0;                ///< GOAWAY, or Connection: close after the current one
-  virtual void closed() = 0;               ///< the connection is gone: on_reset() to all
+  virtual Waiting waiting_for() const = 0;   ///< what the client owes us, for the listener's clocks
+  virtual void drain() = 0;                  ///< GOAWAY, or Connection: close after the current one
+  virtual void closed() = 0;                 ///< the connection is gone: on_reset() to all
 };
 
 /// `wakeup` is called when produce(), wants_read() or wants_close() have something new to say, from

@@ -38,10 +38,10 @@ struct ListRequest {
   http::RequestHead head;   ///< GET, path without query, Accept, impersonation
   translate::Params params; ///< selectors, includeObject; limit and continue are the source's
   KeyRange range;
-  bool all_namespaces = false;       ///< keys carry the namespace
-  bool table = false;                ///< rows of a Table instead of items
-  std::int64_t revision = -1;        ///< exactly at this resourceVersion; -1 = latest, consistent
-  std::size_t limit = 0;             ///< most items to deliver; 0 = all
+  bool all_namespaces = false; ///< keys carry the namespace
+  bool table = false;          ///< rows of a Table instead of items
+  std::int64_t revision = -1;  ///< exactly at this resourceVersion; -1 = latest, consistent
+  std::size_t limit = 0;       ///< most items to deliver; 0 = all
   /// Of an item (of a Table: a row): does it count for the limit? Null: each does.
   std::function<bool(std::string_view)> counts;
   std::size_t max_object = 8u << 20; ///< bytes
