@@ -7,9 +7,8 @@
 namespace zoo::admin {
 
 /// GET /metrics, in Prometheus' text format: what `source` knows, and of the tenants how many are
-/// in which phase and whose certificates end soon, by name the first k_most_named. Nothing of it
-/// waits for the upstream. Blocking (store).
+/// in which phase and whose certificates end soon, by name Census::k_most_named of
+/// them. Nothing of it waits for the upstream. Blocking.
 Answer metrics_answer(StatusSource& source, tenants::TenantService& tenants);
-inline constexpr std::size_t k_most_named = 1'000;
 
 } // namespace zoo::admin

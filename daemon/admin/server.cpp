@@ -3,8 +3,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include <map>
-
 namespace zoo::admin {
 namespace {
 
@@ -22,35 +20,19 @@ std::string_view level_name(tenants::Finding::Level level) {
   return "problem";
 }
 
-Result<std::map<std::string, std::size_t>> count_phases(tenants::TenantService& tenants) {
-  std::map<std::string, std::size_t> out;
-  for (std::string after;;) {
-    ZOO_TRY(auto page, tenants.list(after, 500));
-    for (const auto& tenant : page.items) {
-      const auto phase = api::phase_name(tenant.phase);
-      ++out[phase.empty() ? "Pending" : std::string(phase)];
-    }
-    if (page.next.empty()) return out;
-    after = std::move(page.next);
-  }
-}
-
 } // namespace
 
 Answer status_answer(StatusSource& source, tenants::TenantService& tenants) {
   const auto status = source.status();
-  auto phases = tenants.phases();
-  if (!phases) {
-    auto counted = count_phases(tenants);
-    if (!counted) return failure(counted.error());
-    phases = *std::move(counted);
-  }
+  const auto census = tenants.census();
+  if (!census) return failure(census.error());
   std::size_t total = 0;
-  for (const auto& [phase, count] : *phases)
+  json counts = json::object();
+  for (const auto& [phase, count] : census->phases) {
+    counts[std::string(api::phase_name(phase))] = count;
     total += count;
-  json counts{{"total", total}};
-  for (const auto& [phase, count] : *phases)
-    counts[phase] = count;
+  }
+  counts["total"] = total;
   return json_answer(200, {{"version", status.version},
                            {"listen", status.listen},
                            {"advertise", status.advertise},

@@ -2,6 +2,7 @@
 #include "daemon/tenants/entry_scan.hpp"
 
 #include "common/api/tenant.hpp"
+#include "daemon/tenants/certificates.hpp"
 #include "daemon/tenants/records.hpp"
 #include "daemon/translate/json.hpp"
 
@@ -80,7 +81,7 @@ bool read_spec(std::string_view value, bool& suspended) {
 
 struct Status {
   std::string_view phase, observed;
-  bool ready = false, populated = false, furnished = false;
+  bool ready = false, populated = false, furnished = false, expiring = false;
 };
 
 bool read_condition(std::string_view value, Status& out) {
@@ -93,6 +94,7 @@ bool read_condition(std::string_view value, Status& out) {
   if (!whole) return false;
   if (type == "Ready") out.ready = status == "True";
   if (type == "Populated") out.populated = status == "True";
+  if (type == k_expiring) out.expiring = status == "True";
   if (type == k_in_cluster) out.furnished = true;
   return true;
 }
@@ -159,6 +161,7 @@ std::shared_ptr<const TenantEntry> scan_entry(const store::Record& record) {
   if (!metadata.deleted.empty()) entry->phase = Phase::deleting;
   entry->settled = status.ready && status.populated && status.furnished &&
                    status.observed == metadata.generation && metadata.deleted.empty();
+  entry->expiring = status.expiring;
   return entry;
 }
 

@@ -3,6 +3,7 @@
 
 #include "common/base/log.hpp"
 #include "common/kube/age.hpp"
+#include "daemon/tenants/certificates.hpp"
 #include "daemon/tenants/entry_scan.hpp"
 
 #include <nlohmann/json.hpp>
@@ -136,6 +137,7 @@ std::shared_ptr<const TenantEntry> entry_of(const api::Tenant& tenant) {
                    tenant.condition(k_in_cluster) != nullptr &&
                    tenant.observed_generation == tenant.generation &&
                    tenant.deletion_timestamp.empty();
+  entry->expiring = is_true(tenant, k_expiring);
   if (auto terms = api::terms_of(tenant)) {
     entry->terms = *std::move(terms);
   } else { // an older zood took what this one does not understand

@@ -62,6 +62,19 @@ public:
   virtual ~Subscription() = default;
 };
 
+/// What is known of all tenants together.
+struct Census {
+  std::map<api::Phase, std::size_t> phases; ///< those that there are; never Phase::none
+  std::size_t expiring = 0;                 ///< with a certificate that ends soon (k_expiring)
+  std::vector<std::string> expiring_ids;    ///< of these k_most_named at most
+
+  static constexpr std::size_t k_most_named = 1'000;
+  void add(std::string_view id, api::Phase phase, bool ends_soon) {
+    ++phases[phase == api::Phase::none ? api::Phase::pending : phase];
+    if (ends_soon && ++expiring <= k_most_named) expiring_ids.emplace_back(id);
+  }
+};
+
 /// What the admin API can do with tenants. Blocking (store and sometimes upstream): called from the
 /// admin API's worker threads, never from an event loop. Thread-safe. All errors carry a sentence
 /// for the administrator.
@@ -99,8 +112,7 @@ public:
   /// The certificates that a tenant has been given and that have not expired, by expiry.
   virtual Result<std::vector<CertificateStatus>> certificates(std::string_view id) = 0;
 
-  /// How many tenants are in which phase, without reading them all; nothing where only that tells.
-  virtual std::optional<std::map<std::string, std::size_t>> phases() { return std::nullopt; }
+  virtual Result<Census> census() = 0;
 
   virtual std::vector<Finding> doctor() = 0;
 };

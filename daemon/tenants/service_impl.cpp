@@ -147,15 +147,12 @@ Result<TenantPage> TenantServiceImpl::list(std::string_view after, std::size_t l
   return out;
 }
 
-std::optional<std::map<std::string, std::size_t>> TenantServiceImpl::phases() {
-  if (parts_.directory == nullptr) return std::nullopt;
-  std::array<std::size_t, k_phase_names.size()> counts{};
-  parts_.directory->snapshot()->each(
-      [&](const TenantEntry& entry) { ++counts[static_cast<std::size_t>(entry.phase)]; });
-  std::map<std::string, std::size_t> out;
-  for (std::size_t i = 0; i < counts.size(); ++i) {
-    if (counts[i] != 0) out.emplace(api::phase_name(k_phase_names[i]), counts[i]);
-  }
+Result<Census> TenantServiceImpl::census() {
+  if (parts_.directory == nullptr) return fail(Code::internal, "there is no directory of tenants");
+  Census out;
+  parts_.directory->snapshot()->each([&](const TenantEntry& entry) {
+    out.add(entry.id, k_phase_names[static_cast<std::size_t>(entry.phase)], entry.expiring);
+  });
   return out;
 }
 

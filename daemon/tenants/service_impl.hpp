@@ -46,7 +46,7 @@ public:
   Result<api::Tenant> rotate(std::string_view id, bool revoke_old) override;
   Result<api::Tenant> revoke(std::string_view id, const RevokeRequest& request) override;
   Result<std::vector<CertificateStatus>> certificates(std::string_view id) override;
-  std::optional<std::map<std::string, std::size_t>> phases() override;
+  Result<Census> census() override; ///< from the directory
   std::vector<Finding> doctor() override;
 
   void sign_soon(std::string_view id) { controller_.sign_soon(id); } ///< any thread

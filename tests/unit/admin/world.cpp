@@ -151,6 +151,16 @@ Result<std::vector<tenants::CertificateStatus>> FakeTenants::certificates(std::s
 
 Result<std::string> FakeTenants::stored_kubeconfig(std::string_view) { return "U0VDUkVU"; }
 
+Result<tenants::Census> FakeTenants::census() {
+  const std::scoped_lock lock(mutex_);
+  tenants::Census out;
+  for (const auto& [id, tenant] : tenants_) {
+    const auto* condition = tenant.condition(tenants::k_expiring);
+    out.add(id, tenant.phase, condition != nullptr && condition->status == "True");
+  }
+  return out;
+}
+
 std::vector<tenants::Finding> FakeTenants::doctor() {
   return {{tenants::Finding::Level::ok, "upstream", "reachable", ""},
           {tenants::Finding::Level::problem, "policy zoo-fence", "is missing", "restart zood"}};

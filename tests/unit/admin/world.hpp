@@ -34,6 +34,7 @@ public:
   Result<api::Tenant> rotate(std::string_view id, bool revoke_old) override;
   Result<api::Tenant> revoke(std::string_view id, const tenants::RevokeRequest& request) override;
   Result<std::vector<tenants::CertificateStatus>> certificates(std::string_view id) override;
+  Result<tenants::Census> census() override;
   std::vector<tenants::Finding> doctor() override;
 
   /// What the controller would do: changes a record behind the API's back.

@@ -76,6 +76,9 @@ TEST_CASE("a record read in one pass says what the whole reader says") {
     tenant.phase = api::Phase::suspended;
   }
   SUBCASE("failed") { tenant.phase = api::Phase::failed; }
+  SUBCASE("with a certificate that ends soon") {
+    tenant.set_condition(std::string(tenants::k_expiring), "True", "EndsSoon", "", "now");
+  }
   SUBCASE("to be deleted") { tenant.deletion_timestamp = "2026-01-02T03:04:07Z"; }
   SUBCASE("with terms of its own") {
     tenant.flow_json = R"({"maxRequestsInflight": 7})";
@@ -110,6 +113,7 @@ TEST_CASE("a record read in one pass says what the whole reader says") {
   CHECK(entry->revision == whole->revision);
   CHECK(entry->phase == whole->phase);
   CHECK(entry->settled == whole->settled);
+  CHECK(entry->expiring == whole->expiring);
   CHECK(entry->admits() == whole->admits());
 
   // Whatever is cut off or put in, it is never read as something else.
