@@ -6,25 +6,15 @@
 #include "daemon/translate/discovery_json.hpp"
 #include "daemon/translate/json.hpp"
 #include "tests/fuzz/invariant.hpp"
+#include "tests/fuzz/tenant.hpp"
 
 #include <array>
 #include <cstdint>
-#include <memory>
 #include <optional>
 
 namespace {
 
 using namespace zoo::translate;
-
-const Mapping& tenant() {
-  static const Mapping mapping("abc123", [] {
-    auto shared = std::make_shared<SharedNames>();
-    shared->classes[0].insert("standard");
-    shared->groups.insert("shared.example.org");
-    return shared;
-  }());
-  return mapping;
-}
 
 struct Kind {
   const char *group, *kind;
@@ -54,7 +44,7 @@ constexpr std::array k_kinds = {
 
 std::optional<std::string> send(const Root& root, Direction direction, std::string_view text,
                                 bool patch = false) {
-  RewriteContext context{tenant(), direction, "default", patch};
+  RewriteContext context{fuzz_tenant(), direction, "default", patch};
   std::string out;
   if (!rewrite(root, context, text, out)) return std::nullopt;
   return out;
@@ -102,7 +92,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   invariant(check_json(*back).has_value(), "and is valid", *back);
   if (!JsonTree::parse(text)->root().is(JsonType::object)) return 0;
   if (const auto proven = send(root, Direction::prove, *up); !proven) {
-    RewriteContext context{tenant(), Direction::prove, "default"};
+    RewriteContext context{fuzz_tenant(), Direction::prove, "default"};
     std::string none;
     const auto why = rewrite(root, context, *up, none);
     invariant(false, "what went inward is proven", why.error().message() + "\n" + *up);
