@@ -58,11 +58,18 @@ struct Refusal {
 /// Builds the tree of one document from yaml-cpp's events.
 class Builder : public YAML::EventHandler {
 public:
-  explicit Builder(const YamlLimits& limits) : limits_(limits) {}
+  /// `after`: where the document before began.
+  explicit Builder(const YamlLimits& limits, int after = -1) : limits_(limits), begun_(after) {}
 
   Node* root() const { return root_; }
+  int begun() const { return begun_; }
 
-  void OnDocumentStart(const YAML::Mark&) override {}
+  void OnDocumentStart(const YAML::Mark& mark) override {
+    // yaml-cpp makes an empty document of a "," or "]" outside of all lists, does not read on, and
+    // makes the next one of the same, without end.
+    if (mark.pos <= begun_) refuse(place_of(mark), "a mark that belongs to nothing");
+    begun_ = mark.pos;
+  }
   void OnDocumentEnd() override {}
   void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
     auto& node = add(mark, anchor);
@@ -161,6 +168,7 @@ private:
   }
 
   const YamlLimits& limits_;
+  int begun_;
   std::deque<Node> nodes_;
   std::vector<Node*> stack_;
   std::map<YAML::anchor_t, Node*> anchors_;
@@ -352,9 +360,10 @@ Result<std::string> yaml_to_json(std::string_view yaml, const YamlLimits& limits
     YAML::Parser parser(stream);
     Builder builder(limits);
     if (!parser.HandleNextDocument(builder) || builder.root() == nullptr) return "null";
-    for (;;) {
-      Builder next(limits);
+    for (int begun = builder.begun();;) {
+      Builder next(limits, begun);
       if (!parser.HandleNextDocument(next)) break;
+      begun = next.begun();
       const auto* root = next.root();
       const bool empty = root == nullptr ||
                          (root->shape == Node::Shape::scalar && root->scalar.kind == Kind::null);

@@ -195,6 +195,14 @@ TEST_CASE("exactly one document") {
   CHECK(contains(error("a: 1\n---\n---\nb: 2\n"), "more than one document"));
 }
 
+TEST_CASE("a mark outside of all lists is refused, and does not keep the parser for ever") {
+  for (const auto* bad :
+       {",", "]", "}", "a: 1\n]", ",*a]\n", "[a]]", "{a: b}}", "---\n,", "a: 1\n---\n]"}) {
+    CAPTURE(std::string(bad));
+    CHECK(contains(error(bad), "line "));
+  }
+}
+
 TEST_CASE("broken YAML is refused with its place") {
   for (const auto* bad : {"a: [1", "a: 'x", "a: {b", "\t- a\n b", "a: b: c", "- a\nb: c\n", "@a",
                           "a: |x\n", "%YAML 9.9\n---\na\n"}) {
