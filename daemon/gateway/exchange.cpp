@@ -262,7 +262,7 @@ void Exchange::with_resource(upstream::Freshness freshness) {
 bool Exchange::find_resource(upstream::CatalogPtr catalog) {
   const auto* found =
       catalog->find_visible(mapping(), target_.group, target_.version, target_.resource);
-  if (found == nullptr) return false;
+  if (found == nullptr || !target_.in_place(found->namespaced)) return false;
   resource_.namespaced = found->namespaced;
   resource_.own_group = mapping().custom_group(target_.group);
   resource_.facts =

@@ -262,8 +262,7 @@ Result<std::string> upstream_path(const Target& target, bool namespaced, const M
   }
   const auto max_namespace = mapping.identity() ? std::size_t{63} : k_max_namespace;
   const auto max_name = mapping.identity() ? std::size_t{253} : k_max_name;
-  const bool namespace_object = target.is("", "namespaces");
-  if (!namespaced && !namespace_object && !target.name_space.empty()) return no_resource();
+  if (!target.in_place(namespaced)) return no_resource();
   if (target.name_space.size() > max_namespace)
     return no_such(target.is("", "namespaces") ? target : Target{}, "namespaces",
                    target.name_space);

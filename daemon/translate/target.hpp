@@ -47,6 +47,11 @@ struct Target {
     return resource_request && group == a_group && resource == a_resource;
   }
   bool writes() const; ///< create update patch delete deletecollection
+  /// Does a resource of this scope stand where the path says? A cluster-scoped one in a namespace
+  /// does not: rights in that namespace would decide about it.
+  bool in_place(bool namespaced) const {
+    return namespaced || name_space.empty() || (is("", "namespaces") && name == name_space);
+  }
 };
 
 /// Parses method and origin-form target ("/api/v1/pods?limit=5"). The path is decoded once, then

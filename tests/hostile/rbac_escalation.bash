@@ -45,6 +45,17 @@ for header in 'Impersonate-User: admin' 'Impersonate-User: system:serviceaccount
 done
 small POST /api/v1/namespaces/team/serviceaccounts/default/token json '{"apiVersion":"authentication.k8s.io/v1","kind":"TokenRequest","spec":{"audiences":["zood"]}}'
 refused "no token of another account" 403
+made "a role for all of a namespace" POST $rbac/namespaces/team/roles json '{"metadata":{"name":"evil-all"},"rules":[{"apiGroups":["*"],"resources":["*"],"verbs":["*"]}]}'
+made "bound too" POST $rbac/namespaces/team/rolebindings json '{"metadata":{"name":"evil-all"},"roleRef":{"apiGroup":"rbac.authorization.k8s.io","kind":"Role","name":"evil-all"},"subjects":[{"kind":"ServiceAccount","name":"evil-small","namespace":"team"}]}'
+eventually "it may everything there" 10 eval 'small GET /api/v1/namespaces/team/secrets; [[ $code == 200 ]]'
+for path in /api/v1/namespaces/team/{namespaces,namespaces/default,namespaces/default/finalize,nodes,persistentvolumes} $rbac/namespaces/team/{clusterroles,clusterroles/admin,clusterrolebindings} /apis/flowcontrol.apiserver.k8s.io/v1/namespaces/team/flowschemas /apis/storage.k8s.io/v1/namespaces/team/{storageclasses,volumeattachments}; do
+  for method in GET POST PUT DELETE; do
+    small $method "$path" json '{"metadata":{"name":"default"}}'
+    refused "what has no namespace is not in that one: $method $path" '40[45]'
+  done
+done
+made "that goes" DELETE $rbac/namespaces/team/rolebindings/evil-all
+eventually "at once" 3 eval 'small GET /api/v1/namespaces/team/secrets; [[ $code == 403 ]]'
 made "the role goes" DELETE $rbac/namespaces/team/rolebindings/evil-small
 eventually "and with it the right" 3 eval 'small GET /api/v1/namespaces/team/configmaps/kube-root-ca.crt; [[ $code == 403 ]]'
 would "bind an account to everything" POST /apis/rbac.authorization.k8s.io/v1/clusterrolebindings json '{"metadata":{"name":"'"$evil"'-direct"},"roleRef":{"apiGroup":"rbac.authorization.k8s.io","kind":"ClusterRole","name":"cluster-admin"},"subjects":[{"kind":"ServiceAccount","name":"default","namespace":"'"$evil-team"'"}]}'
