@@ -128,6 +128,7 @@ Result<ContinueRecord> parse_record(std::string_view bytes) {
   const auto* const end = revision.data() + revision.size();
   const auto parsed = std::from_chars(revision.data(), end, out.revision);
   if (parsed.ec != std::errc() || parsed.ptr != end) return bad_token();
+  if (std::to_string(out.revision) != revision) return bad_token(); // "01", "-0"
   out.tenant = std::move(fields[0]);
   out.uid = std::move(fields[1]);
   out.path_hash = std::move(fields[2]);

@@ -44,4 +44,7 @@ TEST_CASE("a record of any bytes is read back, and nothing else is") {
   CHECK_FALSE(parse_record("2" + bytes.substr(1)));
   CHECK_FALSE(parse_record("199999999999999999999:"));
   CHECK_FALSE(parse_record("106:abc123"));
+  for (const auto* revision : {"2:01", "2:-0", "2:+1"})
+    CHECK_FALSE(parse_record("16:abc1230:0:0:" + std::string(revision) + "0:"));
+  CHECK(parse_record("16:abc1230:0:0:1:10:"));
 }
