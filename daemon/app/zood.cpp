@@ -3,6 +3,7 @@
 
 #include "common/base/file.hpp"
 #include "common/base/log.hpp"
+#include "common/base/published.hpp"
 #include "common/base/text.hpp"
 #include "common/crypto/aead.hpp"
 #include "common/kube/kubeconfig.hpp"
@@ -155,7 +156,7 @@ struct Zood::Impl {
   std::unique_ptr<virtuals::Board> board;
   gateway::FlowControl flow_control;
   gateway::Ledger ledger;
-  std::atomic<std::shared_ptr<const gateway::GatewayLimits>> terms; ///< zood.yaml's, for usage
+  Published<const gateway::GatewayLimits> terms; ///< zood.yaml's, for usage
   std::unique_ptr<net::Workers> loops;
   std::unique_ptr<net::Workers> admin_loop;
   std::unique_ptr<upstream::Upstream> upstream;
@@ -245,7 +246,7 @@ Result<void> Zood::Impl::open_upstream() {
   endpoint->server_name = access.credentials.tls_server_name;
   endpoint->ca_pem = access.credentials.ca_pem;
   credential->on_change([endpoint = endpoint](upstream::Credential::Authorization value) {
-    endpoint->authorization = std::move(value);
+    endpoint->authorization.store(std::move(value));
   });
   loops = std::make_unique<net::Workers>(worker_count(values), "worker");
   upstream = std::make_unique<upstream::Upstream>(endpoint, loops->loops(), pool_limits(values));
@@ -303,7 +304,7 @@ Result<void> Zood::Impl::open_tenants_door() {
       }});
   ZOO_TRY(auto key, keyring->key("continue-tokens"));
   flow_control.set_limits(flow_limits(values));
-  terms = std::make_shared<const gateway::GatewayLimits>(gateway_limits(values));
+  terms.store(std::make_shared<const gateway::GatewayLimits>(gateway_limits(values)));
   policies = std::make_unique<authz::PolicyStore>(*upstream, loops->loops());
   gateway_shared.emplace(gateway::GatewayShared{
       directory, *upstream, *policies, std::string(tenants::k_tenant_admin_group),
@@ -399,7 +400,7 @@ void Zood::Impl::reload() {
   listener->set_limits(listener_limits(*loaded));
   upstream->set_limits(pool_limits(*loaded));
   flow_control.set_limits(flow_limits(*loaded));
-  terms = std::make_shared<const gateway::GatewayLimits>(gateway_limits(*loaded));
+  terms.store(std::make_shared<const gateway::GatewayLimits>(gateway_limits(*loaded)));
   tenants->set_policy(tenants_policy(*loaded));
   audit->set_policy(audit_policy(*loaded));
   drain_timeout = loaded->duration("drain_timeout");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/authz/policy_store.hpp"
 
+#include "common/base/published.hpp"
 #include "daemon/net/loop.hpp"
 #include "daemon/upstream/upstream.hpp"
 
@@ -79,7 +80,7 @@ struct PolicyStore::Slot : std::enable_shared_from_this<PolicyStore::Slot> {
   upstream::Upstream& upstream;
   net::Loop& home;
   const PolicyLimits limits;
-  std::atomic<std::shared_ptr<const Policy>> current;
+  Published<const Policy> current;
   std::atomic<const translate::SharedNames*> names{nullptr};
   std::atomic<Clock::rep> used{0};
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "common/base/published.hpp"
 #include "daemon/net/listener.hpp"
 #include "daemon/net/transport.hpp"
 
@@ -27,7 +28,7 @@ struct LoopShare : std::enable_shared_from_this<LoopShare> {
 
   Loop& loop;
   std::unique_ptr<http::Service> service;
-  std::atomic<std::shared_ptr<const ListenerLimits>> limits;
+  Published<const ListenerLimits> limits;
   std::atomic<std::size_t> count{0}; ///< connections here or on their way here
   std::unordered_map<Connection*, std::shared_ptr<Connection>> connections;
   Timer sweeper;

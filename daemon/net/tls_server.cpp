@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "common/base/published.hpp"
 #include "daemon/net/openssl.hpp"
 #include "daemon/net/tls.hpp"
 
 #include <openssl/pem.h>
 #include <openssl/x509.h>
-
-#include <atomic>
 
 namespace zoo::net {
 namespace {
@@ -58,7 +57,7 @@ Result<SslContextPtr> build(const TlsServerOptions& options) {
 } // namespace
 
 struct TlsServerContext::Impl {
-  std::atomic<std::shared_ptr<SSL_CTX>> context;
+  Published<SSL_CTX> context;
 };
 
 TlsServerContext::TlsServerContext() : impl_(std::make_unique<Impl>()) {}

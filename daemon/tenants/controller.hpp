@@ -2,6 +2,7 @@
 #pragma once
 
 #include "common/api/tenant.hpp"
+#include "common/base/published.hpp"
 #include "common/base/result.hpp"
 #include "common/crypto/aead.hpp"
 #include "daemon/store/store.hpp"
@@ -10,7 +11,6 @@
 #include "daemon/tenants/pki.hpp"
 #include "daemon/tenants/queue.hpp"
 
-#include <atomic>
 #include <chrono>
 #include <functional>
 #include <memory>
@@ -118,7 +118,7 @@ private:
 
   ControllerParts parts_;
   Settings settings_;
-  std::atomic<std::shared_ptr<const Policy>> policy_;
+  Published<const Policy> policy_;
   Queue queue_;
   std::vector<std::jthread> threads_;
 };

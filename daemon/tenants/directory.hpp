@@ -3,9 +3,9 @@
 
 #include "common/api/tenant.hpp"
 #include "common/api/terms.hpp"
+#include "common/base/published.hpp"
 
 #include <array>
-#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
@@ -101,8 +101,8 @@ private:
   void publish(TenantSnapshot next);
   void withdrawn(std::string_view id) const;
 
-  std::atomic<std::shared_ptr<const TenantSnapshot>> current_;
-  std::atomic<std::shared_ptr<const std::function<void(std::string_view)>>> told_;
+  Published<const TenantSnapshot> current_;
+  Published<const std::function<void(std::string_view)>> told_;
   mutable std::mutex mutex_;
   mutable std::condition_variable changed_;
 };

@@ -84,6 +84,6 @@ void NameFollower::again() {
   pause_ = std::min(pause_ * 2, k_longest_pause);
 }
 
-void NameFollower::publish() { published_ = std::make_shared<const Names>(names_); }
+void NameFollower::publish() { published_.store(std::make_shared<const Names>(names_)); }
 
 } // namespace zoo::upstream

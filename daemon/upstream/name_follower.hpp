@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "common/base/published.hpp"
 #include "daemon/net/loop.hpp"
 #include "daemon/upstream/list_source.hpp"
 #include "daemon/upstream/watch_source.hpp"
 
-#include <atomic>
 #include <chrono>
 #include <memory>
 #include <set>
@@ -50,7 +50,7 @@ private:
   net::Timer timer_;
   std::chrono::milliseconds pause_{100};
   Names names_;
-  std::atomic<std::shared_ptr<const Names>> published_;
+  Published<const Names> published_;
   std::unique_ptr<List> list_;
   std::unique_ptr<WatchSubscription> watch_;
 };

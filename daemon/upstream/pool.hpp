@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "common/base/published.hpp"
 #include "common/base/secret.hpp"
 #include "daemon/net/loop.hpp"
 #include "daemon/upstream/call.hpp"
 
-#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -26,7 +26,7 @@ struct UpstreamEndpoint {
   bool tls = true;
   std::string user_agent = "zood/" ZOO_VERSION;
   /// "Bearer ..."; null: none is sent. Read at each request.
-  std::atomic<std::shared_ptr<const std::string>> authorization;
+  Published<const std::string> authorization;
 };
 
 struct PoolLimits {

@@ -2,6 +2,7 @@
 #include "daemon/upstream/upstream.hpp"
 
 #include "common/base/error_table.hpp"
+#include "common/base/published.hpp"
 #include "daemon/net/loop.hpp"
 #include "daemon/translate/discovery_json.hpp"
 #include "daemon/upstream/buffered_call.hpp"
@@ -115,7 +116,7 @@ private:
   std::unique_ptr<BufferedCall> call_, retired_;
   std::vector<std::pair<net::Loop*, Done>> waiting_, after_;
   bool fetching_ = false;
-  std::atomic<CatalogPtr> current_;
+  Published<const translate::Catalog> current_;
 };
 
 } // namespace
@@ -141,8 +142,7 @@ struct Upstream::Impl {
   std::atomic<bool> range_reads{true};
   bool range_reads_decided = false;
   std::optional<RangeProbe> probe;
-  std::atomic<std::shared_ptr<const translate::SharedNames>> shared{
-      std::make_shared<const translate::SharedNames>()};
+  Published<const translate::SharedNames> shared{std::make_shared<const translate::SharedNames>()};
   OpenApiCache openapi;
   std::map<net::Loop*, Caller*> callers; ///< pools, or what stands for them
   std::optional<SharedWatches> watches;

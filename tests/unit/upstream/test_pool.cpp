@@ -506,9 +506,9 @@ TEST_CASE("idle connections are closed after their time, and the credential is r
         if (number == 0) first_gone.set_value();
       },
       false, limits);
-  bench.endpoint->authorization = std::make_shared<const std::string>("Bearer one");
+  bench.endpoint->authorization.store(std::make_shared<const std::string>("Bearer one"));
   bench.ask("GET");
-  bench.endpoint->authorization = std::make_shared<const std::string>("Bearer two");
+  bench.endpoint->authorization.store(std::make_shared<const std::string>("Bearer two"));
   bench.ask("GET");
   first_gone.get_future().get();
   CHECK(heads.at(0).find("Authorization: Bearer one\r\n") != std::string::npos);

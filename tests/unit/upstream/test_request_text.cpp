@@ -11,7 +11,7 @@ TEST_CASE("the pool sets what the request lacks, and framing always") {
   endpoint.host = "::1";
   endpoint.port = 6443;
   endpoint.user_agent = "zood/test";
-  endpoint.authorization = std::make_shared<const std::string>("Bearer t");
+  endpoint.authorization.store(std::make_shared<const std::string>("Bearer t"));
   http::RequestHead head;
   head.method = "GET";
   head.target = "/api?x=1";
