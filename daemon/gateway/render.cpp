@@ -279,7 +279,8 @@ Result<void> EventWriter::event(std::string_view upstream_event, std::string& ou
 }
 
 void EventWriter::set_table_head(std::string_view head) {
-  if (const auto tree = JsonTree::parse(translate::closed_head(head))) {
+  const auto closed = translate::closed_head(head); // the tree looks into it
+  if (const auto tree = JsonTree::parse(closed)) {
     columns_ = translate::columns_out(exchange_.target().group, exchange_.target().resource,
                                       tree->root()["columnDefinitions"].raw());
   }
