@@ -255,7 +255,8 @@ bool refuse_future(Exchange& exchange, std::int64_t now) {
 bool refuse_future(Exchange& exchange, std::string_view head) {
   const auto& options = exchange.target().list;
   if (options.resource_version.empty() || options.resource_version == "0") return false;
-  const auto tree = translate::JsonTree::parse(translate::closed_head(head));
+  const auto closed = translate::closed_head(head); // the tree looks into it
+  const auto tree = translate::JsonTree::parse(closed);
   if (!tree) return false;
   const auto now = upstream::revision_of(tree->root()["metadata"]["resourceVersion"].string());
   return now && refuse_future(exchange, *now);
