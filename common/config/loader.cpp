@@ -4,6 +4,7 @@
 #include "common/base/file.hpp"
 #include "common/base/text.hpp"
 
+#include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>
@@ -11,6 +12,7 @@
 #include <limits>
 #include <map>
 #include <set>
+#include <sstream>
 
 namespace zoo::config {
 namespace {
@@ -139,6 +141,36 @@ std::string unknown_key(std::span<const Key> keys, std::string_view name) {
   return fmt::format("unknown key '{}'", name);
 }
 
+/// Sees that documents follow one another: yaml-cpp makes an empty document of a "," outside
+/// of all lists, does not read on, and makes the next one of the same, without end.
+class Documents final : public YAML::EventHandler {
+public:
+  static void check(const std::string& yaml) {
+    std::istringstream stream(yaml);
+    YAML::Parser parser(stream);
+    for (Documents each; parser.HandleNextDocument(each);) {
+    }
+  }
+  void OnDocumentStart(const YAML::Mark& mark) override {
+    if (mark.pos <= begun_) throw YAML::ParserException(mark, "a mark that belongs to nothing");
+    begun_ = mark.pos;
+  }
+  void OnDocumentEnd() override {}
+  void OnNull(const YAML::Mark&, YAML::anchor_t) override {}
+  void OnAlias(const YAML::Mark&, YAML::anchor_t) override {}
+  void OnScalar(const YAML::Mark&, const std::string&, YAML::anchor_t,
+                const std::string&) override {}
+  void OnSequenceStart(const YAML::Mark&, const std::string&, YAML::anchor_t,
+                       YAML::EmitterStyle::value) override {}
+  void OnSequenceEnd() override {}
+  void OnMapStart(const YAML::Mark&, const std::string&, YAML::anchor_t,
+                  YAML::EmitterStyle::value) override {}
+  void OnMapEnd() override {}
+
+private:
+  int begun_ = -1;
+};
+
 /// Walks the file's tree and gathers values and complaints.
 class Loader {
 public:
@@ -148,7 +180,9 @@ public:
 
   Result<Values> load(std::string_view yaml) {
     try {
-      const auto documents = YAML::LoadAll(std::string(yaml));
+      const std::string whole(yaml);
+      Documents::check(whole);
+      const auto documents = YAML::LoadAll(whole);
       if (documents.size() > 1) complain(documents[1].Mark(), "a second document");
       if (!documents.empty()) section(documents.front(), "");
     } catch (const YAML::Exception& e) {

@@ -135,6 +135,8 @@ TEST_CASE("a certificate without its key is told") {
 TEST_CASE("broken YAML and several documents are told with their place") {
   CHECK(error("a: [\n").starts_with("/etc/zood/zood.yaml:"));
   CHECK(contains(error("dir: /a\n---\ndir: /b\n"), "second document"));
+  for (const std::string_view mark : {",", "---\n,"})
+    CHECK(contains(error(mark), "belongs to nothing"));
 }
 
 TEST_CASE("a file that is not there is told by its name") {
