@@ -60,6 +60,8 @@ public:
   /// Strict RFC 8259: Code::bad_request with the offset of what is wrong. Nesting up to 10,000
   /// levels as Go's encoding/json, without recursion; texts up to 4 GiB.
   static Result<JsonTree> parse(std::string_view text);
+  static Result<JsonTree> parse(const char* text) { return parse(std::string_view(text)); }
+  static Result<JsonTree> parse(std::string&& text) = delete; ///< who would keep it alive?
 
   JsonTree(JsonTree&&) = default;
   JsonTree& operator=(JsonTree&&) = default;
