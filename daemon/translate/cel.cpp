@@ -164,7 +164,8 @@ std::string cel_out(const Mapping& mapping, std::string_view expression) {
     if (expression.substr(end, cut.size()) != cut) return end;
     const auto behind = end + cut.size();
     const auto before = expression.substr(copied, begin - copied);
-    const bool wrapped = before.ends_with(k_open) && expression.substr(behind, 1) == ")";
+    const bool wrapped = any_type(expression.substr(begin, end - begin)) &&
+                         before.ends_with(k_open) && expression.substr(behind, 1) == ")";
     out += wrapped ? before.substr(0, before.size() - k_open.size()) : before;
     out += expression.substr(begin, end - begin);
     copied = wrapped ? behind + 1 : behind;

@@ -50,7 +50,8 @@ TEST_CASE("CEL comes back as it was written") {
        {"object.metadata.namespace == 'a' && request.namespace != \"b\"",
         "ahas(object.metadata.namespace)",
         "object.metadata.namespace.replace('foofoo-', '', 1) == 'a'",
-        "dyn(object.metadata.namespace) == 'a'",
+        "dyn(object.metadata.namespace) == 'a'", "dyn(request.namespace) == 'a'",
+        "dyn(namespaceObject.metadata.name)",
         "dyn(object.metadata.namespace.replace('foofoo-', '', 1)) == 'a'",
         "namespaceObject\n .metadata . name\n  == 'x' // request.namespace\n || true",
         "has(object.metadata.namespace) && object.metadata.namespace.replace('x', 'y')"}) {
