@@ -57,7 +57,7 @@ Answer audit_answer(const Request& request, const audit::Log* log) {
   }
   const auto query = read_query(request);
   if (!query) return failure(query.error());
-  const auto found = audit::read(log->directory(), *query);
+  const auto found = audit::read(*log, *query);
   if (!found) return failure(found.error());
   Answer answer;
   answer.body = R"({"items":[)";

@@ -153,7 +153,27 @@ Result<void> Log::open_file() {
   return {};
 }
 
+Result<std::vector<file::Fd>> Log::open_files(std::chrono::system_clock::time_point since) const {
+  const std::scoped_lock lock(names_);
+  std::vector<file::Fd> out;
+  for (unsigned number = 0;; ++number) {
+    const auto path = file(options_.directory, number);
+    file::Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+    if (!fd && errno == ENOENT) {
+      if (number == 0) continue; // moved away a moment ago
+      return out;
+    }
+    struct stat about{};
+    if (!fd || ::fstat(fd.get(), &about) != 0)
+      return fail(Code::io, "cannot open {}: {}", path.string(), std::strerror(errno));
+    // Files' times are whole seconds here, and the clock of the file system may be a little behind.
+    if (std::chrono::system_clock::from_time_t(about.st_mtime) + 1s < since) return out;
+    out.push_back(std::move(fd));
+  }
+}
+
 Result<void> Log::rotate(const Policy& policy) {
+  const std::scoped_lock lock(names_);
   const unsigned keep = std::max(policy.files, 1U);
   std::error_code error;
   // Those beyond it go too, if the number was lowered.

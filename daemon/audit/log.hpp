@@ -19,6 +19,7 @@
 #include <string>
 #include <string_view>
 #include <thread>
+#include <vector>
 
 namespace zoo::audit {
 
@@ -72,7 +73,11 @@ public:
   const Tally& tally() const { return tally_; } ///< of all that was told, written or not
   std::string name() const;                     ///< "none", "stderr", or the file's path
   bool to_files() const { return options_.output == Output::file; }
-  const std::filesystem::path& directory() const { return options_.directory; }
+
+  /// The files that were written since then, for reading, the newest first; each once and none
+  /// missing, for nothing is put aside meanwhile. Any thread; Code::io. What others rename
+  /// meanwhile it cannot know.
+  Result<std::vector<file::Fd>> open_files(std::chrono::system_clock::time_point since) const;
 
   static constexpr std::string_view k_file = "audit.log";
   static std::filesystem::path file(const std::filesystem::path& directory, unsigned number);
@@ -100,6 +105,8 @@ private:
   std::uint64_t lost_ever_ = 0;
   bool reopen_ = false;
   std::string trouble_;
+
+  mutable std::mutex names_; ///< held while files are renamed; never together with mutex_
 
   file::Fd fd_; // below: the thread's alone
   std::size_t size_ = 0;

@@ -2,10 +2,7 @@
 #include "daemon/audit/reader.hpp"
 
 #include "common/base/json_text.hpp"
-#include "daemon/audit/log.hpp"
 
-#include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -92,31 +89,20 @@ Result<std::deque<std::string>> matches(int fd, const Filter& filter, std::size_
 
 } // namespace
 
-Result<Found> read(const std::filesystem::path& directory, const Query& query) {
+Result<Found> read(const Log& log, const Query& query) {
+  ZOO_TRY(const auto files, log.open_files(query.since));
   const Filter filter(query);
   std::deque<std::string> found;
   Found out;
-  unsigned number = 0;
-  for (; found.size() < query.limit; ++number) {
-    const auto path = Log::file(directory, number);
-    const file::Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
-    if (!fd) {
-      if (errno == ENOENT && number == 0) continue; // moved away a moment ago
-      if (errno == ENOENT) break;
-      return fail(Code::io, "cannot open {}: {}", path.string(), std::strerror(errno));
-    }
-    struct stat about{};
-    if (::fstat(fd.get(), &about) == 0 &&
-        std::chrono::system_clock::from_time_t(about.st_mtime) + std::chrono::seconds(1) <
-            query.since)
+  for (const auto& fd : files) {
+    if (found.size() == query.limit) {
+      out.more = true;
       break;
+    }
     ZOO_TRY(auto some, matches(fd.get(), filter, query.limit - found.size(), out.more));
     found.insert(found.begin(), std::make_move_iterator(some.begin()),
                  std::make_move_iterator(some.end()));
   }
-  std::error_code error;
-  out.more = out.more || (found.size() == query.limit &&
-                          std::filesystem::exists(Log::file(directory, number), error));
   out.lines.assign(std::make_move_iterator(found.begin()), std::make_move_iterator(found.end()));
   return out;
 }

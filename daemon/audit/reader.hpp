@@ -2,10 +2,10 @@
 #pragma once
 
 #include "common/base/result.hpp"
+#include "daemon/audit/log.hpp"
 
 #include <chrono>
 #include <cstddef>
-#include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
@@ -25,8 +25,9 @@ struct Found {
   bool more = false;              ///< there are older ones
 };
 
-/// Reads the files of a Log, the newest first, as far back as the question goes. Blocking; memory
-/// for `limit` lines. Code::io. A file that is put aside meanwhile may be read twice or not at all.
-Result<Found> read(const std::filesystem::path& directory, const Query& query);
+/// Reads the files of a Log, the newest first, as far back as the question goes; a line that is
+/// written meanwhile may be missing, and none comes twice. Blocking; memory for `limit` lines.
+/// Code::io.
+Result<Found> read(const Log& log, const Query& query);
 
 } // namespace zoo::audit

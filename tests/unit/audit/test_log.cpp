@@ -213,17 +213,14 @@ TEST_CASE("reading: the newest lines of a tenant, oldest first, across files") {
   audit::Policy policy;
   policy.file_bytes = 4096;
   policy.files = 50;
-  {
-    const auto log = place.open(policy);
-    for (int i = 0; i < 60; ++i) {
-      say(*log, i % 2 == 0 ? "foofoo" : "barbar", fmt::format("p{}", i),
-          i == 58 ? "delete" : "get");
-      REQUIRE(eventually([&] { return log->counters().written == static_cast<unsigned>(i + 1); }));
-    }
+  const auto log = place.open(policy);
+  for (int i = 0; i < 60; ++i) {
+    say(*log, i % 2 == 0 ? "foofoo" : "barbar", fmt::format("p{}", i), i == 58 ? "delete" : "get");
+    REQUIRE(eventually([&] { return log->counters().written == static_cast<unsigned>(i + 1); }));
   }
   REQUIRE(std::filesystem::exists(audit::Log::file(place.directory, 1)));
   const auto ask = [&](audit::Query query) {
-    auto found = audit::read(place.directory, query);
+    auto found = audit::read(*log, query);
     REQUIRE(found);
     return *std::move(found);
   };
@@ -250,6 +247,32 @@ TEST_CASE("reading: the newest lines of a tenant, oldest first, across files") {
   query = {};
   query.user = R"(jane","tenant":"foofoo)";
   CHECK(ask(query).lines.empty());
+}
+
+TEST_CASE("reading while files are put aside: each line once, and none missing") {
+  Place place;
+  audit::Policy policy;
+  policy.file_bytes = 1; // each batch is a file
+  policy.files = 1000;
+  const auto log = place.open(policy);
+  constexpr std::size_t k_batches = 60, k_each = 50;
+  const std::jthread writer([&](const std::stop_token& stop) {
+    for (std::size_t i = 0; i < k_batches * k_each && !stop.stop_requested(); ++i) {
+      say(*log, "foofoo", fmt::format("p{}", i));
+      if ((i + 1) % k_each == 0)
+        eventually([&] { return log->counters().written == i + 1 || stop.stop_requested(); });
+    }
+  });
+  audit::Query query;
+  query.limit = k_batches * k_each;
+  for (std::size_t lines = 0; lines < query.limit;) {
+    const auto found = audit::read(*log, query);
+    REQUIRE(found);
+    REQUIRE(found->lines.size() >= lines);
+    lines = found->lines.size();
+    for (std::size_t i = 0; i < lines; ++i)
+      REQUIRE(found->lines[i].find(fmt::format("\"name\":\"p{}\"", i)) != std::string::npos);
+  }
 }
 
 TEST_CASE("without an output there is nothing, and no thread") {
