@@ -25,7 +25,7 @@ public:
     auto request = list_request(exchange_, plan_);
     request.range = plan_.ranges.front();
     request.limit = static_cast<std::size_t>(options.limit);
-    if (plan_.rendering.shown)
+    if (request.limit != 0 && plan_.rendering.shown)
       request.counts = [this](std::string_view item) { return shows(plan_.rendering, item); };
     if (!options.continue_token.empty()) {
       auto position = open_continue(exchange_, options.continue_token);
