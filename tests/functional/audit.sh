@@ -17,14 +17,6 @@ log=$zood_dir/audit/audit.log
 terms() { # TENANT JSON
   "$KUBECTL" --kubeconfig "$zood_dir/admin.kubeconfig" patch tenant "$1" --type merge -p "$2"
 }
-unpack() { # NAME: the parts of $TMPDIR/NAME.kubeconfig
-  local part
-  "$KUBECTL" config view --raw --kubeconfig "$TMPDIR/$1.kubeconfig" -o json >"$TMPDIR/$1.json"
-  for part in ca:'.clusters[0].cluster."certificate-authority-data"' crt:'.users[0].user."client-certificate-data"' \
-    key:'.users[0].user."client-key-data"'; do
-    jq -r "${part#*:}" "$TMPDIR/$1.json" | base64 -d >"$TMPDIR/$1.${part%%:*}"
-  done
-}
 ask() { # NAME PATH CURL'S ARGUMENTS...
   local who=$1 path=$2
   shift 2

@@ -40,12 +40,16 @@ patch [{"op":"replace","path":"/metadata/name","value":"../$victim-$vault"}]
 strategic {"metadata":{"\$retainKeys":["name"],"name":"$victim-$vault"}}
 apply {"apiVersion":"rbac.authorization.k8s.io/v1","kind":"ClusterRole","metadata":{"name":"$victim-$vault"},"rules":[]}
 P
-made "a deployment" POST /apis/apps/v1/namespaces/team/deployments json '{"metadata":{"name":"evil-move"},"spec":{"replicas":0,"selector":{"matchLabels":{"a":"b"}},"template":{"metadata":{"labels":{"a":"b"}},"spec":{"containers":[{"name":"c","image":"x"}]}}}}'
+n=0
 for sub in scale status; do
   for body in '{"metadata":{"namespace":"'"$victim-team"'","name":"'"$vault"'"},"spec":{"replicas":0}}' '{"metadata":{"labels":{"a":"'"$victim"'"},"ownerReferences":[{"apiVersion":"v1","kind":"Secret","name":"'"$vault"'","uid":"'"$victims_uid"'"}]},"spec":{"replicas":0}}'; do
-    try PATCH "/apis/apps/v1/namespaces/team/deployments/evil-move/$sub" merge "$body"
-    try PUT "/apis/apps/v1/namespaces/team/deployments/evil-move/$sub" json "$body"
-    # Upstream's garbage collector takes what names an owner that is not in its namespace: the attacker's own loss.
-    expect_match "$code: $sub moves nothing" "^($evil-team evil-move| )$" "$(stored "/apis/apps/v1/namespaces/$evil-team/deployments/evil-move" '.metadata.namespace + " " + .metadata.name')"
+    name=evil-move-$((++n))
+    made "a deployment" POST /apis/apps/v1/namespaces/team/deployments json '{"metadata":{"name":"'$name'"},"spec":{"replicas":0,"selector":{"matchLabels":{"a":"b"}},"template":{"metadata":{"labels":{"a":"b"}},"spec":{"containers":[{"name":"c","image":"x"}]}}}}'
+    there="^$evil-team $name\$"
+    # What names an owner that is not in its namespace may be gone: upstream's garbage collector takes it.
+    [[ $body == *ownerReferences* ]] && there="^($evil-team $name|NotFound)\$"
+    try PATCH "/apis/apps/v1/namespaces/team/deployments/$name/$sub" merge "$body"
+    try PUT "/apis/apps/v1/namespaces/team/deployments/$name/$sub" json "$body"
+    expect_match "$code: $sub moves nothing" "$there" "$(stored "/apis/apps/v1/namespaces/$evil-team/deployments/$name" '.reason // .metadata.namespace + " " + .metadata.name')"
   done
 done

@@ -12,6 +12,7 @@ import (
 	"regexp"
 	"slices"
 	"sort"
+	"strings"
 )
 
 // What differs between any two clusters: identities, moments, revisions.
@@ -38,8 +39,9 @@ func normal(key string, value any) any {
 		for _, each := range v {
 			out = append(out, normal(key, each))
 		}
-		if key == "managedFields" || key == "causes" {
-			// Entries of one second stand in the order of their managers, conflicts of an apply in none.
+		// Entries of one second stand in the order of their managers, conflicts of an apply in none.
+		conflicts := key == "causes" && strings.Contains(text(out), "FieldManagerConflict")
+		if key == "managedFields" || conflicts {
 			sort.SliceStable(out, func(i, j int) bool { return text(out[i]) < text(out[j]) })
 		}
 		return out
