@@ -42,10 +42,17 @@ func many(ctx context.Context, p *pod, count, pid int) error {
 				return
 			}
 			go func() { _, _ = made.feed.Write([]byte(message)) }()
-			if err := made.out.wait(); err != nil {
-				failed(i, err)
+			echoed := make(chan error, 1)
+			go func() { echoed <- made.out.wait() }()
+			select {
+			case err := <-echoed:
+				if err != nil {
+					failed(i, err)
+				}
+				sessions[i] = made
+			case err := <-made.end: // refused, most likely: why is worth more than that nothing came
+				failed(i, fmt.Errorf("ended before it began: %w", err))
 			}
-			sessions[i] = made
 		}()
 	}
 	all.Wait()
