@@ -4,9 +4,8 @@
 #include "common/base/log.hpp"
 #include "daemon/net/address.hpp"
 #include "daemon/net/connection.hpp"
+#include "daemon/net/socket.hpp"
 
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/posix/stream_descriptor.hpp>
 #include <grp.h>
 #include <netinet/in.h>
 #include <sys/stat.h>
@@ -21,8 +20,6 @@
 
 namespace zoo::net {
 namespace {
-
-using Descriptor = boost::asio::posix::stream_descriptor;
 
 constexpr int k_backlog = 1024;
 constexpr std::size_t k_accept_turn = 64;
@@ -115,12 +112,13 @@ Result<file::Fd> listen_unix(const std::filesystem::path& path, unsigned mode,
 
 } // namespace
 
-struct Listener::Impl : std::enable_shared_from_this<Listener::Impl> {
-  Impl(Loops owners, file::Fd listening, std::shared_ptr<TlsServerContext> context)
-      : loops(std::move(owners)), acceptor(loops.front()->context(), listening.release()),
+struct Listener::Impl : SocketHandler, std::enable_shared_from_this<Listener::Impl> {
+  Impl(Loops owners, file::Fd bound, std::shared_ptr<TlsServerContext> context)
+      : loops(std::move(owners)), listening(std::move(bound)), acceptor(*loops.front(), *this),
         pause(*loops.front()), tls(std::move(context)) {}
 
-  void wait();
+  void start();
+  void on_ready() override;
   void accept_some();
   void hand_over(file::Fd socket);
   void close_acceptor();
@@ -132,8 +130,10 @@ struct Listener::Impl : std::enable_shared_from_this<Listener::Impl> {
   }
 
   const Loops loops;
-  Descriptor acceptor; ///< first loop's thread
+  file::Fd listening; ///< until the first loop has it, as `acceptor`
+  Socket acceptor;    ///< first loop's thread
   Timer pause;
+  bool waits = false; ///< accept_some() comes by itself
   std::shared_ptr<TlsServerContext> tls;
   std::vector<std::shared_ptr<LoopShare>> shares;
   std::atomic<std::size_t> most{0};
@@ -143,29 +143,32 @@ struct Listener::Impl : std::enable_shared_from_this<Listener::Impl> {
   std::chrono::steady_clock::time_point complained;
 };
 
-void Listener::Impl::wait() {
-  acceptor.async_wait(Descriptor::wait_read,
-                      [self = shared_from_this()](const boost::system::error_code& error) {
-                        if (!error && self->acceptor.is_open()) self->accept_some();
-                      });
+void Listener::Impl::start() {
+  if (listening && !acceptor.open(std::move(listening)))
+    log::error("net", "cannot accept connections on {}: {}", address, reason(errno));
+}
+
+void Listener::Impl::on_ready() {
+  if (!waits) accept_some();
 }
 
 void Listener::Impl::accept_some() {
+  waits = false;
+  const auto again = [weak = weak_from_this()] {
+    if (const auto self = weak.lock()) self->accept_some();
+  };
   for (std::size_t turn = 0; turn < k_accept_turn; ++turn) {
-    file::Fd socket(
-        ::accept4(acceptor.native_handle(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
-    if (socket) {
-      hand_over(std::move(socket));
+    if (auto next = acceptor.accept()) {
+      hand_over(std::move(next));
       continue;
     }
-    if (errno == ECONNABORTED || errno == EINTR) continue;
-    if (errno == EAGAIN) break;
+    if (errno == EAGAIN) return;
     log::warning("net", "cannot accept connections on {}: {}", address, reason(errno));
-    return pause.start(k_accept_pause, [weak = weak_from_this()] {
-      if (const auto self = weak.lock(); self && self->acceptor.is_open()) self->wait();
-    });
+    waits = true;
+    return pause.start(k_accept_pause, again);
   }
-  wait();
+  waits = true;
+  loops.front()->post(again); // the loop's other connections have their turn
 }
 
 void Listener::Impl::hand_over(file::Fd socket) {
@@ -191,8 +194,8 @@ void Listener::Impl::hand_over(file::Fd socket) {
 
 void Listener::Impl::close_acceptor() {
   pause.cancel();
-  boost::system::error_code ignored;
-  if (acceptor.is_open()) acceptor.close(ignored);
+  listening = file::Fd();
+  acceptor.close();
 }
 
 namespace {
@@ -234,9 +237,7 @@ std::unique_ptr<Listener> Listener::open(std::shared_ptr<Impl> impl, const Liste
   for (auto* loop : impl->loops)
     impl->shares.push_back(std::make_shared<LoopShare>(*loop, make(*loop), limits));
   impl->most = limits.connections;
-  impl->loops.front()->post([impl] {
-    if (impl->acceptor.is_open()) impl->wait();
-  });
+  impl->loops.front()->post([impl] { impl->start(); });
   return std::unique_ptr<Listener>(new Listener(std::move(impl)));
 }
 

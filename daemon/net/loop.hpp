@@ -2,19 +2,21 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <memory>
-
-namespace boost::asio {
-class io_context;
-}
+#include <string>
+#include <vector>
 
 namespace zoo::net {
 
-class Timer;
+struct Address;
+class Socket;
 
-/// One event loop: an io_context run by one thread. A connection, its streams and their exchanges
-/// live and die on one loop. Only post() may be called from other threads.
+/// One event loop on epoll(7), run by one thread. A connection, its streams and their exchanges
+/// live and die on one loop. Only post(), stop() and the questions may be called from other
+/// threads. A turn is: what was posted, what is due, what the sockets say. Destroyed after all that
+/// is on it, when no thread runs it; what was posted and has not run goes with it.
 class Loop {
 public:
   Loop();
@@ -23,15 +25,19 @@ public:
   Loop& operator=(const Loop&) = delete;
 
   void run();  ///< until stop(); catches and logs what a handler throws, then goes on
-  void stop(); ///< any thread
-  void post(std::function<void()> task); ///< any thread; runs later on the loop's thread
+  void stop(); ///< any thread; for good
+  void post(std::function<void()> task); ///< any thread; runs later on the loop's thread, in order
   bool on_thread() const;                ///< is the caller the loop's thread?
   bool running() const;                  ///< any thread: is some thread inside run()?
 
-  /// For the files of daemon/net alone.
-  boost::asio::io_context& context();
+  /// Asks the system's resolver, which may block for seconds, on a thread of its own; `done` runs
+  /// on the loop with what it found, nothing if there is no such host. For the files of daemon/net.
+  using Resolved = std::function<void(std::vector<Address>)>;
+  void resolve(std::string host, std::uint16_t port, Resolved done);
 
 private:
+  friend class Socket;
+  friend class Timer;
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };
@@ -46,8 +52,9 @@ public:
   void cancel();
 
 private:
+  friend class Loop;
   struct Impl;
-  std::shared_ptr<Impl> impl_;
+  std::unique_ptr<Impl> impl_;
 };
 
 } // namespace zoo::net

@@ -3,35 +3,25 @@
 
 #include <openssl/err.h>
 #include <openssl/pem.h>
-#include <sys/socket.h>
 
 #include <cerrno>
-#include <cstdint>
 
 namespace zoo::net {
 namespace {
 
-/// The socket's number, and above it whether more follows at once.
-constexpr std::intptr_t k_more = std::intptr_t{1} << 32;
-std::intptr_t state_of(BIO* bio) { return reinterpret_cast<std::intptr_t>(BIO_get_data(bio)); }
-void set_state(BIO* bio, std::intptr_t state) { BIO_set_data(bio, reinterpret_cast<void*>(state)); }
-int socket_of(BIO* bio) { return static_cast<int>(state_of(bio) & (k_more - 1)); }
-
-bool would_block() { return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR; }
+Socket& socket_of(BIO* bio) { return *static_cast<Socket*>(BIO_get_data(bio)); }
 
 int bio_write(BIO* bio, const char* bytes, int size) noexcept {
   BIO_clear_retry_flags(bio);
-  const int more = (state_of(bio) & k_more) != 0 ? MSG_MORE : 0;
-  const auto count =
-      ::send(socket_of(bio), bytes, static_cast<std::size_t>(size), MSG_NOSIGNAL | more);
-  if (count < 0 && would_block()) BIO_set_retry_write(bio);
+  const auto count = socket_of(bio).send(bytes, static_cast<std::size_t>(size));
+  if (count < 0 && errno == EAGAIN) BIO_set_retry_write(bio);
   return static_cast<int>(count);
 }
 
 int bio_read(BIO* bio, char* bytes, int size) noexcept {
   BIO_clear_retry_flags(bio);
-  const auto count = ::recv(socket_of(bio), bytes, static_cast<std::size_t>(size), 0);
-  if (count < 0 && would_block()) BIO_set_retry_read(bio);
+  const auto count = socket_of(bio).receive(bytes, static_cast<std::size_t>(size));
+  if (count < 0 && errno == EAGAIN) BIO_set_retry_read(bio);
   return static_cast<int>(count);
 }
 
@@ -64,13 +54,11 @@ int no_password(char*, int, int, void*) noexcept { return 0; }
 
 } // namespace
 
-BIO* make_socket_bio(int socket) {
+BIO* make_socket_bio(Socket& socket) {
   auto* bio = BIO_new(socket_method());
-  if (bio != nullptr) set_state(bio, socket);
+  if (bio != nullptr) BIO_set_data(bio, &socket);
   return bio;
 }
-
-void set_more(BIO* bio, bool more) { set_state(bio, socket_of(bio) | (more ? k_more : 0)); }
 
 std::string openssl_reason() {
   std::string reason;

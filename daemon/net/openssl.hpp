@@ -4,6 +4,7 @@
 #include "common/base/deleter.hpp"
 #include "common/base/result.hpp"
 #include "common/base/secret.hpp"
+#include "daemon/net/socket.hpp"
 
 #include <openssl/ssl.h>
 
@@ -27,10 +28,7 @@ Result<void> use_certificate(SSL_CTX* context, std::string_view chain_pem, const
 /// Trusts every certificate of `pem` as it is, an intermediate too (as Go's x509 does).
 Result<void> trust(SSL_CTX* context, std::string_view pem, std::string_view what);
 
-/// Reads and writes a socket without SIGPIPE; does not own it.
-BIO* make_socket_bio(int socket);
-/// More is written at once: the kernel may wait for it, so that a burst of TLS records leaves in
-/// segments as large as possible and wakes the peer once (MSG_MORE, send(2)).
-void set_more(BIO* bio, bool more);
+/// Reads and writes a socket, which outlives it.
+BIO* make_socket_bio(Socket& socket);
 
 } // namespace zoo::net

@@ -4,10 +4,8 @@
 #include "daemon/http/byte_queue.hpp"
 #include "daemon/net/address.hpp"
 #include "daemon/net/openssl.hpp"
+#include "daemon/net/socket.hpp"
 
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/ip/tcp.hpp>
-#include <boost/asio/posix/stream_descriptor.hpp>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <openssl/err.h>
@@ -16,16 +14,12 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
-#include <deque>
 #include <system_error>
 
 namespace zoo::net {
 namespace {
 
-using Descriptor = boost::asio::posix::stream_descriptor;
-
 constexpr std::size_t k_read_size = 32 * 1024;
-constexpr std::size_t k_short_read = 4 * 1024;  // most likely there is no more
 constexpr std::size_t k_record = 16 * 1024;     // RFC 8446 section 5.1: the largest
 constexpr std::size_t k_read_turn = 256 * 1024; // then the loop's other connections have theirs
 
@@ -46,10 +40,10 @@ void tune_tcp(int socket) {
 
 } // namespace
 
-/// Kept alive by its pending waits; `handler` is null once the Transport is gone.
-struct Transport::Impl : std::enable_shared_from_this<Transport::Impl> {
+/// Kept alive by what is on the stack or posted; `handler` is null once the Transport is gone.
+struct Transport::Impl : SocketHandler, std::enable_shared_from_this<Transport::Impl> {
   Impl(Loop& owner, TransportHandler& listener)
-      : loop(owner), handler(&listener), socket(owner.context()), resolver(owner.context()) {}
+      : loop(owner), handler(&listener), socket(owner, *this) {}
 
   struct Step {
     enum Kind { done, again, end, broken } kind = done;
@@ -68,6 +62,9 @@ struct Transport::Impl : std::enable_shared_from_this<Transport::Impl> {
   void shut();
   void retry_read();
   void retry_write();
+  void on_ready() override;
+  void ready_to_read();
+  void ready_to_write();
   void wait_read();
   void wait_write();
   void later(void (Impl::*what)());
@@ -81,10 +78,9 @@ struct Transport::Impl : std::enable_shared_from_this<Transport::Impl> {
 
   Loop& loop;
   TransportHandler* handler;
-  Descriptor socket;
-  boost::asio::ip::tcp::resolver resolver;
-  std::deque<Address> addresses;
-  std::string target; ///< for sentences
+  Socket socket;
+  std::vector<Address> addresses; ///< to try, the next one last
+  std::string target;             ///< for sentences
   SslPtr tls;
   Phase phase = Phase::connecting;
   std::string peer = "unknown";
@@ -102,13 +98,11 @@ void Transport::Impl::later(void (Impl::*what)()) {
 
 void Transport::Impl::close() {
   phase = Phase::closed;
-  resolver.cancel();
-  boost::system::error_code ignored;
   // Else OpenSSL takes a session that was not closed in order for a bad one and never resumes it;
   // what really fails in the protocol it has marked by itself.
   if (tls) SSL_set_shutdown(tls.get(), SSL_SENT_SHUTDOWN | SSL_RECEIVED_SHUTDOWN);
   tls.reset();
-  if (socket.is_open()) socket.close(ignored);
+  socket.close();
 }
 
 void Transport::Impl::fail(Error error) {
@@ -121,59 +115,61 @@ void Transport::Impl::fail_later(Error error) {
   loop.post([self = shared_from_this(), error = std::move(error)] { self->fail(error); });
 }
 
+void Transport::Impl::on_ready() {
+  const auto self = shared_from_this();
+  if (write_waits && socket.writable()) ready_to_write();
+  if (handler != nullptr && read_waits && socket.readable()) ready_to_read();
+}
+
+void Transport::Impl::ready_to_read() {
+  read_waits = false;
+  if (phase == Phase::handshaking) return handshake();
+  if (phase != Phase::open) return;
+  read_some();
+  retry_write();
+}
+
+void Transport::Impl::ready_to_write() {
+  write_waits = false;
+  if (phase == Phase::connecting) return finish_connect();
+  if (phase == Phase::handshaking) return handshake();
+  if (phase != Phase::open) return;
+  flush(true);
+  retry_read();
+}
+
+/// What is ready already is no change of which the socket would tell.
 void Transport::Impl::wait_read() {
-  if (std::exchange(read_waits, true)) return;
-  socket.async_wait(Descriptor::wait_read,
-                    [self = shared_from_this()](const boost::system::error_code& error) {
-                      self->read_waits = false;
-                      if (error || self->handler == nullptr) return;
-                      if (self->phase == Phase::handshaking) return self->handshake();
-                      if (self->phase != Phase::open) return;
-                      self->read_some();
-                      self->retry_write();
-                    });
+  if (!std::exchange(read_waits, true) && socket.readable()) later(&Impl::on_ready);
 }
 
 void Transport::Impl::wait_write() {
-  if (std::exchange(write_waits, true)) return;
-  socket.async_wait(Descriptor::wait_write,
-                    [self = shared_from_this()](const boost::system::error_code& error) {
-                      self->write_waits = false;
-                      if (error || self->handler == nullptr) return;
-                      if (self->phase == Phase::connecting) return self->finish_connect();
-                      if (self->phase == Phase::handshaking) return self->handshake();
-                      if (self->phase != Phase::open) return;
-                      self->flush(true);
-                      self->retry_read();
-                    });
+  if (!std::exchange(write_waits, true) && socket.writable()) later(&Impl::on_ready);
 }
 
 // ---- opening ----
 
 void Transport::Impl::start_tls(ssl_st* session) {
   tls.reset(session);
-  auto* bio = make_socket_bio(socket.native_handle());
+  auto* bio = make_socket_bio(socket);
   SSL_set_bio(session, bio, bio);
 }
 
 void Transport::Impl::try_next_address(std::string why) {
   while (!addresses.empty()) {
-    const auto address = addresses.front();
-    addresses.pop_front();
-    boost::system::error_code ignored;
-    if (socket.is_open()) socket.close(ignored);
-    const int number =
-        ::socket(address.family(), SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, IPPROTO_TCP);
-    if (number < 0) {
-      why = reason(errno);
-      continue;
+    const auto address = addresses.back();
+    addresses.pop_back();
+    socket.close();
+    file::Fd next(
+        ::socket(address.family(), SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, IPPROTO_TCP));
+    if (next) {
+      tune_tcp(next.get());
+      set_option(next.get(), IPPROTO_TCP, TCP_USER_TIMEOUT, 30'000);
+      peer = address.text();
+      const bool begun =
+          ::connect(next.get(), address.get(), address.size) == 0 || errno == EINPROGRESS;
+      if (begun && socket.open(std::move(next))) return wait_write();
     }
-    socket.assign(number, ignored);
-    tune_tcp(number);
-    set_option(number, IPPROTO_TCP, TCP_USER_TIMEOUT, 30'000);
-    peer = address.text();
-    if (::connect(number, address.get(), address.size) == 0 || errno == EINPROGRESS)
-      return wait_write();
     why = reason(errno);
   }
   fail({Code::unavailable, fmt::format("cannot connect to {}: {}", target, why)});
@@ -182,7 +178,7 @@ void Transport::Impl::try_next_address(std::string why) {
 void Transport::Impl::finish_connect() {
   int error = 0;
   socklen_t size = sizeof(error);
-  ::getsockopt(socket.native_handle(), SOL_SOCKET, SO_ERROR, &error, &size);
+  ::getsockopt(socket.number(), SOL_SOCKET, SO_ERROR, &error, &size);
   if (error != 0) return try_next_address(reason(error));
   if (!tls) return opened();
   start_tls(tls.release());
@@ -246,10 +242,10 @@ Transport::Impl::Step Transport::Impl::receive(char* bytes, std::size_t size) {
     errno = 0;
     return tls_step(SSL_read(tls.get(), bytes, static_cast<int>(size)));
   }
-  const auto count = ::recv(socket.native_handle(), bytes, size, 0);
+  const auto count = socket.receive(bytes, size);
   if (count > 0) return {Step::done, static_cast<std::size_t>(count), false, ""};
   if (count == 0) return {Step::end, 0, false, ""};
-  if (errno == EAGAIN || errno == EINTR) return {Step::again, 0, false, ""};
+  if (errno == EAGAIN) return {Step::again, 0, false, ""};
   return {Step::broken, 0, false, reason(errno)};
 }
 
@@ -258,12 +254,12 @@ Transport::Impl::Step Transport::Impl::send(std::string_view bytes) {
     ERR_clear_error();
     errno = 0;
     const auto size = std::min(bytes.size(), k_record); // a record at a time: which is the last?
-    set_more(SSL_get_wbio(tls.get()), bytes.size() > size);
+    socket.set_more(bytes.size() > size);
     return tls_step(SSL_write(tls.get(), bytes.data(), static_cast<int>(size)));
   }
-  const auto count = ::send(socket.native_handle(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
+  const auto count = socket.send(bytes.data(), bytes.size());
   if (count >= 0) return {Step::done, static_cast<std::size_t>(count), false, ""};
-  if (errno == EAGAIN || errno == EINTR) return {Step::again, 0, true, ""};
+  if (errno == EAGAIN) return {Step::again, 0, true, ""};
   return {Step::broken, 0, false, reason(errno)};
 }
 
@@ -283,11 +279,6 @@ void Transport::Impl::read_some() {
     if (step.kind == Step::done) {
       turn += step.count;
       handler->on_read({buffer.data(), step.count});
-      if (step.count < k_short_read && handler != nullptr && phase == Phase::open && read_wanted &&
-          !read_ended && !holds_bytes()) {
-        wait_read(); // which comes at once if there is more after all
-        break;
-      }
     } else if (step.kind == Step::again) {
       read_wants_write = step.want_write;
       step.want_write ? wait_write() : wait_read();
@@ -340,7 +331,7 @@ void Transport::Impl::shut() {
     SSL_shutdown(tls.get());
     ERR_clear_error();
   }
-  ::shutdown(socket.native_handle(), SHUT_WR);
+  ::shutdown(socket.number(), SHUT_WR);
 }
 
 // ---- the outside ----
@@ -349,19 +340,19 @@ std::unique_ptr<Transport> Transport::accept(Loop& loop, file::Fd accepted,
                                              const TlsServerContext* tls,
                                              TransportHandler& handler) {
   auto impl = std::make_shared<Impl>(loop, handler);
-  const int number = accepted.release();
-  impl->socket.assign(number);
   Address address;
   address.size = sizeof(address.storage);
-  if (::getpeername(number, address.get(), &address.size) == 0) impl->peer = address.text();
-  if (address.family() != AF_UNIX) tune_tcp(number);
+  if (::getpeername(accepted.get(), address.get(), &address.size) == 0) impl->peer = address.text();
+  if (address.family() != AF_UNIX) tune_tcp(accepted.get());
   ssl_st* session = tls != nullptr ? tls->new_session() : nullptr;
-  if (tls != nullptr && session == nullptr) {
+  if (!impl->socket.open(std::move(accepted))) {
+    impl->fail_later({Code::internal, reason(errno)});
+  } else if (tls != nullptr && session == nullptr) {
     impl->fail_later({Code::internal, "no memory for a TLS session"});
   } else if (session != nullptr) {
     impl->start_tls(session);
     impl->phase = Phase::handshaking;
-    impl->later(&Impl::handshake);
+    impl->wait_read();
   } else {
     impl->later(&Impl::opened);
   }
@@ -380,26 +371,15 @@ std::unique_ptr<Transport> Transport::connect(Loop& loop, std::string host, std:
       return std::unique_ptr<Transport>(new Transport(std::move(impl)));
     }
   }
-  const auto numeric = numeric_address(host, port);
-  impl->addresses.assign(numeric.begin(), numeric.end());
-  if (!impl->addresses.empty()) {
-    loop.post([impl] {
-      if (impl->handler != nullptr && impl->phase != Phase::closed) impl->try_next_address("");
-    });
+  const auto begin = [impl](std::vector<Address> found) {
+    if (impl->handler == nullptr || impl->phase == Phase::closed) return;
+    impl->addresses.assign(found.rbegin(), found.rend());
+    impl->try_next_address(found.empty() ? "no such host" : "");
+  };
+  if (auto numeric = numeric_address(host, port); !numeric.empty()) {
+    loop.post([begin, numeric] { begin(numeric); });
   } else {
-    impl->resolver.async_resolve(
-        host, std::to_string(port),
-        [impl](const boost::system::error_code& error,
-               const boost::asio::ip::tcp::resolver::results_type& results) {
-          if (impl->handler == nullptr || impl->phase == Phase::closed) return;
-          for (const auto& result : results) {
-            Address address;
-            address.size = static_cast<socklen_t>(result.endpoint().size());
-            std::memcpy(&address.storage, result.endpoint().data(), address.size);
-            impl->addresses.push_back(address);
-          }
-          impl->try_next_address(error ? "no such host" : "");
-        });
+    loop.resolve(std::move(host), port, begin);
   }
   return std::unique_ptr<Transport>(new Transport(std::move(impl)));
 }
@@ -438,17 +418,18 @@ void Transport::end_write() {
 void Transport::abort() {
   if (impl_->socket.is_open()) {
     const linger at_once{1, 0};
-    ::setsockopt(impl_->socket.native_handle(), SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once));
+    ::setsockopt(impl_->socket.number(), SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once));
   }
   impl_->handler = nullptr;
   impl_->close();
 }
 
-bool Transport::quiet() const {
+bool Transport::quiet(bool ask) const {
   if (impl_->phase != Phase::open || impl_->read_ended) return false;
-  if (impl_->holds_bytes()) return false;
+  if (impl_->socket.readable() || impl_->holds_bytes()) return false;
+  if (!ask) return true;
   char byte = 0;
-  const auto count = ::recv(impl_->socket.native_handle(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+  const auto count = ::recv(impl_->socket.number(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
   return count < 0 && errno == EAGAIN;
 }
 
@@ -457,8 +438,8 @@ std::string Transport::peer() const { return impl_->peer; }
 Transport::PeerCredentials Transport::peer_credentials() const {
   ucred credentials{};
   socklen_t size = sizeof(credentials);
-  if (impl_->peer != "unix" || ::getsockopt(impl_->socket.native_handle(), SOL_SOCKET, SO_PEERCRED,
-                                            &credentials, &size) != 0)
+  if (impl_->peer != "unix" ||
+      ::getsockopt(impl_->socket.number(), SOL_SOCKET, SO_PEERCRED, &credentials, &size) != 0)
     return {};
   return {static_cast<int>(credentials.uid), static_cast<int>(credentials.gid), credentials.pid};
 }

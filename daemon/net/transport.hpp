@@ -47,8 +47,9 @@ public:
   void end_write(); ///< close_notify and FIN once all is written
   void abort();     ///< RST: the peer cannot take what it has for complete
 
-  /// False if the peer has closed or sent something although nothing was awaited.
-  bool quiet() const;
+  /// False if the peer has closed or sent something although nothing was awaited, as far as the
+  /// loop has heard; `ask`: as far as the kernel has, which is a system call.
+  bool quiet(bool ask) const;
   std::string peer() const; ///< "127.0.0.1:53124", or "unix"
   struct PeerCredentials {
     int uid = -1, gid = -1, pid = -1;

@@ -66,7 +66,7 @@ void Pool::Impl::attach(const CallPtr& call, bool fresh) {
   while (!fresh && !idle.empty()) {
     const auto link = std::move(idle.back());
     idle.pop_back();
-    if (!link->usable()) {
+    if (!link->usable(*call)) {
       link->drop();
       continue;
     }

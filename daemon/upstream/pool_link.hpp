@@ -64,7 +64,10 @@ public:
   void cancel(); ///< the Call is gone
   void expire(Clock::time_point now);
   void drop(); ///< silently
-  bool usable() const { return transport_ && transport_->quiet(); }
+  /// A call that may be repeated need not know for certain.
+  bool usable(const CallState& call) const {
+    return transport_ && transport_->quiet(!call.retryable);
+  }
   net::Transport* transport() { return transport_.get(); }
   Clock::time_point idle_since() const { return idle_since_; }
 

@@ -4,8 +4,8 @@
 # of the tree in the current folder, as git lists it. It is also given bad trees of its own making, to prove that it
 # can fail at all:
 #
-#   finds "translate includes Asio" daemon/translate/a.cpp '#include <boost/asio.hpp>'
-#   accepts "net includes Asio" daemon/net/a.cpp '#include <boost/asio.hpp>'
+#   finds "gateway includes epoll" daemon/gateway/a.cpp '#include <sys/epoll.h>\n'
+#   accepts "net includes epoll" daemon/net/a.cpp '#include <sys/epoll.h>\n'
 #   check_tree
 set -uo pipefail
 lint_root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)

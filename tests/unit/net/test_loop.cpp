@@ -1,11 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "daemon/net/address.hpp"
 #include "daemon/net/workers.hpp"
 
 #include <doctest/doctest.h>
 
 #include <atomic>
+#include <functional>
 #include <future>
+#include <memory>
+#include <optional>
 #include <stdexcept>
+#include <string>
+#include <vector>
 
 using namespace zoo::net;
 using namespace std::chrono_literals;
@@ -37,4 +43,106 @@ TEST_CASE("a timer fires once, the latest start counts, and destruction cancels"
   CHECK(first == 0);
   CHECK(second == 1);
   CHECK(third == 0);
+}
+
+TEST_CASE("a timer may start itself again from its task, and a task may destroy it") {
+  Loop loop;
+  int ticks = 0;
+  Timer tick(loop);
+  auto doomed = std::make_unique<Timer>(loop);
+  std::function<void()> again = [&] {
+    if (++ticks < 5) return tick.start(1ms, again);
+    doomed->start(1ms, [&] {
+      doomed.reset();
+      loop.stop();
+    });
+  };
+  tick.start(1ms, again);
+  loop.run();
+  CHECK(ticks == 5);
+  CHECK_FALSE(doomed);
+}
+
+TEST_CASE("timers run by their time, and those of one time in the order of their starts") {
+  Loop loop;
+  std::string order;
+  Timer a(loop), b(loop), c(loop), last(loop);
+  b.start(20ms, [&] { order += 'b'; });
+  a.start(1ms, [&] { order += 'a'; });
+  c.start(20ms, [&] { order += 'c'; });
+  last.start(40ms, [&] { loop.stop(); });
+  loop.run();
+  CHECK(order == "abc");
+}
+
+TEST_CASE("tasks run in the order of one thread's posts, and what they post runs after them") {
+  Loop loop;
+  std::string order;
+  loop.post([&] {
+    loop.post([&] {
+      order += 'c';
+      loop.stop();
+    });
+    order += 'a';
+  });
+  loop.post([&] { order += 'b'; });
+  loop.run();
+  CHECK(order == "abc");
+}
+
+TEST_CASE("tasks that post tasks for ever let timers and other threads have their turn") {
+  Workers workers(1, "test");
+  auto* loop = workers.loops()[0];
+  std::atomic<bool> enough{false};
+  std::function<void()> again = [&] {
+    if (!enough) loop->post(again);
+  };
+  std::promise<void> timer_ran, other_ran;
+  std::optional<Timer> timer;
+  loop->post([&] {
+    again();
+    timer.emplace(*loop);
+    timer->start(1ms, [&] { timer_ran.set_value(); });
+  });
+  timer_ran.get_future().get();
+  loop->post([&] { other_ran.set_value(); });
+  other_ran.get_future().get();
+  enough = true;
+  std::promise<void> over;
+  loop->post([&] {
+    timer.reset();
+    over.set_value();
+  });
+  over.get_future().get();
+}
+
+TEST_CASE("what was posted and never ran goes with the loop, and what it posts as well") {
+  struct Posts {
+    Loop* loop;
+    std::shared_ptr<int> held;
+    ~Posts() {
+      if (loop != nullptr) loop->post([held = held] {});
+    }
+  };
+  const auto held = std::make_shared<int>(0);
+  {
+    Loop loop;
+    loop.post([posts = std::make_shared<Posts>(Posts{&loop, held})] {});
+    CHECK(held.use_count() > 1);
+  }
+  CHECK(held.use_count() == 1);
+}
+
+TEST_CASE("names are looked up beside the loop") {
+  Loop loop;
+  std::vector<Address> found;
+  loop.resolve("localhost", 443, [&](std::vector<Address> addresses) {
+    CHECK(loop.on_thread());
+    found = std::move(addresses);
+    loop.stop();
+  });
+  loop.run();
+  REQUIRE_FALSE(found.empty());
+  for (const auto& address : found)
+    CHECK((address.text() == "127.0.0.1:443" || address.text() == "[::1]:443"));
 }

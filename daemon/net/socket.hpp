@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "common/base/file.hpp"
+#include "daemon/net/loop.hpp"
+
+#include <cstddef>
+#include <cstdint>
+
+namespace zoo::net {
+
+/// Hears that a socket has become ready for something, on its loop's thread, never from inside a
+/// call to it. May destroy it.
+class SocketHandler {
+public:
+  virtual ~SocketHandler() = default;
+  virtual void on_ready() = 0;
+};
+
+/// A non-blocking socket on a loop, and what it is ready for. epoll(7) tells of changes only
+/// (EPOLLET); here they are kept until a system call has shown that they are used up, so that
+/// neither waiting for a socket nor asking one that has nothing costs a system call. Loop thread
+/// only, construction and open() excepted while nothing runs there.
+class Socket {
+public:
+  Socket(Loop& loop, SocketHandler& handler) : loop_(loop), handler_(handler) {}
+  ~Socket() { close(); }
+  Socket(const Socket&) = delete;
+  Socket& operator=(const Socket&) = delete;
+
+  /// Takes it; one that connects after connect(2). False, with errno: the kernel watches no more.
+  bool open(file::Fd socket);
+  void close();
+  bool is_open() const { return static_cast<bool>(fd_); }
+  int number() const { return fd_.get(); }
+
+  bool readable() const { return readable_; }
+  bool writable() const { return writable_; }
+
+  /// As recv(2), send(2) and accept(2), without EINTR and SIGPIPE; EAGAIN at once if it is not
+  /// ready.
+  std::ptrdiff_t receive(char* bytes, std::size_t size);
+  std::ptrdiff_t send(const char* bytes, std::size_t size);
+  file::Fd accept();
+  /// More is sent at once: the kernel may wait for it, so that a burst of TLS records leaves in
+  /// segments as large as possible and wakes the peer once (MSG_MORE).
+  void set_more(bool more) { more_ = more; }
+
+private:
+  friend class Loop;
+  static constexpr std::uint32_t k_nowhere = 0xffffffff;
+  void announce(std::uint32_t events);
+
+  Loop& loop_;
+  SocketHandler& handler_;
+  file::Fd fd_;
+  std::uint32_t slot_ = k_nowhere;
+  bool readable_ = false;
+  bool writable_ = false;
+  bool ended_ = false; ///< the peer sends no more: a short read is not the last one
+  bool more_ = false;
+};
+
+} // namespace zoo::net
