@@ -36,5 +36,7 @@ for subject in /O=system:masters/CN=admin "/OU=$victim/O=zoo:cluster-admins/CN=a
   done
 done
 expect_match "some were made" . "$n"
+request=$(openssl req -new -key "$TMPDIR/csr.key" -subj "/O=zoo:tenants/CN=zoo:$victim" 2>/dev/null | base64 -w0)
+would "take a request for the name that the victim has upstream, at its own signer" POST $requests json '{"metadata":{"name":"'"$evil"'-direct"},"spec":{"request":"'"$request"'","signerName":"kubernetes.io/kube-apiserver-client","usages":["client auth","digital signature"]}}'
 try PUT "$requests/$vault/approval" json '{"metadata":{"name":"'"$vault"'"},"status":{"conditions":[{"type":"Approved","status":"True","reason":"x","message":"x"}]}}'
 refused "another's is not approved"

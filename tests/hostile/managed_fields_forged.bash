@@ -19,3 +19,5 @@ for body in '{"metadata":{"managedFields":[{}]}}' '{"metadata":{"managedFields":
   try PATCH /apis/networking.k8s.io/v1/namespaces/team/networkpolicies/evil-fields merge "$body"
   expect "$code: ${body:0:70}" 0 "$(fence)"
 done
+would "let any manager take the field" PATCH "/apis/networking.k8s.io/v1/namespaces/$evil-team/networkpolicies/evil-fields?fieldManager=evil&force=true" apply '{"apiVersion":"networking.k8s.io/v1","kind":"NetworkPolicy","metadata":{"name":"evil-fields"},"spec":{"podSelector":{},"ingress":[{"from":[{"namespaceSelector":{}}]}]}}'
+expect "and the fence would be gone" '{}' "$(jq -c '.spec.ingress[0].from[0].namespaceSelector' <<<"$answer")"

@@ -33,4 +33,8 @@ for name in team "$victim-team"; do
     expect "a new one is the attacker's" "$evil" "$(stored "/api/v1/namespaces/$evil-$made_name" '.metadata.labels["tenant.kubezoo.io/id"]')"
   done
 done
+for sub in '' /status; do
+  would "put its label on the victim's namespace${sub:+ by $sub}" PATCH "/api/v1/namespaces/$victim-team$sub" merge '{"metadata":{"labels":{"tenant.kubezoo.io/id":"'"$evil"'"}}}'
+  expect "which would have it" "$evil" "$(jq -r '.metadata.labels["tenant.kubezoo.io/id"]' <<<"$answer")"
+done
 note "it was $before, it is $(mine)"

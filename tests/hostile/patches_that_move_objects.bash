@@ -40,6 +40,8 @@ patch [{"op":"replace","path":"/metadata/name","value":"../$victim-$vault"}]
 strategic {"metadata":{"\$retainKeys":["name"],"name":"$victim-$vault"}}
 apply {"apiVersion":"rbac.authorization.k8s.io/v1","kind":"ClusterRole","metadata":{"name":"$victim-$vault"},"rules":[]}
 P
+direct PATCH "/api/v1/namespaces/$evil-team/configmaps/evil-move?dryRun=All" merge '{"metadata":{"namespace":"'"$victim-team"'"}}'
+refused "upstream refuses the like itself: what is held here is that nothing of it is taken for the other object's"
 n=0
 for sub in scale status; do
   for body in '{"metadata":{"namespace":"'"$victim-team"'","name":"'"$vault"'"},"spec":{"replicas":0}}' '{"metadata":{"labels":{"a":"'"$victim"'"},"ownerReferences":[{"apiVersion":"v1","kind":"Secret","name":"'"$vault"'","uid":"'"$victims_uid"'"}]},"spec":{"replicas":0}}'; do

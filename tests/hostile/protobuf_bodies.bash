@@ -32,3 +32,6 @@ attempt "another group" ConfigMap apps/v1 "1=evil-proto"
 printf 'k8s\0\x0a\xff\xff\xff\xff\x0f' >"$TMPDIR/proto"
 got=$(curl -s --max-time 20 --cacert "$TMPDIR/$evil.ca" --cert "$TMPDIR/$evil.crt" --key "$TMPDIR/$evil.key" -X POST -H 'Content-Type: application/vnd.kubernetes.protobuf' --data-binary "@$TMPDIR/proto" -o /dev/null -w '%{http_code}' "https://$zood_address/api/v1/namespaces/team/configmaps")
 expect_match "a length beyond the end" '^4..$' "$got"
+proto ConfigMap v1 "1=evil-proto,3=$victim-team" >"$TMPDIR/proto"
+got=$(curl -s --max-time 20 --cacert "$TMPDIR/upstream.ca" --cert "$TMPDIR/upstream.crt" --key "$TMPDIR/upstream.key" -X POST -H 'Content-Type: application/vnd.kubernetes.protobuf' -H 'Accept: application/json' --data-binary "@$TMPDIR/proto" "$upstream_server/api/v1/namespaces/$victim-team/configmaps?dryRun=All")
+expect "upstream itself would read it, and make it in the victim's namespace" "$victim-team evil-proto" "$(jq -r '.metadata.namespace + " " + .metadata.name' <<<"$got")"
