@@ -31,7 +31,8 @@ void Link::on_open() {
   const auto protocol = transport_->alpn();
   if (!protocol.empty() && protocol != "http/1.1")
     return fail_call({Code::unavailable, "the upstream does not speak HTTP/1.1"});
-  if (call_) send();
+  if (call_) return send();
+  transport_->read(true); // hears when the upstream closes
 }
 
 void Link::send() {
@@ -154,10 +155,24 @@ void Link::resume() {
   });
 }
 
+/// What has not been sent leaves a connection that is worth its handshake: whoever asks and takes
+/// it back in one breath shall not make one each time.
 void Link::cancel() {
   const auto self = shared_from_this();
   call_ = nullptr;
-  pool_->forget(*this);
+  if (!opening()) return pool_->forget(*this);
+  idle_since_ = Clock::now();
+  pool_->keep(self);
+}
+
+bool Link::opening() const {
+  return transport_ && (transport_->phase() == net::Transport::Phase::connecting ||
+                        transport_->phase() == net::Transport::Phase::handshaking);
+}
+
+bool Link::usable(const CallState& call) const {
+  if (opening()) return Clock::now() - opened_ < pool_->limits.connect / 2; // time enough is left
+  return transport_ && transport_->quiet(!call.retryable);
 }
 
 void Link::drop() {

@@ -64,10 +64,8 @@ public:
   void cancel(); ///< the Call is gone
   void expire(Clock::time_point now);
   void drop(); ///< silently
-  /// A call that may be repeated need not know for certain.
-  bool usable(const CallState& call) const {
-    return transport_ && transport_->quiet(!call.retryable);
-  }
+  /// Of one that is kept. A call that may be repeated need not know for certain.
+  bool usable(const CallState& call) const;
   net::Transport* transport() { return transport_.get(); }
   Clock::time_point idle_since() const { return idle_since_; }
 
@@ -77,6 +75,7 @@ private:
   void on_read_end() override;
   void on_written() override;
   void on_failure(Error error) override;
+  bool opening() const;
   void send();
   void process(std::string_view input);
   bool deliver_head();

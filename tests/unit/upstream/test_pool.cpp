@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "common/base/file.hpp"
 #include "daemon/net/workers.hpp"
 #include "daemon/upstream/pool.hpp"
 #include "scripted_server.hpp"
 
+#include <arpa/inet.h>
 #include <doctest/doctest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
 
 #include <condition_variable>
 #include <future>
@@ -423,6 +427,42 @@ TEST_CASE("a call may be cancelled inside any callback, and its connection is cl
     if (where == 2) bench.on_loop([&] { bench.pool.reset(); });
     CHECK(gone.get_future().get());
   }
+}
+
+TEST_CASE("calls that are taken back before they were sent share the connection that opens") {
+  Bench bench(always(k_ok), true);
+  // Whose handshake never ends: the kernel takes connections for a socket that nobody looks at.
+  const file::Fd silent(::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof(address);
+  auto* raw = reinterpret_cast<sockaddr*>(&address);
+  REQUIRE(::bind(silent.get(), raw, size) == 0);
+  REQUIRE(::listen(silent.get(), 64) == 0);
+  REQUIRE(::getsockname(silent.get(), raw, &size) == 0);
+  bench.on_loop([&] { bench.endpoint->port = ntohs(address.sin_port); });
+  for (int i = 0; i < 20; ++i) {
+    auto& asked = bench.start("GET");
+    bench.on_loop([&] { asked.call.reset(); });
+  }
+  CHECK(bench.stats().idle == 1);
+  CHECK(bench.stats().busy == 0);
+  int connections = 0;
+  while (file::Fd(::accept4(silent.get(), nullptr, nullptr, SOCK_CLOEXEC)))
+    ++connections;
+  CHECK(connections == 1);
+}
+
+TEST_CASE("a connection that opens for a call that was taken back serves the next one") {
+  Bench bench(always(k_ok), true);
+  auto& first = bench.start("GET");
+  auto& second = bench.start("GET");
+  bench.on_loop([&] { first.call.reset(); });
+  bench.wait(second);
+  CHECK(bench.ask("GET").body == "ok");
+  CHECK(bench.ask("POST").body == "ok");
+  CHECK(bench.stats().opened <= 2);
 }
 
 TEST_CASE("a tunnel carries bytes both ways and half-closes") {
