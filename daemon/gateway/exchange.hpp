@@ -98,6 +98,8 @@ public:
 
   // How flows answer. After finish(), fail() or abort() nothing more may be sent.
   void send_head(http::ResponseHead head);
+  /// What of upstream's head the tenant sees.
+  http::ResponseHead head_out(http::ResponseHead head, translate::AnswerKind kind) const;
   void send(std::string_view bytes);
   void send(std::string&& bytes); ///< without a copy, where the client's protocol can do without
   bool writable() const;

@@ -194,13 +194,24 @@ void Exchange::send_status(int http_status, std::string_view status_json,
   finish();
 }
 
+http::ResponseHead Exchange::head_out(http::ResponseHead head, translate::AnswerKind kind) const {
+  translate::HeaderPairs given;
+  given.reserve(head.headers.size());
+  for (auto& [name, value] : head.headers.release())
+    given.emplace_back(std::move(name), std::move(value));
+  http::ResponseHead out{head.status, {}};
+  for (auto& [name, value] : translate::response_headers_out(mapping(), std::move(given), kind))
+    out.headers.add(std::move(name), std::move(value));
+  return out;
+}
+
 void Exchange::heard(const http::ResponseHead& head) {
   heard_.clear();
   translate::HeaderPairs said;
   for (const auto value : head.headers.all("warning"))
     said.emplace_back("warning", value);
   for (auto& [name, value] :
-       translate::response_headers_out(mapping(), said, translate::AnswerKind::api))
+       translate::response_headers_out(mapping(), std::move(said), translate::AnswerKind::api))
     heard_.push_back(std::move(value));
   retry_after_ = head.headers.get("retry-after");
 }

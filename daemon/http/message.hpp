@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace zoo::http {
@@ -26,6 +27,7 @@ public:
   }
   void set(std::string_view name, std::string value); ///< replaces all of that name by one
   void remove(std::string_view name);
+  std::vector<Header> release() { return std::exchange(fields_, {}); }
   std::optional<std::string_view> find(std::string_view name) const; ///< the first of that name
   std::string_view get(std::string_view name) const { return find(name).value_or(""); }
   std::vector<std::string_view> all(std::string_view name) const;

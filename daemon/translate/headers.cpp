@@ -180,27 +180,25 @@ HeaderPairs request_headers_in(const HeaderPairs& headers, bool upgrade) {
   return out;
 }
 
-HeaderPairs response_headers_out(const Mapping& mapping, const HeaderPairs& headers,
-                                 AnswerKind kind) {
-  HeaderPairs out;
-  out.reserve(headers.size());
-  const auto named = nominated(headers);
-  for (const auto& [name, value] : headers) {
-    if (!clean(value)) continue;
+HeaderPairs response_headers_out(const Mapping& mapping, HeaderPairs headers, AnswerKind kind) {
+  std::vector<std::string> named;
+  if (kind == AnswerKind::proxied) named = nominated(headers);
+  const auto wanted = [&](const std::string& name, std::string& value) {
+    if (!clean(value)) return false;
     if (iequals(name, "warning")) {
-      out.emplace_back(name, text_out(mapping, value));
-      continue;
+      value = text_out(mapping, value);
+      return true;
     }
-    bool wanted = listed(k_answer, name);
-    if (kind == AnswerKind::upgrade) wanted = wanted || listed(k_handshake_answer, name);
     if (kind == AnswerKind::proxied) {
-      wanted = !listed(k_hop, name) &&
-               std::none_of(named.begin(), named.end(),
-                            [&](const std::string& each) { return iequals(each, name); });
+      return !listed(k_hop, name) &&
+             std::none_of(named.begin(), named.end(),
+                          [&](const std::string& each) { return iequals(each, name); });
     }
-    if (wanted) out.emplace_back(name, value);
-  }
-  return out;
+    return listed(k_answer, name) ||
+           (kind == AnswerKind::upgrade && listed(k_handshake_answer, name));
+  };
+  std::erase_if(headers, [&](auto& header) { return !wanted(header.first, header.second); });
+  return headers;
 }
 
 Result<Negotiated> choose_accept(std::string_view accept, std::string_view include_object,

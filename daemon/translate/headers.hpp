@@ -37,8 +37,7 @@ enum class AnswerKind : std::uint8_t {
   upgrade, ///< 101: the handshake too
 };
 /// What comes back. Lengths, codings, ETags and upstream's flow-schema UIDs are not passed.
-HeaderPairs response_headers_out(const Mapping& mapping, const HeaderPairs& headers,
-                                 AnswerKind kind);
+HeaderPairs response_headers_out(const Mapping& mapping, HeaderPairs headers, AnswerKind kind);
 
 /// How objects of an answer are rendered; the same for lists and watches.
 enum class Representation : std::uint8_t {

@@ -67,15 +67,9 @@ private:
   }
 
   void send_head(std::optional<std::size_t> length) {
-    translate::HeaderPairs given;
-    given.reserve(head_.headers.size());
-    for (const auto& header : head_.headers)
-      given.emplace_back(header.name, header.value);
-    http::ResponseHead out{head_.status, {}};
-    const auto kind =
-        exchange_.target().connect ? translate::AnswerKind::proxied : translate::AnswerKind::api;
-    for (auto& [name, value] : translate::response_headers_out(exchange_.mapping(), given, kind))
-      out.headers.add(std::move(name), std::move(value));
+    auto out = exchange_.head_out(std::move(head_), exchange_.target().connect
+                                                        ? translate::AnswerKind::proxied
+                                                        : translate::AnswerKind::api);
     if (shape_ != AnswerShape::verbatim) {
       out.headers.set("content-type", rendering_.wanted.content_type.empty()
                                           ? "application/json"

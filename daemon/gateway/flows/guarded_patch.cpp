@@ -141,13 +141,7 @@ private:
     if (auto written = write_object(exchange_, rendering_, answer.body, out); !written) {
       return exchange_.fail(written.error());
     }
-    http::ResponseHead head{answer.head.status, {}};
-    translate::HeaderPairs given;
-    for (const auto& header : answer.head.headers)
-      given.emplace_back(header.name, header.value);
-    for (auto& [name, value] :
-         translate::response_headers_out(exchange_.mapping(), given, translate::AnswerKind::api))
-      head.headers.add(std::move(name), std::move(value));
+    auto head = exchange_.head_out(answer.head, translate::AnswerKind::api);
     head.headers.set("content-type", "application/json");
     head.headers.set("content-length", std::to_string(out.size()));
     exchange_.send_head(std::move(head));

@@ -42,14 +42,7 @@ private:
   void on_head(http::ResponseHead head) override {
     status_ = head.status;
     if (status_ != 101) return;
-    translate::HeaderPairs given;
-    for (const auto& header : head.headers)
-      given.emplace_back(header.name, header.value);
-    http::ResponseHead out{101, {}};
-    for (auto& [name, value] : translate::response_headers_out(exchange_.mapping(), given,
-                                                               translate::AnswerKind::upgrade))
-      out.headers.add(std::move(name), std::move(value));
-    exchange_.send_head(std::move(out));
+    exchange_.send_head(exchange_.head_out(std::move(head), translate::AnswerKind::upgrade));
   }
 
   void on_data(std::string_view bytes) override {
