@@ -103,6 +103,10 @@ struct Timer::Impl {
   Due::node_type rest; ///< while it does not run: no allocation at the next start()
   Due::iterator place; ///< while it runs
   Task task;           ///< empty: it does not run
+
+  /// What it would have run, which may hold the last reference to the timer itself: nothing may be
+  /// done with the timer after that has gone.
+  Task stop();
 };
 
 struct Loop::Impl {
@@ -272,6 +276,11 @@ void Loop::resolve(std::string host, std::uint16_t port, Resolved done) {
 
 // ---- Timer ----
 
+Task Timer::Impl::stop() {
+  if (task) rest = loop.due.extract(place);
+  return std::exchange(task, nullptr);
+}
+
 Timer::Timer(Loop& loop) : impl_(new Impl{*loop.impl_, {}, {}, {}}) {}
 Timer::~Timer() {
   if (impl_) cancel();
@@ -279,8 +288,8 @@ Timer::~Timer() {
 Timer::Timer(Timer&&) noexcept = default;
 
 void Timer::start(std::chrono::milliseconds after, Task task) {
+  const auto before = impl_->stop();
   auto& due = impl_->loop.due;
-  cancel();
   const auto when = Clock::now() + after;
   if (impl_->rest) {
     impl_->rest.key() = when;
@@ -291,11 +300,7 @@ void Timer::start(std::chrono::milliseconds after, Task task) {
   impl_->task = std::move(task);
 }
 
-void Timer::cancel() {
-  if (!impl_->task) return;
-  impl_->rest = impl_->loop.due.extract(impl_->place);
-  impl_->task = nullptr;
-}
+void Timer::cancel() { impl_->stop(); }
 
 // ---- Socket ----
 

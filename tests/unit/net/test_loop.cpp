@@ -75,6 +75,31 @@ TEST_CASE("timers run by their time, and those of one time in the order of their
   CHECK(order == "abc");
 }
 
+TEST_CASE(
+    "a timer whose task holds the last reference to it may be cancelled, started and dropped") {
+  struct Owner {
+    explicit Owner(Loop& loop) : timer(loop) {}
+    Timer timer;
+  };
+  Loop loop;
+  std::weak_ptr<Owner> left;
+  for (const auto& end : std::vector<std::function<void(Owner&)>>{
+           [](Owner& owner) { owner.timer.cancel(); },
+           [](Owner& owner) { owner.timer.start(1ms, [] {}); },
+       }) {
+    auto owner = std::make_shared<Owner>(loop);
+    left = owner;
+    owner->timer.start(1h, [owner] {});
+    end(*owner.get());
+    CHECK(left.use_count() == 1);
+    owner->timer.start(1h, [owner] {});
+    auto* raw = owner.get();
+    owner.reset();
+    end(*raw);
+    CHECK(left.expired());
+  }
+}
+
 TEST_CASE("tasks run in the order of one thread's posts, and what they post runs after them") {
   Loop loop;
   std::string order;
