@@ -52,7 +52,7 @@ struct Transport::Impl : SocketHandler, std::enable_shared_from_this<Transport::
     std::string why;
   };
 
-  void start_tls(ssl_st* session);
+  void bind_tls();
   void try_next_address(std::string why);
   void finish_connect();
   void handshake();
@@ -149,17 +149,16 @@ void Transport::Impl::wait_write() {
 
 // ---- opening ----
 
-void Transport::Impl::start_tls(ssl_st* session) {
-  tls.reset(session);
+void Transport::Impl::bind_tls() {
   auto* bio = make_socket_bio(socket);
-  SSL_set_bio(session, bio, bio);
+  SSL_set_bio(tls.get(), bio, bio);
+  phase = Phase::handshaking;
 }
 
 void Transport::Impl::try_next_address(std::string why) {
   while (!addresses.empty()) {
     const auto address = addresses.back();
     addresses.pop_back();
-    socket.close();
     file::Fd next(
         ::socket(address.family(), SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, IPPROTO_TCP));
     if (next) {
@@ -181,8 +180,7 @@ void Transport::Impl::finish_connect() {
   ::getsockopt(socket.number(), SOL_SOCKET, SO_ERROR, &error, &size);
   if (error != 0) return try_next_address(reason(error));
   if (!tls) return opened();
-  start_tls(tls.release());
-  phase = Phase::handshaking;
+  bind_tls();
   handshake();
 }
 
@@ -344,14 +342,13 @@ std::unique_ptr<Transport> Transport::accept(Loop& loop, file::Fd accepted,
   address.size = sizeof(address.storage);
   if (::getpeername(accepted.get(), address.get(), &address.size) == 0) impl->peer = address.text();
   if (address.family() != AF_UNIX) tune_tcp(accepted.get());
-  ssl_st* session = tls != nullptr ? tls->new_session() : nullptr;
-  if (!impl->socket.open(std::move(accepted))) {
-    impl->fail_later({Code::internal, reason(errno)});
-  } else if (tls != nullptr && session == nullptr) {
+  if (tls != nullptr) impl->tls.reset(tls->new_session());
+  if (tls != nullptr && !impl->tls) {
     impl->fail_later({Code::internal, "no memory for a TLS session"});
-  } else if (session != nullptr) {
-    impl->start_tls(session);
-    impl->phase = Phase::handshaking;
+  } else if (!impl->socket.open(std::move(accepted))) {
+    impl->fail_later({Code::internal, reason(errno)});
+  } else if (impl->tls) {
+    impl->bind_tls();
     impl->wait_read();
   } else {
     impl->later(&Impl::opened);

@@ -184,9 +184,8 @@ void Link::expire(Clock::time_point now) {
   if (!call_ || !transport_) return;
   const auto& limits = pool_->limits;
   const auto& where = *pool_->endpoint;
-  const auto phase = transport_->phase();
-  const bool connecting = phase == net::Transport::Phase::connecting;
-  if (connecting || phase == net::Transport::Phase::handshaking) {
+  if (opening()) {
+    const bool connecting = transport_->phase() == net::Transport::Phase::connecting;
     if (now - opened_ > limits.connect * (connecting ? 1 : 2))
       fail_call({Code::unavailable,
                  fmt::format("{}:{} does not answer: no {} within {} ms", where.host, where.port,
