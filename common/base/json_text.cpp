@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 namespace zoo {
 namespace {
@@ -17,7 +18,17 @@ constexpr auto k_plain = [] {
 }();
 
 std::size_t plain_length(std::string_view text) {
+  // Eight bytes at a time: is one of them no ASCII, below a space, a quote, a backslash or DEL?
+  constexpr std::uint64_t k_ones = 0x0101010101010101, k_high = 0x80 * k_ones;
+  const auto has_zero = [](std::uint64_t word) { return (word - k_ones) & ~word; };
   std::size_t length = 0;
+  for (; text.size() - length >= sizeof(std::uint64_t); length += sizeof(std::uint64_t)) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, text.data() + length, sizeof(word));
+    const auto odd = word | (word - 0x20 * k_ones) | has_zero(word ^ (0x22 * k_ones)) |
+                     has_zero(word ^ (0x5c * k_ones)) | has_zero(word ^ (0x7f * k_ones));
+    if ((odd & k_high) != 0) break; // perhaps; the bytes tell
+  }
   while (length < text.size() && k_plain[static_cast<std::uint8_t>(text[length])])
     ++length;
   return length;
@@ -100,12 +111,14 @@ std::string json_quote(std::string_view text) {
 }
 
 bool is_utf8(std::string_view text) {
-  while (!text.empty()) {
+  for (;;) {
+    while (!text.empty() && static_cast<std::uint8_t>(text.front()) < 0x80)
+      text.remove_prefix(1);
+    if (text.empty()) return true;
     const auto length = sequence_length(text);
     if (length == 0) return false;
     text.remove_prefix(length);
   }
-  return true;
 }
 
 } // namespace zoo

@@ -54,14 +54,19 @@ std::vector<std::string_view> split(std::string_view input, char separator) {
 }
 
 std::string_view trim(std::string_view input) {
-  const auto first = input.find_first_not_of(" \t\r\n");
-  if (first == std::string_view::npos) return {};
-  return input.substr(first, input.find_last_not_of(" \t\r\n") - first + 1);
+  const auto blank = [](char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; };
+  while (!input.empty() && blank(input.front()))
+    input.remove_prefix(1);
+  while (!input.empty() && blank(input.back()))
+    input.remove_suffix(1);
+  return input;
 }
 
-bool iequals(std::string_view a, std::string_view b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                    [](char x, char y) { return lower_of(x) == lower_of(y); });
+bool iequals_same_size(std::string_view a, std::string_view b) {
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    if (a[i] != b[i] && lower_of(a[i]) != lower_of(b[i])) return false;
+  }
+  return true;
 }
 
 std::string lower(std::string_view input) {

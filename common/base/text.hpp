@@ -19,7 +19,12 @@ std::optional<std::string_view> nearest(std::string_view word,
 
 std::vector<std::string_view> split(std::string_view input, char separator);
 std::string_view trim(std::string_view input);
-bool iequals(std::string_view a, std::string_view b); ///< ASCII letters only
-std::string lower(std::string_view input);            ///< the same
+std::string lower(std::string_view input); ///< ASCII letters only
+
+bool iequals_same_size(std::string_view a, std::string_view b);
+/// ASCII letters only. Nearly all that is compared differs in length already.
+inline bool iequals(std::string_view a, std::string_view b) {
+  return a.size() == b.size() && iequals_same_size(a, b);
+}
 
 } // namespace zoo::text

@@ -321,7 +321,7 @@ private:
         request.content_type = "application/json";
       }
     }
-    return forward(exchange_, std::move(request), AnswerShape::object, rendering_);
+    return forward(exchange_, std::move(request), AnswerShape::object, std::move(rendering_));
   }
 
   Result<std::unique_ptr<Flow>> patch() {

@@ -285,13 +285,13 @@ bool Exchange::find_resource(upstream::CatalogPtr catalog) {
 }
 
 void Exchange::authorize(Attributes attributes) {
-  view().authorizer->authorize(
-      route_->identity, attributes,
-      [this, attributes, alive = alive()](const Result<Decision>& decision) {
-        if (alive.expired() || done_) return;
-        if (!decision) return fail(decision.error());
-        authorized(attributes, *decision);
-      });
+  asked_ = std::move(attributes);
+  view().authorizer->authorize(route_->identity, asked_,
+                               [this, alive = alive()](const Result<Decision>& decision) {
+                                 if (alive.expired() || done_) return;
+                                 if (!decision) return fail(decision.error());
+                                 authorized(*decision);
+                               });
 }
 
 void Exchange::recheck_rights() {
@@ -331,10 +331,9 @@ void Exchange::withdraw(std::string_view why) {
   abort(Error(Code::forbidden, std::string(why)));
 }
 
-void Exchange::authorized(const Attributes& attributes, const Decision& decision) {
-  if (!decision.allowed) return refuse(attributes, decision);
+void Exchange::authorized(const Decision& decision) {
+  if (!decision.allowed) return refuse(asked_, decision);
   judged(audit::Decision::allow, decision.reason);
-  asked_ = attributes;
   // Aggregated roles are filled in, and what a write grants is compared with what the writer has.
   const bool super_user = view().authorizer->super_user(route_->identity);
   const bool asks = target_.resource_request && target_.group == translate::k_rbac_group &&

@@ -164,7 +164,7 @@ private:
   bool find_resource(upstream::CatalogPtr catalog);
   void authorize(Attributes attributes);
   void withdraw(std::string_view why); ///< ends what was allowed until now
-  void authorized(const Attributes& attributes, const Decision& decision);
+  void authorized(const Decision& decision);
   void refuse(const Attributes& attributes, const Decision& decision); ///< 403
   void begin_flow();
   void put_head(http::ResponseHead head);
@@ -187,7 +187,7 @@ private:
   Resource resource_;
   authz::PolicyPtr policy_;
   authz::PolicyPtr judged_; ///< the policy that a long-running stream was last held against
-  Attributes asked_;        ///< what was allowed
+  Attributes asked_;        ///< what was allowed, once it was
   std::string body_;
   std::size_t held_ = 0; ///< bytes of body_ that were not consumed before the client was known
   std::shared_ptr<const Names> own_names_;

@@ -195,24 +195,19 @@ void Exchange::send_status(int http_status, std::string_view status_json,
 }
 
 http::ResponseHead Exchange::head_out(http::ResponseHead head, translate::AnswerKind kind) const {
-  translate::HeaderPairs given;
-  given.reserve(head.headers.size());
-  for (auto& [name, value] : head.headers.release())
-    given.emplace_back(std::move(name), std::move(value));
-  http::ResponseHead out{head.status, {}};
-  for (auto& [name, value] : translate::response_headers_out(mapping(), std::move(given), kind))
-    out.headers.add(std::move(name), std::move(value));
-  return out;
+  const translate::AnswerHeaders filter(mapping(), kind, head.headers.all("connection"));
+  head.headers.erase_if(
+      [&filter](http::Header& field) { return !filter.passes(field.name, field.value); });
+  return head;
 }
 
 void Exchange::heard(const http::ResponseHead& head) {
   heard_.clear();
-  translate::HeaderPairs said;
-  for (const auto value : head.headers.all("warning"))
-    said.emplace_back("warning", value);
-  for (auto& [name, value] :
-       translate::response_headers_out(mapping(), std::move(said), translate::AnswerKind::api))
-    heard_.push_back(std::move(value));
+  const translate::AnswerHeaders filter(mapping(), translate::AnswerKind::api, {});
+  for (const auto value : head.headers.all("warning")) {
+    std::string said(value);
+    if (filter.passes("warning", said)) heard_.push_back(std::move(said));
+  }
   retry_after_ = head.headers.get("retry-after");
 }
 

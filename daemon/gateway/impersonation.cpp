@@ -62,8 +62,9 @@ Result<std::optional<Impersonation>> read_impersonation(const http::Headers& hea
   bool groups_given = false;
   std::vector<authz::Attributes> groups, extras, uids;
   for (const auto& header : headers) {
+    if (!text::iequals(std::string_view(header.name).substr(0, k_prefix.size()), k_prefix))
+      continue;
     const auto name = text::lower(header.name);
-    if (!name.starts_with(k_prefix)) continue;
     any = true;
     if (!readable(header.value)) {
       return fail(Code::bad_request, "the header {} is not readable text", header.name);

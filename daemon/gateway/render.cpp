@@ -110,7 +110,8 @@ const translate::Root& root_of(const Exchange& exchange) {
 /// with. It is small, and pretty or with sorted members where it is about a custom resource.
 bool is_status(std::string_view object) {
   constexpr std::size_t k_most = 8192;
-  if (object.size() > k_most || object.find("\"Status\"") == std::string_view::npos) return false;
+  // Sought without its first quote, of which an object is full.
+  if (object.size() > k_most || object.find("Status\"") == std::string_view::npos) return false;
   const auto tree = JsonTree::parse(object);
   return tree && tree->root()["kind"].string() == "Status" &&
          tree->root()["apiVersion"].string() == "v1";

@@ -90,6 +90,7 @@ std::string subjects(JsonNode object, std::string_view kind) {
 } // namespace
 
 Result<std::vector<OwnObject>> own_objects(const Exchange& exchange) {
+  if (documents(exchange).empty()) return std::vector<OwnObject>();
   const auto& list = exchange.target().list;
   ZOO_TRY(const auto labels, translate::parse_label_selector(list.label_selector));
   ZOO_TRY(const auto fields, translate::parse_field_selector(list.field_selector));

@@ -18,7 +18,7 @@ http::RequestHead upstream_request(const Exchange& exchange, Actor actor, std::s
   out.method = std::move(method);
   out.target = std::move(path);
   out.upgrade = upgrade;
-  translate::HeaderPairs given;
+  translate::HeaderViews given;
   given.reserve(exchange.head().headers.size());
   for (const auto& header : exchange.head().headers) {
     given.emplace_back(header.name, header.value);

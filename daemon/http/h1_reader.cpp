@@ -112,10 +112,19 @@ bool MessageReader::parse_fields(std::string_view lines, Headers& headers) {
 }
 
 bool MessageReader::parse_framing(const Headers& headers, int version) {
-  const auto lengths = headers.all("content-length");
-  const auto codings = headers.all("transfer-encoding");
-  if (!codings.empty()) {
-    if (!lengths.empty()) {
+  std::size_t lengths = 0, codings = 0;
+  std::string_view digits, coding;
+  for (const auto& field : headers) {
+    if (text::iequals(field.name, "content-length")) {
+      ++lengths;
+      digits = field.value;
+    } else if (text::iequals(field.name, "transfer-encoding")) {
+      ++codings;
+      coding = field.value;
+    }
+  }
+  if (codings > 0) {
+    if (lengths > 0) {
       fail(400, "both Content-Length and Transfer-Encoding");
       return false;
     }
@@ -123,20 +132,19 @@ bool MessageReader::parse_framing(const Headers& headers, int version) {
       fail(400, "Transfer-Encoding in HTTP/1.0");
       return false;
     }
-    if (codings.size() > 1) {
+    if (codings > 1) {
       fail(400, "more than one Transfer-Encoding");
       return false;
     }
-    if (!text::iequals(codings.front(), "chunked")) {
+    if (!text::iequals(coding, "chunked")) {
       fail(501, "a Transfer-Encoding other than chunked");
       return false;
     }
     chunked_ = true;
     return true;
   }
-  if (lengths.empty()) return true;
-  const auto digits = lengths.front();
-  if (lengths.size() > 1 || digits.empty() || digits.size() > k_until_close_digits ||
+  if (lengths == 0) return true;
+  if (lengths > 1 || digits.empty() || digits.size() > k_until_close_digits ||
       digits.find_first_not_of("0123456789") != digits.npos) {
     fail(400, "a Content-Length that is not one number");
     return false;

@@ -52,12 +52,7 @@ ReadEvent ResponseReader::parse_head() {
   keep_alive_ =
       version == 11 && response_.status != 101 && !list_has(headers, "connection", "close");
   const std::string upgrade(headers.get("upgrade"));
-  std::vector<std::string> hops;
-  for (const auto& field : headers) {
-    if (is_hop_by_hop(field.name)) hops.push_back(field.name);
-  }
-  for (const auto& name : hops)
-    headers.remove(name);
+  headers.erase_if([](const Header& each) { return is_hop_by_hop(each.name); });
   if (response_.status == 101) {
     headers.add("Connection", "Upgrade");
     headers.add("Upgrade", upgrade);

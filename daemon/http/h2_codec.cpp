@@ -534,16 +534,18 @@ void H2Stream::send_head(const ResponseHead& head, bool end) {
   head_sent = true;
   if (head.status == 429) ++codec.refused_;
   const auto status = std::to_string(head.status);
-  std::vector<std::string> names; // lower case, as HTTP/2 wants them
-  names.reserve(head.headers.size());
-  std::vector<nghttp2_nv> fields{field(":status", status)};
+  std::string names; // lower case, as HTTP/2 wants them; `fields` points into it: it never grows
+  names.reserve(head.headers.bytes());
+  std::vector<nghttp2_nv> fields;
+  fields.reserve(head.headers.size() + 1);
+  fields.push_back(field(":status", status));
   if (status_forbids_body(head.status)) bodyless = true;
   for (const auto& [name, value] : head.headers) {
     if (is_hop_by_hop(name) || !is_token(name) || !is_field_value(value)) continue;
-    auto& lower = names.emplace_back(name);
-    std::transform(lower.begin(), lower.end(), lower.begin(), [](char c) {
-      return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-    });
+    const auto at = names.size();
+    for (const char c : name)
+      names += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    const auto lower = std::string_view(names).substr(at);
     if (lower == "content-length") {
       std::uint64_t length = 0;
       const auto [stop, error] = std::from_chars(value.data(), value.data() + value.size(), length);

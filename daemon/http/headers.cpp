@@ -22,8 +22,9 @@ void Headers::set(std::string_view name, std::string value) {
 }
 
 void Headers::remove(std::string_view name) {
+  if (!has(name)) return;
   const std::string key(name);
-  std::erase_if(fields_, [&](const Header& each) { return text::iequals(each.name, key); });
+  erase_if([&](const Header& each) { return text::iequals(each.name, key); });
 }
 
 std::optional<std::string_view> Headers::find(std::string_view name) const {

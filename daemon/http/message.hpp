@@ -27,8 +27,8 @@ public:
   }
   void set(std::string_view name, std::string value); ///< replaces all of that name by one
   void remove(std::string_view name);
-  std::vector<Header> release() { return std::exchange(fields_, {}); }
-  std::optional<std::string_view> find(std::string_view name) const; ///< the first of that name
+  void erase_if(auto predicate) { std::erase_if(fields_, predicate); } ///< of a Header
+  std::optional<std::string_view> find(std::string_view name) const;   ///< the first of that name
   std::string_view get(std::string_view name) const { return find(name).value_or(""); }
   std::vector<std::string_view> all(std::string_view name) const;
   bool has(std::string_view name) const { return find(name).has_value(); }

@@ -3,7 +3,6 @@
 
 #include "common/base/text.hpp"
 
-#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstring>
@@ -23,9 +22,12 @@ constexpr std::array<bool, 256> make_token_table() {
 }
 constexpr auto k_token = make_token_table();
 
+/// Not std::all_of, which g++ unrolls: these texts are short.
 bool all_of(std::string_view text, auto predicate) {
-  return std::all_of(text.begin(), text.end(),
-                     [&](char c) { return predicate(static_cast<unsigned char>(c)); });
+  for (const char c : text) {
+    if (!predicate(static_cast<unsigned char>(c))) return false;
+  }
+  return true;
 }
 
 } // namespace
@@ -63,16 +65,29 @@ bool is_authority(std::string_view authority) {
 }
 
 bool is_hop_by_hop(std::string_view name) {
-  constexpr std::array<std::string_view, 8> k_names = {
-      "connection", "transfer-encoding", "keep-alive",    "proxy-connection", "upgrade",
-      "te",         "trailer",           "http2-settings"};
-  return std::any_of(k_names.begin(), k_names.end(),
-                     [&](std::string_view each) { return text::iequals(each, name); });
+  const auto is = [name](std::string_view each) { return text::iequals(each, name); };
+  switch (name.size()) { // each is asked of every field of every message
+  case 2:
+    return is("te");
+  case 7:
+    return is("upgrade") || is("trailer");
+  case 10:
+    return is("connection") || is("keep-alive");
+  case 14:
+    return is("http2-settings");
+  case 16:
+    return is("proxy-connection");
+  case 17:
+    return is("transfer-encoding");
+  default:
+    return false;
+  }
 }
 
 bool list_has(const Headers& headers, std::string_view name, std::string_view token) {
-  for (const auto value : headers.all(name)) {
-    for (const auto part : text::split(value, ',')) {
+  for (const auto& field : headers) {
+    if (!text::iequals(field.name, name)) continue;
+    for (const auto part : text::split(field.value, ',')) {
       if (text::iequals(text::trim(part), token)) return true;
     }
   }

@@ -38,6 +38,12 @@ void tune_tcp(int socket) {
   set_option(socket, IPPROTO_TCP, TCP_KEEPCNT, 3);
 }
 
+/// What SSL_get_error() looks at must be of the call that follows. To clear a queue that is empty
+/// costs a walk over all of it.
+void forget_errors() {
+  if (ERR_peek_error() != 0) ERR_clear_error();
+}
+
 } // namespace
 
 /// Kept alive by what is on the stack or posted; `handler` is null once the Transport is gone.
@@ -236,7 +242,7 @@ Transport::Impl::Step Transport::Impl::tls_step(int result) {
 
 Transport::Impl::Step Transport::Impl::receive(char* bytes, std::size_t size) {
   if (tls) {
-    ERR_clear_error();
+    forget_errors();
     errno = 0;
     return tls_step(SSL_read(tls.get(), bytes, static_cast<int>(size)));
   }
@@ -249,7 +255,7 @@ Transport::Impl::Step Transport::Impl::receive(char* bytes, std::size_t size) {
 
 Transport::Impl::Step Transport::Impl::send(std::string_view bytes) {
   if (tls) {
-    ERR_clear_error();
+    forget_errors();
     errno = 0;
     const auto size = std::min(bytes.size(), k_record); // a record at a time: which is the last?
     socket.set_more(bytes.size() > size);
@@ -271,6 +277,10 @@ void Transport::Impl::read_some() {
     if (turn >= k_read_turn) {
       read_posted = true;
       later(&Impl::read_some);
+      break;
+    }
+    if (turn > 0 && !socket.readable() && !holds_bytes()) { // to ask again would be in vain
+      wait_read();
       break;
     }
     auto step = receive(buffer.data(), buffer.size());

@@ -163,10 +163,12 @@ bool CatalogResource::has_verb(std::string_view verb) const {
   return std::find(verbs.begin(), verbs.end(), verb) != verbs.end();
 }
 
-std::optional<CatalogResource> visible_resource(const Mapping& mapping,
-                                                std::string_view upstream_group,
-                                                const CatalogResource& resource) {
-  if (mapping.identity()) return resource;
+namespace {
+
+/// nullopt: the tenant does not see it.
+std::optional<Treatment> visible_as(const Mapping& mapping, std::string_view upstream_group,
+                                    const CatalogResource& resource) {
+  if (mapping.identity()) return Treatment::served;
   const auto* facts = find_facts(upstream_group, resource.name);
   const bool custom = !builtin_group(upstream_group);
   const bool shared_cluster =
@@ -177,9 +179,19 @@ std::optional<CatalogResource> visible_resource(const Mapping& mapping,
   // A kind of a built-in group that this zood has no rules for: how it would have to be fenced is
   // not known either.
   if (!custom && find_resource(upstream_group, "", resource.name) == nullptr) return std::nullopt;
+  return treatment;
+}
+
+} // namespace
+
+std::optional<CatalogResource> visible_resource(const Mapping& mapping,
+                                                std::string_view upstream_group,
+                                                const CatalogResource& resource) {
+  const auto treatment = visible_as(mapping, upstream_group, resource);
+  if (!treatment) return std::nullopt;
   auto out = resource;
-  const bool mixed = treatment == Treatment::mixed;
-  if (treatment != Treatment::read_only && !mixed) return out;
+  const bool mixed = *treatment == Treatment::mixed;
+  if (*treatment != Treatment::read_only && !mixed) return out;
   const auto reduce = [](std::vector<std::string>& verbs) {
     std::erase_if(verbs, [](const std::string& verb) {
       return verb != "get" && verb != "list" && verb != "watch";
@@ -236,7 +248,7 @@ const CatalogResource* Catalog::find_visible(const Mapping& mapping, std::string
                                              std::string_view resource) const {
   const auto upstream = mapping.group_in(group);
   const auto* found = find(upstream, version, resource);
-  return found && visible_resource(mapping, upstream, *found) ? found : nullptr;
+  return found != nullptr && visible_as(mapping, upstream, *found) ? found : nullptr;
 }
 
 std::vector<const CatalogGroup*> Catalog::groups_with_prefix(std::string_view prefix) const {

@@ -30,6 +30,7 @@ constexpr std::array<std::string_view, 11> k_hop = {
     "connection", "keep-alive", "proxy-connection",   "transfer-encoding",   "te",
     "trailer",    "upgrade",    "proxy-authenticate", "proxy-authorization", "content-length",
     "location"};
+constexpr std::string_view k_json = "application/json";
 constexpr std::string_view k_protobuf = "application/vnd.kubernetes.protobuf";
 constexpr std::string_view k_bearer = "base64url.bearer.authorization.k8s.io.";
 
@@ -39,21 +40,22 @@ bool listed(std::span<const std::string_view> list, std::string_view name) {
 }
 
 bool clean(std::string_view value) {
-  return std::none_of(value.begin(), value.end(), [](char c) {
+  for (const char c : value) {
     const auto byte = static_cast<unsigned char>(c);
-    return (byte < 0x20 && c != '\t') || byte == 0x7f;
-  });
+    if ((byte < 0x20 && c != '\t') || byte == 0x7f) return false;
+  }
+  return true;
 }
 
-/// Every name that a Connection field of the message nominates.
-std::vector<std::string> nominated(const HeaderPairs& headers) {
-  std::vector<std::string> out;
-  for (const auto& [name, value] : headers) {
-    if (!iequals(name, "connection")) continue;
-    for (const auto part : text::split(value, ','))
-      out.emplace_back(text::trim(part));
-  }
-  return out;
+bool among(const std::vector<std::string>& names, std::string_view name) {
+  return std::any_of(names.begin(), names.end(),
+                     [&](const std::string& each) { return iequals(each, name); });
+}
+
+/// Every name that a Connection field with this value nominates.
+void nominate(std::string_view value, std::vector<std::string>& out) {
+  for (const auto part : text::split(value, ','))
+    out.emplace_back(text::trim(part));
 }
 
 /// One media range of an Accept or Content-Type field.
@@ -153,17 +155,16 @@ Subprotocols split_subprotocols(std::string_view value) {
   return out;
 }
 
-HeaderPairs request_headers_in(const HeaderPairs& headers, bool upgrade) {
+HeaderPairs request_headers_in(const HeaderViews& headers, bool upgrade) {
   HeaderPairs out;
-  out.reserve(headers.size());
-  const auto named = nominated(headers);
+  std::vector<std::string> nominated;
+  for (const auto& [name, value] : headers) {
+    if (iequals(name, "connection")) nominate(value, nominated);
+  }
   for (const auto& [name, value] : headers) {
     const bool wanted = listed(k_request, name) || (upgrade && listed(k_handshake, name));
     if (!wanted || !clean(value)) continue;
-    const bool hop = !iequals(name, "upgrade") &&
-                     std::any_of(named.begin(), named.end(),
-                                 [&](const std::string& each) { return iequals(each, name); });
-    if (hop) continue;
+    if (!iequals(name, "upgrade") && among(nominated, name)) continue;
     const bool again = std::any_of(out.begin(), out.end(),
                                    [&](const auto& each) { return iequals(each.first, name); });
     // Of what may stand once, the first counts; subprotocols may be spread over several fields.
@@ -180,25 +181,23 @@ HeaderPairs request_headers_in(const HeaderPairs& headers, bool upgrade) {
   return out;
 }
 
-HeaderPairs response_headers_out(const Mapping& mapping, HeaderPairs headers, AnswerKind kind) {
-  std::vector<std::string> named;
-  if (kind == AnswerKind::proxied) named = nominated(headers);
-  const auto wanted = [&](const std::string& name, std::string& value) {
-    if (!clean(value)) return false;
-    if (iequals(name, "warning")) {
-      value = text_out(mapping, value);
-      return true;
-    }
-    if (kind == AnswerKind::proxied) {
-      return !listed(k_hop, name) &&
-             std::none_of(named.begin(), named.end(),
-                          [&](const std::string& each) { return iequals(each, name); });
-    }
-    return listed(k_answer, name) ||
-           (kind == AnswerKind::upgrade && listed(k_handshake_answer, name));
-  };
-  std::erase_if(headers, [&](auto& header) { return !wanted(header.first, header.second); });
-  return headers;
+AnswerHeaders::AnswerHeaders(const Mapping& mapping, AnswerKind kind,
+                             const std::vector<std::string_view>& connection)
+    : mapping_(mapping), kind_(kind) {
+  if (kind != AnswerKind::proxied) return; // the other lists say what passes
+  for (const auto value : connection)
+    nominate(value, nominated_);
+}
+
+bool AnswerHeaders::passes(std::string_view name, std::string& value) const {
+  if (!clean(value)) return false;
+  if (iequals(name, "warning")) {
+    value = text_out(mapping_, value);
+    return true;
+  }
+  if (kind_ == AnswerKind::proxied) return !listed(k_hop, name) && !among(nominated_, name);
+  return listed(k_answer, name) ||
+         (kind_ == AnswerKind::upgrade && listed(k_handshake_answer, name));
 }
 
 Result<Negotiated> choose_accept(std::string_view accept, std::string_view include_object,
@@ -215,6 +214,10 @@ Result<Negotiated> choose_accept(std::string_view accept, std::string_view inclu
                 "includeObject: Invalid value: \"{}\": must be 'Metadata', 'Object', 'None', or "
                 "empty",
                 include_object);
+  }
+  if (accept.empty() || accept == k_json || accept == "application/json, */*") { // as clients do
+    out.content_type = out.upstream_accept = k_json;
+    return out;
   }
   std::vector<Media> clauses;
   for (const auto clause : text::split(accept, ',')) {

@@ -15,13 +15,14 @@
 namespace zoo::translate {
 
 using HeaderPairs = std::vector<std::pair<std::string, std::string>>;
+using HeaderViews = std::vector<std::pair<std::string_view, std::string_view>>;
 
 /// What goes upstream from a tenant's request: User-Agent, Content-Type and, with `upgrade`, the
 /// fields of the handshake without any credential in them. Accept, Authorization, Host,
 /// impersonation and lengths are set by whoever sends; Authorization, Impersonate-*, X-Remote-*,
 /// X-Forwarded-*, Cookie and everything a Connection field names never pass. Fields whose value has
 /// a control character are dropped.
-HeaderPairs request_headers_in(const HeaderPairs& headers, bool upgrade);
+HeaderPairs request_headers_in(const HeaderViews& headers, bool upgrade);
 
 /// `base64url.bearer.authorization.k8s.io.<token>` is a credential in the list of subprotocols:
 /// the list without it ("" if nothing is left), and the token as written ("" if there is none).
@@ -37,7 +38,20 @@ enum class AnswerKind : std::uint8_t {
   upgrade, ///< 101: the handshake too
 };
 /// What comes back. Lengths, codings, ETags and upstream's flow-schema UIDs are not passed.
-HeaderPairs response_headers_out(const Mapping& mapping, HeaderPairs headers, AnswerKind kind);
+class AnswerHeaders {
+public:
+  /// `connection`: the values of all fields of that name.
+  AnswerHeaders(const Mapping& mapping, AnswerKind kind,
+                const std::vector<std::string_view>& connection);
+
+  /// Does this field come back? A Warning's value becomes the tenant's.
+  bool passes(std::string_view name, std::string& value) const;
+
+private:
+  const Mapping& mapping_;
+  const AnswerKind kind_;
+  std::vector<std::string> nominated_;
+};
 
 /// How objects of an answer are rendered; the same for lists and watches.
 enum class Representation : std::uint8_t {

@@ -5,6 +5,7 @@
 #include "common/base/text.hpp"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <limits>
 
@@ -20,10 +21,17 @@ int hex_value(char c) {
   return -1;
 }
 
-bool unreserved(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
-         c == '_' || c == '.' || c == '~';
-}
+/// RFC 3986 section 2.3.
+constexpr auto k_unreserved = [] {
+  std::array<bool, 256> table{};
+  for (unsigned c = '0'; c <= '9'; ++c)
+    table[c] = true;
+  for (unsigned c = 'a'; c <= 'z'; ++c)
+    table[c] = table[c - 'a' + 'A'] = true;
+  for (const unsigned char c : {'-', '_', '.', '~'})
+    table[c] = true;
+  return table;
+}();
 
 /// Absence, "false" and "0" are false; anything else, "" included, is true (runtime/conversion.go).
 bool truth(const std::string* value) {
@@ -86,6 +94,8 @@ Result<void> check_match(const ListOptions& options, std::string_view match) {
 } // namespace
 
 std::optional<std::string> percent_decode(std::string_view text, bool plus) {
+  if (text.find('%') == text.npos && (!plus || text.find('+') == text.npos))
+    return std::string(text);
   std::string out;
   out.reserve(text.size());
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -102,20 +112,31 @@ std::optional<std::string> percent_decode(std::string_view text, bool plus) {
 }
 
 std::string percent_encode(std::string_view text, std::string_view keep) {
-  static constexpr char k_hex[] = "0123456789ABCDEF";
   std::string out;
-  out.reserve(text.size());
-  for (const char c : text) {
-    if (unreserved(c) || keep.find(c) != std::string_view::npos) {
+  append_percent_encoded(out, text, keep);
+  return out;
+}
+
+void append_percent_encoded(std::string& out, std::string_view text, std::string_view keep) {
+  static constexpr char k_hex[] = "0123456789ABCDEF";
+  while (!text.empty()) {
+    std::size_t plain = 0; // most of it
+    while (plain < text.size() && k_unreserved[static_cast<unsigned char>(text[plain])])
+      ++plain;
+    out.append(text.substr(0, plain));
+    text.remove_prefix(plain);
+    if (text.empty()) return;
+    const char c = text.front();
+    const auto byte = static_cast<unsigned char>(c);
+    text.remove_prefix(1);
+    if (keep.find(c) != std::string_view::npos) {
       out += c;
     } else {
-      const auto byte = static_cast<unsigned char>(c);
       out += '%';
       out += k_hex[byte >> 4];
       out += k_hex[byte & 15];
     }
   }
-  return out;
 }
 
 Result<Params> parse_query(std::string_view raw) {

@@ -32,6 +32,7 @@ std::string serialize_query(const Params& params);
 std::optional<std::string> percent_decode(std::string_view text, bool plus);
 /// Escapes all but unreserved characters and `keep`.
 std::string percent_encode(std::string_view text, std::string_view keep);
+void append_percent_encoded(std::string& out, std::string_view text, std::string_view keep);
 
 /// The first value, as the API server reads a parameter that may stand once.
 const std::string* find_param(const Params& params, std::string_view key);

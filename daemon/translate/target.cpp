@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <deque>
 
 namespace zoo::translate {
 namespace {
@@ -20,6 +21,22 @@ constexpr std::string_view k_bad_path =
     "the path of the URL is not canonical: it has an empty segment, \".\" or \"..\", an encoded "
     "slash or percent sign, a backslash, or a control character";
 
+/// What stands for itself in a path and needs no second look.
+constexpr auto k_plain = [] {
+  std::array<bool, 256> table{};
+  for (unsigned c = 0x21; c < 0x7f; ++c)
+    table[c] =
+        std::string_view("\"#%/<>?\\^`{|}").find(static_cast<char>(c)) == std::string_view::npos;
+  return table;
+}();
+
+bool plain_segment(std::string_view raw) {
+  for (const char c : raw) {
+    if (!k_plain[static_cast<unsigned char>(c)]) return false;
+  }
+  return !raw.empty() && raw != "." && raw != "..";
+}
+
 bool segment_ok(std::string_view raw, std::string_view decoded) {
   if (decoded.empty() || decoded == "." || decoded == "..") return false;
   if (!is_utf8(decoded)) return false;
@@ -31,7 +48,56 @@ bool segment_ok(std::string_view raw, std::string_view decoded) {
   return raw.find_first_of("\"<>^`{|} #?") == std::string_view::npos;
 }
 
-bool discovery_path(const std::vector<std::string>& parts) {
+/// The segments of a path, decoded.
+class Segments {
+public:
+  /// Of what follows the first slash. False: not canonical.
+  bool read(std::string_view path) {
+    parts_.reserve(8); // what most paths have
+    std::size_t offset = 0;
+    for (;;) {
+      const auto raw = path.substr(0, path.find('/'));
+      if (!add(raw)) return false;
+      offsets_.push_back(offset);
+      offset += raw.size() + 1;
+      if (raw.size() == path.size()) return true;
+      path.remove_prefix(raw.size() + 1);
+    }
+  }
+  std::size_t size() const { return parts_.size(); }
+  bool empty() const { return parts_.empty(); }
+  std::string_view operator[](std::size_t i) const { return parts_[i]; }
+  std::size_t offset(std::size_t i) const { return offsets_[i]; } ///< of its slash in what was read
+
+  std::string path() const {
+    if (parts_.empty()) return "/";
+    std::string out;
+    out.reserve(offsets_.back() + parts_.back().size() + 1);
+    for (const auto part : parts_) {
+      out += '/';
+      out += part;
+    }
+    return out;
+  }
+
+private:
+  bool add(std::string_view raw) {
+    if (plain_segment(raw)) {
+      parts_.push_back(raw);
+      return true;
+    }
+    auto decoded = percent_decode(raw, false);
+    if (!decoded || !segment_ok(raw, *decoded)) return false;
+    parts_.push_back(decoded_.emplace_back(std::move(*decoded)));
+    return true;
+  }
+
+  std::vector<std::string_view> parts_; ///< of what was read, or of `decoded_`
+  std::vector<std::size_t> offsets_;
+  std::deque<std::string> decoded_;
+};
+
+bool discovery_path(const Segments& parts) {
   if (parts.empty()) return true;
   if (parts[0] == "api") return parts.size() <= 2;
   if (parts[0] == "apis") return parts.size() <= 3;
@@ -107,7 +173,7 @@ Result<void> check_treatment(const Target& target, bool namespaced, const KindFa
 
 void append_segment(std::string& path, std::string_view segment) {
   path += '/';
-  path += percent_encode(segment, k_path_keep);
+  append_percent_encoded(path, segment, k_path_keep);
 }
 
 } // namespace
@@ -122,8 +188,14 @@ std::string qualified_resource(std::string_view group, std::string_view resource
 }
 
 bool Target::writes() const {
-  return verb == "create" || verb == "update" || verb == "patch" || verb == "delete" ||
-         verb == "deletecollection";
+  switch (verb.size()) { // asked often
+  case 5:
+    return verb == "patch";
+  case 6:
+    return verb == "create" || verb == "update" || verb == "delete";
+  default:
+    return verb == "deletecollection";
+  }
 }
 
 std::string Target::authorization_name() const {
@@ -156,23 +228,10 @@ Result<Target> parse_target(std::string_view method, std::string_view target) {
     trailing = true;
     path.remove_suffix(1);
   }
-  std::vector<std::string> parts;
-  std::vector<std::size_t> offsets; // of each segment's slash in raw_path
-  if (!path.empty() || trailing) {
-    std::size_t offset = 0;
-    for (const auto raw : text::split(path, '/')) {
-      auto decoded = percent_decode(raw, false);
-      if (!decoded || !segment_ok(raw, *decoded)) return fail(Code::bad_request, "{}", k_bad_path);
-      parts.push_back(std::move(*decoded));
-      offsets.push_back(offset);
-      offset += raw.size() + 1;
-    }
-  }
-  for (const auto& part : parts) {
-    out.path += '/';
-    out.path += part;
-  }
-  if (parts.empty()) out.path = "/";
+  Segments parts;
+  if ((!path.empty() || trailing) && !parts.read(path))
+    return fail(Code::bad_request, "{}", k_bad_path);
+  out.path = parts.path();
 
   // A resource needs a version and at least one part behind it.
   std::size_t at = 0;
@@ -213,7 +272,7 @@ Result<Target> parse_target(std::string_view method, std::string_view target) {
     out.subresource = parts[at + 2];
   }
   out.connect = connect_subresource(out);
-  if (at + 3 < parts.size()) out.rest = std::string(raw_path.substr(offsets[at + 3]));
+  if (at + 3 < parts.size()) out.rest = std::string(raw_path.substr(parts.offset(at + 3)));
   if (trailing && out.rest.empty() && out.connect && out.subresource == "proxy") out.rest = "/";
   if (!out.rest.empty() && out.subresource != "proxy") return no_resource();
 
@@ -271,6 +330,7 @@ Result<std::string> upstream_path(const Target& target, bool namespaced, const M
     return no_such(target, target.resource, target.name);
 
   std::string path;
+  path.reserve(target.path.size() + 64);
   if (target.group.empty()) {
     path = "/api";
   } else {

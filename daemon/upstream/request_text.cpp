@@ -7,11 +7,13 @@
 namespace zoo::upstream {
 namespace {
 
-std::string host_of(const UpstreamEndpoint& endpoint) {
-  auto host =
-      endpoint.host.find(':') == std::string::npos ? endpoint.host : "[" + endpoint.host + "]";
-  if (endpoint.port != (endpoint.tls ? 443 : 80)) host += fmt::format(":{}", endpoint.port);
-  return host;
+void append_host(std::string& text, const UpstreamEndpoint& endpoint) {
+  const bool v6 = endpoint.host.find(':') != std::string::npos;
+  if (v6) text += '[';
+  text += endpoint.host;
+  if (v6) text += ']';
+  if (endpoint.port != (endpoint.tls ? 443 : 80))
+    text.append(":").append(std::to_string(endpoint.port));
 }
 
 /// Set below, whatever the request says.
@@ -35,7 +37,11 @@ Result<std::string> request_text(const http::RequestHead& head, const CallOption
     text.append(name).append(": ").append(value).append("\r\n");
   };
   const auto& headers = head.headers;
-  if (!headers.has("host")) add("Host", host_of(endpoint));
+  if (!headers.has("host")) {
+    text += "Host: ";
+    append_host(text, endpoint);
+    text += "\r\n";
+  }
   if (!headers.has("authorization")) {
     if (const auto authorization = endpoint.authorization.load();
         authorization && !authorization->empty()) {
