@@ -161,8 +161,8 @@ constexpr Key k_keys[] = {
     {.name = "guards.priority",
      .type = Type::integer,
      .default_text = "1000000000",
-     .doc = "The highest value of a tenant's own PriorityClass. Pods of a higher one push others "
-            "off their nodes, of all tenants.",
+     .doc = "The highest value of a tenant's own PriorityClass, and of its pods but for classes "
+            "that are shared. Pods of a higher one push others off their nodes, of all tenants.",
      .reloadable = true,
      .minimum = -2147483648,
      .maximum = 1'000'000'000},

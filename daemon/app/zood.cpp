@@ -27,6 +27,7 @@
 #include "daemon/store/sqlite.hpp"
 #include "daemon/tenants/identity.hpp"
 #include "daemon/tenants/pki.hpp"
+#include "daemon/tenants/pod_terms.hpp"
 #include "daemon/tenants/records.hpp"
 #include "daemon/tenants/service_impl.hpp"
 #include "daemon/upstream/bootstrap.hpp"
@@ -168,6 +169,7 @@ struct Zood::Impl {
   std::shared_ptr<net::TlsServerContext> tls, admin_tls;
   std::unique_ptr<net::Listener> listener;
   std::unique_ptr<tenants::TenantServiceImpl> tenants;
+  std::unique_ptr<tenants::PodTermsKeeper> pod_terms;
   std::mutex signer_mutex;                      ///< for a few instructions
   tenants::TenantServiceImpl* signer = nullptr; ///< `tenants`, while it is there
   std::unique_ptr<Status> status;
@@ -349,6 +351,12 @@ Result<void> Zood::Impl::open_admin_doors() {
     return usage_json(tenant, *terms.load(), ledger, flow_control);
   });
   ZOO_TRY_VOID(tenants->start());
+  pod_terms = std::make_unique<tenants::PodTermsKeeper>(
+      [this] { return credential->api(); },
+      [this] {
+        return tenants::PodTerms::Sources{terms.load()->guards, upstream->shared_names(),
+                                          directory.snapshot()};
+      });
   {
     const std::scoped_lock lock(signer_mutex);
     signer = tenants.get();
@@ -455,6 +463,7 @@ Zood::~Zood() {
     const std::scoped_lock lock(z.signer_mutex);
     z.signer = nullptr;
   }
+  z.pod_terms.reset();
   z.tenants.reset();
   z.directory.on_withdrawal([](std::string_view) {}); // the gateways go, the store's watch stays
   z.listener.reset();

@@ -168,6 +168,39 @@ constexpr std::array k_rows{
 "metadata":{"name":"zoo-tenants-tokens"},
 "spec":{"policyName":"zoo-tenants-tokens","validationActions":["Deny"]}})j"},
 
+    // A tenant's own mutations change pods when zood has proven them, and pods that controllers make
+    // (docs/decisions/087): what they must not set is held here. The parameters are app::PodTerms'.
+    Row{Need::fence, "configmaps", R"j({
+"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"zoo-pods","namespace":"zoo-system"}})j"},
+
+    Row{Need::fence, "validatingadmissionpolicies", R"j({
+"apiVersion":"admissionregistration.k8s.io/v1","kind":"ValidatingAdmissionPolicy",
+"metadata":{"name":"zoo-tenants-pods"},
+"spec":{"failurePolicy":"Fail","paramKind":{"apiVersion":"v1","kind":"ConfigMap"},
+"matchConstraints":{"resourceRules":[{"apiGroups":[""],"apiVersions":["*"],
+ "operations":["CREATE"],"resources":["pods"],"scope":"Namespaced"}],
+"namespaceSelector":{"matchExpressions":[{"key":"tenant.kubezoo.io/id","operator":"Exists"}]}},
+"matchConditions":[{"name":"no-administrator",
+ "expression":"!has(request.userInfo.groups) || !('system:masters' in request.userInfo.groups)"}],
+"variables":[
+{"name":"id","expression":"namespaceObject.metadata.labels['tenant.kubezoo.io/id']"},
+{"name":"terms","expression":"has(params.data) ? params.data : {}"},
+{"name":"nodes","expression":"('nodeNames.' + variables.id) in variables.terms ? variables.terms['nodeNames.' + variables.id] == 'true' : 'nodeNames' in variables.terms && variables.terms['nodeNames'] == 'true'"},
+{"name":"priority","expression":"('priority.' + variables.id) in variables.terms ? int(variables.terms['priority.' + variables.id]) : 'priority' in variables.terms ? int(variables.terms['priority']) : 1000000000"},
+{"name":"shared","expression":"has(object.spec.priorityClassName) && 'priorityClasses' in variables.terms && (' ' + variables.terms['priorityClasses'] + ' ').contains(' ' + object.spec.priorityClassName + ' ')"},
+{"name":"affinity","expression":"has(object.spec.affinity) && has(object.spec.affinity.podAffinity) ? (has(object.spec.affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution) ? object.spec.affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution : []) + (has(object.spec.affinity.podAffinity.preferredDuringSchedulingIgnoredDuringExecution) ? object.spec.affinity.podAffinity.preferredDuringSchedulingIgnoredDuringExecution.map(p, p.podAffinityTerm) : []) : []"},
+{"name":"antiAffinity","expression":"has(object.spec.affinity) && has(object.spec.affinity.podAntiAffinity) ? (has(object.spec.affinity.podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution) ? object.spec.affinity.podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution : []) + (has(object.spec.affinity.podAntiAffinity.preferredDuringSchedulingIgnoredDuringExecution) ? object.spec.affinity.podAntiAffinity.preferredDuringSchedulingIgnoredDuringExecution.map(p, p.podAffinityTerm) : []) : []"}],
+"validations":[
+{"expression":"(variables.affinity + variables.antiAffinity).all(t, (!has(t.namespaces) || t.namespaces.all(n, n.startsWith(variables.id + '-'))) && (!has(t.namespaceSelector) || (has(t.namespaceSelector.matchLabels) && 'tenant.kubezoo.io/id' in t.namespaceSelector.matchLabels && t.namespaceSelector.matchLabels['tenant.kubezoo.io/id'] == variables.id) || (has(t.namespaceSelector.matchExpressions) && t.namespaceSelector.matchExpressions.exists(e, e.key == 'tenant.kubezoo.io/id' && e.operator == 'In' && e.values == [variables.id]))))","message":"the affinity of a tenant's pod regards that tenant's namespaces alone"},
+{"expression":"variables.nodes || !has(object.spec.nodeName) || object.spec.nodeName == ''","message":"spec.nodeName goes past the scheduler (guards.node_names of zood)"},
+{"expression":"variables.shared || ((!has(object.spec.priority) || object.spec.priority <= variables.priority) && (!has(object.spec.priorityClassName) || !object.spec.priorityClassName.startsWith('system-')))","messageExpression":"'the priority of a tenant\\'s pod is at most ' + string(variables.priority) + ', and its class none of the system\\'s (guards.priority of zood)'"}]}})j"},
+
+    Row{Need::fence, "validatingadmissionpolicybindings", R"j({
+"apiVersion":"admissionregistration.k8s.io/v1","kind":"ValidatingAdmissionPolicyBinding",
+"metadata":{"name":"zoo-tenants-pods"},
+"spec":{"policyName":"zoo-tenants-pods","validationActions":["Deny"],
+"paramRef":{"name":"zoo-pods","namespace":"zoo-system","parameterNotFoundAction":"Deny"}}})j"},
+
     // After the policies: the right appears when its fence stands.
     Row{Need::fence, "clusterrolebindings", R"j({
 "apiVersion":"rbac.authorization.k8s.io/v1","kind":"ClusterRoleBinding",

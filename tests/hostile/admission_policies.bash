@@ -22,7 +22,7 @@ strategic {"spec":{"matchConstraints":{"$patch":"replace","resourceRules":[{"api
 strategic {"spec":{"matchConstraints":{"namespaceSelector":{"$patch":"delete"}}}}
 P
 expect_match "parameters are the attacker's own" "^(null|$evil-.*)$" "$(stored "$group/validatingadmissionpolicybindings/$evil-evil" .spec.paramRef.namespace)"
-for name in zoo-tenants-cluster-scoped zoo-tenants-roles zoo-tenants-rolebindings zoo-tenants-tokens; do
+for name in zoo-tenants-cluster-scoped zoo-tenants-roles zoo-tenants-rolebindings zoo-tenants-tokens zoo-tenants-pods; do
   for kind in validatingadmissionpolicies validatingadmissionpolicybindings; do
     try GET $group/$kind/$name
     refused "$kind $name is not read" 404

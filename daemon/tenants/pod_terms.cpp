@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/tenants/pod_terms.hpp"
+
+#include "common/base/log.hpp"
+#include "daemon/tenants/footprint.hpp"
+#include "daemon/upstream/control_api.hpp"
+
+#include <nlohmann/json.hpp>
+#include <pthread.h>
+
+#include <algorithm>
+#include <condition_variable>
+#include <mutex>
+
+namespace zoo::tenants {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto k_look = 1s;
+constexpr auto k_read = 30s;
+constexpr std::int64_t k_highest = 1'000'000'000; ///< of what is not the system's own
+constexpr std::string_view k_path = "/api/v1/namespaces/zoo-system/configmaps/zoo-pods";
+
+std::string word(bool value) { return value ? "true" : "false"; }
+
+bool limits_priority(const api::Guards& guards, const TenantSnapshot& tenants) {
+  bool limits = guards.priority < k_highest;
+  tenants.each([&](const TenantEntry& tenant) {
+    limits = limits || tenant.terms.guards.priority.value_or(k_highest) < k_highest;
+  });
+  return limits;
+}
+
+/// Of the class that upstream gives to pods without one.
+Result<std::int64_t> default_priority(upstream::ControlApi& api) {
+  std::int64_t value = 0;
+  ZOO_TRY_VOID(range_objects(api, "/apis/scheduling.k8s.io/v1/priorityclasses", {}, 500, 0, false,
+                             {}, [&value](const nlohmann::json& each) {
+                               if (each.value("globalDefault", false))
+                                 value = each.value("value", value);
+                             }));
+  return value;
+}
+
+} // namespace
+
+PodTermsData pod_terms(const api::Guards& guards, const translate::SharedNames& shared,
+                       const TenantSnapshot& tenants, std::int64_t least_priority) {
+  PodTermsData out;
+  out["nodeNames"] = word(guards.node_names);
+  out["priority"] = std::to_string(std::max(guards.priority, least_priority));
+  auto& classes = out["priorityClasses"];
+  for (const auto& name :
+       shared.classes[static_cast<std::size_t>(translate::Overlay::priority_class)]) {
+    if (!classes.empty()) classes += ' ';
+    classes += name;
+  }
+  tenants.each([&](const TenantEntry& tenant) {
+    const auto& own = tenant.terms.guards;
+    if (own.node_names && *own.node_names != guards.node_names)
+      out["nodeNames." + tenant.id] = word(*own.node_names);
+    if (own.priority && *own.priority != guards.priority)
+      out["priority." + tenant.id] = std::to_string(std::max(*own.priority, least_priority));
+  });
+  return out;
+}
+
+Result<void> PodTerms::look(upstream::ControlApi& api, Sources now, Clock::time_point at) {
+  const bool same = known_ && now.tenants == seen_.tenants && now.shared == seen_.shared &&
+                    now.guards.node_names == seen_.guards.node_names &&
+                    now.guards.priority == seen_.guards.priority;
+  if (!same) limits_ = limits_priority(now.guards, *now.tenants);
+  const bool due = limits_ && (!read_ || at - *read_ >= k_read);
+  if (same && !due) return {};
+  if (due) {
+    ZOO_TRY(least_, default_priority(api));
+    read_ = at;
+  }
+  auto wanted = pod_terms(now.guards, *now.shared, *now.tenants, limits_ ? least_ : 0);
+  if (!known_ || wanted != written_) {
+    const nlohmann::json object = {
+        {"apiVersion", "v1"},
+        {"kind", "ConfigMap"},
+        {"metadata", {{"name", "zoo-pods"}, {"namespace", "zoo-system"}}},
+        {"data", wanted}};
+    ZOO_TRY_VOID(api.apply(k_path, object));
+  }
+  written_ = std::move(wanted);
+  seen_ = std::move(now);
+  known_ = true;
+  return {};
+}
+
+PodTermsKeeper::PodTermsKeeper(std::function<std::unique_ptr<upstream::ControlApi>()> connect,
+                               std::function<PodTerms::Sources()> sources)
+    : thread_([connect = std::move(connect),
+               sources = std::move(sources)](const std::stop_token& stop) {
+        pthread_setname_np(pthread_self(), "pod-terms");
+        const auto api = connect();
+        PodTerms terms;
+        bool troubled = false;
+        std::mutex mutex;
+        std::condition_variable_any wake;
+        while (!stop.stop_requested()) {
+          const auto done = terms.look(*api, sources(), PodTerms::Clock::now());
+          if (!done && !std::exchange(troubled, true))
+            log::warning("tenants", "what pods may have is not known upstream yet: {}",
+                         done.error().text());
+          if (done) troubled = false;
+          std::unique_lock lock(mutex);
+          wake.wait_for(lock, stop, k_look, [] { return false; });
+        }
+      }) {}
+
+} // namespace zoo::tenants

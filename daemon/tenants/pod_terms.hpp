@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "common/api/terms.hpp"
+#include "common/base/result.hpp"
+#include "daemon/tenants/directory.hpp"
+#include "daemon/translate/mapping.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+
+namespace zoo::upstream {
+class ControlApi;
+}
+
+namespace zoo::tenants {
+
+/// The parameters of upstream's policy zoo-tenants-pods (upstream_rbac.cpp), as ConfigMap
+/// zoo-system/zoo-pods holds them: what zood.yaml and the Tenants let pods have. "nodeNames" and
+/// "priority" for everybody, "nodeNames.<id>" and "priority.<id>" where a Tenant differs, and
+/// "priorityClasses", of the platform, that may exceed it.
+using PodTermsData = std::map<std::string, std::string>;
+
+/// `least_priority`: what pods without a class get upstream, and may therefore have.
+PodTermsData pod_terms(const api::Guards& guards, const translate::SharedNames& shared,
+                       const TenantSnapshot& tenants, std::int64_t least_priority);
+
+/// Keeps them upstream as they are here; one thread at a time.
+class PodTerms {
+public:
+  using Clock = std::chrono::steady_clock;
+  struct Sources {
+    api::Guards guards; ///< zood.yaml's
+    std::shared_ptr<const translate::SharedNames> shared;
+    std::shared_ptr<const TenantSnapshot> tenants;
+  };
+
+  /// Writes what has changed. It costs nothing while the sources are the same, but for a read of
+  /// upstream's PriorityClasses each half minute where a priority is limited at all.
+  Result<void> look(upstream::ControlApi& api, Sources now, Clock::time_point at);
+
+private:
+  Sources seen_;
+  PodTermsData written_;
+  bool known_ = false;  ///< written_ lies upstream
+  bool limits_ = false; ///< somebody's pods may not have every priority
+  std::optional<Clock::time_point> read_;
+  std::int64_t least_ = 0;
+};
+
+/// Looks once a second from construction to destruction. Thread "pod-terms".
+class PodTermsKeeper {
+public:
+  PodTermsKeeper(std::function<std::unique_ptr<upstream::ControlApi>()> connect,
+                 std::function<PodTerms::Sources()> sources);
+
+private:
+  std::jthread thread_;
+};
+
+} // namespace zoo::tenants

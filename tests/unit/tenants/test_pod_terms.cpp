@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/tenants/pod_terms.hpp"
+#include "tests/unit/tenants/fixture.hpp"
+
+#include <algorithm>
+
+using namespace zoo;
+using namespace zoo::tests;
+using namespace std::chrono_literals;
+using nlohmann::json;
+using tenants::PodTerms;
+
+namespace {
+
+constexpr const char* k_map = "/api/v1/namespaces/zoo-system/configmaps/zoo-pods";
+constexpr const char* k_classes = "/apis/scheduling.k8s.io/v1/priorityclasses";
+
+std::shared_ptr<const tenants::TenantSnapshot>
+of(std::initializer_list<std::pair<const char*, api::GuardTerms>> all) {
+  std::vector<tenants::TenantSnapshot::Entry> entries;
+  for (const auto& [id, guards] : all) {
+    auto entry = std::make_shared<tenants::TenantEntry>();
+    entry->id = id;
+    entry->terms.guards = guards;
+    entries.push_back(std::move(entry));
+  }
+  return std::make_shared<const tenants::TenantSnapshot>(std::move(entries));
+}
+
+std::shared_ptr<const translate::SharedNames> sharing(std::set<std::string, std::less<>> classes) {
+  translate::SharedNames names;
+  names.classes[static_cast<std::size_t>(translate::Overlay::priority_class)] = std::move(classes);
+  return std::make_shared<const translate::SharedNames>(std::move(names));
+}
+
+api::GuardTerms guards(std::optional<bool> nodes, std::optional<std::int64_t> priority) {
+  api::GuardTerms out;
+  out.node_names = nodes;
+  out.priority = priority;
+  return out;
+}
+
+} // namespace
+
+TEST_CASE("what pods may have is told for all, and of each tenant that differs") {
+  api::Guards all;
+  const auto told = tenants::pod_terms(
+      all, *sharing({"high", "low"}),
+      *of({{"aaaaaa", guards(true, 5)}, {"bbbbbb", guards(false, 1'000'000'000)}, {"cccccc", {}}}),
+      10);
+  CHECK(told == tenants::PodTermsData{{"nodeNames", "false"},
+                                      {"nodeNames.aaaaaa", "true"},
+                                      {"priority", "1000000000"},
+                                      {"priority.aaaaaa", "10"},
+                                      {"priorityClasses", "high low"}});
+}
+
+TEST_CASE("upstream is written to when something has changed, and asked when it matters") {
+  FakeUpstream server;
+  const auto api = server.connect();
+  PodTerms terms;
+  const auto asked = [&server] {
+    const auto requests = server.requests();
+    return std::count_if(requests.begin(), requests.end(), [](const std::string& each) {
+      return each.find(k_classes) != std::string::npos;
+    });
+  };
+  PodTerms::Sources now{{}, sharing({}), of({})};
+  const PodTerms::Clock::time_point start{};
+  must(terms.look(*api, now, start));
+  CHECK(server.at(k_map)["data"] ==
+        json({{"nodeNames", "false"}, {"priority", "1000000000"}, {"priorityClasses", ""}}));
+  const auto before = server.requests().size();
+  must(terms.look(*api, now, start + 60s));
+  CHECK(server.requests().size() == before);
+
+  server.put(std::string(k_classes) + "/usual",
+             {{"metadata", {{"name", "usual"}}}, {"globalDefault", true}, {"value", 700}});
+  now.guards.priority = 500;
+  must(terms.look(*api, now, start + 61s));
+  CHECK(server.at(k_map)["data"]["priority"] == "700");
+  CHECK(asked() == 1);
+  now.tenants = of({{"aaaaaa", guards(true, {})}});
+  must(terms.look(*api, now, start + 62s));
+  CHECK(server.at(k_map)["data"]["nodeNames.aaaaaa"] == "true");
+  CHECK(asked() == 1);
+  server.put(std::string(k_classes) + "/usual",
+             {{"metadata", {{"name", "usual"}}}, {"globalDefault", true}, {"value", 900}});
+  must(terms.look(*api, now, start + 95s));
+  CHECK(server.at(k_map)["data"]["priority"] == "900");
+  CHECK(asked() == 2);
+}
+
+TEST_CASE("what was not written is written later") {
+  FakeUpstream server;
+  const auto api = server.connect();
+  PodTerms terms;
+  const PodTerms::Sources now{{}, sharing({}), of({})};
+  server.set_fault([](const std::string& method, const std::string&) {
+    return method == "PATCH" ? std::optional(status(503, "ServiceUnavailable", "later"))
+                             : std::nullopt;
+  });
+  CHECK(terms.look(*api, now, {}).error().code() == Code::unavailable);
+  server.set_fault({});
+  must(terms.look(*api, now, {}));
+  CHECK(server.has(k_map));
+}
