@@ -46,6 +46,7 @@ void MessageReader::restart() {
   length_.reset();
   chunked_ = false;
   remaining_ = 0;
+  first_line_ = true;
   skipped_empty_line_ = false;
   trailer_bytes_ = 0;
 }
@@ -55,24 +56,21 @@ ReadEvent MessageReader::collect_head(std::string_view& input) {
     // Whole lines at a time, so that the empty one is found without looking twice.
     const auto newline = input.find('\n');
     const auto piece = input.substr(0, newline == input.npos ? input.npos : newline + 1);
-    if (head_.size() + piece.size() > limits_.head_bytes) {
-      const bool first_line = head_.find('\n') == head_.npos;
-      return first_line ? fail(414, "the request line is too long")
-                        : fail(431, "the header fields are too large");
-    }
+    const auto size = head_.size() + piece.size();
+    if (first_line_ && size > std::min(first_line_limit_, limits_.head_bytes))
+      return fail(414, "the request line is too long");
+    if (size > limits_.head_bytes) return fail(431, "the header fields are too large");
     if (piece.find('\0') != piece.npos) return fail(400, "a NUL byte in the head of the message");
     if (!ends_lines_well(head_, piece))
       return fail(400, "a line of the head does not end with CR LF");
     head_.append(piece);
     input.remove_prefix(piece.size());
-    if (newline == std::string_view::npos) {
-      if (head_.size() > limits_.target_bytes + 256 && head_.find('\n') == head_.npos)
-        return fail(414, "the request line is too long");
-      continue;
-    }
+    if (newline == std::string_view::npos) continue;
+    first_line_ = false;
     if (head_ == "\r\n") { // RFC 9112 section 2.2: one empty line before a request is forgiven
       if (skipped_empty_line_) return fail(400, "empty lines before the message");
       skipped_empty_line_ = true;
+      first_line_ = true;
       head_.clear();
     } else if (head_.ends_with("\r\n\r\n")) {
       return ReadEvent::head;

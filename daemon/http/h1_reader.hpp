@@ -54,7 +54,8 @@ protected:
     done,
     failed
   };
-  explicit MessageReader(ReaderLimits limits) : limits_(limits) {}
+  MessageReader(ReaderLimits limits, std::size_t first_line)
+      : limits_(limits), first_line_limit_(first_line) {}
 
   /// Moves bytes of `input` to head_ until the empty line. need_more, head or failed.
   ReadEvent collect_head(std::string_view& input);
@@ -78,6 +79,8 @@ private:
   ReadEvent read_line(std::string_view& input, std::size_t limit, bool& complete);
   ReadEvent read_size_line(std::string_view& input);
   ReadEvent read_trailer(std::string_view& input);
+  const std::size_t first_line_limit_;
+  bool first_line_ = true; ///< not all of it was seen
   bool skipped_empty_line_ = false;
   std::size_t trailer_bytes_ = 0;
 };
@@ -90,7 +93,8 @@ public:
     bool expects_continue = false;
     bool has_body = false;
   };
-  explicit RequestReader(ReaderLimits limits) : MessageReader(limits) {}
+  explicit RequestReader(ReaderLimits limits)
+      : MessageReader(limits, limits.target_bytes + 256) {} // a method, a version
   ReadEvent next(std::string_view& input);
   /// Without hop-by-hop fields and Host (see RequestHead), version 10 or 11.
   RequestHead take_head() { return std::move(request_); }
@@ -108,7 +112,7 @@ private:
 /// Answers as a client reads them. 1xx answers other than 101 are skipped.
 class ResponseReader : public MessageReader {
 public:
-  explicit ResponseReader(ReaderLimits limits) : MessageReader(limits) {}
+  explicit ResponseReader(ReaderLimits limits) : MessageReader(limits, limits.head_bytes) {}
   ReadEvent next(std::string_view& input);
   /// Without hop-by-hop fields, except Upgrade and Connection of a 101.
   ResponseHead take_head() { return std::move(response_); }
