@@ -8,6 +8,25 @@
 #include <cstdint>
 #include <string>
 
+namespace {
+
+/// A decimal's negative zero is -0 in JSON, as Go writes it, and YAML reads that as the integer 0.
+std::string without_negative_zero(std::string_view json) {
+  std::string out;
+  bool quoted = false;
+  for (std::size_t i = 0; i < json.size(); ++i) {
+    if (quoted && json[i] == '\\') out += json[i++];
+    if (json[i] == '"') quoted = !quoted;
+    const auto rest = json.substr(i);
+    const bool zero = !quoted && rest.starts_with("-0") &&
+                      (rest.size() == 2 || rest.find_first_of("0123456789.eE", 2) != 2);
+    if (!zero) out += json[i];
+  }
+  return out;
+}
+
+} // namespace
+
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -23,7 +42,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const auto checked = zoo::translate::check_json(*json, {});
     invariant(checked.has_value(), "what is made of it is JSON", *json);
     const auto again = zoo::kube::yaml_to_json(*json, limits);
-    if (again) invariant(*again == *json, "JSON under YAML's name means the same", *json);
+    if (again)
+      invariant(*again == without_negative_zero(*json), "JSON under YAML's name means the same",
+                *json);
   }
   return 0;
 }
