@@ -24,12 +24,7 @@ void remove_hop_by_hop(Headers& headers) {
   for (const auto& name : named) {
     if (!text::iequals(name, "close") && !text::iequals(name, "host")) headers.remove(name);
   }
-  std::vector<std::string> fixed;
-  for (const auto& field : headers) {
-    if (is_hop_by_hop(field.name)) fixed.push_back(field.name);
-  }
-  for (const auto& name : fixed)
-    headers.remove(name);
+  headers.erase_if([](const Header& each) { return is_hop_by_hop(each.name); });
 }
 
 } // namespace

@@ -15,7 +15,10 @@ std::string without_negative_zero(std::string_view json) {
   std::string out;
   bool quoted = false;
   for (std::size_t i = 0; i < json.size(); ++i) {
-    if (quoted && json[i] == '\\') out += json[i++];
+    if (quoted && json[i] == '\\') { // and what is escaped
+      out += json.substr(i++, 2);
+      continue;
+    }
     if (json[i] == '"') quoted = !quoted;
     const auto rest = json.substr(i);
     const bool zero = !quoted && rest.starts_with("-0") &&
