@@ -2,6 +2,8 @@
 #include "common/base/text.hpp"
 
 #include <algorithm>
+#include <cstdint>
+#include <cstring>
 
 namespace zoo::text {
 namespace {
@@ -60,6 +62,28 @@ std::string_view trim(std::string_view input) {
   while (!input.empty() && blank(input.back()))
     input.remove_suffix(1);
   return input;
+}
+
+bool has_control(std::string_view input) {
+  const auto control = [](char c) {
+    return (static_cast<unsigned char>(c) < 0x20 && c != '\t') || c == 0x7f;
+  };
+  const auto any = [&](std::string_view part) {
+    return std::any_of(part.begin(), part.end(), control);
+  };
+  // Eight bytes at a time, the last eight perhaps twice: a block in which one may be below a space,
+  // or DEL, is looked at byte by byte.
+  constexpr std::uint64_t k_ones = 0x0101010101010101, k_high = 0x80 * k_ones;
+  constexpr std::size_t k_block = sizeof(std::uint64_t);
+  if (input.size() < k_block) return any(input);
+  for (std::size_t at = 0;; at = std::min(at + k_block, input.size() - k_block)) {
+    std::uint64_t block = 0;
+    std::memcpy(&block, input.data() + at, k_block);
+    const auto del = block ^ (0x7f * k_ones);
+    const auto suspect = ((block - 0x20 * k_ones) & ~block) | ((del - k_ones) & ~del);
+    if ((suspect & k_high) != 0 && any(input.substr(at, k_block))) return true;
+    if (at + k_block == input.size()) return false;
+  }
 }
 
 bool iequals_same_size(std::string_view a, std::string_view b) {

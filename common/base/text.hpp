@@ -21,6 +21,9 @@ std::vector<std::string_view> split(std::string_view input, char separator);
 std::string_view trim(std::string_view input);
 std::string lower(std::string_view input); ///< ASCII letters only
 
+/// A control character other than a tab (RFC 9110 section 5.5): never part of a field's value.
+bool has_control(std::string_view input);
+
 bool iequals_same_size(std::string_view a, std::string_view b);
 /// ASCII letters only. Nearly all that is compared differs in length already.
 inline bool iequals(std::string_view a, std::string_view b) {

@@ -4,8 +4,6 @@
 #include "common/base/text.hpp"
 
 #include <array>
-#include <cstdint>
-#include <cstring>
 
 namespace zoo::http {
 namespace {
@@ -36,20 +34,7 @@ bool is_token(std::string_view text) {
   return !text.empty() && all_of(text, [](unsigned char c) { return k_token[c]; });
 }
 
-bool is_field_value(std::string_view text) {
-  // Eight bytes at a time, since the bearer token of each request to the upstream has a thousand: a
-  // block in which one may be below a space or DEL is looked at byte by byte.
-  constexpr std::uint64_t k_ones = 0x0101010101010101, k_high = 0x80 * k_ones;
-  const auto fits = [](unsigned char c) { return c == '\t' || (c >= 0x20 && c != 0x7f); };
-  for (; text.size() >= sizeof(std::uint64_t); text.remove_prefix(sizeof(std::uint64_t))) {
-    std::uint64_t block = 0;
-    std::memcpy(&block, text.data(), sizeof(block));
-    const auto del = block ^ (0x7f * k_ones);
-    const auto suspect = ((block - 0x20 * k_ones) & ~block) | ((del - k_ones) & ~del);
-    if ((suspect & k_high) != 0 && !all_of(text.substr(0, sizeof(block)), fits)) return false;
-  }
-  return all_of(text, fits);
-}
+bool is_field_value(std::string_view text) { return !text::has_control(text); }
 
 bool is_origin_form(std::string_view target) {
   return target.starts_with('/') &&

@@ -39,14 +39,6 @@ bool listed(std::span<const std::string_view> list, std::string_view name) {
                      [&](std::string_view each) { return iequals(each, name); });
 }
 
-bool clean(std::string_view value) {
-  for (const char c : value) {
-    const auto byte = static_cast<unsigned char>(c);
-    if ((byte < 0x20 && c != '\t') || byte == 0x7f) return false;
-  }
-  return true;
-}
-
 bool among(const std::vector<std::string>& names, std::string_view name) {
   return std::any_of(names.begin(), names.end(),
                      [&](const std::string& each) { return iequals(each, name); });
@@ -163,7 +155,7 @@ HeaderPairs request_headers_in(const HeaderViews& headers, bool upgrade) {
   }
   for (const auto& [name, value] : headers) {
     const bool wanted = listed(k_request, name) || (upgrade && listed(k_handshake, name));
-    if (!wanted || !clean(value)) continue;
+    if (!wanted || text::has_control(value)) continue;
     if (!iequals(name, "upgrade") && among(nominated, name)) continue;
     const bool again = std::any_of(out.begin(), out.end(),
                                    [&](const auto& each) { return iequals(each.first, name); });
@@ -190,7 +182,7 @@ AnswerHeaders::AnswerHeaders(const Mapping& mapping, AnswerKind kind,
 }
 
 bool AnswerHeaders::passes(std::string_view name, std::string& value) const {
-  if (!clean(value)) return false;
+  if (text::has_control(value)) return false;
   if (iequals(name, "warning")) {
     value = text_out(mapping_, value);
     return true;

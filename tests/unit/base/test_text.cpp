@@ -38,3 +38,19 @@ TEST_CASE("iequals folds ASCII letters only") {
   CHECK_FALSE(text::iequals("a", "ab"));
   CHECK_FALSE(text::iequals("@", "`"));
 }
+
+TEST_CASE("a control character is found at each place of texts of each length") {
+  for (std::size_t length = 0; length < 40; ++length) {
+    std::string text(length, 'a');
+    CHECK_FALSE(text::has_control(text));
+    for (std::size_t at = 0; at < length; ++at) {
+      for (int byte = 0; byte < 256; ++byte) {
+        text[at] = static_cast<char>(byte);
+        const bool wanted = (byte < 0x20 && byte != '\t') || byte == 0x7f;
+        if (text::has_control(text) != wanted)
+          FAIL("byte " << byte << " at " << at << " of " << length);
+      }
+      text[at] = at % 2 == 0 ? ' ' : '\xff';
+    }
+  }
+}
