@@ -88,6 +88,21 @@ void line(Context& context, std::string_view name, std::string_view value) {
                              value.empty() ? "<none>" : printable(value));
 }
 
+/// {"flow":{"queued":0,"longRunning":{"used":1,"limit":9}}} as "flow.queued": "0" and
+/// "flow.longRunning": "1/9"; "?/9" where nothing was counted yet.
+void flatten(const json& object, const std::string& prefix, json& out) {
+  for (const auto& [key, value] : object.items()) {
+    if (!value.is_object()) {
+      out[prefix + key] = value.is_null() ? "unlimited" : text_of(&value);
+    } else if (value.contains("limit")) {
+      out[prefix + key] =
+          (value.contains("used") ? value["used"].dump() : "?") + "/" + value["limit"].dump();
+    } else {
+      flatten(value, prefix + key + ".", out);
+    }
+  }
+}
+
 void map_lines(Context& context, std::string_view name, const json* map) {
   bool first = true;
   if (map != nullptr && map->is_object()) {
@@ -207,7 +222,11 @@ void describe_tenant(Context& context, const json& tenant) {
   for (const auto& [name, pointer] :
        {std::pair{"Quota", "/spec/quota"}, std::pair{"Flow", "/spec/flow"},
         std::pair{"Guards", "/spec/guards"}, std::pair{"Usage", "/status/usage"}}) {
-    if (const auto text = text_at(tenant, pointer); !text.empty()) line(context, name, text);
+    const auto* object = value_at(tenant, pointer);
+    if (object == nullptr || !object->is_object() || object->empty()) continue;
+    auto pairs = json::object();
+    flatten(*object, "", pairs);
+    map_lines(context, name, &pairs);
   }
   map_lines(context, "Labels", value_at(tenant, "/metadata/labels"));
   map_lines(context, "Annotations", value_at(tenant, "/metadata/annotations"));

@@ -19,6 +19,7 @@ using namespace std::chrono_literals;
 
 constexpr auto k_look = 1s;
 constexpr auto k_read = 30s;
+constexpr auto k_repair = 60s; ///< without the ConfigMap upstream refuses every pod of a tenant
 constexpr std::int64_t k_highest = 1'000'000'000; ///< of what is not the system's own
 constexpr std::string_view k_path = "/api/v1/namespaces/zoo-system/configmaps/zoo-pods";
 
@@ -67,28 +68,29 @@ PodTermsData pod_terms(const api::Guards& guards, const translate::SharedNames& 
 }
 
 Result<void> PodTerms::look(upstream::ControlApi& api, Sources now, Clock::time_point at) {
-  const bool same = known_ && now.tenants == seen_.tenants && now.shared == seen_.shared &&
+  const bool same = now.tenants == seen_.tenants && now.shared == seen_.shared &&
                     now.guards.node_names == seen_.guards.node_names &&
                     now.guards.priority == seen_.guards.priority;
   if (!same) limits_ = limits_priority(now.guards, *now.tenants);
   const bool due = limits_ && (!read_ || at - *read_ >= k_read);
-  if (same && !due) return {};
+  const bool stale = !written_at_ || at - *written_at_ >= k_repair;
+  if (same && !due && !stale) return {};
   if (due) {
     ZOO_TRY(least_, default_priority(api));
     read_ = at;
   }
   auto wanted = pod_terms(now.guards, *now.shared, *now.tenants, limits_ ? least_ : 0);
-  if (!known_ || wanted != written_) {
+  if (stale || wanted != written_) {
     const nlohmann::json object = {
         {"apiVersion", "v1"},
         {"kind", "ConfigMap"},
         {"metadata", {{"name", "zoo-pods"}, {"namespace", "zoo-system"}}},
         {"data", wanted}};
     ZOO_TRY_VOID(api.apply(k_path, object));
+    written_at_ = at;
   }
   written_ = std::move(wanted);
   seen_ = std::move(now);
-  known_ = true;
   return {};
 }
 

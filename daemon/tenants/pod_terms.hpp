@@ -41,16 +41,16 @@ public:
     std::shared_ptr<const TenantSnapshot> tenants;
   };
 
-  /// Writes what has changed. It costs nothing while the sources are the same, but for a read of
-  /// upstream's PriorityClasses each half minute where a priority is limited at all.
+  /// Writes what has changed, and all of it once a minute, for somebody may have removed it. Else
+  /// it costs nothing while the sources are the same, but for a read of upstream's PriorityClasses
+  /// each half minute where a priority is limited at all.
   Result<void> look(upstream::ControlApi& api, Sources now, Clock::time_point at);
 
 private:
   Sources seen_;
   PodTermsData written_;
-  bool known_ = false;  ///< written_ lies upstream
   bool limits_ = false; ///< somebody's pods may not have every priority
-  std::optional<Clock::time_point> read_;
+  std::optional<Clock::time_point> read_, written_at_;
   std::int64_t least_ = 0;
 };
 

@@ -168,8 +168,9 @@ constexpr std::array k_rows{
 "metadata":{"name":"zoo-tenants-tokens"},
 "spec":{"policyName":"zoo-tenants-tokens","validationActions":["Deny"]}})j"},
 
-    // A tenant's own mutations change pods when zood has proven them, and pods that controllers make
-    // (docs/decisions/087): what they must not set is held here. The parameters are app::PodTerms'.
+    // A tenant's own mutations change pods when zood has proven them, and pods that controllers
+    // make (docs/decisions/087): what they must not set is held here. The parameters are
+    // tenants::PodTerms'.
     Row{Need::fence, "configmaps", R"j({
 "apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"zoo-pods","namespace":"zoo-system"}})j"},
 

@@ -18,6 +18,8 @@ while read -r kind name; do
   case $kind/$name in
     # zood's own right to look: without it doctor says that it cannot.
     namespace/* | serviceaccount/* | */zoo:zood) continue ;;
+    # What zood keeps while it runs: below.
+    configmap/zoo-pods) continue ;;
   esac
   check "take away $kind $name" upstream delete "$kind" "$name" --wait=true
   told=$(ctl doctor 2>&1)
@@ -31,3 +33,5 @@ check "a rule is widened" upstream patch clusterrole zoo:tenants-cluster --type=
 expect_match "doctor sees that it differs" 'zoo:tenants-cluster' "$(ctl doctor 2>&1 | grep -Ei 'warning|problem|differs')"
 check "a policy is softened" upstream patch validatingadmissionpolicybinding zoo-tenants-cluster-scoped --type=merge -p '{"spec":{"validationActions":["Audit"]}}'
 expect_match "doctor sees that too" 'zoo-tenants-cluster-scoped' "$(ctl doctor 2>&1 | grep -Ei 'warning|problem|differs')"
+check "the terms of pods are taken away" upstream delete configmap zoo-pods --namespace zoo-system
+eventually "and are back, for without them no tenant's pod is made" 90 upstream get configmap zoo-pods --namespace zoo-system

@@ -21,7 +21,8 @@ std::string without_negative_zero(std::string_view json) {
     }
     if (json[i] == '"') quoted = !quoted;
     const auto rest = json.substr(i);
-    const bool zero = !quoted && rest.starts_with("-0") &&
+    const bool exponent = i > 0 && (json[i - 1] == 'e' || json[i - 1] == 'E');
+    const bool zero = !quoted && !exponent && rest.starts_with("-0") &&
                       (rest.size() == 2 || rest.find_first_of("0123456789.eE", 2) != 2);
     if (!zero) out += json[i];
   }

@@ -63,6 +63,23 @@ TEST_CASE("one tenant in every format, and described") {
   check_golden("describe.txt", zooctl({"tenant", "describe", "123456", "1e1000"}).out);
 }
 
+TEST_CASE("terms and usage are described a line each") {
+  auto zooctl = populated();
+  auto one = json::parse(zooctl({"tenant", "get", "123456", "-o", "json"}).out);
+  one["spec"]["quota"] = {{"objects", 100}, {"namespaces", nullptr}};
+  one["status"]["usage"] = {{"flow", {{"longRunning", {{"limit", 9}, {"used", 1}}}, {"queued", 0}}},
+                            {"quota", {{"namespaces", {{"limit", 7}}}}}};
+  zooctl.server.on(k_list + "/foofoo", {{200, one.dump()}});
+  const auto text = zooctl({"tenant", "describe", "foofoo"}).out;
+  for (const std::string line :
+       {"Quota:                namespaces=unlimited\n                      objects=100\n",
+        "Usage:                flow.longRunning=1/9\n                      flow.queued=0\n"
+        "                      quota.namespaces=?/7\n"}) {
+    CAPTURE(text);
+    CHECK(text.find(line) != std::string::npos);
+  }
+}
+
 TEST_CASE("IDs that look like numbers are read back as text") {
   auto zooctl = populated();
   for (const std::string id : {"123456", "1e1000"}) {

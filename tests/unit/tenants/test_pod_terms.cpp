@@ -71,8 +71,11 @@ TEST_CASE("upstream is written to when something has changed, and asked when it 
   CHECK(server.at(k_map)["data"] ==
         json({{"nodeNames", "false"}, {"priority", "1000000000"}, {"priorityClasses", ""}}));
   const auto before = server.requests().size();
-  must(terms.look(*api, now, start + 60s));
+  must(terms.look(*api, now, start + 59s));
   CHECK(server.requests().size() == before);
+  must(api->remove(k_map)); // by somebody
+  must(terms.look(*api, now, start + 60s));
+  CHECK(server.has(k_map));
 
   server.put(std::string(k_classes) + "/usual",
              {{"metadata", {{"name", "usual"}}}, {"globalDefault", true}, {"value", 700}});
