@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "common/base/json_text.hpp"
 
+#include "common/base/byte_block.hpp"
+
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 
 namespace zoo {
 namespace {
@@ -18,16 +19,13 @@ constexpr auto k_plain = [] {
 }();
 
 std::size_t plain_length(std::string_view text) {
-  // Eight bytes at a time: is one of them no ASCII, below a space, a quote, a backslash or DEL?
-  constexpr std::uint64_t k_ones = 0x0101010101010101, k_high = 0x80 * k_ones;
-  const auto has_zero = [](std::uint64_t word) { return (word - k_ones) & ~word; };
   std::size_t length = 0;
-  for (; text.size() - length >= sizeof(std::uint64_t); length += sizeof(std::uint64_t)) {
-    std::uint64_t word = 0;
-    std::memcpy(&word, text.data() + length, sizeof(word));
-    const auto odd = word | (word - 0x20 * k_ones) | has_zero(word ^ (0x22 * k_ones)) |
-                     has_zero(word ^ (0x5c * k_ones)) | has_zero(word ^ (0x7f * k_ones));
-    if ((odd & k_high) != 0) break; // perhaps; the bytes tell
+  for (; text.size() - length >= byte_block::k_size; length += byte_block::k_size) {
+    const auto block = byte_block::load(text.data() + length);
+    if (byte_block::beyond_ascii(block) || byte_block::has_below(block, 0x20) ||
+        byte_block::has(block, '"') || byte_block::has(block, '\\') ||
+        byte_block::has(block, '\x7f'))
+      break;
   }
   while (length < text.size() && k_plain[static_cast<std::uint8_t>(text[length])])
     ++length;

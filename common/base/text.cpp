@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "common/base/text.hpp"
 
+#include "common/base/byte_block.hpp"
+
 #include <algorithm>
-#include <cstdint>
-#include <cstring>
 
 namespace zoo::text {
 namespace {
@@ -71,18 +71,14 @@ bool has_control(std::string_view input) {
   const auto any = [&](std::string_view part) {
     return std::any_of(part.begin(), part.end(), control);
   };
-  // Eight bytes at a time, the last eight perhaps twice: a block in which one may be below a space,
-  // or DEL, is looked at byte by byte.
-  constexpr std::uint64_t k_ones = 0x0101010101010101, k_high = 0x80 * k_ones;
-  constexpr std::size_t k_block = sizeof(std::uint64_t);
-  if (input.size() < k_block) return any(input);
-  for (std::size_t at = 0;; at = std::min(at + k_block, input.size() - k_block)) {
-    std::uint64_t block = 0;
-    std::memcpy(&block, input.data() + at, k_block);
-    const auto del = block ^ (0x7f * k_ones);
-    const auto suspect = ((block - 0x20 * k_ones) & ~block) | ((del - k_ones) & ~del);
-    if ((suspect & k_high) != 0 && any(input.substr(at, k_block))) return true;
-    if (at + k_block == input.size()) return false;
+  using byte_block::k_size;
+  if (input.size() < k_size) return any(input);
+  // The last bytes of a block may be looked at twice.
+  for (std::size_t at = 0;; at = std::min(at + k_size, input.size() - k_size)) {
+    const auto block = byte_block::load(input.data() + at);
+    const bool suspect = byte_block::has_below(block, 0x20) || byte_block::has(block, '\x7f');
+    if (suspect && any(input.substr(at, k_size))) return true;
+    if (at + k_size == input.size()) return false;
   }
 }
 
