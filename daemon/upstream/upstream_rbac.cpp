@@ -185,16 +185,17 @@ constexpr std::array k_rows{
  "expression":"!has(request.userInfo.groups) || !('system:masters' in request.userInfo.groups)"}],
 "variables":[
 {"name":"id","expression":"namespaceObject.metadata.labels['tenant.kubezoo.io/id']"},
-{"name":"terms","expression":"has(params.data) ? params.data : {}"},
-{"name":"nodes","expression":"('nodeNames.' + variables.id) in variables.terms ? variables.terms['nodeNames.' + variables.id] == 'true' : 'nodeNames' in variables.terms && variables.terms['nodeNames'] == 'true'"},
-{"name":"priority","expression":"('priority.' + variables.id) in variables.terms ? int(variables.terms['priority.' + variables.id]) : 'priority' in variables.terms ? int(variables.terms['priority']) : 1000000000"},
-{"name":"shared","expression":"has(object.spec.priorityClassName) && 'priorityClasses' in variables.terms && (' ' + variables.terms['priorityClasses'] + ' ').contains(' ' + object.spec.priorityClassName + ' ')"},
-{"name":"affinity","expression":"has(object.spec.affinity) && has(object.spec.affinity.podAffinity) ? (has(object.spec.affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution) ? object.spec.affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution : []) + (has(object.spec.affinity.podAffinity.preferredDuringSchedulingIgnoredDuringExecution) ? object.spec.affinity.podAffinity.preferredDuringSchedulingIgnoredDuringExecution.map(p, p.podAffinityTerm) : []) : []"},
-{"name":"antiAffinity","expression":"has(object.spec.affinity) && has(object.spec.affinity.podAntiAffinity) ? (has(object.spec.affinity.podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution) ? object.spec.affinity.podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution : []) + (has(object.spec.affinity.podAntiAffinity.preferredDuringSchedulingIgnoredDuringExecution) ? object.spec.affinity.podAntiAffinity.preferredDuringSchedulingIgnoredDuringExecution.map(p, p.podAffinityTerm) : []) : []"}],
+{"name":"allowed","expression":"params.?data.orValue({})"},
+{"name":"nodes","expression":"variables.allowed[?'nodeNames.' + variables.id].orValue(variables.allowed[?'nodeNames'].orValue('false')) == 'true'"},
+{"name":"priority","expression":"int(variables.allowed[?'priority.' + variables.id].orValue(variables.allowed[?'priority'].orValue('1000000000')))"},
+{"name":"class","expression":"object.spec.?priorityClassName.orValue('')"},
+{"name":"shared","expression":"variables.class != '' && variables.class in variables.allowed[?'priorityClasses'].orValue('').split(' ')"},
+{"name":"required","expression":"object.spec.?affinity.?podAffinity.?requiredDuringSchedulingIgnoredDuringExecution.orValue([]) + object.spec.?affinity.?podAntiAffinity.?requiredDuringSchedulingIgnoredDuringExecution.orValue([])"},
+{"name":"preferred","expression":"object.spec.?affinity.?podAffinity.?preferredDuringSchedulingIgnoredDuringExecution.orValue([]) + object.spec.?affinity.?podAntiAffinity.?preferredDuringSchedulingIgnoredDuringExecution.orValue([])"}],
 "validations":[
-{"expression":"(variables.affinity + variables.antiAffinity).all(t, (!has(t.namespaces) || t.namespaces.all(n, n.startsWith(variables.id + '-'))) && (!has(t.namespaceSelector) || (has(t.namespaceSelector.matchLabels) && 'tenant.kubezoo.io/id' in t.namespaceSelector.matchLabels && t.namespaceSelector.matchLabels['tenant.kubezoo.io/id'] == variables.id) || (has(t.namespaceSelector.matchExpressions) && t.namespaceSelector.matchExpressions.exists(e, e.key == 'tenant.kubezoo.io/id' && e.operator == 'In' && e.values == [variables.id]))))","message":"the affinity of a tenant's pod regards that tenant's namespaces alone"},
-{"expression":"variables.nodes || !has(object.spec.nodeName) || object.spec.nodeName == ''","message":"spec.nodeName goes past the scheduler (guards.node_names of zood)"},
-{"expression":"variables.shared || ((!has(object.spec.priority) || object.spec.priority <= variables.priority) && (!has(object.spec.priorityClassName) || !object.spec.priorityClassName.startsWith('system-')))","messageExpression":"'the priority of a tenant\\'s pod is at most ' + string(variables.priority) + ', and its class none of the system\\'s (guards.priority of zood)'"}]}})j"},
+{"expression":"(variables.required + variables.preferred.map(p, p.podAffinityTerm)).all(t, t.?namespaces.orValue([]).all(n, n.startsWith(variables.id + '-')) && (!has(t.namespaceSelector) || t.namespaceSelector.?matchLabels[?'tenant.kubezoo.io/id'].orValue('') == variables.id || t.namespaceSelector.?matchExpressions.orValue([]).exists(e, e.key == 'tenant.kubezoo.io/id' && e.operator == 'In' && e.values == [variables.id])))","message":"the affinity of a tenant's pod regards that tenant's namespaces alone"},
+{"expression":"variables.nodes || object.spec.?nodeName.orValue('') == ''","message":"spec.nodeName goes past the scheduler (guards.node_names of zood)"},
+{"expression":"variables.shared || (object.spec.?priority.orValue(0) <= variables.priority && !variables.class.startsWith('system-'))","messageExpression":"'the priority of a tenant\\'s pod is at most ' + string(variables.priority) + ', and its class none of the system\\'s (guards.priority of zood)'"}]}})j"},
 
     Row{Need::fence, "validatingadmissionpolicybindings", R"j({
 "apiVersion":"admissionregistration.k8s.io/v1","kind":"ValidatingAdmissionPolicyBinding",

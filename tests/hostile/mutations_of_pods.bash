@@ -41,6 +41,23 @@ curl_more=("${as_controller[@]}")
 direct POST "/api/v1/namespaces/default/pods?dryRun=All" json "${pod/\"spec\":\{/\"spec\":\{${wishes[anti]},}"
 accepted "the platform's own pods are as they were"
 
+# What zood.yaml and Tenants may allow, as zood would write it; it writes its own once a minute, so that each look comes with them.
+terms=/api/v1/namespaces/zoo-system/configmaps/zoo-pods
+before=$(stored $terms '.data | tojson')
+answered() { # CODE WISH TERMS
+  direct PATCH $terms merge '{"data":'"$3"'}'
+  curl_more=("${as_controller[@]}")
+  direct POST "/api/v1/namespaces/$evil-team/pods?dryRun=All" json "${pod/\"spec\":\{/\"spec\":\{${wishes[$2]},}"
+  [[ $code =~ ^($1)$ ]]
+}
+key=nodeNames.$evil
+eventually "a tenant that may name nodes does" 30 answered 201 node '{"'"$key"'":"true"}'
+eventually "one that may not, where others may, does not" 30 answered '403|422' node '{"nodeNames":"true","'"$key"'":"false"}'
+eventually "a class that is shared is free" 30 answered 201 system '{"priorityClasses":"low system-node-critical"}'
+eventually "a part of its name is none" 30 answered '403|422' system '{"priorityClasses":"low system-node"}'
+direct PATCH $terms merge '{"data":'"$(jq -c --arg key "$key" '.[$key] = null' <<<"$before")"'}'
+expect "the terms are as they were" "$before" "$(stored $terms '.data | tojson')"
+
 try GET $group/mutatingadmissionpolicies
 if [[ $code == 200 ]]; then
   for wish in node class priority anti near works; do
