@@ -15,6 +15,7 @@ namespace zoo::cli {
 
 /// -o/--output with the formats "table|wide|json|yaml|name" or fewer; others are refused with the
 /// one that was probably meant.
+inline constexpr std::string_view k_object_formats = "table|wide|json|yaml|name";
 void add_format_option(CLI::App& app, std::string& value, std::string_view formats);
 
 void add_no_headers(CLI::App& app, bool& value);

@@ -14,8 +14,6 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::string_view k_formats = "table|wide|json|yaml|name";
-
 /// `suspend` and `resume`.
 struct TenantSuspend final : Command {
   explicit TenantSuspend(bool wanted) : suspended(wanted) {}
@@ -27,7 +25,7 @@ struct TenantSuspend final : Command {
   void define(CLI::App& app) override {
     app.add_option("tenant", ids, "IDs of tenants")->type_name("TENANT")->required();
     add_dry_run(app, dry_run);
-    add_format_option(app, format, k_formats);
+    add_format_option(app, format, k_object_formats);
     add_examples(app,
                  suspended ? "  zooctl tenant suspend foofoo" : "  zooctl tenant resume foofoo");
   }
@@ -53,7 +51,7 @@ struct TenantRotate final : Command {
                  "Revoke the certificate that is replaced; without it that one stays valid until "
                  "it ends or is revoked");
     add_dry_run(app, dry_run);
-    add_format_option(app, format, k_formats);
+    add_format_option(app, format, k_object_formats);
     add_examples(app, "  zooctl tenant rotate foofoo\n"
                       "  zooctl tenant rotate foofoo --revoke-old");
   }
@@ -85,7 +83,7 @@ struct TenantRevoke final : Command {
                  "pods get new tokens when they are made anew")
         ->excludes(one);
     add_dry_run(app, dry_run);
-    add_format_option(app, format, k_formats);
+    add_format_option(app, format, k_object_formats);
     add_examples(app, "  zooctl tenant revoke foofoo --serial 4f2b07c9a1\n"
                       "  zooctl tenant revoke foofoo --all");
   }

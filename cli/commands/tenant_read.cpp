@@ -11,8 +11,6 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::string_view k_formats = "table|wide|json|yaml|name";
-
 struct TenantGet final : Command {
   std::vector<std::string> ids;
   std::string format;
@@ -20,7 +18,7 @@ struct TenantGet final : Command {
 
   void define(CLI::App& app) override {
     app.add_option("tenant", ids, "IDs of tenants")->type_name("TENANT")->required();
-    add_format_option(app, format, k_formats);
+    add_format_option(app, format, k_object_formats);
     add_no_headers(app, no_headers);
     add_examples(app, "  zooctl tenant get foofoo\n"
                       "  zooctl tenant get foofoo -o yaml");
@@ -63,7 +61,7 @@ struct TenantList final : Command {
   void define(CLI::App& app) override {
     app.add_option("-l,--selector", selector, "Only tenants with these labels: key=value,...")
         ->type_name("SELECTOR");
-    add_format_option(app, format, k_formats);
+    add_format_option(app, format, k_object_formats);
     add_no_headers(app, no_headers);
     add_examples(app, "  zooctl tenant list -o wide\n"
                       "  zooctl tenant list -l team=blue -o name");

@@ -18,8 +18,6 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::string_view k_formats = "table|wide|json|yaml|name";
-
 Result<std::map<std::string, std::string>> labels_of(const std::vector<std::string>& texts) {
   std::map<std::string, std::string> labels;
   for (const auto& text : texts) {
@@ -49,7 +47,7 @@ struct TenantCreate final : Command {
         ->type_name("FILE");
     add_dry_run(app, dry_run);
     add_wait_options(app, wait, "the tenant is Ready");
-    add_format_option(app, format, k_formats);
+    add_format_option(app, format, k_object_formats);
     add_examples(app, "  zooctl tenant create foofoo --display-name \"Foo Inc.\"\n"
                       "  zooctl tenant create -f tenants.yaml --no-wait");
   }
@@ -130,7 +128,7 @@ struct TenantApply final : Command {
         ->required();
     add_dry_run(app, dry_run);
     add_wait_options(app, wait, "the tenants are Ready");
-    add_format_option(app, format, k_formats);
+    add_format_option(app, format, k_object_formats);
     add_examples(app, "  zooctl tenant apply -f tenants.yaml\n"
                       "  zooctl tenant list -o yaml | zooctl tenant apply -f - --dry-run");
   }

@@ -8,18 +8,18 @@
 namespace zoo::kube {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using Ordered = nlohmann::ordered_json;
 
 constexpr const char* k_lists[] = {"clusters", "contexts", "users"};
 
-Result<Json> read(std::string_view yaml, std::string_view which) {
+Result<Ordered> read(std::string_view yaml, std::string_view which) {
   const auto bad = [&](std::string_view why) {
     return fail(Code::invalid, "the {} kubeconfig cannot be merged: {}", which, why);
   };
   auto text = yaml_to_json(yaml);
   if (!text) return bad(text.error().message());
-  auto config = Json::parse(*text, nullptr, false);
-  if (config.is_null()) config = Json::object();
+  auto config = Ordered::parse(*text, nullptr, false);
+  if (config.is_null()) config = Ordered::object();
   if (!config.is_object()) return bad("it is not a mapping");
   if (const auto kind = config.find("kind");
       kind != config.end() && (!kind->is_string() || *kind != "Config")) {
@@ -38,8 +38,8 @@ Result<Json> read(std::string_view yaml, std::string_view which) {
   return config;
 }
 
-void merge_list(Json& into, const Json& from) {
-  if (!into.is_array()) into = Json::array();
+void merge_list(Ordered& into, const Ordered& from) {
+  if (!into.is_array()) into = Ordered::array();
   for (const auto& entry : from) {
     bool replaced = false;
     for (auto& present : into) {
@@ -55,13 +55,13 @@ void merge_list(Json& into, const Json& from) {
 } // namespace
 
 std::string write_kubeconfig(const KubeconfigParts& parts) {
-  Json cluster = Json::object();
+  Ordered cluster = Ordered::object();
   if (!parts.ca_pem.empty()) {
     cluster["certificate-authority-data"] = crypto::base64_encode(parts.ca_pem);
   }
   cluster["server"] = parts.server;
   if (!parts.tls_server_name.empty()) cluster["tls-server-name"] = parts.tls_server_name;
-  Json user = Json::object();
+  Ordered user = Ordered::object();
   if (!parts.client_cert_pem.empty()) {
     user["client-certificate-data"] = crypto::base64_encode(parts.client_cert_pem);
   }
@@ -69,18 +69,18 @@ std::string write_kubeconfig(const KubeconfigParts& parts) {
     user["client-key-data"] = crypto::base64_encode(parts.client_key_pem.view());
   }
   if (!parts.token.empty()) user["token"] = std::string(parts.token.view());
-  Json context = {{"cluster", parts.cluster}};
+  Ordered context = {{"cluster", parts.cluster}};
   if (!parts.default_namespace.empty()) context["namespace"] = parts.default_namespace;
   context["user"] = parts.user;
   const auto name = parts.context.empty() ? parts.user + "@" + parts.cluster : parts.context;
-  Json config;
+  Ordered config;
   config["apiVersion"] = "v1";
   config["kind"] = "Config";
-  const auto list_of_one = [](const std::string& entry_name, const char* inner, Json body) {
-    Json entry;
+  const auto list_of_one = [](const std::string& entry_name, const char* inner, Ordered body) {
+    Ordered entry;
     entry["name"] = entry_name;
     entry[inner] = std::move(body);
-    Json list = Json::array();
+    Ordered list = Ordered::array();
     list.push_back(std::move(entry));
     return list;
   };
@@ -99,7 +99,7 @@ Result<std::string> merge_kubeconfig(std::string_view existing_yaml, std::string
   for (const auto* list : k_lists) {
     const auto entries = added.find(list);
     merge_list(config[list],
-               entries == added.end() || entries->is_null() ? Json::array() : *entries);
+               entries == added.end() || entries->is_null() ? Ordered::array() : *entries);
   }
   if (const auto current = added.find("current-context"); current != added.end()) {
     config["current-context"] = *current;

@@ -52,12 +52,6 @@ void look(const json& object, std::string_view under, std::span<const std::strin
   }
 }
 
-const json* member(const json& object, const char* key) {
-  if (!object.is_object()) return nullptr;
-  const auto at = object.find(key);
-  return at == object.end() ? nullptr : &*at;
-}
-
 bool alphanumeric(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
 }
@@ -115,6 +109,19 @@ void scrub_annotations(json& annotations) {
 }
 
 } // namespace
+
+const json* member(const json& object, const char* key) {
+  if (!object.is_object()) return nullptr;
+  const auto at = object.find(key);
+  return at == object.end() ? nullptr : &*at;
+}
+
+Result<std::string> text_member(const json& object, const char* key, std::string_view shown) {
+  const auto* value = member(object, key);
+  if (!value || value->is_null()) return std::string();
+  if (!value->is_string()) return fail(Code::bad_request, "{} must be a string", shown);
+  return value->get<std::string>();
+}
 
 Result<FieldValidation> field_validation(std::string_view parameter) {
   if (parameter.empty() || parameter == "Warn") return FieldValidation::warn;

@@ -17,6 +17,14 @@ enum class FieldValidation { ignore, warn, strict };
 
 Result<FieldValidation> field_validation(std::string_view parameter);
 
+/// The member of an object; nullptr if it has none, or `object` is none.
+const nlohmann::json* member(const nlohmann::json& object, const char* key);
+
+/// The same of a string: "" where it is absent or null, Code::bad_request "SHOWN must be a string"
+/// for anything else.
+Result<std::string> text_member(const nlohmann::json& object, const char* key,
+                                std::string_view shown);
+
 /// One word each for what a Tenant's schema does not have: `unknown field "spec.foo"`, with the
 /// field that was probably meant.
 std::vector<std::string> unknown_fields(const nlohmann::json& tenant);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "common/base/text.hpp"
 #include "daemon/admin/body.hpp"
+#include "daemon/admin/fields.hpp"
 #include "daemon/admin/tenants.hpp"
 
 #include <nlohmann/json.hpp>
@@ -34,21 +35,9 @@ Result<json> read_wish(const Request& request, std::span<const std::string_view>
   return body;
 }
 
-const json* member(const json& object, const char* key) {
-  const auto at = object.find(key);
-  return at == object.end() || at->is_null() ? nullptr : &*at;
-}
-
-Result<std::string> text_member(const json& object, const char* key) {
-  const auto* value = member(object, key);
-  if (!value) return std::string();
-  if (!value->is_string()) return fail(Code::bad_request, "{} must be a string", key);
-  return value->get<std::string>();
-}
-
 Result<bool> flag_member(const json& object, const char* key, bool otherwise) {
   const auto* value = member(object, key);
-  if (!value) return otherwise;
+  if (!value || value->is_null()) return otherwise;
   if (!value->is_boolean()) return fail(Code::bad_request, "{} must be true or false", key);
   return value->get<bool>();
 }
@@ -56,7 +45,7 @@ Result<bool> flag_member(const json& object, const char* key, bool otherwise) {
 Result<std::vector<std::string>> texts_member(const json& object, const char* key) {
   std::vector<std::string> out;
   const auto* value = member(object, key);
-  if (!value) return out;
+  if (!value || value->is_null()) return out;
   if (!value->is_array()) return fail(Code::bad_request, "{} must be a list of strings", key);
   for (const auto& each : *value) {
     if (!each.is_string()) return fail(Code::bad_request, "{} must be a list of strings", key);
@@ -86,8 +75,8 @@ Result<Answer> TenantApi::try_kubeconfig(const Request& request, const std::stri
   constexpr std::array<std::string_view, 5> known = {"user", "groups", "administrator",
                                                      "ttlSeconds", "server"};
   ZOO_TRY(const auto body, read_wish(request, known));
-  ZOO_TRY(const auto user, text_member(body, "user"));
-  ZOO_TRY(wanted.server, text_member(body, "server"));
+  ZOO_TRY(const auto user, text_member(body, "user", "user"));
+  ZOO_TRY(wanted.server, text_member(body, "server", "server"));
   if (!user.empty()) wanted.user = user;
   ZOO_TRY(wanted.groups, texts_member(body, "groups"));
   // Whoever asks for a user or groups of the tenant's own does not get the super-user by silence.

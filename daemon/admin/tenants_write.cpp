@@ -23,19 +23,6 @@ Result<bool> all_is_dry(std::string_view value) {
   return fail(Code::bad_request, "dryRun must be All, not '{}'", value);
 }
 
-const json* member(const json& object, const char* key) {
-  if (!object.is_object()) return nullptr;
-  const auto at = object.find(key);
-  return at == object.end() ? nullptr : &*at;
-}
-
-Result<std::string> text_member(const json& object, const char* key, std::string_view shown) {
-  const auto* value = member(object, key);
-  if (!value || value->is_null()) return std::string();
-  if (!value->is_string()) return fail(Code::bad_request, "{} must be a string", shown);
-  return value->get<std::string>();
-}
-
 Result<void> check_uid(const json& object, const api::Tenant& live) {
   const auto* metadata = member(object, "metadata");
   if (!metadata) return {};

@@ -41,7 +41,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 15> k_privat
     {"storage.k8s.io", "volumeattributesclasses"},
 }};
 
-std::string prefix_of(std::string_view id) { return std::string(id) + "-"; }
+std::string name_prefix(std::string_view id) { return std::string(id) + "-"; }
 
 bool has_verb(const json& verbs, std::string_view verb) {
   return std::find(verbs.begin(), verbs.end(), verb) != verbs.end();
@@ -209,7 +209,7 @@ Result<bool> takes_positions(ControlApi& api) {
 
 Result<std::vector<Found>> tenant_crds(ControlApi& api, std::string_view id) {
   std::vector<Found> out;
-  const auto prefix = prefix_of(id);
+  const auto prefix = name_prefix(id);
   ZOO_TRY_VOID(range_objects(api, "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", {},
                              k_page, 0, true, {}, [&](const json& item) {
                                auto found = found_of(item);
@@ -225,7 +225,7 @@ Result<std::vector<Found>> tenant_crds(ControlApi& api, std::string_view id) {
 
 Result<std::vector<Volume>> tenant_volumes(ControlApi& api, std::string_view id) {
   std::vector<Volume> out;
-  const auto prefix = prefix_of(id);
+  const auto prefix = name_prefix(id);
   ZOO_TRY_VOID(range_objects(
       api, "/api/v1/persistentvolumes", {}, k_page, 0, false, {}, [&](const json& item) {
         const auto found = found_of(item);

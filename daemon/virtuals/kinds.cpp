@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/virtuals/kinds.hpp"
 
+#include "daemon/virtuals/cells.hpp"
 #include "daemon/virtuals/platform_kinds.hpp"
 
 #include <fmt/format.h>
@@ -64,21 +65,11 @@ constexpr std::array k_kinds{
          k_attachment_columns, true, false, false, "*"},
 };
 
-const json& at(const json& object, std::string_view member) {
-  static const json none;
-  const auto found = object.is_object() ? object.find(member) : object.end();
-  return object.is_object() && found != object.end() ? *found : none;
-}
-
-std::string text(const json& value, std::string_view otherwise) {
-  return value.is_string() ? value.get<std::string>() : std::string(otherwise);
-}
-
 json condition(const json& object, std::string_view type) {
-  const auto& conditions = at(at(object, "status"), "conditions");
+  const auto& conditions = member_of(member_of(object, "status"), "conditions");
   if (conditions.is_array()) {
     for (const auto& each : conditions)
-      if (text(at(each, "type"), "") == type) return each;
+      if (text_of(member_of(each, "type"), "") == type) return each;
   }
   return json::object();
 }
@@ -86,48 +77,48 @@ json condition(const json& object, std::string_view type) {
 json number(const json& value) { return value.is_number() ? value : json("<none>"); }
 
 json flow_cells(const json& object) {
-  const auto& spec = at(object, "spec");
-  return {at(at(object, "metadata"), "name"),
-          text(at(at(spec, "priorityLevelConfiguration"), "name"), ""),
-          number(at(spec, "matchingPrecedence")),
-          text(at(at(spec, "distinguisherMethod"), "type"), "<none>"),
+  const auto& spec = member_of(object, "spec");
+  return {member_of(member_of(object, "metadata"), "name"),
+          text_of(member_of(member_of(spec, "priorityLevelConfiguration"), "name"), ""),
+          number(member_of(spec, "matchingPrecedence")),
+          text_of(member_of(member_of(spec, "distinguisherMethod"), "type"), "<none>"),
           nullptr,
-          text(at(condition(object, "Dangling"), "status"), "?")};
+          text_of(member_of(condition(object, "Dangling"), "status"), "?")};
 }
 
 json level_cells(const json& object) {
-  const auto& spec = at(object, "spec");
-  const auto& limited = at(spec, "limited");
-  const auto& queuing = at(at(limited, "limitResponse"), "queuing");
-  return {at(at(object, "metadata"), "name"),
-          text(at(spec, "type"), ""),
-          number(at(limited, "nominalConcurrencyShares")),
-          number(at(queuing, "queues")),
-          number(at(queuing, "handSize")),
-          number(at(queuing, "queueLengthLimit")),
+  const auto& spec = member_of(object, "spec");
+  const auto& limited = member_of(spec, "limited");
+  const auto& queuing = member_of(member_of(limited, "limitResponse"), "queuing");
+  return {member_of(member_of(object, "metadata"), "name"),
+          text_of(member_of(spec, "type"), ""),
+          number(member_of(limited, "nominalConcurrencyShares")),
+          number(member_of(queuing, "queues")),
+          number(member_of(queuing, "handSize")),
+          number(member_of(queuing, "queueLengthLimit")),
           nullptr};
 }
 
 json service_cells(const json& object) {
-  const auto& service = at(at(object, "spec"), "service");
+  const auto& service = member_of(member_of(object, "spec"), "service");
   const auto available = condition(object, "Available");
-  auto status = text(at(available, "status"), "Unknown");
-  const auto reason = text(at(available, "reason"), "");
+  auto status = text_of(member_of(available, "status"), "Unknown");
+  const auto reason = text_of(member_of(available, "reason"), "");
   if (status != "True" && !reason.empty()) status += " (" + reason + ")";
-  return {at(at(object, "metadata"), "name"),
-          service.is_object()
-              ? text(at(service, "namespace"), "") + "/" + text(at(service, "name"), "")
-              : std::string("Local"),
+  return {member_of(member_of(object, "metadata"), "name"),
+          service.is_object() ? text_of(member_of(service, "namespace"), "") + "/" +
+                                    text_of(member_of(service, "name"), "")
+                              : std::string("Local"),
           status, nullptr};
 }
 
 json component_cells(const json& object) {
-  const auto& conditions = at(object, "conditions");
+  const auto& conditions = member_of(object, "conditions");
   const auto healthy =
       conditions.is_array() && !conditions.empty() ? conditions.front() : json::object();
-  return {at(at(object, "metadata"), "name"),
-          text(at(healthy, "status"), "") == "True" ? "Healthy" : "Unhealthy",
-          text(at(healthy, "message"), ""), text(at(healthy, "error"), "")};
+  return {member_of(member_of(object, "metadata"), "name"),
+          text_of(member_of(healthy, "status"), "") == "True" ? "Healthy" : "Unhealthy",
+          text_of(member_of(healthy, "message"), ""), text_of(member_of(healthy, "error"), "")};
 }
 
 } // namespace
