@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <charconv>
 #include <limits>
+#include <set>
 
 namespace zoo::translate {
 namespace {
@@ -297,6 +298,21 @@ std::vector<std::string> JsonNode::strings() const {
     if (child.is(JsonType::string)) out.push_back(child.string());
   }
   return out;
+}
+
+Result<void> members_once(JsonNode top) {
+  std::vector<JsonNode> open{top};
+  while (!open.empty()) {
+    const auto node = open.back();
+    open.pop_back();
+    std::set<std::string> keys;
+    for (auto child = node.first(); child; child = child.next()) {
+      if (node.is(JsonType::object) && !keys.insert(child.key()).second)
+        return fail(Code::bad_request, "duplicate field {}", json_quote(child.key()));
+      open.push_back(child);
+    }
+  }
+  return {};
 }
 
 void JsonEdits::replace(std::size_t begin, std::size_t end, std::string text) {

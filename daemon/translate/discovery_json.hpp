@@ -81,6 +81,11 @@ private:
   std::vector<Item> items_;
 };
 
+/// No object of the tree has a member twice: Code::bad_request `duplicate field "NAME"`. Of two,
+/// kube-apiserver takes the last one, or merges them (sigs.k8s.io/json), and whoever judges one
+/// judges the wrong one.
+Result<void> members_once(JsonNode top);
+
 /// Replacements in one text, applied together. They must not overlap; any order.
 class JsonEdits {
 public:

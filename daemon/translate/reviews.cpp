@@ -5,7 +5,6 @@
 #include "daemon/translate/discovery_json.hpp"
 
 #include <array>
-#include <set>
 
 namespace zoo::translate {
 namespace {
@@ -58,22 +57,6 @@ Result<std::vector<std::string>> text_list(JsonNode node, std::string_view name)
   return out;
 }
 
-/// Twice the same member could be read as one thing here and as another elsewhere.
-Result<void> check_unique(JsonNode top) {
-  std::vector<JsonNode> open{top};
-  while (!open.empty()) {
-    const auto node = open.back();
-    open.pop_back();
-    std::set<std::string> keys;
-    for (auto child = node.first(); child; child = child.next()) {
-      if (node.is(JsonType::object) && !keys.insert(child.key()).second)
-        return fail(Code::bad_request, "duplicate field {} in the review", json_quote(child.key()));
-      open.push_back(child);
-    }
-  }
-  return {};
-}
-
 Result<JsonTree> parse_body(ReviewKind kind, std::string_view body) {
   auto tree = JsonTree::parse(body);
   if (!tree) return tree;
@@ -88,7 +71,7 @@ Result<JsonTree> parse_body(ReviewKind kind, std::string_view body) {
     return fail(Code::bad_request,
                 "{}, Kind={} in the body does not match the expected {}, Kind={}", version, name,
                 row.group, row.name);
-  ZOO_TRY_VOID(check_unique(root));
+  ZOO_TRY_VOID(members_once(root));
   return tree;
 }
 
@@ -280,7 +263,7 @@ Result<std::string> token_request_in(std::string_view body, std::string_view acc
   ZOO_TRY(const auto tree, JsonTree::parse(body));
   const auto root = tree.root();
   if (!root.is(JsonType::object)) return fail(Code::bad_request, "the body is not a TokenRequest");
-  ZOO_TRY_VOID(check_unique(root));
+  ZOO_TRY_VOID(members_once(root));
   ZOO_TRY(const auto kind, text_member(root, "kind"));
   ZOO_TRY(const auto own_name, text_member(root["metadata"], "name"));
   ZOO_TRY(const auto own_namespace, text_member(root["metadata"], "namespace"));

@@ -216,6 +216,9 @@ Result<std::string> reform(const Root& root, const RewriteContext& context,
   }
   const auto held = held_member(root.form);
   if (context.direction == Direction::inward) {
+    // What follows reads members that no rule of the walk names.
+    ZOO_TRY(const auto tree, JsonTree::parse(document));
+    ZOO_TRY_VOID(members_once(tree.root()));
     if (held) return hold_member(*held, std::move(walked));
     // Of an apply patch each rule is there, with its scope.
     if (context.patch && !names_its_kind(document)) return walked;

@@ -25,6 +25,28 @@ try POST /api/v1/namespaces json '{"metadata":{"name":"evil-twice","labels":{"a"
 expect_match "a namespace stays the attacker's" "^($evil|null)$" "$(stored "/api/v1/namespaces/$evil-evil-twice" '.metadata.labels["tenant.kubezoo.io/id"]')"
 try POST /api/v1/namespaces json '{"metadata":{"name":"evil-foreign","labels":{"tenant.kubezoo.io/id":"'"$victim"'"}}}'
 expect_match "nor is it given away" "^($evil|null)$" "$(stored "/api/v1/namespaces/$evil-evil-foreign" '.metadata.labels["tenant.kubezoo.io/id"]')"
+classes=/apis/scheduling.k8s.io/v1/priorityclasses
+for flags in '"globalDefault":true,"globalDefault":true' '"globalDefault":true,"globalDefault":false' '"globalDefault":false,"glob\u0061lDefault":true'; do
+  try POST $classes json '{"metadata":{"name":"evil-twice"},"value":1,'"$flags"'}'
+  refused "a class with $flags"
+  expect "$code: upstream's is none: $flags" false "$(stored "/apis/scheduling.k8s.io/v1/priorityclasses/$evil-evil-twice" '.globalDefault // false')"
+  try DELETE $classes/evil-twice
+done
+roles=/apis/rbac.authorization.k8s.io/v1/clusterroles
+for rule in '"aggregationRule":{"clusterRoleSelectors":[{}]},"aggregationRule":{"clusterRoleSelectors":[{}]}' '"aggregationRule":{"clusterRoleSelectors":[{}]},"aggregationRule":null'; do
+  try POST $roles json '{"metadata":{"name":"evil-twice"},'"$rule"'}'
+  refused "a role with $rule"
+  expect "$code: upstream's gathers nothing: $rule" null "$(stored "/apis/rbac.authorization.k8s.io/v1/clusterroles/$evil-evil-twice" '.aggregationRule')"
+  try DELETE $roles/evil-twice
+done
+hooks=/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations
+for called in '"url":"https://127.0.0.1:9/","url":null' '"url":null,"url":"https://127.0.0.1:9/"'; do
+  try POST $hooks json '{"metadata":{"name":"evil-twice"},"webhooks":[{"name":"a.evil.example.com","admissionReviewVersions":["v1"],"sideEffects":"None","failurePolicy":"Ignore","rules":[{"apiGroups":[""],"apiVersions":["v1"],"operations":["CREATE"],"resources":["configmaps"],"scope":"Namespaced"}],"clientConfig":{'"$called"'}}]}'
+  refused "a webhook with $called"
+  try DELETE $hooks/evil-twice
+done
+try POST /api/v1/namespaces/team/services json '{"metadata":{"name":"evil-twice"},"spec":{"type":"NodePort"},"spec":{"ports":[{"port":80}]}}'
+refused "a service of two halves"
 try DELETE /api/v1/namespaces/evil-twice
 try DELETE /api/v1/namespaces/evil-foreign
 would "obey the second of two names" POST "/api/v1/namespaces/$evil-team/configmaps" json '{"metadata":{"name":"x"},"metadata":{"name":"evil-direct"}}'

@@ -89,6 +89,22 @@ TEST_CASE("keys count unescaped, and a key that comes twice at a rule is refused
         R"({"metadata":{"Namespace":"a","namespace":"abc123-b"}})");
 }
 
+TEST_CASE("where zood reads members that no rule names, none comes twice") {
+  CHECK(in("scheduling.k8s.io", "PriorityClass",
+           R"({"globalDefault":true,"value":1,"globalDefault":true})") ==
+        "refused: duplicate field \"globalDefault\"");
+  CHECK(in("scheduling.k8s.io", "PriorityClass",
+           R"({"globalDefault":true,"glob\u0061lDefault":false})") ==
+        "refused: duplicate field \"globalDefault\"");
+  CHECK(
+      in("rbac.authorization.k8s.io", "ClusterRole",
+         R"({"aggregationRule":{"clusterRoleSelectors":[{}]},"rules":[],"aggregationRule":null})") ==
+      "refused: duplicate field \"aggregationRule\"");
+  CHECK(in("admissionregistration.k8s.io", "ValidatingWebhookConfiguration",
+           R"({"webhooks":[{"clientConfig":{"url":"https://a","url":null}}]})") ==
+        "refused: duplicate field \"url\"");
+}
+
 TEST_CASE("a value of another type than its rule's is refused with its place") {
   CHECK(in("", "Pod", R"({"metadata":{"namespace":7}})") ==
         "refused: metadata.namespace must be a string");

@@ -6,7 +6,9 @@
 #include <nlohmann/json.hpp>
 
 #include <fstream>
+#include <initializer_list>
 #include <ostream>
+#include <utility>
 
 using namespace zoo;
 using namespace zoo::translate;
@@ -222,10 +224,6 @@ TEST_CASE("what no right of a tenant opens is refused before it leaves") {
        Code::forbidden},
       {"GET", "/api/v1/pods/p", true, Code::not_found},
       {"GET", "/api/v1/namespaces/a/nodes/n", false, Code::not_found},
-      {"GET", "/api/v1/namespaces/a/namespaces", false, Code::not_found},
-      {"DELETE", "/api/v1/namespaces/a/namespaces/b", false, Code::not_found},
-      {"PUT", "/api/v1/namespaces/a/namespaces/b/finalize", false, Code::not_found},
-      {"GET", "/api/v1/watch/namespaces/a/namespaces/b", false, Code::not_found},
       {"DELETE", "/api/v1/pods", true, Code::method_not_allowed},
       {"POST", "/api/v1/pods", true, Code::method_not_allowed},
       {"GET", "/apis/authorization.k8s.io/v1/subjectaccessreviews", false, Code::cancelled},
@@ -244,6 +242,25 @@ TEST_CASE("what no right of a tenant opens is refused before it leaves") {
   // A tenant's own custom group holds nobody else's objects.
   CHECK(up("DELETE", "/apis/example.com/v1/widgets", false) ==
         "/apis/abc123-example.com/v1/widgets");
+}
+
+TEST_CASE("a namespace lies in no other one, nor in itself") {
+  for (const auto& [method, path] : std::initializer_list<std::pair<const char*, const char*>>{
+           {"GET", "/api/v1/namespaces/a/namespaces"},
+           {"DELETE", "/api/v1/namespaces/a/namespaces/b"},
+           {"GET", "/api/v1/namespaces/a/namespaces/a"},
+           {"GET", "/api/v1/namespaces/a/namespaces/a/pods"},
+           {"PUT", "/api/v1/namespaces/a/namespaces/a/finalize"},
+           {"GET", "/api/v1/watch/namespaces/a/namespaces/b"}}) {
+    CAPTURE(path);
+    const auto target = parse_target(method, path);
+    REQUIRE_FALSE(target);
+    CHECK(target.error().code() == Code::not_found);
+  }
+  const auto status = parse_target("GET", "/api/v1/namespaces/a/status");
+  REQUIRE(status);
+  CHECK(status->resource == "namespaces");
+  CHECK(status->subresource == "status");
 }
 
 TEST_CASE("object names map there and back") {
