@@ -37,19 +37,32 @@ enum class Code {
 };
 
 /// A failure with its kind, one sentence for people, and the frames it came through (innermost
-/// first). A value: no allocation shared, no thread affinity.
+/// first). A value: no allocation shared, no thread affinity. As large as a pointer, for every
+/// Result carries one and nearly none is a failure. One that was moved from says so, as
+/// Code::internal.
 class [[nodiscard]] Error {
 public:
-  Error(Code code, std::string message) : code_(code), message_(std::move(message)) {}
+  [[gnu::cold]] Error(Code code, std::string message);
+  [[gnu::cold]] Error(const Error& other);
+  [[gnu::cold]] Error& operator=(const Error& other);
+  Error(Error&& other) noexcept : parts_(std::exchange(other.parts_, nullptr)) {}
+  Error& operator=(Error&& other) noexcept {
+    std::swap(parts_, other.parts_);
+    return *this;
+  }
+  ~Error() {
+    if (parts_ != nullptr) [[unlikely]]
+      destroy();
+  }
 
-  Code code() const { return code_; }
-  const std::string& message() const { return message_; }
-  const std::vector<std::string>& frames() const { return frames_; }
+  Code code() const;
+  const std::string& message() const;
+  const std::vector<std::string>& frames() const;
 
   /// Adds "while ..." around what is already known: `error.context("while reading {}", path)`.
   template <class... Args>
-  Error&& context(fmt::format_string<Args...> form, Args&&... args) && {
-    frames_.push_back(fmt::format(form, std::forward<Args>(args)...));
+  [[gnu::cold]] Error&& context(fmt::format_string<Args...> form, Args&&... args) && {
+    add_frame(fmt::format(form, std::forward<Args>(args)...));
     return std::move(*this);
   }
 
@@ -57,9 +70,12 @@ public:
   std::string text() const;
 
 private:
-  Code code_;
-  std::string message_;
-  std::vector<std::string> frames_;
+  struct Parts;
+  const Parts& parts() const;
+  [[gnu::cold]] void destroy() noexcept;
+  void add_frame(std::string frame);
+
+  Parts* parts_;
 };
 
 template <class T>
@@ -67,7 +83,8 @@ using Result = tl::expected<T, Error>;
 
 /// `return fail(Code::not_found, "no tenant named {}", id);` - converts to any Result.
 template <class... Args>
-tl::unexpected<Error> fail(Code code, fmt::format_string<Args...> form, Args&&... args) {
+[[gnu::cold, gnu::noinline]] tl::unexpected<Error> fail(Code code, fmt::format_string<Args...> form,
+                                                        Args&&... args) {
   return tl::unexpected<Error>(Error(code, fmt::format(form, std::forward<Args>(args)...)));
 }
 
@@ -82,12 +99,13 @@ inline tl::unexpected<Error> fail(Error error) { return tl::unexpected<Error>(st
 #define ZOO_TRY(declaration, ...) ZOO_TRY_(ZOO_CONCAT(zoo_try_, __LINE__), declaration, __VA_ARGS__)
 #define ZOO_TRY_(temporary, declaration, ...)                                                      \
   auto temporary = (__VA_ARGS__);                                                                  \
-  if (!temporary) return tl::unexpected<::zoo::Error>(std::move(temporary).error());               \
+  if (!temporary) [[unlikely]]                                                                     \
+    return tl::unexpected<::zoo::Error>(std::move(temporary).error());                             \
   declaration = *std::move(temporary)
 
 /// `ZOO_TRY_VOID(write_file(path, bytes));` for a Result<void>.
 #define ZOO_TRY_VOID(...)                                                                          \
   do {                                                                                             \
-    if (auto zoo_try_void = (__VA_ARGS__); !zoo_try_void)                                          \
+    if (auto zoo_try_void = (__VA_ARGS__); !zoo_try_void) [[unlikely]]                             \
       return tl::unexpected<::zoo::Error>(std::move(zoo_try_void).error());                        \
   } while (false)

@@ -49,3 +49,20 @@ TEST_CASE("an error shows its frames, innermost first") {
   CHECK(error.text() == "disk full (while writing a) (in b)");
   CHECK(error.message() == "disk full");
 }
+
+TEST_CASE("errors are values, and one that was handed on says so") {
+  Error one(Code::io, "disk full");
+  Error copy = one;
+  CHECK(std::move(copy).context("while writing").text() == "disk full (while writing)");
+  CHECK(one.text() == "disk full");
+  const Error taken = std::move(one);
+  CHECK(taken.code() == Code::io);
+  CHECK(one.code() == Code::internal); // NOLINT: what it is after that is what is asked here
+  CHECK(one.text() == "a failure that was handed on");
+  const Error of_none = one;
+  CHECK(of_none.code() == Code::internal);
+  one = taken;
+  one = *&one;
+  CHECK(one.message() == "disk full");
+  static_assert(sizeof(Error) == sizeof(void*));
+}
