@@ -10,6 +10,7 @@
 #include "daemon/admin/scheduler.hpp"
 #include "daemon/admin/service.hpp"
 #include "daemon/app/address.hpp"
+#include "daemon/app/memory.hpp"
 #include "daemon/app/metrics.hpp"
 #include "daemon/app/names.hpp"
 #include "daemon/app/signals.hpp"
@@ -482,6 +483,7 @@ Result<std::unique_ptr<Zood>> Zood::start(config::Values values,
   z.values = std::move(values);
   z.read = std::move(read);
   log::set_level(z.values.string("log.level"));
+  use_few_arenas(worker_count(z.values));
   z.drain_timeout = z.values.duration("drain_timeout");
   ZOO_TRY_VOID(z.open_store());
   ZOO_TRY_VOID(z.open_audit());
@@ -503,16 +505,16 @@ void Zood::run(Signals& signals) {
                  },
                  [&z] { z.reload(); }});
   notify_ready();
-  const auto interval = std::chrono::microseconds(watchdog_interval_microseconds());
+  const auto watchdog = std::chrono::microseconds(watchdog_interval_microseconds());
+  const auto interval = watchdog.count() != 0
+                            ? std::min<std::chrono::microseconds>(watchdog, FreedMemory::k_interval)
+                            : FreedMemory::k_interval;
+  FreedMemory freed;
   std::unique_lock lock(z.mutex);
-  while (!z.ending) {
-    if (interval.count() == 0) {
-      z.changed.wait(lock);
-      continue;
-    }
-    if (z.changed.wait_for(lock, interval, [&z] { return z.ending; })) break;
+  while (!z.changed.wait_for(lock, interval, [&z] { return z.ending; })) {
+    freed.give_back();
     // The watchdog hears of a loop that turns, not merely of a process that exists.
-    z.loops->loops().front()->post([] { notify_watchdog(); });
+    if (watchdog.count() != 0) z.loops->loops().front()->post([] { notify_watchdog(); });
   }
   lock.unlock();
   z.drain();

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+
+/// What glibc's malloc keeps of memory that was freed (docs/decisions/117-memory-given-back.md).
+namespace zoo::app {
+
+/// An arena for each event loop and two for all other threads, instead of eight a core. Before the
+/// first thread begins.
+void use_few_arenas(std::size_t loops);
+
+/// Gives pages that hold nothing back to the system after a burst: a tenant costs what it owns, not
+/// what it took to make it. One thread's.
+class FreedMemory {
+public:
+  static constexpr std::chrono::seconds k_interval{10};
+
+  /// Once in k_interval. It costs a read of /proc/self/statm, and where zood has grown by k_slack
+  /// since the last time a walk over the free chunks of all arenas, each locked meanwhile.
+  void give_back();
+
+private:
+  static constexpr std::size_t k_slack = std::size_t{2} << 20;
+  std::size_t resident_ = 0; ///< bytes of its own after the last time
+};
+
+} // namespace zoo::app
