@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <chrono>
 #include <vector>
 
 namespace zoo::upstream {
@@ -18,12 +19,16 @@ namespace {
 
 constexpr std::size_t k_first_page = 16;
 constexpr std::size_t k_largest_page = 512;
+/// kube-apiserver gives an answer a minute (--request-timeout), whether it is read or not.
+constexpr std::chrono::seconds k_ahead_lasts{15};
 constexpr std::size_t k_max_status = 1u << 20; ///< bytes of an error's body
 
 /// Pages grow fourfold until they fit; the next list of the same kind begins with a page that held
-/// all of the last one and one more, which is the foreign key that ends the range.
-/// Where upstream takes no position of our making (`seek` false) the path is read from its
-/// beginning, in upstream's own pages, and what lies before the range is dropped.
+/// all of the last one and one more, which is the foreign key that ends the range. While a page
+/// comes, the next one is asked for already where it will be wanted: the last list was longer than
+/// this one is with this page. Where upstream takes no position of our making (`seek` false) the
+/// path is read from its beginning, in upstream's own pages, and what lies before the range is
+/// dropped.
 class RangeList final : public List, private CallHandler, public translate::FrameHandler {
 public:
   RangeList(Upstream& upstream, Caller& caller, ListRequest request, std::string hint, bool seek,
@@ -31,11 +36,12 @@ public:
       : upstream_(upstream), caller_(caller), request_(std::move(request)), hint_(std::move(hint)),
         seek_(seek), handler_(handler) {
     const auto known = upstream_.page_hint(hint_);
+    expected_ = known;
     page_ = !seek_                 ? k_largest_page
             : request_.range.exact ? 1
             : known == 0           ? k_first_page
                                    : std::min(known + 1 + known / 8, k_largest_page);
-    next_page(seek_ ? token_of_start() : std::string());
+    begin_page(ask(seek_ ? token_of_start() : std::string()));
   }
 
   void pause() override {
@@ -55,7 +61,7 @@ private:
     return translate::range_start_token(range.prefix, request_.revision);
   }
 
-  void next_page(const std::string& token) {
+  std::unique_ptr<Call> ask(const std::string& token) {
     auto head = request_.head;
     auto params = request_.params;
     auto page = page_;
@@ -68,6 +74,10 @@ private:
       translate::set_param(params, "resourceVersionMatch", "Exact");
     }
     head.target += "?" + translate::serialize_query(params);
+    return caller_.start(std::move(head), {}, *this);
+  }
+
+  void begin_page(std::unique_ptr<Call> call) {
     framer_ = std::make_unique<translate::Framer>(translate::Shape::list, request_.max_object,
                                                   *this, request_.table ? "rows" : "items");
     status_ = 0;
@@ -75,8 +85,21 @@ private:
     page_items_ = 0;
     head_of_page_.clear();
     tail_of_page_.clear();
-    call_ = caller_.start(std::move(head), {}, *this);
+    before_page_ = delivered_;
+    call_ = std::move(call);
     if (paused_) call_->pause();
+  }
+
+  /// A paused call hands nothing on: its answer waits upstream and in the socket.
+  void ask_ahead(std::string_view head) {
+    const auto more = before_page_ + page_;
+    if (request_.limit != 0 || (seek_ && expected_ <= more)) return;
+    const auto meta = metadata_in(std::string(head) + "]}");
+    if (!meta || !*meta || (*meta)->next.empty()) return;
+    page_ = std::min(page_ * 4, k_largest_page);
+    ahead_ = ask((*meta)->next);
+    ahead_->pause();
+    asked_ahead_ = std::chrono::steady_clock::now();
   }
 
   void on_head(http::ResponseHead head) override {
@@ -104,10 +127,16 @@ private:
 
     const bool seeks_on = page_items_ != 0 && !request_.range.exact; // an empty page ends a range
     if (!meta->next.empty() && !past_end_ && !full_ && (seeks_on || !seek_)) {
-      page_ = std::min(page_ * 4, k_largest_page);
       // The page's own token is fixed to its revision: all pages show one moment.
-      return next_page(meta->next);
+      auto ahead = std::move(ahead_);
+      if (!ahead) page_ = std::min(page_ * 4, k_largest_page);
+      if (!ahead || std::chrono::steady_clock::now() - asked_ahead_ > k_ahead_lasts)
+        return begin_page(ask(meta->next));
+      begin_page(std::move(ahead));
+      if (!paused_) call_->resume();
+      return;
     }
+    ahead_.reset();
     if (request_.limit == 0 && seek_) upstream_.learn_page(hint_, delivered_);
     ListEnd end{resource_version_, {}};
     if (full_) end.next_start = last_key_ + '\0';
@@ -119,6 +148,7 @@ private:
   // translate::FrameHandler
   void on_frame_head(std::string_view head) override {
     head_of_page_ = head;
+    ask_ahead(head);
     if (!begun_) {
       begun_ = true;
       handler_.on_list_begin(head);
@@ -180,7 +210,7 @@ private:
   }
 
   struct Metadata {
-    std::string next;
+    std::string next, resource_version;
   };
   /// The list's metadata stands before the items (built-in kinds) or behind them (custom ones).
   Result<Metadata> read_metadata() {
@@ -190,17 +220,23 @@ private:
         tail_of_page_.starts_with(']') ? "{\"_\":[" + tail_of_page_ : tail_of_page_;
     for (const auto& text : {before, behind}) {
       if (text.empty()) continue;
-      ZOO_TRY(const auto tree, translate::JsonTree::parse(text));
-      const auto metadata = tree.root()["metadata"];
-      if (!metadata) continue;
-      if (resource_version_.empty()) resource_version_ = metadata["resourceVersion"].string();
-      return Metadata{metadata["continue"].string()};
+      ZOO_TRY(auto meta, metadata_in(text));
+      if (!meta) continue;
+      if (resource_version_.empty()) resource_version_ = std::move(meta->resource_version);
+      return std::move(*meta);
     }
     return Metadata{};
   }
 
+  static Result<std::optional<Metadata>> metadata_in(const std::string& text) {
+    ZOO_TRY(const auto tree, translate::JsonTree::parse(text));
+    const auto metadata = tree.root()["metadata"];
+    if (!metadata) return std::nullopt;
+    return Metadata{metadata["continue"].string(), metadata["resourceVersion"].string()};
+  }
+
   void fail_with(const Error& error, int http_status, std::string_view body) {
-    const auto call = std::move(call_);
+    const auto call = std::move(call_), ahead = std::move(ahead_);
     handler_.on_list_error(error, http_status, body);
   }
 
@@ -211,7 +247,10 @@ private:
   bool seek_;
   ListHandler& handler_;
   std::unique_ptr<translate::Framer> framer_;
-  std::size_t page_ = k_first_page;
+  std::size_t page_ = k_first_page; ///< of the call that was started last
+  std::size_t expected_ = 0;        ///< how many the last list had
+  std::size_t before_page_ = 0;     ///< delivered before this page
+  std::chrono::steady_clock::time_point asked_ahead_;
   std::size_t page_items_ = 0;
   std::size_t delivered_ = 0;
   int status_ = 0;
@@ -222,7 +261,7 @@ private:
   bool past_end_ = false; ///< the first foreign key was seen
   bool full_ = false;     ///< the limit is reached, and there is more
   bool paused_ = false;
-  std::unique_ptr<Call> call_; // last: cancelled first
+  std::unique_ptr<Call> call_, ahead_; // last: cancelled first
 };
 
 /// "/api/v1/pods" and "NS/" -> "/api/v1/namespaces/NS/pods"

@@ -24,7 +24,7 @@ public:
   std::unique_ptr<upstream::Call> start(http::RequestHead head, upstream::CallOptions,
                                         upstream::CallHandler& handler) override {
     requests.push_back({std::move(head), &handler});
-    return std::make_unique<Idle>();
+    return std::make_unique<Idle>(paused, requests.size() - 1);
   }
   std::string param(std::string_view key) const {
     const auto& target = requests.back().head.target;
@@ -40,15 +40,32 @@ public:
       handler->on_data(body.substr(0, slice));
     handler->on_end();
   }
+  /// One that was asked for earlier; `end` false: its end has not come yet.
+  void answer_of(std::size_t request, std::string_view body, bool end = true) {
+    auto* handler = requests.at(request).handler;
+    if (!body.empty()) {
+      handler->on_head({200, {}});
+      handler->on_data(body);
+    }
+    if (end) handler->on_end();
+  }
   std::deque<Request> requests;
+  std::set<std::size_t> paused; ///< requests that hand nothing on
 
 private:
   class Idle final : public upstream::Call {
-    void pause() override {}
-    void resume() override {}
+  public:
+    Idle(std::set<std::size_t>& paused, std::size_t number) : paused_(paused), number_(number) {}
+    ~Idle() override { paused_.erase(number_); }
+
+  private:
+    void pause() override { paused_.insert(number_); }
+    void resume() override { paused_.erase(number_); }
     void send_data(std::string_view) override {}
     void send_end() override {}
     bool writable() const override { return true; }
+    std::set<std::size_t>& paused_;
+    std::size_t number_;
   };
 };
 
@@ -140,6 +157,57 @@ TEST_CASE("pages follow upstream's own token and grow") {
   CHECK(bench.heard.keys == std::vector<std::string>{"foofoo-a/x", "foofoo-b/y"});
   CHECK(bench.heard.begun == 1);
   CHECK(bench.heard.end);
+}
+
+TEST_CASE("the next page is asked for while this one comes, where the last list was longer") {
+  Bench bench;
+  bench.upstream.learn_page("pods", 700);
+  const auto list = bench.list();
+  CHECK(bench.caller.param("limit") == "512");
+  const auto first = page("token-2", {item("foofoo-a", "x")});
+  bench.caller.answer_of(0, first, false);
+  REQUIRE(bench.caller.requests.size() == 2);
+  CHECK(bench.caller.param("continue") == "token-2");
+  CHECK(bench.caller.paused == std::set<std::size_t>{1});
+  CHECK(bench.heard.keys == std::vector<std::string>{"foofoo-a/x"});
+  bench.caller.answer_of(0, {});
+  CHECK(bench.caller.requests.size() == 2);
+  CHECK(bench.caller.paused.empty());
+  bench.caller.answer_of(1, page("", {item("foofoo-b", "y")}));
+  CHECK(bench.heard.keys == std::vector<std::string>{"foofoo-a/x", "foofoo-b/y"});
+  CHECK(bench.heard.begun == 1);
+  CHECK(bench.heard.end);
+  CHECK(bench.upstream.page_hint("pods") == 2);
+}
+
+TEST_CASE("a page that was asked for in vain is let go, and a pause holds for the next one") {
+  Bench shrunk;
+  shrunk.upstream.learn_page("pods", 700);
+  const auto less = shrunk.list();
+  shrunk.caller.answer_of(0, page("token-2", {item("foofoo-a", "x"), item("zzzzzz-a", "z")}));
+  CHECK(shrunk.caller.requests.size() == 2);
+  CHECK(shrunk.heard.end);
+  CHECK(shrunk.caller.paused.empty()); // it is no more
+
+  Bench slow;
+  slow.upstream.learn_page("pods", 700);
+  const auto list = slow.list();
+  slow.caller.answer_of(0, page("token-2", {item("foofoo-a", "x")}), false);
+  list->pause();
+  slow.caller.answer_of(0, {});
+  CHECK(slow.caller.paused == std::set<std::size_t>{1});
+  list->resume();
+  CHECK(slow.caller.paused.empty());
+  slow.caller.requests.at(1).handler->on_error(Error(Code::unavailable, "closed"));
+  CHECK_FALSE(slow.heard.end);
+  CHECK(slow.heard.error_status == 0);
+
+  // Whoever wants a few gets no page ahead.
+  Bench few;
+  few.upstream.learn_page("pods", 700);
+  const auto some = few.list(1);
+  few.caller.answer_of(0, page("token-2", {item("foofoo-a", "x")}), false);
+  CHECK(few.caller.requests.size() == 1);
 }
 
 TEST_CASE("an upstream that reads from elsewhere is no range") {
