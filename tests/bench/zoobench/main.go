@@ -2,7 +2,7 @@
 
 // Command zoobench drives one Kubernetes API endpoint with one workload and prints one line of JSON.
 //
-//	zoobench -kubeconfig K -scenario get|list|create|watch|fill|connect|attack|paced [-c N] [-d 5s] [-pid P,P...] ...
+//	zoobench -kubeconfig K -scenario get|list|create|watch|watches|fill|connect|attack|paced [-c N] [-d 5s] [-pid P,P...] ...
 //
 // With -pid it also tells the CPU time that these processes spent and their resident memory, as the operating system
 // accounts for them, so that two proxies can be compared on a machine whose speed drifts.
@@ -27,16 +27,16 @@ import (
 
 var (
 	kubeconfig = flag.String("kubeconfig", "", "kubeconfig of the endpoint under test (attack: of each user, separated by commas)")
-	writer     = flag.String("writer", "", "kubeconfig that makes the changes (watch); default: -kubeconfig")
-	scenario   = flag.String("scenario", "get", "get, list, create, watch, fill, connect, attack or paced")
+	writer     = flag.String("writer", "", "kubeconfig that makes the changes (watch, watches); watch without it: -kubeconfig")
+	scenario   = flag.String("scenario", "get", "get, list, create, watch, watches, fill, connect, attack or paced")
 	path       = flag.String("path", "/api/v1/namespaces/default/configmaps/bench", "path to GET (get, list, attack, paced) or to watch")
-	ns         = flag.String("ns", "default", "namespaces written to (create, watch, fill), separated by commas")
+	ns         = flag.String("ns", "default", "namespaces written to (create, watch, watches, fill), separated by commas")
 	accept     = flag.String("accept", "application/json", "Accept header")
 	conc       = flag.Int("c", 8, "concurrent requests, watchers, or connections")
 	dur        = flag.Duration("d", 5*time.Second, "how long to measure")
 	rate       = flag.Int("rate", 100, "writes a second (watch), requests (paced)")
 	cpu        = flag.Float64("cpu", 0.5, "of one core, what is spent at most (attack)")
-	count      = flag.Int("n", 1000, "objects (fill)")
+	count      = flag.Int("n", 1000, "objects (fill), watches on each connection (watches)")
 	first      = flag.Int("first", 0, "number of the first object (fill)")
 	kind       = flag.String("kind", "configmap", "object kind (fill): configmap or pod")
 	prefix     = flag.String("prefix", "bench", "what names of objects begin with (fill)")
@@ -60,6 +60,8 @@ func main() {
 		fill(c, host, out)
 	case "watch":
 		watch(c, host, out)
+	case "watches":
+		watches(c, host, out)
 	case "connect":
 		connect(out)
 	case "get", "list", "create":

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bufio"
+	"crypto/tls"
+	"fmt"
+	"net/http"
+	"net/url"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/net/http2"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+)
+
+// watches opens -n watches of -path on each of -c HTTP/2 connections, changes one ConfigMap of -ns once they are all
+// open, and reads its event from each: what does a watcher cost, and does each of so many hear?
+func watches(c *http.Client, host string, out figures) {
+	w, whost := client(*writer)
+	cfg, err := clientcmd.BuildConfigFromFlags("", *kubeconfig)
+	must(err)
+	settings, err := rest.TLSConfigFor(cfg)
+	must(err)
+	settings.NextProtos = []string{"h2"}
+	at, err := url.Parse(cfg.Host)
+	must(err)
+	const object = "watches-0"
+	do(w, "POST", fmt.Sprintf("%s/api/v1/namespaces/%s/configmaps", whost, *ns), "application/json", "application/json",
+		[]byte(fmt.Sprintf(`{"metadata":{"name":"%s"}}`, object)))
+	target := host + *path + "?watch=1&allowWatchBookmarks=true&resourceVersion=" + now(c, host+*path)
+
+	before := used()
+	start := time.Now()
+	var open []*http.Response
+	var connections []*http2.ClientConn
+	var mu sync.Mutex
+	var bad atomic.Int64
+	each := func(count int, task func(int)) {
+		var wg sync.WaitGroup
+		jobs := make(chan int)
+		for i := 0; i < 16; i++ {
+			wg.Add(1)
+			go func() {
+				defer wg.Done()
+				for job := range jobs {
+					task(job)
+				}
+			}()
+		}
+		for i := 0; i < count; i++ {
+			jobs <- i
+		}
+		close(jobs)
+		wg.Wait()
+	}
+	transport := &http2.Transport{DisableCompression: true}
+	each(*conc, func(int) {
+		conn, err := tls.Dial("tcp", at.Host, settings)
+		if err != nil {
+			bad.Add(int64(*count))
+			return
+		}
+		h2, err := transport.NewClientConn(conn)
+		if err != nil {
+			bad.Add(int64(*count))
+			return
+		}
+		var mine []*http.Response
+		for i := 0; i < *count; i++ {
+			req, err := http.NewRequest("GET", target, nil)
+			must(err)
+			req.Header.Set("Accept", *accept)
+			resp, err := h2.RoundTrip(req)
+			if err != nil || resp.StatusCode != 200 {
+				bad.Add(1)
+				continue
+			}
+			mine = append(mine, resp)
+		}
+		mu.Lock()
+		connections = append(connections, h2)
+		open = append(open, mine...)
+		mu.Unlock()
+	})
+	out["seconds"] = time.Since(start).Seconds()
+	time.Sleep(*dur)
+	idle := used()
+	code, _, err := do(w, "PATCH", fmt.Sprintf("%s/api/v1/namespaces/%s/configmaps/%s", whost, *ns, object), "application/merge-patch+json",
+		"application/json", []byte(`{"data":{"a":"b"}}`))
+	if err != nil || code != 200 {
+		must(fmt.Errorf("the change was answered %d: %w", code, err))
+	}
+	told := time.Now()
+	var heard atomic.Int64
+	each(len(open), func(i int) {
+		if line, err := bufio.NewReaderSize(open[i].Body, 256).ReadSlice(':'); err == nil && len(line) > 0 {
+			heard.Add(1)
+		}
+	})
+	out["delivery_s"] = time.Since(told).Seconds()
+	time.Sleep(time.Second)
+	after := used()
+	out["connections"], out["watches"], out["bad"], out["heard"] = len(connections), len(open), bad.Load(), heard.Load()
+	out["failed"] = int64(len(open)) - heard.Load()
+	out["kib_per_watch"] = (idle.rss - before.rss) * 1024 / float64(max(len(open), 1))
+	out["delivery_cpu_us"] = (after.cpu - idle.cpu) * 1e6 / float64(max(len(open), 1))
+	out["rss_mib"] = after.rss
+	for _, conn := range connections {
+		conn.Close()
+	}
+}
