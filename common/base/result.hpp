@@ -38,8 +38,8 @@ enum class Code {
 
 /// A failure with its kind, one sentence for people, and the frames it came through (innermost
 /// first). A value: no allocation shared, no thread affinity. As large as a pointer, for every
-/// Result carries one and nearly none is a failure. One that was moved from says so, as
-/// Code::internal.
+/// Result carries one and nearly none is a failure. One that another was made of says so, as
+/// Code::internal; one that was moved onto another has what that one was.
 class [[nodiscard]] Error {
 public:
   [[gnu::cold]] Error(Code code, std::string message);

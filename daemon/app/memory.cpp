@@ -25,12 +25,15 @@ void use_few_arenas(std::size_t loops) { ::mallopt(M_ARENA_MAX, static_cast<int>
 
 void FreedMemory::give_back() {
   const auto now = own_resident();
-  if (now < resident_ + k_slack) {
+  const auto free = ::mallinfo2().fordblks; // chunks that hold nothing, resident or not
+  if (now < resident_ + k_slack && free < free_ + k_slack) {
     resident_ = std::min(resident_, now);
+    free_ = std::min(free_, free);
     return;
   }
-  if (::mallinfo2().fordblks >= k_slack) ::malloc_trim(0);
+  if (free >= k_slack) ::malloc_trim(0);
   resident_ = own_resident();
+  free_ = ::mallinfo2().fordblks;
 }
 
 } // namespace zoo::app

@@ -7,7 +7,7 @@
 /// What glibc's malloc keeps of memory that was freed (docs/decisions/117-memory-given-back.md).
 namespace zoo::app {
 
-/// An arena for each event loop and two for all other threads, instead of eight a core. Before the
+/// At most two arenas more than event loops, for all threads, instead of eight a core. Before the
 /// first thread begins.
 void use_few_arenas(std::size_t loops);
 
@@ -17,13 +17,15 @@ class FreedMemory {
 public:
   static constexpr std::chrono::seconds k_interval{10};
 
-  /// Once in k_interval. It costs a read of /proc/self/statm, and where zood has grown by k_slack
-  /// since the last time a walk over the free chunks of all arenas, each locked meanwhile.
+  /// Once in k_interval. It costs a read of /proc/self/statm and a look at the free chunks of all
+  /// arenas, and where k_slack more is resident or free than the last time a walk over them; an
+  /// arena is locked meanwhile.
   void give_back();
 
 private:
   static constexpr std::size_t k_slack = std::size_t{2} << 20;
-  std::size_t resident_ = 0; ///< bytes of its own after the last time
+  std::size_t resident_ = 0; ///< bytes of its own, the least since the last walk
+  std::size_t free_ = 0;     ///< bytes of free chunks, the same
 };
 
 } // namespace zoo::app

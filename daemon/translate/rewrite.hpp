@@ -37,10 +37,10 @@ struct RewriteContext {
 /// to `out`. Runs without a rule are copied verbatim: key order, spacing, number spelling and
 /// unknown fields survive; nothing is decoded that no rule names.
 ///
-/// inward: the document must have passed check_json(). Fails with Code::bad_request for a key that
-/// occurs twice at or above a rule (`duplicate field "metadata.namespace"`), a value of a type its
-/// rule cannot take, and Code::forbidden / Code::invalid where a rule refuses (reserved names,
-/// signers of kubernetes.io), naming the JSON path.
+/// inward: check_json() must have passed. Fails with Code::bad_request for a key that occurs twice
+/// at or above a rule, or anywhere in a Form that is not plain (`duplicate field "spec"`), a value
+/// of a type its rule cannot take, and Code::forbidden / Code::invalid where a rule refuses
+/// (reserved names, signers of kubernetes.io), naming the JSON path.
 /// outward: never fails for what an object contains; a value that is not the tenant's becomes "".
 /// Fails with Code::internal only if the bytes are not JSON.
 /// prove: appends nothing; Code::forbidden with the JSON path of the first value outside the

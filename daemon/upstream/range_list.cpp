@@ -29,7 +29,7 @@ constexpr std::size_t k_max_status = 1u << 20; ///< bytes of an error's body
 /// this one is with this page. Where upstream takes no position of our making (`seek` false) the
 /// path is read from its beginning, in upstream's own pages, and what lies before the range is
 /// dropped.
-class RangeList final : public List, private CallHandler, public translate::FrameHandler {
+class RangeList final : public List, public translate::FrameHandler {
 public:
   RangeList(Upstream& upstream, Caller& caller, ListRequest request, std::string hint, bool seek,
             ListHandler& handler)
@@ -46,14 +46,29 @@ public:
 
   void pause() override {
     paused_ = true;
-    if (call_) call_->pause();
+    if (current_) current_->call->pause();
   }
   void resume() override {
     paused_ = false;
-    if (call_) call_->resume();
+    if (current_) current_->call->resume();
   }
 
 private:
+  /// One page on its way: the one that comes, or one that was asked for ahead.
+  struct Page final : CallHandler {
+    explicit Page(RangeList& owner) : list(owner) {}
+    void on_head(http::ResponseHead head) override { list.on_head(head); }
+    void on_data(std::string_view bytes) override { list.on_data(bytes); }
+    void on_end() override { list.on_end(); }
+    void on_error(Error error) override {
+      // It is asked for again if it is wanted: the page that comes has no part in it.
+      if (this == list.ahead_.get()) return list.ahead_.reset();
+      list.fail_with(error, 0, {});
+    }
+    RangeList& list;
+    std::unique_ptr<Call> call;
+  };
+
   std::string token_of_start() const {
     const auto& range = request_.range;
     if (!range.start.empty()) return translate::upstream_token({request_.revision, range.start});
@@ -61,7 +76,7 @@ private:
     return translate::range_start_token(range.prefix, request_.revision);
   }
 
-  std::unique_ptr<Call> ask(const std::string& token) {
+  std::unique_ptr<Page> ask(const std::string& token) {
     auto head = request_.head;
     auto params = request_.params;
     auto page = page_;
@@ -74,10 +89,12 @@ private:
       translate::set_param(params, "resourceVersionMatch", "Exact");
     }
     head.target += "?" + translate::serialize_query(params);
-    return caller_.start(std::move(head), {}, *this);
+    auto page_asked = std::make_unique<Page>(*this);
+    page_asked->call = caller_.start(std::move(head), {}, *page_asked);
+    return page_asked;
   }
 
-  void begin_page(std::unique_ptr<Call> call) {
+  void begin_page(std::unique_ptr<Page> next) {
     framer_ = std::make_unique<translate::Framer>(translate::Shape::list, request_.max_object,
                                                   *this, request_.table ? "rows" : "items");
     status_ = 0;
@@ -86,28 +103,29 @@ private:
     head_of_page_.clear();
     tail_of_page_.clear();
     before_page_ = delivered_;
-    call_ = std::move(call);
-    if (paused_) call_->pause();
+    current_ = std::move(next);
+    if (paused_) current_->call->pause();
   }
 
   /// A paused call hands nothing on: its answer waits upstream and in the socket.
   void ask_ahead(std::string_view head) {
-    const auto more = before_page_ + page_;
-    if (request_.limit != 0 || (seek_ && expected_ <= more)) return;
+    if (!seek_ || request_.limit != 0 || expected_ <= before_page_ + page_) return;
+    for (const auto* selector : {"labelSelector", "fieldSelector"}) // what is expected knows none
+      if (translate::find_param(request_.params, selector) != nullptr) return;
     const auto meta = metadata_in(std::string(head) + "]}");
     if (!meta || !*meta || (*meta)->next.empty()) return;
     page_ = std::min(page_ * 4, k_largest_page);
     ahead_ = ask((*meta)->next);
-    ahead_->pause();
+    ahead_->call->pause();
     asked_ahead_ = std::chrono::steady_clock::now();
   }
 
-  void on_head(http::ResponseHead head) override {
+  void on_head(const http::ResponseHead& head) {
     status_ = head.status;
     if (request_.heard && (!begun_ || status_ != 200)) request_.heard(head);
   }
 
-  void on_data(std::string_view bytes) override {
+  void on_data(std::string_view bytes) {
     if (status_ != 200) {
       if (status_body_.size() + bytes.size() <= k_max_status) status_body_.append(bytes);
       return;
@@ -115,7 +133,7 @@ private:
     if (auto fed = framer_->feed(bytes); !fed) fail_with(fed.error(), 0, {});
   }
 
-  void on_end() override {
+  void on_end() {
     if (status_ != 200) {
       return fail_with(Error(code_from_status(status_, ""),
                              fmt::format("the upstream answered {} to a page of a list", status_)),
@@ -133,7 +151,7 @@ private:
       if (!ahead || std::chrono::steady_clock::now() - asked_ahead_ > k_ahead_lasts)
         return begin_page(ask(meta->next));
       begin_page(std::move(ahead));
-      if (!paused_) call_->resume();
+      if (!paused_) current_->call->resume();
       return;
     }
     ahead_.reset();
@@ -142,8 +160,6 @@ private:
     if (full_) end.next_start = last_key_ + '\0';
     handler_.on_list_end(end);
   }
-
-  void on_error(Error error) override { fail_with(error, 0, {}); }
 
   // translate::FrameHandler
   void on_frame_head(std::string_view head) override {
@@ -236,7 +252,7 @@ private:
   }
 
   void fail_with(const Error& error, int http_status, std::string_view body) {
-    const auto call = std::move(call_), ahead = std::move(ahead_);
+    const auto page = std::move(current_), ahead = std::move(ahead_);
     handler_.on_list_error(error, http_status, body);
   }
 
@@ -261,7 +277,7 @@ private:
   bool past_end_ = false; ///< the first foreign key was seen
   bool full_ = false;     ///< the limit is reached, and there is more
   bool paused_ = false;
-  std::unique_ptr<Call> call_, ahead_; // last: cancelled first
+  std::unique_ptr<Page> current_, ahead_; // last: cancelled first
 };
 
 /// "/api/v1/pods" and "NS/" -> "/api/v1/namespaces/NS/pods"

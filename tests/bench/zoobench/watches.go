@@ -3,9 +3,9 @@
 package main
 
 import (
-	"bufio"
 	"crypto/tls"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"sync"
@@ -31,7 +31,7 @@ func watches(c *http.Client, host string, out figures) {
 	const object = "watches-0"
 	do(w, "POST", fmt.Sprintf("%s/api/v1/namespaces/%s/configmaps", whost, *ns), "application/json", "application/json",
 		[]byte(fmt.Sprintf(`{"metadata":{"name":"%s"}}`, object)))
-	target := host + *path + "?watch=1&allowWatchBookmarks=true&resourceVersion=" + now(c, host+*path)
+	target := host + *path + "?watch=1&resourceVersion=" + now(c, host+*path)
 
 	before := used()
 	start := time.Now()
@@ -96,11 +96,19 @@ func watches(c *http.Client, host string, out figures) {
 	}
 	told := time.Now()
 	var heard atomic.Int64
+	late := time.AfterFunc(time.Minute, func() {
+		for _, conn := range connections {
+			conn.Close()
+		}
+	})
 	each(len(open), func(i int) {
-		if line, err := bufio.NewReaderSize(open[i].Body, 256).ReadSlice(':'); err == nil && len(line) > 0 {
+		const wanted = `{"type":"MODIFIED"`
+		var begin [len(wanted)]byte
+		if _, err := io.ReadFull(open[i].Body, begin[:]); err == nil && string(begin[:]) == wanted {
 			heard.Add(1)
 		}
 	})
+	late.Stop()
 	out["delivery_s"] = time.Since(told).Seconds()
 	time.Sleep(time.Second)
 	after := used()

@@ -102,13 +102,15 @@ struct Bench {
   ScriptedCaller caller;
   Heard heard;
 
-  std::unique_ptr<upstream::List> list(std::size_t limit = 0, std::string hidden = "") {
+  std::unique_ptr<upstream::List> list(std::size_t limit = 0, std::string hidden = "",
+                                       const std::string& labels = "") {
     upstream::ListRequest request;
     request.head.method = "GET";
     request.head.target = "/api/v1/pods";
     request.range = {"foofoo-", "", false};
     request.all_namespaces = true;
     request.limit = limit;
+    if (!labels.empty()) request.params = {{"labelSelector", labels}};
     if (!hidden.empty())
       request.counts = [hidden](std::string_view item) { return item.find(hidden) == item.npos; };
     return upstream::list_range(upstream, caller, std::move(request), "pods", heard);
@@ -202,7 +204,27 @@ TEST_CASE("a page that was asked for in vain is let go, and a pause holds for th
   CHECK_FALSE(slow.heard.end);
   CHECK(slow.heard.error_status == 0);
 
-  // Whoever wants a few gets no page ahead.
+  // A page ahead that cannot be had is asked for again when it is wanted.
+  Bench full;
+  full.upstream.learn_page("pods", 700);
+  const auto whole = full.list();
+  full.caller.answer_of(0, page("token-2", {item("foofoo-a", "x")}), false);
+  full.caller.requests.at(1).handler->on_error(Error(Code::unavailable, "too many connections"));
+  CHECK(full.caller.paused.empty());
+  full.caller.answer_of(0, {});
+  REQUIRE(full.caller.requests.size() == 3);
+  CHECK(full.caller.param("continue") == "token-2");
+  full.caller.answer_of(2, page("", {item("foofoo-b", "y")}));
+  CHECK(full.heard.keys == std::vector<std::string>{"foofoo-a/x", "foofoo-b/y"});
+  CHECK(full.heard.end);
+  CHECK_FALSE(full.heard.error_status);
+
+  // Whoever wants a few, or selects, gets no page ahead.
+  Bench selected;
+  selected.upstream.learn_page("pods", 700);
+  const auto chosen = selected.list(0, "", "a=b");
+  selected.caller.answer_of(0, page("token-2", {item("foofoo-a", "x")}), false);
+  CHECK(selected.caller.requests.size() == 1);
   Bench few;
   few.upstream.learn_page("pods", 700);
   const auto some = few.list(1);
