@@ -262,8 +262,10 @@ private:
     ZOO_TRY_VOID(refuse_token_secret(target_, exchange_.body()));
     ZOO_TRY_VOID(check_guards(exchange_.view().guards, mapping(), target_, exchange_.body(),
                               target_.verb == "create"));
-    if (target_.group != translate::k_rbac_group) return {};
+    const bool counted = target_.is("", "services") && target_.subresource.empty();
+    if (target_.group != translate::k_rbac_group && !counted) return {};
     ZOO_TRY(const auto tree, translate::JsonTree::parse(exchange_.body()));
+    if (counted) return translate::members_once(tree.root()); // its ports are read (ceilings)
     const auto name = tree.root()["metadata"]["name"].string();
     if (target_.resource == "clusterrolebindings" && authz::system_binding(name)) {
       return fail(Code::already_exists,

@@ -38,7 +38,21 @@ private:
     return policy().decide(user_, attributes).allowed;
   }
 
+  /// Upstream stores null in a list of strings as "" (sigs.k8s.io/json), which is the core group.
+  Result<void> words_alone() const {
+    for (auto rule = object_["rules"].first(); rule; rule = rule.next()) {
+      for (auto list = rule.first(); list; list = list.next()) {
+        for (auto word = list.first(); word; word = word.next()) {
+          if (!word.is(translate::JsonType::string))
+            return fail(Code::bad_request, "{} of a rule must be a list of strings", list.key());
+        }
+      }
+    }
+    return {};
+  }
+
   Result<void> role() const {
+    ZOO_TRY_VOID(words_alone());
     if (may("escalate", target_.resource, target_.name)) return {};
     const auto wanted = authz::read_role(object_);
     if (auto held = policy().confirm_no_escalation(user_, target_.name_space, wanted.rules); !held)
@@ -92,6 +106,7 @@ Result<void> check_grant(const Exchange& exchange, std::string_view object) {
   if (!exchange.policy())
     return fail(Code::internal, "a write of RBAC without the tenant's policy");
   ZOO_TRY(const auto tree, translate::JsonTree::parse(object));
+  ZOO_TRY_VOID(translate::members_once(tree.root()));
   return Check(exchange, tree.root()).run();
 }
 

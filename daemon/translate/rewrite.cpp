@@ -152,9 +152,30 @@ Result<std::string> show_member(const Held& held, std::string_view upstream, std
   return edits.apply(walked);
 }
 
-Result<void> prove_form(const Root& root, std::string_view document) {
+/// Upstream reads the parameters of a policy as itself, cluster-scoped ones out of all that there
+/// are: with a selector those of every tenant. `document` in upstream's names.
+Result<void> check_parameters(JsonNode root, const Mapping& mapping) {
+  const auto kind = root["spec"]["paramKind"];
+  if (!kind.is(JsonType::object)) return {};
+  const auto api_version = kind["apiVersion"].string();
+  const auto slash = api_version.find('/');
+  const auto group = slash == std::string::npos ? std::string() : api_version.substr(0, slash);
+  if (group.starts_with(mapping.prefix()) && group.size() > mapping.prefix().size()) return {};
+  const auto name = kind["kind"].string();
+  if (name.empty()) return {}; // upstream demands one
+  const auto* known = find_root(group, name);
+  if (known != nullptr && known->namespaced) return {};
+  return fail(Code::forbidden,
+              "spec.paramKind: parameters of kind {} would be taken from the whole cluster: use a "
+              "built-in kind that lives in namespaces, or a custom resource of your own",
+              json_quote(name));
+}
+
+Result<void> prove_form(const Root& root, const Mapping& mapping, std::string_view document) {
   if (root.form == Form::admission) {
     ZOO_TRY(const auto tree, JsonTree::parse(document));
+    ZOO_TRY_VOID(members_once(tree.root()));
+    ZOO_TRY_VOID(check_parameters(tree.root(), mapping));
     if (has_fence(root.kind)) {
       ZOO_TRY_VOID(prove_fence(tree.root()));
     }
@@ -222,6 +243,8 @@ Result<std::string> reform(const Root& root, const RewriteContext& context,
     if (held) return hold_member(*held, std::move(walked));
     // Of an apply patch each rule is there, with its scope.
     if (context.patch && !names_its_kind(document)) return walked;
+    ZOO_TRY(const auto after, JsonTree::parse(walked));
+    ZOO_TRY_VOID(check_parameters(after.root(), context.mapping));
     ZOO_TRY(auto stored, hold_scopes(document, std::move(walked)));
     return has_fence(root.kind) ? fence_in(std::move(stored)) : stored;
   }
@@ -263,7 +286,7 @@ Result<void> rewrite(const Root& root, RewriteContext& context, std::string_view
   if (context.direction == Direction::prove) {
     if (!k_proves) return {};
     ZOO_TRY_VOID(Walker(root, context, document, out).run());
-    return prove_form(root, document);
+    return prove_form(root, context.mapping, document);
   }
   if (root.form == Form::plain) {
     const auto before = out.size();

@@ -263,8 +263,7 @@ Result<Target> parse_target(std::string_view method, std::string_view target) {
     const bool object =
         at + 2 >= parts.size() || parts[at + 2] == "status" || parts[at + 2] == "finalize";
     if (!object) at += 2;
-    // No namespace lies in another one, nor in itself, where rights in it would decide about it.
-    if (!object && core && parts[at] == "namespaces") return no_resource();
+    out.nested = !object && core && parts[at] == "namespaces";
   }
   out.resource = parts[at];
   if (at + 1 < parts.size()) out.name = parts[at + 1];

@@ -33,6 +33,9 @@ struct Target {
   bool legacy_watch = false; ///< the deprecated /watch/ prefix
   /// exec, attach, portforward, proxy: the connection may become a tunnel.
   bool connect = false;
+  /// A namespace in a namespace's path, which upstream does not serve: it would take what follows
+  /// for a resource in the namespace, and rights on a subresource would decide about that.
+  bool nested = false;
   /// watch, log and connect: no time limit, no buffering.
   bool long_running = false;
 
@@ -50,6 +53,7 @@ struct Target {
   /// Does a resource of this scope stand where the path says? A cluster-scoped one in a namespace
   /// does not: rights in that namespace would decide about it.
   bool in_place(bool namespaced) const {
+    if (nested) return false;
     return namespaced || name_space.empty() || (is("", "namespaces") && name == name_space);
   }
 };

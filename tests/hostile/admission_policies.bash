@@ -39,3 +39,18 @@ try DELETE $group/validatingadmissionpolicies
 check "the victim may write" as "$victim" -n default create configmap after-policy
 check "and remove" as "$victim" -n default delete configmap after-policy
 would "evaluate it for everybody" POST $group/validatingadmissionpolicies json "${policy/\"name\":\"evil\"/\"name\":\"$evil-direct\"}"
+# Parameters that upstream would read for it, out of what all tenants have.
+for kind in v1/PersistentVolume v1/Namespace v1/Node rbac.authorization.k8s.io/v1/ClusterRole storage.k8s.io/v1/StorageClass \
+  apiextensions.k8s.io/v1/CustomResourceDefinition certificates.k8s.io/v1/CertificateSigningRequest; do
+  look='{"apiVersion":"admissionregistration.k8s.io/v1","kind":"ValidatingAdmissionPolicy","metadata":{"name":"evil-look"},"spec":{"failurePolicy":"Ignore","paramKind":{"apiVersion":"'${kind%/*}'","kind":"'${kind##*/}'"},"matchConstraints":{"resourceRules":[{"apiGroups":[""],"apiVersions":["v1"],"operations":["CREATE"],"resources":["configmaps"]}]},"validations":[{"expression":"false","messageExpression":"string(params.metadata.name)"}]}}'
+  try POST /apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies json "$look"
+  refused "parameters of kind $kind" 403
+  try PATCH "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies/evil-look?fieldManager=evil" apply "$look"
+  refused "nor by an apply" 403
+done
+made "a policy with parameters of its own" POST /apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies json "${look//certificates.k8s.io\/v1\",\"kind\":\"CertificateSigningRequest/v1\",\"kind\":\"ConfigMap}"
+for patch in 'merge {"spec":{"paramKind":{"kind":"PersistentVolume"}}}' 'patch [{"op":"replace","path":"/spec/paramKind/kind","value":"Namespace"}]'; do
+  try PATCH /apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies/evil-look "${patch%% *}" "${patch#* }"
+  refused "changed to ${patch#* }" 403
+done
+try DELETE /apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies/evil-look

@@ -45,6 +45,10 @@ for called in '"url":"https://127.0.0.1:9/","url":null' '"url":null,"url":"https
   refused "a webhook with $called"
   try DELETE $hooks/evil-twice
 done
+for ports in '"type":"LoadBalancer","type":null,"ports":[{"port":80}]' '"type":"ClusterIP","type":"NodePort","ports":[{"port":80}]'; do
+  try POST /api/v1/namespaces/team/services json '{"metadata":{"name":"evil-twice"},"spec":{'"$ports"'}}'
+  refused "a service with $ports"
+done
 try POST /api/v1/namespaces/team/services json '{"metadata":{"name":"evil-twice"},"spec":{"type":"NodePort"},"spec":{"ports":[{"port":80}]}}'
 refused "a service of two halves"
 try DELETE /api/v1/namespaces/evil-twice

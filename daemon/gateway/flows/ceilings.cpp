@@ -79,7 +79,8 @@ std::uint64_t node_ports(std::string_view service) {
   const auto type = spec["type"].string();
   if (type != "NodePort" && type != "LoadBalancer") return 0;
   const auto allocates = spec["allocateLoadBalancerNodePorts"];
-  const bool all = type == "NodePort" || !allocates || allocates.boolean();
+  const bool unsaid = !allocates || allocates.is(translate::JsonType::null);
+  const bool all = type == "NodePort" || unsaid || allocates.boolean();
   std::uint64_t out = 0;
   for (auto port = spec["ports"].first(); port; port = port.next()) {
     if (all || port["nodePort"].integer().value_or(0) != 0) ++out;
@@ -128,9 +129,11 @@ std::vector<Charge> charges_of(Exchange& exchange) {
     const auto key = object_path(exchange, name);
     const bool standing = special == Counted::namespaces &&
                           std::find(k_four.begin(), k_four.end(), name) != k_four.end();
-    // Of changes only an apply patch can make an object; of one that is there it costs nothing.
-    const bool makes = creates || exchange.head().headers.get("content-type").find("apply-patch") !=
-                                      std::string_view::npos;
+    // An apply patch can make an object, and so can an update of some kinds (AllowCreateOnUpdate in
+    // k8s.io/kubernetes pkg/registry); of one that is there it costs nothing.
+    const bool makes =
+        creates || target.verb == "update" ||
+        exchange.head().headers.get("content-type").find("apply-patch") != std::string_view::npos;
     if (whole && makes) {
       if (special && !standing) out.push_back({*special, key, 1, false});
       out.push_back({Counted::objects, key, 1, false});

@@ -89,6 +89,35 @@ TEST_CASE("keys count unescaped, and a key that comes twice at a rule is refused
         R"({"metadata":{"Namespace":"a","namespace":"abc123-b"}})");
 }
 
+TEST_CASE("a policy's parameters live in namespaces, or are of the tenant's own kinds") {
+  const auto policy = [](std::string_view version, std::string_view kind) {
+    return fmt::format(
+        R"({{"apiVersion":"admissionregistration.k8s.io/v1","kind":"ValidatingAdmissionPolicy",)"
+        R"("metadata":{{"name":"p"}},"spec":{{"paramKind":{{"apiVersion":"{}","kind":"{}"}}}}}})",
+        version, kind);
+  };
+  const auto in_policy = [&](std::string_view version, std::string_view kind) {
+    return in("admissionregistration.k8s.io", "ValidatingAdmissionPolicy", policy(version, kind));
+  };
+  for (const auto& [version, kind] : std::initializer_list<std::pair<const char*, const char*>>{
+           {"v1", "PersistentVolume"},
+           {"v1", "Namespace"},
+           {"v1", "Node"},
+           {"rbac.authorization.k8s.io/v1", "ClusterRole"},
+           {"storage.k8s.io/v1", "StorageClass"},
+           {"v1", "Unheard"},
+           {"apiextensions.k8s.io/v1", "CustomResourceDefinition"}}) {
+    CAPTURE(kind);
+    CHECK(in_policy(version, kind).find("would be taken from the whole cluster") !=
+          std::string::npos);
+    CHECK_FALSE(send(Direction::prove, "admissionregistration.k8s.io", "ValidatingAdmissionPolicy",
+                     policy(version, kind)));
+  }
+  CHECK(in_policy("v1", "ConfigMap").find("refused") == std::string::npos);
+  CHECK(in_policy("apps/v1", "Deployment").find("refused") == std::string::npos);
+  CHECK(in_policy("example.com/v1", "Limit").find("refused") == std::string::npos);
+}
+
 TEST_CASE("where zood reads members that no rule names, none comes twice") {
   CHECK(in("scheduling.k8s.io", "PriorityClass",
            R"({"globalDefault":true,"value":1,"globalDefault":true})") ==
