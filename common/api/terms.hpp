@@ -24,12 +24,14 @@ struct Guards {
   std::vector<std::string> volume_drivers; ///< CSI drivers of its own PersistentVolumes; "*": all
   /// Hosts of Ingresses: names, "*.example.com", "{tenant}" stands for the ID; "*": all.
   std::vector<std::string> ingress_hosts{"*"};
+  bool service_status =
+      false; ///< status.loadBalancer of Services: where traffic to an address goes
   std::int64_t priority = 1'000'000'000; ///< the highest value of its own PriorityClasses
 };
 
 /// The same as a Tenant says it: what is not set is zood.yaml's.
 struct GuardTerms {
-  std::optional<bool> node_names, admin_access, endpoints;
+  std::optional<bool> node_names, admin_access, endpoints, service_status;
   std::optional<std::vector<std::string>> volume_drivers, ingress_hosts;
   std::optional<std::int64_t> priority;
 };

@@ -146,6 +146,12 @@ constexpr Key k_keys[] = {
             "where load balancers of the platform reach what tenants' pods do not "
             "(CVE-2021-25740).",
      .reloadable = true},
+    {.name = "guards.service_status",
+     .type = Type::boolean,
+     .default_text = "false",
+     .doc = "Whether tenants may write status.loadBalancer of Services: every node then sends "
+            "what goes to such an address to that tenant's pods (CVE-2020-8554).",
+     .reloadable = true},
     {.name = "guards.volume_drivers",
      .type = Type::list,
      .doc = "CSI drivers of which tenants may make PersistentVolumes themselves: a volume handle "

@@ -61,7 +61,8 @@ json spec_schema() {
   flow["description"] = "The tenant's share instead of zood.yaml's: maxRequestsInflight, "
                         "maxMutationsInflight, maxLongRunning, maxBufferedBytes, weight.";
   guards["description"] = "What the tenant may write instead of what zood.yaml lets: nodeNames, "
-                          "adminAccess, endpoints, volumeDrivers, ingressHosts, priority.";
+                          "adminAccess, endpoints, serviceStatus, volumeDrivers, ingressHosts, "
+                          "priority.";
   return object_with(
       "What the tenant should be.",
       {{"displayName", text("What people call the tenant.")},

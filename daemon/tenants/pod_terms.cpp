@@ -25,6 +25,15 @@ constexpr std::string_view k_path = "/api/v1/namespaces/zoo-system/configmaps/zo
 
 std::string word(bool value) { return value ? "true" : "false"; }
 
+std::string classes_of(const translate::SharedNames& shared, translate::Overlay kind) {
+  std::string out;
+  for (const auto& name : shared.classes[static_cast<std::size_t>(kind)]) {
+    if (!out.empty()) out += ' ';
+    out += name;
+  }
+  return out;
+}
+
 bool limits_priority(const api::Guards& guards, const TenantSnapshot& tenants) {
   bool limits = guards.priority < k_highest;
   tenants.each([&](const TenantEntry& tenant) {
@@ -50,17 +59,17 @@ PodTermsData pod_terms(const api::Guards& guards, const translate::SharedNames& 
                        const TenantSnapshot& tenants, std::int64_t least_priority) {
   PodTermsData out;
   out["nodeNames"] = word(guards.node_names);
+  out["serviceStatus"] = word(guards.service_status);
   out["priority"] = std::to_string(std::max(guards.priority, least_priority));
-  auto& classes = out["priorityClasses"];
-  for (const auto& name :
-       shared.classes[static_cast<std::size_t>(translate::Overlay::priority_class)]) {
-    if (!classes.empty()) classes += ' ';
-    classes += name;
-  }
+  out["priorityClasses"] = classes_of(shared, translate::Overlay::priority_class);
+  out["storageClasses"] = classes_of(shared, translate::Overlay::storage_class);
+  out["volumeAttributesClasses"] = classes_of(shared, translate::Overlay::volume_attributes_class);
   tenants.each([&](const TenantEntry& tenant) {
     const auto& own = tenant.terms.guards;
     if (own.node_names && *own.node_names != guards.node_names)
       out["nodeNames." + tenant.id] = word(*own.node_names);
+    if (own.service_status && *own.service_status != guards.service_status)
+      out["serviceStatus." + tenant.id] = word(*own.service_status);
     if (own.priority && *own.priority != guards.priority)
       out["priority." + tenant.id] = std::to_string(std::max(*own.priority, least_priority));
   });
@@ -70,6 +79,7 @@ PodTermsData pod_terms(const api::Guards& guards, const translate::SharedNames& 
 Result<void> PodTerms::look(upstream::ControlApi& api, Sources now, Clock::time_point at) {
   const bool same = now.tenants == seen_.tenants && now.shared == seen_.shared &&
                     now.guards.node_names == seen_.guards.node_names &&
+                    now.guards.service_status == seen_.guards.service_status &&
                     now.guards.priority == seen_.guards.priority;
   if (!same) limits_ = limits_priority(now.guards, *now.tenants);
   const bool due = limits_ && (!read_ || at - *read_ >= k_read);

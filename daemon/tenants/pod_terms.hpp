@@ -21,10 +21,11 @@ class ControlApi;
 
 namespace zoo::tenants {
 
-/// The parameters of upstream's policy zoo-tenants-pods (upstream_rbac.cpp), as ConfigMap
-/// zoo-system/zoo-pods holds them: what zood.yaml and the Tenants let pods have. "nodeNames" and
-/// "priority" for everybody, "nodeNames.<id>" and "priority.<id>" where a Tenant differs, and
-/// "priorityClasses", of the platform, that may exceed it.
+/// The parameters of upstream's policies zoo-tenants-pods, -status and -claims (upstream_rbac.cpp),
+/// as ConfigMap zoo-system/zoo-pods holds them: what zood.yaml and the Tenants let them have.
+/// "nodeNames", "priority" and "serviceStatus" for everybody, "nodeNames.<id>" and so on where a
+/// Tenant differs; "priorityClasses", of the platform, that may exceed the priority;
+/// "storageClasses" and "volumeAttributesClasses" that are shared.
 using PodTermsData = std::map<std::string, std::string>;
 
 /// `least_priority`: what pods without a class get upstream, and may therefore have.

@@ -203,6 +203,63 @@ constexpr std::array k_rows{
 "spec":{"policyName":"zoo-tenants-pods","validationActions":["Deny"],
 "paramRef":{"name":"zoo-pods","namespace":"zoo-system","parameterNotFoundAction":"Deny"}}})j"},
 
+    // What controllers and kubelets write there decides where traffic goes, what the API server
+    // connects to for `proxy`, and which devices are taken.
+    Row{Need::fence, "validatingadmissionpolicies", R"j({
+"apiVersion":"admissionregistration.k8s.io/v1","kind":"ValidatingAdmissionPolicy",
+"metadata":{"name":"zoo-tenants-status"},
+"spec":{"failurePolicy":"Fail","paramKind":{"apiVersion":"v1","kind":"ConfigMap"},
+"matchConstraints":{"resourceRules":[{"apiGroups":[""],"apiVersions":["*"],
+ "operations":["UPDATE"],"resources":["services/status","pods/status"],"scope":"Namespaced"},
+ {"apiGroups":["resource.k8s.io"],"apiVersions":["*"],"operations":["UPDATE"],
+ "resources":["resourceclaims/status"],"scope":"Namespaced"}]},
+"matchConditions":[{"name":"a-tenant",
+ "expression":"has(request.userInfo.groups) && 'zoo:tenants' in request.userInfo.groups"}],
+"variables":[
+{"name":"id","expression":"request.userInfo.username.matches('^zoo:[a-z0-9]{6}$') ? request.userInfo.username.substring(4) : ''"},
+{"name":"allowed","expression":"params.?data.orValue({})"},
+{"name":"services","expression":"variables.allowed[?'serviceStatus.' + variables.id].orValue(variables.allowed[?'serviceStatus'].orValue('false')) == 'true'"},
+{"name":"now","expression":"object.?status.orValue({})"},
+{"name":"before","expression":"oldObject.?status.orValue({})"}],
+"validations":[
+{"expression":"request.resource.resource != 'services' || variables.services || variables.now.?loadBalancer.orValue({}) == variables.before.?loadBalancer.orValue({})","message":"status.loadBalancer of a Service is written by the platform's controllers (guards.service_status of zood)"},
+{"expression":"request.resource.resource != 'pods' || (variables.now.?podIP.orValue('') == variables.before.?podIP.orValue('') && variables.now.?podIPs.orValue([]) == variables.before.?podIPs.orValue([]) && variables.now.?hostIP.orValue('') == variables.before.?hostIP.orValue('') && variables.now.?hostIPs.orValue([]) == variables.before.?hostIPs.orValue([]))","message":"the addresses of a pod are written by its kubelet"},
+{"expression":"request.resource.resource != 'resourceclaims' || (variables.now.?allocation.orValue({}) == variables.before.?allocation.orValue({}) && variables.now.?reservedFor.orValue([]) == variables.before.?reservedFor.orValue([]))","message":"devices are allocated by the scheduler"}]}})j"},
+
+    Row{Need::fence, "validatingadmissionpolicybindings", R"j({
+"apiVersion":"admissionregistration.k8s.io/v1","kind":"ValidatingAdmissionPolicyBinding",
+"metadata":{"name":"zoo-tenants-status"},
+"spec":{"policyName":"zoo-tenants-status","validationActions":["Deny"],
+"paramRef":{"name":"zoo-pods","namespace":"zoo-system","parameterNotFoundAction":"Deny"}}})j"},
+
+    // Controllers make claims of what a tenant's mutation has put into a StatefulSet or a pod.
+    Row{Need::fence, "validatingadmissionpolicies", R"j({
+"apiVersion":"admissionregistration.k8s.io/v1","kind":"ValidatingAdmissionPolicy",
+"metadata":{"name":"zoo-tenants-claims"},
+"spec":{"failurePolicy":"Fail","paramKind":{"apiVersion":"v1","kind":"ConfigMap"},
+"matchConstraints":{"resourceRules":[{"apiGroups":[""],"apiVersions":["*"],
+ "operations":["CREATE"],"resources":["persistentvolumeclaims"],"scope":"Namespaced"}],
+"namespaceSelector":{"matchExpressions":[{"key":"tenant.kubezoo.io/id","operator":"Exists"}]}},
+"matchConditions":[{"name":"no-administrator",
+ "expression":"!has(request.userInfo.groups) || !('system:masters' in request.userInfo.groups)"}],
+"variables":[
+{"name":"prefix","expression":"namespaceObject.metadata.labels['tenant.kubezoo.io/id'] + '-'"},
+{"name":"shared","expression":"params.?data[?'storageClasses'].orValue('').split(' ')"},
+{"name":"sharedAttributes","expression":"params.?data[?'volumeAttributesClasses'].orValue('').split(' ')"},
+{"name":"class","expression":"object.spec.?storageClassName.orValue('')"},
+{"name":"attributes","expression":"object.spec.?volumeAttributesClassName.orValue('')"},
+{"name":"volume","expression":"object.spec.?volumeName.orValue('')"}],
+"validations":[
+{"expression":"variables.volume == '' || variables.volume.startsWith(variables.prefix) || variables.volume.matches('^pvc-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$')","message":"a tenant's claim names a volume of its own, or none"},
+{"expression":"!variables.class.matches('^[a-z0-9]{6}-') || variables.class.startsWith(variables.prefix) || variables.class in variables.shared","message":"a tenant's claim names a StorageClass of its own or a shared one"},
+{"expression":"!variables.attributes.matches('^[a-z0-9]{6}-') || variables.attributes.startsWith(variables.prefix) || variables.attributes in variables.sharedAttributes","message":"a tenant's claim names a VolumeAttributesClass of its own or a shared one"}]}})j"},
+
+    Row{Need::fence, "validatingadmissionpolicybindings", R"j({
+"apiVersion":"admissionregistration.k8s.io/v1","kind":"ValidatingAdmissionPolicyBinding",
+"metadata":{"name":"zoo-tenants-claims"},
+"spec":{"policyName":"zoo-tenants-claims","validationActions":["Deny"],
+"paramRef":{"name":"zoo-pods","namespace":"zoo-system","parameterNotFoundAction":"Deny"}}})j"},
+
     // After the policies: the right appears when its fence stands.
     Row{Need::fence, "clusterrolebindings", R"j({
 "apiVersion":"rbac.authorization.k8s.io/v1","kind":"ClusterRoleBinding",

@@ -44,15 +44,23 @@ api::GuardTerms guards(std::optional<bool> nodes, std::optional<std::int64_t> pr
 
 TEST_CASE("what pods may have is told for all, and of each tenant that differs") {
   api::Guards all;
-  const auto told = tenants::pod_terms(
-      all, *sharing({"high", "low"}),
-      *of({{"aaaaaa", guards(true, 5)}, {"bbbbbb", guards(false, 1'000'000'000)}, {"cccccc", {}}}),
-      10);
+  api::GuardTerms serving;
+  serving.service_status = true;
+  const auto told = tenants::pod_terms(all, *sharing({"high", "low"}),
+                                       *of({{"aaaaaa", guards(true, 5)},
+                                            {"bbbbbb", guards(false, 1'000'000'000)},
+                                            {"cccccc", {}},
+                                            {"dddddd", serving}}),
+                                       10);
   CHECK(told == tenants::PodTermsData{{"nodeNames", "false"},
                                       {"nodeNames.aaaaaa", "true"},
                                       {"priority", "1000000000"},
                                       {"priority.aaaaaa", "10"},
-                                      {"priorityClasses", "high low"}});
+                                      {"priorityClasses", "high low"},
+                                      {"serviceStatus", "false"},
+                                      {"serviceStatus.dddddd", "true"},
+                                      {"storageClasses", ""},
+                                      {"volumeAttributesClasses", ""}});
 }
 
 TEST_CASE("upstream is written to when something has changed, and asked when it matters") {
@@ -68,8 +76,12 @@ TEST_CASE("upstream is written to when something has changed, and asked when it 
   PodTerms::Sources now{{}, sharing({}), of({})};
   const PodTerms::Clock::time_point start{};
   must(terms.look(*api, now, start));
-  CHECK(server.at(k_map)["data"] ==
-        json({{"nodeNames", "false"}, {"priority", "1000000000"}, {"priorityClasses", ""}}));
+  CHECK(server.at(k_map)["data"] == json({{"nodeNames", "false"},
+                                          {"priority", "1000000000"},
+                                          {"priorityClasses", ""},
+                                          {"serviceStatus", "false"},
+                                          {"storageClasses", ""},
+                                          {"volumeAttributesClasses", ""}}));
   const auto before = server.requests().size();
   must(terms.look(*api, now, start + 59s));
   CHECK(server.requests().size() == before);
