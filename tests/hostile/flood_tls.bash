@@ -3,7 +3,8 @@
 # Tries: handshakes that are begun and not ended, garbage, thousands that are ended, renegotiation.
 # Without the fence: each costs a key operation and a place; renegotiation costs them without a new connection.
 # Rule: 10 s a handshake, renegotiation is refused.
-without_certificate=1 flood handshakes 4
+# As many as the listener takes (limits.connections, 10,000), each with what OpenSSL holds for a handshake.
+flood_memory=450 without_certificate=1 flood handshakes 4
 flood full_handshakes 4
 answer=$( (printf 'R\n'; sleep 1) | timeout 10 openssl s_client -connect "$zood_address" -tls1_2 -CAfile "$TMPDIR/$evil.ca" 2>&1)
 observe R "$answer"

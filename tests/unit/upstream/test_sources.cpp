@@ -24,7 +24,7 @@ public:
   std::unique_ptr<upstream::Call> start(http::RequestHead head, upstream::CallOptions,
                                         upstream::CallHandler& handler) override {
     requests.push_back({std::move(head), &handler});
-    return std::make_unique<Idle>(paused, requests.size() - 1);
+    return std::make_unique<Idle>(*this, requests.size() - 1);
   }
   std::string param(std::string_view key) const {
     const auto& target = requests.back().head.target;
@@ -34,11 +34,13 @@ public:
   }
   /// The answer in pieces of `slice` bytes.
   void answer(int status, std::string_view body, std::size_t slice) {
+    const auto number = requests.size() - 1;
     auto* handler = requests.back().handler;
     handler->on_head({status, {}});
-    for (; !body.empty(); body.remove_prefix(std::min(slice, body.size())))
+    for (; !body.empty() && alive.contains(number);
+         body.remove_prefix(std::min(slice, body.size())))
       handler->on_data(body.substr(0, slice));
-    handler->on_end();
+    if (alive.contains(number)) handler->on_end();
   }
   /// One that was asked for earlier; `end` false: its end has not come yet.
   void answer_of(std::size_t request, std::string_view body, bool end = true) {
@@ -50,21 +52,26 @@ public:
     if (end) handler->on_end();
   }
   std::deque<Request> requests;
-  std::set<std::size_t> paused; ///< requests that hand nothing on
+  std::set<std::size_t> alive, paused; ///< requests; those that hand nothing on
 
 private:
   class Idle final : public upstream::Call {
   public:
-    Idle(std::set<std::size_t>& paused, std::size_t number) : paused_(paused), number_(number) {}
-    ~Idle() override { paused_.erase(number_); }
+    Idle(ScriptedCaller& caller, std::size_t number) : caller_(caller), number_(number) {
+      caller_.alive.insert(number_);
+    }
+    ~Idle() override {
+      caller_.alive.erase(number_);
+      caller_.paused.erase(number_);
+    }
 
   private:
-    void pause() override { paused_.insert(number_); }
-    void resume() override { paused_.erase(number_); }
+    void pause() override { caller_.paused.insert(number_); }
+    void resume() override { caller_.paused.erase(number_); }
     void send_data(std::string_view) override {}
     void send_end() override {}
     bool writable() const override { return true; }
-    std::set<std::size_t>& paused_;
+    ScriptedCaller& caller_;
     std::size_t number_;
   };
 };
