@@ -13,9 +13,11 @@ class Option;
 /// Options that several commands share, so that they are spelled and explained once.
 namespace zoo::cli {
 
-/// -o/--output with the formats "table|wide|json|yaml|name" or fewer; others are refused with the
-/// one that was probably meant.
+/// The formats of commands that show objects.
 inline constexpr std::string_view k_object_formats = "table|wide|json|yaml|name";
+
+/// -o/--output with these formats, k_object_formats or fewer; others are refused with the one that
+/// was probably meant.
 void add_format_option(CLI::App& app, std::string& value, std::string_view formats);
 
 void add_no_headers(CLI::App& app, bool& value);

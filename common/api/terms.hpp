@@ -21,12 +21,13 @@ struct Guards {
   bool node_names = false;                 ///< spec.nodeName, past the scheduler
   bool admin_access = false;               ///< DRA adminAccess: devices that others use
   bool endpoints = true;                   ///< Endpoints and EndpointSlices written by hand
+  bool service_status = false;             ///< status.loadBalancer of Services
   std::vector<std::string> volume_drivers; ///< CSI drivers of its own PersistentVolumes; "*": all
   /// Hosts of Ingresses: names, "*.example.com", "{tenant}" stands for the ID; "*": all.
   std::vector<std::string> ingress_hosts{"*"};
-  bool service_status =
-      false; ///< status.loadBalancer of Services: where traffic to an address goes
   std::int64_t priority = 1'000'000'000; ///< the highest value of its own PriorityClasses
+
+  bool operator==(const Guards&) const = default;
 };
 
 /// The same as a Tenant says it: what is not set is zood.yaml's.

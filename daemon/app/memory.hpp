@@ -3,9 +3,17 @@
 
 #include <chrono>
 #include <cstddef>
+#include <optional>
 
 /// What glibc's malloc keeps of memory that was freed (docs/decisions/117-memory-given-back.md).
 namespace zoo::app {
+
+struct ResidentMemory {
+  std::size_t all = 0; ///< bytes
+  std::size_t own = 0; ///< of it, what is of no file
+};
+/// As proc(5) says, /proc/self/statm; nullopt where there is none.
+std::optional<ResidentMemory> resident_memory();
 
 /// At most two arenas more than event loops, for all threads, instead of eight a core. Before the
 /// first thread begins.

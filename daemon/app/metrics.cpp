@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/app/metrics.hpp"
 
+#include "daemon/app/memory.hpp"
 #include "daemon/audit/log.hpp"
 #include "daemon/gateway/flow_control.hpp"
 #include "daemon/net/listener.hpp"
@@ -9,10 +10,7 @@
 #include "daemon/upstream/shared_watches.hpp"
 #include "daemon/upstream/upstream.hpp"
 
-#include <unistd.h>
-
 #include <chrono>
-#include <fstream>
 
 namespace zoo::app {
 namespace {
@@ -26,11 +24,10 @@ double seconds(std::chrono::system_clock::time_point time) {
 void process(MetricText& out) {
   out.family("zood_build_info", Type::gauge, "1; what runs");
   out.sample(1, {{"version", ZOO_VERSION}});
-  std::ifstream file("/proc/self/statm"); // proc(5): pages, in all and resident
-  double all = 0, resident = 0;
-  if (!(file >> all >> resident)) return;
+  const auto resident = resident_memory();
+  if (!resident) return;
   out.family("process_resident_memory_bytes", Type::gauge, "Memory that zood has");
-  out.sample(resident * static_cast<double>(::sysconf(_SC_PAGESIZE)));
+  out.sample(static_cast<double>(resident->all));
 }
 
 void flow(MetricText& out, const gateway::FlowControl& flow_control) {

@@ -77,10 +77,8 @@ PodTermsData pod_terms(const api::Guards& guards, const translate::SharedNames& 
 }
 
 Result<void> PodTerms::look(upstream::ControlApi& api, Sources now, Clock::time_point at) {
-  const bool same = now.tenants == seen_.tenants && now.shared == seen_.shared &&
-                    now.guards.node_names == seen_.guards.node_names &&
-                    now.guards.service_status == seen_.guards.service_status &&
-                    now.guards.priority == seen_.guards.priority;
+  const bool same =
+      now.tenants == seen_.tenants && now.shared == seen_.shared && now.guards == seen_.guards;
   if (!same) limits_ = limits_priority(now.guards, *now.tenants);
   const bool due = limits_ && (!read_ || at - *read_ >= k_read);
   const bool stale = !written_at_ || at - *written_at_ >= k_repair;

@@ -68,12 +68,10 @@ bool matches_nothing(JsonNode rule) {
   return rule["apiGroups"].raw() == R"(["cluster.zoo.kubezoo.io"])";
 }
 
-/// `tenant`: the document as the tenant wrote it; `walked`: the same, translated. One entry of the
+/// `tenant`: the document as the tenant wrote it; `after`: the same, translated. One entry of the
 /// annotation for each rule: 0 where nothing was changed, else [scope or null, apiGroups or null].
-Result<std::string> hold_scopes(std::string_view tenant, std::string walked) {
-  ZOO_TRY(const auto before, JsonTree::parse(tenant));
-  ZOO_TRY(const auto after, JsonTree::parse(walked));
-  const auto wished = rules_of(before.root());
+std::string hold_scopes(JsonNode tenant, const JsonTree& after) {
+  const auto wished = rules_of(tenant);
   const auto made = rules_of(after.root());
   JsonEdits edits;
   std::string kept;
@@ -94,7 +92,7 @@ Result<std::string> hold_scopes(std::string_view tenant, std::string walked) {
       edits.replace(stored, "[" + json_quote(k_no_group) + "]");
   }
   if (any) annotate(edits, after.root(), k_scopes_annotation, json_quote('[' + kept + ']'));
-  return edits.apply(walked);
+  return edits.apply(after.text());
 }
 
 /// The inverse, on what the upstream has (names still its own; the groups are the tenant's, so
@@ -172,9 +170,11 @@ Result<void> check_parameters(JsonNode root, const Mapping& mapping) {
 }
 
 Result<void> prove_form(const Root& root, const Mapping& mapping, std::string_view document) {
+  const auto held = held_member(root.form);
+  if (root.form != Form::admission && !held) return {};
+  ZOO_TRY(const auto tree, JsonTree::parse(document));
+  ZOO_TRY_VOID(members_once(tree.root()));
   if (root.form == Form::admission) {
-    ZOO_TRY(const auto tree, JsonTree::parse(document));
-    ZOO_TRY_VOID(members_once(tree.root()));
     ZOO_TRY_VOID(check_parameters(tree.root(), mapping));
     if (has_fence(root.kind)) {
       ZOO_TRY_VOID(prove_fence(tree.root()));
@@ -186,9 +186,6 @@ Result<void> prove_form(const Root& root, const Mapping& mapping, std::string_vi
     }
     return {};
   }
-  const auto held = held_member(root.form);
-  if (!held) return {};
-  ZOO_TRY(const auto tree, JsonTree::parse(document));
   const auto member = tree.root()[held->member];
   if (!member || member.is(JsonType::null) || member.raw() == "false") return {};
   return fail(Code::forbidden, "{} would act for all tenants", held->member);
@@ -223,10 +220,8 @@ Result<std::string> show_requester(std::string walked) {
 }
 
 /// A whole object; a merge patch never names its kind.
-bool names_its_kind(std::string_view document) {
-  const auto tree = JsonTree::parse(document);
-  return tree && !tree->root()["kind"].string().empty() &&
-         !tree->root()["apiVersion"].string().empty();
+bool names_its_kind(JsonNode root) {
+  return !root["kind"].string().empty() && !root["apiVersion"].string().empty();
 }
 
 Result<std::string> reform(const Root& root, const RewriteContext& context,
@@ -242,10 +237,10 @@ Result<std::string> reform(const Root& root, const RewriteContext& context,
     ZOO_TRY_VOID(members_once(tree.root()));
     if (held) return hold_member(*held, std::move(walked));
     // Of an apply patch each rule is there, with its scope.
-    if (context.patch && !names_its_kind(document)) return walked;
+    if (context.patch && !names_its_kind(tree.root())) return walked;
     ZOO_TRY(const auto after, JsonTree::parse(walked));
     ZOO_TRY_VOID(check_parameters(after.root(), context.mapping));
-    ZOO_TRY(auto stored, hold_scopes(document, std::move(walked)));
+    auto stored = hold_scopes(tree.root(), after);
     return has_fence(root.kind) ? fence_in(std::move(stored)) : stored;
   }
   if (has_fence(root.kind)) {

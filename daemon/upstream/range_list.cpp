@@ -34,13 +34,11 @@ public:
   RangeList(Upstream& upstream, Caller& caller, ListRequest request, std::string hint, bool seek,
             ListHandler& handler)
       : upstream_(upstream), caller_(caller), request_(std::move(request)), hint_(std::move(hint)),
-        seek_(seek), handler_(handler) {
-    const auto known = upstream_.page_hint(hint_);
-    expected_ = known;
+        seek_(seek), handler_(handler), expected_(upstream_.page_hint(hint_)) {
     page_ = !seek_                 ? k_largest_page
             : request_.range.exact ? 1
-            : known == 0           ? k_first_page
-                                   : std::min(known + 1 + known / 8, k_largest_page);
+            : expected_ == 0       ? k_first_page
+                                   : std::min(expected_ + 1 + expected_ / 8, k_largest_page);
     begin_page(ask(seek_ ? token_of_start() : std::string()));
   }
 
@@ -107,14 +105,14 @@ private:
     if (paused_) current_->call->pause();
   }
 
-  /// A paused call hands nothing on: its answer waits upstream and in the socket.
+  /// A paused call hands nothing on: its answer waits upstream and in the socket. Where more is
+  /// expected than this page holds it is one of the largest, and so is the next.
   void ask_ahead(std::string_view head) {
     if (!seek_ || request_.limit != 0 || expected_ <= before_page_ + page_) return;
     for (const auto* selector : {"labelSelector", "fieldSelector"}) // what is expected knows none
       if (translate::find_param(request_.params, selector) != nullptr) return;
     const auto meta = metadata_in(std::string(head) + "]}");
     if (!meta || !*meta || (*meta)->next.empty()) return;
-    page_ = std::min(page_ * 4, k_largest_page);
     ahead_ = ask((*meta)->next);
     ahead_->call->pause();
     asked_ahead_ = std::chrono::steady_clock::now();
@@ -146,8 +144,8 @@ private:
     const bool seeks_on = page_items_ != 0 && !request_.range.exact; // an empty page ends a range
     if (!meta->next.empty() && !past_end_ && !full_ && (seeks_on || !seek_)) {
       // The page's own token is fixed to its revision: all pages show one moment.
+      page_ = std::min(page_ * 4, k_largest_page);
       auto ahead = std::move(ahead_);
-      if (!ahead) page_ = std::min(page_ * 4, k_largest_page);
       if (!ahead || std::chrono::steady_clock::now() - asked_ahead_ > k_ahead_lasts)
         return begin_page(ask(meta->next));
       begin_page(std::move(ahead));
@@ -263,9 +261,9 @@ private:
   bool seek_;
   ListHandler& handler_;
   std::unique_ptr<translate::Framer> framer_;
-  std::size_t page_ = k_first_page; ///< of the call that was started last
-  std::size_t expected_ = 0;        ///< how many the last list had
-  std::size_t before_page_ = 0;     ///< delivered before this page
+  std::size_t expected_; ///< how many the last list had
+  std::size_t page_ = k_first_page;
+  std::size_t before_page_ = 0; ///< delivered before this page
   std::chrono::steady_clock::time_point asked_ahead_;
   std::size_t page_items_ = 0;
   std::size_t delivered_ = 0;

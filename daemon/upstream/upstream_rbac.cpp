@@ -4,6 +4,7 @@
 #include "common/kube/client.hpp"
 #include "common/kube/yaml.hpp"
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <array>
@@ -106,11 +107,6 @@ constexpr std::array k_rows{
 {"expression":"request.resource.resource != 'namespaces' || request.resource.group != '' || (size(variables.objects) > 0 && variables.objects.all(o, has(o.metadata.labels) && 'tenant.kubezoo.io/id' in o.metadata.labels && o.metadata.labels['tenant.kubezoo.io/id'] == variables.id))","messageExpression":"'a namespace of this tenant carries the label tenant.kubezoo.io/id=' + variables.id"},
 {"expression":"request.resource.resource != 'namespaces' || request.resource.group != '' || object == null || (has(object.metadata.labels) && 'pod-security.kubernetes.io/enforce' in object.metadata.labels && (object.metadata.labels['pod-security.kubernetes.io/enforce'] in ['baseline', 'restricted'] || (oldObject != null && has(oldObject.metadata.labels) && 'pod-security.kubernetes.io/enforce' in oldObject.metadata.labels && oldObject.metadata.labels['pod-security.kubernetes.io/enforce'] == object.metadata.labels['pod-security.kubernetes.io/enforce'])))","message":"a tenant's namespace enforces pod security level baseline or restricted"}]}})j"},
 
-    Row{Need::fence, "validatingadmissionpolicybindings", R"j({
-"apiVersion":"admissionregistration.k8s.io/v1","kind":"ValidatingAdmissionPolicyBinding",
-"metadata":{"name":"zoo-tenants-cluster-scoped"},
-"spec":{"policyName":"zoo-tenants-cluster-scoped","validationActions":["Deny"]}})j"},
-
     // What tenants store as RBAC is inert (DESIGN 8); here the upstream holds zood to it.
     Row{Need::fence, "validatingadmissionpolicies", R"j({
 "apiVersion":"admissionregistration.k8s.io/v1","kind":"ValidatingAdmissionPolicy",
@@ -123,11 +119,6 @@ constexpr std::array k_rows{
  "expression":"has(request.userInfo.groups) && 'zoo:tenants' in request.userInfo.groups"}],
 "validations":[
 {"expression":"!has(object.rules) || object.rules.all(r, r.verbs.all(v, v.startsWith('zoo:')))","message":"the verbs of a tenant's role are stored with the prefix zoo:"}]}})j"},
-
-    Row{Need::fence, "validatingadmissionpolicybindings", R"j({
-"apiVersion":"admissionregistration.k8s.io/v1","kind":"ValidatingAdmissionPolicyBinding",
-"metadata":{"name":"zoo-tenants-roles"},
-"spec":{"policyName":"zoo-tenants-roles","validationActions":["Deny"]}})j"},
 
     Row{Need::fence, "validatingadmissionpolicies", R"j({
 "apiVersion":"admissionregistration.k8s.io/v1","kind":"ValidatingAdmissionPolicy",
@@ -144,11 +135,6 @@ constexpr std::array k_rows{
 {"expression":"(object == null || object.metadata.name != 'zoo-tenant') && (oldObject == null || oldObject.metadata.name != 'zoo-tenant')","message":"the role binding zoo-tenant is zood's own"},
 {"expression":"object == null || !has(object.subjects) || object.subjects.all(s, s.kind == 'ServiceAccount' ? has(s.namespace) && s.namespace.startsWith(variables.inert) : s.name.startsWith(variables.inert))","message":"the subjects of a tenant's role binding are stored inert"}]}})j"},
 
-    Row{Need::fence, "validatingadmissionpolicybindings", R"j({
-"apiVersion":"admissionregistration.k8s.io/v1","kind":"ValidatingAdmissionPolicyBinding",
-"metadata":{"name":"zoo-tenants-rolebindings"},
-"spec":{"policyName":"zoo-tenants-rolebindings","validationActions":["Deny"]}})j"},
-
     // A tenant holds no token that this upstream would take.
     Row{Need::fence, "validatingadmissionpolicies", R"j({
 "apiVersion":"admissionregistration.k8s.io/v1","kind":"ValidatingAdmissionPolicy",
@@ -162,11 +148,6 @@ constexpr std::array k_rows{
 "validations":[
 {"expression":"request.resource.resource != 'secrets' || !has(object.type) || object.type != 'kubernetes.io/service-account-token'","message":"a tenant has no tokens that never expire"},
 {"expression":"request.resource.resource != 'serviceaccounts' || (has(object.spec.audiences) && object.spec.audiences == ['zood'])","message":"a tenant's tokens are for the audience zood"}]}})j"},
-
-    Row{Need::fence, "validatingadmissionpolicybindings", R"j({
-"apiVersion":"admissionregistration.k8s.io/v1","kind":"ValidatingAdmissionPolicyBinding",
-"metadata":{"name":"zoo-tenants-tokens"},
-"spec":{"policyName":"zoo-tenants-tokens","validationActions":["Deny"]}})j"},
 
     // A tenant's own mutations change pods when zood has proven them, and pods that controllers
     // make (docs/decisions/087): what they must not set is held here. The parameters are
@@ -197,12 +178,6 @@ constexpr std::array k_rows{
 {"expression":"variables.nodes || object.spec.?nodeName.orValue('') == ''","message":"spec.nodeName goes past the scheduler (guards.node_names of zood)"},
 {"expression":"variables.shared || (object.spec.?priority.orValue(0) <= variables.priority && !variables.class.startsWith('system-'))","messageExpression":"'the priority of a tenant\\'s pod is at most ' + string(variables.priority) + ', and its class none of the system\\'s (guards.priority of zood)'"}]}})j"},
 
-    Row{Need::fence, "validatingadmissionpolicybindings", R"j({
-"apiVersion":"admissionregistration.k8s.io/v1","kind":"ValidatingAdmissionPolicyBinding",
-"metadata":{"name":"zoo-tenants-pods"},
-"spec":{"policyName":"zoo-tenants-pods","validationActions":["Deny"],
-"paramRef":{"name":"zoo-pods","namespace":"zoo-system","parameterNotFoundAction":"Deny"}}})j"},
-
     // What controllers and kubelets write there decides where traffic goes, what the API server
     // connects to for `proxy`, and which devices are taken.
     Row{Need::fence, "validatingadmissionpolicies", R"j({
@@ -226,12 +201,6 @@ constexpr std::array k_rows{
 {"expression":"request.resource.resource != 'pods' || (variables.now.?podIP.orValue('') == variables.before.?podIP.orValue('') && variables.now.?podIPs.orValue([]) == variables.before.?podIPs.orValue([]) && variables.now.?hostIP.orValue('') == variables.before.?hostIP.orValue('') && variables.now.?hostIPs.orValue([]) == variables.before.?hostIPs.orValue([]))","message":"the addresses of a pod are written by its kubelet"},
 {"expression":"request.resource.resource != 'resourceclaims' || (variables.now.?allocation.orValue({}) == variables.before.?allocation.orValue({}) && variables.now.?reservedFor.orValue([]) == variables.before.?reservedFor.orValue([]))","message":"devices are allocated by the scheduler"}]}})j"},
 
-    Row{Need::fence, "validatingadmissionpolicybindings", R"j({
-"apiVersion":"admissionregistration.k8s.io/v1","kind":"ValidatingAdmissionPolicyBinding",
-"metadata":{"name":"zoo-tenants-status"},
-"spec":{"policyName":"zoo-tenants-status","validationActions":["Deny"],
-"paramRef":{"name":"zoo-pods","namespace":"zoo-system","parameterNotFoundAction":"Deny"}}})j"},
-
     // Controllers make claims of what a tenant's mutation has put into a StatefulSet or a pod.
     Row{Need::fence, "validatingadmissionpolicies", R"j({
 "apiVersion":"admissionregistration.k8s.io/v1","kind":"ValidatingAdmissionPolicy",
@@ -253,12 +222,6 @@ constexpr std::array k_rows{
 {"expression":"variables.volume == '' || variables.volume.startsWith(variables.prefix) || variables.volume.matches('^pvc-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$')","message":"a tenant's claim names a volume of its own, or none"},
 {"expression":"!variables.class.matches('^[a-z0-9]{6}-') || variables.class.startsWith(variables.prefix) || variables.class in variables.shared","message":"a tenant's claim names a StorageClass of its own or a shared one"},
 {"expression":"!variables.attributes.matches('^[a-z0-9]{6}-') || variables.attributes.startsWith(variables.prefix) || variables.attributes in variables.sharedAttributes","message":"a tenant's claim names a VolumeAttributesClass of its own or a shared one"}]}})j"},
-
-    Row{Need::fence, "validatingadmissionpolicybindings", R"j({
-"apiVersion":"admissionregistration.k8s.io/v1","kind":"ValidatingAdmissionPolicyBinding",
-"metadata":{"name":"zoo-tenants-claims"},
-"spec":{"policyName":"zoo-tenants-claims","validationActions":["Deny"],
-"paramRef":{"name":"zoo-pods","namespace":"zoo-system","parameterNotFoundAction":"Deny"}}})j"},
 
     // After the policies: the right appears when its fence stands.
     Row{Need::fence, "clusterrolebindings", R"j({
@@ -302,20 +265,37 @@ constexpr std::array k_rows{
 "nonResourceRules":[{"verbs":["*"],"nonResourceURLs":["*"]}]}]}})j"},
 };
 
-Manifest made_from(const Row& row) {
-  const auto object = nlohmann::json::parse(row.json);
+Manifest made_from(Need need, std::string_view plural, std::string_view json) {
+  const auto object = nlohmann::json::parse(json);
   const auto& metadata = object.at("metadata");
   Manifest out;
   out.kind = object.at("kind").get<std::string>();
   out.name = metadata.at("name").get<std::string>();
   out.name_space = metadata.value("namespace", "");
-  out.need = row.need;
-  out.json = row.json;
+  out.need = need;
+  out.json = json;
   const auto api_version = object.at("apiVersion").get<std::string>();
   out.path = api_version == "v1" ? "/api/v1" : "/apis/" + api_version;
   if (!out.name_space.empty()) out.path += kube::path({"namespaces", out.name_space});
-  out.path += kube::path({row.plural, out.name});
+  out.path += kube::path({plural, out.name});
   return out;
+}
+
+/// A policy holds nobody without its binding. The parameters of all that have some:
+/// tenants::PodTerms'.
+Manifest binding_of(const Row& policy) {
+  const auto object = nlohmann::json::parse(policy.json);
+  const auto name = object.at("metadata").at("name").get<std::string>();
+  const std::string_view parameters =
+      object.at("spec").contains("paramKind")
+          ? R"(,"paramRef":{"name":"zoo-pods","namespace":"zoo-system","parameterNotFoundAction":"Deny"})"
+          : "";
+  return made_from(
+      policy.need, "validatingadmissionpolicybindings",
+      fmt::format(R"({{"apiVersion":"admissionregistration.k8s.io/v1",)"
+                  R"("kind":"ValidatingAdmissionPolicyBinding","metadata":{{"name":"{0}"}},)"
+                  R"("spec":{{"policyName":"{0}","validationActions":["Deny"]{1}}}}})",
+                  name, parameters));
 }
 
 } // namespace
@@ -323,8 +303,10 @@ Manifest made_from(const Row& row) {
 const std::vector<Manifest>& upstream_manifests() {
   static const auto manifests = [] {
     std::vector<Manifest> out;
-    for (const auto& row : k_rows)
-      out.push_back(made_from(row));
+    for (const auto& row : k_rows) {
+      out.push_back(made_from(row.need, row.plural, row.json));
+      if (row.plural == "validatingadmissionpolicies") out.push_back(binding_of(row));
+    }
     return out;
   }();
   return manifests;

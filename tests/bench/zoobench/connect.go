@@ -14,16 +14,22 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// connect opens -c connections, makes one request of -path on each, and leaves them idle for the time of -d: what
-// does one that waits cost?
-func connect(out figures) {
+// endpoint is how a connection of protocol is opened to the server of -kubeconfig, and where.
+func endpoint(protocol string) (*tls.Config, string) {
 	cfg, err := clientcmd.BuildConfigFromFlags("", *kubeconfig)
 	must(err)
 	settings, err := rest.TLSConfigFor(cfg)
 	must(err)
-	settings.NextProtos = []string{"http/1.1"}
+	settings.NextProtos = []string{protocol}
 	at, err := url.Parse(cfg.Host)
 	must(err)
+	return settings, at.Host
+}
+
+// connect opens -c connections, makes one request of -path on each, and leaves them idle for the time of -d: what
+// does one that waits cost?
+func connect(out figures) {
+	settings, address := endpoint("http/1.1")
 	before := used()
 	var open []*tls.Conn
 	var mu sync.Mutex
@@ -36,7 +42,7 @@ func connect(out figures) {
 		go func() {
 			defer wg.Done()
 			for range jobs {
-				conn, err := tls.Dial("tcp", at.Host, settings)
+				conn, err := tls.Dial("tcp", address, settings)
 				if err != nil {
 					bad.Add(1)
 					continue
@@ -44,7 +50,7 @@ func connect(out figures) {
 				mu.Lock()
 				open = append(open, conn)
 				mu.Unlock()
-				if _, err := io.WriteString(conn, "GET "+*path+" HTTP/1.1\r\nHost: "+at.Host+"\r\n\r\n"); err != nil {
+				if _, err := io.WriteString(conn, "GET "+*path+" HTTP/1.1\r\nHost: "+address+"\r\n\r\n"); err != nil {
 					bad.Add(1)
 					continue
 				}

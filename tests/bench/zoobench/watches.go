@@ -7,27 +7,18 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/url"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"golang.org/x/net/http2"
-	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
 )
 
 // watches opens -n watches of -path on each of -c HTTP/2 connections, changes one ConfigMap of -ns once they are all
 // open, and reads its event from each: what does a watcher cost, and does each of so many hear?
 func watches(c *http.Client, host string, out figures) {
 	w, whost := client(*writer)
-	cfg, err := clientcmd.BuildConfigFromFlags("", *kubeconfig)
-	must(err)
-	settings, err := rest.TLSConfigFor(cfg)
-	must(err)
-	settings.NextProtos = []string{"h2"}
-	at, err := url.Parse(cfg.Host)
-	must(err)
+	settings, address := endpoint("h2")
 	const object = "watches-0"
 	do(w, "POST", fmt.Sprintf("%s/api/v1/namespaces/%s/configmaps", whost, *ns), "application/json", "application/json",
 		[]byte(fmt.Sprintf(`{"metadata":{"name":"%s"}}`, object)))
@@ -59,7 +50,7 @@ func watches(c *http.Client, host string, out figures) {
 	}
 	transport := &http2.Transport{DisableCompression: true}
 	each(*conc, func(int) {
-		conn, err := tls.Dial("tcp", at.Host, settings)
+		conn, err := tls.Dial("tcp", address, settings)
 		if err != nil {
 			bad.Add(int64(*count))
 			return
