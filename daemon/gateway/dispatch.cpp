@@ -5,6 +5,7 @@
 #include "daemon/gateway/continue_token.hpp"
 #include "daemon/gateway/flows/ceilings.hpp"
 #include "daemon/gateway/flows/flows.hpp"
+#include "daemon/gateway/flows/further_rights.hpp"
 #include "daemon/gateway/flows/standing.hpp"
 #include "daemon/gateway/flows/virtual.hpp"
 #include "daemon/gateway/grants.hpp"
@@ -340,7 +341,8 @@ private:
     request.content_type = std::string(translate::upstream_content_type(format));
     if (format == BodyFormat::apply_patch) spoil_name(request); // it may make one
     if (writes_signing()) return approval(exchange_, std::move(request), rendering_);
-    if (root_of(exchange_).guarded || guarded(exchange_.view().guards, target_)) {
+    if (root_of(exchange_).guarded || guarded(exchange_.view().guards, target_) ||
+        object_needs_rights(target_)) {
       return guarded_patch(exchange_, std::move(request), format, rendering_);
     }
     return forward(exchange_, std::move(request), AnswerShape::object, rendering_);
@@ -478,6 +480,12 @@ private:
 
 Result<std::unique_ptr<Flow>> choose_flow(Exchange& exchange) {
   if (!exchange.target().resource_request) return non_resource(exchange);
+  auto flow = further_rights(exchange, [&exchange] { return choose_allowed_flow(exchange); });
+  if (flow) return flow;
+  return choose_allowed_flow(exchange);
+}
+
+Result<std::unique_ptr<Flow>> choose_allowed_flow(Exchange& exchange) {
   auto charges = charges_of(exchange); // while the body is there
   ZOO_TRY(auto flow, Chooser(exchange).choose());
   if (charges.empty()) return flow;

@@ -132,6 +132,16 @@ public:
   /// True once: a request that upstream refused is repeated once at most.
   bool first_recheck() { return !std::exchange(rechecked_, true); }
 
+  /// 403: `attributes` are needed and `decision` refuses them.
+  void refuse(const Attributes& attributes, const Decision& decision);
+  /// What may not be made, should there be none (flows/further_rights.hpp).
+  struct Refusal {
+    Attributes attributes;
+    Decision decision;
+  };
+  void forbid_creation(Refusal refusal) { no_creation_ = std::move(refusal); }
+  const std::optional<Refusal>& no_creation() const { return no_creation_; }
+
   /// What the tenant's objects name (flows/own_names.cpp): volumes, nodes; null: not looked up.
   using Names = std::set<std::string, std::less<>>;
   const std::shared_ptr<const Names>& own_names() const { return own_names_; }
@@ -165,7 +175,6 @@ private:
   void authorize(Attributes attributes);
   void withdraw(std::string_view why); ///< ends what was allowed until now
   void authorized(const Decision& decision);
-  void refuse(const Attributes& attributes, const Decision& decision); ///< 403
   void begin_flow();
   void put_head(http::ResponseHead head);
   void put(std::string_view bytes);
@@ -191,6 +200,7 @@ private:
   std::string body_;
   std::size_t held_ = 0; ///< bytes of body_ that were not consumed before the client was known
   std::shared_ptr<const Names> own_names_;
+  std::optional<Refusal> no_creation_;
   std::unique_ptr<Flow> flow_;
   std::unique_ptr<Flow>
       retired_; ///< kept until the next callback: a flow never dies in its own call
@@ -214,5 +224,7 @@ private:
 
 /// The flow for what `exchange` asks (dispatch.cpp), or the refusal.
 Result<std::unique_ptr<Flow>> choose_flow(Exchange& exchange);
+/// The same when all rights are there.
+Result<std::unique_ptr<Flow>> choose_allowed_flow(Exchange& exchange);
 
 } // namespace zoo::gateway

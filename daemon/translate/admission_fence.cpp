@@ -14,8 +14,8 @@ namespace {
 
 // Services: externalIPs. Claims and Ingresses: the platform's volumes and classes, hosts.
 // Endpoints: guards.endpoints. Policies: whom they let in. RBAC: what it is stored as, and zood's
-// own binding. Tokens: for whom. Bindings: the node. Pods themselves stay: it is what mutation is
-// used for most.
+// own binding. Tokens: for whom. Bindings: the node. And what kubelets and controllers write into a
+// status: addresses, allocations. Pods themselves stay: it is what mutation is used for most.
 constexpr std::array<std::string_view, 12> k_reaching = {
     "/services",
     "/persistentvolumeclaims",
@@ -34,7 +34,7 @@ constexpr std::array<std::string_view, 12> k_reaching = {
 const std::string& expression() {
   static const std::string text =
       fmt::format("!((request.resource.group + '/' + request.resource.resource) in ['{}']) && "
-                  "!(has(request.subResource) && request.subResource == 'binding')",
+                  "!(has(request.subResource) && request.subResource in ['binding', 'status'])",
                   fmt::join(k_reaching, "', '"));
   return text;
 }
@@ -58,6 +58,7 @@ JsonNode fence_of(JsonNode place) {
 } // namespace
 
 bool reaches_out(std::string_view group, std::string_view resource) {
+  if (resource.ends_with("/status") || resource.ends_with("/binding")) return true;
   const auto name = std::string(group) + '/' + std::string(resource.substr(0, resource.find('/')));
   return std::find(k_reaching.begin(), k_reaching.end(), name) != k_reaching.end();
 }

@@ -257,6 +257,9 @@ Result<Target> parse_target(std::string_view method, std::string_view target) {
     if (out.verb != "get") return not_allowed();
     out.legacy_watch = true;
     ++at;
+    // Without the prefix, as zood asks upstream, such a resource would be one of the prefixes.
+    if (parts[at] == "watch" || parts[at] == "proxy")
+      return fail(Code::not_found, "404 page not found");
   }
   if (parts[at] == "namespaces" && at + 1 < parts.size()) {
     out.name_space = parts[at + 1];

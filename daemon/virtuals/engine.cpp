@@ -373,6 +373,7 @@ Result<Answer> Engine::change(const Validate& validate, const Request& request,
   if (provided_one(request, request.name) != nullptr) return platforms(request, request.name);
   if (!found.object) {
     const bool applied = request.format == translate::BodyFormat::apply_patch && !request.status;
+    if (applied && !request.may_create) return Answer{403, {}, {}, {}, {}};
     if (applied) return create(validate, request, writer);
     return absent(request, request.name);
   }

@@ -36,13 +36,14 @@ struct Request {
   Selection selection;             ///< of a deletecollection
   std::vector<ObjectPtr> provided; ///< what stands there without anybody having made it
   translate::Mapping mapping;
+  bool may_create = true; ///< what a patch by apply is about, should there be none
 };
 
 struct Answer {
   int status = 200;
   ObjectPtr object;                  ///< null: `body` is the answer
   std::vector<ObjectPtr> collection; ///< what a deletecollection removed
-  std::string body;                  ///< a Status
+  std::string body;                  ///< a Status; "" with 403: Request::may_create
   std::vector<std::string> warnings; ///< values of Warning header fields
 };
 

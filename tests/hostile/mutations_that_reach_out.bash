@@ -35,6 +35,12 @@ if [[ $code == 200 ]]; then
   expect_no_match "is not of the platform's class" '^evil$' "$(stored "/apis/networking.k8s.io/v1/namespaces/$evil-team/ingresses/evil" .spec.ingressClassName)"
   made "a namespace" POST /api/v1/namespaces json '{"metadata":{"name":"evil-more"}}'
   expect "its fence names the tenant alone" "User zoo:$evil" "$(stored "/apis/rbac.authorization.k8s.io/v1/namespaces/$evil-evil-more/rolebindings/zoo-tenant" '[.subjects[] | .kind + " " + .name] | join(",")')"
+  made "a pod" POST /api/v1/namespaces/team/pods json '{"metadata":{"name":"evil"},"spec":{"schedulerName":"none","containers":[{"name":"c","image":"x"}]}}'
+  bound evil-status '{"apiGroups":[""],"resources":["pods/status","*/status"]}' '[JSONPatch{op: "add", path: "/status/podIP", value: "192.0.2.66"}]'
+  written() { # what a kubelet writes, and what is stored
+    direct PATCH "/api/v1/namespaces/$evil-team/pods/evil/status" merge '{"status":{"podIP":"10.0.0.'"$1"'","podIPs":[{"ip":"10.0.0.'"$1"'"}]}}'
+    stored "/api/v1/namespaces/$evil-team/pods/evil" .status.podIP
+  }
   # The condition that holds it cannot be taken away.
   fence() { stored "$policies/$evil-evil-services" '[.spec.matchConditions[]? | select(.name == "zoo.kubezoo.io/own-objects" and (.expression | contains("/services")))] | length'; }
   expect "upstream has the fence" 1 "$(fence)"
@@ -59,6 +65,12 @@ P
     [[ $(jq -r '.spec.externalIPs[0]' <<<"$answer") == 192.0.2.66 ]]
   }
   eventually "and a Service has a foreign address" 30 reaches
+  # By now upstream has long known the other one too.
+  expect "a pod has the address that its kubelet wrote" 10.0.0.7 "$(written 7)"
+  direct PATCH $policies/$evil-evil-status patch '[{"op":"remove","path":"/spec/matchConditions"}]'
+  accepted "upstream's administrator takes this one away too"
+  reaches() { [[ $(written 8) == 192.0.2.66 ]]; }
+  eventually "and the address is another one" 30 reaches
   try DELETE $group/mutatingadmissionpolicybindings
   try DELETE $policies
 fi

@@ -9,13 +9,7 @@ made "with a role to write roles" POST $rbac/namespaces/team/roles json '{"metad
 made "bound" POST $rbac/namespaces/team/rolebindings json '{"metadata":{"name":"evil-small"},"roleRef":{"apiGroup":"rbac.authorization.k8s.io","kind":"Role","name":"evil-small"},"subjects":[{"kind":"ServiceAccount","name":"evil-small","namespace":"team"}]}'
 try POST /api/v1/namespaces/team/serviceaccounts/evil-small/token json '{"apiVersion":"authentication.k8s.io/v1","kind":"TokenRequest","spec":{"audiences":["zood"]}}'
 token=$(jq -r '.status.token // empty' <<<"$answer")
-small() { # METHOD PATH [TYPE BODY]
-  local arguments=()
-  [[ -n ${3:-} ]] && arguments+=(-H "Content-Type: ${media_types[$3]}" --data-binary "$4")
-  answer=$(curl -s --max-time 20 --cacert "$TMPDIR/$evil.ca" -H "Authorization: Bearer $token" -X "$1" "${arguments[@]}" "${curl_more[@]}" -w '\n%{http_code}' "https://$zood_address$2")
-  code=${answer##*$'\n'} said_headers="${curl_more[*]}" curl_more=()
-  observe "$* $said_headers" "$answer"
-}
+small() { with_token "$@"; }
 eventually "it may what it may" 10 eval 'small GET /api/v1/namespaces/team/configmaps/kube-root-ca.crt; [[ $code == 200 ]]'
 for path in /api/v1/namespaces/team/secrets /api/v1/namespaces/team/configmaps /api/v1/namespaces/default/configmaps/kube-root-ca.crt /api/v1/namespaces /api/v1/secrets /api/v1/configmaps "/api/v1/namespaces/$victim-team/secrets" /api/v1/nodes $rbac/clusterroles; do
   small GET "$path"

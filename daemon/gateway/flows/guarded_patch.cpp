@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/gateway/admission_notes.hpp"
 #include "daemon/gateway/flows/ceilings.hpp"
+#include "daemon/gateway/flows/further_rights.hpp"
 #include "daemon/gateway/flows/steps.hpp"
 #include "daemon/gateway/grants.hpp"
 #include "daemon/gateway/guards.hpp"
@@ -74,18 +75,31 @@ private:
       if (auto granted = check_stored_grant(exchange_, answer.body); !granted) {
         return exchange_.fail(granted.error());
       }
-      warn(answer);
-      if (dry_) return answer_trial(answer);
-      const auto key = translate::object_key(answer.body);
-      if (!key) return exchange_.fail(key.error());
-      // A dry run that would create answers 201 and has no version to hold the real one to.
-      version_ = creates ? std::string() : key->resource_version;
-      auto charges = service_charges(exchange_, answer.body);
-      if (charges.empty()) return real(version_);
-      room_ = std::make_unique<RoomFinder>(exchange_, std::move(charges),
-                                           [this] { exchange_.later([this] { real(version_); }); });
-      room_->start();
+      const bool all = exchange_.view().authorizer->super_user(exchange_.route().identity);
+      if (all || !object_needs_rights(exchange_.target())) return proven(answer);
+      translate::RewriteContext outward{exchange_.mapping(), translate::Direction::outward, {}};
+      std::string own;
+      if (auto shown = translate::rewrite(root_of(exchange_), outward, answer.body, own); !shown)
+        return exchange_.fail(shown.error());
+      parameters_ = std::make_unique<ParameterRights>(exchange_, std::move(own), [this, answer] {
+        exchange_.later([this, answer] { proven(answer); });
+      });
+      parameters_->start();
     });
+  }
+
+  void proven(const upstream::Answer& answer) {
+    warn(answer);
+    if (dry_) return answer_trial(answer);
+    const auto key = translate::object_key(answer.body);
+    if (!key) return exchange_.fail(key.error());
+    // A dry run that would create answers 201 and has no version to hold the real one to.
+    version_ = answer.head.status == 201 ? std::string() : key->resource_version;
+    auto charges = service_charges(exchange_, answer.body);
+    if (charges.empty()) return real(version_);
+    room_ = std::make_unique<RoomFinder>(exchange_, std::move(charges),
+                                         [this] { exchange_.later([this] { real(version_); }); });
+    room_->start();
   }
 
   /// The client asked for a trial: it was one. Proven is the object; another representation of it
@@ -173,6 +187,7 @@ private:
   std::string version_;
   bool dry_ = false;                   ///< the client wants no more than a trial
   std::optional<std::string> settled_; ///< what is stored instead of the patch's result
+  std::unique_ptr<ParameterRights> parameters_;
   std::unique_ptr<RoomFinder> room_;
   int tried_ = 0;
   bool warned_ = false;

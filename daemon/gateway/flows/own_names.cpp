@@ -45,7 +45,7 @@ private:
     exchange_.set_own_names(
         std::make_shared<const std::set<std::string, std::less<>>>(std::move(names_)));
     exchange_.later([this] {
-      auto next = choose_flow(exchange_);
+      auto next = choose_allowed_flow(exchange_);
       if (!next) return exchange_.fail(next.error());
       exchange_.run(*std::move(next));
     });

@@ -28,6 +28,9 @@ public:
 private:
   void reply(Result<virtuals::Answer> answer) {
     if (!answer) return exchange_.fail(answer.error());
+    if (const auto& refusal = exchange_.no_creation();
+        refusal && answer->status == 403 && !answer->object && answer->body.empty())
+      return exchange_.refuse(refusal->attributes, refusal->decision);
     std::string body;
     if (exchange_.target().verb == "deletecollection" && answer->body.empty()) {
       body = render_list(target_, answer->collection,
@@ -92,6 +95,7 @@ Result<std::unique_ptr<Flow>> virtual_write(Exchange& exchange, VirtualTarget ta
   ZOO_TRY(const auto options,
           translate::parse_write_options(asked.params, asked.verb == "patch",
                                          request.format == translate::BodyFormat::apply_patch));
+  request.may_create = !exchange.no_creation();
   request.dry_run = options.dry_run;
   request.force = options.force;
   request.strictness = options.field_validation;

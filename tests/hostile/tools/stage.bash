@@ -4,6 +4,7 @@
 #
 #   $evil, $victim                       the tenants' IDs, the first a new one; both have namespaces `team` and `default`
 #   try METHOD PATH [TYPE [BODY]]        as the attacker: the answer is left in $answer, its code in $code
+#   with_token METHOD PATH [TYPE BODY]   the same as who has the token $token
 #   direct METHOD PATH [TYPE [BODY]]     the same as upstream's administrator: what it would do without the fence
 #   would WHAT METHOD PATH [TYPE BODY]   upstream itself lets its administrator do it (dry run): it is the fence that refuses
 #   terms JSON                           the platform's administrator changes the attacker's Tenant by a merge patch
@@ -49,6 +50,16 @@ try() {
     send "$evil" "https://$zood_address" "$@"
   fi
   observe "$* ${curl_more[*]}" "$(<"$TMPDIR/headers")$answer"
+  curl_more=()
+}
+
+# with_token METHOD PATH [TYPE BODY]: whose token is in $token.
+with_token() {
+  local arguments=()
+  [[ -n ${3:-} ]] && arguments+=(-H "Content-Type: ${media_types[$3]}" --data-binary "$4")
+  answer=$(curl -s --max-time 20 --cacert "$TMPDIR/$evil.ca" -H "Authorization: Bearer $token" -X "$1" "${arguments[@]}" "${curl_more[@]}" -w '\n%{http_code}' "https://$zood_address$2")
+  code=${answer##*$'\n'}
+  observe "$* ${curl_more[*]}" "$answer"
   curl_more=()
 }
 

@@ -126,6 +126,7 @@ TEST_CASE("a path that is not canonical is refused") {
   for (const std::string_view method : {"BREW", "OPTIONS", "get", "CONNECT", "TRACE", ""})
     CHECK(code_of(parse_target(method, "/api/v1/pods")) == Code::method_not_allowed);
   CHECK(code_of(parse_target("POST", "/api/v1/watch/pods")) == Code::method_not_allowed);
+  CHECK(code_of(parse_target("GET", "/api/v1/watch/watch/pods")) == Code::not_found);
 }
 
 TEST_CASE("the rest behind a proxy stays as it was written") {

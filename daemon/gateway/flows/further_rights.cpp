@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/gateway/flows/further_rights.hpp"
+
+#include "common/base/json_text.hpp"
+#include "daemon/gateway/flows/steps.hpp"
+#include "daemon/gateway/render.hpp"
+#include "daemon/translate/rewrite.hpp"
+#include "daemon/translate/status_text.hpp"
+#include "daemon/upstream/upstream.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace zoo::gateway {
+namespace {
+
+constexpr std::string_view k_admission = "admissionregistration.k8s.io";
+constexpr std::array<std::string_view, 3> k_members{"paramKind", "paramRef", "policyName"};
+constexpr std::string_view k_bindings = "policybindings";
+constexpr std::string_view k_metadata_alone =
+    "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
+
+/// What a PUT makes where there is none: AllowCreateOnUpdate() of the strategies in
+/// k8s.io/kubernetes pkg/registry.
+bool made_by_update(const translate::Target& target) {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 12> k_kinds{{
+      {"", "endpoints"},
+      {"", "events"},
+      {"", "limitranges"},
+      {"", "services"},
+      {"coordination.k8s.io", "leasecandidates"},
+      {"coordination.k8s.io", "leases"},
+      {"events.k8s.io", "events"},
+      {"node.k8s.io", "runtimeclasses"},
+      {translate::k_rbac_group, "clusterrolebindings"},
+      {translate::k_rbac_group, "clusterroles"},
+      {translate::k_rbac_group, "rolebindings"},
+      {translate::k_rbac_group, "roles"},
+  }};
+  return std::any_of(k_kinds.begin(), k_kinds.end(),
+                     [&](const auto& kind) { return target.is(kind.first, kind.second); });
+}
+
+bool may_make(const Exchange& exchange) {
+  const auto& target = exchange.target();
+  if (!target.subresource.empty()) return false;
+  if (target.verb == "update") return made_by_update(target);
+  if (target.verb != "patch") return false;
+  const auto format =
+      translate::choose_body(target.verb, exchange.head().headers.get("content-type"));
+  return format && *format == translate::BodyFormat::apply_patch;
+}
+
+bool opened_by_get(const translate::Target& target) {
+  return target.verb == "get" && target.is("", "pods") &&
+         (target.subresource == "exec" || target.subresource == "attach" ||
+          target.subresource == "portforward");
+}
+
+/// "apps/v1" -> apps, v1; "v1" -> "", v1.
+std::pair<std::string_view, std::string_view> split(std::string_view api_version) {
+  const auto slash = api_version.find('/');
+  if (slash == std::string_view::npos) return {{}, api_version};
+  return {api_version.substr(0, slash), api_version.substr(slash + 1)};
+}
+
+Attributes create_of(const translate::Target& target) {
+  return {"create",
+          true,
+          target.group,
+          target.version,
+          target.resource,
+          target.subresource,
+          target.name_space,
+          target.name,
+          ""};
+}
+
+/// With this UID the write finds its object or fails (409), and makes none.
+Result<std::string> with_uid(std::string_view body, std::string_view uid) {
+  ZOO_TRY(const auto tree, translate::JsonTree::parse(body));
+  ZOO_TRY_VOID(translate::members_once(tree.root()));
+  const auto metadata = tree.root()["metadata"];
+  translate::JsonEdits edits;
+  if (!metadata && tree.root().is(translate::JsonType::object)) {
+    edits.append(tree.root(), "metadata", "{\"uid\":" + json_quote(uid) + "}");
+  } else if (metadata.is(translate::JsonType::null)) {
+    edits.replace(metadata, "{\"uid\":" + json_quote(uid) + "}");
+  } else if (metadata.is(translate::JsonType::object)) {
+    const auto given = metadata["uid"];
+    if (!given) {
+      edits.append(metadata, "uid", json_quote(uid));
+    } else if (given.string().empty()) {
+      edits.quote(given, uid);
+    } // another one than this: upstream's conflict
+  }
+  return edits.apply(body);
+}
+
+class FurtherRights final : public Steps {
+public:
+  FurtherRights(Exchange& exchange, std::function<Result<std::unique_ptr<Flow>>()> next)
+      : Steps(exchange), next_(std::move(next)) {}
+
+  void start() override {
+    const auto& target = exchange_.target();
+    if (opened_by_get(target) || may_make(exchange_)) return ask_create();
+    parameters_ = std::make_unique<ParameterRights>(exchange_, exchange_.body(), [this] { go(); });
+    parameters_->start();
+  }
+
+private:
+  void ask_create() {
+    const auto wanted = create_of(exchange_.target());
+    exchange_.view().authorizer->authorize(
+        exchange_.route().identity, wanted,
+        [this, wanted, alive = exchange_.alive()](const Result<Decision>& decision) {
+          if (alive.expired() || exchange_.done()) return;
+          if (!decision) return exchange_.fail(decision.error());
+          if (decision->allowed) return go();
+          if (exchange_.target().connect) return exchange_.refuse(wanted, *decision);
+          hold_to_what_is(wanted, *decision);
+        });
+  }
+
+  /// He may change it, if it is there.
+  void hold_to_what_is(const Attributes& create, const Decision& refusal) {
+    const auto& resource = exchange_.resource();
+    const auto& target = exchange_.target();
+    if (resource.facts != nullptr && (resource.facts->treatment == translate::Treatment::kept ||
+                                      resource.facts->treatment == translate::Treatment::mixed)) {
+      exchange_.forbid_creation({create, refusal});
+      return go();
+    }
+    auto path = translate::upstream_path(target, resource.namespaced, exchange_.mapping());
+    if (!path) return exchange_.fail(path.error());
+    auto look = Outgoing::get(*std::move(path));
+    if (resource.namespaced) look.actor = Actor::tenant;
+    ask(
+        look,
+        [this, create, refusal](const upstream::Answer& answer) {
+          if (answer.head.status == 404) return exchange_.refuse(create, refusal);
+          if (!answer.ok()) return refuse(answer);
+          const auto found = translate::JsonTree::parse(answer.body);
+          if (!found) return exchange_.fail(found.error());
+          auto body = with_uid(exchange_.body(), found->root()["metadata"]["uid"].string());
+          if (!body) return exchange_.fail(body.error());
+          exchange_.body() = *std::move(body);
+          go();
+        },
+        k_metadata_alone);
+  }
+
+  void go() {
+    auto flow = next_();
+    if (!flow) return exchange_.fail(flow.error());
+    exchange_.run(*std::move(flow));
+  }
+
+  std::function<Result<std::unique_ptr<Flow>>()> next_;
+  std::unique_ptr<ParameterRights> parameters_;
+};
+
+} // namespace
+
+bool object_needs_rights(const translate::Target& target) {
+  return target.group == k_admission && target.subresource.empty() &&
+         target.resource.find("admissionpolic") != std::string::npos;
+}
+
+std::unique_ptr<Flow> further_rights(Exchange& exchange,
+                                     std::function<Result<std::unique_ptr<Flow>>()> next) {
+  const auto& target = exchange.target();
+  const bool stores = target.verb == "create" || target.verb == "update";
+  const bool asks =
+      opened_by_get(target) || may_make(exchange) || (stores && object_needs_rights(target));
+  if (!asks || exchange.view().authorizer->super_user(exchange.route().identity)) return nullptr;
+  return std::make_unique<FurtherRights>(exchange, std::move(next));
+}
+
+// ---- ParameterRights ----
+
+ParameterRights::ParameterRights(Exchange& exchange, std::string object, std::function<void()> then)
+    : exchange_(exchange), object_(std::move(object)), then_(std::move(then)) {}
+
+void ParameterRights::start() {
+  const auto tree = translate::JsonTree::parse(object_);
+  if (!tree) return exchange_.fail(tree.error());
+  if (auto once = translate::members_once(tree->root()); !once) return exchange_.fail(once.error());
+  const auto spec = tree->root()["spec"];
+  if (exchange_.target().resource.ends_with(k_bindings)) return binding(spec);
+  policy(spec);
+}
+
+void ParameterRights::policy(translate::JsonNode spec) {
+  const auto kind = spec["paramKind"];
+  if (!kind || kind.is(translate::JsonType::null)) return then_();
+  const auto api_version = kind["apiVersion"].string();
+  const auto [group, version] = split(api_version);
+  auto wanted = read_of(exchange_.mapping().group_in(group), version, kind["kind"].string());
+  wanted.name = "*";
+  wanted.name_space = "*";
+  demand(wanted, fmt::format("user {} must have \"get\" permission on all objects of the "
+                             "referenced paramKind (kind={}, apiVersion={})",
+                             json_quote(exchange_.route().identity.user), kind["kind"].string(),
+                             api_version));
+}
+
+void ParameterRights::binding(translate::JsonNode spec) {
+  const auto reference = spec["paramRef"];
+  if (!reference || reference.is(translate::JsonType::null)) return then_();
+  auto ask_for = [this, name = reference["name"].string(),
+                  name_space = reference["namespace"].string()](Attributes wanted) {
+    wanted.verb = name.empty() ? "list" : "get";
+    wanted.name = name;
+    wanted.name_space = name_space;
+    demand(wanted, fmt::format("user {} does not have \"{}\" permission on the object referenced "
+                               "by paramRef",
+                               json_quote(exchange_.route().identity.user), wanted.verb));
+  };
+  auto policy = exchange_.target();
+  policy.verb = "get";
+  policy.name = spec["policyName"].string();
+  policy.resource.resize(policy.resource.size() - k_bindings.size());
+  policy.resource += "policies";
+  const auto path = translate::upstream_path(policy, false, exchange_.mapping());
+  if (policy.name.empty() || !path) return ask_for(read_of("", "", ""));
+  get(*path, [this, ask_for](const upstream::Answer& answer) {
+    const auto tree = translate::JsonTree::parse(answer.body);
+    if (!answer.ok() || !tree) return ask_for(read_of("", "", ""));
+    const auto kind = tree->root()["spec"]["paramKind"];
+    const auto api_version = kind["apiVersion"].string();
+    const auto [group, version] = split(api_version);
+    ask_for(read_of(group, version, kind["kind"].string()));
+  });
+}
+
+Attributes ParameterRights::read_of(std::string_view group, std::string_view version,
+                                    std::string_view kind) const {
+  Attributes out{"get", true, "*", "*", "*", "", "", "", ""};
+  const auto own = exchange_.mapping().group_out(group);
+  if (version.empty() || !own) return out;
+  out.group = *own;
+  out.version = version;
+  const auto* found = exchange_.resource().catalog->find_group(group);
+  if (found == nullptr) return out;
+  for (const auto& each : found->versions) {
+    if (each.version != version) continue;
+    for (const auto& resource : each.resources) {
+      if (resource.kind == kind) out.resource = resource.name;
+    }
+  }
+  return out;
+}
+
+void ParameterRights::demand(const Attributes& attributes, std::string otherwise) {
+  exchange_.view().authorizer->authorize(
+      exchange_.route().identity, attributes,
+      [this, otherwise = std::move(otherwise),
+       alive = exchange_.alive()](const Result<Decision>& decision) {
+        if (alive.expired() || exchange_.done()) return;
+        if (!decision) return exchange_.fail(decision.error());
+        if (decision->allowed) return then_();
+        refused(otherwise);
+      });
+}
+
+void ParameterRights::refused(const std::string& otherwise) {
+  const auto& target = exchange_.target();
+  auto forbid = [this, otherwise] {
+    const auto& asked = exchange_.target();
+    exchange_.send_status(
+        403, translate::forbidden_status(asked.group, asked.resource, asked.name, otherwise));
+  };
+  if (target.verb == "create") return forbid();
+  auto of = target;
+  of.verb = "get";
+  auto path = translate::upstream_path(of, false, exchange_.mapping());
+  if (!path) return exchange_.fail(path.error());
+  get(*std::move(path), [this, forbid](const upstream::Answer& answer) {
+    if (!answer.ok() || changes(answer.body)) return forbid();
+    then_();
+  });
+}
+
+bool ParameterRights::changes(std::string_view stored) const {
+  translate::RewriteContext outward{exchange_.mapping(), translate::Direction::outward, {}};
+  std::string own;
+  if (!translate::rewrite(root_of(exchange_), outward, stored, own)) return true;
+  const auto before = translate::JsonTree::parse(own), after = translate::JsonTree::parse(object_);
+  if (!before || !after) return true;
+  // As upstream writes them: what a patch leads to has the same bytes where nothing has changed.
+  const auto spec = [](const auto& tree) { return tree->root()["spec"]; };
+  return std::any_of(k_members.begin(), k_members.end(), [&](auto member) {
+    return spec(before)[member].raw() != spec(after)[member].raw();
+  });
+}
+
+void ParameterRights::get(std::string path, std::function<void(const upstream::Answer&)> next) {
+  retired_ = std::move(call_); // it may be the one that is calling
+  call_ = std::make_unique<upstream::BufferedCall>(
+      exchange_.upstream().caller(exchange_.gateway().loop()),
+      head_of(exchange_, Outgoing::get(std::move(path)), "application/json"),
+      upstream::CallOptions{}, exchange_.gateway().limits().object,
+      [this, next = std::move(next)](Result<upstream::Answer> answer) {
+        if (exchange_.done()) return;
+        if (!answer) return exchange_.fail(answer.error());
+        next(*answer);
+      });
+}
+
+} // namespace zoo::gateway
