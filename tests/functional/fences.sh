@@ -70,6 +70,13 @@ check "a Service of the cluster alone" make "$(service inside ClusterIP 4)"
 check_fails "is no way around, by a patch" 'exceeded quota' as "$a" patch service inside -p '{"spec":{"type":"NodePort"}}'
 check_fails "nor by an update" 'exceeded quota' as "$a" replace -f - <<<"$(service inside NodePort 4)"
 check_fails "no load balancer" 'services.loadbalancers=1' make "$(service outside LoadBalancer 5)"
+require "one load balancer" terms '{"spec":{"quota":{"services.loadbalancers":1}}}'
+eventually "is heard" 10 bash -c "'$ZOO_BUILD/bin/zooctl' --dir '$zood_dir' top '$a' -o json | jq -e '.items[0].usage.quota[\"services.loadbalancers\"].limit == 1'"
+allocates() { service outside LoadBalancer 5 | sed 's/"type"/"allocateLoadBalancerNodePorts":'"$1"',"type"/'; }
+check_fails "none with ports" 'exceeded quota: tenant, requested: services.nodeports=1' make "$(allocates true)"
+check_fails "null asks for them too" 'exceeded quota: tenant, requested: services.nodeports=1' make "$(allocates null)"
+check "but without" make "$(allocates false)"
+check "it goes" as "$a" delete service outside
 check "the ports go" as "$a" delete service nodes
 eventually "and others come" 10 as "$a" patch service inside -p '{"spec":{"type":"NodePort"}}'
 
