@@ -53,11 +53,11 @@ std::chrono::system_clock::time_point parse_time(std::string_view text) {
 }
 
 Result<api::Tenant> tenant_of(const store::Record& record) {
-  const auto json = nlohmann::json::parse(record.value, nullptr, false);
-  if (json.is_discarded()) {
+  const auto stored = nlohmann::json::parse(record.value, nullptr, false);
+  if (stored.is_discarded()) {
     return fail(Code::internal, "the record of tenant {} in zood's store is not JSON", record.key);
   }
-  auto tenant = api::from_json(json);
+  auto tenant = api::from_json(stored);
   if (!tenant) {
     return fail(
         std::move(tenant).error().context("while reading the record of tenant {}", record.key));
