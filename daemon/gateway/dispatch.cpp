@@ -324,6 +324,7 @@ private:
         request.content_type = "application/json";
       }
     }
+    rendering_.wire = target_.verb == "get" && stays_protobuf(exchange_, rendering_);
     return forward(exchange_, std::move(request), AnswerShape::object, std::move(rendering_));
   }
 
@@ -386,6 +387,7 @@ private:
       if (rendering_.wanted.representation == Representation::table) raise_include(params);
       auto request = outgoing(reach.actor, std::move(path), std::move(params));
       if (target_.verb != "watch") {
+        rendering_.wire = stays_protobuf(exchange_, rendering_);
         return forward(exchange_, std::move(request), AnswerShape::list, rendering_);
       }
       if (!mapping().identity()) {

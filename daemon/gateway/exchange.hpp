@@ -124,6 +124,9 @@ public:
   void answer_as(Encoding encoding);
   /// The same, as negotiated. Code::not_acceptable: a watch has no YAML.
   Result<void> answer_as(const translate::Negotiated& wanted, bool events);
+  void answer_as_sent() { encoded_.reset(); } ///< what flows answer is what the client takes
+  /// That much more of an answer is held in memory. False: the tenant holds enough already.
+  bool buffer(std::size_t bytes) { return place_ && place_->buffer(bytes); }
 
   /// Runs `next` on the loop after the current callback, if this exchange still lives then.
   void later(std::function<void()> next);

@@ -5,9 +5,11 @@
 #include "daemon/gateway/continue_token.hpp"
 #include "daemon/gateway/exchange.hpp"
 #include "daemon/translate/discovery_json.hpp"
+#include "daemon/translate/proof.hpp"
 #include "daemon/translate/rewrite.hpp"
 #include "daemon/translate/rules.hpp"
 #include "daemon/translate/watch_event.hpp"
+#include "daemon/translate/wire_rewrite.hpp"
 
 namespace zoo::gateway {
 
@@ -63,6 +65,14 @@ std::string api_version_out(const Exchange& exchange, const std::string& upstrea
 }
 
 } // namespace
+
+bool stays_protobuf(const Exchange& exchange, const Rendering& rendering) {
+  const auto& resource = exchange.resource();
+  return rendering.wanted.protobuf_first && !rendering.shown && !rendering.complete &&
+         resource.namespaced && !resource.own_group && !exchange.mapping().identity() &&
+         exchange.target().subresource.empty() && translate::k_proves &&
+         translate::has_wire_form(root_of(exchange), list_api_version(exchange));
+}
 
 bool shows(const Rendering& rendering, std::string_view item) {
   if (!rendering.shown) return true;

@@ -33,10 +33,15 @@ using ObjectFilter = std::function<bool(std::string_view object)>;
 /// What the client wants to read, and how it is asked of upstream.
 struct Rendering {
   translate::Negotiated wanted;
+  bool wire = false;  ///< in protobuf all the way (translate/wire_rewrite.hpp)
   ObjectFilter shown; ///< null: everything is
   /// What is still to be done to an object outward; null: nothing.
   std::function<void(std::string& object)> complete;
 };
+
+/// Can the answer stay protobuf all the way, as the client would rather have it? One of a
+/// namespaced built-in kind, of which everything is shown.
+bool stays_protobuf(const Exchange& exchange, const Rendering& rendering);
 
 /// Is an item of a list (of a Table: a row) to be shown?
 bool shows(const Rendering& rendering, std::string_view item);

@@ -218,11 +218,14 @@ Result<Negotiated> choose_accept(std::string_view accept, std::string_view inclu
   if (clauses.empty()) clauses.push_back(parse_media("application/json"));
   std::stable_sort(clauses.begin(), clauses.end(),
                    [](const Media& a, const Media& b) { return a.q > b.q; });
+  bool protobuf = false;
   for (auto clause : clauses) {
+    protobuf = protobuf || (clause.q > 0 && clause.type == k_protobuf && clause.params.empty());
     const bool yaml = clause.type == "application/yaml" && clause.param("stream").empty();
     if (yaml) clause.type = "application/json";
     if (clause.q > 0 && serve(clause, discovery, out)) {
       out.yaml = yaml;
+      out.protobuf_first = protobuf && out.representation == Representation::object;
       return out;
     }
   }
@@ -232,6 +235,7 @@ Result<Negotiated> choose_accept(std::string_view accept, std::string_view inclu
       continue;
     clause.type = "application/json";
     out.protobuf = serve(clause, discovery, out);
+    out.protobuf_first = protobuf && out.representation == Representation::object;
     if (out.protobuf) return out;
   }
   return fail(

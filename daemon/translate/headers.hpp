@@ -68,8 +68,9 @@ struct Negotiated {
   IncludeObject include = IncludeObject::metadata; ///< of a Table: what the client wants
   std::string upstream_accept;                     ///< JSON always
   std::string content_type;                        ///< of the answer to the client
-  bool protobuf = false; ///< the client takes nothing else: JSON has to be made into it
-  bool yaml = false;     ///< it comes before JSON in Accept: the same
+  bool protobuf = false;       ///< the client takes nothing else: JSON has to be made into it
+  bool yaml = false;           ///< it comes before JSON in Accept: the same
+  bool protobuf_first = false; ///< of objects and lists: rather that than what is said above
 };
 
 /// The list of what Representation::partial is one of.

@@ -1,15 +1,45 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whatever bytes a client calls protobuf: what is read of them is JSON, and there and back is
-// stable.
+// stable. As an answer of upstream's they come out in protobuf as they would in JSON.
+#include "daemon/translate/discovery_json.hpp"
 #include "daemon/translate/json.hpp"
 #include "daemon/translate/json_protobuf.hpp"
 #include "daemon/translate/protobuf_json.hpp"
+#include "daemon/translate/rewrite.hpp"
+#include "daemon/translate/wire_rewrite.hpp"
 #include "tests/fuzz/invariant.hpp"
+#include "tests/fuzz/tenant.hpp"
 
 #include <cstdint>
 #include <string>
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
+
+namespace {
+
+/// `object`: what `bytes` say in JSON.
+void outward(std::string_view bytes, const std::string& object) {
+  using namespace zoo::translate;
+  const auto tree = JsonTree::parse(object);
+  if (!tree) return;
+  const auto version = tree->root()["apiVersion"].string();
+  const auto slash = version.find('/');
+  const auto* root = find_root(slash == std::string::npos ? "" : version.substr(0, slash),
+                               tree->root()["kind"].string());
+  if (root == nullptr || !has_wire_form(*root, version)) return;
+  RewriteContext context{fuzz_tenant(), Direction::outward, "team"};
+  std::string shown;
+  if (!rewrite(*root, context, object, shown)) return;
+  const auto slow = json_to_protobuf(shown);
+  const auto fast = wire_outward({fuzz_tenant(), *root, "team", {}}, bytes);
+  if (!slow) return;
+  invariant(fast.has_value(), "it can be rewritten as it is", object);
+  const auto wanted = protobuf_to_json(*slow), got = protobuf_to_json(*fast);
+  if (!wanted) return;
+  invariant(got.has_value() && *got == *wanted, "both ways lead to the same", *wanted);
+}
+
+} // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace zoo::translate;
@@ -18,6 +48,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (const auto read = protobuf_to_json(bytes)) {
     invariant(check_json(*read).has_value(), "what is read is JSON", *read);
     object = *read;
+    outward(bytes, object);
   } else if (check_json(bytes)) {
     object = bytes; // the other way round: any object into protobuf
     static_cast<void>(event_to_protobuf(bytes));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/gateway/flows/flows.hpp"
+#include "daemon/translate/protobuf_json.hpp"
 #include "daemon/upstream/upstream.hpp"
 
 namespace zoo::gateway {
@@ -17,6 +18,7 @@ http::RequestHead head_of(const Exchange& exchange, const Outgoing& request,
 
 namespace {
 
+constexpr std::string_view k_protobuf = "application/vnd.kubernetes.protobuf";
 constexpr std::size_t k_max_status = 1u << 20; ///< bytes of an error's body
 constexpr std::size_t k_longer = 4 * 1024;     ///< an object that begins in the piece before
 
@@ -37,8 +39,10 @@ public:
 
   void start() override {
     const bool verbatim = shape_ == AnswerShape::verbatim;
-    const auto accept = verbatim ? std::string(exchange_.head().headers.get("accept"))
-                                 : rendering_.wanted.upstream_accept;
+    const auto accept = verbatim          ? std::string(exchange_.head().headers.get("accept"))
+                        : rendering_.wire ? std::string(k_protobuf)
+                                          : rendering_.wanted.upstream_accept;
+    if (rendering_.wire) exchange_.answer_as_sent();
     upstream::CallOptions options;
     options.body = request_.body;
     options.long_running = exchange_.target().long_running;
@@ -62,8 +66,8 @@ private:
       return send_head({});
     }
     translator_ = make_translator(exchange_, shape_, rendering_);
-    // One object is sent whole, with its length; everything else streams.
-    if (shape_ != AnswerShape::object) send_head({});
+    // One object is sent whole, with its length, as protobuf is; everything else streams.
+    if (shape_ != AnswerShape::object && !rendering_.wire) send_head({});
   }
 
   void send_head(std::optional<std::size_t> length) {
@@ -71,7 +75,8 @@ private:
                                                         ? translate::AnswerKind::proxied
                                                         : translate::AnswerKind::api);
     if (shape_ != AnswerShape::verbatim) {
-      out.headers.set("content-type", rendering_.wanted.content_type.empty()
+      out.headers.set("content-type", rendering_.wire ? std::string(k_protobuf)
+                                      : rendering_.wanted.content_type.empty()
                                           ? "application/json"
                                           : rendering_.wanted.content_type);
     }
@@ -85,7 +90,10 @@ private:
       return;
     }
     if (out_.empty()) out_.reserve(bytes.size() + k_longer);
-    if (auto fed = translator_->feed(bytes, out_); !fed) return broken(fed.error());
+    if (auto fed = translator_->feed(bytes, out_); !fed) {
+      const bool too_long = rendering_.wire && fed.error().code() == Code::too_large;
+      return too_long ? stream_instead() : broken(fed.error());
+    }
     flush();
   }
 
@@ -105,12 +113,27 @@ private:
 
   void on_error(Error error) override { exchange_.abort(error); }
 
+  /// A list that is too long to be held is asked for in JSON.
+  void stream_instead() {
+    retired_ = std::move(call_);
+    auto rendering = rendering_;
+    rendering.wire = false;
+    static_cast<void>(exchange_.answer_as(rendering.wanted, false)); // protobuf can be refused only
+                                                                     // of watches
+    exchange_.run(forward(exchange_, request_, shape_, std::move(rendering)));
+  }
+
   void broken(const Error& error) {
     exchange_.abort(error);
     retired_ = std::move(call_);
   }
 
   void refused() {
+    if (rendering_.wire && status_.starts_with("k8s")) {
+      auto json = translate::protobuf_to_json(status_);
+      if (!json) return exchange_.fail(json.error());
+      status_ = *std::move(json);
+    }
     if (request_.actor == Actor::tenant && refuses_our_user(exchange_, head_.status, status_)) {
       const auto name = namespace_in(request_.path);
       if (!name.empty() && exchange_.first_recheck()) {

@@ -15,8 +15,10 @@ import (
 )
 
 // endpoint is how a connection of protocol is opened to the server of -kubeconfig, and where.
-func endpoint(protocol string) (*tls.Config, string) {
-	cfg, err := clientcmd.BuildConfigFromFlags("", *kubeconfig)
+func endpoint(protocol string) (*tls.Config, string) { return endpointOf(*kubeconfig, protocol) }
+
+func endpointOf(file, protocol string) (*tls.Config, string) {
+	cfg, err := clientcmd.BuildConfigFromFlags("", file)
 	must(err)
 	settings, err := rest.TLSConfigFor(cfg)
 	must(err)

@@ -2,7 +2,7 @@
 
 // Command zoobench drives one Kubernetes API endpoint with one workload and prints one line of JSON.
 //
-//	zoobench -kubeconfig K -scenario get|list|create|watch|watches|fill|connect|attack|paced [-c N] [-d 5s] [-pid P,P...] ...
+//	zoobench -kubeconfig K -scenario get|list|create|watch|watches|informers|fill|connect|attack|paced [-c N] [-d 5s] [-pid P,P...] ...
 //
 // With -pid it also tells the CPU time that these processes spent and their resident memory, as the operating system
 // accounts for them, so that two proxies can be compared on a machine whose speed drifts.
@@ -26,10 +26,10 @@ import (
 )
 
 var (
-	kubeconfig = flag.String("kubeconfig", "", "kubeconfig of the endpoint under test (attack: of each user, separated by commas)")
+	kubeconfig = flag.String("kubeconfig", "", "kubeconfig of the endpoint under test (attack: of each user, separated by commas; informers: a folder of them)")
 	writer     = flag.String("writer", "", "kubeconfig that makes the changes (watch, watches); watch without it: -kubeconfig")
-	scenario   = flag.String("scenario", "get", "get, list, create, watch, watches, fill, connect, attack or paced")
-	path       = flag.String("path", "/api/v1/namespaces/default/configmaps/bench", "path to GET (get, list, attack, paced) or to watch")
+	scenario   = flag.String("scenario", "get", "get, list, create, watch, watches, informers, fill, connect, attack or paced")
+	path       = flag.String("path", "/api/v1/namespaces/default/configmaps/bench", "path to GET (get, list, attack, paced) or to watch (informers: paths, separated by commas)")
 	ns         = flag.String("ns", "default", "namespaces written to (create, watch, watches, fill), separated by commas")
 	accept     = flag.String("accept", "application/json", "Accept header")
 	conc       = flag.Int("c", 8, "concurrent requests, watchers, or connections")
@@ -49,8 +49,8 @@ type figures map[string]any
 func main() {
 	flag.Parse()
 	out := figures{"scenario": *scenario}
-	if *scenario == "attack" {
-		attack(out)
+	if many := map[string]func(figures){"attack": attack, "informers": informers}[*scenario]; many != nil {
+		many(out)
 		must(json.NewEncoder(os.Stdout).Encode(out))
 		return
 	}

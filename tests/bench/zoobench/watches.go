@@ -30,26 +30,8 @@ func watches(c *http.Client, host string, out figures) {
 	var connections []*http2.ClientConn
 	var mu sync.Mutex
 	var bad atomic.Int64
-	each := func(count int, task func(int)) {
-		var wg sync.WaitGroup
-		jobs := make(chan int)
-		for i := 0; i < 16; i++ {
-			wg.Add(1)
-			go func() {
-				defer wg.Done()
-				for job := range jobs {
-					task(job)
-				}
-			}()
-		}
-		for i := 0; i < count; i++ {
-			jobs <- i
-		}
-		close(jobs)
-		wg.Wait()
-	}
 	transport := &http2.Transport{DisableCompression: true}
-	each(*conc, func(int) {
+	inParallel(*conc, func(int) {
 		conn, err := tls.Dial("tcp", address, settings)
 		if err != nil {
 			bad.Add(int64(*count))
@@ -92,7 +74,7 @@ func watches(c *http.Client, host string, out figures) {
 			conn.Close()
 		}
 	})
-	each(len(open), func(i int) {
+	inParallel(len(open), func(i int) {
 		const wanted = `{"type":"MODIFIED"`
 		var begin [len(wanted)]byte
 		if _, err := io.ReadFull(open[i].Body, begin[:]); err == nil && string(begin[:]) == wanted {

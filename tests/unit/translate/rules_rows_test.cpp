@@ -3,8 +3,12 @@
 // sent inward, its image is compared with what the row's rule says, the image is proven, and the
 // way back must give the document again, byte for byte.
 #include "daemon/translate/admission_fence.hpp"
+#include "daemon/translate/json_protobuf.hpp"
+#include "daemon/translate/protobuf_json.hpp"
+#include "daemon/translate/protobuf_table.hpp"
 #include "daemon/translate/rewrite.hpp"
 #include "daemon/translate/rules.hpp"
+#include "daemon/translate/wire_rewrite.hpp"
 
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
@@ -379,10 +383,42 @@ Json rows() {
   return Json::parse(file);
 }
 
+/// "apps/v1"; "" for a kind whose answers are not rewritten in protobuf.
+std::string wire_version(const Root& root) {
+  const auto* row = find_kind(root.group, root.kind);
+  if (row == nullptr || &root == &custom_root()) return {};
+  auto out = root.group.empty() ? std::string(row->version)
+                                : std::string(root.group) + '/' + std::string(row->version);
+  return has_wire_form(root, out) ? out : std::string();
+}
+
+/// `stored` and `shown`, the same object upstream and outward in JSON: does it come out the same
+/// as protobuf? False: it has no such form.
+bool wire_agrees(const Root& root, const std::string& stored, const std::string& shown) {
+  const auto version = wire_version(root);
+  if (version.empty()) return false;
+  const auto typed = [&](const std::string& text) {
+    auto object = Json::parse(text);
+    object["apiVersion"] = version;
+    object["kind"] = root.kind;
+    return json_to_protobuf(object.dump());
+  };
+  const auto up = typed(stored), down = typed(shown);
+  if (!up || !down) return false; // a value that this kind's field cannot have
+  const auto names = mapping();
+  const auto out = wire_outward({names, root, "default", {}}, *up);
+  REQUIRE_MESSAGE(out, out.error().text());
+  const auto got = protobuf_to_json(*out), wanted = protobuf_to_json(*down);
+  REQUIRE(wanted);
+  REQUIRE_MESSAGE(got, got.error().text());
+  CHECK(*got == *wanted);
+  return true;
+}
+
 TEST_CASE("every row of the table does what its rule says, and comes back") {
   const auto names = mapping();
   std::map<std::string, int> tested;
-  std::size_t elsewhere = 0;
+  std::size_t elsewhere = 0, wired = 0;
   for (const auto& row : rows()) {
     const auto kind = row["kind"].get<std::string>();
     const auto rule = row["rule"].get<std::string>();
@@ -456,6 +492,7 @@ TEST_CASE("every row of the table does what its rule says, and comes back") {
       CHECK_MESSAGE(proven, (proven ? "" : proven.error().text()));
       const auto back = send(root, Direction::outward, *up);
       REQUIRE(back);
+      if (wire_agrees(root, *up, *back)) ++wired;
       if (kind == "CertificateSigningRequest" &&
           (rule == "USER" || rule == "UGROUP" || rule == "EXTRA")) {
         // Upstream's words about who asked are replaced by the tenant's (rewrite_test.cpp).
@@ -471,7 +508,8 @@ TEST_CASE("every row of the table does what its rule says, and comes back") {
   for (const auto* rule : {"NS", "CN", "OVERLAY", "BYKIND", "GV", "GRP", "NSSEL", "LBLVAL", "QKEY",
                            "RKEY", "INERT", "SIGNER", "FV1", "PVNAME", "TEXT", "EVENTNS", "B64NS"})
     CHECK(tested[rule] > 0);
-  MESSAGE("rows elsewhere: " << elsewhere);
+  CHECK(wired > 300);
+  MESSAGE("rows elsewhere: " << elsewhere << ", in protobuf too: " << wired);
 }
 
 TEST_CASE("text loses the prefix outward at every row of words") {
@@ -485,6 +523,7 @@ TEST_CASE("text loses the prefix outward at every row of words") {
     REQUIRE(back);
     CHECK(back->find("abc123") == std::string::npos);
     CHECK(back->find("namespaces \\\"team\\\" not found") != std::string::npos);
+    wire_agrees(root_for(row), text, *back);
   }
 }
 
@@ -507,10 +546,130 @@ TEST_CASE("a foreign name is blanked outward and counted, and fails the proof") 
     REQUIRE(rewrite(root_for(row), context, text, out));
     CHECK(out.find("zzz999") == std::string::npos);
     CHECK(context.foreign == 1);
+    wire_agrees(root_for(row), text, out);
     const auto proven = send(root_for(row), Direction::prove, text);
     REQUIRE_FALSE(proven);
     CHECK(proven.error().code() == Code::forbidden);
   }
+}
+
+/// Positions with a rule that have a field in one version of a kind, and that have none.
+struct Fields {
+  std::set<std::pair<const Node*, const protobuf::Message*>> seen;
+  std::set<std::string> there, missing;
+};
+
+/// Every rule below `node` is about a field that the walk over protobuf understands.
+void covered(const Node& node, const protobuf::Message& message, const std::string& path,
+             Fields& fields) {
+  using protobuf::Type;
+  if (!fields.seen.emplace(&node, &message).second) return;
+  const auto find = [](auto&& self, const protobuf::Message& in,
+                       std::string_view name) -> const protobuf::Field* {
+    for (std::size_t i = 0; i < in.count; ++i) {
+      const auto& field = protobuf::fields[in.first + i];
+      if ((field.flags & protobuf::k_inline) != 0) {
+        if (const auto* found = self(self, protobuf::messages[field.message], name)) return found;
+      } else if (field.name == name) {
+        return &field;
+      }
+    }
+    return nullptr;
+  };
+  const auto value = [&](const Node& to, const protobuf::Field& field, const std::string& at) {
+    CAPTURE(at);
+    switch (field.type) {
+    case Type::string:
+    case Type::bytes:
+    case Type::strings:
+    case Type::json:
+      break;
+    case Type::message:
+      covered(to, protobuf::messages[field.message], at, fields);
+      break;
+    default: // of quantities the keys alone may have a rule
+      CHECK(to.action == Action::none);
+      CHECK(to.edge_count == 0);
+    }
+  };
+  for (const auto& edge : node.members()) {
+    if (edge.to == nullptr) continue;
+    const auto at = path + '.' + std::string(edge.key);
+    CAPTURE(at);
+    if (path.empty() && (edge.key == "kind" || edge.key == "apiVersion")) continue; // TypeMeta
+    const auto* field = find(find, message, edge.key);
+    (field == nullptr ? fields.missing : fields.there).insert(at);
+    if (field == nullptr) continue;
+    if ((field->flags & protobuf::k_map) != 0) {
+      CHECK(edge.to->element == nullptr);
+      for (const auto& entry : edge.to->members())
+        if (entry.to != nullptr) value(*entry.to, *field, at + '{' + std::string(entry.key) + '}');
+      if (edge.to->value != nullptr) value(*edge.to->value, *field, at + "{}");
+    } else if ((field->flags & protobuf::k_repeated) != 0 && edge.to->action != Action::hide) {
+      REQUIRE(edge.to->element != nullptr);
+      value(*edge.to->element, *field, at + "[]");
+    } else if (edge.to->action != Action::hide) {
+      value(*edge.to, *field, at);
+    }
+  }
+}
+
+TEST_CASE("no rule of a kind that is rewritten in protobuf is about something that this cannot") {
+  std::map<const Root*, Fields> kinds;
+  for (const auto& row : resources()) {
+    const auto& root = root_of(row.group, row.kind);
+    const auto version = row.group.empty()
+                             ? std::string(row.version)
+                             : std::string(row.group) + '/' + std::string(row.version);
+    if (row.group != row.kind_group || !has_wire_form(root, version)) continue;
+    CAPTURE(version);
+    CAPTURE(row.kind);
+    auto& fields = kinds[&root];
+    fields.seen.clear();
+    covered(*root.object, protobuf::messages[protobuf::find_kind(version, root.kind)->message], "",
+            fields);
+  }
+  for (const auto& [root, fields] : kinds) {
+    CAPTURE(root->kind);
+    for (const auto& position : fields.missing)
+      CHECK_MESSAGE(fields.there.contains(position), position);
+  }
+  const auto has = [&](std::string_view kind) { return kinds.contains(&root_of("", kind)); };
+  CHECK(has("Pod"));
+  CHECK(has("Secret"));
+  CHECK(has("Event"));
+  CHECK(kinds.size() > 30);
+}
+
+TEST_CASE("a list in protobuf: each item, and where it goes on") {
+  const auto names = mapping();
+  const auto& root = root_of("", "ConfigMap");
+  const auto pb = json_to_protobuf(
+      R"({"apiVersion":"v1","kind":"ConfigMapList","metadata":{"resourceVersion":"7","continue":"next"},)"
+      R"("items":[{"metadata":{"name":"a","namespace":"abc123-team","annotations":{"zoo.kubezoo.io/x":"y","k":"v"}},"data":{"k":")" +
+      std::string(300, 'x') +
+      R"("}},{"metadata":{"name":"b","namespace":"zzz999-team"}},{"metadata":{"name":"c"}}]})");
+  REQUIRE(pb);
+  std::string token;
+  const auto seal = [&](std::string_view given) {
+    token = given;
+    return std::string("a token that is longer than the one of upstream was by far: ") +
+           std::string(given);
+  };
+  const auto out = wire_outward({names, root, "", seal}, *pb);
+  REQUIRE(out);
+  CHECK(token == "next");
+  const auto wanted = json_to_protobuf(
+      R"({"apiVersion":"v1","kind":"ConfigMapList","metadata":{"resourceVersion":"7","continue":"a token that is longer than the one of upstream was by far: next"},)"
+      R"("items":[{"metadata":{"name":"a","namespace":"team","annotations":{"k":"v"}},"data":{"k":")" +
+      std::string(300, 'x') +
+      R"("}},{"metadata":{"name":"b","namespace":""}},{"metadata":{"name":"c"}}]})");
+  REQUIRE(wanted);
+  CHECK(*out == *wanted);
+
+  CHECK_FALSE(wire_outward({names, root_of("", "Pod"), "", {}}, *pb));
+  for (std::size_t size = 0; size + 4 < pb->size(); ++size) // what follows may be missing
+    CHECK_FALSE(wire_outward({names, root, "", {}}, pb->substr(0, size)));
 }
 
 } // namespace
