@@ -390,4 +390,9 @@ void Exchange::later(std::function<void()> next) {
   });
 }
 
+Error held_too_much() {
+  return Error(Code::too_many_requests,
+               "the requests of this tenant hold as many bytes as they may together; try again");
+}
+
 } // namespace zoo::gateway

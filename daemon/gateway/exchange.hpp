@@ -225,6 +225,9 @@ private:
   bool asks_token_ = false, asks_policy_ = false; ///< recheck_rights() waits for an answer
 };
 
+/// Code::too_many_requests: Exchange::buffer() said no.
+Error held_too_much();
+
 /// The flow for what `exchange` asks (dispatch.cpp), or the refusal.
 Result<std::unique_ptr<Flow>> choose_flow(Exchange& exchange);
 /// The same when all rights are there.

@@ -119,7 +119,8 @@ void Exchange::finish() {
   if (held_ > 0) stream_.consume(std::exchange(held_, 0)); // what follows on this connection
   stream_.send_data({}, true);
   retired_ = std::move(flow_);
-  place_.reset();
+  // The place is kept until the client has its answer: what it does not read is still held.
+  std::string().swap(body_);
   tell_audit();
 }
 

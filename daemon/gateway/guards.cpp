@@ -81,6 +81,8 @@ public:
     if (is_claim(target_)) return claim();
     if (target_.is("scheduling.k8s.io", "priorityclasses")) return priority();
     if (target_.is("networking.k8s.io", "ingresses")) return ingress();
+    if (target_.is("storage.k8s.io", "csistoragecapacities")) return capacity();
+    if (target_.is("apiextensions.k8s.io", "customresourcedefinitions")) return definition();
     if (is_endpoints(target_) && !guards_.endpoints) {
       return refuse("endpoints", "addresses are written by the platform's controllers alone: give "
                                  "the Service a selector");
@@ -179,6 +181,37 @@ private:
     });
   }
 
+  /// The scheduler takes them from all namespaces, by the name of their class.
+  Result<void> capacity() const {
+    constexpr std::array<std::string_view, 1> k_class{"storageClassName"};
+    return each(object_, k_class, [&](JsonNode name) -> Result<void> {
+      if (!mapping_.shared_class(translate::Overlay::storage_class, name.string())) return {};
+      return fail(Code::forbidden,
+                  "csistoragecapacities is forbidden: the capacity of class {} is told by the "
+                  "platform's driver: name a class of your own",
+                  json_quote(name.string()));
+    });
+  }
+
+  /// Upstream repeats all names for each version in what everybody reads: discovery.
+  Result<void> definition() const {
+    constexpr std::size_t k_versions = 16, k_names = 32;
+    const auto few = [](std::string_view what, std::size_t most) {
+      return [what, most](JsonNode list) -> Result<void> {
+        if (list.children().size() <= most) return {};
+        return fail(Code::forbidden,
+                    "customresourcedefinitions is forbidden: a definition has at most {} {}", most,
+                    what);
+      };
+    };
+    constexpr std::array<std::string_view, 2> k_all_versions{"spec", "versions"};
+    constexpr std::array<std::string_view, 3> k_short{"spec", "names", "shortNames"};
+    constexpr std::array<std::string_view, 3> k_categories{"spec", "names", "categories"};
+    ZOO_TRY_VOID(each(object_, k_all_versions, few("versions", k_versions)));
+    ZOO_TRY_VOID(each(object_, k_short, few("short names", k_names)));
+    return each(object_, k_categories, few("categories", k_names));
+  }
+
   Result<void> ingress() const {
     if (has(guards_.ingress_hosts, k_all)) return {};
     constexpr std::array<std::string_view, 3> k_rules{"spec", "rules", "[]"};
@@ -254,7 +287,9 @@ bool guarded(const api::Guards& guards, const translate::Target& target) {
   if (target.is("networking.k8s.io", "ingresses")) return !has(guards.ingress_hosts, k_all);
   if (is_endpoints(target)) return !guards.endpoints;
   return pod_place(target) != nullptr || target.is("", "persistentvolumes") || is_claim(target) ||
-         target.is("scheduling.k8s.io", "priorityclasses");
+         target.is("scheduling.k8s.io", "priorityclasses") ||
+         target.is("storage.k8s.io", "csistoragecapacities") ||
+         target.is("apiextensions.k8s.io", "customresourcedefinitions");
 }
 
 Result<void> check_guards(const api::Guards& guards, const translate::Mapping& mapping,

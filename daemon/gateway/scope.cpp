@@ -116,6 +116,8 @@ Result<Reach> reach_of(const Exchange& exchange) {
       reach.ranges = {whole("")}; // zood's own among them stay
       return reach;
     }
+    if (target.verb == "watch" && !own_group) // what filter_of() asks
+      ZOO_TRY_VOID(exchange.upstream().unlabelled_namespaces());
     reach.straight = true;
     reach.actor = Actor::tenant;
     return reach;
@@ -175,12 +177,14 @@ ObjectFilter filter_of(const Exchange& exchange) {
     };
   }
   if (rule_of(exchange) == NameRule::volume && !exchange.resource().namespaced) {
-    return [&mapping, strangers = exchange.upstream().unlabelled_namespaces().value_or(nullptr)](
-               std::string_view object) { return volume_is_ours(mapping, strangers, object); };
+    return [&mapping, &upstream = exchange.upstream()](std::string_view object) {
+      return volume_is_ours(mapping, upstream.unlabelled_namespaces().value_or(nullptr), object);
+    };
   }
   if (rule_of(exchange) == NameRule::service_address) {
-    return [&mapping, strangers = exchange.upstream().unlabelled_namespaces().value_or(nullptr)](
-               std::string_view object) { return address_is_ours(mapping, strangers, object); };
+    return [&mapping, &upstream = exchange.upstream()](std::string_view object) {
+      return address_is_ours(mapping, upstream.unlabelled_namespaces().value_or(nullptr), object);
+    };
   }
   if (rule_of(exchange) == NameRule::attachment) {
     return [&mapping, volumes = exchange.own_names()](std::string_view object) {
@@ -204,15 +208,16 @@ ObjectFilter filter_of(const Exchange& exchange) {
       (target.name_space.empty() || target.verb == "watch") && !exchange.resource().own_group;
   if (!bindings && !everywhere) return nullptr;
   // A namespace under the prefix without the tenant's label is not the tenant's.
-  std::shared_ptr<const upstream::Upstream::Names> strangers;
-  if (everywhere) strangers = exchange.upstream().unlabelled_namespaces().value_or(nullptr);
-  return [bindings, strangers = std::move(strangers)](std::string_view object) {
+  // Asked anew each time, since a watch lives long; while it is not known nothing is shown.
+  return [bindings, everywhere, &upstream = exchange.upstream()](std::string_view object) {
     const auto key = translate::object_key(object);
     if (!key) return false;
     if (bindings && translate::hidden_object(translate::k_rbac_group, "rolebindings", key->name)) {
       return false;
     }
-    return strangers == nullptr || !strangers->contains(key->name_space);
+    if (!everywhere) return true;
+    const auto strangers = upstream.unlabelled_namespaces();
+    return strangers && !(*strangers)->contains(key->name_space);
   };
 }
 

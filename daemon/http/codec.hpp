@@ -51,6 +51,7 @@ public:
   /// A tunnel whose sending half has ended: shut the socket's writing side once all is written.
   virtual bool write_ended() const = 0;
   virtual std::size_t open_streams() const = 0;
+  virtual std::size_t pending() const = 0;   ///< bytes of answers that it holds
   virtual std::uint64_t refused() const = 0; ///< answers with 429 Too Many Requests, so far
   virtual Waiting waiting_for() const = 0;   ///< what the client owes us, for the listener's clocks
   virtual void drain() = 0;                  ///< GOAWAY, or Connection: close after the current one

@@ -43,6 +43,7 @@ public:
   }
   bool write_ended() const override { return tunnel_ && response_ended_ && out_.empty(); }
   std::size_t open_streams() const override { return in_exchange_ ? 1 : 0; }
+  std::size_t pending() const override { return out_.size(); }
   std::uint64_t refused() const override { return refused_; }
   Waiting waiting_for() const override;
   void drain() override;

@@ -79,6 +79,7 @@ public:
   Close wants_close() const override;
   bool write_ended() const override { return false; }
   std::size_t open_streams() const override { return streams_.size(); }
+  std::size_t pending() const override { return pending_; }
   std::uint64_t refused() const override { return refused_; }
   Waiting waiting_for() const override;
   void drain() override;

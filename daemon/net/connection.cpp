@@ -293,7 +293,7 @@ void Connection::sweep(Clock::time_point now) {
     if (now - opened_ > limits_->handshake) die();
     return;
   }
-  const auto unsent = transport_->unsent();
+  const auto unsent = transport_->unsent() + codec_->pending(); // what a closed window keeps too
   if (unsent == 0 || unsent != last_unsent_) progress_ = now;
   last_unsent_ = unsent;
   if (lingering_) {

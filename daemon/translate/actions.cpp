@@ -202,6 +202,19 @@ Fate parameter(const Site& site, std::string_view value, std::string& output) {
   return namespace_of(site, value, output);
 }
 
+/// "example.com/x" <-> "zoo-inert.example.com/x": a provisioner makes what a class tells it to, and
+/// an ingress controller serves every class that names it. The platform's own classes are as they
+/// are.
+Fate class_driver(const Site& site, std::string_view value, std::string& output) {
+  constexpr std::string_view k_inert = "zoo-inert.";
+  if (value.empty() || value == "kubernetes.io/no-provisioner") return Fate::keep;
+  if (inward(site)) return put(output, std::string(k_inert) + std::string(value));
+  if (value.starts_with(k_inert)) return put(output, std::string(value.substr(k_inert.size())));
+  if (site.direction == Direction::prove)
+    return refuse(output, "would make the platform act for a class of the tenant's");
+  return Fate::keep;
+}
+
 Fate secret_namespace(const Site& site, std::string_view value, std::string& output) {
   if (site.siblings.type != "kubernetes.io/service-account-token" || value.empty())
     return Fate::keep;
@@ -321,6 +334,14 @@ Fate namespace_label(const Site& site, std::string_view key, std::string& output
   }
   // The server writes it on every write.
   if (key == k_name_label && inward(site)) return Fate::drop;
+  // An older version of the enforced level is a wish, and shown, not enforced.
+  if (key == k_version_label) {
+    if (inward(site)) return put(output, std::string(k_wish_version_label));
+    if (site.direction == Direction::prove)
+      return refuse(output, "would enforce an older version of pod security");
+  }
+  if (key == k_wish_version_label && !inward(site))
+    return put(output, std::string(k_version_label));
   return own_annotation(site, key, output);
 }
 
@@ -420,6 +441,8 @@ Fate act(Action action, std::uint8_t parameter_value, const Site& site, std::str
               : put(output, mapping.api_version_out(value));
   case Action::signer:
     return signer(site, value, output);
+  case Action::class_driver:
+    return class_driver(site, value, output);
   case Action::by_kind:
     return by_kind(site, value, output);
   case Action::by_resource:
@@ -470,6 +493,9 @@ Fate act(Action action, std::uint8_t parameter_value, const Site& site, std::str
     if (site.direction != Direction::outward) return Fate::keep;
     return put(output, text_out(mapping, value));
   case Action::cel:
+    if (site.direction != Direction::outward && cel_asks_authorizer(value))
+      return refuse(output, "asks 'authorizer', which answers by the platform's roles and not by "
+                            "the tenant's");
     if (in) return put(output, cel_in(mapping, value));
     if (site.direction == Direction::outward) return put(output, cel_out(mapping, value));
     return Fate::keep;

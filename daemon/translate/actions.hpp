@@ -62,6 +62,9 @@ inline constexpr std::string_view k_requester_group_extra = "zoo-group";
 /// What a tenant wished for where zood enforces something else (DESIGN 8).
 inline constexpr std::string_view k_wish_label = "kept.zoo.kubezoo.io/pod-security-enforce";
 inline constexpr std::string_view k_enforce_label = "pod-security.kubernetes.io/enforce";
+inline constexpr std::string_view k_wish_version_label =
+    "kept.zoo.kubezoo.io/pod-security-enforce-version";
+inline constexpr std::string_view k_version_label = "pod-security.kubernetes.io/enforce-version";
 inline constexpr std::string_view k_enforced_level = "baseline";
 inline constexpr std::string_view k_name_label = "kubernetes.io/metadata.name";
 

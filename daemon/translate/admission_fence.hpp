@@ -10,7 +10,8 @@
 /// A tenant's mutating admission changes objects after zood has proven them, and what upstream's
 /// controllers write. It must not change kinds by which a member reaches out of the tenant
 /// (docs/decisions/087): each mutating webhook, and each MutatingAdmissionPolicy, is stored with
-/// one more match condition, which the tenant does not see. Pure: any thread.
+/// one more match condition, which the tenant does not see. Validating webhooks have one that is
+/// less. Pure: any thread.
 namespace zoo::translate {
 
 inline constexpr std::string_view k_fence_condition = "zoo.kubezoo.io/own-objects";
@@ -22,10 +23,10 @@ bool reaches_out(std::string_view group, std::string_view resource);
 bool has_fence(std::string_view kind);
 
 /// Adds the condition; `object` is a whole one. Code::forbidden: the tenant has one of that name.
-Result<std::string> fence_in(std::string object);
+Result<std::string> fence_in(std::string_view kind, std::string object);
 /// Takes it away.
 Result<std::string> fence_out(std::string object);
-/// Code::forbidden where it is missing.
-Result<void> prove_fence(JsonNode root);
+/// Code::forbidden where it is missing, or where a webhook may take too long.
+Result<void> prove_fence(std::string_view kind, JsonNode root);
 
 } // namespace zoo::translate

@@ -175,4 +175,34 @@ std::string cel_out(const Mapping& mapping, std::string_view expression) {
   return out;
 }
 
+bool cel_asks_authorizer(std::string_view text) {
+  bool operand = false, selects = false; // what stands before; a dot behind an operand: a field
+  for (std::size_t at = 0; at < text.size();) {
+    const char c = text[at];
+    if (c == '\'' || c == '"') {
+      at = skip_string(text, at, false);
+      operand = true;
+      selects = false;
+    } else if (c == '/' && text.substr(at, 2) == "//") {
+      const auto end = text.find('\n', at);
+      at = end == npos ? text.size() : end;
+    } else if (word(c)) {
+      const auto end = skip_word(text, at);
+      const auto name = text.substr(at, end - at);
+      const bool quoted = end < text.size() && (text[end] == '\'' || text[end] == '"');
+      if (!quoted && !selects && name == "authorizer") return true;
+      at = quoted ? skip_string(text, end, name.find_first_of("rR") != npos) : end;
+      operand = name != "in";
+      selects = false;
+    } else {
+      if (!space(c)) {
+        selects = c == '.' && operand;
+        operand = c == ')' || c == ']' || c == '}';
+      }
+      ++at;
+    }
+  }
+  return false;
+}
+
 } // namespace zoo::translate

@@ -22,4 +22,7 @@ std::string cel_in(const Mapping& mapping, std::string_view expression);
 /// The inverse: what the tenant wrote.
 std::string cel_out(const Mapping& mapping, std::string_view expression);
 
+/// Does the expression read the variable `authorizer`? Outside strings and comments.
+bool cel_asks_authorizer(std::string_view expression);
+
 } // namespace zoo::translate

@@ -327,10 +327,9 @@ void JsonEdits::replace_key(JsonNode member, std::string_view name) {
 void JsonEdits::quote(JsonNode node, std::string_view value) { replace(node, json_quote(value)); }
 
 JsonEdits::Change& JsonEdits::change(JsonNode parent) {
-  for (auto& each : changes_) {
-    if (each.parent.begin() == parent.begin()) return each;
-  }
-  return changes_.emplace_back(Change{parent, {}, {}});
+  const auto [at, fresh] = by_parent_.try_emplace(parent.begin(), changes_.size());
+  if (fresh) changes_.push_back({parent, {}, {}});
+  return changes_[at->second];
 }
 
 void JsonEdits::remove(JsonNode parent, JsonNode child) {
@@ -345,11 +344,12 @@ void JsonEdits::append(JsonNode object, std::string_view name, std::string_view 
 }
 
 void JsonEdits::resolve(const Change& change, std::vector<Edit>& out) {
+  auto removed = change.removed;
+  std::sort(removed.begin(), removed.end());
   bool kept = false;
   JsonNode before;
   for (auto child = change.parent.first(); child; before = child, child = child.next()) {
-    if (std::find(change.removed.begin(), change.removed.end(), child.begin()) ==
-        change.removed.end()) {
+    if (!std::binary_search(removed.begin(), removed.end(), child.begin())) {
       kept = true;
     } else if (kept) {
       out.push_back({before.end(), child.end(), ""});

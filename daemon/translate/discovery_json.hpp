@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 /// A small JSON reader for documents that are read by name (discovery, reviews, patches, rows,
@@ -120,6 +121,7 @@ private:
   static void resolve(const Change& change, std::vector<Edit>& out);
   std::vector<Edit> edits_;
   std::vector<Change> changes_;
+  std::unordered_map<std::size_t, std::size_t> by_parent_; ///< JsonNode::begin() -> changes_
 };
 
 /// Offset behind the value that begins at `at` (after white space), npos if there is none. Finds

@@ -25,6 +25,7 @@ enum class Action : std::uint8_t {
   group,                  ///< API group
   api_version,            ///< group/version
   signer,                 ///< signer name
+  class_driver,           ///< who acts for a class: nobody of the platform's for a tenant's own
   by_kind,                ///< name of what the siblings kind, apiVersion or apiGroup say
   by_resource,            ///< name of what the siblings resource and group say
   role_name,              ///< metadata.name of a ClusterRole

@@ -2,6 +2,7 @@
 #include "daemon/upstream/upstream.hpp"
 
 #include "common/base/error_table.hpp"
+#include "common/base/log.hpp"
 #include "common/base/published.hpp"
 #include "daemon/net/loop.hpp"
 #include "daemon/translate/discovery_json.hpp"
@@ -59,14 +60,14 @@ private:
   void fetch() {
     fetching_ = true;
     fetch_document("/api", api_, [this](Result<void> first) {
-      if (!first) return finish(fail(first.error()));
+      if (!first) return failed(first.error());
       fetch_document("/apis", apis_, [this](Result<void> second) {
-        if (!second) return finish(fail(second.error()));
+        if (!second) return failed(second.error());
         if (api_.changed || apis_.changed || !current_.load()) {
           auto parsed = translate::Catalog::parse(api_.body, apis_.body);
           if (!parsed) {
             api_ = apis_ = {};
-            return finish(fail(parsed.error()));
+            return failed(parsed.error());
           }
           current_.store(std::make_shared<const translate::Catalog>(*std::move(parsed)));
         }
@@ -100,6 +101,15 @@ private:
           document.changed = true;
           done({});
         });
+  }
+
+  /// What upstream has become unable to tell is as it was: nobody can do without.
+  void failed(const Error& error) {
+    auto known = current_.load();
+    const bool told = error.code() == Code::too_large || error.code() == Code::internal;
+    if (!known || !told) return finish(fail(error));
+    log::warning("upstream", "what the upstream serves is not read anew: {}", error.text());
+    finish(std::move(known));
   }
 
   void finish(Result<CatalogPtr> result) {

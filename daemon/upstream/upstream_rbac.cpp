@@ -105,7 +105,12 @@ constexpr std::array k_rows{
 {"expression":"request.resource.group != 'apiextensions.k8s.io' || (size(variables.objects) > 0 && variables.objects.all(o, has(o.spec.group) && o.spec.group.startsWith(variables.prefix) && size(o.spec.group) > 7))","messageExpression":"'a custom resource definition of this tenant has a group that begins with ' + variables.prefix"},
 {"expression":"request.resource.resource != 'persistentvolumes' || request.resource.group != '' || ((request.operation != 'CREATE' || variables.named) && size(variables.objects) > 0 && variables.objects.all(o, has(o.spec.claimRef) && has(o.spec.claimRef.namespace) ? o.spec.claimRef.namespace.startsWith(variables.prefix) : o.metadata.name.startsWith(variables.prefix)))","messageExpression":"'a persistent volume of this tenant has a name, and its claim a namespace, that begins with ' + variables.prefix"},
 {"expression":"request.resource.resource != 'namespaces' || request.resource.group != '' || (size(variables.objects) > 0 && variables.objects.all(o, has(o.metadata.labels) && 'tenant.kubezoo.io/id' in o.metadata.labels && o.metadata.labels['tenant.kubezoo.io/id'] == variables.id))","messageExpression":"'a namespace of this tenant carries the label tenant.kubezoo.io/id=' + variables.id"},
-{"expression":"request.resource.resource != 'namespaces' || request.resource.group != '' || object == null || (has(object.metadata.labels) && 'pod-security.kubernetes.io/enforce' in object.metadata.labels && (object.metadata.labels['pod-security.kubernetes.io/enforce'] in ['baseline', 'restricted'] || (oldObject != null && has(oldObject.metadata.labels) && 'pod-security.kubernetes.io/enforce' in oldObject.metadata.labels && oldObject.metadata.labels['pod-security.kubernetes.io/enforce'] == object.metadata.labels['pod-security.kubernetes.io/enforce'])))","message":"a tenant's namespace enforces pod security level baseline or restricted"}]}})j"},
+{"expression":"request.resource.resource != 'namespaces' || request.resource.group != '' || object == null || (has(object.metadata.labels) && 'pod-security.kubernetes.io/enforce' in object.metadata.labels && (object.metadata.labels['pod-security.kubernetes.io/enforce'] in ['baseline', 'restricted'] || (oldObject != null && has(oldObject.metadata.labels) && 'pod-security.kubernetes.io/enforce' in oldObject.metadata.labels && oldObject.metadata.labels['pod-security.kubernetes.io/enforce'] == object.metadata.labels['pod-security.kubernetes.io/enforce'])))","message":"a tenant's namespace enforces pod security level baseline or restricted"},
+{"expression":"request.resource.resource != 'namespaces' || request.resource.group != '' || object == null || object.metadata.?labels[?'pod-security.kubernetes.io/enforce-version'].orValue('latest') == 'latest'","message":"a tenant's namespace enforces the latest version of pod security"},
+{"expression":"request.resource.resource != 'storageclasses' || object == null || object.provisioner == 'kubernetes.io/no-provisioner' || object.provisioner.startsWith('zoo-inert.')","message":"no provisioner of the platform acts for a tenant's own class"},
+{"expression":"request.resource.resource != 'volumeattributesclasses' || object == null || object.driverName.startsWith('zoo-inert.')","message":"no driver of the platform acts for a tenant's own class"},
+{"expression":"request.resource.resource != 'ingressclasses' || object == null || object.spec.?controller.orValue('zoo-inert.').startsWith('zoo-inert.')","message":"no controller of the platform acts for a tenant's own class"},
+{"expression":"request.resource.resource != 'customresourcedefinitions' || object == null || (size(object.spec.versions) <= 16 && size(object.spec.names.?shortNames.orValue([])) <= 32 && size(object.spec.names.?categories.orValue([])) <= 32)","message":"a tenant's definition has at most 16 versions, 32 short names and 32 categories"}]}})j"},
 
     // What tenants store as RBAC is inert (DESIGN 8); here the upstream holds zood to it.
     Row{Need::fence, "validatingadmissionpolicies", R"j({
@@ -199,7 +204,23 @@ constexpr std::array k_rows{
 "validations":[
 {"expression":"request.resource.resource != 'services' || variables.services || variables.now.?loadBalancer.orValue({}) == variables.before.?loadBalancer.orValue({})","message":"status.loadBalancer of a Service is written by the platform's controllers (guards.service_status of zood)"},
 {"expression":"request.resource.resource != 'pods' || (variables.now.?podIP.orValue('') == variables.before.?podIP.orValue('') && variables.now.?podIPs.orValue([]) == variables.before.?podIPs.orValue([]) && variables.now.?hostIP.orValue('') == variables.before.?hostIP.orValue('') && variables.now.?hostIPs.orValue([]) == variables.before.?hostIPs.orValue([]))","message":"the addresses of a pod are written by its kubelet"},
+{"expression":"request.resource.resource != 'pods' || variables.now.?nominatedNodeName.orValue('') == '' || variables.now.?nominatedNodeName.orValue('') == variables.before.?nominatedNodeName.orValue('')","message":"the node that a pod is nominated for is written by the scheduler"},
+{"expression":"request.resource.resource != 'pods' || (variables.now.?allocatedResources.orValue({}) == variables.before.?allocatedResources.orValue({}) && variables.now.?resources.orValue({}) == variables.before.?resources.orValue({}) && ['containerStatuses', 'initContainerStatuses'].all(l, variables.now[?l].orValue([]).all(c, c.?allocatedResources.orValue({}) == {} && c.?resources.orValue({}) == {} || variables.before[?l].orValue([]).exists(b, b.name == c.name && b.?allocatedResources.orValue({}) == c.?allocatedResources.orValue({}) && b.?resources.orValue({}) == c.?resources.orValue({})))))","message":"the resources that a pod has been given are written by its kubelet"},
 {"expression":"request.resource.resource != 'resourceclaims' || (variables.now.?allocation.orValue({}) == variables.before.?allocation.orValue({}) && variables.now.?reservedFor.orValue([]) == variables.before.?reservedFor.orValue([]))","message":"devices are allocated by the scheduler"}]}})j"},
+
+    // The scheduler takes them from all namespaces, by the name of their class.
+    Row{Need::fence, "validatingadmissionpolicies", R"j({
+"apiVersion":"admissionregistration.k8s.io/v1","kind":"ValidatingAdmissionPolicy",
+"metadata":{"name":"zoo-tenants-capacities"},
+"spec":{"failurePolicy":"Fail",
+"matchConstraints":{"resourceRules":[{"apiGroups":["storage.k8s.io"],"apiVersions":["*"],
+ "operations":["CREATE","UPDATE"],"resources":["csistoragecapacities"],"scope":"Namespaced"}]},
+"matchConditions":[{"name":"a-tenant",
+ "expression":"has(request.userInfo.groups) && 'zoo:tenants' in request.userInfo.groups"}],
+"variables":[
+{"name":"id","expression":"request.userInfo.username.matches('^zoo:[a-z0-9]{6}$') ? request.userInfo.username.substring(4) : ''"}],
+"validations":[
+{"expression":"variables.id != '' && object.storageClassName.startsWith(variables.id + '-')","message":"a tenant tells of the capacity of its own classes alone"}]}})j"},
 
     // Controllers make claims of what a tenant's mutation has put into a StatefulSet or a pod.
     Row{Need::fence, "validatingadmissionpolicies", R"j({

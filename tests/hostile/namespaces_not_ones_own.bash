@@ -34,3 +34,24 @@ for pair in "adopted:{}" "others:{\"tenant.kubezoo.io/id\":\"$victim\"}"; do
   expect "it has no binding of the tenant's" 404 "$(stored "/apis/rbac.authorization.k8s.io/v1/namespaces/$evil-$name/rolebindings/zoo-tenant" '.code // "there"')"
   direct DELETE "/api/v1/namespaces/$evil-$name"
 done
+# A watch that was opened before it stood there, or before it lost its label.
+watched() { # FILE PATH
+  curl -sN --max-time 90 --cacert "$TMPDIR/$evil.ca" --cert "$TMPDIR/$evil.crt" --key "$TMPDIR/$evil.key" "https://$zood_address$2" >"$TMPDIR/$1" &
+  watchers+=($!)
+}
+watchers=()
+watched early-all '/api/v1/configmaps?watch=1&resourceVersion=0'
+watched early-one '/api/v1/namespaces/late/configmaps?watch=1&resourceVersion=0'
+eventually "both have begun" 10 grep -q kube-root-ca.crt "$TMPDIR/early-all"
+direct POST /api/v1/namespaces json '{"metadata":{"name":"'"$evil-late"'"}}'
+accepted "a namespace of somebody else's, later"
+known() { [[ $(ctl doctor 2>&1) == *"$evil-late"* ]]; }
+eventually "zood knows it" 20 known
+direct POST "/api/v1/namespaces/$evil-late/configmaps" json '{"metadata":{"name":"theirs"},"data":{"word":"'"$canary"'"}}'
+accepted "holds something"
+made "the attacker's own" POST /api/v1/namespaces/team/configmaps json '{"metadata":{"name":"evil-mark"}}'
+eventually "is heard" 10 grep -q evil-mark "$TMPDIR/early-all"
+expect "and nothing of the other" 0 "$(cat "$TMPDIR/early-all" "$TMPDIR/early-one" | grep -c "$canary")"
+kill "${watchers[@]}"
+wait "${watchers[@]}" 2>/dev/null
+direct DELETE "/api/v1/namespaces/$evil-late"

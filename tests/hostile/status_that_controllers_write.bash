@@ -23,6 +23,13 @@ for status in '"podIP":"10.0.0.10","podIPs":[{"ip":"10.0.0.10"}]' '"podIPs":[{"i
   refused "an address of a pod: $status" '403|422'
   expect "upstream's has none" '[null,null]' "$(stored "/api/v1/namespaces/$evil-team/pods/evil-status" '[.status.podIP,.status.hostIP]|tojson')"
 done
+for status in '"nominatedNodeName":"kwok-1"' '"containerStatuses":[{"name":"c","image":"x","imageID":"","ready":false,"restartCount":0,"allocatedResources":{"cpu":"100000"}}]' '"containerStatuses":[{"name":"c","image":"x","imageID":"","ready":false,"restartCount":0,"resources":{"requests":{"cpu":"100000"}}}]'; do
+  try PATCH $core/pods/evil-status/status merge '{"status":{'"$status"'}}'
+  refused "what the scheduler counts: $status" '403|422'
+  would "write it" PATCH "/api/v1/namespaces/$evil-team/pods/evil-status/status" merge '{"status":{'"$status"'}}'
+done
+try PATCH $core/pods/evil-status/status merge '{"status":{"containerStatuses":[{"name":"c","image":"x","imageID":"","ready":false,"restartCount":0}]}}'
+accepted "what else there is of a container"
 try PATCH $core/pods/evil-status/status strategic '{"status":{"conditions":[{"type":"evil.example/Seen","status":"True"}]}}'
 accepted "a condition of a pod"
 try DELETE $core/services/evil

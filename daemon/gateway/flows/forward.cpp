@@ -20,6 +20,7 @@ namespace {
 
 constexpr std::string_view k_protobuf = "application/vnd.kubernetes.protobuf";
 constexpr std::size_t k_max_status = 1u << 20; ///< bytes of an error's body
+constexpr std::size_t k_counted = 64 * 1024;   ///< whole answers above it count as held
 constexpr std::size_t k_longer = 4 * 1024;     ///< an object that begins in the piece before
 
 /// "/api/v1/namespaces/foofoo-team/pods" -> "foofoo-team"
@@ -106,7 +107,11 @@ private:
   void on_end() override {
     if (!translator_) return refused();
     if (auto finished = translator_->finish(out_); !finished) return broken(finished.error());
-    if (!exchange_.head_sent()) send_head(out_.size());
+    if (!exchange_.head_sent()) {
+      if (out_.size() > k_counted && !exchange_.buffer(out_.size()))
+        return exchange_.fail(held_too_much());
+      send_head(out_.size());
+    }
     flush();
     exchange_.finish();
   }

@@ -131,6 +131,7 @@ private:
     if (bytes_ > exchange_.gateway().limits().discovery) {
       return exchange_.fail(Error(Code::too_large, "this list is too large to be merged"));
     }
+    if (!exchange_.buffer(item.size())) return exchange_.fail(held_too_much());
     const auto* facts = exchange_.resource().facts;
     auto name = translate::object_name_out(exchange_.mapping(), facts, key);
     items_.push_back({name.value_or(std::string(key)), std::string(item), false});

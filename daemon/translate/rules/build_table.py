@@ -190,6 +190,8 @@ class Builder:
                 node.act("api_version", row=row)
         elif rule == "SIGNER":
             node.act("signer", row=row)
+        elif rule == "DRIVER":
+            node.act("class_driver", row=row)
         elif rule == "BYKIND":
             if row["in"] == "keep" or refers == "clusterName:<paramKind>" or \
                     last[1] == "gmsaCredentialSpecName":

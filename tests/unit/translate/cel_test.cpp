@@ -45,6 +45,18 @@ TEST_CASE("CEL that only looks like it is left alone") {
   }
 }
 
+TEST_CASE("who asks upstream's authorizer") {
+  for (const auto* asks :
+       {"authorizer.path('/x').check('get').allowed()", " .authorizer.group('')", "[authorizer]",
+        "object.spec.a in authorizer", "x ?authorizer : y", "r'a' + authorizer",
+        "'' // authorizer?\n + authorizer", "{'a': authorizer.requestResource}"})
+    CHECK_MESSAGE(cel_asks_authorizer(asks), asks);
+  for (const auto* does_not :
+       {"object.spec.authorizer", "'authorizer'", "\"\\\"authorizer\"", "object.a . authorizer",
+        "x // authorizer", "authorizers", "f(x).authorizer", "r'\\' + 'authorizer'"})
+    CHECK_FALSE_MESSAGE(cel_asks_authorizer(does_not), does_not);
+}
+
 TEST_CASE("CEL comes back as it was written") {
   for (const auto* text :
        {"object.metadata.namespace == 'a' && request.namespace != \"b\"",

@@ -174,6 +174,10 @@ std::vector<Case> cases_of(const Json& row, const std::vector<Step>& steps) {
             maps(owner("v1", "Namespace", "x"), owner("v1", "Namespace", "abc123-x")),
             same(owner("apps/v1", "ReplicaSet", "x"))};
   }
+  if (rule == "DRIVER")
+    return {maps("example.com/x", "zoo-inert.example.com/x"), maps("x", "zoo-inert.x"),
+            maps("csi.example.com", "zoo-inert.csi.example.com"),
+            same("kubernetes.io/no-provisioner")};
   if (rule == "SIGNER") return {maps("example.com/s", "abc123-example.com/s")};
   if (rule == "BYKIND") {
     if (row["in"] == "keep" || refers == "clusterName:<paramKind>" ||
