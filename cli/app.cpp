@@ -74,6 +74,21 @@ int refuse(Context& context, const CLI::App& root, const std::vector<std::string
   return usage(context, *state.app, error.what());
 }
 
+/// An argument that says nothing is a variable that was not set: it must not mean the default, nor
+/// take the next word for its value.
+std::string find_empty(const std::vector<std::string>& arguments) {
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const auto& word = arguments[i];
+    if (word.starts_with("--") && word.size() > 3 && word.find('=') == word.size() - 1)
+      return fmt::format("{} has no value", word.substr(0, word.size() - 1));
+    if (!word.empty()) continue;
+    const bool value = i > 0 && arguments[i - 1].starts_with("-");
+    return value ? fmt::format("the value of {} is empty", arguments[i - 1])
+                 : std::string("an argument is empty");
+  }
+  return {};
+}
+
 int dump(Context& context, CommandTree& tree, const std::vector<std::string>& arguments) {
   const auto value = dump_tree(tree.root());
   if (arguments.size() == 1) {
@@ -181,6 +196,7 @@ int run(const std::vector<std::string>& arguments, Context& context) {
     if (!foreign.empty() && foreign.front() == "--") foreign.erase(foreign.begin());
     command->set_foreign(std::move(foreign));
   }
+  if (const auto empty = find_empty(own); !empty.empty()) return usage(context, *state.app, empty);
   try {
     root.parse(std::vector<std::string>(own.rbegin(), own.rend()));
   } catch (const CLI::CallForHelp&) {

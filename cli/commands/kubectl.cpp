@@ -76,7 +76,20 @@ struct Kubectl final : Command {
   bool takes_foreign() const override { return true; }
   void set_foreign(std::vector<std::string> words) override { arguments = std::move(words); }
 
+  /// What stands behind the tenant is kubectl's, and these would do something else there.
+  Result<void> check_arguments() const {
+    if (arguments.empty()) return {};
+    const auto first = arguments.front().substr(0, arguments.front().find('='));
+    for (const std::string_view own : {"--user", "--group", "--ttl", "--dir", "--socket"}) {
+      if (first == own)
+        return fail(Code::usage, "{} stands before the tenant: zooctl kubectl {} ... {} -- ...",
+                    own, own, tenant);
+    }
+    return {};
+  }
+
   Result<int> run(Context& context) override {
+    ZOO_TRY_VOID(check_arguments());
     ZOO_TRY(const auto path, find_kubectl(context));
     ZOO_TRY(const auto span, option_duration("--ttl", ttl));
     KubeconfigWish wish{user, groups, std::chrono::duration_cast<std::chrono::seconds>(span), {}};

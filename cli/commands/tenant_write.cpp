@@ -181,17 +181,19 @@ struct TenantDelete final : Command {
                       "  zooctl tenant delete foofoo barbar --no-wait");
   }
 
+  /// Asks for it; what is to be waited for goes to `going`.
   Result<void> remove(Context& context, AdminClient& client, const std::string& id,
-                      std::chrono::milliseconds timeout) const {
+                      std::vector<json>& going) const {
     auto tenant = client.tenant(id);
     if (!tenant && ignore_not_found && tenant.error().code() == Code::not_found) return {};
     if (!tenant) return fail(std::move(tenant).error());
-    const auto uid = text_at(*tenant, "/metadata/uid");
-    ZOO_TRY_VOID(client.remove(id, uid, dry_run));
-    const bool waits = wait.wait && !dry_run;
-    if (waits) ZOO_TRY_VOID(wait_until_gone(context, id, uid, timeout));
-    print_result(context, *tenant, waits || dry_run ? "deleted" : "is being deleted", dry_run,
-                 format_of(format));
+    ZOO_TRY_VOID(client.remove(id, text_at(*tenant, "/metadata/uid"), dry_run));
+    if (wait.wait && !dry_run) {
+      going.push_back(*std::move(tenant));
+    } else {
+      print_result(context, *tenant, dry_run ? "deleted" : "is being deleted", dry_run,
+                   format_of(format));
+    }
     return {};
   }
 
@@ -207,9 +209,17 @@ struct TenantDelete final : Command {
         names.push_back(tenant_id(tenant));
     }
     ZOO_TRY(auto* client, context.client());
-    return for_all<std::string>(context, names, [&](const std::string& id) {
-      return remove(context, *client, id, timeout);
-    });
+    std::vector<json> going; // all at once, then one after the other
+    ZOO_TRY(const int asked, for_all<std::string>(context, names, [&](const std::string& id) {
+              return remove(context, *client, id, going);
+            }));
+    ZOO_TRY(const int gone, for_all<json>(context, going, [&](const json& tenant) -> Result<void> {
+              ZOO_TRY_VOID(wait_until_gone(context, text_at(tenant, "/metadata/name"),
+                                           text_at(tenant, "/metadata/uid"), timeout));
+              print_result(context, tenant, "deleted", false, format_of(format));
+              return {};
+            }));
+    return std::max(asked, gone);
   }
 };
 

@@ -99,7 +99,13 @@ check "and works" as "$a" get pods -A
 kill -HUP "${zood_pids[$zood_dir]}"
 eventually "SIGHUP reloads" 10 grep -q 'app: reloaded' "$zood_dir.log"
 check "and it goes on" as "$a" get pods -A
-check "delete the tenant" ctl tenant delete "$a" --wait
+# What was left out, or came of a variable that is not set, is not the default.
+check_fails "an option without its value" '--user has no value' ctl kubeconfig export --user= "$a"
+check_fails "an empty user is no administrator" 'the value of --user is empty' ctl kubeconfig export "$a" --user ''
+check_fails "an empty tenant" 'an argument is empty' ctl tenant describe ''
+check_fails "an option of zooctl's behind kubectl's tenant" '--user stands before the tenant' ctl kubectl "$a" --user jane -- get pods
+check "another tenant" ctl tenant create zzzzzz
+check "delete the tenants" ctl tenant delete "$a" zzzzzz --wait
 check_fails "its certificate is worth nothing any more" 'Unauthorized|logged in' as "$a" get pods
 stop_zood
 expect "SIGTERM drains and ends with 0" 0 $?

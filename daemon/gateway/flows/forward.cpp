@@ -107,6 +107,7 @@ private:
   void on_end() override {
     if (!translator_) return refused();
     if (auto finished = translator_->finish(out_); !finished) return broken(finished.error());
+    translator_.reset(); // it may hold as much as it has made
     if (!exchange_.head_sent()) {
       if (out_.size() > k_counted && !exchange_.buffer(out_.size()))
         return exchange_.fail(held_too_much());

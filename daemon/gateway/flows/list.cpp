@@ -163,8 +163,9 @@ private:
       }
     }
     writer_.end(std::to_string(revision_), "", out);
+    std::vector<Item>().swap(items_); // the client may take its time
     exchange_.send_head(list_head(plan_.rendering));
-    exchange_.send(out);
+    exchange_.send(std::move(out));
     exchange_.finish();
   }
 
