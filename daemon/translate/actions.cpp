@@ -206,10 +206,10 @@ Fate parameter(const Site& site, std::string_view value, std::string& output) {
 /// an ingress controller serves every class that names it. The platform's own classes are as they
 /// are.
 Fate class_driver(const Site& site, std::string_view value, std::string& output) {
-  constexpr std::string_view k_inert = "zoo-inert.";
   if (value.empty() || value == "kubernetes.io/no-provisioner") return Fate::keep;
-  if (inward(site)) return put(output, std::string(k_inert) + std::string(value));
-  if (value.starts_with(k_inert)) return put(output, std::string(value.substr(k_inert.size())));
+  if (inward(site)) return put(output, std::string(k_inert_driver) + std::string(value));
+  if (value.starts_with(k_inert_driver))
+    return put(output, std::string(value.substr(k_inert_driver.size())));
   if (site.direction == Direction::prove)
     return refuse(output, "would make the platform act for a class of the tenant's");
   return Fate::keep;

@@ -46,7 +46,10 @@ constexpr std::array k_columns = {
     ColumnRow{"resourcequotas", "Request", CellRule::text},
     ColumnRow{"resourcequotas", "Limit", CellRule::text},
     ColumnRow{"controllerrevisions", "Controller", CellRule::text},
+    ColumnRow{"ingressclasses", "Controller", CellRule::class_driver},
     ColumnRow{"ingressclasses", "Parameters", CellRule::text},
+    ColumnRow{"storageclasses", "Provisioner", CellRule::class_driver},
+    ColumnRow{"volumeattributesclasses", "DriverName", CellRule::class_driver},
     ColumnRow{"ingresses", "Class", CellRule::ingress_class},
     ColumnRow{"csistoragecapacities", "StorageClassName", CellRule::storage_class},
     ColumnRow{"validatingadmissionpolicybindings", "PolicyName", CellRule::private_name},
@@ -234,6 +237,8 @@ std::string TableRewriter::cell(CellRule rule, std::string_view text, const Obje
   }
   case CellRule::signer:
     return or_blank(mapping_.signer_out(text));
+  case CellRule::class_driver:
+    return std::string(text.substr(text.starts_with(k_inert_driver) ? k_inert_driver.size() : 0));
   }
   return std::string(text);
 }

@@ -34,7 +34,8 @@ enum class CellRule : std::uint8_t {
   private_name,     ///< name of a private cluster-scoped object
   api_version_kind, ///< `group/version/Kind`
   signer,
-  requester, ///< who asked for a certificate: read from the object
+  class_driver, ///< who acts for a class
+  requester,    ///< who asked for a certificate: read from the object
 };
 
 /// Rewrites a Table outward, one row at a time (the rows come from a Framer), and the Tables within
