@@ -63,7 +63,7 @@ struct Flow {
   std::uint32_t requests = 400;       ///< in flight, long-running ones apart
   std::uint32_t mutations = 200;      ///< of these, writes
   std::uint32_t long_running = 2000;  ///< watches, logs, exec, port-forward
-  std::uint64_t buffered = 64u << 20; ///< bytes of request bodies held at the same time
+  std::uint64_t buffered = 64u << 20; ///< bytes of bodies and whole answers held at the same time
   std::uint32_t weight = 100;         ///< of its queue where all tenants together ask too much
 };
 struct FlowTerms {

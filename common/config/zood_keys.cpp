@@ -287,7 +287,9 @@ constexpr Key k_keys[] = {
     {.name = "limits.buffered",
      .type = Type::size,
      .default_text = "64Mi",
-     .doc = "Bytes of request bodies that are held for one tenant at the same time.",
+     .doc = "Bytes of request bodies, and of answers that are read whole, that are held for one "
+            "tenant "
+            "at the same time.",
      .reloadable = true,
      .minimum = k_mi},
     {.name = "limits.total_inflight",

@@ -40,12 +40,15 @@ bool all_act(JsonNode rules) {
   return std::all_of(all.begin(), all.end(), acts);
 }
 
-/// The first resource that the rules name and mutation leaves alone.
-std::string left_alone(JsonNode rules) {
+/// The first resource that the rules name and that is left alone: by who changes objects, or by who
+/// looks at them too.
+std::string left_alone(JsonNode rules, bool mutates) {
   for (const auto rule : rules.children()) {
     for (const auto& group : rule["apiGroups"].strings()) {
       for (const auto& resource : rule["resources"].strings())
-        if (translate::reaches_out(group, resource)) return resource;
+        if (mutates ? translate::reaches_out(group, resource)
+                    : translate::builtin_group(group) && translate::is_theirs(resource))
+          return resource;
     }
   }
   return {};
@@ -62,11 +65,11 @@ std::string admission_warning(const translate::Target& target, std::string_view 
                    all_act(root["spec"]["matchResources"]["resourceRules"]);
   std::string by_url, alone;
   const bool mutates = target.resource.starts_with("mutating");
-  if (mutates) alone = left_alone(root["spec"]["matchConstraints"]["resourceRules"]);
+  if (mutates) alone = left_alone(root["spec"]["matchConstraints"]["resourceRules"], true);
   for (const auto webhook : root["webhooks"].children()) {
     effective = effective && all_act(webhook["rules"]);
     if (by_url.empty() && translate::calls_url(webhook)) by_url = webhook["name"].string();
-    if (mutates && alone.empty()) alone = left_alone(webhook["rules"]);
+    if (alone.empty()) alone = left_alone(webhook["rules"], mutates);
   }
   std::vector<std::string> reasons;
   if (!by_url.empty()) {

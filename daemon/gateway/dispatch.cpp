@@ -424,7 +424,6 @@ private:
       if (!strangers || (*strangers)->contains(mapping().name_in(target_.name_space))) {
         return nullptr;
       }
-      plan.rendering.shown = filter_of(exchange_); // now that they are known
     }
     return watch(exchange_, std::move(plan));
   }

@@ -126,7 +126,8 @@ public:
   Result<void> answer_as(const translate::Negotiated& wanted, bool events);
   void answer_as_sent() { encoded_.reset(); } ///< what flows answer is what the client takes
   /// That much more of an answer is held in memory. False: the tenant holds enough already.
-  bool buffer(std::size_t bytes) { return place_ && place_->buffer(bytes); }
+  bool buffer(std::size_t bytes);
+  void unbuffer(); ///< what buffer() has counted is held no more
 
   /// Runs `next` on the loop after the current callback, if this exchange still lives then.
   void later(std::function<void()> next);
@@ -216,6 +217,7 @@ private:
   std::string retry_after_;                      ///< upstream's
   std::optional<translate::Misnamed> misnamed_;
   Outcome outcome_;
+  std::uint64_t buffered_ = 0; ///< bytes that buffer() has counted
   bool admitted_ = false;
   bool ended_ = false; ///< the request is complete
   bool dispatched_ = false;

@@ -119,9 +119,24 @@ void Exchange::finish() {
   if (held_ > 0) stream_.consume(std::exchange(held_, 0)); // what follows on this connection
   stream_.send_data({}, true);
   retired_ = std::move(flow_);
-  // The place is kept until the client has its answer: what it does not read is still held.
   std::string().swap(body_);
+  // What the client does not read is still held, and counted until its stream is closed.
+  if (buffered_ > 0 && place_) {
+    place_->answered(buffered_);
+  } else {
+    place_.reset();
+  }
   tell_audit();
+}
+
+bool Exchange::buffer(std::size_t bytes) {
+  if (!place_ || !place_->buffer(bytes)) return false;
+  buffered_ += bytes;
+  return true;
+}
+
+void Exchange::unbuffer() {
+  if (place_) place_->unbuffer(std::exchange(buffered_, 0));
 }
 
 /// An answer of upstream's or our own failure leaves open what was stored; destroyed rooms say so.

@@ -37,6 +37,21 @@ bool FlowControl::buffer(FlowScheduler::Ticket ticket, std::uint64_t bytes) {
   return scheduler_.buffer(ticket, bytes);
 }
 
+void FlowControl::unbuffer(FlowScheduler::Ticket ticket, std::uint64_t bytes) {
+  const std::scoped_lock lock(mutex_);
+  scheduler_.unbuffer(ticket, bytes);
+}
+
+void FlowControl::answered(FlowScheduler::Ticket ticket, std::uint64_t kept) {
+  Calls calls;
+  {
+    const std::scoped_lock lock(mutex_);
+    scheduler_.answered(ticket, kept);
+    calls = take_calls();
+  }
+  tell(calls);
+}
+
 void FlowControl::set_limits(const FlowScheduler::Limits& limits) {
   Calls calls;
   {

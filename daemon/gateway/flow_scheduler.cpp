@@ -165,6 +165,7 @@ void FlowScheduler::leave(Ticket ticket) {
     --all_.long_running;
     return;
   }
+  if (request.answered) return;
   if (request.waiting) {
     unqueue(tenant, ticket, request.user);
   } else {
@@ -189,6 +190,35 @@ bool FlowScheduler::buffer(Ticket ticket, std::uint64_t bytes) {
   return true;
 }
 
+void FlowScheduler::unbuffer(Ticket ticket, std::uint64_t bytes) {
+  const auto found = requests_.find(ticket);
+  if (found == requests_.end()) return;
+  auto& request = found->second;
+  bytes = std::min(bytes, request.bytes);
+  request.bytes -= bytes;
+  request.tenant->load.buffered -= bytes;
+  all_.buffered -= bytes;
+}
+
+void FlowScheduler::answered(Ticket ticket, std::uint64_t kept) {
+  const auto found = requests_.find(ticket);
+  if (found == requests_.end()) return;
+  auto& request = found->second;
+  if (request.bytes > kept) unbuffer(ticket, request.bytes - kept);
+  if (request.waiting || request.answered || request.work == Work::long_running) return;
+  request.answered = true;
+  auto& tenant = *request.tenant;
+  if (request.work == Work::mutation) {
+    --tenant.load.mutations;
+    --all_.mutations;
+    request.work = Work::read; // not once more when it leaves
+  }
+  --tenant.load.in_flight;
+  --all_.in_flight;
+  rank(tenant);
+  dispatch();
+}
+
 FlowScheduler::Load FlowScheduler::load(std::string_view tenant) const {
   const auto found = tenants_.find(std::string(tenant));
   return found == tenants_.end() ? Load{} : found->second.load;
@@ -197,7 +227,7 @@ FlowScheduler::Load FlowScheduler::load(std::string_view tenant) const {
 void FlowScheduler::forget_idle() {
   std::erase_if(tenants_, [](const auto& entry) {
     const auto& load = entry.second.load;
-    return load.in_flight == 0 && load.long_running == 0 && load.queued == 0;
+    return load.in_flight == 0 && load.long_running == 0 && load.queued == 0 && load.buffered == 0;
   });
 }
 

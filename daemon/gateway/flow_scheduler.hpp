@@ -50,6 +50,10 @@ public:
 
   /// More bytes are held for this request; false: beyond its tenant's budget.
   bool buffer(Ticket ticket, std::uint64_t bytes);
+  void unbuffer(Ticket ticket, std::uint64_t bytes); ///< they are held no more
+  /// Its answer was given: the place goes to others, and so many bytes stay counted until it
+  /// leaves.
+  void answered(Ticket ticket, std::uint64_t kept);
 
   /// What changed for those that wait, since this was asked last.
   struct Change {
@@ -87,6 +91,7 @@ private:
     Work work;
     bool waiting;
     std::uint64_t bytes = 0;
+    bool answered = false;
   };
 
   Verdict refuse(Tenant& tenant, Verdict verdict);

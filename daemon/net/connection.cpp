@@ -200,6 +200,7 @@ void Connection::pump() {
       while (transport_->unsent() < k_unsent_high) {
         std::string bytes;
         if (codec_->produce(bytes, k_write_size) == 0) break;
+        produced_ += bytes.size();
         transport_->write(std::move(bytes));
       }
     } while (dirty_ && transport_->unsent() < k_unsent_high);
@@ -293,8 +294,10 @@ void Connection::sweep(Clock::time_point now) {
     if (now - opened_ > limits_->handshake) die();
     return;
   }
-  const auto unsent = transport_->unsent() + codec_->pending(); // what a closed window keeps too
-  if (unsent == 0 || unsent != last_unsent_) progress_ = now;
+  const auto unsent = transport_->unsent();
+  const bool held = unsent != 0 || codec_->pending() != 0; // a closed window keeps bytes too
+  const bool moved = unsent != last_unsent_ || std::exchange(produced_, 0) != 0;
+  if (!held || moved) progress_ = now;
   last_unsent_ = unsent;
   if (lingering_) {
     const bool stuck = now - lingering_since_ > k_linger && unsent == 0;

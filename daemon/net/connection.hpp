@@ -92,6 +92,7 @@ private:
   Clock::time_point progress_ = opened_;
   Clock::time_point lingering_since_;
   http::ServerCodec::Waiting waiting_ = http::ServerCodec::Waiting::nothing;
+  std::size_t produced_ = 0; ///< since the last sweep
   std::size_t last_unsent_ = 0;
 };
 

@@ -33,17 +33,19 @@ constexpr std::array<std::string_view, 12> k_reaching = {
 
 /// What kubelets and the scheduler write is left alone by webhooks that look, too: each would wait
 /// for one tenant's, in loops that serve all.
-constexpr std::string_view k_theirs =
-    "!(has(request.subResource) && request.subResource in ['binding', 'status'])";
 constexpr std::string_view k_looks = "ValidatingWebhookConfiguration";
 constexpr std::int64_t k_longest = 10; ///< seconds that a webhook may take, apiserver's default
 
-const std::string& expression(std::string_view kind) {
-  static const std::string looks(k_theirs);
-  static const std::string changes =
-      fmt::format("!((request.resource.group + '/' + request.resource.resource) in ['{}']) && {}",
-                  fmt::join(k_reaching, "', '"), k_theirs);
-  return kind == k_looks ? looks : changes;
+/// Statuses of the tenant's own kinds are its own.
+std::string expression(std::string_view kind, const Mapping& mapping) {
+  const auto theirs =
+      fmt::format("!(has(request.subResource) && request.subResource in ['binding', 'status'] && "
+                  "!request.resource.group.startsWith('{}'))",
+                  mapping.prefix());
+  if (kind == k_looks) return theirs;
+  return fmt::format(
+      "!((request.resource.group + '/' + request.resource.resource) in ['{}']) && {}",
+      fmt::join(k_reaching, "', '"), theirs);
 }
 
 constexpr std::string_view k_conditions = "matchConditions";
@@ -64,8 +66,12 @@ JsonNode fence_of(JsonNode place) {
 
 } // namespace
 
+bool is_theirs(std::string_view resource) {
+  return resource.ends_with("/status") || resource.ends_with("/binding");
+}
+
 bool reaches_out(std::string_view group, std::string_view resource) {
-  if (resource.ends_with("/status") || resource.ends_with("/binding")) return true;
+  if (builtin_group(group) && is_theirs(resource)) return true;
   const auto name = std::string(group) + '/' + std::string(resource.substr(0, resource.find('/')));
   return std::find(k_reaching.begin(), k_reaching.end(), name) != k_reaching.end();
 }
@@ -75,15 +81,18 @@ bool has_fence(std::string_view kind) {
          kind == k_looks;
 }
 
-Result<std::string> fence_in(std::string_view kind, std::string object) {
+Result<std::string> fence_in(std::string_view kind, const Mapping& mapping, std::string object) {
   ZOO_TRY(const auto tree, JsonTree::parse(object));
-  const auto condition = fmt::format(R"({{"name":{},"expression":{}}})",
-                                     json_quote(k_fence_condition), json_quote(expression(kind)));
+  const auto condition =
+      fmt::format(R"({{"name":{},"expression":{}}})", json_quote(k_fence_condition),
+                  json_quote(expression(kind, mapping)));
   JsonEdits edits;
   for (const auto place : places(tree.root())) {
     if (!place.is(JsonType::object)) continue; // upstream says what is wrong
     if (fence_of(place))
       return fail(Code::forbidden, "match condition {} is reserved", json_quote(k_fence_condition));
+    if (const auto seconds = place["timeoutSeconds"]; seconds.integer().value_or(0) > k_longest)
+      edits.replace(seconds, std::to_string(k_longest));
     const auto conditions = place[k_conditions];
     if (conditions.is(JsonType::array)) {
       // Behind the tenant's own: a JSON patch counts.
@@ -115,12 +124,13 @@ Result<std::string> fence_out(std::string object) {
   return edits.apply(object);
 }
 
-Result<void> prove_fence(std::string_view kind, JsonNode root) {
+Result<void> prove_fence(std::string_view kind, const Mapping& mapping, JsonNode root) {
+  const auto wanted = expression(kind, mapping);
   for (const auto place : places(root)) {
-    if (fence_of(place)["expression"].string() != expression(kind))
+    if (fence_of(place)["expression"].string() != wanted)
       return fail(Code::forbidden, "it would act on objects that reach beyond the tenant");
     if (place["timeoutSeconds"].integer().value_or(0) > k_longest)
-      return fail(Code::forbidden, "timeoutSeconds of a webhook is at most {}", k_longest);
+      return fail(Code::forbidden, "its webhook may take longer than {} seconds", k_longest);
   }
   return {};
 }

@@ -3,6 +3,7 @@
 
 #include "common/base/result.hpp"
 #include "daemon/translate/discovery_json.hpp"
+#include "daemon/translate/mapping.hpp"
 
 #include <string>
 #include <string_view>
@@ -16,6 +17,9 @@ namespace zoo::translate {
 
 inline constexpr std::string_view k_fence_condition = "zoo.kubezoo.io/own-objects";
 
+/// Is it a subresource that kubelets and controllers write ("pods/status")?
+bool is_theirs(std::string_view resource);
+
 /// Do a tenant's mutations leave this resource ("pods", "pods/status") alone?
 bool reaches_out(std::string_view group, std::string_view resource);
 
@@ -23,10 +27,11 @@ bool reaches_out(std::string_view group, std::string_view resource);
 bool has_fence(std::string_view kind);
 
 /// Adds the condition; `object` is a whole one. Code::forbidden: the tenant has one of that name.
-Result<std::string> fence_in(std::string_view kind, std::string object);
+/// A longer timeoutSeconds becomes the longest.
+Result<std::string> fence_in(std::string_view kind, const Mapping& mapping, std::string object);
 /// Takes it away.
 Result<std::string> fence_out(std::string object);
 /// Code::forbidden where it is missing, or where a webhook may take too long.
-Result<void> prove_fence(std::string_view kind, JsonNode root);
+Result<void> prove_fence(std::string_view kind, const Mapping& mapping, JsonNode root);
 
 } // namespace zoo::translate

@@ -196,7 +196,7 @@ bool cel_asks_authorizer(std::string_view text) {
       selects = false;
     } else {
       if (!space(c)) {
-        selects = c == '.' && operand;
+        selects = (c == '.' && operand) || (c == '?' && selects); // x.f, x.?f
         operand = c == ')' || c == ']' || c == '}';
       }
       ++at;

@@ -177,7 +177,7 @@ Result<void> prove_form(const Root& root, const Mapping& mapping, std::string_vi
   if (root.form == Form::admission) {
     ZOO_TRY_VOID(check_parameters(tree.root(), mapping));
     if (has_fence(root.kind)) {
-      ZOO_TRY_VOID(prove_fence(root.kind, tree.root()));
+      ZOO_TRY_VOID(prove_fence(root.kind, mapping, tree.root()));
     }
     for (const auto& rule : rules_of(tree.root())) {
       if (rule.by_url && !matches_nothing(rule.node))
@@ -241,7 +241,7 @@ Result<std::string> reform(const Root& root, const RewriteContext& context,
     ZOO_TRY(const auto after, JsonTree::parse(walked));
     ZOO_TRY_VOID(check_parameters(after.root(), context.mapping));
     auto stored = hold_scopes(tree.root(), after);
-    return has_fence(root.kind) ? fence_in(root.kind, std::move(stored)) : stored;
+    return has_fence(root.kind) ? fence_in(root.kind, context.mapping, std::move(stored)) : stored;
   }
   if (has_fence(root.kind)) {
     ZOO_TRY(walked, fence_out(std::move(walked)));

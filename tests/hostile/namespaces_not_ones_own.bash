@@ -36,13 +36,14 @@ for pair in "adopted:{}" "others:{\"tenant.kubezoo.io/id\":\"$victim\"}"; do
 done
 # A watch that was opened before it stood there, or before it lost its label.
 watched() { # FILE PATH
-  curl -sN --max-time 90 --cacert "$TMPDIR/$evil.ca" --cert "$TMPDIR/$evil.crt" --key "$TMPDIR/$evil.key" "https://$zood_address$2" >"$TMPDIR/$1" &
+  curl -sN -D "$TMPDIR/$1.head" --max-time 90 --cacert "$TMPDIR/$evil.ca" --cert "$TMPDIR/$evil.crt" --key "$TMPDIR/$evil.key" "https://$zood_address$2" >"$TMPDIR/$1" &
   watchers+=($!)
 }
 watchers=()
 watched early-all '/api/v1/configmaps?watch=1&resourceVersion=0'
 watched early-one '/api/v1/namespaces/late/configmaps?watch=1&resourceVersion=0'
 eventually "both have begun" 10 grep -q kube-root-ca.crt "$TMPDIR/early-all"
+eventually "the one of a namespace too" 10 grep -q ' 200' "$TMPDIR/early-one.head"
 direct POST /api/v1/namespaces json '{"metadata":{"name":"'"$evil-late"'"}}'
 accepted "a namespace of somebody else's, later"
 known() { [[ $(ctl doctor 2>&1) == *"$evil-late"* ]]; }

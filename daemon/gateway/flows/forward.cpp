@@ -109,7 +109,9 @@ private:
     if (auto finished = translator_->finish(out_); !finished) return broken(finished.error());
     translator_.reset(); // it may hold as much as it has made
     if (!exchange_.head_sent()) {
-      if (out_.size() > k_counted && !exchange_.buffer(out_.size()))
+      // What a write has done is told whatever it costs; protobuf is counted already.
+      const bool counts = !rendering_.wire && !exchange_.target().writes();
+      if (counts && out_.size() > k_counted && !exchange_.buffer(out_.size()))
         return exchange_.fail(held_too_much());
       send_head(out_.size());
     }
@@ -121,7 +123,9 @@ private:
 
   /// A list that is too long to be held is asked for in JSON.
   void stream_instead() {
-    retired_ = std::move(call_);
+    call_.reset(); // this flow hears nothing more
+    translator_.reset();
+    exchange_.unbuffer();
     auto rendering = rendering_;
     rendering.wire = false;
     static_cast<void>(exchange_.answer_as(rendering.wanted, false)); // protobuf can be refused only

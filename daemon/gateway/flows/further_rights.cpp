@@ -2,6 +2,7 @@
 #include "daemon/gateway/flows/further_rights.hpp"
 
 #include "common/base/json_text.hpp"
+#include "daemon/gateway/flows/standing.hpp"
 #include "daemon/gateway/flows/steps.hpp"
 #include "daemon/gateway/render.hpp"
 #include "daemon/translate/rewrite.hpp"
@@ -135,11 +136,24 @@ private:
     }
     auto path = translate::upstream_path(target, resource.namespaced, exchange_.mapping());
     if (!path) return exchange_.fail(path.error());
+    const bool standing = target.is("", "namespaces") && is_standing(target.name);
+    if (standing) return go(); // it appears to be there
     auto look = Outgoing::get(*std::move(path));
     if (resource.namespaced) look.actor = Actor::tenant;
+    look_at(std::move(look), create, refusal);
+  }
+
+  void look_at(Outgoing look, const Attributes& create, const Decision& refusal) {
     ask(
         look,
-        [this, create, refusal](const upstream::Answer& answer) {
+        [this, look, create, refusal](const upstream::Answer& answer) {
+          if (look.actor == Actor::tenant &&
+              refuses_our_user(exchange_, answer.head.status, answer.body)) {
+            // Its fence is not known yet where it was just raised; the write goes as the tenant.
+            auto again = look;
+            again.actor = Actor::zood;
+            return look_at(std::move(again), create, refusal);
+          }
           if (answer.head.status == 404) return exchange_.refuse(create, refusal);
           if (!answer.ok()) return refuse(answer);
           const auto found = translate::JsonTree::parse(answer.body);

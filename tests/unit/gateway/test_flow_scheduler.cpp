@@ -83,6 +83,32 @@ TEST_CASE("writes and watches have budgets of their own") {
   CHECK(bench.enter("a", flow, "u", Work::mutation) == Verdict::admitted);
 }
 
+TEST_CASE("who has its answer gives its place to others, and its bytes stay counted") {
+  Bench bench(1);
+  auto flow = share(10);
+  flow.buffered = 100;
+  REQUIRE(bench.enter("a", flow, "u", Work::mutation) == Verdict::admitted);
+  const auto first = bench.last;
+  REQUIRE(bench.scheduler.buffer(first, 30));
+  REQUIRE(bench.scheduler.buffer(first, 60));
+  CHECK_FALSE(bench.scheduler.buffer(first, 20));
+  bench.scheduler.unbuffer(first, 10);
+  REQUIRE(bench.scheduler.buffer(first, 20)); // 100
+  REQUIRE(bench.enter("a", flow) == Verdict::queued);
+  bench.scheduler.answered(first, 60);
+  CHECK(bench.admitted() == std::vector<std::string>{"a/u"});
+  auto load = bench.scheduler.load("a");
+  CHECK(load.in_flight == 1);
+  CHECK(load.mutations == 0);
+  CHECK(load.buffered == 60);
+  bench.scheduler.answered(first, 60); // nothing more
+  bench.scheduler.leave(first);
+  load = bench.scheduler.load("a");
+  CHECK(load.in_flight == 1);
+  CHECK(load.mutations == 0);
+  CHECK(load.buffered == 0);
+}
+
 TEST_CASE("places go in proportion to weights while all wait") {
   Bench bench(8);
   for (int i = 0; i < 60; ++i)

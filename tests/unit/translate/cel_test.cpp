@@ -53,7 +53,8 @@ TEST_CASE("who asks upstream's authorizer") {
     CHECK_MESSAGE(cel_asks_authorizer(asks), asks);
   for (const auto* does_not :
        {"object.spec.authorizer", "'authorizer'", "\"\\\"authorizer\"", "object.a . authorizer",
-        "x // authorizer", "authorizers", "f(x).authorizer", "r'\\' + 'authorizer'"})
+        "object.spec.?authorizer.orValue('')", "x // authorizer", "authorizers", "f(x).authorizer",
+        "r'\\' + 'authorizer'"})
     CHECK_FALSE_MESSAGE(cel_asks_authorizer(does_not), does_not);
 }
 
