@@ -40,7 +40,8 @@ void flow(MetricText& out, const gateway::FlowControl& flow_control) {
   out.sample(load.queued);
   out.family("zood_long_running", Type::gauge, "Watches, logs and tunnels of tenants");
   out.sample(load.long_running);
-  out.family("zood_buffered_bytes", Type::gauge, "Bodies of requests in progress, and answers that are held whole");
+  out.family("zood_buffered_bytes", Type::gauge,
+             "Bodies of requests in progress, and answers that are held whole");
   out.sample(static_cast<double>(load.buffered));
   out.family("zood_flow_refusals_total", Type::counter,
              "Requests answered 429 since their tenant was at a limit of its own");
