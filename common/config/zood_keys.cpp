@@ -288,8 +288,7 @@ constexpr Key k_keys[] = {
      .type = Type::size,
      .default_text = "64Mi",
      .doc = "Bytes of request bodies, and of answers that are read whole, that are held for one "
-            "tenant "
-            "at the same time.",
+            "tenant at the same time.",
      .reloadable = true,
      .minimum = k_mi},
     {.name = "limits.total_inflight",

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/gateway/encoded_answer.hpp"
 
+#include "daemon/translate/headers.hpp"
 #include "daemon/translate/json_protobuf.hpp"
 #include "daemon/translate/json_yaml.hpp"
 
 namespace zoo::gateway {
 namespace {
 
-constexpr const char* k_type = "application/vnd.kubernetes.protobuf";
 constexpr const char* k_stream_type = "application/vnd.kubernetes.protobuf;stream=watch";
 
 } // namespace
@@ -47,7 +47,8 @@ Result<std::string> EncodedAnswer::end() {
   if (encoding_ == Encoding::protobuf_events || held_.empty()) return std::string();
   const bool yaml = encoding_ == Encoding::yaml;
   ZOO_TRY(auto out, yaml ? translate::json_to_yaml(held_) : translate::json_to_protobuf(held_));
-  head_.headers.set("content-type", yaml ? std::string(translate::k_yaml) : k_type);
+  head_.headers.set("content-type",
+                    yaml ? std::string(translate::k_yaml) : std::string(translate::k_protobuf));
   head_.headers.set("content-length", std::to_string(out.size()));
   return out;
 }

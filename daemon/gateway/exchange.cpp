@@ -210,9 +210,8 @@ void Exchange::dispatch() {
         });
     return;
   }
-  constexpr std::string_view k_protobuf = "application/vnd.kubernetes.protobuf";
   if (target_.writes() && !target_.connect &&
-      head_.headers.get("content-type").starts_with(k_protobuf)) {
+      head_.headers.get("content-type").starts_with(translate::k_protobuf)) {
     // One rewriter, one set of rules: what follows reads JSON (docs/decisions/006).
     auto json = translate::protobuf_to_json(body_);
     if (!json) return fail(json.error());

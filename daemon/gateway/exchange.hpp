@@ -136,6 +136,7 @@ public:
   /// True once: a request that upstream refused is repeated once at most.
   bool first_recheck() { return !std::exchange(rechecked_, true); }
 
+  const Attributes& asked() const { return asked_; } ///< what was allowed
   /// 403: `attributes` are needed and `decision` refuses them.
   void refuse(const Attributes& attributes, const Decision& decision);
   /// What may not be made, should there be none (flows/further_rights.hpp).

@@ -61,13 +61,17 @@ void FlowScheduler::count_mutation(Tenant& tenant, Work work) {
   ++all_.mutations;
 }
 
-/// A request has gone: what it counted for beside its place.
-void FlowScheduler::uncount(Tenant& tenant, const Request& request) {
-  tenant.load.buffered -= request.bytes;
-  all_.buffered -= request.bytes;
+void FlowScheduler::uncount_mutation(Tenant& tenant, const Request& request) {
   if (request.work != Work::mutation) return;
   --tenant.load.mutations;
   --all_.mutations;
+}
+
+void FlowScheduler::uncount_bytes(Request& request, std::uint64_t bytes) {
+  bytes = std::min(bytes, request.bytes);
+  request.bytes -= bytes;
+  request.tenant->load.buffered -= bytes;
+  all_.buffered -= bytes;
 }
 
 void FlowScheduler::admit(Tenant& tenant, Work) {
@@ -89,7 +93,8 @@ bool FlowScheduler::enqueue(Tenant& tenant, Ticket ticket, std::string_view name
     const auto last = most->waiting.back();
     unqueue(tenant, last, most->name);
     const auto found = requests_.find(last);
-    uncount(tenant, found->second);
+    uncount_bytes(found->second, found->second.bytes);
+    uncount_mutation(tenant, found->second);
     requests_.erase(found);
     static_cast<void>(refuse(tenant, Verdict::full_queue));
     changes_.push_back({last, false});
@@ -159,13 +164,14 @@ void FlowScheduler::leave(Ticket ticket) {
   auto request = std::move(found->second);
   requests_.erase(found);
   auto& tenant = *request.tenant;
-  uncount(tenant, request);
+  uncount_bytes(request, request.bytes);
+  if (request.answered) return;
+  uncount_mutation(tenant, request);
   if (request.work == Work::long_running) {
     --tenant.load.long_running;
     --all_.long_running;
     return;
   }
-  if (request.answered) return;
   if (request.waiting) {
     unqueue(tenant, ticket, request.user);
   } else {
@@ -192,27 +198,18 @@ bool FlowScheduler::buffer(Ticket ticket, std::uint64_t bytes) {
 
 void FlowScheduler::unbuffer(Ticket ticket, std::uint64_t bytes) {
   const auto found = requests_.find(ticket);
-  if (found == requests_.end()) return;
-  auto& request = found->second;
-  bytes = std::min(bytes, request.bytes);
-  request.bytes -= bytes;
-  request.tenant->load.buffered -= bytes;
-  all_.buffered -= bytes;
+  if (found != requests_.end()) uncount_bytes(found->second, bytes);
 }
 
 void FlowScheduler::answered(Ticket ticket, std::uint64_t kept) {
   const auto found = requests_.find(ticket);
   if (found == requests_.end()) return;
   auto& request = found->second;
-  if (request.bytes > kept) unbuffer(ticket, request.bytes - kept);
+  if (request.bytes > kept) uncount_bytes(request, request.bytes - kept);
   if (request.waiting || request.answered || request.work == Work::long_running) return;
   request.answered = true;
   auto& tenant = *request.tenant;
-  if (request.work == Work::mutation) {
-    --tenant.load.mutations;
-    --all_.mutations;
-    request.work = Work::read; // not once more when it leaves
-  }
+  uncount_mutation(tenant, request);
   --tenant.load.in_flight;
   --all_.in_flight;
   rank(tenant);

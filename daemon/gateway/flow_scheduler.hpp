@@ -97,7 +97,8 @@ private:
   Verdict refuse(Tenant& tenant, Verdict verdict);
   void admit(Tenant& tenant, Work work);
   void count_mutation(Tenant& tenant, Work work);
-  void uncount(Tenant& tenant, const Request& request);
+  void uncount_mutation(Tenant& tenant, const Request& request);
+  void uncount_bytes(Request& request, std::uint64_t bytes);
   bool enqueue(Tenant& tenant, Ticket ticket, std::string_view user);
   void unqueue(Tenant& tenant, Ticket ticket, const std::string& user);
   void rank(Tenant& tenant); ///< where it stands among those that wait

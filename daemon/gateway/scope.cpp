@@ -24,11 +24,6 @@ NameRule rule_of(const Exchange& exchange) {
 upstream::KeyRange whole(std::string prefix) { return {std::move(prefix), {}, false}; }
 upstream::KeyRange single(std::string name) { return {std::move(name), {}, true}; }
 
-bool is_admission_policy(const translate::Target& target) {
-  return target.group == "admissionregistration.k8s.io" &&
-         target.resource.find("admissionpolic") != std::string::npos;
-}
-
 /// The ranges of a cluster-scoped kind that is built in.
 Reach cluster_reach(const Exchange& exchange) {
   const auto& mapping = exchange.mapping();
@@ -153,6 +148,11 @@ Actor actor_of(const Exchange& exchange) {
   // (flows/approval.cpp asks for the tenant's own).
   if (is_signing_request(target) && !target.subresource.empty()) return Actor::zood;
   return Actor::tenant;
+}
+
+bool is_admission_policy(const translate::Target& target) {
+  return target.group == "admissionregistration.k8s.io" &&
+         target.resource.find("admissionpolic") != std::string::npos;
 }
 
 bool names_nodes(const translate::Target& target) {

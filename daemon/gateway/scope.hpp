@@ -27,6 +27,9 @@ Result<Reach> reach_of(const Exchange& exchange);
 /// As whom a request for one object goes.
 Actor actor_of(const Exchange& exchange);
 
+/// Admission policies and their bindings.
+bool is_admission_policy(const translate::Target& target);
+
 /// Kinds whose objects are called as the nodes that they describe: nodes, csinodes.
 bool names_nodes(const translate::Target& target);
 

@@ -4,6 +4,7 @@
 #include "daemon/translate/rewrite.hpp"
 #include "daemon/translate/rules.hpp"
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -27,6 +28,20 @@ enum class Fate : std::uint8_t {
 struct Siblings {
   std::string kind, api_version, group, resource, scope_name, key, type;
 };
+struct SiblingKey {
+  std::string_view key; ///< of the member in JSON
+  std::string Siblings::* to;
+};
+inline constexpr std::array<SiblingKey, 8> k_sibling_keys = {{
+    {"kind", &Siblings::kind},
+    {"apiVersion", &Siblings::api_version},
+    {"apiGroup", &Siblings::group},
+    {"group", &Siblings::group},
+    {"resource", &Siblings::resource},
+    {"scopeName", &Siblings::scope_name},
+    {"key", &Siblings::key},
+    {"type", &Siblings::type},
+}};
 
 /// Where a value stands.
 struct Site {

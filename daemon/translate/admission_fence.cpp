@@ -31,12 +31,11 @@ constexpr std::array<std::string_view, 12> k_reaching = {
     "resource.k8s.io/resourceclaimtemplates",
 };
 
-/// What kubelets and the scheduler write is left alone by webhooks that look, too: each would wait
-/// for one tenant's, in loops that serve all.
 constexpr std::string_view k_looks = "ValidatingWebhookConfiguration";
 constexpr std::int64_t k_longest = 10; ///< seconds that a webhook may take, apiserver's default
 
-/// Statuses of the tenant's own kinds are its own.
+/// What kubelets and the scheduler write is left alone by webhooks that look, too: each would wait
+/// for one tenant's, in loops that serve all. Statuses of the tenant's own kinds are its own.
 std::string expression(std::string_view kind, const Mapping& mapping) {
   const auto theirs =
       fmt::format("!(has(request.subResource) && request.subResource in ['binding', 'status'] && "

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <span>
+#include <utility>
 
 namespace zoo::translate {
 namespace {
@@ -86,16 +87,16 @@ bool under_has(std::string_view text, std::size_t at) {
   return at == 3 || !(word(text[at - 4]) || text[at - 4] == '.');
 }
 
-/// Calls `found(begin, end)` for every name of a namespace that the expression reads; it answers
-/// where to go on.
-template <typename Found>
-void each_name(std::string_view text, Found found) {
-  bool selects = false; // a dot stands before: a field, not a variable
+/// Calls what an expression consists of, outside comments and white space: `literal()` for a
+/// string, `name(begin, end)` for an identifier, a number or a keyword, which answers where to go
+/// on, and `sign(c)` for everything else.
+template <typename Literal, typename Name, typename Sign>
+void each_token(std::string_view text, Literal literal, Name name, Sign sign) {
   for (std::size_t at = 0; at < text.size();) {
     const char c = text[at];
     if (c == '\'' || c == '"') {
       at = skip_string(text, at, false);
-      selects = false;
+      literal();
     } else if (c == '/' && text.substr(at, 2) == "//") {
       const auto end = text.find('\n', at);
       at = end == npos ? text.size() : end;
@@ -105,25 +106,33 @@ void each_name(std::string_view text, Found found) {
       if (quoted) { // r'...', b"...", rb'...'
         const bool raw = text.substr(at, end - at).find_first_of("rR") != npos;
         at = skip_string(text, end, raw);
-        selects = false;
-        continue;
+        literal();
+      } else {
+        at = name(at, end);
       }
-      auto next = end;
-      if (!selects && !under_has(text, at)) {
-        for (const auto& chain : k_chains) {
-          if (const auto behind = match(text, at, chain); behind != npos) {
-            next = found(at, behind);
-            break;
-          }
-        }
-      }
-      at = next;
-      selects = false;
     } else {
-      if (!space(c)) selects = c == '.';
+      if (!space(c)) sign(c);
       ++at;
     }
   }
+}
+
+/// Calls `found(begin, end)` for every name of a namespace that the expression reads; it answers
+/// where to go on.
+template <typename Found>
+void each_name(std::string_view text, Found found) {
+  bool selects = false; // a dot stands before: a field, not a variable
+  each_token(
+      text, [&] { selects = false; },
+      [&](std::size_t at, std::size_t end) {
+        const bool variable = !std::exchange(selects, false) && !under_has(text, at);
+        if (!variable) return end;
+        for (const auto& chain : k_chains) {
+          if (const auto behind = match(text, at, chain); behind != npos) return found(at, behind);
+        }
+        return end;
+      },
+      [&](char c) { selects = c == '.'; });
 }
 
 std::string cut_of(const Mapping& mapping) { return ".replace('" + mapping.prefix() + "', '', 1)"; }
@@ -176,33 +185,25 @@ std::string cel_out(const Mapping& mapping, std::string_view expression) {
 }
 
 bool cel_asks_authorizer(std::string_view text) {
+  bool asks = false;
   bool operand = false, selects = false; // what stands before; a dot behind an operand: a field
-  for (std::size_t at = 0; at < text.size();) {
-    const char c = text[at];
-    if (c == '\'' || c == '"') {
-      at = skip_string(text, at, false);
-      operand = true;
-      selects = false;
-    } else if (c == '/' && text.substr(at, 2) == "//") {
-      const auto end = text.find('\n', at);
-      at = end == npos ? text.size() : end;
-    } else if (word(c)) {
-      const auto end = skip_word(text, at);
-      const auto name = text.substr(at, end - at);
-      const bool quoted = end < text.size() && (text[end] == '\'' || text[end] == '"');
-      if (!quoted && !selects && name == "authorizer") return true;
-      at = quoted ? skip_string(text, end, name.find_first_of("rR") != npos) : end;
-      operand = name != "in";
-      selects = false;
-    } else {
-      if (!space(c)) {
+  each_token(
+      text,
+      [&] {
+        operand = true;
+        selects = false;
+      },
+      [&](std::size_t at, std::size_t end) {
+        const auto name = text.substr(at, end - at);
+        asks = asks || (!std::exchange(selects, false) && name == "authorizer");
+        operand = name != "in";
+        return end;
+      },
+      [&](char c) {
         selects = (c == '.' && operand) || (c == '?' && selects); // x.f, x.?f
         operand = c == ')' || c == ']' || c == '}';
-      }
-      ++at;
-    }
-  }
-  return false;
+      });
+  return asks;
 }
 
 } // namespace zoo::translate

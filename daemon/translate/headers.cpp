@@ -31,7 +31,6 @@ constexpr std::array<std::string_view, 11> k_hop = {
     "trailer",    "upgrade",    "proxy-authenticate", "proxy-authorization", "content-length",
     "location"};
 constexpr std::string_view k_json = "application/json";
-constexpr std::string_view k_protobuf = "application/vnd.kubernetes.protobuf";
 constexpr std::string_view k_bearer = "base64url.bearer.authorization.k8s.io.";
 
 bool listed(std::span<const std::string_view> list, std::string_view name) {

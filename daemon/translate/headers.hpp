@@ -53,6 +53,9 @@ private:
   std::vector<std::string> nominated_;
 };
 
+/// The media type of Kubernetes' protobuf.
+inline constexpr std::string_view k_protobuf = "application/vnd.kubernetes.protobuf";
+
 /// How objects of an answer are rendered; the same for lists and watches.
 enum class Representation : std::uint8_t {
   object,

@@ -20,7 +20,6 @@ namespace {
 using namespace protobuf;
 using namespace zoo::protobuf;
 
-constexpr std::string_view k_magic{"k8s\0", 4};
 constexpr int k_max_depth = 100;
 
 tl::unexpected<Error> wrong(std::string_view name) {
@@ -187,12 +186,6 @@ Result<std::string> message_of(const Message& message, JsonNode object, int dept
     }
   }
   return out;
-}
-
-/// A message by its name: those that no kind is, but that kinds hold.
-const Message* find_message(std::string_view name) {
-  return std::find_if(messages, messages + message_count,
-                      [&](const Message& each) { return each.name == name; });
 }
 
 const Message& object_meta() {

@@ -4,6 +4,7 @@
 #include "common/base/json_text.hpp"
 #include "common/crypto/digest.hpp"
 #include "common/kube/protobuf_wire.hpp"
+#include "daemon/translate/headers.hpp"
 #include "daemon/translate/json.hpp"
 #include "daemon/translate/protobuf_table.hpp"
 
@@ -23,9 +24,6 @@ namespace {
 
 using namespace protobuf;
 using namespace zoo::protobuf;
-
-constexpr std::string_view k_magic{"k8s\0", 4};
-constexpr std::string_view k_media_type = "application/vnd.kubernetes.protobuf";
 
 tl::unexpected<Error> broken(std::string_view name) {
   return fail(Code::bad_request, "the protobuf body is broken within {}", name);
@@ -506,7 +504,7 @@ Result<Envelope> read_envelope(std::string_view body) {
   if (!parts[3].bytes.empty())
     return fail(Code::unsupported_media_type,
                 "the protobuf body has a content encoding, which zood does not take");
-  if (!parts[4].bytes.empty() && parts[4].bytes != k_media_type)
+  if (!parts[4].bytes.empty() && parts[4].bytes != translate::k_protobuf)
     return fail(Code::unsupported_media_type,
                 "the protobuf body wraps another media type, which zood does not take");
   Envelope out;
@@ -523,13 +521,9 @@ Result<Envelope> read_envelope(std::string_view body) {
 
 /// No kind of its own: the table has its message, since a ConversionReview holds one.
 const Kind* status_kind() {
-  static const Kind found = [] {
-    const auto* const end = messages + message_count;
-    const auto* const at = std::find_if(
-        messages, end, [](const Message& message) { return message.name == "Status"; });
-    return Kind{"v1", "Status", static_cast<std::uint16_t>(at - messages)};
-  }();
-  return found.message < message_count ? &found : nullptr;
+  static const Kind found{"v1", "Status",
+                          static_cast<std::uint16_t>(find_message("Status") - messages)};
+  return &found;
 }
 
 } // namespace

@@ -14,4 +14,9 @@ const Kind* find_kind(std::string_view api_version, std::string_view kind) {
   return found != end && found->api_version == api_version && found->kind == kind ? found : nullptr;
 }
 
+const Message* find_message(std::string_view name) {
+  return std::find_if(messages, messages + message_count,
+                      [&](const Message& each) { return each.name == name; });
+}
+
 } // namespace zoo::translate::protobuf

@@ -63,6 +63,11 @@ extern const std::size_t message_count;
 extern const Kind kinds[];
 extern const std::size_t kind_count;
 
+/// In front of every body and answer (k8s.io/apimachinery pkg/runtime/serializer/protobuf).
+inline constexpr std::string_view k_magic{"k8s\0", 4};
+
+/// A message by its name: those that no kind is, but that kinds hold. The end of them if none is.
+const Message* find_message(std::string_view name);
 /// Null: the table does not have it.
 const Kind* find_kind(std::string_view api_version, std::string_view kind);
 

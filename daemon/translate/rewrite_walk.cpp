@@ -504,16 +504,6 @@ bool Walker::next_element(Ptr& p, bool first, bool& end) {
 
 /// Reads what decides the meaning of this object's members.
 bool Walker::collect(Ptr p, Siblings& out) {
-  struct Wanted {
-    std::string_view key;
-    std::string Siblings::* to;
-  };
-  static constexpr std::array k_wanted = {
-      Wanted{"kind", &Siblings::kind},         Wanted{"apiVersion", &Siblings::api_version},
-      Wanted{"apiGroup", &Siblings::group},    Wanted{"group", &Siblings::group},
-      Wanted{"resource", &Siblings::resource}, Wanted{"scopeName", &Siblings::scope_name},
-      Wanted{"key", &Siblings::key},           Wanted{"type", &Siblings::type},
-  };
   unsigned seen = 0;
   Member each;
   ++p;
@@ -524,8 +514,8 @@ bool Walker::collect(Ptr p, Siblings& out) {
       return false;
     }
     p = end;
-    for (unsigned i = 0; i < k_wanted.size(); ++i) {
-      if (each.key != k_wanted[i].key) continue;
+    for (unsigned i = 0; i < k_sibling_keys.size(); ++i) {
+      if (each.key != k_sibling_keys[i].key) continue;
       if ((seen >> i & 1U) != 0 && inward()) {
         const auto above = path();
         error_.emplace(Code::bad_request,
@@ -535,7 +525,7 @@ bool Walker::collect(Ptr p, Siblings& out) {
       }
       seen |= 1U << i;
       std::string storage;
-      if (*each.value == '"') out.*(k_wanted[i].to) = string_at(each.value, end, storage);
+      if (*each.value == '"') out.*(k_sibling_keys[i].to) = string_at(each.value, end, storage);
     }
   }
   return !error_;

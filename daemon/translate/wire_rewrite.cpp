@@ -23,7 +23,6 @@ using zoo::protobuf::Wire;
 using zoo::protobuf::WireField;
 using zoo::protobuf::WireReader;
 
-constexpr std::string_view k_magic{"k8s\0", 4};
 constexpr unsigned k_max_depth = 96;
 /// Keys are no words of protobuf: where one is, its field is met.
 constexpr Words k_rare_words =
@@ -242,22 +241,12 @@ void WireWalker::message(const Node& node, const Message& shape, const Place& pl
 
 /// What decides the meaning of this object's members, as Walker::collect().
 void WireWalker::collect(const Message& shape, const Place& place, Siblings& out) {
-  struct Wanted {
-    std::string_view key;
-    std::string Siblings::* to;
-  };
-  static constexpr std::array k_wanted = {
-      Wanted{"kind", &Siblings::kind},         Wanted{"apiVersion", &Siblings::api_version},
-      Wanted{"apiGroup", &Siblings::group},    Wanted{"group", &Siblings::group},
-      Wanted{"resource", &Siblings::resource}, Wanted{"scopeName", &Siblings::scope_name},
-      Wanted{"key", &Siblings::key},           Wanted{"type", &Siblings::type},
-  };
   each(place.content, place.end, [&](const Place& each_place) {
     const auto* field = find_field(shape, each_place.field.number);
     if (field == nullptr || each_place.field.wire != Wire::bytes) return;
     if ((field->flags & k_inline) != 0) return collect(messages[field->message], each_place, out);
     if (field->type != Type::string || (field->flags & (k_map | k_repeated)) != 0) return;
-    for (const auto& wanted : k_wanted) {
+    for (const auto& wanted : k_sibling_keys) {
       if (field->name == wanted.key) out.*(wanted.to) = content(each_place);
     }
   });

@@ -37,17 +37,13 @@ private:
   void authorize(const std::string& name, bool again) {
     const Attributes attributes{verb(), true, "certificates.k8s.io", "v1", "signers", "", "",
                                 name,   ""};
-    exchange_.view().authorizer->authorize(
-        exchange_.route().identity, attributes,
-        [this, again, alive = exchange_.alive()](const Result<Decision>& decision) {
-          if (alive.expired() || exchange_.done()) return;
-          if (!decision) return exchange_.fail(decision.error());
-          if (decision->allowed) return send();
-          const auto slash = signer_.find('/');
-          if (again && slash != std::string::npos)
-            return authorize(signer_.substr(0, slash) + "/*", false);
-          forbid();
-        });
+    may(attributes, [this, again](const Decision& decision) {
+      if (decision.allowed) return send();
+      const auto slash = signer_.find('/');
+      if (again && slash != std::string::npos)
+        return authorize(signer_.substr(0, slash) + "/*", false);
+      forbid();
+    });
   }
 
   void forbid() {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/gateway/flows/flows.hpp"
+#include "daemon/translate/headers.hpp"
 #include "daemon/translate/protobuf_json.hpp"
 #include "daemon/upstream/upstream.hpp"
 
@@ -18,7 +19,6 @@ http::RequestHead head_of(const Exchange& exchange, const Outgoing& request,
 
 namespace {
 
-constexpr std::string_view k_protobuf = "application/vnd.kubernetes.protobuf";
 constexpr std::size_t k_max_status = 1u << 20; ///< bytes of an error's body
 constexpr std::size_t k_counted = 64 * 1024;   ///< whole answers above it count as held
 constexpr std::size_t k_longer = 4 * 1024;     ///< an object that begins in the piece before
@@ -41,7 +41,7 @@ public:
   void start() override {
     const bool verbatim = shape_ == AnswerShape::verbatim;
     const auto accept = verbatim          ? std::string(exchange_.head().headers.get("accept"))
-                        : rendering_.wire ? std::string(k_protobuf)
+                        : rendering_.wire ? std::string(translate::k_protobuf)
                                           : rendering_.wanted.upstream_accept;
     if (rendering_.wire) exchange_.answer_as_sent();
     upstream::CallOptions options;
@@ -76,7 +76,7 @@ private:
                                                         ? translate::AnswerKind::proxied
                                                         : translate::AnswerKind::api);
     if (shape_ != AnswerShape::verbatim) {
-      out.headers.set("content-type", rendering_.wire ? std::string(k_protobuf)
+      out.headers.set("content-type", rendering_.wire ? std::string(translate::k_protobuf)
                                       : rendering_.wanted.content_type.empty()
                                           ? "application/json"
                                           : rendering_.wanted.content_type);
@@ -128,8 +128,7 @@ private:
     exchange_.unbuffer();
     auto rendering = rendering_;
     rendering.wire = false;
-    static_cast<void>(exchange_.answer_as(rendering.wanted, false)); // protobuf can be refused only
-                                                                     // of watches
+    static_cast<void>(exchange_.answer_as(rendering.wanted, false)); // refuses YAML of watches
     exchange_.run(forward(exchange_, request_, shape_, std::move(rendering)));
   }
 
@@ -139,7 +138,7 @@ private:
   }
 
   void refused() {
-    if (rendering_.wire && status_.starts_with("k8s")) {
+    if (rendering_.wire && head_.headers.get("content-type").starts_with(translate::k_protobuf)) {
       auto json = translate::protobuf_to_json(status_);
       if (!json) return exchange_.fail(json.error());
       status_ = *std::move(json);

@@ -3,8 +3,8 @@
 
 #include "common/base/json_text.hpp"
 #include "daemon/gateway/flows/standing.hpp"
-#include "daemon/gateway/flows/steps.hpp"
 #include "daemon/gateway/render.hpp"
+#include "daemon/gateway/scope.hpp"
 #include "daemon/translate/rewrite.hpp"
 #include "daemon/translate/status_text.hpp"
 #include "daemon/upstream/upstream.hpp"
@@ -16,7 +16,6 @@
 namespace zoo::gateway {
 namespace {
 
-constexpr std::string_view k_admission = "admissionregistration.k8s.io";
 constexpr std::array<std::string_view, 3> k_members{"paramKind", "paramRef", "policyName"};
 constexpr std::string_view k_bindings = "policybindings";
 constexpr std::string_view k_metadata_alone =
@@ -66,18 +65,6 @@ std::pair<std::string_view, std::string_view> split(std::string_view api_version
   return {api_version.substr(0, slash), api_version.substr(slash + 1)};
 }
 
-Attributes create_of(const translate::Target& target) {
-  return {"create",
-          true,
-          target.group,
-          target.version,
-          target.resource,
-          target.subresource,
-          target.name_space,
-          target.name,
-          ""};
-}
-
 /// With this UID the write finds its object or fails (409), and makes none.
 Result<std::string> with_uid(std::string_view body, std::string_view uid) {
   ZOO_TRY(const auto tree, translate::JsonTree::parse(body));
@@ -113,16 +100,13 @@ public:
 
 private:
   void ask_create() {
-    const auto wanted = create_of(exchange_.target());
-    exchange_.view().authorizer->authorize(
-        exchange_.route().identity, wanted,
-        [this, wanted, alive = exchange_.alive()](const Result<Decision>& decision) {
-          if (alive.expired() || exchange_.done()) return;
-          if (!decision) return exchange_.fail(decision.error());
-          if (decision->allowed) return go();
-          if (exchange_.target().connect) return exchange_.refuse(wanted, *decision);
-          hold_to_what_is(wanted, *decision);
-        });
+    auto wanted = exchange_.asked();
+    wanted.verb = "create";
+    may(wanted, [this, wanted](const Decision& decision) {
+      if (decision.allowed) return go();
+      if (exchange_.target().connect) return exchange_.refuse(wanted, decision);
+      hold_to_what_is(wanted, decision);
+    });
   }
 
   /// He may change it, if it is there.
@@ -179,8 +163,7 @@ private:
 } // namespace
 
 bool object_needs_rights(const translate::Target& target) {
-  return target.group == k_admission && target.subresource.empty() &&
-         target.resource.find("admissionpolic") != std::string::npos;
+  return is_admission_policy(target) && target.subresource.empty();
 }
 
 std::unique_ptr<Flow> further_rights(Exchange& exchange,
@@ -196,7 +179,7 @@ std::unique_ptr<Flow> further_rights(Exchange& exchange,
 // ---- ParameterRights ----
 
 ParameterRights::ParameterRights(Exchange& exchange, std::string object, std::function<void()> then)
-    : exchange_(exchange), object_(std::move(object)), then_(std::move(then)) {}
+    : Asking(exchange), object_(std::move(object)), then_(std::move(then)) {}
 
 void ParameterRights::start() {
   const auto tree = translate::JsonTree::parse(object_);
@@ -240,7 +223,7 @@ void ParameterRights::binding(translate::JsonNode spec) {
   policy.resource += "policies";
   const auto path = translate::upstream_path(policy, false, exchange_.mapping());
   if (policy.name.empty() || !path) return ask_for(read_of("", "", ""));
-  get(*path, [this, ask_for](const upstream::Answer& answer) {
+  ask(Outgoing::get(*path), [this, ask_for](const upstream::Answer& answer) {
     const auto tree = translate::JsonTree::parse(answer.body);
     if (!answer.ok() || !tree) return ask_for(read_of("", "", ""));
     const auto kind = tree->root()["spec"]["paramKind"];
@@ -269,15 +252,10 @@ Attributes ParameterRights::read_of(std::string_view group, std::string_view ver
 }
 
 void ParameterRights::demand(const Attributes& attributes, std::string otherwise) {
-  exchange_.view().authorizer->authorize(
-      exchange_.route().identity, attributes,
-      [this, otherwise = std::move(otherwise),
-       alive = exchange_.alive()](const Result<Decision>& decision) {
-        if (alive.expired() || exchange_.done()) return;
-        if (!decision) return exchange_.fail(decision.error());
-        if (decision->allowed) return then_();
-        refused(otherwise);
-      });
+  may(attributes, [this, otherwise = std::move(otherwise)](const Decision& decision) {
+    if (decision.allowed) return then_();
+    refused(otherwise);
+  });
 }
 
 void ParameterRights::refused(const std::string& otherwise) {
@@ -292,7 +270,7 @@ void ParameterRights::refused(const std::string& otherwise) {
   of.verb = "get";
   auto path = translate::upstream_path(of, false, exchange_.mapping());
   if (!path) return exchange_.fail(path.error());
-  get(*std::move(path), [this, forbid](const upstream::Answer& answer) {
+  ask(Outgoing::get(*std::move(path)), [this, forbid](const upstream::Answer& answer) {
     if (!answer.ok() || changes(answer.body)) return forbid();
     then_();
   });
@@ -309,19 +287,6 @@ bool ParameterRights::changes(std::string_view stored) const {
   return std::any_of(k_members.begin(), k_members.end(), [&](auto member) {
     return spec(before)[member].raw() != spec(after)[member].raw();
   });
-}
-
-void ParameterRights::get(std::string path, std::function<void(const upstream::Answer&)> next) {
-  retired_ = std::move(call_); // it may be the one that is calling
-  call_ = std::make_unique<upstream::BufferedCall>(
-      exchange_.upstream().caller(exchange_.gateway().loop()),
-      head_of(exchange_, Outgoing::get(std::move(path)), "application/json"),
-      upstream::CallOptions{}, exchange_.gateway().limits().object,
-      [this, next = std::move(next)](Result<upstream::Answer> answer) {
-        if (exchange_.done()) return;
-        if (!answer) return exchange_.fail(answer.error());
-        next(*answer);
-      });
 }
 
 } // namespace zoo::gateway

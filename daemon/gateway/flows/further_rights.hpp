@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "daemon/gateway/flows/flows.hpp"
+#include "daemon/gateway/flows/steps.hpp"
 #include "daemon/translate/discovery_json.hpp"
-#include "daemon/upstream/buffered_call.hpp"
 
 #include <functional>
 #include <memory>
@@ -31,7 +30,7 @@ bool object_needs_rights(const translate::Target& target);
 
 /// Asks for the rights over the parameters of an admission policy or binding that would be stored.
 /// Owned by a flow; destroying it cancels. Loop thread.
-class ParameterRights {
+class ParameterRights : private Asking {
 public:
   /// `object`: whole, in the tenant's names. `then` comes once, maybe within start(), or the
   /// exchange fails.
@@ -48,12 +47,9 @@ private:
   /// Who has not the right may still write what is stored already.
   void refused(const std::string& otherwise);
   bool changes(std::string_view stored) const; ///< `stored` in upstream's names
-  void get(std::string path, std::function<void(const upstream::Answer&)> next);
 
-  Exchange& exchange_;
   std::string object_;
   std::function<void()> then_;
-  std::unique_ptr<upstream::BufferedCall> retired_, call_;
 };
 
 } // namespace zoo::gateway

@@ -5,8 +5,8 @@
 
 namespace zoo::gateway {
 
-void Steps::ask(const Outgoing& request, std::function<void(upstream::Answer)> next,
-                std::string_view accept) {
+void Asking::ask(const Outgoing& request, std::function<void(upstream::Answer)> next,
+                 std::string_view accept) {
   upstream::CallOptions options;
   options.body = request.body;
   retired_ = std::move(call_); // it may be the one that is calling
@@ -20,9 +20,19 @@ void Steps::ask(const Outgoing& request, std::function<void(upstream::Answer)> n
       });
 }
 
-void Steps::refuse(const upstream::Answer& answer) {
+void Asking::refuse(const upstream::Answer& answer) {
   exchange_.heard(answer.head);
   exchange_.send_refusal(answer.head.status, answer.body);
+}
+
+void Asking::may(const Attributes& attributes, std::function<void(const Decision&)> next) {
+  exchange_.view().authorizer->authorize(
+      exchange_.route().identity, attributes,
+      [this, next = std::move(next), alive = exchange_.alive()](const Result<Decision>& decision) {
+        if (alive.expired() || exchange_.done()) return;
+        if (!decision) return exchange_.fail(decision.error());
+        next(*decision);
+      });
 }
 
 } // namespace zoo::gateway

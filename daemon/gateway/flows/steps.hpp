@@ -9,21 +9,32 @@
 
 namespace zoo::gateway {
 
-/// A flow of several requests upstream, one after the other. A failure of the way ends the
-/// exchange; `next` hears every answer, whatever its status.
-class Steps : public Flow {
+/// Who asks upstream and the tenant's RBAC, one question after the other, and does not outlive the
+/// exchange. A failure of the way ends the exchange.
+class Asking {
 protected:
-  explicit Steps(Exchange& exchange) : exchange_(exchange) {}
+  explicit Asking(Exchange& exchange) : exchange_(exchange) {}
+  ~Asking() = default;
 
+  /// `next` hears every answer, whatever its status.
   void ask(const Outgoing& request, std::function<void(upstream::Answer)> next,
            std::string_view accept = "application/json");
   /// Upstream's refusal in the tenant's words.
   void refuse(const upstream::Answer& answer);
 
+  /// May the caller?
+  void may(const Attributes& attributes, std::function<void(const Decision&)> next);
+
   Exchange& exchange_;
 
 private:
   std::unique_ptr<upstream::BufferedCall> retired_, call_;
+};
+
+/// A flow of several such questions.
+class Steps : public Flow, protected Asking {
+protected:
+  using Asking::Asking;
 };
 
 } // namespace zoo::gateway
