@@ -111,6 +111,8 @@ void Exchange::refuse_place(FlowControl::Verdict verdict) {
     why = fmt::format("this tenant has {} watches, logs and tunnels open, its limit",
                       flow.long_running);
     break;
+  case FlowControl::Verdict::full_bytes:
+    return refuse_bytes();
   case FlowControl::Verdict::full_queue:
     why = "all tenants together ask too much, and enough of this tenant's requests wait already";
     break;
@@ -130,7 +132,7 @@ void Exchange::admitted() {
                                            announced, gateway_.limits().request_body)));
   }
   admitted_ = true;
-  if (!place_->buffer(body_.size())) return refuse_bytes();
+  if (!body_.empty() && !place_->buffer(body_.size())) return refuse_bytes();
   if (held_ > 0) stream_.consume(std::exchange(held_, 0));
   if (ended_ && !done_ && !dispatched_) {
     dispatched_ = true;
@@ -140,8 +142,8 @@ void Exchange::admitted() {
 
 void Exchange::refuse_bytes() {
   fail(Error(Code::too_many_requests,
-             fmt::format("the bodies of this tenant's requests have {} bytes together, its limit; "
-                         "try again",
+             fmt::format("the bodies of this tenant's requests, and answers that its clients have "
+                         "not read, have {} bytes together, its limit; try again",
                          view().flow.buffered)));
 }
 

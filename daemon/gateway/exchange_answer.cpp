@@ -5,6 +5,7 @@
 #include "daemon/audit/log.hpp"
 #include "daemon/gateway/exchange.hpp"
 #include "daemon/gateway/render.hpp"
+#include "daemon/http/codec.hpp"
 #include "daemon/tenants/identity.hpp"
 #include "daemon/translate/headers.hpp"
 #include "daemon/translate/json_yaml.hpp"
@@ -120,12 +121,10 @@ void Exchange::finish() {
   stream_.send_data({}, true);
   retired_ = std::move(flow_);
   std::string().swap(body_);
-  // What the client does not read is still held, and counted until its stream is closed.
-  if (buffered_ > 0 && place_) {
-    place_->answered(buffered_);
-  } else {
-    place_.reset();
-  }
+  // What the client does not read is still held, and counted until its stream is closed. No stream
+  // takes more than its watermark of what is not held whole.
+  constexpr std::uint64_t k_streamed = http::Limits{}.high_watermark;
+  if (place_) place_->answered(std::max(buffered_, std::min(outcome_.bytes, k_streamed)));
   tell_audit();
 }
 

@@ -30,7 +30,7 @@ public:
     /// More bytes are held for it; false: beyond its tenant's budget.
     bool buffer(std::uint64_t bytes) { return owner_->buffer(ticket_, bytes); }
     void unbuffer(std::uint64_t bytes) { owner_->unbuffer(ticket_, bytes); }
-    /// The answer was given; so many bytes of it are held until this is destroyed.
+    /// The answer was given; so many bytes of it may be held until this is destroyed.
     void answered(std::uint64_t kept) { owner_->answered(ticket_, kept); }
 
   private:

@@ -31,6 +31,7 @@ FlowScheduler::Verdict FlowScheduler::enter(Ticket ticket, std::string_view id,
   if (tenant.id.empty()) tenant.id = id;
   tenant.flow = flow;
   auto& load = tenant.load;
+  if (load.buffered > flow.buffered) return refuse(tenant, Verdict::full_bytes);
   if (work == Work::long_running) {
     if (load.long_running >= flow.long_running) return refuse(tenant, Verdict::full_long_running);
     ++load.long_running;
@@ -67,11 +68,10 @@ void FlowScheduler::uncount_mutation(Tenant& tenant, const Request& request) {
   --all_.mutations;
 }
 
-void FlowScheduler::uncount_bytes(Request& request, std::uint64_t bytes) {
-  bytes = std::min(bytes, request.bytes);
-  request.bytes -= bytes;
-  request.tenant->load.buffered -= bytes;
-  all_.buffered -= bytes;
+void FlowScheduler::count_bytes(Request& request, std::uint64_t bytes) {
+  for (auto* sum : {&request.tenant->load.buffered, &all_.buffered})
+    *sum = *sum - request.bytes + bytes;
+  request.bytes = bytes;
 }
 
 void FlowScheduler::admit(Tenant& tenant, Work) {
@@ -93,7 +93,7 @@ bool FlowScheduler::enqueue(Tenant& tenant, Ticket ticket, std::string_view name
     const auto last = most->waiting.back();
     unqueue(tenant, last, most->name);
     const auto found = requests_.find(last);
-    uncount_bytes(found->second, found->second.bytes);
+    count_bytes(found->second, 0);
     uncount_mutation(tenant, found->second);
     requests_.erase(found);
     static_cast<void>(refuse(tenant, Verdict::full_queue));
@@ -164,7 +164,7 @@ void FlowScheduler::leave(Ticket ticket) {
   auto request = std::move(found->second);
   requests_.erase(found);
   auto& tenant = *request.tenant;
-  uncount_bytes(request, request.bytes);
+  count_bytes(request, 0);
   if (request.answered) return;
   uncount_mutation(tenant, request);
   if (request.work == Work::long_running) {
@@ -187,25 +187,24 @@ bool FlowScheduler::buffer(Ticket ticket, std::uint64_t bytes) {
   if (found == requests_.end()) return false;
   auto& tenant = *found->second.tenant;
   if (tenant.load.buffered + bytes > tenant.flow.buffered) {
-    static_cast<void>(refuse(tenant, Verdict::full));
+    static_cast<void>(refuse(tenant, Verdict::full_bytes));
     return false;
   }
-  tenant.load.buffered += bytes;
-  all_.buffered += bytes;
-  found->second.bytes += bytes;
+  count_bytes(found->second, found->second.bytes + bytes);
   return true;
 }
 
 void FlowScheduler::unbuffer(Ticket ticket, std::uint64_t bytes) {
   const auto found = requests_.find(ticket);
-  if (found != requests_.end()) uncount_bytes(found->second, bytes);
+  if (found == requests_.end()) return;
+  count_bytes(found->second, found->second.bytes - std::min(bytes, found->second.bytes));
 }
 
 void FlowScheduler::answered(Ticket ticket, std::uint64_t kept) {
   const auto found = requests_.find(ticket);
   if (found == requests_.end()) return;
   auto& request = found->second;
-  if (request.bytes > kept) uncount_bytes(request, request.bytes - kept);
+  count_bytes(request, kept);
   if (request.waiting || request.answered || request.work == Work::long_running) return;
   request.answered = true;
   auto& tenant = *request.tenant;

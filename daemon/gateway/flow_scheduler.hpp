@@ -37,6 +37,7 @@ public:
     full,              ///< the tenant's requests in flight
     full_mutations,    ///< its writes
     full_long_running, ///< its watches and tunnels
+    full_bytes,        ///< its bodies, and answers that its clients do not read
     full_queue,        ///< its waiting requests
   };
 
@@ -51,8 +52,8 @@ public:
   /// More bytes are held for this request; false: beyond its tenant's budget.
   bool buffer(Ticket ticket, std::uint64_t bytes);
   void unbuffer(Ticket ticket, std::uint64_t bytes); ///< they are held no more
-  /// Its answer was given: the place goes to others, and so many bytes stay counted until it
-  /// leaves.
+  /// Its answer was given: the place goes to others, and so many bytes are counted from now on,
+  /// be it beyond the budget, until it leaves.
   void answered(Ticket ticket, std::uint64_t kept);
 
   /// What changed for those that wait, since this was asked last.
@@ -98,7 +99,7 @@ private:
   void admit(Tenant& tenant, Work work);
   void count_mutation(Tenant& tenant, Work work);
   void uncount_mutation(Tenant& tenant, const Request& request);
-  void uncount_bytes(Request& request, std::uint64_t bytes);
+  void count_bytes(Request& request, std::uint64_t bytes); ///< instead of those before
   bool enqueue(Tenant& tenant, Ticket ticket, std::string_view user);
   void unqueue(Tenant& tenant, Ticket ticket, const std::string& user);
   void rank(Tenant& tenant); ///< where it stands among those that wait

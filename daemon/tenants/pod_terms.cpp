@@ -62,6 +62,7 @@ PodTermsData pod_terms(const api::Guards& guards, const translate::SharedNames& 
   out["serviceStatus"] = word(guards.service_status);
   out["priority"] = std::to_string(std::max(guards.priority, least_priority));
   out["priorityClasses"] = classes_of(shared, translate::Overlay::priority_class);
+  out["runtimeClasses"] = classes_of(shared, translate::Overlay::runtime_class);
   out["storageClasses"] = classes_of(shared, translate::Overlay::storage_class);
   out["volumeAttributesClasses"] = classes_of(shared, translate::Overlay::volume_attributes_class);
   tenants.each([&](const TenantEntry& tenant) {

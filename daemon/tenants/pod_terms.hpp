@@ -25,7 +25,7 @@ namespace zoo::tenants {
 /// as ConfigMap zoo-system/zoo-pods holds them: what zood.yaml and the Tenants let them have.
 /// "nodeNames", "priority" and "serviceStatus" for everybody, "nodeNames.<id>" and so on where a
 /// Tenant differs; "priorityClasses", of the platform, that may exceed the priority;
-/// "storageClasses" and "volumeAttributesClasses" that are shared.
+/// "runtimeClasses", "storageClasses" and "volumeAttributesClasses" that are shared.
 using PodTermsData = std::map<std::string, std::string>;
 
 /// `least_priority`: what pods without a class get upstream, and may therefore have.

@@ -202,9 +202,9 @@ Fate parameter(const Site& site, std::string_view value, std::string& output) {
   return namespace_of(site, value, output);
 }
 
-/// "example.com/x" <-> "zoo-inert.example.com/x": a provisioner makes what a class tells it to, and
-/// an ingress controller serves every class that names it. The platform's own classes are as they
-/// are.
+/// "example.com/x" <-> "zoo-inert-example.com/x": a provisioner makes what a class tells it to, an
+/// ingress controller serves every class that names it, a node runs pods by the handler that a
+/// class names. The platform's own classes are as they are.
 Fate class_driver(const Site& site, std::string_view value, std::string& output) {
   if (value.empty() || value == "kubernetes.io/no-provisioner") return Fate::keep;
   if (inward(site)) return put(output, std::string(k_inert_driver) + std::string(value));

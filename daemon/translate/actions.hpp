@@ -75,7 +75,7 @@ inline constexpr std::string_view k_no_group = "cluster.zoo.kubezoo.io";
 inline constexpr std::string_view k_requester_extra = "zoo-user";
 inline constexpr std::string_view k_requester_group_extra = "zoo-group";
 /// In front of who acts for a class of a tenant's own: nobody is called so (docs/decisions/124).
-inline constexpr std::string_view k_inert_driver = "zoo-inert.";
+inline constexpr std::string_view k_inert_driver = "zoo-inert-";
 /// What a tenant wished for where zood enforces something else (DESIGN 8).
 inline constexpr std::string_view k_wish_label = "kept.zoo.kubezoo.io/pod-security-enforce";
 inline constexpr std::string_view k_enforce_label = "pod-security.kubernetes.io/enforce";

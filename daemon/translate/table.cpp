@@ -48,6 +48,7 @@ constexpr std::array k_columns = {
     ColumnRow{"controllerrevisions", "Controller", CellRule::text},
     ColumnRow{"ingressclasses", "Controller", CellRule::class_driver},
     ColumnRow{"ingressclasses", "Parameters", CellRule::text},
+    ColumnRow{"runtimeclasses", "Handler", CellRule::class_driver},
     ColumnRow{"storageclasses", "Provisioner", CellRule::class_driver},
     ColumnRow{"volumeattributesclasses", "DriverName", CellRule::class_driver},
     ColumnRow{"ingresses", "Class", CellRule::ingress_class},

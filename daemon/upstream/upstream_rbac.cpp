@@ -107,10 +107,11 @@ constexpr std::array k_rows{
 {"expression":"request.resource.resource != 'namespaces' || request.resource.group != '' || (size(variables.objects) > 0 && variables.objects.all(o, has(o.metadata.labels) && 'tenant.kubezoo.io/id' in o.metadata.labels && o.metadata.labels['tenant.kubezoo.io/id'] == variables.id))","messageExpression":"'a namespace of this tenant carries the label tenant.kubezoo.io/id=' + variables.id"},
 {"expression":"request.resource.resource != 'namespaces' || request.resource.group != '' || object == null || (has(object.metadata.labels) && 'pod-security.kubernetes.io/enforce' in object.metadata.labels && (object.metadata.labels['pod-security.kubernetes.io/enforce'] in ['baseline', 'restricted'] || (oldObject != null && has(oldObject.metadata.labels) && 'pod-security.kubernetes.io/enforce' in oldObject.metadata.labels && oldObject.metadata.labels['pod-security.kubernetes.io/enforce'] == object.metadata.labels['pod-security.kubernetes.io/enforce'])))","message":"a tenant's namespace enforces pod security level baseline or restricted"},
 {"expression":"request.resource.resource != 'namespaces' || request.resource.group != '' || object == null || object.metadata.?labels[?'pod-security.kubernetes.io/enforce-version'].orValue('latest') == 'latest'","message":"a tenant's namespace enforces the latest version of pod security"},
-{"expression":"request.resource.resource != 'storageclasses' || object == null || object.provisioner == 'kubernetes.io/no-provisioner' || object.provisioner.startsWith('zoo-inert.')","message":"no provisioner of the platform acts for a tenant's own class"},
-{"expression":"request.resource.resource != 'volumeattributesclasses' || object == null || object.driverName.startsWith('zoo-inert.')","message":"no driver of the platform acts for a tenant's own class"},
-{"expression":"request.resource.resource != 'deviceclasses' || object == null || object.spec.?config.orValue([]).all(c, c.?opaque.?driver.orValue('zoo-inert.').startsWith('zoo-inert.'))","message":"no driver of the platform is configured by a tenant's own class"},
-{"expression":"request.resource.resource != 'ingressclasses' || object == null || object.spec.?controller.orValue('zoo-inert.').startsWith('zoo-inert.')","message":"no controller of the platform acts for a tenant's own class"},
+{"expression":"request.resource.resource != 'storageclasses' || object == null || object.provisioner == 'kubernetes.io/no-provisioner' || object.provisioner.startsWith('zoo-inert-')","message":"no provisioner of the platform acts for a tenant's own class"},
+{"expression":"request.resource.resource != 'volumeattributesclasses' || object == null || object.driverName.startsWith('zoo-inert-')","message":"no driver of the platform acts for a tenant's own class"},
+{"expression":"request.resource.resource != 'deviceclasses' || object == null || object.spec.?config.orValue([]).all(c, c.?opaque.?driver.orValue('zoo-inert-').startsWith('zoo-inert-'))","message":"no driver of the platform is configured by a tenant's own class"},
+{"expression":"request.resource.resource != 'runtimeclasses' || object == null || object.handler.startsWith('zoo-inert-')","message":"no handler of the platform's nodes runs pods of a tenant's own class"},
+{"expression":"request.resource.resource != 'ingressclasses' || object == null || object.spec.?controller.orValue('zoo-inert-').startsWith('zoo-inert-')","message":"no controller of the platform acts for a tenant's own class"},
 {"expression":"request.resource.resource != 'customresourcedefinitions' || object == null || (size(object.spec.versions) <= 16 && size(object.spec.names.?shortNames.orValue([])) <= 32 && size(object.spec.names.?categories.orValue([])) <= 32)","message":"a tenant's definition has at most 16 versions, 32 short names and 32 categories"}]}})j"},
 
     // What tenants store as RBAC is inert (DESIGN 8); here the upstream holds zood to it.
@@ -176,13 +177,16 @@ constexpr std::array k_rows{
 {"name":"nodes","expression":"variables.allowed[?'nodeNames.' + variables.id].orValue(variables.allowed[?'nodeNames'].orValue('false')) == 'true'"},
 {"name":"priority","expression":"int(variables.allowed[?'priority.' + variables.id].orValue(variables.allowed[?'priority'].orValue('1000000000')))"},
 {"name":"class","expression":"object.spec.?priorityClassName.orValue('')"},
+{"name":"runtime","expression":"object.spec.?runtimeClassName.orValue('')"},
 {"name":"shared","expression":"variables.class != '' && variables.class in variables.allowed[?'priorityClasses'].orValue('').split(' ')"},
 {"name":"required","expression":"object.spec.?affinity.?podAffinity.?requiredDuringSchedulingIgnoredDuringExecution.orValue([]) + object.spec.?affinity.?podAntiAffinity.?requiredDuringSchedulingIgnoredDuringExecution.orValue([])"},
 {"name":"preferred","expression":"object.spec.?affinity.?podAffinity.?preferredDuringSchedulingIgnoredDuringExecution.orValue([]) + object.spec.?affinity.?podAntiAffinity.?preferredDuringSchedulingIgnoredDuringExecution.orValue([])"}],
 "validations":[
 {"expression":"(variables.required + variables.preferred.map(p, p.podAffinityTerm)).all(t, t.?namespaces.orValue([]).all(n, n.startsWith(variables.id + '-')) && (!has(t.namespaceSelector) || t.namespaceSelector.?matchLabels[?'tenant.kubezoo.io/id'].orValue('') == variables.id || t.namespaceSelector.?matchExpressions.orValue([]).exists(e, e.key == 'tenant.kubezoo.io/id' && e.operator == 'In' && e.values == [variables.id])))","message":"the affinity of a tenant's pod regards that tenant's namespaces alone"},
 {"expression":"variables.nodes || object.spec.?nodeName.orValue('') == ''","message":"spec.nodeName goes past the scheduler (guards.node_names of zood)"},
-{"expression":"variables.shared || (object.spec.?priority.orValue(0) <= variables.priority && !variables.class.startsWith('system-'))","messageExpression":"'the priority of a tenant\\'s pod is at most ' + string(variables.priority) + ', and its class none of the system\\'s (guards.priority of zood)'"}]}})j"},
+{"expression":"variables.shared || (object.spec.?priority.orValue(0) <= variables.priority && !variables.class.startsWith('system-'))","messageExpression":"'the priority of a tenant\\'s pod is at most ' + string(variables.priority) + ', and its class none of the system\\'s (guards.priority of zood)'"},
+{"expression":"variables.runtime == '' || variables.runtime.startsWith(variables.id + '-') || variables.runtime in variables.allowed[?'runtimeClasses'].orValue('').split(' ')","message":"a tenant's pod names a RuntimeClass of its own or a shared one"},
+{"expression":"object.spec.?volumes.orValue([]).all(v, v.?projected.?sources.orValue([]).all(s, [string(s.?clusterTrustBundle.?name.orValue('')), string(s.?clusterTrustBundle.?signerName.orValue('')), string(s.?podCertificate.?signerName.orValue(''))].all(n, n == '' || n.startsWith(variables.id + '-'))))","message":"a tenant's pod names signers and trust bundles of its own"}]}})j"},
 
     // What controllers and kubelets write there decides where traffic goes, what the API server
     // connects to for `proxy`, and which devices are taken.
@@ -223,13 +227,16 @@ constexpr std::array k_rows{
 "validations":[
 {"expression":"variables.id != '' && object.storageClassName.startsWith(variables.id + '-')","message":"a tenant tells of the capacity of its own classes alone"}]}})j"},
 
-    // Controllers make claims of what a tenant's mutation has put into a StatefulSet or a pod.
+    // Controllers make claims of what a tenant's mutation has put into a StatefulSet or a pod. A
+    // claim has upstream's default class by the time that it is seen here, a template has none.
     Row{Need::fence, "validatingadmissionpolicies", R"j({
 "apiVersion":"admissionregistration.k8s.io/v1","kind":"ValidatingAdmissionPolicy",
 "metadata":{"name":"zoo-tenants-claims"},
 "spec":{"failurePolicy":"Fail","paramKind":{"apiVersion":"v1","kind":"ConfigMap"},
 "matchConstraints":{"resourceRules":[{"apiGroups":[""],"apiVersions":["*"],
- "operations":["CREATE"],"resources":["persistentvolumeclaims"],"scope":"Namespaced"}],
+ "operations":["CREATE"],"resources":["persistentvolumeclaims","pods"],"scope":"Namespaced"},
+ {"apiGroups":["apps"],"apiVersions":["*"],"operations":["CREATE","UPDATE"],
+ "resources":["statefulsets"],"scope":"Namespaced"}],
 "namespaceSelector":{"matchExpressions":[{"key":"tenant.kubezoo.io/id","operator":"Exists"}]}},
 "matchConditions":[{"name":"no-administrator",
  "expression":"!has(request.userInfo.groups) || !('system:masters' in request.userInfo.groups)"}],
@@ -237,13 +244,14 @@ constexpr std::array k_rows{
 {"name":"prefix","expression":"namespaceObject.metadata.labels['tenant.kubezoo.io/id'] + '-'"},
 {"name":"shared","expression":"params.?data[?'storageClasses'].orValue('').split(' ')"},
 {"name":"sharedAttributes","expression":"params.?data[?'volumeAttributesClasses'].orValue('').split(' ')"},
-{"name":"class","expression":"object.spec.?storageClassName.orValue('')"},
-{"name":"attributes","expression":"object.spec.?volumeAttributesClassName.orValue('')"},
-{"name":"volume","expression":"object.spec.?volumeName.orValue('')"}],
+{"name":"whole","expression":"request.resource.resource == 'persistentvolumeclaims'"},
+{"name":"ephemeral","expression":"request.resource.resource == 'pods' ? object.spec.?volumes.orValue([]).filter(v, has(v.ephemeral) && has(v.ephemeral.volumeClaimTemplate)).map(v, v.ephemeral.volumeClaimTemplate) : []"},
+{"name":"templates","expression":"request.resource.resource == 'statefulsets' && (oldObject == null || oldObject.spec.?volumeClaimTemplates != object.spec.?volumeClaimTemplates) ? object.spec.?volumeClaimTemplates.orValue([]) : []"},
+{"name":"claims","expression":"variables.whole ? [object] : variables.ephemeral + variables.templates"}],
 "validations":[
-{"expression":"variables.volume == '' || variables.volume.startsWith(variables.prefix) || variables.volume.matches('^pvc-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$')","message":"a tenant's claim names a volume of its own, or none"},
-{"expression":"!variables.class.matches('^[a-z0-9]{6}-') || variables.class.startsWith(variables.prefix) || variables.class in variables.shared","message":"a tenant's claim names a StorageClass of its own or a shared one"},
-{"expression":"!variables.attributes.matches('^[a-z0-9]{6}-') || variables.attributes.startsWith(variables.prefix) || variables.attributes in variables.sharedAttributes","message":"a tenant's claim names a VolumeAttributesClass of its own or a shared one"}]}})j"},
+{"expression":"variables.claims.all(c, c.spec.?volumeName.orValue('') == '' || c.spec.volumeName.startsWith(variables.prefix) || c.spec.volumeName.matches('^pvc-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$'))","message":"a tenant's claim names a volume of its own, or none"},
+{"expression":"variables.claims.all(c, [string(c.spec.?storageClassName.orValue('')), string(c.?metadata.?annotations[?'volume.beta.kubernetes.io/storage-class'].orValue(''))].all(n, n == '' || n.startsWith(variables.prefix) || n in variables.shared || (variables.whole && !n.matches('^[a-z0-9]{6}-'))))","message":"a tenant's claim names a StorageClass of its own or a shared one"},
+{"expression":"variables.claims.all(c, [string(c.spec.?volumeAttributesClassName.orValue(''))].all(n, n == '' || n.startsWith(variables.prefix) || n in variables.sharedAttributes || (variables.whole && !n.matches('^[a-z0-9]{6}-'))))","message":"a tenant's claim names a VolumeAttributesClass of its own or a shared one"}]}})j"},
 
     // After the policies: the right appears when its fence stands.
     Row{Need::fence, "clusterrolebindings", R"j({

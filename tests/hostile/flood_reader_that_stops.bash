@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
-# Tries: to ask for large lists over and over, and to read nothing of them.
+# Tries: to ask for large lists over and over, and for small objects by the thousand, and to read nothing of them.
 # Without the fence: the answers pile up in zood; a shared upstream connection stalls for everybody.
-# Rule: 256 KiB a stream, 4 MiB a connection wait at most; the upstream connection is the exchange's own.
+# Rule: 256 KiB a stream, 4 MiB a connection wait at most, and what waits is counted among a tenant's bytes; the upstream connection
+#   is the exchange's own.
 filling=$(printf 'x%.0s' {1..60000})
 for n in 1 2 3 4 5 6 7 8; do made "a large object" POST /api/v1/namespaces/team/configmaps json '{"metadata":{"name":"evil-'$n'"},"data":{"x":"'"$filling"'"}}'; done
 flood reader_that_stops 6 /api/v1/configmaps
+flood small_answers_unread 8 /api/v1/namespaces/team/configmaps/evil-1

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 # Tries: to let its own mutating policies, and a webhook's patch as it would come, give pods what a request for a pod is refused:
-#   a node, a priority of the system's, an affinity towards the victim's pods; in pods of its own and in those of controllers.
+#   a node, a priority of the system's, an affinity towards the victim's pods, a container runtime or a StorageClass that is not
+#   shared, the victim's trust bundle; in pods of its own and in those of controllers.
 # Without the fence: upstream mutates after zood's proof; anti-affinity with {} keeps the victim off a node, a system priority
 #   evicts it, a node name goes past taints.
 # Rule: a policy upstream holds pods in tenants' namespaces to it, whoever makes them (docs/decisions/087).
@@ -12,14 +13,25 @@ term='{"topologyKey":"kubernetes.io/hostname","labelSelector":{},"namespaceSelec
 theirs='{"topologyKey":"kubernetes.io/hostname","labelSelector":{},"namespaces":["'$victim-team'"]}'
 own='{"topologyKey":"kubernetes.io/hostname","labelSelector":{},"namespaceSelector":{"matchLabels":{"tenant.kubezoo.io/id":"'$evil'"}}}'
 affinity() { printf '"affinity":{"pod%s":{"%sDuringSchedulingIgnoredDuringExecution":[%s]}}' "$1" "$2" "$3"; }
+platforms=platform-$evil # a RuntimeClass that the platform does not share
+direct POST /apis/node.k8s.io/v1/runtimeclasses json '{"metadata":{"name":"'$platforms'"},"handler":"runc"}'
+accepted "the platform's own class of pods"
 declare -A wishes=(
   [node]='"nodeName":"kwok-1"'
   [system]='"priorityClassName":"system-node-critical"'
   [anti]=$(affinity AntiAffinity required "$term")
   [anti-weak]=$(affinity AntiAffinity preferred '{"weight":1,"podAffinityTerm":'"$term"'}')
   [near]=$(affinity Affinity required "$theirs")
+  [runtime]='"runtimeClassName":"'$platforms'"'
+  [ephemeral]='"volumes":[{"name":"v","ephemeral":{"volumeClaimTemplate":{"spec":{"storageClassName":"evil-gold","accessModes":["ReadWriteOnce"],"resources":{"requests":{"storage":"1Gi"}}}}}}]'
+  [annotated]='"volumes":[{"name":"v","ephemeral":{"volumeClaimTemplate":{"metadata":{"annotations":{"volume.beta.kubernetes.io/storage-class":"evil-gold"}},"spec":{"accessModes":["ReadWriteOnce"],"resources":{"requests":{"storage":"1Gi"}}}}}}]'
   [near-weak]=$(affinity Affinity preferred '{"weight":1,"podAffinityTerm":'"$theirs"'}')
 )
+# Where upstream has them (feature gate ClusterTrustBundleProjection).
+wishes[bundle]='"volumes":[{"name":"v","projected":{"sources":[{"clusterTrustBundle":{"name":"'$victim'-'$vault'","path":"ca"}}]}}]'
+wishes[signer]='"volumes":[{"name":"v","projected":{"sources":[{"clusterTrustBundle":{"signerName":"'$victim'-example.com/x","labelSelector":{},"path":"ca"}}]}}]'
+direct POST '/api/v1/namespaces/default/pods?dryRun=All' json "${pod/\"spec\":\{/\"spec\":\{${wishes[bundle]},}"
+[[ $(jq '.spec.volumes[0].projected.sources[0] | has("clusterTrustBundle")' <<<"$answer") == true ]] || unset 'wishes[bundle]' 'wishes[signer]'
 # What a tenant may have all the same.
 harmless='"nodeSelector":{"none":"such"},'$(affinity AntiAffinity required "$own")
 
@@ -31,7 +43,7 @@ for wish in "${!wishes[@]}"; do
   curl_more=("${as_controller[@]}")
   direct POST "/api/v1/namespaces/$evil-team/pods?dryRun=All" json "$body"
   refused "a controller's pod with $wish" '403|422'
-  expect_match "by the policy" zoo-tenants-pods "$answer"
+  expect_match "by the policy" 'zoo-tenants-(pods|claims)' "$answer"
   would "make a pod with $wish" POST "/api/v1/namespaces/$evil-team/pods" json "$body"
 done
 curl_more=("${as_controller[@]}")
@@ -50,11 +62,13 @@ answered() { # CODE WISH TERMS
   direct POST "/api/v1/namespaces/$evil-team/pods?dryRun=All" json "${pod/\"spec\":\{/\"spec\":\{${wishes[$2]},}"
   [[ $code =~ ^($1)$ ]]
 }
+eventually "a RuntimeClass that is shared is free" 30 answered 201 runtime '{"runtimeClasses":"a '$platforms'"}'
 key=nodeNames.$evil
 eventually "a tenant that may name nodes does" 30 answered 201 node '{"'"$key"'":"true"}'
 eventually "one that may not, where others may, does not" 30 answered '403|422' node '{"nodeNames":"true","'"$key"'":"false"}'
 eventually "a class that is shared is free" 30 answered 201 system '{"priorityClasses":"low system-node-critical"}'
 eventually "a part of its name is none" 30 answered '403|422' system '{"priorityClasses":"low system-node"}'
+direct DELETE /apis/node.k8s.io/v1/runtimeclasses/$platforms
 direct PATCH $terms merge '{"data":'"$(jq -c --arg key "$key" '.[$key] = null' <<<"$before")"'}'
 expect "the terms are as they were" "$before" "$(stored $terms '.data | tojson')"
 

@@ -49,3 +49,22 @@ for wish in '"volumeName":"'$evil'-pv","storageClassName":""' '"storageClassName
   direct POST "/api/v1/namespaces/$evil-team/persistentvolumeclaims?dryRun=All" json "$(claim "$wish")"
   accepted "its own: $wish"
 done
+# What claims are made of has no default yet: no class of the platform's that is not shared.
+set_of() { printf '{"metadata":{"name":"evil-set"},"spec":{"serviceName":"evil","selector":{"matchLabels":{"a":"b"}},"template":{"metadata":{"labels":{"a":"b"}},"spec":{"containers":[{"name":"c","image":"x"}]}},"volumeClaimTemplates":[{"metadata":{"name":"data","annotations":{%s}},"spec":{"accessModes":["ReadWriteOnce"],"resources":{"requests":{"storage":"1Gi"}}%s}}]}}' "$1" "$2"; }
+as_tenant=(-H "Impersonate-User: zoo:$evil" -H 'Impersonate-Group: zoo:tenants')
+sets=/apis/apps/v1/namespaces/$evil-team/statefulsets
+refused_set() {
+  curl_more=("${as_tenant[@]}")
+  direct POST "$sets?dryRun=All" json "$2"
+  refused "a set whose claims are of $1" '403|422'
+  expect_match "by the policy" zoo-tenants-claims "$answer"
+  would "make it" POST "$sets" json "$2"
+}
+refused_set "a class that is not shared" "$(set_of '' ',"storageClassName":"platform-gold"')"
+refused_set "one by its annotation" "$(set_of '"volume.beta.kubernetes.io/storage-class":"platform-gold"' '')"
+refused_set "attributes that are not shared" "$(set_of '' ',"volumeAttributesClassName":"platform-gold"')"
+for wish in '' ',"storageClassName":""' ',"storageClassName":"'$evil'-gold"'; do
+  curl_more=("${as_tenant[@]}")
+  direct POST "$sets?dryRun=All" json "$(set_of '' "$wish")"
+  accepted "its own: $wish"
+done

@@ -229,7 +229,7 @@ r('flowcontrol.NonResourcePolicyRule','nonResourceURLs','url','keep','keep','VIR
 r('flowcontrol.FlowSchemaCondition','message','text','keep','strip','TEXT')
 r('flowcontrol.PriorityLevelConfigurationCondition','message','text','keep','strip','TEXT')
 # --- networking
-r('networking.IngressClassSpec','controller','driverName','prefix','strip','DRIVER','zoo-inert.<controller>: the platform\'s controllers serve the classes that it shares')
+r('networking.IngressClassSpec','controller','driverName','prefix','strip','DRIVER','zoo-inert-<controller>: the platform\'s controllers serve the classes that it shares')
 r('networking.IngressClassParametersReference','apiGroup','group','prefix','strip','GRP')
 r('networking.IngressClassParametersReference','name','clusterName:<kind>','prefix','strip','BYKIND','scope: Cluster only')
 r('networking.IngressClassParametersReference','namespace','namespace','prefix','strip','NS','scope: Namespace')
@@ -240,6 +240,8 @@ r('networking.NetworkPolicyPeer','namespaceSelector','selector:namespaceLabels',
 r('networking.ParentReference','group','group','prefix','strip','GRP','IPAddress.spec.parentRef')
 r('networking.ParentReference','namespace','namespace','prefix','strip','NS')
 r('networking.ParentReference','name','clusterName:<resource>','prefix','strip','BYRES','services: keep')
+# --- runtime classes
+r('node.RuntimeClass','handler','driverName','prefix','strip','DRIVER','zoo-inert-<handler>: a node runs pods by the platform\'s handlers for its own classes alone')
 # --- rbac
 r('rbac.PolicyRule','apiGroups','group','prefix','strip','GRP','prefix every non-built-in group even before its CRD exists; "*" must never go upstream in a cluster-wide grant',suf='[]')
 r('rbac.PolicyRule','resourceNames','clusterName:<resource>','prefix','strip','BYRES','rule must be split when resources[] mixes scopes; customresourcedefinitions use plural.<id>-group; signers use signerName',suf='[]')
@@ -281,9 +283,9 @@ r('storage.CSIStorageCapacity','storageClassName','clusterName:StorageClass','pr
 r('storage.VolumeAttachmentSpec','nodeName','clusterName:Node','keep','keep','SHARED')
 r('storage.VolumeAttachmentSpec','attacher','clusterName:CSIDriver','keep','keep','SHARED')
 r('storage.VolumeAttachmentSource','persistentVolumeName','clusterName:PersistentVolume','prefix','strip','PVNAME')
-r('storage.StorageClass','provisioner','driverName','prefix','strip','DRIVER','zoo-inert.<driver>: what acts for a class of the platform\'s does not act for a tenant\'s')
+r('storage.StorageClass','provisioner','driverName','prefix','strip','DRIVER','zoo-inert-<driver>: what acts for a class of the platform\'s does not act for a tenant\'s')
 r('storage.StorageClass','parameters','namespace','prefix','strip','SCPARAM','keys csi.storage.k8s.io/{provisioner,controller-publish,node-stage,node-publish,controller-expand,node-expand}-secret-namespace (literal values; ${pvc.namespace} is resolved upstream to the prefixed one and stays)',suf='{}')
-r('storage.VolumeAttributesClass','driverName','clusterName:CSIDriver','prefix','strip','DRIVER','zoo-inert.<driver>: what acts for a class of the platform\'s does not act for a tenant\'s')
+r('storage.VolumeAttributesClass','driverName','clusterName:CSIDriver','prefix','strip','DRIVER','zoo-inert-<driver>: what acts for a class of the platform\'s does not act for a tenant\'s')
 r('storage.VolumeError','message','text','keep','strip','TEXT')
 r('storage.CSINodeDriver','name','clusterName:CSIDriver','keep','keep','SHARED')
 r('storage.CSINodeDriver','nodeID','none','keep','keep','SHARED')
@@ -427,7 +429,7 @@ ANNOS = {  # annotation rules per kind
                            ('volume.kubernetes.io/selected-node','clusterName:Node','keep','keep','SHARED','')],
  'PersistentVolume': [('volume.beta.kubernetes.io/storage-class','clusterName:StorageClass','prefix','strip','OVERLAY','legacy')],
  'Secret': [('kubernetes.io/service-account.name','none','keep','keep','OPAQUE','namespaced'),],
- 'Ingress': [('kubernetes.io/ingress.class','clusterName:IngressClass','keep','keep','SHARED','legacy: a string matched by shared controllers, not an object reference checked by the API server')],
+ 'Ingress': [('kubernetes.io/ingress.class','clusterName:IngressClass','prefix','strip','OVERLAY','legacy, still honoured by controllers: a shared class stays, another is the tenant\'s own')],
  'StorageClass': [('storageclass.kubernetes.io/is-default-class','default','reject','keep','DEFAULTCLASS','would become the default of the whole upstream cluster: hold back and emulate in the proxy'),
                   ('storageclass.beta.kubernetes.io/is-default-class','default','reject','keep','DEFAULTCLASS','')],
  'IngressClass': [('ingressclass.kubernetes.io/is-default-class','default','reject','keep','DEFAULTCLASS','')],

@@ -212,6 +212,22 @@ def reader_that_stops():
     return f"{requests} answers unread over {len(connections)} connections"
 
 
+def small_answers_unread():
+    """Asks for much in many small pieces, over one connection after the other that reads none."""
+    connections, requests = [], 0
+    while time.monotonic() < end:
+        try:
+            connection = opened(struct.pack(">HI", 4, 0))
+            for start in range(1, 500, 50):
+                connection.sendall(b"".join(frame(HEADERS, 5, n, head()) for n in range(start, start + 50, 2)))
+                time.sleep(0.01)
+            requests += 250
+            connections.append(connection)
+        except (OSError, ssl.SSLError):
+            pass
+    return f"{requests} answers unread over {len(connections)} connections"
+
+
 def slow(begin, piece):
     """Each connection says a byte now and then, and never all."""
     alive = []

@@ -109,6 +109,23 @@ TEST_CASE("who has its answer gives its place to others, and its bytes stay coun
   CHECK(load.buffered == 0);
 }
 
+TEST_CASE("a tenant whose clients read nothing is not answered any more") {
+  Bench bench(10);
+  auto flow = share(10);
+  flow.buffered = 100;
+  REQUIRE(bench.enter("a", flow) == Verdict::admitted);
+  const auto first = bench.last;
+  REQUIRE(bench.enter("a", flow) == Verdict::admitted);
+  bench.scheduler.answered(first, 99);
+  bench.scheduler.answered(bench.last, 99); // more than the budget, for it is there
+  CHECK(bench.scheduler.load("a").buffered == 198);
+  CHECK(bench.enter("a", flow) == Verdict::full_bytes);
+  CHECK(bench.enter("a", flow, "u", Work::long_running) == Verdict::full_bytes);
+  CHECK(bench.enter("b", flow) == Verdict::admitted);
+  bench.scheduler.leave(first);
+  CHECK(bench.enter("a", flow) == Verdict::admitted);
+}
+
 TEST_CASE("places go in proportion to weights while all wait") {
   Bench bench(8);
   for (int i = 0; i < 60; ++i)

@@ -57,6 +57,7 @@ TEST_CASE("what pods may have is told for all, and of each tenant that differs")
                                       {"priority", "1000000000"},
                                       {"priority.aaaaaa", "10"},
                                       {"priorityClasses", "high low"},
+                                      {"runtimeClasses", ""},
                                       {"serviceStatus", "false"},
                                       {"serviceStatus.dddddd", "true"},
                                       {"storageClasses", ""},
@@ -79,6 +80,7 @@ TEST_CASE("upstream is written to when something has changed, and asked when it 
   CHECK(server.at(k_map)["data"] == json({{"nodeNames", "false"},
                                           {"priority", "1000000000"},
                                           {"priorityClasses", ""},
+                                          {"runtimeClasses", ""},
                                           {"serviceStatus", "false"},
                                           {"storageClasses", ""},
                                           {"volumeAttributesClasses", ""}}));

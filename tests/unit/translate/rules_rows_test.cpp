@@ -175,8 +175,8 @@ std::vector<Case> cases_of(const Json& row, const std::vector<Step>& steps) {
             same(owner("apps/v1", "ReplicaSet", "x"))};
   }
   if (rule == "DRIVER")
-    return {maps("example.com/x", "zoo-inert.example.com/x"), maps("x", "zoo-inert.x"),
-            maps("csi.example.com", "zoo-inert.csi.example.com"),
+    return {maps("example.com/x", "zoo-inert-example.com/x"), maps("x", "zoo-inert-x"),
+            maps("csi.example.com", "zoo-inert-csi.example.com"),
             same("kubernetes.io/no-provisioner")};
   if (rule == "SIGNER") return {maps("example.com/s", "abc123-example.com/s")};
   if (rule == "BYKIND") {
