@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "common/base/json_text.hpp"
 #include "daemon/authz/system_roles.hpp"
-#include "daemon/gateway/admission_notes.hpp"
 #include "daemon/gateway/continue_token.hpp"
 #include "daemon/gateway/flows/ceilings.hpp"
 #include "daemon/gateway/flows/flows.hpp"
@@ -10,6 +9,7 @@
 #include "daemon/gateway/flows/virtual.hpp"
 #include "daemon/gateway/grants.hpp"
 #include "daemon/gateway/guards.hpp"
+#include "daemon/gateway/notes.hpp"
 #include "daemon/gateway/scope.hpp"
 #include "daemon/gateway/system_roles.hpp"
 #include "daemon/translate/discovery_json.hpp"
@@ -94,7 +94,8 @@ Result<void> refuse_token_secret(const translate::Target& target, std::string_vi
     if (member.key() == "type" && member.string() == "kubernetes.io/service-account-token") {
       return fail(Code::forbidden,
                   "secrets {} is forbidden: tokens of type kubernetes.io/service-account-token "
-                  "never expire and are not served; ask for one that does: kubectl create token",
+                  "never expire and are not served (rule token-secrets): ask for one that does: "
+                  "kubectl create token",
                   json_quote(tree.root()["metadata"]["name"].string()));
     }
   }
@@ -174,25 +175,30 @@ private:
   /// What is refused whatever the tenant's own rights are.
   Result<void> refuse_fixed() {
     if (target_.is("", "pods") && target_.subresource == "binding") {
-      return fail(Code::forbidden, "pods/binding is not served: the platform's scheduler places "
-                                   "pods");
+      return fail(Code::forbidden, "pods/binding is not served (rule bindings): the platform's "
+                                   "scheduler places pods; use a nodeSelector or an affinity");
     }
     if (target_.is("", "bindings")) {
-      return fail(Code::forbidden, "bindings are not served: the platform's scheduler places pods");
+      return fail(Code::forbidden, "bindings are not served (rule bindings): the platform's "
+                                   "scheduler places pods; use a nodeSelector or an affinity");
     }
     if (target_.writes() && target_.is(translate::k_rbac_group, "clusterrolebindings") &&
         targets_own_object(exchange_)) {
-      return fail(Code::forbidden,
-                  "clusterrolebindings.rbac.authorization.k8s.io {} is forbidden: this "
-                  "ClusterRoleBinding is a copy that the platform provides",
-                  json_quote(target_.name));
+      return fail(
+          Code::forbidden,
+          "clusterrolebindings.rbac.authorization.k8s.io {} is forbidden: this "
+          "ClusterRoleBinding is a copy that the platform provides (rule system-roles): bind "
+          "the role under another name",
+          json_quote(target_.name));
     }
     const bool fixed_namespace = target_.is("", "namespaces") && target_.verb == "delete" &&
                                  (target_.name == "default" || target_.name == "kube-system" ||
                                   target_.name == "kube-public");
     if (fixed_namespace) {
       return fail(Code::forbidden,
-                  "namespaces \"{}\" is forbidden: this namespace may not be deleted",
+                  "namespaces \"{}\" is forbidden: this namespace may not be deleted (rule "
+                  "standing-namespaces): "
+                  "delete what is in it",
                   target_.name);
     }
     return {};
@@ -224,8 +230,8 @@ private:
   Result<std::unique_ptr<Flow>> connect() {
     if (target_.is("", "nodes")) {
       return fail(Code::forbidden,
-                  "nodes/{} is forbidden: a node's kubelet serves the pods of all "
-                  "tenants",
+                  "nodes/{} is forbidden: a node's kubelet serves the pods of all tenants (rule "
+                  "nodes-proxy): use pods/log, pods/exec or pods/portforward",
                   target_.subresource);
     }
     ZOO_TRY(auto path, translate::upstream_path(target_, resource_.namespaced, mapping()));
@@ -308,7 +314,7 @@ private:
     if (target_.verb == "create" || target_.verb == "update") {
       ZOO_TRY(const auto format,
               translate::choose_body(target_.verb, exchange_.head().headers.get("content-type")));
-      exchange_.warn(admission_warning(target_, exchange_.body()));
+      exchange_.warn(note_of(target_, exchange_.body()));
       ZOO_TRY(request.body, object_in(exchange_));
       ZOO_TRY_VOID(check_object());
       spoil_name(request);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/translate/actions.hpp"
 
+#include "common/base/json_text.hpp"
 #include "common/crypto/digest.hpp"
 #include "daemon/translate/cel.hpp"
 #include "daemon/translate/text.hpp"
@@ -71,10 +72,13 @@ Fate namespace_of(const Site& site, std::string_view value, std::string& output)
 Fate own_namespace(const Site& site, std::string_view value, std::string& output) {
   if (!inward(site)) return put(output, site.mapping.name_out(value));
   if (site.mapping.owns_name(value))
-    return refuse(output, "may not begin with this cluster's internal prefix");
+    return refuse(output, "may not begin with the tenant's own ID and a dash, " +
+                              json_quote(site.mapping.prefix()));
   const auto limit = k_namespace_limit - site.mapping.prefix().size();
   if (value.size() > limit) {
-    output = "must be no more than " + std::to_string(limit) + " characters";
+    output = "must be no more than " + std::to_string(limit) +
+             " characters, for the platform needs " + std::to_string(site.mapping.prefix().size()) +
+             " of Kubernetes' 63";
     return Fate::invalid;
   }
   return put(output, site.mapping.name_in(value));
@@ -112,7 +116,7 @@ Fate inert(const Site& site, std::string_view value, std::string& output) {
 Fate signer(const Site& site, std::string_view value, std::string& output) {
   if (!inward(site)) return put(output, site.mapping.signer_out(value));
   if (value.starts_with("kubernetes.io/") && site.root.kind != "CertificateSigningRequest")
-    return refuse(output, "names a signer of the platform");
+    return refuse(output, "names a signer of the platform (rule signers): name one of your own");
   return put(output, site.mapping.signer_in(value));
 }
 
@@ -310,7 +314,7 @@ constexpr std::string_view k_kept_aggregate = "kept.zoo.kubezoo.io/aggregate-to-
 
 Fate own_annotation(const Site& site, std::string_view key, std::string& output) {
   if (!own_key(key)) return Fate::keep;
-  if (inward(site)) return refuse(output, "is reserved");
+  if (inward(site)) return refuse(output, k_reserved);
   return Fate::drop;
 }
 
@@ -329,7 +333,7 @@ Fate class_annotation(const Site& site, std::string_view key, std::string& outpu
 
 Fate namespace_label(const Site& site, std::string_view key, std::string& output) {
   if (key == k_tenant_label) {
-    if (inward(site)) return refuse(output, "is reserved");
+    if (inward(site)) return refuse(output, k_reserved);
     return Fate::drop;
   }
   // The server writes it on every write.
@@ -347,7 +351,7 @@ Fate namespace_label(const Site& site, std::string_view key, std::string& output
 
 Fate selector_label(const Site& site, std::string_view key, std::string& output) {
   if (key != k_tenant_label) return Fate::keep;
-  if (inward(site)) return refuse(output, "is reserved");
+  if (inward(site)) return refuse(output, k_reserved);
   return Fate::drop;
 }
 
@@ -370,6 +374,20 @@ bool own_key(std::string_view key) {
   if (domain.size() == key.size() || !domain.ends_with(k_own_domain)) return false;
   return domain.size() == k_own_domain.size() ||
          domain[domain.size() - k_own_domain.size() - 1] == '.';
+}
+
+std::string_view refusal(std::string_view key) {
+  if (key == "path")
+    return "names a directory of a node (rule node-paths): let a PersistentVolumeClaim with a "
+           "storageClassName provision a volume";
+  if (key == "externalIPs")
+    return "takes the traffic of an address that may be another's (rule external-ips): use type "
+           "LoadBalancer, or an Ingress";
+  if (key == "extendedResourceName")
+    return "is one name for the whole platform (rule extended-resources): name the DeviceClass in "
+           "a ResourceClaim";
+  return "may not be set by a tenant (rule platform-keys): leave it out, or ask the platform's "
+         "administrator";
 }
 
 Fate act_on_name(const Mapping& mapping, Direction direction, std::string_view group,
@@ -473,7 +491,11 @@ Fate act(Action action, std::uint8_t parameter_value, const Site& site, std::str
   case Action::selector_values:
     return site.siblings.key == k_name_label ? namespace_of(site, value, output) : Fate::keep;
   case Action::selector_key:
-    if (value == k_tenant_label && in) return refuse(output, "names a label that is reserved");
+    if (value == k_tenant_label && in)
+      return refuse(
+          output,
+          "names a label that is reserved (rule reserved-names): the selector covers the tenant's "
+          "own namespaces without it");
     return Fate::keep;
   case Action::quota_scope:
     return quota_scope(site, value, output);
@@ -507,11 +529,11 @@ Fate act(Action action, std::uint8_t parameter_value, const Site& site, std::str
   case Action::reserved_name:
     if (site.direction != Direction::outward &&
         (value == "zoo-tenant" || (value.starts_with("zoo:") && in)))
-      return refuse(output, "is reserved");
+      return refuse(output, k_reserved);
     return Fate::keep;
   case Action::refuse:
     if (site.direction == Direction::outward || value.empty()) return Fate::keep;
-    return refuse(output, "may not be set by a tenant");
+    return refuse(output, refusal(site.key));
   case Action::hide:
     return site.direction == Direction::outward ? Fate::drop : Fate::keep;
   }

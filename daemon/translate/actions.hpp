@@ -19,7 +19,7 @@ enum class Fate : std::uint8_t {
   replace, ///< by what stands in the output
   drop,    ///< leave the whole member out
   foreign, ///< outward: not the tenant's
-  refuse,  ///< inward, prove: the output says why (a clause: "may not be set by a tenant")
+  refuse,  ///< inward, prove: the output says why (a clause: "is reserved ...")
   invalid, ///< inward: the output says why; 422 instead of 403
 };
 
@@ -89,5 +89,10 @@ inline constexpr std::string_view k_name_label = "kubernetes.io/metadata.name";
 bool fills_event_namespace(const Siblings& siblings);
 
 bool own_key(std::string_view key); ///< its domain is zood's
+
+/// Why a member of this key may not be set: the rule, and the way out.
+std::string_view refusal(std::string_view key);
+inline constexpr std::string_view k_reserved =
+    "is reserved (rule reserved-names): the platform sets it, leave it out";
 
 } // namespace zoo::translate

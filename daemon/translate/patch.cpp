@@ -3,6 +3,7 @@
 
 #include "common/base/json_text.hpp"
 #include "common/base/text.hpp"
+#include "daemon/translate/actions.hpp"
 #include "daemon/translate/discovery_json.hpp"
 #include "daemon/translate/rewrite.hpp"
 
@@ -38,7 +39,7 @@ bool reserved(std::string_view key) {
 Result<void> check_reserved(const std::vector<std::string>& path) {
   for (std::size_t i = 0; i + 1 < path.size(); ++i) {
     if ((path[i] == "labels" || path[i] == "annotations") && reserved(path[i + 1]))
-      return fail(Code::forbidden, "{} is reserved and cannot be patched", json_quote(path[i + 1]));
+      return fail(Code::forbidden, "{} {}", json_quote(path[i + 1]), k_reserved);
   }
   return {};
 }

@@ -15,7 +15,7 @@ Walker::Ptr Walker::labels_member(Object& object, Member& member) {
   const auto level = *member.value == '"' ? string_at(member.value, end, storage) : "";
   if (member.key == k_wish_label) {
     if (inward()) {
-      failure(Code::forbidden, "is reserved");
+      failure(Code::forbidden, k_reserved);
       return nullptr;
     }
     drop(member, end);

@@ -90,8 +90,7 @@ Walker::Ptr Walker::value(const Node& node, Ptr p, const Siblings& siblings, std
   if (end == nullptr) return not_json(p);
   // hide and refuse take any type, and nothing else may stand where a rule expects its own.
   if (node.action == Action::refuse && context_.direction != Direction::outward) {
-    if (between(p, end) != "{}" && between(p, end) != "[]")
-      failure(Code::forbidden, "may not be set by a tenant");
+    if (between(p, end) != "{}" && between(p, end) != "[]") failure(Code::forbidden, refusal(key));
   } else if (node.action != Action::hide &&
              (map || node.element != nullptr || node.action != Action::none) &&
              context_.direction != Direction::outward) {

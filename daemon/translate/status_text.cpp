@@ -59,6 +59,20 @@ std::string cannot(std::string_view group, std::string_view resource, std::strin
   return out;
 }
 
+/// details.name in the tenant's words.
+std::string own_name_of(const Mapping& mapping, const StatusContext& context, JsonNode details) {
+  auto own = details["name"].string();
+  if (context.misnamed != nullptr && own == context.misnamed->upstream)
+    return context.misnamed->own;
+  if (about_bindings(context) && own.starts_with(k_binding_prefix))
+    return own.substr(k_binding_prefix.size());
+  const auto* facts = facts_of(details["group"].string(), details["kind"].string());
+  if (const auto out = object_name_out(mapping, facts, own)) return std::string(*out);
+  // A name of this kind that never got the prefix (a refused name of the tenant's own), or
+  // somebody else's: only the tenant's own words may be shown.
+  return own.starts_with(mapping.prefix()) ? own.substr(mapping.prefix().size()) : "";
+}
+
 } // namespace
 
 std::string message_out(const Mapping& mapping, const StatusContext& context,
@@ -70,6 +84,8 @@ std::string message_out(const Mapping& mapping, const StatusContext& context,
     replace_all(text, fmt::format("User \"zoo:{}\"", mapping.id()),
                 fmt::format("User {}", json_quote(context.user)));
   replace_all(text, fmt::format("zoo:inert:{}:", mapping.id()), "");
+  if (text.find("violates PodSecurity \"") != std::string::npos)
+    text += " (the platform holds the pods of all tenants to this level: leave out what is named)";
   if (about_bindings(context)) {
     replace_all(text, "zoo:crb:", "");
     // The key of an object, as apply tells it.
@@ -80,7 +96,7 @@ std::string message_out(const Mapping& mapping, const StatusContext& context,
     replace_all(text, "no kind \"RoleBinding\" is registered",
                 "no kind \"ClusterRoleBinding\" is registered");
   }
-  return text_out(mapping, text);
+  return text_out(mapping, text, context.name);
 }
 
 std::string status_out(const Mapping& mapping, const StatusContext& context,
@@ -96,14 +112,19 @@ std::string status_out(const Mapping& mapping, const StatusContext& context,
   if (mapping.identity()) return std::string(document);
   const auto root = tree->root();
   JsonEdits edits;
-  const auto own_words = [&, name = root["details"]["name"].string()](JsonNode said) {
+  const auto details = root["details"];
+  const auto upstreams = details["name"].string();
+  const auto own_name = own_name_of(mapping, context, details);
+  auto about = context;
+  about.name = own_name;
+  const auto own_words = [&](JsonNode said) {
     if (!said.is(JsonType::string)) return;
     auto text = said.string();
     if (context.misnamed != nullptr) text = words_out(*context.misnamed, std::move(text));
     // The name that it is about may be no name at all ("-dash"), which text_out() does not see.
-    if (name.size() > mapping.prefix().size() && name.starts_with(mapping.prefix()))
-      replace_all(text, json_quote(name), json_quote(name.substr(mapping.prefix().size())));
-    edits.quote(said, message_out(mapping, context, text));
+    if (!own_name.empty() && upstreams == mapping.name_in(own_name))
+      replace_all(text, json_quote(upstreams), json_quote(own_name));
+    edits.quote(said, message_out(mapping, about, text));
   };
   own_words(root["message"]);
   if (const auto token = root["metadata"]["continue"]; token) {
@@ -115,26 +136,10 @@ std::string status_out(const Mapping& mapping, const StatusContext& context,
   // It counts the objects of the whole cluster.
   if (const auto remaining = root["metadata"]["remainingItemCount"]; remaining)
     edits.remove(root["metadata"], remaining);
-  const auto details = root["details"];
   if (details.is(JsonType::object)) {
     const auto group = details["group"].string();
     auto kind = details["kind"];
-    const auto* facts = facts_of(group, kind.string());
-    if (const auto name = details["name"]; name.is(JsonType::string)) {
-      auto own = name.string();
-      if (context.misnamed != nullptr && own == context.misnamed->upstream) {
-        own = context.misnamed->own;
-      } else if (about_bindings(context) && own.starts_with(k_binding_prefix)) {
-        own.erase(0, k_binding_prefix.size());
-      } else if (const auto out = object_name_out(mapping, facts, own)) {
-        own = *out;
-      } else {
-        // A name of this kind that never got the prefix (a refused name of the tenant's own), or
-        // somebody else's: only the tenant's own words may be shown.
-        own = own.starts_with(mapping.prefix()) ? own.substr(mapping.prefix().size()) : "";
-      }
-      edits.quote(name, own);
-    }
+    if (const auto name = details["name"]; name.is(JsonType::string)) edits.quote(name, own_name);
     if (about_bindings(context) && group == k_rbac_group) {
       if (kind.string() == "rolebindings") edits.quote(kind, "clusterrolebindings");
       if (kind.string() == "RoleBinding") edits.quote(kind, "ClusterRoleBinding");

@@ -24,6 +24,8 @@ struct StatusContext {
   std::string_view group, resource;
   /// Seals a `metadata.continue` of a 410; without it (or if it answers "") the token is dropped.
   std::function<std::string(std::string_view)> seal_continue;
+  /// The name of the object, as the tenant gave it; "" where it is not known.
+  std::string_view name;
   /// The request is about an object that cannot be called so; null: it is not.
   const Misnamed* misnamed = nullptr;
 };

@@ -143,7 +143,10 @@ Result<void> check_treatment(const Target& target, bool namespaced, const KindFa
                              const Mapping& mapping) {
   if (mapping.identity()) return {};
   if (target.is("", "nodes") && target.subresource == "proxy")
-    return refuse(target, "the kubelet API reaches the pods of every tenant");
+    return refuse(
+        target,
+        "the kubelet's API reaches the pods of every tenant (rule nodes-proxy): use pods/log, "
+        "pods/exec or pods/portforward");
   // What zood keeps itself is answered before anybody asks for a path.
   if (facts != nullptr &&
       (facts->treatment == Treatment::hidden || facts->treatment == Treatment::kept))
@@ -152,22 +155,34 @@ Result<void> check_treatment(const Target& target, bool namespaced, const KindFa
   if (!writes) return {};
   if (facts == nullptr) {
     if (!namespaced && !builtin_group(target.group) && !mapping.custom_group(target.group))
-      return refuse(target, "objects of this kind are the platform's and read-only");
+      return refuse(
+          target,
+          "objects of this kind are the platform's and read-only (rule platform-kinds): ask "
+          "the platform for the change");
     return {};
   }
   if (facts->treatment == Treatment::read_only || facts->treatment == Treatment::mixed)
-    return refuse(target, "objects of this kind are the platform's and read-only");
+    return refuse(
+        target, "objects of this kind are the platform's and read-only (rule platform-kinds): ask "
+                "the platform for the change");
   if (facts->treatment == Treatment::create_only && target.verb != "create") return not_allowed();
   if (facts->names == NameRule::cluster_role && system_role(target.name))
-    return refuse(target, "this ClusterRole is a copy that the platform provides");
+    return refuse(target,
+                  "this ClusterRole is a copy that the platform provides (rule system-roles): make "
+                  "one under another name");
   if (must_check_claim(target, mapping))
-    return refuse(target, "it was provisioned for a claim and goes with that claim");
+    return refuse(target, "it was provisioned for a claim and goes with that claim (rule "
+                          "claimed-volumes): delete the claim");
   if (facts->overlay && !target.name.empty() && mapping.shared_class(*facts->overlay, target.name))
-    return refuse(target, "it is shared by the platform and read-only");
+    return refuse(
+        target,
+        "it is shared by the platform and read-only (rule shared): make one under another name");
   const auto dot = target.name.find('.');
   if (facts->names == NameRule::crd && dot != std::string::npos &&
       !mapping.custom_group(std::string_view(target.name).substr(dot + 1)))
-    return refuse(target, "it is shared by the platform and read-only");
+    return refuse(
+        target,
+        "it is shared by the platform and read-only (rule shared): make one under another name");
   return {};
 }
 

@@ -12,7 +12,8 @@ namespace zoo::translate {
 /// the tenant's prefix is stripped where a token begins with it - not behind [a-z0-9-] - and goes
 /// on with [a-z0-9]. So `pods.<id>-group.example.com` and `"<id>-default"` lose it, `x-<id>-y`
 /// keeps it. Everything else stays byte for byte.
-std::string text_out(const Mapping& mapping, std::string_view text);
+/// `own`: a name that the tenant itself gave and that begins so; it stays, and loses a second one.
+std::string text_out(const Mapping& mapping, std::string_view text, std::string_view own = {});
 
 /// Each `from` by `to`, from left to right; what came of it is not looked at again.
 void replace_all(std::string& text, std::string_view from, std::string_view to);

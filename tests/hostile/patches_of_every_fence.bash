@@ -53,8 +53,8 @@ merge {"subjects":[{"kind":"Group","apiGroup":"rbac.authorization.k8s.io","name"
 merge {"subjects":null}
 strategic {"subjects":[{"\$patch":"replace"},{"kind":"Group","apiGroup":"rbac.authorization.k8s.io","name":"system:masters"}]}
 strategic {"subjects":[{"kind":"Group","apiGroup":"rbac.authorization.k8s.io","name":"system:unauthenticated"}],"\$patch":"replace"}
-strategic {"\$retainKeys":["subjects"],"subjects":[{"kind":"ServiceAccount","namespace":"$victim-team","name":"$vault"}]}
+strategic {"\$retainKeys":["apiVersion","kind","metadata","roleRef","subjects"],"subjects":[{"kind":"ServiceAccount","namespace":"$victim-team","name":"$vault"}]}
 apply {"apiVersion":"rbac.authorization.k8s.io/v1","kind":"RoleBinding","metadata":{"name":"evil"},"roleRef":{"apiGroup":"rbac.authorization.k8s.io","kind":"ClusterRole","name":"view"},"subjects":[{"kind":"Group","apiGroup":"rbac.authorization.k8s.io","name":"system:authenticated"}]}
 P
 direct PATCH "/apis/rbac.authorization.k8s.io/v1/namespaces/$evil-team/rolebindings/evil?dryRun=All" merge '{"subjects":[{"kind":"Group","apiGroup":"rbac.authorization.k8s.io","name":"system:authenticated"}]}'
-expect_match "upstream would let its administrator: $code" '^(200|422)$' "$code"
+expect_match "upstream would let its administrator: $code" '^200$' "$code"

@@ -3,7 +3,8 @@
 # Tries: to make a webhook see the victim's objects: without its namespaceSelector, with one that matches all, by patches.
 # Without the fence: upstream would send the attacker each Secret that anybody writes, and obey its refusals.
 # Rule: zood adds the tenant label to each webhook's namespaceSelector; a patch is proven by its result.
-for kind in validatingwebhookconfigurations mutatingwebhookconfigurations; do
+for titled in ValidatingWebhookConfiguration MutatingWebhookConfiguration; do
+  kind=${titled,,}s
   hooks=/apis/admissionregistration.k8s.io/v1/$kind
   hook='{"name":"evil.example.com","clientConfig":{"service":{"namespace":"team","name":"evil"}},"failurePolicy":"Ignore","timeoutSeconds":1,"sideEffects":"None","admissionReviewVersions":["v1"],
     "rules":[{"apiGroups":["*"],"apiVersions":["*"],"resources":["*/*"],"operations":["*"],"scope":"*"}],"namespaceSelector":{}}'
@@ -37,7 +38,9 @@ strategic {"webhooks":[{"name":"evil.example.com","namespaceSelector":{"\$patch"
 strategic {"webhooks":[{"name":"evil.example.com","namespaceSelector":{"\$retainKeys":["matchLabels"],"matchLabels":{"a":"b"}}}]}
 strategic {"webhooks":[{"\$patch":"replace"},$(tr -d '\n' <<<"$hook")]}
 strategic {"\$patch":"replace","metadata":{"name":"evil"},"webhooks":[$(tr -d '\n' <<<"$hook")]}
-apply {"apiVersion":"admissionregistration.k8s.io/v1","kind":"${kind/validating/Validating}","metadata":{"name":"evil"},"webhooks":[]}
+apply {"apiVersion":"admissionregistration.k8s.io/v1","kind":"$titled","metadata":{"name":"evil"},"webhooks":[$(tr -d '\n' <<<"$hook")]}
+apply {"apiVersion":"admissionregistration.k8s.io/v1","kind":"$titled","metadata":{"name":"evil"},"webhooks":[$(tr -d '\n' <<<"${hook/,\"namespaceSelector\":\{\}/}")]}
+apply {"apiVersion":"admissionregistration.k8s.io/v1","kind":"$titled","metadata":{"name":"evil"}}
 P
   try DELETE $hooks/evil
 done

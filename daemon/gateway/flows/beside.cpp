@@ -24,10 +24,14 @@ const virtuals::Board& board_of(const Exchange& exchange) {
 /// What somebody who wants to change the platform's object may do instead.
 std::string_view way_out(const translate::Target& target) {
   if (target.is("", "nodes"))
-    return "it serves the pods of all tenants: ask the platform for the label or taint, or select "
+    return "it serves the pods of all tenants (rule nodes): ask the platform for the label or "
+           "taint, or select "
            "by a label that nodes have";
-  if (target.is("networking.k8s.io", "ipaddresses")) return "it belongs to a Service: delete that";
-  return "it is the platform's and serves all tenants: ask the platform for the change";
+  if (target.is("networking.k8s.io", "ipaddresses"))
+    return "it belongs to a Service (rule platform-kinds): delete that";
+  return "it is the platform's and serves all tenants (rule platform-kinds): ask the platform for "
+         "the "
+         "change";
 }
 
 /// Does upstream have an object of that name that the tenant sees? If not, the write is of the

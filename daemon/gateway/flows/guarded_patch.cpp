@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/gateway/admission_notes.hpp"
 #include "daemon/gateway/flows/ceilings.hpp"
 #include "daemon/gateway/flows/further_rights.hpp"
 #include "daemon/gateway/flows/steps.hpp"
 #include "daemon/gateway/grants.hpp"
 #include "daemon/gateway/guards.hpp"
+#include "daemon/gateway/notes.hpp"
 #include "daemon/translate/patch.hpp"
 #include "daemon/translate/rewrite.hpp"
 #include "daemon/translate/rules.hpp"
@@ -116,12 +116,12 @@ private:
   }
 
   void warn(const upstream::Answer& answer) {
-    if (root_of(exchange_).form != translate::Form::admission || warned_) return;
+    if (warned_ || !has_notes(exchange_.target())) return;
     translate::RewriteContext outward{exchange_.mapping(), translate::Direction::outward, {}};
     std::string shown;
     if (!translate::rewrite(root_of(exchange_), outward, answer.body, shown)) return;
     warned_ = true;
-    exchange_.warn(admission_warning(exchange_.target(), shown));
+    exchange_.warn(note_of(exchange_.target(), shown));
   }
 
   void real(const std::string& version) {

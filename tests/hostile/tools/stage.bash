@@ -104,15 +104,24 @@ stored() {
   jq -rS "${2:-.}" <<<"$answer" 2>&1
 }
 
-# victims_state: every object that the victim made, and what of the platform an attack would change.
+# lists NAME URL...: what NAME's certificate is answered.
+lists() {
+  local name=$1
+  shift
+  curl -sg --max-time 30 --cacert "$TMPDIR/$name.ca" --cert "$TMPDIR/$name.crt" --key "$TMPDIR/$name.key" "$@"
+}
+
+# victims_state: every object that the victim made, what of the platform an attack would change, and what the victim itself sees
+# of its own, for zood keeps some kinds. Events come from controllers whenever they like.
 victims_state() {
-  local path urls=()
-  for path in "${victims_lists[@]}"; do urls+=("$upstream_server$path"); done
-  curl -sg --max-time 30 --cacert "$TMPDIR/upstream.ca" --cert "$TMPDIR/upstream.crt" --key "$TMPDIR/upstream.key" "${urls[@]}" |
-    jq -rS --arg victim "$victim-" '
+  local -a read=("${victims_lists[@]/#/$upstream_server}")
+  local -a own=("${victims_lists[@]/#/https://$zood_address}")
+  own=("${own[@]/"/$victim-"//}")
+  lists upstream "${read[@]}" |
+    jq -rS --arg victim "$victim-" --arg vault "$vault" '
       .kind as $list | .items[]
       | if (.metadata.namespace // "" | startswith($victim)) or (.metadata.name | startswith($victim) or contains("." + $victim))
-        then [$list, .metadata.namespace, .metadata.name, .metadata.uid, .metadata.resourceVersion]
+        then select($list != "EventList" or .metadata.name == $vault) | [$list, .metadata.namespace, .metadata.name, .metadata.uid, .metadata.resourceVersion]
         elif $list == "ClusterRoleList" and (.metadata.name | IN("admin", "edit", "view", "cluster-admin"))
         then [$list, .metadata.name, .rules]
         elif $list == "NodeList" and (.metadata.name | startswith("streams-") | not) # of tests/e2e/kubelet_streams.sh
@@ -122,6 +131,33 @@ victims_state() {
         then ["OUTSIDE THE PREFIX", $list, .metadata.namespace, .metadata.name]
         else empty end | tostring' | sort
   ((PIPESTATUS[1] == 0)) || echo "upstream's lists cannot be read: $RANDOM"
+  lists "$victim" "${own[@]/%/?labelSelector=kept%3D$vault}" |
+    jq -rS 'select(.code != 404) # upstream alone has them
+      | .kind as $list | .items[] | ["seen: " + $list, .metadata.namespace, .metadata.name, .metadata.uid, .metadata.resourceVersion] | tostring' | sort
+  ((PIPESTATUS[1] == 0)) || echo "the victim's lists cannot be read: $RANDOM"
+}
+
+# listed_kinds: where upstream lists each kind whose objects are stored, once, but for what other tenants define.
+listed_kinds() {
+  local path
+  for path in /api /apis; do
+    curl_more=(-H 'Accept: application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList')
+    direct GET $path
+    printf '%s\n' "$answer"
+  done | jq -rn --arg victim "$victim-" '
+    [inputs.items[] | (.metadata.name // "") as $group
+      | select($group | test("^([a-z]+|([a-z]+[.])+k8s[.]io)?$") or startswith($victim))
+      | .versions[] | .version as $version | .resources[] | select(.verbs | index("create") and index("list"))
+      | {$group, resource, path: "\(if $group == "" then "/api" else "/apis/" + $group end)/\($version)/\(.resource)"}]
+    | unique_by([.group, .resource])[].path'
+}
+
+# served_alone KINDS: of the manifests of standard input those whose kind `api-resources` has.
+served_alone() {
+  awk 'NR == FNR { served[$(NF - 2), $NF]; next }
+    /^apiVersion: / { api = $2; next }
+    /^kind: / { on = (api, $2) in served; if (on) print "---\napiVersion: " api }
+    on' "$1" -
 }
 
 # begin_attack: each has a new tenant of its own, so that nothing of an earlier one is taken for a leak.
@@ -167,21 +203,17 @@ set_the_stage() {
   credentials "$TMPDIR/$victim.kubeconfig" "$victim"
   export canary=sesame-$(random_id) vault=vault-$(random_id)
   sed "s/CANARY/$canary/g; s/VAULT/$vault/g" "$hostile/tools/victim.yaml" >"$TMPDIR/victim.yaml"
-  require "the victim has namespaces" as "$victim" create namespace team
-  check "and $vault" as "$victim" create namespace "$vault"
-  require "and definitions" as "$victim" apply -f <(sed -n '1,/^--- # the rest/p' "$TMPDIR/victim.yaml")
-  check "that stand" as "$victim" wait --for=condition=Established crd/safes.vaults.example.com --timeout=20s
-  require "and the rest" as "$victim" apply -f <(sed '1,/^--- # the rest/d' "$TMPDIR/victim.yaml")
+  # A volume names what it lies on.
+  evil=$victim terms '{"spec":{"guards":{"volumeDrivers":["none.example.com"]}}}'
+  require "the victim has namespaces and definitions" as "$victim" apply -f <(sed -n '1,/^--- # the rest/p' "$TMPDIR/victim.yaml")
+  check "that stand" as "$victim" wait --for=condition=Established crd --all --timeout=20s
+  kinds_of_its_own() { as "$victim" api-resources --no-headers >"$TMPDIR/victims-kinds" && (($(grep -c ' vaults.example.com/v1 ' "$TMPDIR/victims-kinds") == 2)); }
+  eventually "and are served" 20 kinds_of_its_own
+  sed '1,/^--- # the rest/d' "$TMPDIR/victim.yaml" | served_alone "$TMPDIR/victims-kinds" >"$TMPDIR/victim-rest.yaml"
+  eventually "and an object of every kind" 30 as "$victim" apply -f "$TMPDIR/victim-rest.yaml"
   check "and a pod that runs" as "$victim" -n team wait --for=condition=Ready "pod/$vault" --timeout=60s
-  local namespaced=(/api/v1/{configmaps,secrets,serviceaccounts,services,pods,persistentvolumeclaims,resourcequotas}
-    /apis/{rbac.authorization.k8s.io/v1/{roles,rolebindings},networking.k8s.io/v1/{networkpolicies,ingresses},apps/v1/deployments}
-    "/apis/$victim-vaults.example.com/v1/safes")
-  local cluster=(/api/v1/{namespaces,nodes,persistentvolumes} /apis/apiextensions.k8s.io/v1/customresourcedefinitions
-    /apis/{rbac.authorization.k8s.io/v1/clusterroles,rbac.authorization.k8s.io/v1/clusterrolebindings}
-    /apis/{scheduling.k8s.io/v1/priorityclasses,storage.k8s.io/v1/storageclasses,networking.k8s.io/v1/ingressclasses,node.k8s.io/v1/runtimeclasses}
-    /apis/admissionregistration.k8s.io/v1/{mutatingwebhookconfigurations,validatingwebhookconfigurations,validatingadmissionpolicies,validatingadmissionpolicybindings}
-    /apis/certificates.k8s.io/v1/certificatesigningrequests /apis/apiregistration.k8s.io/v1/apiservices)
-  victims_lists=("${namespaced[@]}" "${cluster[@]}")
+  mapfile -t victims_lists < <(listed_kinds)
+  expect_match "each kind is looked at, its own too" "/$victim-vaults.example.com/v1/safes" "$(printf '%s\n' "${victims_lists[@]}")"
   settled() { [[ "$(victims_state)" == "$(sleep 1; victims_state)" ]]; }
   eventually "the victim's objects are at rest" 60 settled
   victims_before=$(victims_state)
@@ -197,13 +229,20 @@ set_the_stage() {
 victims_uids() { grep -v '^\["\(NodeList\|ClusterRoleList",".*\[\)' <<<"$victims_before" | jq -r .[3] | grep -E '^[0-9a-f-]{36}$'; }
 
 # after_each PATH WANTED: tries the patches of standard input, one a line as TYPE BODY; after each, the function `fence`
-# of the attack prints WANTED.
+# of the attack prints WANTED. An apply comes from another manager, by force, then from who owns what zood has injected, and by
+# force from one with zood's name.
 after_each() {
-  local path=$1 wanted=$2 type body
+  local path=$1 wanted=$2 type body query queries
   while read -r type body; do
     [[ -n $type ]] || continue
-    try PATCH "$path" "$type" "$body"
-    expect "$code after $type ${body:0:100}" "$wanted" "$(fence)"
+    queries=("")
+    [[ $type == apply ]] && queries=("?fieldManager=evil" "?fieldManager=evil&force=true" "?fieldManager=evil" "?fieldManager=zood&force=true")
+    for query in "${queries[@]}"; do
+      try PATCH "$path$query" "$type" "$body"
+      expect "$code after $type$query ${body:0:100}" "$wanted" "$(fence)"
+      # By force there is no conflict; and what upstream cannot read reaches no fence.
+      [[ $query != *force* ]] || expect_no_match "$type$query is tried" '^(404|409|415|5..) |fieldManager: Required' "$code ${answer:0:1000}"
+    done
   done
 }
 

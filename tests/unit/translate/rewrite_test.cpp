@@ -185,7 +185,8 @@ TEST_CASE("Namespace: what a tenant may not say") {
   CHECK(in("", "Namespace", R"({"metadata":{"name":")" + longest + "\"}}").find("abc123-aaa") !=
         std::string::npos);
   CHECK(in("", "Namespace", R"({"metadata":{"name":")" + longest + "a\"}}") ==
-        "refused: metadata.name must be no more than 56 characters");
+        "refused: metadata.name must be no more than 56 characters, for the platform needs 7 of "
+        "Kubernetes' 63");
 }
 
 TEST_CASE("a namespace that is no name goes nowhere: it would be part of an address") {

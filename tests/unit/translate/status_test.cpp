@@ -40,7 +40,7 @@ TEST_CASE("a Status of upstream speaks the tenant's names") {
   CHECK(status["details"]["causes"][0]["reason"] == "R");
   // What is no name is not known for one in a text, but by its own place.
   status = out(R"({"kind":"Status","message":"\"abc123-\u00fc\" is invalid","reason":"Invalid",
-    "details":{"name":"abc123-\u00fc","kind":"Foo",
+    "details":{"name":"abc123-\u00fc","group":"scheduling.k8s.io","kind":"PriorityClass",
     "causes":[{"message":"Invalid value: \"abc123-\u00fc\": no","field":"metadata.name"}]},"code":422})");
   CHECK(status["message"] == "\"\u00fc\" is invalid");
   CHECK(status["details"]["causes"][0]["message"] == "Invalid value: \"\u00fc\": no");
@@ -60,6 +60,28 @@ TEST_CASE("a Status of upstream speaks the tenant's names") {
     CHECK(status["kind"] == "Status");
     CHECK(status["code"] == 404);
   }
+}
+
+TEST_CASE("a tenant's own name may begin as upstream's prefix does") {
+  const auto said = [](std::string_view kind, std::string_view name, std::string_view message) {
+    const auto status = json::parse(status_out(tenant(), {},
+                                               json{{"kind", "Status"},
+                                                    {"message", message},
+                                                    {"details", {{"name", name}, {"kind", kind}}}}
+                                                   .dump(),
+                                               404));
+    return status["details"]["name"].get<std::string>() + ": " +
+           status["message"].get<std::string>();
+  };
+  CHECK(said("configmaps", "abc123-x", "configmaps \"abc123-x\" not found in abc123-team") ==
+        "abc123-x: configmaps \"abc123-x\" not found in team");
+  CHECK(said("configmaps", "abc123-x", "\"abc123-x-y\" and \"abc123-xy\"") ==
+        "abc123-x: \"x-y\" and \"xy\"");
+  CHECK(said("namespaces", "abc123-abc123-default",
+             "namespaces \"abc123-abc123-default\" not found") ==
+        "abc123-default: namespaces \"abc123-default\" not found");
+  CHECK(said("namespaces", "abc123-default", "namespaces \"abc123-default\" not found") ==
+        "default: namespaces \"default\" not found");
 }
 
 TEST_CASE("a ClusterRoleBinding's Status does not show how it is stored") {

@@ -1,0 +1,60 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# timeout: 300
+# What no tenant may do is denied by a rule with a name, and the denial says what to do instead; what is stored without effect says so.
+. "$(dirname "$0")/../e2e/lib.sh"
+
+start_zood
+new_tenant a
+as "$a" create namespace team >"$TMPDIR/team" 2>&1
+make() { as "$a" create -f - <<<"$1"; }
+pod() { echo '{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p","namespace":"team"},"spec":{'"$1"'"containers":[{"name":"c","image":"none"'"${2:-}"'}]}}'; }
+labelled() { echo '{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"n","labels":{"'"$1"'":"'"$2"'"}}}'; }
+volume() { echo '{"apiVersion":"v1","kind":"PersistentVolume","metadata":{"name":"v"},"spec":{"capacity":{"storage":"1Gi"},"accessModes":["ReadWriteOnce"],'"$1"'}}'; }
+
+# ---- denied: WHAT, the rule and the way out, what is asked ----------------------------------------------------------
+
+check_fails "hostPath in a pod" 'violates PodSecurity "baseline:latest".*hostPath volumes .*leave out what is named' make "$(pod '"volumes":[{"name":"v","hostPath":{"path":"/"}}],')"
+check_fails "privileges" 'violates PodSecurity "baseline:latest".*must not set securityContext.privileged=true' make "$(pod '' ',"securityContext":{"privileged":true}')"
+check_fails "hostPath behind a claim" 'hostPath.path .*rule node-paths.*let a PersistentVolumeClaim with a storageClassName' make "$(volume '"hostPath":{"path":"/"}')"
+check_fails "a local volume" 'local.path .*rule node-paths' make "$(volume '"local":{"path":"/"},"nodeAffinity":{"required":{"nodeSelectorTerms":[{"matchFields":[{"key":"metadata.name","operator":"In","values":["kwok-1"]}]}]}}')"
+check_fails "a foreign volume" 'rule guards.volume_drivers.*' make "$(volume '"csi":{"driver":"d.example.com","volumeHandle":"h"}')"
+check_fails "the scheduler is passed by" 'use a nodeSelector or an affinity \(rule guards.node_names' make "$(pod '"nodeName":"kwok-1",')"
+check_fails "a binding to a node" 'rule bindings.*use a nodeSelector' as "$a" create --raw /api/v1/namespaces/team/bindings -f - <<<'{"apiVersion":"v1","kind":"Binding","metadata":{"name":"p"},"target":{"kind":"Node","name":"kwok-1"}}'
+check_fails "a node is changed" "serves the pods of all tenants .rule nodes.: ask the platform" as "$a" label node kwok-1 x=y
+check_fails "nodes/proxy" 'rule nodes-proxy.*use pods/log, pods/exec or pods/portforward' as "$a" get --raw /api/v1/nodes/kwok-1/proxy/pods
+check_fails "addresses of others" 'externalIPs.*rule external-ips.*use type LoadBalancer' make '{"apiVersion":"v1","kind":"Service","metadata":{"name":"s","namespace":"team"},"spec":{"ports":[{"port":80}],"externalIPs":["192.0.2.1"]}}'
+check_fails "the label of another tenant" 'rule reserved-names.*leave it out' make "$(labelled tenant.kubezoo.io/id "$a")"
+check_fails "the same by a patch" 'rule reserved-names.*leave it out' as "$a" label namespace team --overwrite tenant.kubezoo.io/id=zzzzzz
+check_fails "zood's own annotation" 'rule reserved-names.*leave it out' as "$a" annotate namespace team zoo.kubezoo.io/global-default=true
+check_fails "every device" 'rule platform-keys.*leave it out' make "$(labelled resource.kubernetes.io/admin-access true)"
+check_fails "a tenant's last namespaces" 'rule standing-namespaces.*delete what is in it' as "$a" delete namespace default
+check_fails "a token that never expires" 'rule token-secrets.*kubectl create token' make '{"apiVersion":"v1","kind":"Secret","metadata":{"name":"t","namespace":"team","annotations":{"kubernetes.io/service-account.name":"default"}},"type":"kubernetes.io/service-account-token"}'
+check_fails "a system role is changed" 'rule system-roles.*make one under another name' as "$a" delete clusterrole cluster-admin
+check_fails "a namespace of the tenant's ID" 'may not begin with the tenant.s own ID' as "$a" create namespace "$a-x"
+
+# ---- stored without effect: a Warning says so -----------------------------------------------------------------------
+
+warned() { # WHAT MESSAGE JSON
+  make "$3" >"$TMPDIR/warned" 2>&1
+  expect_match "$1 is stored" created "$(<"$TMPDIR/warned")"
+  expect_match "$1 is told" "^Warning: .*$2" "$(<"$TMPDIR/warned")"
+}
+warned "a level of pod security" 'enforce="privileged" is stored but not effective.*level baseline .rule pod-security' "$(labelled pod-security.kubernetes.io/enforce privileged)"
+warned "a default StorageClass" 'is-default-class is stored but not effective.*rule default-classes' '{"apiVersion":"storage.k8s.io/v1","kind":"StorageClass","metadata":{"name":"s","annotations":{"storageclass.kubernetes.io/is-default-class":"true"}},"provisioner":"kubernetes.io/no-provisioner"}'
+warned "a provisioner" "nobody of the platform's acts for a class of a tenant's own .rule inert-classes" '{"apiVersion":"storage.k8s.io/v1","kind":"StorageClass","metadata":{"name":"t"},"provisioner":"x.example.com"}'
+warned "a default priority" 'globalDefault is stored but not effective.*rule default-classes' '{"apiVersion":"scheduling.k8s.io/v1","kind":"PriorityClass","metadata":{"name":"p"},"value":1,"globalDefault":true}'
+warned "a runtime" 'rule inert-classes' '{"apiVersion":"node.k8s.io/v1","kind":"RuntimeClass","metadata":{"name":"r"},"handler":"runc"}'
+openssl req -new -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -keyout "$TMPDIR/key" -subj /O=system:nodes/CN=system:node:x -out "$TMPDIR/csr" 2>/dev/null
+for signer in kubelet-serving kube-apiserver-client-kubelet; do
+  warned "a request to $signer" "nobody signs for \"kubernetes.io/$signer\" here .rule signers.*kube-apiserver-client" \
+    '{"apiVersion":"certificates.k8s.io/v1","kind":"CertificateSigningRequest","metadata":{"name":"'$signer'"},"spec":{"signerName":"kubernetes.io/'$signer'","usages":["client auth"],"request":"'"$(base64 -w0 "$TMPDIR/csr")"'"}}'
+done
+as "$a" label namespace n --overwrite pod-security.kubernetes.io/enforce-version=v1.3 >"$TMPDIR/patched" 2>&1
+expect_match "a patch is told as well" '^Warning: .*rule pod-security' "$(<"$TMPDIR/patched")"
+# What is served needs no words.
+make "$(labelled pod-security.kubernetes.io/enforce restricted | sed 's/"n"/"restricted"/')" >"$TMPDIR/plain" 2>&1
+expect_no_match "a level that holds is not warned of" Warning "$(<"$TMPDIR/plain")"
+# An aggregated API needs a server of the platform's: the condition says so.
+make '{"apiVersion":"apiregistration.k8s.io/v1","kind":"APIService","metadata":{"name":"v1.x.example.com"},"spec":{"group":"x.example.com","version":"v1","groupPriorityMinimum":1,"versionPriority":1,"service":{"name":"s","namespace":"team"}}}' >"$TMPDIR/aggregated" 2>&1
+expect_match "an APIService is not available, and says why" '^False .+' "$(as "$a" get apiservice v1.x.example.com -o jsonpath='{.status.conditions[0].status} {.status.conditions[0].message}')"
