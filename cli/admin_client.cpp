@@ -97,20 +97,31 @@ Error AdminClient::explain(Error error, const Call& call) const {
 Result<std::string> AdminClient::perform(const Call& call) {
   auto response = transport_->perform(request_of(call));
   if (!response) return fail(explain(std::move(response).error(), call));
-  if (response->status < 200 || response->status > 299) return fail(kube::error_of(*response));
+  if (response->status < 200 || response->status > 299) return fail(wrong_door(*response));
   return std::move(response->body);
+}
+
+/// What another server than zood's admin API says to a request for it.
+Error AdminClient::wrong_door(const http_client::Response& response) const {
+  auto error = kube::error_of(response);
+  if (error.code() == Code::unauthorized && door_.socket.empty())
+    return Error(error.code(), error.message() + " (is this zood's admin address? `zooctl status` "
+                                                 "on zood's machine shows it)");
+  if (error.code() != Code::not_found) return error;
+  const auto status = json::parse(response.body, nullptr, false);
+  const bool named = status.is_object() && status.contains("details") &&
+                     !string_in(status["details"], "name").empty();
+  if (named) return error;
+  return Error(Code::not_found,
+               fmt::format("{} does not serve {}: it is not zood's admin API, but that of a tenant "
+                           "or of a cluster. Use DIR/admin.kubeconfig of zood's directory",
+                           door_.name(), api::k_tenant_api_version));
 }
 
 Error AdminClient::suggest(Error error, std::string_view id) {
   if (error.code() != Code::not_found) return error;
   const auto list = tenants();
-  if (!list) {
-    if (list.error().code() != Code::not_found) return error;
-    return Error(Code::not_found,
-                 fmt::format("{} does not serve {}: it is not zood. Is the kubeconfig that of an "
-                             "administrator of zood (DIR/admin.kubeconfig)?",
-                             door_.name(), api::k_tenant_api_version));
-  }
+  if (!list) return list.error().code() == Code::not_found ? list.error() : error;
   std::vector<std::string> ids;
   for (const auto& item : (*list)["items"])
     ids.push_back(name_of(item));

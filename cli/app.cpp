@@ -61,6 +61,20 @@ const CLI::App& deepest(const CLI::App& root) {
   return chosen.empty() ? root : deepest(*chosen.back());
 }
 
+std::string help_of(const CLI::App& app) {
+  return app.help(app.get_parent() == nullptr ? "" : full_name(*app.get_parent()));
+}
+
+/// The parser's words where they are its own and no user's.
+std::string words_of(const CLI::App& app, const CLI::ParseError& error) {
+  const std::string said = error.what();
+  if (dynamic_cast<const CLI::ExtrasError*>(&error) == nullptr) return said;
+  const auto colon = said.find(": ");
+  const auto extra = colon == std::string::npos ? said : said.substr(colon + 2);
+  const auto takes = positionals_of(app).empty() ? "takes no arguments" : "takes fewer arguments";
+  return fmt::format("`{}` {}: what is '{}'?", full_name(app), takes, extra);
+}
+
 /// What the parser said, or better: what was probably meant.
 int refuse(Context& context, const CLI::App& root, const std::vector<std::string>& arguments,
            const CLI::ParseError& error) {
@@ -68,10 +82,10 @@ int refuse(Context& context, const CLI::App& root, const std::vector<std::string
   if (!state.problem.empty()) return usage(context, *state.app, state.problem);
   const bool group = !state.app->get_subcommands([](const CLI::App*) { return true; }).empty();
   if (group) {
-    context.err << state.app->help() << std::flush;
+    context.err << help_of(*state.app) << std::flush;
     return error_row(Code::usage).exit_status;
   }
-  return usage(context, *state.app, error.what());
+  return usage(context, *state.app, words_of(*state.app, error));
 }
 
 /// An argument that says nothing is a variable that was not set: it must not mean the default, nor
@@ -124,7 +138,7 @@ std::vector<CommandEntry> all_commands() {
   add("tenant", "get", "Show tenants", make_tenant_get());
   add("tenant", "list", "List all tenants", make_tenant_list());
   add("tenant", "describe", "Show everything about tenants", make_tenant_describe());
-  add("tenant", "delete", "Delete tenants with all they own, and wait until it is gone",
+  add("tenant", "delete", "Delete tenants with all they own, and wait until they are gone",
       make_tenant_delete());
   add("tenant", "suspend", "Refuse all requests of tenants, keep what they have",
       make_tenant_suspend());
@@ -193,14 +207,14 @@ int run(const std::vector<std::string>& arguments, Context& context) {
     const auto end = arguments.begin() + static_cast<std::ptrdiff_t>(state.words.front()) + 1;
     own.assign(arguments.begin(), end);
     std::vector<std::string> foreign(end, arguments.end());
-    if (!foreign.empty() && foreign.front() == "--") foreign.erase(foreign.begin());
     command->set_foreign(std::move(foreign));
   }
   if (const auto empty = find_empty(own); !empty.empty()) return usage(context, *state.app, empty);
   try {
     root.parse(std::vector<std::string>(own.rbegin(), own.rend()));
   } catch (const CLI::CallForHelp&) {
-    context.out << deepest(root).help();
+    if (!state.problem.empty()) return usage(context, *state.app, state.problem);
+    context.out << help_of(deepest(root));
     return 0;
   } catch (const CLI::CallForVersion& version) {
     context.out << version.what() << '\n';

@@ -47,6 +47,11 @@ CLI::Option* add_repeated(CLI::App& app, const std::string& name, std::vector<st
   return app.add_option(name, values, doc)->type_name(type)->allow_extra_args(false);
 }
 
+Result<void> check_user(const std::string& user, const std::vector<std::string>& groups) {
+  if (!user.empty() || groups.empty()) return {};
+  return fail(Code::usage, "--group needs --user: whose group is '{}'?", groups.front());
+}
+
 void add_examples(CLI::App& app, std::string_view text) {
   app.footer(fmt::format("Examples:\n{}", text));
 }

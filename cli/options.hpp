@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "common/base/result.hpp"
+
 #include <string>
 #include <string_view>
 #include <vector>
@@ -33,6 +35,9 @@ void add_wait_options(CLI::App& app, WaitOptions& value, std::string_view what);
 /// An option that may be given several times, one value each time.
 CLI::Option* add_repeated(CLI::App& app, const std::string& name, std::vector<std::string>& values,
                           const std::string& doc, const std::string& type);
+
+/// Groups are a user's: without --user nobody would know whose.
+Result<void> check_user(const std::string& user, const std::vector<std::string>& groups);
 
 /// "zooctl kubectl foofoo": the examples at the end of a command's help and manual page.
 void add_examples(CLI::App& app, std::string_view text);

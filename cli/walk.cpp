@@ -7,6 +7,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <utility>
 
 namespace zoo::cli {
 namespace {
@@ -38,6 +40,19 @@ std::string unknown_command(const CLI::App& app, std::string_view given) {
   }
   auto text = unknown("command", full_name(app) + " " + std::string(given), given, names,
                       fmt::format("`{} --help` lists the commands", full_name(app)));
+  // Words of other tools for what is called otherwise here.
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 5> k_others = {
+      {{"ls", "list"},
+       {"rm", "delete"},
+       {"remove", "delete"},
+       {"show", "describe"},
+       {"edit", "apply"}}};
+  for (const auto& [other, own] : k_others) {
+    if (given == other && find_command(app, own) != nullptr)
+      return fmt::format("there is no command '{0} {1}', did you mean '{0} {2}'?", full_name(app),
+                         given, own);
+  }
+  if (given == "help") return fmt::format("`{} --help` lists the commands", full_name(app));
   if (app.get_parent() == nullptr && text.find("did you mean") == std::string::npos) {
     // "zooctl create": the verb without its noun.
     for (const auto* group : app.get_subcommands([](const CLI::App*) { return true; })) {

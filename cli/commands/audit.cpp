@@ -196,6 +196,8 @@ struct Audit final : Command {
     }
     const auto lines = answer.value("items", json::array());
     print(context, lines, true);
+    if (lines.empty() && !follow)
+      context.say(fmt::format("No request of the last {} is written down that matches.", since));
     if (answer.value("more", false)) {
       context.say(fmt::format("There are older lines: raise --limit (now {}).", limit));
     }

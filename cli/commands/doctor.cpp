@@ -72,10 +72,17 @@ struct Doctor final : Command {
     } else {
       print(context, list);
     }
-    context.say(problems + warnings == 0
-                    ? fmt::format("{} checks, all is well", list.size())
-                    : fmt::format("{} checks: {} problem{}, {} warning{}", list.size(), problems,
-                                  problems == 1 ? "" : "s", warnings, warnings == 1 ? "" : "s"));
+    const auto summary =
+        problems + warnings == 0
+            ? fmt::format("{} checks, all is well", list.size())
+            : fmt::format("{} check{}: {} problem{}, {} warning{}", list.size(),
+                          list.size() == 1 ? "" : "s", problems, problems == 1 ? "" : "s", warnings,
+                          warnings == 1 ? "" : "s");
+    if (format == "json" || format == "yaml") {
+      context.say(summary);
+    } else if (!context.globals.quiet) {
+      context.out << summary << '\n' << std::flush;
+    }
     return problems == 0 ? 0 : k_exit_problem;
   }
 };

@@ -4,6 +4,8 @@
 #include "cli/command.hpp"
 #include "cli/kubeconfig_file.hpp"
 #include "cli/options.hpp"
+#include "common/api/tenant.hpp"
+#include "common/crypto/certificate.hpp"
 
 #include <CLI/CLI.hpp>
 
@@ -44,28 +46,49 @@ struct KubeconfigExport final : Command {
       wish.ttl = std::chrono::duration_cast<std::chrono::seconds>(span);
       if (wish.ttl->count() == 0) return fail(Code::usage, "--ttl must be one second or more");
     }
+    ZOO_TRY_VOID(check_user(user, groups));
     if (!server.empty() && !server.starts_with("https://")) {
       return fail(Code::usage, "--server must be an https URL, not '{}'", server);
     }
     ZOO_TRY(auto* client, context.client());
     ZOO_TRY(const auto text, client->kubeconfig(tenant, wish));
-    if (merge) return merge_it(context, text);
+    if (merge) return merge_it(context, text, wish);
     if (output.empty() || output == "-") {
-      context.out << text;
+      context.out << text << std::flush;
+      if (const auto said = until(text, wish); said.find("asked") != std::string::npos)
+        context.say("the certificate" + said.substr(1));
       return 0;
     }
     ZOO_TRY_VOID(write_kubeconfig_file(output, text));
-    context.say(fmt::format("wrote {}", output));
+    context.say(fmt::format("wrote {}{}", output, until(text, wish)));
     context.hint(fmt::format("Use it: kubectl --kubeconfig {} get namespaces", output));
     return 0;
   }
 
-  static Result<int> merge_it(Context& context, const std::string& text) {
+  /// "; valid until ...": no certificate outlives zood's CA, whatever was asked for.
+  static std::string until(const std::string& text, const KubeconfigWish& wish) {
+    const auto access = kube::parse_kubeconfig(text);
+    if (!access) return {};
+    const auto certificate = crypto::Certificate::from_pem(access->credentials.client_cert_pem);
+    if (!certificate) return {};
+    const auto ends = certificate->not_after();
+    const auto said = fmt::format("; valid until {}", api::rfc3339(unix_seconds(ends)));
+    const auto lasts = ends - certificate->not_before();
+    if (!wish.ttl || lasts >= *wish.ttl) return said;
+    return said + ", when zood's own authority ends, which is earlier than was asked";
+  }
+
+  static std::int64_t unix_seconds(std::chrono::system_clock::time_point time) {
+    return std::chrono::duration_cast<std::chrono::seconds>(time.time_since_epoch()).count();
+  }
+
+  static Result<int> merge_it(Context& context, const std::string& text,
+                              const KubeconfigWish& wish) {
     ZOO_TRY(const auto file, default_kubeconfig_file(context));
     ZOO_TRY_VOID(merge_into_file(file, text));
     const auto access = kube::parse_kubeconfig(text);
-    context.say(fmt::format("merged into {}; the current context is now {}", file.string(),
-                            access ? access->context : "the tenant's"));
+    context.say(fmt::format("merged into {}; the current context is now {}{}", file.string(),
+                            access ? access->context : "the tenant's", until(text, wish)));
     return 0;
   }
 };

@@ -48,8 +48,9 @@ struct TenantRotate final : Command {
   void define(CLI::App& app) override {
     app.add_option("tenant", id, "The tenant's ID")->type_name("TENANT")->required();
     app.add_flag("--revoke-old", revoke_old,
-                 "Revoke the certificate that is replaced; without it that one stays valid until "
-                 "it ends or is revoked");
+                 "Revoke the certificate that zood itself kept for the administrator, the one of "
+                 "the Tenant's annotation; exported kubeconfigs stay valid until `zooctl tenant "
+                 "revoke`");
     add_dry_run(app, dry_run);
     add_format_option(app, format, k_object_formats);
     add_examples(app, "  zooctl tenant rotate foofoo\n"
@@ -60,9 +61,17 @@ struct TenantRotate final : Command {
     ZOO_TRY(auto* client, context.client());
     ZOO_TRY(const auto tenant, client->rotate(id, revoke_old, dry_run));
     print_result(context, tenant, "rotated", dry_run, format_of(format));
-    context.hint(fmt::format("Certificates that were exported stay valid: see zooctl tenant "
-                             "certificates {}",
-                             id));
+    const auto list = client->certificates(id);
+    if (!list) return 0; // it may go at any time, and the work is done
+    std::size_t valid = 0;
+    for (const auto& each : list->value("items", json::array()))
+      valid += text_at(each, "/revoked") != "true" && text_at(each, "/source") != "administrator";
+    if (valid > 0) {
+      context.say(fmt::format("{} certificate{} that {} handed out stay{} valid: zooctl tenant "
+                              "certificates {} lists them, zooctl tenant revoke takes them back",
+                              valid, valid == 1 ? "" : "s", valid == 1 ? "was" : "were",
+                              valid == 1 ? "s" : "", id));
+    }
     return 0;
   }
 };
@@ -134,7 +143,7 @@ struct TenantCertificates final : Command {
       return 0;
     }
     const auto items = list.value("items", json::array());
-    Table table{{"SERIAL", "USER", "GROUPS", "SOURCE", "STATUS", "EXPIRES"}, {}};
+    Table table{{"SERIAL", "USER", "GROUPS", "SOURCE", "STATUS", "ISSUED", "EXPIRES"}, {}};
     for (const auto& each : items) {
       const auto serial = text_at(each, "/serial");
       if (kind == Format::name) {
@@ -147,6 +156,7 @@ struct TenantCertificates final : Command {
                             {groups_of(each), Colour::none},
                             {text_at(each, "/source"), Colour::none},
                             {revoked ? "Revoked" : "Valid", revoked ? Colour::bad : Colour::good},
+                            {text_at(each, "/issued"), Colour::none},
                             {text_at(each, "/expires"), Colour::none}});
     }
     if (!table.rows.empty()) print_table(context.out, table, {!no_headers, context.colours()});

@@ -85,7 +85,8 @@ Result<Answer> TenantApi::try_kubeconfig(const Request& request, const std::stri
   if (const auto* ttl = member(body, "ttlSeconds"); ttl && !ttl->is_null()) {
     if (!ttl->is_number_integer() || ttl->get<std::int64_t>() < 0 ||
         ttl->get<std::int64_t>() > 100LL * 366 * 86400)
-      return fail(Code::bad_request, "ttlSeconds must be a whole number of seconds");
+      return fail(Code::bad_request,
+                  "ttlSeconds must be a whole number of seconds, 100 years at most");
     wanted.ttl = std::chrono::seconds(ttl->get<std::int64_t>());
   }
   ZOO_TRY(const auto kubeconfig, service_.kubeconfig(id, wanted));
@@ -119,11 +120,7 @@ Result<Answer> TenantApi::try_rotate(const Request& request, const std::string& 
   constexpr std::array<std::string_view, 1> known = {"revokeOld"};
   ZOO_TRY(const auto body, read_wish(request, known));
   ZOO_TRY(const auto revoke_old, flag_member(body, "revokeOld", false));
-  if (options.dry_run) {
-    ZOO_TRY(const auto tenant, service_.get(id));
-    return show(200, tenant, options);
-  }
-  ZOO_TRY(const auto tenant, service_.rotate(id, revoke_old));
+  ZOO_TRY(const auto tenant, service_.rotate(id, revoke_old, options.dry_run));
   return show(200, tenant, options);
 }
 
@@ -141,10 +138,7 @@ Result<Answer> TenantApi::try_revoke(const Request& request, const std::string& 
   ZOO_TRY(wanted.all, flag_member(body, "all", false));
   if (wanted.all != wanted.serials.empty())
     return fail(Code::bad_request, "name the serials of certificates, or say all: true");
-  if (options.dry_run) {
-    ZOO_TRY(const auto tenant, service_.get(id));
-    return show(200, tenant, options);
-  }
+  wanted.dry_run = options.dry_run;
   ZOO_TRY(const auto tenant, service_.revoke(id, wanted));
   return show(200, tenant, options);
 }

@@ -2,12 +2,15 @@
 #include "daemon/app/command_line.hpp"
 
 #include "common/base/error_table.hpp"
+#include "common/base/text.hpp"
+#include "daemon/app/zood.hpp"
 #include "daemon/translate/proof.hpp"
 #include "daemon/upstream/upstream_rbac.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 
 namespace zoo::app {
@@ -18,6 +21,35 @@ int complain(const Error& error) {
   return error_row(error.code()).exit_status;
 }
 
+/// What the parser refuses, in zood's words: the option that was probably meant.
+int refuse(const CLI::App& app, int argc, char** argv, const CLI::ParseError& error) {
+  std::vector<std::string> names;
+  for (const auto* option : app.get_options()) {
+    for (const auto& name : option->get_lnames())
+      names.push_back("--" + name);
+  }
+  const std::vector<std::string_view> known(names.begin(), names.end());
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view word(argv[i]);
+    const auto name = word.substr(0, word.find('='));
+    if (!word.starts_with("-") || word == "-h" ||
+        std::find(known.begin(), known.end(), name) != known.end())
+      continue;
+    const auto near = text::nearest(name, known);
+    return complain(Error(
+        Code::usage, near ? fmt::format("there is no option '{}', did you mean '{}'?", name, *near)
+                          : fmt::format("there is no option '{}': zood --help lists them", name)));
+  }
+  if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) {
+    const std::string said = error.what();
+    return complain(
+        Error(Code::usage, fmt::format("zood takes options alone, not '{}': zood --help "
+                                       "lists them",
+                                       said.substr(said.rfind(' ') + 1))));
+  }
+  return complain(Error(Code::usage, error.what()));
+}
+
 } // namespace
 
 CommandLine parse_command_line(int argc, char** argv) {
@@ -25,16 +57,23 @@ CommandLine parse_command_line(int argc, char** argv) {
   CLI::App app("zood: gives each tenant of one Kubernetes cluster an API of its own", "zood");
   std::string dir, upstream, listen, advertise, admin_listen, log_level, config_file;
   bool check = false, print_config = false, print_rbac = false;
-  app.add_option("--dir", dir, "Everything that zood owns: database, keys, PKI, socket");
-  app.add_option("--upstream", upstream, "Kubeconfig of the upstream cluster");
-  app.add_option("--listen", listen,
-                 "Where tenants connect, host:port; port 0: the system's choice");
+  app.set_help_flag("-h,--help", "Print this help");
+  app.add_option("--dir", dir, "Everything that zood owns: database, keys, PKI, socket")
+      ->type_name("DIR");
+  app.add_option("--upstream", upstream, "Kubeconfig of the upstream cluster")->type_name("FILE");
+  app.add_option("--listen", listen, "Where tenants connect, IP:PORT; port 0: the system's choice")
+      ->type_name("ADDRESS");
   app.add_option("--advertise", advertise,
-                 "What tenants' kubeconfigs name as the server, host:port");
-  app.add_option("--admin-listen", admin_listen, "Where administrators connect by mutual TLS");
-  app.add_option("--log-level", log_level, "debug, info, warning or error");
-  app.add_option("--config", config_file, "Configuration file, see zood.yaml(5)");
-  app.add_flag("--check-config", check, "Read the configuration, say what is wrong, and end");
+                 "What tenants' kubeconfigs name as the server, HOST:PORT")
+      ->type_name("ADDRESS");
+  app.add_option("--admin-listen", admin_listen,
+                 "Where administrators connect by mutual TLS, IP:PORT")
+      ->type_name("ADDRESS");
+  app.add_option("--log-level", log_level, "debug, info, warning or error")->type_name("LEVEL");
+  app.add_option("--config", config_file, "Configuration file, see zood.yaml(5)")
+      ->type_name("FILE");
+  app.add_flag("--check-config", check,
+               "Read the configuration and what it names, say what is wrong, and end");
   app.add_flag("--print-config", print_config, "Print a configuration file with every key");
   app.add_flag("--print-upstream-rbac", print_rbac,
                "Print what zood needs in the upstream cluster");
@@ -43,9 +82,11 @@ CommandLine parse_command_line(int argc, char** argv) {
                                                           " (test program, proves nothing)");
   try {
     app.parse(argc, argv);
+  } catch (const CLI::Success& asked) { // --help, --version
+    out.exit_status = app.exit(asked);
+    return out;
   } catch (const CLI::ParseError& error) {
-    const int status = app.exit(error);
-    out.exit_status = status == 0 ? 0 : error_row(Code::usage).exit_status;
+    out.exit_status = refuse(app, argc, argv, error);
     return out;
   }
   if (print_config || print_rbac) {
@@ -89,6 +130,10 @@ CommandLine parse_command_line(int argc, char** argv) {
   }
   out.values = *std::move(values);
   if (check) {
+    if (const auto startable = check_startable(out.values); !startable) {
+      out.exit_status = complain(startable.error());
+      return out;
+    }
     fmt::print("{}: good\n", config_file.empty() ? "the command line" : config_file);
     out.exit_status = 0;
   }

@@ -21,6 +21,7 @@
 #include "daemon/gateway/flow_control.hpp"
 #include "daemon/gateway/gateway.hpp"
 #include "daemon/gateway/ledger.hpp"
+#include "daemon/net/address.hpp"
 #include "daemon/net/listener.hpp"
 #include "daemon/net/tls.hpp"
 #include "daemon/net/workers.hpp"
@@ -188,7 +189,7 @@ struct Zood::Impl {
   bool lives(const virtuals::Owner& owner) const;
   Result<void> open_store();
   Result<void> open_audit();
-  Result<void> open_upstream();
+  Result<void> open_upstream(const kube::ClusterAccess& access);
   Result<void> open_pki();
   Result<void> open_tenants_door();
   Result<void> open_admin_doors();
@@ -232,13 +233,7 @@ Result<void> Zood::Impl::open_audit() {
   return {};
 }
 
-Result<void> Zood::Impl::open_upstream() {
-  const auto kubeconfig = values.path("upstream.kubeconfig");
-  if (kubeconfig.empty()) {
-    return fail(Code::usage, "no upstream is named: give --upstream KUBECONFIG, or set "
-                             "upstream.kubeconfig in the configuration file");
-  }
-  ZOO_TRY(const auto access, kube::load_kubeconfig(kubeconfig));
+Result<void> Zood::Impl::open_upstream(const kube::ClusterAccess& access) {
   upstream::CredentialOptions options;
   options.directory = values.path("dir");
   ZOO_TRY(credential, upstream::Credential::obtain(access, options));
@@ -477,6 +472,21 @@ Zood::~Zood() {
   z.upstream.reset();
 }
 
+Result<kube::ClusterAccess> check_startable(const config::Values& values) {
+  const auto kubeconfig = values.path("upstream.kubeconfig");
+  if (kubeconfig.empty()) {
+    return fail(Code::usage, "no upstream is named: give --upstream KUBECONFIG, or set "
+                             "upstream.kubeconfig in the configuration file");
+  }
+  for (const auto* key : {"listen", "admin.listen"}) {
+    const auto text = values.string(key);
+    if (text.empty()) continue;
+    if (auto address = net::parse_listen_address(text); !address)
+      return fail(std::move(address).error().context("{}", key));
+  }
+  return kube::load_kubeconfig(kubeconfig);
+}
+
 Result<std::unique_ptr<Zood>> Zood::start(config::Values values,
                                           std::function<Result<config::Values>()> read) {
   std::unique_ptr<Zood> zood(new Zood);
@@ -486,9 +496,10 @@ Result<std::unique_ptr<Zood>> Zood::start(config::Values values,
   log::set_level(z.values.string("log.level"));
   use_few_arenas(worker_count(z.values));
   z.drain_timeout = z.values.duration("drain_timeout");
+  ZOO_TRY(const auto access, check_startable(z.values));
   ZOO_TRY_VOID(z.open_store());
   ZOO_TRY_VOID(z.open_audit());
-  ZOO_TRY_VOID(z.open_upstream());
+  ZOO_TRY_VOID(z.open_upstream(access));
   ZOO_TRY_VOID(z.open_pki());
   ZOO_TRY_VOID(z.open_tenants_door());
   ZOO_TRY_VOID(z.open_admin_doors());

@@ -3,6 +3,7 @@
 
 #include "common/base/result.hpp"
 #include "common/config/config.hpp"
+#include "common/kube/kubeconfig.hpp"
 
 #include <functional>
 #include <memory>
@@ -10,6 +11,10 @@
 namespace zoo::app {
 
 class Signals;
+
+/// What can be known of a configuration before anything is made: the upstream's kubeconfig is named
+/// and can be read, addresses are ones to listen on. Reads files, touches nothing.
+Result<kube::ClusterAccess> check_startable(const config::Values& values);
 
 /// The daemon: every room's objects, made in the order in which they depend on each other and
 /// destroyed in the reverse one. The only place that knows them all.

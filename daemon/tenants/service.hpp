@@ -45,7 +45,8 @@ struct CertificateStatus {
 /// Which of a tenant's credentials are taken back.
 struct RevokeRequest {
   std::vector<std::string> serials;
-  bool all = false; ///< every certificate, and every ServiceAccount's token, made until now
+  bool all = false;     ///< every certificate, and every ServiceAccount's token, made until now
+  bool dry_run = false; ///< all is checked, nothing is revoked
 };
 
 /// One finding of `zooctl doctor`.
@@ -106,7 +107,7 @@ public:
 
   /// Makes a new certificate for the administrator; the one before stays valid unless it is
   /// revoked here. What is revoked is refused when the call returns.
-  virtual Result<api::Tenant> rotate(std::string_view id, bool revoke_old) = 0;
+  virtual Result<api::Tenant> rotate(std::string_view id, bool revoke_old, bool dry_run) = 0;
   /// Code::not_found for a serial that the tenant has not; Code::invalid for too many.
   virtual Result<api::Tenant> revoke(std::string_view id, const RevokeRequest& request) = 0;
   /// The certificates that a tenant has been given and that have not expired, by expiry.

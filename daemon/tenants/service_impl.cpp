@@ -330,11 +330,12 @@ Result<std::vector<CertificateStatus>> TenantServiceImpl::certificates(std::stri
   return out;
 }
 
-Result<api::Tenant> TenantServiceImpl::rotate(std::string_view id, bool revoke_old) {
+Result<api::Tenant> TenantServiceImpl::rotate(std::string_view id, bool revoke_old, bool dry_run) {
   ZOO_TRY(const auto tenant, read_tenant(parts_.store, id));
   if (!tenant.deletion_timestamp.empty()) {
     return fail(Code::conflict, "tenant '{}' is being deleted: it gets no credentials", id);
   }
+  if (dry_run) return tenant;
   std::string old;
   if (const auto kept = load_credential(parts_.store, parts_.sealer, id); kept && *kept) {
     if (const auto certificate = good_certificate(**kept, tenant, parts_.pki.ca()))
@@ -348,7 +349,7 @@ Result<api::Tenant> TenantServiceImpl::rotate(std::string_view id, bool revoke_o
           }));
   log::info("tenants", "tenant {}: its administrator has a new certificate", id);
   if (!revoke_old || old.empty()) return written;
-  return revoke(id, {{old}, false});
+  return revoke(id, {{old}, false, false});
 }
 
 Result<api::Tenant> TenantServiceImpl::revoke(std::string_view id, const RevokeRequest& request) {
@@ -366,6 +367,7 @@ Result<api::Tenant> TenantServiceImpl::revoke(std::string_view id, const RevokeR
     }
     revoked.push_back({serial, found->certificate.expires});
   }
+  if (request.dry_run) return read_tenant(parts_.store, id);
   const auto now = now_text();
   bool too_many = false;
   ZOO_TRY(const auto written, change_tenant(parts_.store, id, {}, [&](api::Tenant& tenant) -> bool {

@@ -43,7 +43,7 @@ public:
   watch(std::int64_t revision, std::function<void(const TenantChange&)> on_change) override;
   Result<std::string> kubeconfig(std::string_view id, const KubeconfigRequest& request) override;
   Result<std::string> stored_kubeconfig(std::string_view id) override;
-  Result<api::Tenant> rotate(std::string_view id, bool revoke_old) override;
+  Result<api::Tenant> rotate(std::string_view id, bool revoke_old, bool dry_run) override;
   Result<api::Tenant> revoke(std::string_view id, const RevokeRequest& request) override;
   Result<std::vector<CertificateStatus>> certificates(std::string_view id) override;
   Result<Census> census() override; ///< from the directory

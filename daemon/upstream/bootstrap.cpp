@@ -42,8 +42,8 @@ Error cannot_install(const Manifest& manifest, const Error& cause) {
   }
   if (cause.code() == Code::not_found) {
     return Error(cause.code(),
-                 fmt::format("the upstream does not serve {} ({}): Kubernetes 1.30 or newer is "
-                             "needed",
+                 fmt::format("the upstream does not serve {} ({}): zood needs the kubeconfig of a "
+                             "cluster, of Kubernetes 1.33 or newer",
                              manifest.kind, manifest.path));
   }
   return Error(cause.code(), cause.text()).context("while installing {}", manifest.title());

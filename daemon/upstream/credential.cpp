@@ -40,6 +40,15 @@ Result<void> check_identity(const UpstreamUser& user) {
   return {};
 }
 
+/// zood in front of a tenant of zood's: it would install itself in there until the first thing that
+/// no tenant may have.
+Result<void> check_cluster(const UpstreamUser& user) {
+  constexpr std::string_view k_tenant_admins = "zoo:cluster-admins"; // tenants/identity.hpp
+  if (!user.in_group(k_tenant_admins)) return {};
+  return fail(Code::invalid, "the upstream's kubeconfig leads to a tenant of a zood, not to a "
+                             "cluster: give the cluster's own");
+}
+
 /// RBAC is watched, not asked, by the API server: a new binding holds a moment later.
 Result<void> wait_until_allowed(ControlApi& api) {
   const nlohmann::json review = {
@@ -96,6 +105,7 @@ Result<void> Credential::start() {
     return fail(std::move(user).error());
   }
   if (user) {
+    ZOO_TRY_VOID(check_cluster(*user));
     given_is_own_ = user->name == k_service_account_user;
     ZOO_TRY(const auto states, bootstrap(given, given_is_own_));
   }

@@ -12,9 +12,16 @@ check_status "a wrong configuration" 64 "$zood" --config "$TMPDIR/wrong.yaml" --
 says=$("$zood" --config "$TMPDIR/wrong.yaml" --check-config 2>&1)
 expect_match "an unknown key: line, column, suggestion" "wrong.yaml:1:1: unknown key 'listn', did you mean 'listen'" "$says"
 expect_match "a wrong type: line and column" 'wrong.yaml:3:9' "$says"
-check "what it prints as an example is good" "$zood" --config <("$zood" --print-config) --check-config
+"$zood" --print-config >"$TMPDIR/example.yaml"
+check_fails "what it prints as an example lacks the upstream alone" 'no upstream is named' "$zood" --config "$TMPDIR/example.yaml" --check-config
+check "and is good with it" "$zood" --config "$TMPDIR/example.yaml" --upstream "$ZOO_E2E_KUBECONFIG" --check-config
+check_fails "a kubeconfig that is not there" 'nope' "$zood" --config "$TMPDIR/example.yaml" --upstream /nope --check-config
+check_fails "a name to listen on" 'nosuch.invalid:1.* is not an address to listen on' timeout 20 "$zood" --dir "$TMPDIR/n" --upstream "$ZOO_E2E_KUBECONFIG" --listen nosuch.invalid:1
+check "makes nothing" test ! -e "$TMPDIR/n"
 check_status "no directory" 64 "$zood"
 check_status "an unknown option" 64 "$zood" --dirr x
+check_fails "says what was meant" "there is no option '--dirr', did you mean '--dir'" "$zood" --dirr x
+check_fails "a word too many" "zood takes options alone, not 'start'" "$zood" start
 
 broken() { # WHAT STATUS CONTENT
   printf '%s' "$3" >"$TMPDIR/broken.kubeconfig"

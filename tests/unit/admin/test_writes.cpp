@@ -250,6 +250,9 @@ TEST_CASE("rotation and revocation are subresources that take a wish each") {
   world.tenants.last_rotate.reset();
   CHECK(world.ask("POST", rotate + "?dryRun=All")->status() == 200);
   CHECK_FALSE(world.tenants.last_rotate);
+  CHECK(world.ask("POST", revoke + "?dryRun=All", R"({"serials":["0a"]})", {k_json})->status() ==
+        200);
+  CHECK(world.tenants.last_revoke.dry_run);
 
   CHECK(world.ask("POST", revoke, R"({"serials":["0a","0b"]})", {k_json})->status() == 200);
   CHECK(world.tenants.last_revoke.serials == std::vector<std::string>{"0a", "0b"});

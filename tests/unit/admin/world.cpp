@@ -125,9 +125,9 @@ Result<std::string> FakeTenants::kubeconfig(std::string_view id,
   return "kubeconfig of " + tenant.id;
 }
 
-Result<api::Tenant> FakeTenants::rotate(std::string_view id, bool revoke_old) {
+Result<api::Tenant> FakeTenants::rotate(std::string_view id, bool revoke_old, bool dry_run) {
   ZOO_TRY(auto tenant, get(id));
-  last_rotate = revoke_old;
+  if (!dry_run) last_rotate = revoke_old;
   return tenant;
 }
 

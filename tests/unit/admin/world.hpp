@@ -31,7 +31,7 @@ public:
   Result<std::string> kubeconfig(std::string_view id,
                                  const tenants::KubeconfigRequest& request) override;
   Result<std::string> stored_kubeconfig(std::string_view id) override;
-  Result<api::Tenant> rotate(std::string_view id, bool revoke_old) override;
+  Result<api::Tenant> rotate(std::string_view id, bool revoke_old, bool dry_run) override;
   Result<api::Tenant> revoke(std::string_view id, const tenants::RevokeRequest& request) override;
   Result<std::vector<tenants::CertificateStatus>> certificates(std::string_view id) override;
   Result<tenants::Census> census() override;

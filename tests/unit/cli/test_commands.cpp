@@ -172,7 +172,9 @@ TEST_CASE("a failure's exit status is that of its row in the error table") {
     CAPTURE(std::string(row.name));
     CHECK(outcome.status == row.exit_status);
     CHECK(outcome.out.empty());
-    CHECK(has(outcome.err, "zooctl: so it is"));
+    // A list is always there: who has none is another server.
+    CHECK(has(outcome.err,
+              row.code == Code::not_found ? "it is not zood's admin API" : "zooctl: so it is"));
   }
 }
 
@@ -197,7 +199,7 @@ TEST_CASE("a server that is not zood is called so") {
   Zooctl zooctl;
   const auto outcome = zooctl({"tenant", "get", "foofoo"});
   CHECK(outcome.status == 4);
-  CHECK(has(outcome.err, "it is not zood"));
+  CHECK(has(outcome.err, "it is not zood's admin API"));
 }
 
 TEST_CASE("answers that are not JSON are errors, not crashes") {
@@ -435,7 +437,7 @@ TEST_CASE("doctor exits with 1 when there is a problem, and with 0 on warnings")
   const auto outcome = zooctl({"doctor"});
   CHECK(outcome.status == 1);
   check_golden("doctor.txt", outcome.out);
-  CHECK(outcome.err == "3 checks: 1 problem, 1 warning\n");
+  CHECK(outcome.err.empty());
 }
 
 TEST_CASE("a zood that does not answer is a doctor's finding") {

@@ -95,12 +95,12 @@ TEST_CASE("revoking all refuses certificates and tokens made until then, and non
 TEST_CASE("rotation: the old certificate stays valid unless it is revoked with it") {
   Following room;
   const auto first = room.kept_holder();
-  must(room.service->rotate("foofoo", false));
+  must(room.service->rotate("foofoo", false, false));
   const auto second = room.kept_holder();
   CHECK(first.serial != second.serial);
   CHECK(room.honoured(first));
   CHECK(room.honoured(second));
-  must(room.service->rotate("foofoo", true));
+  must(room.service->rotate("foofoo", true, false));
   const auto third = room.kept_holder();
   CHECK(room.honoured(first));
   CHECK_FALSE(room.honoured(second));
