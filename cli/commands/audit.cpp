@@ -82,7 +82,7 @@ struct Audit final : Command {
   void print(Context& context, const json& lines, bool first) {
     if (follow && format == "json") {
       for (const auto& line : lines)
-        context.out << line.dump(-1, ' ', false, json::error_handler_t::replace) << '\n';
+        context.out << json_text(line, -1) << '\n';
       context.out.flush();
       return;
     }

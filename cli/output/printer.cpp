@@ -150,11 +150,29 @@ std::optional<std::int64_t> unix_time(std::string_view rfc3339) {
   return static_cast<std::int64_t>(::timegm(&parts));
 }
 
+std::string json_text(const json& value, int indent) {
+  const auto text = value.dump(indent, ' ', false, json::error_handler_t::replace);
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(text[i]);
+    const auto next = i + 1 < text.size() ? static_cast<unsigned char>(text[i + 1]) : 0U;
+    if (byte == 0x7f) {
+      out += "\\u007f";
+    } else if (byte == 0xc2 && next >= 0x80 && next < 0xa0) {
+      out += fmt::format("\\u{:04x}", next);
+      ++i;
+    } else {
+      out += text[i];
+    }
+  }
+  return out;
+}
+
 void print_record(Context& context, const json& value, Format format) {
   if (format == Format::yaml) {
     context.out << kube::json_to_yaml(value);
   } else {
-    context.out << value.dump(2, ' ', false, json::error_handler_t::replace) << '\n';
+    context.out << json_text(value, 2) << '\n';
   }
 }
 

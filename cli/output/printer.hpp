@@ -40,6 +40,10 @@ void print_tenants(Context& context, const nlohmann::json& list, const PrintOpti
 /// Everything of one Tenant for people, conditions included; never its kubeconfig.
 void describe_tenant(Context& context, const nlohmann::json& tenant);
 
+/// JSON without control characters: what tenants wrote may not speak to a terminal (DEL and C1 are
+/// escaped too, which JSON does not ask for). `indent`: -1 for one line.
+std::string json_text(const nlohmann::json& value, int indent);
+
 /// `value` as indented JSON or as YAML, with a line end.
 void print_record(Context& context, const nlohmann::json& value, Format format);
 

@@ -19,9 +19,9 @@ constexpr std::array<std::string_view, k_counted> k_names = {
     "namespaces",         "customresourcedefinitions", "webhooks", "policies",
     "services.nodeports", "services.loadbalancers",    "objects",  "bytes"};
 
-constexpr std::array<std::string_view, 7> k_guards = {
-    "nodeNames",     "adminAccess",  "endpoints", "serviceStatus",
-    "volumeDrivers", "ingressHosts", "priority"};
+constexpr std::array<std::string_view, 8> k_guards = {
+    "nodeNames",          "adminAccess",   "endpoints",    "serviceStatus",
+    "conversionWebhooks", "volumeDrivers", "ingressHosts", "priority"};
 constexpr std::array<std::string_view, 5> k_flow = {"maxRequestsInflight", "maxMutationsInflight",
                                                     "maxLongRunning", "maxBufferedBytes", "weight"};
 
@@ -109,6 +109,7 @@ Result<GuardTerms> read_guards(const Tenant& tenant) {
   ZOO_TRY(out.admin_access, flag(guards, "adminAccess"));
   ZOO_TRY(out.endpoints, flag(guards, "endpoints"));
   ZOO_TRY(out.service_status, flag(guards, "serviceStatus"));
+  ZOO_TRY(out.conversion_webhooks, flag(guards, "conversionWebhooks"));
   ZOO_TRY(out.volume_drivers, words(guards, "volumeDrivers"));
   ZOO_TRY(out.ingress_hosts, words(guards, "ingressHosts"));
   if (const auto at = guards.find("priority"); at != guards.end() && !at->is_null()) {
@@ -173,6 +174,7 @@ Guards merged(Guards defaults, const GuardTerms& own) {
   take(defaults.admin_access, own.admin_access);
   take(defaults.endpoints, own.endpoints);
   take(defaults.service_status, own.service_status);
+  take(defaults.conversion_webhooks, own.conversion_webhooks);
   take(defaults.volume_drivers, own.volume_drivers);
   take(defaults.ingress_hosts, own.ingress_hosts);
   take(defaults.priority, own.priority);

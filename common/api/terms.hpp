@@ -22,6 +22,7 @@ struct Guards {
   bool admin_access = false;               ///< DRA adminAccess: devices that others use
   bool endpoints = true;                   ///< Endpoints and EndpointSlices written by hand
   bool service_status = false;             ///< status.loadBalancer of Services
+  bool conversion_webhooks = false;        ///< of its definitions
   std::vector<std::string> volume_drivers; ///< CSI drivers of its own PersistentVolumes; "*": all
   /// Hosts of Ingresses: names, "*.example.com", "{tenant}" stands for the ID; "*": all.
   std::vector<std::string> ingress_hosts{"*"};
@@ -32,7 +33,7 @@ struct Guards {
 
 /// The same as a Tenant says it: what is not set is zood.yaml's.
 struct GuardTerms {
-  std::optional<bool> node_names, admin_access, endpoints, service_status;
+  std::optional<bool> node_names, admin_access, endpoints, service_status, conversion_webhooks;
   std::optional<std::vector<std::string>> volume_drivers, ingress_hosts;
   std::optional<std::int64_t> priority;
 };

@@ -152,6 +152,12 @@ constexpr Key k_keys[] = {
      .doc = "Whether tenants may write status.loadBalancer of Services: every node then sends "
             "what goes to such an address to that tenant's pods (CVE-2020-8554).",
      .reloadable = true},
+    {.name = "guards.conversion_webhooks",
+     .type = Type::boolean,
+     .default_text = "false",
+     .doc = "Whether tenants' definitions may convert between versions by a webhook: while one "
+            "does not answer, upstream deletes no namespace at all, whose ever it is.",
+     .reloadable = true},
     {.name = "guards.volume_drivers",
      .type = Type::list,
      .doc = "CSI drivers of which tenants may make PersistentVolumes themselves: a volume handle "

@@ -60,9 +60,10 @@ json spec_schema() {
       "services.loadbalancers, objects, bytes; null means unlimited.";
   flow["description"] = "The tenant's share instead of zood.yaml's: maxRequestsInflight, "
                         "maxMutationsInflight, maxLongRunning, maxBufferedBytes, weight.";
-  guards["description"] = "What the tenant may write instead of what zood.yaml lets: nodeNames, "
-                          "adminAccess, endpoints, serviceStatus, volumeDrivers, ingressHosts, "
-                          "priority.";
+  guards["description"] =
+      "What the tenant may write instead of what zood.yaml lets: nodeNames, "
+      "adminAccess, endpoints, serviceStatus, conversionWebhooks, volumeDrivers, ingressHosts, "
+      "priority.";
   return object_with(
       "What the tenant should be.",
       {{"displayName", text("What people call the tenant.")},

@@ -81,6 +81,7 @@ gateway::GatewayLimits gateway_limits(const config::Values& values) {
   limits.guards.admin_access = values.boolean("guards.admin_access");
   limits.guards.endpoints = values.boolean("guards.endpoints");
   limits.guards.service_status = values.boolean("guards.service_status");
+  limits.guards.conversion_webhooks = values.boolean("guards.conversion_webhooks");
   limits.guards.volume_drivers = values.list("guards.volume_drivers");
   limits.guards.ingress_hosts = values.list("guards.ingress_hosts");
   limits.guards.priority = values.integer("guards.priority");

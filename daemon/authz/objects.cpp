@@ -48,6 +48,13 @@ bool LabelSelector::matches(const std::map<std::string, std::string, std::less<>
   });
 }
 
+std::size_t LabelSelector::words() const {
+  std::size_t out = labels.size();
+  for (const auto& each : expressions)
+    out += 1 + each.values.size();
+  return out;
+}
+
 std::vector<Rule> read_rules(JsonNode rules) {
   std::vector<Rule> out;
   for (auto each = rules.first(); each; each = each.next()) {
@@ -55,6 +62,7 @@ std::vector<Rule> read_rules(JsonNode rules) {
               each["resourceNames"].strings(), each["nonResourceURLs"].strings()};
     // What was no verb of the tenant's has become "".
     std::erase(rule.verbs, "");
+    rule.index();
     out.push_back(std::move(rule));
   }
   return out;

@@ -28,6 +28,7 @@ struct LabelSelector {
 
   /// An empty selector matches everything; an unknown operator nothing.
   bool matches(const std::map<std::string, std::string, std::less<>>& given) const;
+  std::size_t words() const; ///< that matches() looks at, at most
 };
 
 /// Role, or ClusterRole (no namespace).

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <set>
+#include <tuple>
 
 namespace zoo::authz {
 namespace {
@@ -121,11 +122,18 @@ std::vector<Rule> Policy::aggregate(const std::vector<LabelSelector>& selectors,
   // are nothing but that union, so it ends with the plain roles that can be reached.
   std::vector<Rule> out;
   std::set<std::string_view> seen{name};
+  const auto before = [](const Rule* a, const Rule* b) {
+    return std::tie(a->verbs, a->groups, a->resources, a->names, a->paths) <
+           std::tie(b->verbs, b->groups, b->resources, b->names, b->paths);
+  };
+  std::set<const Rule*, decltype(before)> known(before);
   std::vector<const std::vector<LabelSelector>*> open{&selectors};
   for (std::size_t at = 0; at < open.size(); ++at) {
     for (const auto& selector : *open[at]) {
+      const auto effort = 1 + selector.words();
       for (const auto& [other, role] : cluster_roles_) {
-        if (++steps > k_max_steps) return {};
+        steps += effort;
+        if (steps > k_max_steps) return {};
         if (seen.contains(other) || !selector.matches(role->labels)) continue;
         seen.insert(other);
         if (role->aggregated) {
@@ -133,9 +141,9 @@ std::vector<Rule> Policy::aggregate(const std::vector<LabelSelector>& selectors,
           continue;
         }
         for (const auto& rule : role->rules) {
-          steps += out.size();
+          steps += 1 + rule.words();
           if (steps > k_max_steps) return {};
-          if (std::find(out.begin(), out.end(), rule) == out.end()) out.push_back(rule);
+          if (known.insert(&rule).second) out.push_back(rule);
         }
       }
     }

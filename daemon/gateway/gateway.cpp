@@ -104,14 +104,21 @@ void Gateway::enter(Exchange& exchange) {
 }
 
 void Gateway::recheck_rights() {
-  std::vector<std::pair<Exchange*, std::weak_ptr<void>>> all; // as in recheck()
-  for (auto* live = live_.next(); live != &live_; live = live->next()) {
-    auto& exchange = static_cast<Exchange&>(*live);
-    if (exchange.target().long_running) all.emplace_back(&exchange, exchange.alive());
+  if (due_.empty()) {
+    for (auto* live = live_.next(); live != &live_; live = live->next()) { // as in recheck()
+      auto& exchange = static_cast<Exchange&>(*live);
+      if (exchange.target().long_running) due_.emplace_back(&exchange, exchange.alive());
+    }
   }
-  for (const auto& [exchange, alive] : all) {
+  // A tenant may have many streams and many rules: others come in between.
+  const auto end = std::chrono::steady_clock::now() + k_recheck_turn;
+  while (!due_.empty() && std::chrono::steady_clock::now() < end) {
+    const auto [exchange, alive] = std::move(due_.back());
+    due_.pop_back();
     if (!alive.expired()) exchange->recheck_rights();
   }
+  if (!due_.empty())
+    return recheck_timer_.start(std::chrono::milliseconds(0), [this] { recheck_rights(); });
   rechecking_ = live_.next() != &live_;
   if (rechecking_) recheck_timer_.start(k_recheck, [this] { recheck_rights(); });
 }

@@ -98,6 +98,7 @@ public:
   /// k_recheck while there are any.
   void recheck_rights();
   static constexpr std::chrono::milliseconds k_recheck{500};
+  static constexpr std::chrono::milliseconds k_recheck_turn{5}; ///< of the loop at a time
 
   /// `exchange` is one of those in progress from now on; it leaves by itself when it ends.
   void enter(Exchange& exchange);
@@ -125,6 +126,8 @@ private:
   TokenAuthenticator tokens_;
   net::Timer recheck_timer_;
   bool rechecking_ = false;
+  std::vector<std::pair<Exchange*, std::weak_ptr<void>>>
+      due_; ///< of this round of recheck_rights()
   std::size_t compressing_ = 0;
   std::unordered_map<std::string, CachedView> views_; ///< by tenant ID; bounded by k_max_views
   static constexpr std::size_t k_max_views = 4096;

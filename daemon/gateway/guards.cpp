@@ -204,6 +204,15 @@ private:
                     what);
       };
     };
+    constexpr std::array<std::string_view, 3> k_strategy{"spec", "conversion", "strategy"};
+    if (!guards_.conversion_webhooks) {
+      ZOO_TRY_VOID(each(object_, k_strategy, [&](JsonNode strategy) -> Result<void> {
+        if (strategy.string() != "Webhook") return {};
+        return refuse("conversion_webhooks",
+                      "while a conversion webhook does not answer, no namespace of the platform is "
+                      "deleted: serve one version, or versions of one schema (strategy None)");
+      }));
+    }
     constexpr std::array<std::string_view, 2> k_all_versions{"spec", "versions"};
     constexpr std::array<std::string_view, 3> k_short{"spec", "names", "shortNames"};
     constexpr std::array<std::string_view, 3> k_categories{"spec", "names", "categories"};

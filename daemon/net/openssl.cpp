@@ -4,6 +4,7 @@
 #include <openssl/err.h>
 #include <openssl/pem.h>
 
+#include <algorithm>
 #include <cerrno>
 
 namespace zoo::net {
@@ -20,8 +21,15 @@ int bio_write(BIO* bio, const char* bytes, int size) noexcept {
 
 int bio_read(BIO* bio, char* bytes, int size) noexcept {
   BIO_clear_retry_flags(bio);
-  const auto count = socket_of(bio).receive(bytes, static_cast<std::size_t>(size));
+  auto& socket = socket_of(bio);
+  if (socket.allowance() == 0) {
+    BIO_set_retry_read(bio);
+    return -1;
+  }
+  const auto count =
+      socket.receive(bytes, std::min(static_cast<std::size_t>(size), socket.allowance()));
   if (count < 0 && errno == EAGAIN) BIO_set_retry_read(bio);
+  if (count > 0) socket.spend(static_cast<std::size_t>(count));
   return static_cast<int>(count);
 }
 

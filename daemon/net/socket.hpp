@@ -42,6 +42,10 @@ public:
   std::ptrdiff_t receive(char* bytes, std::size_t size);
   std::ptrdiff_t send(const char* bytes, std::size_t size);
   file::Fd accept();
+  /// TLS takes no more than this from it until the next call, be it that none of it is data.
+  void allow(std::size_t bytes) { allowance_ = bytes; }
+  std::size_t allowance() const { return allowance_; }
+  void spend(std::size_t bytes) { allowance_ -= bytes; }
   /// More is sent at once: the kernel may wait for it, so that a burst of TLS records leaves in
   /// segments as large as possible and wakes the peer once (MSG_MORE).
   void set_more(bool more) { more_ = more; }
@@ -55,6 +59,7 @@ private:
   SocketHandler& handler_;
   file::Fd fd_;
   std::uint32_t slot_ = k_nowhere;
+  std::size_t allowance_ = 0;
   bool readable_ = false;
   bool writable_ = false;
   bool ended_ = false; ///< the peer sends no more: a short read is not the last one

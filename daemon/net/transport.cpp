@@ -20,8 +20,10 @@ namespace zoo::net {
 namespace {
 
 constexpr std::size_t k_read_size = 32 * 1024;
-constexpr std::size_t k_record = 16 * 1024;     // RFC 8446 section 5.1: the largest
-constexpr std::size_t k_read_turn = 256 * 1024; // then the loop's other connections have theirs
+constexpr std::size_t k_record = 16 * 1024; // RFC 8446 section 5.1: the largest
+constexpr std::size_t k_handshake_turn = 64 * 1024;
+constexpr std::size_t k_most_silent = 64 * 1024; // bytes of records without data, in a row
+constexpr std::size_t k_read_turn = 256 * 1024;  // then the loop's other connections have theirs
 
 std::string reason(int error) { return std::generic_category().message(error); }
 
@@ -94,6 +96,7 @@ struct Transport::Impl : SocketHandler, std::enable_shared_from_this<Transport::
   bool read_wanted = false, read_ended = false, read_waits = false, reading = false;
   bool read_posted = false, read_wants_write = false, write_waits = false, end_wanted = false,
        shut_down = false;
+  std::size_t silent = 0; ///< bytes since the last data
 };
 
 void Transport::Impl::later(void (Impl::*what)()) {
@@ -192,6 +195,7 @@ void Transport::Impl::finish_connect() {
 
 void Transport::Impl::handshake() {
   ERR_clear_error();
+  socket.allow(k_handshake_turn);
   const auto step = tls_step(SSL_do_handshake(tls.get()));
   switch (step.kind) {
   case Step::done:
@@ -244,7 +248,13 @@ Transport::Impl::Step Transport::Impl::receive(char* bytes, std::size_t size) {
   if (tls) {
     forget_errors();
     errno = 0;
-    return tls_step(SSL_read(tls.get(), bytes, static_cast<int>(size)));
+    socket.allow(k_read_size);
+    auto step = tls_step(SSL_read(tls.get(), bytes, static_cast<int>(size)));
+    // OpenSSL goes through records without data, KeyUpdates say, as long as there are any.
+    silent = step.kind == Step::done ? 0 : silent + k_read_size - socket.allowance();
+    if (silent > k_most_silent)
+      return {Step::broken, 0, false, "it sends TLS records without data"};
+    return step;
   }
   const auto count = socket.receive(bytes, size);
   if (count > 0) return {Step::done, static_cast<std::size_t>(count), false, ""};

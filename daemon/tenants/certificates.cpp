@@ -41,7 +41,8 @@ bool from_record(const store::Record& record, IssuedCertificate& out) {
   return true;
 }
 
-/// Which of them go to make room for one more: the expired ones, else the one that ends first.
+/// Which of them go to make room for one more: the expired ones, else the one that ends first of
+/// those that a tenant asked for itself, so that it cannot push out what an operator handed out.
 std::vector<std::string> superfluous(const std::vector<store::Record>& records) {
   const auto now = now_text();
   std::vector<std::string> out;
@@ -50,7 +51,8 @@ std::vector<std::string> superfluous(const std::vector<store::Record>& records) 
     IssuedCertificate each;
     const auto expires = from_record(record, each) ? each.expires : std::string();
     if (expires <= now) out.push_back(record.key);
-    if (first.second.empty() || expires < first.first) first = {expires, record.key};
+    const auto rank = (each.source == "request" ? "0" : "1") + expires;
+    if (first.second.empty() || rank < first.first) first = {rank, record.key};
   }
   if (out.empty()) out.push_back(first.second);
   return out;

@@ -60,6 +60,7 @@ PodTermsData pod_terms(const api::Guards& guards, const translate::SharedNames& 
   PodTermsData out;
   out["nodeNames"] = word(guards.node_names);
   out["serviceStatus"] = word(guards.service_status);
+  out["conversionWebhooks"] = word(guards.conversion_webhooks);
   out["priority"] = std::to_string(std::max(guards.priority, least_priority));
   out["priorityClasses"] = classes_of(shared, translate::Overlay::priority_class);
   out["runtimeClasses"] = classes_of(shared, translate::Overlay::runtime_class);
@@ -71,6 +72,8 @@ PodTermsData pod_terms(const api::Guards& guards, const translate::SharedNames& 
       out["nodeNames." + tenant.id] = word(*own.node_names);
     if (own.service_status && *own.service_status != guards.service_status)
       out["serviceStatus." + tenant.id] = word(*own.service_status);
+    if (own.conversion_webhooks && *own.conversion_webhooks != guards.conversion_webhooks)
+      out["conversionWebhooks." + tenant.id] = word(*own.conversion_webhooks);
     if (own.priority && *own.priority != guards.priority)
       out["priority." + tenant.id] = std::to_string(std::max(*own.priority, least_priority));
   });

@@ -21,11 +21,12 @@ class ControlApi;
 
 namespace zoo::tenants {
 
-/// The parameters of upstream's policies zoo-tenants-pods, -status and -claims (upstream_rbac.cpp),
-/// as ConfigMap zoo-system/zoo-pods holds them: what zood.yaml and the Tenants let them have.
-/// "nodeNames", "priority" and "serviceStatus" for everybody, "nodeNames.<id>" and so on where a
-/// Tenant differs; "priorityClasses", of the platform, that may exceed the priority;
-/// "runtimeClasses", "storageClasses" and "volumeAttributesClasses" that are shared.
+/// The parameters of upstream's policies zoo-tenants-pods, -status, -claims and -definitions
+/// (upstream_rbac.cpp), as ConfigMap zoo-system/zoo-pods holds them: what zood.yaml and the Tenants
+/// let them have. "nodeNames", "priority", "serviceStatus" and "conversionWebhooks" for everybody,
+/// "nodeNames.<id>" and so on where a Tenant differs; "priorityClasses", of the platform, that may
+/// exceed the priority; "runtimeClasses", "storageClasses" and "volumeAttributesClasses" that are
+/// shared.
 using PodTermsData = std::map<std::string, std::string>;
 
 /// `least_priority`: what pods without a class get upstream, and may therefore have.

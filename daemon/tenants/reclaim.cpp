@@ -60,12 +60,41 @@ public:
     return {};
   }
 
+  /// A webhook of the tenant's that does not answer would keep upstream from listing its objects,
+  /// and with them every namespace from being deleted. Nobody reads them in another version any
+  /// more.
+  Result<void> stop_conversions() {
+    static const json none = {
+        {"spec", {{"conversion", {{"strategy", "None"}, {"webhook", nullptr}}}}}};
+    ZOO_TRY(const auto found, tenant_crds(api_, tenant_.id));
+    for (const auto& crd : found) {
+      const auto path = std::string(k_crds) + kube::path({crd.name});
+      const auto object = api_.get(path);
+      if (object && object->value("/spec/conversion/strategy"_json_pointer, "None") == "None")
+        continue;
+      const auto done = object ? api_.merge_patch(path, none) : Result<json>(fail(object.error()));
+      if (!done && done.error().code() != Code::not_found)
+        return fail(Error(done.error()).context("while ending the conversions of {}", crd.name));
+    }
+    return {};
+  }
+
   /// How many custom resources of the tenant's own groups are left; all of them are told to go.
+  /// What upstream cannot list is left too, and goes with its definition.
   Result<std::size_t> custom_resources() {
+    ZOO_TRY_VOID(stop_conversions());
     std::size_t left = 0;
     for (const auto& kind : kinds_) {
       if (!kind.group.starts_with(prefix_) || !kind.removable) continue;
-      ZOO_TRY(left, sweep(kind, kind.collection(), {}, left));
+      auto swept = sweep(kind, kind.collection(), {}, left);
+      if (swept) {
+        left = *swept;
+        continue;
+      }
+      log::warning("tenants", "tenant {}: {} cannot be listed: {}", tenant_.id, kind.collection(),
+                   swept.error().text());
+      waiting_.push_back(kind.title() + ", which upstream cannot list");
+      ++left;
     }
     return left;
   }

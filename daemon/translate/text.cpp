@@ -4,6 +4,22 @@
 namespace zoo::translate {
 namespace {
 
+/// Why upstream could not call a webhook tells of ports and certificates in the platform's network:
+/// a tenant's Service may lead anywhere (docs/decisions/086).
+std::string_view without_causes(std::string_view text) {
+  constexpr std::string_view k_post = ": Post \"https://";
+  const auto post = text.find(k_post);
+  if (post == std::string_view::npos ||
+      text.substr(0, post).find("webhook") == std::string_view::npos)
+    return text;
+  const auto end = text.find("\": ", post + k_post.size());
+  return end == std::string_view::npos ? text : text.substr(0, end + 3);
+}
+
+constexpr std::string_view k_cause =
+    "the platform does not tell why (rule webhook-errors); is a pod of the Service Ready, and its "
+    "certificate one for SERVICE.NAMESPACE.svc of the caBundle?";
+
 bool word(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); }
 
 } // namespace
@@ -17,6 +33,8 @@ std::string text_out(const Mapping& mapping, std::string_view text, std::string_
     return confusing && text.substr(at).starts_with(own) &&
            (behind == text.size() || (!word(text[behind]) && text[behind] != '-'));
   };
+  const auto whole = text;
+  text = without_causes(whole);
   std::string out;
   std::size_t copied = 0;
   for (auto at = text.find(prefix); at != std::string_view::npos;) {
@@ -33,7 +51,9 @@ std::string text_out(const Mapping& mapping, std::string_view text, std::string_
       at = text.find(prefix, at + 1);
     }
   }
-  return out.append(text, copied, std::string_view::npos);
+  out.append(text, copied, std::string_view::npos);
+  if (text.size() != whole.size()) out += k_cause;
+  return out;
 }
 
 void replace_all(std::string& text, std::string_view from, std::string_view to) {

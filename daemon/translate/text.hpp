@@ -11,7 +11,7 @@ namespace zoo::translate {
 /// Words for people (Status messages, conditions, Event messages, warnings, table cells) outward:
 /// the tenant's prefix is stripped where a token begins with it - not behind [a-z0-9-] - and goes
 /// on with [a-z0-9]. So `pods.<id>-group.example.com` and `"<id>-default"` lose it, `x-<id>-y`
-/// keeps it. Everything else stays byte for byte.
+/// keeps it. Everything else stays byte for byte, but for why a webhook could not be called.
 /// `own`: a name that the tenant itself gave and that begins so; it stays, and loses a second one.
 std::string text_out(const Mapping& mapping, std::string_view text, std::string_view own = {});
 

@@ -27,6 +27,18 @@ Value OpenApiCache::Kept<Value>::pop_oldest() {
   return value;
 }
 
+std::optional<OpenApiCache::Turn> OpenApiCache::turn(const std::string& whose) {
+  const std::scoped_lock lock(mutex_);
+  if (!turns_.insert(whose).second) return std::nullopt;
+  return Turn(*this, whose);
+}
+
+OpenApiCache::Turn::~Turn() {
+  if (cache_ == nullptr) return;
+  const std::scoped_lock lock(cache_->mutex_);
+  cache_->turns_.erase(whose_);
+}
+
 OpenApiCache::PartPtr OpenApiCache::find(const std::string& key) {
   const std::scoped_lock lock(mutex_);
   return parts_.find(key);

@@ -9,7 +9,10 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <set>
 #include <string>
+#include <utility>
 
 namespace zoo::upstream {
 
@@ -33,6 +36,24 @@ public:
   using PartPtr = std::shared_ptr<const translate::OpenApiPart>;
   using CommonPtr = std::shared_ptr<const CommonOpenApi>;
 
+  /// The right to fetch what is missing, given back on destruction: of many who ask at the same
+  /// time one reads and the others find. Does not outlive the cache.
+  class Turn {
+  public:
+    Turn(OpenApiCache& cache, std::string whose) : cache_(&cache), whose_(std::move(whose)) {}
+    Turn(Turn&& other) noexcept
+        : cache_(std::exchange(other.cache_, nullptr)), whose_(std::move(other.whose_)) {}
+    Turn& operator=(Turn&&) = delete;
+    ~Turn();
+    const std::string& whose() const { return whose_; }
+
+  private:
+    OpenApiCache* cache_;
+    std::string whose_;
+  };
+  /// `whose`: a tenant's ID, or "" for what all have in common. Nothing: somebody else has it now.
+  std::optional<Turn> turn(const std::string& whose);
+
   PartPtr find(const std::string& key);
   void put(const std::string& key, PartPtr part);
   CommonPtr find_common(const std::string& key);
@@ -51,6 +72,7 @@ private:
   Kept<PartPtr> parts_;
   Kept<CommonPtr> common_;
   std::size_t bytes_ = 0;
+  std::set<std::string> turns_;
 };
 
 } // namespace zoo::upstream

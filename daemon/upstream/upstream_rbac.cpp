@@ -188,6 +188,23 @@ constexpr std::array k_rows{
 {"expression":"variables.runtime == '' || variables.runtime.startsWith(variables.id + '-') || variables.runtime in variables.allowed[?'runtimeClasses'].orValue('').split(' ')","message":"a tenant's pod names a RuntimeClass of its own or a shared one"},
 {"expression":"object.spec.?volumes.orValue([]).all(v, v.?projected.?sources.orValue([]).all(s, [string(s.?clusterTrustBundle.?name.orValue('')), string(s.?clusterTrustBundle.?signerName.orValue('')), string(s.?podCertificate.?signerName.orValue(''))].all(n, n == '' || n.startsWith(variables.id + '-'))))","message":"a tenant's pod names signers and trust bundles of its own"}]}})j"},
 
+    // Upstream's deletion of a namespace lists all kinds, also those of others, and stops at one
+    // that nobody converts.
+    Row{Need::fence, "validatingadmissionpolicies", R"j({
+"apiVersion":"admissionregistration.k8s.io/v1","kind":"ValidatingAdmissionPolicy",
+"metadata":{"name":"zoo-tenants-definitions"},
+"spec":{"failurePolicy":"Fail","paramKind":{"apiVersion":"v1","kind":"ConfigMap"},
+"matchConstraints":{"resourceRules":[{"apiGroups":["apiextensions.k8s.io"],"apiVersions":["*"],
+ "operations":["CREATE","UPDATE"],"resources":["customresourcedefinitions"],"scope":"Cluster"}]},
+"matchConditions":[{"name":"a-tenant",
+ "expression":"has(request.userInfo.groups) && 'zoo:tenants' in request.userInfo.groups"}],
+"variables":[
+{"name":"id","expression":"request.userInfo.username.matches('^zoo:[a-z0-9]{6}$') ? request.userInfo.username.substring(4) : ''"},
+{"name":"allowed","expression":"params.?data.orValue({})"},
+{"name":"webhooks","expression":"variables.allowed[?'conversionWebhooks.' + variables.id].orValue(variables.allowed[?'conversionWebhooks'].orValue('false')) == 'true'"}],
+"validations":[
+{"expression":"variables.webhooks || object.spec.?conversion.?strategy.orValue('None') == 'None'","message":"a tenant's definition is not converted by a webhook (guards.conversion_webhooks of zood)"}]}})j"},
+
     // What controllers and kubelets write there decides where traffic goes, what the API server
     // connects to for `proxy`, and which devices are taken.
     Row{Need::fence, "validatingadmissionpolicies", R"j({

@@ -48,7 +48,9 @@ require "a Service in front of it" as "$first" -n team create service externalna
 group=things.example.com
 versions="versions: [{name: v1, served: true, storage: true, schema: $open}, {name: v2, served: true, storage: false, schema: $open}]"
 by_service="conversion: {strategy: Webhook, webhook: {conversionReviewVersions: [v1], clientConfig: {service: {namespace: team, name: hook, port: $port, path: /convert}, caBundle: $ca}}}"
-check "a definition with a conversion webhook" as "$first" apply -f - <<<"$(definition $group things Thing Namespaced "$versions"$'\n  '"$by_service")"
+check_fails "a conversion webhook is the platform's to allow" 'rule guards.conversion_webhooks' as "$first" apply -f - <<<"$(definition $group things Thing Namespaced "$versions"$'\n  '"$by_service")"
+require "which it does" ctl tenant apply -f - <<<"{\"apiVersion\":\"tenant.kubezoo.io/v1alpha1\",\"kind\":\"Tenant\",\"metadata\":{\"name\":\"$first\"},\"spec\":{\"guards\":{\"conversionWebhooks\":true}}}"
+eventually "a definition with a conversion webhook" 10 as "$first" apply -f - <<<"$(definition $group things Thing Namespaced "$versions"$'\n  '"$by_service")"
 require "is established" as "$first" wait --for=condition=Established "crd/things.$group" --timeout 20s
 eventually "write version 1" 20 as "$first" -n team apply -f - <<<"{apiVersion: $group/v1, kind: Thing, metadata: {name: t}, spec: {size: 7}}"
 expect "read version 2" "$group/v2 7" "$(raw "/apis/$group/v2/namespaces/team/things/t" | jq -r '.apiVersion + " " + (.spec.length | tostring)')"

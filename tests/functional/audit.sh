@@ -118,4 +118,15 @@ again() { ask "$a" /api/v1/namespaces/default/configmaps/after-the-move >/dev/nu
 eventually "and goes on in a new file" 10 again
 expect "which is nobody else's" 600 "$(stat -c %a "$log")"
 expect "zooctl status knows where" "$log 0" "$(ctl status -o json | jq -r '.audit | "\(.output) \(.lost)"')"
+
+# ---- to standard error, which is the journal's under systemd ----------------------------------------------------------
+
+stop_zood
+expect "zood ends" 0 $?
+sed -i 's/^audit:.*/audit: {output: stderr}/' "$TMPDIR/zood.yaml"
+start_zood --config "$TMPDIR/zood.yaml"
+ask "$a" /api/v1/namespaces/default/configmaps/to-the-journal >"$TMPDIR/journal.code"
+journal() { sed -n 's/^[^{]*\({.*to-the-journal.*}\)$/\1/p' "$zood_dir.log" | jq -se --arg a "$a" 'length == 1 and .[0].tenant == $a and .[0].verb == "get" and .[0].code == 404' >/dev/null; }
+eventually "one line of JSON a request" 10 journal
+check_fails "the file has none of it" '' grep -q to-the-journal "$log"
 for id in "$a" "$b"; do check "$id goes" ctl tenant delete "$id" --wait; done

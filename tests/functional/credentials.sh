@@ -35,7 +35,7 @@ open first one
 open second two
 check "revoke the first one as openssl spells it" ctl tenant revoke "$a" --serial "$(serial_of one)"
 check_fails "it is refused at the next request" 'Unauthorized|logged in' with one get pods
-eventually "and its watch ends" 5 ended "$first"
+eventually "and its watch ends" 2 ended "$first"
 check "the second one goes on" with two get pods
 check "and so does its watch" kill -0 "$second"
 expect_match "the list says so" "$(serial_of one | tr A-F a-f) .* Revoked " "$(ctl tenant certificates "$a")"
@@ -63,7 +63,7 @@ check "the one before is not" with kept1 get pods
 open third two
 check "suspend" ctl tenant suspend "$a"
 check_fails "no request is taken" 'suspended|Unauthorized|logged in' with two get pods
-eventually "its watch ends" 5 ended "$third"
+eventually "its watch ends" 2 ended "$third"
 expect "the list says so" Suspended "$(ctl tenant get "$a" --no-headers | awk '{ print $2 }')"
 check "resume" ctl tenant resume "$a"
 check "it works again" with two get pods
@@ -85,7 +85,7 @@ expect "the token is refused at once" 401 "$(by_token "$TMPDIR/token")"
 for each in two jane kept1; do
   check_fails "$each is refused" 'Unauthorized|logged in' with "$each" get pods
 done
-eventually "and the last watch ends" 5 ended "$fourth"
+eventually "and the last watch ends" 2 ended "$fourth"
 check "its neighbour goes on" as "$b" get pods
 check "a new export works" export_as three
 check "at once" with three get pods

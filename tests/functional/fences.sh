@@ -36,6 +36,7 @@ check "not by an apply of one that is there" bash -c "'$KUBECTL' --kubeconfig '$
 check_fails "but of another one" 'exceeded quota' as "$a" apply --server-side -f - <<<'{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"more"}}'
 check_fails "a dry run is told as well" 'exceeded quota' as "$a" create namespace more --dry-run=server
 expect_match "zooctl top shows it" " 3/3 " "$(ctl top "$a")"
+expect "and its status" '3/3' "$(admin get tenant "$a" -o jsonpath='{.status.usage.quota.namespaces.used}/{.status.usage.quota.namespaces.limit}')"
 check "a neighbour notices nothing" as "$b" create namespace more
 gone=$(as "$a" get namespaces -o name | grep team | head -1)
 check "one of them goes" as "$a" delete "$gone" --wait
@@ -147,7 +148,7 @@ wait "$watch" 2>/dev/null
 expect_match "no writes" '0 writes in flight, its limit' "$(ask "$a" /api/v1/namespaces/default/configmaps -X POST -H 'Content-Type: application/json' -d '{}')"
 require "bytes" terms '{"spec":{"flow":{"maxMutationsInflight":null,"maxBufferedBytes":"1Ki"}}}'
 head -c 2000 /dev/zero | tr '\0' ' ' >"$TMPDIR/large"
-eventually "that are held" 10 bash -c "curl -sS --cacert '$TMPDIR/$a.ca' --cert '$TMPDIR/$a.crt' --key '$TMPDIR/$a.key' -X POST -H 'Content-Type: application/json' --data-binary @'$TMPDIR/large' 'https://$zood_address/api/v1/namespaces/default/configmaps' | grep -q 'bodies of this tenant.s requests have 1024 bytes together'"
+eventually "that are held" 10 bash -c "curl -sS --cacert '$TMPDIR/$a.ca' --cert '$TMPDIR/$a.crt' --key '$TMPDIR/$a.key' -X POST -H 'Content-Type: application/json' --data-binary @'$TMPDIR/large' 'https://$zood_address/api/v1/namespaces/default/configmaps' | grep -q 'bodies of this tenant.s requests, and answers .*, have 1024 bytes together'"
 
 # Places of all tenants together: the one that is taken is another tenant's, and the queue is short.
 printf 'limits: {total_inflight: 1, queue: 0, queue_wait: 100ms}\n' >>"$TMPDIR/zood.yaml"

@@ -29,8 +29,8 @@ open narrow '/api/v1/namespaces/default/services?watch=1'
 "$KUBECTL" --kubeconfig "$TMPDIR/$b.kubeconfig" get configmaps -A -w >"$TMPDIR/b.out" 2>&1 &
 neighbour=$!
 check "suspend the tenant" "$KUBECTL" --kubeconfig "$zood_dir/admin.kubeconfig" patch tenant "$a" --type merge -p '{"spec":{"suspended":true}}'
-eventually "a watch across namespaces is cut" 5 ended "$wide"
-eventually "a watch of one namespace is cut" 5 ended "$narrow"
+eventually "a watch across namespaces is cut" 2 ended "$wide"
+eventually "a watch of one namespace is cut" 2 ended "$narrow"
 check_fails "and no request is taken" 'Unauthorized|logged in' as "$a" get pods
 check "its neighbour's goes on" kill -0 "$neighbour"
 check "resume the tenant" "$KUBECTL" --kubeconfig "$zood_dir/admin.kubeconfig" patch tenant "$a" --type merge -p '{"spec":{"suspended":false}}'
@@ -38,7 +38,7 @@ eventually "it works again" 10 as "$a" get pods
 
 open last '/api/v1/configmaps?watch=1'
 check "delete the tenant" ctl tenant delete "$a" --wait
-eventually "deletion cuts its streams" 5 ended "$last"
+eventually "deletion cuts its streams" 2 ended "$last"
 kill "$neighbour" && wait "$neighbour" 2>/dev/null
 
 # ---- SIGHUP -------------------------------------------------------------------------------------------------------

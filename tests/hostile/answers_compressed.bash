@@ -26,3 +26,7 @@ for version in --http1.0 --http1.1 --http2; do
   try HEAD "/api/v1/namespaces/$victim-team/secrets/$vault"
   refused "HEAD of the victim's"
 done
+curl_more=(-H 'Accept-Encoding: gzip')
+direct GET '/apis/rbac.authorization.k8s.io/v1/clusterroles?pretty=true'
+expect "packed, upstream's list shows no word of the victim's" 0 "$(grep -ac "$vault" "$TMPDIR/body")"
+expect_match "unpacked it holds them" "\"name\": \"$victim-$vault\"" "$(gzip -dc <"$TMPDIR/body")"

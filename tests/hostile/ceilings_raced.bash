@@ -16,9 +16,10 @@ race() {
   codes=$(cat "$TMPDIR"/race.*)
   exchanges=$((exchanges + count))
 }
+who=$evil where=https://$zood_address
 ask() { # METHOD PATH TYPE BODY
-  curl -s --max-time 60 --cacert "$TMPDIR/$evil.ca" --cert "$TMPDIR/$evil.crt" --key "$TMPDIR/$evil.key" -o /dev/null -w '%{http_code}\n' -X "$1" \
-    -H "Content-Type: ${media_types[$3]}" -d "$4" "https://$zood_address$2"
+  curl -s --max-time 60 --cacert "$TMPDIR/$who.ca" --cert "$TMPDIR/$who.crt" --key "$TMPDIR/$who.key" -o /dev/null -w '%{http_code}\n' -X "$1" \
+    -H "Content-Type: ${media_types[$3]}" -d "$4" "$where$2"
 }
 service() { printf '{"apiVersion":"v1","kind":"Service","metadata":{%s},"spec":{"type":"%s","ports":[{"port":1}]}}' "$1" "$2"; }
 services=/api/v1/namespaces/team/services
@@ -76,3 +77,13 @@ request() { ask POST /api/v1/namespaces/team/configmaps json '{"metadata":{"name
 race 12
 expect "of 12 objects of 10 KB 3 find room" 3 "$(stored "/api/v1/namespaces/$evil-team/configmaps" '[.items[] | select(.metadata.name | startswith("evil-b-"))] | length')"
 expect_no_match "nobody was told nonsense" '^(5..|000)$' "$codes"
+# Upstream itself knows none of these ceilings: of as many at once all stand.
+who=upstream where=$upstream_server
+request() { ask POST "/api/v1/namespaces/$evil-team/services" json "$(service '"generateName":"evil-g-"' NodePort)"; }
+race 8
+expect "upstream itself would: 8 node ports beyond the 3" '201 8' "$(sort <<<"$codes" | uniq -c | awk '{ print $2, $1 }')"
+would "take a load balancer more" POST "/api/v1/namespaces/$evil-team/services" json "$(service '"name":"evil-l-more"' LoadBalancer)"
+would "take a namespace more" POST /api/v1/namespaces json '{"metadata":{"name":"'"$evil-evil-more"'"}}'
+would "take an object and its bytes more" POST "/api/v1/namespaces/$evil-team/configmaps" json '{"metadata":{"name":"evil-b-more"},"data":{"x":"'"$text"'"}}'
+direct DELETE "/api/v1/namespaces/$evil-team/services"
+accepted "what stood is removed"

@@ -20,6 +20,9 @@ openssl ecparam -name prime256v1 -genkey -noout -out "$TMPDIR/forged.key" 2>/dev
 openssl req -x509 -new -key "$TMPDIR/forged.key" -days 1 -subj "$subject" -addext "subjectAltName=URI:$uri" -out "$TMPDIR/forged.crt" 2>/dev/null
 forged "self-signed"
 openssl req -new -key "$TMPDIR/forged.key" -subj "$subject" -out "$TMPDIR/forged.csr" 2>/dev/null
+# What the signature is worth: the same words and the same key, signed by zood's own CA, are the victim's administrator.
+openssl x509 -req -in "$TMPDIR/forged.csr" -CA "$zood_dir/pki/ca.crt" -CAkey "$zood_dir/pki/ca.key" -set_serial 7 -days 1 -extfile "$config" -extensions v3 -out "$TMPDIR/signed.crt" 2>/dev/null
+expect "signed by zood's CA it would be good" 200 "$(curl -s --max-time 10 --cacert "$TMPDIR/$evil.ca" --cert "$TMPDIR/signed.crt" --key "$TMPDIR/forged.key" -o /dev/null -w '%{http_code}' "https://$zood_address/api/v1/namespaces/team/secrets/$vault")"
 openssl x509 -req -in "$TMPDIR/forged.csr" -CA "$TMPDIR/$evil.crt" -CAkey "$TMPDIR/$evil.key" -set_serial 7 -days 1 -extfile "$config" -extensions v3 -out "$TMPDIR/leaf.crt" 2>/dev/null
 cat "$TMPDIR/leaf.crt" "$TMPDIR/$evil.crt" >"$TMPDIR/forged.crt"
 forged "signed by the attacker's own certificate"
@@ -35,4 +38,6 @@ cp "$TMPDIR/upstream.key" "$TMPDIR/forged.key"
 forged "upstream's own administrator"
 code=$(curl -s --max-time 10 -k --cert "$TMPDIR/$evil.crt" --key "$TMPDIR/$evil.key" -o "$TMPDIR/body" -w '%{http_code}' "$upstream_server/api/v1/secrets")
 observe "" "$(cat "$TMPDIR/body")"
-refused "and the attacker's certificate is nothing upstream" '401|403|000'
+# Not 403, which upstream tells anybody who has none at all.
+refused "and the attacker's certificate is nothing upstream" 401
+would "take whom its own CA has signed at the word" GET "/api/v1/namespaces/$victim-team/secrets/$vault"

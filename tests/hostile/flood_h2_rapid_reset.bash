@@ -4,5 +4,6 @@
 # listener resets them itself (CVE-2025-8671).
 # Without the fence: each costs the upstream a request and the attacker nothing.
 # Rule: resets are counted; beyond 500 at once, or 50 a second, the connection goes. What the listener resets itself is freed.
+# Direct: none, because what is fenced is upstream itself, which others share: it would be the victim.
 flood rapid_reset 4
 flood made_you_reset 4

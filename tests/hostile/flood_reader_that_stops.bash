@@ -7,4 +7,7 @@
 filling=$(printf 'x%.0s' {1..60000})
 for n in 1 2 3 4 5 6 7 8; do made "a large object" POST /api/v1/namespaces/team/configmaps json '{"metadata":{"name":"evil-'$n'"},"data":{"x":"'"$filling"'"}}'; done
 flood reader_that_stops 6 /api/v1/configmaps
+flood small_answers_unread 4 /openapi/v2
 flood small_answers_unread 8 /api/v1/namespaces/team/configmaps/evil-1
+would "answer each of these requests" GET /api/v1/configmaps
+if ((${#answer} > 480000)); then passed "with half a megabyte"; else failed "with half a megabyte" <<<"${#answer} bytes"; fi

@@ -3,6 +3,7 @@
 # Tries: handshakes that are begun and not ended, garbage, thousands that are ended, renegotiation.
 # Without the fence: each costs a key operation and a place; renegotiation costs them without a new connection.
 # Rule: 10 s a handshake, renegotiation is refused.
+# Direct: none, because the handshakes are those of zood's listener.
 # As many as the listener takes (limits.connections, 10,000), each with what OpenSSL holds for a handshake.
 flood_memory=450 without_certificate=1 flood handshakes 4
 flood full_handshakes 4

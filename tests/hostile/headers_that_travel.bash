@@ -35,3 +35,9 @@ for header in 'X-Forwarded-For: 10.0.0.1' 'Via: 1.1 x' 'Cookie: a=b' 'Traceparen
   expect_no_match "$header: $code" "$canary" "$answer"
   expect_match "is answered" '^([24]..|304)$' "$code"
 done
+# What a header that arrives there is worth.
+curl_more=(-H 'Impersonate-User: nobody')
+direct GET "/api/v1/namespaces/$victim-team/secrets/$vault"
+refused "upstream itself obeys such a header" 403
+curl_more=(-H 'Impersonate-User: root' -H 'Impersonate-Group: system:masters')
+would "show the victim's to whom it names" GET "/api/v1/namespaces/$victim-team/secrets/$vault"

@@ -38,3 +38,5 @@ for id in 222222 "$victim" "${evil%?}" "${evil}x"; do
   name=$(jq -r .metadata.name <<<"$answer")
   expect "is below the attacker's" "$evil-$name" "$(stored "/apis/rbac.authorization.k8s.io/v1/clusterroles/$evil-$name" .metadata.name)"
 done
+would "make what is cut" POST /apis/rbac.authorization.k8s.io/v1/clusterroles json '{"metadata":{"generateName":"'"$victim-$(a 100)"'"}}'
+expect_match "of 107 characters 58 are left, and five of chance" "^$victim-a{51}[a-z0-9]{5}\$" "$(jq -r .metadata.name <<<"$answer")"

@@ -22,3 +22,6 @@ for prefix in "$victim-" "evil-${long:0:58}" "" "../" "222222-"; do
     try DELETE "$kind/$name"
   done
 done
+for name in "$victim-evil" 222222-evil evil; do would "make a namespace '$name'" POST /api/v1/namespaces json '{"metadata":{"name":"'"$name"'"}}'; done
+would "generate a name of the victim's" POST /apis/rbac.authorization.k8s.io/v1/clusterroles json '{"metadata":{"generateName":"'"$victim-"'"}}'
+expect_match "under its prefix" "^$victim-[a-z0-9]{5}\$" "$(jq -r .metadata.name <<<"$answer")"

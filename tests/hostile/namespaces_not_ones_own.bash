@@ -32,6 +32,10 @@ for pair in "adopted:{}" "others:{\"tenant.kubezoo.io/id\":\"$victim\"}"; do
   try POST /api/v1/namespaces json '{"metadata":{"name":"'"$name"'"}}'
   refused "nor taken over by making it" '4..'
   expect "it has no binding of the tenant's" 404 "$(stored "/apis/rbac.authorization.k8s.io/v1/namespaces/$evil-$name/rolebindings/zoo-tenant" '.code // "there"')"
+  would "show what it holds" GET "/api/v1/namespaces/$evil-$name/configmaps/theirs"
+  expect_match "to whom it is nothing but a prefix" "$canary" "$answer"
+  would "make something in it" POST "/api/v1/namespaces/$evil-$name/configmaps" json '{"metadata":{"name":"evil"}}'
+  would "delete it" DELETE "/api/v1/namespaces/$evil-$name"
   direct DELETE "/api/v1/namespaces/$evil-$name"
 done
 # A watch that was opened before it stood there, or before it lost its label.

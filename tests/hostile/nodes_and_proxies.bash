@@ -16,6 +16,13 @@ for request in 'PATCH /api/v1/nodes/kwok-1 merge {"spec":{"unschedulable":true}}
   try "$method" "$path" "$type" "$body"
   refused "$method $path" '[45]..'
 done
+for request in 'PATCH /api/v1/nodes/kwok-1 merge {"spec":{"unschedulable":true}}' 'PATCH /api/v1/nodes/kwok-1/status merge {"status":{"capacity":{"evil":"1"}}}' 'DELETE /api/v1/nodes/kwok-1' \
+  "POST /api/v1/namespaces/$victim-team/pods/$vault/eviction json {\"apiVersion\":\"policy/v1\",\"kind\":\"Eviction\",\"metadata\":{\"name\":\"$vault\",\"namespace\":\"$victim-team\"}}" \
+  "PATCH /api/v1/namespaces/$victim-team/pods/$vault/ephemeralcontainers strategic {\"spec\":{\"ephemeralContainers\":[{\"name\":\"evil\",\"image\":\"x\"}]}}" \
+  'PATCH /apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/kwok-1 merge {"spec":{"holderIdentity":"evil"}}'; do
+  read -r method path type body <<<"$request"
+  would "$method $path" "$method" "$path" "$type" "$body"
+done
 # What a tenant makes of these kinds is its own, and nothing of it is upstream; what it deletes is its own as well.
 nodes=$(stored /api/v1/nodes '[.items[].metadata.uid]')
 for request in 'POST /api/v1/nodes json {"metadata":{"name":"evil"}}' \
@@ -25,6 +32,7 @@ for request in 'POST /api/v1/nodes json {"metadata":{"name":"evil"}}' \
   'DELETE /api/v1/nodes'; do
   read -r method path type body <<<"$request"
   made "$method $path" "$method" "$path" "$type" "$body"
+  would "do it to everybody's: $method $path" "$method" "$path" "$type" "$body"
   name=$(jq -r '.metadata.name // empty' <<<"$body")
   [[ -z $name ]] && continue
   direct GET "$path/$name"

@@ -27,3 +27,7 @@ for path in /api/v1/namespaces/team/configmaps/evil-bomb /apis/networking.k8s.io
 done
 after=$(resident)
 if ((after < before + 150)); then passed "memory is bounded"; else failed "memory is bounded" <<<"$before MiB, then $after"; fi
+# Within its limits upstream does what such a patch says: fourteen copies of itself are a thousandfold.
+grows=$(python3 -c 'print("[{\"op\":\"add\",\"path\":\"/spec\",\"value\":{\"a\":\"" + "x" * 40 + "\"}}" + "".join(",{\"op\":\"copy\",\"from\":\"/spec\",\"path\":\"/spec/b%d\"}" % n for n in range(14)) + "]")')
+would "let a patch of ${#grows} bytes grow" PATCH "/apis/$victim-vaults.example.com/v1/namespaces/$victim-team/safes/$vault" patch "$grows"
+if ((${#answer} > 1000 * ${#grows})); then passed "a thousandfold"; else failed "a thousandfold" <<<"${#answer} bytes of ${#grows}"; fi

@@ -30,3 +30,6 @@ wait "${hands[@]}"
 expect "no moment without the fence" 25 "$(grep -c '^without a fence: 0$' "$TMPDIR/race-c")"
 expect_match "the hands met" '^(200|409)$' "$(cat "$TMPDIR"/race-[ab])"
 expect_no_match "nothing broke" '^(5..|000)$' "$(cat "$TMPDIR"/race-[abc])"
+made "it is in its first order" PATCH "$path" merge '{"spec":{"ingress":[{"from":['"$plain,$fenced"']}]}}'
+would "let the label go" PATCH "/apis/networking.k8s.io/v1/namespaces/$evil-team/networkpolicies/evil-race" patch '[{"op":"remove","path":"/spec/ingress/0/from/1/namespaceSelector/matchLabels/tenant.kubezoo.io~1id"}]'
+expect "and with it the fence" '{"x":"y"}' "$(jq -c '.spec.ingress[0].from[1].namespaceSelector.matchLabels' <<<"$answer")"

@@ -42,6 +42,10 @@ apply {"apiVersion":"rbac.authorization.k8s.io/v1","kind":"ClusterRole","metadat
 P
 direct PATCH "/api/v1/namespaces/$evil-team/configmaps/evil-move?dryRun=All" merge '{"metadata":{"namespace":"'"$victim-team"'"}}'
 refused "upstream refuses the like itself: what is held here is that nothing of it is taken for the other object's"
+# What it lets be: the victim's namespace in the path of the same apply, and the victim's object as the owner.
+would "make it where it was to be moved" PATCH "/api/v1/namespaces/$victim-team/configmaps/evil-move?fieldManager=x" apply '{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"evil-move","namespace":"'"$victim-team"'"}}'
+would "take an owner that is the victim's" PATCH "/api/v1/namespaces/$evil-team/configmaps/evil-move" merge '{"metadata":{"ownerReferences":[{"apiVersion":"v1","kind":"Secret","name":"'"$vault"'","uid":"'"$victims_uid"'"}]}}'
+expect "by its UID" "$victims_uid" "$(jq -r '.metadata.ownerReferences[0].uid' <<<"$answer")"
 n=0
 for sub in scale status; do
   for body in '{"metadata":{"namespace":"'"$victim-team"'","name":"'"$vault"'"},"spec":{"replicas":0}}' '{"metadata":{"labels":{"a":"'"$victim"'"},"ownerReferences":[{"apiVersion":"v1","kind":"Secret","name":"'"$vault"'","uid":"'"$victims_uid"'"}]},"spec":{"replicas":0}}'; do

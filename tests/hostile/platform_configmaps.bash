@@ -38,3 +38,8 @@ for path in /api/v1/namespaces/default/services/kubernetes /api/v1/namespaces/de
   try PATCH "$path" merge '{"metadata":{"labels":{"evil":"x"}}}'
   expect "upstream's ${path##*default/} stands" "$before null" "$(stored "$path" '(.metadata.uid // "none") + " " + (.metadata.labels.evil | tostring)')"
 done
+would "show who may speak for others" GET /api/v1/namespaces/kube-system/configmaps/extension-apiserver-authentication
+would "let it be another" PATCH /api/v1/namespaces/kube-system/configmaps/extension-apiserver-authentication merge '{"data":{"requestheader-client-ca-file":"evil"}}'
+would "take a token to join" POST /api/v1/namespaces/kube-system/secrets json '{"metadata":{"name":"bootstrap-token-abcdef"},"type":"bootstrap.kubernetes.io/token","stringData":{"token-id":"abcdef","token-secret":"0123456789abcdef","usage-bootstrap-authentication":"true"}}'
+would "give a controller's lease away" PATCH '/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/kube-scheduler?fieldManager=evil&force=true' apply '{"apiVersion":"coordination.k8s.io/v1","kind":"Lease","metadata":{"name":"kube-scheduler"},"spec":{"holderIdentity":"evil"}}'
+would "delete the way to its API" DELETE /api/v1/namespaces/default/services/kubernetes

@@ -37,6 +37,20 @@ for name in kube-system zoo-system "$victim-team" "$evil-team"; do
   observe "$vault" "$(cat "$TMPDIR/body")"
   refused "upstream's token of $name is none here" '401|403'
 done
+# A namespace of the platform's that has the shape of a tenant's, with an account whose token is for zood: KubeZoo took
+# calico-system for its tenant "calico".
+stranger=$(random_id)
+direct POST /api/v1/namespaces json '{"metadata":{"name":"'"$stranger-x"'","labels":{"tenant.kubezoo.io/id":"'"$stranger"'"}}}'
+accepted "a namespace $stranger-x of the platform's"
+direct POST "/api/v1/namespaces/$stranger-x/serviceaccounts" json '{"metadata":{"name":"default"}}'
+for namespace in "$stranger-x" "$evil-team"; do
+  direct POST "/api/v1/namespaces/$namespace/serviceaccounts/default/token" json '{"apiVersion":"authentication.k8s.io/v1","kind":"TokenRequest","spec":{"audiences":["zood"]}}'
+  accepted "upstream gives a token of $namespace"
+  token=$(jq -r .status.token <<<"$answer")
+  with_token GET /version
+  if [[ $namespace == "$stranger-x" ]]; then refused "it is nobody's, for there is no tenant $stranger" 401; else accepted "which of a tenant's would be good"; fi
+done
+direct DELETE "/api/v1/namespaces/$stranger-x"
 for header in 'Bearer' 'Bearer ' 'bearer x.y.z' 'Basic YTpi' 'Bearer eyJhbGciOiJub25lIn0.eyJzdWIiOiJzeXN0ZW06c2VydmljZWFjY291bnQ6'"$victim"'LXRlYW06ZGVmYXVsdCJ9.' "Bearer $victims, Bearer x"; do
   code=$(curl -s --cacert "$TMPDIR/$evil.ca" -H "Authorization: $header" -o "$TMPDIR/body" -w '%{http_code}' "https://$zood_address/api/v1/namespaces")
   observe "" "$(cat "$TMPDIR/body")"

@@ -60,3 +60,12 @@ raw "GET /api/v1/namespaces/team/configmaps HTTP/1.1\r\nHost: x\r\n\r\n$hidden"
 expect_no_match "in a pipeline each is proven" "$canary" "$answer"
 raw "GET /api/v1/namespaces/team/pods/x/exec?command=a HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n$hidden"
 expect_no_match "after an upgrade that upstream refuses nothing is passed on" "$canary" "$answer"
+# The hidden request alone: its headers are obeyed, and upstream answers it behind the first on a connection of the administrator's.
+curl_more=(--http1.1 -H 'Impersonate-User: nobody')
+direct GET "$secret"
+refused "upstream itself obeys the headers" 403
+curl_more=(--http1.1 -H 'Impersonate-User: root' -H 'Impersonate-Group: system:masters')
+would "answer the hidden request" GET "$secret"
+answer=$(printf '%b' "${post}Content-Length: 2\r\n\r\n$bare$hidden" | python3 "$hostile/tools/raw.py" "${upstream_server#https://}" "$TMPDIR/upstream."{ca,crt,key} 2>&1 | tr -d '\0')
+expect "and each of two" 2 "$(grep -c '^HTTP/1.1 ' <<<"$answer")"
+expect_match "the second with the victim's" "$(printf %s "$canary" | base64)" "$answer"

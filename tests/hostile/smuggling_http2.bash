@@ -40,3 +40,9 @@ attempt "a scheme of one's own" :method=GET :scheme=file :authority=x ":path=$se
 attempt "CONNECT" :method=CONNECT :authority=127.0.0.1:6443
 attempt "extended CONNECT" :method=CONNECT :protocol=websocket :scheme=https :authority=x ":path=/api/v1/namespaces/$victim-team/pods/$vault/exec"
 attempt "cookies of a token" "${base[@]}" ":path=$secret" cookie=a "cookie=authorization=Bearer x" 'x-remote-group=system:masters'
+# The hidden request alone.
+curl_more=(--http2 -H 'Impersonate-User: nobody')
+direct GET "$secret"
+refused "upstream itself obeys the headers" 403
+curl_more=(--http2 -H 'Impersonate-User: root' -H 'Impersonate-Group: system:masters')
+would "answer the hidden request" GET "$secret"

@@ -29,3 +29,6 @@ for method in TRACE TRACK CONNECT PROPFIND FOO get; do
   try $method "/api/v1/namespaces/team/secrets/$vault"
   refused "method $method" '40.|501|000'
 done
+for path in /metrics /debug/pprof/ /openapi/v2 "/api/v1/namespaces/$victim-team/secrets/$vault"; do
+  would "show $path to its administrator" GET "$path"
+done

@@ -24,6 +24,8 @@ check "the tenant is deleted" ctl tenant delete "$gone" --wait --timeout 60s
 expect "its certificate is none now" 401 "$(got --cert "$TMPDIR/$gone.crt" --key "$TMPDIR/$gone.key" "https://$zood_address/api/v1/namespaces")"
 for kind in rbac.authorization.k8s.io/v1/clusterroles scheduling.k8s.io/v1/priorityclasses; do
   expect "the neighbour's stands" "$neighbour-kept" "$(stored "/apis/$kind/$neighbour-kept" .metadata.name)"
+  expect "without its dash the ID is the neighbour's too" "$neighbour-kept" "$(stored "/apis/$kind" '.items[].metadata.name | select(startswith("'"$gone"'"))')"
+  would "delete what begins so" DELETE "/apis/$kind/$neighbour-kept"
   direct DELETE "/apis/$kind/$neighbour-kept"
 done
 require "another tenant comes under its ID" ctl tenant create "$gone" --wait
@@ -37,5 +39,6 @@ credentials "$TMPDIR/$gone.kubeconfig" "$gone-new"
 send "$gone-new" "https://$zood_address" GET "/api/v1/configmaps?limit=1&continue=$page"
 expect_match "the old place in a list is none" '^(400|410)$' "$code"
 send "$gone-new" "https://$zood_address" GET /api/v1/configmaps
+expect "the new certificate, of the same name, is good" 200 "$code"
 expect_no_match "nothing of the old one is there" 'evil-1' "$answer"
 leave "$gone"

@@ -31,4 +31,8 @@ refused "nor seen by who claims it"
 try GET $volumes
 expect_no_match "nor listed then" "$canary" "$answer"
 expect "the volume is as it was" "$victim-team $vault-gone" "$(stored "$volumes/pvc-$victims_uid" '.spec.claimRef.namespace + " " + .spec.claimRef.name')"
+would "give the volume to another's claim" PATCH "$volumes/pvc-$victims_uid" merge '{"spec":{"claimRef":{"namespace":"'"$evil-team"'","name":"evil-take"}}}'
+expect "which is the attacker's" "$evil-team evil-take" "$(jq -r '.spec.claimRef.namespace + " " + .spec.claimRef.name' <<<"$answer")"
+would "make a volume of a node for the victim's claim" POST $volumes json '{"metadata":{"name":"evil"},"spec":{"capacity":{"storage":"1Gi"},"accessModes":["ReadWriteOnce"],"claimRef":{"namespace":"'"$victim-team"'","name":"'"$vault-gone"'"},"hostPath":{"path":"/"}}}'
+would "delete the volume" DELETE "$volumes/pvc-$victims_uid"
 direct DELETE "$volumes/pvc-$victims_uid"

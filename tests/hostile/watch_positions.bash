@@ -30,3 +30,5 @@ as "$victim" -n team delete secret "after-$vault" >/dev/null
 wait "${pids[@]}"
 expect_no_match "none of sixty saw it" "$canary|$vault" "$(cat "$TMPDIR"/watch-*)"
 rm -f "$TMPDIR"/watch-*
+would "answer a watch of everything from there" GET "/api/v1/secrets?watch=1&resourceVersion=0&timeoutSeconds=1"
+expect_match "with the victim's" "\"name\":\"$vault\"" "$answer"

@@ -24,6 +24,8 @@ void answer(Exchange& exchange, const Document& document, bool compressible,
   }
   const bool gzipped = compressible && gzip::accepted(asked.get("accept-encoding"));
   const auto text = body(gzipped);
+  // Discovery and OpenAPI have as many bytes as a tenant likes, and a client may read none.
+  if (!exchange.buffer(text.size())) return exchange.fail(held_too_much());
   head.headers.add("content-type", document.type);
   if (gzipped) head.headers.add("content-encoding", "gzip");
   head.headers.add("content-length", std::to_string(text.size()));

@@ -106,6 +106,7 @@ class Version2 final : public Steps {
 public:
   explicit Version2(Exchange& exchange)
       : Steps(exchange), cache_(exchange.upstream().openapi_cache()),
+        timer_(exchange.gateway().loop()),
         proto_type_(translate::openapi_v2_proto_type(exchange.head().headers.get("accept"))) {}
 
   void start() override {
@@ -150,9 +151,16 @@ private:
 
   /// Asks for the next document that is not known yet; when all are, answers.
   void next() {
+    if (!common_) common_ = cache_.find_common(common_key_);
     auto* missing = common_ ? nullptr : first_missing(common_entries_);
+    const auto whose = missing != nullptr ? std::string() : exchange_.mapping().id();
     if (missing == nullptr) missing = first_missing(own_entries_);
     if (missing == nullptr) return finish();
+    if (!turn_ || turn_->whose() != whose) {
+      turn_.reset();
+      if (auto turn = cache_.turn(whose)) turn_.emplace(*std::move(turn));
+    }
+    if (!turn_) return timer_.start(k_look_again, [this] { next(); });
     ask(Outgoing::get(missing->place.path), [this, missing](upstream::Answer answer) {
       if (answer.head.status == 404) { // it went between the index and now
         missing->part = std::make_shared<const translate::OpenApiPart>();
@@ -181,6 +189,7 @@ private:
     const bool proto = !proto_type_.empty();
     const Document document{std::string(proto ? proto_type_ : k_json), "", etag_,
                             "no-cache, private"};
+    turn_.reset();
     send_document(exchange_, document, [this, proto](bool gzipped) {
       if (!common_) make_common();
       translate::OpenApiPart own;
@@ -239,7 +248,10 @@ private:
     return out.take();
   }
 
+  static constexpr std::chrono::milliseconds k_look_again{10};
   upstream::OpenApiCache& cache_;
+  std::optional<upstream::OpenApiCache::Turn> turn_;
+  net::Timer timer_;
   std::string_view proto_type_; ///< "" = JSON
   std::vector<Entry> common_entries_, own_entries_;
   std::string common_key_, own_key_, etag_;

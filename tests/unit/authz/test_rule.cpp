@@ -116,6 +116,27 @@ TEST_CASE("a question that would take for ever is refused") {
   CHECK(found.error().code() == zoo::Code::too_large);
 }
 
+TEST_CASE("long lists are looked up, and what they cost is counted") {
+  Rule held{{"get"}, {""}, {"pods"}, {}, {}};
+  for (int i = 0; i < 100'000; ++i)
+    held.names.push_back("a" + std::to_string((i * 7919) % 100'000));
+  auto wanted = held;
+  wanted.names.resize(60'000);
+  const auto found = [&] { return uncovered(std::span(&held, 1), std::span(&wanted, 1)); };
+  // Looked through it would be six billion comparisons.
+  REQUIRE_FALSE(found());
+  CHECK(found().error().code() == zoo::Code::too_large);
+  held.index();
+  REQUIRE(found());
+  CHECK(found()->empty());
+  wanted.names = {"a99999", "b"};
+  REQUIRE(found());
+  REQUIRE(found()->size() == 1);
+  CHECK(found()->front().names == std::vector<std::string>{"b"});
+  CHECK(allows(held, resource("get", "", "pods", "", "a77")));
+  CHECK_FALSE(allows(held, resource("get", "", "pods", "", "a100000")));
+}
+
 TEST_CASE("a question whose size has no room in a number is refused as well") {
   const std::vector<std::string> many(1u << 16, "a"); // the product of four is 2^64
   const Rule wanted{many, many, many, many, {}};

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/output/fd_stream.hpp"
+#include "cli/output/printer.hpp"
 #include "cli/output/table.hpp"
 #include "common/kube/yaml.hpp"
 #include "tests/unit/cli/harness.hpp"
@@ -146,6 +147,13 @@ TEST_CASE("text of strangers is made printable, and measured as a terminal shows
   CHECK(display_width("日本") == 4);
   CHECK(display_width("e\u0301") == 1);
   CHECK(display_width("") == 0);
+}
+
+TEST_CASE("JSON has no control characters for a terminal, and means the same") {
+  const json value = {{"name", "a\u009b31m\u007fb\u0080\u00e9\n"}};
+  const auto text = json_text(value, -1);
+  CHECK(text == "{\"name\":\"a\\u009b31m\\u007fb\\u0080\u00e9\\n\"}");
+  CHECK(json::parse(text) == value);
 }
 
 TEST_CASE("a stream remembers why it could not write") {

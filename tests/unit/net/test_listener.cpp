@@ -4,6 +4,7 @@
 #include "fetch.hpp"
 
 #include <doctest/doctest.h>
+#include <openssl/ssl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -352,6 +353,34 @@ TEST_CASE("clocks: handshake, head, body and idle end a connection") {
   const auto refused = test::talk(plain.port(), "nonsense\r\n\r\n" + std::string(100'000, 'x'));
   CHECK(refused.starts_with("HTTP/1.1 400"));
   CHECK(refused.ends_with("\"code\":400}"));
+}
+
+TEST_CASE("records without data, by the thousand, end a connection") {
+  Bench bench(1);
+  bench.listen();
+  const std::unique_ptr<SSL_CTX, decltype(&SSL_CTX_free)> context(SSL_CTX_new(TLS_client_method()),
+                                                                  SSL_CTX_free);
+  const auto answers_after = [&](int updates) {
+    const int socket = test::connect_to(bench.port());
+    const std::unique_ptr<SSL, decltype(&SSL_free)> tls(SSL_new(context.get()), SSL_free);
+    SSL_set_fd(tls.get(), socket);
+    REQUIRE(SSL_connect(tls.get()) == 1);
+    bool open = true;
+    for (int i = 0; i < updates && open; ++i) {
+      open = SSL_key_update(tls.get(), SSL_KEY_UPDATE_NOT_REQUESTED) == 1 &&
+             SSL_do_handshake(tls.get()) == 1;
+    }
+    const std::string_view request = "GET / HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n";
+    open = open && SSL_write(tls.get(), request.data(), static_cast<int>(request.size())) > 0;
+    char answer[16] = {};
+    open = open && SSL_read(tls.get(), answer, 12) > 0;
+    ::close(socket);
+    return open && std::string_view(answer).starts_with("HTTP/1.1 200");
+  };
+  CHECK(answers_after(0));
+  CHECK(answers_after(1'000)); // 27 bytes each
+  CHECK_FALSE(answers_after(10'000));
+  CHECK(answers_after(1));
 }
 
 TEST_CASE("more connections than allowed are closed at once") {

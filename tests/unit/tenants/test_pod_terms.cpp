@@ -52,7 +52,8 @@ TEST_CASE("what pods may have is told for all, and of each tenant that differs")
                                             {"cccccc", {}},
                                             {"dddddd", serving}}),
                                        10);
-  CHECK(told == tenants::PodTermsData{{"nodeNames", "false"},
+  CHECK(told == tenants::PodTermsData{{"conversionWebhooks", "false"},
+                                      {"nodeNames", "false"},
                                       {"nodeNames.aaaaaa", "true"},
                                       {"priority", "1000000000"},
                                       {"priority.aaaaaa", "10"},
@@ -77,7 +78,8 @@ TEST_CASE("upstream is written to when something has changed, and asked when it 
   PodTerms::Sources now{{}, sharing({}), of({})};
   const PodTerms::Clock::time_point start{};
   must(terms.look(*api, now, start));
-  CHECK(server.at(k_map)["data"] == json({{"nodeNames", "false"},
+  CHECK(server.at(k_map)["data"] == json({{"conversionWebhooks", "false"},
+                                          {"nodeNames", "false"},
                                           {"priority", "1000000000"},
                                           {"priorityClasses", ""},
                                           {"runtimeClasses", ""},

@@ -3,6 +3,7 @@
 #include "daemon/translate/reviews.hpp"
 #include "daemon/translate/rewrite.hpp"
 #include "daemon/translate/status_text.hpp"
+#include "daemon/translate/text.hpp"
 #include "daemon/translate/watch_event.hpp"
 #include "tests/unit/translate/target_mapping.hpp"
 
@@ -60,6 +61,17 @@ TEST_CASE("a Status of upstream speaks the tenant's names") {
     CHECK(status["kind"] == "Status");
     CHECK(status["code"] == 404);
   }
+}
+
+TEST_CASE("what a webhook's failure tells of the platform's network is not told") {
+  const auto text =
+      text_out(tenant(), "failed calling webhook \"w.x\": failed to call webhook: Post "
+                         "\"https://s.abc123-team.svc:81/?timeout=1s\": x509: "
+                         "certificate is valid for internal, not s.abc123-team.svc");
+  CHECK(text.starts_with("failed calling webhook \"w.x\": failed to call webhook: Post "
+                         "\"https://s.team.svc:81/?timeout=1s\": the platform does not tell why"));
+  CHECK(text.find("internal") == std::string::npos);
+  CHECK(text_out(tenant(), "a: Post \"https://b\": c") == "a: Post \"https://b\": c");
 }
 
 TEST_CASE("a tenant's own name may begin as upstream's prefix does") {
