@@ -145,6 +145,38 @@ public:
     return found.size();
   }
 
+  /// Objects whose namespace went before them, as it does when its finalizer is taken away: whoever
+  /// has the ID next would find them in a namespace of that name. The namespace is made once more,
+  /// so that it goes with all that is in it: admission finds no way to single objects without it.
+  Result<std::size_t> orphans() {
+    std::set<std::string> spaces;
+    for (const auto& kind : kinds_) {
+      const bool others = kind.group.size() > prefix_.size() && kind.group[6] == '-' &&
+                          !kind.group.starts_with(prefix_);
+      if (!kind.namespaced || !kind.removable || others || kind.resource == "events") continue;
+      auto found = range(api_, kind.collection(), prefix_);
+      if (!found && found.error().code() == Code::not_found) continue;
+      if (!found)
+        return fail(std::move(found).error().context("while looking for {}", kind.title()));
+      for (const auto& object : *found) {
+        if (std::find(foreign_.begin(), foreign_.end(), object.name_space) == foreign_.end())
+          spaces.insert(object.name_space);
+      }
+    }
+    for (const auto& space : spaces) {
+      waiting_.push_back("what is left of namespace " + space);
+      log::warning("tenants", "tenant {}: namespace {} went before what was in it", tenant_.id,
+                   space);
+      const json again = {
+          {"apiVersion", "v1"},
+          {"kind", "Namespace"},
+          {"metadata", {{"name", space}, {"labels", {{k_tenant_label, tenant_.id}}}}}};
+      const auto made = api_.create(k_namespaces, again);
+      if (!made && made.error().code() != Code::already_exists) return fail(made.error());
+    }
+    return spaces.size();
+  }
+
   /// Their finalizers are the storage's: they are waited for, never taken off.
   Result<std::size_t> volumes() {
     ZOO_TRY(const auto found, tenant_volumes(api_, tenant_.id));
@@ -285,6 +317,16 @@ private:
     auto actual = api_.get(path);
     if (!actual) return {};
     auto& finalizers = (*actual)["spec"]["finalizers"];
+    if (!finalizers.is_array() || finalizers.empty()) {
+      // Upstream's controller passes by what has none, and leaves all that is in it.
+      finalizers = json::array({"kubernetes"});
+      log::warning("tenants", "tenant {}: namespace {} has its finalizer again", tenant_.id,
+                   space.name);
+      const auto done = api_.update(path + "/finalize", *actual);
+      if (!done && done.error().code() != Code::not_found && done.error().code() != Code::conflict)
+        return fail(done.error());
+      return {};
+    }
     if (finalizers.is_array() && finalizers.size() > 0 &&
         std::any_of(finalizers.begin(), finalizers.end(),
                     [](const json& one) { return one != "kubernetes"; })) {
@@ -406,6 +448,10 @@ Result<Controller::Next> Controller::reclaim(ControlApi& api, const api::Tenant&
   ZOO_TRY(const auto more_definitions, proof.definitions());
   ZOO_TRY(const auto more_volumes, proof.volumes());
   left += more_spaces + more_definitions + more_volumes;
+  if (left == 0) {
+    ZOO_TRY(const auto orphans, proof.orphans());
+    left += orphans;
+  }
   if (left != 0) {
     ZOO_TRY_VOID(
         tell("Proof", fmt::format("{} objects that came late: {}", left, proof.waiting())));
