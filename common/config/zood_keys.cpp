@@ -101,7 +101,8 @@ constexpr Key k_keys[] = {
      .maximum = 24 * k_hour},
     {.name = "shared.storage_classes",
      .type = Type::list,
-     .doc = "StorageClasses of upstream that tenants see, read-only; \"*\" means all."},
+     .doc = "StorageClasses of upstream that tenants see, read-only; \"*\" means all. Upstream's "
+            "default has to be among them if its name is six characters and a dash, and more."},
     {.name = "shared.ingress_classes",
      .type = Type::list,
      .doc = "IngressClasses of upstream that tenants see."},
@@ -293,8 +294,8 @@ constexpr Key k_keys[] = {
     {.name = "limits.buffered",
      .type = Type::size,
      .default_text = "64Mi",
-     .doc = "Bytes of request bodies, and of answers that are read whole, that are held for one "
-            "tenant at the same time.",
+     .doc = "Bytes of request bodies, and of answers that its clients have not read, that are "
+            "held for one tenant at the same time. Its /openapi/v2 must fit in.",
      .reloadable = true,
      .minimum = k_mi},
     {.name = "limits.total_inflight",

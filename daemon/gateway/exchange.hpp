@@ -182,6 +182,8 @@ private:
   void authorized(const Decision& decision);
   void begin_flow();
   void put_head(http::ResponseHead head);
+  void sent(std::size_t bytes);
+  void retire();
   void put(std::string_view bytes);
   void put(CompressedAnswer::Ready&& ready);
   void take_back_head();
@@ -218,6 +220,7 @@ private:
   std::string retry_after_;                      ///< upstream's
   std::optional<translate::Misnamed> misnamed_;
   Outcome outcome_;
+  std::uint64_t largest_ = 0;  ///< bytes of the largest piece of the answer
   std::uint64_t buffered_ = 0; ///< bytes that buffer() has counted
   bool admitted_ = false;
   bool ended_ = false; ///< the request is complete

@@ -58,9 +58,14 @@ void Exchange::put_head(http::ResponseHead head) {
   stream_.send_head(head, false);
 }
 
+void Exchange::sent(std::size_t bytes) {
+  outcome_.bytes += bytes;
+  largest_ = std::max<std::uint64_t>(largest_, bytes);
+}
+
 void Exchange::put(std::string_view bytes) {
   if (compressed_) return put(compressed_->add(bytes));
-  outcome_.bytes += bytes.size();
+  sent(bytes.size());
   if (!bytes.empty()) stream_.send_data(bytes, false);
 }
 
@@ -73,7 +78,7 @@ void Exchange::take_back_head() {
 
 void Exchange::put(CompressedAnswer::Ready&& ready) {
   if (ready.head) stream_.send_head(*ready.head, false);
-  outcome_.bytes += ready.bytes.size();
+  sent(ready.bytes.size());
   if (!ready.bytes.empty()) stream_.give_data(std::move(ready.bytes), false);
 }
 
@@ -93,7 +98,7 @@ void Exchange::send(std::string_view bytes) {
 void Exchange::send(std::string&& bytes) {
   if (encoded_ || compressed_) return send(std::string_view(bytes));
   if (done_ || bytes.empty()) return;
-  outcome_.bytes += bytes.size();
+  sent(bytes.size());
   stream_.give_data(std::move(bytes), false);
 }
 
@@ -119,13 +124,24 @@ void Exchange::finish() {
   settle_rooms();
   if (held_ > 0) stream_.consume(std::exchange(held_, 0)); // what follows on this connection
   stream_.send_data({}, true);
-  retired_ = std::move(flow_);
+  retire();
   std::string().swap(body_);
-  // What the client does not read is still held, and counted until its stream is closed. No stream
-  // takes more than its watermark of what is not held whole.
-  constexpr std::uint64_t k_streamed = http::Limits{}.high_watermark;
-  if (place_) place_->answered(std::max(buffered_, std::min(outcome_.bytes, k_streamed)));
+  // What the client does not read is still held, and counted until its stream is closed. Beyond its
+  // watermark no stream takes more than one piece.
+  constexpr std::uint64_t k_watermark = http::Limits{}.high_watermark;
+  constexpr std::uint64_t k_stream = 4096; // what a stream costs besides
+  const auto held = std::max(buffered_, std::min(outcome_.bytes, k_watermark + largest_));
+  if (place_) place_->answered(held == 0 ? 0 : std::max(held, k_stream));
   tell_audit();
+}
+
+/// The flow may be what called. What it holds does not wait for a client that reads nothing.
+void Exchange::retire() {
+  retired_ = std::move(flow_);
+  if (!retired_) return;
+  gateway_.loop().post([this, alive = alive()] {
+    if (!alive.expired()) retired_.reset();
+  });
 }
 
 bool Exchange::buffer(std::size_t bytes) {
@@ -241,7 +257,7 @@ void Exchange::abort(const Error& why) {
                route_ ? mapping().id() : "-", why.text());
   done_ = true;
   stream_.reset(http::ResetReason::aborted);
-  retired_ = std::move(flow_);
+  retire();
   place_.reset();
   tell_audit();
 }

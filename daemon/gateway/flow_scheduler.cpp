@@ -204,8 +204,9 @@ void FlowScheduler::answered(Ticket ticket, std::uint64_t kept) {
   const auto found = requests_.find(ticket);
   if (found == requests_.end()) return;
   auto& request = found->second;
+  if (request.waiting || kept == 0) return leave(ticket);
   count_bytes(request, kept);
-  if (request.waiting || request.answered || request.work == Work::long_running) return;
+  if (request.answered || request.work == Work::long_running) return;
   request.answered = true;
   auto& tenant = *request.tenant;
   uncount_mutation(tenant, request);

@@ -53,7 +53,7 @@ public:
   bool buffer(Ticket ticket, std::uint64_t bytes);
   void unbuffer(Ticket ticket, std::uint64_t bytes); ///< they are held no more
   /// Its answer was given: the place goes to others, and so many bytes are counted from now on,
-  /// be it beyond the budget, until it leaves.
+  /// be it beyond the budget, until it leaves. Who has none to count, or waits still, leaves now.
   void answered(Ticket ticket, std::uint64_t kept);
 
   /// What changed for those that wait, since this was asked last.

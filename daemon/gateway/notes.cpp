@@ -105,6 +105,7 @@ void pod_security(JsonNode root, Reasons& reasons) {
 void classes(const translate::Target& target, JsonNode root, Reasons& reasons) {
   const auto annotations = root["metadata"]["annotations"];
   for (const auto key : {"storageclass.kubernetes.io/is-default-class",
+                         "storageclass.beta.kubernetes.io/is-default-class",
                          "ingressclass.kubernetes.io/is-default-class"}) {
     if (annotations[key].string() == "true") {
       reasons.push_back(fmt::format("{} is stored but not effective: the platform's own default "
@@ -120,8 +121,9 @@ void classes(const translate::Target& target, JsonNode root, Reasons& reasons) {
     return;
   }
   if (root["provisioner"].string() == "kubernetes.io/no-provisioner") return;
-  reasons.emplace_back("nobody of the platform's acts for a class of a tenant's own (rule "
-                       "inert-classes): run who does, or name a class that the platform shares");
+  reasons.push_back(fmt::format("nobody of the platform's acts for a class of a tenant's own (rule "
+                                "inert-classes): {}name a class that the platform shares",
+                                target.resource == "runtimeclasses" ? "" : "run who does, or "));
 }
 
 void signing(JsonNode root, Reasons& reasons) {

@@ -42,7 +42,7 @@ bool from_record(const store::Record& record, IssuedCertificate& out) {
 }
 
 /// Which of them go to make room for one more: the expired ones, else the one that ends first of
-/// those that a tenant asked for itself, so that it cannot push out what an operator handed out.
+/// those that a tenant asked for itself, which push out nothing of what an operator handed out.
 std::vector<std::string> superfluous(const std::vector<store::Record>& records) {
   const auto now = now_text();
   std::vector<std::string> out;

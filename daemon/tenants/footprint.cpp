@@ -107,7 +107,7 @@ Result<std::vector<Kind>> discover(ControlApi& api) {
   ZOO_TRY_VOID(add_kinds(api, "/api", out));
   ZOO_TRY_VOID(add_kinds(api, "/apis", out));
   if (out.empty()) {
-    return fail(Code::unavailable, "the upstream's aggregated discovery is empty: Kubernetes 1.30 "
+    return fail(Code::unavailable, "the upstream's aggregated discovery is empty: Kubernetes 1.33 "
                                    "or newer is needed");
   }
   return out;

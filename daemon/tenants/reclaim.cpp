@@ -73,8 +73,9 @@ public:
       if (object && object->value("/spec/conversion/strategy"_json_pointer, "None") == "None")
         continue;
       const auto done = object ? api_.merge_patch(path, none) : Result<json>(fail(object.error()));
-      if (!done && done.error().code() != Code::not_found)
-        return fail(Error(done.error()).context("while ending the conversions of {}", crd.name));
+      if (!done)
+        log::warning("tenants", "tenant {}: the conversions of {} go on: {}", tenant_.id, crd.name,
+                     done.error().text());
     }
     return {};
   }
@@ -155,9 +156,11 @@ public:
                           !kind.group.starts_with(prefix_);
       if (!kind.namespaced || !kind.removable || others || kind.resource == "events") continue;
       auto found = range(api_, kind.collection(), prefix_);
-      if (!found && found.error().code() == Code::not_found) continue;
-      if (!found)
-        return fail(std::move(found).error().context("while looking for {}", kind.title()));
+      if (!found) { // a kind that cannot be listed must not keep the others
+        log::warning("tenants", "tenant {}: cannot look for {}: {}", tenant_.id, kind.title(),
+                     found.error().message());
+        continue;
+      }
       for (const auto& object : *found) {
         if (std::find(foreign_.begin(), foreign_.end(), object.name_space) == foreign_.end())
           spaces.insert(object.name_space);
@@ -316,36 +319,17 @@ private:
     ZOO_TRY_VOID(strip("namespaces", path, space));
     auto actual = api_.get(path);
     if (!actual) return {};
+    // Upstream's controller takes `kubernetes` away when all is gone, and passes by what has it
+    // not: others' are removed, and it is given back.
+    static const json own = json::array({"kubernetes"});
     auto& finalizers = (*actual)["spec"]["finalizers"];
-    if (!finalizers.is_array() || finalizers.empty()) {
-      // Upstream's controller passes by what has none, and leaves all that is in it.
-      finalizers = json::array({"kubernetes"});
-      log::warning("tenants", "tenant {}: namespace {} has its finalizer again", tenant_.id,
-                   space.name);
-      const auto done = api_.update(path + "/finalize", *actual);
-      if (!done && done.error().code() != Code::not_found && done.error().code() != Code::conflict)
-        return fail(done.error());
-      return {};
-    }
-    if (finalizers.is_array() && finalizers.size() > 0 &&
-        std::any_of(finalizers.begin(), finalizers.end(),
-                    [](const json& one) { return one != "kubernetes"; })) {
-      json kept = json::array();
-      for (const auto& one : finalizers) {
-        if (one == "kubernetes") {
-          kept.push_back(one);
-        } else {
-          log::warning("tenants", "tenant {}: removed finalizer {} of namespace {}", tenant_.id,
-                       one.dump(), space.name);
-        }
-      }
-      finalizers = kept;
-      const auto done = api_.update(path + "/finalize", *actual);
-      if (!done && done.error().code() != Code::not_found &&
-          done.error().code() != Code::conflict) {
-        return fail(done.error());
-      }
-    }
+    if (finalizers == own) return {};
+    log::warning("tenants", "tenant {}: finalizers {} of namespace {} are {} now", tenant_.id,
+                 finalizers.dump(), space.name, own.dump());
+    finalizers = own;
+    const auto done = api_.update(path + "/finalize", *actual);
+    if (!done && done.error().code() != Code::not_found && done.error().code() != Code::conflict)
+      return fail(done.error());
     return {};
   }
 

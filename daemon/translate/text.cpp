@@ -9,9 +9,11 @@ namespace {
 std::string_view without_causes(std::string_view text) {
   constexpr std::string_view k_post = ": Post \"https://";
   const auto post = text.find(k_post);
-  if (post == std::string_view::npos ||
-      text.substr(0, post).find("webhook") == std::string_view::npos)
-    return text;
+  if (post == std::string_view::npos) return text;
+  const auto before = text.substr(0, post);
+  const bool converts = before.ends_with(" failed") &&
+                        before.find("conversion webhook for ") != std::string_view::npos;
+  if (!before.ends_with("failed to call webhook") && !converts) return text;
   const auto end = text.find("\": ", post + k_post.size());
   return end == std::string_view::npos ? text : text.substr(0, end + 3);
 }

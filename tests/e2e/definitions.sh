@@ -50,7 +50,8 @@ versions="versions: [{name: v1, served: true, storage: true, schema: $open}, {na
 by_service="conversion: {strategy: Webhook, webhook: {conversionReviewVersions: [v1], clientConfig: {service: {namespace: team, name: hook, port: $port, path: /convert}, caBundle: $ca}}}"
 check_fails "a conversion webhook is the platform's to allow" 'rule guards.conversion_webhooks' as "$first" apply -f - <<<"$(definition $group things Thing Namespaced "$versions"$'\n  '"$by_service")"
 require "which it does" ctl tenant apply -f - <<<"{\"apiVersion\":\"tenant.kubezoo.io/v1alpha1\",\"kind\":\"Tenant\",\"metadata\":{\"name\":\"$first\"},\"spec\":{\"guards\":{\"conversionWebhooks\":true}}}"
-eventually "a definition with a conversion webhook" 10 as "$first" apply -f - <<<"$(definition $group things Thing Namespaced "$versions"$'\n  '"$by_service")"
+converted() { as "$first" apply -f - <<<"$(definition $group things Thing Namespaced "$versions"$'\n  '"$by_service")"; }
+eventually "a definition with a conversion webhook" 10 converted
 require "is established" as "$first" wait --for=condition=Established "crd/things.$group" --timeout 20s
 eventually "write version 1" 20 as "$first" -n team apply -f - <<<"{apiVersion: $group/v1, kind: Thing, metadata: {name: t}, spec: {size: 7}}"
 expect "read version 2" "$group/v2 7" "$(raw "/apis/$group/v2/namespaces/team/things/t" | jq -r '.apiVersion + " " + (.spec.length | tostring)')"

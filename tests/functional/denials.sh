@@ -18,7 +18,7 @@ check_fails "hostPath in a pod" 'violates PodSecurity "baseline:latest".*hostPat
 check_fails "privileges" 'violates PodSecurity "baseline:latest".*must not set securityContext.privileged=true' make "$(pod '' ',"securityContext":{"privileged":true}')"
 check_fails "hostPath behind a claim" 'hostPath.path .*rule node-paths.*let a PersistentVolumeClaim with a storageClassName' make "$(volume '"hostPath":{"path":"/"}')"
 check_fails "a local volume" 'local.path .*rule node-paths' make "$(volume '"local":{"path":"/"},"nodeAffinity":{"required":{"nodeSelectorTerms":[{"matchFields":[{"key":"metadata.name","operator":"In","values":["kwok-1"]}]}]}}')"
-check_fails "a foreign volume" 'rule guards.volume_drivers.*' make "$(volume '"csi":{"driver":"d.example.com","volumeHandle":"h"}')"
+check_fails "a foreign volume" 'let a PersistentVolumeClaim with a storageClassName provision one \(rule guards.volume_drivers' make "$(volume '"csi":{"driver":"d.example.com","volumeHandle":"h"}')"
 check_fails "the scheduler is passed by" 'use a nodeSelector or an affinity \(rule guards.node_names' make "$(pod '"nodeName":"kwok-1",')"
 check_fails "a binding to a node" 'rule bindings.*use a nodeSelector' as "$a" create --raw /api/v1/namespaces/team/bindings -f - <<<'{"apiVersion":"v1","kind":"Binding","metadata":{"name":"p"},"target":{"kind":"Node","name":"kwok-1"}}'
 check_fails "a node is changed" "serves the pods of all tenants .rule nodes.: ask the platform" as "$a" label node kwok-1 x=y

@@ -151,6 +151,7 @@ private:
 
   /// Asks for the next document that is not known yet; when all are, answers.
   void next() {
+    if (exchange_.done()) return;
     if (!common_) common_ = cache_.find_common(common_key_);
     auto* missing = common_ ? nullptr : first_missing(common_entries_);
     const auto whose = missing != nullptr ? std::string() : exchange_.mapping().id();
@@ -160,7 +161,8 @@ private:
       turn_.reset();
       if (auto turn = cache_.turn(whose)) turn_.emplace(*std::move(turn));
     }
-    if (!turn_) return timer_.start(k_look_again, [this] { next(); });
+    // Who has the turn may wait for long: upstream may not answer.
+    if (!turn_ && ++looks_ < k_looks) return timer_.start(k_look_again, [this] { next(); });
     ask(Outgoing::get(missing->place.path), [this, missing](upstream::Answer answer) {
       if (answer.head.status == 404) { // it went between the index and now
         missing->part = std::make_shared<const translate::OpenApiPart>();
@@ -249,9 +251,11 @@ private:
   }
 
   static constexpr std::chrono::milliseconds k_look_again{10};
+  static constexpr int k_looks = 200;
   upstream::OpenApiCache& cache_;
   std::optional<upstream::OpenApiCache::Turn> turn_;
   net::Timer timer_;
+  int looks_ = 0;
   std::string_view proto_type_; ///< "" = JSON
   std::vector<Entry> common_entries_, own_entries_;
   std::string common_key_, own_key_, etag_;

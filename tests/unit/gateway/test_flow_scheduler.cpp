@@ -109,6 +109,27 @@ TEST_CASE("who has its answer gives its place to others, and its bytes stay coun
   CHECK(load.buffered == 0);
 }
 
+TEST_CASE("who is refused while it waits has no place in the queue any more") {
+  Bench bench(1);
+  const auto flow = share(10);
+  REQUIRE(bench.enter("a", flow) == Verdict::admitted);
+  const auto first = bench.last;
+  REQUIRE(bench.enter("a", flow, "u", Work::mutation) == Verdict::queued);
+  const auto second = bench.last;
+  bench.scheduler.answered(second, 50); // its client reads nothing
+  const auto load = bench.scheduler.load("a");
+  CHECK(load.queued == 0);
+  CHECK(load.mutations == 0);
+  CHECK(load.buffered == 0);
+  bench.scheduler.answered(first, 0);
+  CHECK(bench.admitted().empty());
+  CHECK(bench.scheduler.in_flight() == 0);
+  bench.scheduler.leave(first);
+  bench.scheduler.leave(second);
+  CHECK(bench.scheduler.load("a").buffered == 0);
+  CHECK(bench.scheduler.in_flight() == 0);
+}
+
 TEST_CASE("a tenant whose clients read nothing is not answered any more") {
   Bench bench(10);
   auto flow = share(10);
