@@ -138,7 +138,7 @@ void Exchange::finish() {
 /// The flow may be what called. What it holds does not wait for a client that reads nothing.
 void Exchange::retire() {
   retired_ = std::move(flow_);
-  if (!retired_) return;
+  if (!retired_ || !retired_->keeps_much()) return;
   gateway_.loop().post([this, alive = alive()] {
     if (!alive.expired()) retired_.reset();
   });

@@ -156,7 +156,9 @@ public:
                           !kind.group.starts_with(prefix_);
       if (!kind.namespaced || !kind.removable || others || kind.resource == "events") continue;
       auto found = range(api_, kind.collection(), prefix_);
-      if (!found) { // a kind that cannot be listed must not keep the others
+      if (!found) { // a kind that cannot be listed must not keep the others; upstream may come back
+        const auto code = found.error().code();
+        if (code == Code::unavailable || code == Code::timeout) return fail(found.error());
         log::warning("tenants", "tenant {}: cannot look for {}: {}", tenant_.id, kind.title(),
                      found.error().message());
         continue;

@@ -33,6 +33,9 @@ private:
 
 /// A flow of several such questions.
 class Steps : public Flow, protected Asking {
+public:
+  bool keeps_much() const override { return true; }
+
 protected:
   using Asking::Asking;
 };
