@@ -52,44 +52,40 @@ struct KubeconfigExport final : Command {
     }
     ZOO_TRY(auto* client, context.client());
     ZOO_TRY(const auto text, client->kubeconfig(tenant, wish));
-    if (merge) return merge_it(context, text, wish);
+    const auto access = kube::parse_kubeconfig(text);
+    const auto end = access ? end_of(*access, wish) : End{};
+    if (merge) {
+      ZOO_TRY(const auto file, default_kubeconfig_file(context));
+      ZOO_TRY_VOID(merge_into_file(file, text));
+      context.say(fmt::format("merged into {}; the current context is now {}{}", file.string(),
+                              access ? access->context : "the tenant's", end.clause));
+      return 0;
+    }
     if (output.empty() || output == "-") {
       context.out << text << std::flush;
-      if (const auto said = until(text, wish); said.find("asked") != std::string::npos)
-        context.say("the certificate" + said.substr(1));
+      if (end.early) context.say("the certificate" + end.clause.substr(1));
       return 0;
     }
     ZOO_TRY_VOID(write_kubeconfig_file(output, text));
-    context.say(fmt::format("wrote {}{}", output, until(text, wish)));
+    context.say(fmt::format("wrote {}{}", output, end.clause));
     context.hint(fmt::format("Use it: kubectl --kubeconfig {} get namespaces", output));
     return 0;
   }
 
-  /// "; valid until ...": no certificate outlives zood's CA, whatever was asked for.
-  static std::string until(const std::string& text, const KubeconfigWish& wish) {
-    const auto access = kube::parse_kubeconfig(text);
-    if (!access) return {};
-    const auto certificate = crypto::Certificate::from_pem(access->credentials.client_cert_pem);
+  struct End {
+    std::string clause; ///< "; valid until ..."
+    bool early = false; ///< no certificate outlives zood's CA, whatever was asked for
+  };
+
+  static End end_of(const kube::ClusterAccess& access, const KubeconfigWish& wish) {
+    const auto certificate = crypto::Certificate::from_pem(access.credentials.client_cert_pem);
     if (!certificate) return {};
     const auto ends = certificate->not_after();
-    const auto said = fmt::format("; valid until {}", api::rfc3339(unix_seconds(ends)));
-    const auto lasts = ends - certificate->not_before();
-    if (!wish.ttl || lasts >= *wish.ttl) return said;
-    return said + ", when zood's own authority ends, which is earlier than was asked";
-  }
-
-  static std::int64_t unix_seconds(std::chrono::system_clock::time_point time) {
-    return std::chrono::duration_cast<std::chrono::seconds>(time.time_since_epoch()).count();
-  }
-
-  static Result<int> merge_it(Context& context, const std::string& text,
-                              const KubeconfigWish& wish) {
-    ZOO_TRY(const auto file, default_kubeconfig_file(context));
-    ZOO_TRY_VOID(merge_into_file(file, text));
-    const auto access = kube::parse_kubeconfig(text);
-    context.say(fmt::format("merged into {}; the current context is now {}{}", file.string(),
-                            access ? access->context : "the tenant's", until(text, wish)));
-    return 0;
+    End out{"; valid until " + api::rfc3339(std::chrono::system_clock::to_time_t(ends)), false};
+    out.early = wish.ttl && ends - certificate->not_before() < *wish.ttl;
+    if (out.early)
+      out.clause += ", when zood's own authority ends, which is earlier than was asked";
+    return out;
   }
 };
 
