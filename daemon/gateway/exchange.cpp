@@ -192,6 +192,10 @@ void Exchange::on_reset() {
 }
 
 void Exchange::on_drained() {
+  if (std::exchange(unread_, false)) {
+    unread_timer_.reset();
+    unbuffer();
+  }
   if (flow_ && !done_) flow_->on_drained();
 }
 

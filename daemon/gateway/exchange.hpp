@@ -189,6 +189,7 @@ private:
   void retire();
   void put(std::string_view bytes);
   void put(CompressedAnswer::Ready&& ready);
+  void mind_reader();
   void take_back_head();
   void unsendable(const Error& why); ///< as `encoded_` has it
   void judged(audit::Decision decision, std::string_view reason);
@@ -201,6 +202,8 @@ private:
   std::optional<Route> route_;
   std::optional<FlowControl::Place> place_;
   std::unique_ptr<net::Timer> queue_timer_; ///< while it waits for a place
+  /// While the client of a stream does not read, and the tenant holds as much as it may.
+  std::unique_ptr<net::Timer> unread_timer_;
   std::vector<Ledger::Hold> rooms_;
   translate::Target target_;
   Resource resource_;
@@ -231,6 +234,7 @@ private:
   bool head_sent_ = false;
   bool done_ = false;
   bool rechecked_ = false;
+  bool unread_ = false; ///< of a stream: the client has more than enough to read
   bool asks_token_ = false, asks_policy_ = false; ///< recheck_rights() waits for an answer
 };
 

@@ -18,7 +18,6 @@ using Clock = std::chrono::steady_clock;
 using translate::JsonTree;
 
 constexpr std::size_t k_max_answer = 256 * 1024;
-constexpr std::ptrdiff_t k_max_of_tenant = 16; ///< questions at the same time
 
 tl::unexpected<Error> refused() {
   // One answer for all: nobody learns which tenants and accounts exist.
@@ -29,13 +28,15 @@ tl::unexpected<Error> refused() {
 
 struct TokenAuthenticator::Question {
   TokenClaims claims;
+  bool unknown; ///< what signed it
   std::vector<Done> waiting;
   std::unique_ptr<upstream::BufferedCall> call;
 };
 
 TokenAuthenticator::TokenAuthenticator(net::Loop& loop, upstream::Upstream& upstream,
                                        const tenants::TenantDirectory& directory)
-    : loop_(loop), upstream_(upstream), directory_(directory), alive_(std::make_shared<int>(0)) {}
+    : loop_(loop), upstream_(upstream), directory_(directory), keys_(loop, upstream),
+      alive_(std::make_shared<int>(0)) {}
 
 TokenAuthenticator::~TokenAuthenticator() = default;
 
@@ -64,23 +65,35 @@ void TokenAuthenticator::authenticate(const std::string& token, Done done) {
     }
     answers_.erase(known);
   }
-  ask(key, token, *std::move(claims), std::move(done));
+  const auto signature = keys_.check(token);
+  if (signature == Signature::forged) return done(refused());
+  const bool unknown = signature == Signature::unknown && keys_.any();
+  ask(key, token, *std::move(claims), unknown, std::move(done));
 }
 
 void TokenAuthenticator::ask(const std::string& key, const std::string& token, TokenClaims claims,
-                             Done done) {
+                             bool unknown, Done done) {
   if (const auto found = asked_.find(key); found != asked_.end()) {
     found->second->waiting.push_back(std::move(done));
     return;
   }
-  const auto of_tenant = std::count_if(asked_.begin(), asked_.end(), [&](const auto& each) {
-    return each.second->claims.tenant == claims.tenant;
-  });
-  if (asked_.size() >= k_max_asked || of_tenant >= k_max_of_tenant) {
+  std::size_t of_tenant = 0, of_unknown = 0;
+  for (const auto& [_, question] : asked_) {
+    if (question->unknown) {
+      ++of_unknown;
+    } else if (question->claims.tenant == claims.tenant) {
+      ++of_tenant;
+    }
+  }
+  const bool full = unknown
+                        ? of_unknown >= k_max_unknown
+                        : of_tenant >= k_max_of_tenant || asked_.size() - of_unknown >= k_max_asked;
+  if (full) {
     return done(fail(Code::too_many_requests, "too many tokens are being verified; try again"));
   }
   auto question = std::make_unique<Question>();
   question->claims = std::move(claims);
+  question->unknown = unknown;
   question->waiting.push_back(std::move(done));
   http::RequestHead head;
   head.method = "POST";
@@ -113,8 +126,11 @@ void TokenAuthenticator::answered(const std::string& key, const Result<upstream:
     out.user = read(question->claims, *answer);
     const auto left = std::chrono::seconds(question->claims.expires - kube::unix_now());
     out.until = Clock::now() + (out.user ? std::min(k_remembered, left) : k_refusal_remembered);
-    if (answers_.size() >= k_max_remembered) answers_.clear();
-    answers_.insert_or_assign(key, out);
+    // Anybody can make what nobody has signed: it takes no room from those that are good.
+    if (out.user || !question->unknown) {
+      if (answers_.size() >= k_max_remembered) answers_.clear();
+      answers_.insert_or_assign(key, out);
+    }
   }
   const std::weak_ptr<void> alive = alive_;
   for (auto& done : question->waiting) {

@@ -3,6 +3,7 @@
 
 #include "common/base/result.hpp"
 #include "daemon/gateway/token_claims.hpp"
+#include "daemon/gateway/token_keys.hpp"
 #include "daemon/gateway/view.hpp"
 #include "daemon/tenants/directory.hpp"
 #include "daemon/upstream/buffered_call.hpp"
@@ -33,7 +34,8 @@ struct TokenUser {
 
 /// Authenticates tokens of tenants' ServiceAccounts by TokenReview upstream, which knows whether
 /// account, pod and secret still live, with a short memory. What cannot be such a token is refused
-/// without asking. On one loop.
+/// without asking: who only knows a tenant's ID must not keep its accounts from being answered. On
+/// one loop.
 class TokenAuthenticator {
 public:
   TokenAuthenticator(net::Loop& loop, upstream::Upstream& upstream,
@@ -47,6 +49,9 @@ public:
 
   static constexpr std::chrono::seconds k_remembered{10}, k_refusal_remembered{2};
   static constexpr std::size_t k_max_remembered = 4096, k_max_asked = 64;
+  static constexpr std::size_t k_max_of_tenant = 16;
+  /// Of those whose signature is by no key that upstream publishes, where it publishes any.
+  static constexpr std::size_t k_max_unknown = 4;
 
 private:
   struct Answer {
@@ -56,13 +61,15 @@ private:
   struct Question;
 
   Result<TokenUser> admit(const TokenUser& user) const;
-  void ask(const std::string& key, const std::string& token, TokenClaims claims, Done done);
+  void ask(const std::string& key, const std::string& token, TokenClaims claims, bool unknown,
+           Done done);
   void answered(const std::string& key, const Result<upstream::Answer>& answer);
   Result<TokenUser> read(const TokenClaims& claims, const upstream::Answer& answer) const;
 
   net::Loop& loop_;
   upstream::Upstream& upstream_;
   const tenants::TenantDirectory& directory_;
+  TokenKeys keys_;
   std::unordered_map<std::string, Answer> answers_; ///< by SHA-256 of the token
   std::unordered_map<std::string, std::unique_ptr<Question>> asked_;
   std::shared_ptr<void> alive_;

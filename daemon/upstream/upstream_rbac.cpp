@@ -44,7 +44,7 @@ constexpr std::array k_rows{
 {"apiGroups":["rbac.authorization.k8s.io"],"resources":["clusterroles"],
  "resourceNames":["zoo:tenant","zoo:tenants-cluster","zoo:zood"],"verbs":["bind"]},
 {"nonResourceURLs":["/api","/api/*","/apis","/apis/*","/openapi","/openapi/*","/version",
- "/version/*","/healthz","/livez","/readyz"],"verbs":["get"]}]})j"},
+ "/version/*","/healthz","/livez","/readyz","/openid/v1/jwks"],"verbs":["get"]}]})j"},
 
     Row{Need::identity, "clusterrolebindings", R"j({
 "apiVersion":"rbac.authorization.k8s.io/v1","kind":"ClusterRoleBinding",

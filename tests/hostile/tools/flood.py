@@ -228,6 +228,23 @@ def small_answers_unread():
     return f"{requests} answers unread over {len(connections)} connections"
 
 
+def watches_unread():
+    """As many watches as it gets, each over a connection of its own, that begin with much and are not read."""
+    held = []
+    while len(held) < 600 and time.monotonic() < end:
+        try:
+            sock = plain()
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            connection = context(("http/1.1",)).wrap_socket(sock, server_hostname="localhost")
+            connection.sendall(f"GET {path}?watch=1 HTTP/1.1\r\nHost: x\r\n\r\n".encode())
+            held.append(connection)
+        except (OSError, ssl.SSLError):
+            pass
+    while time.monotonic() < end:
+        time.sleep(0.2)
+    return f"{len(held)} watches unread"
+
+
 def slow(begin, piece):
     """Each connection says a byte now and then, and never all."""
     alive = []
