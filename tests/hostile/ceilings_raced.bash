@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 # Tries: many writes at the same moment for the last places under a ceiling: node ports, load balancers, objects, bytes,
-# namespaces; creates, applies and patches mixed, with and without generateName.
+# namespaces, definitions, webhook configurations, admission policies; creates, applies and patches mixed, with and without generateName.
 # Without the fence: two writes that both see one free place take two; a platform's node ports are 2,768 for all.
 # Rule: a write has its room before it leaves (docs/decisions/121-ceilings.md).
 # race COUNT COMMAND: all at once, over connections of their own; $n is which. Their codes are left in $codes.
@@ -53,6 +53,42 @@ limit namespaces 3 # team is one
 request() { ask POST /api/v1/namespaces json '{"metadata":{"name":"evil-'"$1"'"}}'; }
 race 8
 expect "of 8 namespaces two" 2 "$(stored "/api/v1/namespaces" '[.items[].metadata.name | select(startswith("'"$evil"'-evil-"))] | length')"
+limit customresourcedefinitions 2
+definitions=/apis/apiextensions.k8s.io/v1/customresourcedefinitions
+definition() { printf '{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"%s.evil.example.com"},"spec":{"group":"evil.example.com","scope":"Namespaced","names":{"plural":"%s","singular":"%s","kind":"%s","listKind":"%sList"},"versions":[{"name":"v1","served":true,"storage":true,"schema":{"openAPIV3Schema":{"type":"object"}}}]}}' "$1" "$1" "$1" "${1^}" "${1^}"; }
+request() {
+  if (($1 % 2)); then ask POST $definitions json "$(definition "evils$1")"; else ask PATCH "$definitions/evils$1.evil.example.com?fieldManager=e" apply "$(definition "evils$1")"; fi
+}
+race 8
+expect "of 8 definitions two" 2 "$(stored $definitions '[.items[].metadata.name | select(contains("evil.example.com") and contains("'"$evil"'"))] | length')"
+expect_no_match "definitions: the others were refused" '^(5..|000)$' "$codes"
+limit webhooks 2
+admission=/apis/admissionregistration.k8s.io/v1
+webhooks() { printf '{"apiVersion":"admissionregistration.k8s.io/v1","kind":"%sWebhookConfiguration","metadata":{"name":"evil-%s"},"webhooks":[]}' "$1" "$2"; }
+request() {
+  case $(($1 % 3)) in
+  0) ask POST $admission/validatingwebhookconfigurations json "$(webhooks Validating "$1")" ;;
+  1) ask POST $admission/mutatingwebhookconfigurations json "$(webhooks Mutating "$1")" ;;
+  2) ask PATCH "$admission/mutatingwebhookconfigurations/evil-$1?fieldManager=e" apply "$(webhooks Mutating "$1")" ;;
+  esac
+}
+race 9
+mine='[.items[].metadata.name | select(startswith("'"$evil"'-evil-"))] | length'
+expect "of 9 webhook configurations two" 2 "$(($(stored $admission/validatingwebhookconfigurations "$mine") + $(stored $admission/mutatingwebhookconfigurations "$mine")))"
+expect_no_match "configurations: the others were refused" '^(5..|000)$' "$codes"
+limit policies 3
+policy() { printf '{"apiVersion":"admissionregistration.k8s.io/v1","kind":"ValidatingAdmissionPolicy","metadata":{"name":"evil-%s"},"spec":{"matchConstraints":{"resourceRules":[{"apiGroups":[""],"apiVersions":["v1"],"operations":["CREATE"],"resources":["configmaps"]}]},"validations":[{"expression":"true"}]}}' "$1"; }
+binding() { printf '{"apiVersion":"admissionregistration.k8s.io/v1","kind":"ValidatingAdmissionPolicyBinding","metadata":{"name":"evil-%s"},"spec":{"policyName":"evil-1","validationActions":["Deny"]}}' "$1"; }
+request() {
+  case $(($1 % 3)) in
+  0) ask POST $admission/validatingadmissionpolicies json "$(policy "$1")" ;;
+  1) ask PATCH "$admission/validatingadmissionpolicies/evil-$1?fieldManager=e" apply "$(policy "$1")" ;;
+  2) ask POST $admission/validatingadmissionpolicybindings json "$(binding "$1")" ;;
+  esac
+}
+race 9
+expect "of 9 policies and bindings three" 3 "$(($(stored $admission/validatingadmissionpolicies "$mine") + $(stored $admission/validatingadmissionpolicybindings "$mine")))"
+expect_no_match "policies: the others were refused" '^(5..|000)$' "$codes"
 
 # What upstream's controllers make in the new namespaces comes first.
 made_all() { [[ "$(stored "/api/v1/configmaps" '[.items[] | select(.metadata.namespace | startswith("'"$evil"'-evil-"))] | length')" == 2 && "$(stored /api/v1/serviceaccounts '[.items[] | select(.metadata.namespace | startswith("'"$evil"'-evil-"))] | length')" == 2 ]]; }
@@ -84,6 +120,9 @@ race 8
 expect "upstream itself would: 8 node ports beyond the 3" '201 8' "$(sort <<<"$codes" | uniq -c | awk '{ print $2, $1 }')"
 would "take a load balancer more" POST "/api/v1/namespaces/$evil-team/services" json "$(service '"name":"evil-l-more"' LoadBalancer)"
 would "take a namespace more" POST /api/v1/namespaces json '{"metadata":{"name":"'"$evil-evil-more"'"}}'
+would "take a definition more" POST $definitions json "$(definition evilsmore)"
+would "take a webhook configuration more" POST $admission/mutatingwebhookconfigurations json "$(webhooks Mutating "$evil-more")"
+would "take a policy more" POST $admission/validatingadmissionpolicies json "$(policy "$evil-more")"
 would "take an object and its bytes more" POST "/api/v1/namespaces/$evil-team/configmaps" json '{"metadata":{"name":"evil-b-more"},"data":{"x":"'"$text"'"}}'
 direct DELETE "/api/v1/namespaces/$evil-team/services"
 accepted "what stood is removed"
