@@ -15,6 +15,13 @@
 namespace zoo::cli {
 namespace {
 
+/// "tenant/foofoo", as kubectl writes it, is foofoo too.
+std::string without_kind(std::string id) {
+  for (const std::string_view kind : {"tenant/", "tenants/", "tenant.tenant.kubezoo.io/"})
+    if (id.starts_with(kind)) return id.substr(kind.size());
+  return id;
+}
+
 void define_globals(CLI::App& app, Globals& globals) {
   app.add_option("--dir", globals.dir,
                  "zood's directory: its socket is DIR/zood.sock, its administrator's kubeconfig "
@@ -178,6 +185,8 @@ CommandTree::CommandTree(Globals& globals)
     auto* app =
         groups.at(entry.group)->add_subcommand(std::string(entry.name), std::string(entry.summary));
     entry.command->define(*app);
+    for (auto* option : app->get_options())
+      if (option->get_type_name() == "TENANT") option->transform(without_kind);
     apps_.push_back(app);
   }
 }

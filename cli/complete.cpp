@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/complete.hpp"
 
+#include "cli/admin_client.hpp"
 #include "cli/output/printer.hpp"
 #include "cli/output/table.hpp"
 #include "cli/walk.hpp"
@@ -10,12 +11,16 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <array>
 #include <map>
 
 namespace zoo::cli {
 namespace {
 
 constexpr std::string_view k_server_time = "1s";
+/// Of requests, as the audit log and RBAC call them.
+constexpr std::array<std::string_view, 8> k_verbs = {
+    "get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"};
 
 class Completion {
 public:
@@ -78,6 +83,11 @@ private:
     if (type == "DIR") return ":dir";
     if (type == "TENANT") {
       tenants(head);
+    } else if (type == "SERIAL") {
+      serials(head);
+    } else if (type == "VERB") {
+      for (const auto verb : k_verbs)
+        if (verb.starts_with(current_)) context_.out << head << verb << "\t\n";
     } else if (type.find('|') != std::string::npos) {
       for (const auto choice : text::split(type, '|'))
         if (choice.starts_with(current_)) context_.out << head << choice << "\t\n";
@@ -85,7 +95,8 @@ private:
     return ":none";
   }
 
-  void tenants(const std::string& head) {
+  /// Null: nothing can be asked.
+  AdminClient* client() {
     // Of the door, what the words so far say; wherever the options stand.
     auto& globals = context_.globals;
     const std::map<std::string_view, std::string*> doors = {{"--dir", &globals.dir},
@@ -108,8 +119,13 @@ private:
     }
     globals.request_timeout = k_server_time;
     const auto client = context_.client();
-    if (!client) return;
-    const auto list = (*client)->tenants();
+    return client ? *client : nullptr;
+  }
+
+  void tenants(const std::string& head) {
+    auto* zood = client();
+    if (zood == nullptr) return;
+    const auto list = zood->tenants();
     if (!list) return;
     for (const auto& item : (*list)["items"]) {
       const auto id = text_at(item, "/metadata/name");
@@ -117,6 +133,20 @@ private:
       auto what = text_at(item, "/spec/displayName");
       if (what.empty()) what = text_at(item, "/status/phase");
       context_.out << head << printable(id) << '\t' << printable(what) << '\n';
+    }
+  }
+
+  /// Of the certificates of the tenant that was named before and are not revoked.
+  void serials(const std::string& head) {
+    auto* zood = state_.words.empty() ? nullptr : client();
+    if (zood == nullptr) return;
+    const auto list = zood->certificates(words_[state_.words.front()]);
+    if (!list) return;
+    for (const auto& each : list->value("items", nlohmann::json::array())) {
+      const auto serial = text_at(each, "/serial");
+      if (!serial.starts_with(current_) || text_at(each, "/revoked") == "true") continue;
+      context_.out << head << printable(serial) << '\t' << printable(text_at(each, "/user"))
+                   << '\n';
     }
   }
 

@@ -47,6 +47,12 @@ struct KubeconfigExport final : Command {
       if (wish.ttl->count() == 0) return fail(Code::usage, "--ttl must be one second or more");
     }
     ZOO_TRY_VOID(check_user(user, groups));
+    if (output == "json" || output == "yaml") {
+      return fail(Code::usage,
+                  "-o names the file to write, and a kubeconfig is YAML; for a file of that name "
+                  "say ./{}",
+                  output);
+    }
     if (!server.empty() && !server.starts_with("https://")) {
       return fail(Code::usage, "--server must be an https URL, not '{}'", server);
     }

@@ -71,6 +71,7 @@ TEST_CASE("command lines that lack something are usage errors, and ask nothing")
       {"kubeconfig", "export", "foofoo", "--ttl", "10ms"},
       {"kubeconfig", "export", "foofoo", "--server", "http://x"},
       {"kubeconfig", "export", "foofoo", "--merge", "-o", "x"},
+      {"kubeconfig", "export", "foofoo", "-o", "json"},
       {"kubectl"},
       {"status", "-o", "name"},
       {"audit", "--limit", "0"},
@@ -111,6 +112,15 @@ TEST_CASE("an ID that breaks the rule is refused before zood is asked") {
     CHECK(outcome.status == (std::string_view(id).empty() ? 64 : 65));
   }
   CHECK(zooctl.server.requests.empty());
+}
+
+TEST_CASE("a tenant may be called as results call it") {
+  for (const auto* name : {"foofoo", "tenant/foofoo", "tenants/foofoo"}) {
+    CAPTURE(name);
+    Zooctl zooctl;
+    zooctl.server.on(std::string("GET ") + k_tenants + "/foofoo", {{200, tenant("foofoo")}});
+    CHECK(zooctl({"tenant", "get", name, "-o", "name"}).out == "foofoo\n");
+  }
 }
 
 TEST_CASE("create sends a Tenant, waits until it is Ready and says so") {

@@ -51,6 +51,20 @@ TEST_CASE("IDs come from zood within a second, for as many words as the command 
   CHECK(complete.zooctl.server.requests.back().unix_socket == "/x/y");
 }
 
+TEST_CASE("verbs and serials are completed, of certificates that are valid") {
+  Completing complete;
+  CHECK(complete({"audit", "--verb", "delete"}) == "delete\t\ndeletecollection\t\n:none\n");
+  CHECK(complete({"audit", "--verb=wa"}) == "--verb=watch\t\n:none\n");
+  complete.zooctl.server.on(
+      std::string("GET ") + k_tenants + "/foofoo/certificates",
+      {{200, R"({"items":[{"serial":"4f2b","user":"jane"},{"serial":"4fff","revoked":true},)"
+             R"({"serial":"5a01","user":"joe"}]})"}});
+  CHECK(complete({"tenant", "revoke", "foofoo", "--serial", ""}) ==
+        "4f2b\tjane\n5a01\tjoe\n:none\n");
+  CHECK(complete({"tenant", "revoke", "foofoo", "--serial", "4"}) == "4f2b\tjane\n:none\n");
+  CHECK(complete({"tenant", "revoke", "--serial", ""}) == ":none\n");
+}
+
 TEST_CASE("completion is silent when zood is away") {
   Completing complete;
   complete.zooctl.server.on(std::string("GET ") + k_tenants,
