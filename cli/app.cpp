@@ -4,6 +4,7 @@
 #include "cli/command.hpp"
 #include "cli/complete.hpp"
 #include "cli/dump.hpp"
+#include "cli/options.hpp"
 #include "cli/output/table.hpp"
 #include "cli/walk.hpp"
 #include "common/base/error_table.hpp"
@@ -14,13 +15,6 @@
 
 namespace zoo::cli {
 namespace {
-
-/// "tenant/foofoo", as kubectl writes it, is foofoo too.
-std::string without_kind(std::string id) {
-  for (const std::string_view kind : {"tenant/", "tenants/", "tenant.tenant.kubezoo.io/"})
-    if (id.starts_with(kind)) return id.substr(kind.size());
-  return id;
-}
 
 void define_globals(CLI::App& app, Globals& globals) {
   app.add_option("--dir", globals.dir,

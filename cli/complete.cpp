@@ -2,6 +2,7 @@
 #include "cli/complete.hpp"
 
 #include "cli/admin_client.hpp"
+#include "cli/options.hpp"
 #include "cli/output/printer.hpp"
 #include "cli/output/table.hpp"
 #include "cli/walk.hpp"
@@ -140,7 +141,7 @@ private:
   void serials(const std::string& head) {
     auto* zood = state_.words.empty() ? nullptr : client();
     if (zood == nullptr) return;
-    const auto list = zood->certificates(words_[state_.words.front()]);
+    const auto list = zood->certificates(without_kind(words_[state_.words.front()]));
     if (!list) return;
     for (const auto& each : list->value("items", nlohmann::json::array())) {
       const auto serial = text_at(each, "/serial");

@@ -47,6 +47,12 @@ CLI::Option* add_repeated(CLI::App& app, const std::string& name, std::vector<st
   return app.add_option(name, values, doc)->type_name(type)->allow_extra_args(false);
 }
 
+std::string without_kind(std::string id) {
+  for (const std::string_view kind : {"tenant/", "tenants/", "tenant.tenant.kubezoo.io/"})
+    if (id.starts_with(kind)) return id.substr(kind.size());
+  return id;
+}
+
 Result<void> check_user(const std::string& user, const std::vector<std::string>& groups) {
   if (!user.empty() || groups.empty()) return {};
   return fail(Code::usage, "--group needs --user: whose group is '{}'?", groups.front());

@@ -36,6 +36,9 @@ void add_wait_options(CLI::App& app, WaitOptions& value, std::string_view what);
 CLI::Option* add_repeated(CLI::App& app, const std::string& name, std::vector<std::string>& values,
                           const std::string& doc, const std::string& type);
 
+/// "tenant/foofoo", as results and kubectl write it, is foofoo too.
+std::string without_kind(std::string id);
+
 /// Groups are a user's: without --user nobody would know whose.
 Result<void> check_user(const std::string& user, const std::vector<std::string>& groups);
 

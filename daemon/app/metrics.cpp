@@ -34,7 +34,11 @@ void flow(MetricText& out, const gateway::FlowControl& flow_control) {
   const auto load = flow_control.total();
   out.family("zood_requests_inflight", Type::gauge, "Requests of tenants that have a place");
   out.sample(load.in_flight);
-  out.family("zood_mutations_inflight", Type::gauge, "Of these, and of those that wait, writes");
+  out.family("zood_requests_receiving", Type::gauge,
+             "Requests of tenants whose body is still to come: they have no place yet");
+  out.sample(load.receiving);
+  out.family("zood_mutations_inflight", Type::gauge,
+             "Of these, and of those that wait or come, writes");
   out.sample(load.mutations);
   out.family("zood_requests_queued", Type::gauge, "Requests of tenants that wait for a place");
   out.sample(load.queued);

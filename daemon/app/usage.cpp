@@ -24,7 +24,7 @@ std::string usage_json(const api::Tenant& tenant, const gateway::GatewayLimits& 
   };
   return json{{"quota", std::move(ceilings)},
               {"flow",
-               {{"requestsInflight", share(load.in_flight, flow.requests)},
+               {{"requestsInflight", share(load.in_flight + load.receiving, flow.requests)},
                 {"mutationsInflight", share(load.mutations, flow.mutations)},
                 {"longRunning", share(load.long_running, flow.long_running)},
                 {"bufferedBytes", share(load.buffered, flow.buffered)},

@@ -78,19 +78,37 @@ void Exchange::admit() {
   const auto work = target_.long_running ? Work::long_running
                     : target_.writes()   ? Work::mutation
                                          : Work::read;
-  auto told = [this, loop = &gateway_.loop(), alive = alive()](bool granted) {
+  receiving_ = !ended_ && work != Work::long_running;
+  auto entered =
+      gateway_.shared().flow_control.enter(mapping().id(), view().flow, route_->identity.user, work,
+                                           receiving_, receiving_ ? nullptr : told_of_place());
+  if (entered.place) place_.emplace(*std::move(entered.place));
+  if (entered.verdict == FlowControl::Verdict::admitted) return admitted();
+  if (entered.verdict != FlowControl::Verdict::queued) return refuse_place(entered.verdict);
+  wait_for_place();
+}
+
+void Exchange::take_place() {
+  receiving_ = false;
+  const auto verdict = place_->received(route_->identity.user, told_of_place());
+  if (verdict == FlowControl::Verdict::queued) return wait_for_place();
+  if (verdict != FlowControl::Verdict::admitted) return refuse_place(verdict);
+  dispatch();
+}
+
+std::function<void(bool)> Exchange::told_of_place() {
+  return [this, loop = &gateway_.loop(), alive = alive()](bool granted) {
     loop->post([this, granted, alive] {
       if (alive.expired() || done_) return;
       queue_timer_.reset();
       if (!granted) return refuse_place(FlowControl::Verdict::full_queue);
+      if (admitted_) return dispatch();
       admitted();
     });
   };
-  auto entered = gateway_.shared().flow_control.enter(mapping().id(), view().flow,
-                                                      route_->identity.user, work, std::move(told));
-  if (entered.place) place_.emplace(*std::move(entered.place));
-  if (entered.verdict == FlowControl::Verdict::admitted) return admitted();
-  if (entered.verdict != FlowControl::Verdict::queued) return refuse_place(entered.verdict);
+}
+
+void Exchange::wait_for_place() {
   queue_timer_ = std::make_unique<net::Timer>(gateway_.loop());
   queue_timer_->start(gateway_.limits().queue_wait, [this] {
     if (done_) return;
@@ -134,10 +152,7 @@ void Exchange::admitted() {
   admitted_ = true;
   if (!body_.empty() && !place_->buffer(body_.size())) return refuse_bytes();
   if (held_ > 0) stream_.consume(std::exchange(held_, 0));
-  if (ended_ && !done_ && !dispatched_) {
-    dispatched_ = true;
-    dispatch();
-  }
+  if (ended_ && !done_) dispatch();
 }
 
 void Exchange::refuse_bytes() {
@@ -177,7 +192,7 @@ void Exchange::on_end() {
   }
   ended_ = true;
   if (!admitted_) return;
-  dispatched_ = true;
+  if (receiving_) return take_place();
   dispatch();
 }
 
@@ -192,14 +207,11 @@ void Exchange::on_reset() {
 }
 
 void Exchange::on_drained() {
-  if (std::exchange(unread_, false)) {
-    unread_timer_.reset();
-    unbuffer();
-  }
   if (flow_ && !done_) flow_->on_drained();
 }
 
 void Exchange::dispatch() {
+  dispatched_ = true;
   if (!target_.resource_request) {
     // A definition that was just established must be there: clients ask once, and then remember.
     gateway_.shared().upstream.catalog(

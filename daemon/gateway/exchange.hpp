@@ -174,6 +174,9 @@ private:
   void authenticated(Result<Route> route);
   void impersonate(std::shared_ptr<const Impersonation> asked, std::size_t at);
   void admit();                                      ///< who it is stands: takes its place
+  void take_place();                                 ///< received as a whole: of all tenants' too
+  std::function<void(bool granted)> told_of_place(); ///< for who waits for one
+  void wait_for_place();
   void refuse_place(FlowControl::Verdict verdict);   ///< 429
   void refuse_bytes();                               ///< 429
   void admitted();                                   ///< it has its place: the body may come
@@ -189,7 +192,6 @@ private:
   void retire();
   void put(std::string_view bytes);
   void put(CompressedAnswer::Ready&& ready);
-  void mind_reader();
   void take_back_head();
   void unsendable(const Error& why); ///< as `encoded_` has it
   void judged(audit::Decision decision, std::string_view reason);
@@ -202,8 +204,6 @@ private:
   std::optional<Route> route_;
   std::optional<FlowControl::Place> place_;
   std::unique_ptr<net::Timer> queue_timer_; ///< while it waits for a place
-  /// While the client of a stream does not read, and the tenant holds as much as it may.
-  std::unique_ptr<net::Timer> unread_timer_;
   std::vector<Ledger::Hold> rooms_;
   translate::Target target_;
   Resource resource_;
@@ -229,12 +229,12 @@ private:
   std::uint64_t largest_ = 0;  ///< bytes of the largest piece of the answer
   std::uint64_t buffered_ = 0; ///< bytes that buffer() has counted
   bool admitted_ = false;
-  bool ended_ = false; ///< the request is complete
+  bool receiving_ = false; ///< its place is its tenant's alone until the request is whole
+  bool ended_ = false;     ///< the request is complete
   bool dispatched_ = false;
   bool head_sent_ = false;
   bool done_ = false;
   bool rechecked_ = false;
-  bool unread_ = false; ///< of a stream: the client has more than enough to read
   bool asks_token_ = false, asks_policy_ = false; ///< recheck_rights() waits for an answer
 };
 

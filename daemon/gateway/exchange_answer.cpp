@@ -12,14 +12,6 @@
 #include "daemon/translate/status_text.hpp"
 
 namespace zoo::gateway {
-namespace {
-
-/// Beyond its watermark no stream takes more than one piece.
-constexpr std::uint64_t k_watermark = http::Limits{}.high_watermark;
-/// Until a stream that its client does not read is ended, if the tenant holds too much.
-constexpr std::chrono::seconds k_unread{1};
-
-} // namespace
 
 void Exchange::answer_as(Encoding encoding) {
   encoded_ = std::make_unique<EncodedAnswer>(encoding, gateway_.limits().object);
@@ -71,24 +63,10 @@ void Exchange::sent(std::size_t bytes) {
   largest_ = std::max<std::uint64_t>(largest_, bytes);
 }
 
-/// A stream that goes on for hours holds a buffer full while its client does not read. It counts
-/// among what its tenant may hold; beyond that it has a second to be
-/// read, and then ends.
-void Exchange::mind_reader() {
-  if (!target_.long_running || unread_ || done_ || stream_.writable()) return;
-  unread_ = true;
-  if (buffer(k_watermark + largest_)) return;
-  unread_timer_ = std::make_unique<net::Timer>(gateway_.loop());
-  unread_timer_->start(k_unread, [this] {
-    if (!done_) abort(held_too_much());
-  });
-}
-
 void Exchange::put(std::string_view bytes) {
   if (compressed_) return put(compressed_->add(bytes));
   sent(bytes.size());
   if (!bytes.empty()) stream_.send_data(bytes, false);
-  mind_reader();
 }
 
 /// A head that is held still can be another one.
@@ -122,7 +100,6 @@ void Exchange::send(std::string&& bytes) {
   if (done_ || bytes.empty()) return;
   sent(bytes.size());
   stream_.give_data(std::move(bytes), false);
-  mind_reader();
 }
 
 void Exchange::unsendable(const Error& why) {
@@ -149,7 +126,9 @@ void Exchange::finish() {
   stream_.send_data({}, true);
   retire();
   std::string().swap(body_);
-  // What the client does not read is still held, and counted until its stream is closed.
+  // What the client does not read is still held, and counted until its stream is closed. Beyond its
+  // watermark no stream takes more than one piece.
+  constexpr std::uint64_t k_watermark = http::Limits{}.high_watermark;
   constexpr std::uint64_t k_stream = 4096; // what a stream costs besides
   const auto held = std::max(buffered_, std::min(outcome_.bytes, k_watermark + largest_));
   if (place_) place_->answered(held == 0 ? 0 : std::max(held, k_stream));

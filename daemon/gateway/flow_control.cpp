@@ -4,14 +4,14 @@
 namespace zoo::gateway {
 
 FlowControl::Entered FlowControl::enter(std::string_view tenant, const api::Flow& flow,
-                                        std::string_view user, Work work,
+                                        std::string_view user, Work work, bool receiving,
                                         std::function<void(bool admitted)> told) {
   Calls calls;
   Entered out{};
   {
     const std::scoped_lock lock(mutex_);
     const auto ticket = ++last_;
-    out.verdict = scheduler_.enter(ticket, tenant, flow, user, work);
+    out.verdict = scheduler_.enter(ticket, tenant, flow, user, work, receiving);
     if (out.verdict == Verdict::queued) told_.emplace(ticket, std::move(told));
     if (out.verdict == Verdict::queued || out.verdict == Verdict::admitted)
       out.place.emplace(Place(this, ticket));
@@ -19,6 +19,20 @@ FlowControl::Entered FlowControl::enter(std::string_view tenant, const api::Flow
   }
   tell(calls);
   return out;
+}
+
+FlowControl::Verdict FlowControl::received(FlowScheduler::Ticket ticket, std::string_view user,
+                                           std::function<void(bool admitted)> told) {
+  Calls calls;
+  Verdict verdict{};
+  {
+    const std::scoped_lock lock(mutex_);
+    verdict = scheduler_.received(ticket, user);
+    if (verdict == Verdict::queued) told_.emplace(ticket, std::move(told));
+    calls = take_calls();
+  }
+  tell(calls);
+  return verdict;
 }
 
 void FlowControl::leave(FlowScheduler::Ticket ticket) {

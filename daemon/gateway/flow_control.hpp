@@ -27,6 +27,10 @@ public:
     ~Place() {
       if (owner_ != nullptr) owner_->leave(ticket_);
     }
+    /// The request is whole (FlowScheduler::received). `told` as in enter().
+    Verdict received(std::string_view user, std::function<void(bool admitted)> told) {
+      return owner_->received(ticket_, user, std::move(told));
+    }
     /// More bytes are held for it; false: beyond its tenant's budget.
     bool buffer(std::uint64_t bytes) { return owner_->buffer(ticket_, bytes); }
     void unbuffer(std::uint64_t bytes) { owner_->unbuffer(ticket_, bytes); }
@@ -47,13 +51,15 @@ public:
   /// `told`: once, on any thread, if it is queued: whether it may go on now, or lost its place.
   /// Not after the place is gone, but perhaps while it goes.
   Entered enter(std::string_view tenant, const api::Flow& flow, std::string_view user, Work work,
-                std::function<void(bool admitted)> told);
+                bool receiving, std::function<void(bool admitted)> told);
 
   void set_limits(const FlowScheduler::Limits& limits);
   FlowScheduler::Load load(std::string_view tenant) const;
   FlowScheduler::Load total() const; ///< of all tenants
 
 private:
+  Verdict received(FlowScheduler::Ticket ticket, std::string_view user,
+                   std::function<void(bool admitted)> told);
   void leave(FlowScheduler::Ticket ticket);
   bool buffer(FlowScheduler::Ticket ticket, std::uint64_t bytes);
   void unbuffer(FlowScheduler::Ticket ticket, std::uint64_t bytes);

@@ -24,8 +24,8 @@ FlowScheduler::Verdict FlowScheduler::refuse(Tenant& tenant, Verdict verdict) {
 }
 
 FlowScheduler::Verdict FlowScheduler::enter(Ticket ticket, std::string_view id,
-                                            const api::Flow& flow, std::string_view user,
-                                            Work work) {
+                                            const api::Flow& flow, std::string_view user, Work work,
+                                            bool receiving) {
   if (tenants_.size() >= k_most_tenants) forget_idle();
   auto& tenant = tenants_[std::string(id)];
   if (tenant.id.empty()) tenant.id = id;
@@ -36,24 +36,72 @@ FlowScheduler::Verdict FlowScheduler::enter(Ticket ticket, std::string_view id,
     if (load.long_running >= flow.long_running) return refuse(tenant, Verdict::full_long_running);
     ++load.long_running;
     ++all_.long_running;
-    requests_.emplace(ticket, Request{&tenant, {}, work, false});
+    requests_.emplace(ticket, Request{&tenant, {}, work, State::running});
     return Verdict::admitted;
   }
-  if (load.in_flight + load.queued >= flow.requests) return refuse(tenant, Verdict::full);
+  if (load.in_flight + load.queued + load.receiving >= flow.requests)
+    return refuse(tenant, Verdict::full);
   if (work == Work::mutation && load.mutations >= flow.mutations)
     return refuse(tenant, Verdict::full_mutations);
-  if (load.queued == 0 && has_room(tenant)) {
+  Verdict verdict = Verdict::admitted;
+  if (receiving) {
+    ++load.receiving;
+    ++all_.receiving;
+  } else if (verdict = place(ticket, tenant, user); verdict == Verdict::full_queue) {
+    return verdict;
+  }
+  count_mutation(tenant, work);
+  const bool waits = verdict == Verdict::queued;
+  const auto state = receiving ? State::receiving : waits ? State::waiting : State::running;
+  requests_.emplace(ticket, Request{&tenant, waits ? std::string(user) : "", work, state});
+  return verdict;
+}
+
+FlowScheduler::Verdict FlowScheduler::received(Ticket ticket, std::string_view user) {
+  const auto found = requests_.find(ticket);
+  if (found == requests_.end()) return Verdict::full_queue;
+  auto& request = found->second;
+  if (request.state != State::receiving) return Verdict::admitted;
+  auto& tenant = *request.tenant;
+  give_back(request);
+  const auto verdict = place(ticket, tenant, user);
+  if (verdict == Verdict::full_queue) {
+    count_bytes(request, 0);
+    uncount_mutation(tenant, request);
+    requests_.erase(found);
+    return verdict;
+  }
+  const bool waits = verdict == Verdict::queued;
+  request.state = waits ? State::waiting : State::running;
+  if (waits) request.user = user;
+  return verdict;
+}
+
+FlowScheduler::Verdict FlowScheduler::place(Ticket ticket, Tenant& tenant, std::string_view user) {
+  if (tenant.load.queued == 0 && has_room(tenant)) {
     tenant.served = std::max(tenant.served, now_);
-    admit(tenant, work);
-    count_mutation(tenant, work);
-    requests_.emplace(ticket, Request{&tenant, {}, work, false});
+    admit(tenant);
     return Verdict::admitted;
   }
   if (!enqueue(tenant, ticket, user)) return refuse(tenant, Verdict::full_queue);
-  count_mutation(tenant, work);
-  requests_.emplace(ticket, Request{&tenant, std::string(user), work, true});
   rank(tenant);
   return Verdict::queued;
+}
+
+void FlowScheduler::give_back(Request& request) {
+  auto& tenant = *request.tenant;
+  for (auto* load : {&tenant.load, &all_}) {
+    switch (request.state) {
+    case State::receiving:
+      --load->receiving;
+      break;
+    case State::running:
+      --(request.work == Work::long_running ? load->long_running : load->in_flight);
+      break;
+    case State::waiting:
+      break; // in the queue's own books
+    }
+  }
 }
 
 void FlowScheduler::count_mutation(Tenant& tenant, Work work) {
@@ -74,7 +122,7 @@ void FlowScheduler::count_bytes(Request& request, std::uint64_t bytes) {
   request.bytes = bytes;
 }
 
-void FlowScheduler::admit(Tenant& tenant, Work) {
+void FlowScheduler::admit(Tenant& tenant) {
   ++all_.in_flight;
   ++tenant.load.in_flight;
   tenant.served += 1.0 / std::max(1U, tenant.flow.weight);
@@ -149,10 +197,10 @@ void FlowScheduler::dispatch() {
       tenant.users.splice(tenant.users.end(), tenant.users, user); // the others have their turn
     }
     auto& request = requests_.at(ticket);
-    request.waiting = false;
+    request.state = State::running;
     request.user.clear();
     now_ = std::max(now_, tenant.served);
-    admit(tenant, request.work);
+    admit(tenant);
     rank(tenant);
     changes_.push_back({ticket, true});
   }
@@ -167,17 +215,9 @@ void FlowScheduler::leave(Ticket ticket) {
   count_bytes(request, 0);
   if (request.answered) return;
   uncount_mutation(tenant, request);
-  if (request.work == Work::long_running) {
-    --tenant.load.long_running;
-    --all_.long_running;
-    return;
-  }
-  if (request.waiting) {
-    unqueue(tenant, ticket, request.user);
-  } else {
-    --tenant.load.in_flight;
-    --all_.in_flight;
-  }
+  if (request.state == State::waiting) unqueue(tenant, ticket, request.user);
+  give_back(request);
+  if (request.work == Work::long_running) return;
   rank(tenant);
   dispatch();
 }
@@ -204,14 +244,13 @@ void FlowScheduler::answered(Ticket ticket, std::uint64_t kept) {
   const auto found = requests_.find(ticket);
   if (found == requests_.end()) return;
   auto& request = found->second;
-  if (request.waiting || kept == 0) return leave(ticket);
+  if (request.state == State::waiting || kept == 0) return leave(ticket);
   count_bytes(request, kept);
   if (request.answered || request.work == Work::long_running) return;
   request.answered = true;
   auto& tenant = *request.tenant;
   uncount_mutation(tenant, request);
-  --tenant.load.in_flight;
-  --all_.in_flight;
+  give_back(request);
   rank(tenant);
   dispatch();
 }
@@ -224,7 +263,8 @@ FlowScheduler::Load FlowScheduler::load(std::string_view tenant) const {
 void FlowScheduler::forget_idle() {
   std::erase_if(tenants_, [](const auto& entry) {
     const auto& load = entry.second.load;
-    return load.in_flight == 0 && load.long_running == 0 && load.queued == 0 && load.buffered == 0;
+    return load.in_flight + load.long_running + load.queued + load.receiving == 0 &&
+           load.buffered == 0;
   });
 }
 

@@ -44,9 +44,13 @@ public:
   explicit FlowScheduler(Limits limits) : limits_(limits) {}
   void set_limits(const Limits& limits);
 
-  /// `ticket` was not used before. Every one that is admitted or queued must leave.
+  /// `ticket` was not used before. Every one that is admitted or queued must leave. One that is
+  /// still being `received` counts for its tenant, and takes no place of all tenants' until it
+  /// was: how long that takes is its client's choice.
   Verdict enter(Ticket ticket, std::string_view tenant, const api::Flow& flow,
-                std::string_view user, Work work);
+                std::string_view user, Work work, bool receiving = false);
+  /// It is whole: admitted or queued, or Verdict::full_queue, and then it has left.
+  Verdict received(Ticket ticket, std::string_view user);
   void leave(Ticket ticket); ///< answered, or not waiting any longer; unknown ones are ignored
 
   /// More bytes are held for this request; false: beyond its tenant's budget.
@@ -64,7 +68,7 @@ public:
   std::vector<Change> take_changes() { return std::exchange(changes_, {}); }
 
   struct Load {
-    std::uint32_t in_flight = 0, mutations = 0, long_running = 0, queued = 0;
+    std::uint32_t in_flight = 0, mutations = 0, long_running = 0, queued = 0, receiving = 0;
     std::uint64_t buffered = 0;
     std::uint64_t refused = 0; ///< since the first request
   };
@@ -90,13 +94,18 @@ private:
     Tenant* tenant;
     std::string user; ///< while it waits
     Work work;
-    bool waiting;
+    enum class State : std::uint8_t { running, waiting, receiving } state;
     std::uint64_t bytes = 0;
     bool answered = false;
   };
 
+  using State = Request::State;
+
   Verdict refuse(Tenant& tenant, Verdict verdict);
-  void admit(Tenant& tenant, Work work);
+  /// A place, or one in the queue, or none.
+  Verdict place(Ticket ticket, Tenant& tenant, std::string_view user);
+  void give_back(Request& request); ///< what it has of the places
+  void admit(Tenant& tenant);
   void count_mutation(Tenant& tenant, Work work);
   void uncount_mutation(Tenant& tenant, const Request& request);
   void count_bytes(Request& request, std::uint64_t bytes); ///< instead of those before

@@ -77,17 +77,15 @@ void TokenAuthenticator::ask(const std::string& key, const std::string& token, T
     found->second->waiting.push_back(std::move(done));
     return;
   }
-  std::size_t of_tenant = 0, of_unknown = 0;
+  // Both sorts have places of their own.
+  std::size_t all = 0, of_tenant = 0;
   for (const auto& [_, question] : asked_) {
-    if (question->unknown) {
-      ++of_unknown;
-    } else if (question->claims.tenant == claims.tenant) {
-      ++of_tenant;
-    }
+    if (question->unknown != unknown) continue;
+    ++all;
+    if (question->claims.tenant == claims.tenant) ++of_tenant;
   }
-  const bool full = unknown
-                        ? of_unknown >= k_max_unknown
-                        : of_tenant >= k_max_of_tenant || asked_.size() - of_unknown >= k_max_asked;
+  const bool full = all >= (unknown ? k_max_unknown : k_max_asked) ||
+                    of_tenant >= (unknown ? k_max_unknown_of_tenant : k_max_of_tenant);
   if (full) {
     return done(fail(Code::too_many_requests, "too many tokens are being verified; try again"));
   }

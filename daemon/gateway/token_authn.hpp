@@ -51,7 +51,7 @@ public:
   static constexpr std::size_t k_max_remembered = 4096, k_max_asked = 64;
   static constexpr std::size_t k_max_of_tenant = 16;
   /// Of those whose signature is by no key that upstream publishes, where it publishes any.
-  static constexpr std::size_t k_max_unknown = 4;
+  static constexpr std::size_t k_max_unknown = 8, k_max_unknown_of_tenant = 2;
 
 private:
   struct Answer {

@@ -8,7 +8,7 @@
 #include "daemon/upstream/upstream.hpp"
 
 #include <cstddef>
-#include <optional>
+#include <set>
 #include <utility>
 
 namespace zoo::gateway {
@@ -42,10 +42,15 @@ Result<KeySet> read_key_set(std::string_view json) {
   const auto keys = tree.root()["keys"];
   if (!keys.is(JsonType::array)) return fail(Code::bad_request, "this is no set of keys");
   KeySet out;
+  std::set<std::string> seen;
   for (auto each = keys.first(); each; each = each.next()) {
     const auto id = each["kid"].string(), use = each["use"].string();
     if (id.empty() || (!use.empty() && use != "sig")) continue;
-    if (auto key = read_key(each)) out.insert_or_assign(id, *std::move(key));
+    if (!seen.insert(id).second) {
+      out.erase(id); // upstream tries one after the other: none of them tells alone
+    } else if (auto key = read_key(each)) {
+      out.emplace(id, *std::move(key));
+    }
   }
   return out;
 }
@@ -68,7 +73,7 @@ Signature check_signature(const KeySet& keys, std::string_view token) {
 Signature TokenKeys::check(std::string_view token) {
   const auto found = check_signature(keys_, token);
   const auto age = Clock::now() - asked_;
-  if (!call_ && age >= k_between && (found == Signature::unknown || age >= k_last)) read_again();
+  if (!call_ && age >= k_between && (found != Signature::good || age >= k_last)) read_again();
   return found;
 }
 
@@ -82,13 +87,18 @@ void TokenKeys::read_again() {
       upstream_.caller(loop_), std::move(head), upstream::CallOptions{}, k_max_set,
       [this](const Result<upstream::Answer>& answer) {
         const auto call = std::move(call_);
-        // Without an answer those that are known stay.
-        if (!answer || !answer->ok()) {
-          return log::debug("gateway", "upstream does not tell the keys of its tokens: {}",
-                            answer ? std::to_string(answer->head.status)
-                                   : answer.error().message());
+        // Those that are known stay as long as upstream is only out of reach.
+        if (!answer && answer.error().code() != Code::too_large) return;
+        auto keys = answer && answer->ok() ? read_key_set(answer->body)
+                                           : fail(Code::not_found, "it publishes none");
+        if (!keys) {
+          log::debug("gateway", "upstream does not tell the keys of its tokens: {}",
+                     keys.error().message());
+          if (answer && answer->head.status >= 500) return;
+          keys_.clear();
+          return;
         }
-        if (auto keys = read_key_set(answer->body)) keys_ = *std::move(keys);
+        keys_ = *std::move(keys);
       });
 }
 

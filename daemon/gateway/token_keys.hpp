@@ -30,8 +30,8 @@ enum class Signature {
 /// Public keys by key ID.
 using KeySet = std::map<std::string, crypto::JwsKey, std::less<>>;
 
-/// Reads a JSON Web Key Set (RFC 7517 5). Keys that cannot be read, have no ID or are not for
-/// signatures are left out. Code::bad_request for what is no set. Pure, any thread.
+/// Reads a JSON Web Key Set (RFC 7517 5). Keys that cannot be read, are not for signatures, have no
+/// ID or share it are left out. Code::bad_request for what is no set. Pure, any thread.
 Result<KeySet> read_key_set(std::string_view json);
 
 /// Holds a JWS in compact serialization (RFC 7515 5.2) against the keys. Pure, any thread.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "common/api/tenant.hpp"
 #include "daemon/tenants/footprint.hpp"
+#include "daemon/tenants/manifests.hpp"
 #include "daemon/tenants/records.hpp"
 #include "daemon/tenants/service_impl.hpp"
 #include "daemon/upstream/bootstrap.hpp"
@@ -46,6 +47,44 @@ void examine_lists(upstream::ControlApi& api, std::vector<Finding>& out) {
                    "the upstream does not begin them at a tenant's first key: each namespace is "
                    "asked, and other kinds are read whole",
                    "expect tenant-wide lists to cost more than the tenant owns"});
+  }
+}
+
+/// The fence of each tenant's namespace: its user may do anything there, because RoleBinding
+/// zoo-tenant says so. `spaces`: their IDs by name.
+void examine_bindings(upstream::ControlApi& api, std::map<std::string, std::string> spaces,
+                      std::vector<Finding>& out) {
+  const auto all = spaces.size();
+  const auto listed = range_objects(
+      api, "/apis/rbac.authorization.k8s.io/v1/rolebindings", {}, 500, 0, false,
+      fmt::format("metadata.name={}", upstream::k_tenant_binding), [&](const nlohmann::json& item) {
+        const auto space = spaces.find(found_of(item).name_space);
+        if (space != spaces.end() && binding_is_ours(item, space->second)) spaces.erase(space);
+      });
+  if (!listed) {
+    out.push_back({Level::warning, "role bindings", listed.error().text(), "try again"});
+    return;
+  }
+  std::size_t missing = 0;
+  for (const auto& [space, id] : spaces) {
+    if (missing >= k_most) break;
+    // A namespace may be a moment old, or gone again.
+    const auto binding = api.get(binding_path(space));
+    if (binding ? binding_is_ours(*binding, id)
+                : !api.get("/api/v1/namespaces/" + space).has_value())
+      continue;
+    ++missing;
+    out.push_back(
+        {Level::problem,
+         fmt::format("role binding {} in namespace {}", upstream::k_tenant_binding, space),
+         fmt::format("it is {}: the upstream refuses what tenant {} asks there",
+                     binding ? "another one" : "missing", id),
+         "wait: zood restores it within four minutes; one that is missing, when the tenant writes "
+         "there"});
+  }
+  if (missing == 0) {
+    out.push_back(
+        {Level::ok, "role bindings", fmt::format("{} namespaces of tenants have theirs", all), ""});
   }
 }
 
@@ -131,12 +170,19 @@ void TenantServiceImpl::examine_tenants(upstream::ControlApi& api,
   out.push_back(
       {Level::ok, "tenants", fmt::format("{} of {} in order", ready, tenants.size()), ""});
   std::size_t strays = 0;
+  std::map<std::string, std::string> spaces; // of tenants -> whose
   const auto listed = range_objects(
       api, "/api/v1/namespaces", {}, 500, 0, true, {}, [&](const nlohmann::json& item) {
         const auto found = found_of(item);
         if (found.name.size() < 8 || found.name[6] != '-') return;
         const auto tenant = tenants.find(found.name.substr(0, 6));
-        if (tenant == tenants.end() || (found.labelled && found.label == tenant->first)) return;
+        if (tenant == tenants.end()) return;
+        if (found.labelled && found.label == tenant->first) {
+          const auto phase = tenant->second.phase;
+          const bool settled = phase == api::Phase::ready || phase == api::Phase::suspended;
+          if (settled && !found.terminating) spaces.emplace(found.name, tenant->first);
+          return;
+        }
         if (++strays > k_most) return;
         out.push_back({Level::warning, "namespace " + found.name,
                        fmt::format("it is under the prefix of tenant {} without label {}={}: the "
@@ -146,7 +192,9 @@ void TenantServiceImpl::examine_tenants(upstream::ControlApi& api,
       });
   if (!listed) {
     out.push_back({Level::warning, "namespaces", listed.error().text(), "try again"});
+    return;
   }
+  examine_bindings(api, std::move(spaces), out);
 }
 
 std::vector<Finding> TenantServiceImpl::doctor() {

@@ -3,6 +3,7 @@
 
 #include "common/kube/client.hpp"
 #include "daemon/tenants/footprint.hpp"
+#include "daemon/upstream/bootstrap.hpp"
 #include "daemon/upstream/upstream_rbac.hpp"
 
 #include <arpa/inet.h>
@@ -56,6 +57,15 @@ std::string binding_text(std::string_view id, std::string_view upstream_name) {
 std::string binding_path(std::string_view upstream_name) {
   return kube::path({"apis", k_rbac, "v1", "namespaces", upstream_name, "rolebindings",
                      upstream::k_tenant_binding});
+}
+
+bool binding_is_ours(const json& actual, std::string_view id) {
+  const auto name_space =
+      actual.value("metadata", json::object()).value("namespace", std::string());
+  const auto wanted = binding_manifest(id, name_space);
+  std::string where;
+  return upstream::covers(actual.value("roleRef", json::object()), wanted.at("roleRef"), where) &&
+         upstream::covers(actual.value("subjects", json::array()), wanted.at("subjects"), where);
 }
 
 json service_account_manifest(std::string_view upstream_name) {

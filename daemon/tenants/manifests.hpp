@@ -22,6 +22,8 @@ std::string namespace_text(std::string_view id, std::string_view upstream_name);
 nlohmann::json binding_manifest(std::string_view id, std::string_view upstream_name);
 std::string binding_text(std::string_view id, std::string_view upstream_name); ///< the same
 std::string binding_path(std::string_view upstream_name);
+/// Does a RoleBinding of that name give what it shall, to whom it shall? Additions are not asked.
+bool binding_is_ours(const nlohmann::json& actual, std::string_view id);
 
 nlohmann::json service_account_manifest(std::string_view upstream_name);
 

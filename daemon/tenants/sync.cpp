@@ -67,15 +67,6 @@ Result<void> write_binding(ControlApi& api, std::string_view id, std::string_vie
   return done;
 }
 
-bool binding_is_ours(const json& actual, std::string_view id) {
-  const auto name_space =
-      actual.value("metadata", json::object()).value("namespace", std::string());
-  const auto wanted = binding_manifest(id, name_space);
-  std::string where;
-  return upstream::covers(actual.value("roleRef", json::object()), wanted.at("roleRef"), where) &&
-         upstream::covers(actual.value("subjects", json::array()), wanted.at("subjects"), where);
-}
-
 /// The API server's authorizer watches RBAC: a binding holds a moment after it was written.
 Result<void> wait_until_bound(ControlApi& api, std::string_view id, std::string_view name_space) {
   const json review = {{"apiVersion", "authorization.k8s.io/v1"},

@@ -29,6 +29,17 @@ done <<<"$pieces"
 stop_zood
 start_zood
 expect_no_match "zood put them back" 'missing|not there|does not exist|not found|absent' "$(ctl doctor 2>&1)"
+new_tenant tenant
+expect_no_match "the bindings of a tenant's namespaces are there" 'problem.*zoo-tenant|zoo-tenant.*problem' "$(ctl doctor 2>&1 | tr 'A-Z' 'a-z')"
+space=$tenant-default
+bound() { [[ $(ctl doctor 2>&1) != *"zoo-tenant in namespace $space"* ]]; }
+check "exchange the binding of a namespace" upstream -n "$space" delete rolebinding zoo-tenant
+check "for another one" upstream -n "$space" create rolebinding zoo-tenant --clusterrole=view --user="zoo:$tenant"
+expect_match "doctor sees that it is another one" 'another one' "$(ctl doctor 2>&1 | grep "zoo-tenant in namespace $space")"
+check "take it away" upstream -n "$space" delete rolebinding zoo-tenant
+expect_match "doctor names it" missing "$(ctl doctor 2>&1 | grep "zoo-tenant in namespace $space")"
+check "the tenant writes there" as "$tenant" -n default create configmap written
+eventually "by which zood has put it back" 10 bound
 check "a rule is widened" upstream patch clusterrole zoo:tenants-cluster --type=json -p '[{"op":"add","path":"/rules/-","value":{"apiGroups":[""],"resources":["nodes"],"verbs":["*"]}}]'
 expect_match "doctor sees that it differs" 'zoo:tenants-cluster' "$(ctl doctor 2>&1 | grep -Ei 'warning|problem|differs')"
 check "a policy is softened" upstream patch validatingadmissionpolicybinding zoo-tenants-cluster-scoped --type=merge -p '{"spec":{"validationActions":["Audit"]}}'

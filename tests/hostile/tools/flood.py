@@ -228,21 +228,27 @@ def small_answers_unread():
     return f"{requests} answers unread over {len(connections)} connections"
 
 
-def watches_unread():
-    """As many watches as it gets, each over a connection of its own, that begin with much and are not read."""
-    held = []
-    while len(held) < 600 and time.monotonic() < end:
+def slow_streams():
+    """Requests whose bodies go on for ever, as many as a tenant may have, and pings so that nobody sleeps."""
+    held, streams = [], 0
+    while len(held) < 2:
         try:
-            sock = plain()
-            sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-            connection = context(("http/1.1",)).wrap_socket(sock, server_hostname="localhost")
-            connection.sendall(f"GET {path}?watch=1 HTTP/1.1\r\nHost: x\r\n\r\n".encode())
+            connection = opened()
+            connection.sendall(b"".join(frame(HEADERS, 4, n, head()) + frame(DATA, 0, n, b" ") for n in range(1, 400, 2)))
             held.append(connection)
+            streams += 200
         except (OSError, ssl.SSLError):
-            pass
+            time.sleep(0.05)
     while time.monotonic() < end:
+        for connection in held:
+            try:
+                drain(connection)
+                connection.sendall(frame(PING, 0, 0, b"x" * 8))
+            except (OSError, ssl.SSLError):
+                streams -= 200
+                held.remove(connection)
         time.sleep(0.2)
-    return f"{len(held)} watches unread"
+    return f"{streams} bodies that go on for ever"
 
 
 def slow(begin, piece):

@@ -17,7 +17,7 @@ FlowControl::Entered enter(FlowControl& control, std::string_view tenant, std::u
                            std::function<void(bool)> told = nullptr) {
   zoo::api::Flow flow;
   flow.requests = share;
-  return control.enter(tenant, flow, "user", Work::read, std::move(told));
+  return control.enter(tenant, flow, "user", Work::read, false, std::move(told));
 }
 
 } // namespace

@@ -83,6 +83,67 @@ TEST_CASE("writes and watches have budgets of their own") {
   CHECK(bench.enter("a", flow, "u", Work::mutation) == Verdict::admitted);
 }
 
+TEST_CASE("what is still being received takes a place of its tenant's alone") {
+  Bench bench(2);
+  auto& scheduler = bench.scheduler;
+  const auto flow = share(3);
+  for (Ticket ticket = 101; ticket <= 103; ++ticket)
+    REQUIRE(scheduler.enter(ticket, "slow", flow, "u", Work::mutation, true) == Verdict::admitted);
+  CHECK(scheduler.enter(104, "slow", flow, "u", Work::read, true) == Verdict::full);
+  CHECK(bench.enter("slow", flow) == Verdict::full);
+  CHECK(scheduler.in_flight() == 0);
+  CHECK(scheduler.load("slow").receiving == 3);
+  CHECK(scheduler.load("slow").mutations == 3);
+  CHECK(bench.enter("a") == Verdict::admitted);
+  CHECK(bench.enter("a") == Verdict::admitted);
+
+  // Whole requests of the slow one have no privilege but that of a tenant without any.
+  CHECK(scheduler.received(101, "u") == Verdict::admitted);
+  CHECK(scheduler.received(102, "u") == Verdict::queued);
+  CHECK(scheduler.received(101, "u") == Verdict::admitted); // told already
+  CHECK(scheduler.load("slow").receiving == 1);
+  CHECK(scheduler.load("slow").in_flight == 1);
+  scheduler.leave(103); // its client has gone
+  CHECK(scheduler.load("slow").receiving == 0);
+  CHECK(bench.admitted().empty());
+  scheduler.leave(101);
+  CHECK(bench.admitted().size() == 1); // 102, the first one of its tenant now
+  scheduler.leave(102);
+  const auto load = scheduler.load("slow");
+  CHECK(load.in_flight + load.queued + load.receiving + load.mutations == 0);
+}
+
+TEST_CASE("a request that finds no place in the queue once it is whole has left") {
+  Bench bench(0, 1);
+  auto& scheduler = bench.scheduler;
+  const auto flow = share(10);
+  REQUIRE(bench.enter("a", flow) == Verdict::admitted); // the first one of a tenant
+  REQUIRE(bench.enter("a", flow) == Verdict::queued);
+  REQUIRE(scheduler.enter(100, "a", flow, "u", Work::mutation, true) == Verdict::admitted);
+  REQUIRE(scheduler.buffer(100, 10));
+  CHECK(scheduler.received(100, "u") == Verdict::full_queue);
+  CHECK(scheduler.received(100, "u") == Verdict::full_queue);
+  scheduler.answered(100, 50);
+  scheduler.leave(100);
+  const auto load = scheduler.load("a");
+  CHECK(load.in_flight == 1);
+  CHECK(load.queued == 1);
+  CHECK(load.receiving + load.mutations + load.buffered == 0);
+}
+
+TEST_CASE("an answer before the request is whole gives its place back once") {
+  Bench bench(10);
+  auto& scheduler = bench.scheduler;
+  REQUIRE(scheduler.enter(100, "a", share(10), "u", Work::mutation, true) == Verdict::admitted);
+  scheduler.answered(100, 5000); // 413, which nobody reads
+  CHECK(scheduler.load("a").receiving == 0);
+  CHECK(scheduler.load("a").buffered == 5000);
+  scheduler.leave(100);
+  CHECK(scheduler.load("a").buffered == 0);
+  CHECK(scheduler.total().receiving == 0);
+  CHECK(scheduler.in_flight() == 0);
+}
+
 TEST_CASE("who has its answer gives its place to others, and its bytes stay counted") {
   Bench bench(1);
   auto flow = share(10);

@@ -39,6 +39,7 @@ TEST_CASE("a set has the keys that can be used") {
   CHECK(keys->size() == 2);
   CHECK(keys->contains("a"));
   CHECK(keys->contains("c"));
+  CHECK(read_key_set(set_of(ec_key("a") + "," + ec_key("b") + "," + ec_key("a")))->size() == 1);
   CHECK(read_key_set(set_of(""))->empty());
   CHECK_FALSE(read_key_set("{}"));
   CHECK_FALSE(read_key_set("no JSON"));
