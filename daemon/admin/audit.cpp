@@ -53,7 +53,8 @@ Answer audit_answer(const Request& request, const audit::Log* log) {
     return failure(
         Error(Code::not_found,
               "zood keeps no audit files: audit.output in its configuration is not "
-              "`file`; lines on standard error are in the journal (journalctl -u zood)"));
+              "`file`; lines on standard error are in the journal (journalctl -u zood -o cat "
+              "--since -1h | grep '^{')"));
   }
   const auto query = read_query(request);
   if (!query) return failure(query.error());

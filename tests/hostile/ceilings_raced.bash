@@ -112,6 +112,8 @@ text=$(head -c 10000 /dev/zero | tr '\0' x)
 request() { ask POST /api/v1/namespaces/team/configmaps json '{"metadata":{"name":"evil-b-'"$1"'"},"data":{"x":"'"$text"'"}}'; }
 race 12
 expect "of 12 objects of 10 KB 3 find room" 3 "$(stored "/api/v1/namespaces/$evil-team/configmaps" '[.items[] | select(.metadata.name | startswith("evil-b-"))] | length')"
+weight() { ctl top "$evil" -o json | jq -r '.items[0].usage.quota.bytes.used'; }
+note "$(weight) bytes are stored of $((used + 35000)): what upstream adds to writes under way is known when it has answered"
 expect_no_match "nobody was told nonsense" '^(5..|000)$' "$codes"
 # Upstream itself knows none of these ceilings: of as many at once all stand.
 who=upstream where=$upstream_server

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
-# Tries: the thirteen patches that remove or widen a fence, on each kind that has one: JSON patch's remove, replace, copy, move
+# Tries: the thirteen patches that remove or widen a fence, on selectors and on subjects (webhooks, affinity, flags and definitions
+# have attacks of their own, with the patches that their fields take): JSON patch's remove, replace, copy, move
 # and a whole document; merge patch's null and {}; strategic $patch replace and delete, $retainKeys; apply by another manager,
 # by force, and by the owner of the injected field.
 # Without the fence: a patch that zood translates field by field undoes what zood had added to the stored object.
