@@ -61,7 +61,7 @@ FlowScheduler::Verdict FlowScheduler::received(Ticket ticket, std::string_view u
   const auto found = requests_.find(ticket);
   if (found == requests_.end()) return Verdict::full_queue;
   auto& request = found->second;
-  if (request.state != State::receiving) return Verdict::admitted;
+  if (request.state != State::receiving || request.answered) return Verdict::admitted;
   auto& tenant = *request.tenant;
   give_back(request);
   const auto verdict = place(ticket, tenant, user);

@@ -94,7 +94,8 @@ void TokenKeys::read_again() {
         if (!keys) {
           log::debug("gateway", "upstream does not tell the keys of its tokens: {}",
                      keys.error().message());
-          if (answer && answer->head.status >= 500) return;
+          const auto status = answer ? answer->head.status : 0;
+          if (status >= 500 || status == 401 || status == 408 || status == 429) return;
           keys_.clear();
           return;
         }

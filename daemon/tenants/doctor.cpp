@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "common/api/tenant.hpp"
+#include "common/kube/client.hpp"
 #include "daemon/tenants/footprint.hpp"
 #include "daemon/tenants/manifests.hpp"
 #include "daemon/tenants/records.hpp"
@@ -68,11 +69,16 @@ void examine_bindings(upstream::ControlApi& api, std::map<std::string, std::stri
   std::size_t missing = 0;
   for (const auto& [space, id] : spaces) {
     if (missing >= k_most) break;
-    // A namespace may be a moment old, or gone again.
+    // A namespace may be a moment old, or about to go.
     const auto binding = api.get(binding_path(space));
-    if (binding ? binding_is_ours(*binding, id)
-                : !api.get("/api/v1/namespaces/" + space).has_value())
-      continue;
+    if (binding && binding_is_ours(*binding, id)) continue;
+    const auto now = api.get(kube::path({"api", "v1", "namespaces", space}));
+    for (const auto* each : {&binding, &now}) {
+      if (*each || each->error().code() == Code::not_found) continue;
+      out.push_back({Level::warning, "role bindings", each->error().text(), "try again"});
+      return;
+    }
+    if (!now || found_of(*now).terminating) continue;
     ++missing;
     out.push_back(
         {Level::problem,
