@@ -418,6 +418,13 @@ TEST_CASE("a webhook that is named by its URL is stored without effect") {
   const auto& root = root_of(group, kind);
   CHECK(settle(root, test::tenant(), stored).value() == std::nullopt);
 
+  // Rules without groups are refused upstream, which says what is missing.
+  const auto bare = in(group, kind,
+                       R"({"metadata":{"name":"x"},"webhooks":[{"name":"u","rules":[{}],)"
+                       R"("clientConfig":{"url":"https://x"}}]})");
+  CHECK_FALSE(Json::parse(bare)["webhooks"][0]["rules"][0].contains("apiGroups"));
+  CHECK(proof(group, kind, bare) == "");
+
   // A patch gave it other rules: they must not be effective.
   auto patched = json;
   patched["webhooks"][0]["rules"] = {{{"apiGroups", {"batch"}}, {"scope", "Namespaced"}}};
