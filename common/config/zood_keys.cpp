@@ -295,7 +295,8 @@ constexpr Key k_keys[] = {
      .type = Type::size,
      .default_text = "64Mi",
      .doc = "Bytes of request bodies, and of answers that its clients have not read, that are "
-            "held for one tenant at the same time. Its /openapi/v2 must fit in.",
+            "held for one tenant at the same time. Its /openapi/v2 must fit in; a watch that "
+            "would hold more ends.",
      .reloadable = true,
      .minimum = k_mi},
     {.name = "limits.total_inflight",

@@ -188,7 +188,8 @@ private:
   void authorized(const Decision& decision);
   void begin_flow();
   void put_head(http::ResponseHead head);
-  void sent(std::size_t bytes);
+  void count_unread();
+  void break_off(); ///< the client must not take the answer for whole
   void retire();
   void put(std::string_view bytes);
   void put(CompressedAnswer::Ready&& ready);
@@ -226,8 +227,8 @@ private:
   std::string retry_after_;                      ///< upstream's
   std::optional<translate::Misnamed> misnamed_;
   Outcome outcome_;
-  std::uint64_t largest_ = 0;  ///< bytes of the largest piece of the answer
   std::uint64_t buffered_ = 0; ///< bytes that buffer() has counted
+  std::size_t unread_ = 0;     ///< bytes that count_unread() has counted
   bool admitted_ = false;
   bool receiving_ = false; ///< its place is its tenant's alone until the request is whole
   bool ended_ = false;     ///< the request is complete

@@ -58,14 +58,24 @@ void Exchange::put_head(http::ResponseHead head) {
   stream_.send_head(head, false);
 }
 
-void Exchange::sent(std::size_t bytes) {
-  outcome_.bytes += bytes;
-  largest_ = std::max<std::uint64_t>(largest_, bytes);
+/// A stream that its client does not read holds what it was given: its tenant's bytes. Whoever has
+/// its long-running streams hold too much loses those that want to hold more; their clients come
+/// back and go on from where they were.
+void Exchange::count_unread() {
+  if (done_ || !place_) return;
+  const auto bytes = stream_.writable() ? 0 : stream_.pending();
+  if (bytes == unread_) return;
+  unread_ = bytes;
+  if (place_->unread(bytes) || !target_.long_running) return;
+  outcome_.reason = "its client does not read it, and its tenant holds as many bytes as it may";
+  log::debug("gateway", "{} {} of tenant {} ends: {}", head_.method, head_.target, mapping().id(),
+             outcome_.reason);
+  break_off();
 }
 
 void Exchange::put(std::string_view bytes) {
   if (compressed_) return put(compressed_->add(bytes));
-  sent(bytes.size());
+  outcome_.bytes += bytes.size();
   if (!bytes.empty()) stream_.send_data(bytes, false);
 }
 
@@ -78,7 +88,7 @@ void Exchange::take_back_head() {
 
 void Exchange::put(CompressedAnswer::Ready&& ready) {
   if (ready.head) stream_.send_head(*ready.head, false);
-  sent(ready.bytes.size());
+  outcome_.bytes += ready.bytes.size();
   if (!ready.bytes.empty()) stream_.give_data(std::move(ready.bytes), false);
 }
 
@@ -93,13 +103,15 @@ void Exchange::send(std::string_view bytes) {
     if (bytes.empty()) return;
   }
   put(bytes);
+  count_unread();
 }
 
 void Exchange::send(std::string&& bytes) {
   if (encoded_ || compressed_) return send(std::string_view(bytes));
   if (done_ || bytes.empty()) return;
-  sent(bytes.size());
+  outcome_.bytes += bytes.size();
   stream_.give_data(std::move(bytes), false);
+  count_unread();
 }
 
 void Exchange::unsendable(const Error& why) {
@@ -126,11 +138,9 @@ void Exchange::finish() {
   stream_.send_data({}, true);
   retire();
   std::string().swap(body_);
-  // What the client does not read is still held, and counted until its stream is closed. Beyond its
-  // watermark no stream takes more than one piece.
-  constexpr std::uint64_t k_watermark = http::Limits{}.high_watermark;
+  // What the client does not read is still held, and counted until its stream is closed.
   constexpr std::uint64_t k_stream = 4096; // what a stream costs besides
-  const auto held = std::max(buffered_, std::min(outcome_.bytes, k_watermark + largest_));
+  const std::uint64_t held = stream_.pending();
   if (place_) place_->answered(held == 0 ? 0 : std::max(held, k_stream));
   tell_audit();
 }
@@ -138,7 +148,7 @@ void Exchange::finish() {
 /// The flow may be what called. What it holds does not wait for a client that reads nothing.
 void Exchange::retire() {
   retired_ = std::move(flow_);
-  if (!retired_ || !retired_->keeps_much()) return;
+  if (!retired_ || !(target_.long_running || retired_->keeps_much())) return;
   gateway_.loop().post([this, alive = alive()] {
     if (!alive.expired()) retired_.reset();
   });
@@ -255,6 +265,10 @@ void Exchange::abort(const Error& why) {
   outcome_.reason = error_row(why.code()).reason;
   log::warning("gateway", "{} {} of tenant {} broke off: {}", head_.method, head_.target,
                route_ ? mapping().id() : "-", why.text());
+  break_off();
+}
+
+void Exchange::break_off() {
   done_ = true;
   stream_.reset(http::ResetReason::aborted);
   retire();

@@ -56,6 +56,11 @@ void FlowControl::unbuffer(FlowScheduler::Ticket ticket, std::uint64_t bytes) {
   scheduler_.unbuffer(ticket, bytes);
 }
 
+bool FlowControl::unread(FlowScheduler::Ticket ticket, std::uint64_t bytes) {
+  const std::scoped_lock lock(mutex_);
+  return scheduler_.unread(ticket, bytes);
+}
+
 void FlowControl::answered(FlowScheduler::Ticket ticket, std::uint64_t kept) {
   Calls calls;
   {

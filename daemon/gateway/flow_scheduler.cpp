@@ -237,7 +237,17 @@ bool FlowScheduler::buffer(Ticket ticket, std::uint64_t bytes) {
 void FlowScheduler::unbuffer(Ticket ticket, std::uint64_t bytes) {
   const auto found = requests_.find(ticket);
   if (found == requests_.end()) return;
-  count_bytes(found->second, found->second.bytes - std::min(bytes, found->second.bytes));
+  auto& request = found->second;
+  count_bytes(request, request.bytes - std::min(bytes, request.bytes - request.unread));
+}
+
+bool FlowScheduler::unread(Ticket ticket, std::uint64_t bytes) {
+  const auto found = requests_.find(ticket);
+  if (found == requests_.end()) return true;
+  auto& request = found->second;
+  count_bytes(request, request.bytes - request.unread + bytes);
+  request.unread = bytes;
+  return request.tenant->load.buffered <= request.tenant->flow.buffered;
 }
 
 void FlowScheduler::answered(Ticket ticket, std::uint64_t kept) {
@@ -246,6 +256,7 @@ void FlowScheduler::answered(Ticket ticket, std::uint64_t kept) {
   auto& request = found->second;
   if (request.state == State::waiting || kept == 0) return leave(ticket);
   count_bytes(request, kept);
+  request.unread = 0;
   if (request.answered || request.work == Work::long_running) return;
   request.answered = true;
   auto& tenant = *request.tenant;

@@ -56,6 +56,9 @@ public:
   /// More bytes are held for this request; false: beyond its tenant's budget.
   bool buffer(Ticket ticket, std::uint64_t bytes);
   void unbuffer(Ticket ticket, std::uint64_t bytes); ///< they are held no more
+  /// So much of its answer waits for its client, instead of what did so before; counted be it
+  /// beyond the budget, and then false.
+  bool unread(Ticket ticket, std::uint64_t bytes);
   /// Its answer was given: the place goes to others, and so many bytes are counted from now on,
   /// be it beyond the budget, until it leaves. Who has none to count, or waits still, leaves now.
   void answered(Ticket ticket, std::uint64_t kept);
@@ -96,6 +99,7 @@ private:
     Work work;
     enum class State : std::uint8_t { running, waiting, receiving } state;
     std::uint64_t bytes = 0;
+    std::uint64_t unread = 0; ///< of these
     bool answered = false;
   };
 

@@ -23,6 +23,8 @@ public:
       bytes_.append(bytes);
     }
   }
+  /// So many are about to be pushed, in pieces.
+  void reserve(std::size_t more) { bytes_.reserve(bytes_.size() + more); }
   std::string_view view() const { return std::string_view(bytes_).substr(start_); }
   std::size_t size() const { return bytes_.size() - start_; }
   bool empty() const { return size() == 0; }
@@ -32,7 +34,7 @@ public:
     if (start_ == bytes_.size()) {
       clear();
     } else if (start_ > k_compact && start_ > bytes_.size() / 2) {
-      bytes_.erase(0, start_);
+      std::string(view()).swap(bytes_); // what was large once does not stay so
       start_ = 0;
     }
   }
@@ -69,7 +71,8 @@ private:
 class ChunkQueue {
 public:
   void push(std::string&& bytes) {
-    if (bytes.size() < k_small) return push(std::string_view(bytes));
+    const bool loose = bytes.capacity() - bytes.size() > k_slack;
+    if (bytes.size() < k_small || loose) return push(std::string_view(bytes));
     size_ += bytes.size();
     chunks_.push_back(std::move(bytes));
   }
@@ -111,6 +114,7 @@ public:
 
 private:
   static constexpr std::size_t k_small = 2 * 1024;
+  static constexpr std::size_t k_slack = 64 * 1024; ///< that a kept piece may have unused
   static constexpr std::size_t k_compact = 64;
   std::vector<std::string> chunks_; ///< those in front of first_ are taken
   std::size_t first_ = 0;

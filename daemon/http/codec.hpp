@@ -3,6 +3,7 @@
 
 #include "daemon/http/stream.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -25,6 +26,9 @@ struct Limits {
   std::uint32_t connection_window = 4u << 20;
   std::uint32_t reset_burst = 500; ///< HTTP/2: RST_STREAM a client may send at once,
   std::uint32_t reset_rate = 50;   ///< and a second (CVE-2023-44487)
+
+  /// The low watermark of a stream that has `high` for its own.
+  std::size_t low_for(std::size_t high) const { return std::min(low_watermark, high / 4); }
 };
 
 /// The protocol of one client connection, without its socket: bytes in, bytes out, a Service in
@@ -52,7 +56,7 @@ public:
   virtual bool write_ended() const = 0;
   virtual std::size_t open_streams() const = 0;
   virtual std::size_t pending() const = 0;   ///< bytes of answers that it holds
-  virtual std::uint64_t refused() const = 0; ///< answers with 429 Too Many Requests, so far
+  virtual std::uint64_t refused() const = 0; ///< answers so far for which is_refusal() holds
   virtual Waiting waiting_for() const = 0;   ///< what the client owes us, for the listener's clocks
   virtual void drain() = 0;                  ///< GOAWAY, or Connection: close after the current one
   virtual void closed() = 0;                 ///< the connection is gone: on_reset() to all

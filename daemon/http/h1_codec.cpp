@@ -16,6 +16,8 @@ namespace {
 /// Bytes of pipelined requests, or of a tunnel not yet open, that are kept before reading stops.
 constexpr std::size_t k_ahead = 64 * 1024;
 
+constexpr std::size_t k_chunk_frame = 20; ///< of RFC 9112 section 7.1: its size and two line ends
+
 std::optional<std::uint64_t> content_length(const Headers& headers) {
   const auto text = headers.find("content-length");
   if (!text) return std::nullopt;
@@ -55,6 +57,7 @@ private:
   void send_head(const ResponseHead& head, bool end) override;
   void send_data(std::string_view bytes, bool end) override;
   bool writable() const override { return !blocked_; }
+  void set_high_watermark(std::size_t bytes) override { high_watermark_ = bytes; }
   void reset(ResetReason reason) override;
   void consume(std::size_t bytes) override;
   const ConnectionInfo& connection() const override { return info_; }
@@ -95,6 +98,7 @@ private:
   bool response_ended_ = false;
   bool tunnel_ = false;
   bool blocked_ = false;
+  std::size_t high_watermark_ = 0; ///< of the answer
   bool throttled_ = false;
   Framing framing_ = Framing::none;
   std::uint64_t length_left_ = 0;
@@ -155,6 +159,7 @@ void H1Codec::begin_exchange() {
   in_exchange_ = true;
   detached_ = request_ended_ = head_sent_ = response_ended_ = blocked_ = throttled_ = false;
   unconsumed_ = 0;
+  high_watermark_ = limits_.high_watermark;
   head_request_ = head.method == "HEAD";
   upgrade_ = head.upgrade;
   http10_ = head.version == 10;
@@ -220,7 +225,7 @@ std::size_t H1Codec::produce(std::string& out, std::size_t max) {
   std::size_t total = 0;
   for (;;) {
     total += out_.take(out, max - total);
-    if (blocked_ && out_.size() < limits_.low_watermark) {
+    if (blocked_ && out_.size() < limits_.low_for(high_watermark_)) {
       blocked_ = false;
       if (handler_ && !detached_ && !response_ended_) handler_->on_drained();
     }
@@ -311,7 +316,7 @@ void H1Codec::send_head(const ResponseHead& head, bool end) {
       (switching && (!upgrade_ || !request_ended_)))
     return reset(ResetReason::aborted);
   head_sent_ = true;
-  if (head.status == 429) ++refused_;
+  if (is_refusal(head.status)) ++refused_;
   if (!request_ended_ || draining_) keep_alive_ = false;
 
   std::string text = fmt::format("HTTP/1.1 {} {}\r\n", head.status, status_phrase(head.status));
@@ -355,12 +360,13 @@ void H1Codec::send_data(std::string_view bytes, bool end) {
     break;
   case Framing::chunked:
     if (bytes.empty()) break;
+    out_.reserve(bytes.size() + k_chunk_frame);
     out_.push(fmt::format("{:x}\r\n", bytes.size()));
     out_.push(bytes);
     out_.push(std::string_view("\r\n"));
     break;
   }
-  if (out_.size() >= limits_.high_watermark) blocked_ = true;
+  if (out_.size() >= high_watermark_) blocked_ = true;
   if (end) end_response();
   wakeup_();
 }

@@ -2,15 +2,14 @@
 #include "common/base/log.hpp"
 #include "common/base/text.hpp"
 #include "daemon/http/answer.hpp"
-#include "daemon/http/byte_queue.hpp"
 #include "daemon/http/codec.hpp"
+#include "daemon/http/h2_stream.hpp"
 #include "daemon/http/syntax.hpp"
 
 #include <fmt/format.h>
 #include <nghttp2/nghttp2.h>
 
 #include <algorithm>
-#include <charconv>
 #include <exception>
 #include <map>
 
@@ -27,49 +26,9 @@ constexpr std::size_t k_max_settings = 32;
 constexpr std::size_t k_max_continuations = 8;
 constexpr std::size_t k_max_outbound_acks = 256;
 
-class H2Codec;
-
-struct H2Stream final : ServerStream {
-  H2Stream(H2Codec& owner, std::int32_t number) : codec(owner), id(number) {}
-
-  void send_head(const ResponseHead& head, bool end) override;
-  void send_data(std::string_view bytes, bool end) override { send(bytes, end); }
-  void give_data(std::string&& bytes, bool end) override { send(std::move(bytes), end); }
-  bool writable() const override;
-  void reset(ResetReason reason) override;
-  void consume(std::size_t bytes) override;
-  const ConnectionInfo& connection() const override;
-  template <class Bytes>
-  void send(Bytes&& bytes, bool end);
-  void destroy_handler() {
-    detached = true; // a handler's destructor may still hold the stream
-    const auto gone = std::move(handler);
-  }
-
-  H2Codec& codec;
-  const std::int32_t id;
-  RequestHead request;
-  std::size_t header_bytes = 0;
-  int refusal = 0; ///< status that the codec answers by itself
-  std::string refusal_text;
-  std::unique_ptr<StreamHandler> handler;
-  ChunkQueue out;
-  std::optional<std::uint64_t> length_left;
-  std::size_t unconsumed = 0;
-  bool request_ended = false;
-  bool head_sent = false;
-  bool bodyless = false;
-  bool ended = false;    ///< the handler has given everything
-  bool end_sent = false; ///< END_STREAM has left
-  bool deferred = false;
-  mutable bool blocked = false;
-  bool detached = false; ///< the handler hears and says nothing any more
-  bool reset_by_us = false;
-};
-
-class H2Codec final : public ServerCodec {
+class H2Codec final : public ServerCodec, private H2Session {
 public:
-  H2Codec(const Limits& limits, Service& service, const ConnectionInfo& info, Wakeup wakeup);
+  H2Codec(const Limits& bounds, Service& service, const ConnectionInfo& peer, Wakeup note);
   ~H2Codec() override;
 
   void receive(std::string_view bytes) override;
@@ -79,8 +38,8 @@ public:
   Close wants_close() const override;
   bool write_ended() const override { return false; }
   std::size_t open_streams() const override { return streams_.size(); }
-  std::size_t pending() const override { return pending_; }
-  std::uint64_t refused() const override { return refused_; }
+  std::size_t pending() const override { return buffered; }
+  std::uint64_t refused() const override { return refusals; }
   Waiting waiting_for() const override;
   void drain() override;
   void closed() override;
@@ -96,7 +55,14 @@ public:
   int send_data(const nghttp2_frame& frame, std::string_view head, std::size_t size);
 
 private:
-  friend struct H2Stream;
+  // H2Session
+  bool submit_head(std::int32_t stream, const std::vector<Field>& fields, bool body) override;
+  void resume(std::int32_t stream) override { nghttp2_session_resume_data(session_, stream); }
+  void submit_reset(std::int32_t stream, ResetReason reason) override;
+  void open_window(std::int32_t stream, std::size_t bytes) override {
+    nghttp2_session_consume(session_, stream, bytes);
+  }
+
   H2Stream* find(std::int32_t id) {
     const auto found = streams_.find(id);
     return found == streams_.end() ? nullptr : found->second.get();
@@ -111,19 +77,15 @@ private:
     if (++idle_frames_ > k_idle_frames) calm_down();
   }
 
-  const Limits limits_;
   Service& service_;
-  const ConnectionInfo& info_;
-  const Wakeup wakeup_;
   nghttp2_session* session_ = nullptr;
   std::map<std::int32_t, std::unique_ptr<H2Stream>> streams_;
   std::vector<std::unique_ptr<H2Stream>> graveyard_; ///< closed inside a callback
-  std::size_t pending_ = 0;                          ///< bytes in all streams' buffers
   std::string* produced_ = nullptr;                  ///< inside produce(): where to
+  std::vector<nghttp2_nv> fields_;                   ///< of the head that is being submitted
   std::size_t idle_frames_ = 0;
   std::size_t induced_resets_ = 0;
   std::size_t served_ = 0;
-  std::uint64_t refused_ = 0;
   bool greeted_ = false, inside_headers_ = false, draining_ = false, goaway_sent_ = false;
   Close close_ = Close::no;
 };
@@ -231,9 +193,9 @@ nghttp2_session* make_session(const Limits& limits, H2Codec* codec) {
 
 // ---- the codec ----
 
-H2Codec::H2Codec(const Limits& limits, Service& service, const ConnectionInfo& info, Wakeup wakeup)
-    : limits_(limits), service_(service), info_(info), wakeup_(std::move(wakeup)),
-      session_(make_session(limits, this)) {}
+H2Codec::H2Codec(const Limits& bounds, Service& service, const ConnectionInfo& peer, Wakeup note)
+    : H2Session(bounds, peer, std::move(note)), service_(service),
+      session_(make_session(bounds, this)) {}
 
 H2Codec::~H2Codec() {
   for (auto& [id, stream] : streams_)
@@ -248,7 +210,7 @@ void H2Codec::receive(std::string_view bytes) {
   const auto rv = nghttp2_session_mem_recv(
       session_, reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size());
   if (rv < 0) {
-    log::debug("http", "{}: HTTP/2: {}", info_.peer, nghttp2_strerror(static_cast<int>(rv)));
+    log::debug("http", "{}: HTTP/2: {}", info.peer, nghttp2_strerror(static_cast<int>(rv)));
     reset_everybody();
     close_ = Close::abruptly;
   }
@@ -258,7 +220,7 @@ void H2Codec::receive(std::string_view bytes) {
 std::size_t H2Codec::produce(std::string& out, std::size_t max) {
   const auto before = out.size();
   constexpr std::size_t k_heads = 512; // of frames, and a block of header fields
-  if (pending_ > 0) out.reserve(before + std::min(pending_, max) + k_heads);
+  if (buffered > 0) out.reserve(before + std::min(buffered, max) + k_heads);
   produced_ = &out;
   while (close_ == Close::no && out.size() - before < max) {
     const std::uint8_t* bytes = nullptr;
@@ -280,11 +242,9 @@ std::size_t H2Codec::produce(std::string& out, std::size_t max) {
 }
 
 void H2Codec::notify_drained() {
-  if (pending_ >= limits_.connection_pending) return;
+  if (buffered >= limits.connection_pending) return;
   for (auto& [id, stream] : streams_) { // handlers only submit: the map does not change in here
-    if (!stream->blocked || stream->out.size() >= limits_.low_watermark) continue;
-    stream->blocked = false;
-    if (stream->handler && !stream->detached && !stream->ended) stream->handler->on_drained();
+    if (stream->drained()) stream->handler->on_drained();
   }
 }
 
@@ -310,7 +270,7 @@ void H2Codec::drain() {
   draining_ = true;
   nghttp2_submit_shutdown_notice(session_);
   nghttp2_submit_ping(session_, NGHTTP2_FLAG_NONE, nullptr);
-  wakeup_();
+  wakeup();
 }
 
 void H2Codec::receive_end() {
@@ -332,7 +292,7 @@ void H2Codec::reset_everybody() {
   for (auto& [id, stream] : streams_)
     graveyard_.push_back(std::move(stream));
   streams_.clear();
-  pending_ = 0;
+  buffered = 0;
 }
 
 void H2Codec::calm_down() {
@@ -345,7 +305,7 @@ int H2Codec::begin_headers(const nghttp2_frame& frame) {
   inside_headers_ = true;
   if (frame.headers.cat != NGHTTP2_HCAT_REQUEST) return 0; // trailers
   const auto id = frame.hd.stream_id;
-  streams_.emplace(id, std::make_unique<H2Stream>(*this, id));
+  streams_.emplace(id, std::make_unique<H2Stream>(static_cast<H2Session&>(*this), id));
   return 0;
 }
 
@@ -354,8 +314,8 @@ int H2Codec::header(const nghttp2_frame& frame, std::string_view name, std::stri
   if (frame.headers.cat != NGHTTP2_HCAT_REQUEST || stream == nullptr) return 0;
   auto& request = stream->request;
   stream->header_bytes += name.size() + value.size() + 32; // RFC 9113 section 6.5.2
-  if (stream->header_bytes > limits_.header_bytes ||
-      request.headers.size() >= limits_.header_fields) {
+  if (stream->header_bytes > limits.header_bytes ||
+      request.headers.size() >= limits.header_fields) {
     stream->refusal = 431;
     stream->refusal_text = "the header fields are too large";
     return 0;
@@ -390,7 +350,7 @@ void H2Codec::dispatch(H2Stream& stream) {
   if (stream.refusal != 0) return refuse(stream, stream.refusal, stream.refusal_text);
   if (request.method == "CONNECT") return refuse(stream, 405, "CONNECT is not served here");
   if (!is_token(request.method)) return refuse(stream, 400, "the method is not a token");
-  if (request.target.size() > limits_.target_bytes)
+  if (request.target.size() > limits.target_bytes)
     return refuse(stream, 414, "the path and query are too long");
   if (!is_origin_form(request.target) && !(request.target == "*" && request.method == "OPTIONS"))
     return refuse(stream, 400, "the request's target is not a path");
@@ -469,8 +429,7 @@ int H2Codec::stream_closed(std::int32_t id) {
   if (found == streams_.end()) return 0;
   auto stream = std::move(found->second);
   streams_.erase(found);
-  pending_ -= stream->out.size();
-  stream->out.clear();
+  stream->drop_buffer();
   // What the handler had not consumed must not stay lost to the connection's window.
   if (stream->unconsumed > 0) nghttp2_session_consume_connection(session_, stream->unconsumed);
   stream->unconsumed = 0;
@@ -494,7 +453,7 @@ int H2Codec::frame_sent(const nghttp2_frame& frame) {
   }
   // Resets that a client provokes by broken frames count like its own (CVE-2025-8671).
   if (frame.hd.type == NGHTTP2_RST_STREAM && (stream == nullptr || !stream->reset_by_us) &&
-      ++induced_resets_ > limits_.reset_burst + served_ / 2)
+      ++induced_resets_ > limits.reset_burst + served_ / 2)
     calm_down();
   return 0;
 }
@@ -503,12 +462,12 @@ int H2Codec::frame_sent(const nghttp2_frame& frame) {
 ssize_t H2Codec::read_data(std::int32_t id, std::size_t size, std::uint32_t* flags) {
   auto* stream = find(id);
   if (stream == nullptr) return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
-  const auto count = std::min(stream->out.size(), size);
+  const auto count = std::min(stream->pending(), size);
   if (count == 0 && !stream->ended) {
     stream->deferred = true;
     return NGHTTP2_ERR_DEFERRED;
   }
-  if (count == stream->out.size() && stream->ended) *flags |= NGHTTP2_DATA_FLAG_EOF;
+  if (count == stream->pending() && stream->ended) *flags |= NGHTTP2_DATA_FLAG_EOF;
   *flags |= NGHTTP2_DATA_FLAG_NO_COPY;
   return static_cast<ssize_t>(count);
 }
@@ -516,101 +475,31 @@ ssize_t H2Codec::read_data(std::int32_t id, std::size_t size, std::uint32_t* fla
 /// Called inside produce(), whose `out` has all that goes before.
 int H2Codec::send_data(const nghttp2_frame& frame, std::string_view head, std::size_t size) {
   auto* stream = find(frame.hd.stream_id);
-  if (stream == nullptr || produced_ == nullptr || stream->out.size() < size)
+  if (stream == nullptr || produced_ == nullptr || stream->pending() < size)
     return NGHTTP2_ERR_CALLBACK_FAILURE;
   if (size > 0) idle_frames_ = 0;
   produced_->append(head);
-  stream->out.take(*produced_, size);
-  pending_ -= size;
+  stream->take(*produced_, size);
   return 0;
 }
 
-// ---- a stream ----
+// ---- what streams ask ----
 
-const ConnectionInfo& H2Stream::connection() const { return codec.info_; }
-
-void H2Stream::send_head(const ResponseHead& head, bool end) {
-  if (detached || head_sent) return;
-  if (head.status < 200 || head.status > 999) return reset(ResetReason::aborted);
-  head_sent = true;
-  if (head.status == 429) ++codec.refused_;
-  const auto status = std::to_string(head.status);
-  std::string names; // lower case, as HTTP/2 wants them; `fields` points into it: it never grows
-  names.reserve(head.headers.bytes());
-  std::vector<nghttp2_nv> fields;
-  fields.reserve(head.headers.size() + 1);
-  fields.push_back(field(":status", status));
-  if (status_forbids_body(head.status)) bodyless = true;
-  for (const auto& [name, value] : head.headers) {
-    if (is_hop_by_hop(name) || !is_token(name) || !is_field_value(value)) continue;
-    const auto at = names.size();
-    for (const char c : name)
-      names += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-    const auto lower = std::string_view(names).substr(at);
-    if (lower == "content-length") {
-      std::uint64_t length = 0;
-      const auto [stop, error] = std::from_chars(value.data(), value.data() + value.size(), length);
-      if (error != std::errc() || stop != value.data() + value.size() || head.status == 204 ||
-          length_left)
-        continue;
-      length_left = length;
-    }
-    fields.push_back(field(lower, value));
-  }
-  if (end && !bodyless && length_left.value_or(0) > 0) return reset(ResetReason::aborted);
-  ended = end;
+bool H2Codec::submit_head(std::int32_t stream, const std::vector<Field>& fields, bool body) {
+  fields_.clear();
+  for (const auto& [name, value] : fields)
+    fields_.push_back(field(name, value));
   nghttp2_data_provider provider{};
   provider.read_callback = on_read_data;
-  if (nghttp2_submit_response(codec.session_, id, fields.data(), fields.size(),
-                              end ? nullptr : &provider) != 0)
-    return reset(ResetReason::aborted);
-  codec.wakeup_();
+  return nghttp2_submit_response(session_, stream, fields_.data(), fields_.size(),
+                                 body ? &provider : nullptr) == 0;
 }
 
-template <class Bytes>
-void H2Stream::send(Bytes&& bytes, bool end) {
-  if (detached || ended) return;
-  if (!head_sent) return reset(ResetReason::aborted);
-  if (!bodyless) {
-    const auto size = bytes.size();
-    if (length_left) {
-      if (size > *length_left || (end && size < *length_left)) return reset(ResetReason::aborted);
-      *length_left -= size;
-    }
-    out.push(std::forward<Bytes>(bytes));
-    codec.pending_ += size;
-    if (out.size() >= codec.limits_.high_watermark) blocked = true;
-  }
-  ended = end;
-  if (deferred && (ended || !out.empty())) {
-    deferred = false;
-    nghttp2_session_resume_data(codec.session_, id);
-  }
-  codec.wakeup_();
-}
-
-bool H2Stream::writable() const {
-  if (codec.pending_ >= codec.limits_.connection_pending) blocked = true;
-  return !blocked;
-}
-
-void H2Stream::reset(ResetReason reason) {
-  if (detached) return;
-  detached = true;
-  reset_by_us = true;
+void H2Codec::submit_reset(std::int32_t stream, ResetReason reason) {
   const auto code = reason == ResetReason::cancelled ? NGHTTP2_CANCEL
                     : reason == ResetReason::refused ? NGHTTP2_REFUSED_STREAM
                                                      : NGHTTP2_INTERNAL_ERROR;
-  nghttp2_submit_rst_stream(codec.session_, NGHTTP2_FLAG_NONE, id, code);
-  codec.wakeup_();
-}
-
-void H2Stream::consume(std::size_t bytes) {
-  const auto count = std::min(bytes, unconsumed);
-  if (count == 0) return;
-  unconsumed -= count;
-  nghttp2_session_consume(codec.session_, id, count);
-  codec.wakeup_();
+  nghttp2_submit_rst_stream(session_, NGHTTP2_FLAG_NONE, stream, code);
 }
 
 } // namespace

@@ -44,6 +44,10 @@ public:
   virtual void give_data(std::string&& bytes, bool end) { send_data(bytes, end); }
   /// False once the buffer is above its high watermark; on_drained() follows below the low one.
   virtual bool writable() const = 0;
+  /// Bytes of the answer that the buffer holds.
+  virtual std::size_t pending() const = 0;
+  /// From now on writable() turns false at so many bytes, not at Limits::high_watermark.
+  virtual void set_high_watermark(std::size_t bytes) = 0;
   /// Ends the stream at once: RST_STREAM, or the connection of HTTP/1.1 is closed. What is still
   /// buffered is dropped; the handler hears nothing more and is destroyed soon.
   virtual void reset(ResetReason reason) = 0;

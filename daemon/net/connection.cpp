@@ -13,8 +13,6 @@ using Waiting = http::ServerCodec::Waiting;
 using Close = http::ServerCodec::Close;
 
 constexpr std::size_t k_write_size = 64 * 1024;
-constexpr std::size_t k_unsent_high = 128 * 1024; ///< then the codec keeps its bytes
-constexpr std::size_t k_unsent_stop = 512 * 1024; ///< then nothing is read that could cost answers
 constexpr std::chrono::seconds k_linger{2};
 
 } // namespace
@@ -197,18 +195,17 @@ void Connection::pump() {
     const Busy busy(*this);
     do {
       dirty_ = false;
-      while (transport_->unsent() < k_unsent_high) {
+      while (transport_->unsent() == 0) { // else the codec keeps its bytes, and counts them
         std::string bytes;
         if (codec_->produce(bytes, k_write_size) == 0) break;
         produced_ += bytes.size();
         transport_->write(std::move(bytes));
       }
-    } while (dirty_ && transport_->unsent() < k_unsent_high);
+    } while (dirty_ && transport_->unsent() == 0);
   }
   if (close_if_wanted()) return;
   hold_if_refused();
-  transport_->read(lingering_ ||
-                   (!held_ && codec_->wants_read() && transport_->unsent() < k_unsent_stop));
+  transport_->read(lingering_ || (!held_ && codec_->wants_read()));
 }
 
 void Connection::hold_if_refused() {

@@ -23,6 +23,7 @@ constexpr std::size_t k_read_size = 32 * 1024;
 constexpr std::size_t k_record = 16 * 1024; // RFC 8446 section 5.1: the largest
 constexpr std::size_t k_handshake_turn = 64 * 1024;
 constexpr std::size_t k_most_silent = 64 * 1024; // bytes of records without data, in a row
+constexpr int k_unsent = 256 * 1024;             // that the kernel takes ahead of what it sends
 constexpr std::size_t k_read_turn = 256 * 1024;  // then the loop's other connections have theirs
 
 std::string reason(int error) { return std::generic_category().message(error); }
@@ -45,6 +46,9 @@ void tune_tcp(int socket) {
 void forget_errors() {
   if (ERR_peek_error() != 0) ERR_clear_error();
 }
+
+/// What a client does not read waits where it is counted, not in the kernel.
+void bound_unsent(int socket) { set_option(socket, IPPROTO_TCP, TCP_NOTSENT_LOWAT, k_unsent); }
 
 } // namespace
 
@@ -361,7 +365,10 @@ std::unique_ptr<Transport> Transport::accept(Loop& loop, file::Fd accepted,
   Address address;
   address.size = sizeof(address.storage);
   if (::getpeername(accepted.get(), address.get(), &address.size) == 0) impl->peer = address.text();
-  if (address.family() != AF_UNIX) tune_tcp(accepted.get());
+  if (address.family() != AF_UNIX) {
+    tune_tcp(accepted.get());
+    bound_unsent(accepted.get());
+  }
   if (tls != nullptr) impl->tls.reset(tls->new_session());
   if (tls != nullptr && !impl->tls) {
     impl->fail_later({Code::internal, "no memory for a TLS session"});

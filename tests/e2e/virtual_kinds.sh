@@ -96,6 +96,18 @@ expect "and nothing else" "" "$(grep watched "$TMPDIR/watch2.out")"
 raw=$(as "$first" get --raw '/apis/flowcontrol.apiserver.k8s.io/v1/flowschemas?watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true&timeoutSeconds=1')
 expect "initial events end with their bookmark" "ADDED BOOKMARK" "$(jq -r .type <<<"$raw" | sort -u | xargs)"
 expect_match "which says so" 'k8s.io/initial-events-end' "$raw"
+# More than a watch's client is given at once: the rest of the state comes when it has taken that.
+filling=$(printf 'f%.0s' {1..3000})
+for n in {10..39}; do
+  flow "many-$n"
+  printf '  # %s\n---\n' "$n"
+done | sed "s/metadata: {name: many-[0-9]*,/& annotations: {filling: $filling},/" >"$TMPDIR/many.yaml"
+check "ninety thousand bytes of them" as "$second" apply -f "$TMPDIR/many.yaml"
+listed=$(as "$second" get flowschemas -o name | sort)
+raw=$(as "$second" get --raw '/apis/flowcontrol.apiserver.k8s.io/v1/flowschemas?watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true&timeoutSeconds=1')
+expect "are told once each, in order" "$listed" "$(jq -r 'select(.type == "ADDED") | "flowschema.flowcontrol.apiserver.k8s.io/" + .object.metadata.name' <<<"$raw")"
+expect "and then that they are all" "BOOKMARK true" "$(tail -n 1 <<<"$raw" | jq -r '.type + " " + .object.metadata.annotations["k8s.io/initial-events-end"]')"
+check "and go" as "$second" delete -f "$TMPDIR/many.yaml"
 kill "$watch_pid" "$watch2_pid"
 wait "$watch_pid" "$watch2_pid" 2>/dev/null
 

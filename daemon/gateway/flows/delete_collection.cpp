@@ -52,7 +52,7 @@ private:
     if (auto written = writer_.item(item, list_text_); !written)
       return exchange_.fail(written.error());
     kept_ = list_text_.size() <= exchange_.gateway().limits().object;
-    if (!kept_) list_text_ = {};
+    if (!kept_) std::string().swap(list_text_);
   }
   void on_list_end(const upstream::ListEnd& end) override {
     if (exchange_.done()) return;

@@ -47,14 +47,14 @@ public:
 
     const bool from_now = options.resource_version.empty() || options.resource_version == "0";
     const bool initial = options.send_initial_events.value_or(from_now);
+    telling_state_ = initial;
     if (initial) {
-      send_state();
+      last_ = board().read(target_.owner, *target_.kind).revision;
     } else if (from_now) {
       last_ = board().revision();
     } else {
       last_ = std::stoll(options.resource_version);
     }
-    if (options.send_initial_events.value_or(false)) bookmark(true);
     const auto timeout = options.timeout_seconds ? std::chrono::seconds(*options.timeout_seconds)
                                                  : std::chrono::seconds(0);
     // An end is no failure: the client goes on from its last resourceVersion.
@@ -74,11 +74,33 @@ private:
     columns_sent_ = true;
   }
 
-  void send_state() {
-    const auto reading = board().read(target_.owner, *target_.kind);
-    for (const auto& [name, object] : with_provided(target_, reading.set->objects))
-      if (selection_.matches(*object)) send(EventType::added, *object);
-    last_ = reading.revision;
+  /// The objects as they were when the watch began, as far as the client takes them. False: not all
+  /// of them yet, or `set` knows that moment no more and the watch has ended.
+  bool send_state(const virtuals::Set& set) {
+    auto state = set.at(last_);
+    if (!state) {
+      expire(set.floor);
+      return false;
+    }
+    const auto objects = with_provided(target_, *std::move(state));
+    for (auto each = objects.lower_bound(next_); each != objects.end(); ++each) {
+      if (exchange_.done()) return false;
+      if (!exchange_.writable()) { // on_drained() goes on
+        next_ = each->first;
+        return false;
+      }
+      if (selection_.matches(*each->second)) send(EventType::added, *each->second);
+    }
+    if (exchange_.done()) return false;
+    telling_state_ = false;
+    if (exchange_.target().list.send_initial_events.value_or(false)) bookmark(true);
+    return !exchange_.done();
+  }
+
+  void expire(std::int64_t floor) {
+    exchange_.send(translate::make_error_event(translate::make_status(
+        Code::expired, fmt::format("too old resource version: {} ({})", last_, floor))));
+    exchange_.finish();
   }
 
   bool hidden(const virtuals::Event& event) const {
@@ -89,12 +111,8 @@ private:
 
   void pump() {
     const auto reading = board().read(target_.owner, *target_.kind);
-    if (last_ < reading.set->floor) {
-      exchange_.send(translate::make_error_event(
-          translate::make_status(Code::expired, fmt::format("too old resource version: {} ({})",
-                                                            last_, reading.set->floor))));
-      return exchange_.finish();
-    }
+    if (telling_state_ && !send_state(*reading.set)) return;
+    if (last_ < reading.set->floor) return expire(reading.set->floor);
     for (const auto& event : reading.set->recent) {
       if (event.revision <= last_) continue;
       if (!exchange_.writable()) return; // on_drained() goes on
@@ -126,7 +144,7 @@ private:
       if (exchange_.done()) return;
       pump();
       if (exchange_.done()) return;
-      if (exchange_.writable()) bookmark(false);
+      if (exchange_.writable() && !telling_state_) bookmark(false);
       tick();
     });
   }
@@ -135,6 +153,8 @@ private:
   VirtualTarget target_;
   virtuals::Selection selection_;
   std::int64_t last_ = 0;
+  bool telling_state_ = false; ///< of the moment `last_`
+  std::string next_;           ///< the first name that is still to be told
   bool columns_sent_ = false;
   std::shared_ptr<std::atomic<bool>> pending_ = std::make_shared<std::atomic<bool>>(false);
   net::Timer bookmarks_, end_;

@@ -266,7 +266,9 @@ private:
   }
 
   void flush() {
-    if (!out_.empty()) exchange_.send(out_);
+    if (!out_.empty()) exchange_.send(std::move(out_));
+    // One large event, and thousands of watches would keep its room.
+    if (out_.capacity() > k_flush) std::string().swap(out_);
     out_.clear();
     if (exchange_.writable()) return;
     if (list_) list_->pause();

@@ -228,6 +228,43 @@ def small_answers_unread():
     return f"{requests} answers unread over {len(connections)} connections"
 
 
+def watches_unread():
+    """Watches by the hundred that nobody reads, half of them of HTTP/2, while large objects change."""
+    def plug():
+        sock = plain()
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        return sock
+    large, watches, held, changes = "y" * 700_000, 0, [], 0
+    while watches < 800:
+        try:
+            if len(held) % 4 == 0:
+                connection = context(("h2",)).wrap_socket(plug(), server_hostname="localhost")
+                connection.sendall(PREFACE + frame(SETTINGS, 0, 0, struct.pack(">HI", 4, 0x7FFFFFFF)) + frame(WINDOW, 0, 0, b"\x7f\0\0\0"))
+                connection.sendall(b"".join(frame(HEADERS, 5, n, head(path + "?watch=1")) for n in range(1, 19, 2)))
+                watches += 9
+            else:
+                connection = context(("http/1.1",)).wrap_socket(plug(), server_hostname="localhost")
+                connection.sendall(f"GET {path}?watch=1 HTTP/1.1\r\nHost: x\r\n\r\n".encode())
+                watches += 1
+            held.append(connection)
+        except (OSError, ssl.SSLError):
+            time.sleep(0.05)
+    stop = time.monotonic() + seconds
+    while time.monotonic() < stop:
+        body = '{"data":{"x":"%s%d"}}' % (large, changes)
+        try:
+            with connect(("http/1.1",)) as writer:
+                writer.sendall(f"PATCH {path}/evil-1 HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"
+                               f"Content-Type: application/merge-patch+json\r\nContent-Length: {len(body)}\r\n\r\n{body}".encode())
+                said = b""
+                while piece := writer.recv(1 << 20):
+                    said = said or piece
+                changes += said.startswith(b"HTTP/1.1 200")
+        except (OSError, ssl.SSLError):
+            pass
+    return f"{watches} watches unread over {len(held)} connections, {changes} changes"
+
+
 def slow_streams():
     """Requests whose bodies go on for ever, as many as a tenant may have, and pings so that nobody sleeps."""
     held, streams = [], 0

@@ -98,6 +98,8 @@ public:
   void send_head(const http::ResponseHead& sent, bool end) override;
   void send_data(std::string_view bytes, bool end) override;
   bool writable() const override { return open; }
+  std::size_t pending() const override { return 0; }
+  void set_high_watermark(std::size_t) override {}
   void reset(http::ResetReason) override { ended = true; }
   void consume(std::size_t bytes) override { consumed += bytes; }
   const http::ConnectionInfo& connection() const override { return info_; }

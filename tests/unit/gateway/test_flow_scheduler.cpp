@@ -191,6 +191,36 @@ TEST_CASE("who is refused while it waits has no place in the queue any more") {
   CHECK(bench.scheduler.in_flight() == 0);
 }
 
+TEST_CASE("what waits for a client is counted while it waits, be it beyond the budget") {
+  Bench bench(10);
+  auto flow = share(10);
+  flow.buffered = 100;
+  auto& scheduler = bench.scheduler;
+  REQUIRE(bench.enter("a", flow, "u", Work::long_running) == Verdict::admitted);
+  const auto watch = bench.last;
+  REQUIRE(bench.enter("a", flow) == Verdict::admitted);
+  const auto get = bench.last;
+  CHECK(scheduler.unread(watch, 60));
+  REQUIRE(scheduler.buffer(get, 30));
+  CHECK(scheduler.unread(get, 10));
+  CHECK(scheduler.load("a").buffered == 100);
+  CHECK_FALSE(scheduler.unread(watch, 61)); // it is there all the same
+  CHECK(scheduler.load("a").buffered == 101);
+  CHECK(bench.enter("a", flow) == Verdict::full_bytes);
+  CHECK(scheduler.unread(watch, 0));
+  CHECK(scheduler.load("a").buffered == 40);
+  scheduler.unbuffer(get, 1000); // not what its client has not read
+  CHECK(scheduler.load("a").buffered == 10);
+  scheduler.answered(get, 70); // of these the ten
+  CHECK(scheduler.load("a").buffered == 70);
+  scheduler.leave(get);
+  CHECK(scheduler.unread(watch, 5));
+  scheduler.leave(watch);
+  CHECK(scheduler.load("a").buffered == 0);
+  CHECK(scheduler.unread(watch, 5)); // it has left
+  CHECK(scheduler.total().buffered == 0);
+}
+
 TEST_CASE("a tenant whose clients read nothing is not answered any more") {
   Bench bench(10);
   auto flow = share(10);

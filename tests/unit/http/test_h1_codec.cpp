@@ -173,6 +173,28 @@ TEST_CASE("h1: a reader that stops leaves the producer's buffer bounded") {
   CHECK(out.ends_with("0\r\n\r\n"));
 }
 
+TEST_CASE("h1: a stream may have a watermark of its own, the next one has the listener's") {
+  Bench bench;
+  bench.feed(k_get);
+  auto* stream = bench.service.requests[0]->stream;
+  stream->set_high_watermark(8 * 1024);
+  stream->send_head({200, {}}, false);
+  stream->send_data(std::string(8 * 1024, 'x'), false);
+  CHECK_FALSE(stream->writable());
+  CHECK(stream->pending() > 8 * 1024);
+  std::string out;
+  bench.codec->produce(out, 7 * 1024);
+  CHECK(bench.service.requests[0]->drains == 1);
+  CHECK(stream->writable());
+  stream->send_data("", true);
+  bench.output();
+  bench.feed(k_get);
+  stream = bench.service.requests[1]->stream;
+  stream->send_head({200, {}}, false);
+  stream->send_data(std::string(8 * 1024, 'x'), false);
+  CHECK(stream->writable());
+}
+
 TEST_CASE("h1: a handler that does not consume stops the reading") {
   Bench bench;
   bench.service.consume = false;

@@ -181,6 +181,63 @@ TEST_CASE("h2: all buffers of a connection together are bounded") {
   CHECK(given <= limits.connection_pending + 8 * 1024);
 }
 
+TEST_CASE("h2: a stream may have a watermark of its own, and tells what it holds") {
+  Bench bench;
+  bench.client.consume = false;
+  const auto id = bench.client.request("GET", "/");
+  bench.run();
+  auto& heard = *bench.service.requests[0];
+  heard.stream->set_high_watermark(8 * 1024);
+  heard.stream->send_head({200, {}}, false);
+  heard.stream->send_data(std::string(65'535, 'x'), false); // the client's window
+  bench.run();
+  CHECK(heard.stream->pending() == 0);
+  CHECK(heard.drains == 1);
+  heard.stream->send_data(std::string(8 * 1024 - 1, 'y'), false);
+  CHECK(heard.stream->writable());
+  heard.stream->give_data("y", false);
+  CHECK_FALSE(heard.stream->writable());
+  CHECK(heard.stream->pending() == 8 * 1024);
+  bench.run();
+  CHECK(heard.drains == 1);
+  bench.client.consume_all(id);
+  bench.run();
+  CHECK(heard.drains == 2);
+  CHECK(heard.stream->pending() == 0);
+}
+
+TEST_CASE("h2: a stream that is reset lets go of what it holds, and never looks whole") {
+  Bench bench;
+  bench.client.consume = false;
+  const auto id = bench.client.request("GET", "/");
+  bench.run();
+  auto heard = bench.service.requests[0];
+  heard->stream->send_head({200, {}}, false);
+  heard->stream->send_data(std::string(200'000, 'x'), false);
+  bench.run();
+  CHECK(bench.codec->pending() == 200'000 - 65'535);
+  heard->stream->send_data("the end", true);
+  heard->stream->reset(ResetReason::aborted);
+  CHECK(bench.codec->pending() == 0);
+  bench.client.consume_all(id);
+  bench.client.consume = true;
+  bench.run();
+  CHECK(heard->destroyed);
+  CHECK(bench.client.answers[id].error == 2);
+  CHECK_FALSE(bench.client.answers[id].ended);
+  CHECK(bench.client.answers[id].body.size() == 65'535);
+}
+
+TEST_CASE("h2: refusals are counted") {
+  Bench bench;
+  for (const int status : {429, 401, 403, 503}) {
+    bench.service.on_head = [status](Heard& heard) { heard.stream->send_head({status, {}}, true); };
+    bench.client.request("GET", "/");
+    bench.run();
+  }
+  CHECK(bench.codec->refused() == 2);
+}
+
 TEST_CASE("h2: a handler that does not consume holds its own stream only") {
   Limits limits;
   Bench bench(limits);
