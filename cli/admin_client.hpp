@@ -80,6 +80,7 @@ public:
 
   Result<nlohmann::ordered_json> status();
   Result<nlohmann::json> doctor();
+  /// {"items", "more"}, and `journal` if the lines are there (cli/journal.hpp) and none is here.
   Result<nlohmann::json> audit(const AuditWish& wish);
 
   const Door& door() const { return door_; }

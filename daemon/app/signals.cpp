@@ -1,12 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/app/signals.hpp"
 
+#include "common/base/deleter.hpp"
+
+#include <fmt/format.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <systemd/sd-daemon.h>
+#include <systemd/sd-login.h>
 #include <unistd.h>
 
 #include <cstdlib>
+#include <memory>
 
 namespace zoo::app {
 namespace {
@@ -61,6 +67,18 @@ void notify_ready() { sd_notify(0, "READY=1"); }
 void notify_reloading() { sd_notify(0, "RELOADING=1"); }
 void notify_stopping() { sd_notify(0, "STOPPING=1"); }
 void notify_watchdog() { sd_notify(0, "WATCHDOG=1"); }
+
+std::string journal_match() {
+  const char* stream = std::getenv("JOURNAL_STREAM"); // device:inode
+  struct stat about{};
+  if (stream == nullptr || ::fstat(STDERR_FILENO, &about) != 0 ||
+      fmt::format("{}:{}", about.st_dev, about.st_ino) != stream)
+    return {};
+  char* unit = nullptr;
+  if (sd_pid_get_unit(0, &unit) < 0) return fmt::format("_PID={}", ::getpid());
+  const std::unique_ptr<char, Deleter<std::free>> owner(unit);
+  return fmt::format("_SYSTEMD_UNIT={}", unit);
+}
 
 unsigned long long watchdog_interval_microseconds() {
   std::uint64_t interval = 0;

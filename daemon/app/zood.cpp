@@ -230,6 +230,7 @@ Result<void> Zood::Impl::open_audit() {
   options.directory =
       values.is_set("audit.dir") ? values.path("audit.dir") : values.path("dir") / "audit";
   options.policy = audit_policy(values);
+  options.journal = journal_match();
   ZOO_TRY(audit, audit::Log::open(std::move(options)));
   return {};
 }

@@ -42,6 +42,9 @@ struct Options {
   std::filesystem::path directory; ///< made with mode 0700; files are 0600
   Policy policy;
   std::size_t queue_bytes = 4u << 20; ///< of lines that wait; twice that where requests are refused
+  /// Where standard error is the journal: what finds this program's lines there, in the words of
+  /// sd_journal_add_match(3).
+  std::string journal;
 };
 
 struct Counters {
@@ -72,6 +75,10 @@ public:
   Counters counters() const;
   const Tally& tally() const { return tally_; } ///< of all that was told, written or not
   std::string name() const;                     ///< "none", "stderr", or the file's path
+  /// Options::journal, if lines go to standard error.
+  std::string_view journal() const {
+    return options_.output == Output::standard_error ? std::string_view(options_.journal) : "";
+  }
   bool to_files() const { return options_.output == Output::file; }
 
   /// The files that were written since then, for reading, the newest first; each once and none

@@ -1,24 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "common/api/audit_lines.hpp"
 #include "common/base/result.hpp"
 #include "daemon/audit/log.hpp"
 
-#include <chrono>
-#include <cstddef>
-#include <optional>
 #include <string>
 #include <vector>
 
 namespace zoo::audit {
 
-/// Which lines; what is empty asks nothing.
-struct Query {
-  std::string tenant, user, verb, decision;
-  std::chrono::system_clock::time_point since{};
-  std::optional<std::chrono::system_clock::time_point> until;
-  std::size_t limit = 1000; ///< the newest so many
-};
+using Query = api::AuditQuery;
 
 struct Found {
   std::vector<std::string> lines; ///< of JSON, oldest first

@@ -125,8 +125,39 @@ stop_zood
 expect "zood ends" 0 $?
 sed -i 's/^audit:.*/audit: {output: stderr}/' "$TMPDIR/zood.yaml"
 start_zood --config "$TMPDIR/zood.yaml"
+check_fails "which are in nobody's reach" 'its standard error is not the journal' ctl audit "$a"
+stop_zood
+expect "zood ends" 0 $?
+# systemd tells by JOURNAL_STREAM that standard error is the journal.
+JOURNAL_STREAM=$(stat -c %d:%i "$zood_dir.log") start_zood --config "$TMPDIR/zood.yaml"
 ask "$a" /api/v1/namespaces/default/configmaps/to-the-journal >"$TMPDIR/journal.code"
 journal() { sed -n 's/^[^{]*\({.*to-the-journal.*}\)$/\1/p' "$zood_dir.log" | jq -se --arg a "$a" 'length == 1 and .[0].tenant == $a and .[0].verb == "get" and .[0].code == 404' >/dev/null; }
 eventually "one line of JSON a request" 10 journal
 check_fails "the file has none of it" '' grep -q to-the-journal "$log"
+# What journald would have made of it, by the same program that stores what comes from other machines.
+match=$(curl -sS --unix-socket "$zood_dir/zood.sock" http://zood/zoo/v1/audit | jq -r .journal)
+expect_match "zood says which lines of the journal are its own" '^(_PID|_SYSTEMD_UNIT)=.' "$match"
+entries() { # FIELD=VALUE: a line each
+  local line at
+  at=$(date +%s%6N)
+  while IFS= read -r line; do
+    printf '__REALTIME_TIMESTAMP=%s\n__MONOTONIC_TIMESTAMP=%s\n_BOOT_ID=%032d\n%s\nMESSAGE=%s\n\n' "$at" "$at" 7 "$1" "$line"
+    at=$((at + 1))
+  done
+}
+mkdir "$TMPDIR/journal"
+{
+  grep -v to-the-journal "$zood_dir.log" | entries "$match"
+  sed -n 's/^[^{]*\({.*to-the-journal.*}\)$/\1/p' "$zood_dir.log" | tee >(sed 's/to-the-journal/forged/' >"$TMPDIR/forged") | entries "$match"
+  sed 's/to-the-journal/forged/' "$TMPDIR/forged" | entries _PID=1
+} >"$TMPDIR/entries"
+check "a journal" /lib/systemd/systemd-journal-remote -o "$TMPDIR/journal/system.journal" "$TMPDIR/entries"
+from_journal() { ctl audit "$@" --journal "$TMPDIR/journal"; }
+expect "zooctl reads it" "$a get 404" "$(from_journal "$a" -o json | jq -r '.items[] | select(.name == "to-the-journal") | "\(.tenant) \(.verb) \(.code)"')"
+expect_no_match "and what others wrote it leaves out" forged "$(from_journal -o json)"
+expect "no other tenant's either" 0 "$(from_journal "$b" --verb get -o json | jq '.items | length')"
+expect_match "a table, and that there is more" 'There are older lines' "$(from_journal --limit 1 2>&1)"
+expect "--since holds" 0 "$(sleep 2; from_journal --since 1s -o json | jq '.items | length')"
+mkdir "$TMPDIR/empty"
+check_fails "an empty journal is told" 'nothing can be read in the journal of what zood wrote .*systemd-journal' ctl audit "$a" --journal "$TMPDIR/empty"
 for id in "$a" "$b"; do check "$id goes" ctl tenant delete "$id" --wait; done

@@ -25,7 +25,7 @@ struct Place {
   std::filesystem::path directory = base.path() / "audit";
 
   std::unique_ptr<audit::Log> open(audit::Policy policy = {}, std::size_t queue = 4u << 20) {
-    auto log = audit::Log::open({audit::Output::file, directory, policy, queue});
+    auto log = audit::Log::open({audit::Output::file, directory, policy, queue, ""});
     REQUIRE(log);
     return *std::move(log);
   }

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace zoo::api {
+
+/// Which lines of the audit log (docs/audit.md); what is empty asks nothing.
+struct AuditQuery {
+  std::string tenant, user, verb, decision;
+  std::chrono::system_clock::time_point since{};
+  std::optional<std::chrono::system_clock::time_point> until;
+  std::size_t limit = 1000; ///< the newest so many
+};
+
+/// Holds a line against a query, without parsing it: zood writes each member in one spelling.
+/// Immutable.
+class AuditFilter {
+public:
+  explicit AuditFilter(const AuditQuery& query);
+  /// False too for what is no line of the audit log.
+  bool operator()(std::string_view line) const;
+
+private:
+  std::string since_, until_; ///< RFC 3339 without its zone
+  std::vector<std::string> parts_;
+};
+
+} // namespace zoo::api
