@@ -8,6 +8,7 @@
 namespace zoo::gateway {
 namespace {
 
+constexpr std::size_t k_room = 16 * 1024; ///< that a watch keeps from one event to the next
 constexpr const char* k_stream_type = "application/vnd.kubernetes.protobuf;stream=watch";
 
 } // namespace
@@ -40,6 +41,7 @@ Result<std::string> EncodedAnswer::add(std::string_view json) {
     begin = end + 1;
   }
   held_.erase(0, begin);
+  if (held_.empty() && held_.capacity() > k_room) std::string().swap(held_);
   return out;
 }
 

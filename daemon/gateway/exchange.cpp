@@ -17,14 +17,6 @@
 #include <charconv>
 
 namespace zoo::gateway {
-namespace {
-
-/// Of a long-running stream, before its source has to wait: there are thousands of them, and what
-/// comes later waits where all of them share it, in the window of their kind's events.
-constexpr std::size_t k_most_unread = 32 * 1024;
-
-} // namespace
-
 Exchange::Exchange(Gateway& gateway, http::RequestHead head, http::ServerStream& stream)
     : gateway_(gateway), head_(std::move(head)), stream_(stream), alive_(std::make_shared<int>(0)),
       begun_(std::chrono::steady_clock::now()) {}
@@ -217,7 +209,7 @@ void Exchange::on_reset() {
 
 void Exchange::on_drained() {
   count_unread();
-  if (flow_ && !done_) flow_->on_drained();
+  if (flow_ && writable()) flow_->on_drained(); // else it comes once more
 }
 
 void Exchange::dispatch() {

@@ -105,6 +105,9 @@ public:
   http::ResponseHead head_out(http::ResponseHead head, translate::AnswerKind kind) const;
   void send(std::string_view bytes);
   void send(std::string&& bytes); ///< without a copy, where the client's protocol can do without
+  /// Whole events of a watch that has told its state. False: it is over; where its tenant may not
+  /// hold as much, it has ended in order before them, and its client goes on from where it was.
+  bool send_events(std::string&& events);
   bool writable() const;
   void finish();
   void send_json(int status, std::string_view body); ///< a whole answer
@@ -165,6 +168,10 @@ public:
   void run(std::unique_ptr<Flow> flow);
 
 private:
+  /// Of a long-running stream, before its source has to wait: there are thousands of them, and what
+  /// comes later waits where all of them share it (upstream/shared_watches.hpp).
+  static constexpr std::size_t k_most_unread = 32 * 1024;
+
   // http::StreamHandler
   void on_data(std::string_view bytes) override;
   void on_end() override;
@@ -189,6 +196,7 @@ private:
   void begin_flow();
   void put_head(http::ResponseHead head);
   void count_unread();
+  void holds_too_much();
   void break_off(); ///< the client must not take the answer for whole
   void retire();
   void put(std::string_view bytes);

@@ -58,19 +58,33 @@ void Exchange::put_head(http::ResponseHead head) {
   stream_.send_head(head, false);
 }
 
-/// A stream that its client does not read holds what it was given: its tenant's bytes. Whoever has
-/// its long-running streams hold too much loses those that want to hold more; their clients come
-/// back and go on from where they were.
+/// A stream that its client does not read holds what it was given: its tenant's bytes. A watch that
+/// wants to hold more than these may be ends; others have their source wait.
 void Exchange::count_unread() {
   if (done_ || !place_) return;
   const auto bytes = stream_.writable() ? 0 : stream_.pending();
   if (bytes == unread_) return;
   unread_ = bytes;
-  if (place_->unread(bytes) || !target_.long_running) return;
+  if (place_->unread(bytes) || target_.verb != "watch") return;
+  holds_too_much();
+  break_off();
+}
+
+void Exchange::holds_too_much() {
   outcome_.reason = "its client does not read it, and its tenant holds as many bytes as it may";
   log::debug("gateway", "{} {} of tenant {} ends: {}", head_.method, head_.target, mapping().id(),
              outcome_.reason);
-  break_off();
+}
+
+bool Exchange::send_events(std::string&& events) {
+  const auto all = stream_.pending() + events.size();
+  if (!done_ && place_ && all > k_most_unread && !place_->may_hold(all)) {
+    holds_too_much();
+    finish();
+  }
+  if (done_) return false;
+  send(std::move(events));
+  return !done_;
 }
 
 void Exchange::put(std::string_view bytes) {
@@ -140,6 +154,8 @@ void Exchange::finish() {
   std::string().swap(body_);
   // What the client does not read is still held, and counted until its stream is closed.
   constexpr std::uint64_t k_stream = 4096; // what a stream costs besides
+  encoded_.reset();
+  compressed_.reset();
   const std::uint64_t held = stream_.pending();
   if (place_) place_->answered(held == 0 ? 0 : std::max(held, k_stream));
   tell_audit();

@@ -33,6 +33,7 @@ FlowScheduler::Verdict FlowScheduler::enter(Ticket ticket, std::string_view id,
   auto& load = tenant.load;
   if (load.buffered > flow.buffered) return refuse(tenant, Verdict::full_bytes);
   if (work == Work::long_running) {
+    if (load.unread > flow.buffered / 2) return refuse(tenant, Verdict::full_bytes);
     if (load.long_running >= flow.long_running) return refuse(tenant, Verdict::full_long_running);
     ++load.long_running;
     ++all_.long_running;
@@ -212,6 +213,7 @@ void FlowScheduler::leave(Ticket ticket) {
   auto request = std::move(found->second);
   requests_.erase(found);
   auto& tenant = *request.tenant;
+  count_unread(request, 0);
   count_bytes(request, 0);
   if (request.answered) return;
   uncount_mutation(tenant, request);
@@ -245,9 +247,40 @@ bool FlowScheduler::unread(Ticket ticket, std::uint64_t bytes) {
   const auto found = requests_.find(ticket);
   if (found == requests_.end()) return true;
   auto& request = found->second;
+  const bool more = bytes > request.unread;
+  count_unread(request, bytes);
+  if (!more || within(request)) return true;
+  static_cast<void>(refuse(*request.tenant, Verdict::full_bytes));
+  return false;
+}
+
+bool FlowScheduler::may_hold(Ticket ticket, std::uint64_t bytes) {
+  const auto found = requests_.find(ticket);
+  if (found == requests_.end()) return true;
+  auto& request = found->second;
+  const auto before = request.unread;
+  if (bytes <= before) return true;
+  count_unread(request, bytes);
+  const bool may = within(request);
+  count_unread(request, before);
+  if (!may) static_cast<void>(refuse(*request.tenant, Verdict::full_bytes));
+  return may;
+}
+
+void FlowScheduler::count_unread(Request& request, std::uint64_t bytes) {
   count_bytes(request, request.bytes - request.unread + bytes);
+  if (request.work == Work::long_running) {
+    for (auto* load : {&request.tenant->load, &all_})
+      load->unread = load->unread - request.unread + bytes;
+  }
   request.unread = bytes;
-  return request.tenant->load.buffered <= request.tenant->flow.buffered;
+}
+
+bool FlowScheduler::within(const Request& request) const {
+  const auto& load = request.tenant->load;
+  const auto& flow = request.tenant->flow;
+  const bool long_running = request.work == Work::long_running;
+  return load.buffered <= flow.buffered && (!long_running || load.unread <= flow.buffered / 2);
 }
 
 void FlowScheduler::answered(Ticket ticket, std::uint64_t kept) {
@@ -255,8 +288,8 @@ void FlowScheduler::answered(Ticket ticket, std::uint64_t kept) {
   if (found == requests_.end()) return;
   auto& request = found->second;
   if (request.state == State::waiting || kept == 0) return leave(ticket);
+  count_unread(request, 0);
   count_bytes(request, kept);
-  request.unread = 0;
   if (request.answered || request.work == Work::long_running) return;
   request.answered = true;
   auto& tenant = *request.tenant;

@@ -56,9 +56,12 @@ public:
   /// More bytes are held for this request; false: beyond its tenant's budget.
   bool buffer(Ticket ticket, std::uint64_t bytes);
   void unbuffer(Ticket ticket, std::uint64_t bytes); ///< they are held no more
-  /// So much of its answer waits for its client, instead of what did so before; counted be it
-  /// beyond the budget, and then false.
+  /// So much of its answer waits for its client, instead of what did so before: counted, be it
+  /// beyond the budget. Long-running ones together may have half of that. False: it is more than
+  /// before, and beyond.
   bool unread(Ticket ticket, std::uint64_t bytes);
+  /// Would unread() say so?
+  bool may_hold(Ticket ticket, std::uint64_t bytes);
   /// Its answer was given: the place goes to others, and so many bytes are counted from now on,
   /// be it beyond the budget, until it leaves. Who has none to count, or waits still, leaves now.
   void answered(Ticket ticket, std::uint64_t kept);
@@ -73,6 +76,7 @@ public:
   struct Load {
     std::uint32_t in_flight = 0, mutations = 0, long_running = 0, queued = 0, receiving = 0;
     std::uint64_t buffered = 0;
+    std::uint64_t unread = 0;  ///< of these, of long-running requests
     std::uint64_t refused = 0; ///< since the first request
   };
   Load load(std::string_view tenant) const;
@@ -110,6 +114,8 @@ private:
   Verdict place(Ticket ticket, Tenant& tenant, std::string_view user);
   void give_back(Request& request); ///< what it has of the places
   void admit(Tenant& tenant);
+  void count_unread(Request& request, std::uint64_t bytes);
+  bool within(const Request& request) const; ///< its tenant's budget of bytes
   void count_mutation(Tenant& tenant, Work work);
   void uncount_mutation(Tenant& tenant, const Request& request);
   void count_bytes(Request& request, std::uint64_t bytes); ///< instead of those before

@@ -86,6 +86,12 @@ public:
   }
   std::size_t size() const { return size_; }
   bool empty() const { return size_ == 0; }
+  std::size_t room() const { ///< bytes that its pieces have in memory
+    std::size_t out = 0;
+    for (const auto& chunk : chunks_)
+      out += chunk.capacity() > k_inside ? chunk.capacity() : 0;
+    return out;
+  }
 
   /// Moves `count` bytes, at most size(), to the end of `out`.
   void take(std::string& out, std::size_t count) {
@@ -96,7 +102,13 @@ public:
       out.append(part);
       count -= part.size();
       start_ += part.size();
-      if (start_ < chunks_[first_].size()) break;
+      if (auto& chunk = chunks_[first_]; start_ < chunk.size()) {
+        if (start_ > k_large && start_ > chunk.size() / 2) { // its room goes as it is read
+          std::string(std::string_view(chunk).substr(start_)).swap(chunk);
+          start_ = 0;
+        }
+        break;
+      }
       std::string().swap(chunks_[first_++]);
       start_ = 0;
     }
@@ -115,6 +127,8 @@ public:
 private:
   static constexpr std::size_t k_small = 2 * 1024;
   static constexpr std::size_t k_slack = 64 * 1024; ///< that a kept piece may have unused
+  static constexpr std::size_t k_inside = 15;       ///< that a string has in itself
+  static constexpr std::size_t k_large = 16 * 1024;
   static constexpr std::size_t k_compact = 64;
   std::vector<std::string> chunks_; ///< those in front of first_ are taken
   std::size_t first_ = 0;

@@ -58,8 +58,11 @@ public:
   virtual std::size_t pending() const = 0;   ///< bytes of answers that it holds
   virtual std::uint64_t refused() const = 0; ///< answers so far for which is_refusal() holds
   virtual Waiting waiting_for() const = 0;   ///< what the client owes us, for the listener's clocks
-  virtual void drain() = 0;                  ///< GOAWAY, or Connection: close after the current one
-  virtual void closed() = 0;                 ///< the connection is gone: on_reset() to all
+  /// Resets streams that hold bytes of which none has left since the last call but one: their
+  /// windows stay shut, whatever else their client does.
+  virtual void reset_stalled() {}
+  virtual void drain() = 0;  ///< GOAWAY, or Connection: close after the current one
+  virtual void closed() = 0; ///< the connection is gone: on_reset() to all
 };
 
 /// `wakeup` is called when produce(), wants_read() or wants_close() have something new to say, from

@@ -34,13 +34,14 @@ public:
   void receive(std::string_view bytes) override;
   void receive_end() override;
   std::size_t produce(std::string& out, std::size_t max) override;
-  bool wants_read() const override { return close_ == Close::no; }
+  bool wants_read() const override { return close_ == Close::no && !calmed_; }
   Close wants_close() const override;
   bool write_ended() const override { return false; }
   std::size_t open_streams() const override { return streams_.size(); }
   std::size_t pending() const override { return buffered; }
   std::uint64_t refused() const override { return refusals; }
   Waiting waiting_for() const override;
+  void reset_stalled() override;
   void drain() override;
   void closed() override;
 
@@ -48,6 +49,7 @@ public:
   int begin_headers(const nghttp2_frame& frame);
   int header(const nghttp2_frame& frame, std::string_view name, std::string_view value);
   int frame_received(const nghttp2_frame& frame);
+  int invalid_frame();
   int data(std::int32_t id, std::string_view bytes);
   int stream_closed(std::int32_t id);
   int frame_sent(const nghttp2_frame& frame);
@@ -82,11 +84,14 @@ private:
   std::map<std::int32_t, std::unique_ptr<H2Stream>> streams_;
   std::vector<std::unique_ptr<H2Stream>> graveyard_; ///< closed inside a callback
   std::string* produced_ = nullptr;                  ///< inside produce(): where to
+  std::size_t produce_stop_ = 0;                     ///< and up to which size of it
   std::vector<nghttp2_nv> fields_;                   ///< of the head that is being submitted
   std::size_t idle_frames_ = 0;
   std::size_t induced_resets_ = 0;
+  std::size_t invalid_frames_ = 0;
   std::size_t served_ = 0;
   bool greeted_ = false, inside_headers_ = false, draining_ = false, goaway_sent_ = false;
+  bool calmed_ = false; ///< no more is read of who has to go
   Close close_ = Close::no;
 };
 
@@ -123,6 +128,9 @@ int on_header(nghttp2_session*, const nghttp2_frame* frame, const std::uint8_t* 
 }
 int on_frame_received(nghttp2_session*, const nghttp2_frame* frame, void* user) {
   return guarded([&] { return self(user).frame_received(*frame); });
+}
+int on_invalid_frame(nghttp2_session*, const nghttp2_frame*, int, void* user) {
+  return guarded([&] { return self(user).invalid_frame(); });
 }
 int on_data(nghttp2_session*, std::uint8_t, std::int32_t id, const std::uint8_t* bytes,
             std::size_t size, void* user) {
@@ -164,6 +172,7 @@ nghttp2_session* make_session(const Limits& limits, H2Codec* codec) {
   nghttp2_session_callbacks_set_on_begin_headers_callback(callbacks, on_begin_headers);
   nghttp2_session_callbacks_set_on_header_callback(callbacks, on_header);
   nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks, on_frame_received);
+  nghttp2_session_callbacks_set_on_invalid_frame_recv_callback(callbacks, on_invalid_frame);
   nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks, on_data);
   nghttp2_session_callbacks_set_on_stream_close_callback(callbacks, on_stream_closed);
   nghttp2_session_callbacks_set_on_frame_send_callback(callbacks, on_frame_sent);
@@ -222,6 +231,7 @@ std::size_t H2Codec::produce(std::string& out, std::size_t max) {
   constexpr std::size_t k_heads = 512; // of frames, and a block of header fields
   if (buffered > 0) out.reserve(before + std::min(buffered, max) + k_heads);
   produced_ = &out;
+  produce_stop_ = before + max;
   while (close_ == Close::no && out.size() - before < max) {
     const std::uint8_t* bytes = nullptr;
     const auto size = out.size(); // DATA frames are appended in send_data()
@@ -295,7 +305,16 @@ void H2Codec::reset_everybody() {
   buffered = 0;
 }
 
+void H2Codec::reset_stalled() {
+  for (auto& [id, stream] : streams_) { // handlers only submit: the map does not change in here
+    if (stream->detached || !stream->stalled()) continue;
+    stream->reset(ResetReason::aborted);
+    if (stream->handler) stream->handler->on_reset();
+  }
+}
+
 void H2Codec::calm_down() {
+  calmed_ = true;
   nghttp2_session_terminate_session(session_, NGHTTP2_ENHANCE_YOUR_CALM);
 }
 
@@ -411,6 +430,13 @@ int H2Codec::frame_received(const nghttp2_frame& frame) {
   return 0;
 }
 
+/// What nghttp2 refuses by itself, streams beyond the allowed number among it: the resets for it
+/// wait until the client reads, and must not be without number.
+int H2Codec::invalid_frame() {
+  if (++invalid_frames_ > limits.reset_burst + served_ / 2) calm_down();
+  return 0;
+}
+
 int H2Codec::data(std::int32_t id, std::string_view bytes) {
   idle_frames_ = 0;
   auto* stream = find(id);
@@ -480,6 +506,8 @@ int H2Codec::send_data(const nghttp2_frame& frame, std::string_view head, std::s
   if (size > 0) idle_frames_ = 0;
   produced_->append(head);
   stream->take(*produced_, size);
+  // nghttp2 would go on with the next frame; what is taken here is counted no more.
+  if (produced_->size() >= produce_stop_) return NGHTTP2_ERR_PAUSE;
   return 0;
 }
 

@@ -100,6 +100,12 @@ void H2Stream::consume(std::size_t bytes) {
 void H2Stream::take(std::string& to, std::size_t bytes) {
   out.take(to, bytes);
   session.buffered -= bytes;
+  looks = 0;
+}
+
+bool H2Stream::stalled() {
+  if (out.empty()) looks = 0;
+  return !out.empty() && ++looks > 2;
 }
 
 void H2Stream::drop_buffer() {

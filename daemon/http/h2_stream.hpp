@@ -57,6 +57,8 @@ struct H2Stream final : ServerStream {
 
   void take(std::string& to, std::size_t bytes); ///< from the buffer; at most pending()
   void drop_buffer();
+  /// Has none of what it holds left since the last call but one?
+  bool stalled();
   /// The buffer has fallen so far that its handler must hear of it; true once.
   bool drained();
   void destroy_handler();
@@ -86,6 +88,7 @@ private:
   std::size_t high_watermark;
   std::optional<std::uint64_t> length_left;
   mutable bool blocked = false;
+  unsigned looks = 0; ///< of stalled(), since bytes left
 };
 
 } // namespace zoo::http

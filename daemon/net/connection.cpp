@@ -140,7 +140,7 @@ void Connection::on_open() {
   info_.peer_pid = credentials.pid;
   const auto make = transport_->alpn() == "h2" ? http::make_h2_codec : http::make_h1_codec;
   codec_ = make(limits_->http, *share_.service, info_, [this] { note(); });
-  opened_ = last_read_ = last_stream_ = waiting_since_ = progress_ = Clock::now();
+  opened_ = last_read_ = last_stream_ = waiting_since_ = progress_ = stalled_looked_ = Clock::now();
   transport_->read(true);
   if (share_.draining) codec_->drain();
   pump();
@@ -290,6 +290,15 @@ void Connection::sweep(Clock::time_point now) {
   if (!codec_) {
     if (now - opened_ > limits_->handshake) die();
     return;
+  }
+  if (now - stalled_looked_ > limits_->write) {
+    stalled_looked_ = now;
+    {
+      const Busy busy(*this);
+      codec_->reset_stalled();
+    }
+    pump();
+    if (dead_) return;
   }
   const auto unsent = transport_->unsent();
   const bool held = unsent != 0 || codec_->pending() != 0; // a closed window keeps bytes too

@@ -83,6 +83,7 @@ private:
   std::uint64_t refused_ = 0;  ///< by the codec, when last looked at
   std::uint32_t refusals_ = 0; ///< in a row
   Clock::time_point refused_at_;
+  Clock::time_point stalled_looked_;  ///< when streams were asked whether they stand still
   std::chrono::milliseconds hold_{0}; ///< the last one; 0: it has not been held of late
   std::optional<Timer> hold_timer_;
   Clock::time_point opened_ = Clock::now();

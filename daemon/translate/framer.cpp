@@ -6,6 +6,8 @@
 namespace zoo::translate {
 namespace {
 
+constexpr std::size_t k_room = 64 * 1024; ///< that is kept from one split value to the next
+
 bool white(char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; }
 
 } // namespace
@@ -187,6 +189,7 @@ Result<std::size_t> Framer::step(std::string_view rest) {
     if (whole.empty()) return fail(Code::internal, "the upstream's answer is not JSON");
     handler_.on_frame(whole);
     partial_.clear();
+    if (partial_.capacity() > k_room) std::string().swap(partial_);
     return used;
   }
 

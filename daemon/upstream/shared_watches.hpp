@@ -20,6 +20,7 @@ struct SharedWatchLimits {
   std::size_t window_bytes = 4u << 20;      ///< the same
   std::size_t queue_events = 8'192;         ///< of one subscriber who does not read
   std::size_t queue_bytes = 8u << 20;       ///< the same
+  std::size_t owner_bytes = 32u << 20;      ///< waiting events and keys of one tenant on one loop
   std::size_t backlog = 65'536;             ///< events on their way to one loop
   std::size_t keys = 100'000;               ///< kept by one subscriber for its selectors
   std::size_t feeds = 8;                    ///< upstream streams of one kind at the same time

@@ -178,6 +178,18 @@ Subscriber* Branch::find(std::uint64_t id) const {
   return found == subscribers_.end() ? nullptr : found->second;
 }
 
+std::shared_ptr<WatchOwner> Branch::owner(const std::string& id) {
+  auto& known = owners_[id];
+  if (auto there = known.lock()) return there;
+  // Forgets itself with its last subscriber; the branch outlives them.
+  std::shared_ptr<WatchOwner> made(new WatchOwner, [this, id](const WatchOwner* gone) {
+    owners_.erase(id);
+    delete gone;
+  });
+  known = made;
+  return made;
+}
+
 void Branch::add(Subscriber& subscriber) {
   subscribers_.emplace(subscriber.id(), &subscriber);
   ++shared_.subscribers;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "daemon/upstream/watch_filter.hpp"
+#include "daemon/upstream/watch_owner.hpp"
 #include "daemon/upstream/watch_parts.hpp"
 
 #include <chrono>
@@ -86,6 +87,7 @@ public:
 private:
   friend class Subscriber;
   Subscriber* find(std::uint64_t id) const;
+  std::shared_ptr<WatchOwner> owner(const std::string& id);
   void add(Subscriber& subscriber);
   void remove(Subscriber& subscriber);
   void forget_if_idle(Listeners& listeners);
@@ -100,6 +102,7 @@ private:
   std::uint64_t last_id_ = 0;
   std::map<std::string, std::unique_ptr<Listeners>> kinds_;
   std::unordered_map<std::uint64_t, Subscriber*> subscribers_;
+  std::unordered_map<std::string, std::weak_ptr<WatchOwner>> owners_; ///< of these
   std::set<std::pair<Clock::time_point, std::uint64_t>> deadlines_;
   Clock::time_point armed_;
   net::Timer timer_;

@@ -128,6 +128,11 @@ bool WatchFilter::matches(EventView& event) const {
   });
 }
 
+void WatchFilter::remember(std::string key) {
+  const auto size = key.size();
+  if (keys_.insert(std::move(key)).second) key_bytes_ += size + k_key;
+}
+
 std::optional<translate::EventType> WatchFilter::apply(EventView& event) {
   using enum translate::EventType;
   const auto& what = event.event();
@@ -135,9 +140,11 @@ std::optional<translate::EventType> WatchFilter::apply(EventView& event) {
   if (!keeps_keys_) return now ? std::optional(what.type) : std::nullopt;
   if (what.type == deleted || !now) {
     if (keys_.erase(what.key) == 0) return std::nullopt;
+    key_bytes_ -= what.key.size() + k_key;
     return deleted;
   }
   const bool added_now = keys_.insert(what.key).second;
+  if (added_now) key_bytes_ += what.key.size() + k_key;
   return added_now ? added : what.type;
 }
 

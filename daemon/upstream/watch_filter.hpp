@@ -34,8 +34,13 @@ public:
                                          bool partial);
 
   bool keeps_keys() const { return keeps_keys_; }
-  void remember(std::string key) { keys_.insert(std::move(key)); }
+  void remember(std::string key);
+  void forget_keys() {
+    std::unordered_set<std::string>().swap(keys_);
+    key_bytes_ = 0;
+  }
   std::size_t keys() const { return keys_.size(); }
+  std::size_t key_bytes() const { return key_bytes_; } ///< about what they cost
 
   /// What the event is to this subscriber; nullopt: nothing.
   std::optional<translate::EventType> apply(EventView& event);
@@ -53,7 +58,9 @@ private:
   std::vector<translate::FieldTerm> names_; ///< metadata.name and metadata.namespace
   std::vector<translate::LabelRequirement> labels_;
   bool keeps_keys_ = false;
+  static constexpr std::size_t k_key = 96; ///< that one costs besides its text
   std::unordered_set<std::string> keys_;
+  std::size_t key_bytes_ = 0;
 };
 
 } // namespace zoo::upstream

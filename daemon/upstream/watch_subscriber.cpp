@@ -29,7 +29,8 @@ Subscriber::Subscriber(Branch& branch, Listeners& listeners, std::uint64_t id, W
                        std::uint64_t version, WatchHandler& handler)
     : branch_(branch), listeners_(listeners), id_(id), handler_(handler),
       filter_(std::move(filter)), version_(version), key_prefix_(std::move(key_prefix)),
-      bookmarks_(request.bookmarks), request_(std::make_unique<WatchRequest>(std::move(request))) {
+      bookmarks_(request.bookmarks), owner_(branch.owner(request.owner)),
+      request_(std::make_unique<WatchRequest>(std::move(request))) {
   const bool whole =
       key_prefix_.empty() && std::any_of(request_->ranges.begin(), request_->ranges.end(),
                                          [](const KeyRange& range) { return range.contains(""); });
@@ -45,6 +46,7 @@ Subscriber::Subscriber(Branch& branch, Listeners& listeners, std::uint64_t id, W
 }
 
 Subscriber::~Subscriber() {
+  forget();
   branch_.set_deadline(*this, deadline_, {});
   if (known_) {
     auto& home = branch_.shared_.home_of(*listeners_.kind());
@@ -71,6 +73,7 @@ void Subscriber::start() {
   for (auto& key : *request_->keys)
     filter_->remember(key_prefix_ + key);
   request_->keys.reset();
+  if (!count_keys()) return post_alone();
   join();
 }
 
@@ -106,7 +109,7 @@ void Subscriber::on_list_item(std::string_view key, std::string_view) {
 }
 
 void Subscriber::on_list_end(const ListEnd&) {
-  if (filter_->keys() > branch_.shared_.limits.keys) return go_alone();
+  if (!count_keys()) return go_alone();
   branch_.loop_.post([branch = &branch_, id = id_] {
     if (auto* subscriber = branch->find(id)) subscriber->next_keys();
   });
@@ -144,6 +147,7 @@ void Subscriber::move(std::uint32_t feed, std::uint64_t stood) {
 void Subscriber::go_alone() {
   if (ended_ || alone_ || !request_) return;
   known_ = false;
+  forget();
   auto& shared = branch_.shared_;
   place_ = shared.upstream.watches().take_place(request_->owner);
   if (!place_) {
@@ -184,14 +188,16 @@ void Subscriber::offer(const EventPtr& event, EventView& view) {
                                      [&](const KeyRange& range) { return range.contains(key); });
   if (!mine) return;
   const auto type = filter_->apply(view);
+  if (filter_->keeps_keys() && !count_keys()) return finish({}); // and joins no more
   if (!type) return;
   if (!paused_ && queue_.empty()) return give(*type, *event);
   const auto& limits = branch_.shared_.limits;
-  if (queue_.size() >= limits.queue_events || queued_ + event->text.size() > limits.queue_bytes) {
-    return finish({}); // it goes on from what it has read
-  }
+  owner_->wait(event);
   queued_ += event->text.size();
   queue_.push_back({event, *type});
+  if (queue_.size() > limits.queue_events || queued_ > limits.queue_bytes ||
+      owner_->bytes() > limits.owner_bytes)
+    finish({}); // it goes on from what it has read
 }
 
 void Subscriber::give(translate::EventType type, const SharedEvent& event) {
@@ -206,6 +212,7 @@ void Subscriber::drain() {
     const auto next = std::move(queue_.front());
     queue_.pop_front();
     queued_ -= next.event->text.size();
+    owner_->waited(next.event);
     give(next.type, *next.event);
   }
   if (!ended_ && ending_ && !paused_ && queue_.empty()) finish({});
@@ -247,9 +254,25 @@ void Subscriber::time_is_up() {
 
 void Subscriber::finish(const WatchEnd& end) {
   ended_ = true;
-  queue_.clear();
+  forget();
   set_deadline({});
   handler_.on_watch_end(end);
+}
+
+void Subscriber::forget() {
+  for (const auto& each : queue_)
+    owner_->waited(each.event);
+  queue_.clear();
+  queued_ = 0;
+  if (!filter_) return;
+  filter_->forget_keys();
+  count_keys();
+}
+
+bool Subscriber::count_keys() {
+  const auto& limits = branch_.shared_.limits;
+  owner_->count(std::exchange(keys_, filter_->key_bytes()), filter_->key_bytes());
+  return filter_->keys() <= limits.keys && owner_->bytes() <= limits.owner_bytes;
 }
 
 void Subscriber::set_deadline(Clock::time_point when) {

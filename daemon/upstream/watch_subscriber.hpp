@@ -49,6 +49,9 @@ private:
   void post_alone();
   void give(translate::EventType type, const SharedEvent& event);
   void finish(const WatchEnd& end);
+  void forget(); ///< what it keeps
+  /// Its keys have changed; false: there are too many, or its tenant keeps too much.
+  bool count_keys();
   void set_deadline(Clock::time_point when); ///< {}: none
 
   Branch& branch_;
@@ -69,6 +72,8 @@ private:
   };
   std::list<Waiting> queue_;
   std::size_t queued_ = 0; ///< bytes
+  std::size_t keys_ = 0;   ///< bytes that were counted
+  std::shared_ptr<WatchOwner> owner_;
   Clock::time_point deadline_;
   std::unique_ptr<WatchRequest> request_; ///< until it has joined
   std::size_t range_at_ = 0;

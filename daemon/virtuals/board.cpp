@@ -65,6 +65,13 @@ std::string record_key(const Owner& owner, const Kind& kind, std::string_view na
   return set_key(owner, kind) + "/" + std::string(name);
 }
 
+std::size_t Event::bytes() const {
+  std::size_t out = 0;
+  for (const auto& each : {after, last, left})
+    if (each) out += each->json.size();
+  return out;
+}
+
 std::optional<Set::Objects> Set::at(std::int64_t revision) const {
   if (revision < floor) return std::nullopt;
   auto out = objects;
@@ -156,9 +163,13 @@ void Board::change(const store::Change& change) {
         next->bytes += object->json.size();
         next->objects[key->name] = object;
       }
-      if (!known && (event.before || event.after)) next->recent.push_back(std::move(event));
-      while (next->recent.size() > k_events) {
+      if (!known && (event.before || event.after)) {
+        next->recent_bytes += event.bytes();
+        next->recent.push_back(std::move(event));
+      }
+      while (next->recent.size() > k_events || next->recent_bytes > k_event_bytes) {
         next->floor = next->recent.front().revision;
+        next->recent_bytes -= next->recent.front().bytes();
         next->recent.pop_front();
       }
       if (next->objects.empty() && !lives) {

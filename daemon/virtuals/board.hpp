@@ -33,6 +33,7 @@ struct Owner {
 std::string record_key(const Owner& owner, const Kind& kind, std::string_view name);
 
 struct Event {
+  std::size_t bytes() const; ///< of what it adds to those before it
   std::int64_t revision = 0;
   ObjectPtr before; ///< null: it was made
   ObjectPtr after;  ///< null: it is gone
@@ -45,8 +46,9 @@ struct Set {
   using Objects = std::map<std::string, ObjectPtr, std::less<>>;
   Objects objects;
   std::int64_t floor = 0;   ///< events up to this revision are not known any more
-  std::deque<Event> recent; ///< after it, in order; at most Board::k_events
-  std::size_t bytes = 0;    ///< of the objects
+  std::deque<Event> recent; ///< after it, in order; at most Board::k_events and k_event_bytes
+  std::size_t recent_bytes = 0;
+  std::size_t bytes = 0; ///< of the objects
   /// Names of records that only remember a removal; of kinds that stand beside upstream's, whose
   /// last one says after a restart how far back the set is known.
   std::set<std::string, std::less<>> graves;
@@ -60,6 +62,7 @@ struct Set {
 class Board {
 public:
   static constexpr std::size_t k_events = 256;
+  static constexpr std::size_t k_event_bytes = 4u << 20;
 
   /// `lives`: is this tenant still served? What a dead one leaves is forgotten.
   static Result<std::unique_ptr<Board>> start(store::Store& store,

@@ -15,6 +15,7 @@ namespace {
 using translate::EventType;
 
 constexpr std::chrono::milliseconds k_look_again{5};
+constexpr std::size_t k_step = 16 * 1024; ///< of events at once
 constexpr int k_looks = 600;
 
 const virtuals::Board& board_of(const Exchange& exchange) {
@@ -180,12 +181,13 @@ Result<void> BesideEvents::state(std::int64_t revision, std::string& out) {
   return {};
 }
 
-Result<void> BesideEvents::pump(std::string& out) {
+Result<bool> BesideEvents::pump(std::string& out) {
   const auto reading = board_of(exchange_).read(target_->owner, *target_->kind);
   if (last_ < reading.set->floor)
     return fail(Code::expired, "too old resource version: {} ({})", last_, reading.set->floor);
   for (const auto& event : reading.set->recent) {
     if (event.revision <= last_) continue;
+    if (out.size() >= k_step) return false;
     last_ = event.revision;
     const bool was = event.before && selection_.matches(*event.before);
     const bool is = event.after && selection_.matches(*event.after);
@@ -196,7 +198,7 @@ Result<void> BesideEvents::pump(std::string& out) {
       send(EventType::deleted, event.last ? *event.last : *event.left, out);
     }
   }
-  return {};
+  return true;
 }
 
 } // namespace zoo::gateway

@@ -57,8 +57,9 @@ public:
   /// The objects as they were, as ADDED; what comes after is pump()'s. Code::expired.
   Result<void> state(std::int64_t revision, std::string& out);
   void from(std::int64_t revision) { last_ = revision; }
-  /// Events after the last told one. Code::expired: too long ago.
-  Result<void> pump(std::string& out);
+  /// Events after the last told one, up to a step's size. False: there are more. Code::expired: too
+  /// long ago.
+  Result<bool> pump(std::string& out);
 
 private:
   void send(translate::EventType type, const virtuals::Object& object, std::string& out);

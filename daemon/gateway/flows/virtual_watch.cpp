@@ -70,8 +70,10 @@ private:
   const virtuals::Board& board() const { return *exchange_.gateway().shared().board; }
 
   void send(EventType type, const virtuals::Object& object) {
-    exchange_.send(translate::make_event(type, render_one(target_, object, !columns_sent_)));
+    auto event = translate::make_event(type, render_one(target_, object, !columns_sent_));
     columns_sent_ = true;
+    if (telling_state_) return exchange_.send(std::move(event));
+    exchange_.send_events(std::move(event));
   }
 
   /// The objects as they were when the watch began, as far as the client takes them. False: not all

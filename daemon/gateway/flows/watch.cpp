@@ -146,6 +146,11 @@ private:
       out_ += bookmark(version, true);
     }
     flush();
+    if (exchange_.done()) return;
+    exchange_.later([this] { // its last object may have been large; this is a callback of its own
+      retired_list_.reset();
+      list_.reset();
+    });
     watch_from(version, true);
   }
 
@@ -192,14 +197,19 @@ private:
   /// What zood keeps comes as soon as it is known: upstream's own events are milliseconds behind
   /// their writes too. With a client that is slow both wait.
   void pump_beside(bool flushes) {
-    if (!beside_ || !watching_ || exchange_.done() || !exchange_.writable()) return;
-    if (auto told = beside_->pump(out_); !told) {
-      out_ += translate::make_error_event(
-          translate::make_status(Code::expired, told.error().message()));
+    if (!beside_ || !watching_) return;
+    while (!exchange_.done() && exchange_.writable()) {
+      const auto told = beside_->pump(out_);
+      if (!told) {
+        out_ += translate::make_error_event(
+            translate::make_status(Code::expired, told.error().message()));
+        flush();
+        return exchange_.finish();
+      }
+      if (*told) break;
       flush();
-      return exchange_.finish();
     }
-    if (flushes) flush();
+    if (flushes && !exchange_.done()) flush();
   }
 
   /// A bookmark says that nothing up to it is still to come: is that so of what zood keeps?
@@ -207,7 +217,7 @@ private:
     if (!beside_) return true;
     pump_beside(false);
     if (exchange_.done()) return false;
-    if (beside_->settled() && exchange_.writable()) return true;
+    if (beside_->settled() && exchange_.writable()) return true; // and all was pumped
     flush();
     return false;
   }
@@ -266,7 +276,11 @@ private:
   }
 
   void flush() {
-    if (!out_.empty()) exchange_.send(std::move(out_));
+    if (watching_ && !out_.empty()) {
+      exchange_.send_events(std::move(out_));
+    } else if (!out_.empty()) {
+      exchange_.send(std::move(out_));
+    }
     // One large event, and thousands of watches would keep its room.
     if (out_.capacity() > k_flush) std::string().swap(out_);
     out_.clear();

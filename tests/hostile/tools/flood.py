@@ -228,33 +228,48 @@ def small_answers_unread():
     return f"{requests} answers unread over {len(connections)} connections"
 
 
-def watches_unread():
-    """Watches by the hundred that nobody reads, half of them of HTTP/2, while large objects change."""
+def watches(most, window, selector, read):
+    """Watches by the hundred, three quarters of them of HTTP/2, while large objects change; the tenant has evil-1 to evil-20."""
     def plug():
         sock = plain()
-        sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        if not read:
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         return sock
-    large, watches, held, changes = "y" * 700_000, 0, [], 0
-    while watches < 800:
+    large, opened, held, changes = "y" * 700_000, 0, [], 0
+
+    def target():
+        return f"{path}?watch=1&resourceVersion={version}" + (f"&fieldSelector=metadata.name%3Devil-{opened % 20 + 1}" if selector else "")
+    with connect(("http/1.1",)) as asker:
+        asker.sendall(f"GET {path}?limit=1 HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n".encode())
+        said = b""
+        while piece := asker.recv(1 << 20):
+            said += piece
+    version = said.split(b'"resourceVersion":"')[1].split(b'"')[0].decode()
+
+    def more():
+        nonlocal opened
         try:
             if len(held) % 4 == 0:
                 connection = context(("h2",)).wrap_socket(plug(), server_hostname="localhost")
-                connection.sendall(PREFACE + frame(SETTINGS, 0, 0, struct.pack(">HI", 4, 0x7FFFFFFF)) + frame(WINDOW, 0, 0, b"\x7f\0\0\0"))
-                connection.sendall(b"".join(frame(HEADERS, 5, n, head(path + "?watch=1")) for n in range(1, 19, 2)))
-                watches += 9
+                connection.sendall(PREFACE + frame(SETTINGS, 0, 0, struct.pack(">HI", 4, window)) + frame(WINDOW, 0, 0, b"\x7f\0\0\0"))
+                for n in range(1, 19, 2):
+                    connection.sendall(frame(HEADERS, 5, n, head(target())))
+                    opened += 1
             else:
                 connection = context(("http/1.1",)).wrap_socket(plug(), server_hostname="localhost")
-                connection.sendall(f"GET {path}?watch=1 HTTP/1.1\r\nHost: x\r\n\r\n".encode())
-                watches += 1
+                connection.sendall(f"GET {target()} HTTP/1.1\r\nHost: x\r\n\r\n".encode())
+                opened += 1
             held.append(connection)
         except (OSError, ssl.SSLError):
             time.sleep(0.05)
+    while opened < most // 2:
+        more()
     stop = time.monotonic() + seconds
     while time.monotonic() < stop:
         body = '{"data":{"x":"%s%d"}}' % (large, changes)
         try:
             with connect(("http/1.1",)) as writer:
-                writer.sendall(f"PATCH {path}/evil-1 HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"
+                writer.sendall(f"PATCH {path}/evil-{changes % 20 + 1 if selector else 1} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"
                                f"Content-Type: application/merge-patch+json\r\nContent-Length: {len(body)}\r\n\r\n{body}".encode())
                 said = b""
                 while piece := writer.recv(1 << 20):
@@ -262,7 +277,30 @@ def watches_unread():
                 changes += said.startswith(b"HTTP/1.1 200")
         except (OSError, ssl.SSLError):
             pass
-    return f"{watches} watches unread over {len(held)} connections, {changes} changes"
+        for _ in range(20):  # in waves: what was counted of the others may be counted no more
+            if opened < most:
+                more()
+        if read:
+            for connection in held:
+                try:
+                    drain(connection)
+                except (OSError, ssl.SSLError):
+                    pass
+    return f"{opened} watches over {len(held)} connections, {changes} changes"
+
+
+def watches_unread():
+    return watches(800, 0x7FFFFFFF, False, False)
+
+
+def watches_nearly_read():
+    """The window of each stream ends some kilobytes before its first event does."""
+    return watches(800, 694_000, False, True)
+
+
+def watches_by_name():
+    """Each waits for events that hardly another one waits for."""
+    return watches(400, 0x7FFFFFFF, True, False)
 
 
 def slow_streams():

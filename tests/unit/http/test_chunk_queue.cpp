@@ -35,6 +35,22 @@ TEST_CASE("a chunk queue gives the bytes back in order, whatever they were pushe
   }
 }
 
+TEST_CASE("what is left of a large piece does not keep its room") {
+  ChunkQueue queue;
+  std::string piece;
+  for (int i = 0; i < 100'000; ++i)
+    piece += std::to_string(i % 10);
+  queue.push(std::string(piece));
+  CHECK(queue.room() >= piece.size());
+  std::string out;
+  queue.take(out, 93'000);
+  CHECK(queue.size() == piece.size() - 93'000);
+  CHECK(queue.room() < 2 * queue.size());
+  queue.take(out, queue.size());
+  CHECK(out == piece);
+  CHECK(queue.room() == 0);
+}
+
 TEST_CASE("a chunk queue that was cleared is as new") {
   ChunkQueue queue;
   queue.push(std::string(5000, 'x'));

@@ -228,6 +228,80 @@ TEST_CASE("h2: a stream that is reset lets go of what it holds, and never looks 
   CHECK(bench.client.answers[id].body.size() == 65'535);
 }
 
+TEST_CASE("h2: no more is taken from the streams than was asked for") {
+  Raw raw;
+  const auto settings = frame(4, 0, 0, std::string("\x00\x04\x7f\xff\xff\xff", 6)); // windows
+  raw.feed("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + settings +
+           frame(8, 0, 0, std::string("\x7f\xfe\x00\x00", 4)));
+  for (unsigned stream = 1; stream < 20; stream += 2)
+    raw.feed(frame(1, 5, stream, k_block));
+  for (auto& heard : raw.service.requests) {
+    heard->stream->send_head({200, {}}, false);
+    heard->stream->send_data(std::string(1'000'000, 'x'), false);
+  }
+  constexpr std::size_t k_max = 64 * 1024;
+  constexpr std::size_t k_frame = 16 * 1024 + 9;
+  std::size_t all = 0, rounds = 0;
+  for (; all < 10'000'000 && rounds < 1'000; ++rounds) {
+    const auto before = raw.codec->pending();
+    std::string out;
+    const auto count = raw.codec->produce(out, k_max);
+    CHECK(count == out.size());
+    CHECK(out.size() <= k_max + k_frame);
+    CHECK(before - raw.codec->pending() <= out.size());
+    all += before - raw.codec->pending();
+  }
+  CHECK(all == 10'000'000);
+  CHECK(rounds > 100);
+}
+
+TEST_CASE("h2: a stream whose window stays shut is reset, whatever else its client does") {
+  Bench bench;
+  bench.client.consume = false;
+  const auto shut = bench.client.request("GET", "/");
+  const auto quiet = bench.client.request("GET", "/");
+  bench.run();
+  auto stuck = bench.service.requests[0], idle = bench.service.requests[1];
+  idle->stream->send_head({200, {}}, false);
+  stuck->stream->send_head({200, {}}, false);
+  stuck->stream->send_data(std::string(100'000, 'x'), false);
+  bench.run();
+  bench.codec->reset_stalled();
+  bench.codec->reset_stalled();
+  bench.client.consume_all(shut);
+  bench.run(); // it has moved
+  stuck->stream->send_data(std::string(100'000, 'x'), false);
+  bench.run();
+  bench.codec->reset_stalled();
+  bench.codec->reset_stalled();
+  CHECK(stuck->resets == 0);
+  bench.codec->reset_stalled();
+  CHECK(stuck->resets == 1);
+  CHECK(bench.codec->pending() == 0);
+  bench.run();
+  CHECK(stuck->destroyed);
+  CHECK(bench.client.answers[shut].error == 2);
+  CHECK_FALSE(bench.client.answers[shut].ended);
+  CHECK(idle->resets == 0);
+  CHECK_FALSE(bench.client.answers[quiet].closed);
+}
+
+TEST_CASE("h2: streams beyond the allowed number do not pile up resets that nobody reads") {
+  Limits limits;
+  limits.streams = 3;
+  limits.reset_burst = 50;
+  Raw raw(limits);
+  raw.codec->receive(k_preface); // nothing is read of what it answers, nor acknowledged
+  for (unsigned stream = 1; stream < 1'000 && raw.codec->wants_read(); stream += 2)
+    raw.codec->receive(frame(1, 5, stream, k_block));
+  CHECK_FALSE(raw.codec->wants_read());
+  CHECK(raw.service.requests.size() == 3);
+  raw.feed("");
+  while (raw.codec->produce(raw.out, 1u << 20) > 0) {
+  }
+  CHECK(raw.over());
+}
+
 TEST_CASE("h2: refusals are counted") {
   Bench bench;
   for (const int status : {429, 401, 403, 503}) {

@@ -358,6 +358,64 @@ TEST_CASE("a slow reader costs only itself") {
   CHECK(quick.heard().size() == 7);
 }
 
+TEST_CASE("watches of one tenant that nobody reads keep a bounded lot together") {
+  auto limits = WatchWorld::quick();
+  const auto one = event("MODIFIED", "foofoo-a/x", 10).size();
+  limits.owner_bytes = 4 * one + 8 * 128; // four events, for two clients
+  WatchWorld world(limits);
+  auto request = pods("foofoo-", 10);
+  request.owner = "foofoo";
+  WatchClient first(world, 0, request), second(world, 0, request), reader(world, 0, request);
+  request.owner = "barbar";
+  WatchClient neighbour(world, 0, request);
+  const auto stream = world.next_watch();
+  world.answer(stream, 200);
+  CHECK(world.eventually([&] { return second.begun() && neighbour.begun() && reader.begun(); }));
+  for (auto* client : {&first, &second, &neighbour})
+    client->pause();
+  for (std::uint64_t version = 11; version < 15; ++version)
+    world.say(stream, event("MODIFIED", "foofoo-a/x", version));
+  CHECK_FALSE(first.end());
+  CHECK_FALSE(second.end());
+  world.say(stream, event("MODIFIED", "foofoo-a/x", 15));
+  CHECK((first.end() || second.end()));
+  CHECK_FALSE((first.end() && second.end())); // the others have room again
+  CHECK_FALSE(neighbour.end());
+  CHECK_FALSE(reader.end());
+  CHECK(reader.heard().size() == 5);
+  auto& left = first.end() ? second : first;
+  left.resume();
+  CHECK(left.heard() == reader.heard());
+}
+
+TEST_CASE("keys that selectors keep are counted for their tenant") {
+  auto limits = WatchWorld::quick();
+  limits.owner_bytes = 5 * (96 + 12);
+  limits.alone_of_owner = 0;
+  WatchWorld world(limits);
+  auto request = pods("foofoo-", 10);
+  request.owner = "foofoo";
+  request.params = {{"labelSelector", "!x"}};
+  const std::vector<std::string> keys = {"foofoo-a/p01", "foofoo-a/p02", "foofoo-a/p03",
+                                         "foofoo-a/p04"};
+  request.keys.emplace(keys.begin(), keys.begin() + 2);
+  WatchClient first(world, 0, request);
+  const auto stream = world.next_watch();
+  world.answer(stream, 200);
+  CHECK(world.eventually([&] { return first.begun(); }));
+  request.keys = keys;
+  WatchClient second(world, 0, request);
+  REQUIRE(world.eventually([&] { return second.end().has_value(); }));
+  CHECK(second.end()->http_status == 429);
+  for (std::uint64_t version = 11; version < 14; ++version)
+    world.say(stream, event("ADDED", "foofoo-a/n" + std::to_string(version), version));
+  CHECK(first.heard().size() == 3);
+  CHECK_FALSE(first.end());
+  world.say(stream, event("ADDED", "foofoo-a/n14", 14));
+  REQUIRE(world.eventually([&] { return first.end().has_value(); }));
+  CHECK_FALSE(first.end()->error);
+}
+
 TEST_CASE("bookmarks come to those who asked, and say where one may go on") {
   auto limits = WatchWorld::quick();
   limits.bookmark = std::chrono::milliseconds(10);

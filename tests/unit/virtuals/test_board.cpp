@@ -44,6 +44,27 @@ TEST_CASE("old events are forgotten, and the floor says so") {
   CHECK(set->floor > begun);
 }
 
+TEST_CASE("large events are forgotten sooner") {
+  World world;
+  world.ok(world.request(flows(), "create", "", flow("a")));
+  const std::string filling(200'000, 'x');
+  for (std::size_t i = 0; i < 30; ++i) {
+    auto request = world.request(
+        flows(), "patch", "a",
+        {{"metadata", {{"annotations", {{"n", std::to_string(i)}, {"filling", filling}}}}}});
+    request.format = translate::BodyFormat::merge_patch;
+    world.ok(request);
+  }
+  const auto set = world.board->read(world.owner, flows()).set;
+  CHECK(set->recent_bytes <= virtuals::Board::k_event_bytes);
+  CHECK(set->recent_bytes > virtuals::Board::k_event_bytes / 2);
+  CHECK(set->recent.size() < 15);
+  std::size_t bytes = 0;
+  for (const auto& each : set->recent)
+    bytes += each.bytes();
+  CHECK(bytes == set->recent_bytes);
+}
+
 TEST_CASE("a restart keeps the objects, tenants do not see each other's") {
   World world;
   world.ok(world.request(flows(), "create", "", flow("a")));
