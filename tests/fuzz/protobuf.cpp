@@ -17,6 +17,26 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
 
 namespace {
 
+/// The same object as the items of a list, whose continue token is the tenant's own.
+void list_outward(const zoo::translate::Root& root, const std::string& version,
+                  const std::string& object, const std::string& shown) {
+  using namespace zoo::translate;
+  const auto list = [&](std::string_view token, const std::string& item) {
+    return json_to_protobuf(R"({"apiVersion":")" + version + R"(","kind":")" +
+                            std::string(root.kind) +
+                            R"(List","metadata":{"resourceVersion":"7","continue":")" +
+                            std::string(token) + R"("},"items":[)" + item + "," + item + "]}");
+  };
+  const auto stored = list("next", object), wanted = list("sealed, and longer: next", shown);
+  if (!stored || !wanted) return;
+  const auto seal = [](std::string_view token) {
+    return "sealed, and longer: " + std::string(token);
+  };
+  const auto got = wire_outward({fuzz_tenant(), root, "team", seal}, *stored);
+  invariant(got.has_value(), "a list can be rewritten as it is", object);
+  invariant(*got == *wanted, "a list's items are those of JSON", object);
+}
+
 /// `object`: what `bytes` say in JSON.
 void outward(std::string_view bytes, const std::string& object) {
   using namespace zoo::translate;
@@ -30,6 +50,7 @@ void outward(std::string_view bytes, const std::string& object) {
   RewriteContext context{fuzz_tenant(), Direction::outward, "team"};
   std::string shown;
   if (!rewrite(*root, context, object, shown)) return;
+  list_outward(*root, version, object, shown);
   const auto slow = json_to_protobuf(shown);
   const auto fast = wire_outward({fuzz_tenant(), *root, "team", {}}, bytes);
   if (!slow) return;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "common/crypto/digest.hpp"
-#include "daemon/gateway/token_keys.hpp"
+#include "daemon/gateway/token_signature.hpp"
 
 #include <doctest/doctest.h>
 
