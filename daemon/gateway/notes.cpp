@@ -71,17 +71,21 @@ void admission(const translate::Target& target, JsonNode root, Reasons& reasons)
   if (!by_url.empty()) {
     reasons.push_back(
         fmt::format("webhook {} is named by a URL: it is stored but not effective, "
-                    "since the platform calls no address for a tenant; name a Service",
+                    "since the platform calls no address for a tenant (rule webhook-urls); name a "
+                    "Service",
                     json_quote(by_url)));
   }
   if (!alone.empty()) {
-    reasons.push_back(fmt::format("rules for {} are stored but not effective: what reaches out of "
-                                  "the tenant is not changed by its admission",
-                                  alone));
+    reasons.push_back(
+        fmt::format("rules for {} are stored but not effective: what reaches out of "
+                    "the tenant is not changed by its admission (rule admission-reach); "
+                    "leave them out",
+                    alone));
   }
   if (!effective) {
     reasons.emplace_back("rules for cluster-scoped objects are stored but not effective: what a "
-                         "tenant defines here acts on its namespaced objects");
+                         "tenant defines here acts on its namespaced objects (rule "
+                         "admission-reach); leave them out");
   }
 }
 
@@ -89,15 +93,16 @@ void pod_security(JsonNode root, Reasons& reasons) {
   const auto labels = root["metadata"]["labels"];
   const auto level = labels[translate::k_enforce_label].string();
   if (!level.empty() && level != translate::k_enforced_level && level != "restricted") {
-    reasons.push_back(fmt::format("{}={} is stored but not effective: the platform holds the pods "
-                                  "of all tenants to level {} (rule pod-security)",
-                                  translate::k_enforce_label, json_quote(level),
-                                  translate::k_enforced_level));
+    reasons.push_back(
+        fmt::format("{}={} is stored but not effective: the platform holds the pods "
+                    "of all tenants to level {} (rule pod-security); name baseline or "
+                    "restricted",
+                    translate::k_enforce_label, json_quote(level), translate::k_enforced_level));
   }
   const auto version = labels[translate::k_version_label].string();
   if (!version.empty() && version != "latest") {
     reasons.push_back(fmt::format("{}={} is stored but not effective: the platform enforces the "
-                                  "latest version (rule pod-security)",
+                                  "latest version (rule pod-security); leave the label out",
                                   translate::k_version_label, json_quote(version)));
   }
 }

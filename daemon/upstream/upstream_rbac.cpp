@@ -98,7 +98,10 @@ constexpr std::array k_rows{
 {"name":"id","expression":"request.userInfo.username.matches('^zoo:[a-z0-9]{6}$') ? request.userInfo.username.substring(4) : ''"},
 {"name":"prefix","expression":"variables.id + '-'"},
 {"name":"named","expression":"has(request.name) && request.name.startsWith(variables.prefix) && size(request.name) > 7"},
-{"name":"objects","expression":"[object, oldObject].filter(o, o != null)"}],
+{"name":"objects","expression":"[object, oldObject].filter(o, o != null)"},
+{"name":"stores","expression":"object != null && !(has(request.dryRun) && request.dryRun)"},
+{"name":"webhooks","expression":"variables.stores && request.resource.resource in ['mutatingwebhookconfigurations', 'validatingwebhookconfigurations'] ? object.?webhooks.orValue([]) : []"},
+{"name":"annotations","expression":"variables.stores ? object.metadata.?annotations.orValue({}) : {}"}],
 "validations":[
 {"expression":"variables.id != ''","message":"a member of zoo:tenants must be a user named zoo:<id>"},
 {"expression":"request.resource.group == 'apiextensions.k8s.io' || request.resource.resource == 'persistentvolumes' || variables.named","messageExpression":"'a cluster-scoped object of this tenant has a name that begins with ' + variables.prefix"},
@@ -108,6 +111,11 @@ constexpr std::array k_rows{
 {"expression":"request.resource.resource != 'namespaces' || request.resource.group != '' || object == null || (has(object.metadata.labels) && 'pod-security.kubernetes.io/enforce' in object.metadata.labels && (object.metadata.labels['pod-security.kubernetes.io/enforce'] in ['baseline', 'restricted'] || (oldObject != null && has(oldObject.metadata.labels) && 'pod-security.kubernetes.io/enforce' in oldObject.metadata.labels && oldObject.metadata.labels['pod-security.kubernetes.io/enforce'] == object.metadata.labels['pod-security.kubernetes.io/enforce'])))","message":"a tenant's namespace enforces pod security level baseline or restricted"},
 {"expression":"request.resource.resource != 'namespaces' || request.resource.group != '' || object == null || object.metadata.?labels[?'pod-security.kubernetes.io/enforce-version'].orValue('latest') == 'latest'","message":"a tenant's namespace enforces the latest version of pod security"},
 {"expression":"request.resource.resource != 'namespaces' || request.resource.group != '' || object == null || 'kubernetes' in object.spec.?finalizers.orValue([]) || (oldObject != null && !('kubernetes' in oldObject.spec.?finalizers.orValue([])))","message":"the finalizer kubernetes of a namespace is upstream's to take away, when all that is in it is gone: delete the namespace (rule namespace-finalizers)"},
+{"expression":"variables.webhooks.all(w, w.?namespaceSelector.?matchLabels[?'tenant.kubezoo.io/id'].orValue('') == variables.id)","messageExpression":"'the webhooks of this tenant are called for its namespaces alone: their namespaceSelector has the label tenant.kubezoo.io/id=' + variables.id"},
+{"expression":"variables.webhooks.all(w, w.?rules.orValue([]).all(r, r.?scope.orValue('*') == 'Namespaced' || r.?apiGroups.orValue([]) == ['cluster.zoo.kubezoo.io']))","message":"the webhooks of a tenant are called for objects in namespaces alone"},
+{"expression":"variables.webhooks.all(w, w.clientConfig.?service.?namespace.orValue('').startsWith(variables.prefix) || w.?rules.orValue([]).all(r, r.?apiGroups.orValue([]) == ['cluster.zoo.kubezoo.io']))","messageExpression":"'the webhooks of this tenant are Services in namespaces that begin with ' + variables.prefix"},
+{"expression":"request.resource.resource != 'priorityclasses' || !variables.stores || !object.?globalDefault.orValue(false)","message":"a tenant's PriorityClass is nobody's default"},
+{"expression":"['storageclass.kubernetes.io/is-default-class', 'storageclass.beta.kubernetes.io/is-default-class', 'ingressclass.kubernetes.io/is-default-class'].all(k, variables.annotations[?k].orValue('') != 'true')","message":"a tenant's class is nobody's default"},
 {"expression":"request.resource.resource != 'storageclasses' || object == null || object.provisioner == 'kubernetes.io/no-provisioner' || object.provisioner.startsWith('zoo-inert-')","message":"no provisioner of the platform acts for a tenant's own class"},
 {"expression":"request.resource.resource != 'volumeattributesclasses' || object == null || object.driverName.startsWith('zoo-inert-')","message":"no driver of the platform acts for a tenant's own class"},
 {"expression":"request.resource.resource != 'deviceclasses' || object == null || object.spec.?config.orValue([]).all(c, c.?opaque.?driver.orValue('zoo-inert-').startsWith('zoo-inert-'))","message":"no driver of the platform is configured by a tenant's own class"},
@@ -244,6 +252,24 @@ constexpr std::array k_rows{
 {"name":"id","expression":"request.userInfo.username.matches('^zoo:[a-z0-9]{6}$') ? request.userInfo.username.substring(4) : ''"}],
 "validations":[
 {"expression":"variables.id != '' && object.storageClassName.startsWith(variables.id + '-')","message":"a tenant tells of the capacity of its own classes alone"}]}})j"},
+
+    // Whom a tenant lets in, it lets in from its own namespaces. (zood tries a patch without
+    // storing it, here and where policies above say `stores`, and stores what it made of the
+    // result.)
+    Row{Need::fence, "validatingadmissionpolicies", R"j({
+"apiVersion":"admissionregistration.k8s.io/v1","kind":"ValidatingAdmissionPolicy",
+"metadata":{"name":"zoo-tenants-networkpolicies"},
+"spec":{"failurePolicy":"Fail",
+"matchConstraints":{"resourceRules":[{"apiGroups":["networking.k8s.io"],"apiVersions":["*"],
+ "operations":["CREATE","UPDATE"],"resources":["networkpolicies"],"scope":"Namespaced"}]},
+"matchConditions":[{"name":"a-tenant",
+ "expression":"has(request.userInfo.groups) && 'zoo:tenants' in request.userInfo.groups"},
+{"name":"to-store","expression":"!(has(request.dryRun) && request.dryRun)"}],
+"variables":[
+{"name":"id","expression":"request.userInfo.username.matches('^zoo:[a-z0-9]{6}$') ? request.userInfo.username.substring(4) : ''"}],
+"validations":[
+{"expression":"variables.id != '' && object.spec.?ingress.orValue([]).all(r, r.?from.orValue([]).all(p, !has(p.namespaceSelector) || p.namespaceSelector.?matchLabels[?'tenant.kubezoo.io/id'].orValue('') == variables.id))","message":"a tenant's NetworkPolicy regards that tenant's namespaces alone"},
+{"expression":"variables.id != '' && object.spec.?egress.orValue([]).all(r, r.?to.orValue([]).all(p, !has(p.namespaceSelector) || p.namespaceSelector.?matchLabels[?'tenant.kubezoo.io/id'].orValue('') == variables.id))","message":"a tenant's NetworkPolicy regards that tenant's namespaces alone"}]}})j"},
 
     // Controllers make claims of what a tenant's mutation has put into a StatefulSet or a pod. A
     // claim has upstream's default class by the time that it is seen here, a template has none.

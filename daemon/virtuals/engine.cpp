@@ -230,8 +230,9 @@ void Engine::complete(const Request& request, json& object, const Writer& writer
                   own);
     return;
   }
-  constexpr std::string_view k_why = "this APIService is kept but not effective: requests are not "
-                                     "passed on to extension API servers of tenants";
+  constexpr std::string_view k_why =
+      "this APIService is stored but not effective (rule aggregated-apis): requests are not passed "
+      "on to extension API servers of tenants; define the kinds by a CustomResourceDefinition";
   set_condition(object, "Available", "False", "NotServed", std::string(k_why), own);
   warnings.push_back("299 - " + json_quote(k_why));
 }

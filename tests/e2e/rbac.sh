@@ -237,6 +237,9 @@ upstream_server=$(upstream config view --raw -o jsonpath='{.clusters[0].cluster.
 direct() { "$KUBECTL" --kubeconfig /dev/null --server "$upstream_server" --insecure-skip-tls-verify --token "$1" "${@:2}"; }
 check_fails "upstream does not know the token" 'Unauthorized|must be logged in|provide credentials' direct "$token" get --raw /api/v1/namespaces/"$a"-team/configmaps
 check_fails "not even for discovery" 'Unauthorized|must be logged in|provide credentials' direct "$token" get --raw /api/v1
+# Which flow of upstream's a tenant's requests are in.
+expect "a tenant's requests have a flow of their own" "$(upstream get flowschema zoo-tenants -o jsonpath='{.metadata.uid}')" \
+  "$(upstream --as "zoo:$a" --as-group zoo:tenants -n "$a-team" get configmaps -v 8 2>&1 | grep -io 'X-Kubernetes-Pf-Flowschema-Uid[":= ]*[0-9a-f-]*' | tail -n 1 | grep -o '[0-9a-f]\{8\}-[0-9a-f-]*$')"
 strong=$(upstream -n "$a-team" create token robot)
 expect_match "where one for upstream would come in" 'Username +system:serviceaccount' "$(direct "$strong" auth whoami)"
 check_fails "though to no rights" forbidden direct "$strong" get --raw /api/v1/namespaces/"$a"-team/configmaps

@@ -47,6 +47,60 @@ for object in "scheduling.k8s.io/v1/priorityclasses/$victim-$vault" "storage.k8s
   upstream_refuses DELETE "/apis/$object"
   upstream_refuses PATCH "/apis/$object" merge '{"metadata":{"labels":{"evil":"x"}}}'
 done
+# What the program still translates for itself is asked of upstream by the same user. Each kind that tenants may write outside of
+# namespaces, as it is called upstream: the victim's own, and its status.
+upstream_refuses_user() {
+  curl_more=(-H "Impersonate-User: zoo:$evil" -H 'Impersonate-Group: zoo:tenants')
+  direct "$@"
+  refused "zoo:<id>: $1 $2" '403|422'
+  expect_match "says upstream" 'cannot [a-z]+ resource|ValidatingAdmissionPolicy .zoo-tenants' "$answer"
+}
+upstream_has() { "$KUBECTL" --kubeconfig "$ZOO_E2E_KUBECONFIG" "$@"; }
+upstream_has api-resources --namespaced=false --no-headers | awk '{ v = $(NF - 2); print $1, (v ~ /\// ? "apis/" : "api/") v }' >"$TMPDIR/served"
+tried=0
+while read -r kind; do
+  base=$(sed -n "s|^$kind ||p" "$TMPDIR/served")
+  [[ -n $base && $kind != namespaces ]] || continue # not served by this upstream; namespaces are tried above
+  for name in $(upstream_has get "$kind" -o 'jsonpath={.items[*].metadata.name}' | tr ' ' '\n' | grep "$victim"); do
+    tried=$((tried + 1))
+    upstream_refuses_user PATCH "/$base/$kind/$name" merge '{"metadata":{"labels":{"evil":"x"}}}'
+    upstream_refuses_user PUT "/$base/$kind/$name" json "$(upstream_has get "$kind" "$name" -o json | jq -c '.metadata.labels.evil = "x"')"
+    upstream_refuses_user DELETE "/$base/$kind/$name"
+    [[ $kind == persistentvolumes || $kind == customresourcedefinitions ]] && upstream_refuses_user PATCH "/$base/$kind/$name/status" merge '{"metadata":{"labels":{"evil":"x"}}}'
+  done
+done < <(upstream_has get clusterrole zoo:tenants-cluster -o json | jq -r '.rules[].resources[] | select(contains("/") | not)' | sort -u)
+if ((tried >= 10)); then passed "$tried objects of the victim's outside of namespaces"; else failed "ten objects of the victim's outside of namespaces" <<<"$tried: $(cat "$TMPDIR/served")"; fi
+
+# What is called as the tenant's own reaches no further for it.
+says() { # WORDS METHOD PATH TYPE BODY
+  local words=$1
+  shift
+  upstream_refuses_user "$@"
+  expect_match "and why" "$words" "$answer"
+}
+hooked() { # MEMBERS of the webhook [NAMESPACE]
+  printf '{"metadata":{"name":"%s-evil"},"webhooks":[{"name":"a.b.c","sideEffects":"None","admissionReviewVersions":["v1"],"clientConfig":{"service":{"name":"s","namespace":"%s"}},%s}]}' "$evil" "${2:-$evil-team}" "$1"
+}
+mine='"namespaceSelector":{"matchLabels":{"tenant.kubezoo.io/id":"'$evil'"}}'
+rules() { printf '"rules":[{"apiGroups":[""],"apiVersions":["v1"],"operations":["CREATE"],"resources":["*"],"scope":"%s"}]' "${1:-Namespaced}"; }
+for kind in mutatingwebhookconfigurations validatingwebhookconfigurations; do
+  hooks=/apis/admissionregistration.k8s.io/v1/$kind
+  says 'for its namespaces alone' POST "$hooks" json "$(hooked "$(rules)")"
+  says 'for its namespaces alone' POST "$hooks" json "$(hooked "$(rules)"',"namespaceSelector":{"matchLabels":{"tenant.kubezoo.io/id":"'"$victim"'"}}')"
+  says 'objects in namespaces alone' POST "$hooks" json "$(hooked "$mine,$(rules '*')")"
+  says 'Services in namespaces that begin' POST "$hooks" json "$(hooked "$mine,$(rules)" kube-system)"
+  says 'Services in namespaces that begin' POST "$hooks" json "$(hooked "$mine,$(rules)" | jq -c '.webhooks[0].clientConfig = {url: "https://example.com/"}')"
+  curl_more=(-H "Impersonate-User: zoo:$evil" -H 'Impersonate-Group: zoo:tenants')
+  direct POST "$hooks" json "$(hooked "$mine,$(rules)" | jq -c '.webhooks[0].failurePolicy = "Ignore"')"
+  accepted "as zood writes it, it is let through"
+  direct DELETE "$hooks/$evil-evil"
+done
+says "nobody's default" POST /apis/scheduling.k8s.io/v1/priorityclasses json '{"metadata":{"name":"'"$evil"'-evil"},"value":1,"globalDefault":true}'
+says "nobody's default" POST /apis/storage.k8s.io/v1/storageclasses json '{"metadata":{"name":"'"$evil"'-evil","annotations":{"storageclass.kubernetes.io/is-default-class":"true"}},"provisioner":"kubernetes.io/no-provisioner"}'
+says "nobody's default" POST /apis/networking.k8s.io/v1/ingressclasses json '{"metadata":{"name":"'"$evil"'-evil","annotations":{"ingressclass.kubernetes.io/is-default-class":"true"}},"spec":{"controller":"zoo-inert-x/y"}}'
+for way in '"ingress":[{"from":[{"namespaceSelector":{}}]}]' '"egress":[{"to":[{"podSelector":{},"namespaceSelector":{"matchLabels":{"tenant.kubezoo.io/id":"'"$victim"'"}}}]}]'; do
+  says "that tenant's namespaces alone" POST "/apis/networking.k8s.io/v1/namespaces/$evil-team/networkpolicies" json '{"metadata":{"name":"evil"},"spec":{"podSelector":{},'"$way"'}}'
+done
 upstream_refuses POST "$there/configmaps" json '{"metadata":{"name":"evil"}}'
 upstream_refuses PUT "$there/configmaps/$vault" json '{"metadata":{"name":"'"$vault"'"},"data":{"word":"evil"}}'
 upstream_refuses PATCH "$there/configmaps/$vault" merge '{"data":{"word":"evil"}}'

@@ -40,7 +40,7 @@ warned() { # WHAT MESSAGE JSON
   expect_match "$1 is stored" created "$(<"$TMPDIR/warned")"
   expect_match "$1 is told" "^Warning: .*$2" "$(<"$TMPDIR/warned")"
 }
-warned "a level of pod security" 'enforce="privileged" is stored but not effective.*level baseline .rule pod-security' "$(labelled pod-security.kubernetes.io/enforce privileged)"
+warned "a level of pod security" 'enforce="privileged" is stored but not effective.*level baseline .rule pod-security.; name baseline or restricted' "$(labelled pod-security.kubernetes.io/enforce privileged)"
 warned "a default StorageClass" 'is-default-class is stored but not effective.*rule default-classes' '{"apiVersion":"storage.k8s.io/v1","kind":"StorageClass","metadata":{"name":"s","annotations":{"storageclass.kubernetes.io/is-default-class":"true"}},"provisioner":"kubernetes.io/no-provisioner"}'
 warned "a provisioner" "nobody of the platform's acts for a class of a tenant's own .rule inert-classes" '{"apiVersion":"storage.k8s.io/v1","kind":"StorageClass","metadata":{"name":"t"},"provisioner":"x.example.com"}'
 warned "a default priority" 'globalDefault is stored but not effective.*rule default-classes' '{"apiVersion":"scheduling.k8s.io/v1","kind":"PriorityClass","metadata":{"name":"p"},"value":1,"globalDefault":true}'
@@ -51,10 +51,14 @@ for signer in kubelet-serving kube-apiserver-client-kubelet; do
     '{"apiVersion":"certificates.k8s.io/v1","kind":"CertificateSigningRequest","metadata":{"name":"'$signer'"},"spec":{"signerName":"kubernetes.io/'$signer'","usages":["client auth"],"request":"'"$(base64 -w0 "$TMPDIR/csr")"'"}}'
 done
 as "$a" label namespace n --overwrite pod-security.kubernetes.io/enforce-version=v1.3 >"$TMPDIR/patched" 2>&1
-expect_match "a patch is told as well" '^Warning: .*rule pod-security' "$(<"$TMPDIR/patched")"
+expect_match "a patch is told as well" '^Warning: .*rule pod-security.; leave the label out' "$(<"$TMPDIR/patched")"
 # What is served needs no words.
 make "$(labelled pod-security.kubernetes.io/enforce restricted | sed 's/"n"/"restricted"/')" >"$TMPDIR/plain" 2>&1
 expect_no_match "a level that holds is not warned of" Warning "$(<"$TMPDIR/plain")"
-# An aggregated API needs a server of the platform's: the condition says so.
+hook() { printf '{"apiVersion":"admissionregistration.k8s.io/v1","kind":"MutatingWebhookConfiguration","metadata":{"name":"%s"},"webhooks":[{"name":"a.b.c","sideEffects":"None","admissionReviewVersions":["v1"],"clientConfig":%s,"rules":[{"apiGroups":[""],"apiVersions":["v1"],"operations":["CREATE"],"resources":["%s"]}]}]}' "$@"; }
+warned "a webhook by URL" 'named by a URL.*rule webhook-urls.; name a Service' "$(hook u '{"url":"https://example.com/"}' configmaps)"
+warned "a webhook over nodes" 'rule admission-reach.; leave them out' "$(hook n '{"service":{"name":"s","namespace":"team"}}' nodes)"
+# An aggregated API needs a server of the platform's.
 make '{"apiVersion":"apiregistration.k8s.io/v1","kind":"APIService","metadata":{"name":"v1.x.example.com"},"spec":{"group":"x.example.com","version":"v1","groupPriorityMinimum":1,"versionPriority":1,"service":{"name":"s","namespace":"team"}}}' >"$TMPDIR/aggregated" 2>&1
-expect_match "an APIService is not available, and says why" '^False .+' "$(as "$a" get apiservice v1.x.example.com -o jsonpath='{.status.conditions[0].status} {.status.conditions[0].message}')"
+expect_match "an APIService is told" '^Warning: .*rule aggregated-apis.*CustomResourceDefinition' "$(<"$TMPDIR/aggregated")"
+expect_match "and is not available, and says why" '^False .*rule aggregated-apis.: .*; define the kinds by a CustomResourceDefinition' "$(as "$a" get apiservice v1.x.example.com -o jsonpath='{.status.conditions[0].status} {.status.conditions[0].message}')"

@@ -25,4 +25,13 @@ for uid in "$victims_uid" "$role_uid" "$namespace_uid"; do
 done
 try DELETE "/api/v1/namespaces/team/configmaps?propagationPolicy=Foreground"
 accepted "all of it goes"
-would "hang the victim's on an owner that is gone" PATCH "/api/v1/namespaces/$victim-team/secrets/$vault" merge '{"metadata":{"ownerReferences":[{"apiVersion":"v1","kind":"ConfigMap","name":"gone","uid":"00000000-0000-0000-0000-000000000000"}]}}'
+collected() { [[ $(stored "/api/v1/namespaces/$evil-team/configmaps" '[.items[].metadata.name | select(startswith("evil-"))] | length') == 0 ]]; }
+eventually "and has gone, by the garbage collector's hand too" 60 collected
+# What would be so in the victim's namespace, were it possible to write there.
+direct POST "/api/v1/namespaces/$victim-team/configmaps" json '{"metadata":{"name":"evil-orphan","ownerReferences":[{"apiVersion":"v1","kind":"ConfigMap","name":"gone","uid":"00000000-0000-0000-0000-000000000000"}]}}'
+accepted "upstream itself would: take an object whose owner is not there"
+orphaned() {
+  direct GET "/api/v1/namespaces/$victim-team/configmaps/evil-orphan"
+  [[ $code == 404 ]]
+}
+eventually "and its garbage collector deletes it" 60 orphaned

@@ -34,4 +34,5 @@ patch [{"op":"copy","from":"/spec/clusterIPs","path":"/spec/externalIPs"}]
 patch [{"op":"move","from":"/spec/clusterIPs","path":"/spec/externalIPs"}]
 apply {"apiVersion":"v1","kind":"Service","metadata":{"name":"evil"},"spec":{"externalIPs":["10.0.0.1"]}}
 P
-would "relabel the platform's namespace" PATCH /api/v1/namespaces/kube-system merge '{"metadata":{"labels":{"evil":"x"}}}'
+would "give an API to a Service" POST /apis/apiregistration.k8s.io/v1/apiservices json '{"apiVersion":"apiregistration.k8s.io/v1","kind":"APIService","metadata":{"name":"v1.evil.example.com"},"spec":{"group":"evil.example.com","version":"v1","groupPriorityMinimum":20000,"versionPriority":100,"insecureSkipTLSVerify":true,"service":{"namespace":"'"$evil-team"'","name":"evil"}}}'
+would "give all of its time to anybody" POST /apis/flowcontrol.apiserver.k8s.io/v1/flowschemas json '{"apiVersion":"flowcontrol.apiserver.k8s.io/v1","kind":"FlowSchema","metadata":{"name":"evil"},"spec":{"matchingPrecedence":2,"priorityLevelConfiguration":{"name":"exempt"},"rules":[{"subjects":[{"kind":"Group","group":{"name":"*"}}],"nonResourceRules":[{"verbs":["*"],"nonResourceURLs":["*"]}]}]}}'

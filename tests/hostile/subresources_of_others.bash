@@ -32,4 +32,5 @@ P
 expect "the victim's pod is not evicted" "$vault" "$(stored "/api/v1/namespaces/$victim-team/pods/$vault" 'select(.metadata.deletionTimestamp == null) | .metadata.name')"
 expect "$n bodies; the pod has no node" null "$(stored "/api/v1/namespaces/$evil-team/pods/evil" .spec.nodeName)"
 try DELETE '/api/v1/namespaces/team/pods/evil?gracePeriodSeconds=0'
-would "show the victim's subresources" GET "/api/v1/namespaces/$victim-team/pods/$vault/status"
+would "scale the victim's" PATCH "/apis/apps/v1/namespaces/$victim-team/deployments/$vault/scale" merge '{"spec":{"replicas":3}}'
+would "evict the victim's" POST "/api/v1/namespaces/$victim-team/pods/$vault/eviction" json '{"apiVersion":"policy/v1","kind":"Eviction",'"$who"',"deleteOptions":{"dryRun":["All"]}}'

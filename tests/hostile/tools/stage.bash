@@ -243,6 +243,9 @@ after_each() {
       expect "$code after $type$query ${body:0:100}" "$wanted" "$(fence)"
       # By force there is no conflict; and what upstream cannot read reaches no fence.
       [[ $query != *force* ]] || expect_no_match "$type$query is tried" '^(404|409|415|5..) |fieldManager: Required' "$code ${answer:0:1000}"
+      # Of what is gone any fence() would say that it is well.
+      try GET "$path"
+      expect "it is still there" 200 "$code"
     done
   done
 }
