@@ -6,6 +6,7 @@
 #include "daemon/gateway/authorizer.hpp"
 #include "daemon/gateway/compressed_answer.hpp"
 #include "daemon/gateway/encoded_answer.hpp"
+#include "daemon/gateway/flow.hpp"
 #include "daemon/gateway/flow_control.hpp"
 #include "daemon/gateway/gateway.hpp"
 #include "daemon/gateway/impersonation.hpp"
@@ -38,21 +39,6 @@ struct Resource {
   bool own_group = false;       ///< a custom group of the tenant's own
   std::string kind, kind_group; ///< of the objects that travel; in the tenant's names
   const translate::KindFacts* facts = nullptr;
-};
-
-/// What an authorized request turns into: straight through, a range list, a watch, ... One object
-/// per exchange, owned by it, on its loop. A flow answers through the Exchange and is destroyed
-/// with it; while it lives, the Exchange lives.
-class Flow {
-public:
-  virtual ~Flow() = default;
-  virtual void start() = 0;
-  virtual void on_drained() {}                     ///< the client's buffer has room again
-  virtual void on_tunnel_data(std::string_view) {} ///< after a 101
-  virtual void on_tunnel_end() {}
-  /// Does it keep anything once it has answered? Then it goes in the loop's next turn, and else
-  /// with the exchange, which is nearly always sooner.
-  virtual bool keeps_much() const { return false; }
 };
 
 /// What became of a request, for the audit log.

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string_view>
+
+namespace zoo::gateway {
+
+/// What an authorized request turns into: straight through, a range list, a watch, ... One object
+/// per exchange, owned by it, on its loop. A flow answers through the Exchange and is destroyed
+/// with it; while it lives, the Exchange lives.
+class Flow {
+public:
+  virtual ~Flow() = default;
+  virtual void start() = 0;
+  virtual void on_drained() {}                     ///< the client's buffer has room again
+  virtual void on_tunnel_data(std::string_view) {} ///< after a 101
+  virtual void on_tunnel_end() {}
+  /// Does it keep anything once it has answered? Then it goes in the loop's next turn, and else
+  /// with the exchange, which is nearly always sooner.
+  virtual bool keeps_much() const { return false; }
+};
+
+} // namespace zoo::gateway
