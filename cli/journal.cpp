@@ -2,6 +2,7 @@
 #include "cli/journal.hpp"
 
 #include "common/base/deleter.hpp"
+#include "common/base/text.hpp"
 
 #include <nlohmann/json.hpp>
 #include <systemd/sd-journal.h>
@@ -51,8 +52,10 @@ Result<json> read_journal(const std::string& match, const api::AuditQuery& query
                           const std::filesystem::path& directory) {
   ZOO_TRY(const auto journal, open(directory));
   sd_journal_set_data_threshold(journal.get(), 0); // else long lines are cut
-  if (const int added = sd_journal_add_match(journal.get(), match.data(), match.size()); added < 0)
-    return tl::unexpected(broken("search", added));
+  for (const auto each : text::split(match, ' ')) {
+    if (const int added = sd_journal_add_match(journal.get(), each.data(), each.size()); added < 0)
+      return tl::unexpected(broken("search", added));
+  }
   const auto end = query.until ? microseconds(*query.until + k_late) : UINT64_MAX;
   if (const int found = query.until ? sd_journal_seek_realtime_usec(journal.get(), end)
                                     : sd_journal_seek_tail(journal.get());

@@ -12,10 +12,10 @@
 namespace zoo::cli {
 
 /// Lines of the audit log that zood wrote to the journal, as zood answers those of its files:
-/// {"items":[...],"more":bool}, the oldest first. `match` says which process wrote them, in the
-/// words of sd_journal_add_match(3); `directory` empty: this machine's journal, as far as whoever
-/// runs zooctl may read it. Blocking. Code::not_found if nothing of that process can be read,
-/// Code::io.
+/// {"items":[...],"more":bool}, the oldest first. `match` says which process wrote them: matches
+/// of sd_journal_add_match(3), all of which must hold, with blanks between; `directory` empty: this
+/// machine's journal, as far as whoever runs zooctl may read it. Blocking. Code::not_found if
+/// nothing of that process can be read, Code::io.
 Result<nlohmann::json> read_journal(const std::string& match, const api::AuditQuery& query,
                                     const std::filesystem::path& directory = {});
 

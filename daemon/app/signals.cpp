@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <sys/stat.h>
 #include <systemd/sd-daemon.h>
+#include <systemd/sd-id128.h>
 #include <systemd/sd-login.h>
 #include <unistd.h>
 
@@ -74,10 +75,21 @@ std::string journal_match() {
   if (stream == nullptr || ::fstat(STDERR_FILENO, &about) != 0 ||
       fmt::format("{}:{}", about.st_dev, about.st_ino) != stream)
     return {};
-  char* unit = nullptr;
-  if (sd_pid_get_unit(0, &unit) < 0) return fmt::format("_PID={}", ::getpid());
-  const std::unique_ptr<char, Deleter<std::free>> owner(unit);
-  return fmt::format("_SYSTEMD_UNIT={}", unit);
+  using Text = std::unique_ptr<char, Deleter<std::free>>;
+  const auto service = [](int (*ask)(pid_t, char**)) { // a session is more than this program
+    char* unit = nullptr;
+    const Text owner(ask(0, &unit) < 0 ? nullptr : unit);
+    std::string out = owner ? owner.get() : "";
+    return out.ends_with(".service") ? out : std::string();
+  };
+  if (const auto unit = service(sd_pid_get_user_unit); !unit.empty())
+    return fmt::format("_UID={} _SYSTEMD_USER_UNIT={}", ::getuid(), unit);
+  if (const auto unit = service(sd_pid_get_unit); !unit.empty())
+    return fmt::format("_SYSTEMD_UNIT={}", unit);
+  sd_id128_t boot{};
+  if (sd_id128_get_boot(&boot) < 0) return {};
+  char text[SD_ID128_STRING_MAX];
+  return fmt::format("_BOOT_ID={} _PID={}", sd_id128_to_string(boot, text), ::getpid());
 }
 
 unsigned long long watchdog_interval_microseconds() {

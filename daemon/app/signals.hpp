@@ -31,9 +31,9 @@ void notify_ready();
 void notify_reloading();
 void notify_stopping();
 void notify_watchdog();
-/// What finds in the journal what this program writes to standard error, in the words of
-/// sd_journal_add_match(3); empty: it is not connected to the journal (JOURNAL_STREAM,
-/// systemd.exec(5)).
+/// What finds in the journal what this program writes to standard error: matches of
+/// sd_journal_add_match(3), all of which must hold, with blanks between; empty: it is not connected
+/// to the journal (JOURNAL_STREAM, systemd.exec(5)).
 std::string journal_match();
 /// Half of WATCHDOG_USEC; zero where no watchdog is asked for.
 unsigned long long watchdog_interval_microseconds();

@@ -42,8 +42,8 @@ struct Options {
   std::filesystem::path directory; ///< made with mode 0700; files are 0600
   Policy policy;
   std::size_t queue_bytes = 4u << 20; ///< of lines that wait; twice that where requests are refused
-  /// Where standard error is the journal: what finds this program's lines there, in the words of
-  /// sd_journal_add_match(3).
+  /// Where standard error is the journal: what finds this program's lines there: matches of
+  /// sd_journal_add_match(3), all of which must hold, with blanks between.
   std::string journal;
 };
 

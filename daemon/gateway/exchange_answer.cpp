@@ -78,7 +78,8 @@ void Exchange::holds_too_much() {
 
 bool Exchange::send_events(std::string&& events) {
   const auto all = stream_.pending() + events.size();
-  if (!done_ && place_ && all > k_most_unread && !place_->may_hold(all)) {
+  const bool counts = all > k_most_unread || !stream_.writable();
+  if (!done_ && place_ && counts && !place_->may_hold(all)) {
     holds_too_much();
     finish();
   }

@@ -9,11 +9,12 @@
 namespace zoo::upstream {
 
 /// What all watches of one tenant keep on one loop for clients that do not read, and for selectors:
-/// each has bounds of its own, and thousands of them together would keep gigabytes. An event that
-/// several wait for counts once. Loop thread.
+/// each has bounds of its own, and thousands of them together would keep gigabytes. In bytes; an
+/// event that several wait for counts once. Loop thread.
 class WatchOwner {
 public:
-  std::size_t bytes() const { return bytes_; }
+  std::size_t waiting() const { return bytes_; }
+  std::size_t keys() const { return keys_; }
 
   void wait(const EventPtr& event) { // for one subscriber more
     if (waiting_[event.get()]++ == 0) bytes_ += event->text.size();
@@ -26,12 +27,12 @@ public:
     bytes_ -= event->text.size();
     waiting_.erase(found);
   }
-  void count(std::size_t before, std::size_t now) { bytes_ = bytes_ - before + now; }
+  void count_keys(std::size_t before, std::size_t now) { keys_ = keys_ - before + now; }
 
 private:
   static constexpr std::size_t k_waiting = 128;                 ///< that it costs besides its text
   std::unordered_map<const SharedEvent*, std::size_t> waiting_; ///< for how many
-  std::size_t bytes_ = 0;
+  std::size_t bytes_ = 0, keys_ = 0;
 };
 
 } // namespace zoo::upstream

@@ -73,7 +73,10 @@ void Subscriber::start() {
   for (auto& key : *request_->keys)
     filter_->remember(key_prefix_ + key);
   request_->keys.reset();
-  if (!count_keys()) return post_alone();
+  if (!count_keys()) {
+    forget(); // the room is others' at once
+    return post_alone();
+  }
   join();
 }
 
@@ -196,7 +199,7 @@ void Subscriber::offer(const EventPtr& event, EventView& view) {
   queued_ += event->text.size();
   queue_.push_back({event, *type});
   if (queue_.size() > limits.queue_events || queued_ > limits.queue_bytes ||
-      owner_->bytes() > limits.owner_bytes)
+      owner_->waiting() > limits.owner_bytes)
     finish({}); // it goes on from what it has read
 }
 
@@ -271,8 +274,8 @@ void Subscriber::forget() {
 
 bool Subscriber::count_keys() {
   const auto& limits = branch_.shared_.limits;
-  owner_->count(std::exchange(keys_, filter_->key_bytes()), filter_->key_bytes());
-  return filter_->keys() <= limits.keys && owner_->bytes() <= limits.owner_bytes;
+  owner_->count_keys(std::exchange(keys_, filter_->key_bytes()), filter_->key_bytes());
+  return filter_->keys() <= limits.keys && owner_->keys() <= limits.owner_bytes;
 }
 
 void Subscriber::set_deadline(Clock::time_point when) {

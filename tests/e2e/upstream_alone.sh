@@ -90,6 +90,7 @@ for kind in mutatingwebhookconfigurations validatingwebhookconfigurations; do
   says 'objects in namespaces alone' POST "$hooks" json "$(hooked "$mine,$(rules '*')")"
   says 'Services in namespaces that begin' POST "$hooks" json "$(hooked "$mine,$(rules)" kube-system)"
   says 'Services in namespaces that begin' POST "$hooks" json "$(hooked "$mine,$(rules)" | jq -c '.webhooks[0].clientConfig = {url: "https://example.com/"}')"
+  says 'has ten seconds' POST "$hooks" json "$(hooked "$mine,$(rules)" | jq -c '.webhooks[0].timeoutSeconds = 11')"
   curl_more=(-H "Impersonate-User: zoo:$evil" -H 'Impersonate-Group: zoo:tenants')
   direct POST "$hooks" json "$(hooked "$mine,$(rules)" | jq -c '.webhooks[0].failurePolicy = "Ignore"')"
   accepted "as zood writes it, it is let through"

@@ -136,19 +136,23 @@ eventually "one line of JSON a request" 10 journal
 check_fails "the file has none of it" '' grep -q to-the-journal "$log"
 # What journald would have made of it, by the same program that stores what comes from other machines.
 match=$(curl -sS --unix-socket "$zood_dir/zood.sock" http://zood/zoo/v1/audit | jq -r .journal)
-expect_match "zood says which lines of the journal are its own" '^(_PID|_SYSTEMD_UNIT)=.' "$match"
-entries() { # FIELD=VALUE: a line each
+expect_match "zood says which lines of the journal are its own" '^(_BOOT_ID=[0-9a-f]{32} _PID=|_SYSTEMD_UNIT=|_UID=[0-9]+ _SYSTEMD_USER_UNIT=).' "$match"
+entries() { # FIELD=VALUE...: a line each
   local line at
   at=$(date +%s%6N)
   while IFS= read -r line; do
-    printf '__REALTIME_TIMESTAMP=%s\n__MONOTONIC_TIMESTAMP=%s\n_BOOT_ID=%032d\n%s\nMESSAGE=%s\n\n' "$at" "$at" 7 "$1" "$line"
+    printf '__REALTIME_TIMESTAMP=%s\n__MONOTONIC_TIMESTAMP=%s\n' "$at" "$at"
+    [[ $* == *_BOOT_ID=* ]] || printf '_BOOT_ID=%032d\n' 7
+    printf '%s\n' "$@"
+    printf 'MESSAGE=%s\n\n' "$line"
     at=$((at + 1))
   done
 }
+read -ra mine <<<"$match"
 mkdir "$TMPDIR/journal"
 {
-  grep -v to-the-journal "$zood_dir.log" | entries "$match"
-  sed -n 's/^[^{]*\({.*to-the-journal.*}\)$/\1/p' "$zood_dir.log" | tee >(sed 's/to-the-journal/forged/' >"$TMPDIR/forged") | entries "$match"
+  grep -v to-the-journal "$zood_dir.log" | entries "${mine[@]}"
+  sed -n 's/^[^{]*\({.*to-the-journal.*}\)$/\1/p' "$zood_dir.log" | tee >(sed 's/to-the-journal/forged/' >"$TMPDIR/forged") | entries "${mine[@]}"
   sed 's/to-the-journal/forged/' "$TMPDIR/forged" | entries _PID=1
 } >"$TMPDIR/entries"
 check "a journal" /lib/systemd/systemd-journal-remote -o "$TMPDIR/journal/system.journal" "$TMPDIR/entries"
@@ -159,5 +163,9 @@ expect "no other tenant's either" 0 "$(from_journal "$b" --verb get -o json | jq
 expect_match "a table, and that there is more" 'There are older lines' "$(from_journal --limit 1 2>&1)"
 expect "--since holds" 0 "$(sleep 2; from_journal --since 1s -o json | jq '.items | length')"
 mkdir "$TMPDIR/empty"
+sed "s/^_PID=.*/_SYSTEMD_UNIT=zood.service/" "$TMPDIR/entries" >"$TMPDIR/entries-of-a-unit"
+mkdir "$TMPDIR/elsewhere"
+check "a journal of a machine that is gone" /lib/systemd/systemd-journal-remote -o "$TMPDIR/elsewhere/system.journal" "$TMPDIR/entries-of-a-unit"
+expect_match "is read without its zood" '"name": ?"to-the-journal"' "$("$ZOO_BUILD/bin/zooctl" --dir "$TMPDIR/empty" audit --journal "$TMPDIR/elsewhere" -o json 2>&1)"
 check_fails "an empty journal is told" 'nothing can be read in the journal of what zood wrote .*systemd-journal' ctl audit "$a" --journal "$TMPDIR/empty"
 for id in "$a" "$b"; do check "$id goes" ctl tenant delete "$id" --wait; done

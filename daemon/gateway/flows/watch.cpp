@@ -215,9 +215,10 @@ private:
   /// A bookmark says that nothing up to it is still to come: is that so of what zood keeps?
   bool beside_told() {
     if (!beside_) return true;
+    const bool settled = beside_->settled(); // a write that begins later comes behind the bookmark
     pump_beside(false);
     if (exchange_.done()) return false;
-    if (beside_->settled() && exchange_.writable()) return true; // and all was pumped
+    if (settled && exchange_.writable()) return true; // and all was pumped
     flush();
     return false;
   }
