@@ -35,7 +35,6 @@ var (
 	conc       = flag.Int("c", 8, "concurrent requests, watchers, or connections")
 	dur        = flag.Duration("d", 5*time.Second, "how long to measure")
 	rate       = flag.Int("rate", 100, "writes a second (watch), requests (paced)")
-	fresh      = flag.Bool("fresh", false, "a connection for each request (attack)")
 	cpu        = flag.Float64("cpu", 0.5, "of one core, what is spent at most (attack)")
 	count      = flag.Int("n", 1000, "objects (fill), watches on each connection (watches)")
 	first      = flag.Int("first", 0, "number of the first object (fill)")
@@ -97,7 +96,6 @@ func do(c *http.Client, method, url, ctype, acc string, body []byte) (int, int64
 		return 0, 0, err
 	}
 	req.Header.Set("Accept", acc)
-	req.Close = *fresh
 	if ctype != "" {
 		req.Header.Set("Content-Type", ctype)
 	}
