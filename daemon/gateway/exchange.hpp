@@ -91,9 +91,9 @@ public:
   http::ResponseHead head_out(http::ResponseHead head, translate::AnswerKind kind) const;
   void send(std::string_view bytes);
   void send(std::string&& bytes); ///< without a copy, where the client's protocol can do without
-  /// Whole events of a watch that has told its state. False: it is over; where its tenant may not
-  /// hold as much, it has ended in order before them, and its client goes on from where it was.
-  bool send_events(std::string&& events);
+  /// Whole events of a watch that has told its state. Where its tenant may not hold as much, it
+  /// ends in order before them, and its client goes on from where it was.
+  void send_events(std::string&& events);
   bool writable() const;
   void finish();
   void send_json(int status, std::string_view body); ///< a whole answer

@@ -76,16 +76,14 @@ void Exchange::holds_too_much() {
              outcome_.reason);
 }
 
-bool Exchange::send_events(std::string&& events) {
+void Exchange::send_events(std::string&& events) {
   const auto all = stream_.pending() + events.size();
   const bool counts = all > k_most_unread || !stream_.writable();
   if (!done_ && place_ && counts && !place_->may_hold(all)) {
     holds_too_much();
-    finish();
+    return finish();
   }
-  if (done_) return false;
   send(std::move(events));
-  return !done_;
 }
 
 void Exchange::put(std::string_view bytes) {

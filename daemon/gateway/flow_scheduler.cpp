@@ -249,7 +249,7 @@ bool FlowScheduler::unread(Ticket ticket, std::uint64_t bytes) {
   auto& request = found->second;
   const bool more = bytes > request.unread;
   count_unread(request, bytes);
-  if (!more || within(request)) return true;
+  if (!more || within(request, 0)) return true;
   static_cast<void>(refuse(*request.tenant, Verdict::full_bytes));
   return false;
 }
@@ -258,13 +258,9 @@ bool FlowScheduler::may_hold(Ticket ticket, std::uint64_t bytes) {
   const auto found = requests_.find(ticket);
   if (found == requests_.end()) return true;
   auto& request = found->second;
-  const auto before = request.unread;
-  if (bytes <= before) return true;
-  count_unread(request, bytes);
-  const bool may = within(request);
-  count_unread(request, before);
-  if (!may) static_cast<void>(refuse(*request.tenant, Verdict::full_bytes));
-  return may;
+  if (bytes <= request.unread || within(request, bytes - request.unread)) return true;
+  static_cast<void>(refuse(*request.tenant, Verdict::full_bytes));
+  return false;
 }
 
 void FlowScheduler::count_unread(Request& request, std::uint64_t bytes) {
@@ -276,13 +272,14 @@ void FlowScheduler::count_unread(Request& request, std::uint64_t bytes) {
   request.unread = bytes;
 }
 
-bool FlowScheduler::within(const Request& request) const {
+bool FlowScheduler::within(const Request& request, std::uint64_t more) {
   const auto& load = request.tenant->load;
   const auto& flow = request.tenant->flow;
   const bool long_running = request.work == Work::long_running;
   // One alone may go beyond it: else an event that is larger would come again and again.
   if (long_running && load.unread == request.unread) return true;
-  return load.buffered <= flow.buffered && (!long_running || load.unread <= flow.buffered / 2);
+  return load.buffered + more <= flow.buffered &&
+         (!long_running || load.unread + more <= flow.buffered / 2);
 }
 
 void FlowScheduler::answered(Ticket ticket, std::uint64_t kept) {

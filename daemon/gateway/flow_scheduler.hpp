@@ -115,7 +115,8 @@ private:
   void give_back(Request& request); ///< what it has of the places
   void admit(Tenant& tenant);
   void count_unread(Request& request, std::uint64_t bytes);
-  bool within(const Request& request) const; ///< its tenant's budget of bytes
+  /// Its tenant's budget, with so many `more` bytes unread.
+  static bool within(const Request& request, std::uint64_t more);
   void count_mutation(Tenant& tenant, Work work);
   void uncount_mutation(Tenant& tenant, const Request& request);
   void count_bytes(Request& request, std::uint64_t bytes); ///< instead of those before

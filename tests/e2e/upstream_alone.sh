@@ -55,20 +55,19 @@ upstream_refuses_user() {
   refused "zoo:<id>: $1 $2" '403|422'
   expect_match "says upstream" 'cannot [a-z]+ resource|ValidatingAdmissionPolicy .zoo-tenants' "$answer"
 }
-upstream_has() { "$KUBECTL" --kubeconfig "$ZOO_E2E_KUBECONFIG" "$@"; }
-upstream_has api-resources --namespaced=false --no-headers | awk '{ v = $(NF - 2); print $1, (v ~ /\// ? "apis/" : "api/") v }' >"$TMPDIR/served"
+upstream api-resources --namespaced=false --no-headers | awk '{ v = $(NF - 2); print $1, (v ~ /\// ? "apis/" : "api/") v }' >"$TMPDIR/served"
 tried=0
 while read -r kind; do
   base=$(sed -n "s|^$kind ||p" "$TMPDIR/served")
   [[ -n $base && $kind != namespaces ]] || continue # not served by this upstream; namespaces are tried above
-  for name in $(upstream_has get "$kind" -o 'jsonpath={.items[*].metadata.name}' | tr ' ' '\n' | grep "$victim"); do
+  for name in $(upstream get "$kind" -o 'jsonpath={.items[*].metadata.name}' | tr ' ' '\n' | grep "$victim"); do
     tried=$((tried + 1))
     upstream_refuses_user PATCH "/$base/$kind/$name" merge '{"metadata":{"labels":{"evil":"x"}}}'
-    upstream_refuses_user PUT "/$base/$kind/$name" json "$(upstream_has get "$kind" "$name" -o json | jq -c '.metadata.labels.evil = "x"')"
+    upstream_refuses_user PUT "/$base/$kind/$name" json "$(upstream get "$kind" "$name" -o json | jq -c '.metadata.labels.evil = "x"')"
     upstream_refuses_user DELETE "/$base/$kind/$name"
     [[ $kind == persistentvolumes || $kind == customresourcedefinitions ]] && upstream_refuses_user PATCH "/$base/$kind/$name/status" merge '{"metadata":{"labels":{"evil":"x"}}}'
   done
-done < <(upstream_has get clusterrole zoo:tenants-cluster -o json | jq -r '.rules[].resources[] | select(contains("/") | not)' | sort -u)
+done < <(upstream get clusterrole zoo:tenants-cluster -o json | jq -r '.rules[].resources[] | select(contains("/") | not)' | sort -u)
 if ((tried >= 10)); then passed "$tried objects of the victim's outside of namespaces"; else failed "ten objects of the victim's outside of namespaces" <<<"$tried: $(cat "$TMPDIR/served")"; fi
 
 # What is called as the tenant's own reaches no further for it.

@@ -239,12 +239,15 @@ def watches(most, window, selector, read):
 
     def target():
         return f"{path}?watch=1&resourceVersion={version}" + (f"&fieldSelector=metadata.name%3Devil-{opened % 20 + 1}" if selector else "")
-    with connect(("http/1.1",)) as asker:
-        asker.sendall(f"GET {path}?limit=1 HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n".encode())
+
+    def answer_to(request):
         said = b""
-        while piece := asker.recv(1 << 20):
-            said += piece
-    version = said.split(b'"resourceVersion":"')[1].split(b'"')[0].decode()
+        with connect(("http/1.1",)) as asker:
+            asker.sendall(request.encode())
+            while piece := asker.recv(1 << 20):
+                said += piece
+        return said
+    version = answer_to(f"GET {path}?limit=1 HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").split(b'"resourceVersion":"')[1].split(b'"')[0].decode()
 
     def more():
         nonlocal opened
@@ -268,13 +271,8 @@ def watches(most, window, selector, read):
     while time.monotonic() < stop:
         body = '{"data":{"x":"%s%d"}}' % (large, changes)
         try:
-            with connect(("http/1.1",)) as writer:
-                writer.sendall(f"PATCH {path}/evil-{changes % 20 + 1 if selector else 1} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"
-                               f"Content-Type: application/merge-patch+json\r\nContent-Length: {len(body)}\r\n\r\n{body}".encode())
-                said = b""
-                while piece := writer.recv(1 << 20):
-                    said = said or piece
-                changes += said.startswith(b"HTTP/1.1 200")
+            changes += answer_to(f"PATCH {path}/evil-{changes % 20 + 1 if selector else 1} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"
+                                 f"Content-Type: application/merge-patch+json\r\nContent-Length: {len(body)}\r\n\r\n{body}").startswith(b"HTTP/1.1 200")
         except (OSError, ssl.SSLError):
             pass
         for _ in range(20):  # in waves: what was counted of the others may be counted no more
