@@ -86,6 +86,7 @@ constexpr std::array k_rows{
 {"apiGroups":["storage.k8s.io"],"resources":["storageclasses","volumeattributesclasses"],
  "verbs":["create","update","patch","delete"]}]})j"},
 
+    // `ownObjects` is what translate::fence_in() writes.
     Row{Need::fence, "validatingadmissionpolicies", R"j({
 "apiVersion":"admissionregistration.k8s.io/v1","kind":"ValidatingAdmissionPolicy",
 "metadata":{"name":"zoo-tenants-cluster-scoped"},
@@ -101,6 +102,8 @@ constexpr std::array k_rows{
 {"name":"objects","expression":"[object, oldObject].filter(o, o != null)"},
 {"name":"stores","expression":"object != null && !(has(request.dryRun) && request.dryRun)"},
 {"name":"webhooks","expression":"variables.stores && request.resource.resource in ['mutatingwebhookconfigurations', 'validatingwebhookconfigurations'] ? object.?webhooks.orValue([]) : []"},
+{"name":"notTheirs","expression":"\"!(has(request.subResource) && request.subResource in ['binding', 'status'] && !request.resource.group.startsWith('\" + variables.prefix + \"'))\""},
+{"name":"ownObjects","expression":"(request.resource.resource == 'mutatingwebhookconfigurations' ? \"!((request.resource.group + '/' + request.resource.resource) in ['/services', '/persistentvolumeclaims', '/endpoints', '/serviceaccounts', '/bindings', 'discovery.k8s.io/endpointslices', 'networking.k8s.io/ingresses', 'networking.k8s.io/networkpolicies', 'rbac.authorization.k8s.io/roles', 'rbac.authorization.k8s.io/rolebindings', 'resource.k8s.io/resourceclaims', 'resource.k8s.io/resourceclaimtemplates']) && \" : '') + variables.notTheirs"},
 {"name":"annotations","expression":"variables.stores ? object.metadata.?annotations.orValue({}) : {}"}],
 "validations":[
 {"expression":"variables.id != ''","message":"a member of zoo:tenants must be a user named zoo:<id>"},
@@ -114,6 +117,7 @@ constexpr std::array k_rows{
 {"expression":"variables.webhooks.all(w, w.?namespaceSelector.?matchLabels[?'tenant.kubezoo.io/id'].orValue('') == variables.id)","messageExpression":"'the webhooks of this tenant are called for its namespaces alone: their namespaceSelector has the label tenant.kubezoo.io/id=' + variables.id"},
 {"expression":"variables.webhooks.all(w, w.?rules.orValue([]).all(r, r.?scope.orValue('*') == 'Namespaced' || r.?apiGroups.orValue([]) == ['cluster.zoo.kubezoo.io']))","message":"the webhooks of a tenant are called for objects in namespaces alone"},
 {"expression":"variables.webhooks.all(w, w.clientConfig.?service.?namespace.orValue('').startsWith(variables.prefix) || w.?rules.orValue([]).all(r, r.?apiGroups.orValue([]) == ['cluster.zoo.kubezoo.io']))","messageExpression":"'the webhooks of this tenant are Services in namespaces that begin with ' + variables.prefix"},
+{"expression":"variables.webhooks.all(w, w.?matchConditions.orValue([]).exists(c, c.name == 'zoo.kubezoo.io/own-objects' && c.expression == variables.ownObjects))","message":"the webhooks of a tenant leave alone what reaches out of it, and what kubelets and the scheduler write: match condition zoo.kubezoo.io/own-objects"},
 {"expression":"variables.webhooks.all(w, w.?timeoutSeconds.orValue(10) <= 10)","message":"a tenant's webhook has ten seconds"},
 {"expression":"request.resource.resource != 'priorityclasses' || !variables.stores || !object.?globalDefault.orValue(false)","message":"a tenant's PriorityClass is nobody's default"},
 {"expression":"!(request.resource.resource in ['storageclasses', 'ingressclasses']) || ['storageclass.kubernetes.io/is-default-class', 'storageclass.beta.kubernetes.io/is-default-class', 'ingressclass.kubernetes.io/is-default-class'].all(k, variables.annotations[?k].orValue('') != 'true')","message":"a tenant's class is nobody's default"},

@@ -78,18 +78,25 @@ says() { # WORDS METHOD PATH TYPE BODY
   expect_match "and why" "$words" "$answer"
 }
 hooked() { # MEMBERS of the webhook [NAMESPACE]
-  printf '{"metadata":{"name":"%s-evil"},"webhooks":[{"name":"a.b.c","sideEffects":"None","admissionReviewVersions":["v1"],"clientConfig":{"service":{"name":"s","namespace":"%s"}},%s}]}' "$evil" "${2:-$evil-team}" "$1"
+  printf '{"metadata":{"name":"%s-evil"},"webhooks":[{"name":"a.b.c","sideEffects":"None","admissionReviewVersions":["v1"],"clientConfig":{"service":{"name":"s","namespace":"%s"}},"matchConditions":%s,%s}]}' "$evil" "${2:-$evil-team}" "$conditions" "$1"
 }
 mine='"namespaceSelector":{"matchLabels":{"tenant.kubezoo.io/id":"'$evil'"}}'
 rules() { printf '"rules":[{"apiGroups":[""],"apiVersions":["v1"],"operations":["CREATE"],"resources":["*"],"scope":"%s"}]' "${1:-Namespaced}"; }
 for kind in mutatingwebhookconfigurations validatingwebhookconfigurations; do
   hooks=/apis/admissionregistration.k8s.io/v1/$kind
+  try POST "$hooks" json '{"metadata":{"name":"evil"},"webhooks":[{"name":"a.b.c","sideEffects":"None","admissionReviewVersions":["v1"],"clientConfig":{"service":{"name":"s","namespace":"team"}},'"$(rules)"'}]}'
+  accepted "one is stored through zood"
+  conditions=$(upstream get "$kind" "$evil-evil" -o json | jq -c '.webhooks[0].matchConditions')
+  expect_match "with what it leaves alone" own-objects "$conditions"
+  direct DELETE "$hooks/$evil-evil"
   says 'for its namespaces alone' POST "$hooks" json "$(hooked "$(rules)")"
   says 'for its namespaces alone' POST "$hooks" json "$(hooked "$(rules)"',"namespaceSelector":{"matchLabels":{"tenant.kubezoo.io/id":"'"$victim"'"}}')"
   says 'objects in namespaces alone' POST "$hooks" json "$(hooked "$mine,$(rules '*')")"
   says 'Services in namespaces that begin' POST "$hooks" json "$(hooked "$mine,$(rules)" kube-system)"
   says 'Services in namespaces that begin' POST "$hooks" json "$(hooked "$mine,$(rules)" | jq -c '.webhooks[0].clientConfig = {url: "https://example.com/"}')"
   says 'has ten seconds' POST "$hooks" json "$(hooked "$mine,$(rules)" | jq -c '.webhooks[0].timeoutSeconds = 11')"
+  says 'leave alone what reaches out' POST "$hooks" json "$(hooked "$mine,$(rules)" | jq -c 'del(.webhooks[0].matchConditions)')"
+  says 'leave alone what reaches out' POST "$hooks" json "$(hooked "$mine,$(rules)" | jq -c '.webhooks[0].matchConditions[0].expression = "true"')"
   curl_more=(-H "Impersonate-User: zoo:$evil" -H 'Impersonate-Group: zoo:tenants')
   direct POST "$hooks" json "$(hooked "$mine,$(rules)" | jq -c '.webhooks[0].failurePolicy = "Ignore"')"
   accepted "as zood writes it, it is let through"
