@@ -402,18 +402,21 @@ Result<json> AdminClient::doctor() {
   return value;
 }
 
-Result<json> AdminClient::audit(const AuditWish& wish) {
+Result<json> AdminClient::audit(const api::AuditQuery& wanted) {
   const std::string purpose = "asking for the audit log";
-  kube::Query query = {{"limit", std::to_string(wish.limit)}};
+  kube::Query query = {{"limit", std::to_string(wanted.limit)}};
   const auto ask = [&query](const char* name, const std::string& value) {
     if (!value.empty()) query.emplace_back(name, value);
   };
-  ask("tenant", wish.tenant);
-  ask("user", wish.user);
-  ask("verb", wish.verb);
-  ask("decision", wish.decision);
-  ask("since", wish.since);
-  ask("until", wish.until);
+  const auto time = [](std::chrono::system_clock::time_point at) {
+    return api::rfc3339(std::chrono::system_clock::to_time_t(at));
+  };
+  ask("tenant", wanted.tenant);
+  ask("user", wanted.user);
+  ask("verb", wanted.verb);
+  ask("decision", wanted.decision);
+  ask("since", time(wanted.since));
+  if (wanted.until) ask("until", time(*wanted.until));
   ZOO_TRY(auto body,
           perform({.path = kube::with_query("/zoo/v1/audit", query), .purpose = purpose}));
   return parse(body, purpose);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "cli/door.hpp"
+#include "common/api/audit_lines.hpp"
 #include "common/base/result.hpp"
 #include "common/http_client/client.hpp"
 
@@ -33,12 +34,6 @@ struct KubeconfigWish {
   std::vector<std::string> groups;
   std::optional<std::chrono::seconds> ttl;
   std::string server;
-};
-
-/// Which lines of the audit log; what is empty asks nothing. Times are RFC 3339.
-struct AuditWish {
-  std::string tenant, user, verb, decision, since, until;
-  std::int64_t limit = 1000;
 };
 
 /// zood's admin API as zooctl uses it (DESIGN 11). Objects are the server's JSON, untouched. Every
@@ -81,7 +76,7 @@ public:
   Result<nlohmann::ordered_json> status();
   Result<nlohmann::json> doctor();
   /// {"items", "more"}, and `journal` if the lines are there (cli/journal.hpp) and none is here.
-  Result<nlohmann::json> audit(const AuditWish& wish);
+  Result<nlohmann::json> audit(const api::AuditQuery& wanted);
 
   const Door& door() const { return door_; }
 

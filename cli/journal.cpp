@@ -66,6 +66,7 @@ Result<json> read_journal(const std::string& match, const api::AuditQuery& query
   const api::AuditFilter wanted(query);
   json items = json::array();
   bool any = false, more = false;
+  std::size_t torn = 0;
   int moved = 0;
   while (!more && (moved = sd_journal_previous(journal.get())) > 0) {
     any = true;
@@ -73,6 +74,7 @@ Result<json> read_journal(const std::string& match, const api::AuditQuery& query
     if (sd_journal_get_realtime_usec(journal.get(), &time) < 0) continue;
     if (time < begin) break;
     const auto line = message(journal.get());
+    if (line.starts_with(R"({"time":")") && !line.ends_with('}')) ++torn;
     if (!wanted(line)) continue;
     auto parsed = json::parse(line, nullptr, false);
     if (!parsed.is_object()) continue;
@@ -86,7 +88,7 @@ Result<json> read_journal(const std::string& match, const api::AuditQuery& query
                 "who is in the group systemd-journal",
                 match);
   std::reverse(items.begin(), items.end());
-  return json{{"items", std::move(items)}, {"more", more}};
+  return json{{"items", std::move(items)}, {"more", more}, {"torn", torn}};
 }
 
 } // namespace zoo::cli

@@ -12,7 +12,8 @@
 namespace zoo::cli {
 
 /// Lines of the audit log that zood wrote to the journal, as zood answers those of its files:
-/// {"items":[...],"more":bool}, the oldest first. `match` says which process wrote them: matches
+/// {"items":[...],"more":bool,"torn":number}, the oldest first; `torn` lines have a beginning, and
+/// no end, so that nobody can say whose they are. `match` says which process wrote them: matches
 /// of sd_journal_add_match(3), all of which must hold, with blanks between; `directory` empty: this
 /// machine's journal, as far as whoever runs zooctl may read it. Blocking. Code::not_found if
 /// nothing of that process can be read, Code::io.

@@ -20,6 +20,8 @@ namespace {
 using nlohmann::json;
 
 struct Audit final : Command {
+  using Time = std::chrono::system_clock::time_point;
+
   std::string tenant, since = "1h", user, verb, limit = "1000", format, journal;
   bool denied = false, follow = false, no_headers = false;
 
@@ -79,11 +81,6 @@ struct Audit final : Command {
     return out;
   }
 
-  static std::string time_of(std::chrono::system_clock::time_point time) {
-    return api::rfc3339(
-        std::chrono::duration_cast<std::chrono::seconds>(time.time_since_epoch()).count());
-  }
-
   void print(Context& context, const json& lines, bool first) {
     if (follow && format == "json") {
       for (const auto& line : lines)
@@ -126,24 +123,22 @@ struct Audit final : Command {
     }
   }
 
-  Result<AuditWish> wish_of(const Context& context) const {
+  Result<api::AuditQuery> query(const Context& context) const {
     ZOO_TRY(const auto span, option_duration("--since", since));
-    AuditWish wish{tenant, user, verb, denied ? "forbid" : "", {}, {}, 0};
-    const auto [end, error] =
-        std::from_chars(limit.data(), limit.data() + limit.size(), wish.limit);
-    if (error != std::errc() || end != limit.data() + limit.size() || wish.limit < 1 ||
-        wish.limit > k_most) {
+    api::AuditQuery out{tenant, user, verb, denied ? "forbid" : "", context.now() - span, {}, 0};
+    const auto [end, error] = std::from_chars(limit.data(), limit.data() + limit.size(), out.limit);
+    if (error != std::errc() || end != limit.data() + limit.size() || out.limit < 1 ||
+        out.limit > k_most) {
       return fail(Code::usage, "--limit is a number from 1 to {}, not '{}'", k_most, limit);
     }
     if (follow && format == "yaml")
       return fail(Code::usage, "--follow prints a table, or with -o json a line each");
-    wish.since = time_of(context.now() - span);
-    return wish;
+    return out;
   }
 
   /// zood's files are zood's to read; the journal, the caller's.
-  Result<json> ask(AdminClient& client, const AuditWish& wish) const {
-    auto asked = client.audit(wish);
+  Result<json> ask(AdminClient& client, const api::AuditQuery& wanted) const {
+    auto asked = client.audit(wanted);
     // Its files may be all that is left of a machine.
     const bool gone = !asked && !journal.empty() && asked.error().code() == Code::unavailable;
     if (gone) asked = json{{"journal", "_SYSTEMD_UNIT=zood.service"}};
@@ -157,26 +152,20 @@ struct Audit final : Command {
       return fail(Code::not_found, "zood writes its audit log to the journal of its own machine: "
                                    "run zooctl there, or give the journal's files (--journal)");
     }
-    const auto time = [](const std::string& text) {
-      return std::chrono::system_clock::from_time_t(unix_time(text).value_or(0));
-    };
-    api::AuditQuery query{wish.tenant,      wish.user, wish.verb, wish.decision,
-                          time(wish.since), {},        0};
-    if (!wish.until.empty()) query.until = time(wish.until);
-    query.limit = static_cast<std::size_t>(wish.limit);
-    return read_journal(match, query, journal);
+    return read_journal(match, wanted, journal);
   }
 
   /// Asks again and again for what is not older than the newest line, and leaves out what it has
   /// seen of that. Ends when zood says no, or nobody reads what is printed.
-  Result<int> go_on(Context& context, AdminClient& client, AuditWish wish, const json& first) {
+  Result<int> go_on(Context& context, AdminClient& client, api::AuditQuery wanted,
+                    const json& first) {
     std::set<std::string> seen = remembered(first, {});
-    wish.limit = k_most;
+    wanted.limit = k_most;
     bool told = false;
     while (context.out.good()) {
       context.pause(k_pause);
-      if (!seen.empty()) wish.since = since_newest(*seen.rbegin(), wish.since);
-      const auto answer = ask(client, wish);
+      if (!seen.empty()) wanted.since = since_newest(*seen.rbegin(), wanted.since);
+      const auto answer = ask(client, wanted);
       if (!answer) {
         const auto code = answer.error().code();
         if (code != Code::unavailable && code != Code::timeout) return fail(answer.error());
@@ -202,9 +191,10 @@ struct Audit final : Command {
   }
 
   /// Lines are written up to a moment after their time, and not quite in its order.
-  static std::string since_newest(const std::string& key, const std::string& before) {
+  static Time since_newest(const std::string& key, Time before) {
     const auto second = unix_time(key.substr(0, k_seconds) + "Z");
-    return second ? std::max(before, api::rfc3339(*second - k_late)) : before;
+    return second ? std::max(before, std::chrono::system_clock::from_time_t(*second) - k_late)
+                  : before;
   }
 
   /// Of `lines` and `before` those that since_newest() may bring once more.
@@ -212,15 +202,18 @@ struct Audit final : Command {
     for (const auto& line : lines)
       before.insert(key_of(line));
     if (before.empty()) return before;
-    const auto since = since_newest(*before.rbegin(), {}).substr(0, k_seconds);
-    before.erase(before.begin(), before.lower_bound(since));
+    const auto from = since_newest(*before.rbegin(), {});
+    const auto text = api::rfc3339(std::chrono::system_clock::to_time_t(from));
+    before.erase(before.begin(), before.lower_bound(text.substr(0, k_seconds)));
     return before;
   }
 
   Result<int> run(Context& context) override {
-    ZOO_TRY(const auto wish, wish_of(context));
+    ZOO_TRY(const auto wanted, query(context));
     ZOO_TRY(auto* client, context.client());
-    ZOO_TRY(const auto answer, ask(*client, wish));
+    ZOO_TRY(const auto answer, ask(*client, wanted));
+    if (const auto torn = answer.value("torn", 0); torn > 0)
+      context.say(fmt::format("Torn lines in the journal, left out: {}.", torn));
     if (!follow && (format == "json" || format == "yaml")) {
       print_record(context, answer, format_of(format));
       return 0;
@@ -232,13 +225,13 @@ struct Audit final : Command {
     if (answer.value("more", false)) {
       context.say(fmt::format("There are older lines: raise --limit (now {}).", limit));
     }
-    return follow ? go_on(context, *client, wish, lines) : Result<int>(0);
+    return follow ? go_on(context, *client, wanted, lines) : Result<int>(0);
   }
 
 private:
-  static constexpr std::int64_t k_most = 10'000;
+  static constexpr std::size_t k_most = 10'000;
   static constexpr std::chrono::seconds k_pause{1};
-  static constexpr std::int64_t k_late = 2;    ///< seconds
+  static constexpr std::chrono::seconds k_late{2};
   static constexpr std::size_t k_seconds = 19; ///< of an RFC 3339 time, without fraction and zone
 
   std::vector<std::size_t> widths_; ///< of what was printed while following

@@ -20,6 +20,17 @@ using namespace std::chrono_literals;
 constexpr auto k_gather = 20ms; ///< lines that come together are written together
 constexpr auto k_retry = 500ms; ///< a file that took nothing is tried again
 
+/// What the journal's socket takes in one piece (unix(7)): else lines of zood's own log, which
+/// other threads write, may come in between.
+constexpr std::size_t k_piece = 16 * 1024;
+
+/// As many lines as fit in one piece, one at least.
+std::string_view whole_lines(std::string_view text) {
+  if (text.size() <= k_piece) return text;
+  const auto last = text.rfind('\n', k_piece - 1);
+  return text.substr(0, (last != text.npos ? last : text.find('\n')) + 1);
+}
+
 std::uint64_t count_lines(std::string_view text) {
   std::uint64_t count = 0;
   for (auto at = text.find('\n'); at != text.npos; at = text.find('\n', at + 1))
@@ -192,7 +203,9 @@ Result<void> Log::rotate(const Policy& policy) {
 Result<void> Log::write_all(std::string_view bytes, std::size_t& written) {
   const int fd = to_files() ? fd_.get() : STDERR_FILENO;
   while (written < bytes.size()) {
-    const auto done = ::write(fd, bytes.data() + written, bytes.size() - written);
+    auto piece = bytes.substr(written);
+    if (!to_files()) piece = whole_lines(piece);
+    const auto done = ::write(fd, piece.data(), piece.size());
     if (done < 0 && errno == EINTR) continue;
     if (done <= 0) {
       return fail(Code::io, "cannot write {}: {}",

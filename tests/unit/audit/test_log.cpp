@@ -5,7 +5,9 @@
 
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <fstream>
@@ -93,6 +95,38 @@ TEST_CASE("lines of many threads stay whole") {
   CHECK(lines.size() == 2000);
   for (const auto& line : lines)
     CHECK(json::accept(line));
+}
+
+TEST_CASE("standard error, which others write too, gets whole lines in pieces that stay in one") {
+  // As the journal's socket, but that each write is to be seen.
+  int ends[2];
+  REQUIRE(::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) == 0);
+  const file::Fd reader(ends[0]), before(::dup(STDERR_FILENO));
+  ::dup2(ends[1], STDERR_FILENO);
+  ::close(ends[1]);
+  std::size_t pieces = 0, lines = 0, torn = 0, largest = 0;
+  std::thread reading([&] {
+    std::vector<char> piece(1u << 20);
+    for (;;) {
+      const auto size = ::recv(reader.get(), piece.data(), piece.size(), 0);
+      if (size <= 0) return;
+      ++pieces;
+      torn += piece[static_cast<std::size_t>(size) - 1] != '\n';
+      lines += static_cast<std::size_t>(std::count(piece.begin(), piece.begin() + size, '\n'));
+      largest = std::max(largest, static_cast<std::size_t>(size));
+    }
+  });
+  {
+    auto log = audit::Log::open({audit::Output::standard_error, {}, {}, 4u << 20, ""});
+    for (int i = 0; log && i < 2000; ++i)
+      say(**log, "foofoo", fmt::format("p{}", i));
+  }
+  ::dup2(before.get(), STDERR_FILENO); // the last one that could write
+  reading.join();
+  CHECK(lines == 2000);
+  CHECK(torn == 0);
+  CHECK(pieces > 1);
+  CHECK(largest <= 16u * 1024);
 }
 
 TEST_CASE("a tenant's own level goes before zood's") {
