@@ -94,6 +94,9 @@ public:
   /// Whole events of a watch that has told its state. Where its tenant may not hold as much, it
   /// ends in order before them, and its client goes on from where it was.
   void send_events(std::string&& events);
+  /// So many bytes of events would be sent now: false where it would end. Other threads cannot
+  /// take the room in between.
+  bool take_room(std::size_t bytes);
   bool writable() const;
   void finish();
   void send_json(int status, std::string_view body); ///< a whole answer

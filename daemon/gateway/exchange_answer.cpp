@@ -11,6 +11,8 @@
 #include "daemon/translate/json_yaml.hpp"
 #include "daemon/translate/status_text.hpp"
 
+#include <algorithm>
+
 namespace zoo::gateway {
 
 void Exchange::answer_as(Encoding encoding) {
@@ -76,10 +78,18 @@ void Exchange::holds_too_much() {
              outcome_.reason);
 }
 
-void Exchange::send_events(std::string&& events) {
-  const auto all = stream_.pending() + events.size();
+bool Exchange::take_room(std::size_t bytes) {
+  const auto all = stream_.pending() + bytes;
   const bool counts = all > k_most_unread || !stream_.writable();
-  if (!done_ && place_ && counts && !place_->may_hold(all)) {
+  if (done_ || !place_ || !counts) return true;
+  if (!place_->hold(all)) return false;
+  unread_ = std::max<std::uint64_t>(unread_, all);
+  return true;
+}
+
+void Exchange::send_events(std::string&& events) {
+  if (events.empty()) return count_unread(); // nothing came of what room was taken for
+  if (!take_room(events.size())) {
     holds_too_much();
     return finish();
   }

@@ -61,9 +61,9 @@ bool FlowControl::unread(FlowScheduler::Ticket ticket, std::uint64_t bytes) {
   return scheduler_.unread(ticket, bytes);
 }
 
-bool FlowControl::may_hold(FlowScheduler::Ticket ticket, std::uint64_t bytes) {
+bool FlowControl::hold(FlowScheduler::Ticket ticket, std::uint64_t bytes) {
   const std::scoped_lock lock(mutex_);
-  return scheduler_.may_hold(ticket, bytes);
+  return scheduler_.hold(ticket, bytes);
 }
 
 void FlowControl::answered(FlowScheduler::Ticket ticket, std::uint64_t kept) {

@@ -36,7 +36,7 @@ public:
     void unbuffer(std::uint64_t bytes) { owner_->unbuffer(ticket_, bytes); }
     /// See FlowScheduler.
     bool unread(std::uint64_t bytes) { return owner_->unread(ticket_, bytes); }
-    bool may_hold(std::uint64_t bytes) { return owner_->may_hold(ticket_, bytes); }
+    bool hold(std::uint64_t bytes) { return owner_->hold(ticket_, bytes); }
     /// The answer was given; so many bytes of it may be held until this is destroyed.
     void answered(std::uint64_t kept) { owner_->answered(ticket_, kept); }
 
@@ -67,7 +67,7 @@ private:
   bool buffer(FlowScheduler::Ticket ticket, std::uint64_t bytes);
   void unbuffer(FlowScheduler::Ticket ticket, std::uint64_t bytes);
   bool unread(FlowScheduler::Ticket ticket, std::uint64_t bytes);
-  bool may_hold(FlowScheduler::Ticket ticket, std::uint64_t bytes);
+  bool hold(FlowScheduler::Ticket ticket, std::uint64_t bytes);
   void answered(FlowScheduler::Ticket ticket, std::uint64_t kept);
   using Calls = std::vector<std::pair<std::function<void(bool)>, bool>>;
   Calls take_calls(); ///< under the lock

@@ -254,13 +254,14 @@ bool FlowScheduler::unread(Ticket ticket, std::uint64_t bytes) {
   return false;
 }
 
-bool FlowScheduler::may_hold(Ticket ticket, std::uint64_t bytes) {
+bool FlowScheduler::hold(Ticket ticket, std::uint64_t bytes) {
   const auto found = requests_.find(ticket);
   if (found == requests_.end()) return true;
   auto& request = found->second;
-  if (bytes <= request.unread || within(request, bytes - request.unread)) return true;
-  static_cast<void>(refuse(*request.tenant, Verdict::full_bytes));
-  return false;
+  if (bytes <= request.unread) return true;
+  if (!within(request, bytes - request.unread)) return false;
+  count_unread(request, bytes);
+  return true;
 }
 
 void FlowScheduler::count_unread(Request& request, std::uint64_t bytes) {

@@ -60,8 +60,8 @@ public:
   /// beyond the budget. Long-running ones together may have half of that. False: it is more than
   /// before, and beyond.
   bool unread(Ticket ticket, std::uint64_t bytes);
-  /// Would unread() say so?
-  bool may_hold(Ticket ticket, std::uint64_t bytes);
+  /// The same before it waits; where that is beyond the budget, nothing is counted.
+  bool hold(Ticket ticket, std::uint64_t bytes);
   /// Its answer was given: the place goes to others, and so many bytes are counted from now on,
   /// be it beyond the budget, until it leaves. Who has none to count, or waits still, leaves now.
   void answered(Ticket ticket, std::uint64_t kept);

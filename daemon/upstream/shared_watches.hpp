@@ -27,7 +27,9 @@ struct SharedWatchLimits {
   std::size_t bridge_bytes = 32u << 20; ///< differences over a gap
   std::size_t alone = 1'000;            ///< streams that are not shared, of all
   std::size_t alone_of_owner = 100;     ///< of these, one tenant's
-  std::chrono::milliseconds linger{30'000}; ///< a kind without subscribers is still followed
+  std::chrono::milliseconds room_pause{20};   ///< after which it is asked again for room
+  std::chrono::milliseconds room_wait{5'000}; ///< an event without room ends its watch
+  std::chrono::milliseconds linger{30'000};   ///< a kind without subscribers is still followed
   std::chrono::milliseconds bookmark{50'000};
   std::chrono::milliseconds silence{90'000};  ///< upstream sends a bookmark a minute
   std::chrono::milliseconds spread{10'000};   ///< over which subscribers are sent away

@@ -146,6 +146,7 @@ void Listeners::expired(std::uint32_t feed) {
 
 Branch::Branch(SharedWatches::Impl& shared, std::size_t index)
     : shared_(shared), index_(index), loop_(*shared.places[index]->loop), timer_(loop_),
+      room_timer_(loop_),
       random_(static_cast<std::uint32_t>(index + 1) ^
               static_cast<std::uint32_t>(Clock::now().time_since_epoch().count())) {}
 
@@ -209,6 +210,28 @@ void Branch::set_deadline(const Subscriber& subscriber, Clock::time_point before
   deadlines_.erase({before, subscriber.id()});
   if (when != Clock::time_point()) deadlines_.emplace(when, subscriber.id());
   arm();
+}
+
+void Branch::wait_for_room(const Subscriber& subscriber) {
+  const auto& owner = subscriber.owner();
+  owner->line.push_back(subscriber.id());
+  if (std::exchange(owner->crowded, true)) return;
+  crowded_.push_back(owner);
+  if (crowded_.size() == 1) room_timer_.start(shared_.limits.room_pause, [this] { give_room(); });
+}
+
+void Branch::give_room() {
+  for (const auto& each : std::exchange(crowded_, {})) {
+    const auto owner = each.lock();
+    if (!owner) continue;
+    owner->crowded = false;
+    // Who finds none stands at the end again, and the others would find none either.
+    for (auto count = owner->line.size(); count > 0; --count) {
+      auto* subscriber = find(owner->line.front());
+      owner->line.pop_front();
+      if (subscriber != nullptr && !subscriber->try_room()) break;
+    }
+  }
 }
 
 std::chrono::milliseconds Branch::random_below(std::chrono::milliseconds most) {

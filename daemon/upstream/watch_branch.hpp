@@ -95,6 +95,9 @@ private:
   std::chrono::milliseconds random_below(std::chrono::milliseconds most);
   void arm();
   void ring();
+  /// Its tenant may hold no more now: asked again, in turn with its others.
+  void wait_for_room(const Subscriber& subscriber);
+  void give_room();
 
   SharedWatches::Impl& shared_;
   const std::size_t index_;
@@ -106,6 +109,8 @@ private:
   std::set<std::pair<Clock::time_point, std::uint64_t>> deadlines_;
   Clock::time_point armed_;
   net::Timer timer_;
+  std::vector<std::weak_ptr<WatchOwner>> crowded_; ///< who has a line
+  net::Timer room_timer_;
   std::minstd_rand random_;
 };
 

@@ -55,6 +55,9 @@ class WatchHandler {
 public:
   virtual ~WatchHandler() = default;
   virtual void on_watch_begin() = 0; ///< upstream has accepted it
+  /// An event of so many bytes would come now. False: there is no room for it; a shared watch asks
+  /// again for some seconds, and then ends in order. Others do not ask.
+  virtual bool take_room(std::size_t) { return true; }
   /// One event as upstream wrote it; an object of the ranges, a BOOKMARK or an ERROR.
   virtual void on_watch_event(std::string_view event) = 0;
   /// A shared watch has a BOOKMARK to make: one may go on from this resourceVersion.

@@ -171,6 +171,7 @@ void Subscriber::refuse(const WatchEnd& end) {
 
 void Subscriber::pause() {
   paused_ = true;
+  without_room_ = {};
   if (alone_) alone_->pause();
 }
 
@@ -193,14 +194,22 @@ void Subscriber::offer(const EventPtr& event, EventView& view) {
   const auto type = filter_->apply(view);
   if (filter_->keeps_keys() && !count_keys()) return finish({}); // and joins no more
   if (!type) return;
-  if (!paused_ && queue_.empty()) return give(*type, *event);
+  const bool next = !paused_ && queue_.empty();
+  if (next && handler_.take_room(event->text.size())) return give(*type, *event);
+  keep(event, *type);
+  if (next && !ended_) stand_in_line();
+}
+
+/// For later. A watch that ends for want of it goes on from what it has read.
+void Subscriber::keep(const EventPtr& event, translate::EventType type) {
   const auto& limits = branch_.shared_.limits;
-  owner_->wait(event);
+  owner_->wait(event, id_);
   queued_ += event->text.size();
-  queue_.push_back({event, *type});
-  if (queue_.size() > limits.queue_events || queued_ > limits.queue_bytes ||
-      owner_->waiting() > limits.owner_bytes)
-    finish({}); // it goes on from what it has read
+  queue_.push_back({event, type});
+  if (queue_.size() > limits.queue_events || queued_ > limits.queue_bytes) return finish({});
+  // One that keeps little need not end for one that keeps much.
+  while (owner_->waiting() > limits.owner_bytes)
+    branch_.find(owner_->largest())->finish({});
 }
 
 void Subscriber::give(translate::EventType type, const SharedEvent& event) {
@@ -212,13 +221,28 @@ void Subscriber::give(translate::EventType type, const SharedEvent& event) {
 
 void Subscriber::drain() {
   while (!ended_ && !paused_ && !queue_.empty()) {
+    if (!handler_.take_room(queue_.front().event->text.size())) return stand_in_line();
+    without_room_ = {};
     const auto next = std::move(queue_.front());
     queue_.pop_front();
     queued_ -= next.event->text.size();
-    owner_->waited(next.event);
+    owner_->waited(next.event, id_);
     give(next.type, *next.event);
   }
   if (!ended_ && ending_ && !paused_ && queue_.empty()) finish({});
+}
+
+void Subscriber::stand_in_line() {
+  const auto now = Clock::now();
+  if (without_room_ == Clock::time_point()) without_room_ = now;
+  if (now - without_room_ >= branch_.shared_.limits.room_wait) return finish({});
+  if (!std::exchange(in_line_, true)) branch_.wait_for_room(*this);
+}
+
+bool Subscriber::try_room() {
+  in_line_ = false;
+  drain();
+  return !in_line_;
 }
 
 void Subscriber::bookmark() {
@@ -264,7 +288,7 @@ void Subscriber::finish(const WatchEnd& end) {
 
 void Subscriber::forget() {
   for (const auto& each : queue_)
-    owner_->waited(each.event);
+    owner_->waited(each.event, id_);
   queue_.clear();
   queued_ = 0;
   if (!filter_) return;

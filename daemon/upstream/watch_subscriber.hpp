@@ -38,6 +38,8 @@ public:
   void refuse(const WatchEnd& end);
   void time_is_up();
   void drain();
+  bool try_room(); ///< drain(); false: it stands in line again
+  const std::shared_ptr<WatchOwner>& owner() const { return owner_; }
 
 private:
   void on_list_begin(std::string_view) override {}
@@ -48,6 +50,8 @@ private:
   void join();
   void post_alone();
   void give(translate::EventType type, const SharedEvent& event);
+  void keep(const EventPtr& event, translate::EventType type);
+  void stand_in_line(); ///< or, where its next event has waited long enough, end
   void finish(const WatchEnd& end);
   void forget(); ///< what it keeps
   /// Its keys have changed; false: there are too many, or its tenant keeps too much.
@@ -74,6 +78,8 @@ private:
   std::size_t queued_ = 0; ///< bytes
   std::size_t keys_ = 0;   ///< bytes that were counted
   std::shared_ptr<WatchOwner> owner_;
+  bool in_line_ = false;           ///< for room
+  Clock::time_point without_room_; ///< since when its next event finds none; {}: it does
   Clock::time_point deadline_;
   std::unique_ptr<WatchRequest> request_; ///< until it has joined
   std::size_t range_at_ = 0;

@@ -125,6 +125,22 @@ expect "a watch from nowhere begins with what is there" "ADDED team/kube-root-ca
   "$(events initial | awk '{ print $1, $2 }' | sort | xargs)"
 expect "its watches are one upstream still" $((before + 2)) "$(watches)"
 
+# ---- an event of a megabyte, for seventy who read --------------------------------------------------------------------
+
+# More than a tenant may have waiting for its clients: they get it in turn, and no watch ends.
+head -c 900000 /dev/zero | tr '\0' x >"$TMPDIR/large"
+check "a large object" as "$a" -n team create configmap large --from-file=word="$TMPDIR/large"
+check "and a small change after it" as "$a" -n team create configmap after-large
+heard_both() {
+  local name
+  for name in wide-{0..19} team-{0..9} more-{0..39}; do
+    grep -q '"name":"after-large"' "$TMPDIR/out/$name" || return 1
+  done
+}
+eventually "all seventy have heard both" 60 heard_both
+expect "each once, the large one whole" "70 ADDED team/large ADDED team/after-large" \
+  "$(for name in wide-{0..19} team-{0..9} more-{0..39}; do events "$name" | awk '/large/ { print $1, $2 }' | xargs; done | sort | uniq -c | sed 's/^ *//')"
+
 # ---- upstream goes away ---------------------------------------------------------------------------------------------
 
 as "$a" -n team create configmap goes >/dev/null

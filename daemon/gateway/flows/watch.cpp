@@ -187,6 +187,8 @@ private:
   }
 
   // upstream::WatchHandler
+  bool take_room(std::size_t bytes) override { return exchange_.take_room(out_.size() + bytes); }
+
   void on_watch_begin() override {
     begin_answer();
     watching_ = true;
@@ -277,7 +279,7 @@ private:
   }
 
   void flush() {
-    if (watching_ && !out_.empty()) {
+    if (watching_) {
       exchange_.send_events(std::move(out_));
     } else if (!out_.empty()) {
       exchange_.send(std::move(out_));

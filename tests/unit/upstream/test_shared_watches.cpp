@@ -388,6 +388,80 @@ TEST_CASE("watches of one tenant that nobody reads keep a bounded lot together")
   CHECK(left.heard() == reader.heard());
 }
 
+TEST_CASE("where a tenant's waiting events have no room, who keeps most of them makes it") {
+  auto limits = WatchWorld::quick();
+  const auto one = event("MODIFIED", "foofoo-a/x", 10).size();
+  limits.owner_bytes = 4 * (one + 128);
+  WatchWorld world(limits);
+  auto request = pods("foofoo-", 10);
+  request.owner = "foofoo";
+  WatchClient most(world, 0, request), little(world, 0, request);
+  const auto stream = world.next_watch();
+  world.answer(stream, 200);
+  CHECK(world.eventually([&] { return most.begun() && little.begun(); }));
+  most.pause();
+  for (std::uint64_t version = 11; version < 15; ++version)
+    world.say(stream, event("MODIFIED", "foofoo-a/x", version));
+  little.pause();
+  CHECK_FALSE(most.end());
+  world.say(stream, event("MODIFIED", "foofoo-a/x", 15));
+  REQUIRE(most.end());
+  CHECK_FALSE(most.end()->error);
+  CHECK_FALSE(little.end());
+  little.resume();
+  CHECK(little.heard().size() == 5);
+}
+
+TEST_CASE("an event waits for a moment until its tenant may hold it, and the others behind it") {
+  auto limits = WatchWorld::quick();
+  limits.room_pause = std::chrono::milliseconds(1);
+  limits.room_wait = std::chrono::hours(1);
+  WatchWorld world(limits);
+  auto request = pods("foofoo-", 10);
+  request.owner = "foofoo";
+  WatchClient full(world, 0, request), other(world, 0, request), reader(world, 0, request);
+  const auto stream = world.next_watch();
+  world.answer(stream, 200);
+  CHECK(world.eventually([&] { return full.begun() && other.begun() && reader.begun(); }));
+  full.set_room(false);
+  other.set_room(false);
+  world.say(stream, event("ADDED", "foofoo-a/x", 11) + event("ADDED", "foofoo-a/y", 12));
+  CHECK(reader.heard() == Heard{"ADDED foofoo-a/x 11", "ADDED foofoo-a/y 12"});
+  CHECK(full.heard().empty());
+  other.set_room(true);
+  CHECK(world.eventually([&] { return other.heard() == reader.heard(); })); // though behind `full`
+  CHECK(full.heard().empty());
+  full.pause();
+  full.set_room(true);
+  full.resume();
+  CHECK(world.eventually([&] { return full.heard() == reader.heard(); }));
+  full.set_room(false);
+  world.say(stream, event("MODIFIED", "foofoo-a/x", 13));
+  CHECK(full.heard().size() == 2);
+  full.set_room(true);
+  CHECK(world.eventually([&] { return full.heard() == reader.heard(); }));
+  CHECK_FALSE(full.end());
+}
+
+TEST_CASE("where room does not come, the watch ends in order") {
+  auto limits = WatchWorld::quick();
+  limits.room_pause = limits.room_wait = std::chrono::milliseconds(2);
+  WatchWorld world(limits);
+  WatchClient full(world, 0, pods("foofoo-", 10)), reader(world, 0, pods("foofoo-", 10));
+  const auto stream = world.next_watch();
+  world.answer(stream, 200);
+  CHECK(world.eventually([&] { return full.begun() && reader.begun(); }));
+  world.say(stream, event("ADDED", "foofoo-a/x", 11));
+  full.set_room(false);
+  world.say(stream, event("ADDED", "foofoo-a/y", 12));
+  CHECK(world.eventually([&] { return full.end().has_value(); }));
+  CHECK_FALSE(full.end()->error);
+  CHECK(full.end()->http_status == 0);
+  CHECK(full.heard() == Heard{"ADDED foofoo-a/x 11"});
+  CHECK_FALSE(reader.end());
+  CHECK(reader.heard().size() == 2);
+}
+
 TEST_CASE("keys that selectors keep are counted for their tenant") {
   auto limits = WatchWorld::quick();
   limits.owner_bytes = 5 * (96 + 12);

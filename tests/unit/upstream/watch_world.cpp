@@ -246,6 +246,10 @@ void WatchClient::resume() {
   world_.on(loop_, [&] { watch_->resume(); });
 }
 
+void WatchClient::set_room(bool room) {
+  world_.on(loop_, [&] { room_ = room; });
+}
+
 upstream::WatchRequest pods(std::string prefix, std::uint64_t version) {
   upstream::WatchRequest request;
   request.head.method = "GET";

@@ -80,9 +80,11 @@ public:
   std::vector<bool> stalls();
   void pause();
   void resume();
+  void set_room(bool room); ///< what take_room() says
 
 private:
   void on_watch_begin() override { begun_ = true; }
+  bool take_room(std::size_t) override { return room_; }
   void on_watch_event(std::string_view event) override;
   void on_watch_bookmark(std::string_view version) override;
   void on_watch_stalled(bool stalled) override { stalls_.push_back(stalled); }
@@ -90,7 +92,7 @@ private:
 
   WatchWorld& world_;
   std::size_t loop_;
-  bool begun_ = false;
+  bool begun_ = false, room_ = true;
   std::vector<std::string> heard_;
   std::vector<bool> stalls_;
   std::optional<upstream::WatchEnd> end_;
