@@ -89,6 +89,22 @@ eventually "is heard" 10 bash -c "'$ZOO_BUILD/bin/zooctl' --dir '$zood_dir' top 
 for name in first second third; do as "$a" create configmap "$name" >"$TMPDIR/$name.out" 2>&1; done
 expect_match "the first is made" created "$(cat "$TMPDIR/first.out")"
 check_fails "the last is not" 'exceeded quota: tenant, requested: objects=1' as "$a" create configmap fourth
+# Bytes: what is stored is more than what was sent, by what upstream adds to it (docs/decisions/121).
+require "a ceiling on bytes" terms '{"spec":{"quota":{"objects":null,"bytes":"1Gi"}}}'
+eventually "counts them" 20 bash -c "'$KUBECTL' --kubeconfig '$TMPDIR/$a.kubeconfig' create configmap c\$RANDOM\$RANDOM && '$ZOO_BUILD/bin/zooctl' --dir '$zood_dir' top '$a' -o json | jq -e '.items[0].usage.quota.bytes.used > 1000'"
+has=$(used bytes)
+require "room for five bodies, not six" terms '{"spec":{"quota":{"bytes":'$((has + 60000))'}}}'
+eventually "is heard" 10 bash -c "'$ZOO_BUILD/bin/zooctl' --dir '$zood_dir' top '$a' -o json | jq -e '.items[0].usage.quota.bytes.limit == $((has + 60000))'"
+jq -n --arg text "$(head -c 10000 /dev/zero | tr '\0' x)" '{apiVersion: "v1", kind: "ConfigMap", metadata: {namespace: "default", generateName: "body-"}, data: {text: $text}}' >"$TMPDIR/body.json"
+makers=()
+for ((i = 0; i < 20; ++i)); do
+  as "$a" create -f "$TMPDIR/body.json" >"$TMPDIR/body$i.out" 2>&1 &
+  makers+=($!)
+done
+wait "${makers[@]}"
+expect "of twenty at once five are made" "5 created 15 exceeded quota" "$(grep -ho 'created\|exceeded quota' "$TMPDIR"/body?.out "$TMPDIR"/body1?.out | sort | uniq -c | sed 's/^ *//' | xargs)"
+stored=$(as "$a" get configmaps -o json --show-managed-fields | jq '[.items[] | select(.metadata.name | startswith("body-")) | tojson | length] | add')
+if ((stored > 50000 && stored < 60000)); then passed "which are $stored bytes"; else failed "they are below the ceiling" <<<"$stored"; fi
 require "without ceilings" terms '{"spec":{"quota":null}}'
 
 # ---- guards -------------------------------------------------------------------------------------------------------
