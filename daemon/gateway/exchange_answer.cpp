@@ -88,7 +88,10 @@ bool Exchange::take_room(std::size_t bytes) {
 }
 
 void Exchange::send_events(std::string&& events) {
-  if (events.empty()) return count_unread(); // nothing came of what room was taken for
+  if (events.empty()) { // nothing came of what room was taken for
+    if (unread_ > stream_.pending()) count_unread();
+    return;
+  }
   if (!take_room(events.size())) {
     holds_too_much();
     return finish();

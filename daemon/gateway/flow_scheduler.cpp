@@ -288,7 +288,8 @@ void FlowScheduler::answered(Ticket ticket, std::uint64_t kept) {
   if (found == requests_.end()) return;
   auto& request = found->second;
   if (request.state == State::waiting || kept == 0) return leave(ticket);
-  count_unread(request, 0);
+  // One that lasted still keeps others of its kind from as much.
+  count_unread(request, request.work == Work::long_running ? kept : 0);
   count_bytes(request, kept);
   if (request.answered || request.work == Work::long_running) return;
   request.answered = true;

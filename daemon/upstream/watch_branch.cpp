@@ -221,10 +221,13 @@ void Branch::wait_for_room(const Subscriber& subscriber) {
 }
 
 void Branch::give_room() {
-  for (const auto& each : std::exchange(crowded_, {})) {
+  auto crowded = std::exchange(crowded_, {});
+  for (const auto& each : crowded) {
+    if (const auto owner = each.lock()) owner->crowded = false;
+  }
+  for (const auto& each : crowded) {
     const auto owner = each.lock();
     if (!owner) continue;
-    owner->crowded = false;
     // Who finds none stands at the end again, and the others would find none either.
     for (auto count = owner->line.size(); count > 0; --count) {
       auto* subscriber = find(owner->line.front());

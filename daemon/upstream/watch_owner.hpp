@@ -4,6 +4,7 @@
 #include "daemon/upstream/watch_parts.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -43,7 +44,8 @@ public:
 
   /// Those whose events wait until their tenant may hold more (Branch::wait_for_room), in turn.
   std::deque<std::uint64_t> line;
-  bool crowded = false; ///< the branch knows that there is a line
+  bool crowded = false;                        ///< the branch knows that there is a line
+  std::chrono::steady_clock::time_point moved; ///< when somebody of it had room last
 
 private:
   static constexpr std::size_t k_waiting = 128;                 ///< that it costs besides its text

@@ -10,6 +10,8 @@
 namespace zoo::upstream {
 namespace {
 
+constexpr int k_patience = 6; ///< times room_wait, where its tenant's others go on
+
 /// The bucket of all keys in these ranges; "" if there is no one bucket.
 std::string bucket_of_all(const std::vector<KeyRange>& ranges) {
   std::string out;
@@ -222,6 +224,7 @@ void Subscriber::give(translate::EventType type, const SharedEvent& event) {
 void Subscriber::drain() {
   while (!ended_ && !paused_ && !queue_.empty()) {
     if (!handler_.take_room(queue_.front().event->text.size())) return stand_in_line();
+    if (without_room_ != Clock::time_point()) owner_->moved = Clock::now();
     without_room_ = {};
     const auto next = std::move(queue_.front());
     queue_.pop_front();
@@ -235,7 +238,10 @@ void Subscriber::drain() {
 void Subscriber::stand_in_line() {
   const auto now = Clock::now();
   if (without_room_ == Clock::time_point()) without_room_ = now;
-  if (now - without_room_ >= branch_.shared_.limits.room_wait) return finish({});
+  const auto wait = branch_.shared_.limits.room_wait;
+  // While others find room its turn comes; but a large one's may not.
+  const bool stuck = now - std::max(without_room_, owner_->moved) >= wait;
+  if (stuck || now - without_room_ >= k_patience * wait) return finish({});
   if (!std::exchange(in_line_, true)) branch_.wait_for_room(*this);
 }
 

@@ -187,7 +187,10 @@ private:
   }
 
   // upstream::WatchHandler
-  bool take_room(std::size_t bytes) override { return exchange_.take_room(out_.size() + bytes); }
+  bool take_room(std::size_t bytes) override {
+    without_room_ = !exchange_.take_room(out_.size() + bytes);
+    return !without_room_;
+  }
 
   void on_watch_begin() override {
     begin_answer();
@@ -200,7 +203,7 @@ private:
   /// their writes too. With a client that is slow both wait.
   void pump_beside(bool flushes) {
     if (!beside_ || !watching_) return;
-    while (!exchange_.done() && exchange_.writable()) {
+    while (!exchange_.done() && exchange_.writable() && !without_room_) {
       const auto told = beside_->pump(out_);
       if (!told) {
         out_ += translate::make_error_event(
@@ -220,7 +223,7 @@ private:
     const bool settled = beside_->settled(); // a write that begins later comes behind the bookmark
     pump_beside(false);
     if (exchange_.done()) return false;
-    if (settled && exchange_.writable()) return true; // and all was pumped
+    if (settled && exchange_.writable() && !without_room_) return true; // and all was pumped
     flush();
     return false;
   }
@@ -236,6 +239,7 @@ private:
       return exchange_.abort(written.error());
     }
     flush();
+    pump_beside(true); // which may have waited for it
   }
 
   void on_watch_bookmark(std::string_view version) override {
@@ -301,9 +305,9 @@ private:
   std::int64_t revision_ = -1;
   bool only_revision_ = false;
   const bool keeps_keys_;
-  std::vector<std::string> keys_; ///< of what the list has shown
-  bool watching_ = false;
-  std::unique_ptr<BesideEvents> beside_; ///< null: not a mixed kind
+  std::vector<std::string> keys_;                ///< of what the list has shown
+  bool watching_ = false, without_room_ = false; ///< an event of upstream's waits
+  std::unique_ptr<BesideEvents> beside_;         ///< null: not a mixed kind
   net::Timer timer_;
   std::unique_ptr<upstream::List> retired_list_, list_;
   std::unique_ptr<upstream::WatchSubscription> watch_;

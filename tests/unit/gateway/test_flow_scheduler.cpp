@@ -202,6 +202,16 @@ TEST_CASE("what waits for a client is counted while it waits, be it beyond the b
   const auto get = bench.last;
   CHECK(scheduler.hold(watch, 5000)); // one alone takes its event, however large
   CHECK(scheduler.load("a").unread == 5000);
+  REQUIRE(bench.enter("b", flow, "u", Work::long_running) == Verdict::admitted);
+  const auto ended = bench.last;
+  REQUIRE(bench.enter("b", flow, "u", Work::long_running) == Verdict::admitted);
+  CHECK(scheduler.hold(ended, 5000));
+  scheduler.answered(ended, 5000); // over, and not read yet: the next one is not alone
+  CHECK_FALSE(scheduler.hold(bench.last, 5000));
+  scheduler.leave(ended);
+  CHECK(scheduler.load("b").unread == 0);
+  CHECK(scheduler.hold(bench.last, 5000));
+  scheduler.leave(bench.last);
   CHECK(scheduler.unread(watch, 0));
   REQUIRE(bench.enter("a", flow, "u", Work::long_running) == Verdict::admitted);
   const auto other = bench.last;
