@@ -222,13 +222,13 @@ void Branch::wait_for_room(const Subscriber& subscriber) {
 
 void Branch::give_room() {
   auto crowded = std::exchange(crowded_, {});
-  for (const auto& each : crowded) {
+  for (const auto& each : crowded) { // before any is called, which may throw
     if (const auto owner = each.lock()) owner->crowded = false;
   }
   for (const auto& each : crowded) {
     const auto owner = each.lock();
     if (!owner) continue;
-    // Who finds none stands at the end again, and the others would find none either.
+    // Who finds none stands at the end again; to ask all the others, too, costs as much each time.
     for (auto count = owner->line.size(); count > 0; --count) {
       auto* subscriber = find(owner->line.front());
       owner->line.pop_front();

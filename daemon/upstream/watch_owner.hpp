@@ -20,10 +20,11 @@ public:
   std::size_t waiting() const { return bytes_; }
   std::size_t keys() const { return keys_; }
 
-  void wait(const EventPtr& event, std::uint64_t subscriber) {
+  /// What this subscriber has waiting now.
+  std::size_t wait(const EventPtr& event, std::uint64_t subscriber) {
     if (waiting_[event.get()]++ == 0) bytes_ += event->text.size();
     bytes_ += k_waiting;
-    held_[subscriber] += event->text.size();
+    return held_[subscriber] += event->text.size();
   }
   void waited(const EventPtr& event, std::uint64_t subscriber) {
     bytes_ -= k_waiting;

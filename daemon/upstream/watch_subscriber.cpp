@@ -205,10 +205,9 @@ void Subscriber::offer(const EventPtr& event, EventView& view) {
 /// For later. A watch that ends for want of it goes on from what it has read.
 void Subscriber::keep(const EventPtr& event, translate::EventType type) {
   const auto& limits = branch_.shared_.limits;
-  owner_->wait(event, id_);
-  queued_ += event->text.size();
+  const auto bytes = owner_->wait(event, id_);
   queue_.push_back({event, type});
-  if (queue_.size() > limits.queue_events || queued_ > limits.queue_bytes) return finish({});
+  if (queue_.size() > limits.queue_events || bytes > limits.queue_bytes) return finish({});
   // One that keeps little need not end for one that keeps much.
   while (owner_->waiting() > limits.owner_bytes)
     branch_.find(owner_->largest())->finish({});
@@ -228,7 +227,6 @@ void Subscriber::drain() {
     without_room_ = {};
     const auto next = std::move(queue_.front());
     queue_.pop_front();
-    queued_ -= next.event->text.size();
     owner_->waited(next.event, id_);
     give(next.type, *next.event);
   }
@@ -296,7 +294,6 @@ void Subscriber::forget() {
   for (const auto& each : queue_)
     owner_->waited(each.event, id_);
   queue_.clear();
-  queued_ = 0;
   if (!filter_) return;
   filter_->forget_keys();
   count_keys();

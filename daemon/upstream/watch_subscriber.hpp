@@ -75,8 +75,7 @@ private:
     translate::EventType type;
   };
   std::list<Waiting> queue_;
-  std::size_t queued_ = 0; ///< bytes
-  std::size_t keys_ = 0;   ///< bytes that were counted
+  std::size_t keys_ = 0; ///< bytes that were counted
   std::shared_ptr<WatchOwner> owner_;
   bool in_line_ = false;           ///< for room
   Clock::time_point without_room_; ///< since when its next event finds none; {}: it does
