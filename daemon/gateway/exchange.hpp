@@ -97,6 +97,7 @@ public:
   /// So many bytes of events would be sent now: false where it would end. Other threads cannot
   /// take the room in between.
   bool take_room(std::size_t bytes);
+  void end_unread(); ///< finish(): what its client, or its tenant's others, do not read is too much
   bool writable() const;
   void finish();
   void send_json(int status, std::string_view body); ///< a whole answer

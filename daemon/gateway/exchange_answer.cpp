@@ -73,13 +73,14 @@ void Exchange::count_unread() {
 }
 
 void Exchange::holds_too_much() {
-  outcome_.reason = "its client does not read it, and its tenant holds as many bytes as it may";
+  outcome_.reason = "its client, or others of its tenant, do not read: no room for what comes";
   log::debug("gateway", "{} {} of tenant {} ends: {}", head_.method, head_.target, mapping().id(),
              outcome_.reason);
 }
 
 bool Exchange::take_room(std::size_t bytes) {
-  const auto all = stream_.pending() + bytes;
+  constexpr std::size_t k_frames = 64; // a chunk's size and ends
+  const auto all = stream_.pending() + bytes + k_frames;
   const bool counts = all > k_most_unread || !stream_.writable();
   if (done_ || !place_ || !counts) return true;
   if (!place_->hold(all)) return false;
@@ -92,11 +93,13 @@ void Exchange::send_events(std::string&& events) {
     if (unread_ > stream_.pending()) count_unread();
     return;
   }
-  if (!take_room(events.size())) {
-    holds_too_much();
-    return finish();
-  }
+  if (!take_room(events.size())) return end_unread();
   send(std::move(events));
+}
+
+void Exchange::end_unread() {
+  holds_too_much();
+  finish();
 }
 
 void Exchange::put(std::string_view bytes) {

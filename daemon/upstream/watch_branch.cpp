@@ -7,6 +7,11 @@
 #include <algorithm>
 
 namespace zoo::upstream {
+namespace {
+
+constexpr std::size_t k_in_vain = 64; ///< of a tenant, each time that they ask for room
+
+} // namespace
 
 Listeners::Members& Listeners::members_of(const std::string& bucket) {
   return bucket.empty() ? any_ : by_bucket_[bucket];
@@ -228,11 +233,13 @@ void Branch::give_room() {
   for (const auto& each : crowded) {
     const auto owner = each.lock();
     if (!owner) continue;
-    // Who finds none stands at the end again; to ask all the others, too, costs as much each time.
-    for (auto count = owner->line.size(); count > 0; --count) {
+    // Who finds none stands at the end again. Others may want less; but to ask thousands costs as
+    // much each time.
+    std::size_t in_vain = 0;
+    for (auto count = owner->line.size(); count > 0 && in_vain < k_in_vain; --count) {
       auto* subscriber = find(owner->line.front());
       owner->line.pop_front();
-      if (subscriber != nullptr && !subscriber->try_room()) break;
+      if (subscriber != nullptr && !subscriber->try_room()) ++in_vain;
     }
   }
 }

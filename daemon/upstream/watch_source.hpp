@@ -47,7 +47,8 @@ struct WatchRequest {
 struct WatchEnd {
   std::optional<Error> error; ///< of the way
   int http_status = 0;        ///< upstream refused it, with `body`
-  std::string body;
+  std::string body{};
+  bool unread = false; ///< zood has ended it in order: too much waited to be read
 };
 
 /// Hears a watch, on the loop that subscribed. Must not destroy the subscription in a callback.

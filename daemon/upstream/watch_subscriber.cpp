@@ -207,10 +207,10 @@ void Subscriber::keep(const EventPtr& event, translate::EventType type) {
   const auto& limits = branch_.shared_.limits;
   const auto bytes = owner_->wait(event, id_);
   queue_.push_back({event, type});
-  if (queue_.size() > limits.queue_events || bytes > limits.queue_bytes) return finish({});
+  if (queue_.size() > limits.queue_events || bytes > limits.queue_bytes) return give_up();
   // One that keeps little need not end for one that keeps much.
   while (owner_->waiting() > limits.owner_bytes)
-    branch_.find(owner_->largest())->finish({});
+    branch_.find(owner_->largest())->give_up();
 }
 
 void Subscriber::give(translate::EventType type, const SharedEvent& event) {
@@ -239,7 +239,7 @@ void Subscriber::stand_in_line() {
   const auto wait = branch_.shared_.limits.room_wait;
   // While others find room its turn comes; but a large one's may not.
   const bool stuck = now - std::max(without_room_, owner_->moved) >= wait;
-  if (stuck || now - without_room_ >= k_patience * wait) return finish({});
+  if (stuck || now - without_room_ >= k_patience * wait) return give_up();
   if (!std::exchange(in_line_, true)) branch_.wait_for_room(*this);
 }
 
@@ -281,6 +281,12 @@ void Subscriber::time_is_up() {
     bookmark();
   }
   finish({});
+}
+
+void Subscriber::give_up() {
+  WatchEnd end;
+  end.unread = true;
+  finish(end);
 }
 
 void Subscriber::finish(const WatchEnd& end) {

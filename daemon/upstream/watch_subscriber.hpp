@@ -52,6 +52,7 @@ private:
   void give(translate::EventType type, const SharedEvent& event);
   void keep(const EventPtr& event, translate::EventType type);
   void stand_in_line(); ///< or, where its next event has waited long enough, end
+  void give_up();       ///< too much waits to be read; its client goes on from where it was
   void finish(const WatchEnd& end);
   void forget(); ///< what it keeps
   /// Its keys have changed; false: there are too many, or its tenant keeps too much.

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 # Tries: to open watches by the hundred, over HTTP/1.1 and HTTP/2, and to read nothing of them while large objects change, or all but
-#   the end of an event, or each of another object.
+#   the end of an event, or each of another object, or to let each end within seconds.
 # Without the fence: each keeps an event of its own in zood, half a gigabyte together, and its tenant may have more; who waits on the
 #   upstream watch that all share waits for them.
 # Rule: 32 KiB a watch wait, what is more is counted among a tenant's bytes, and watches that want more than half of these end; other
@@ -31,6 +31,7 @@ ticking=$!
 flood watches_unread 8 /api/v1/namespaces/team/configmaps
 flood watches_nearly_read 6 /api/v1/namespaces/team/configmaps
 flood watches_by_name 6 /api/v1/namespaces/team/configmaps
+flood watches_that_end 8 /api/v1/namespaces/team/configmaps
 wait "$ticking"
 kill "$victims_watch"
 wait "$victims_watch" 2>/dev/null

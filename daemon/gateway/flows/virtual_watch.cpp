@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <optional>
 
 namespace zoo::gateway {
 namespace {
@@ -15,6 +16,9 @@ using translate::EventType;
 
 constexpr std::chrono::seconds k_bookmark{50};
 constexpr std::chrono::seconds k_longest{3600}; ///< where the client names no timeoutSeconds
+// As for upstream's kinds (upstream/shared_watches.hpp), but each watch asks for itself.
+constexpr std::chrono::milliseconds k_room_pause{50};
+constexpr std::chrono::seconds k_room_wait{5};
 
 /// Follows the board: at each change, what came after the last revision sent. Nothing is queued
 /// but what the client's own buffer takes, so that a slow reader costs no memory.
@@ -22,7 +26,7 @@ class VirtualWatch final : public Flow {
 public:
   VirtualWatch(Exchange& exchange, VirtualTarget target)
       : exchange_(exchange), target_(std::move(target)), bookmarks_(exchange.gateway().loop()),
-        end_(exchange.gateway().loop()) {}
+        end_(exchange.gateway().loop()), room_(exchange.gateway().loop()) {}
 
   void start() override {
     const auto& options = exchange_.target().list;
@@ -118,19 +122,46 @@ private:
     for (const auto& event : reading.set->recent) {
       if (event.revision <= last_) continue;
       if (!exchange_.writable()) return; // on_drained() goes on
+      const auto show = shown(event);
+      if (show.object != nullptr && !has_room(*show.object)) return; // it asks again
       last_ = event.revision;
-      if (hidden(event)) continue;
-      const bool was = event.before && selection_.matches(*event.before);
-      const bool is = event.after && selection_.matches(*event.after);
-      if (is) {
-        send(was ? EventType::modified : EventType::added, *event.after);
-      } else if (was) {
-        // What stops to match is shown as it was, at the revision of the change.
-        send(EventType::deleted, event.last ? *event.last : *event.left);
-      }
+      if (show.object != nullptr) send(show.type, *show.object);
       if (exchange_.done()) return;
     }
     last_ = std::max(last_, reading.revision);
+  }
+
+  struct Shown {
+    EventType type = EventType::added;
+    const virtuals::Object* object = nullptr; ///< null: nothing is
+  };
+  Shown shown(const virtuals::Event& event) const {
+    if (hidden(event)) return {};
+    const bool was = event.before && selection_.matches(*event.before);
+    const bool is = event.after && selection_.matches(*event.after);
+    if (is) return {was ? EventType::modified : EventType::added, event.after.get()};
+    // What stops to match is shown as it was, at the revision of the change.
+    if (was) return {EventType::deleted, event.last ? event.last.get() : event.left.get()};
+    return {};
+  }
+
+  /// May its tenant hold an event of this object now? A change comes to all of its watches in one
+  /// turn, before any socket had a chance. After some seconds the event is tried as it is.
+  bool has_room(const virtuals::Object& object) {
+    constexpr std::size_t k_around = 2048; // the event's own members, a Table's columns
+    const auto shape = target_.shape();
+    const bool whole = shape == virtuals::Shape::object || shape == virtuals::Shape::table_object;
+    const auto bytes = (whole ? object.json : object.metadata).size() + k_around;
+    const auto now = std::chrono::steady_clock::now();
+    if (exchange_.take_room(bytes) || (without_room_ && now - *without_room_ >= k_room_wait)) {
+      without_room_.reset();
+      return true;
+    }
+    if (!without_room_) without_room_ = now;
+    room_.start(k_room_pause, [this] {
+      if (!exchange_.done()) pump();
+    });
+    return false;
   }
 
   void bookmark(bool initial_events_end) {
@@ -159,7 +190,9 @@ private:
   std::string next_;           ///< the first name that is still to be told
   bool columns_sent_ = false;
   std::shared_ptr<std::atomic<bool>> pending_ = std::make_shared<std::atomic<bool>>(false);
-  net::Timer bookmarks_, end_;
+  std::optional<std::chrono::steady_clock::time_point>
+      without_room_; ///< its next event, since when
+  net::Timer bookmarks_, end_, room_;
   virtuals::Board::Subscription subscription_; // last: nothing comes once it is gone
 };
 

@@ -257,7 +257,9 @@ private:
     }
     begin_answer();
     flush();
+    if (exchange_.done()) return;
     // A watch may end at any time; the client resumes from its last resourceVersion.
+    if (end.unread) return exchange_.end_unread();
     exchange_.finish();
   }
 

@@ -228,7 +228,7 @@ def small_answers_unread():
     return f"{requests} answers unread over {len(connections)} connections"
 
 
-def watches(most, window, selector, read):
+def watches(most, window, selector, read, ending=False):
     """Watches by the hundred, three quarters of them of HTTP/2, while large objects change; the tenant has evil-1 to evil-20."""
     def plug():
         sock = plain()
@@ -238,7 +238,7 @@ def watches(most, window, selector, read):
     large, opened, held, changes = "y" * 700_000, 0, [], 0
 
     def target():
-        return f"{path}?watch=1&resourceVersion={version}" + (f"&fieldSelector=metadata.name%3Devil-{opened % 20 + 1}" if selector else "")
+        return f"{path}?watch=1&resourceVersion={version}" + (f"&timeoutSeconds={opened % 5 + 1}" if ending else "") + (f"&fieldSelector=metadata.name%3Devil-{opened % 20 + 1}" if selector else "")
 
     def answer_to(request):
         said = b""
@@ -299,6 +299,11 @@ def watches_nearly_read():
 def watches_by_name():
     """Each waits for events that hardly another one waits for."""
     return watches(400, 0x7FFFFFFF, True, False)
+
+
+def watches_that_end():
+    """Each ends before long and leaves what it was given unread; others come in its place."""
+    return watches(1600, 0x7FFFFFFF, False, False, ending=True)
 
 
 def slow_streams():

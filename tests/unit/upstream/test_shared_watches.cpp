@@ -407,6 +407,7 @@ TEST_CASE("where a tenant's waiting events have no room, who keeps most of them 
   world.say(stream, event("MODIFIED", "foofoo-a/x", 15));
   REQUIRE(most.end());
   CHECK_FALSE(most.end()->error);
+  CHECK(most.end()->unread);
   CHECK_FALSE(little.end());
   little.resume();
   CHECK(little.heard().size() == 5);
@@ -457,6 +458,7 @@ TEST_CASE("where room does not come, the watch ends in order") {
   CHECK(world.eventually([&] { return full.end().has_value(); }));
   CHECK_FALSE(full.end()->error);
   CHECK(full.end()->http_status == 0);
+  CHECK(full.end()->unread);
   CHECK(full.heard() == Heard{"ADDED foofoo-a/x 11"});
   CHECK_FALSE(reader.end());
   CHECK(reader.heard().size() == 2);
