@@ -123,6 +123,7 @@ struct Loop::Impl {
   void take_posted();
   void run_tasks();
   void run_timers();
+  void run_deferred();
   void set_alarm();
   void wait();
 
@@ -146,7 +147,7 @@ struct Loop::Impl {
 
   Timer::Impl::Due due;
   Clock::time_point alarm_at; ///< when it comes, or came
-  std::deque<Task> tasks;
+  std::deque<Task> tasks, deferred;
   std::optional<Resolver> resolver;
 
   std::atomic<bool> woken{false}; ///< `posted` holds something
@@ -187,6 +188,13 @@ void Loop::Impl::run_timers() {
   }
 }
 
+void Loop::Impl::run_deferred() {
+  if (deferred.empty() || stopped) return;
+  const auto task = std::move(deferred.front());
+  deferred.pop_front();
+  task();
+}
+
 /// The alarm comes with the first timer that is due, or before. A timeout of each epoll_wait would
 /// have the kernel set and clear a timer of its own each time, which is dear in virtual machines.
 void Loop::Impl::set_alarm() {
@@ -206,7 +214,7 @@ void Loop::Impl::wait() {
   set_alarm();
   event_next = 0;
   event_count = ::epoll_wait(epoll.get(), events.data(), static_cast<int>(events.size()),
-                             tasks.empty() ? -1 : 0);
+                             tasks.empty() && deferred.empty() ? -1 : 0);
 }
 
 void Loop::Impl::turn() {
@@ -220,6 +228,7 @@ void Loop::Impl::turn() {
   take_posted();
   run_tasks();
   run_timers();
+  run_deferred();
   take_posted();
   if (!stopped) wait();
 }
@@ -231,8 +240,9 @@ Loop::~Loop() {
   // What goes with a task may post another one, or cancel a timer.
   for (impl_->stopped = true;;) {
     impl_->take_posted();
-    if (impl_->tasks.empty()) return;
+    if (impl_->tasks.empty() && impl_->deferred.empty()) return;
     const auto last = std::exchange(impl_->tasks, {});
+    const auto waiting = std::exchange(impl_->deferred, {});
   }
 }
 
@@ -264,6 +274,8 @@ void Loop::post(Task task) {
   }
   if (!impl.woken.exchange(true)) ::eventfd_write(impl.wake.get(), 1);
 }
+
+void Loop::defer(Task task) { impl_->deferred.push_back(std::move(task)); }
 
 bool Loop::on_thread() const { return impl_->thread.load() == std::this_thread::get_id(); }
 

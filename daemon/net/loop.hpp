@@ -15,8 +15,9 @@ class Socket;
 
 /// One event loop on epoll(7), run by one thread. A connection, its streams and their exchanges
 /// live and die on one loop. Only post(), stop() and the questions may be called from other
-/// threads. A turn is: what was posted, what is due, what the sockets say. Destroyed after all that
-/// is on it, when no thread runs it; what was posted and has not run goes with it.
+/// threads. A turn is: what was posted, what is due, one of what can wait, what the sockets say.
+/// Destroyed after all that is on it, when no thread runs it; what has not run by then goes with
+/// it.
 class Loop {
 public:
   Loop();
@@ -27,8 +28,11 @@ public:
   void run();  ///< until stop(); catches and logs what a handler throws, then goes on
   void stop(); ///< any thread; for good
   void post(std::function<void()> task); ///< any thread; runs later on the loop's thread, in order
-  bool on_thread() const;                ///< is the caller the loop's thread?
-  bool running() const;                  ///< any thread: is some thread inside run()?
+  /// Loop thread only. What takes long and can wait, such as the arithmetic of a handshake: in
+  /// order, one a turn, so that a thousand of them do not keep all others waiting.
+  void defer(std::function<void()> task);
+  bool on_thread() const; ///< is the caller the loop's thread?
+  bool running() const;   ///< any thread: is some thread inside run()?
 
   /// Asks the system's resolver, which may block for seconds, on a thread of its own; `done` runs
   /// on the loop with what it found, nothing if there is no such host. For the files of daemon/net.

@@ -67,6 +67,7 @@ struct Transport::Impl : SocketHandler, std::enable_shared_from_this<Transport::
   void bind_tls();
   void try_next_address(std::string why);
   void finish_connect();
+  void handshake_in_turn();
   void handshake();
   void opened();
   void read_some();
@@ -136,7 +137,7 @@ void Transport::Impl::on_ready() {
 
 void Transport::Impl::ready_to_read() {
   read_waits = false;
-  if (phase == Phase::handshaking) return handshake();
+  if (phase == Phase::handshaking) return handshake_in_turn();
   if (phase != Phase::open) return;
   read_some();
   retry_write();
@@ -145,7 +146,7 @@ void Transport::Impl::ready_to_read() {
 void Transport::Impl::ready_to_write() {
   write_waits = false;
   if (phase == Phase::connecting) return finish_connect();
-  if (phase == Phase::handshaking) return handshake();
+  if (phase == Phase::handshaking) return handshake_in_turn();
   if (phase != Phase::open) return;
   flush(true);
   retry_read();
@@ -195,6 +196,14 @@ void Transport::Impl::finish_connect() {
   if (!tls) return opened();
   bind_tls();
   handshake();
+}
+
+/// Clients may come by the hundred at once, and what one costs is a dozen requests of others.
+void Transport::Impl::handshake_in_turn() {
+  if (SSL_is_server(tls.get()) == 0) return handshake();
+  loop.defer([self = shared_from_this()] {
+    if (self->handler != nullptr && self->phase == Phase::handshaking) self->handshake();
+  });
 }
 
 void Transport::Impl::handshake() {

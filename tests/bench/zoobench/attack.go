@@ -10,6 +10,9 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
 )
 
 // own is the CPU time that this process has spent.
@@ -19,34 +22,29 @@ func own() time.Duration {
 	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }
 
-// gate lets nobody through while this process has spent more than its share of one core.
-func gate(share float64, stop time.Time) *sync.RWMutex {
-	closed := &sync.RWMutex{}
-	go func() {
-		begun, spent := time.Now(), own()
-		for time.Now().Before(stop) {
-			time.Sleep(2 * time.Millisecond)
-			if over := own() - spent - time.Duration(share*float64(time.Since(begun))); over > 0 {
-				closed.Lock()
-				time.Sleep(time.Duration(float64(over) / share))
-				closed.Unlock()
-			}
-		}
-	}()
-	return closed
+// fresh is a client of path that opens a connection for each request.
+func fresh(path string) (*http.Client, string) {
+	cfg, err := clientcmd.BuildConfigFromFlags("", path)
+	must(err)
+	tls, err := rest.TLSConfigFor(cfg)
+	must(err)
+	return &http.Client{Transport: &http.Transport{TLSClientConfig: tls, DisableKeepAlives: true}}, strings.TrimRight(cfg.Host, "/")
 }
 
 // attack asks with -c requests under way at any time, as the users of -kubeconfig in turn, and takes no answer for a hint
-// to wait; it spends no more than -cpu of one core. What is answered is counted, and no failure.
+// to wait. What is answered is counted, and no failure.
 func attack(out figures) {
 	var clients []*http.Client
 	var hosts []string
 	for _, each := range strings.Split(*kubeconfig, ",") {
-		c, host := client(each)
+		open := client
+		if *anew {
+			open = fresh
+		}
+		c, host := open(each)
 		clients, hosts = append(clients, c), append(hosts, host)
 	}
 	stop := time.Now().Add(*dur)
-	closed := gate(*cpu, stop)
 	var counts [600]atomic.Int64
 	var lost atomic.Int64
 	var wg sync.WaitGroup
@@ -56,8 +54,6 @@ func attack(out figures) {
 			defer wg.Done()
 			c, url := clients[n%len(clients)], hosts[n%len(hosts)]+*path
 			for time.Now().Before(stop) {
-				closed.RLock()
-				closed.RUnlock()
 				if status, _, err := do(c, "GET", url, "", *accept, nil); err != nil {
 					lost.Add(1)
 				} else {

@@ -35,7 +35,7 @@ var (
 	conc       = flag.Int("c", 8, "concurrent requests, watchers, or connections")
 	dur        = flag.Duration("d", 5*time.Second, "how long to measure")
 	rate       = flag.Int("rate", 100, "writes a second (watch), requests (paced)")
-	cpu        = flag.Float64("cpu", 0.5, "of one core, what is spent at most (attack)")
+	anew       = flag.Bool("anew", false, "a connection for each request (attack)")
 	count      = flag.Int("n", 1000, "objects (fill), watches on each connection (watches)")
 	first      = flag.Int("first", 0, "number of the first object (fill)")
 	kind       = flag.String("kind", "configmap", "object kind (fill): configmap or pod")

@@ -45,6 +45,30 @@ TEST_CASE("a timer fires once, the latest start counts, and destruction cancels"
   CHECK(third == 0);
 }
 
+TEST_CASE("what was deferred runs in order, one a turn, behind what cannot wait") {
+  Loop loop;
+  std::vector<std::string> ran;
+  for (const auto* name : {"first", "second"})
+    loop.defer([&, name] {
+      ran.emplace_back(name);
+      loop.post([&] { ran.emplace_back("posted"); });
+    });
+  loop.defer([&] { loop.stop(); });
+  loop.post([&] { ran.emplace_back("posted"); });
+  loop.run();
+  CHECK(ran == std::vector<std::string>{"posted", "first", "posted", "second", "posted"});
+}
+
+TEST_CASE("what was deferred and has not run goes with the loop") {
+  const auto held = std::make_shared<int>(1);
+  {
+    Loop loop;
+    loop.defer([held] {});
+    CHECK(held.use_count() == 2);
+  }
+  CHECK(held.use_count() == 1);
+}
+
 TEST_CASE("a timer may start itself again from its task, and a task may destroy it") {
   Loop loop;
   int ticks = 0;
