@@ -102,6 +102,21 @@ Result<void> refuse_token_secret(const translate::Target& target, std::string_vi
   return {};
 }
 
+/// Whoever asks upstream's own signers for the certificates of its nodes, by a create or an apply.
+Result<void> refuse_signer(const translate::Target& target, std::string_view body) {
+  constexpr std::string_view k_platforms = "kubernetes.io/";
+  if (!target.is("certificates.k8s.io", "certificatesigningrequests")) return {};
+  ZOO_TRY(const auto tree, translate::JsonTree::parse(body));
+  const auto signer = tree.root()["spec"]["signerName"].string();
+  if (!signer.starts_with(k_platforms) || signer == "kubernetes.io/kube-apiserver-client")
+    return {};
+  return fail(Code::forbidden,
+              "certificatesigningrequests.certificates.k8s.io {} is forbidden: nobody signs for {} "
+              "here, since its certificates are for the platform's nodes (rule signers): ask "
+              "kubernetes.io/kube-apiserver-client, or a signer of your own",
+              json_quote(tree.root()["metadata"]["name"].string()), json_quote(signer));
+}
+
 Result<Rendering> rendering_of(Exchange& exchange) {
   const auto& target = exchange.target();
   const auto* include = translate::find_param(target.params, "includeObject");
@@ -267,6 +282,7 @@ private:
   /// What a created or replaced object must not be, whatever the rights of who writes it.
   Result<void> check_object() {
     ZOO_TRY_VOID(refuse_token_secret(target_, exchange_.body()));
+    ZOO_TRY_VOID(refuse_signer(target_, exchange_.body()));
     ZOO_TRY_VOID(check_guards(exchange_.view().guards, mapping(), target_, exchange_.body(),
                               target_.verb == "create"));
     const bool counted = target_.is("", "services") && target_.subresource.empty();
@@ -342,6 +358,7 @@ private:
             translate::choose_body(target_.verb, exchange_.head().headers.get("content-type")));
     ZOO_TRY_VOID(translate::check_json(exchange_.body()));
     ZOO_TRY_VOID(refuse_token_secret(target_, exchange_.body()));
+    ZOO_TRY_VOID(refuse_signer(target_, exchange_.body()));
     auto request = outgoing(actor_of(exchange_), std::move(path), std::move(params));
     ZOO_TRY(request.body, translate::patch_in(root_of(exchange_), mapping(), format,
                                               exchange_.body(), target_.name_space));

@@ -131,16 +131,6 @@ void classes(const translate::Target& target, JsonNode root, Reasons& reasons) {
                                 target.resource == "runtimeclasses" ? "" : "run who does, or "));
 }
 
-void signing(JsonNode root, Reasons& reasons) {
-  const auto signer = root["spec"]["signerName"].string();
-  if (!signer.starts_with("kubernetes.io/") || signer == "kubernetes.io/kube-apiserver-client")
-    return;
-  reasons.push_back(fmt::format("nobody signs for {} here (rule signers): its certificates are for "
-                                "the platform's nodes; ask kubernetes.io/kube-apiserver-client, or "
-                                "a signer of your own",
-                                json_quote(signer)));
-}
-
 bool is_class(const translate::Target& target) {
   return target.is("storage.k8s.io", "storageclasses") ||
          target.is("storage.k8s.io", "volumeattributesclasses") ||
@@ -152,9 +142,8 @@ bool is_class(const translate::Target& target) {
 } // namespace
 
 bool has_notes(const translate::Target& target) {
-  return target.subresource.empty() &&
-         (target.group == "admissionregistration.k8s.io" || target.is("", "namespaces") ||
-          target.is("certificates.k8s.io", "certificatesigningrequests") || is_class(target));
+  return target.subresource.empty() && (target.group == "admissionregistration.k8s.io" ||
+                                        target.is("", "namespaces") || is_class(target));
 }
 
 std::string note_of(const translate::Target& target, std::string_view body) {
@@ -167,8 +156,6 @@ std::string note_of(const translate::Target& target, std::string_view body) {
     admission(target, root, reasons);
   } else if (target.resource == "namespaces") {
     pod_security(root, reasons);
-  } else if (target.group == "certificates.k8s.io") {
-    signing(root, reasons);
   } else {
     classes(target, root, reasons);
   }

@@ -14,8 +14,8 @@ bool has_notes(const translate::Target& target);
 /// The value of a Warning header (RFC 7234, 5.5) for what is stored but cannot act as it says:
 /// rules of webhooks and admission policies for what is not the tenant's (DESIGN 8,
 /// docs/decisions/086), a level of pod security, defaults for a whole cluster, classes for which
-/// nobody acts (124), certificate requests that nobody signs. "" for other kinds, and where all of
-/// it is effective. `body`: the JSON of a create, update or patch, in the tenant's names. Pure.
+/// nobody acts (124; which of it is denied instead: 133). "" for other kinds, and where all of it
+/// is effective. `body`: the JSON of a create, update or patch, in the tenant's names. Pure.
 std::string note_of(const translate::Target& target, std::string_view body);
 
 } // namespace zoo::gateway

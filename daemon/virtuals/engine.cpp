@@ -87,6 +87,17 @@ json without_version(json object) {
   return object;
 }
 
+/// An API of a server of one's own would be everybody's upstream, and is served by none here.
+Result<void> not_aggregated(const Request& request, const json& object) {
+  if (request.kind->resource != "apiservices") return {};
+  const auto service = object.value("/spec/service"_json_pointer, json());
+  if (service.is_null()) return {};
+  return fail(Code::forbidden,
+              "{} {} is forbidden: requests are not passed on to extension API servers of tenants "
+              "(rule aggregated-apis): define the kinds by a CustomResourceDefinition",
+              request.kind->title(), json_quote(member(metadata_of(object), "name")));
+}
+
 } // namespace
 
 Engine::Engine(EngineParts parts) : parts_(std::move(parts)) {
@@ -211,8 +222,7 @@ bool Engine::has_level(const Owner& owner, const std::string& name) const {
 }
 
 /// The conditions that a control plane's own controllers would write.
-void Engine::complete(const Request& request, json& object, const Writer& writer,
-                      std::vector<std::string>& warnings) const {
+void Engine::complete(const Request& request, json& object, const Writer& writer) const {
   const Writer own{"zood", writer.api_version, writer.time, true};
   const auto spec = object.value("spec", json::object());
   if (request.kind->resource == "flowschemas") {
@@ -225,16 +235,8 @@ void Engine::complete(const Request& request, json& object, const Writer& writer
                   own);
   }
   if (request.kind->resource != "apiservices") return;
-  if (!spec.contains("service") || spec["service"].is_null()) {
-    set_condition(object, "Available", "True", "Local", "Local APIServices are always available",
-                  own);
-    return;
-  }
-  constexpr std::string_view k_why =
-      "this APIService is stored but not effective (rule aggregated-apis): requests are not passed "
-      "on to extension API servers of tenants; define the kinds by a CustomResourceDefinition";
-  set_condition(object, "Available", "False", "NotServed", std::string(k_why), own);
-  warnings.push_back("299 - " + json_quote(k_why));
+  set_condition(object, "Available", "True", "Local", "Local APIServices are always available",
+                own);
 }
 
 Result<Engine::Found> Engine::find(const Request& request, const std::string& name) const {
@@ -357,11 +359,12 @@ Result<Answer> Engine::create(const Validate& validate, const Request& request,
     object["metadata"]["managedFields"] = owned["metadata"]["managedFields"];
   }
   object["spec"] = std::move(verdict.spec);
+  ZOO_TRY_VOID(not_aggregated(request, object));
   if (request.kind->status_on_create && !verdict.object_status.is_null())
     object["status"] = std::move(verdict.object_status);
   settle(json(), object, writer, applied);
   if (!request.kind->counts) object["metadata"].erase("generation");
-  complete(request, object, writer, verdict.warnings);
+  complete(request, object, writer);
   auto answer = write(request, object, found.revision, 201, std::move(verdict.warnings));
   if (answer && !request.dry_run && request.kind->resource == "prioritylevelconfigurations")
     refresh_flows(request, name);
@@ -391,13 +394,14 @@ Result<Answer> Engine::change(const Validate& validate, const Request& request,
       if (!verdict.object_status.is_null()) now["status"] = std::move(verdict.object_status);
     } else {
       now["spec"] = std::move(verdict.spec);
+      ZOO_TRY_VOID(not_aggregated(request, now));
       ZOO_TRY_VOID(check_immutable(*request.kind, old, now));
     }
     warnings = std::move(verdict.warnings);
   }
   settle(old, now, writer, applied);
   if (!request.kind->counts) now["metadata"].erase("generation");
-  if (!request.status) complete(request, now, writer, warnings);
+  if (!request.status) complete(request, now, writer);
   const bool gone = !member(metadata_of(now), "deletionTimestamp").empty() && !has_finalizers(now);
   if (gone) {
     ZOO_TRY_VOID(erase(request, request.name, now, found.revision));
@@ -494,8 +498,7 @@ void Engine::refresh_flows(const Request& request, const std::string& level) {
     const auto before = now;
     Request asked = request;
     asked.kind = flows;
-    std::vector<std::string> none;
-    complete(asked, now, {"zood", flows->api_version(), now_text(), true}, none);
+    complete(asked, now, {"zood", flows->api_version(), now_text(), true});
     if (now == before) continue;
     // Whoever wrote in between has looked at the levels himself.
     const auto stored =

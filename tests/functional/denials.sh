@@ -32,6 +32,24 @@ check_fails "a tenant's last namespaces" 'rule standing-namespaces.*delete what 
 check_fails "a token that never expires" 'rule token-secrets.*kubectl create token' make '{"apiVersion":"v1","kind":"Secret","metadata":{"name":"t","namespace":"team","annotations":{"kubernetes.io/service-account.name":"default"}},"type":"kubernetes.io/service-account-token"}'
 check_fails "a system role is changed" 'rule system-roles.*make one under another name' as "$a" delete clusterrole cluster-admin
 check_fails "a namespace of the tenant's ID" 'may not begin with the tenant.s own ID' as "$a" create namespace "$a-x"
+# By what comes of a patch, which the words of the patch do not tell:
+make '{"apiVersion":"networking.k8s.io/v1","kind":"NetworkPolicy","metadata":{"name":"n","namespace":"team"},"spec":{"podSelector":{},"egress":[{"to":[{"namespaceSelector":{"matchLabels":{"a":"b"}}}]}]}}' >"$TMPDIR/policy" 2>&1
+check_fails "a fence is removed" 'rule patch-results.*leave that member as it is' as "$a" -n team patch networkpolicy n --type json -p '[{"op":"remove","path":"/spec/egress/0/to/0/namespaceSelector/matchLabels"}]'
+for type in 'json [{"op":"remove","path":"/metadata/labels"}]' 'merge {"metadata":{"labels":null}}'; do
+  check_fails "all labels of a namespace, ${type%% *}" 'rule (reserved-names|pod-security).*take away labels by their names' as "$a" patch namespace team --type "${type%% *}" -p "${type#* }"
+done
+aggregated='{"apiVersion":"apiregistration.k8s.io/v1","kind":"APIService","metadata":{"name":"v1.x.example.com"},"spec":{"group":"x.example.com","version":"v1","groupPriorityMinimum":1,"versionPriority":1'
+check_fails "an API of a server of one's own" 'rule aggregated-apis.*define the kinds by a CustomResourceDefinition' make "$aggregated"',"service":{"name":"s","namespace":"team"}}}'
+check "one without a server" make "$aggregated}}"
+check_fails "that is given one" 'rule aggregated-apis' as "$a" patch apiservice v1.x.example.com --type merge -p '{"spec":{"service":{"name":"s","namespace":"team"}}}'
+openssl req -new -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -keyout "$TMPDIR/key" -subj /O=system:nodes/CN=system:node:x -out "$TMPDIR/csr" 2>/dev/null
+for signer in kubelet-serving kube-apiserver-client-kubelet legacy-unknown; do
+  printf '{"apiVersion":"certificates.k8s.io/v1","kind":"CertificateSigningRequest","metadata":{"name":"%s"},"spec":{"signerName":"kubernetes.io/%s","usages":["client auth"],"request":"%s"}}' "$signer" "$signer" "$(base64 -w0 "$TMPDIR/csr")" >"$TMPDIR/request"
+  for verb in create "apply --server-side"; do
+    # shellcheck disable=SC2086
+    check_fails "$verb of a request to $signer" "nobody signs for \"kubernetes.io/$signer\" here.*rule signers.*ask kubernetes.io/kube-apiserver-client" as "$a" $verb -f "$TMPDIR/request"
+  done
+done
 
 # ---- stored without effect: a Warning says so -----------------------------------------------------------------------
 
@@ -45,11 +63,6 @@ warned "a default StorageClass" 'is-default-class is stored but not effective.*r
 warned "a provisioner" "nobody of the platform's acts for a class of a tenant's own .rule inert-classes" '{"apiVersion":"storage.k8s.io/v1","kind":"StorageClass","metadata":{"name":"t"},"provisioner":"x.example.com"}'
 warned "a default priority" 'globalDefault is stored but not effective.*rule default-classes' '{"apiVersion":"scheduling.k8s.io/v1","kind":"PriorityClass","metadata":{"name":"p"},"value":1,"globalDefault":true}'
 warned "a runtime" 'rule inert-classes' '{"apiVersion":"node.k8s.io/v1","kind":"RuntimeClass","metadata":{"name":"r"},"handler":"runc"}'
-openssl req -new -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -keyout "$TMPDIR/key" -subj /O=system:nodes/CN=system:node:x -out "$TMPDIR/csr" 2>/dev/null
-for signer in kubelet-serving kube-apiserver-client-kubelet; do
-  warned "a request to $signer" "nobody signs for \"kubernetes.io/$signer\" here .rule signers.*kube-apiserver-client" \
-    '{"apiVersion":"certificates.k8s.io/v1","kind":"CertificateSigningRequest","metadata":{"name":"'$signer'"},"spec":{"signerName":"kubernetes.io/'$signer'","usages":["client auth"],"request":"'"$(base64 -w0 "$TMPDIR/csr")"'"}}'
-done
 as "$a" label namespace n --overwrite pod-security.kubernetes.io/enforce-version=v1.3 >"$TMPDIR/patched" 2>&1
 expect_match "a patch is told as well" '^Warning: .*rule pod-security.; leave the label out' "$(<"$TMPDIR/patched")"
 # What is served needs no words.
@@ -58,7 +71,3 @@ expect_no_match "a level that holds is not warned of" Warning "$(<"$TMPDIR/plain
 hook() { printf '{"apiVersion":"admissionregistration.k8s.io/v1","kind":"MutatingWebhookConfiguration","metadata":{"name":"%s"},"webhooks":[{"name":"a.b.c","sideEffects":"None","admissionReviewVersions":["v1"],"clientConfig":%s,"rules":[{"apiGroups":[""],"apiVersions":["v1"],"operations":["CREATE"],"resources":["%s"]}]}]}' "$@"; }
 warned "a webhook by URL" 'named by a URL.*rule webhook-urls.; name a Service' "$(hook u '{"url":"https://example.com/"}' configmaps)"
 warned "a webhook over nodes" 'rule admission-reach.; leave them out' "$(hook n '{"service":{"name":"s","namespace":"team"}}' nodes)"
-# An aggregated API needs a server of the platform's.
-make '{"apiVersion":"apiregistration.k8s.io/v1","kind":"APIService","metadata":{"name":"v1.x.example.com"},"spec":{"group":"x.example.com","version":"v1","groupPriorityMinimum":1,"versionPriority":1,"service":{"name":"s","namespace":"team"}}}' >"$TMPDIR/aggregated" 2>&1
-expect_match "an APIService is told" '^Warning: .*rule aggregated-apis.*CustomResourceDefinition' "$(<"$TMPDIR/aggregated")"
-expect_match "and is not available, and says why" '^False .*rule aggregated-apis.: .*; define the kinds by a CustomResourceDefinition' "$(as "$a" get apiservice v1.x.example.com -o jsonpath='{.status.conditions[0].status} {.status.conditions[0].message}')"

@@ -6,14 +6,19 @@
 requests=/apis/certificates.k8s.io/v1/certificatesigningrequests
 uri=$(openssl x509 -in "$TMPDIR/$victim.crt" -noout -ext subjectAltName | grep -o 'URI:[^,]*' | cut -c5-)
 said "$uri"
-n=0
+n=0 n_made=0
 openssl ecparam -name prime256v1 -genkey -noout -out "$TMPDIR/csr.key" 2>/dev/null
 for subject in /O=system:masters/CN=admin "/OU=$victim/O=zoo:cluster-admins/CN=admin" "/OU=$evil/OU=$victim/O=x/CN=admin" /O=system:nodes/CN=system:node:kwok-1 "/CN=zoo:$victim/O=zoo:tenants" "/CN=system:kube-controller-manager"; do
   for signer in kubernetes.io/kube-apiserver-client kubernetes.io/kube-apiserver-client-kubelet kubernetes.io/legacy-unknown kubernetes.io/kubelet-serving; do
     n=$((n + 1))
     request=$(openssl req -new -key "$TMPDIR/csr.key" -subj "$subject" -addext "subjectAltName=URI:$uri" 2>/dev/null | base64 -w0)
     try POST $requests json '{"metadata":{"name":"evil-'$n'"},"spec":{"request":"'"$request"'","signerName":"'"$signer"'","usages":["client auth","digital signature"],"username":"system:admin","groups":["system:masters"]}}'
+    if [[ $signer != kubernetes.io/kube-apiserver-client ]]; then
+      refused "a request to $signer"
+      continue
+    fi
     [[ $code == 2* ]] || continue
+    n_made=$((n_made + 1))
     expect_no_match "upstream sees no signer of its own ($signer)" '^kubernetes.io/' "$(stored "$requests/$evil-evil-$n" '.spec.signerName // empty')"
     try GET "$requests/evil-$n"
     try PUT "$requests/evil-$n/approval" json "$(jq -c '.status.conditions = [{"type":"Approved","status":"True","reason":"x","message":"x"}]' <<<"$answer")"
@@ -35,7 +40,7 @@ for subject in /O=system:masters/CN=admin "/OU=$victim/O=zoo:cluster-admins/CN=a
     expect_match "and upstream does not know it" '^(401|403|000)$' "$got"
   done
 done
-expect_match "some were made" . "$n"
+expect_match "some were made" '^[1-9]' "$n_made"
 request=$(openssl req -new -key "$TMPDIR/csr.key" -subj "/O=zoo:tenants/CN=zoo:$victim" 2>/dev/null | base64 -w0)
 would "take a request for the name that the victim has upstream, at its own signer" POST $requests json '{"metadata":{"name":"'"$evil"'-direct"},"spec":{"request":"'"$request"'","signerName":"kubernetes.io/kube-apiserver-client","usages":["client auth","digital signature"]}}'
 try PUT "$requests/$vault/approval" json '{"metadata":{"name":"'"$vault"'"},"status":{"conditions":[{"type":"Approved","status":"True","reason":"x","message":"x"}]}}'

@@ -3,7 +3,15 @@
 # Tries: kinds that steer the control plane itself: APIServices, flow schemas, priority levels, zood's own objects by name.
 # Without the fence: an APIService for v1 takes over the core API; a flow schema gives the attacker all of upstream's time.
 # Rule: they are kept by zood, inert; nothing of them reaches upstream.
-made "an APIService" POST /apis/apiregistration.k8s.io/v1/apiservices json '{"apiVersion":"apiregistration.k8s.io/v1","kind":"APIService","metadata":{"name":"v1.evil.example.com"},"spec":{"group":"evil.example.com","version":"v1","groupPriorityMinimum":20000,"versionPriority":100,"service":{"namespace":"'"$victim-team"'","name":"'"$vault"'"}}}'
+try POST /apis/apiregistration.k8s.io/v1/apiservices json '{"apiVersion":"apiregistration.k8s.io/v1","kind":"APIService","metadata":{"name":"v1.evil.example.com"},"spec":{"group":"evil.example.com","version":"v1","groupPriorityMinimum":20000,"versionPriority":100,"service":{"namespace":"'"$victim-team"'","name":"'"$vault"'"}}}'
+refused "an API of a Service"
+made "an APIService" POST /apis/apiregistration.k8s.io/v1/apiservices json '{"apiVersion":"apiregistration.k8s.io/v1","kind":"APIService","metadata":{"name":"v1.evil.example.com"},"spec":{"group":"evil.example.com","version":"v1","groupPriorityMinimum":20000,"versionPriority":100}}'
+fence() { stored /apis/apiregistration.k8s.io/v1/apiservices/v1.evil.example.com '.code'; }
+after_each /apis/apiregistration.k8s.io/v1/apiservices/v1.evil.example.com 404 <<'P'
+merge {"spec":{"service":{"namespace":"team","name":"evil"}}}
+merge {"spec":{"s\u0065rvice":{"namespace":"team","name":"evil"}}}
+patch [{"op":"add","path":"/spec/service","value":{"namespace":"team","name":"evil"}}]
+P
 expect_match "is none upstream" '404|NotFound' "$(stored /apis/apiregistration.k8s.io/v1/apiservices/v1.evil.example.com '.code')"
 try POST /apis/apiregistration.k8s.io/v1/apiservices json '{"apiVersion":"apiregistration.k8s.io/v1","kind":"APIService","metadata":{"name":"v1.apps"},"spec":{"group":"apps","version":"v1","groupPriorityMinimum":20000,"versionPriority":100,"service":{"namespace":"team","name":"evil"}}}'
 before=$(stored /apis/apiregistration.k8s.io/v1/apiservices/v1.apps .metadata.uid)

@@ -16,6 +16,13 @@ namespace {
 
 constexpr int k_tries = 5; ///< as apiserver's MaxRetryWhenPatchConflicts
 
+/// Why what comes of a patch is not the tenant's own, and what to do instead.
+std::string denial(const Error& why) {
+  if (why.message().find("(rule ") != std::string::npos) return why.message();
+  return why.message() + " (rule patch-results): a patch is judged by what comes of it; leave that "
+                         "member as it is";
+}
+
 /// A patch is not proven, its result is (DESIGN 5): `copy`, `null`, `$patch` and their kin can undo
 /// a fence in ways that no look at the patch shows.
 class GuardedPatch final : public Steps {
@@ -65,7 +72,7 @@ private:
           !proven) {
         return exchange_.send_status(
             403, translate::forbidden_status(exchange_.target().group, exchange_.target().resource,
-                                             exchange_.target().name, proven.error().message()));
+                                             exchange_.target().name, denial(proven.error())));
       }
       if (auto judged = check_guards(exchange_.view().guards, exchange_.mapping(),
                                      exchange_.target(), answer.body, creates);

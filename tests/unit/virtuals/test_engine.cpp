@@ -169,16 +169,25 @@ TEST_CASE("a FlowSchema says whether its level is there") {
   CHECK(condition(shown(), "Dangling") == "True");
 }
 
-TEST_CASE("an APIService of a tenant's is kept and says that it is not served") {
+TEST_CASE("an APIService of a tenant's is kept if no server of its own is to answer") {
   World world;
-  const auto body = object_of(services(), "v1.example.com",
-                              {{"group", "example.com"},
-                               {"version", "v1"},
-                               {"service", {{"name", "s"}, {"namespace", "n"}}}});
+  const json service = {{"name", "s"}, {"namespace", "n"}};
+  auto body =
+      object_of(services(), "v1.example.com", {{"group", "example.com"}, {"version", "v1"}});
+  auto aggregated = body;
+  aggregated["spec"]["service"] = service;
+  const auto refused = world.perform(world.request(services(), "create", "", aggregated));
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error().code() == Code::forbidden);
+  CHECK(refused.error().message().find("rule aggregated-apis") != std::string::npos);
   const auto answer = must(world.perform(world.request(services(), "create", "", body)));
   REQUIRE(answer.object);
-  CHECK(condition(json::parse(answer.object->json), "Available") == "False");
-  CHECK(answer.warnings.size() == 1);
+  auto stored = json::parse(answer.object->json);
+  CHECK(condition(stored, "Available") == "True");
+  stored["spec"]["service"] = service;
+  const auto changed = world.perform(world.request(services(), "update", "v1.example.com", stored));
+  REQUIRE_FALSE(changed);
+  CHECK(changed.error().code() == Code::forbidden);
   // This kind's strategy wants the version in an update.
   const auto blind = world.perform(world.request(services(), "update", "v1.example.com", body));
   REQUIRE_FALSE(blind);
