@@ -89,6 +89,8 @@ for websockets in true false; do
   expect "$how: port-forward" 1 "$(forwards)"
 done
 unset KUBECTL_REMOTE_COMMAND_WEBSOCKETS KUBECTL_PORT_FORWARD_WEBSOCKETS
+counted() { ctl audit "$id" -o json | jq -e '[.items[] | select(.subresource == "exec" and .requestBytes > 2600000 and .responseBytes > 2600000)] | length >= 2' >/dev/null; }
+eventually "what went through tunnels is in the audit log, both ways" 10 counted
 check_fails "a pod that is none" 'pods "nobody" not found' as "$id" exec nobody -- true
 check_fails "a container that is none" 'container.*not|not valid|not found' as "$id" exec p -c nobody -- true
 

@@ -4,7 +4,8 @@
 # is taken back is refused at the next request, and streams that it opened end.
 . "$(dirname "$0")/../e2e/lib.sh"
 
-start_zood
+echo 'tenants: {certificate_warning: 29s}' >"$TMPDIR/zood.yaml"
+start_zood --config "$TMPDIR/zood.yaml"
 new_tenant a
 new_tenant b
 
@@ -105,6 +106,14 @@ check "what was revoked is in the record" grep -q notBefore <(ctl tenant get "$a
 check "a manifest does not bring it back" bash -c "'$ZOO_BUILD/bin/zooctl' --dir '$zood_dir' tenant get '$a' -o json |
   jq 'del(.status) | del(.metadata.resourceVersion)' | '$ZOO_BUILD/bin/zooctl' --dir '$zood_dir' tenant apply -f -"
 check_fails "it is still refused" 'Unauthorized|logged in' with two get pods
+# Of the others none ends soon; of this one the end is near for its last 29 seconds.
+ending() { # each look has the controller look, too
+  curl -sS -o /dev/null --unix-socket "$zood_dir/zood.sock" -X PATCH -H 'Content-Type: application/merge-patch+json' \
+    -d '{"spec":{"flow":{"maxRequestsInflight":'$((100 + RANDOM))'}}}' "http://zood/apis/tenant.kubezoo.io/v1alpha1/tenants/$a"
+  [[ $(curl -sS --unix-socket "$zood_dir/zood.sock" http://zood/metrics | awk '$1 == "zood_tenants_certificate_expiring" { print $2 }') == 1 ]]
+}
+eventually "before its end metrics warn of it" 59 ending
+expect_match "and status, by its serial" "^True certificates end: $(serial_of brief | tr A-F a-f) of .*; export new ones" "$(ctl tenant get "$a" -o json | jq -r '.status.conditions[] | select(.type == "CertificateExpiring") | .status + " " + .message')"
 eventually "the watch that it opened ends with it" 70 ended "$last"
 check "not before" test "$(date +%s)" -ge "$end"
 check_fails "and it is refused" 'Unauthorized|logged in|expired' with brief get pods

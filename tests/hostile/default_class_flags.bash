@@ -23,3 +23,4 @@ done
 made "the beta key" POST /apis/storage.k8s.io/v1/storageclasses json '{"metadata":{"name":"evil-beta","annotations":{"storageclass.beta.kubernetes.io/is-default-class":"true"}},"provisioner":"example.com/evil"}'
 expect "neither" 0 "$(stored "/apis/storage.k8s.io/v1/storageclasses/$evil-evil-beta" '[.metadata.annotations // {} | keys[] | select(endswith("is-default-class") and (startswith("kept.") | not))] | length')"
 would "make it everybody's default" POST /apis/storage.k8s.io/v1/storageclasses json '{"metadata":{"name":"'"$evil"'-direct","annotations":{"storageclass.kubernetes.io/is-default-class":"true"}},"provisioner":"example.com/evil"}'
+would "make its class every Ingress's" POST /apis/networking.k8s.io/v1/ingressclasses json '{"apiVersion":"networking.k8s.io/v1","kind":"IngressClass","metadata":{"name":"'"$evil"'-direct","annotations":{"ingressclass.kubernetes.io/is-default-class":"true"}},"spec":{"controller":"example.com/evil"}}'

@@ -37,4 +37,6 @@ for sub in '' /status; do
   would "put its label on the victim's namespace${sub:+ by $sub}" PATCH "/api/v1/namespaces/$victim-team$sub" merge '{"metadata":{"labels":{"tenant.kubezoo.io/id":"'"$evil"'"}}}'
   expect "which would have it" "$evil" "$(jq -r '.metadata.labels["tenant.kubezoo.io/id"]' <<<"$answer")"
 done
+would "do so by /finalize" PUT "/api/v1/namespaces/$victim-team/finalize" json '{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"'"$victim-team"'","labels":{"tenant.kubezoo.io/id":"'"$evil"'"}},"spec":{"finalizers":["kubernetes"]}}'
+expect "and it would have it" "$evil" "$(jq -r '.metadata.labels["tenant.kubezoo.io/id"]' <<<"$answer")"
 note "it was $before, it is $(mine)"

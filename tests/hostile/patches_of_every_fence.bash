@@ -36,6 +36,21 @@ strategic {"\$patch":"delete"}
 apply {"apiVersion":"networking.k8s.io/v1","kind":"NetworkPolicy","metadata":{"name":"evil"},"spec":{"podSelector":{},"egress":[{"to":[{"namespaceSelector":{}}]}]}}
 apply {"apiVersion":"networking.k8s.io/v1","kind":"NetworkPolicy","metadata":{"name":"evil"},"spec":{"podSelector":{}}}
 P
+# Each of these widens it where nobody looks at what comes of a patch.
+while read -r type body; do
+  would "widen it by $type ${body:0:60}" PATCH "/apis/networking.k8s.io/v1/namespaces/$evil-team/networkpolicies/evil?fieldManager=direct$([[ $type == apply ]] && echo '&force=true')" "$type" "$body"
+  expect "to all namespaces" 1 "$(jq '[.spec.egress[].to[].namespaceSelector // empty | select(.matchLabels["'$label'"] == null and all(.matchExpressions[]?; .key != "'$label'"))] | length' <<<"$answer")"
+done <<P
+patch [{"op":"replace","path":"$at","value":{}}]
+patch [{"op":"copy","from":"/spec/podSelector","path":"$at"}]
+patch [{"op":"move","from":"/spec/podSelector","path":"$at"},{"op":"add","path":"/spec/podSelector","value":{}}]
+patch [{"op":"replace","path":"/spec","value":{"podSelector":{},"egress":[{"to":[{"namespaceSelector":{}}]}]}}]
+merge {"spec":{"egress":[{"to":[{"namespaceSelector":{}}]}]}}
+strategic {"spec":{"egress":[{"to":[{"namespaceSelector":{}}]}]}}
+strategic {"spec":{"\$patch":"replace","podSelector":{},"egress":[{"to":[{"namespaceSelector":{}}]}]}}
+strategic {"spec":{"\$retainKeys":["podSelector","egress"],"podSelector":{},"egress":[{"to":[{"namespaceSelector":{}}]}]}}
+apply {"apiVersion":"networking.k8s.io/v1","kind":"NetworkPolicy","metadata":{"name":"evil"},"spec":{"podSelector":{},"egress":[{"to":[{"namespaceSelector":{}}]}]}}
+P
 bindings=/apis/rbac.authorization.k8s.io/v1/namespaces/team/rolebindings
 made "a binding" POST $bindings json '{"metadata":{"name":"evil","annotations":{"g":"system:authenticated","n":"'"$victim-team"'"}},"roleRef":{"apiGroup":"rbac.authorization.k8s.io","kind":"ClusterRole","name":"view"},"subjects":[{"kind":"User","apiGroup":"rbac.authorization.k8s.io","name":"a"},{"kind":"ServiceAccount","name":"x","namespace":"team"}]}'
 fence() {
