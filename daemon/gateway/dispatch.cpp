@@ -105,7 +105,8 @@ Result<void> refuse_token_secret(const translate::Target& target, std::string_vi
 /// Whoever asks upstream's own signers for the certificates of its nodes, by a create or an apply.
 Result<void> refuse_signer(const translate::Target& target, std::string_view body) {
   constexpr std::string_view k_platforms = "kubernetes.io/";
-  if (!target.is("certificates.k8s.io", "certificatesigningrequests")) return {};
+  const bool makes = target.subresource.empty() && target.verb != "update";
+  if (!makes || !target.is("certificates.k8s.io", "certificatesigningrequests")) return {};
   ZOO_TRY(const auto tree, translate::JsonTree::parse(body));
   const auto signer = tree.root()["spec"]["signerName"].string();
   if (!signer.starts_with(k_platforms) || signer == "kubernetes.io/kube-apiserver-client")

@@ -123,7 +123,7 @@ struct Loop::Impl {
   void take_posted();
   void run_tasks();
   void run_timers();
-  void run_deferred();
+  void run_deferred(Clock::time_point begun);
   void set_alarm();
   void wait();
 
@@ -147,7 +147,8 @@ struct Loop::Impl {
 
   Timer::Impl::Due due;
   Clock::time_point alarm_at; ///< when it comes, or came
-  std::deque<Task> tasks, deferred;
+  std::deque<Task> tasks;
+  std::deque<std::function<bool()>> deferred;
   std::optional<Resolver> resolver;
 
   std::atomic<bool> woken{false}; ///< `posted` holds something
@@ -188,11 +189,16 @@ void Loop::Impl::run_timers() {
   }
 }
 
-void Loop::Impl::run_deferred() {
-  if (deferred.empty() || stopped) return;
-  const auto task = std::move(deferred.front());
-  deferred.pop_front();
-  task();
+/// `begun`: the turn has.
+void Loop::Impl::run_deferred(Clock::time_point begun) {
+  if (deferred.empty()) return;
+  const auto now = Clock::now();
+  const auto end = now + (now - begun) / 2;
+  while (!deferred.empty() && !stopped) {
+    const auto task = std::move(deferred.front());
+    deferred.pop_front();
+    if (task() && Clock::now() >= end) return;
+  }
 }
 
 /// The alarm comes with the first timer that is due, or before. A timeout of each epoll_wait would
@@ -218,6 +224,7 @@ void Loop::Impl::wait() {
 }
 
 void Loop::Impl::turn() {
+  const auto begun = Clock::now();
   while (event_next < event_count && !stopped) { // what is left of a turn in which one threw, too
     const auto& event = events[static_cast<std::size_t>(event_next++)];
     if (event.data.u64 == k_wake) continue;
@@ -228,7 +235,7 @@ void Loop::Impl::turn() {
   take_posted();
   run_tasks();
   run_timers();
-  run_deferred();
+  run_deferred(begun);
   take_posted();
   if (!stopped) wait();
 }
@@ -275,7 +282,7 @@ void Loop::post(Task task) {
   if (!impl.woken.exchange(true)) ::eventfd_write(impl.wake.get(), 1);
 }
 
-void Loop::defer(Task task) { impl_->deferred.push_back(std::move(task)); }
+void Loop::defer(std::function<bool()> task) { impl_->deferred.push_back(std::move(task)); }
 
 bool Loop::on_thread() const { return impl_->thread.load() == std::this_thread::get_id(); }
 

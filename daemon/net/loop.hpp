@@ -15,7 +15,7 @@ class Socket;
 
 /// One event loop on epoll(7), run by one thread. A connection, its streams and their exchanges
 /// live and die on one loop. Only post(), stop() and the questions may be called from other
-/// threads. A turn is: what was posted, what is due, one of what can wait, what the sockets say.
+/// threads. A turn is: what was posted, what is due, some of what can wait, what the sockets say.
 /// Destroyed after all that is on it, when no thread runs it; what has not run by then goes with
 /// it.
 class Loop {
@@ -29,8 +29,9 @@ public:
   void stop(); ///< any thread; for good
   void post(std::function<void()> task); ///< any thread; runs later on the loop's thread, in order
   /// Loop thread only. What takes long and can wait, such as the arithmetic of a handshake: in
-  /// order, one a turn, so that a thousand of them do not keep all others waiting.
-  void defer(std::function<void()> task);
+  /// order, for half the time that the rest of a turn took, or one of them, so that a thousand do
+  /// not keep all others waiting, nor others them. False: there was nothing left for it to do.
+  void defer(std::function<bool()> task);
   bool on_thread() const; ///< is the caller the loop's thread?
   bool running() const;   ///< any thread: is some thread inside run()?
 

@@ -202,7 +202,9 @@ void Transport::Impl::finish_connect() {
 void Transport::Impl::handshake_in_turn() {
   if (SSL_is_server(tls.get()) == 0) return handshake();
   loop.defer([self = shared_from_this()] {
-    if (self->handler != nullptr && self->phase == Phase::handshaking) self->handshake();
+    const bool lives = self->handler != nullptr && self->phase == Phase::handshaking;
+    if (lives) self->handshake();
+    return lives;
   });
 }
 

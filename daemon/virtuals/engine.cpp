@@ -87,11 +87,16 @@ json without_version(json object) {
   return object;
 }
 
-/// An API of a server of one's own would be everybody's upstream, and is served by none here.
-Result<void> not_aggregated(const Request& request, const json& object) {
+json service_of(const json& object) {
+  return object.is_object() ? object.value("/spec/service"_json_pointer, json()) : json();
+}
+
+/// An API of a server of one's own would be everybody's upstream, and is served by none here. Those
+/// that were stored before may go on: they have no effect.
+Result<void> not_aggregated(const Request& request, const json& old, const json& object) {
   if (request.kind->resource != "apiservices") return {};
-  const auto service = object.value("/spec/service"_json_pointer, json());
-  if (service.is_null()) return {};
+  const auto service = service_of(object);
+  if (service.is_null() || service == service_of(old)) return {};
   return fail(Code::forbidden,
               "{} {} is forbidden: requests are not passed on to extension API servers of tenants "
               "(rule aggregated-apis): define the kinds by a CustomResourceDefinition",
@@ -234,7 +239,7 @@ void Engine::complete(const Request& request, json& object, const Writer& writer
                               level, there ? "and it exists" : "but there is no such object"),
                   own);
   }
-  if (request.kind->resource != "apiservices") return;
+  if (request.kind->resource != "apiservices" || !service_of(object).is_null()) return;
   set_condition(object, "Available", "True", "Local", "Local APIServices are always available",
                 own);
 }
@@ -359,7 +364,7 @@ Result<Answer> Engine::create(const Validate& validate, const Request& request,
     object["metadata"]["managedFields"] = owned["metadata"]["managedFields"];
   }
   object["spec"] = std::move(verdict.spec);
-  ZOO_TRY_VOID(not_aggregated(request, object));
+  ZOO_TRY_VOID(not_aggregated(request, json(), object));
   if (request.kind->status_on_create && !verdict.object_status.is_null())
     object["status"] = std::move(verdict.object_status);
   settle(json(), object, writer, applied);
@@ -394,7 +399,7 @@ Result<Answer> Engine::change(const Validate& validate, const Request& request,
       if (!verdict.object_status.is_null()) now["status"] = std::move(verdict.object_status);
     } else {
       now["spec"] = std::move(verdict.spec);
-      ZOO_TRY_VOID(not_aggregated(request, now));
+      ZOO_TRY_VOID(not_aggregated(request, old, now));
       ZOO_TRY_VOID(check_immutable(*request.kind, old, now));
     }
     warnings = std::move(verdict.warnings);

@@ -141,6 +141,44 @@ eventually "all seventy have heard both" 60 heard_both
 expect "each once, the large one whole" "70 ADDED team/large ADDED team/after-large" \
   "$(for name in wide-{0..19} team-{0..9} more-{0..39}; do events "$name" | awk '/large/ { print $1, $2 }' | xargs; done | sort | uniq -c | sed 's/^ *//')"
 
+# The same of a kind that zood keeps itself.
+flows=/apis/flowcontrol.apiserver.k8s.io/v1/flowschemas
+now=$(as "$a" get --raw "$flows?limit=1" | jq -r .metadata.resourceVersion)
+for half in 0 190; do
+  open_all a < <(for ((i = half; i < half + 190; ++i)); do echo "flow-$i $flows?watch=1&resourceVersion=$now"; done)
+done
+opened() { [[ $(curl -sSf --unix-socket "$zood_dir/zood.sock" http://zood/metrics | awk '$1 == "zood_long_running" { print $2 }') -ge 450 ]]; }
+eventually "three hundred and eighty watches" 20 opened
+flow() { # NAME WORD
+  jq -n --arg name "$1" --rawfile word "$2" '{apiVersion: "flowcontrol.apiserver.k8s.io/v1", kind: "FlowSchema", metadata: {name: $name, annotations: {word: $word}},
+    spec: {matchingPrecedence: 1000, priorityLevelConfiguration: {name: "workload-low"}}}'
+}
+head -c 250000 "$TMPDIR/large" >"$TMPDIR/less"
+check "a large object of them" as "$a" create -f - < <(flow large "$TMPDIR/less")
+check "and a small one after it" as "$a" create -f - < <(flow after-large /dev/null)
+heard_flows() {
+  local i
+  for ((i = 0; i < 380; ++i)); do
+    grep -q '"name":"after-large"' "$TMPDIR/out/flow-$i" || return 1
+  done
+}
+eventually "all have heard both" 60 heard_flows
+kill "${curls[-1]}" "${curls[-2]}"
+unset 'curls[-1]' 'curls[-1]'
+
+# Who reads nothing is ended before long, and the audit log says why.
+check "a Secret" as "$a" -n team create secret generic first
+open_all a < <(echo "sleeper /api/v1/namespaces/team/secrets?watch=1")
+eventually "is watched by one more" 20 has sleeper '"name":"first"'
+kill -STOP "${curls[-1]}"
+for n in {1..12}; do check "a large Secret, $n" as "$a" -n team create secret generic "large-$n" --from-file=word="$TMPDIR/large"; done
+told() { ctl audit "$a" --verb watch -o json | jq -e '[.items[] | select(.resource == "secrets" and .reason == "its client, or others of its tenant, do not read: no room for what comes")] | length == 1' >/dev/null; }
+eventually "who reads nothing is ended, and the audit log says why" 20 told
+kill -CONT "${curls[-1]}"
+wait "${curls[-1]}"
+unset 'curls[-1]'
+check "they go" as "$a" -n team delete secret --all
+
 # ---- upstream goes away ---------------------------------------------------------------------------------------------
 
 as "$a" -n team create configmap goes >/dev/null

@@ -4,6 +4,7 @@
 // tenant's still.
 #include "daemon/translate/patch.hpp"
 
+#include "common/kube/json_patch.hpp"
 #include "daemon/translate/json.hpp"
 #include "daemon/translate/rewrite.hpp"
 #include "tests/fuzz/invariant.hpp"
@@ -61,12 +62,9 @@ Json stored(const Root& root, const char* rest) {
 Json patched(Json object, BodyFormat format, const std::string& patch) {
   try {
     const auto changes = Json::parse(patch);
-    if (format == BodyFormat::merge_patch) {
-      object.merge_patch(changes);
-    } else {
-      object.patch_inplace(changes);
-    }
-    return object.is_object() ? object : Json();
+    auto made = format == BodyFormat::merge_patch ? zoo::kube::merge_patch(object, changes)
+                                                  : zoo::kube::json_patch(object, changes);
+    return made && made->is_object() ? *std::move(made) : Json();
   } catch (const Json::exception&) {
     return {};
   }

@@ -40,6 +40,19 @@ for subject in /O=system:masters/CN=admin "/OU=$victim/O=zoo:cluster-admins/CN=a
     expect_match "and upstream does not know it" '^(401|403|000)$' "$got"
   done
 done
+csr=$(openssl req -new -key "$TMPDIR/csr.key" -subj /O=system:nodes/CN=system:node:kwok-1 2>/dev/null | base64 -w0)
+rest='"request":"'"$csr"'","usages":["client auth"]'
+for body in '{"metadata":{"name":"evil-a"},"spec":{"signerName":"example.com/x",'"$rest"'},"spec":{"signerName":"kubernetes.io/kubelet-serving",'"$rest"'}}' \
+  '{"metadata":{"name":"evil-b"},"spec":{"signerName":"example.com/x","signerName":"kubernetes.io/kubelet-serving",'"$rest"'}}' \
+  '{"metadata":{"name":"evil-c"},"spec":{"signer\u004eame":"kubernetes.io/kubelet-serving",'"$rest"'}}' \
+  '{"metadata":{"name":"evil-d"},"spec":{"signerName":"kubernetes\u002eio/kubelet-serving",'"$rest"'}}'; do
+  try POST $requests json "$body"
+  refused "a signer of nodes, ${body:0:90}"
+done
+try POST $requests yaml $'metadata: {name: evil-e}\nspec:\n  signerName: "kubernetes.io/kubelet-serving"\n  request: '"$csr"$'\n  usages: [client auth]'
+refused "a signer of nodes in YAML"
+try PATCH "$requests/evil-f?fieldManager=x&force=true" apply '{"apiVersion":"certificates.k8s.io/v1","kind":"CertificateSigningRequest","metadata":{"name":"evil-f"},"spec":{"signerName":"kubernetes.io/kubelet-serving",'"$rest"'}}'
+refused "a signer of nodes by apply"
 expect_match "some were made" '^[1-9]' "$n_made"
 request=$(openssl req -new -key "$TMPDIR/csr.key" -subj "/O=zoo:tenants/CN=zoo:$victim" 2>/dev/null | base64 -w0)
 would "take a request for the name that the victim has upstream, at its own signer" POST $requests json '{"metadata":{"name":"'"$evil"'-direct"},"spec":{"request":"'"$request"'","signerName":"kubernetes.io/kube-apiserver-client","usages":["client auth","digital signature"]}}'

@@ -6,8 +6,10 @@
 try POST /apis/apiregistration.k8s.io/v1/apiservices json '{"apiVersion":"apiregistration.k8s.io/v1","kind":"APIService","metadata":{"name":"v1.evil.example.com"},"spec":{"group":"evil.example.com","version":"v1","groupPriorityMinimum":20000,"versionPriority":100,"service":{"namespace":"'"$victim-team"'","name":"'"$vault"'"}}}'
 refused "an API of a Service"
 made "an APIService" POST /apis/apiregistration.k8s.io/v1/apiservices json '{"apiVersion":"apiregistration.k8s.io/v1","kind":"APIService","metadata":{"name":"v1.evil.example.com"},"spec":{"group":"evil.example.com","version":"v1","groupPriorityMinimum":20000,"versionPriority":100}}'
-fence() { stored /apis/apiregistration.k8s.io/v1/apiservices/v1.evil.example.com '.code'; }
-after_each /apis/apiregistration.k8s.io/v1/apiservices/v1.evil.example.com 404 <<'P'
+while read -r type body; do
+  try PATCH /apis/apiregistration.k8s.io/v1/apiservices/v1.evil.example.com "$type" "$body"
+  refused "a Service for it by $type ${body:0:30}"
+done <<'P'
 merge {"spec":{"service":{"namespace":"team","name":"evil"}}}
 merge {"spec":{"s\u0065rvice":{"namespace":"team","name":"evil"}}}
 patch [{"op":"add","path":"/spec/service","value":{"namespace":"team","name":"evil"}}]

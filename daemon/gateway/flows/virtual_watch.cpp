@@ -17,7 +17,7 @@ using translate::EventType;
 constexpr std::chrono::seconds k_bookmark{50};
 constexpr std::chrono::seconds k_longest{3600}; ///< where the client names no timeoutSeconds
 // As for upstream's kinds (upstream/shared_watches.hpp), but each watch asks for itself.
-constexpr std::chrono::milliseconds k_room_pause{50};
+constexpr std::chrono::milliseconds k_room_pause{50}, k_longest_pause{400};
 constexpr std::chrono::seconds k_room_wait{5};
 
 /// Follows the board: at each change, what came after the last revision sent. Nothing is queued
@@ -121,7 +121,10 @@ private:
     if (last_ < reading.set->floor) return expire(reading.set->floor);
     for (const auto& event : reading.set->recent) {
       if (event.revision <= last_) continue;
-      if (!exchange_.writable()) return; // on_drained() goes on
+      if (!exchange_.writable()) { // on_drained() goes on
+        without_room_.reset();
+        return;
+      }
       const auto show = shown(event);
       if (show.object != nullptr && !has_room(*show.object)) return; // it asks again
       last_ = event.revision;
@@ -157,8 +160,9 @@ private:
       without_room_.reset();
       return true;
     }
+    pause_ = without_room_ ? std::min(2 * pause_, k_longest_pause) : k_room_pause;
     if (!without_room_) without_room_ = now;
-    room_.start(k_room_pause, [this] {
+    room_.start(pause_, [this] {
       if (!exchange_.done()) pump();
     });
     return false;
@@ -191,7 +195,8 @@ private:
   bool columns_sent_ = false;
   std::shared_ptr<std::atomic<bool>> pending_ = std::make_shared<std::atomic<bool>>(false);
   std::optional<std::chrono::steady_clock::time_point>
-      without_room_; ///< its next event, since when
+      without_room_;                   ///< its next event, since when
+  std::chrono::milliseconds pause_{0}; ///< until it asks again
   net::Timer bookmarks_, end_, room_;
   virtuals::Board::Subscription subscription_; // last: nothing comes once it is gone
 };

@@ -11,6 +11,7 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <vector>
 
 using namespace zoo::net;
@@ -45,25 +46,48 @@ TEST_CASE("a timer fires once, the latest start counts, and destruction cancels"
   CHECK(third == 0);
 }
 
-TEST_CASE("what was deferred runs in order, one a turn, behind what cannot wait") {
+TEST_CASE("what was deferred runs in order, behind what cannot wait") {
   Loop loop;
   std::vector<std::string> ran;
   for (const auto* name : {"first", "second"})
     loop.defer([&, name] {
+      std::this_thread::sleep_for(2ms); // the rest of a turn is shorter
       ran.emplace_back(name);
       loop.post([&] { ran.emplace_back("posted"); });
+      return true;
     });
-  loop.defer([&] { loop.stop(); });
+  loop.defer([&] {
+    loop.stop();
+    return true;
+  });
   loop.post([&] { ran.emplace_back("posted"); });
   loop.run();
   CHECK(ran == std::vector<std::string>{"posted", "first", "posted", "second", "posted"});
+}
+
+TEST_CASE("what had nothing left to do costs no turn") {
+  Loop loop;
+  int turns = 0;
+  std::function<void()> count = [&] {
+    ++turns;
+    loop.post(count);
+  };
+  for (int n = 0; n < 1000; ++n)
+    loop.defer([] { return false; });
+  loop.defer([&] {
+    loop.stop();
+    return true;
+  });
+  loop.post(count);
+  loop.run();
+  CHECK(turns < 100);
 }
 
 TEST_CASE("what was deferred and has not run goes with the loop") {
   const auto held = std::make_shared<int>(1);
   {
     Loop loop;
-    loop.defer([held] {});
+    loop.defer([held] { return true; });
     CHECK(held.use_count() == 2);
   }
   CHECK(held.use_count() == 1);
