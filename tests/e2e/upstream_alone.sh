@@ -134,6 +134,16 @@ hidden() {
   [[ $code == 404 ]]
 }
 eventually "and with it the sight" 10 hidden
+# Why reads of cluster-scoped objects have zood's proof alone (docs/decisions/003): RBAC knows no prefix and admission sees no
+# reads, so that a right which shows one's own class shows another's.
+check "a right to read one's own class" upstream create clusterrole "own-of-$evil" --verb=get --resource=storageclasses.storage.k8s.io
+check "is bound" upstream create clusterrolebinding "own-of-$evil" --clusterrole="own-of-$evil" --user="zoo:$evil"
+shown() {
+  try GET "/apis/storage.k8s.io/v1/storageclasses/$victim-$vault"
+  [[ $code == 200 && $answer == *"$canary"* ]]
+}
+eventually "and shows the victim's" 10 shown
+check "it goes" upstream delete clusterrolebinding,clusterrole "own-of-$evil"
 expect "the victim is as it was" "$before" "$(victims_state)"
 leave "$evil"
 leave "$victim"
