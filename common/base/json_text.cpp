@@ -18,15 +18,17 @@ constexpr auto k_plain = [] {
   return table;
 }();
 
+inline bool special(std::uint64_t block) {
+  using namespace byte_block;
+  return beyond_ascii(block) || has_below(block, 0x20) || has(block, '"') || has(block, '\\') ||
+         has(block, '\x7f');
+}
+
 std::size_t plain_length(std::string_view text) {
   std::size_t length = 0;
-  for (; text.size() - length >= byte_block::k_size; length += byte_block::k_size) {
-    const auto block = byte_block::load(text.data() + length);
-    if (byte_block::beyond_ascii(block) || byte_block::has_below(block, 0x20) ||
-        byte_block::has(block, '"') || byte_block::has(block, '\\') ||
-        byte_block::has(block, '\x7f'))
-      break;
-  }
+  while (text.size() - length >= byte_block::k_size &&
+         !special(byte_block::load(text.data() + length)))
+    length += byte_block::k_size;
   while (length < text.size() && k_plain[static_cast<std::uint8_t>(text[length])])
     ++length;
   return length;
@@ -59,6 +61,13 @@ std::size_t sequence_length(std::string_view text) {
 
 void append_json_quoted(std::string& out, std::string_view text) {
   static constexpr char k_hex[] = "0123456789abcdef";
+  if (!byte_block::any(text, [](std::uint64_t block) { return special(block); })) {
+    const auto at = out.size();
+    out.resize(at + text.size() + 2);
+    out[at] = out.back() = '"';
+    text.copy(out.data() + at + 1, text.size());
+    return;
+  }
   out += '"';
   for (;;) {
     const auto plain = plain_length(text);

@@ -65,25 +65,20 @@ std::string_view trim(std::string_view input) {
 }
 
 bool has_control(std::string_view input) {
-  const auto control = [](char c) {
-    return (static_cast<unsigned char>(c) < 0x20 && c != '\t') || c == 0x7f;
-  };
-  const auto any = [&](std::string_view part) {
-    return std::any_of(part.begin(), part.end(), control);
-  };
-  using byte_block::k_size;
-  if (input.size() < k_size) return any(input);
-  // The last bytes of a block may be looked at twice.
-  for (std::size_t at = 0;; at = std::min(at + k_size, input.size() - k_size)) {
-    const auto block = byte_block::load(input.data() + at);
-    const bool suspect = byte_block::has_below(block, 0x20) || byte_block::has(block, '\x7f');
-    if (suspect && any(input.substr(at, k_size))) return true;
-    if (at + k_size == input.size()) return false;
-  }
+  using namespace byte_block;
+  const bool suspect =
+      any(input, [](std::uint64_t block) { return has_below(block, 0x20) || has(block, '\x7f'); });
+  return suspect && std::any_of(input.begin(), input.end(), [](char c) { // a tab is none
+           return (static_cast<unsigned char>(c) < 0x20 && c != '\t') || c == 0x7f;
+         });
 }
 
 bool iequals_same_size(std::string_view a, std::string_view b) {
-  for (std::size_t i = 0; i < a.size(); ++i) {
+  using byte_block::k_size;
+  std::size_t i = 0;
+  while (a.size() - i >= k_size && byte_block::load(a.data() + i) == byte_block::load(b.data() + i))
+    i += k_size;
+  for (; i < a.size(); ++i) {
     if (a[i] != b[i] && lower_of(a[i]) != lower_of(b[i])) return false;
   }
   return true;

@@ -29,7 +29,7 @@ Answer wrong_method(const Request& request, std::string_view allowed) {
   auto answer = failure(Error(Code::method_not_allowed,
                               fmt::format("the server does not allow {} on {}; it allows {}",
                                           request.method, request.path(), allowed)));
-  answer.headers.add("Allow", std::string(allowed));
+  answer.headers.add("Allow", allowed);
   return answer;
 }
 

@@ -24,6 +24,7 @@
 #include "daemon/net/address.hpp"
 #include "daemon/net/listener.hpp"
 #include "daemon/net/tls.hpp"
+#include "daemon/net/tls_memory.hpp"
 #include "daemon/net/workers.hpp"
 #include "daemon/store/keyring.hpp"
 #include "daemon/store/sqlite.hpp"
@@ -247,7 +248,10 @@ Result<void> Zood::Impl::open_upstream(const kube::ClusterAccess& access) {
   endpoint->server_name = access.credentials.tls_server_name;
   endpoint->ca_pem = access.credentials.ca_pem;
   credential->on_change([endpoint = endpoint](upstream::Credential::Authorization value) {
-    endpoint->authorization.store(std::move(value));
+    if (!value) return endpoint->authorization.store(nullptr);
+    auto line = http::FieldLines::make({{"Authorization", *value}});
+    if (!line) return log::error("app", "the token for the upstream cannot be sent in a header");
+    endpoint->authorization.store(std::make_shared<const http::FieldLines>(*std::move(line)));
   });
   loops = std::make_unique<net::Workers>(worker_count(values), "worker");
   upstream = std::make_unique<upstream::Upstream>(endpoint, loops->loops(), pool_limits(values));
@@ -497,6 +501,8 @@ Result<std::unique_ptr<Zood>> Zood::start(config::Values values,
   z.read = std::move(read);
   log::set_level(z.values.string("log.level"));
   use_few_arenas(worker_count(z.values));
+  if (!net::keep_tls_buffers())
+    log::debug("app", "OpenSSL has memory already: each TLS record asks for its own");
   z.drain_timeout = z.values.duration("drain_timeout");
   ZOO_TRY(const auto access, check_startable(z.values));
   ZOO_TRY_VOID(z.open_store());

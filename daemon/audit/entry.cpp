@@ -39,12 +39,11 @@ std::string_view word(Decision decision) {
   return "none";
 }
 
+/// `key` with what stands around it: `,"name":`.
 void put(std::string& out, std::string_view key, std::string_view value,
          std::size_t longest = k_longest) {
   if (value.empty()) return;
-  out += ",\"";
   out += key;
-  out += "\":";
   append_json_quoted(out, shortened(value, longest));
 }
 
@@ -74,9 +73,7 @@ void append_time(std::string& out, std::chrono::system_clock::time_point time) {
 void put_number(std::string& out, std::string_view key, auto value) {
   char digits[24];
   const auto end = std::to_chars(digits, std::end(digits), value).ptr;
-  out += ",\"";
   out += key;
-  out += "\":";
   out.append(digits, end);
 }
 
@@ -94,9 +91,9 @@ void append_line(std::string& out, const Entry& entry) {
   out += R"({"time":")";
   append_time(out, entry.time);
   out += '"';
-  put(out, "door", entry.door);
-  put(out, "tenant", entry.tenant);
-  put(out, "user", entry.user);
+  put(out, R"(,"door":)", entry.door);
+  put(out, R"(,"tenant":)", entry.tenant);
+  put(out, R"(,"user":)", entry.user);
   if (!entry.groups.empty()) {
     out += R"(,"groups":[)";
     for (std::size_t i = 0; i < std::min(entry.groups.size(), k_most_groups); ++i) {
@@ -105,24 +102,24 @@ void append_line(std::string& out, const Entry& entry) {
     }
     out += ']';
   }
-  put(out, "impersonatedBy", entry.impersonator);
-  put(out, "credential", entry.credential);
-  put(out, "peer", entry.peer);
-  put(out, "userAgent", entry.user_agent, k_longest_agent);
-  put(out, "verb", entry.verb);
-  put(out, "apiGroup", entry.group);
-  put(out, "apiVersion", entry.version);
-  put(out, "resource", entry.resource);
-  put(out, "subresource", entry.subresource);
-  put(out, "namespace", entry.name_space);
-  put(out, "name", entry.name);
-  put(out, "path", entry.path.substr(0, entry.path.find('?')));
-  put_number(out, "code", entry.code);
-  put_number(out, "latencyMicros", entry.took.count());
-  put_number(out, "requestBytes", entry.bytes_in);
-  put_number(out, "responseBytes", entry.bytes_out);
-  put(out, "decision", word(entry.decision));
-  put(out, "reason", entry.reason);
+  put(out, R"(,"impersonatedBy":)", entry.impersonator);
+  put(out, R"(,"credential":)", entry.credential);
+  put(out, R"(,"peer":)", entry.peer);
+  put(out, R"(,"userAgent":)", entry.user_agent, k_longest_agent);
+  put(out, R"(,"verb":)", entry.verb);
+  put(out, R"(,"apiGroup":)", entry.group);
+  put(out, R"(,"apiVersion":)", entry.version);
+  put(out, R"(,"resource":)", entry.resource);
+  put(out, R"(,"subresource":)", entry.subresource);
+  put(out, R"(,"namespace":)", entry.name_space);
+  put(out, R"(,"name":)", entry.name);
+  put(out, R"(,"path":)", entry.path.substr(0, entry.path.find('?')));
+  put_number(out, R"(,"code":)", entry.code);
+  put_number(out, R"(,"latencyMicros":)", entry.took.count());
+  put_number(out, R"(,"requestBytes":)", entry.bytes_in);
+  put_number(out, R"(,"responseBytes":)", entry.bytes_out);
+  put(out, R"(,"decision":)", word(entry.decision));
+  put(out, R"(,"reason":)", entry.reason);
   out += '}';
 }
 

@@ -131,8 +131,7 @@ PolicyStore::~PolicyStore() {
   }
 }
 
-void PolicyStore::policy(net::Loop& loop, const translate::Mapping& mapping,
-                         std::function<void(Result<PolicyPtr>)> done) {
+std::shared_ptr<PolicyStore::Slot> PolicyStore::slot_of(const translate::Mapping& mapping) {
   std::shared_ptr<Slot> slot;
   {
     auto& shard = impl_->shard(mapping.id());
@@ -146,11 +145,24 @@ void PolicyStore::policy(net::Loop& loop, const translate::Mapping& mapping,
     slot = place;
   }
   slot->touch();
-  if (auto known = slot->current.load()) {
-    if (slot->names.load() != &mapping.shared())
-      slot->home.post([slot, mapping] { slot->remap(mapping); });
-    return done(std::move(known));
-  }
+  return slot;
+}
+
+PolicyPtr PolicyStore::known(const translate::Mapping& mapping) {
+  return known(slot_of(mapping), mapping);
+}
+
+PolicyPtr PolicyStore::known(const std::shared_ptr<Slot>& slot, const translate::Mapping& mapping) {
+  auto known = slot->current.load();
+  if (known && slot->names.load() != &mapping.shared())
+    slot->home.post([slot, mapping] { slot->remap(mapping); });
+  return known;
+}
+
+void PolicyStore::policy(net::Loop& loop, const translate::Mapping& mapping,
+                         std::function<void(Result<PolicyPtr>)> done) {
+  const auto slot = slot_of(mapping);
+  if (auto current = known(slot, mapping)) return done(std::move(current));
   slot->home.post([slot, mapping, loop = &loop, done = std::move(done)]() mutable {
     slot->ask(mapping, {loop, std::move(done)});
   });

@@ -33,12 +33,17 @@ public:
   void policy(net::Loop& loop, const translate::Mapping& mapping,
               std::function<void(Result<PolicyPtr>)> done);
 
+  /// What policy() would answer inside the call; else null. On the asker's loop, as policy().
+  PolicyPtr known(const translate::Mapping& mapping);
+
   /// Null if nothing is known at the moment.
   PolicyPtr current(const std::string& id) const;
 
 private:
   struct Slot;
   struct Impl;
+  std::shared_ptr<Slot> slot_of(const translate::Mapping& mapping);
+  static PolicyPtr known(const std::shared_ptr<Slot>& slot, const translate::Mapping& mapping);
   std::unique_ptr<Impl> impl_;
 };
 

@@ -21,15 +21,22 @@ TenantAuthorizer::TenantAuthorizer(authz::PolicyStore& policies, net::Loop& loop
 
 void TenantAuthorizer::authorize(const Identity& subject, const Attributes& attributes,
                                  std::function<void(Result<Decision>)> done) const {
-  if (const auto group = super_user_group(subject, administrators_); !group.empty()) {
-    return done(Decision{true, fmt::format("member of group \"{}\"", group)});
-  }
+  if (auto known = decide_now(subject, attributes)) return done(*std::move(known));
   policies_.policy(loop_, mapping_,
                    [user = user_of(subject), attributes,
                     done = std::move(done)](const Result<authz::PolicyPtr>& policy) {
                      if (!policy) return done(fail(policy.error()));
                      done((*policy)->decide(user, attributes));
                    });
+}
+
+std::optional<Decision> TenantAuthorizer::decide_now(const Identity& subject,
+                                                     const Attributes& attributes) const {
+  if (const auto group = super_user_group(subject, administrators_); !group.empty())
+    return Decision{true, fmt::format("member of group \"{}\"", group)};
+  if (const auto policy = policies_.known(mapping_))
+    return policy->decide(user_of(subject), attributes);
+  return std::nullopt;
 }
 
 void TenantAuthorizer::rules(const Identity& subject, const std::string& name_space,

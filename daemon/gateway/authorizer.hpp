@@ -7,6 +7,7 @@
 #include "daemon/translate/mapping.hpp"
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -30,6 +31,9 @@ public:
   virtual ~Authorizer() = default;
   virtual void authorize(const Identity& subject, const Attributes& attributes,
                          std::function<void(Result<Decision>)> done) const = 0;
+  /// The same where it need not suspend; none: it must.
+  virtual std::optional<Decision> decide_now(const Identity& subject,
+                                             const Attributes& attributes) const = 0;
   /// All that holds for the subject in a namespace.
   virtual void rules(const Identity& subject, const std::string& name_space,
                      std::function<void(Result<authz::Policy::Rules>)> done) const = 0;
@@ -49,6 +53,8 @@ public:
                    std::string administrators);
   void authorize(const Identity& subject, const Attributes& attributes,
                  std::function<void(Result<Decision>)> done) const override;
+  std::optional<Decision> decide_now(const Identity& subject,
+                                     const Attributes& attributes) const override;
   void rules(const Identity& subject, const std::string& name_space,
              std::function<void(Result<authz::Policy::Rules>)> done) const override;
   void policy(std::function<void(Result<authz::PolicyPtr>)> done) const override;

@@ -49,8 +49,7 @@ Result<std::string> EncodedAnswer::end() {
   if (encoding_ == Encoding::protobuf_events || held_.empty()) return std::string();
   const bool yaml = encoding_ == Encoding::yaml;
   ZOO_TRY(auto out, yaml ? translate::json_to_yaml(held_) : translate::json_to_protobuf(held_));
-  head_.headers.set("content-type",
-                    yaml ? std::string(translate::k_yaml) : std::string(translate::k_protobuf));
+  head_.headers.set("content-type", yaml ? translate::k_yaml : translate::k_protobuf);
   head_.headers.set("content-length", std::to_string(out.size()));
   return out;
 }

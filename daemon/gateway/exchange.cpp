@@ -33,7 +33,10 @@ void Exchange::begin() {
     return fail(Error(Code::unavailable, "the audit log has no room for another request; try "
                                          "again"));
   }
-  gateway_.authenticate(stream_.connection(), head_, [this, alive = alive()](Result<Route> route) {
+  ended_ = foretold_ = stream_.request_complete();
+  if (auto known = gateway_.by_certificate(stream_.connection(), head_))
+    return authenticated(*std::move(known));
+  gateway_.by_token(head_, [this, alive = alive()](Result<Route> route) {
     if (!alive.expired() && !done_) authenticated(std::move(route));
   });
 }
@@ -56,16 +59,16 @@ void Exchange::authenticated(Result<Route> route) {
 void Exchange::impersonate(std::shared_ptr<const Impersonation> asked, std::size_t at) {
   if (at == asked->required.size()) {
     auto as = asked->as;
-    as.credential = route_->identity.credential;
-    as.issued = route_->identity.issued;
-    as.expires = route_->identity.expires;
-    as.impersonator = std::move(route_->identity.user);
-    route_->identity = std::move(as);
+    as.credential = route_->identity().credential;
+    as.issued = route_->identity().issued;
+    as.expires = route_->identity().expires;
+    as.impersonator = route_->identity().user;
+    route_->who = std::make_shared<const Identity>(std::move(as));
     return admit();
   }
   const auto& attributes = asked->required[at];
   view().authorizer->authorize(
-      route_->identity, attributes,
+      route_->identity(), attributes,
       [this, asked, at, alive = alive()](const Result<Decision>& decision) {
         if (alive.expired() || done_) return;
         if (!decision) return fail(decision.error());
@@ -81,8 +84,8 @@ void Exchange::admit() {
                                          : Work::read;
   receiving_ = !ended_ && work != Work::long_running;
   auto entered =
-      gateway_.shared().flow_control.enter(mapping().id(), view().flow, route_->identity.user, work,
-                                           receiving_, receiving_ ? nullptr : told_of_place());
+      gateway_.shared().flow_control.enter(mapping().id(), view().flow, route_->identity().user,
+                                           work, receiving_, [this] { return told_of_place(); });
   if (entered.place) place_.emplace(*std::move(entered.place));
   if (entered.verdict == FlowControl::Verdict::admitted) return admitted();
   if (entered.verdict != FlowControl::Verdict::queued) return refuse_place(entered.verdict);
@@ -91,7 +94,8 @@ void Exchange::admit() {
 
 void Exchange::take_place() {
   receiving_ = false;
-  const auto verdict = place_->received(route_->identity.user, told_of_place());
+  const auto verdict =
+      place_->received(route_->identity().user, [this] { return told_of_place(); });
   if (verdict == FlowControl::Verdict::queued) return wait_for_place();
   if (verdict != FlowControl::Verdict::admitted) return refuse_place(verdict);
   dispatch();
@@ -186,7 +190,7 @@ void Exchange::consume(std::size_t bytes) {
 }
 
 void Exchange::on_end() {
-  if (done_) return;
+  if (done_ || std::exchange(foretold_, false)) return;
   if (dispatched_) {
     if (flow_) flow_->on_tunnel_end();
     return;
@@ -260,22 +264,29 @@ void Exchange::dispatch() {
 }
 
 void Exchange::with_resource(upstream::Freshness freshness) {
-  gateway_.shared().upstream.catalog(
-      gateway_.loop(), freshness,
-      [this, freshness, alive = alive()](Result<upstream::CatalogPtr> catalog) {
-        if (alive.expired() || done_) return;
-        if (!catalog) return fail(catalog.error());
-        if (!find_resource(*std::move(catalog))) {
-          // A definition may be a moment old: upstream is asked once more before the 404.
-          if (freshness == upstream::Freshness::any && mapping().custom_group(target_.group)) {
-            return with_resource(upstream::Freshness::now);
-          }
-          return send_status(404, translate::make_status(
-                                      Code::not_found, translate::no_resource().value().message()));
-        }
-        authorize({target_.verb, true, target_.group, target_.version, target_.resource,
-                   target_.subresource, target_.name_space, target_.authorization_name(), ""});
-      });
+  auto& upstream = gateway_.shared().upstream;
+  if (freshness == upstream::Freshness::any) {
+    if (auto known = upstream.known_catalog()) return in_catalog(std::move(known), freshness);
+  }
+  upstream.catalog(gateway_.loop(), freshness,
+                   [this, freshness, alive = alive()](Result<upstream::CatalogPtr> catalog) {
+                     if (alive.expired() || done_) return;
+                     if (!catalog) return fail(catalog.error());
+                     in_catalog(*std::move(catalog), freshness);
+                   });
+}
+
+void Exchange::in_catalog(upstream::CatalogPtr catalog, upstream::Freshness freshness) {
+  if (!find_resource(std::move(catalog))) {
+    // A definition may be a moment old: upstream is asked once more before the 404.
+    if (freshness == upstream::Freshness::any && mapping().custom_group(target_.group)) {
+      return with_resource(upstream::Freshness::now);
+    }
+    return send_status(
+        404, translate::make_status(Code::not_found, translate::no_resource().value().message()));
+  }
+  authorize({target_.verb, true, target_.group, target_.version, target_.resource,
+             target_.subresource, target_.name_space, target_.authorization_name(), ""});
 }
 
 bool Exchange::find_resource(upstream::CatalogPtr catalog) {
@@ -305,7 +316,9 @@ bool Exchange::find_resource(upstream::CatalogPtr catalog) {
 
 void Exchange::authorize(Attributes attributes) {
   asked_ = std::move(attributes);
-  view().authorizer->authorize(route_->identity, asked_,
+  if (const auto known = view().authorizer->decide_now(route_->identity(), asked_))
+    return authorized(*known);
+  view().authorizer->authorize(route_->identity(), asked_,
                                [this, alive = alive()](const Result<Decision>& decision) {
                                  if (alive.expired() || done_) return;
                                  if (!decision) return fail(decision.error());
@@ -315,28 +328,28 @@ void Exchange::authorize(Attributes attributes) {
 
 void Exchange::recheck_rights() {
   if (done_ || !flow_ || !target_.long_running) return;
-  if (const auto expires = route_->identity.expires; expires != 0 && expires <= kube::unix_now())
+  if (const auto expires = route_->identity().expires; expires != 0 && expires <= kube::unix_now())
     return withdraw("the certificate that opened this stream has expired");
   // One question of each sort at a time: while upstream hangs they would pile up.
-  if (route_->identity.credential == k_token_credential && !std::exchange(asks_token_, true)) {
-    gateway_.authenticate(stream_.connection(), head_,
-                          [this, alive = alive()](const Result<Route>& route) {
-                            if (alive.expired()) return;
-                            asks_token_ = false;
-                            if (done_ || route) return;
-                            if (route.error().code() == Code::unauthorized)
-                              withdraw("the bearer token is not valid any more");
-                          });
+  if (route_->identity().credential == k_token_credential && !std::exchange(asks_token_, true)) {
+    gateway_.by_token(head_, [this, alive = alive()](const Result<Route>& route) {
+      if (alive.expired()) return;
+      asks_token_ = false;
+      if (done_ || route) return;
+      if (route.error().code() == Code::unauthorized)
+        withdraw("the bearer token is not valid any more");
+    });
     if (done_) return;
   }
-  if (view().authorizer->super_user(route_->identity) || std::exchange(asks_policy_, true)) return;
+  if (view().authorizer->super_user(route_->identity()) || std::exchange(asks_policy_, true))
+    return;
   view().authorizer->policy([this, alive = alive()](const Result<authz::PolicyPtr>& policy) {
     if (alive.expired()) return;
     asks_policy_ = false;
     // While nothing is known, what was allowed goes on.
     if (done_ || !policy || *policy == judged_) return;
     judged_ = *policy;
-    if (!judged_->decide(user_of(route_->identity), asked_).allowed)
+    if (!judged_->decide(user_of(route_->identity()), asked_).allowed)
       withdraw("the right that opened this stream was taken away");
   });
 }
@@ -354,7 +367,7 @@ void Exchange::authorized(const Decision& decision) {
   if (!decision.allowed) return refuse(asked_, decision);
   judged(audit::Decision::allow, decision.reason);
   // Aggregated roles are filled in, and what a write grants is compared with what the writer has.
-  const bool super_user = view().authorizer->super_user(route_->identity);
+  const bool super_user = view().authorizer->super_user(route_->identity());
   const bool asks = target_.resource_request && target_.group == translate::k_rbac_group &&
                     (!super_user || target_.resource == "clusterroles");
   if (!asks) return begin_flow();
@@ -372,7 +385,7 @@ void Exchange::refuse(const Attributes& attributes, const Decision& decision) {
   judged(audit::Decision::forbid, decision.reason.empty()
                                       ? std::string_view("no rule of the tenant's RBAC allows it")
                                       : std::string_view(decision.reason));
-  const auto& user = route_->identity.user;
+  const auto& user = route_->identity().user;
   if (!attributes.resource_request) {
     auto status = translate::forbidden_path_status(user, attributes.verb, attributes.path);
     if (!decision.reason.empty()) {

@@ -179,6 +179,7 @@ private:
   void admitted();                                   ///< it has its place: the body may come
   void dispatch();                                   ///< body complete: what is asked?
   void with_resource(upstream::Freshness freshness); ///< looks it up, then authorizes
+  void in_catalog(upstream::CatalogPtr catalog, upstream::Freshness freshness);
   bool find_resource(upstream::CatalogPtr catalog);
   void authorize(Attributes attributes);
   void withdraw(std::string_view why); ///< ends what was allowed until now
@@ -230,6 +231,7 @@ private:
   bool admitted_ = false;
   bool receiving_ = false; ///< its place is its tenant's alone until the request is whole
   bool ended_ = false;     ///< the request is complete
+  bool foretold_ = false;  ///< and was at its beginning: on_end() says it again
   bool dispatched_ = false;
   bool head_sent_ = false;
   bool done_ = false;

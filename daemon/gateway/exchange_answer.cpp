@@ -36,12 +36,12 @@ void Exchange::send_head(http::ResponseHead head) {
   if (done_ || head_sent_) return;
   head_sent_ = true;
   if (head.status < 300) {
-    for (auto& warning : warnings_)
-      head.headers.add("warning", std::move(warning));
+    for (const auto& warning : warnings_)
+      head.headers.add("warning", warning);
     warnings_.clear();
   }
-  for (auto& warning : heard_)
-    head.headers.add("warning", std::move(warning));
+  for (const auto& warning : heard_)
+    head.headers.add("warning", warning);
   heard_.clear();
   outcome_.status = head.status;
   if (head.status >= 300) encoded_.reset(); // what send_status() says is encoded already
@@ -257,28 +257,34 @@ void Exchange::send_status(int http_status, std::string_view status_json,
   }
   if (!yaml.empty()) status_json = yaml;
   head.headers.add("content-type",
-                   yaml.empty() ? "application/json" : std::string(translate::k_yaml));
+                   yaml.empty() ? std::string_view("application/json") : translate::k_yaml);
   head.headers.add("cache-control", "no-cache, private");
   head.headers.add("content-length", std::to_string(status_json.size()));
-  if (!retry_after.empty()) head.headers.add("retry-after", std::string(retry_after));
+  if (!retry_after.empty()) head.headers.add("retry-after", retry_after);
   send_head(std::move(head));
   send(status_json);
   finish();
 }
 
 http::ResponseHead Exchange::head_out(http::ResponseHead head, translate::AnswerKind kind) const {
-  const translate::AnswerHeaders filter(mapping(), kind, head.headers.all("connection"));
-  head.headers.erase_if(
-      [&filter](http::Header& field) { return !filter.passes(field.name, field.value); });
+  translate::AnswerHeaders filter(mapping(), kind, head.headers.all("connection"));
+  std::vector<std::string> rewritten;
+  head.headers.erase_if([&](const http::Header& field) {
+    const auto passed = filter.passes(field.name, field.value);
+    if (passed && passed->data() == field.value.data()) return false;
+    if (passed) rewritten.emplace_back(*passed);
+    return true;
+  });
+  for (const auto& warning : rewritten)
+    head.headers.add("warning", warning);
   return head;
 }
 
 void Exchange::heard(const http::ResponseHead& head) {
   heard_.clear();
-  const translate::AnswerHeaders filter(mapping(), translate::AnswerKind::api, {});
+  translate::AnswerHeaders filter(mapping(), translate::AnswerKind::api, {});
   for (const auto value : head.headers.all("warning")) {
-    std::string said(value);
-    if (filter.passes("warning", said)) heard_.push_back(std::move(said));
+    if (const auto said = filter.passes("warning", value)) heard_.emplace_back(*said);
   }
   retry_after_ = head.headers.get("retry-after");
 }
@@ -324,9 +330,9 @@ void Exchange::tell_audit() {
   entry.peer = connection.peer;
   entry.user_agent = head_.headers.get("user-agent");
   std::optional<api::AuditLevel> level;
-  std::shared_ptr<const tenants::Identity> who; // keeps what the entry points into
+  std::shared_ptr<const Gateway::Holder> holder; // keeps what the entry points into
   if (route_) {
-    const auto& identity = route_->identity;
+    const auto& identity = route_->identity();
     entry.tenant = mapping().id();
     entry.user = identity.user;
     entry.groups = identity.groups;
@@ -335,12 +341,12 @@ void Exchange::tell_audit() {
     level = view().audit;
   } else if (connection.peer_certificate_verified) {
     // Not let in; but zood signed what it was.
-    if (const auto claimed = gateway_.identity_of(connection.peer_certificate_der)) {
-      who = *claimed;
-      entry.tenant = who->tenant;
-      entry.user = who->user;
-      entry.groups = who->groups;
-      entry.credential = who->serial;
+    if (const auto known = gateway_.holder_of(connection)) {
+      holder = *known;
+      entry.tenant = holder->claimed.tenant;
+      entry.user = holder->claimed.user;
+      entry.groups = holder->claimed.groups;
+      entry.credential = holder->claimed.serial;
     }
   }
   entry.verb = target_.verb.empty() ? std::string_view(head_.method) : target_.verb;

@@ -5,14 +5,14 @@ namespace zoo::gateway {
 
 FlowControl::Entered FlowControl::enter(std::string_view tenant, const api::Flow& flow,
                                         std::string_view user, Work work, bool receiving,
-                                        std::function<void(bool admitted)> told) {
+                                        const Teller& teller) {
   Calls calls;
   Entered out{};
   {
     const std::scoped_lock lock(mutex_);
     const auto ticket = ++last_;
     out.verdict = scheduler_.enter(ticket, tenant, flow, user, work, receiving);
-    if (out.verdict == Verdict::queued) told_.emplace(ticket, std::move(told));
+    if (out.verdict == Verdict::queued) told_.emplace(ticket, teller());
     if (out.verdict == Verdict::queued || out.verdict == Verdict::admitted)
       out.place.emplace(Place(this, ticket));
     calls = take_calls();
@@ -22,13 +22,13 @@ FlowControl::Entered FlowControl::enter(std::string_view tenant, const api::Flow
 }
 
 FlowControl::Verdict FlowControl::received(FlowScheduler::Ticket ticket, std::string_view user,
-                                           std::function<void(bool admitted)> told) {
+                                           const Teller& teller) {
   Calls calls;
   Verdict verdict{};
   {
     const std::scoped_lock lock(mutex_);
     verdict = scheduler_.received(ticket, user);
-    if (verdict == Verdict::queued) told_.emplace(ticket, std::move(told));
+    if (verdict == Verdict::queued) told_.emplace(ticket, teller());
     calls = take_calls();
   }
   tell(calls);
@@ -70,6 +70,7 @@ void FlowControl::answered(FlowScheduler::Ticket ticket, std::uint64_t kept) {
   Calls calls;
   {
     const std::scoped_lock lock(mutex_);
+    told_.erase(ticket); // who was answered while it waited is told nothing more
     scheduler_.answered(ticket, kept);
     calls = take_calls();
   }

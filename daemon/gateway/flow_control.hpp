@@ -17,6 +17,7 @@ namespace zoo::gateway {
 class FlowControl {
 public:
   using Verdict = FlowScheduler::Verdict;
+  using Teller = std::function<std::function<void(bool admitted)>()>;
 
   /// A request's place, or its place in the queue; given back on destruction.
   class Place {
@@ -27,18 +28,23 @@ public:
     ~Place() {
       if (owner_ != nullptr) owner_->leave(ticket_);
     }
-    /// The request is whole (FlowScheduler::received). `told` as in enter().
-    Verdict received(std::string_view user, std::function<void(bool admitted)> told) {
-      return owner_->received(ticket_, user, std::move(told));
+    /// The request is whole (FlowScheduler::received). `teller` as in enter().
+    Verdict received(std::string_view user, const Teller& teller) {
+      return owner_->received(ticket_, user, teller);
     }
     /// More bytes are held for it; false: beyond its tenant's budget.
-    bool buffer(std::uint64_t bytes) { return owner_->buffer(ticket_, bytes); }
-    void unbuffer(std::uint64_t bytes) { owner_->unbuffer(ticket_, bytes); }
+    bool buffer(std::uint64_t bytes) { return owner_ != nullptr && owner_->buffer(ticket_, bytes); }
+    void unbuffer(std::uint64_t bytes) {
+      if (owner_ != nullptr) owner_->unbuffer(ticket_, bytes);
+    }
     /// See FlowScheduler.
-    bool unread(std::uint64_t bytes) { return owner_->unread(ticket_, bytes); }
-    bool hold(std::uint64_t bytes) { return owner_->hold(ticket_, bytes); }
+    bool unread(std::uint64_t bytes) { return owner_ == nullptr || owner_->unread(ticket_, bytes); }
+    bool hold(std::uint64_t bytes) { return owner_ == nullptr || owner_->hold(ticket_, bytes); }
     /// The answer was given; so many bytes of it may be held until this is destroyed.
-    void answered(std::uint64_t kept) { owner_->answered(ticket_, kept); }
+    void answered(std::uint64_t kept) {
+      auto* owner = kept == 0 ? std::exchange(owner_, nullptr) : owner_; // with none it leaves
+      if (owner != nullptr) owner->answered(ticket_, kept);
+    }
 
   private:
     friend class FlowControl;
@@ -51,18 +57,18 @@ public:
     Verdict verdict;
     std::optional<Place> place; ///< if admitted or queued
   };
-  /// `told`: once, on any thread, if it is queued: whether it may go on now, or lost its place.
-  /// Not after the place is gone, but perhaps while it goes.
+  /// What `teller` makes is called once, on any thread, if it is queued: whether it may go on now,
+  /// or lost its place. Not after the place is gone, but perhaps while it goes. `teller` is asked
+  /// under the lock, and only of those that are queued.
   Entered enter(std::string_view tenant, const api::Flow& flow, std::string_view user, Work work,
-                bool receiving, std::function<void(bool admitted)> told);
+                bool receiving, const Teller& teller);
 
   void set_limits(const FlowScheduler::Limits& limits);
   FlowScheduler::Load load(std::string_view tenant) const;
   FlowScheduler::Load total() const; ///< of all tenants
 
 private:
-  Verdict received(FlowScheduler::Ticket ticket, std::string_view user,
-                   std::function<void(bool admitted)> told);
+  Verdict received(FlowScheduler::Ticket ticket, std::string_view user, const Teller& teller);
   void leave(FlowScheduler::Ticket ticket);
   bool buffer(FlowScheduler::Ticket ticket, std::uint64_t bytes);
   void unbuffer(FlowScheduler::Ticket ticket, std::uint64_t bytes);

@@ -9,12 +9,14 @@
 #include "daemon/http/stream.hpp"
 #include "daemon/net/loop.hpp"
 #include "daemon/tenants/directory.hpp"
+#include "daemon/tenants/identity.hpp"
 
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 
@@ -23,9 +25,6 @@ class Log;
 }
 namespace zoo::authz {
 class PolicyStore;
-}
-namespace zoo::tenants {
-struct Identity;
 }
 namespace zoo::virtuals {
 class Board;
@@ -81,14 +80,20 @@ public:
   std::unique_ptr<http::StreamHandler> on_request(http::RequestHead head,
                                                   http::ServerStream& stream) override;
 
-  /// Who is it (DESIGN 4 `who`)? By certificate at once; by a ServiceAccount's bearer token, where
-  /// no valid certificate was shown, perhaps later. Code::unauthorized with the reason.
-  void authenticate(const http::ConnectionInfo& connection, const http::RequestHead& head,
-                    std::function<void(Result<Route>)> done);
+  /// Who is it (DESIGN 4 `who`)? By certificate; none where no valid one was shown and a token may
+  /// say more. Code::unauthorized with the reason.
+  std::optional<Result<Route>> by_certificate(const http::ConnectionInfo& connection,
+                                              const http::RequestHead& head);
+  /// Then by a ServiceAccount's bearer token, perhaps later.
+  void by_token(const http::RequestHead& head, std::function<void(Result<Route>)> done);
   TokenAuthenticator& tokens() { return tokens_; }
   /// Who a certificate says its holder is, read once and remembered: decoding one takes longer than
   /// all the rest of a small request.
-  Result<std::shared_ptr<const tenants::Identity>> identity_of(const std::string& der);
+  struct Holder {
+    tenants::Identity claimed;
+    Identity identity; ///< what it comes to where it is let in
+  };
+  Result<std::shared_ptr<const Holder>> holder_of(const http::ConnectionInfo& connection);
 
   /// Exchanges in progress of a tenant, or of a certificate, that is not admitted any more are cut
   /// (DESIGN 9).
@@ -110,7 +115,7 @@ public:
   void set_limits(const GatewayLimits& limits);       ///< for requests from now on
 
 private:
-  Result<Route> by_certificate(const http::ConnectionInfo& connection);
+  Result<Route> judge_certificate(const http::ConnectionInfo& connection);
   std::shared_ptr<const View> view_of(const std::shared_ptr<const tenants::TenantEntry>& entry);
 
   struct CachedView {
@@ -131,9 +136,10 @@ private:
   std::size_t compressing_ = 0;
   std::unordered_map<std::string, CachedView> views_; ///< by tenant ID; bounded by k_max_views
   static constexpr std::size_t k_max_views = 4096;
-  /// By certificate, in DER; bounded by k_max_identities.
-  std::unordered_map<std::string, std::shared_ptr<const tenants::Identity>> identities_;
-  static constexpr std::size_t k_max_identities = 4096;
+  /// By certificate; bounded by k_max_holders.
+  struct Holders;
+  std::unique_ptr<Holders> holders_;
+  static constexpr std::size_t k_max_holders = 4096;
 };
 
 } // namespace zoo::gateway

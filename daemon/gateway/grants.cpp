@@ -17,7 +17,7 @@ class Check {
 public:
   Check(const Exchange& exchange, translate::JsonNode object)
       : exchange_(exchange), target_(exchange.target()), object_(object),
-        user_(user_of(exchange.route().identity)) {}
+        user_(user_of(exchange.route().identity())) {}
 
   Result<void> run() const {
     if (target_.resource == "roles" || target_.resource == "clusterroles") return role();
@@ -102,7 +102,7 @@ private:
 Result<void> check_grant(const Exchange& exchange, std::string_view object) {
   const auto& target = exchange.target();
   if (target.group != k_rbac_group || !target.subresource.empty()) return {};
-  if (exchange.view().authorizer->super_user(exchange.route().identity)) return {};
+  if (exchange.view().authorizer->super_user(exchange.route().identity())) return {};
   if (!exchange.policy())
     return fail(Code::internal, "a write of RBAC without the tenant's policy");
   ZOO_TRY(const auto tree, translate::JsonTree::parse(object));

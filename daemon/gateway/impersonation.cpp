@@ -62,8 +62,7 @@ Result<std::optional<Impersonation>> read_impersonation(const http::Headers& hea
   bool groups_given = false;
   std::vector<authz::Attributes> groups, extras, uids;
   for (const auto& header : headers) {
-    if (!text::iequals(std::string_view(header.name).substr(0, k_prefix.size()), k_prefix))
-      continue;
+    if (!text::iequals(header.name.substr(0, k_prefix.size()), k_prefix)) continue;
     const auto name = text::lower(header.name);
     any = true;
     if (!readable(header.value)) {
@@ -73,7 +72,7 @@ Result<std::optional<Impersonation>> read_impersonation(const http::Headers& hea
       if (out.as.user.empty()) out.as.user = header.value;
     } else if (name == "impersonate-group") {
       groups_given = true;
-      out.as.groups.push_back(header.value);
+      out.as.groups.emplace_back(header.value);
       groups.push_back(asks("", "groups", header.value));
     } else if (name == "impersonate-uid") {
       if (header.value.empty() || !out.as.uid.empty()) continue;
@@ -89,7 +88,7 @@ Result<std::optional<Impersonation>> read_impersonation(const http::Headers& hea
       auto at = std::find_if(extra.begin(), extra.end(),
                              [&](const auto& each) { return each.first == key; });
       if (at == extra.end()) at = extra.insert(extra.end(), {key, {}});
-      at->second.push_back(header.value);
+      at->second.emplace_back(header.value);
     } else {
       // One that this version does not know would ask for more than is checked here.
       return fail(Code::bad_request, "the header {} is not known", header.name);

@@ -97,7 +97,7 @@ Result<void> write_outward(Exchange& exchange, const Rendering& rendering, std::
 
 translate::StatusContext status_context(const Exchange& exchange) {
   translate::StatusContext context;
-  context.user = exchange.route().identity.user;
+  context.user = exchange.route().identity().user;
   context.group = exchange.target().group;
   context.resource = exchange.target().resource;
   context.misnamed = exchange.misnamed();

@@ -2,6 +2,7 @@
 #include "daemon/gateway/upstream_request.hpp"
 
 #include "daemon/gateway/exchange.hpp"
+#include "daemon/http/field_lines.hpp"
 #include "daemon/translate/headers.hpp"
 #include "daemon/translate/query.hpp"
 
@@ -18,25 +19,31 @@ http::RequestHead upstream_request(const Exchange& exchange, Actor actor, std::s
   out.method = std::move(method);
   out.target = std::move(path);
   out.upgrade = upgrade;
-  translate::HeaderViews given;
-  given.reserve(exchange.head().headers.size());
-  for (const auto& header : exchange.head().headers) {
-    given.emplace_back(header.name, header.value);
-  }
-  for (auto& [name, value] : translate::request_headers_in(given, upgrade)) {
-    out.headers.add(std::move(name), std::move(value));
+  const auto& given = exchange.head().headers;
+  translate::RequestHeaders filter(upgrade, given.all("connection"));
+  for (const auto& [name, value] : given) {
+    if (const auto passed = filter.passes(name, value)) out.headers.add(name, *passed);
   }
   if (actor == Actor::tenant) {
-    out.headers.add("Impersonate-User", exchange.view().upstream_user);
-    out.headers.add("Impersonate-Group", std::string(k_tenants_group));
-    // The tenant's own user and groups, for upstream's audit log; a stranger's bytes are encoded.
-    const auto& identity = exchange.route().identity;
-    out.headers.add("Impersonate-Extra-Zoo-User", translate::percent_encode(identity.user, ""));
-    for (const auto& group : identity.groups) {
-      out.headers.add("Impersonate-Extra-Zoo-Group", translate::percent_encode(group, ""));
-    }
+    const auto& identity = exchange.route().identity();
+    out.prepared = identity.upstream_fields
+                       ? identity.upstream_fields
+                       : impersonation(exchange.view().upstream_user, identity);
   }
   return out;
+}
+
+std::shared_ptr<const http::FieldLines> impersonation(std::string_view upstream_user,
+                                                      const Identity& identity) {
+  http::Headers out;
+  out.add("Impersonate-User", upstream_user);
+  out.add("Impersonate-Group", k_tenants_group);
+  // The tenant's own user and groups, for upstream's audit log; a stranger's bytes are encoded.
+  out.add("Impersonate-Extra-Zoo-User", translate::percent_encode(identity.user, ""));
+  for (const auto& group : identity.groups)
+    out.add("Impersonate-Extra-Zoo-Group", translate::percent_encode(group, ""));
+  // Throws rather than that a request went without it; nothing in here can be wrong.
+  return std::make_shared<const http::FieldLines>(http::FieldLines::make(out).value());
 }
 
 std::string with_query(std::string path, const translate::Params& params) {

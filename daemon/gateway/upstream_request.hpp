@@ -4,12 +4,14 @@
 #include "daemon/http/message.hpp"
 #include "daemon/translate/query.hpp"
 
+#include <memory>
 #include <string>
 #include <string_view>
 
 namespace zoo::gateway {
 
 class Exchange;
+struct Identity;
 
 /// Whose rights a request upstream is made with (DESIGN 8).
 enum class Actor {
@@ -21,6 +23,11 @@ enum class Actor {
 /// and the impersonation that `actor` asks for. `path` is in upstream's names, with its query.
 http::RequestHead upstream_request(const Exchange& exchange, Actor actor, std::string method,
                                    std::string path, bool upgrade = false);
+
+/// Who upstream takes a request of Actor::tenant for: the tenant's user, and for its audit log who
+/// that is inside.
+std::shared_ptr<const http::FieldLines> impersonation(std::string_view upstream_user,
+                                                      const Identity& identity);
 
 /// `path` with "?a=b&c=d", percent-encoded.
 std::string with_query(std::string path, const translate::Params& params);

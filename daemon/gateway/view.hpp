@@ -13,6 +13,9 @@
 #include <string_view>
 #include <vector>
 
+namespace zoo::http {
+class FieldLines;
+}
 namespace zoo::upstream {
 class Upstream;
 }
@@ -35,6 +38,8 @@ struct Identity {
   std::string uid;
   authz::Extra extra;
   std::string impersonator; ///< who he was before he asked to be somebody else; "" = himself
+  /// impersonation() of it (upstream_request.hpp), where it is kept; null: made for each request.
+  std::shared_ptr<const http::FieldLines> upstream_fields;
 };
 
 /// Is what he came in with still good for the tenant `uid`, leaving dates aside?
@@ -69,7 +74,9 @@ struct View {
 struct Route {
   upstream::Upstream& upstream;
   std::shared_ptr<const View> view;
-  Identity identity;
+  std::shared_ptr<const Identity> who;
+
+  const Identity& identity() const { return *who; }
 };
 
 } // namespace zoo::gateway

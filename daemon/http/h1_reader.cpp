@@ -104,7 +104,7 @@ bool MessageReader::parse_fields(std::string_view lines, Headers& headers) {
       fail(431, "too many header fields");
       return false;
     }
-    headers.add(std::string(line.substr(0, colon)), std::string(value));
+    headers.add(line.substr(0, colon), value);
   }
   return true;
 }

@@ -349,7 +349,7 @@ int H2Codec::header(const nghttp2_frame& frame, std::string_view name, std::stri
   } else if (name == "host") {
     if (request.authority.empty()) request.authority = value;
   } else if (!name.starts_with(':') && !is_hop_by_hop(name)) {
-    request.headers.add(std::string(name), std::string(value));
+    request.headers.add(name, value);
   }
   return 0;
 }
@@ -515,8 +515,11 @@ int H2Codec::send_data(const nghttp2_frame& frame, std::string_view head, std::s
 
 bool H2Codec::submit_head(std::int32_t stream, const std::vector<Field>& fields, bool body) {
   fields_.clear();
-  for (const auto& [name, value] : fields)
+  for (const auto& [name, value] : fields) {
     fields_.push_back(field(name, value));
+    // Another one each time: the table would hold nothing else, and be searched through for it.
+    if (name == "audit-id") fields_.back().flags |= NGHTTP2_NV_FLAG_NO_INDEX;
+  }
   nghttp2_data_provider provider{};
   provider.read_callback = on_read_data;
   return nghttp2_submit_response(session_, stream, fields_.data(), fields_.size(),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/http/h2_stream.hpp"
 
+#include "common/base/text.hpp"
 #include "daemon/http/answer.hpp"
 #include "daemon/http/syntax.hpp"
 
@@ -15,19 +16,16 @@ void H2Stream::send_head(const ResponseHead& head, bool end) {
   head_sent = true;
   if (is_refusal(head.status)) ++session.refusals;
   const auto status = std::to_string(head.status);
-  std::string names; // lower case, as HTTP/2 wants them; `fields` points into it: it never grows
-  names.reserve(head.headers.bytes());
-  std::vector<H2Session::Field> fields;
-  fields.reserve(head.headers.size() + 1);
+  auto& names = session.head_names;
+  names.clear();
+  names.reserve(head.headers.bytes()); // `fields` points into it: it does not grow below
+  auto& fields = session.head_fields;
+  fields.clear();
   fields.push_back({":status", status});
   if (status_forbids_body(head.status)) bodyless = true;
   for (const auto& [name, value] : head.headers) {
     if (is_hop_by_hop(name) || !is_token(name) || !is_field_value(value)) continue;
-    const auto at = names.size();
-    for (const char c : name)
-      names += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-    const auto lower = std::string_view(names).substr(at);
-    if (lower == "content-length") {
+    if (text::iequals(name, "content-length")) {
       std::uint64_t length = 0;
       const auto [stop, error] = std::from_chars(value.data(), value.data() + value.size(), length);
       if (error != std::errc() || stop != value.data() + value.size() || head.status == 204 ||
@@ -35,8 +33,11 @@ void H2Stream::send_head(const ResponseHead& head, bool end) {
         continue;
       length_left = length;
     }
-    fields.push_back({lower, value});
+    fields.push_back({std::string_view(names.data() + names.size(), name.size()), value});
+    names.append(name);
   }
+  for (char& c : names)
+    c = static_cast<char>(c + (c >= 'A' && c <= 'Z' ? 'a' - 'A' : 0));
   if (end && !bodyless && length_left.value_or(0) > 0) return reset(ResetReason::aborted);
   ended = end;
   if (!session.submit_head(id, fields, !end)) return reset(ResetReason::aborted);

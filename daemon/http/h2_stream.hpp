@@ -26,6 +26,10 @@ public:
       : limits(bounds), info(peer), wakeup(std::move(note)) {}
   virtual ~H2Session() = default;
 
+  // The head that a stream submits.
+  std::vector<Field> head_fields;
+  std::string head_names; ///< lower case, as HTTP/2 wants them
+
   /// HEADERS, with END_STREAM if no `body` follows; false: not possible (any more).
   virtual bool submit_head(std::int32_t stream, const std::vector<Field>& fields, bool body) = 0;
   virtual void resume(std::int32_t stream) = 0; ///< there is something to send again
@@ -53,6 +57,7 @@ struct H2Stream final : ServerStream {
   void set_high_watermark(std::size_t bytes) override { high_watermark = bytes; }
   void reset(ResetReason reason) override;
   void consume(std::size_t bytes) override;
+  bool request_complete() const override { return request_ended; }
   const ConnectionInfo& connection() const override { return session.info; }
 
   void take(std::string& to, std::size_t bytes); ///< from the buffer; at most pending()

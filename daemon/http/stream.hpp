@@ -3,6 +3,7 @@
 
 #include "daemon/http/message.hpp"
 
+#include <cstddef>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -16,6 +17,7 @@ namespace zoo::http {
 struct ConnectionInfo {
   std::string peer;                       ///< "127.0.0.1:53124", or "unix" for the admin socket
   std::string peer_certificate_der;       ///< empty: the client showed none
+  std::size_t peer_certificate_hash = 0;  ///< of these bytes, for who keeps something by them
   bool peer_certificate_verified = false; ///< by the listener's client CA, dates included
   int peer_uid = -1;                      ///< Unix socket: SO_PEERCRED; else -1
   int peer_gid = -1;
@@ -53,6 +55,10 @@ public:
   virtual void reset(ResetReason reason) = 0;
   /// `bytes` of on_data() have been dealt with: opens the flow-control window by as much.
   virtual void consume(std::size_t bytes) = 0;
+
+  /// Nothing follows the request's head, and that is known before on_end() says so. May be false
+  /// all the same.
+  virtual bool request_complete() const { return false; }
 
   virtual const ConnectionInfo& connection() const = 0;
 };

@@ -133,6 +133,7 @@ void Connection::start(file::Fd socket, const TlsServerContext* tls) {
 void Connection::on_open() {
   info_.peer = transport_->peer();
   info_.peer_certificate_der = transport_->peer_certificate_der();
+  info_.peer_certificate_hash = std::hash<std::string>{}(info_.peer_certificate_der);
   info_.peer_certificate_verified = transport_->peer_certificate_verified();
   const auto credentials = transport_->peer_credentials();
   info_.peer_uid = credentials.uid;

@@ -33,9 +33,11 @@ constexpr std::array<std::string_view, 11> k_hop = {
 constexpr std::string_view k_json = "application/json";
 constexpr std::string_view k_bearer = "base64url.bearer.authorization.k8s.io.";
 
-bool listed(std::span<const std::string_view> list, std::string_view name) {
-  return std::any_of(list.begin(), list.end(),
-                     [&](std::string_view each) { return iequals(each, name); });
+std::optional<std::size_t> place_in(std::span<const std::string_view> list, std::string_view name) {
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    if (iequals(list[i], name)) return i;
+  }
+  return std::nullopt;
 }
 
 bool among(const std::vector<std::string>& names, std::string_view name) {
@@ -88,9 +90,9 @@ bool json_range(std::string_view type) {
   return type == "application/json" || type == "application/*" || type == "*/*";
 }
 
-std::string converted(std::string_view as, std::string_view group, std::string_view version) {
-  return fmt::format("application/json;as={};v={};g={}", as, version, group);
-}
+constexpr std::string_view k_table_accept = "application/json;as=Table;v=v1;g=meta.k8s.io";
+constexpr std::string_view k_aggregated =
+    "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
 
 /// The answer for one clause of Accept, false if zood cannot serve it.
 bool serve(const Media& media, bool discovery, Negotiated& out) {
@@ -111,21 +113,22 @@ bool serve(const Media& media, bool discovery, Negotiated& out) {
     if (as != "APIGroupDiscoveryList" || group != "apidiscovery.k8s.io" || version != "v2")
       return false;
     out.representation = Representation::aggregated;
-    out.content_type = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
-    out.upstream_accept = out.content_type;
+    out.content_type = out.upstream_accept = k_aggregated;
     return true;
   }
   if (group != "meta.k8s.io" || version != "v1") return false;
   if (as == "Table") {
     out.representation = Representation::table;
+    out.upstream_accept = k_table_accept;
   } else if (as == "PartialObjectMetadata") {
     out.representation = Representation::partial;
+    out.upstream_accept = k_partial_accept;
   } else if (as == "PartialObjectMetadataList") {
     out.representation = Representation::partial_list;
+    out.upstream_accept = k_partial_list_accept;
   } else {
     return false;
   }
-  out.upstream_accept = converted(as, group, version);
   return true;
 }
 
@@ -146,30 +149,34 @@ Subprotocols split_subprotocols(std::string_view value) {
   return out;
 }
 
-HeaderPairs request_headers_in(const HeaderViews& headers, bool upgrade) {
-  HeaderPairs out;
-  std::vector<std::string> nominated;
-  for (const auto& [name, value] : headers) {
-    if (iequals(name, "connection")) nominate(value, nominated);
+RequestHeaders::RequestHeaders(bool upgrade, const std::vector<std::string_view>& connection)
+    : upgrade_(upgrade) {
+  for (const auto value : connection)
+    nominate(value, nominated_);
+}
+
+std::optional<std::string_view> RequestHeaders::passes(std::string_view name,
+                                                       std::string_view value) {
+  auto place = place_in(k_request, name);
+  if (!place && upgrade_) {
+    place = place_in(k_handshake, name);
+    if (place) *place += k_request.size();
   }
-  for (const auto& [name, value] : headers) {
-    const bool wanted = listed(k_request, name) || (upgrade && listed(k_handshake, name));
-    if (!wanted || text::has_control(value)) continue;
-    if (!iequals(name, "upgrade") && among(nominated, name)) continue;
-    const bool again = std::any_of(out.begin(), out.end(),
-                                   [&](const auto& each) { return iequals(each.first, name); });
-    // Of what may stand once, the first counts; subprotocols may be spread over several fields.
-    const bool many =
-        iequals(name, "sec-websocket-protocol") || iequals(name, "x-stream-protocol-version");
-    if (again && !many) continue;
-    if (iequals(name, "sec-websocket-protocol")) {
-      auto offered = split_subprotocols(value).offered;
-      if (!offered.empty()) out.emplace_back(name, std::move(offered));
-    } else {
-      out.emplace_back(name, value);
-    }
+  if (!place || text::has_control(value)) return std::nullopt;
+  if (!nominated_.empty() && !iequals(name, "upgrade") && among(nominated_, name))
+    return std::nullopt;
+  // Subprotocols may be spread over several fields.
+  const bool many =
+      iequals(name, "sec-websocket-protocol") || iequals(name, "x-stream-protocol-version");
+  const auto bit = 1U << *place;
+  if ((seen_ & bit) != 0 && !many) return std::nullopt;
+  if (iequals(name, "sec-websocket-protocol")) {
+    offered_ = split_subprotocols(value).offered;
+    if (offered_.empty()) return std::nullopt;
+    value = offered_;
   }
-  return out;
+  seen_ |= bit;
+  return value;
 }
 
 AnswerHeaders::AnswerHeaders(const Mapping& mapping, AnswerKind kind,
@@ -180,15 +187,19 @@ AnswerHeaders::AnswerHeaders(const Mapping& mapping, AnswerKind kind,
     nominate(value, nominated_);
 }
 
-bool AnswerHeaders::passes(std::string_view name, std::string& value) const {
-  if (text::has_control(value)) return false;
+std::optional<std::string_view> AnswerHeaders::passes(std::string_view name,
+                                                      std::string_view value) {
   if (iequals(name, "warning")) {
-    value = text_out(mapping_, value);
-    return true;
+    if (text::has_control(value)) return std::nullopt;
+    rewritten_ = text_out(mapping_, value);
+    return rewritten_;
   }
-  if (kind_ == AnswerKind::proxied) return !listed(k_hop, name) && !among(nominated_, name);
-  return listed(k_answer, name) ||
-         (kind_ == AnswerKind::upgrade && listed(k_handshake_answer, name));
+  const bool wanted = kind_ == AnswerKind::proxied
+                          ? !place_in(k_hop, name) && !among(nominated_, name)
+                          : place_in(k_answer, name) || (kind_ == AnswerKind::upgrade &&
+                                                         place_in(k_handshake_answer, name));
+  if (!wanted || text::has_control(value)) return std::nullopt;
+  return value;
 }
 
 Result<Negotiated> choose_accept(std::string_view accept, std::string_view include_object,

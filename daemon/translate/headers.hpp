@@ -5,24 +5,35 @@
 #include "daemon/translate/mapping.hpp"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
-/// Header fields across the proxy, as pairs of strings, and content negotiation. Allow-lists in
+/// Header fields across the proxy, one by one, and content negotiation. Allow-lists in
 /// both directions: what is not named here does not pass. Values without state, any thread.
 namespace zoo::translate {
-
-using HeaderPairs = std::vector<std::pair<std::string, std::string>>;
-using HeaderViews = std::vector<std::pair<std::string_view, std::string_view>>;
 
 /// What goes upstream from a tenant's request: User-Agent, Content-Type and, with `upgrade`, the
 /// fields of the handshake without any credential in them. Accept, Authorization, Host,
 /// impersonation and lengths are set by whoever sends; Authorization, Impersonate-*, X-Remote-*,
 /// X-Forwarded-*, Cookie and everything a Connection field names never pass. Fields whose value has
-/// a control character are dropped.
-HeaderPairs request_headers_in(const HeaderViews& headers, bool upgrade);
+/// a control character are dropped. Of what may stand once, the first counts.
+class RequestHeaders {
+public:
+  /// `connection`: the values of all fields of that name.
+  RequestHeaders(bool upgrade, const std::vector<std::string_view>& connection);
+
+  /// The value that goes upstream, until the next call; none: this field does not pass. Asked of
+  /// each field once, in order.
+  std::optional<std::string_view> passes(std::string_view name, std::string_view value);
+
+private:
+  const bool upgrade_;
+  std::vector<std::string> nominated_;
+  std::string offered_;    ///< what is left of a value
+  std::uint32_t seen_ = 0; ///< a bit for each name of the allow-lists
+};
 
 /// `base64url.bearer.authorization.k8s.io.<token>` is a credential in the list of subprotocols:
 /// the list without it ("" if nothing is left), and the token as written ("" if there is none).
@@ -44,13 +55,15 @@ public:
   AnswerHeaders(const Mapping& mapping, AnswerKind kind,
                 const std::vector<std::string_view>& connection);
 
-  /// Does this field come back? A Warning's value becomes the tenant's.
-  bool passes(std::string_view name, std::string& value) const;
+  /// The value that comes back, until the next call; none: this field does not. A Warning's
+  /// becomes the tenant's; every other is `value` itself.
+  std::optional<std::string_view> passes(std::string_view name, std::string_view value);
 
 private:
   const Mapping& mapping_;
   const AnswerKind kind_;
   std::vector<std::string> nominated_;
+  std::string rewritten_;
 };
 
 /// The media type of Kubernetes' protobuf.
@@ -66,16 +79,31 @@ enum class Representation : std::uint8_t {
 };
 enum class IncludeObject : std::uint8_t { metadata, none, object };
 
+/// A text of the program's own: nothing that could go can be made one.
+class Constant {
+public:
+  constexpr Constant() = default;
+  consteval Constant(std::string_view text) : text_(text) {}
+  consteval Constant(const char* text) : text_(text) {}
+  constexpr std::string_view view() const { return text_; }
+  constexpr operator std::string_view() const { return text_; }
+
+private:
+  std::string_view text_;
+};
+
 struct Negotiated {
   Representation representation = Representation::object;
   IncludeObject include = IncludeObject::metadata; ///< of a Table: what the client wants
-  std::string upstream_accept;                     ///< JSON always
-  std::string content_type;                        ///< of the answer to the client
+  Constant upstream_accept;                        ///< JSON always
+  Constant content_type;                           ///< of the answer to the client
   bool protobuf = false;       ///< the client takes nothing else: JSON has to be made into it
   bool yaml = false;           ///< it comes before JSON in Accept: the same
   bool protobuf_first = false; ///< of objects and lists: rather that than what is said above
 };
 
+inline constexpr std::string_view k_partial_accept =
+    "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io";
 /// The list of what Representation::partial is one of.
 inline constexpr std::string_view k_partial_list_accept =
     "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io";

@@ -8,7 +8,7 @@
 
 #include <algorithm>
 #include <array>
-#include <deque>
+#include <list>
 
 namespace zoo::translate {
 namespace {
@@ -53,12 +53,13 @@ class Segments {
 public:
   /// Of what follows the first slash. False: not canonical.
   bool read(std::string_view path) {
-    parts_.reserve(8); // what most paths have
+    parts_.reserve(10); // what most paths have
     std::size_t offset = 0;
     for (;;) {
       const auto raw = path.substr(0, path.find('/'));
-      if (!add(raw)) return false;
-      offsets_.push_back(offset);
+      const auto text = read_one(raw);
+      if (!text) return false;
+      parts_.push_back({*text, offset});
       offset += raw.size() + 1;
       if (raw.size() == path.size()) return true;
       path.remove_prefix(raw.size() + 1);
@@ -66,35 +67,35 @@ public:
   }
   std::size_t size() const { return parts_.size(); }
   bool empty() const { return parts_.empty(); }
-  std::string_view operator[](std::size_t i) const { return parts_[i]; }
-  std::size_t offset(std::size_t i) const { return offsets_[i]; } ///< of its slash in what was read
+  std::string_view operator[](std::size_t i) const { return parts_[i].text; }
+  std::size_t offset(std::size_t i) const { return parts_[i].offset; } ///< of its slash
 
   std::string path() const {
     if (parts_.empty()) return "/";
     std::string out;
-    out.reserve(offsets_.back() + parts_.back().size() + 1);
-    for (const auto part : parts_) {
+    out.reserve(parts_.back().offset + parts_.back().text.size() + 1);
+    for (const auto& part : parts_) {
       out += '/';
-      out += part;
+      out += part.text;
     }
     return out;
   }
 
 private:
-  bool add(std::string_view raw) {
-    if (plain_segment(raw)) {
-      parts_.push_back(raw);
-      return true;
-    }
+  struct Part {
+    std::string_view text; ///< of what was read, or of `decoded_`
+    std::size_t offset;    ///< in what was read, and the slash before it
+  };
+
+  std::optional<std::string_view> read_one(std::string_view raw) {
+    if (plain_segment(raw)) return raw;
     auto decoded = percent_decode(raw, false);
-    if (!decoded || !segment_ok(raw, *decoded)) return false;
-    parts_.push_back(decoded_.emplace_back(std::move(*decoded)));
-    return true;
+    if (!decoded || !segment_ok(raw, *decoded)) return std::nullopt;
+    return decoded_.emplace_back(std::move(*decoded));
   }
 
-  std::vector<std::string_view> parts_; ///< of what was read, or of `decoded_`
-  std::vector<std::size_t> offsets_;
-  std::deque<std::string> decoded_;
+  std::vector<Part> parts_;
+  std::list<std::string> decoded_;
 };
 
 bool discovery_path(const Segments& parts) {

@@ -3,6 +3,7 @@
 
 #include "common/base/published.hpp"
 #include "common/base/secret.hpp"
+#include "daemon/http/field_lines.hpp"
 #include "daemon/net/loop.hpp"
 #include "daemon/upstream/call.hpp"
 
@@ -25,8 +26,8 @@ struct UpstreamEndpoint {
   Secret client_key_pem;
   bool tls = true;
   std::string user_agent = "zood/" ZOO_VERSION;
-  /// "Bearer ..."; null: none is sent. Read at each request.
-  Published<const std::string> authorization;
+  /// Authorization: Bearer ...; null: none is sent. Read at each request.
+  Published<const http::FieldLines> authorization;
 };
 
 struct PoolLimits {

@@ -22,6 +22,20 @@ bool is_ours(std::string_view name, bool accept_gzip) {
          text::iequals(name, "expect") || (!accept_gzip && text::iequals(name, "accept-encoding"));
 }
 
+/// What the request says itself of what is set where it does not.
+struct Given {
+  bool host = false, authorization = false, user_agent = false, accept_encoding = false;
+
+  explicit Given(const http::Headers& headers) {
+    for (const auto& field : headers) {
+      host = host || text::iequals(field.name, "host");
+      user_agent = user_agent || text::iequals(field.name, "user-agent");
+      authorization = authorization || text::iequals(field.name, "authorization");
+      accept_encoding = accept_encoding || text::iequals(field.name, "accept-encoding");
+    }
+  }
+};
+
 } // namespace
 
 Result<std::string> request_text(const http::RequestHead& head, const CallOptions& options,
@@ -30,27 +44,26 @@ Result<std::string> request_text(const http::RequestHead& head, const CallOption
   if (!http::is_origin_form(head.target))
     return fail(Code::bad_request, "the path holds characters that cannot be sent");
 
+  constexpr std::size_t k_frame = 256; // what stands between fields, and those that are ours
+  const auto& headers = head.headers;
+  const auto authorization = endpoint.authorization.load();
+  const Given given(headers);
   std::string text;
-  text.reserve(2 * 1024); // most of it the bearer token
+  text.reserve(head.target.size() + headers.bytes() + 4 * headers.size() + endpoint.host.size() +
+               (authorization ? authorization->text().size() : 0) +
+               (head.prepared ? head.prepared->text().size() : 0) + k_frame);
   text.append(head.method).append(" ").append(head.target).append(" HTTP/1.1\r\n");
   const auto add = [&text](std::string_view name, std::string_view value) {
-    text.append(name).append(": ").append(value).append("\r\n");
+    http::append_field_line(text, name, value);
   };
-  const auto& headers = head.headers;
-  if (!headers.has("host")) {
+  if (!given.host) {
     text += "Host: ";
     append_host(text, endpoint);
     text += "\r\n";
   }
-  if (!headers.has("authorization")) {
-    if (const auto authorization = endpoint.authorization.load();
-        authorization && !authorization->empty()) {
-      if (!http::is_field_value(*authorization))
-        return fail(Code::internal, "the upstream credential holds control characters");
-      add("Authorization", *authorization);
-    }
-  }
-  if (!headers.has("user-agent")) add("User-Agent", endpoint.user_agent);
+  if (!given.authorization && authorization) text += authorization->text();
+  if (!given.user_agent) add("User-Agent", endpoint.user_agent);
+  if (head.prepared) text += head.prepared->text();
   for (const auto& [name, value] : headers) {
     if (is_ours(name, options.accept_gzip)) continue;
     if (!http::is_token(name) || !http::is_field_value(value))
@@ -58,9 +71,9 @@ Result<std::string> request_text(const http::RequestHead& head, const CallOption
     add(name, value);
   }
   if (!options.accept_gzip) {
-    add("Accept-Encoding", "identity");
-  } else if (!headers.has("accept-encoding")) {
-    add("Accept-Encoding", "gzip");
+    text += "Accept-Encoding: identity\r\n";
+  } else if (!given.accept_encoding) {
+    text += "Accept-Encoding: gzip\r\n";
   }
   if (!options.body.empty() || head.method == "POST" || head.method == "PUT" ||
       head.method == "PATCH")

@@ -82,7 +82,7 @@ private:
     http::RequestHead head;
     head.method = "GET";
     head.target = path;
-    head.headers.add("Accept", std::string(k_aggregated));
+    head.headers.add("Accept", k_aggregated);
     if (!document.etag.empty()) head.headers.add("If-None-Match", document.etag);
     retired_ = std::move(call_);
     call_ = std::make_unique<BufferedCall>(
@@ -239,11 +239,12 @@ void Upstream::set_caller(net::Loop& loop, Caller& caller) { impl_->callers[&loo
 
 SharedWatches& Upstream::watches() { return *impl_->watches; }
 
+CatalogPtr Upstream::known_catalog() const { return impl_->keeper->current(); }
+
 void Upstream::catalog(net::Loop& loop, Freshness freshness,
                        std::function<void(Result<CatalogPtr>)> done) {
   if (freshness != Freshness::now) {
-    auto current = impl_->keeper->current();
-    if (current) return done(std::move(current));
+    if (auto known = known_catalog()) return done(std::move(known));
   }
   impl_->keeper->ask(loop, freshness, std::move(done));
 }

@@ -56,6 +56,7 @@ public:
   /// What upstream serves; kept by ETag, one fetch at a time for all loops. `done` comes on `loop`;
   /// at once, inside this call, when what is known will do. Loop thread.
   void catalog(net::Loop& loop, Freshness freshness, std::function<void(Result<CatalogPtr>)> done);
+  CatalogPtr known_catalog() const; ///< what it would answer at once, for Freshness::any; else null
 
   /// What the platform shares with tenants. Any thread; never null.
   std::shared_ptr<const translate::SharedNames> shared_names() const;

@@ -129,7 +129,7 @@ void Feed::on_head(http::ResponseHead head) {
   begun_ = true;
   said_.headers = {};
   for (const auto value : head.headers.all("warning"))
-    said_.headers.add("warning", std::string(value));
+    said_.headers.add("warning", value);
   refused_.reset();
   say_stalled(false);
   if (!retired_) owner_.on_feed_ready(*this);

@@ -106,7 +106,7 @@ std::string read_answer(std::string_view wire, bool head_request, std::string_vi
       heard += std::to_string(head.status);
       for (const auto& field : head.headers) {
         invariant(plain(field.name) && plain(field.value), "fields of an answer", field.name);
-        heard += '\n' + field.name + ':' + field.value;
+        heard.append("\n").append(field.name).append(":").append(field.value);
       }
     } while (event == ReadEvent::head || event == ReadEvent::data);
     used += given - rest.size();

@@ -212,8 +212,8 @@ void RoomFinder::add_source(std::string path, bool namespaced, bool whole_object
   source.plan.ranges = {{exchange_.mapping().prefix(), {}, false}};
   source.plan.all_namespaces = namespaced;
   source.plan.rendering.wanted.upstream_accept =
-      whole_object ? std::string("application/json")
-                   : std::string(translate::k_partial_list_accept);
+      whole_object ? translate::Constant("application/json")
+                   : translate::Constant(translate::k_partial_list_accept);
   source.kind = std::move(kind);
   sources_.push_back(std::move(source));
 }

@@ -36,7 +36,7 @@ http::RequestHead head_of(const Exchange& exchange, const Outgoing& request,
                           std::string_view accept, bool upgrade = false);
 
 /// Straight through: one request, its answer translated as it streams.
-std::unique_ptr<Flow> forward(Exchange& exchange, Outgoing request, AnswerShape shape,
+std::unique_ptr<Flow> forward(Exchange& exchange, Outgoing&& request, AnswerShape shape,
                               Rendering rendering);
 
 struct VirtualTarget;

@@ -13,7 +13,7 @@ http::RequestHead head_of(const Exchange& exchange, const Outgoing& request,
   head.headers.remove("content-type");
   if (!request.content_type.empty()) head.headers.set("Content-Type", request.content_type);
   if (!request.if_none_match.empty()) head.headers.set("If-None-Match", request.if_none_match);
-  if (!accept.empty()) head.headers.set("Accept", std::string(accept));
+  if (!accept.empty()) head.headers.set("Accept", accept);
   return head;
 }
 
@@ -34,15 +34,15 @@ std::string namespace_in(std::string_view path) {
 
 class Forward final : public Flow, private upstream::CallHandler {
 public:
-  Forward(Exchange& exchange, Outgoing request, AnswerShape shape, Rendering rendering)
+  Forward(Exchange& exchange, Outgoing&& request, AnswerShape shape, Rendering&& rendering)
       : exchange_(exchange), request_(std::move(request)), shape_(shape),
         rendering_(std::move(rendering)) {}
 
   void start() override {
     const bool verbatim = shape_ == AnswerShape::verbatim;
-    const auto accept = verbatim          ? std::string(exchange_.head().headers.get("accept"))
-                        : rendering_.wire ? std::string(translate::k_protobuf)
-                                          : rendering_.wanted.upstream_accept;
+    const auto accept = verbatim          ? exchange_.head().headers.get("accept")
+                        : rendering_.wire ? translate::k_protobuf
+                                          : rendering_.wanted.upstream_accept.view();
     if (rendering_.wire) exchange_.answer_as_sent();
     upstream::CallOptions options;
     options.body = request_.body;
@@ -76,10 +76,10 @@ private:
                                                         ? translate::AnswerKind::proxied
                                                         : translate::AnswerKind::api);
     if (shape_ != AnswerShape::verbatim) {
-      out.headers.set("content-type", rendering_.wire ? std::string(translate::k_protobuf)
-                                      : rendering_.wanted.content_type.empty()
-                                          ? "application/json"
-                                          : rendering_.wanted.content_type);
+      out.headers.set("content-type", rendering_.wire ? translate::k_protobuf
+                                      : rendering_.wanted.content_type.view().empty()
+                                          ? std::string_view("application/json")
+                                          : rendering_.wanted.content_type.view());
     }
     if (length) out.headers.set("content-length", std::to_string(*length));
     exchange_.send_head(std::move(out));
@@ -90,7 +90,7 @@ private:
       if (status_.size() + bytes.size() <= k_max_status) status_.append(bytes);
       return;
     }
-    if (out_.empty()) out_.reserve(bytes.size() + k_longer);
+    if (out_.empty()) out_.reserve(bytes.size() + (shape_ == AnswerShape::object ? 64 : k_longer));
     if (auto fed = translator_->feed(bytes, out_); !fed) {
       const bool too_long = rendering_.wire && fed.error().code() == Code::too_large;
       return too_long ? stream_instead() : broken(fed.error());
@@ -129,7 +129,7 @@ private:
     auto rendering = rendering_;
     rendering.wire = false;
     static_cast<void>(exchange_.answer_as(rendering.wanted, false)); // refuses YAML of watches
-    exchange_.run(forward(exchange_, request_, shape_, std::move(rendering)));
+    exchange_.run(forward(exchange_, Outgoing(request_), shape_, std::move(rendering)));
   }
 
   void broken(const Error& error) {
@@ -150,8 +150,10 @@ private:
         auto again = [exchange, request = request_, shape = shape_,
                       rendering = rendering_](Actor actor) -> std::unique_ptr<Flow> {
           auto repeated = request;
+          auto rendered = rendering;
           repeated.actor = actor;
-          return std::make_unique<Forward>(*exchange, std::move(repeated), shape, rendering);
+          return std::make_unique<Forward>(*exchange, std::move(repeated), shape,
+                                           std::move(rendered));
         };
         return exchange_.run(recheck_namespace(exchange_, name, status_, std::move(again)));
       }
@@ -174,7 +176,7 @@ private:
 
 } // namespace
 
-std::unique_ptr<Flow> forward(Exchange& exchange, Outgoing request, AnswerShape shape,
+std::unique_ptr<Flow> forward(Exchange& exchange, Outgoing&& request, AnswerShape shape,
                               Rendering rendering) {
   return std::make_unique<Forward>(exchange, std::move(request), shape, std::move(rendering));
 }

@@ -172,7 +172,7 @@ std::unique_ptr<Flow> further_rights(Exchange& exchange,
   const bool stores = target.verb == "create" || target.verb == "update";
   const bool asks =
       opened_by_get(target) || may_make(exchange) || (stores && object_needs_rights(target));
-  if (!asks || exchange.view().authorizer->super_user(exchange.route().identity)) return nullptr;
+  if (!asks || exchange.view().authorizer->super_user(exchange.route().identity())) return nullptr;
   return std::make_unique<FurtherRights>(exchange, std::move(next));
 }
 
@@ -200,7 +200,7 @@ void ParameterRights::policy(translate::JsonNode spec) {
   wanted.name_space = "*";
   demand(wanted, fmt::format("user {} must have \"get\" permission on all objects of the "
                              "referenced paramKind (kind={}, apiVersion={})",
-                             json_quote(exchange_.route().identity.user), kind["kind"].string(),
+                             json_quote(exchange_.route().identity().user), kind["kind"].string(),
                              api_version));
 }
 
@@ -214,7 +214,7 @@ void ParameterRights::binding(translate::JsonNode spec) {
     wanted.name_space = name_space;
     demand(wanted, fmt::format("user {} does not have \"{}\" permission on the object referenced "
                                "by paramRef",
-                               json_quote(exchange_.route().identity.user), wanted.verb));
+                               json_quote(exchange_.route().identity().user), wanted.verb));
   };
   auto policy = exchange_.target();
   policy.verb = "get";

@@ -82,7 +82,7 @@ private:
       if (auto granted = check_stored_grant(exchange_, answer.body); !granted) {
         return exchange_.fail(granted.error());
       }
-      const bool all = exchange_.view().authorizer->super_user(exchange_.route().identity);
+      const bool all = exchange_.view().authorizer->super_user(exchange_.route().identity());
       if (all || !object_needs_rights(exchange_.target())) return proven(answer);
       translate::RewriteContext outward{exchange_.mapping(), translate::Direction::outward, {}};
       std::string own;

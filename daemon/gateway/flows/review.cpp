@@ -31,7 +31,7 @@ public:
   }
 
 private:
-  const Identity& identity() const { return exchange_.route().identity; }
+  const Identity& identity() const { return exchange_.route().identity(); }
 
   static translate::ReviewUser user(const Identity& of) {
     return {of.user, of.uid, of.groups, of.extra};

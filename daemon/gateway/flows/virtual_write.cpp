@@ -45,7 +45,7 @@ private:
                                                                        : "application/json");
     head.headers.add("cache-control", "no-cache, private");
     for (auto& warning : answer->warnings)
-      head.headers.add("warning", std::move(warning));
+      head.headers.add("warning", warning);
     head.headers.add("content-length", std::to_string(body.size()));
     exchange_.send_head(std::move(head));
     exchange_.send(body);

@@ -87,7 +87,7 @@ private:
     translate::set_param(request.params, "pretty", "false");
     // A list of metadata is another kind than one object's.
     if (plan_.rendering.wanted.representation == translate::Representation::partial) {
-      request.head.headers.set("Accept", std::string(translate::k_partial_list_accept));
+      request.head.headers.set("Accept", translate::k_partial_list_accept);
     }
     retired_list_ = std::move(list_);
     list_ = read_range(exchange_, plan_, std::move(request), "#" + std::to_string(at_), *this);

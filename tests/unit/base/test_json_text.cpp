@@ -13,12 +13,19 @@ TEST_CASE("a JSON string escapes what RFC 8259 demands") {
   CHECK(json_quote("<&>") == R"("<&>")");
 }
 
-TEST_CASE("what needs an escape gets it at each place of a JSON string") {
-  for (std::size_t at = 0; at < 9; ++at) {
-    std::string text(9, 'x'), wanted = text;
-    text[at] = '"';
-    wanted.replace(at, 1, "\\\"");
-    CHECK(json_quote(text) == '"' + wanted + '"');
+TEST_CASE("what needs an escape gets it at each place of JSON strings of each length") {
+  for (std::size_t length = 1; length < 40; ++length) {
+    for (std::size_t at = 0; at < length; ++at) {
+      std::string text(length, 'x');
+      for (const auto& [what, becomes] :
+           {std::pair("\"", "\\\""), std::pair("\\", "\\\\"), std::pair("\x01", "\\u0001"),
+            std::pair("\x7f", "\\u007f"), std::pair("\xff", "\xef\xbf\xbd")}) {
+        text[at] = *what;
+        auto wanted = std::string(length, 'x');
+        wanted.replace(at, 1, becomes);
+        CHECK(json_quote(text) == '"' + wanted + '"');
+      }
+    }
   }
 }
 

@@ -17,7 +17,7 @@ FlowControl::Entered enter(FlowControl& control, std::string_view tenant, std::u
                            std::function<void(bool)> told = nullptr) {
   zoo::api::Flow flow;
   flow.requests = share;
-  return control.enter(tenant, flow, "user", Work::read, false, std::move(told));
+  return control.enter(tenant, flow, "user", Work::read, false, [&] { return told; });
 }
 
 } // namespace
@@ -55,6 +55,23 @@ TEST_CASE("who waits is told once, and not after it went") {
   second.place.reset();
   CHECK(told == 1);
   CHECK(others == 0);
+  CHECK(control.load("foofoo").in_flight == 0);
+}
+
+TEST_CASE("who is answered while it waits leaves at once, and what it would be told is gone") {
+  FlowControl control;
+  control.set_limits({1, 10});
+  const auto held = std::make_shared<int>(0);
+  auto first = enter(control, "foofoo", 10);
+  auto second = enter(control, "foofoo", 10, [held](bool) { ++*held; });
+  CHECK(second.verdict == Verdict::queued);
+  CHECK(held.use_count() > 1);
+  second.place->answered(0);
+  CHECK(held.use_count() == 1);
+  CHECK(control.load("foofoo").queued == 0);
+  second.place.reset();
+  first.place.reset();
+  CHECK(*held == 0);
   CHECK(control.load("foofoo").in_flight == 0);
 }
 

@@ -32,7 +32,7 @@ std::string read_requests(std::string_view wire, std::size_t slice, ReaderLimits
                (head.upgrade ? " upgrade" : "") + (reader.extra().keep_alive ? "" : " close") +
                "\n";
         for (const auto& [name, value] : head.headers)
-          out += name + "=" + value + "\n";
+          out.append(name).append("=").append(value).append("\n");
         break;
       }
       case ReadEvent::data:
@@ -67,7 +67,7 @@ std::string read_response(std::string_view wire, std::size_t slice, bool head_re
         const auto head = reader.take_head();
         out += std::to_string(head.status) + "\n";
         for (const auto& [name, value] : head.headers)
-          out += name + "=" + value + "\n";
+          out.append(name).append("=").append(value).append("\n");
         break;
       }
       case ReadEvent::data:

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/http/answer.hpp"
 #include "daemon/http/byte_queue.hpp"
+#include "daemon/http/field_lines.hpp"
 #include "daemon/http/syntax.hpp"
 
 #include <doctest/doctest.h>
@@ -19,6 +20,50 @@ TEST_CASE("header names compare without case, and set() leaves one") {
   CHECK(headers.size() == 2);
   CHECK_FALSE(headers.has("X"));
   CHECK(headers.bytes() == 6 + 1 + 3 + 1);
+}
+
+TEST_CASE("what is given may be of the fields themselves, while they grow and move") {
+  Headers headers{{"name", std::string(300, 'v')}};
+  for (int i = 0; i < 200; ++i)
+    headers.add((*headers.begin()).name, (*headers.begin()).value); // through each growth
+  CHECK(headers.size() == 201);
+  for (const auto& field : headers) {
+    CHECK(field.name == "name");
+    CHECK(field.value == std::string(300, 'v'));
+  }
+  headers.add("other", "x");
+  headers.set((*headers.begin()).name, headers.get("other"));
+  CHECK(headers.size() == 2);
+  CHECK(headers.get("name") == "x");
+  CHECK((*headers.begin()).name == "name"); // where it was
+  headers.remove((*std::next(headers.begin())).name);
+  CHECK(headers.size() == 1);
+  auto copy = headers;
+  headers.set("name", "y");
+  CHECK(copy.get("name") == "x");
+  const auto moved = std::move(copy);
+  CHECK(moved.get("name") == "x");
+}
+
+TEST_CASE("fields that may not be sent are no lines") {
+  CHECK(FieldLines::make({{"A", "b"}, {"c", ""}})->text() == "A: b\r\nc: \r\n");
+  CHECK(FieldLines::make({})->text().empty());
+  for (const Header& bad : {Header{"a b", "x"}, {"", "x"}, {"a", "x\r\ny: z"}, {"a\n", "x"}})
+    CHECK(FieldLines::make({bad}).error().code() == zoo::Code::bad_request);
+}
+
+TEST_CASE("each byte is judged at each place of a path") {
+  for (std::size_t size = 1; size <= 24; ++size) {
+    for (std::size_t at = 1; at < size; ++at) {
+      for (unsigned byte = 0; byte < 256; ++byte) {
+        std::string text(size, 'a');
+        text[0] = '/';
+        text[at] = static_cast<char>(byte);
+        const bool fits = byte > 0x20 && byte < 0x7f && byte != '#';
+        if (is_origin_form(text) != fits) FAIL("byte ", byte, " at ", at, " of ", size);
+      }
+    }
+  }
 }
 
 TEST_CASE("what may stand where") {

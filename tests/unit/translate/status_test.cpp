@@ -149,51 +149,65 @@ TEST_CASE("our own refusals are worded as Kubernetes words them") {
   CHECK(json::parse(conflict_status("", "pods", "a", "r"))["reason"] == "Conflict");
 }
 
+using Fields = std::vector<std::pair<std::string, std::string>>;
+
+Fields filtered(auto& filter, const Fields& fields) {
+  Fields out;
+  for (const auto& [name, value] : fields)
+    if (const auto passed = filter.passes(name, value)) out.emplace_back(name, *passed);
+  return out;
+}
+
 TEST_CASE("no credential and no hop-by-hop field goes upstream") {
-  const HeaderViews sent = {{"User-Agent", "kubectl"},
-                            {"user-agent", "second"},
-                            {"Authorization", "Bearer x"},
-                            {"Impersonate-User", "root"},
-                            {"X-Remote-User", "root"},
-                            {"X-Forwarded-For", "1.2.3.4"},
-                            {"Cookie", "a=b"},
-                            {"Accept-Encoding", "gzip"},
-                            {"If-None-Match", "x"},
-                            {"Content-Type", "application/json"},
-                            {"Upgrade", "SPDY/3.1"},
-                            {"Sec-WebSocket-Protocol",
-                             "v5.channel.k8s.io, base64url.bearer.authorization.k8s.io.c2VjcmV0"}};
-  CHECK(request_headers_in(sent, false) ==
-        HeaderPairs{{"User-Agent", "kubectl"}, {"Content-Type", "application/json"}});
-  const auto upgraded = request_headers_in(sent, true);
-  CHECK(upgraded == HeaderPairs{{"User-Agent", "kubectl"},
-                                {"Content-Type", "application/json"},
-                                {"Upgrade", "SPDY/3.1"},
-                                {"Sec-WebSocket-Protocol", "v5.channel.k8s.io"}});
+  const Fields sent = {{"User-Agent", "kubectl"},
+                       {"user-agent", "second"},
+                       {"Authorization", "Bearer x"},
+                       {"Impersonate-User", "root"},
+                       {"X-Remote-User", "root"},
+                       {"X-Forwarded-For", "1.2.3.4"},
+                       {"Cookie", "a=b"},
+                       {"Accept-Encoding", "gzip"},
+                       {"If-None-Match", "x"},
+                       {"Content-Type", "application/json"},
+                       {"Upgrade", "SPDY/3.1"},
+                       {"Sec-WebSocket-Protocol",
+                        "v5.channel.k8s.io, base64url.bearer.authorization.k8s.io.c2VjcmV0"}};
+  const auto passed = [](const Fields& fields, bool upgrade) {
+    std::vector<std::string_view> connection;
+    for (const auto& [name, value] : fields)
+      if (name == "Connection") connection.push_back(value);
+    RequestHeaders filter(upgrade, connection);
+    return filtered(filter, fields);
+  };
+  CHECK(passed(sent, false) ==
+        Fields{{"User-Agent", "kubectl"}, {"Content-Type", "application/json"}});
+  const auto upgraded = passed(sent, true);
+  CHECK(upgraded == Fields{{"User-Agent", "kubectl"},
+                           {"Content-Type", "application/json"},
+                           {"Upgrade", "SPDY/3.1"},
+                           {"Sec-WebSocket-Protocol", "v5.channel.k8s.io"}});
   CHECK(split_subprotocols("a,base64url.bearer.authorization.k8s.io.tok , b").bearer == "tok");
-  CHECK(request_headers_in({{"Connection", "user-agent"}, {"User-Agent", "x"}}, false).empty());
-  CHECK(request_headers_in({{"User-Agent", "x\r\nImpersonate-User: root"}}, false).empty());
+  CHECK(passed({{"Connection", "user-agent"}, {"User-Agent", "x"}}, false).empty());
+  CHECK(passed({{"User-Agent", "x\r\nImpersonate-User: root"}}, false).empty());
 }
 
 TEST_CASE("an answer's fields pass by list, warnings in the tenant's words") {
-  const HeaderPairs received = {{"Content-Type", "application/json"},
-                                {"Warning", "299 - \"abc123-example.com/v1 Foo is deprecated\""},
-                                {"X-Kubernetes-Pf-Flowschema-Uid", "u"},
-                                {"Etag", "\"x\""},
-                                {"Set-Cookie", "a"},
-                                {"Retry-After", "1"},
-                                {"Content-Length", "9"}};
+  const Fields received = {{"Content-Type", "application/json"},
+                           {"Warning", "299 - \"abc123-example.com/v1 Foo is deprecated\""},
+                           {"X-Kubernetes-Pf-Flowschema-Uid", "u"},
+                           {"Etag", "\"x\""},
+                           {"Set-Cookie", "a"},
+                           {"Retry-After", "1"},
+                           {"Content-Length", "9"}};
   const auto mapping = tenant();
   const auto passed = [&](AnswerKind kind, const std::vector<std::string_view>& connection) {
-    const AnswerHeaders filter(mapping, kind, connection);
-    auto out = received;
-    std::erase_if(out, [&](auto& field) { return !filter.passes(field.first, field.second); });
-    return out;
+    AnswerHeaders filter(mapping, kind, connection);
+    return filtered(filter, received);
   };
   const auto api = passed(AnswerKind::api, {});
-  CHECK(api == HeaderPairs{{"Content-Type", "application/json"},
-                           {"Warning", "299 - \"example.com/v1 Foo is deprecated\""},
-                           {"Retry-After", "1"}});
+  CHECK(api == Fields{{"Content-Type", "application/json"},
+                      {"Warning", "299 - \"example.com/v1 Foo is deprecated\""},
+                      {"Retry-After", "1"}});
   CHECK(passed(AnswerKind::proxied, {}).size() == 6);
   CHECK(passed(AnswerKind::proxied, {"close, set-cookie", "ETAG"}).size() == 4);
 }
@@ -223,7 +237,7 @@ TEST_CASE("the representation is chosen from Accept") {
     const auto choice = choose_accept(row.accept, "");
     REQUIRE(choice);
     CHECK(choice->representation == row.want);
-    CHECK(choice->upstream_accept.starts_with("application/json"));
+    CHECK(choice->upstream_accept.view().starts_with("application/json"));
   }
   for (const std::string_view bad :
        {"application/vnd.kubernetes.protobuf;as=Table;v=v1;g=meta.k8s.io",
@@ -234,7 +248,7 @@ TEST_CASE("the representation is chosen from Accept") {
   const auto only = choose_accept("application/vnd.kubernetes.protobuf", "");
   REQUIRE(only);
   CHECK(only->protobuf);
-  CHECK(only->upstream_accept == "application/json");
+  CHECK(only->upstream_accept.view() == "application/json");
   const auto metadata = choose_accept(
       "application/vnd.kubernetes.protobuf;as=PartialObjectMetadata;g=meta.k8s.io;v=v1", "");
   REQUIRE(metadata);
@@ -244,7 +258,7 @@ TEST_CASE("the representation is chosen from Accept") {
   const auto yaml = choose_accept("application/json;q=0.5, application/yaml", "");
   REQUIRE(yaml);
   CHECK(yaml->yaml);
-  CHECK(yaml->upstream_accept == "application/json");
+  CHECK(yaml->upstream_accept.view() == "application/json");
   CHECK_FALSE(choose_accept("application/json, application/yaml", "")->yaml);
   CHECK(wants_yaml("application/yaml"));
   CHECK_FALSE(wants_yaml("application/json, application/yaml"));

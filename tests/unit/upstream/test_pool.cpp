@@ -20,6 +20,11 @@ using Connection = Server::Connection;
 
 namespace {
 
+std::shared_ptr<const zoo::http::FieldLines> authorization(const char* value) {
+  return std::make_shared<const zoo::http::FieldLines>(
+      zoo::http::FieldLines::make({{"Authorization", value}}).value());
+}
+
 /// One call and what it heard; all of it on the loop's thread, wait() on the test's.
 class Asked : public CallHandler {
 public:
@@ -546,9 +551,9 @@ TEST_CASE("idle connections are closed after their time, and the credential is r
         if (number == 0) first_gone.set_value();
       },
       false, limits);
-  bench.endpoint->authorization.store(std::make_shared<const std::string>("Bearer one"));
+  bench.endpoint->authorization.store(authorization("Bearer one"));
   bench.ask("GET");
-  bench.endpoint->authorization.store(std::make_shared<const std::string>("Bearer two"));
+  bench.endpoint->authorization.store(authorization("Bearer two"));
   bench.ask("GET");
   first_gone.get_future().get();
   CHECK(heads.at(0).find("Authorization: Bearer one\r\n") != std::string::npos);

@@ -6,12 +6,21 @@
 using namespace zoo;
 using namespace zoo::upstream;
 
+namespace {
+
+std::shared_ptr<const http::FieldLines> authorization(const char* value) {
+  return std::make_shared<const http::FieldLines>(
+      http::FieldLines::make({{"Authorization", value}}).value());
+}
+
+} // namespace
+
 TEST_CASE("the pool sets what the request lacks, and framing always") {
   UpstreamEndpoint endpoint;
   endpoint.host = "::1";
   endpoint.port = 6443;
   endpoint.user_agent = "zood/test";
-  endpoint.authorization.store(std::make_shared<const std::string>("Bearer t"));
+  endpoint.authorization.store(authorization("Bearer t"));
   http::RequestHead head;
   head.method = "GET";
   head.target = "/api?x=1";
@@ -33,6 +42,24 @@ TEST_CASE("the pool sets what the request lacks, and framing always") {
         "POST /api?x=1 HTTP/1.1\r\nAuthorization: Bearer t\r\nhost: h\r\nUser-Agent: u\r\n"
         "Accept-Encoding: identity\r\nContent-Length: 0\r\nConnection: Upgrade\r\n"
         "Upgrade: SPDY/3.1\r\n\r\n");
+}
+
+TEST_CASE("what was prepared goes with the request as it is, beside zood's own credential") {
+  UpstreamEndpoint endpoint;
+  endpoint.host = "h";
+  endpoint.user_agent = "zood/test";
+  endpoint.authorization.store(authorization("Bearer t"));
+  http::RequestHead head;
+  head.method = "GET";
+  head.target = "/";
+  head.headers = {{"Accept", "a"}};
+  head.prepared = std::make_shared<const http::FieldLines>(
+      http::FieldLines::make({{"Impersonate-User", "zoo:foofoo"}}).value());
+  const auto copy = head; // as whoever asks page by page has it
+  for (const auto& each : {head, copy})
+    CHECK(*request_text(each, {}, endpoint) ==
+          "GET / HTTP/1.1\r\nHost: h\r\nAuthorization: Bearer t\r\nUser-Agent: zood/test\r\n"
+          "Impersonate-User: zoo:foofoo\r\nAccept: a\r\nAccept-Encoding: identity\r\n\r\n");
 }
 
 TEST_CASE("nothing that could end a line early leaves") {
