@@ -443,6 +443,17 @@ void Transport::write(std::string bytes) {
   if (impl.phase == Phase::open && !impl.write_waits) impl.flush(false);
 }
 
+void Transport::write_view(std::string_view bytes) {
+  auto& impl = *impl_;
+  if (impl.phase == Phase::closed || impl.end_wanted) return;
+  while (!bytes.empty() && impl.out.empty() && impl.phase == Phase::open && !impl.write_waits) {
+    const auto step = impl.send(bytes);
+    if (step.kind != Impl::Step::done) break; // flush() finds the same, and deals with it
+    bytes.remove_prefix(step.count);
+  }
+  if (!bytes.empty()) write(std::string(bytes));
+}
+
 std::size_t Transport::unsent() const { return impl_->out.size(); }
 
 void Transport::end_write() {

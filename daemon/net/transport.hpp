@@ -43,6 +43,7 @@ public:
   Phase phase() const;
   void read(bool wanted); ///< false at first; off: the socket's window fills, nothing else
   void write(std::string bytes);
+  void write_view(std::string_view bytes); ///< the same of bytes that stay the caller's
   std::size_t unsent() const;
   void end_write(); ///< close_notify and FIN once all is written
   void abort();     ///< RST: the peer cannot take what it has for complete

@@ -12,10 +12,15 @@ namespace {
 /// The asker's end of a request.
 class PoolCall : public Call {
 public:
-  PoolCall(CallPtr state, std::size_t high) : state_(std::move(state)), high_(high) {}
+  PoolCall(std::weak_ptr<Pool::Impl> pool, CallPtr state, std::size_t high)
+      : pool_(std::move(pool)), state_(std::move(state)), high_(high) {}
   ~PoolCall() override {
     state_->handler = nullptr;
-    if (const auto link = state_->link.lock()) link->cancel();
+    if (const auto link = state_->link.lock()) {
+      link->cancel();
+    } else if (const auto pool = pool_.lock()) {
+      std::erase(pool->waiting, state_);
+    }
   }
 
   void pause() override {
@@ -42,6 +47,7 @@ public:
   }
 
 private:
+  const std::weak_ptr<Pool::Impl> pool_;
   const CallPtr state_;
   const std::size_t high_;
 };
@@ -49,7 +55,8 @@ private:
 } // namespace
 
 Pool::Impl::Impl(net::Loop& owner, std::shared_ptr<const UpstreamEndpoint> where, PoolLimits bounds)
-    : loop(owner), endpoint(std::move(where)), limits(bounds), sweeper(owner) {
+    : loop(owner), endpoint(std::move(where)), limits(bounds), may_open(bounds.first_opening),
+      sweeper(owner) {
   if (!endpoint->tls) return;
   auto context = net::TlsClientContext::create(
       {endpoint->ca_pem, endpoint->client_certificate_pem, endpoint->client_key_pem.clone(),
@@ -62,8 +69,15 @@ Pool::Impl::Impl(net::Loop& owner, std::shared_ptr<const UpstreamEndpoint> where
   }
 }
 
-void Pool::Impl::attach(const CallPtr& call, bool fresh) {
-  while (!fresh && !idle.empty()) {
+void Pool::Impl::attach(const CallPtr& call) {
+  if (waiting.empty() && try_attach(call)) return;
+  call->since = Clock::now();
+  waiting.push_back(call);
+  serve_waiting();
+}
+
+bool Pool::Impl::try_attach(const CallPtr& call) {
+  while (!call->fresh && !idle.empty()) {
     const auto link = std::move(idle.back());
     idle.pop_back();
     if (!link->usable(*call)) {
@@ -71,8 +85,16 @@ void Pool::Impl::attach(const CallPtr& call, bool fresh) {
       continue;
     }
     busy.emplace(link.get(), link);
-    return link->begin(call, true);
+    link->begin(call, true);
+    return true;
   }
+  // An upstream that has just come back is not asked for all handshakes at once.
+  std::erase_if(idle, [&](const auto& link) { // nor are those kept that open for nobody, in vain
+    const bool in_vain = link->opening() && !link->usable(*call);
+    if (in_vain) link->drop();
+    return in_vain;
+  });
+  if (opening >= may_open) return false;
   if (!idle.empty() && idle.size() + busy.size() >= limits.connections) {
     idle.front()->drop();
     idle.pop_front();
@@ -82,6 +104,15 @@ void Pool::Impl::attach(const CallPtr& call, bool fresh) {
   link->open();
   link->begin(call, false);
   if (!std::exchange(sweeping, true)) sweep();
+  return true;
+}
+
+void Pool::Impl::serve_waiting() {
+  for (auto at = waiting.begin(); at != waiting.end();) {
+    const bool may = opening < may_open;
+    if (!may && idle.empty()) return;
+    at = (may || !(*at)->fresh) && try_attach(*at) ? waiting.erase(at) : at + 1;
+  }
 }
 
 void Pool::Impl::keep(const std::shared_ptr<Link>& link) {
@@ -91,6 +122,10 @@ void Pool::Impl::keep(const std::shared_ptr<Link>& link) {
     idle.front()->drop();
     idle.pop_front();
   }
+  if (waiting.empty()) return;
+  loop.post([weak = weak_from_this()] {
+    if (const auto self = weak.lock()) self->serve_waiting();
+  });
 }
 
 void Pool::Impl::forget(Link& link) {
@@ -105,13 +140,25 @@ void Pool::Impl::sweep() {
     idle.front()->drop();
     idle.pop_front();
   }
+  const auto late = std::stable_partition(waiting.begin(), waiting.end(), [&](const auto& call) {
+    return now - call->since <= limits.connect;
+  });
+  const std::vector<CallPtr> given_up(late, waiting.end());
+  waiting.erase(late, waiting.end());
+  for (const auto& call : given_up) {
+    if (auto* handler = std::exchange(call->handler, nullptr))
+      handler->on_error(
+          {Code::unavailable, fmt::format("no connection to {}:{} within {} ms", endpoint->host,
+                                          endpoint->port, limits.connect.count())});
+  }
   std::vector<std::shared_ptr<Link>> all;
   all.reserve(busy.size());
   for (const auto& [key, link] : busy)
     all.push_back(link);
   for (const auto& link : all)
     link->expire(now);
-  sweeping = !idle.empty() || !busy.empty();
+  serve_waiting();
+  sweeping = !idle.empty() || !busy.empty() || !waiting.empty();
   if (!sweeping) return;
   const auto least = std::min({limits.connect, limits.answer, limits.idle_time});
   sweeper.start(
@@ -129,6 +176,7 @@ void Pool::Impl::close() {
     link->drop();
   idle.clear();
   busy.clear();
+  waiting.clear();
 }
 
 Pool::Pool(net::Loop& loop, std::shared_ptr<const UpstreamEndpoint> endpoint, PoolLimits limits)
@@ -140,6 +188,7 @@ Pool::Stats Pool::stats() const {
   auto stats = impl_->stats;
   stats.idle = impl_->idle.size();
   stats.busy = impl_->busy.size();
+  stats.waiting = impl_->waiting.size();
   return stats;
 }
 
@@ -151,10 +200,10 @@ std::unique_ptr<Call> Pool::start(http::RequestHead head, CallOptions options,
   call->handler = &handler;
   call->head_request = head.method == "HEAD";
   call->long_running = options.long_running;
-  call->upgrade = options.upgrade;
+  call->upgrade = call->fresh = options.upgrade;
   call->retryable =
       options.body.empty() && !options.upgrade && (head.method == "GET" || call->head_request);
-  auto handle = std::make_unique<PoolCall>(call, impl_->limits.high_watermark);
+  auto handle = std::make_unique<PoolCall>(impl_, call, impl_->limits.high_watermark);
 
   std::optional<Error> error = impl_->broken;
   if (auto text = request_text(head, options, *impl_->endpoint); !text) {
@@ -163,17 +212,18 @@ std::unique_ptr<Call> Pool::start(http::RequestHead head, CallOptions options,
     call->head = *std::move(text);
     call->body = std::move(options.body);
   }
-  if (!error && impl_->busy.size() >= impl_->limits.connections)
+  const auto open = impl_->busy.size() + impl_->waiting.size();
+  if (!error && open >= impl_->limits.connections)
     error = Error(Code::unavailable,
                   fmt::format("{} requests to the upstream are open, as many as are allowed: "
                               "retry after 1 second",
-                              impl_->busy.size()));
+                              open));
   if (error) {
     impl_->loop.post([call, failure = *std::move(error)] {
       if (auto* listener = std::exchange(call->handler, nullptr)) listener->on_error(failure);
     });
   } else {
-    impl_->attach(call, options.upgrade);
+    impl_->attach(call);
   }
   return handle;
 }

@@ -33,6 +33,9 @@ struct UpstreamEndpoint {
 struct PoolLimits {
   std::size_t idle = 64;           ///< connections kept, most recently used first
   std::size_t connections = 2'000; ///< in use and idle; more requests are refused
+  /// Opening at the same time, at first and after one could not be opened; twice as many after
+  /// each that could. More wait for a turn, or for a connection that comes back.
+  std::size_t first_opening = 8;
   std::size_t head_bytes = 64 * 1024;
   std::size_t high_watermark = 256 * 1024; ///< of a tunnel's buffer
   std::chrono::milliseconds idle_time{90'000};
@@ -51,6 +54,7 @@ public:
   struct Stats {
     std::size_t idle = 0;
     std::size_t busy = 0;
+    std::size_t waiting = 0; ///< requests, for a turn to open a connection
     std::size_t opened = 0;  ///< connections since the start
     std::size_t resumed = 0; ///< of these, with a resumed TLS session
   };

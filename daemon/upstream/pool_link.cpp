@@ -9,6 +9,8 @@ Link::Link(std::shared_ptr<Pool::Impl> pool)
     : pool_(std::move(pool)), reader_({pool_->limits.head_bytes, 0, 1'000}) {}
 
 void Link::open() {
+  ++pool_->opening;
+  counted_ = true;
   const auto& endpoint = *pool_->endpoint;
   transport_ =
       net::Transport::connect(pool_->loop, endpoint.host, endpoint.port, pool_->tls.get(), *this);
@@ -25,19 +27,34 @@ void Link::begin(const CallPtr& call, bool reused) {
   if (transport_->phase() == net::Transport::Phase::open) send();
 }
 
+void Link::settle() {
+  if (std::exchange(counted_, false)) --pool_->opening;
+}
+
 void Link::on_open() {
+  const auto self = shared_from_this();
   ++pool_->stats.opened;
   if (transport_->session_resumed()) ++pool_->stats.resumed;
   const auto protocol = transport_->alpn();
   if (!protocol.empty() && protocol != "http/1.1")
     return fail_call({Code::unavailable, "the upstream does not speak HTTP/1.1"});
-  if (call_) return send();
-  transport_->read(true); // hears when the upstream closes
+  settle();
+  pool_->may_open = std::min(2 * pool_->may_open, pool_->limits.connections);
+  if (call_) {
+    send();
+  } else {
+    transport_->read(true); // hears when the upstream closes
+  }
+  pool_->serve_waiting();
 }
 
 void Link::send() {
   call_->since = Clock::now();
-  transport_->write(call_->retryable ? call_->head : std::move(call_->head));
+  if (call_->retryable) {
+    transport_->write_view(call_->head); // which is kept for another connection
+  } else {
+    transport_->write(std::move(call_->head));
+  }
   if (!call_->body.empty()) transport_->write(std::move(call_->body));
   transport_->read(!call_->paused);
 }
@@ -132,15 +149,19 @@ void Link::on_failure(Error error) { fail_call(std::move(error)); }
 void Link::fail_call(Error error) {
   const auto self = shared_from_this();
   const auto call = std::exchange(call_, nullptr);
-  pool_->forget(*this);
-  if (!call) return;
-  call->link.reset();
-  if (call->handler == nullptr) return;
-  if (reused_ && !answered_ && call->retryable) {
-    call->retryable = false; // once
-    return pool_->attach(call, true);
+  const auto pool = pool_;
+  if (counted_) pool->may_open = pool->limits.first_opening;
+  pool->forget(*this);
+  if (call) call->link.reset();
+  if (call && call->handler != nullptr) {
+    if (reused_ && !answered_ && call->retryable) {
+      call->retryable = false; // once
+      call->fresh = true;
+      return pool->attach(call);
+    }
+    std::exchange(call->handler, nullptr)->on_error(std::move(error));
   }
-  std::exchange(call->handler, nullptr)->on_error(std::move(error));
+  pool->serve_waiting();
 }
 
 void Link::resume() {
@@ -176,6 +197,7 @@ bool Link::usable(const CallState& call) const {
 }
 
 void Link::drop() {
+  settle();
   call_ = nullptr;
   transport_.reset();
 }

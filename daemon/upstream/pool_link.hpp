@@ -25,6 +25,7 @@ struct CallState {
   bool head_request = false;
   bool long_running = false;
   bool upgrade = false;
+  bool fresh = false; ///< of no use to it is a connection that was used before
   bool retryable = false;
   bool paused = false;
   bool head_seen = false;
@@ -36,7 +37,10 @@ using CallPtr = std::shared_ptr<CallState>;
 
 struct Pool::Impl : std::enable_shared_from_this<Pool::Impl> {
   Impl(net::Loop& owner, std::shared_ptr<const UpstreamEndpoint> where, PoolLimits bounds);
-  void attach(const CallPtr& call, bool fresh);
+  void attach(const CallPtr& call); ///< now, or when its turn has come
+  bool try_attach(const CallPtr& call);
+  /// A connection came to be, or came back: who waits has it, or opens another one.
+  void serve_waiting();
   void keep(const std::shared_ptr<Link>& link); ///< its answer has ended cleanly
   void forget(Link& link);
   void sweep();
@@ -49,6 +53,8 @@ struct Pool::Impl : std::enable_shared_from_this<Pool::Impl> {
   std::optional<Error> broken;            ///< the endpoint's certificates cannot be used
   std::deque<std::shared_ptr<Link>> idle; ///< most recently used at the back
   std::unordered_map<Link*, std::shared_ptr<Link>> busy;
+  std::deque<CallPtr> waiting; ///< for a turn to open
+  std::size_t opening = 0, may_open;
   net::Timer sweeper;
   bool sweeping = false;
   Stats stats;
@@ -66,6 +72,7 @@ public:
   void drop(); ///< silently
   /// Of one that is kept. A call that may be repeated need not know for certain.
   bool usable(const CallState& call) const;
+  bool opening() const;
   net::Transport* transport() { return transport_.get(); }
   Clock::time_point idle_since() const { return idle_since_; }
 
@@ -75,7 +82,7 @@ private:
   void on_read_end() override;
   void on_written() override;
   void on_failure(Error error) override;
-  bool opening() const;
+  void settle(); ///< it does not count as opening any more
   void send();
   void process(std::string_view input);
   bool deliver_head();
@@ -89,6 +96,7 @@ private:
   CallPtr call_;
   bool reused_ = false;
   bool answered_ = false; ///< the answer's first byte has come
+  bool counted_ = false;  ///< as opening
   Clock::time_point opened_ = Clock::now();
   Clock::time_point idle_since_;
 };

@@ -533,6 +533,114 @@ TEST_CASE("the number of connections has a cap, and idle ones go first") {
   CHECK(bench.ask("GET").status == 200);
 }
 
+TEST_CASE("connections are opened few at a time until they can be, and none is forgotten") {
+  PoolLimits limits;
+  limits.first_opening = 2;
+  Bench bench(always(k_ok), true, limits);
+  std::vector<Asked*> all;
+  bench.on_loop([&] { // all of them before the first connection is there
+    for (int i = 0; i < 10; ++i) {
+      auto& made = *bench.asked.emplace_back(std::make_unique<Asked>());
+      made.call = bench.pool->start({"GET", "/", "", {}}, {}, made);
+      all.push_back(&made);
+    }
+    CHECK(bench.pool->stats().busy == 2);
+    CHECK(bench.pool->stats().waiting == 8);
+    all[5]->call.reset(); // who went has no turn, and does not count
+    CHECK(bench.pool->stats().waiting == 7);
+  });
+  for (auto* each : all) {
+    if (!each->call) continue;
+    bench.wait(*each);
+    CHECK(each->body == "ok");
+  }
+  CHECK(bench.stats().waiting == 0);
+  CHECK(bench.server.connections() <= 9);
+}
+
+TEST_CASE("what needs a new connection does not keep others from one that comes back") {
+  PoolLimits limits;
+  limits.first_opening = 1;
+  Bench bench(always(k_ok), true, limits);
+  CHECK(bench.ask("GET").status == 200); // there is one, and two may open now
+  std::vector<Asked*> tunnels;
+  bench.on_loop([&] {
+    const auto begin = [&](bool upgrade) -> Asked& {
+      auto& made = *bench.asked.emplace_back(std::make_unique<Asked>());
+      http::RequestHead head{"GET", "/", "", {}};
+      if (upgrade) head.headers.add("Upgrade", "spdy");
+      CallOptions options;
+      options.upgrade = upgrade;
+      made.call = bench.pool->start(head, std::move(options), made);
+      return made;
+    };
+    for (int i = 0; i < 4; ++i)
+      tunnels.push_back(&begin(true));
+    CHECK(bench.pool->stats().waiting == 2);
+    auto& get = begin(false); // behind the tunnels, on the connection that is there
+    CHECK(bench.pool->stats().waiting == 2);
+    CHECK(bench.pool->stats().idle == 0);
+    tunnels.push_back(&get);
+  });
+  for (auto* each : tunnels) {
+    bench.wait(*each);
+    CHECK(each->status == 200);
+  }
+}
+
+TEST_CASE("who waits for a connection that cannot be opened is told") {
+  PoolLimits limits;
+  limits.first_opening = 2;
+  Bench bench(always(k_ok), false, limits);
+  auto endpoint = std::make_shared<UpstreamEndpoint>();
+  endpoint->host = "127.0.0.1";
+  endpoint->port = 1;
+  endpoint->tls = false;
+  bench.on_loop([&] { bench.pool = std::make_unique<Pool>(bench.loop(), endpoint, limits); });
+  std::vector<Asked*> all;
+  bench.on_loop([&] { // all of them before the first one has failed
+    for (int i = 0; i < 7; ++i) {
+      auto& made = *bench.asked.emplace_back(std::make_unique<Asked>());
+      made.call = bench.pool->start({"GET", "/", "", {}}, {}, made);
+      all.push_back(&made);
+    }
+    CHECK(bench.pool->stats().waiting == 5);
+  });
+  for (auto* each : all) {
+    bench.wait(*each);
+    CHECK(failure(*each) == "cannot connect to 127.0.0.1:1: Connection refused");
+  }
+}
+
+TEST_CASE("who waits for a connection does so no longer than one may take") {
+  // A port that takes connections into its backlog and never says a word.
+  const int silent = ::socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof(address);
+  REQUIRE(::bind(silent, reinterpret_cast<sockaddr*>(&address), size) == 0);
+  REQUIRE(::listen(silent, 16) == 0);
+  REQUIRE(::getsockname(silent, reinterpret_cast<sockaddr*>(&address), &size) == 0);
+  PoolLimits limits;
+  limits.first_opening = 1;
+  limits.connect = 80ms;
+  Bench bench(always(k_ok), true, limits);
+  auto endpoint = std::make_shared<UpstreamEndpoint>();
+  endpoint->host = "127.0.0.1";
+  endpoint->port = ntohs(address.sin_port);
+  endpoint->ca_pem = bench.pki.ca();
+  bench.on_loop([&] { bench.pool = std::make_unique<Pool>(bench.loop(), endpoint, limits); });
+  auto& first = bench.start("GET");
+  auto& second = bench.start("GET");
+  bench.wait(second);
+  CHECK(failure(second) ==
+        fmt::format("no connection to 127.0.0.1:{} within 80 ms", endpoint->port));
+  bench.wait(first);
+  CHECK(failure(first).find("no TLS handshake within 80 ms") != std::string::npos);
+  ::close(silent);
+}
+
 TEST_CASE("idle connections are closed after their time, and the credential is read each time") {
   PoolLimits limits;
   limits.idle_time = 80ms;
