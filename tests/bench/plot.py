@@ -13,11 +13,15 @@ BARS = [
     ("watch", "cpu_s", "50 watchers: proxy CPU, s"),
 ]
 LINES = [
-    ("growth_objects", "list_cpu_us", "tenant-wide LIST: CPU, us, as others' objects grow"),
-    ("growth_objects", "get_cpu_us", "GET: CPU, us, as others' objects grow"),
-    ("growth_changes", "cpu_us_per_change", "10 watchers: CPU, us a change of others"),
+    ("growth_objects", {"zood": "list_cpu_us"}, "tenant-wide LIST: CPU, us, as others' objects grow"),
+    ("growth_objects", {"zood": "list_ms"}, "tenant-wide LIST: p50, ms, as others' objects grow"),
+    ("growth_objects", {"zood": "get_cpu_us"}, "GET: CPU, us, as others' objects grow"),
+    ("growth_changes", {"zood": "cpu_us_per_change"}, "10 watchers: CPU, us a change of others"),
+    ("growth_tenants", {"direct": "direct_get_ms", "zood": "zood_get_ms"}, "GET: p50, ms, as tenants grow"),
+    ("growth_tenants", {"direct": "direct_post_ms", "zood": "zood_post_ms"}, "POST: p50, ms, as tenants grow"),
+    ("growth_tenants", {"zood": "rss_mib"}, "zood: resident, MiB, as tenants grow"),
 ]
-WIDTH, CELL_H, MARGIN = 380, 130, 16
+WIDTH, CELL_H, MARGIN = 380, 140, 16
 
 
 def text(x, y, words, size=12, more=""):
@@ -40,18 +44,23 @@ def bars(values, title, x, y):
     return out
 
 
-def line(points, title, x, y):
+def curves(series, title, x, y):
     out = [text(x, y + 14, title, 13, 'font-weight="bold"')]
-    top = max(value for _, value in points) or 1
-    step = (WIDTH - 100) / max(len(points) - 1, 1)
-    at = [(x + 30 + i * step, y + 92 - value / top * 56) for i, (_, value) in enumerate(points)]
+    top = max(value for points in series.values() for _, value in points) or 1
     out.append(f'<line x1="{x + 20}" y1="{y + 92}" x2="{x + WIDTH - 60}" y2="{y + 92}" stroke="#9aa5b1"/>')
-    out.append('<polyline fill="none" stroke="#2b6cb0" stroke-width="2" points="'
-               + " ".join(f"{px:.1f},{py:.1f}" for px, py in at) + '"/>')
-    for (px, py), (name, value) in zip(at, points):
-        out.append(f'<circle cx="{px:.1f}" cy="{py:.1f}" r="3" fill="#2b6cb0"/>')
-        out.append(text(px - 12, py - 7, number(value), 11))
-        out.append(text(px - 8, y + 108, name, 11))
+    for nth, (side, points) in enumerate(series.items()):
+        step = (WIDTH - 100) / max(len(points) - 1, 1)
+        at = [(x + 30 + i * step, y + 92 - value / top * 56) for i, (_, value) in enumerate(points)]
+        out.append(f'<polyline fill="none" stroke="{COLOURS[side]}" stroke-width="2" points="'
+                   + " ".join(f"{px:.1f},{py:.1f}" for px, py in at) + '"/>')
+        if len(series) > 1:
+            out.append(text(x + WIDTH - 110, y + 30 + 12 * nth, side, 11, f'fill="{COLOURS[side]}"'))
+        for (px, py), (name, value) in zip(at, points):
+            out.append(f'<circle cx="{px:.1f}" cy="{py:.1f}" r="3" fill="{COLOURS[side]}"/>')
+            # The first series' figures stand below its curve where another one's stand above theirs.
+            out.append(text(px - 12, py + (14 if nth == 0 and len(series) > 1 else -7), number(value), 11))
+            if nth == 0:
+                out.append(text(px - 8, y + 118, name, 11))
     return out
 
 
@@ -63,10 +72,11 @@ def draw(data):
             values.pop("direct", None)
         if values:
             cells.append((bars, values, title))
-    for row, key, title in LINES:
-        points = [(name, values[key]) for name, values in rows.get(row, {}).items() if key in values]
-        if points:
-            cells.append((line, points, title))
+    for row, keys, title in LINES:
+        series = {side: [(name, values[key]) for name, values in rows.get(row, {}).items() if key in values]
+                  for side, key in keys.items()}
+        if all(series.values()):
+            cells.append((curves, series, title))
     height = (len(cells) + 1) // 2 * CELL_H + 2 * MARGIN
     out = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{2 * WIDTH + 2 * MARGIN}" height="{height}" '
            'font-family="sans-serif">', '<rect width="100%" height="100%" fill="white"/>']

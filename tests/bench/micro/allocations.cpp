@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/bench/micro/allocations.hpp"
 
+#include <atomic>
 #include <cstdlib>
 #include <new>
 
 namespace {
-std::size_t g_made = 0;
+std::atomic<std::size_t> g_made = 0;
 }
 
 namespace zoo::bench {
@@ -14,7 +15,7 @@ std::size_t allocations() { return g_made; }
 
 // The program's own operator new, which counts (C++20 [new.delete.single]).
 void* operator new(std::size_t size) {
-  ++g_made;
+  g_made.fetch_add(1, std::memory_order_relaxed);
   if (void* made = std::malloc(size == 0 ? 1 : size)) return made;
   throw std::bad_alloc();
 }

@@ -7,7 +7,7 @@
 
 namespace zoo::bench {
 
-/// Calls of operator new so far, by this program's only thread.
+/// Calls of operator new so far, of all threads.
 std::size_t allocations();
 
 /// At the end of its scope: bytes a second, and allocations an iteration.

@@ -94,7 +94,7 @@ bool WatchWorld::eventually(const std::function<bool()>& holds) {
 
 WatchWorld::AskedPtr WatchWorld::next(std::string_view part) {
   AskedPtr out;
-  const bool found = eventually([&] {
+  [[maybe_unused]] const bool found = eventually([&] {
     for (std::size_t i = 0; i < 2 && !out; ++i) {
       on(i, [&] {
         for (const auto& each : fakes_[i]->requests) {
