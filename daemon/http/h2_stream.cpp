@@ -18,7 +18,10 @@ void H2Stream::send_head(const ResponseHead& head, bool end) {
   const auto status = std::to_string(head.status);
   auto& names = session.head_names;
   names.clear();
-  names.reserve(head.headers.bytes()); // `fields` points into it: it does not grow below
+  std::size_t size = 0;
+  for (const auto& field : head.headers)
+    size += field.name.size();
+  names.reserve(size); // `fields` points into it: it does not grow below
   auto& fields = session.head_fields;
   fields.clear();
   fields.push_back({":status", status});
@@ -40,7 +43,13 @@ void H2Stream::send_head(const ResponseHead& head, bool end) {
     c = static_cast<char>(c + (c >= 'A' && c <= 'Z' ? 'a' - 'A' : 0));
   if (end && !bodyless && length_left.value_or(0) > 0) return reset(ResetReason::aborted);
   ended = end;
-  if (!session.submit_head(id, fields, !end)) return reset(ResetReason::aborted);
+  const bool submitted = session.submit_head(id, fields, !end);
+  constexpr std::size_t k_kept = 64; // fields, of an idle connection
+  if (fields.capacity() > k_kept) {
+    std::vector<H2Session::Field>().swap(fields);
+    std::string().swap(names);
+  }
+  if (!submitted) return reset(ResetReason::aborted);
   session.wakeup();
 }
 

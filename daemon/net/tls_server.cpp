@@ -22,6 +22,8 @@ int select_protocol(SSL*, const unsigned char** out, unsigned char* size,
 }
 
 /// Verifies and lets pass: the verdict stays in SSL_get_verify_result().
+constexpr long k_max_chain = 16 * 1024; ///< bytes of what a client shows, docs/limits.md
+
 int verify(X509_STORE_CTX* chain, void*) noexcept {
   if (X509_verify_cert(chain) != 1 && X509_STORE_CTX_get_error(chain) == X509_V_OK)
     X509_STORE_CTX_set_error(chain, X509_V_ERR_UNSPECIFIED);
@@ -40,6 +42,7 @@ Result<SslContextPtr> build(const TlsServerOptions& options) {
 
   ZOO_TRY_VOID(trust(raw, options.client_ca_pem, "client authorities"));
   SSL_CTX_set_verify(raw, SSL_VERIFY_PEER, nullptr);
+  SSL_CTX_set_max_cert_list(raw, k_max_chain); // anybody's, and read into objects many times larger
   SSL_CTX_set_cert_verify_callback(raw, verify, nullptr);
   auto* names = sk_X509_NAME_new_null();
   const BioPtr bytes(BIO_new_mem_buf(options.client_ca_pem.data(),

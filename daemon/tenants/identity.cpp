@@ -29,6 +29,9 @@ Result<void> check_subject(std::string_view user, const std::vector<std::string>
     return fail(Code::invalid, "a user's name must not begin with system: or zoo:, as '{}' does",
                 user);
   }
+  if (groups.size() > k_most_groups)
+    return fail(Code::invalid, "{} groups are more than the {} that a certificate may carry",
+                groups.size(), k_most_groups);
   for (const auto& group : groups) {
     if (group.empty()) return fail(Code::invalid, "a group's name must not be empty");
     if (group.starts_with(k_system) || group.starts_with("zoo:")) {

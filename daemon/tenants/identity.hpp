@@ -45,6 +45,8 @@ struct Identity {
 /// here, the TLS layer did; nor is the directory asked. Pure, any thread.
 Result<Identity> identity_of(const crypto::Certificate& certificate);
 
+inline constexpr std::size_t k_most_groups = 64; ///< of a certificate
+
 /// May a certificate carry these names? Code::invalid, with the rule.
 Result<void> check_subject(std::string_view user, const std::vector<std::string>& groups);
 

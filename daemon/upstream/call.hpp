@@ -42,6 +42,9 @@ struct CallOptions {
   bool long_running = false; ///< watch, log, exec: no time limit on the answer once it has begun
   bool upgrade = false;      ///< HTTP/1.1 upgrade: own connection, a tunnel after 101
   bool accept_gzip = false;  ///< else `Accept-Encoding: identity` is sent
+  /// Of a tenant's long-running call, the tenant: one has a share of the connections for these, and
+  /// so have all together.
+  std::string owner{};
 };
 
 /// Starts requests to one upstream from one loop. Implemented by Pool; tests implement it with

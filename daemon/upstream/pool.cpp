@@ -12,9 +12,15 @@ namespace {
 /// The asker's end of a request.
 class PoolCall : public Call {
 public:
-  PoolCall(std::weak_ptr<Pool::Impl> pool, CallPtr state, std::size_t high)
-      : pool_(std::move(pool)), state_(std::move(state)), high_(high) {}
+  PoolCall(const std::shared_ptr<Pool::Impl>& pool, CallPtr state, std::string owner)
+      : pool_(pool), state_(std::move(state)), owner_(std::move(owner)),
+        high_(pool->limits.high_watermark) {
+    if (owner_.empty()) return;
+    ++pool->owned[owner_];
+    ++pool->owned_all;
+  }
   ~PoolCall() override {
+    give_back();
     state_->handler = nullptr;
     if (const auto link = state_->link.lock()) {
       link->cancel();
@@ -47,8 +53,16 @@ public:
   }
 
 private:
+  void give_back() {
+    const auto pool = owner_.empty() ? nullptr : pool_.lock();
+    if (!pool) return;
+    --pool->owned_all;
+    if (const auto own = pool->owned.find(owner_); --own->second == 0) pool->owned.erase(own);
+  }
+
   const std::weak_ptr<Pool::Impl> pool_;
   const CallPtr state_;
+  const std::string owner_;
   const std::size_t high_;
 };
 
@@ -89,11 +103,6 @@ bool Pool::Impl::try_attach(const CallPtr& call) {
     return true;
   }
   // An upstream that has just come back is not asked for all handshakes at once.
-  std::erase_if(idle, [&](const auto& link) { // nor are those kept that open for nobody, in vain
-    const bool in_vain = link->opening() && !link->usable(*call);
-    if (in_vain) link->drop();
-    return in_vain;
-  });
   if (opening >= may_open) return false;
   if (!idle.empty() && idle.size() + busy.size() >= limits.connections) {
     idle.front()->drop();
@@ -107,7 +116,33 @@ bool Pool::Impl::try_attach(const CallPtr& call) {
   return true;
 }
 
+void Pool::Impl::drop_vain() {
+  std::erase_if(idle, [](const auto& link) {
+    const bool in_vain = link->opening() && !link->usable({});
+    if (in_vain) link->drop();
+    return in_vain;
+  });
+}
+
+Result<void> Pool::Impl::share_of(const std::string& owner) const {
+  if (owner.empty()) return {};
+  const auto own = owned.find(owner);
+  const auto most = std::max<std::size_t>(limits.connections / 4, 1);
+  if (own != owned.end() && own->second >= most)
+    return fail(Code::too_many_requests,
+                "{} logs, tunnels and proxied requests of this tenant are open, as many as one "
+                "may have on one event loop: end some, or try again",
+                own->second);
+  if (owned_all >= std::max(limits.connections * 3 / 4, most))
+    return fail(Code::unavailable,
+                "{} logs, tunnels and proxied requests are open on one event loop, as many as "
+                "all tenants together may have: retry after 1 second",
+                owned_all);
+  return {};
+}
+
 void Pool::Impl::serve_waiting() {
+  if (!waiting.empty() && opening >= may_open) drop_vain();
   for (auto at = waiting.begin(); at != waiting.end();) {
     const bool may = opening < may_open;
     if (!may && idle.empty()) return;
@@ -140,6 +175,7 @@ void Pool::Impl::sweep() {
     idle.front()->drop();
     idle.pop_front();
   }
+  drop_vain();
   const auto late = std::stable_partition(waiting.begin(), waiting.end(), [&](const auto& call) {
     return now - call->since <= limits.connect;
   });
@@ -203,9 +239,10 @@ std::unique_ptr<Call> Pool::start(http::RequestHead head, CallOptions options,
   call->upgrade = call->fresh = options.upgrade;
   call->retryable =
       options.body.empty() && !options.upgrade && (head.method == "GET" || call->head_request);
-  auto handle = std::make_unique<PoolCall>(impl_, call, impl_->limits.high_watermark);
-
   std::optional<Error> error = impl_->broken;
+  if (auto share = impl_->share_of(options.owner); !share) error = std::move(share).error();
+  auto handle =
+      std::make_unique<PoolCall>(impl_, call, error ? std::string() : std::move(options.owner));
   if (auto text = request_text(head, options, *impl_->endpoint); !text) {
     error = std::move(text).error();
   } else {

@@ -119,6 +119,8 @@ void Link::finish(bool clean) {
     transport_->read(true); // hears when the upstream closes
     pool_->keep(self);
   } else {
+    // A refused upgrade: whoever repeats it must not use up the ports by connections that wait.
+    if (clean && call->upgrade) transport_->abort();
     pool_->forget(*this);
   }
   if (auto* handler = std::exchange(call->handler, nullptr)) handler->on_end();

@@ -41,6 +41,9 @@ struct Pool::Impl : std::enable_shared_from_this<Pool::Impl> {
   bool try_attach(const CallPtr& call);
   /// A connection came to be, or came back: who waits has it, or opens another one.
   void serve_waiting();
+  void drop_vain(); ///< kept connections that open for nobody, and for too long
+  /// May this tenant have one more long-running call?
+  Result<void> share_of(const std::string& owner) const;
   void keep(const std::shared_ptr<Link>& link); ///< its answer has ended cleanly
   void forget(Link& link);
   void sweep();
@@ -53,7 +56,9 @@ struct Pool::Impl : std::enable_shared_from_this<Pool::Impl> {
   std::optional<Error> broken;            ///< the endpoint's certificates cannot be used
   std::deque<std::shared_ptr<Link>> idle; ///< most recently used at the back
   std::unordered_map<Link*, std::shared_ptr<Link>> busy;
-  std::deque<CallPtr> waiting; ///< for a turn to open
+  std::deque<CallPtr> waiting;                        ///< for a turn to open
+  std::unordered_map<std::string, std::size_t> owned; ///< long-running calls, by tenant
+  std::size_t owned_all = 0;
   std::size_t opening = 0, may_open;
   net::Timer sweeper;
   bool sweeping = false;

@@ -36,6 +36,10 @@ forged "the victim's certificate without its key"
 cp "$TMPDIR/upstream.crt" "$TMPDIR/forged.crt"
 cp "$TMPDIR/upstream.key" "$TMPDIR/forged.key"
 forged "upstream's own administrator"
+openssl ecparam -name prime256v1 -genkey -noout -out "$TMPDIR/forged.key" 2>/dev/null
+openssl req -x509 -new -key "$TMPDIR/forged.key" -days 1 -subj "/CN=admin$(printf '/O=a%.0s' {1..2000})" -out "$TMPDIR/forged.crt" 2>/dev/null
+code=$(curl -s --max-time 10 --cacert "$TMPDIR/$evil.ca" --cert "$TMPDIR/forged.crt" --key "$TMPDIR/forged.key" -o /dev/null -w '%{http_code}' "https://$zood_address/version")
+expect "one of $(stat -c %s "$TMPDIR/forged.crt") bytes is not read" 000 "$code"
 code=$(curl -s --max-time 10 -k --cert "$TMPDIR/$evil.crt" --key "$TMPDIR/$evil.key" -o "$TMPDIR/body" -w '%{http_code}' "$upstream_server/api/v1/secrets")
 observe "" "$(cat "$TMPDIR/body")"
 # Not 403, which upstream tells anybody who has none at all.

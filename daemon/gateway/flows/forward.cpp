@@ -47,6 +47,7 @@ public:
     upstream::CallOptions options;
     options.body = request_.body;
     options.long_running = exchange_.target().long_running;
+    if (options.long_running) options.owner = exchange_.mapping().id();
     call_ = exchange_.upstream()
                 .caller(exchange_.gateway().loop())
                 .start(head_of(exchange_, request_, accept), std::move(options), *this);

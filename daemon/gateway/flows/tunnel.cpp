@@ -17,6 +17,7 @@ public:
     upstream::CallOptions options;
     options.upgrade = true;
     options.long_running = true;
+    options.owner = exchange_.mapping().id();
     call_ = exchange_.upstream()
                 .caller(exchange_.gateway().loop())
                 .start(head_of(exchange_, request_, "*/*", true), std::move(options), *this);

@@ -68,6 +68,11 @@ TEST_CASE("anything else in the subject is nobody") {
   SUBCASE("two URIs") { request.uris = {"urn:zoo:tenant:1", "urn:zoo:tenant:2"}; }
   SUBCASE("another URI") { request.uris = {"urn:other:1"}; }
   SUBCASE("an empty uid") { request.uris = {"urn:zoo:tenant:"}; }
+  SUBCASE("more groups than there may be") {
+    request.organizations = std::vector<std::string>(zoo::tenants::k_most_groups, "g");
+    CHECK(identity_from(request));
+    request.organizations.emplace_back("g");
+  }
   SUBCASE("a system group") { request.organizations = {"system:masters"}; }
   SUBCASE("an administrator's group") { request.organizations = {"zoo:administrators"}; }
   SUBCASE("a system user") { request.common_name = "system:serviceaccount:a:b"; }

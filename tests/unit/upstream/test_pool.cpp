@@ -588,6 +588,45 @@ TEST_CASE("what needs a new connection does not keep others from one that comes 
   }
 }
 
+TEST_CASE(
+    "a tenant's long-running calls have a share of the connections, and so have all of them") {
+  PoolLimits limits;
+  limits.connections = 8;
+  std::promise<void> release;
+  const auto released = release.get_future().share();
+  Bench bench(
+      [=](Connection& connection, int) {
+        connection.read_head();
+        released.wait();
+      },
+      false, limits);
+  const auto open = [&](const char* owner) {
+    CallOptions options;
+    options.long_running = true;
+    options.owner = owner;
+    return &bench.start("GET", std::move(options));
+  };
+  const auto refused = [&](const char* owner) {
+    auto* asked = open(owner);
+    bench.wait(*asked);
+    REQUIRE(asked->error);
+    return asked->error->text();
+  };
+  auto* first = open("foofoo");
+  open("foofoo");
+  CHECK(refused("foofoo") ==
+        "2 logs, tunnels and proxied requests of this tenant are open, as many as one may have on "
+        "one event loop: end some, or try again");
+  bench.on_loop([&] { first->call.reset(); });
+  open("foofoo");
+  for (const auto* other : {"barbar", "barbar", "bazbaz", "bazbaz"})
+    open(other);
+  CHECK(refused("quxqux").starts_with("6 logs, tunnels and proxied requests are open"));
+  open(""); // zood's own
+  CHECK(bench.stats().busy == 7);
+  release.set_value();
+}
+
 TEST_CASE("who waits for a connection that cannot be opened is told") {
   PoolLimits limits;
   limits.first_opening = 2;
