@@ -31,6 +31,13 @@ std::string_view whole_lines(std::string_view text) {
   return text.substr(0, (last != text.npos ? last : text.find('\n')) + 1);
 }
 
+/// Where the lines from `from` on end that a file takes with so much room, one line at least.
+std::size_t lines_end(std::string_view text, std::size_t from, std::size_t room) {
+  if (text.size() - from <= room) return text.size();
+  const auto last = room == 0 ? text.npos : text.rfind('\n', from + room - 1);
+  return (last != text.npos && last >= from ? last : text.find('\n', from)) + 1;
+}
+
 std::uint64_t count_lines(std::string_view text) {
   std::uint64_t count = 0;
   for (auto at = text.find('\n'); at != text.npos; at = text.find('\n', at + 1))
@@ -265,8 +272,13 @@ void Log::run(const std::stop_token& stop) {
         --written; // no line is split over two files
     }
     if (to_files() && !fd_) done = open_file();
-    if (done && to_files() && size_ >= policy.file_bytes && written == 0) done = rotate(policy);
-    if (done) done = write_all(batch, written);
+    while (done && written < batch.size()) { // a file after the other, where it is many lines
+      const bool between_lines = written == 0 || batch[written - 1] == '\n';
+      if (to_files() && between_lines && size_ >= policy.file_bytes) done = rotate(policy);
+      const auto room = policy.file_bytes - std::min(size_, policy.file_bytes);
+      const auto end = to_files() ? lines_end(batch, written, room) : batch.size();
+      if (done) done = write_all(std::string_view(batch).substr(0, end), written);
+    }
     if (done) {
       written_ += count_lines(batch);
       batch.clear();

@@ -174,6 +174,29 @@ TEST_CASE("files are put aside by size, the oldest goes, also after the number w
   CHECK(place.lines(3).empty());
 }
 
+TEST_CASE("lines that come together fill as many files as they need, and none is split") {
+  Place place;
+  audit::Policy policy;
+  policy.file_bytes = 4096;
+  policy.files = 50;
+  constexpr unsigned k_lines = 200;
+  {
+    const auto log = place.open(policy);
+    for (unsigned i = 0; i < k_lines; ++i)
+      say(*log, "foofoo", fmt::format("p{}", i));
+  }
+  unsigned next = k_lines, number = 0;
+  for (; next > 0; ++number) { // the newest first
+    const auto lines = place.lines(number);
+    REQUIRE_FALSE(lines.empty());
+    CHECK(std::filesystem::file_size(audit::Log::file(place.directory, number)) <
+          policy.file_bytes + lines.back().size() + 1);
+    for (auto line = lines.rbegin(); line != lines.rend(); ++line)
+      CHECK(json::parse(*line)["name"] == fmt::format("p{}", --next));
+  }
+  CHECK(number > 3);
+}
+
 TEST_CASE("a file that was moved away is let go of") {
   Place place;
   const auto log = place.open();
@@ -286,7 +309,7 @@ TEST_CASE("reading: the newest lines of a tenant, oldest first, across files") {
 TEST_CASE("reading while files are put aside: each line once, and none missing") {
   Place place;
   audit::Policy policy;
-  policy.file_bytes = 1; // each batch is a file
+  policy.file_bytes = 8192; // each batch begins a file
   policy.files = 1000;
   const auto log = place.open(policy);
   constexpr std::size_t k_batches = 60, k_each = 50;
