@@ -3,8 +3,6 @@
 
 #include "daemon/authz/policy_store.hpp"
 
-#include <fmt/format.h>
-
 namespace zoo::gateway {
 
 std::string_view super_user_group(const Identity& subject, std::string_view administrators) {
@@ -33,7 +31,7 @@ void TenantAuthorizer::authorize(const Identity& subject, const Attributes& attr
 std::optional<Decision> TenantAuthorizer::decide_now(const Identity& subject,
                                                      const Attributes& attributes) const {
   if (const auto group = super_user_group(subject, administrators_); !group.empty())
-    return Decision{true, fmt::format("member of group \"{}\"", group)};
+    return Decision{true, std::string("member of group \"").append(group).append("\"")};
   if (const auto policy = policies_.known(mapping_))
     return policy->decide(user_of(subject), attributes);
   return std::nullopt;

@@ -92,6 +92,7 @@ private:
   std::string_view text_;
 };
 
+/// What a client is answered with, and what upstream is asked for instead.
 struct Negotiated {
   Representation representation = Representation::object;
   IncludeObject include = IncludeObject::metadata; ///< of a Table: what the client wants
