@@ -24,18 +24,11 @@ constexpr auto k_retry = 500ms; ///< a file that took nothing is tried again
 /// other threads write, may come in between.
 constexpr std::size_t k_piece = 16 * 1024;
 
-/// As many lines as fit in one piece, one at least.
-std::string_view whole_lines(std::string_view text) {
-  if (text.size() <= k_piece) return text;
-  const auto last = text.rfind('\n', k_piece - 1);
+/// As many lines as fit in so many bytes, one at least.
+std::string_view whole_lines(std::string_view text, std::size_t most) {
+  if (text.size() <= most) return text;
+  const auto last = most == 0 ? text.npos : text.rfind('\n', most - 1);
   return text.substr(0, (last != text.npos ? last : text.find('\n')) + 1);
-}
-
-/// Where the lines from `from` on end that a file takes with so much room, one line at least.
-std::size_t lines_end(std::string_view text, std::size_t from, std::size_t room) {
-  if (text.size() - from <= room) return text.size();
-  const auto last = room == 0 ? text.npos : text.rfind('\n', from + room - 1);
-  return (last != text.npos && last >= from ? last : text.find('\n', from)) + 1;
 }
 
 std::uint64_t count_lines(std::string_view text) {
@@ -211,7 +204,7 @@ Result<void> Log::write_all(std::string_view bytes, std::size_t& written) {
   const int fd = to_files() ? fd_.get() : STDERR_FILENO;
   while (written < bytes.size()) {
     auto piece = bytes.substr(written);
-    if (!to_files()) piece = whole_lines(piece);
+    if (!to_files()) piece = whole_lines(piece, k_piece);
     const auto done = ::write(fd, piece.data(), piece.size());
     if (done < 0 && errno == EINTR) continue;
     if (done <= 0) {
@@ -276,7 +269,8 @@ void Log::run(const std::stop_token& stop) {
       const bool between_lines = written == 0 || batch[written - 1] == '\n';
       if (to_files() && between_lines && size_ >= policy.file_bytes) done = rotate(policy);
       const auto room = policy.file_bytes - std::min(size_, policy.file_bytes);
-      const auto end = to_files() ? lines_end(batch, written, room) : batch.size();
+      const auto rest = std::string_view(batch).substr(written);
+      const auto end = written + (to_files() ? whole_lines(rest, room) : rest).size();
       if (done) done = write_all(std::string_view(batch).substr(0, end), written);
     }
     if (done) {

@@ -3,6 +3,7 @@
 
 #include "common/crypto/digest.hpp"
 #include "common/kube/client.hpp"
+#include "daemon/translate/headers.hpp"
 #include "daemon/upstream/control_api.hpp"
 
 #include <nlohmann/json.hpp>
@@ -19,8 +20,6 @@ namespace {
 using nlohmann::json;
 using upstream::ControlApi;
 
-constexpr std::string_view k_aggregated =
-    "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
 constexpr std::size_t k_page = 500;
 
 constexpr std::array<std::pair<std::string_view, std::string_view>, 15> k_private{{
@@ -55,7 +54,7 @@ std::string key_of(const json& item) {
 }
 
 Result<void> add_kinds(ControlApi& api, std::string_view root, std::vector<Kind>& out) {
-  ZOO_TRY(const auto document, api.get(root, k_aggregated));
+  ZOO_TRY(const auto document, api.get(root, translate::k_aggregated_accept));
   for (const auto& group : document.value("items", json::array())) {
     const auto group_name = group.value("metadata", json::object()).value("name", std::string());
     std::set<std::string> seen;

@@ -91,8 +91,6 @@ bool json_range(std::string_view type) {
 }
 
 constexpr std::string_view k_table_accept = "application/json;as=Table;v=v1;g=meta.k8s.io";
-constexpr std::string_view k_aggregated =
-    "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
 
 /// The answer for one clause of Accept, false if zood cannot serve it.
 bool serve(const Media& media, bool discovery, Negotiated& out) {
@@ -113,7 +111,7 @@ bool serve(const Media& media, bool discovery, Negotiated& out) {
     if (as != "APIGroupDiscoveryList" || group != "apidiscovery.k8s.io" || version != "v2")
       return false;
     out.representation = Representation::aggregated;
-    out.content_type = out.upstream_accept = k_aggregated;
+    out.content_type = out.upstream_accept = k_aggregated_accept;
     return true;
   }
   if (group != "meta.k8s.io" || version != "v1") return false;

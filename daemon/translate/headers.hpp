@@ -103,6 +103,9 @@ struct Negotiated {
   bool protobuf_first = false; ///< of objects and lists: rather that than what is said above
 };
 
+/// Aggregated discovery (KEP-3352).
+inline constexpr std::string_view k_aggregated_accept =
+    "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
 inline constexpr std::string_view k_partial_accept =
     "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io";
 /// The list of what Representation::partial is one of.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/upstream/shared_watches.hpp"
 
+#include "daemon/translate/headers.hpp"
 #include "daemon/upstream/upstream.hpp"
 #include "daemon/upstream/watch_branch.hpp"
 #include "daemon/upstream/watch_hub.hpp"
@@ -37,7 +38,7 @@ std::unique_ptr<WatchSubscription> subscribe(Upstream& upstream, net::Loop& loop
 
 std::string list_accept(std::string_view accept) {
   if (!partial(accept)) return std::string(accept);
-  return "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io";
+  return std::string(translate::k_partial_list_accept);
 }
 
 SharedWatches::Impl::Impl(Upstream& owner, const std::vector<net::Loop*>& loops) : upstream(owner) {
@@ -79,7 +80,7 @@ std::unique_ptr<WatchSubscription> SharedWatches::subscribe(net::Loop& loop, Wat
   if (version) filter = filter_of(request);
   WatchKind kind;
   kind.path = std::move(place.path);
-  kind.accept = partial(accept) ? k_partial_accept : "application/json";
+  kind.accept = partial(accept) ? translate::k_partial_accept : "application/json";
   kind.namespaced = request.all_namespaces || !place.key_prefix.empty();
   kind.kind = request.kind;
   kind.api_version = request.api_version;

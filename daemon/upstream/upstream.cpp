@@ -6,6 +6,7 @@
 #include "common/base/published.hpp"
 #include "daemon/net/loop.hpp"
 #include "daemon/translate/discovery_json.hpp"
+#include "daemon/translate/headers.hpp"
 #include "daemon/upstream/buffered_call.hpp"
 #include "daemon/upstream/name_follower.hpp"
 #include "daemon/upstream/openapi_cache.hpp"
@@ -26,8 +27,6 @@ namespace {
 
 constexpr std::size_t k_max_document = 64u << 20; ///< bytes of a discovery document
 constexpr std::size_t k_max_hints = 65'536;
-constexpr std::string_view k_aggregated =
-    "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
 
 /// Keeps the catalog. Lives on the first loop; others ask by post.
 class CatalogKeeper {
@@ -82,7 +81,7 @@ private:
     http::RequestHead head;
     head.method = "GET";
     head.target = path;
-    head.headers.add("Accept", k_aggregated);
+    head.headers.add("Accept", translate::k_aggregated_accept);
     if (!document.etag.empty()) head.headers.add("If-None-Match", document.etag);
     retired_ = std::move(call_);
     call_ = std::make_unique<BufferedCall>(

@@ -3,6 +3,7 @@
 
 #include "common/base/log.hpp"
 #include "daemon/translate/discovery_json.hpp"
+#include "daemon/translate/headers.hpp"
 #include "daemon/upstream/upstream.hpp"
 
 #include <algorithm>
@@ -41,7 +42,7 @@ void Feed::start(bool trusted) {
   ListRequest request;
   request.head.method = "GET";
   request.head.target = kind_->path;
-  request.head.headers.add("Accept", list_accept(k_partial_accept));
+  request.head.headers.add("Accept", list_accept(translate::k_partial_accept));
   request.all_namespaces = kind_->namespaced;
   request.limit = 1;
   request.max_object = kind_->max_object;

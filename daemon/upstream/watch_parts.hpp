@@ -76,8 +76,6 @@ struct SharedWatches::Impl {
   std::map<std::string, std::size_t> alone_by_owner;
 };
 
-inline constexpr std::string_view k_partial_accept =
-    "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io";
 /// The Accept of a list of what a watch of `accept` sends.
 std::string list_accept(std::string_view accept);
 

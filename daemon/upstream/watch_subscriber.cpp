@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/upstream/watch_subscriber.hpp"
 
+#include "daemon/translate/headers.hpp"
 #include "daemon/translate/status_text.hpp"
 #include "daemon/upstream/upstream.hpp"
 #include "daemon/upstream/watch_hub.hpp"
@@ -94,7 +95,7 @@ void Subscriber::next_keys() {
   if (range_at_ != 0 && range_at_ >= ranges.size()) return join();
   ListRequest request;
   request.head = request_->head;
-  request.head.headers.set("Accept", list_accept(k_partial_accept));
+  request.head.headers.set("Accept", list_accept(translate::k_partial_accept));
   request.params = request_->params;
   translate::set_param(request.params, "pretty", "false");
   if (!ranges.empty()) request.range = ranges[range_at_];

@@ -4,6 +4,7 @@
 #include "daemon/gateway/flows/steps.hpp"
 #include "daemon/translate/discovery.hpp"
 #include "daemon/translate/discovery_json.hpp"
+#include "daemon/translate/headers.hpp"
 #include "daemon/translate/status_text.hpp"
 #include "daemon/upstream/upstream.hpp"
 
@@ -11,9 +12,6 @@
 
 namespace zoo::gateway {
 namespace {
-
-constexpr std::string_view k_aggregated_type =
-    "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
 
 /// A document made here: discovery. With an ETag of its own bytes, since upstream's changes when
 /// any tenant changes a definition and says nothing about this one.
@@ -111,7 +109,7 @@ Result<std::unique_ptr<Flow>> non_resource(Exchange& exchange) {
     ZOO_TRY_VOID(exchange.answer_as(wanted, false));
     const bool core = path == "/api";
     if (wanted.representation == translate::Representation::aggregated) {
-      return document(exchange, k_aggregated_type, catalog.aggregated(mapping, core));
+      return document(exchange, translate::k_aggregated_accept, catalog.aggregated(mapping, core));
     }
     return document(exchange, k_json,
                     core ? catalog.api_versions(exchange.head().authority)

@@ -85,16 +85,23 @@ struct Bench {
     });
     ran.get_future().get();
   }
+  using Prepare = std::function<void(Asked&)>;
   Asked& start(
-      const std::string& method, CallOptions options = {},
-      const std::function<void(Asked&)>& prepare = [](Asked&) {}) {
+      const std::string& method, CallOptions options = {}, const Prepare& prepare = [](Asked&) {}) {
+    Asked* made = nullptr;
+    on_loop([&] { made = &begin(method, std::move(options), prepare); });
+    return *made;
+  }
+  /// The same, on the loop: for several of them before anything comes of the first.
+  Asked& begin(
+      const std::string& method, CallOptions options = {}, const Prepare& prepare = [](Asked&) {}) {
     auto& made = *asked.emplace_back(std::make_unique<Asked>());
     prepare(made);
     http::RequestHead head;
     head.method = method;
     head.target = "/" + method;
     if (options.upgrade) head.headers.add("Upgrade", "spdy");
-    on_loop([&] { made.call = pool->start(head, std::move(options), made); });
+    made.call = pool->start(head, std::move(options), made);
     return made;
   }
   Asked& ask(const std::string& method, CallOptions options = {}) {
@@ -539,11 +546,8 @@ TEST_CASE("connections are opened few at a time until they can be, and none is f
   Bench bench(always(k_ok), true, limits);
   std::vector<Asked*> all;
   bench.on_loop([&] { // all of them before the first connection is there
-    for (int i = 0; i < 10; ++i) {
-      auto& made = *bench.asked.emplace_back(std::make_unique<Asked>());
-      made.call = bench.pool->start({"GET", "/", "", {}}, {}, made);
-      all.push_back(&made);
-    }
+    for (int i = 0; i < 10; ++i)
+      all.push_back(&bench.begin("GET"));
     CHECK(bench.pool->stats().busy == 2);
     CHECK(bench.pool->stats().waiting == 8);
     all[5]->call.reset(); // who went has no turn, and does not count
@@ -565,19 +569,12 @@ TEST_CASE("what needs a new connection does not keep others from one that comes 
   CHECK(bench.ask("GET").status == 200); // there is one, and two may open now
   std::vector<Asked*> tunnels;
   bench.on_loop([&] {
-    const auto begin = [&](bool upgrade) -> Asked& {
-      auto& made = *bench.asked.emplace_back(std::make_unique<Asked>());
-      http::RequestHead head{"GET", "/", "", {}};
-      if (upgrade) head.headers.add("Upgrade", "spdy");
-      CallOptions options;
-      options.upgrade = upgrade;
-      made.call = bench.pool->start(head, std::move(options), made);
-      return made;
-    };
+    CallOptions upgrade;
+    upgrade.upgrade = true;
     for (int i = 0; i < 4; ++i)
-      tunnels.push_back(&begin(true));
+      tunnels.push_back(&bench.begin("GET", upgrade));
     CHECK(bench.pool->stats().waiting == 2);
-    auto& get = begin(false); // behind the tunnels, on the connection that is there
+    auto& get = bench.begin("GET"); // behind the tunnels, on the connection that is there
     CHECK(bench.pool->stats().waiting == 2);
     CHECK(bench.pool->stats().idle == 0);
     tunnels.push_back(&get);
@@ -638,11 +635,8 @@ TEST_CASE("who waits for a connection that cannot be opened is told") {
   bench.on_loop([&] { bench.pool = std::make_unique<Pool>(bench.loop(), endpoint, limits); });
   std::vector<Asked*> all;
   bench.on_loop([&] { // all of them before the first one has failed
-    for (int i = 0; i < 7; ++i) {
-      auto& made = *bench.asked.emplace_back(std::make_unique<Asked>());
-      made.call = bench.pool->start({"GET", "/", "", {}}, {}, made);
-      all.push_back(&made);
-    }
+    for (int i = 0; i < 7; ++i)
+      all.push_back(&bench.begin("GET"));
     CHECK(bench.pool->stats().waiting == 5);
   });
   for (auto* each : all) {
