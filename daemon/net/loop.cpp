@@ -331,16 +331,30 @@ bool Socket::open(file::Fd socket) {
     loop.slots.emplace_back();
   }
   const auto place = loop.free_slots.back();
-  auto& slot = loop.slots[place];
-  epoll_event event{};
-  event.events = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET;
-  event.data.u64 = std::uint64_t{slot.generation} << 32 | place;
-  if (::epoll_ctl(loop.epoll.get(), EPOLL_CTL_ADD, socket.get(), &event) != 0) return false;
-  loop.free_slots.pop_back();
-  slot.owner = this;
   slot_ = place;
+  if (!watch(EPOLL_CTL_ADD, socket.get())) {
+    slot_ = k_nowhere;
+    return false;
+  }
+  loop.free_slots.pop_back();
+  loop.slots[place].owner = this;
   fd_ = std::move(socket);
   return true;
+}
+
+bool Socket::watch(int how, int fd) {
+  auto& loop = *loop_.impl_;
+  epoll_event event{};
+  event.events = (hears_ ? EPOLLIN : 0u) | EPOLLOUT | EPOLLRDHUP | EPOLLET;
+  event.data.u64 = std::uint64_t{loop.slots[slot_].generation} << 32 | slot_;
+  return ::epoll_ctl(loop.epoll.get(), how, fd, &event) == 0;
+}
+
+void Socket::hear(bool what_comes) {
+  if (hears_ == what_comes || slot_ == k_nowhere) return;
+  hears_ = what_comes;
+  if (!watch(EPOLL_CTL_MOD, fd_.get())) hears_ = true; // woken in vain, then
+  readable_ = readable_ || hears_;
 }
 
 void Socket::close() {
@@ -351,6 +365,7 @@ void Socket::close() {
   loop.free_slots.push_back(std::exchange(slot_, k_nowhere));
   fd_ = file::Fd(); // which is the end of it for epoll, too
   readable_ = writable_ = ended_ = more_ = false;
+  hears_ = true;
 }
 
 void Socket::announce(std::uint32_t events) {

@@ -37,6 +37,10 @@ public:
   bool readable() const { return readable_; }
   bool writable() const { return writable_; }
 
+  /// False: what comes is no change that wakes the loop; an end is. True, after that: perhaps
+  /// something has come.
+  void hear(bool what_comes);
+
   /// As recv(2), send(2) and accept(2), without EINTR and SIGPIPE; EAGAIN at once if it is not
   /// ready.
   std::ptrdiff_t receive(char* bytes, std::size_t size);
@@ -54,6 +58,7 @@ private:
   friend class Loop;
   static constexpr std::uint32_t k_nowhere = 0xffffffff;
   void announce(std::uint32_t events);
+  bool watch(int how, int fd);
 
   Loop& loop_;
   SocketHandler& handler_;
@@ -64,6 +69,7 @@ private:
   bool writable_ = false;
   bool ended_ = false; ///< the peer sends no more: a short read is not the last one
   bool more_ = false;
+  bool hears_ = true;
 };
 
 } // namespace zoo::net

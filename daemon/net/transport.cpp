@@ -424,12 +424,18 @@ Transport::~Transport() {
   impl_->close();
 }
 
+void Transport::deafen() {
+  read(false);
+  if (impl_->phase == Phase::open) impl_->socket.hear(false);
+}
+
 Transport::Phase Transport::phase() const { return impl_->phase; }
 
 void Transport::read(bool wanted) {
   auto& impl = *impl_;
   if (wanted == impl.read_wanted) return;
   impl.read_wanted = wanted;
+  if (wanted) impl.socket.hear(true);
   // TLS may hold bytes that the socket will never announce: look before waiting.
   if (!wanted || impl.phase != Phase::open || impl.reading || impl.read_posted) return;
   impl.read_posted = true;

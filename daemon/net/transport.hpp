@@ -42,6 +42,7 @@ public:
 
   Phase phase() const;
   void read(bool wanted); ///< false at first; off: the socket's window fills, nothing else
+  void deafen(); ///< as read(false), and until read(true) what comes does not wake the loop
   void write(std::string bytes);
   void write_view(std::string_view bytes); ///< the same of bytes that stay the caller's
   std::size_t unsent() const;

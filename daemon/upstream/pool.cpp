@@ -31,7 +31,7 @@ public:
 
   void pause() override {
     state_->paused = true;
-    if (const auto link = state_->link.lock()) link->transport()->read(false);
+    if (const auto link = state_->link.lock()) link->transport()->deafen();
   }
   void resume() override {
     if (!std::exchange(state_->paused, false)) return;

@@ -10,8 +10,10 @@
 #include "daemon/upstream/upstream.hpp"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <chrono>
+#include <utility>
 #include <vector>
 
 namespace zoo::upstream {
@@ -19,26 +21,55 @@ namespace {
 
 constexpr std::size_t k_first_page = 16;
 constexpr std::size_t k_largest_page = 512;
+/// So many objects behind a range, which kube-apiserver looks at for each page of it (ListPrefix in
+/// apiserver/pkg/storage/cacher/store/store_btree.go), take as long as one page of one namespace.
+constexpr std::size_t k_objects_a_space = 4'000;
+constexpr std::size_t k_usual_spaces = 4; ///< of a range of which that is not known
 /// kube-apiserver gives an answer a minute (--request-timeout), whether it is read or not.
 constexpr std::chrono::seconds k_ahead_lasts{15};
 constexpr std::size_t k_max_status = 1u << 20; ///< bytes of an error's body
+
+constexpr std::array k_selectors = {"labelSelector", "fieldSelector"};
+
+/// Under these a tenant-wide list leaves how many objects lay behind it: for the tenant's next one,
+/// and for the first one of another tenant.
+std::array<std::string, 2> behind_keys(const ListRequest& request) {
+  const auto& path = request.head.target;
+  return {path + "?behind=" + request.range.prefix, path + "?behind"};
+}
+
+/// Under this, how many namespaces there are in the range.
+std::string spaces_key(const ListRequest& request) {
+  return "/api/v1/namespaces?of=" + request.range.prefix;
+}
+
+std::size_t behind(const Upstream& upstream, const ListRequest& request) {
+  const auto keys = behind_keys(request);
+  const auto own = upstream.remembered(keys[0]);
+  return own != 0 ? own : upstream.remembered(keys[1]);
+}
+
+bool worth_asking_spaces(const Upstream& upstream, const ListRequest& request, std::size_t spaces) {
+  return behind(upstream, request) > k_objects_a_space * (1 + spaces);
+}
 
 /// Pages grow fourfold until they fit; the next list of the same kind begins with a page that held
 /// all of the last one and one more, which is the foreign key that ends the range. While a page
 /// comes, the next one is asked for already where it will be wanted: the last list was longer than
 /// this one is with this page. Where upstream takes no position of our making (`seek` false) the
 /// path is read from its beginning, in upstream's own pages, and what lies before the range is
-/// dropped.
+/// dropped. The path may be one namespace's of the range (`space`, with a slash).
 class RangeList final : public List, public translate::FrameHandler {
 public:
   RangeList(Upstream& upstream, Caller& caller, ListRequest request, std::string hint, bool seek,
-            ListHandler& handler)
+            ListHandler& handler, std::string space = {})
       : upstream_(upstream), caller_(caller), request_(std::move(request)), hint_(std::move(hint)),
-        seek_(seek), handler_(handler), expected_(upstream_.page_hint(hint_)) {
-    page_ = !seek_                 ? k_largest_page
-            : request_.range.exact ? 1
-            : expected_ == 0       ? k_first_page
-                                   : std::min(expected_ + 1 + expected_ / 8, k_largest_page);
+        space_(std::move(space)), seek_(seek), handler_(handler),
+        expected_(space_.empty() ? upstream_.remembered(hint_) : 0) {
+    page_ = !seek_ || !space_.empty() ? k_largest_page
+            : request_.range.exact    ? 1
+            : expected_ == 0          ? k_first_page
+                                      : std::min(expected_ + 1 + expected_ / 8, k_largest_page);
     begin_page(ask(seek_ ? token_of_start() : std::string()));
   }
 
@@ -52,6 +83,11 @@ public:
   }
 
 private:
+  struct Metadata {
+    std::string next, resource_version;
+    std::size_t remaining = 0; ///< behind the page, of everybody's
+  };
+
   /// One page on its way: the one that comes, or one that was asked for ahead.
   struct Page final : CallHandler {
     explicit Page(RangeList& owner) : list(owner) {}
@@ -69,6 +105,10 @@ private:
 
   std::string token_of_start() const {
     const auto& range = request_.range;
+    if (!space_.empty()) {
+      if (range.start.size() <= space_.size() || !range.start.starts_with(space_)) return {};
+      return translate::upstream_token({request_.revision, range.start.substr(space_.size())});
+    }
     if (!range.start.empty()) return translate::upstream_token({request_.revision, range.start});
     if (range.exact) return translate::upstream_token({request_.revision, range.prefix});
     return translate::range_start_token(range.prefix, request_.revision);
@@ -109,8 +149,7 @@ private:
   /// expected than this page holds it is one of the largest, and so is the next.
   void ask_ahead(std::string_view head) {
     if (!seek_ || request_.limit != 0 || expected_ <= before_page_ + page_) return;
-    for (const auto* selector : {"labelSelector", "fieldSelector"}) // what is expected knows none
-      if (translate::find_param(request_.params, selector) != nullptr) return;
+    if (selects()) return; // what is expected knows none
     const auto meta = metadata_in(std::string(head) + "]}");
     if (!meta || !*meta || (*meta)->next.empty()) return;
     ahead_ = ask((*meta)->next);
@@ -153,10 +192,26 @@ private:
       return;
     }
     ahead_.reset();
-    if (request_.limit == 0 && seek_) upstream_.learn_page(hint_, delivered_);
+    if (seek_ && space_.empty()) learn(*meta);
     ListEnd end{resource_version_, {}};
     if (full_) end.next_start = last_key_ + '\0';
     handler_.on_list_end(end);
+  }
+
+  bool selects() const {
+    return std::any_of(k_selectors.begin(), k_selectors.end(), [&](const char* selector) {
+      return translate::find_param(request_.params, selector) != nullptr;
+    });
+  }
+
+  void learn(const Metadata& last) {
+    if (request_.limit == 0) upstream_.remember(hint_, delivered_);
+    if (!request_.all_namespaces || selects()) return; // upstream does not count then
+    const auto [own, of_all] = behind_keys(request_);
+    // Each tenant's own only where it may be worth it.
+    if (std::max(last.remaining, upstream_.remembered(of_all)) > k_objects_a_space)
+      upstream_.remember(own, std::max<std::size_t>(last.remaining, 1)); // 0: not known
+    upstream_.remember(of_all, last.remaining);
   }
 
   // translate::FrameHandler
@@ -223,9 +278,6 @@ private:
     return request_.all_namespaces ? key.name_space + "/" + key.name : key.name;
   }
 
-  struct Metadata {
-    std::string next, resource_version;
-  };
   /// The list's metadata stands before the items (built-in kinds) or behind them (custom ones).
   Result<Metadata> read_metadata() {
     if (broken_) return fail(*broken_);
@@ -246,7 +298,9 @@ private:
     ZOO_TRY(const auto tree, translate::JsonTree::parse(text));
     const auto metadata = tree.root()["metadata"];
     if (!metadata) return std::nullopt;
-    return Metadata{metadata["continue"].string(), metadata["resourceVersion"].string()};
+    const auto remaining = metadata["remainingItemCount"].integer().value_or(0);
+    return Metadata{metadata["continue"].string(), metadata["resourceVersion"].string(),
+                    static_cast<std::size_t>(std::max<std::int64_t>(remaining, 0))};
   }
 
   void fail_with(const Error& error, int http_status, std::string_view body) {
@@ -257,7 +311,7 @@ private:
   Upstream& upstream_;
   Caller& caller_;
   ListRequest request_;
-  std::string hint_;
+  std::string hint_, space_;
   bool seek_;
   ListHandler& handler_;
   std::unique_ptr<translate::Framer> framer_;
@@ -284,25 +338,28 @@ std::string path_in(std::string_view path, const std::string& space) {
   return std::string(path.substr(0, name)) + "namespaces/" + space + std::string(path.substr(name));
 }
 
-/// A range of an all-namespaces path without positions: namespace by namespace, at the
-/// resourceVersion at which these were found (DESIGN 6, fan out).
+/// A range of an all-namespaces path, namespace by namespace, at the resourceVersion at which these
+/// were found (DESIGN 6, fan out): where upstream takes no positions, and where so much of others
+/// lies behind the range that upstream looks at for longer.
 class FanOut final : public List, private ListHandler {
 public:
-  FanOut(Upstream& upstream, Caller& caller, ListRequest request, ListHandler& handler)
-      : upstream_(upstream), caller_(caller), request_(std::move(request)), handler_(handler) {
+  FanOut(Upstream& upstream, Caller& caller, ListRequest request, std::string hint, bool seek,
+         ListHandler& handler)
+      : upstream_(upstream), caller_(caller), request_(std::move(request)), hint_(std::move(hint)),
+        seek_(seek), handler_(handler) {
     ListRequest spaces;
     spaces.head = request_.head;
     spaces.head.target = "/api/v1/namespaces";
     spaces.head.headers.set("Accept",
                             "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1");
     const auto id = request_.range.prefix.substr(0, request_.range.prefix.find('-'));
-    if (!id.empty()) {
+    if (!id.empty() && !seek_) {
       spaces.params = {{"labelSelector", std::string(translate::k_tenant_label) + "=" + id}};
     }
     spaces.range.prefix = request_.range.prefix;
     spaces.revision = request_.revision;
-    list_ = std::make_unique<RangeList>(upstream_, caller_, std::move(spaces), "", false,
-                                        static_cast<ListHandler&>(*this));
+    list_ = std::make_unique<RangeList>(upstream_, caller_, std::move(spaces), spaces_key(request_),
+                                        seek_, static_cast<ListHandler&>(*this));
   }
 
   void pause() override {
@@ -316,8 +373,7 @@ public:
 
 private:
   void on_list_begin(std::string_view head) override {
-    if (finding_ || begun_) return;
-    begun_ = true;
+    if (finding_ || std::exchange(begun_, true)) return;
     handler_.on_list_begin(head);
   }
 
@@ -334,9 +390,11 @@ private:
   }
 
   void on_list_end(const ListEnd& end) override {
+    if (whole_) return handler_.on_list_end(end);
     if (finding_) {
       finding_ = false;
       version_ = end.resource_version;
+      if (seek_ && !worth_asking_spaces(upstream_, request_, spaces_.size())) return read_whole();
       std::sort(spaces_.begin(), spaces_.end()); // "a-b/" comes before "a/"
       // A list of no namespace is asked of one that cannot be, for its head.
       if (spaces_.empty()) spaces_.push_back(request_.range.prefix + "/");
@@ -345,19 +403,36 @@ private:
       if (end.next_start || at_ == spaces_.size() || full) {
         ListEnd mine{version_, end.next_start};
         if (full && !end.next_start && at_ != spaces_.size()) mine.next_start = spaces_[at_];
+        if (seek_) forget_some();
         return handler_.on_list_end(mine);
       }
     }
+    const auto& space = spaces_[at_++];
+    auto request = request_;
+    request.head.target = path_in(request_.head.target, space);
+    if (request.limit != 0) request.limit -= delivered_;
+    read(std::move(request), "", space);
+  }
+
+  void read_whole() {
+    whole_ = true;
+    read(request_, hint_, "");
+  }
+
+  void read(ListRequest request, std::string hint, std::string space) {
     const auto revision = revision_of(version_);
     if (!revision) return handler_.on_list_error(revision.error(), 0, {});
-    auto request = request_;
-    request.head.target = path_in(request_.head.target, spaces_[at_++]);
     request.revision = *revision;
-    if (request.limit != 0) request.limit -= delivered_;
     retired_ = std::move(list_);
-    list_ = std::make_unique<RangeList>(upstream_, caller_, std::move(request), "", false,
-                                        static_cast<ListHandler&>(*this));
+    list_ = std::make_unique<RangeList>(upstream_, caller_, std::move(request), std::move(hint),
+                                        seek_, static_cast<ListHandler&>(*this), std::move(space));
     if (paused_) list_->pause();
+  }
+
+  /// What lies behind is not seen this way: after some lists it is looked at again.
+  void forget_some() {
+    const auto known = behind(upstream_, request_);
+    upstream_.remember(behind_keys(request_)[0], known - known / 8);
   }
 
   void on_list_error(const Error& error, int http_status, std::string_view body) override {
@@ -367,12 +442,15 @@ private:
   Upstream& upstream_;
   Caller& caller_;
   ListRequest request_;
+  std::string hint_;
+  const bool seek_; ///< upstream takes positions
   ListHandler& handler_;
   std::vector<std::string> spaces_; ///< each with a slash, in key order; the tenant's namespaces
   std::string version_;
   std::size_t at_ = 0; ///< the next of spaces_
   std::size_t delivered_ = 0;
   bool finding_ = true;
+  bool whole_ = false; ///< the range is read at once after all
   bool begun_ = false;
   bool paused_ = false;
   std::unique_ptr<List> retired_, list_; // last: cancelled first
@@ -391,8 +469,14 @@ Result<std::int64_t> revision_of(std::string_view resource_version) {
 std::unique_ptr<List> list_range(Upstream& upstream, Caller& caller, ListRequest request,
                                  std::string hint, ListHandler& handler) {
   const bool seek = upstream.range_reads();
-  if (!seek && request.all_namespaces) {
-    return std::make_unique<FanOut>(upstream, caller, std::move(request), handler);
+  const auto& range = request.range;
+  const bool spaced = request.all_namespaces && !range.exact && !range.prefix.empty();
+  const auto spaces = upstream.remembered(spaces_key(request));
+  const bool many = seek && spaced &&
+                    worth_asking_spaces(upstream, request, spaces != 0 ? spaces : k_usual_spaces);
+  if (many || (!seek && request.all_namespaces)) {
+    return std::make_unique<FanOut>(upstream, caller, std::move(request), std::move(hint), seek,
+                                    handler);
   }
   return std::make_unique<RangeList>(upstream, caller, std::move(request), std::move(hint), seek,
                                      handler);

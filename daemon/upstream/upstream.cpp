@@ -258,16 +258,16 @@ void Upstream::set_shared_names(std::shared_ptr<const translate::SharedNames> na
 
 OpenApiCache& Upstream::openapi_cache() { return impl_->openapi; }
 
-std::size_t Upstream::page_hint(const std::string& key) const {
+std::size_t Upstream::remembered(const std::string& key) const {
   const std::scoped_lock lock(impl_->hints_mutex);
   const auto found = impl_->hints.find(key);
   return found == impl_->hints.end() ? 0 : found->second;
 }
 
-void Upstream::learn_page(const std::string& key, std::size_t items) {
+void Upstream::remember(const std::string& key, std::size_t number) {
   const std::scoped_lock lock(impl_->hints_mutex);
   if (impl_->hints.size() >= k_max_hints) impl_->hints.clear();
-  impl_->hints[key] = items;
+  impl_->hints[key] = number;
 }
 
 } // namespace zoo::upstream

@@ -74,10 +74,10 @@ public:
   bool range_reads() const;
   void set_range_reads(bool works); ///< decides it instead of the trial; before start()
 
-  /// How many items the last whole range list of `key` had, 0 if none is remembered; bounded. Any
-  /// thread.
-  std::size_t page_hint(const std::string& key) const;
-  void learn_page(const std::string& key, std::size_t items);
+  /// A number that a list has left for those after it, see list_range(); 0 if none is remembered.
+  /// Bounded. Any thread.
+  std::size_t remembered(const std::string& key) const;
+  void remember(const std::string& key, std::size_t number);
 
   /// Converted OpenAPI documents. Any thread.
   OpenApiCache& openapi_cache();

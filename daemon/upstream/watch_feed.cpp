@@ -32,7 +32,7 @@ Feed::Feed(FeedOwner& owner, Upstream& upstream, net::Loop& loop, WatchKindPtr k
            const SharedWatchLimits& limits, std::uint32_t id, std::uint64_t version)
     : owner_(owner), upstream_(upstream), loop_(loop), kind_(std::move(kind)), limits_(limits),
       id_(id), floor_(version), latest_(version), wait_(limits.first_pause), retry_(loop),
-      silence_(loop) {}
+      silence_(loop), rest_(loop) {}
 
 Feed::~Feed() = default;
 
@@ -74,6 +74,7 @@ void Feed::retire() {
   retired_ = true;
   retry_.cancel();
   silence_.cancel();
+  rest_no_more();
   call_.reset();
 }
 
@@ -84,7 +85,7 @@ void Feed::pause() {
 
 void Feed::resume() {
   paused_ = false;
-  if (call_) call_->resume();
+  if (call_ && resting_ != Rest::now) call_->resume();
 }
 
 void Feed::connect() {
@@ -142,12 +143,44 @@ void Feed::on_data(std::string_view bytes) {
     if (body_.size() + bytes.size() <= k_max_status) body_.append(bytes);
     return;
   }
-  heard_ = std::chrono::steady_clock::now();
+  const auto before = std::exchange(heard_, std::chrono::steady_clock::now());
+  wanted_ = false;
+  turn_bytes_ += bytes.size();
   if (auto fed = framer_->feed(bytes); !fed && !broken_ && !retired_) {
     log::warning("watch", "the upstream watch of {}: {}", kind_->path, fed.error().text());
     lost();
   }
-  if (!retired_) owner_.on_feed_pause(*this);
+  if (retired_) return;
+  owner_.on_feed_pause(*this);
+  if (!retired_ && !broken_) may_rest(heard_ - before);
+}
+
+void Feed::may_rest(std::chrono::steady_clock::duration since_last) {
+  if (wanted_) wanted_at_ = heard_;
+  if (resting_ == Rest::now) return; // its end is on its way
+  if (heard_ - wanted_at_ <= limits_.rest_after || since_last > limits_.rest_gap)
+    return rest_no_more();
+  if (resting_ != Rest::none || paused_) return;
+  resting_ = Rest::due; // once all that is there has been read
+  turn_bytes_ = 0;
+  rest_.start({}, [this] { rest(); });
+}
+
+void Feed::rest() {
+  resting_ = Rest::none;
+  // So much has not come in a moment: it waited, and more may.
+  if (turn_bytes_ > limits_.rest_bytes || !call_ || paused_) return;
+  resting_ = Rest::now;
+  call_->pause();
+  rest_.start(limits_.rest, [this] {
+    resting_ = Rest::none;
+    if (call_ && !paused_) call_->resume();
+  });
+}
+
+void Feed::rest_no_more() {
+  resting_ = Rest::none;
+  rest_.cancel();
 }
 
 void Feed::on_frame(std::string_view text) {
@@ -175,7 +208,7 @@ void Feed::on_frame(std::string_view text) {
   }
   latest_ = std::max(latest_, (*shared)->version);
   remember(*shared);
-  owner_.on_feed_event(*this, *shared);
+  wanted_ |= owner_.on_feed_event(*this, *shared);
 }
 
 void Feed::on_end() {
@@ -209,6 +242,7 @@ void Feed::lost() {
   broken_ = true;
   call_.reset();
   silence_.cancel();
+  rest_no_more();
   say_stalled(true);
   if (!retired_) again();
 }

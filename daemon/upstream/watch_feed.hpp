@@ -19,8 +19,8 @@ class Feed;
 class FeedOwner {
 public:
   virtual ~FeedOwner() = default;
-  virtual void on_feed_ready(Feed& feed) = 0; ///< open() may be asked again
-  virtual void on_feed_event(Feed& feed, const EventPtr& event) = 0;
+  virtual void on_feed_ready(Feed& feed) = 0;                        ///< open() may be asked again
+  virtual bool on_feed_event(Feed& feed, const EventPtr& event) = 0; ///< does anybody hear it?
   virtual void on_feed_pause(Feed& feed) = 0; ///< everything that came together was said
   virtual void on_feed_stalled(Feed& feed, bool stalled) = 0;
   virtual void on_feed_expired(Feed& feed) = 0; ///< something is lost: whoever followed it ends
@@ -30,7 +30,9 @@ public:
 };
 
 /// One upstream watch on a whole kind, kept open: after an end it goes on where it was, over a 410
-/// by a Bridge. Keeps the last events for who comes later. Loop thread only.
+/// by a Bridge. Keeps the last events for who comes later. While nobody has heard any for a second
+/// and they come in a row, it rests between two readings, so that they come some at a time: what
+/// waking up costs is many times an event (docs/decisions/137). Loop thread only.
 class Feed final : private CallHandler, private ListHandler, public translate::FrameHandler {
 public:
   Feed(FeedOwner& owner, Upstream& upstream, net::Loop& loop, WatchKindPtr kind,
@@ -69,6 +71,9 @@ private:
   void say_stalled(bool stalled);
   void listen();
   void check_silence();
+  void may_rest(std::chrono::steady_clock::duration since_last);
+  void rest();
+  void rest_no_more();
   bool patient();
 
   void on_head(http::ResponseHead head) override;
@@ -99,9 +104,13 @@ private:
   std::string body_;
   http::ResponseHead said_;
   std::chrono::milliseconds wait_;
-  std::chrono::steady_clock::time_point heard_;
+  std::chrono::steady_clock::time_point heard_; ///< upstream
+  std::chrono::steady_clock::time_point wanted_at_;
+  bool wanted_ = false; ///< what this reading has brought
+  enum class Rest { none, due, now } resting_ = Rest::none;
+  std::size_t turn_bytes_ = 0;                                   ///< read since the last rest
   std::optional<std::chrono::steady_clock::time_point> refused_; ///< since when it is
-  net::Timer retry_, silence_;
+  net::Timer retry_, silence_, rest_;
   std::unique_ptr<translate::Framer> framer_;
   std::unique_ptr<List> now_;
   std::unique_ptr<Bridge> bridge_, old_bridge_;

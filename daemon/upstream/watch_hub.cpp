@@ -126,13 +126,16 @@ void Hub::on_feed_ready(Feed& feed) {
   flush();
 }
 
-void Hub::on_feed_event(Feed& feed, const EventPtr& event) {
+bool Hub::on_feed_event(Feed& feed, const EventPtr& event) {
   const auto found = counts_.find(bucket_of(event->key));
   const auto* counts = found == counts_.end() ? nullptr : &found->second;
+  bool any = false;
   for (std::size_t loop = 0; loop < said_.size(); ++loop) {
     const bool heard = any_[loop] != 0 || (counts != nullptr && (*counts)[loop] != 0);
     if (heard) said_[loop].push_back({feed.id(), event, nullptr});
+    any |= heard;
   }
+  return any;
 }
 
 void Hub::on_feed_pause(Feed&) {

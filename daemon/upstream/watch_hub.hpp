@@ -41,7 +41,7 @@ private:
   using Counts = std::vector<std::uint32_t>; ///< by loop
 
   void on_feed_ready(Feed& feed) override;
-  void on_feed_event(Feed& feed, const EventPtr& event) override;
+  bool on_feed_event(Feed& feed, const EventPtr& event) override;
   void on_feed_pause(Feed& feed) override;
   void on_feed_stalled(Feed& feed, bool stalled) override;
   void on_feed_expired(Feed& feed) override;

@@ -85,6 +85,46 @@ TEST_CASE("a socket that has nothing is not asked, and tells when it has somethi
   CHECK(empty >= 2);
 }
 
+TEST_CASE("a socket that does not hear wakes nobody for what comes, but for its end") {
+  Loop loop;
+  auto [near, far] = connected();
+  auto [near_marker, far_marker] = connected();
+  Ear ear, marker;
+  Socket socket(loop, ear), beside(loop, marker);
+  REQUIRE(socket.open(std::move(near)));
+  REQUIRE(beside.open(std::move(near_marker)));
+  std::array<char, 8> bytes{};
+  int step = 0;
+  CHECK(runs_until(loop, [&] {
+    if (step == 0 && ear.times == 1 && marker.times == 1) { // both are writable
+      socket.hear(false);
+      ++step;
+    } else if (step == 1 && ear.times == 2) { // which is told once more then
+      give(far, "abc");
+      give(far_marker, "x"); // told after what came first
+      ++step;
+    } else if (step == 2 && marker.times == 2) {
+      CHECK(ear.times == 2);
+      CHECK_FALSE(socket.readable());
+      socket.hear(true);
+      CHECK(socket.readable()); // and asking shows what is there
+      CHECK(socket.receive(bytes.data(), bytes.size()) == 3);
+      CHECK_FALSE(socket.readable());
+      give(far, "defg");
+      ++step;
+    } else if (step == 3 && socket.readable()) {
+      CHECK(socket.receive(bytes.data(), bytes.size()) == 4);
+      socket.hear(false);
+      far = file::Fd();
+      ++step;
+    } else if (step == 4 && socket.readable()) {
+      CHECK(socket.receive(bytes.data(), bytes.size()) == 0);
+      ++step;
+    }
+    return step == 5;
+  }));
+}
+
 TEST_CASE("an end is seen whether it comes with the last bytes or after them") {
   for (const bool together : {true, false}) {
     CAPTURE(together);

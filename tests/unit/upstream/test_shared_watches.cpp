@@ -600,3 +600,44 @@ TEST_CASE("a path says where its shared watch is") {
   CHECK(shared_place("/apis/x.io/v1/namespaces").path == "/apis/x.io/v1/namespaces");
   CHECK(shared_place("/apis/x.io/v1/namespaces/n/namespaces").path == "/apis/x.io/v1/namespaces");
 }
+
+TEST_CASE("a stream that nobody hears is read some events at a time") {
+  using std::chrono::hours;
+  auto limits = WatchWorld::quick();
+  limits.rest_after = {};
+  limits.rest_gap = hours(1);
+  limits.rest_bytes = 4'000;
+  const auto rests = [&](std::string_view key, std::size_t more) {
+    WatchWorld world(limits);
+    WatchClient client(world, 0, pods("foofoo-", 10));
+    const auto stream = world.next_watch();
+    world.answer(stream, 200);
+    CHECK(world.eventually([&] { return client.begun(); }));
+    world.say(stream, event("ADDED", "foofoo-a/x", 11));
+    world.on(stream->loop, [&] {
+      stream->handler->on_data(event("MODIFIED", key, 12));
+      for (std::size_t i = 0; i < more; ++i) // what has waited comes in one turn
+        stream->handler->on_data(event("MODIFIED", key, 13 + i));
+    });
+    // Whoever comes later hears it, as if nothing had been.
+    WatchClient late(world, 1, pods("barbar-", 11));
+    CHECK(world.eventually([&] { return late.begun(); }));
+    world.say(stream, event("ADDED", "barbar-a/z", 1000));
+    CHECK(world.eventually([&] {
+      const auto heard = late.heard();
+      return !heard.empty() && heard.back() == "ADDED barbar-a/z 1000";
+    }));
+    const auto out = world.pauses(stream);
+    CHECK(client.heard().size() == (key.starts_with("foofoo") ? 2 + more : 1));
+    return out;
+  };
+  CHECK(rests("barbar-a/x", 0) == 1);
+  CHECK(rests("barbar-a/x", 3) == 1);
+  CHECK(rests("barbar-a/x", 100) == 0); // it does not keep up
+  limits.rest_after = hours(24 * 365 * 100);
+  CHECK(rests("barbar-a/x", 0) == 0); // somebody has heard the first one not long ago
+  CHECK(rests("foofoo-a/x", 0) == 0);
+  limits.rest_after = {};
+  limits.rest_gap = std::chrono::milliseconds(-1);
+  CHECK(rests("barbar-a/x", 0) == 0); // they are too rare
+}

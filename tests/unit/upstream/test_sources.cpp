@@ -110,11 +110,11 @@ struct Bench {
   Heard heard;
 
   std::unique_ptr<upstream::List> list(std::size_t limit = 0, std::string hidden = "",
-                                       const std::string& labels = "") {
+                                       const std::string& labels = "", std::string start = "") {
     upstream::ListRequest request;
     request.head.method = "GET";
     request.head.target = "/api/v1/pods";
-    request.range = {"foofoo-", "", false};
+    request.range = {"foofoo-", std::move(start), false};
     request.all_namespaces = true;
     request.limit = limit;
     if (!labels.empty()) request.params = {{"labelSelector", labels}};
@@ -143,7 +143,7 @@ TEST_CASE("a range list seeks to the prefix and stops at the first foreign key")
     CHECK(bench.heard.end->resource_version == "42");
     CHECK_FALSE(bench.heard.end->next_start);
     CHECK(bench.caller.requests.size() == 1);
-    CHECK(bench.upstream.page_hint("pods") == 2);
+    CHECK(bench.upstream.remembered("pods") == 2);
   }
 }
 
@@ -170,7 +170,7 @@ TEST_CASE("pages follow upstream's own token and grow") {
 
 TEST_CASE("the next page is asked for while this one comes, where the last list was longer") {
   Bench bench;
-  bench.upstream.learn_page("pods", 700);
+  bench.upstream.remember("pods", 700);
   const auto list = bench.list();
   CHECK(bench.caller.param("limit") == "512");
   const auto first = page("token-2", {item("foofoo-a", "x")});
@@ -186,12 +186,12 @@ TEST_CASE("the next page is asked for while this one comes, where the last list 
   CHECK(bench.heard.keys == std::vector<std::string>{"foofoo-a/x", "foofoo-b/y"});
   CHECK(bench.heard.begun == 1);
   CHECK(bench.heard.end);
-  CHECK(bench.upstream.page_hint("pods") == 2);
+  CHECK(bench.upstream.remembered("pods") == 2);
 }
 
 TEST_CASE("a page that was asked for in vain is let go, and a pause holds for the next one") {
   Bench shrunk;
-  shrunk.upstream.learn_page("pods", 700);
+  shrunk.upstream.remember("pods", 700);
   const auto less = shrunk.list();
   shrunk.caller.answer_of(0, page("token-2", {item("foofoo-a", "x"), item("zzzzzz-a", "z")}));
   CHECK(shrunk.caller.requests.size() == 2);
@@ -199,7 +199,7 @@ TEST_CASE("a page that was asked for in vain is let go, and a pause holds for th
   CHECK(shrunk.caller.paused.empty()); // it is no more
 
   Bench slow;
-  slow.upstream.learn_page("pods", 700);
+  slow.upstream.remember("pods", 700);
   const auto list = slow.list();
   slow.caller.answer_of(0, page("token-2", {item("foofoo-a", "x")}), false);
   list->pause();
@@ -213,7 +213,7 @@ TEST_CASE("a page that was asked for in vain is let go, and a pause holds for th
 
   // A page ahead that cannot be had is asked for again when it is wanted.
   Bench full;
-  full.upstream.learn_page("pods", 700);
+  full.upstream.remember("pods", 700);
   const auto whole = full.list();
   full.caller.answer_of(0, page("token-2", {item("foofoo-a", "x")}), false);
   full.caller.requests.at(1).handler->on_error(Error(Code::unavailable, "too many connections"));
@@ -228,12 +228,12 @@ TEST_CASE("a page that was asked for in vain is let go, and a pause holds for th
 
   // Whoever wants a few, or selects, gets no page ahead.
   Bench selected;
-  selected.upstream.learn_page("pods", 700);
+  selected.upstream.remember("pods", 700);
   const auto chosen = selected.list(0, "", "a=b");
   selected.caller.answer_of(0, page("token-2", {item("foofoo-a", "x")}), false);
   CHECK(selected.caller.requests.size() == 1);
   Bench few;
-  few.upstream.learn_page("pods", 700);
+  few.upstream.remember("pods", 700);
   const auto some = few.list(1);
   few.caller.answer_of(0, page("token-2", {item("foofoo-a", "x")}), false);
   CHECK(few.caller.requests.size() == 1);
@@ -272,6 +272,96 @@ TEST_CASE("where positions are not taken, the range's namespaces are read at one
   CHECK(bench.heard.begun == 1);
   REQUIRE(bench.heard.end);
   CHECK(bench.heard.end->resource_version == "42");
+}
+
+TEST_CASE("where much of others lies behind the range, its namespaces are read at one version") {
+  const auto space = [](std::string_view name) {
+    return fmt::format(R"({{"metadata":{{"name":"{}"}}}})", name);
+  };
+  const auto counted = [](std::string page, std::string_view remaining) {
+    return page.replace(page.find(":9}"), 2, fmt::format(":{}", remaining));
+  };
+  const std::vector<std::string> spaces{space("foofoo-a"), space("foofoo-b"), space("foofop-a")};
+  Bench bench;
+  const auto first = bench.list();
+  bench.caller.answer(
+      200, counted(page("more", {item("foofoo-a", "x"), item("zzzzzz-a", "z")}), "50000"), 100);
+  REQUIRE(bench.heard.end);
+
+  bench.heard = {};
+  const auto second = bench.list();
+  CHECK(bench.caller.requests.back().head.target.starts_with("/api/v1/namespaces?"));
+  CHECK(bench.caller.param("continue") == translate::range_start_token("foofoo-"));
+  CHECK(bench.caller.param("labelSelector").empty()); // upstream would go through all of them
+  bench.caller.answer(200, page("more", spaces), 100);
+  CHECK(bench.caller.requests.back().head.target.starts_with("/api/v1/namespaces/foofoo-a/pods?"));
+  CHECK(bench.caller.param("resourceVersion") == "42");
+  CHECK(bench.caller.param("resourceVersionMatch") == "Exact");
+  CHECK(bench.caller.param("limit") == "512");
+  bench.caller.answer(200, page("token-2", {item("foofoo-a", "x")}), 100);
+  CHECK(bench.caller.param("continue") == "token-2");
+  bench.caller.answer(200, page("", {item("foofoo-a", "y")}), 100);
+  CHECK(bench.caller.requests.back().head.target.starts_with("/api/v1/namespaces/foofoo-b/pods?"));
+  bench.caller.answer(200, page("", {item("foofoo-b", "z")}), 100);
+  CHECK(bench.heard.keys == std::vector<std::string>{"foofoo-a/x", "foofoo-a/y", "foofoo-b/z"});
+  CHECK(bench.heard.begun == 1);
+  REQUIRE(bench.heard.end);
+  CHECK(bench.heard.end->resource_version == "42");
+
+  // A client's page goes on within a namespace, by a position in it.
+  bench.heard = {};
+  const auto rest = bench.list(1, "", "", std::string("foofoo-b/m") + '\0');
+  bench.caller.answer(200, page("more", spaces), 100);
+  CHECK(bench.caller.requests.back().head.target.starts_with("/api/v1/namespaces/foofoo-b/pods?"));
+  CHECK(bench.caller.param("limit") == "2");
+  const auto position = translate::parse_upstream_token(bench.caller.param("continue"));
+  REQUIRE(position);
+  CHECK(position->revision == 42);
+  CHECK(position->start == std::string("m") + '\0');
+  bench.caller.answer(200, page("", {item("foofoo-b", "n"), item("foofoo-b", "o")}), 100);
+  REQUIRE(bench.heard.end);
+  CHECK(bench.heard.end->next_start == std::string("foofoo-b/n") + '\0');
+
+  // After some lists it looks at what lies behind again.
+  std::size_t lists = 0;
+  for (bool spaced = true; spaced; ++lists) {
+    REQUIRE(lists < 30);
+    bench.heard = {};
+    const auto next = bench.list();
+    spaced = bench.caller.requests.back().head.target.starts_with("/api/v1/namespaces?");
+    if (!spaced) break;
+    bench.caller.answer(200, page("more", spaces), 100);
+    bench.caller.answer(200, page("", {}), 100);
+    bench.caller.answer(200, page("", {}), 100);
+    REQUIRE(bench.heard.end);
+  }
+  CHECK(lists > 5);
+}
+
+TEST_CASE("a tenant of many namespaces is not asked for each, whatever lies behind") {
+  std::vector<std::string> spaces;
+  for (int n = 100; n < 120; ++n)
+    spaces.push_back(fmt::format(R"({{"metadata":{{"name":"foofoo-{}"}}}})", n));
+  Bench bench;
+  bench.upstream.remember("/api/v1/pods?behind", 50'000); // another tenant's list has seen it
+  const auto first = bench.list();
+  CHECK(bench.caller.requests.back().head.target.starts_with("/api/v1/namespaces?"));
+  CHECK(bench.caller.param("limit") == "16");
+  bench.caller.answer(200, page("more", {spaces.begin(), spaces.begin() + 16}), 100);
+  bench.caller.answer(200, page("", {spaces.begin() + 16, spaces.end()}), 100);
+  CHECK(bench.caller.requests.back().head.target.starts_with("/api/v1/pods?"));
+  const auto position = translate::parse_upstream_token(bench.caller.param("continue"));
+  REQUIRE(position);
+  CHECK(position->revision == 42);
+  bench.caller.answer(200, page("", {item("foofoo-100", "x")}), 100);
+  CHECK(bench.heard.keys == std::vector<std::string>{"foofoo-100/x"});
+  CHECK(bench.heard.begun == 1);
+  CHECK(bench.heard.end);
+
+  bench.upstream.remember("/api/v1/pods?behind=foofoo-", 50'000);
+  bench.heard = {};
+  const auto second = bench.list(); // how many there are is known now
+  CHECK(bench.caller.requests.back().head.target.starts_with("/api/v1/pods?"));
 }
 
 TEST_CASE("a page without items ends the list") {

@@ -28,8 +28,11 @@ private:
   public:
     explicit Cancelling(AskedPtr asked) : asked_(std::move(asked)) {}
     ~Cancelling() override { asked_->handler = nullptr; }
-    void pause() override {}
-    void resume() override {}
+    void pause() override {
+      asked_->paused = true;
+      ++asked_->pauses;
+    }
+    void resume() override { asked_->paused = false; }
     void send_data(std::string_view) override {}
     void send_end() override {}
     bool writable() const override { return true; }
@@ -121,6 +124,19 @@ bool WatchWorld::none(std::string_view part) {
     });
   }
   return none;
+}
+
+std::size_t WatchWorld::pauses(const AskedPtr& asked) {
+  std::size_t out = 0;
+  CHECK(eventually([&] {
+    bool paused = false;
+    on(asked->loop, [&] {
+      paused = asked->paused;
+      out = asked->pauses;
+    });
+    return !paused;
+  }));
+  return out;
 }
 
 std::size_t WatchWorld::open_watches() {

@@ -22,12 +22,15 @@ namespace zoo::test {
 /// test's thread runs on the loop that it concerns and is waited for.
 class WatchWorld {
 public:
-  /// A request upstream, used on its loop alone.
+  /// A request upstream, used on its loop alone. What is said while it is paused is heard at once
+  /// all the same.
   struct Asked {
     std::size_t loop = 0;
     http::RequestHead head;
     upstream::CallHandler* handler = nullptr; ///< null: cancelled
     bool taken = false;                       ///< by the test
+    bool paused = false;
+    std::size_t pauses = 0;
   };
   using AskedPtr = std::shared_ptr<Asked>;
 
@@ -42,6 +45,8 @@ public:
   AskedPtr next(std::string_view part);
   AskedPtr next_watch() { return next("watch=true"); }
   AskedPtr next_list() { return next("limit="); }
+  /// Waits until it is read again, and says how often it was not.
+  std::size_t pauses(const AskedPtr& asked);
   std::size_t open_watches(); ///< upstream, not cancelled
   bool none(std::string_view part);
 
