@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "daemon/http/field_lines.hpp"
 #include "daemon/net/loop.hpp"
 #include "daemon/translate/continue.hpp"
 #include "daemon/upstream/list_source.hpp"
@@ -108,12 +109,14 @@ struct Bench {
   upstream::Upstream upstream{std::make_shared<upstream::UpstreamEndpoint>(), {&loop}, {}};
   ScriptedCaller caller;
   Heard heard;
+  std::shared_ptr<const http::FieldLines> fields; ///< that each request shall have
 
   std::unique_ptr<upstream::List> list(std::size_t limit = 0, std::string hidden = "",
                                        const std::string& labels = "", std::string start = "") {
     upstream::ListRequest request;
     request.head.method = "GET";
     request.head.target = "/api/v1/pods";
+    request.head.prepared = fields;
     request.range = {"foofoo-", std::move(start), false};
     request.all_namespaces = true;
     request.limit = limit;
@@ -362,6 +365,26 @@ TEST_CASE("a tenant of many namespaces is not asked for each, whatever lies behi
   bench.heard = {};
   const auto second = bench.list(); // how many there are is known now
   CHECK(bench.caller.requests.back().head.target.starts_with("/api/v1/pods?"));
+}
+
+TEST_CASE("every page, and every namespace, is asked for as whoever asks") {
+  const auto space = R"({"metadata":{"name":"foofoo-a"}})";
+  for (const bool by_space : {false, true}) {
+    CAPTURE(by_space);
+    Bench bench;
+    http::Headers fields;
+    fields.add("Impersonate-User", "zoo:foofoo");
+    bench.fields = std::make_shared<const http::FieldLines>(http::FieldLines::make(fields).value());
+    if (by_space) bench.upstream.remember("/api/v1/pods?behind", 50'000);
+    const auto list = bench.list();
+    if (by_space) bench.caller.answer(200, page("", {space}), 100);
+    bench.caller.answer(200, page("token-2", {item("foofoo-a", "x")}), 100);
+    bench.caller.answer(200, page("", {item("foofoo-a", "y")}), 100);
+    CHECK(bench.heard.end);
+    CHECK(bench.caller.requests.size() == (by_space ? 3 : 2));
+    for (const auto& request : bench.caller.requests)
+      CHECK(request.head.prepared == bench.fields);
+  }
 }
 
 TEST_CASE("a page without items ends the list") {
