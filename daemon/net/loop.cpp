@@ -354,7 +354,6 @@ void Socket::hear(bool what_comes) {
   if (hears_ == what_comes || slot_ == k_nowhere) return;
   hears_ = what_comes;
   if (!watch(EPOLL_CTL_MOD, fd_.get())) hears_ = true; // woken in vain, then
-  readable_ = readable_ || hears_;
 }
 
 void Socket::close() {

@@ -37,8 +37,8 @@ public:
   bool readable() const { return readable_; }
   bool writable() const { return writable_; }
 
-  /// False: what comes is no change that wakes the loop; an end is. True, after that: perhaps
-  /// something has come.
+  /// False: what comes is no change that wakes the loop; an end is. True, after that: what has come
+  /// is told in the next turn. Either way it is told once more that it is writable, if it is.
   void hear(bool what_comes);
 
   /// As recv(2), send(2) and accept(2), without EINTR and SIGPIPE; EAGAIN at once if it is not

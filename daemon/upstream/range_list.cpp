@@ -23,8 +23,8 @@ constexpr std::size_t k_first_page = 16;
 constexpr std::size_t k_largest_page = 512;
 /// So many objects behind a range, which kube-apiserver looks at for each page of it (ListPrefix in
 /// apiserver/pkg/storage/cacher/store/store_btree.go), take as long as one page of one namespace.
-constexpr std::size_t k_objects_a_space = 4'000;
-constexpr std::size_t k_usual_spaces = 4; ///< of a range of which that is not known
+constexpr std::size_t k_objects_a_space = 8'000;
+constexpr std::size_t k_most_spaces = 16; ///< one after the other, for one request
 /// kube-apiserver gives an answer a minute (--request-timeout), whether it is read or not.
 constexpr std::chrono::seconds k_ahead_lasts{15};
 constexpr std::size_t k_max_status = 1u << 20; ///< bytes of an error's body
@@ -43,6 +43,18 @@ std::string spaces_key(const ListRequest& request) {
   return "/api/v1/namespaces?of=" + request.range.prefix;
 }
 
+/// Under this, the last resourceVersion at which the kind was read.
+std::string version_key(const ListRequest& request) { return request.head.target + "?version"; }
+
+/// Under this, 1: the kind's resourceVersions are not those of namespaces.
+std::string apart_key(const ListRequest& request) { return request.head.target + "?apart"; }
+
+bool selects(const ListRequest& request) {
+  return std::any_of(k_selectors.begin(), k_selectors.end(), [&](const char* selector) {
+    return translate::find_param(request.params, selector) != nullptr;
+  });
+}
+
 std::size_t behind(const Upstream& upstream, const ListRequest& request) {
   const auto keys = behind_keys(request);
   const auto own = upstream.remembered(keys[0]);
@@ -50,7 +62,20 @@ std::size_t behind(const Upstream& upstream, const ListRequest& request) {
 }
 
 bool worth_asking_spaces(const Upstream& upstream, const ListRequest& request, std::size_t spaces) {
-  return behind(upstream, request) > k_objects_a_space * (1 + spaces);
+  return spaces <= k_most_spaces && behind(upstream, request) > k_objects_a_space * (1 + spaces);
+}
+
+/// Shall a range that could be read at once be read namespace by namespace? Not at a version of the
+/// asker's, which need not be one of namespaces. Events often have an etcd of their own, and no
+/// watch cache (DefaultWatchCacheSizes in
+/// kubernetes/pkg/kubeapiserver/default_storage_factory_builder.go).
+bool by_space(const Upstream& upstream, const ListRequest& request) {
+  const bool tenant_wide =
+      request.all_namespaces && !request.range.exact && !request.range.prefix.empty();
+  if (!tenant_wide || request.revision != -1 || request.head.target.ends_with("/events") ||
+      upstream.remembered(apart_key(request)) != 0)
+    return false;
+  return worth_asking_spaces(upstream, request, upstream.remembered(spaces_key(request)));
 }
 
 /// Pages grow fourfold until they fit; the next list of the same kind begins with a page that held
@@ -149,7 +174,7 @@ private:
   /// expected than this page holds it is one of the largest, and so is the next.
   void ask_ahead(std::string_view head) {
     if (!seek_ || request_.limit != 0 || expected_ <= before_page_ + page_) return;
-    if (selects()) return; // what is expected knows none
+    if (selects(request_)) return; // what is expected knows none
     const auto meta = metadata_in(std::string(head) + "]}");
     if (!meta || !*meta || (*meta)->next.empty()) return;
     ahead_ = ask((*meta)->next);
@@ -198,15 +223,13 @@ private:
     handler_.on_list_end(end);
   }
 
-  bool selects() const {
-    return std::any_of(k_selectors.begin(), k_selectors.end(), [&](const char* selector) {
-      return translate::find_param(request_.params, selector) != nullptr;
-    });
-  }
-
   void learn(const Metadata& last) {
     if (request_.limit == 0) upstream_.remember(hint_, delivered_);
-    if (!request_.all_namespaces || selects()) return; // upstream does not count then
+    if (!request_.all_namespaces || request_.range.prefix.empty()) return;
+    const auto version = revision_of(resource_version_);
+    if (version && request_.revision == -1)
+      upstream_.remember(version_key(request_), static_cast<std::size_t>(*version));
+    if (full_ || selects(request_)) return; // more of its own; and upstream does not count then
     const auto [own, of_all] = behind_keys(request_);
     // Each tenant's own only where it may be worth it.
     if (std::max(last.remaining, upstream_.remembered(of_all)) > k_objects_a_space)
@@ -358,6 +381,9 @@ public:
     }
     spaces.range.prefix = request_.range.prefix;
     spaces.revision = request_.revision;
+    spaces.heard = [heard = request_.heard](const http::ResponseHead& head) {
+      if (heard && head.status != 200) heard(head);
+    };
     list_ = std::make_unique<RangeList>(upstream_, caller_, std::move(spaces), spaces_key(request_),
                                         seek_, static_cast<ListHandler&>(*this));
   }
@@ -394,6 +420,7 @@ private:
     if (finding_) {
       finding_ = false;
       version_ = end.resource_version;
+      if (seek_ && apart()) return read_apart();
       if (seek_ && !worth_asking_spaces(upstream_, request_, spaces_.size())) return read_whole();
       std::sort(spaces_.begin(), spaces_.end()); // "a-b/" comes before "a/"
       // A list of no namespace is asked of one that cannot be, for its head.
@@ -403,7 +430,7 @@ private:
       if (end.next_start || at_ == spaces_.size() || full) {
         ListEnd mine{version_, end.next_start};
         if (full && !end.next_start && at_ != spaces_.size()) mine.next_start = spaces_[at_];
-        if (seek_) forget_some();
+        if (seek_ && !selects(request_)) forget_some();
         return handler_.on_list_end(mine);
       }
     }
@@ -419,10 +446,25 @@ private:
     read(request_, hint_, "");
   }
 
+  /// In one etcd no version is before one that was answered earlier. (One that is ahead of the
+  /// kind's is refused, see on_list_error().)
+  bool apart() const {
+    const auto version = revision_of(version_);
+    return !version ||
+           static_cast<std::size_t>(*version) < upstream_.remembered(version_key(request_));
+  }
+
+  void read_apart() {
+    upstream_.remember(apart_key(request_), 1);
+    read_whole();
+  }
+
   void read(ListRequest request, std::string hint, std::string space) {
-    const auto revision = revision_of(version_);
-    if (!revision) return handler_.on_list_error(revision.error(), 0, {});
-    request.revision = *revision;
+    if (!whole_) { // which stays at the asker's own
+      const auto revision = revision_of(version_);
+      if (!revision) return handler_.on_list_error(revision.error(), 0, {});
+      request.revision = *revision;
+    }
     retired_ = std::move(list_);
     list_ = std::make_unique<RangeList>(upstream_, caller_, std::move(request), std::move(hint),
                                         seek_, static_cast<ListHandler&>(*this), std::move(space));
@@ -432,10 +474,13 @@ private:
   /// What lies behind is not seen this way: after some lists it is looked at again.
   void forget_some() {
     const auto known = behind(upstream_, request_);
-    upstream_.remember(behind_keys(request_)[0], known - known / 8);
+    upstream_.remember(behind_keys(request_)[0], known - known / 32);
   }
 
+  /// A version of a moment ago is compacted, or still to come: it is not this kind's.
   void on_list_error(const Error& error, int http_status, std::string_view body) override {
+    const bool never = http_status == 410 || http_status == 500 || http_status == 504;
+    if (seek_ && never && !finding_ && !whole_ && !begun_) return read_apart();
     handler_.on_list_error(error, http_status, body);
   }
 
@@ -469,12 +514,7 @@ Result<std::int64_t> revision_of(std::string_view resource_version) {
 std::unique_ptr<List> list_range(Upstream& upstream, Caller& caller, ListRequest request,
                                  std::string hint, ListHandler& handler) {
   const bool seek = upstream.range_reads();
-  const auto& range = request.range;
-  const bool spaced = request.all_namespaces && !range.exact && !range.prefix.empty();
-  const auto spaces = upstream.remembered(spaces_key(request));
-  const bool many = seek && spaced &&
-                    worth_asking_spaces(upstream, request, spaces != 0 ? spaces : k_usual_spaces);
-  if (many || (!seek && request.all_namespaces)) {
+  if (seek ? by_space(upstream, request) : request.all_namespaces) {
     return std::make_unique<FanOut>(upstream, caller, std::move(request), std::move(hint), seek,
                                     handler);
   }

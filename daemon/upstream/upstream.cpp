@@ -26,7 +26,7 @@ namespace zoo::upstream {
 namespace {
 
 constexpr std::size_t k_max_document = 64u << 20; ///< bytes of a discovery document
-constexpr std::size_t k_max_hints = 65'536;
+constexpr std::size_t k_max_hints = 131'072;
 
 /// Keeps the catalog. Lives on the first loop; others ask by post.
 class CatalogKeeper {
@@ -266,8 +266,13 @@ std::size_t Upstream::remembered(const std::string& key) const {
 
 void Upstream::remember(const std::string& key, std::size_t number) {
   const std::scoped_lock lock(impl_->hints_mutex);
+  const auto found = impl_->hints.find(key);
+  if (found != impl_->hints.end()) {
+    found->second = number;
+    return;
+  }
   if (impl_->hints.size() >= k_max_hints) impl_->hints.clear();
-  impl_->hints[key] = number;
+  impl_->hints.emplace(key, number);
 }
 
 } // namespace zoo::upstream

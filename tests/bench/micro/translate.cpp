@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/translate/framer.hpp"
 #include "daemon/translate/json.hpp"
+#include "daemon/translate/json_protobuf.hpp"
 #include "daemon/translate/rewrite.hpp"
 #include "daemon/translate/watch_event.hpp"
+#include "daemon/translate/wire_rewrite.hpp"
 #include "tests/bench/micro/allocations.hpp"
 #include "tests/bench/micro/samples.hpp"
 
@@ -61,6 +63,42 @@ void list_outward(benchmark::State& state) {
   }
 }
 BENCHMARK(list_outward)->Arg(1'400)->Arg(16'384)->Arg(1 << 24);
+
+/// Outside of a list.
+std::string whole_pod(const std::string& name_space) {
+  return R"({"kind":"Pod","apiVersion":"v1",)" + bench::pod(7, name_space).substr(1);
+}
+
+/// What a list or an object is in protobuf, beside the same in JSON.
+void wire(benchmark::State& state, const std::string& json) {
+  const auto body = json_to_protobuf(json);
+  if (!body) return state.SkipWithError(body.error().text().c_str());
+  const WireContext context{tenant(), root_of("", "Pod"), "default", {}};
+  const bench::Meter meter(state, body->size());
+  for ([[maybe_unused]] auto turn : state) {
+    auto out = wire_outward(context, *body);
+    if (!out) return state.SkipWithError("refused");
+    benchmark::DoNotOptimize(out->data());
+  }
+}
+void list_outward_protobuf(benchmark::State& state) {
+  wire(state, bench::pod_list(500, "abc123-default"));
+}
+BENCHMARK(list_outward_protobuf);
+void rewrite_pod_protobuf(benchmark::State& state) { wire(state, whole_pod("abc123-default")); }
+BENCHMARK(rewrite_pod_protobuf);
+
+/// For a client that takes events in protobuf alone.
+void event_to_protobuf(benchmark::State& state) {
+  const auto event = make_event(EventType::modified, whole_pod("default"));
+  const bench::Meter meter(state, event.size());
+  for ([[maybe_unused]] auto turn : state) {
+    auto out = translate::event_to_protobuf(event);
+    if (!out) return state.SkipWithError("refused");
+    benchmark::DoNotOptimize(out->data());
+  }
+}
+BENCHMARK(event_to_protobuf);
 
 void rewrite_pod(benchmark::State& state) {
   const auto direction = static_cast<Direction>(state.range(0));

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/gateway/impersonation.hpp"
-
 #include "daemon/gateway/gateway.hpp"
+#include "daemon/gateway/impersonation.hpp"
 #include "daemon/gateway/upstream_request.hpp"
 #include "daemon/http/field_lines.hpp"
 

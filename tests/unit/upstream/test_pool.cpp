@@ -415,6 +415,42 @@ TEST_CASE("a paused call stops the upstream, and resumes where it was") {
   CHECK(asked.body.size() == k_size);
 }
 
+TEST_CASE("what was paused within its last bytes leaves its connection to the next request") {
+  for (const bool tls : {false, true}) {
+    CAPTURE(tls);
+    Bench bench(always("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+                       "3\r\nabc\r\n3\r\ndef\r\n0\r\n\r\n"),
+                tls);
+    Asked second;
+    std::promise<void> paused;
+    auto& first = bench.start("GET", {}, [&](Asked& asked) {
+      asked.at_data = [&](Asked& self) {
+        if (self.body != "abc") return;
+        self.call->pause();
+        paused.set_value();
+      };
+      asked.at_end = [&](Asked&) {
+        http::RequestHead head;
+        head.method = "GET";
+        head.target = "/again";
+        second.call = bench.pool->start(head, {}, second);
+      };
+    });
+    paused.get_future().get();
+    bench.on_loop([] {});
+    bench.on_loop([&] {
+      CHECK(first.body == "abc");
+      first.call->resume();
+    });
+    bench.wait(first);
+    bench.wait(second);
+    CHECK(first.body == "abcdef");
+    CHECK(second.body == "abcdef");
+    CHECK(bench.server.connections() == 1);
+    bench.on_loop([&] { second.call.reset(); });
+  }
+}
+
 TEST_CASE("a call may be cancelled inside any callback, and its connection is closed") {
   for (const int where : {0, 1, 2}) {
     std::promise<bool> gone;

@@ -128,14 +128,15 @@ bool WatchWorld::none(std::string_view part) {
 
 std::size_t WatchWorld::pauses(const AskedPtr& asked) {
   std::size_t out = 0;
-  CHECK(eventually([&] {
+  [[maybe_unused]] const bool over = eventually([&] {
     bool paused = false;
     on(asked->loop, [&] {
       paused = asked->paused;
       out = asked->pauses;
     });
     return !paused;
-  }));
+  });
+  CHECK(over);
   return out;
 }
 
