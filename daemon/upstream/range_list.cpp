@@ -46,7 +46,9 @@ std::string spaces_key(const ListRequest& request) {
 /// Under this, the last resourceVersion at which the kind was read.
 std::string version_key(const ListRequest& request) { return request.head.target + "?version"; }
 
-/// Under this, 1: the kind's resourceVersions are not those of namespaces.
+/// Under this, how often the kind's resourceVersions were not those of namespaces. Once may be a
+/// mistake: of an upstream that answers from a cache that lags.
+constexpr std::size_t k_apart = 3;
 std::string apart_key(const ListRequest& request) { return request.head.target + "?apart"; }
 
 bool selects(const ListRequest& request) {
@@ -73,7 +75,7 @@ bool by_space(const Upstream& upstream, const ListRequest& request) {
   const bool tenant_wide =
       request.all_namespaces && !request.range.exact && !request.range.prefix.empty();
   if (!tenant_wide || request.revision != -1 || request.head.target.ends_with("/events") ||
-      upstream.remembered(apart_key(request)) != 0)
+      upstream.remembered(apart_key(request)) >= k_apart)
     return false;
   return worth_asking_spaces(upstream, request, upstream.remembered(spaces_key(request)));
 }
@@ -369,7 +371,7 @@ public:
   FanOut(Upstream& upstream, Caller& caller, ListRequest request, std::string hint, bool seek,
          ListHandler& handler)
       : upstream_(upstream), caller_(caller), request_(std::move(request)), hint_(std::move(hint)),
-        seek_(seek), handler_(handler) {
+        seek_(seek), handler_(handler), earlier_(upstream_.remembered(version_key(request_))) {
     ListRequest spaces;
     spaces.head = request_.head;
     spaces.head.target = "/api/v1/namespaces";
@@ -450,12 +452,12 @@ private:
   /// kind's is refused, see on_list_error().)
   bool apart() const {
     const auto version = revision_of(version_);
-    return !version ||
-           static_cast<std::size_t>(*version) < upstream_.remembered(version_key(request_));
+    return !version || static_cast<std::size_t>(*version) < earlier_;
   }
 
   void read_apart() {
-    upstream_.remember(apart_key(request_), 1);
+    const auto key = apart_key(request_);
+    upstream_.remember(key, upstream_.remembered(key) + 1);
     read_whole();
   }
 
@@ -490,6 +492,7 @@ private:
   std::string hint_;
   const bool seek_; ///< upstream takes positions
   ListHandler& handler_;
+  const std::size_t earlier_;       ///< the kind's version before namespaces were asked for
   std::vector<std::string> spaces_; ///< each with a slash, in key order; the tenant's namespaces
   std::string version_;
   std::size_t at_ = 0; ///< the next of spaces_

@@ -384,10 +384,29 @@ TEST_CASE("a kind whose versions are not those of namespaces is read at once") {
   CHECK(at_once(ahead));
   ahead.caller.answer(200, page("", {item("foofoo-a", "x")}), 100);
   CHECK(ahead.heard.keys == std::vector<std::string>{"foofoo-a/x"});
-  ahead.upstream.remember("/api/v1/pods?behind", 50'000);
-  ahead.upstream.remember("/api/v1/pods?behind=foofoo-", 50'000);
-  const auto again = ahead.list(); // and is not tried again
+  const auto again = [&] {
+    ahead.upstream.remember("/api/v1/pods?behind=foofoo-", 50'000);
+    ahead.upstream.remember("/api/v1/pods?version", 43);
+    return ahead.list();
+  };
+  for (int times = 1; times < 3; ++times) {
+    const auto list = again();
+    CHECK_FALSE(at_once(ahead));
+    ahead.upstream.remember("/api/v1/pods?version", 41); // of a list that came later
+    ahead.caller.answer(200, page("", {space}), 100);
+    CHECK(at_once(ahead));
+  }
+  const auto last = again(); // and is not tried for ever
   CHECK(at_once(ahead));
+
+  Bench together; // another list of the kind was answered while this one asked
+  together.upstream.remember("/api/v1/pods?behind", 50'000);
+  together.upstream.remember("/api/v1/pods?version", 42);
+  const auto while_asked = together.list();
+  together.upstream.remember("/api/v1/pods?version", 43);
+  together.caller.answer(200, page("", {space}), 100);
+  CHECK(
+      together.caller.requests.back().head.target.starts_with("/api/v1/namespaces/foofoo-a/pods"));
 
   for (const int status : {410, 500, 504}) { // compacted there, or still to come
     CAPTURE(status);
