@@ -45,7 +45,9 @@ struct ListRequest {
   /// Of an item (of a Table: a row): does it count for the limit? Null: each does.
   std::function<bool(std::string_view)> counts;
   std::size_t max_object = 8u << 20; ///< bytes
-  HeadListener heard; ///< of the first page, and of a page that is refused; null: nobody does
+  /// Of the first page, of each namespace where it is read so, and of a page that is refused, be it
+  /// that it is tried in another way then; null: nobody does.
+  HeadListener heard;
 };
 
 /// What is known once a list is over.
@@ -81,11 +83,13 @@ public:
   virtual void resume() = 0;
 };
 
-/// Reads one key range, page by page, at one resourceVersion, and stops at the first key behind it:
-/// the cost follows the range, not the cluster. Where upstream takes no positions (Upstream::
-/// range_reads()) the namespaces of the range are read one by one, other paths from their
-/// beginning. No callback comes from inside. `hint` names what is listed, for the size of the first
-/// page. Loop thread.
+/// Reads one key range, page by page, at one resourceVersion, and stops at the first key behind it,
+/// so that what is read follows the range, not the cluster. A tenant's range of all namespaces may
+/// be read namespace by namespace instead: where upstream takes no positions
+/// (Upstream::range_reads()), and where so much lies behind it that upstream would look at for
+/// longer (docs/decisions/138-namespace-by-namespace.md). Other paths are read from their beginning
+/// where there are no positions. No callback comes from inside. `hint` names what is listed, for
+/// the size of the first page. Loop thread.
 std::unique_ptr<List> list_range(Upstream& upstream, Caller& caller, ListRequest request,
                                  std::string hint, ListHandler& handler);
 

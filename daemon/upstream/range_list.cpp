@@ -21,6 +21,7 @@ namespace {
 
 constexpr std::size_t k_first_page = 16;
 constexpr std::size_t k_largest_page = 512;
+constexpr const char* k_spaces = "/api/v1/namespaces";
 /// So many objects behind a range, which kube-apiserver looks at for each page of it (ListPrefix in
 /// apiserver/pkg/storage/cacher/store/store_btree.go), take as long as one page of one namespace.
 constexpr std::size_t k_objects_a_space = 8'000;
@@ -31,16 +32,15 @@ constexpr std::size_t k_max_status = 1u << 20; ///< bytes of an error's body
 
 constexpr std::array k_selectors = {"labelSelector", "fieldSelector"};
 
-/// Under these a tenant-wide list leaves how many objects lay behind it: for the tenant's next one,
-/// and for the first one of another tenant.
-std::array<std::string, 2> behind_keys(const ListRequest& request) {
-  const auto& path = request.head.target;
-  return {path + "?behind=" + request.range.prefix, path + "?behind"};
+/// Under these a list of a tenant's range leaves how many objects lay behind it: for the tenant's
+/// next one, and for the first one of another tenant.
+std::array<std::string, 2> behind_keys(const std::string& path, const std::string& prefix) {
+  return {path + "?behind=" + prefix, path + "?behind"};
 }
 
 /// Under this, how many namespaces there are in the range.
 std::string spaces_key(const ListRequest& request) {
-  return "/api/v1/namespaces?of=" + request.range.prefix;
+  return k_spaces + ("?of=" + request.range.prefix);
 }
 
 /// Under this, the last resourceVersion at which the kind was read.
@@ -57,14 +57,18 @@ bool selects(const ListRequest& request) {
   });
 }
 
-std::size_t behind(const Upstream& upstream, const ListRequest& request) {
-  const auto keys = behind_keys(request);
+std::size_t behind(const Upstream& upstream, const std::string& path, const std::string& prefix) {
+  const auto keys = behind_keys(path, prefix);
   const auto own = upstream.remembered(keys[0]);
   return own != 0 ? own : upstream.remembered(keys[1]);
 }
 
+/// To know the namespaces costs what lies behind them, too.
 bool worth_asking_spaces(const Upstream& upstream, const ListRequest& request, std::size_t spaces) {
-  return spaces <= k_most_spaces && behind(upstream, request) > k_objects_a_space * (1 + spaces);
+  const auto& prefix = request.range.prefix;
+  return spaces <= k_most_spaces &&
+         behind(upstream, request.head.target, prefix) >
+             behind(upstream, k_spaces, prefix) + k_objects_a_space * (1 + spaces);
 }
 
 /// Shall a range that could be read at once be read namespace by namespace? Not at a version of the
@@ -133,7 +137,8 @@ private:
   std::string token_of_start() const {
     const auto& range = request_.range;
     if (!space_.empty()) {
-      if (range.start.size() <= space_.size() || !range.start.starts_with(space_)) return {};
+      const bool within = range.start.size() > space_.size() + 1 && range.start.starts_with(space_);
+      if (!within) return {};
       return translate::upstream_token({request_.revision, range.start.substr(space_.size())});
     }
     if (!range.start.empty()) return translate::upstream_token({request_.revision, range.start});
@@ -227,12 +232,14 @@ private:
 
   void learn(const Metadata& last) {
     if (request_.limit == 0) upstream_.remember(hint_, delivered_);
-    if (!request_.all_namespaces || request_.range.prefix.empty()) return;
+    const auto& path = request_.head.target;
+    const bool counted = request_.all_namespaces || path == k_spaces;
+    if (!counted || request_.range.prefix.empty() || request_.range.exact) return;
     const auto version = revision_of(resource_version_);
     if (version && request_.revision == -1)
       upstream_.remember(version_key(request_), static_cast<std::size_t>(*version));
     if (full_ || selects(request_)) return; // more of its own; and upstream does not count then
-    const auto [own, of_all] = behind_keys(request_);
+    const auto [own, of_all] = behind_keys(path, request_.range.prefix);
     // Each tenant's own only where it may be worth it.
     if (std::max(last.remaining, upstream_.remembered(of_all)) > k_objects_a_space)
       upstream_.remember(own, std::max<std::size_t>(last.remaining, 1)); // 0: not known
@@ -374,7 +381,7 @@ public:
         seek_(seek), handler_(handler), earlier_(upstream_.remembered(version_key(request_))) {
     ListRequest spaces;
     spaces.head = request_.head;
-    spaces.head.target = "/api/v1/namespaces";
+    spaces.head.target = k_spaces;
     spaces.head.headers.set("Accept",
                             "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1");
     const auto id = request_.range.prefix.substr(0, request_.range.prefix.find('-'));
@@ -407,7 +414,8 @@ private:
 
   void on_list_item(std::string_view key, std::string_view item) override {
     if (finding_) {
-      // Those behind us are done: start is "<namespace>/<name>" with a NUL, or "<namespace>/".
+      // Those behind us are done: start is "<namespace>/<name>" with a NUL, or the same without
+      // name.
       const auto& start = request_.range.start;
       auto space = std::string(key) + "/";
       if (space >= start.substr(0, start.find('/') + 1)) spaces_.push_back(std::move(space));
@@ -431,8 +439,10 @@ private:
       const bool full = request_.limit != 0 && delivered_ == request_.limit;
       if (end.next_start || at_ == spaces_.size() || full) {
         ListEnd mine{version_, end.next_start};
-        if (full && !end.next_start && at_ != spaces_.size()) mine.next_start = spaces_[at_];
-        if (seek_ && !selects(request_)) forget_some();
+        // A position that ends with a slash is none (DecodeContinue in
+        // apiserver/pkg/storage/continue.go).
+        if (full && !end.next_start && at_ != spaces_.size()) mine.next_start = spaces_[at_] + '\0';
+        if (seek_) learn();
         return handler_.on_list_end(mine);
       }
     }
@@ -473,10 +483,15 @@ private:
     if (paused_) list_->pause();
   }
 
-  /// What lies behind is not seen this way: after some lists it is looked at again.
-  void forget_some() {
-    const auto known = behind(upstream_, request_);
-    upstream_.remember(behind_keys(request_)[0], known - known / 32);
+  /// What lies behind is not seen this way: after some lists it is looked at again. One with
+  /// selectors would not see it then either.
+  void learn() {
+    const auto times = apart_key(request_);
+    if (upstream_.remembered(times) != 0) upstream_.remember(times, 0);
+    if (selects(request_)) return;
+    const auto& path = request_.head.target;
+    const auto known = behind(upstream_, path, request_.range.prefix);
+    upstream_.remember(behind_keys(path, request_.range.prefix)[0], known - known / 32);
   }
 
   /// A version of a moment ago is compacted, or still to come: it is not this kind's.

@@ -108,7 +108,7 @@ private:
   std::chrono::steady_clock::time_point wanted_at_;
   bool wanted_ = false; ///< what this reading has brought
   enum class Rest { none, due, now } resting_ = Rest::none;
-  std::size_t turn_bytes_ = 0;                                   ///< read since the last rest
+  std::size_t turn_bytes_ = 0;                                   ///< read since a rest became due
   std::optional<std::chrono::steady_clock::time_point> refused_; ///< since when it is
   net::Timer retry_, silence_, rest_;
   std::unique_ptr<translate::Framer> framer_;

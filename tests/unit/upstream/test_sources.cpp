@@ -326,6 +326,27 @@ TEST_CASE("where much of others lies behind the range, its namespaces are read a
   REQUIRE(bench.heard.end);
   CHECK(bench.heard.end->next_start == std::string("foofoo-b/n") + '\0');
 
+  // One that is full where a namespace ends goes on in the next one, at a position that upstream
+  // takes (no slash at its end).
+  bench.heard = {};
+  const auto full = bench.list(1);
+  bench.caller.answer(200, page("more", spaces), 100);
+  bench.caller.answer(200, page("", {item("foofoo-a", "x")}), 100);
+  REQUIRE(bench.heard.end);
+  const auto next_space = std::string("foofoo-b/") + '\0';
+  CHECK(bench.heard.end->next_start == next_space);
+  bench.heard = {};
+  const auto on = bench.list(2, "", "", next_space);
+  bench.caller.answer(200, page("more", spaces), 100);
+  CHECK(bench.caller.requests.back().head.target.starts_with("/api/v1/namespaces/foofoo-b/pods?"));
+  CHECK(bench.caller.param("continue").empty());
+  bench.caller.answer(200, page("", {item("foofoo-b", "a")}), 100);
+  CHECK(bench.heard.keys == std::vector<std::string>{"foofoo-b/a"});
+  Bench at_once;
+  const auto whole = at_once.list(2, "", "", next_space);
+  at_once.caller.answer(200, page("", {item("foofoo-b", "a")}), 100);
+  CHECK(at_once.heard.keys == std::vector<std::string>{"foofoo-b/a"});
+
   // After some lists it looks at what lies behind again.
   std::size_t lists = 0;
   for (bool spaced = true; spaced; ++lists) {
@@ -398,6 +419,22 @@ TEST_CASE("a kind whose versions are not those of namespaces is read at once") {
   }
   const auto last = again(); // and is not tried for ever
   CHECK(at_once(ahead));
+
+  // One that went well forgets the mistakes before it.
+  Bench healed;
+  healed.upstream.remember("/api/v1/pods?behind", 50'000);
+  healed.upstream.remember("/api/v1/pods?apart", 2);
+  const auto well = healed.list();
+  healed.caller.answer(200, page("", {space}), 100);
+  healed.caller.answer(200, page("", {item("foofoo-a", "x")}), 100);
+  CHECK(healed.heard.end);
+  CHECK(healed.upstream.remembered("/api/v1/pods?apart") == 0);
+
+  Bench crowded; // as many namespaces lie behind: to know one's own would cost as much
+  crowded.upstream.remember("/api/v1/pods?behind", 50'000);
+  crowded.upstream.remember("/api/v1/namespaces?behind", 49'000);
+  const auto straight = crowded.list();
+  CHECK(at_once(crowded));
 
   Bench together; // another list of the kind was answered while this one asked
   together.upstream.remember("/api/v1/pods?behind", 50'000);
