@@ -32,12 +32,13 @@ struct SharedWatchLimits {
   std::chrono::milliseconds linger{30'000};   ///< a kind without subscribers is still followed
   std::chrono::milliseconds bookmark{50'000};
   std::chrono::milliseconds silence{90'000}; ///< upstream sends a bookmark a minute
-  std::chrono::milliseconds rest{10}; ///< of a stream that is not read, since nobody hears it
-  std::chrono::milliseconds rest_after{1'000}; ///< since somebody did
-  std::chrono::milliseconds rest_gap{25};      ///< between two events: above, no rest is worth it
-  std::size_t rest_bytes = 64u << 10;          ///< of one turn: above, it is read on
-  std::chrono::milliseconds spread{10'000};    ///< over which subscribers are sent away
-  std::chrono::milliseconds patience{30'000};  ///< with a refusal of what was served before
+  /// Of the time since somebody heard it, a stream that nobody hears is not read for this part.
+  double rest_part = 1.0 / 40;
+  std::chrono::milliseconds shortest_rest{10}, longest_rest{100};
+  std::chrono::milliseconds rest_gap{25};     ///< between two events: above, no rest is worth it
+  std::size_t rest_bytes = 64u << 10;         ///< of one turn: above, it is read on
+  std::chrono::milliseconds spread{10'000};   ///< over which subscribers are sent away
+  std::chrono::milliseconds patience{30'000}; ///< with a refusal of what was served before
   std::chrono::milliseconds first_pause{100}, longest_pause{5'000}; ///< before upstream is asked
   std::chrono::seconds shortest{1'800}; ///< a watch without timeoutSeconds; at most twice that
 };

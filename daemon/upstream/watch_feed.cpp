@@ -88,6 +88,13 @@ void Feed::resume() {
   if (call_ && resting_ != Rest::now) call_->resume();
 }
 
+void Feed::attend() {
+  wanted_at_ = std::chrono::steady_clock::now();
+  const bool rests = resting_ == Rest::now;
+  rest_no_more();
+  if (rests && call_ && !paused_) call_->resume();
+}
+
 void Feed::connect() {
   translate::Params params;
   translate::set_param(params, "watch", "true");
@@ -158,21 +165,30 @@ void Feed::on_data(std::string_view bytes) {
 void Feed::may_rest(std::chrono::steady_clock::duration since_last) {
   if (wanted_) wanted_at_ = heard_;
   if (resting_ == Rest::now) return; // its end is on its way
-  if (heard_ - wanted_at_ <= limits_.rest_after || since_last > limits_.rest_gap)
-    return rest_no_more();
+  if (!rest_wanted() || since_last > limits_.rest_gap) return rest_no_more();
   if (resting_ != Rest::none || paused_) return;
   resting_ = Rest::due; // once all that is there has been read
   turn_bytes_ = 0;
   rest_.start({}, [this] { rest(); });
 }
 
+/// Whoever has waited long for an event can wait a little longer.
+std::optional<std::chrono::milliseconds> Feed::rest_wanted() const {
+  const std::chrono::duration<double, std::milli> unheard = heard_ - wanted_at_;
+  const auto rest = unheard * limits_.rest_part;
+  if (rest < limits_.shortest_rest) return std::nullopt;
+  if (rest >= limits_.longest_rest) return limits_.longest_rest;
+  return std::chrono::duration_cast<std::chrono::milliseconds>(rest);
+}
+
 void Feed::rest() {
   resting_ = Rest::none;
+  const auto length = rest_wanted();
   // So much has not come in a moment: it waited, and more may.
-  if (turn_bytes_ > limits_.rest_bytes || !call_ || paused_) return;
+  if (!length || turn_bytes_ > limits_.rest_bytes || !call_ || paused_) return;
   resting_ = Rest::now;
   call_->pause();
-  rest_.start(limits_.rest, [this] {
+  rest_.start(*length, [this] {
     resting_ = Rest::none;
     if (call_ && !paused_) call_->resume();
   });

@@ -45,6 +45,7 @@ public:
   void retire(); ///< no more callbacks
   void pause();
   void resume();
+  void attend(); ///< somebody came: what there is will be read now
 
   std::uint32_t id() const { return id_; }
   std::uint64_t floor() const { return floor_; }   ///< everything behind it is in the window
@@ -72,6 +73,7 @@ private:
   void listen();
   void check_silence();
   void may_rest(std::chrono::steady_clock::duration since_last);
+  std::optional<std::chrono::milliseconds> rest_wanted() const;
   void rest();
   void rest_no_more();
   bool patient();

@@ -106,6 +106,7 @@ Feed& Hub::open(std::uint64_t version, bool trusted) {
 }
 
 void Hub::attach(const Joining& joining, Feed& feed) {
+  feed.attend(); // its first state may be newer than what has been read
   Listeners::Joined joined{joining.id,
                            feed.id(),
                            feed.latest(),

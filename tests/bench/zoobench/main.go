@@ -11,14 +11,17 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"net/http"
 	"os"
+	"path/filepath"
 	"sort"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"k8s.io/client-go/rest"
@@ -125,11 +128,27 @@ func used() usage {
 			must(err)
 			return v
 		}
-		const ticks = 100 // USER_HZ of every Linux that Go knows
-		sum.cpu += (number(11) + number(12)) / ticks
+		sum.cpu += ran(pid)
 		sum.rss += number(21) * float64(os.Getpagesize()) / (1 << 20)
 	}
 	return sum
+}
+
+// ran is how long the threads of a process have run. /proc/PID/stat says the same in hundredths of a second.
+func ran(pid string) (seconds float64) {
+	files, err := filepath.Glob("/proc/" + pid + "/task/*/schedstat")
+	must(err)
+	for _, file := range files {
+		b, err := os.ReadFile(file)
+		if errors.Is(err, os.ErrNotExist) || errors.Is(err, syscall.ESRCH) {
+			continue // the thread has ended
+		}
+		must(err)
+		ns, err := strconv.ParseFloat(strings.Fields(string(b))[0], 64)
+		must(err)
+		seconds += ns / 1e9
+	}
+	return seconds
 }
 
 // percentiles sorts the samples.

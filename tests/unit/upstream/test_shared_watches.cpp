@@ -604,9 +604,11 @@ TEST_CASE("a path says where its shared watch is") {
 TEST_CASE("a stream that nobody hears is read some events at a time") {
   using std::chrono::hours;
   auto limits = WatchWorld::quick();
-  limits.rest_after = {};
+  limits.shortest_rest = std::chrono::milliseconds(1);
   limits.rest_gap = hours(1);
   limits.rest_bytes = 4'000;
+  limits.longest_rest = hours(1); // whoever comes ends it
+  limits.rest_part = 1e9;
   const auto rests = [&](std::string_view key, std::size_t more) {
     WatchWorld world(limits);
     WatchClient client(world, 0, pods("foofoo-", 10));
@@ -634,10 +636,23 @@ TEST_CASE("a stream that nobody hears is read some events at a time") {
   CHECK(rests("barbar-a/x", 0) == 1);
   CHECK(rests("barbar-a/x", 3) == 1);
   CHECK(rests("barbar-a/x", 100) == 0); // it does not keep up
-  limits.rest_after = hours(24 * 365 * 100);
+  limits.shortest_rest = hours(24 * 365 * 100);
   CHECK(rests("barbar-a/x", 0) == 0); // somebody has heard the first one not long ago
   CHECK(rests("foofoo-a/x", 0) == 0);
-  limits.rest_after = {};
+  limits.shortest_rest = std::chrono::milliseconds(1);
   limits.rest_gap = std::chrono::milliseconds(-1);
   CHECK(rests("barbar-a/x", 0) == 0); // they are too rare
+
+  // It ends by itself, too.
+  limits.rest_gap = hours(1);
+  limits.longest_rest = std::chrono::milliseconds(1);
+  WatchWorld world(limits);
+  WatchClient client(world, 0, pods("foofoo-", 10));
+  const auto stream = world.next_watch();
+  world.answer(stream, 200);
+  CHECK(world.eventually([&] { return client.begun(); }));
+  world.say(stream, event("MODIFIED", "barbar-a/x", 11));
+  CHECK(world.eventually([&] { return world.pauses(stream) == 1; }));
+  world.say(stream, event("ADDED", "foofoo-a/x", 12));
+  CHECK(world.eventually([&] { return client.heard().size() == 1; }));
 }
