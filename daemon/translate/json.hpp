@@ -23,7 +23,8 @@ Result<void> check_json(std::string_view text, const JsonLimits& limits = {});
 
 /// First byte at or after `p` that is no white space; `end` if there is none.
 inline const char* skip_space(const char* p, const char* end) {
-  while (p != end && (*p == ' ' || *p == '\n' || *p == '\t' || *p == '\r'))
+  while (p != end && static_cast<unsigned char>(*p) <= ' ' &&
+         (*p == ' ' || *p == '\n' || *p == '\t' || *p == '\r'))
     ++p;
   return p;
 }

@@ -8,6 +8,7 @@
 #include "daemon/translate/structure.hpp"
 
 #include <array>
+#include <memory>
 
 namespace zoo::translate {
 namespace {
@@ -56,6 +57,19 @@ Result<void> Walker::run_at(const Node& node) {
   return {};
 }
 
+/// The size of the value at `p`, and the words in it.
+Passed Walker::pass(Ptr p) const {
+  const auto& prefix = context_.mapping.prefix();
+  if (*p == '{' || *p == '[') {
+    auto out = pass_nested(between(p + 1, end_), prefix);
+    if (out.size != std::string_view::npos) ++out.size;
+    return out;
+  }
+  const Ptr end = skip_value(p, end_);
+  if (end == nullptr) return {std::string_view::npos, 0};
+  return {static_cast<std::size_t>(end - p), words_in(between(p, end), prefix)};
+}
+
 Walker::Ptr Walker::value(const Node& node, Ptr p, const Siblings& siblings, std::string_view key) {
   if (depth_ + 1 >= k_max_depth) {
     failure(Code::bad_request, "is nested too deeply");
@@ -63,9 +77,9 @@ Walker::Ptr Walker::value(const Node& node, Ptr p, const Siblings& siblings, std
   }
   if (node.words != k_all_words && context_.direction == Direction::outward) {
     // Most subtrees of most objects: their bytes are looked at as such, and nothing is walked.
-    const Ptr end = skip_value(p, end_);
-    if (end == nullptr) return not_json(p);
-    if ((words_in(between(p, end), context_.mapping.prefix()) & node.words) == 0) return end;
+    const auto passed = pass(p);
+    if (passed.size == std::string_view::npos) return not_json(p);
+    if ((passed.words & node.words) == 0) return p + passed.size;
   }
   if (node.action == Action::managed_fields) return fields(*root_.object, p, siblings);
   if (node.action == Action::embedded) return embedded(node, p);
@@ -115,10 +129,11 @@ Walker::Ptr Walker::array(const Node& node, Ptr p, const Siblings& siblings, std
 }
 
 Walker::Ptr Walker::leaf(const Node& node, Ptr p, const Siblings& siblings, std::string_view key) {
-  const Ptr end = skip_string(p, end_);
+  bool escaped = false;
+  const Ptr end = skip_string(p, end_, &escaped);
   if (end == nullptr) return not_json(p);
   std::string storage, output;
-  const auto text = string_at(p, end, storage);
+  const auto text = escaped ? string_at(p, end, storage) : between(p + 1, end - 1);
   switch (act(node.action, node.parameter, site(siblings, key), text, output)) {
   case Fate::keep:
     break;
@@ -229,7 +244,7 @@ Walker::Ptr Walker::members(const Node& node, Ptr p, const Siblings& siblings) {
     }
     if (error_) return nullptr;
   }
-  std::optional<KeySet> keys;
+  std::unique_ptr<KeySet> keys; // not within, since few objects need it
   const bool map = node.value != nullptr || node.key_action != KeyAction::none;
 
   const auto level = depth_++;
@@ -252,7 +267,7 @@ Walker::Ptr Walker::members(const Node& node, Ptr p, const Siblings& siblings) {
       twice = (here.seen & bit) != 0;
       here.seen |= bit;
     } else if (map && inward()) {
-      if (!keys) keys.emplace();
+      if (!keys) keys = std::make_unique<KeySet>();
       twice = !keys->add(each.key, each.key.data() == each.begin + 1);
     }
     if (twice && inward()) {
@@ -404,10 +419,9 @@ void Walker::drop(const Member& member, Ptr end) {
 // f:<key> a member, k:{...} and v:... an element. Only keys are translated; nothing is refused,
 // since a client sends back what it has read.
 Walker::Ptr Walker::fields(const Node& node, Ptr p, const Siblings& siblings) {
+  if (*p == '{' && !proving()) return fields_of(node, p, siblings);
   const Ptr end = skip_value(p, end_);
-  if (end == nullptr) return not_json(p);
-  if (*p != '{' || proving()) return end;
-  return fields_of(node, p, siblings);
+  return end == nullptr ? not_json(p) : end;
 }
 
 Walker::Ptr Walker::fields_of(const Node& node, Ptr p, const Siblings& siblings) {
@@ -416,8 +430,6 @@ Walker::Ptr Walker::fields_of(const Node& node, Ptr p, const Siblings& siblings)
   Member each;
   ++depth_;
   for (bool first = true; next_member(p, each, first) && each.begin != nullptr; first = false) {
-    const Ptr end = skip_value(each.value, end_);
-    if (end == nullptr) return not_json(each.value);
     step_into(depth_ - 1, each.key);
     const Node* to = nullptr;
     Fate fate = Fate::keep;
@@ -431,17 +443,17 @@ Walker::Ptr Walker::fields_of(const Node& node, Ptr p, const Siblings& siblings)
     } else if (each.key.starts_with("k:") || each.key.starts_with("v:")) {
       to = node.element;
     }
-    p = end;
     if ((fate == Fate::drop || fate == Fate::foreign) && context_.direction == Direction::outward) {
-      drop(each, end);
+      p = skip_value(each.value, end_);
+      if (p == nullptr) return not_json(each.value);
+      drop(each, p);
       continue;
     }
     keep(here, each);
     if (fate == Fate::replace) replace(each.begin, each.key_end, json_quote("f:" + output));
-    if (to != nullptr && (to->flags & Node::has_keys) != 0 && *each.value == '{') {
-      p = fields_of(*to, each.value, siblings);
-      if (p == nullptr) return nullptr;
-    }
+    const bool deeper = to != nullptr && (to->flags & Node::has_keys) != 0 && *each.value == '{';
+    p = deeper ? fields_of(*to, each.value, siblings) : skip_value(each.value, end_);
+    if (p == nullptr) return not_json(each.value); // not_json() keeps an earlier error
   }
   --depth_;
   return error_ ? nullptr : p + 1;

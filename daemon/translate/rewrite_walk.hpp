@@ -2,6 +2,7 @@
 #pragma once
 
 #include "daemon/translate/actions.hpp"
+#include "daemon/translate/structure.hpp"
 
 #include <array>
 #include <cstddef>
@@ -44,6 +45,7 @@ private:
     std::string wish{};     ///< labels: the level that the tenant wished
   };
 
+  Passed pass(Ptr p) const;
   Ptr value(const Node& node, Ptr p, const Siblings& siblings, std::string_view key);
   Ptr object(const Node& node, Ptr p, const Siblings& outer);
   Ptr members(const Node& node, Ptr p, const Siblings& siblings);

@@ -5,6 +5,7 @@
 #include <array>
 #include <bit>
 #include <cstring>
+#include <optional>
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -23,14 +24,15 @@ struct Needle {
   Words word;
 };
 constexpr Words rare(unsigned number) { return static_cast<Words>(8U << number); }
-constexpr std::array<Needle, 8> k_needles = {{{"kubezoo.io/", 3, 1, k_domain_word},
+constexpr std::array<Needle, 9> k_needles = {{{"kubezoo.io/", 3, 1, k_domain_word},
                                               {"deviceclass.", 9, 2, k_device_word},
                                               {"\"affinity\"", 2, 4, rare(0)},
                                               {"\"priorityClassName\"", 8, 5, rare(1)},
                                               {"\"runtimeClassName\"", 7, 5, rare(2)},
-                                              {"\"ephemeral\"", 2, 4, rare(3)},
+                                              {"\"ephemeral\"", 2, 6, rare(3)},
                                               {"\"clusterTrustBundle\"", 7, 6, rare(4)},
-                                              {"\"podCertificate\"", 3, 7, rare(5)}}};
+                                              {"\"podCertificate\"", 3, 7, rare(5)},
+                                              {"\"storageos\"", 4, 7, rare(6)}}};
 constexpr unsigned k_prefix_bucket = 0, k_escape_bucket = 3;
 
 /// For each of three bytes in a row, by its low and its high half: in which buckets is a word whose
@@ -44,8 +46,19 @@ struct Nibbles {
   }
 };
 
-constexpr Nibbles k_nibbles = [] {
-  Nibbles out;
+/// The same by a whole byte, or by the lowest bits of it.
+template <std::size_t Size>
+struct Lookup {
+  alignas(64) std::array<std::array<std::uint8_t, Size>, 3> in{};
+  constexpr void add(std::size_t at, char byte, unsigned bucket) {
+    auto& entry = in[at][static_cast<unsigned char>(byte) % Size];
+    entry = static_cast<std::uint8_t>(entry | 1U << bucket);
+  }
+};
+
+template <typename Tables>
+constexpr Tables tables_of_needles() {
+  Tables out;
   for (const auto& needle : k_needles)
     for (std::size_t i = 0; i < 3; ++i)
       out.add(i, needle.text[needle.window + i], needle.bucket);
@@ -54,12 +67,55 @@ constexpr Nibbles k_nibbles = [] {
   for (const char digit : std::string_view("0123456789abcdefABCDEF"))
     out.add(2, digit, k_escape_bucket);
   return out;
-}();
+}
+
+/// With the end of a prefix, of three bytes at least. One tenant's objects come in a row: the
+/// tables are made when the prefix is another.
+template <typename Tables>
+const Tables& tables_for(std::string_view prefix) {
+  static constexpr auto k_of_needles = tables_of_needles<Tables>();
+  static thread_local Tables tables;
+  static thread_local std::array<char, 3> made_for{};
+  const auto window = prefix.substr(prefix.size() - 3);
+  if (std::memcmp(made_for.data(), window.data(), 3) != 0) {
+    std::memcpy(made_for.data(), window.data(), 3);
+    tables = k_of_needles;
+    for (std::size_t i = 0; i < 3; ++i)
+      tables.add(i, window[i], k_prefix_bucket);
+  }
+  return tables;
+}
 
 /// Which of 64 bytes are quotes, backslashes, opening and closing brackets.
 struct Masks {
   std::uint64_t quote = 0, backslash = 0, open = 0, close = 0;
 };
+
+/// A block with what is left of a text.
+inline std::array<char, k_block> padded(const char* p, std::size_t size) {
+  std::array<char, k_block> out;
+  out.fill(' ');
+  std::memcpy(out.data(), p, size);
+  return out;
+}
+
+/// Does `word` stand in `text` so that its window begins at `window`?
+inline bool stands(std::string_view text, std::size_t window, std::size_t offset,
+                   std::string_view word) {
+  if (window < offset) return false;
+  const auto from = window - offset;
+  return text.size() >= word.size() && from <= text.size() - word.size() &&
+         std::memcmp(text.data() + from, word.data(), word.size()) == 0;
+}
+
+/// Adds the words that stand where a filter has seen their windows.
+inline void add_words(std::string_view text, std::size_t window, std::string_view prefix,
+                      Words& found) {
+  if (stands(text, window, 0, "\\u")) found = k_all_words;
+  if (stands(text, window, prefix.size() - 3, prefix)) found |= k_prefix_word;
+  for (const auto& needle : k_needles)
+    if (stands(text, window, needle.window, needle.text)) found |= needle.word;
+}
 
 /// Bytes that stand behind an odd run of backslashes: an odd run carries out of its even or odd
 /// bits. `carry` in and out: the first byte, and the one behind the block, is escaped.
@@ -108,6 +164,9 @@ struct Machine {
 #endif
     return out;
   }
+  static Masks classify(const char* p, std::size_t size) {
+    return classify(padded(p, size).data());
+  }
   /// Bit i = parity of the bits 0..i: set from an opening quote up to its closing one.
   static std::uint64_t prefix_xor(std::uint64_t bits) {
     for (unsigned shift = 1; shift < 64; shift *= 2)
@@ -119,18 +178,27 @@ struct Machine {
   }
 };
 
-#include "daemon/translate/structure_scan.inc"
+/// Where in the first 64 bytes of a text may a window stand? One that would reach over the end may
+/// be among them.
+class Filter {
+public:
+  explicit Filter(std::string_view prefix) : tables_(tables_for<Lookup<256>>(prefix)) {}
+  std::uint64_t hits(std::string_view text) const {
+    std::uint64_t out = 0;
+    for (std::size_t i = 0; i < k_block && i + 2 < text.size(); ++i) {
+      const auto in = [&](std::size_t at) {
+        return tables_.in[at][static_cast<unsigned char>(text[i + at])];
+      };
+      if ((in(0) & in(1) & in(2)) != 0) out |= std::uint64_t{1} << i;
+    }
+    return out;
+  }
 
-Words words(std::string_view text, std::string_view prefix) {
-  const auto has = [text](std::string_view word) {
-    return ::memmem(text.data(), text.size(), word.data(), word.size()) != nullptr;
-  };
-  Words found = has("\\u") ? k_all_words : Words{0};
-  if (has(prefix)) found |= k_prefix_word;
-  for (const auto& needle : k_needles)
-    if (has(needle.text)) found |= needle.word;
-  return found;
-}
+private:
+  const Lookup<256>& tables_;
+};
+
+#include "daemon/translate/structure_scan.inc"
 
 } // namespace plain
 } // namespace
@@ -167,6 +235,9 @@ struct Machine {
     out.close = bits(_mm256_cmpeq_epi8(a_folded, close), _mm256_cmpeq_epi8(b_folded, close));
     return out;
   }
+  static Masks classify(const char* p, std::size_t size) {
+    return classify(padded(p, size).data());
+  }
   static std::uint64_t bits(__m256i low, __m256i high) {
     return static_cast<std::uint32_t>(_mm256_movemask_epi8(low)) |
            static_cast<std::uint64_t>(static_cast<std::uint32_t>(_mm256_movemask_epi8(high))) << 32;
@@ -182,71 +253,110 @@ struct Machine {
   }
 };
 
+class Filter {
+public:
+  explicit Filter(std::string_view prefix) {
+    const auto& tables = tables_for<Nibbles>(prefix);
+    for (std::size_t i = 0; i < 3; ++i) {
+      low_[i] = table(tables.low[i]);
+      high_[i] = table(tables.high[i]);
+    }
+  }
+  std::uint64_t hits(std::string_view text) const {
+    if (text.size() >= k_block + 2)
+      return bits(text.data()) | std::uint64_t{bits(text.data() + 32)} << 32;
+    std::array<char, k_block + 2> room{};
+    std::memcpy(room.data(), text.data(), text.size());
+    return bits(room.data()) | std::uint64_t{bits(room.data() + 32)} << 32;
+  }
+
+private:
+  static __m256i table(const std::array<std::uint8_t, 16>& bytes) {
+    return _mm256_broadcastsi128_si256(
+        _mm_loadu_si128(reinterpret_cast<const __m128i*>(bytes.data())));
+  }
+  /// The buckets that the 32 bytes from `p` may be the `at`th byte of a window of.
+  __m256i buckets(const char* p, std::size_t at) const {
+    const auto nibble = _mm256_set1_epi8(15);
+    const auto bytes = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p + at));
+    return _mm256_and_si256(
+        _mm256_shuffle_epi8(low_[at], _mm256_and_si256(bytes, nibble)),
+        _mm256_shuffle_epi8(high_[at], _mm256_and_si256(_mm256_srli_epi16(bytes, 4), nibble)));
+  }
+  std::uint32_t bits(const char* p) const {
+    const auto hit =
+        _mm256_and_si256(buckets(p, 0), _mm256_and_si256(buckets(p, 1), buckets(p, 2)));
+    return ~static_cast<std::uint32_t>(
+        _mm256_movemask_epi8(_mm256_cmpeq_epi8(hit, _mm256_setzero_si256())));
+  }
+  __m256i low_[3], high_[3];
+};
+
 #include "daemon/translate/structure_scan.inc"
 
-__m256i table(const std::array<std::uint8_t, 16>& bytes) {
-  return _mm256_broadcastsi128_si256(
-      _mm_loadu_si128(reinterpret_cast<const __m128i*>(bytes.data())));
-}
-
-/// The buckets that the 32 bytes from `p` may be the `at`th byte of a window of.
-__m256i buckets(const char* p, __m256i low, __m256i high) {
-  const auto nibble = _mm256_set1_epi8(15);
-  const auto bytes = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
-  return _mm256_and_si256(
-      _mm256_shuffle_epi8(low, _mm256_and_si256(bytes, nibble)),
-      _mm256_shuffle_epi8(high, _mm256_and_si256(_mm256_srli_epi16(bytes, 4), nibble)));
-}
-
-Words words(std::string_view text, std::string_view prefix) {
-  if (prefix.size() < 3) return plain::words(text, prefix);
-  // Loads may not pass the end: a short text is looked at in a place of its own.
-  constexpr std::size_t k_load = 34;
-  std::array<char, k_load> room{};
-  const char* bytes = text.data();
-  if (text.size() < k_load) {
-    if (!text.empty()) std::memcpy(room.data(), bytes, text.size());
-    bytes = room.data();
-  }
-  // One tenant's objects come in a row: the tables are made when the prefix is another.
-  static thread_local Nibbles nibbles;
-  static thread_local std::array<char, 3> made_for{};
-  const auto prefix_window = prefix.size() - 3;
-  if (std::memcmp(made_for.data(), prefix.data() + prefix_window, 3) != 0) {
-    std::memcpy(made_for.data(), prefix.data() + prefix_window, 3);
-    nibbles = k_nibbles;
-    for (std::size_t i = 0; i < 3; ++i)
-      nibbles.add(i, prefix[prefix_window + i], k_prefix_bucket);
-  }
-  const auto low0 = table(nibbles.low[0]), high0 = table(nibbles.high[0]);
-  const auto low1 = table(nibbles.low[1]), high1 = table(nibbles.high[1]);
-  const auto low2 = table(nibbles.low[2]), high2 = table(nibbles.high[2]);
-  const auto stands = [text](std::size_t window, std::size_t offset, std::string_view word) {
-    if (window < offset) return false;
-    const auto from = window - offset;
-    return text.size() >= word.size() && from <= text.size() - word.size() &&
-           std::memcmp(text.data() + from, word.data(), word.size()) == 0;
-  };
-  Words found = 0;
-  for (std::size_t i = 0;;) {
-    const auto hit = _mm256_and_si256(
-        buckets(bytes + i, low0, high0),
-        _mm256_and_si256(buckets(bytes + i + 1, low1, high1), buckets(bytes + i + 2, low2, high2)));
-    auto hits = ~static_cast<std::uint32_t>(
-        _mm256_movemask_epi8(_mm256_cmpeq_epi8(hit, _mm256_setzero_si256())));
-    for (; hits != 0; hits &= hits - 1) {
-      const auto at = i + static_cast<unsigned>(__builtin_ctz(hits));
-      if (stands(at, 0, "\\u")) return k_all_words;
-      if (stands(at, prefix_window, prefix)) found |= k_prefix_word;
-      for (const auto& needle : k_needles)
-        if (stands(at, needle.window, needle.text)) found |= needle.word;
-    }
-    if (i + k_load >= text.size()) return found;
-    i = std::min(i + 32, text.size() - k_load);
-  }
-}
-
 } // namespace avx2
+} // namespace
+} // namespace zoo::translate
+#if defined(__clang__)
+#pragma clang attribute pop
+#else
+#pragma GCC pop_options
+#endif
+
+// And for those with AVX-512 and its permutations of bytes (Ice Lake, Zen 4): one comparison for a
+// block, one lookup for each byte of a window.
+#if defined(__clang__)
+#pragma clang attribute push(                                                                      \
+    __attribute__((target("avx512f,avx512bw,avx512vbmi,bmi,popcnt,pclmul"))), apply_to = function)
+#else
+#pragma GCC push_options
+#pragma GCC target("avx512f,avx512bw,avx512vbmi,bmi,popcnt,pclmul")
+#endif
+namespace zoo::translate {
+namespace {
+namespace avx512 {
+
+struct Machine : avx2::Machine {
+  static Masks classify(const char* p) { return classify(_mm512_loadu_si512(p)); }
+  static Masks classify(const char* p, std::size_t size) {
+    return classify(_mm512_maskz_loadu_epi8((std::uint64_t{1} << size) - 1, p));
+  }
+  static Masks classify(__m512i block) {
+    const auto folded = _mm512_or_si512(block, _mm512_set1_epi8(0x20));
+    return {_mm512_cmpeq_epi8_mask(block, _mm512_set1_epi8('"')),
+            _mm512_cmpeq_epi8_mask(block, _mm512_set1_epi8('\\')),
+            _mm512_cmpeq_epi8_mask(folded, _mm512_set1_epi8('{')),
+            _mm512_cmpeq_epi8_mask(folded, _mm512_set1_epi8('}'))};
+  }
+};
+
+class Filter {
+public:
+  explicit Filter(std::string_view prefix) {
+    const auto& tables = tables_for<Lookup<64>>(prefix);
+    for (std::size_t i = 0; i < 3; ++i)
+      table_[i] = _mm512_load_si512(tables.in[i].data());
+  }
+  std::uint64_t hits(std::string_view text) const {
+    auto mask = ~std::uint64_t{0}; // nothing behind the end is loaded
+    if (text.size() < k_block + 2)
+      mask = text.size() < 3 ? 0 : ~std::uint64_t{0} >> (k_block + 2 - text.size());
+    const auto hit = _mm512_and_si512(
+        buckets(mask, text.data(), 0),
+        _mm512_and_si512(buckets(mask, text.data(), 1), buckets(mask, text.data(), 2)));
+    return _mm512_test_epi8_mask(hit, hit);
+  }
+
+private:
+  __m512i buckets(std::uint64_t mask, const char* p, std::size_t at) const {
+    return _mm512_permutexvar_epi8(_mm512_maskz_loadu_epi8(mask, p + at), table_[at]);
+  }
+  __m512i table_[3];
+};
+
+#include "daemon/translate/structure_scan.inc"
+
+} // namespace avx512
 } // namespace
 } // namespace zoo::translate
 #if defined(__clang__)
@@ -260,27 +370,52 @@ namespace zoo::translate {
 namespace {
 
 struct Chosen {
-  std::size_t (*run)(std::string_view, NestScanner&) = plain::run;
-  Words (*words)(std::string_view, std::string_view) = plain::words;
+  std::size_t (*run)(std::string_view, NestScanner&);
+  Words (*words)(std::string_view, std::string_view);
+  Passed (*pass)(std::string_view, std::string_view);
 };
 
-Chosen choose() {
+std::optional<Chosen> chosen(Processor processor) {
 #if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") &&
-      __builtin_cpu_supports("popcnt") && __builtin_cpu_supports("pclmul"))
-    return {avx2::run, avx2::words};
+  const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") &&
+                    __builtin_cpu_supports("popcnt") && __builtin_cpu_supports("pclmul");
+  const bool avx512 = avx2 && __builtin_cpu_supports("avx512f") &&
+                      __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vbmi");
+  if (processor == Processor::avx512 && avx512)
+    return Chosen{avx512::run, avx512::words, avx512::pass};
+  if (processor == Processor::avx2 && avx2) return Chosen{avx2::run, avx2::words, avx2::pass};
 #endif
-  return {};
+  if (processor == Processor::any) return Chosen{plain::run, plain::words, plain::pass};
+  return std::nullopt;
 }
 
-const Chosen g_chosen = choose();
+Chosen best() {
+  for (const auto each : {Processor::avx512, Processor::avx2})
+    if (const auto out = chosen(each)) return *out;
+  return *chosen(Processor::any);
+}
+
+Chosen g_chosen = best();
 
 } // namespace
+
+bool use_processor(Processor processor) {
+  const auto out = chosen(processor);
+  if (out) g_chosen = *out;
+  return out.has_value();
+}
 
 std::size_t NestScanner::scan(std::string_view text) { return g_chosen.run(text, *this); }
 
 Words words_in(std::string_view text, std::string_view prefix) {
-  return g_chosen.words(text, prefix);
+  return prefix.size() < 3 ? k_all_words : g_chosen.words(text, prefix);
+}
+
+Passed pass_nested(std::string_view text, std::string_view prefix) {
+  if (prefix.size() >= 3) return g_chosen.pass(text, prefix);
+  NestScanner scanner;
+  const auto size = scanner.scan(text);
+  return {scanner.done() ? size : std::string_view::npos, k_all_words};
 }
 
 } // namespace zoo::translate

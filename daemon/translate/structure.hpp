@@ -13,7 +13,8 @@
 
 /// JSON by blocks of 64 bytes: where strings begin and end, and where brackets open and close, as
 /// bits (the idea of simdjson, Langdale and Lemire, "Parsing Gigabytes of JSON per Second", 2019).
-/// AVX2 where the processor has it, chosen once; else SSE2 or plain C++. Pure, any thread.
+/// AVX-512 or AVX2 where the processor has it, chosen once; else SSE2 or plain C++. Pure, any
+/// thread.
 namespace zoo::translate {
 
 /// First byte at or after `p` that ends or bends a string, a quote or a backslash; else `end`.
@@ -73,13 +74,25 @@ public:
 /// rule table's generator names them in the same order (rules/build_table.py, RARE).
 using Words = std::uint16_t;
 inline constexpr Words k_prefix_word = 1, k_domain_word = 2, k_device_word = 4;
-inline constexpr std::array<std::string_view, 6> k_rare_keys = {
-    "affinity",  "priorityClassName",  "runtimeClassName",
-    "ephemeral", "clusterTrustBundle", "podCertificate"}; ///< from the fourth bit on
+inline constexpr std::array<std::string_view, 7> k_rare_keys = {
+    "affinity",           "priorityClassName", "runtimeClassName", "ephemeral",
+    "clusterTrustBundle", "podCertificate",    "storageos"}; ///< from the fourth bit on
 inline constexpr Words k_all_words = 0xFFFF;
 
 /// Which of them occur in `text`, a piece of JSON: never one too few; all, if an escape \u might
 /// hide one.
 Words words_in(std::string_view text, std::string_view prefix);
+
+struct Passed {
+  std::size_t size; ///< up to the value's end; npos: it does not end
+  Words words;      ///< in it
+};
+/// Both at once for an object or array whose opening bracket has been taken.
+Passed pass_nested(std::string_view text, std::string_view prefix);
+
+/// For tests: what is said above by the code for this processor, or false if this one is another.
+/// Not while somebody scans.
+enum class Processor : std::uint8_t { any, avx2, avx512 };
+bool use_processor(Processor processor);
 
 } // namespace zoo::translate

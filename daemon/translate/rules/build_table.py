@@ -363,7 +363,8 @@ class Builder:
 # What must occur for these to change anything outward; those that are not here always may. Keys that lead to rules
 # and that most objects of the long lists (pods, and what has a pod's template) lack: structure.hpp has the same.
 PREFIX, DOMAIN, DEVICE = "<prefix>", "<domain>", "<device>"
-RARE = ["affinity", "priorityClassName", "runtimeClassName", "ephemeral", "clusterTrustBundle", "podCertificate"]
+RARE = ["affinity", "priorityClassName", "runtimeClassName", "ephemeral", "clusterTrustBundle", "podCertificate",
+        "storageos"]
 ACTS = {"none": (), "refuse": (), "text": (PREFIX,), "resource_key": (DEVICE,), "last_applied": (PREFIX,),
         "managed_fields": (PREFIX, DOMAIN, DEVICE)}
 KEY_ACTS = {"none": (), "resource": (DEVICE,), "annotations": (DOMAIN,)}
