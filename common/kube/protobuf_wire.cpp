@@ -3,7 +3,7 @@
 
 namespace zoo::protobuf {
 
-bool WireReader::varint(std::uint64_t& value) {
+bool WireReader::long_varint(std::uint64_t& value) {
   value = 0;
   for (unsigned shift = 0; shift < 70; shift += 7) {
     if (at_ == text_.size()) return false;

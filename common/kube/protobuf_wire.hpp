@@ -27,10 +27,17 @@ public:
   std::size_t offset() const { return at_; }
   /// Reads the next field; false: the bytes are no protobuf. Not after done().
   bool next(WireField& field);
-  bool varint(std::uint64_t& value);
+  bool varint(std::uint64_t& value) {
+    const bool small = at_ != text_.size() && static_cast<unsigned char>(text_[at_]) < 0x80;
+    if (!small) return long_varint(value);
+    value = static_cast<unsigned char>(text_[at_++]);
+    return true;
+  }
   bool fixed(std::size_t width, std::uint64_t& value); ///< little-endian, 4 or 8 bytes
 
 private:
+  bool long_varint(std::uint64_t& value);
+
   std::string_view text_;
   std::size_t at_;
 };

@@ -339,8 +339,10 @@ public:
   }
   std::uint64_t hits(std::string_view text) const {
     auto mask = ~std::uint64_t{0}; // nothing behind the end is loaded
-    if (text.size() < k_block + 2)
-      mask = text.size() < 3 ? 0 : ~std::uint64_t{0} >> (k_block + 2 - text.size());
+    if (text.size() < k_block + 2) {
+      if (text.size() < 3) return 0;
+      mask >>= k_block + 2 - text.size();
+    }
     const auto hit = _mm512_and_si512(
         buckets(mask, text.data(), 0),
         _mm512_and_si512(buckets(mask, text.data(), 1), buckets(mask, text.data(), 2)));

@@ -30,6 +30,8 @@ constexpr Words k_rare_words =
 
 const Field* find_field(const Message& message, std::uint32_t number) {
   const auto* const first = fields + message.first;
+  // Most messages number their fields without gaps.
+  if (number - 1 < message.count && first[number - 1].number == number) return first + (number - 1);
   const auto* const last = first + message.count;
   const auto* const found = std::lower_bound(
       first, last, number, [](const Field& field, std::uint32_t n) { return field.number < n; });
