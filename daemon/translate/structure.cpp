@@ -32,7 +32,7 @@ constexpr std::array<Needle, 9> k_needles = {{{"kubezoo.io/", 3, 1, k_domain_wor
                                               {"\"ephemeral\"", 2, 6, rare(3)},
                                               {"\"clusterTrustBundle\"", 7, 6, rare(4)},
                                               {"\"podCertificate\"", 3, 7, rare(5)},
-                                              {"\"storageos\"", 4, 7, rare(6)}}};
+                                              {"\"storageos\"", 4, 1, rare(6)}}};
 constexpr unsigned k_prefix_bucket = 0, k_escape_bucket = 3;
 
 /// For each of three bytes in a row, by its low and its high half: in which buckets is a word whose

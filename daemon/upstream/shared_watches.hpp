@@ -36,7 +36,7 @@ struct SharedWatchLimits {
   double rest_part = 1.0 / 40;
   std::chrono::milliseconds shortest_rest{10}, longest_rest{100};
   std::chrono::milliseconds rest_gap{25};     ///< between two events: above, no rest is worth it
-  std::size_t rest_bytes = 64u << 10;         ///< of one turn: above, it is read on
+  std::size_t rest_bytes = 64u << 10;         ///< that may come in a rest
   std::chrono::milliseconds spread{10'000};   ///< over which subscribers are sent away
   std::chrono::milliseconds patience{30'000}; ///< with a refusal of what was served before
   std::chrono::milliseconds first_pause{100}, longest_pause{5'000}; ///< before upstream is asked

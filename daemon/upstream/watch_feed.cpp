@@ -31,8 +31,8 @@ bool too_old(std::string_view status) {
 Feed::Feed(FeedOwner& owner, Upstream& upstream, net::Loop& loop, WatchKindPtr kind,
            const SharedWatchLimits& limits, std::uint32_t id, std::uint64_t version)
     : owner_(owner), upstream_(upstream), loop_(loop), kind_(std::move(kind)), limits_(limits),
-      id_(id), floor_(version), latest_(version), wait_(limits.first_pause), retry_(loop),
-      silence_(loop), rest_(loop) {}
+      id_(id), floor_(version), latest_(version), wait_(limits.first_pause), pace_(limits.rest_gap),
+      retry_(loop), silence_(loop), rest_(loop) {}
 
 Feed::~Feed() = default;
 
@@ -164,8 +164,11 @@ void Feed::on_data(std::string_view bytes) {
 
 void Feed::may_rest(std::chrono::steady_clock::duration since_last) {
   if (wanted_) wanted_at_ = heard_;
+  // Smoothed, since events that came in a rest are read at once.
+  using Seconds = std::chrono::duration<double>;
+  pace_ += (std::min<Seconds>(since_last, 4 * limits_.longest_rest) - pace_) / 8;
   if (resting_ == Rest::now) return; // its end is on its way
-  if (!rest_wanted() || since_last > limits_.rest_gap) return rest_no_more();
+  if (!rest_wanted() || pace_ > limits_.rest_gap) return rest_no_more();
   if (resting_ != Rest::none || paused_) return;
   resting_ = Rest::due; // once all that is there has been read
   turn_bytes_ = 0;
@@ -183,9 +186,18 @@ std::optional<std::chrono::milliseconds> Feed::rest_wanted() const {
 
 void Feed::rest() {
   resting_ = Rest::none;
-  const auto length = rest_wanted();
-  // So much has not come in a moment: it waited, and more may.
-  if (!length || turn_bytes_ > limits_.rest_bytes || !call_ || paused_) return;
+  auto length = rest_wanted();
+  if (!length || !call_ || paused_) return;
+  // What comes meanwhile shall have room in the socket's buffer; what came in the last rest says
+  // how much that is.
+  const auto last = std::max(std::exchange(last_rest_, {}), limits_.shortest_rest);
+  if (turn_bytes_ != 0) {
+    const auto room = static_cast<std::int64_t>(limits_.rest_bytes);
+    length = std::min<std::chrono::milliseconds>(
+        *length, last * room / static_cast<std::int64_t>(turn_bytes_));
+  }
+  if (*length < limits_.shortest_rest) return;
+  last_rest_ = *length;
   resting_ = Rest::now;
   call_->pause();
   rest_.start(*length, [this] {
@@ -196,6 +208,7 @@ void Feed::rest() {
 
 void Feed::rest_no_more() {
   resting_ = Rest::none;
+  last_rest_ = {};
   rest_.cancel();
 }
 

@@ -30,7 +30,7 @@ public:
 };
 
 /// One upstream watch on a whole kind, kept open: after an end it goes on where it was, over a 410
-/// by a Bridge. Keeps the last events for who comes later. While nobody has heard any for a second
+/// by a Bridge. Keeps the last events for who comes later. While nobody has heard any for a while
 /// and they come in a row, it rests between two readings, so that they come some at a time: what
 /// waking up costs is many times an event (docs/decisions/137). Loop thread only.
 class Feed final : private CallHandler, private ListHandler, public translate::FrameHandler {
@@ -110,7 +110,9 @@ private:
   std::chrono::steady_clock::time_point wanted_at_;
   bool wanted_ = false; ///< what this reading has brought
   enum class Rest { none, due, now } resting_ = Rest::none;
-  std::size_t turn_bytes_ = 0;                                   ///< read since a rest became due
+  std::chrono::duration<double> pace_;    ///< between two events, smoothed
+  std::chrono::milliseconds last_rest_{}; ///< none in front of this reading: 0
+  std::size_t turn_bytes_ = 0;            ///< read since a rest became due
   std::optional<std::chrono::steady_clock::time_point> refused_; ///< since when it is
   net::Timer retry_, silence_, rest_;
   std::unique_ptr<translate::Framer> framer_;

@@ -68,6 +68,14 @@ void list_outward(benchmark::State& state) {
 }
 BENCHMARK(list_outward)->Arg(1'400)->Arg(16'384)->Arg(1 << 24);
 
+/// The same by the code for processors without AVX-512.
+void list_outward_avx2(benchmark::State& state) {
+  if (!use_processor(Processor::avx2)) return state.SkipWithError("no AVX2");
+  list_outward(state);
+  use_processor(Processor::avx512);
+}
+BENCHMARK(list_outward_avx2)->Arg(16'384);
+
 /// Outside of a list.
 std::string whole_pod(const std::string& name_space) {
   return R"({"kind":"Pod","apiVersion":"v1",)" + bench::pod(7, name_space).substr(1);

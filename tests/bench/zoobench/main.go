@@ -134,10 +134,13 @@ func used() usage {
 	return sum
 }
 
-// ran is how long the threads of a process have run. /proc/PID/stat says the same in hundredths of a second.
+// ran is how long the threads that a process has now have run. /proc/PID/stat says it in hundredths of a second.
 func ran(pid string) (seconds float64) {
 	files, err := filepath.Glob("/proc/" + pid + "/task/*/schedstat")
 	must(err)
+	if len(files) == 0 {
+		must(errors.New("no /proc/" + pid + "/task/*/schedstat: this kernel does not account so"))
+	}
 	for _, file := range files {
 		b, err := os.ReadFile(file)
 		if errors.Is(err, os.ErrNotExist) || errors.Is(err, syscall.ESRCH) {

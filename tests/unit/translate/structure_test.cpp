@@ -67,6 +67,30 @@ TEST_CASE("a nested value of many levels and long runs of backslashes") {
   });
 }
 
+TEST_CASE("a nested value is passed over, and the words in it are known") {
+  on_each_processor([] {
+    std::mt19937 random(13);
+    const std::array words = {"abc123-",       "kubezoo.io/",   "deviceclass.", "\"affinity\"",
+                              "\"storageos\"", "\"ephemeral\"", "\\u0041",      "plain"};
+    for (int turn = 0; turn < 20'000; ++turn) {
+      const std::string word = words[random() % words.size()];
+      // The value's end is in front of the word, behind it, or nowhere.
+      auto text = noise(random, "{}[]\"a,:", random() % 12) +
+                  std::string(random() % 140, "a{\\"[random() % 3]) + word +
+                  noise(random, "}]\"a\\", random() % 80);
+      CAPTURE(text);
+      const auto end = end_by_bytes(text);
+      const auto passed = pass_nested(text, "abc123-");
+      CHECK(passed.size == end);
+      if (end != std::string_view::npos)
+        CHECK(passed.words == naive(std::string_view(text).substr(0, end), "abc123-"));
+    }
+    CHECK(pass_nested("", "abc123-").size == std::string_view::npos);
+    CHECK(pass_nested("}", "").words == k_all_words); // nothing to look for: all may be there
+    CHECK(pass_nested("}", "").size == 1);
+  });
+}
+
 TEST_CASE("words are found wherever they stand, and nothing else is") {
   on_each_processor([] {
     const std::vector<std::string> words = {"abc123-",
