@@ -33,7 +33,7 @@ struct SharedWatchLimits {
   std::chrono::milliseconds bookmark{50'000};
   std::chrono::milliseconds silence{90'000}; ///< upstream sends a bookmark a minute
   /// Of the time since somebody heard it, a stream that nobody hears is not read for this part.
-  double rest_part = 1.0 / 40;
+  double rest_part = 1.0 / 20;
   std::chrono::milliseconds shortest_rest{10}, longest_rest{100};
   std::chrono::milliseconds rest_gap{25};     ///< between two events: above, no rest is worth it
   std::size_t rest_bytes = 64u << 10;         ///< that may come in a rest
