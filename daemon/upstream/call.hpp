@@ -41,7 +41,9 @@ struct CallOptions {
   std::string body;          ///< whole; Content-Length is set from it
   bool long_running = false; ///< watch, log, exec: no time limit on the answer once it has begun
   bool upgrade = false;      ///< HTTP/1.1 upgrade: own connection, a tunnel after 101
-  bool accept_gzip = false;  ///< else `Accept-Encoding: identity` is sent
+  /// Accept-Encoding is what the head says, or does not say; else `identity` is sent, since what
+  /// comes back is read.
+  bool own_encoding = false;
   /// Of a tenant's long-running call, the tenant: one has a share of the connections for these, and
   /// so have all together.
   std::string owner{};

@@ -17,21 +17,20 @@ void append_host(std::string& text, const UpstreamEndpoint& endpoint) {
 }
 
 /// Set below, whatever the request says.
-bool is_ours(std::string_view name, bool accept_gzip) {
+bool is_ours(std::string_view name, bool own_encoding) {
   return http::is_hop_by_hop(name) || text::iequals(name, "content-length") ||
-         text::iequals(name, "expect") || (!accept_gzip && text::iequals(name, "accept-encoding"));
+         text::iequals(name, "expect") || (!own_encoding && text::iequals(name, "accept-encoding"));
 }
 
 /// What the request says itself of what is set where it does not.
 struct Given {
-  bool host = false, authorization = false, user_agent = false, accept_encoding = false;
+  bool host = false, authorization = false, user_agent = false;
 
   explicit Given(const http::Headers& headers) {
     for (const auto& field : headers) {
       host = host || text::iequals(field.name, "host");
       user_agent = user_agent || text::iequals(field.name, "user-agent");
       authorization = authorization || text::iequals(field.name, "authorization");
-      accept_encoding = accept_encoding || text::iequals(field.name, "accept-encoding");
     }
   }
 };
@@ -65,16 +64,12 @@ Result<std::string> request_text(const http::RequestHead& head, const CallOption
   if (!given.user_agent) add("User-Agent", endpoint.user_agent);
   if (head.prepared) text += head.prepared->text();
   for (const auto& [name, value] : headers) {
-    if (is_ours(name, options.accept_gzip)) continue;
+    if (is_ours(name, options.own_encoding)) continue;
     if (!http::is_token(name) || !http::is_field_value(value))
       return fail(Code::bad_request, "a header field holds characters that cannot be sent");
     add(name, value);
   }
-  if (!options.accept_gzip) {
-    text += "Accept-Encoding: identity\r\n";
-  } else if (!given.accept_encoding) {
-    text += "Accept-Encoding: gzip\r\n";
-  }
+  if (!options.own_encoding) text += "Accept-Encoding: identity\r\n";
   if (!options.body.empty() || head.method == "POST" || head.method == "PUT" ||
       head.method == "PATCH")
     add("Content-Length", std::to_string(options.body.size()));

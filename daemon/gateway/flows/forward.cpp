@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "common/base/text.hpp"
 #include "daemon/gateway/flows/flows.hpp"
 #include "daemon/translate/headers.hpp"
 #include "daemon/translate/protobuf_json.hpp"
@@ -48,9 +49,16 @@ public:
     options.body = request_.body;
     options.long_running = exchange_.target().long_running;
     if (options.long_running) options.owner = exchange_.mapping().id();
+    auto head = head_of(exchange_, request_, accept);
+    if (exchange_.target().connect) { // a proxied answer is nobody's here to open
+      options.own_encoding = true;
+      const auto encodings = exchange_.head().headers.get("accept-encoding");
+      if (!encodings.empty() && !text::has_control(encodings))
+        head.headers.set("Accept-Encoding", encodings);
+    }
     call_ = exchange_.upstream()
                 .caller(exchange_.gateway().loop())
-                .start(head_of(exchange_, request_, accept), std::move(options), *this);
+                .start(std::move(head), std::move(options), *this);
   }
 
   void on_drained() override {
@@ -63,7 +71,8 @@ private:
     if (head_.status >= 400 && shape_ != AnswerShape::verbatim) return; // its Status is collected
     if (head_.status >= 400) {
       const auto type = head_.headers.get("content-type");
-      if (type.starts_with("application/json")) return;
+      const bool readable = head_.headers.get("content-encoding").empty();
+      if (type.starts_with("application/json") && readable) return;
       translator_ = make_translator(exchange_, AnswerShape::verbatim, rendering_);
       return send_head({});
     }

@@ -33,10 +33,13 @@ TEST_CASE("the pool sets what the request lacks, and framing always") {
         "GET /api?x=1 HTTP/1.1\r\nHost: [::1]:6443\r\nAuthorization: Bearer t\r\n"
         "User-Agent: zood/test\r\nAccept: a\r\nAccept-Encoding: identity\r\n\r\n");
   head.method = "POST";
-  head.headers = {{"authorization", "Bearer mine"}, {"user-agent", "me"}, {"host", "h"}};
+  head.headers = {{"authorization", "Bearer mine"},
+                  {"user-agent", "me"},
+                  {"host", "h"},
+                  {"Accept-Encoding", "br"}};
   CHECK(*request_text(head, {"body", false, false, true}, endpoint) ==
         "POST /api?x=1 HTTP/1.1\r\nauthorization: Bearer mine\r\nuser-agent: me\r\nhost: h\r\n"
-        "Accept-Encoding: gzip\r\nContent-Length: 4\r\n\r\n");
+        "Accept-Encoding: br\r\nContent-Length: 4\r\n\r\n");
   head.headers = {{"Upgrade", "SPDY/3.1"}, {"host", "h"}, {"User-Agent", "u"}};
   CHECK(*request_text(head, {"", true, true, false}, endpoint) ==
         "POST /api?x=1 HTTP/1.1\r\nAuthorization: Bearer t\r\nhost: h\r\nUser-Agent: u\r\n"
