@@ -13,3 +13,5 @@ measure() {
 }
 check "the short measurement runs through" measure
 tail -n 20 "$log"
+sed -n 's,^ *\(.*: zood / nginx: .*\),told: \1,p' "$log"
+expect "it tells ratios" 5 "$(grep -c ': zood / nginx: \|list_all: .*one namespace' "$log")"

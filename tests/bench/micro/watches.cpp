@@ -72,17 +72,21 @@ void demultiplex(benchmark::State& state) {
   world.answer(shared, 200);
   world.settle();
   Follower::heard = 0;
-  std::size_t bytes = 0;
+  std::size_t bytes = 0, allocations = 0;
   for ([[maybe_unused]] auto turn : state) {
     state.PauseTiming();
     const auto text = changes("zzzzzz-default", version);
     bytes += text.size();
     state.ResumeTiming();
+    const auto before = bench::allocations();
     world.say(shared, text);
     world.settle();
+    allocations += bench::allocations() - before;
   }
   const auto said = k_changes * state.iterations();
   if (Follower::heard != said * hears) state.SkipWithError("not everybody heard everything");
+  state.counters["allocations"] =
+      said == 0 ? 0 : static_cast<double>(allocations) / static_cast<double>(said); // a change
   state.SetItemsProcessed(static_cast<std::int64_t>(said));
   state.SetBytesProcessed(static_cast<std::int64_t>(bytes));
 }

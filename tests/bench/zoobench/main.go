@@ -35,6 +35,7 @@ var (
 	path       = flag.String("path", "/api/v1/namespaces/default/configmaps/bench", "path to GET (get, list, attack, paced) or to watch (informers: paths, separated by commas)")
 	ns         = flag.String("ns", "default", "namespaces written to (create, watch, watches, fill), separated by commas")
 	accept     = flag.String("accept", "application/json", "Accept header")
+	encoding   = flag.String("encoding", "gzip", "what client-go asks for: gzip, or identity")
 	conc       = flag.Int("c", 8, "concurrent requests, watchers, or connections")
 	dur        = flag.Duration("d", 5*time.Second, "how long to measure")
 	rate       = flag.Int("rate", 100, "writes a second (watch), requests (paced)")
@@ -88,6 +89,7 @@ func client(path string) (*http.Client, string) {
 	cfg, err := clientcmd.BuildConfigFromFlags("", path)
 	must(err)
 	cfg.QPS = -1
+	cfg.DisableCompression = *encoding == "identity"
 	rt, err := rest.TransportFor(cfg)
 	must(err)
 	return &http.Client{Transport: rt}, strings.TrimRight(cfg.Host, "/")

@@ -150,6 +150,17 @@ TEST_CASE("a range list seeks to the prefix and stops at the first foreign key")
   }
 }
 
+TEST_CASE("an object is handed on before what is behind it has come") {
+  Bench bench;
+  const auto list = bench.list();
+  const auto whole = page("", {item("foofoo-a", "x"), item("foofoo-a", "y")});
+  const auto half = whole.find(item("foofoo-a", "y")) + 1; // its brace shows where "x" ends
+  bench.caller.answer_of(0, std::string_view(whole).substr(0, half), false);
+  CHECK(bench.heard.begun == 1);
+  CHECK(bench.heard.keys == std::vector<std::string>{"foofoo-a/x"});
+  CHECK_FALSE(bench.heard.end);
+}
+
 TEST_CASE("a prefix without its dash is somebody else's") {
   Bench bench;
   const auto list = bench.list();
