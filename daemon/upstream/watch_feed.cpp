@@ -85,14 +85,17 @@ void Feed::pause() {
 
 void Feed::resume() {
   paused_ = false;
-  if (call_ && resting_ != Rest::now) call_->resume();
+  read_on();
+}
+
+void Feed::read_on() {
+  if (call_ && !paused_ && resting_ != Rest::now) call_->resume();
 }
 
 void Feed::attend() {
   wanted_at_ = std::chrono::steady_clock::now();
-  const bool rests = resting_ == Rest::now;
   rest_no_more();
-  if (rests && call_ && !paused_) call_->resume();
+  read_on();
 }
 
 void Feed::connect() {
@@ -202,7 +205,7 @@ void Feed::rest() {
   call_->pause();
   rest_.start(*length, [this] {
     resting_ = Rest::none;
-    if (call_ && !paused_) call_->resume();
+    read_on();
   });
 }
 

@@ -76,6 +76,7 @@ private:
   std::optional<std::chrono::milliseconds> rest_wanted() const;
   void rest();
   void rest_no_more();
+  void read_on();
   bool patient();
 
   void on_head(http::ResponseHead head) override;
