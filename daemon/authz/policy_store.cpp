@@ -131,48 +131,40 @@ PolicyStore::~PolicyStore() {
   }
 }
 
-std::shared_ptr<PolicyStore::Slot> PolicyStore::slot_of(const translate::Mapping& mapping) {
-  std::shared_ptr<Slot> slot;
-  {
-    auto& shard = impl_->shard(mapping.id());
-    const std::scoped_lock lock(shard.mutex);
-    if (!shard.slots.contains(mapping.id())) Impl::sweep(shard);
-    auto& place = shard.slots[mapping.id()];
-    if (!place) {
-      const auto home = std::hash<std::string>{}(mapping.id()) % impl_->loops.size();
-      place = std::make_shared<Slot>(impl_->upstream, *impl_->loops[home], impl_->limits);
-    }
-    slot = place;
+std::shared_ptr<PolicyStore::Slot> PolicyStore::slot_of(const std::string& id) {
+  auto& shard = impl_->shard(id);
+  const std::scoped_lock lock(shard.mutex);
+  if (!shard.slots.contains(id)) Impl::sweep(shard);
+  auto& place = shard.slots[id];
+  if (!place) {
+    const auto home = std::hash<std::string>{}(id) % impl_->loops.size();
+    place = std::make_shared<Slot>(impl_->upstream, *impl_->loops[home], impl_->limits);
   }
+  return place;
+}
+
+std::shared_ptr<PolicyStore::Slot> TenantPolicy::slot() {
+  auto slot = slot_.lock();
+  if (!slot) slot_ = slot = store_.slot_of(mapping_.id());
   slot->touch();
   return slot;
 }
 
-PolicyPtr PolicyStore::known(const translate::Mapping& mapping) {
-  return known(slot_of(mapping), mapping);
-}
+PolicyPtr TenantPolicy::known() { return known(slot()); }
 
-PolicyPtr PolicyStore::known(const std::shared_ptr<Slot>& slot, const translate::Mapping& mapping) {
+PolicyPtr TenantPolicy::known(const std::shared_ptr<PolicyStore::Slot>& slot) const {
   auto known = slot->current.load();
-  if (known && slot->names.load() != &mapping.shared())
-    slot->home.post([slot, mapping] { slot->remap(mapping); });
+  if (known && slot->names.load() != &mapping_.shared())
+    slot->home.post([slot, mapping = mapping_] { slot->remap(mapping); });
   return known;
 }
 
-void PolicyStore::policy(net::Loop& loop, const translate::Mapping& mapping,
-                         std::function<void(Result<PolicyPtr>)> done) {
-  const auto slot = slot_of(mapping);
-  if (auto current = known(slot, mapping)) return done(std::move(current));
-  slot->home.post([slot, mapping, loop = &loop, done = std::move(done)]() mutable {
+void TenantPolicy::ask(std::function<void(Result<PolicyPtr>)> done) {
+  const auto slot = this->slot();
+  if (auto current = known(slot)) return done(std::move(current));
+  slot->home.post([slot, mapping = mapping_, loop = &loop_, done = std::move(done)]() mutable {
     slot->ask(mapping, {loop, std::move(done)});
   });
-}
-
-PolicyPtr PolicyStore::current(const std::string& id) const {
-  auto& shard = impl_->shard(id);
-  const std::scoped_lock lock(shard.mutex);
-  const auto found = shard.slots.find(id);
-  return found == shard.slots.end() ? nullptr : found->second->current.load();
 }
 
 } // namespace zoo::authz

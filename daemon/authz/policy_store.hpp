@@ -28,23 +28,34 @@ public:
   PolicyStore(const PolicyStore&) = delete;
   PolicyStore& operator=(const PolicyStore&) = delete;
 
-  /// The tenant's current policy. `done` comes on `loop`, inside this call when it is known, else
-  /// when it was read. Code::unavailable, with the reason, if it cannot be.
-  void policy(net::Loop& loop, const translate::Mapping& mapping,
-              std::function<void(Result<PolicyPtr>)> done);
-
-  /// What policy() would answer inside the call; else null. On the asker's loop, as policy().
-  PolicyPtr known(const translate::Mapping& mapping);
-
-  /// Null if nothing is known at the moment.
-  PolicyPtr current(const std::string& id) const;
-
 private:
+  friend class TenantPolicy;
   struct Slot;
   struct Impl;
-  std::shared_ptr<Slot> slot_of(const translate::Mapping& mapping);
-  static PolicyPtr known(const std::shared_ptr<Slot>& slot, const translate::Mapping& mapping);
+  std::shared_ptr<Slot> slot_of(const std::string& id);
   std::unique_ptr<Impl> impl_;
+};
+
+/// One tenant's policy, for one asker, who asks at each request: it has found the tenant's place
+/// once and takes no lock again. On the asker's loop, and not after the store.
+class TenantPolicy {
+public:
+  TenantPolicy(PolicyStore& store, net::Loop& loop, translate::Mapping mapping)
+      : store_(store), loop_(loop), mapping_(std::move(mapping)) {}
+
+  /// `done` comes inside this call when the policy is known, else when it was read.
+  /// Code::unavailable, with the reason, if it cannot be.
+  void ask(std::function<void(Result<PolicyPtr>)> done);
+  PolicyPtr known(); ///< what ask() would answer inside the call; else null
+
+private:
+  std::shared_ptr<PolicyStore::Slot> slot();
+  PolicyPtr known(const std::shared_ptr<PolicyStore::Slot>& slot) const;
+
+  PolicyStore& store_;
+  net::Loop& loop_;
+  translate::Mapping mapping_;
+  std::weak_ptr<PolicyStore::Slot> slot_; ///< idle ones are given up
 };
 
 } // namespace zoo::authz

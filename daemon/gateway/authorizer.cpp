@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/gateway/authorizer.hpp"
 
-#include "daemon/authz/policy_store.hpp"
-
 namespace zoo::gateway {
 
 std::string_view super_user_group(const Identity& subject, std::string_view administrators) {
@@ -14,26 +12,23 @@ std::string_view super_user_group(const Identity& subject, std::string_view admi
 
 TenantAuthorizer::TenantAuthorizer(authz::PolicyStore& policies, net::Loop& loop,
                                    translate::Mapping mapping, std::string administrators)
-    : policies_(policies), loop_(loop), mapping_(std::move(mapping)),
-      administrators_(std::move(administrators)) {}
+    : policy_(policies, loop, std::move(mapping)), administrators_(std::move(administrators)) {}
 
 void TenantAuthorizer::authorize(const Identity& subject, const Attributes& attributes,
                                  std::function<void(Result<Decision>)> done) const {
   if (auto known = decide_now(subject, attributes)) return done(*std::move(known));
-  policies_.policy(loop_, mapping_,
-                   [user = user_of(subject), attributes,
-                    done = std::move(done)](const Result<authz::PolicyPtr>& policy) {
-                     if (!policy) return done(fail(policy.error()));
-                     done((*policy)->decide(user, attributes));
-                   });
+  policy_.ask([user = user_of(subject), attributes,
+               done = std::move(done)](const Result<authz::PolicyPtr>& policy) {
+    if (!policy) return done(fail(policy.error()));
+    done((*policy)->decide(user, attributes));
+  });
 }
 
 std::optional<Decision> TenantAuthorizer::decide_now(const Identity& subject,
                                                      const Attributes& attributes) const {
   if (const auto group = super_user_group(subject, administrators_); !group.empty())
     return Decision{true, std::string("member of group \"").append(group).append("\"")};
-  if (const auto policy = policies_.known(mapping_))
-    return policy->decide(user_of(subject), attributes);
+  if (const auto policy = policy_.known()) return policy->decide(user_of(subject), attributes);
   return std::nullopt;
 }
 
@@ -44,19 +39,18 @@ void TenantAuthorizer::rules(const Identity& subject, const std::string& name_sp
     all.rules = {{{"*"}, {"*"}, {"*"}, {}, {}}, {{"*"}, {}, {}, {}, {"*"}}};
     return done(std::move(all));
   }
-  policies_.policy(loop_, mapping_,
-                   [user = user_of(subject), name_space,
-                    done = std::move(done)](const Result<authz::PolicyPtr>& policy) {
-                     if (!policy) return done(fail(policy.error()));
-                     done((*policy)->rules_for(user, name_space));
-                   });
+  policy_.ask([user = user_of(subject), name_space,
+               done = std::move(done)](const Result<authz::PolicyPtr>& policy) {
+    if (!policy) return done(fail(policy.error()));
+    done((*policy)->rules_for(user, name_space));
+  });
 }
 
 void TenantAuthorizer::policy(std::function<void(Result<authz::PolicyPtr>)> done) const {
-  policies_.policy(loop_, mapping_, std::move(done));
+  policy_.ask(std::move(done));
 }
 
-authz::PolicyPtr TenantAuthorizer::known() const { return policies_.current(mapping_.id()); }
+authz::PolicyPtr TenantAuthorizer::known() const { return policy_.known(); }
 
 bool TenantAuthorizer::super_user(const Identity& subject) const {
   return !super_user_group(subject, administrators_).empty();

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "common/base/result.hpp"
-#include "daemon/authz/policy.hpp"
+#include "daemon/authz/policy_store.hpp"
 #include "daemon/gateway/view.hpp"
 #include "daemon/translate/mapping.hpp"
 
@@ -10,13 +10,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-
-namespace zoo::authz {
-class PolicyStore;
-}
-namespace zoo::net {
-class Loop;
-}
 
 namespace zoo::gateway {
 
@@ -62,9 +55,7 @@ public:
   bool super_user(const Identity& subject) const override;
 
 private:
-  authz::PolicyStore& policies_;
-  net::Loop& loop_;
-  translate::Mapping mapping_;
+  mutable authz::TenantPolicy policy_; ///< finds its place at the first question
   std::string administrators_;
 };
 
