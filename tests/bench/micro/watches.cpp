@@ -3,6 +3,7 @@
 // first bytes of its key, and handed to whoever follows that tenant (daemon/upstream, the shared
 // watches).
 #include "daemon/upstream/shared_watches.hpp"
+#include "tests/bench/micro/allocations.hpp"
 #include "tests/bench/micro/samples.hpp"
 #include "tests/unit/upstream/watch_world.hpp"
 
