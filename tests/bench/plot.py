@@ -2,7 +2,7 @@
 """Draws the figures of tests/bench/run as SVG: zood beside nginx and direct, and how costs grow."""
 from xml.sax.saxutils import escape
 
-COLOURS = {"direct": "#9aa5b1", "nginx": "#4c956c", "zood": "#2b6cb0"}
+COLOURS = {"direct": "#9aa5b1", "nginx": "#4c956c", "relay": "#b7a16a", "zood": "#2b6cb0"}
 BARS = [
     ("get", "rps", "GET, 8 clients: requests/s"),
     ("get", "cpu_us", "GET: proxy CPU, us a request"),
