@@ -57,6 +57,23 @@ Result<void> check_version(const Request& request, std::int64_t current) {
   return {};
 }
 
+/// "spec.flow.weight must be ...", "unknown field 'spec.x', did you mean ...?": which field, and
+/// the rest.
+std::pair<std::string, std::string> field_and_why(std::string_view message) {
+  constexpr std::string_view k_unknown = "unknown field '";
+  if (message.starts_with(k_unknown)) {
+    const auto rest = message.substr(k_unknown.size());
+    if (const auto end = rest.find('\''); end != std::string_view::npos)
+      return {std::string(rest.substr(0, end)),
+              "unknown field" + std::string(rest.substr(end + 1))};
+  }
+  const auto first = message.substr(0, message.find_first_of(" :"));
+  if (!first.starts_with("metadata.") && !first.starts_with("spec."))
+    return {"metadata.name", std::string(message)};
+  const auto rest = message.substr(first.size());
+  return {std::string(first), std::string(rest.substr(rest.find_first_not_of(" :")))};
+}
+
 } // namespace
 
 Answer render(int status, const json& body, const Representation& representation) {
@@ -75,11 +92,8 @@ Answer tenant_failure(const Error& error, std::string_view id) {
   details.kind = std::string(api::k_tenant_resource);
   if (error.code() == Code::invalid) {
     // kubectl shows nothing of an Invalid answer but its causes, as "<field>: <message>".
-    const std::string_view words = error.message();
-    const auto first = words.substr(0, words.find_first_of(" :"));
-    const bool names_field = first.starts_with("metadata.") || first.starts_with("spec.");
-    details.causes.push_back(
-        {"FieldValueInvalid", error.message(), std::string(names_field ? first : "metadata.name")});
+    auto [field, why] = field_and_why(error.message());
+    details.causes.push_back({"FieldValueInvalid", std::move(why), std::move(field)});
     details.kind = std::string(api::k_tenant_kind);
   }
   return failure(error, details);

@@ -90,7 +90,11 @@ Result<Answer> TenantApi::try_create(const Request& request) {
     return fail(Code::invalid,
                 "metadata.name is required: it is the tenant's ID, six characters of "
                 "a-z and 0-9; zood does not make one up");
-  ZOO_TRY(auto input, accept_object(request, std::move(object), duplicates));
+  const auto* name = metadata ? member(*metadata, "name") : nullptr;
+  const auto named = name && name->is_string() ? name->get<std::string>() : std::string();
+  auto accepted = accept_object(request, std::move(object), duplicates);
+  if (!accepted) return tenant_failure(accepted.error(), named);
+  auto input = *std::move(accepted);
   if (input.tenant.resource_version != 0)
     return fail(Code::bad_request, "resourceVersion should not be set on objects to be created");
   const auto id = input.tenant.id;

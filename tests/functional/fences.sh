@@ -21,7 +21,7 @@ make() { as "$a" create -f - <<<"$1"; }
 # ---- ceilings -----------------------------------------------------------------------------------------------------
 
 require "ceilings" terms '{"spec":{"quota":{"namespaces":3,"customresourcedefinitions":1,"webhooks":1,"policies":"1","services.nodeports":2,"services.loadbalancers":0}}}'
-check_fails "a ceiling that does not exist" "unknown field 'spec.quota.namespace', did you mean 'namespaces'" terms '{"spec":{"quota":{"namespace":3}}}'
+check_fails "a ceiling that does not exist" "spec.quota.namespace: unknown field, did you mean 'namespaces'" terms '{"spec":{"quota":{"namespace":3}}}'
 makers=()
 for ((i = 0; i < 10; ++i)); do
   as "$a" create namespace "team$i" >"$TMPDIR/team$i.out" 2>&1 &
@@ -130,7 +130,7 @@ check_fails "endpoints by hand" 'guards.endpoints' make '{"apiVersion":"v1","kin
 
 # ---- flow ---------------------------------------------------------------------------------------------------------
 
-check_fails "a share that is none" 'spec.flow.weight must be from 1' terms '{"spec":{"flow":{"weight":0}}}'
+check_fails "a share that is none" 'spec.flow.weight: must be from 1' terms '{"spec":{"flow":{"weight":0}}}'
 unpack "$a"
 unpack "$b"
 ask() { # TENANT PATH CURL'S ARGUMENTS...
