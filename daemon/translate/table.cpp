@@ -52,6 +52,7 @@ constexpr std::array k_columns = {
     ColumnRow{"storageclasses", "Provisioner", CellRule::class_driver},
     ColumnRow{"volumeattributesclasses", "DriverName", CellRule::class_driver},
     ColumnRow{"ingresses", "Class", CellRule::ingress_class},
+    ColumnRow{"ipaddresses", "ParentRef", CellRule::text},
     ColumnRow{"csistoragecapacities", "StorageClassName", CellRule::storage_class},
     ColumnRow{"validatingadmissionpolicybindings", "PolicyName", CellRule::private_name},
     ColumnRow{"validatingadmissionpolicybindings", "ParamRef", CellRule::claim},

@@ -201,7 +201,8 @@ check "until its signer does" as "$first" patch csr custom --subresource status 
 service_ip=$(as "$first" get service kubernetes -o 'jsonpath={.spec.clusterIP}')
 expect "its services' addresses" "$service_ip" "$(as "$first" get ipaddresses -o json | jq -r '.items[] | select(.spec.parentRef.name == "kubernetes").metadata.name')"
 expect "and no others" default "$(as "$first" get ipaddresses -o json | jq -r '.items[].spec.parentRef.namespace' | sort -u)"
-check "one by its name" as "$first" get ipaddress "$service_ip"
+expect "nor in a table" "$service_ip services/default/kubernetes" \
+  "$(as "$first" get ipaddress "$service_ip" --no-headers | awk '{print $1, $2}')"
 check_fails "not the other's" 'not found' as "$second" get --raw "/apis/networking.k8s.io/v1/ipaddresses/$service_ip"
 check_fails "they are read-only" 'it belongs to a Service' as "$first" delete ipaddress "$service_ip"
 cat <<EOF | upstream create -f - >/dev/null
