@@ -361,16 +361,29 @@ private:
     ZOO_TRY_VOID(refuse_token_secret(target_, exchange_.body()));
     ZOO_TRY_VOID(refuse_signer(target_, exchange_.body()));
     auto request = outgoing(actor_of(exchange_), std::move(path), std::move(params));
-    ZOO_TRY(request.body, translate::patch_in(root_of(exchange_), mapping(), format,
-                                              exchange_.body(), target_.name_space));
-    request.content_type = std::string(translate::upstream_content_type(format));
-    if (format == BodyFormat::apply_patch) spoil_name(request); // it may make one
-    if (writes_signing()) return approval(exchange_, std::move(request), rendering_);
-    if (root_of(exchange_).guarded || guarded(exchange_.view().guards, target_) ||
-        object_needs_rights(target_)) {
-      return guarded_patch(exchange_, std::move(request), format, rendering_);
+    const auto translated = [&](bool adds_level) {
+      return translate::patch_in(root_of(exchange_), mapping(), format, exchange_.body(),
+                                 target_.name_space, adds_level);
+    };
+    ZOO_TRY(request.body, translated(true));
+    const bool applies = format == BodyFormat::apply_patch;
+    if (applies && target_.is("", "namespaces")) {
+      ZOO_TRY(request.lean_body, translated(false));
     }
-    return forward(exchange_, std::move(request), AnswerShape::object, rendering_);
+    request.content_type = std::string(translate::upstream_content_type(format));
+    if (applies) spoil_name(request); // it may make one
+    if (writes_signing()) return approval(exchange_, std::move(request), rendering_);
+    const bool guards = root_of(exchange_).guarded || guarded(exchange_.view().guards, target_) ||
+                        object_needs_rights(target_);
+    const auto send = [exchange = &exchange_, rendering = rendering_, format,
+                       guards](Outgoing ready) {
+      if (guards) return guarded_patch(*exchange, std::move(ready), format, rendering);
+      return forward(*exchange, std::move(ready), AnswerShape::object, Rendering(rendering));
+    };
+    const auto* manager = translate::find_param(target_.params, "fieldManager");
+    if (applies && manager != nullptr && *manager == "kubectl-last-applied")
+      return returned_annotation(exchange_, std::move(request), send);
+    return send(std::move(request));
   }
 
   /// An object that cannot be called so must not be made because its name has our prefix.
@@ -384,6 +397,7 @@ private:
     auto found = translate::misnamed(mapping(), resource_.facts, name);
     if (!found) return;
     request.body = translate::with_upstream_name(*found, std::move(request.body));
+    request.lean_body.clear(); // refused in any case
     const auto path = '/' + found->prefixed;
     if (request.path.ends_with(path))
       request.path.replace(request.path.size() - path.size(), path.size(), '/' + found->upstream);

@@ -309,7 +309,8 @@ Result<std::string> JsonPatch::run(std::string_view body) {
 } // namespace
 
 Result<std::string> patch_in(const Root& root, const Mapping& mapping, BodyFormat format,
-                             std::string_view body, std::string_view request_namespace) {
+                             std::string_view body, std::string_view request_namespace,
+                             bool adds_level) {
   if (format == BodyFormat::json_patch) {
     if (mapping.identity()) {
       ZOO_TRY_VOID(JsonTree::parse(body));
@@ -321,6 +322,7 @@ Result<std::string> patch_in(const Root& root, const Mapping& mapping, BodyForma
   if (!tree.root().is(JsonType::object))
     return fail(Code::bad_request, "the patch is not a JSON object");
   RewriteContext context{mapping, Direction::inward, request_namespace, true, {}, {}, 0};
+  context.adds_level = adds_level;
   std::string out;
   out.reserve(body.size() + 256);
   ZOO_TRY_VOID(rewrite(root, context, body, out));

@@ -22,14 +22,16 @@ struct Root;
 /// JSON patch (RFC 6902): values and `test` values by the rules of their position, map keys within
 /// paths as the rewriter names them. An operation on a place that zood keeps from the tenant is
 /// left out; a `test` of one is refused.
-///
+/// `adds_level`: an applied namespace that names no level of pod security gets the platform's. Its
+/// manager owns that label then, and takes it from who had set another one.
 /// Code::bad_request: not JSON, not a patch, a member twice, an escape that is none.
 /// Code::invalid: `copy` and `move` between places whose rules differ, and from or to keys that are
 /// translated, unless it is the same place but for list indexes.
 /// Code::too_large: more than 10,000 operations, as upstream.
 /// Whatever the rewriter refuses.
 Result<std::string> patch_in(const Root& root, const Mapping& mapping, BodyFormat format,
-                             std::string_view body, std::string_view request_namespace);
+                             std::string_view body, std::string_view request_namespace,
+                             bool adds_level = true);
 
 /// Adds the precondition for the second, real request of a guarded kind: a leading `test`
 /// operation, or `metadata.resourceVersion` in the body. `body` is what patch_in() gave.

@@ -31,6 +31,8 @@ struct RewriteContext {
   /// outward: what is not in upstream's form stays. For text that the tenant may have written.
   /// Last, because callers give what stands above by position.
   bool lenient = false;
+  /// inward: a namespace that names no level of pod security gets the platform's.
+  bool adds_level = true;
 };
 
 /// Rewrites one whole JSON value (an object of the kind of `root`) by the rule table and appends it

@@ -49,7 +49,8 @@ std::string Walker::tenant_labels(const Object* object) const {
   std::string out = quoted(k_tenant_label, context_.mapping.id());
   if (object != nullptr && object->node.key_action != KeyAction::namespace_labels) return out;
   const bool enforce = object != nullptr && object->enforce;
-  if (full_ && !enforce) out += ',' + quoted(k_enforce_label, k_enforced_level);
+  if (full_ && !enforce && context_.adds_level)
+    out += ',' + quoted(k_enforce_label, k_enforced_level);
   if (enforce && !object->wish.empty() && object->wish != "restricted")
     return out + ',' + quoted(k_wish_label, object->wish);
   if (enforce && !full_) out += ',' + json_quote(k_wish_label) + ":null";

@@ -38,7 +38,23 @@ expect "a namespace once made is listed" "namespace/team" "$(as "$a" get namespa
 check_fails "and not twice" 'namespaces "team" already exists' as "$a" create namespace team
 check_fails "the other tenant has none" 'namespaces "team" not found' as "$b" get namespace team
 check "create in it" as "$a" -n team create configmap settings --from-literal=greeting=team
-check "server-side apply" as "$a" apply --server-side -f "$TMPDIR/web.yaml" --force-conflicts
+expect "server-side apply after client-side" "" "$(as "$a" apply --server-side -f "$TMPDIR/web.yaml" 2>&1 >/dev/null)"
+expect_no_match "takes over what client-side apply had" client-side-apply \
+  "$(as "$a" get configmap settings -o jsonpath='{.metadata.managedFields[*].manager}')"
+
+applied() { # manager, labels, more: prints what kubectl says
+  printf '{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"held","labels":{%s}}}' "$2" |
+    as "$a" apply --server-side --field-manager="$1" -f - "${@:3}" 2>&1
+}
+level=pod-security.kubernetes.io/enforce
+check "a namespace is applied" applied one "\"$level\":\"restricted\""
+expect "another manager's labels are no matter of the first" "namespace/held serverside-applied" "$(applied two '"owner":"two"')"
+check "even by force" applied two '"owner":"three"' --force-conflicts
+expect "its level stays" restricted "$(as "$a" get namespace held -o jsonpath="{.metadata.labels.pod-security\.kubernetes\.io/enforce}")"
+expect_match "who names another one is told" 'conflict with "one"' "$(applied two "\"$level\":\"baseline\"")"
+check "and who gives it up has the platform's" applied one ''
+expect "which is baseline" baseline "$(upstream get namespace "$a-held" -o jsonpath="{.metadata.labels.pod-security\.kubernetes\.io/enforce}")"
+check "delete it" as "$a" delete namespace held
 expect "namespaces carry the tenant's names" "default kube-node-lease kube-public kube-system team" \
   "$(as "$a" get namespaces -o jsonpath='{.items[*].metadata.name}')"
 expect "labels too" team "$(as "$a" get namespace team -o jsonpath='{.metadata.labels.kubernetes\.io/metadata\.name}')"

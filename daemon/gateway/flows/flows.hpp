@@ -8,6 +8,7 @@
 #include "daemon/gateway/upstream_request.hpp"
 #include "daemon/upstream/list_source.hpp"
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -24,6 +25,7 @@ struct Outgoing {
   std::string body;
   std::string content_type; ///< of the body; "" = none
   std::string if_none_match;
+  std::string lean_body{};       ///< guarded_patch() tries it first; "" = there is none
   std::shared_ptr<void> place{}; ///< among the watches that are not shared; kept as long as this
 
   /// A read of zood's own.
@@ -112,6 +114,10 @@ std::unique_ptr<Flow> own_object(Exchange& exchange, OwnObject object, Rendering
 
 /// Access reviews, TokenReview and SelfSubjectReview, answered here.
 std::unique_ptr<Flow> review(Exchange& exchange);
+
+/// kubectl saves its annotation where an object changes to server-side apply; then `send`.
+std::unique_ptr<Flow> returned_annotation(Exchange& exchange, Outgoing request,
+                                          std::function<std::unique_ptr<Flow>(Outgoing)> send);
 
 /// An update or patch of a certificate request's approval or status: the tenant's rights over its
 /// signer are asked first.

@@ -59,7 +59,7 @@ private:
     auto request = request_;
     translate::set_param(request.params, "dryRun", "All");
     ask(request, [this](const upstream::Answer& answer) {
-      if (!answer.ok()) return refused(answer);
+      if (!answer.ok()) return fence_refuses(answer) && fuller() ? dry_run() : refused(answer);
       const bool creates = answer.head.status == 201;
       auto settled = translate::settle(root_of(exchange_), exchange_.mapping(), answer.body);
       if (!settled) return exchange_.fail(settled.error());
@@ -70,6 +70,7 @@ private:
       if (auto proven = translate::rewrite(root_of(exchange_), context,
                                            settled_ ? *settled_ : answer.body, none);
           !proven) {
+        if (fuller()) return dry_run();
         return exchange_.send_status(
             403, translate::forbidden_status(exchange_.target().group, exchange_.target().resource,
                                              exchange_.target().name, denial(proven.error())));
@@ -93,6 +94,19 @@ private:
       });
       parameters_->start();
     });
+  }
+
+  /// A conflict is the client's own, and whom upstream does not know may be known in a moment.
+  bool fence_refuses(const upstream::Answer& answer) const {
+    return (answer.head.status == 403 || answer.head.status == 422) &&
+           !refuses_our_user(exchange_, answer.head.status, answer.body);
+  }
+
+  /// The lean body was not enough: is there another one?
+  bool fuller() {
+    if (request_.lean_body.empty()) return false;
+    request_.body = std::exchange(request_.lean_body, {});
+    return true;
   }
 
   void proven(const upstream::Answer& answer) {
@@ -204,6 +218,7 @@ private:
 
 std::unique_ptr<Flow> guarded_patch(Exchange& exchange, Outgoing request,
                                     translate::BodyFormat format, Rendering rendering) {
+  if (!request.lean_body.empty()) std::swap(request.body, request.lean_body);
   return std::make_unique<GuardedPatch>(exchange, std::move(request), format, std::move(rendering));
 }
 

@@ -91,6 +91,26 @@ TEST_CASE("the namespace that a ClusterRoleBinding has upstream is no part of it
   }
 }
 
+TEST_CASE("an applied namespace takes its level of pod security from nobody") {
+  const auto labels = [](std::string_view body, bool adds_level) {
+    const auto out = patch_in(*find_root("", "Namespace"), tenant(), BodyFormat::apply_patch, body,
+                              "", adds_level);
+    REQUIRE(out);
+    return json::parse(*out)["metadata"]["labels"];
+  };
+  const std::string_view plain =
+      R"({"apiVersion":"v1","kind":"Namespace","metadata":{"name":"a","labels":{"b":"c"}}})";
+  const json id = {{"tenant.kubezoo.io/id", "abc123"}, {"b", "c"}};
+  CHECK(labels(plain, false) == id);
+  auto full = id;
+  full["pod-security.kubernetes.io/enforce"] = "baseline";
+  CHECK(labels(plain, true) == full);
+  const std::string_view strict =
+      R"({"apiVersion":"v1","kind":"Namespace","metadata":{"name":"a","labels":)"
+      R"({"pod-security.kubernetes.io/enforce":"restricted"}}})";
+  CHECK(labels(strict, false) == labels(strict, true));
+}
+
 TEST_CASE("what is no patch is refused") {
   for (const std::string_view bad :
        {"", "{}", "[1]", R"([{"op":"add"}])", R"([{"op":"nop","path":"/a"}])",
