@@ -81,6 +81,7 @@ func load(c *http.Client, host string, out figures) {
 			must(fmt.Errorf("%s: status %d, %v", *path, st, err))
 		}
 	}
+	forgetPeak()
 	before := used()
 	start := time.Now()
 	stop := start.Add(*dur)
@@ -111,5 +112,6 @@ func load(c *http.Client, host string, out figures) {
 	out["n"], out["bad"], out["seconds"], out["rps"] = len(lat), bad.Load(), el, n/el
 	out["bytes_per_request"] = float64(bytesIn.Load()) / n
 	out["cpu_us"], out["rss_mib"] = (after.cpu-before.cpu)*1e6/n, after.rss
+	out["peak_mib"] = peak()
 	percentiles(lat, out)
 }

@@ -136,6 +136,31 @@ func used() usage {
 	return sum
 }
 
+// forgetPeak begins to count anew what the processes of -pid have at most (proc(5), clear_refs).
+func forgetPeak() {
+	for _, pid := range strings.Split(*pids, ",") {
+		if pid != "" {
+			must(os.WriteFile("/proc/"+pid+"/clear_refs", []byte("5"), 0))
+		}
+	}
+}
+
+// peak is the most memory that they had since then, MiB.
+func peak() (sum float64) {
+	for _, pid := range strings.Split(*pids, ",") {
+		if pid == "" {
+			continue
+		}
+		b, err := os.ReadFile("/proc/" + pid + "/status")
+		must(err)
+		_, rest, _ := strings.Cut(string(b), "VmHWM:")
+		kib, err := strconv.ParseFloat(strings.Fields(rest)[0], 64)
+		must(err)
+		sum += kib / 1024
+	}
+	return sum
+}
+
 // ran is how long the threads that a process has now have run. /proc/PID/stat says it in hundredths of a second.
 func ran(pid string) (seconds float64) {
 	files, err := filepath.Glob("/proc/" + pid + "/task/*/schedstat")

@@ -681,6 +681,32 @@ TEST_CASE("who waits for a connection that cannot be opened is told") {
   }
 }
 
+TEST_CASE("after one that could not be opened, connections are opened few at a time again") {
+  PoolLimits limits;
+  limits.first_opening = 1;
+  Bench bench(always(k_ok), false, limits);
+  CHECK(bench.ask("GET").status == 200); // two may open now
+  const auto port = bench.endpoint->port;
+  const auto four = [&](std::uint16_t where, std::size_t waiting) {
+    std::vector<Asked*> out;
+    bench.on_loop([&] {
+      bench.endpoint->port = where;
+      CallOptions upgrade; // wants a connection of its own
+      upgrade.upgrade = true;
+      for (int i = 0; i < 4; ++i)
+        out.push_back(&bench.begin("GET", upgrade));
+      CHECK(bench.pool->stats().waiting == waiting);
+    });
+    for (auto* each : out)
+      bench.wait(*each);
+    return out;
+  };
+  for (auto* each : four(1, 2))
+    CHECK(failure(*each) == "cannot connect to 127.0.0.1:1: Connection refused");
+  for (auto* each : four(port, 3))
+    CHECK(each->status == 200);
+}
+
 TEST_CASE("who waits for a connection does so no longer than one may take") {
   // A port that takes connections into its backlog and never says a word.
   const int silent = ::socket(AF_INET, SOCK_STREAM, 0);
