@@ -306,7 +306,7 @@ Timer::~Timer() {
 }
 Timer::Timer(Timer&&) noexcept = default;
 
-void Timer::start(std::chrono::milliseconds after, Task task) {
+void Timer::start(std::chrono::microseconds after, Task task) {
   const auto before = impl_->stop();
   auto& due = impl_->loop.due;
   const auto when = Clock::now() + after;
@@ -354,6 +354,10 @@ void Socket::hear(bool what_comes) {
   if (hears_ == what_comes || slot_ == k_nowhere) return;
   hears_ = what_comes;
   if (!watch(EPOLL_CTL_MOD, fd_.get())) hears_ = true; // woken in vain, then
+}
+
+void Socket::wake_at(int bytes) {
+  ::setsockopt(fd_.get(), SOL_SOCKET, SO_RCVLOWAT, &bytes, sizeof(bytes));
 }
 
 void Socket::close() {

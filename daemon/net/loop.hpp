@@ -53,7 +53,7 @@ public:
   explicit Timer(Loop& loop);
   ~Timer();
   Timer(Timer&&) noexcept;
-  void start(std::chrono::milliseconds after, std::function<void()> task);
+  void start(std::chrono::microseconds after, std::function<void()> task);
   void cancel();
 
 private:

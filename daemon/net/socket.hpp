@@ -41,6 +41,10 @@ public:
   /// is told in the next turn. Either way it is told once more that it is writable, if it is.
   void hear(bool what_comes);
 
+  /// It is told that something has come when there is so much of it, or the end (SO_RCVLOWAT).
+  void wake_at(int bytes);
+  void look() { readable_ = true; } ///< there may be less than that
+
   /// As recv(2), send(2) and accept(2), without EINTR and SIGPIPE; EAGAIN at once if it is not
   /// ready.
   std::ptrdiff_t receive(char* bytes, std::size_t size);

@@ -13,7 +13,9 @@
 
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
+#include <optional>
 #include <system_error>
 
 namespace zoo::net {
@@ -22,9 +24,12 @@ namespace {
 constexpr std::size_t k_read_size = 32 * 1024;
 constexpr std::size_t k_record = 16 * 1024; // RFC 8446 section 5.1: the largest
 constexpr std::size_t k_handshake_turn = 64 * 1024;
-constexpr std::size_t k_most_silent = 64 * 1024; // bytes of records without data, in a row
-constexpr int k_unsent = 256 * 1024;             // that the kernel takes ahead of what it sends
-constexpr std::size_t k_read_turn = 256 * 1024;  // then the loop's other connections have theirs
+constexpr std::size_t k_most_silent = 64 * 1024;  // bytes of records without data, in a row
+constexpr int k_unsent = 256 * 1024;              // that the kernel takes ahead of what it sends
+constexpr int k_gather = 64 * 1024;               // bytes that are worth a turn of the loop
+constexpr std::size_t k_gather_least = 16 * 1024; // or what came within this time
+constexpr std::chrono::microseconds k_gather_time{500};
+constexpr std::size_t k_read_turn = 256 * 1024; // then the loop's other connections have theirs
 
 std::string reason(int error) { return std::generic_category().message(error); }
 
@@ -80,6 +85,9 @@ struct Transport::Impl : SocketHandler, std::enable_shared_from_this<Transport::
   void ready_to_write();
   void wait_read();
   void wait_write();
+  void count_gathered();
+  void gather_again();
+  void stop_gathering();
   void later(void (Impl::*what)());
   void fail(Error error);
   void fail_later(Error error);
@@ -102,6 +110,10 @@ struct Transport::Impl : SocketHandler, std::enable_shared_from_this<Transport::
   bool read_posted = false, read_wants_write = false, write_waits = false, end_wanted = false,
        shut_down = false;
   std::size_t silent = 0; ///< bytes since the last data
+  bool may_gather = false, gathers = false;
+  std::size_t gathered = 0;                               ///< bytes since
+  std::chrono::steady_clock::time_point gathered_since{}; ///< this, or the timer
+  std::optional<Timer> gather_timer;                      ///< once it has gathered
 };
 
 void Transport::Impl::later(void (Impl::*what)()) {
@@ -116,6 +128,8 @@ void Transport::Impl::close() {
   // what really fails in the protocol it has marked by itself.
   if (tls) SSL_set_shutdown(tls.get(), SSL_SENT_SHUTDOWN | SSL_RECEIVED_SHUTDOWN);
   tls.reset();
+  gather_timer.reset();
+  gathers = false;
   socket.close();
 }
 
@@ -311,6 +325,7 @@ void Transport::Impl::read_some() {
     auto step = receive(buffer.data(), buffer.size());
     if (step.kind == Step::done) {
       turn += step.count;
+      gathered += step.count;
       handler->on_read({buffer.data(), step.count});
     } else if (step.kind == Step::again) {
       read_wants_write = step.want_write;
@@ -326,6 +341,34 @@ void Transport::Impl::read_some() {
     }
   }
   reading = false;
+  if (may_gather && !gathers && handler != nullptr && phase == Phase::open) count_gathered();
+}
+
+/// A peer that writes a long answer by four kilobytes would have the loop sleep and wake for each.
+void Transport::Impl::count_gathered() {
+  const auto now = std::chrono::steady_clock::now();
+  if (now - gathered_since < k_gather_time) return;
+  gathered_since = now;
+  if (std::exchange(gathered, 0) < k_gather_least) return;
+  gathers = true;
+  socket.wake_at(k_gather);
+  if (!gather_timer) gather_timer.emplace(loop);
+  gather_timer->start(k_gather_time, [this] { gather_again(); });
+}
+
+void Transport::Impl::gather_again() {
+  const auto self = shared_from_this();
+  socket.look();
+  on_ready();
+  if (!gathers) return;
+  if (std::exchange(gathered, 0) == 0) return stop_gathering();
+  gather_timer->start(k_gather_time, [this] { gather_again(); });
+}
+
+void Transport::Impl::stop_gathering() {
+  if (!std::exchange(gathers, false)) return;
+  gather_timer->cancel();
+  socket.wake_at(1);
 }
 
 void Transport::Impl::flush(bool from_event) {
@@ -440,6 +483,14 @@ void Transport::read(bool wanted) {
   if (!wanted || impl.phase != Phase::open || impl.reading || impl.read_posted) return;
   impl.read_posted = true;
   impl.later(&Impl::read_some);
+}
+
+void Transport::gather(bool wanted) {
+  auto& impl = *impl_;
+  if (std::exchange(impl.may_gather, wanted) == wanted) return;
+  impl.gathered = 0;
+  impl.gathered_since = std::chrono::steady_clock::now();
+  if (!wanted) impl.stop_gathering();
 }
 
 void Transport::write(std::string bytes) {

@@ -43,6 +43,9 @@ public:
   Phase phase() const;
   void read(bool wanted); ///< false at first; off: the socket's window fills, nothing else
   void deafen(); ///< as read(false), and until read(true) what comes does not wake the loop
+  /// Much is to come: where it comes in small pieces, on_read() hears of them by the dozen, half a
+  /// millisecond late at most. What comes slowly is told at once.
+  void gather(bool wanted);
   void write(std::string bytes);
   void write_view(std::string_view bytes); ///< the same of bytes that stay the caller's
   std::size_t unsent() const;

@@ -4,6 +4,11 @@
 #include "common/base/log.hpp"
 
 namespace zoo::upstream {
+namespace {
+
+constexpr std::size_t k_long = 32 * 1024; ///< bytes of an answer that will have more of them
+
+} // namespace
 
 Link::Link(std::shared_ptr<Pool::Impl> pool)
     : pool_(std::move(pool)), reader_({pool_->limits.head_bytes, 0, 1'000}) {}
@@ -22,6 +27,7 @@ void Link::begin(const CallPtr& call, bool reused) {
   call->since = Clock::now();
   reused_ = reused;
   answered_ = false;
+  came_ = 0;
   ahead_.clear();
   reader_.start_next(call->head_request);
   if (transport_->phase() == net::Transport::Phase::open) send();
@@ -83,6 +89,8 @@ void Link::process(std::string_view input) {
       if (!deliver_head()) return;
       break;
     case http::ReadEvent::data:
+      came_ += reader_.data().size();
+      if (came_ > k_long && !call_->long_running && !call_->tunnel) transport_->gather(true);
       if (const auto call = call_; call->handler != nullptr) call->handler->on_data(reader_.data());
       break;
     case http::ReadEvent::end:
@@ -116,6 +124,7 @@ void Link::finish(bool clean) {
   call->link.reset();
   if (clean && !call->upgrade && transport_->unsent() == 0) {
     idle_since_ = Clock::now();
+    transport_->gather(false);
     transport_->read(true); // hears when the upstream closes
     pool_->keep(self);
   } else {

@@ -101,6 +101,7 @@ private:
   CallPtr call_;
   bool reused_ = false;
   bool answered_ = false; ///< the answer's first byte has come
+  std::size_t came_ = 0;  ///< bytes of its body
   bool counted_ = false;  ///< as opening
   Clock::time_point opened_ = Clock::now();
   Clock::time_point idle_since_;

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/net/transport.hpp"
 
+#include <arpa/inet.h>
 #include <doctest/doctest.h>
+#include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -17,6 +19,31 @@ using namespace std::chrono_literals;
 
 namespace {
 
+using Ends = std::array<file::Fd, 2>;
+
+Ends unix_pair() {
+  std::array<int, 2> pair{};
+  REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, pair.data()) == 0);
+  return {file::Fd(pair[0]), file::Fd(pair[1])};
+}
+
+Ends tcp_pair() {
+  const file::Fd listener(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof(address);
+  auto* const where = reinterpret_cast<sockaddr*>(&address);
+  REQUIRE(::bind(listener.get(), where, size) == 0);
+  REQUIRE(::listen(listener.get(), 1) == 0);
+  REQUIRE(::getsockname(listener.get(), where, &size) == 0);
+  file::Fd far(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  REQUIRE(::connect(far.get(), where, size) == 0);
+  file::Fd near(::accept4(listener.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+  REQUIRE(near);
+  return {std::move(near), std::move(far)};
+}
+
 /// One end of a pair of plain sockets as a Transport; the other is the test's.
 struct Pair final : TransportHandler {
   Loop loop;
@@ -26,11 +53,8 @@ struct Pair final : TransportHandler {
   bool open = false, ended = false, written = false;
   std::optional<Error> failure;
 
-  Pair() {
-    std::array<int, 2> pair{};
-    REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, pair.data()) == 0);
-    far = file::Fd(pair[1]);
-    transport = Transport::accept(loop, file::Fd(pair[0]), nullptr, *this);
+  explicit Pair(Ends ends = unix_pair()) : far(std::move(ends[1])) {
+    transport = Transport::accept(loop, std::move(ends[0]), nullptr, *this);
   }
 
   /// Lets the loop run until `done` says so, asked each millisecond, or three seconds. Once.
@@ -127,4 +151,45 @@ TEST_CASE("what comes while it is deaf is heard once it is read again, and so is
     }));
     CHECK_FALSE(pair.failure);
   }
+}
+
+TEST_CASE(
+    "what is gathered comes whole, be its last piece small, and so does what follows slowly") {
+  Pair pair(tcp_pair());
+  std::string sent;
+  int step = 0;
+  const auto give = [&](const std::string& bytes) {
+    pair.give(bytes);
+    sent += bytes;
+  };
+  CHECK(pair.run([&] {
+    if (!pair.open) return false;
+    const bool paused = step > 41 && step < 46;
+    if (!paused && pair.heard != sent) return false; // nothing is given until all was heard
+    if (step == 48) return pair.ended;
+    if (step == 0) {
+      pair.transport->read(true);
+      pair.transport->gather(true);
+    } else if (step <= 20) {
+      give(std::string(24 * 1024, static_cast<char>('a' + step)) + "tail");
+    } else if (step <= 40) {
+      give(std::to_string(step));
+    } else if (step == 41) {
+      pair.transport->read(false);
+      give("later");
+    } else if (step < 45) { // some turns, in which nothing may be read
+      CHECK(pair.heard.size() + 5 == sent.size());
+    } else if (step == 45) {
+      pair.transport->read(true);
+    } else if (step == 46) {
+      pair.transport->gather(false);
+      give("no more");
+    } else if (step == 47) {
+      pair.far = file::Fd();
+    }
+    ++step;
+    return false;
+  }));
+  CHECK(pair.heard == sent);
+  CHECK_FALSE(pair.failure);
 }
