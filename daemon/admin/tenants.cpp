@@ -10,6 +10,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <charconv>
 
 namespace zoo::admin {
@@ -70,8 +71,8 @@ std::pair<std::string, std::string> field_and_why(std::string_view message) {
   const auto first = message.substr(0, message.find_first_of(" :"));
   if (!first.starts_with("metadata.") && !first.starts_with("spec."))
     return {"metadata.name", std::string(message)};
-  const auto rest = message.substr(first.size());
-  return {std::string(first), std::string(rest.substr(rest.find_first_not_of(" :")))};
+  const auto words = std::min(message.find_first_not_of(" :", first.size()), message.size());
+  return {std::string(first), std::string(message.substr(words))};
 }
 
 } // namespace
