@@ -64,11 +64,16 @@ std::pair<std::string, std::string> field_and_why(std::string_view message) {
   constexpr std::string_view k_unknown = "unknown field '";
   if (message.starts_with(k_unknown)) {
     const auto rest = message.substr(k_unknown.size());
-    if (const auto end = rest.find('\''); end != std::string_view::npos)
-      return {std::string(rest.substr(0, end)),
-              "unknown field" + std::string(rest.substr(end + 1))};
+    for (const std::string_view behind : {"', did you mean '", "': there are ", "' "}) {
+      const auto end = rest.find(behind);
+      if (end != std::string_view::npos)
+        return {std::string(rest.substr(0, end)),
+                "unknown field" + std::string(rest.substr(end + 1))};
+    }
   }
-  const auto first = message.substr(0, message.find_first_of(" :"));
+  auto first = message.substr(0, message.find_first_of(" :"));
+  if (first.find("['") != std::string_view::npos) // a key may be anything
+    first = message.substr(0, std::min(message.find("']"), message.size() - 2) + 2);
   if (!first.starts_with("metadata.") && !first.starts_with("spec."))
     return {"metadata.name", std::string(message)};
   const auto words = std::min(message.find_first_not_of(" :", first.size()), message.size());

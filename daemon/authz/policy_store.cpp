@@ -122,11 +122,12 @@ PolicyStore::PolicyStore(upstream::Upstream& upstream, std::vector<net::Loop*> l
     : impl_(new Impl{upstream, std::move(loops), limits}) {}
 
 PolicyStore::~PolicyStore() {
-  // A task that never ran may keep a slot beyond the upstream: its source must not live as long.
+  // A task that never ran may keep a slot beyond the upstream and the slot's loop.
   for (auto& shard : impl_->shards) {
     for (auto& [id, slot] : shard.slots) {
       slot->waiting.clear();
       slot->source.reset();
+      slot->idle.cancel();
     }
   }
 }
@@ -143,28 +144,28 @@ std::shared_ptr<PolicyStore::Slot> PolicyStore::slot_of(const std::string& id) {
   return place;
 }
 
-std::shared_ptr<PolicyStore::Slot> TenantPolicy::slot() {
-  auto slot = slot_.lock();
-  if (!slot) slot_ = slot = store_.slot_of(mapping_.id());
-  slot->touch();
-  return slot;
+/// Kept, not looked up again: whoever gives slots up (sweep()) counts who has them.
+const std::shared_ptr<PolicyStore::Slot>& TenantPolicy::slot() {
+  if (!slot_) slot_ = store_.slot_of(mapping_.id());
+  return slot_;
 }
 
-PolicyPtr TenantPolicy::known() { return known(slot()); }
+PolicyPtr TenantPolicy::latest() { return slot()->current.load(); }
 
-PolicyPtr TenantPolicy::known(const std::shared_ptr<PolicyStore::Slot>& slot) const {
-  auto known = slot->current.load();
-  if (known && slot->names.load() != &mapping_.shared())
-    slot->home.post([slot, mapping = mapping_] { slot->remap(mapping); });
+PolicyPtr TenantPolicy::known() {
+  slot()->touch();
+  auto known = slot_->current.load();
+  if (known && slot_->names.load() != &mapping_.shared())
+    slot_->home.post([slot = slot_, mapping = mapping_] { slot->remap(mapping); });
   return known;
 }
 
 void TenantPolicy::ask(std::function<void(Result<PolicyPtr>)> done) {
-  const auto slot = this->slot();
-  if (auto current = known(slot)) return done(std::move(current));
-  slot->home.post([slot, mapping = mapping_, loop = &loop_, done = std::move(done)]() mutable {
-    slot->ask(mapping, {loop, std::move(done)});
-  });
+  if (auto current = known()) return done(std::move(current));
+  slot_->home.post(
+      [slot = slot_, mapping = mapping_, loop = &loop_, done = std::move(done)]() mutable {
+        slot->ask(mapping, {loop, std::move(done)});
+      });
 }
 
 } // namespace zoo::authz

@@ -46,16 +46,16 @@ public:
   /// `done` comes inside this call when the policy is known, else when it was read.
   /// Code::unavailable, with the reason, if it cannot be.
   void ask(std::function<void(Result<PolicyPtr>)> done);
-  PolicyPtr known(); ///< what ask() would answer inside the call; else null
+  PolicyPtr known();  ///< what ask() would answer inside the call; else null
+  PolicyPtr latest(); ///< what is known at the moment, be nobody interested in more
 
 private:
-  std::shared_ptr<PolicyStore::Slot> slot();
-  PolicyPtr known(const std::shared_ptr<PolicyStore::Slot>& slot) const;
+  const std::shared_ptr<PolicyStore::Slot>& slot();
 
   PolicyStore& store_;
   net::Loop& loop_;
   translate::Mapping mapping_;
-  std::weak_ptr<PolicyStore::Slot> slot_; ///< idle ones are given up
+  std::shared_ptr<PolicyStore::Slot> slot_; ///< from the first question on
 };
 
 } // namespace zoo::authz

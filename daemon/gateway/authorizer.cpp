@@ -50,7 +50,7 @@ void TenantAuthorizer::policy(std::function<void(Result<authz::PolicyPtr>)> done
   policy_.ask(std::move(done));
 }
 
-authz::PolicyPtr TenantAuthorizer::known() const { return policy_.known(); }
+authz::PolicyPtr TenantAuthorizer::known() const { return policy_.latest(); }
 
 bool TenantAuthorizer::super_user(const Identity& subject) const {
   return !super_user_group(subject, administrators_).empty();

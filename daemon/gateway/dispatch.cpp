@@ -369,6 +369,7 @@ private:
     const bool applies = format == BodyFormat::apply_patch;
     if (applies && target_.is("", "namespaces")) {
       ZOO_TRY(request.lean_body, translated(false));
+      if (request.lean_body == request.body) request.lean_body.clear();
     }
     request.content_type = std::string(translate::upstream_content_type(format));
     if (applies) spoil_name(request); // it may make one

@@ -341,15 +341,17 @@ void Transport::Impl::read_some() {
     }
   }
   reading = false;
-  if (may_gather && !gathers && handler != nullptr && phase == Phase::open) count_gathered();
+  if (may_gather && !gathers && read_wanted && handler != nullptr && phase == Phase::open)
+    count_gathered();
 }
 
 /// A peer that writes a long answer by four kilobytes would have the loop sleep and wake for each.
 void Transport::Impl::count_gathered() {
   const auto now = std::chrono::steady_clock::now();
-  if (now - gathered_since < k_gather_time) return;
+  const auto passed = now - gathered_since;
+  if (passed < k_gather_time) return;
   gathered_since = now;
-  if (std::exchange(gathered, 0) < k_gather_least) return;
+  if (std::exchange(gathered, 0) <= k_gather_least || passed > 2 * k_gather_time) return;
   gathers = true;
   socket.wake_at(k_gather);
   if (!gather_timer) gather_timer.emplace(loop);
@@ -358,7 +360,7 @@ void Transport::Impl::count_gathered() {
 
 void Transport::Impl::gather_again() {
   const auto self = shared_from_this();
-  socket.look();
+  if (read_waits) socket.look();
   on_ready();
   if (!gathers) return;
   if (std::exchange(gathered, 0) == 0) return stop_gathering();

@@ -25,7 +25,8 @@ public:
 
   void start() override {
     auto look = Outgoing::get(request_.path);
-    look.actor = request_.actor;
+    // What has no namespace tenants' user may not read; nothing of it is told.
+    if (exchange_.resource().namespaced) look.actor = request_.actor;
     ask(look, [this](const upstream::Answer& answer) {
       if (answer.ok()) restore(answer.body);
       const auto send = std::move(send_);

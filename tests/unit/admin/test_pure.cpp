@@ -6,6 +6,7 @@
 #include "daemon/admin/request.hpp"
 #include "daemon/admin/selectors.hpp"
 #include "daemon/admin/table.hpp"
+#include "daemon/admin/tenants.hpp"
 
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
@@ -235,4 +236,23 @@ TEST_CASE("OpenAPI 2.0 as protobuf starts as gnostic's Document does") {
 
 TEST_CASE("a warning cannot break out of its header") {
   CHECK(warning_value("a \"b\"\r\nSet-Cookie: x\\") == "299 - \"a \\\"b\\\"  Set-Cookie: x\\\\\"");
+}
+
+TEST_CASE("an invalid Tenant's Status names the field") {
+  const auto told = [](const char* message) {
+    const auto answer = tenant_failure(Error(Code::invalid, message), "foofoo");
+    const auto details = json::parse(answer.body)["details"];
+    CHECK(details["name"] == "foofoo");
+    const auto& cause = details["causes"][0];
+    return cause["field"].get<std::string>() + " | " + cause.value("message", "");
+  };
+  CHECK(told("spec.flow.weight must be from 1 to 9") == "spec.flow.weight | must be from 1 to 9");
+  CHECK(told("unknown field 'spec.quota.it's', did you mean 'pods'?") ==
+        "spec.quota.it's | unknown field, did you mean 'pods'?");
+  CHECK(told("unknown field 'x' beside metadata, spec and status") ==
+        "x | unknown field beside metadata, spec and status");
+  CHECK(told("metadata.annotations['a b'] must be a string") ==
+        "metadata.annotations['a b'] | must be a string");
+  CHECK(told("spec.x") == "spec.x | ");
+  CHECK(told("a tenant's ID is exactly six") == "metadata.name | a tenant's ID is exactly six");
 }
