@@ -24,6 +24,7 @@ struct Root;
 /// left out; a `test` of one is refused.
 /// `adds_level`: an applied namespace that names no level of pod security gets the platform's. Its
 /// manager owns that label then, and takes it from who had set another one.
+///
 /// Code::bad_request: not JSON, not a patch, a member twice, an escape that is none.
 /// Code::invalid: `copy` and `move` between places whose rules differ, and from or to keys that are
 /// translated, unless it is the same place but for list indexes.

@@ -113,15 +113,17 @@ func do(c *http.Client, method, url, ctype, acc string, body []byte) (int, int64
 	return resp.StatusCode, n, err
 }
 
+// processes are those of -pid.
+func processes() []string {
+	return strings.FieldsFunc(*pids, func(c rune) bool { return c == ',' })
+}
+
 // usage is what the operating system says of the processes of -pid, all together.
 type usage struct{ cpu, rss float64 } // seconds, MiB
 
 func used() usage {
 	var sum usage
-	for _, pid := range strings.Split(*pids, ",") {
-		if pid == "" {
-			continue
-		}
+	for _, pid := range processes() {
 		b, err := os.ReadFile("/proc/" + pid + "/stat")
 		must(err)
 		f := strings.Fields(string(b[bytes.LastIndexByte(b, ')')+2:]))
@@ -138,19 +140,14 @@ func used() usage {
 
 // forgetPeak begins to count anew what the processes of -pid have at most (proc(5), clear_refs).
 func forgetPeak() {
-	for _, pid := range strings.Split(*pids, ",") {
-		if pid != "" {
-			must(os.WriteFile("/proc/"+pid+"/clear_refs", []byte("5"), 0))
-		}
+	for _, pid := range processes() {
+		must(os.WriteFile("/proc/"+pid+"/clear_refs", []byte("5"), 0))
 	}
 }
 
 // peak is the most memory that they had since then, MiB.
 func peak() (sum float64) {
-	for _, pid := range strings.Split(*pids, ",") {
-		if pid == "" {
-			continue
-		}
+	for _, pid := range processes() {
 		b, err := os.ReadFile("/proc/" + pid + "/status")
 		must(err)
 		_, rest, _ := strings.Cut(string(b), "VmHWM:")
