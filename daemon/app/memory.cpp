@@ -17,7 +17,13 @@ std::optional<ResidentMemory> resident_memory() {
   return ResidentMemory{resident * page, (resident - std::min(resident, shared)) * page};
 }
 
-void use_few_arenas(std::size_t loops) { ::mallopt(M_ARENA_MAX, static_cast<int>(loops + 2)); }
+void set_up_malloc(std::size_t loops) {
+  constexpr int k_own_pages = 8 << 20; // bytes of a block: limits.object's
+  constexpr int k_kept = 16 << 20;     // free at an arena's end
+  ::mallopt(M_ARENA_MAX, static_cast<int>(loops + 2));
+  ::mallopt(M_MMAP_THRESHOLD, k_own_pages);
+  ::mallopt(M_TRIM_THRESHOLD, k_kept);
+}
 
 void FreedMemory::give_back() {
   const auto now = resident_memory().value_or(ResidentMemory{}).own;

@@ -15,9 +15,10 @@ struct ResidentMemory {
 /// As proc(5) says, /proc/self/statm; nullopt where there is none.
 std::optional<ResidentMemory> resident_memory();
 
-/// At most two arenas more than event loops, for all threads, instead of eight a core. Before the
-/// first thread begins.
-void use_few_arenas(std::size_t loops);
+/// At most two arenas more than event loops, for all threads, instead of eight a core; and what a
+/// list of some megabytes has freed is there for the next one until FreedMemory comes, where the
+/// kernel would take and clear its pages anew each time. Before the first thread begins.
+void set_up_malloc(std::size_t loops);
 
 /// Gives pages that hold nothing back to the system after a burst: a tenant costs what it owns, not
 /// what it took to make it. One thread's.

@@ -500,7 +500,7 @@ Result<std::unique_ptr<Zood>> Zood::start(config::Values values,
   z.values = std::move(values);
   z.read = std::move(read);
   log::set_level(z.values.string("log.level"));
-  use_few_arenas(worker_count(z.values));
+  set_up_malloc(worker_count(z.values));
   if (!net::keep_tls_buffers())
     log::debug("app", "OpenSSL has memory already: each TLS record asks for its own");
   z.drain_timeout = z.values.duration("drain_timeout");
