@@ -196,6 +196,8 @@ struct Zood::Impl {
   Result<void> open_tenants_door();
   Result<void> open_admin_doors();
   Result<net::TlsServerOptions> server_identity(const std::string& client_ca);
+  Result<net::TlsServerOptions> tenants_identity();
+  Result<net::TlsServerOptions> admin_identity() { return server_identity(pki->admin_ca_pem()); }
   void reload();
   void drain();
 };
@@ -293,6 +295,13 @@ Result<net::TlsServerOptions> Zood::Impl::server_identity(const std::string& cli
   return options;
 }
 
+/// Tenants' sessions may be resumed, at every replica and after a start; administrators' may not.
+Result<net::TlsServerOptions> Zood::Impl::tenants_identity() {
+  ZOO_TRY(auto options, server_identity(pki->ca_pem()));
+  ZOO_TRY(options.ticket_key, keyring->key("session-tickets"));
+  return options;
+}
+
 Result<void> Zood::Impl::open_tenants_door() {
   engine = std::make_unique<virtuals::Engine>(virtuals::EngineParts{
       *store, *board,
@@ -320,7 +329,7 @@ Result<void> Zood::Impl::open_tenants_door() {
         if (signer != nullptr) signer->sign_soon(id);
       },
       audit.get()});
-  ZOO_TRY(auto identity, server_identity(pki->ca_pem()));
+  ZOO_TRY(auto identity, tenants_identity());
   ZOO_TRY(tls, net::TlsServerContext::create(identity));
   ZOO_TRY(listener, net::Listener::tcp(loops->loops(), values.string("listen"), tls,
                                        listener_limits(values), [this](net::Loop& loop) {
@@ -385,7 +394,7 @@ Result<void> Zood::Impl::open_admin_doors() {
   ZOO_TRY(admin_socket, net::Listener::unix(admin_loop->loops(), socket, k_socket_mode, group,
                                             listener_limits(values), make));
   if (values.string("admin.listen").empty()) return {};
-  ZOO_TRY(auto identity, server_identity(pki->admin_ca_pem()));
+  ZOO_TRY(auto identity, admin_identity());
   ZOO_TRY(admin_tls, net::TlsServerContext::create(identity));
   ZOO_TRY(admin_listener, net::Listener::tcp(admin_loop->loops(), values.string("admin.listen"),
                                              admin_tls, listener_limits(values), make));
@@ -419,10 +428,10 @@ void Zood::Impl::reload() {
     loop->post(
         [gateway = gateway, limits = gateway_limits(*loaded)] { gateway->set_limits(limits); });
   }
-  for (const auto& [context, ca] :
-       {std::pair{tls, pki->ca_pem()}, std::pair{admin_tls, pki->admin_ca_pem()}}) {
+  for (const auto& [context, options] :
+       {std::pair{tls, &Impl::tenants_identity}, std::pair{admin_tls, &Impl::admin_identity}}) {
     if (!context) continue;
-    auto identity = server_identity(ca);
+    const auto identity = (this->*options)();
     auto done = identity ? context->reload(*identity) : Result<void>(fail(identity.error()));
     if (!done) log::error("app", "the certificate was not reloaded: {}", done.error().text());
   }

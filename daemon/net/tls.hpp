@@ -4,6 +4,7 @@
 #include "common/base/result.hpp"
 #include "common/base/secret.hpp"
 
+#include <chrono>
 #include <memory>
 #include <string>
 
@@ -17,12 +18,15 @@ struct TlsServerOptions {
   std::string certificate_chain_pem; ///< own certificate first
   Secret key_pem;
   std::string client_ca_pem; ///< one or more; empty: no client certificate is asked for
+  Secret ticket_key{};       ///< of sessions that may be resumed (tls_tickets.hpp); empty: none may
+  std::chrono::seconds session_life = std::chrono::hours(8); ///< at most that
 };
 
 /// A listener's identity. A client certificate is asked for and never required: one of an unknown
 /// or expired authority still completes the handshake, and ConnectionInfo says it is not verified,
-/// so that the answer can be a 401 with words. Sessions are never resumed: a verdict on a
-/// certificate is never older than its connection.
+/// so that the answer can be a 401 with words. Without a ticket key sessions are never resumed, and
+/// a verdict on a certificate is never older than its connection; with one it may be as old as a
+/// session lives, never older than the authorities.
 class TlsServerContext {
 public:
   /// Code::invalid, with what was wrong with which of the three.

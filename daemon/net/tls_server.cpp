@@ -2,6 +2,7 @@
 #include "common/base/published.hpp"
 #include "daemon/net/openssl.hpp"
 #include "daemon/net/tls.hpp"
+#include "daemon/net/tls_tickets.hpp"
 
 #include <openssl/pem.h>
 #include <openssl/x509.h>
@@ -38,6 +39,9 @@ Result<SslContextPtr> build(const TlsServerOptions& options) {
   SSL_CTX_set_session_cache_mode(raw, SSL_SESS_CACHE_OFF);
   ZOO_TRY_VOID(use_certificate(raw, options.certificate_chain_pem, options.key_pem));
   SSL_CTX_set_alpn_select_cb(raw, select_protocol, nullptr);
+  if (!options.ticket_key.empty())
+    ZOO_TRY_VOID(
+        give_tickets(raw, options.ticket_key, options.client_ca_pem, options.session_life));
   if (options.client_ca_pem.empty()) return context;
 
   ZOO_TRY_VOID(trust(raw, options.client_ca_pem, "client authorities"));

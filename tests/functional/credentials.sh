@@ -95,6 +95,37 @@ eventually "and so does a new token" 10 fresh_token
 reissued() { kept >"$TMPDIR/kept3.kubeconfig" && unpack kept3 && with kept3 get pods; }
 eventually "the kept one is made anew" 10 reissued
 
+# ---- sessions of TLS ----------------------------------------------------------------------------------------------
+
+# session NAME CREDENTIAL [OPTION...]: asks on a connection that goes on from the last one of this NAME, where it may.
+# Whether it did, and the status.
+session() {
+  local before=() file=$TMPDIR/$1.session
+  [[ -s $file ]] && before=(-sess_in "$file")
+  printf 'GET /api/v1/namespaces/default HTTP/1.1\r\nHost: zood\r\nConnection: close\r\n\r\n' |
+    timeout 20 openssl s_client -connect "$zood_address" -CAfile "$TMPDIR/$2.ca" -cert "$TMPDIR/$2.crt" -key "$TMPDIR/$2.key" \
+      -ign_eof -sess_out "$file" "${before[@]}" "${@:3}" 2>&1 |
+    tr -d '\r' | awk '/^(New|Reused), / { how = $1 } sub(/.*HTTP\/1.1 /, "") { status = $1 } END { print how, status }'
+}
+expect "the first connection of a client is a whole handshake" "New, 200" "$(session four three)"
+expect "the next goes on from it" "Reused, 200" "$(session four three)"
+expect "not by TLS 1.2, whose tickets hold the keys of what was sent" "New, 200 New, 200" "$(session older three -tls1_2) $(session older three -tls1_2)"
+stop_zood
+start_zood --config "$TMPDIR/zood.yaml" --listen "$zood_address"
+expect "after a start of zood as well" "Reused, 200" "$(session four three)"
+check "export one to be revoked" export_as five
+expect "its session" "New, 200" "$(session five five)"
+check "revoke it" ctl tenant revoke "$a" --serial "$(serial_of five)"
+expect "is resumed, and what it asks refused" "Reused, 401" "$(session five five)"
+new_tenant c
+check "export of a tenant that will go" ctl kubeconfig export "$c" -o "$TMPDIR/gone.kubeconfig"
+unpack gone
+expect "its session, too" "New, 200" "$(session gone gone)"
+check "delete that tenant" ctl tenant delete "$c" --wait --timeout 60s
+expect "is refused without it" "Reused, 401" "$(session gone gone)"
+check "make another one of that ID" ctl tenant create "$c" --wait
+expect "and with the other one that has its ID" "Reused, 401" "$(session gone gone)"
+
 # ---- short-lived --------------------------------------------------------------------------------------------------
 
 check "export one for a minute" export_as brief --ttl 1m

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/net/listener.hpp"
+#include "daemon/net/transport.hpp"
 #include "daemon/net/workers.hpp"
 #include "fetch.hpp"
 
@@ -145,6 +146,34 @@ struct Bench {
   std::unique_ptr<Listener> listener;
 };
 
+/// A client of ours, which says whether its connection went on from an earlier session.
+struct Guest final : TransportHandler {
+  Loop loop;
+  Timer deadline{loop};
+  std::unique_ptr<Transport> transport;
+  std::string heard;
+  bool resumed = false;
+
+  Guest(int port, const TlsClientContext& tls) {
+    transport =
+        Transport::connect(loop, "127.0.0.1", static_cast<std::uint16_t>(port), &tls, *this);
+    deadline.start(20s, [this] { loop.stop(); });
+    loop.run();
+  }
+  void on_open() override {
+    resumed = transport->session_resumed();
+    transport->write("GET / HTTP/1.1\r\nHost: test\r\nConnection: close\r\n\r\n");
+    transport->read(true);
+  }
+  void on_read(std::string_view bytes) override { heard += bytes; }
+  void on_read_end() override { loop.stop(); }
+  void on_written() override {}
+  void on_failure(Error error) override {
+    heard += error.message();
+    loop.stop();
+  }
+};
+
 struct Directory {
   Directory() {
     std::string name = (std::filesystem::temp_directory_path() / "zood-net-XXXXXX").string();
@@ -198,6 +227,74 @@ TEST_CASE("certificates are reloaded for new connections, and a wrong one change
   CHECK(bench.context->reload({server.certificate, Secret::copy_of(server.key), next.ca()}));
   CHECK(test::fetch({bench.url("/"), bench.pki.ca(), {}, "", false, ""}).error != 0);
   CHECK(test::fetch({bench.url("/"), next.ca(), {}, "", false, ""}).status == 200);
+}
+
+TEST_CASE("a session is resumed with the verdict on its client, and by no other authorities") {
+  Bench bench;
+  const auto server = bench.pki.issue("server");
+  const test::Pki other("other");
+  const auto options = [&](const std::string& client_ca, char key) {
+    return TlsServerOptions{server.certificate, Secret::copy_of(server.key), client_ca,
+                            Secret::copy_of(std::string(32, key))};
+  };
+  bench.context = *TlsServerContext::create(options(bench.pki.ca(), 'k'));
+  bench.listener =
+      *Listener::tcp(bench.workers.loops(), "127.0.0.1:0", bench.context, {}, bench.factory());
+  const auto client = [&](const test::Identity& identity) {
+    return *TlsClientContext::create({bench.pki.ca(), identity.certificate,
+                                      Secret::copy_of(identity.key), "localhost", "http/1.1"});
+  };
+  const auto ask = [&](const TlsClientContext& by, bool verified, int port) {
+    const Guest guest(port, by);
+    const auto wanted = fmt::format("tcp cert=true verified={} uid=-1", verified);
+    CHECK_MESSAGE(guest.heard.find(wanted) != std::string::npos, guest.heard);
+    return guest.resumed;
+  };
+  const auto known = client(bench.pki.issue("me"));
+  CHECK_FALSE(ask(*known, true, bench.port()));
+  CHECK(ask(*known, true, bench.port()));
+  CHECK(ask(*known, true, bench.port())); // by the ticket of a session that was resumed
+
+  const auto stranger = client(other.issue("me"));
+  CHECK_FALSE(ask(*stranger, false, bench.port()));
+  CHECK(ask(*stranger, false, bench.port()));
+
+  SUBCASE("another listener with the same key resumes it: a replica, or the next start") {
+    Bench next;
+    next.context = *TlsServerContext::create(options(bench.pki.ca(), 'k'));
+    next.listener =
+        *Listener::tcp(next.workers.loops(), "127.0.0.1:0", next.context, {}, next.factory());
+    CHECK(ask(*known, true, next.port()));
+  }
+  SUBCASE("with another key there is a whole handshake") {
+    REQUIRE(bench.context->reload(options(bench.pki.ca(), 'n')));
+    CHECK_FALSE(ask(*known, true, bench.port()));
+    CHECK(ask(*known, true, bench.port()));
+  }
+  SUBCASE("and where the authorities are others the client is judged anew") {
+    REQUIRE(bench.context->reload(options(other.ca(), 'k')));
+    CHECK_FALSE(ask(*known, false, bench.port()));
+    CHECK_FALSE(ask(*stranger, true, bench.port()));
+  }
+  SUBCASE("a session ends, however often it was resumed") {
+    auto brief = options(bench.pki.ca(), 'b');
+    brief.session_life = 2s;
+    REQUIRE(bench.context->reload(brief));
+    CHECK_FALSE(ask(*known, true, bench.port()));
+    const auto begun = std::chrono::steady_clock::now();
+    bool resumed = true; // each of these gives a new ticket
+    while (resumed && std::chrono::steady_clock::now() - begun < 20s)
+      resumed = ask(*known, true, bench.port());
+    CHECK_FALSE(resumed);
+    CHECK(ask(*known, true, bench.port())); // a new one began
+  }
+  SUBCASE("without a key none is resumed") {
+    auto without = options(bench.pki.ca(), 'k');
+    without.ticket_key = {};
+    REQUIRE(bench.context->reload(without));
+    CHECK_FALSE(ask(*known, true, bench.port()));
+    CHECK_FALSE(ask(*known, true, bench.port()));
+  }
 }
 
 TEST_CASE("connections are spread over the loops") {
