@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "common/base/result.hpp"
+
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -34,7 +36,8 @@ private:
 std::string whole(std::string_view text);
 
 /// A text of unknown length, compressed as it comes: what can be sent already is appended to `out`.
-/// Holds some 256 KiB, whatever the length. One thread at a time.
+/// Holds 360 KiB, whatever the length; each thread keeps those of one for the next. One thread at a
+/// time.
 class Stream {
 public:
   Stream();
@@ -44,6 +47,26 @@ public:
 
   void add(std::string_view text, std::string& out);
   void end(std::string& out); ///< once, last
+
+private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+/// One member of RFC 1952, opened as it comes. Holds 152 KiB, whatever the length; each thread
+/// keeps those of one for the next. One thread at a time.
+class Opener {
+public:
+  Opener();
+  ~Opener();
+  Opener(const Opener&) = delete;
+  Opener& operator=(const Opener&) = delete;
+
+  /// The next piece of the text, 64 KiB at most, until the next call; what was used of `packed` is
+  /// taken off it. Empty: all that was given is used up, and more has to come. Code::invalid: this
+  /// is no gzip, its checksum is wrong, or something stands behind it.
+  Result<std::string_view> next(std::string_view& packed);
+  bool complete() const; ///< the text has ended, with its checksum
 
 private:
   struct State;

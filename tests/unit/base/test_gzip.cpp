@@ -65,6 +65,51 @@ TEST_CASE("a text is compressed as it comes") {
   CHECK(inflated(out.substr(6)).empty());
 }
 
+TEST_CASE("what others compressed is opened as it comes") {
+  std::string large;
+  for (int i = 0; i < 100'000; ++i)
+    large += std::to_string(i * 2654435761U);
+  for (const auto& text : {std::string(), std::string("a"), std::string(300'000, 'x'), large}) {
+    const auto packed = zoo::gzip::whole(text); // by zlib
+    for (const std::size_t step : {std::size_t{1}, std::size_t{1000}, packed.size()}) {
+      zoo::gzip::Opener opener;
+      std::string out;
+      for (std::size_t at = 0; at < packed.size(); at += step) {
+        CHECK_FALSE(opener.complete());
+        auto part = std::string_view(packed).substr(at, step);
+        for (;;) {
+          const auto made = opener.next(part);
+          REQUIRE(made);
+          if (made->empty()) break;
+          CHECK(made->size() <= 64 * 1024);
+          out += *made;
+        }
+        CHECK(part.empty());
+      }
+      CHECK(opener.complete());
+      CHECK(out == text);
+    }
+  }
+}
+
+TEST_CASE("what stands behind a text is refused, whether it comes with its end or later") {
+  const auto packed = zoo::gzip::whole("text") + "more";
+  for (const std::size_t step : {std::size_t{1}, std::size_t{6}, packed.size()}) {
+    zoo::gzip::Opener opener;
+    bool refused = false;
+    for (std::size_t at = 0; at < packed.size() && !refused; at += step) {
+      auto part = std::string_view(packed).substr(at, step);
+      for (bool goes_on = true; goes_on;) {
+        const auto made = opener.next(part);
+        refused = !made;
+        goes_on = made && !made->empty();
+      }
+      CHECK((refused || part.empty()));
+    }
+    CHECK(refused);
+  }
+}
+
 TEST_CASE("gzip is used for whoever names it") {
   CHECK(zoo::gzip::accepted("gzip"));
   CHECK(zoo::gzip::accepted("deflate, GZIP;q=0.5"));
