@@ -4,6 +4,7 @@
 #include "common/base/result.hpp"
 #include "daemon/http/message.hpp"
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -41,9 +42,10 @@ struct CallOptions {
   std::string body;          ///< whole; Content-Length is set from it
   bool long_running = false; ///< watch, log, exec: no time limit on the answer once it has begun
   bool upgrade = false;      ///< HTTP/1.1 upgrade: own connection, a tunnel after 101
-  /// Accept-Encoding is what the head says, or does not say; else `identity` is sent, since what
-  /// comes back is read.
-  bool own_encoding = false;
+  /// What Accept-Encoding says of an answer that is read here: `gzip` for one that may be long,
+  /// which is then opened before anybody hears of it. `own`: what the head says, or does not say.
+  enum class Encoding : std::uint8_t { identity, gzip, own };
+  Encoding encoding = Encoding::identity;
   /// Of a tenant's long-running call, the tenant: one has a share of the connections for these, and
   /// so have all together.
   std::string owner{};

@@ -141,6 +141,13 @@ Result<void> Pool::Impl::share_of(const std::string& owner) const {
   return {};
 }
 
+std::shared_ptr<void> Pool::Impl::gzip_place() {
+  ++gzips;
+  return {this, [weak = weak_from_this()](void*) {
+            if (const auto self = weak.lock()) --self->gzips;
+          }};
+}
+
 void Pool::Impl::serve_waiting() {
   if (!waiting.empty() && opening >= may_open) drop_vain();
   for (auto at = waiting.begin(); at != waiting.end();) {
@@ -239,6 +246,13 @@ std::unique_ptr<Call> Pool::start(http::RequestHead head, CallOptions options,
   call->upgrade = call->fresh = options.upgrade;
   call->retryable =
       options.body.empty() && !options.upgrade && (head.method == "GET" || call->head_request);
+  if (options.encoding == CallOptions::Encoding::gzip) {
+    if (impl_->gzips < impl_->limits.gzips && !call->head_request) {
+      call->gzip = impl_->gzip_place();
+    } else {
+      options.encoding = CallOptions::Encoding::identity;
+    }
+  }
   std::optional<Error> error = impl_->broken;
   if (auto share = impl_->share_of(options.owner); !share) error = std::move(share).error();
   auto handle =

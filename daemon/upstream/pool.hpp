@@ -36,6 +36,7 @@ struct PoolLimits {
   /// Opening at the same time, at first and after one could not be opened; twice as many after
   /// each that could. More wait for a turn, or for a connection that comes back.
   std::size_t first_opening = 8;
+  std::size_t gzips = 64; ///< calls whose answers may come as gzip; more are asked for identity
   std::size_t head_bytes = 64 * 1024;
   std::size_t high_watermark = 256 * 1024; ///< of a tunnel's buffer
   std::chrono::milliseconds idle_time{90'000};

@@ -2,11 +2,15 @@
 #include "daemon/upstream/pool_link.hpp"
 
 #include "common/base/log.hpp"
+#include "common/base/text.hpp"
 
 namespace zoo::upstream {
 namespace {
 
 constexpr std::size_t k_long = 32 * 1024; ///< bytes of an answer that will have more of them
+/// Bytes of text that are taken out of gzip before the loop's other connections have their turn:
+/// what came as little may be much.
+constexpr std::size_t k_opened_turn = 128 * 1024;
 
 } // namespace
 
@@ -29,6 +33,9 @@ void Link::begin(const CallPtr& call, bool reused) {
   answered_ = false;
   came_ = 0;
   ahead_.clear();
+  opener_.reset();
+  packed_.clear();
+  rests_ = false;
   reader_.start_next(call->head_request);
   if (transport_->phase() == net::Transport::Phase::open) send();
 }
@@ -69,7 +76,12 @@ void Link::on_read(std::string_view bytes) {
   const auto self = shared_from_this();
   if (!call_) return pool_->forget(*this); // an idle connection has nothing to say
   answered_ = true;
+  take(bytes);
+}
+
+void Link::take(std::string_view bytes) {
   call_->since = Clock::now();
+  opened_bytes_ = 0;
   try {
     process(bytes);
   } catch (const std::exception& error) {
@@ -81,7 +93,8 @@ void Link::on_read(std::string_view bytes) {
 }
 
 void Link::process(std::string_view input) {
-  while (call_ && !call_->paused) {
+  if (opener_) open_gzip(std::exchange(packed_, {}));
+  while (call_ && !call_->paused && !rests_) {
     switch (reader_.next(input)) {
     case http::ReadEvent::need_more:
       return;
@@ -91,9 +104,15 @@ void Link::process(std::string_view input) {
     case http::ReadEvent::data:
       came_ += reader_.data().size();
       if (came_ > k_long && !call_->long_running && !call_->tunnel) transport_->gather(true);
-      if (const auto call = call_; call->handler != nullptr) call->handler->on_data(reader_.data());
+      if (opener_) {
+        open_gzip(reader_.data());
+      } else {
+        deliver(reader_.data());
+      }
       break;
     case http::ReadEvent::end:
+      if (opener_ && !opener_->complete())
+        return fail_call({Code::unavailable, "the upstream's answer ended within its gzip"});
       return finish(reader_.keep_alive() && input.empty());
     case http::ReadEvent::failed:
       return fail_call({Code::unavailable, fmt::format("the upstream's answer is not HTTP: {}",
@@ -101,6 +120,29 @@ void Link::process(std::string_view input) {
     }
   }
   if (call_) ahead_.push(input);
+}
+
+void Link::deliver(std::string_view bytes) {
+  if (const auto call = call_; call->handler != nullptr) call->handler->on_data(bytes);
+}
+
+/// What waits for a call that is paused, or for the next turn, is some kilobytes at most: those of
+/// one reading.
+void Link::open_gzip(std::string_view packed) {
+  while (call_ && !call_->paused && !rests_) {
+    const auto text = opener_->next(packed);
+    if (!text)
+      return fail_call({Code::unavailable, "the upstream's answer: " + text.error().message()});
+    if (text->empty()) return;
+    opened_bytes_ += text->size();
+    rests_ = opened_bytes_ >= k_opened_turn;
+    deliver(*text);
+  }
+  if (!call_) return;
+  packed_ = packed;
+  if (!rests_) return;
+  transport_->read(false);
+  go_on();
 }
 
 bool Link::deliver_head() {
@@ -112,6 +154,11 @@ bool Link::deliver_head() {
     fail_call({Code::unavailable, "the upstream switched protocols without being asked"});
     return false;
   }
+  if (call->gzip && text::iequals(head.headers.get("content-encoding"), "gzip")) {
+    opener_ = std::make_unique<gzip::Opener>();
+    for (const auto* name : {"content-encoding", "content-length", "vary"}) // of what nobody sees
+      head.headers.remove(name);
+  }
   if (call->handler != nullptr) call->handler->on_head(std::move(head));
   return call_ != nullptr;
 }
@@ -122,6 +169,7 @@ void Link::finish(bool clean) {
   const auto self = shared_from_this();
   const auto call = std::exchange(call_, nullptr);
   call->link.reset();
+  opener_.reset();
   if (clean && !call->upgrade && transport_->unsent() == 0) {
     idle_since_ = Clock::now();
     transport_->gather(false);
@@ -143,7 +191,8 @@ void Link::on_read_end() {
     if (auto* handler = std::exchange(call->handler, nullptr)) handler->on_end();
     return;
   }
-  if (reader_.complete_at_close()) return finish(false);
+  const bool cut = opener_ && !opener_->complete();
+  if (reader_.complete_at_close() && !cut) return finish(false);
   fail_call({Code::unavailable, answered_
                                     ? "the upstream closed the connection within its answer"
                                     : "the upstream closed the connection without an answer"});
@@ -175,15 +224,18 @@ void Link::fail_call(Error error) {
   pool->serve_waiting();
 }
 
-void Link::resume() {
+void Link::resume() { go_on(); }
+
+/// In a turn of the loop's own: what waits, and then what comes.
+void Link::go_on() {
   pool_->loop.post([weak = weak_from_this(), call = call_] {
     const auto self = weak.lock();
     if (!self || self->call_ != call || !call || call->paused) return;
+    self->rests_ = false;
     const std::string ahead(self->ahead_.view());
     self->ahead_.clear();
-    call->since = Clock::now();
-    if (!ahead.empty()) self->process(ahead);
-    if (self->call_ == call && !call->paused) self->transport_->read(true);
+    self->take(ahead); // an end that has come announces itself no more
+    if (self->call_ == call && !call->paused && !self->rests_) self->transport_->read(true);
   });
 }
 

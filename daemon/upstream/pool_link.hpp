@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "common/base/gzip.hpp"
 #include "daemon/http/byte_queue.hpp"
 #include "daemon/http/h1_reader.hpp"
 #include "daemon/net/transport.hpp"
@@ -31,6 +32,7 @@ struct CallState {
   bool head_seen = false;
   bool tunnel = false;
   bool blocked = false;                   ///< writable() said no
+  std::shared_ptr<void> gzip;             ///< its place among those that may come so; or null
   Clock::time_point since = Clock::now(); ///< last sign of life from the upstream
 };
 using CallPtr = std::shared_ptr<CallState>;
@@ -44,6 +46,7 @@ struct Pool::Impl : std::enable_shared_from_this<Pool::Impl> {
   void drop_vain(); ///< kept connections that open for nobody, and for too long
   /// May this tenant have one more long-running call?
   Result<void> share_of(const std::string& owner) const;
+  std::shared_ptr<void> gzip_place();           ///< until it goes
   void keep(const std::shared_ptr<Link>& link); ///< its answer has ended cleanly
   void forget(Link& link);
   void sweep();
@@ -60,6 +63,7 @@ struct Pool::Impl : std::enable_shared_from_this<Pool::Impl> {
   std::unordered_map<std::string, std::size_t> owned; ///< long-running calls, by tenant
   std::size_t owned_all = 0;
   std::size_t opening = 0, may_open;
+  std::size_t gzips = 0; ///< calls whose answers may come so
   net::Timer sweeper;
   bool sweeping = false;
   Stats stats;
@@ -89,15 +93,23 @@ private:
   void on_failure(Error error) override;
   void settle(); ///< it does not count as opening any more
   void send();
+  void take(std::string_view bytes);
   void process(std::string_view input);
+  void go_on();
   bool deliver_head();
+  void deliver(std::string_view bytes);
+  void open_gzip(std::string_view packed);
   void finish(bool clean);
   void fail_call(Error error);
 
   std::shared_ptr<Pool::Impl> pool_;
   std::unique_ptr<net::Transport> transport_;
   http::ResponseReader reader_;
-  http::ByteQueue ahead_; ///< read before the call was paused
+  http::ByteQueue ahead_;                ///< read before the call was paused
+  std::unique_ptr<gzip::Opener> opener_; ///< of an answer that comes as gzip
+  std::string packed_;                   ///< of it, before the call was paused or rests
+  std::size_t opened_bytes_ = 0;         ///< of its text, in this turn
+  bool rests_ = false;                   ///< until the loop's others had their turn
   CallPtr call_;
   bool reused_ = false;
   bool answered_ = false; ///< the answer's first byte has come

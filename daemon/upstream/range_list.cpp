@@ -160,7 +160,9 @@ private:
     }
     head.target += "?" + translate::serialize_query(params);
     auto page_asked = std::make_unique<Page>(*this);
-    page_asked->call = caller_.start(std::move(head), {}, *page_asked);
+    CallOptions options;
+    options.encoding = CallOptions::Encoding::gzip;
+    page_asked->call = caller_.start(std::move(head), std::move(options), *page_asked);
     return page_asked;
   }
 

@@ -46,6 +46,7 @@ Result<std::string> request_text(const http::RequestHead& head, const CallOption
   constexpr std::size_t k_frame = 256; // what stands between fields, and those that are ours
   const auto& headers = head.headers;
   const auto authorization = endpoint.authorization.load();
+  const bool own_encoding = options.encoding == CallOptions::Encoding::own;
   const Given given(headers);
   std::string text;
   text.reserve(head.target.size() + headers.bytes() + 4 * headers.size() + endpoint.host.size() +
@@ -64,12 +65,16 @@ Result<std::string> request_text(const http::RequestHead& head, const CallOption
   if (!given.user_agent) add("User-Agent", endpoint.user_agent);
   if (head.prepared) text += head.prepared->text();
   for (const auto& [name, value] : headers) {
-    if (is_ours(name, options.own_encoding)) continue;
+    if (is_ours(name, own_encoding)) continue;
     if (!http::is_token(name) || !http::is_field_value(value))
       return fail(Code::bad_request, "a header field holds characters that cannot be sent");
     add(name, value);
   }
-  if (!options.own_encoding) text += "Accept-Encoding: identity\r\n";
+  if (options.encoding == CallOptions::Encoding::identity) {
+    text += "Accept-Encoding: identity\r\n";
+  } else if (options.encoding == CallOptions::Encoding::gzip) {
+    text += "Accept-Encoding: gzip\r\n";
+  }
   if (!options.body.empty() || head.method == "POST" || head.method == "PUT" ||
       head.method == "PATCH")
     add("Content-Length", std::to_string(options.body.size()));

@@ -49,9 +49,10 @@ public:
     options.body = request_.body;
     options.long_running = exchange_.target().long_running;
     if (options.long_running) options.owner = exchange_.mapping().id();
+    if (exchange_.target().verb == "list") options.encoding = upstream::CallOptions::Encoding::gzip;
     auto head = head_of(exchange_, request_, accept);
     if (exchange_.target().connect) { // a proxied answer is nobody's here to open
-      options.own_encoding = true;
+      options.encoding = upstream::CallOptions::Encoding::own;
       const auto encodings = exchange_.head().headers.get("accept-encoding");
       if (!encodings.empty() && !text::has_control(encodings))
         head.headers.set("Accept-Encoding", encodings);

@@ -32,16 +32,19 @@ TEST_CASE("the pool sets what the request lacks, and framing always") {
   CHECK(*request_text(head, {}, endpoint) ==
         "GET /api?x=1 HTTP/1.1\r\nHost: [::1]:6443\r\nAuthorization: Bearer t\r\n"
         "User-Agent: zood/test\r\nAccept: a\r\nAccept-Encoding: identity\r\n\r\n");
+  CallOptions long_answer;
+  long_answer.encoding = CallOptions::Encoding::gzip;
+  CHECK(request_text(head, long_answer, endpoint)->ends_with("Accept-Encoding: gzip\r\n\r\n"));
   head.method = "POST";
   head.headers = {{"authorization", "Bearer mine"},
                   {"user-agent", "me"},
                   {"host", "h"},
                   {"Accept-Encoding", "br"}};
-  CHECK(*request_text(head, {"body", false, false, true}, endpoint) ==
+  CHECK(*request_text(head, {"body", false, false, CallOptions::Encoding::own}, endpoint) ==
         "POST /api?x=1 HTTP/1.1\r\nauthorization: Bearer mine\r\nuser-agent: me\r\nhost: h\r\n"
         "Accept-Encoding: br\r\nContent-Length: 4\r\n\r\n");
   head.headers = {{"Upgrade", "SPDY/3.1"}, {"host", "h"}, {"User-Agent", "u"}};
-  CHECK(*request_text(head, {"", true, true, false}, endpoint) ==
+  CHECK(*request_text(head, {"", true, true}, endpoint) ==
         "POST /api?x=1 HTTP/1.1\r\nAuthorization: Bearer t\r\nhost: h\r\nUser-Agent: u\r\n"
         "Accept-Encoding: identity\r\nContent-Length: 0\r\nConnection: Upgrade\r\n"
         "Upgrade: SPDY/3.1\r\n\r\n");
