@@ -93,8 +93,14 @@ void append_json_quoted(std::string& out, std::string_view text) {
     case '\t':
       out += "\\t";
       break;
+    case '\b':
+      out += "\\b";
+      break;
+    case '\f':
+      out += "\\f";
+      break;
     default:
-      if (byte < 0x20 || byte == 0x7f) {
+      if (byte < 0x20) {
         out += "\\u00";
         out += k_hex[byte >> 4];
         out += k_hex[byte & 15];

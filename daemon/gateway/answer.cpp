@@ -4,7 +4,7 @@
 #include "daemon/gateway/continue_token.hpp"
 #include "daemon/gateway/exchange.hpp"
 #include "daemon/translate/framer.hpp"
-#include "daemon/translate/wire_rewrite.hpp"
+#include "daemon/translate/wire_list.hpp"
 
 namespace zoo::gateway {
 namespace {
@@ -121,40 +121,54 @@ private:
   EventWriter writer_;
 };
 
-/// An object or a list that is protobuf and stays it: lengths stand in front of what they measure,
-/// so that it is held until it is whole.
-class WireAnswer final : public AnswerTranslator {
+translate::WireContext wire_context(Exchange& exchange) {
+  return {exchange.mapping(), root_of(exchange), exchange.target().name_space,
+          [&exchange](std::string_view token) { return seal_upstream_token(exchange, token); }};
+}
+
+/// An object that is protobuf and stays it: lengths stand in front of what they measure, so that it
+/// is held until it is whole.
+class WireObjectAnswer final : public AnswerTranslator {
 public:
-  explicit WireAnswer(Exchange& exchange) : exchange_(exchange) {}
+  explicit WireObjectAnswer(Exchange& exchange) : exchange_(exchange) {}
 
   Result<void> feed(std::string_view bytes, std::string&) override {
-    const auto limit = exchange_.gateway().limits().object;
-    if (body_.empty() && translate::wire_size(bytes) > limit) return too_large();
-    if (body_.size() + bytes.size() > limit || !exchange_.buffer(bytes.size())) return too_large();
+    if (body_.size() + bytes.size() > exchange_.gateway().limits().object)
+      return fail(Code::too_large, "the answer is too large to be held");
+    if (!exchange_.buffer(bytes.size())) return tl::unexpected<Error>(held_too_much());
     body_ += bytes;
     return {};
   }
   Result<void> finish(std::string& out) override {
-    const translate::WireContext context{
-        exchange_.mapping(), root_of(exchange_), exchange_.target().name_space,
-        [this](std::string_view token) { return seal_upstream_token(exchange_, token); }};
-    ZOO_TRY(out, translate::wire_outward(context, body_));
+    ZOO_TRY(out, translate::wire_outward(wire_context(exchange_), body_));
     return {};
   }
 
 private:
-  static tl::unexpected<Error> too_large() {
-    return fail(Code::too_large, "the answer is too large to be held");
-  }
   Exchange& exchange_;
   std::string body_;
+};
+
+class WireListAnswer final : public AnswerTranslator {
+public:
+  explicit WireListAnswer(Exchange& exchange)
+      : list_(wire_context(exchange), exchange.gateway().limits().object) {}
+  Result<void> feed(std::string_view bytes, std::string& out) override {
+    return list_.feed(bytes, out);
+  }
+  Result<void> finish(std::string& out) override { return list_.finish(out); }
+
+private:
+  translate::WireList list_;
 };
 
 } // namespace
 
 std::unique_ptr<AnswerTranslator> make_translator(Exchange& exchange, AnswerShape shape,
                                                   const Rendering& rendering) {
-  if (rendering.wire) return std::make_unique<WireAnswer>(exchange);
+  if (rendering.wire && shape == AnswerShape::list)
+    return std::make_unique<WireListAnswer>(exchange);
+  if (rendering.wire) return std::make_unique<WireObjectAnswer>(exchange);
   switch (shape) {
   case AnswerShape::object:
     return std::make_unique<ObjectAnswer>(exchange, rendering);

@@ -11,8 +11,8 @@
 namespace zoo::gateway {
 
 /// Turns the body of an upstream answer into the tenant's words as it streams. Appends to `out`
-/// what can be said already; never holds more than limits.object: one object, or with
-/// Rendering::wire the whole answer. Code::too_large for more.
+/// what can be said already; never holds more than limits.object: one object. Code::too_large for
+/// more.
 class AnswerTranslator {
 public:
   virtual ~AnswerTranslator() = default;

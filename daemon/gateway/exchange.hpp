@@ -123,7 +123,6 @@ public:
   void answer_as_sent() { encoded_.reset(); } ///< what flows answer is what the client takes
   /// That much more of an answer is held in memory. False: the tenant holds enough already.
   bool buffer(std::size_t bytes);
-  void unbuffer(); ///< what buffer() has counted is held no more
 
   /// Runs `next` on the loop after the current callback, if this exchange still lives then.
   void later(std::function<void()> next);
@@ -226,8 +225,7 @@ private:
   std::string retry_after_;                      ///< upstream's
   std::optional<translate::Misnamed> misnamed_;
   Outcome outcome_;
-  std::uint64_t buffered_ = 0; ///< bytes that buffer() has counted
-  std::size_t unread_ = 0;     ///< bytes that count_unread() has counted
+  std::size_t unread_ = 0; ///< bytes that count_unread() has counted
   bool admitted_ = false;
   bool receiving_ = false; ///< its place is its tenant's alone until the request is whole
   bool ended_ = false;     ///< the request is complete

@@ -185,15 +185,7 @@ void Exchange::retire() {
   });
 }
 
-bool Exchange::buffer(std::size_t bytes) {
-  if (!place_ || !place_->buffer(bytes)) return false;
-  buffered_ += bytes;
-  return true;
-}
-
-void Exchange::unbuffer() {
-  if (place_) place_->unbuffer(std::exchange(buffered_, 0));
-}
+bool Exchange::buffer(std::size_t bytes) { return place_ && place_->buffer(bytes); }
 
 /// An answer of upstream's or our own failure leaves open what was stored; destroyed rooms say so.
 void Exchange::settle_rooms() {

@@ -51,11 +51,6 @@ bool FlowControl::buffer(FlowScheduler::Ticket ticket, std::uint64_t bytes) {
   return scheduler_.buffer(ticket, bytes);
 }
 
-void FlowControl::unbuffer(FlowScheduler::Ticket ticket, std::uint64_t bytes) {
-  const std::scoped_lock lock(mutex_);
-  scheduler_.unbuffer(ticket, bytes);
-}
-
 bool FlowControl::unread(FlowScheduler::Ticket ticket, std::uint64_t bytes) {
   const std::scoped_lock lock(mutex_);
   return scheduler_.unread(ticket, bytes);

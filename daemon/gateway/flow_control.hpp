@@ -34,9 +34,6 @@ public:
     }
     /// More bytes are held for it; false: beyond its tenant's budget.
     bool buffer(std::uint64_t bytes) { return owner_ != nullptr && owner_->buffer(ticket_, bytes); }
-    void unbuffer(std::uint64_t bytes) {
-      if (owner_ != nullptr) owner_->unbuffer(ticket_, bytes);
-    }
     /// See FlowScheduler.
     bool unread(std::uint64_t bytes) { return owner_ == nullptr || owner_->unread(ticket_, bytes); }
     bool hold(std::uint64_t bytes) { return owner_ == nullptr || owner_->hold(ticket_, bytes); }
@@ -71,7 +68,6 @@ private:
   Verdict received(FlowScheduler::Ticket ticket, std::string_view user, const Teller& teller);
   void leave(FlowScheduler::Ticket ticket);
   bool buffer(FlowScheduler::Ticket ticket, std::uint64_t bytes);
-  void unbuffer(FlowScheduler::Ticket ticket, std::uint64_t bytes);
   bool unread(FlowScheduler::Ticket ticket, std::uint64_t bytes);
   bool hold(FlowScheduler::Ticket ticket, std::uint64_t bytes);
   void answered(FlowScheduler::Ticket ticket, std::uint64_t kept);

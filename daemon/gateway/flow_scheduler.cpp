@@ -236,13 +236,6 @@ bool FlowScheduler::buffer(Ticket ticket, std::uint64_t bytes) {
   return true;
 }
 
-void FlowScheduler::unbuffer(Ticket ticket, std::uint64_t bytes) {
-  const auto found = requests_.find(ticket);
-  if (found == requests_.end()) return;
-  auto& request = found->second;
-  count_bytes(request, request.bytes - std::min(bytes, request.bytes - request.unread));
-}
-
 bool FlowScheduler::unread(Ticket ticket, std::uint64_t bytes) {
   const auto found = requests_.find(ticket);
   if (found == requests_.end()) return true;

@@ -55,7 +55,6 @@ public:
 
   /// More bytes are held for this request; false: beyond its tenant's budget.
   bool buffer(Ticket ticket, std::uint64_t bytes);
-  void unbuffer(Ticket ticket, std::uint64_t bytes); ///< they are held no more
   /// So much of its answer waits for its client, instead of what did so before: counted, be it
   /// beyond the budget. Long-running ones together may have half of that. False: it is more than
   /// before, and beyond.

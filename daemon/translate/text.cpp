@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/translate/text.hpp"
 
+#include <algorithm>
+#include <array>
+
 namespace zoo::translate {
 namespace {
 
@@ -18,15 +21,16 @@ std::string_view without_causes(std::string_view text) {
   return end == std::string_view::npos ? text : text.substr(0, end + 3);
 }
 
-constexpr std::string_view k_cause =
+constexpr std::array<std::string_view, 4> k_causes = {
     "the platform does not tell why (rule webhook-errors); is a pod of the Service Ready, and its "
-    "certificate one for SERVICE.NAMESPACE.svc of the caBundle?";
+    "certificate one for SERVICE.NAMESPACE.svc of the caBundle?",
+    "the platform does not tell why (rule webhook-errors)", "(rule webhook-errors)", ""};
 
 bool word(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); }
 
-} // namespace
-
-std::string text_out(const Mapping& mapping, std::string_view text, std::string_view own) {
+/// `most`: bytes that it may have where a cause is left out.
+std::string text_within(const Mapping& mapping, std::string_view text, std::string_view own,
+                        std::size_t most) {
   const std::string_view prefix = mapping.prefix();
   if (mapping.identity()) return std::string(text);
   const bool confusing = own.starts_with(prefix);
@@ -54,8 +58,21 @@ std::string text_out(const Mapping& mapping, std::string_view text, std::string_
     }
   }
   out.append(text, copied, std::string_view::npos);
-  if (text.size() != whole.size()) out += k_cause;
-  return out;
+  if (text.size() == whole.size()) return out;
+  const auto* cause = std::find_if(k_causes.begin(), k_causes.end(), [&](std::string_view each) {
+    return out.size() + each.size() <= most;
+  });
+  return out += *cause; // the last one always has room
+}
+
+} // namespace
+
+std::string text_out(const Mapping& mapping, std::string_view text, std::string_view own) {
+  return text_within(mapping, text, own, std::string::npos);
+}
+
+std::string stored_text_out(const Mapping& mapping, std::string_view text) {
+  return text_within(mapping, text, {}, text.size());
 }
 
 void replace_all(std::string& text, std::string_view from, std::string_view to) {

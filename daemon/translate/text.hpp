@@ -15,6 +15,10 @@ namespace zoo::translate {
 /// `own`: a name that the tenant itself gave and that begins so; it stays, and loses a second one.
 std::string text_out(const Mapping& mapping, std::string_view text, std::string_view own = {});
 
+/// The same for text within an object, which is never longer outward (wire_list.hpp): why a webhook
+/// could not be called is left out in as many words as there is room for.
+std::string stored_text_out(const Mapping& mapping, std::string_view text);
+
 /// Each `from` by `to`, from left to right; what came of it is not looked at again.
 void replace_all(std::string& text, std::string_view from, std::string_view to);
 

@@ -49,9 +49,12 @@ std::string varint(std::size_t value) {
 class WireWalker {
 public:
   WireWalker(const WireContext& context, std::string_view body)
-      : context_(context), body_(body), event_namespace_(context.request_namespace) {}
+      : context_(context), body_(body), event_namespace_(context.request_namespace) {
+    edits_.reserve(16); // an object has some ten
+  }
 
   Result<std::string> run();
+  Result<void> run_field(const Message& item, std::string& out);
 
 private:
   /// A field where it stands in the body.
@@ -119,7 +122,6 @@ private:
     change(place.length, place.end - place.length, std::move(made));
   }
 
-  void list(const Message& item, const Place& raw);
   void object(const Message& message, const Place& place, const Siblings& siblings);
   void message(const Node& node, const Message& message, const Place& place,
                const Siblings& siblings, unsigned depth);
@@ -146,7 +148,7 @@ private:
   std::string_view content(const Place& place) const {
     return body_.substr(place.content, place.end - place.content);
   }
-  std::string apply() const;
+  void apply(std::string& out) const;
   tl::unexpected<Error> wrong() const;
 
   const WireContext& context_;
@@ -171,19 +173,16 @@ Result<std::string> WireWalker::run() {
   });
   const auto* item = protobuf::find_kind(api_version, context_.root.kind);
   if (!raw || item == nullptr) return wrong();
-  const auto& shape = messages[item->message];
-  if (kind == context_.root.kind) {
-    Siblings top;
-    top.api_version = api_version;
-    top.kind = kind;
-    within(*raw, [&] { object(shape, *raw, top); });
-  } else if (kind == std::string(context_.root.kind) + "List") {
-    within(*raw, [&] { list(shape, *raw); });
-  } else {
-    return wrong();
-  }
+  if (kind != context_.root.kind) return wrong();
+  Siblings top;
+  top.api_version = api_version;
+  top.kind = kind;
+  within(*raw, [&] { object(messages[item->message], *raw, top); });
   if (broken_) return wrong();
-  return apply();
+  std::string out;
+  out.reserve(static_cast<std::size_t>(static_cast<std::ptrdiff_t>(body_.size()) + delta_));
+  apply(out);
+  return out;
 }
 
 tl::unexpected<Error> WireWalker::wrong() const {
@@ -192,11 +191,10 @@ tl::unexpected<Error> WireWalker::wrong() const {
 }
 
 /// k8s.io/apimachinery's ListMeta is field 1 of every list, and its items are field 2.
-void WireWalker::list(const Message& item, const Place& raw) {
-  each(raw.content, raw.end, [&](const Place& place) {
+Result<void> WireWalker::run_field(const Message& item, std::string& out) {
+  each(0, body_.size(), [&](const Place& place) {
     if (place.field.wire != Wire::bytes) return;
     if (place.field.number == 2) {
-      event_namespace_ = context_.request_namespace;
       within(place, [&] { object(item, place, {}); });
     } else if (place.field.number == 1 && context_.seal_continue) {
       within(place, [&] {
@@ -208,6 +206,9 @@ void WireWalker::list(const Message& item, const Place& raw) {
       });
     }
   });
+  if (broken_) return wrong();
+  apply(out);
+  return {};
 }
 
 void WireWalker::object(const Message& shape, const Place& place, const Siblings& siblings) {
@@ -394,9 +395,7 @@ void WireWalker::json(const Node& node, const Place& place) {
   put(place, out);
 }
 
-std::string WireWalker::apply() const {
-  std::string out;
-  out.reserve(static_cast<std::size_t>(static_cast<std::ptrdiff_t>(body_.size()) + delta_));
+void WireWalker::apply(std::string& out) const {
   std::size_t at = 0;
   for (const auto& edit : edits_) {
     out += body_.substr(at, edit.at - at);
@@ -404,7 +403,6 @@ std::string WireWalker::apply() const {
     at = edit.at + edit.size;
   }
   out += body_.substr(at);
-  return out;
 }
 
 } // namespace
@@ -414,18 +412,13 @@ bool has_wire_form(const Root& root, std::string_view api_version) {
          protobuf::find_kind(api_version, root.kind) != nullptr;
 }
 
-std::uint64_t wire_size(std::string_view begin) {
-  constexpr std::uint64_t k_raw = 2U << 3 | static_cast<unsigned>(Wire::bytes);
-  if (!begin.starts_with(k_magic)) return 0;
-  WireReader reader(begin, k_magic.size());
-  WireField type;
-  std::uint64_t tag = 0, size = 0;
-  if (reader.done() || !reader.next(type) || type.number != 1) return 0;
-  return reader.varint(tag) && tag == k_raw && reader.varint(size) ? size : 0;
-}
-
 Result<std::string> wire_outward(const WireContext& context, std::string_view body) {
   return WireWalker(context, body).run();
+}
+
+Result<void> wire_list_field(const WireContext& context, const protobuf::Message& item,
+                             std::string_view field, std::string& out) {
+  return WireWalker(context, field).run_field(item, out);
 }
 
 } // namespace zoo::translate

@@ -14,6 +14,9 @@
 /// rewrite(), without JSON in between. What no rule names is copied verbatim, unknown fields too.
 /// Pure; any thread.
 namespace zoo::translate {
+namespace protobuf {
+struct Message;
+}
 
 struct WireContext {
   const Mapping& mapping;
@@ -26,12 +29,14 @@ struct WireContext {
 /// Can answers of this kind be rewritten so? `api_version` as in its objects.
 bool has_wire_form(const Root& root, std::string_view api_version);
 
-/// `body`: "k8s\0" and a runtime.Unknown that holds an object of the kind of `root`, or a list of
-/// them. Every object comes out as rewrite() would have it in JSON; a value that is not the
-/// tenant's becomes "". Code::internal: the bytes are none of these.
+/// `body`: "k8s\0" and a runtime.Unknown that holds an object of the kind of `root`. It comes out
+/// as rewrite() would have it in JSON; a value that is not the tenant's becomes "". Code::internal:
+/// the bytes are none such. Lists: wire_list.hpp.
 Result<std::string> wire_outward(const WireContext& context, std::string_view body);
 
-/// How long the object or list is of which `begin` is the first piece; 0: it does not say yet.
-std::uint64_t wire_size(std::string_view begin);
+/// The same for one field of a list, with its tag: an item, whose message is `item`, the metadata,
+/// or another one, which stays as it is. Appends.
+Result<void> wire_list_field(const WireContext& context, const protobuf::Message& item,
+                             std::string_view field, std::string& out);
 
 } // namespace zoo::translate

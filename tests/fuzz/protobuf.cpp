@@ -9,6 +9,7 @@
 #include "daemon/translate/wire_rewrite.hpp"
 #include "tests/fuzz/invariant.hpp"
 #include "tests/fuzz/tenant.hpp"
+#include "tests/fuzz/wire_pieces.hpp"
 
 #include <cstdint>
 #include <string>
@@ -32,9 +33,12 @@ void list_outward(const zoo::translate::Root& root, const std::string& version,
   const auto seal = [](std::string_view token) {
     return "sealed, and longer: " + std::string(token);
   };
-  const auto got = wire_outward({fuzz_tenant(), root, "team", seal}, *stored);
+  const WireContext context{fuzz_tenant(), root, "team", seal};
+  const auto got = list_in_pieces(context, *stored, stored->size());
   invariant(got.has_value(), "a list can be rewritten as it is", object);
-  invariant(*got == *wanted, "a list's items are those of JSON", object);
+  invariant(without_filler(*got) == *wanted, "a list's items are those of JSON", object);
+  for (const std::size_t step : {1 + object.size() % 50, std::size_t{100}})
+    invariant(list_in_pieces(context, *stored, step) == *got, "in pieces of any size", object);
 }
 
 /// `object`: what `bytes` say in JSON.
@@ -70,6 +74,11 @@ void outward(std::string_view bytes, const std::string& object) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace zoo::translate;
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
+  const WireContext maps{fuzz_tenant(), root_of("", "ConfigMap"), "team", {}};
+  const auto list = list_in_pieces(maps, bytes, size + 1);
+  invariant(list.has_value() == list_in_pieces(maps, bytes, 1 + size % 50).has_value(),
+            "a list or none, in pieces of any size", "");
+  if (list) invariant(!without_filler(*list).empty(), "its lengths are right", *list);
   std::string object;
   if (const auto read = protobuf_to_json(bytes)) {
     invariant(check_json(*read).has_value(), "what is read is JSON", *read);

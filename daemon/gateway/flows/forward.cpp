@@ -78,8 +78,8 @@ private:
       return send_head({});
     }
     translator_ = make_translator(exchange_, shape_, rendering_);
-    // One object is sent whole, with its length, as protobuf is; everything else streams.
-    if (shape_ != AnswerShape::object && !rendering_.wire) send_head({});
+    // One object is sent whole, with its length; everything else streams.
+    if (shape_ != AnswerShape::object) send_head({});
   }
 
   void send_head(std::optional<std::size_t> length) {
@@ -102,10 +102,7 @@ private:
       return;
     }
     if (out_.empty()) out_.reserve(bytes.size() + (shape_ == AnswerShape::object ? 64 : k_longer));
-    if (auto fed = translator_->feed(bytes, out_); !fed) {
-      const bool too_long = rendering_.wire && fed.error().code() == Code::too_large;
-      return too_long ? stream_instead() : broken(fed.error());
-    }
+    if (auto fed = translator_->feed(bytes, out_); !fed) return broken(fed.error());
     flush();
   }
 
@@ -131,17 +128,6 @@ private:
   }
 
   void on_error(Error error) override { exchange_.abort(error); }
-
-  /// A list that is too long to be held is asked for in JSON.
-  void stream_instead() {
-    call_.reset(); // this flow hears nothing more
-    translator_.reset();
-    exchange_.unbuffer();
-    auto rendering = rendering_;
-    rendering.wire = false;
-    static_cast<void>(exchange_.answer_as(rendering.wanted, false)); // refuses YAML of watches
-    exchange_.run(forward(exchange_, Outgoing(request_), shape_, std::move(rendering)));
-  }
 
   void broken(const Error& error) {
     exchange_.abort(error);

@@ -9,6 +9,7 @@
 #include "daemon/translate/rewrite.hpp"
 #include "daemon/translate/rules.hpp"
 #include "daemon/translate/wire_rewrite.hpp"
+#include "tests/fuzz/wire_pieces.hpp"
 
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
@@ -660,7 +661,8 @@ TEST_CASE("a list in protobuf: each item, and where it goes on") {
     return std::string("a token that is longer than the one of upstream was by far: ") +
            std::string(given);
   };
-  const auto out = wire_outward({names, root, "", seal}, *pb);
+  const WireContext context{names, root, "", seal};
+  const auto out = list_in_pieces(context, *pb, pb->size());
   REQUIRE(out);
   CHECK(token == "next");
   const auto wanted = json_to_protobuf(
@@ -669,11 +671,75 @@ TEST_CASE("a list in protobuf: each item, and where it goes on") {
       std::string(300, 'x') +
       R"("}},{"metadata":{"name":"b","namespace":""}},{"metadata":{"name":"c"}}]})");
   REQUIRE(wanted);
-  CHECK(*out == *wanted);
+  CHECK(without_filler(*out) == *wanted);
+  CHECK(out->size() > wanted->size());
+  for (std::size_t step = 1; step < 400; ++step)
+    CHECK(list_in_pieces(context, *pb, step) == *out);
 
-  CHECK_FALSE(wire_outward({names, root_of("", "Pod"), "", {}}, *pb));
+  CHECK_FALSE(list_in_pieces({names, root_of("", "Pod"), "", {}}, *pb, 100));
+  CHECK_FALSE(wire_outward({names, root, "", {}}, *pb));    // no object
   for (std::size_t size = 0; size + 4 < pb->size(); ++size) // what follows may be missing
-    CHECK_FALSE(wire_outward({names, root, "", {}}, pb->substr(0, size)));
+    CHECK_FALSE(list_in_pieces({names, root, "", {}}, pb->substr(0, size), 100));
+  const auto long_item = list_in_pieces(context, *pb, 100, 300);
+  REQUIRE_FALSE(long_item);
+  CHECK(long_item.error().code() == Code::too_large);
+}
+
+TEST_CASE("a list in protobuf goes on as it comes, whatever it saves or lacks") {
+  const auto names = mapping();
+  const auto& root = root_of("", "ConfigMap");
+  const auto list = [](std::size_t count, std::size_t saved) {
+    auto out = std::string(R"({"apiVersion":"v1","kind":"ConfigMapList","metadata":{},"items":[)");
+    for (std::size_t i = 0; i < count; ++i) {
+      out += i == 0 ? "" : ",";
+      out += R"({"metadata":{"namespace":"abc123-team","annotations":{"zoo.kubezoo.io/x":")" +
+             std::string(saved, 's') + R"("}},"data":{"k":")" + std::string(1000, 'd') + R"("}})";
+    }
+    return json_to_protobuf(out + "]}").value();
+  };
+  for (const auto& [count, saved] :
+       {std::pair<std::size_t, std::size_t>{0, 0}, {1, 0}, {200, 0}, {200, 100}, {3, 10'000}}) {
+    CAPTURE(count);
+    CAPTURE(saved);
+    const auto bytes = list(count, saved);
+    WireList rewriter({names, root, "team", {}}, 1u << 20);
+    std::string out;
+    std::size_t behind = 0;
+    for (std::size_t at = 0; at < bytes.size(); at += 100) {
+      REQUIRE(rewriter.feed(std::string_view(bytes).substr(at, 100), out));
+      const auto came = std::min(at + 100, bytes.size());
+      behind = std::max(behind, came - std::min(came, out.size()));
+    }
+    REQUIRE(rewriter.finish(out));
+    CHECK(behind <= 1300 + saved + WireList::k_most_slack); // an item and the slack
+    CHECK(out.find("abc123") == std::string::npos);
+    CHECK(out.find("kubezoo") == std::string::npos);
+    const auto plain = without_filler(out); // whose lengths are right, or it is empty
+    CHECK(plain.size() > count * 1000);
+    CHECK(std::count(plain.begin(), plain.end(), 'd') >= static_cast<std::ptrdiff_t>(count * 1000));
+  }
+  // What could get longer outward: a cause that is not told, and text that is quoted anew.
+  for (
+      const auto* const item :
+      {R"({"kind":"EventList","metadata":{},"items":[{"metadata":{"namespace":"abc123-team"},"message":"failed to call webhook: Post \"https://s.abc123-team.svc:443/\": EOF"}]})",
+       R"({"kind":"ConfigMapList","metadata":{},"items":[{"metadata":{"namespace":"abc123-team","annotations":{"kubectl.kubernetes.io/last-applied-configuration":"{\"metadata\":{\"namespace\":\"abc123-\\b\\f\\b\\f\\b\\b\\b\\b\u007f\"}}"}}}]})"}) {
+    auto typed = Json::parse(item);
+    typed["apiVersion"] = "v1";
+    const auto bytes = json_to_protobuf(typed.dump()).value();
+    const auto kind = typed["kind"] == "EventList" ? "Event" : "ConfigMap";
+    const auto out = list_in_pieces({names, root_of("", kind), "team", {}}, bytes, 100);
+    REQUIRE_MESSAGE(out, out.error().text());
+    CHECK(out->find("abc123") == std::string::npos);
+  }
+  // A list that says nothing at all.
+  std::string empty("k8s\0\x0a\x13\x0a\x02v1\x12\x0d"
+                    "ConfigMapList\x12\x00",
+                    27);
+  CHECK(list_in_pieces({names, root, "", {}}, empty, 3) == empty);
+  // Lengths that are no lengths of fields.
+  empty.back() = 1;
+  CHECK_FALSE(list_in_pieces({names, root, "", {}}, empty + '\x0a', 3));
+  CHECK_FALSE(list_in_pieces({names, root, "", {}}, std::string(10'000, '\xff'), 100));
 }
 
 } // namespace

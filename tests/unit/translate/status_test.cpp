@@ -71,6 +71,15 @@ TEST_CASE("what a webhook's failure tells of the platform's network is not told"
   CHECK(text.starts_with("failed calling webhook \"w.x\": failed to call webhook: Post "
                          "\"https://s.team.svc:81/?timeout=1s\": the platform does not tell why"));
   CHECK(text.find("internal") == std::string::npos);
+  // Within an object it is no longer than it was.
+  const std::string called = "failed to call webhook: Post \"https://s.abc123-team.svc:81/\": ";
+  const std::string shown = "failed to call webhook: Post \"https://s.team.svc:81/\": ";
+  for (const auto& [cause, instead] :
+       {std::pair(std::string("EOF"), std::string()),
+        std::pair(std::string("context deadline exceeded"), std::string("(rule webhook-errors)")),
+        std::pair(std::string(60, 'x'),
+                  std::string("the platform does not tell why (rule webhook-errors)"))})
+    CHECK(stored_text_out(tenant(), called + cause) == shown + instead);
   const std::string_view own = "abc123: notification webhook failed: Post \"https://b/\": timeout";
   CHECK(text_out(tenant(), own) == own);
 }
