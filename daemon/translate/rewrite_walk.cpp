@@ -81,7 +81,14 @@ Walker::Ptr Walker::value(const Node& node, Ptr p, const Siblings& siblings, std
     if (passed.size == std::string_view::npos) return not_json(p);
     if ((passed.words & node.words) == 0) return p + passed.size;
   }
-  if (node.action == Action::managed_fields) return fields(*root_.object, p, siblings);
+  if (node.action == Action::managed_fields) {
+    if (inward() && (node.flags & Node::plain_fields) != 0) {
+      const auto passed = pass(p);
+      if (passed.size == std::string_view::npos) return not_json(p);
+      if ((passed.words & k_device_word) == 0) return p + passed.size;
+    }
+    return fields(*root_.object, p, siblings);
+  }
   if (node.action == Action::embedded) return embedded(node, p);
   if (node.action == Action::last_applied) return last_applied(p);
   const bool map = node.edge_count != 0 || node.value != nullptr ||

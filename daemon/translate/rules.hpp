@@ -83,6 +83,7 @@ struct Node {
     siblings = 1,     ///< actions below need kind, apiVersion, key... of this object
     inject_label = 2, ///< the tenant label is one of this map's members
     has_keys = 4,     ///< a key action stands here or below
+    plain_fields = 8, ///< managed fields in which inward nothing but device classes is renamed
   };
 
   const Edge* edges;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The scan by blocks finds what looking at each byte finds, in pieces of any size; and outward an
-// object comes out the same whether the rewriter may pass over subtrees without the words of their
-// rules, or has to walk them all (which an escape in every string makes it do).
+// The scan by blocks finds what looking at each byte finds, in pieces of any size; and an object
+// comes out the same whether the rewriter may pass over subtrees without the words of their rules,
+// or has to walk them all (which an escape in every string makes it do).
 #include "daemon/translate/structure.hpp"
 
 #include "daemon/translate/discovery_json.hpp"
@@ -15,7 +15,6 @@
 
 #include <array>
 #include <cstdint>
-#include <optional>
 
 namespace {
 
@@ -46,11 +45,11 @@ std::string escaped(std::string_view text) {
 
 constexpr std::array k_kinds = {"Pod", "ConfigMap", "Secret", "PersistentVolumeClaim", "Service"};
 
-std::optional<std::string> outward(const Root& root, std::string_view text) {
+zoo::Result<std::string> rewritten(const Root& root, Direction direction, std::string_view text) {
   static const Mapping tenant("abc123", std::make_shared<SharedNames>());
-  RewriteContext context{tenant, Direction::outward, "default"};
+  RewriteContext context{tenant, direction, "default"};
   std::string out;
-  if (!rewrite(root, context, text, out)) return std::nullopt;
+  ZOO_TRY_VOID(rewrite(root, context, text, out));
   return out;
 }
 
@@ -72,10 +71,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto& root = root_of("", k_kinds[data[0] % k_kinds.size()]);
   const auto bent = escaped(text);
   invariant(check_json(bent).has_value(), "an escaped document is one", bent);
-  const auto fast = outward(root, text), slow = outward(root, bent);
-  invariant(fast.has_value() == slow.has_value(), "escapes change no verdict", text);
-  if (!fast || !nlohmann::json::accept(*slow)) return 0;
-  invariant(nlohmann::json::parse(*fast) == nlohmann::json::parse(*slow), "passed over or walked",
-            *fast + "\n" + *slow);
+  for (const auto direction : {Direction::outward, Direction::inward}) {
+    const auto fast = rewritten(root, direction, text), slow = rewritten(root, direction, bent);
+    invariant(fast.has_value() == slow.has_value(), "escapes change no verdict", text);
+    if (!fast || !nlohmann::json::accept(*slow)) continue;
+    invariant(nlohmann::json::parse(*fast) == nlohmann::json::parse(*slow), "passed over or walked",
+              *fast + "\n" + *slow);
+  }
   return 0;
 }

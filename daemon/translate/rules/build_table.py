@@ -49,7 +49,7 @@ class Node:
         self.edges = {}  # key -> [Node, field, inlined, inject]
         self.element = self.value = None
         self.action, self.parameter, self.key_action = "none", 0, "none"
-        self.siblings = self.inject_label = False
+        self.siblings = self.inject_label = self.plain_fields = False
 
     def member(self, key, numbers=None):
         edge = self.edges.setdefault(key, [Node(), None, 0, False])
@@ -358,6 +358,10 @@ class Builder:
         template = self.roots[("apps", "DaemonSet")].member("spec").member("template")
         data = revision.member("data")
         data.member("spec").edges["template"] = [template, 0, 0, False]
+        for root in self.roots.values():
+            if "metadata" in root.edges and "managedFields" in root.edges["metadata"][0].edges:
+                managed = root.edges["metadata"][0].edges["managedFields"][0]
+                managed.items().member("fieldsV1").plain_fields = key_acts(root) <= PLAIN_KEYS
 
 
 # What must occur for these to change anything outward; those that are not here always may. Keys that lead to rules
@@ -368,6 +372,15 @@ RARE = ["affinity", "priorityClassName", "runtimeClassName", "ephemeral", "clust
 ACTS = {"none": (), "refuse": (), "text": (PREFIX,), "resource_key": (DEVICE,), "last_applied": (PREFIX,),
         "managed_fields": (PREFIX, DOMAIN, DEVICE)}
 KEY_ACTS = {"none": (), "resource": (DEVICE,), "annotations": (DOMAIN,)}
+
+
+# Managed fields are renamed by the key actions of their kind alone; of these, inward, only the first renames anything.
+PLAIN_KEYS = {"resource", "annotations", "selector_labels", "none"}
+
+
+def key_acts(node):
+    below = [edge[0] for edge in node.edges.values()] + [each for each in (node.element, node.value) if each]
+    return {node.key_action}.union(*map(key_acts, below))
 
 
 class Emitter:
@@ -393,7 +406,7 @@ class Emitter:
         has_keys = node.key_action != "none" or any(self.nodes[b][6] for b in below if b is not None)
         needs = self.needs_of(node, edges, [x for x in (element, value) if x is not None])
         key = (tuple(edges), element, value, node.action, node.key_action, node.parameter, has_keys,
-               node.siblings, node.inject_label, needs)
+               node.siblings, node.inject_label, needs, node.plain_fields)
         if key not in self.index:
             self.index[key] = len(self.nodes)
             self.nodes.append(key)
@@ -425,7 +438,7 @@ class Emitter:
         return frozenset(out)
 
     def nothing(self):
-        key = ((), None, None, "none", "none", 0, False, False, False, frozenset())
+        key = ((), None, None, "none", "none", 0, False, False, False, frozenset(), False)
         if key not in self.index:
             self.index[key] = len(self.nodes)
             self.nodes.append(key)
@@ -488,13 +501,13 @@ def main():
                       kind in GUARDED or guarded(node)))
 
     edge_lines, node_lines, offset = [], [], 0
-    for edges, element, value, action, key_action, parameter, has_keys, siblings, label, needs in emitter.nodes:
+    for edges, element, value, action, key_action, parameter, has_keys, siblings, label, needs, plain in emitter.nodes:
         mask = 0
         for key, at, field, inlined, inject in edges:
             mask |= 1 << bit(key)
             edge_lines.append(f"{{{quote(key)}, {f'&nodes[{at}]' if at is not None else 'nullptr'}, "
                               f"{field}, {inlined}, {'true' if inject else 'false'}}},")
-        flags = (1 if siblings else 0) | (2 if label else 0) | (4 if has_keys else 0)
+        flags = (1 if siblings else 0) | (2 if label else 0) | (4 if has_keys else 0) | (8 if plain else 0)
         words = [PREFIX, DOMAIN, DEVICE] + RARE
         words = 0xffff if needs is None else sum(1 << words.index(each) for each in needs)
         pointer = lambda i: f"&nodes[{i}]" if i is not None else "nullptr"
