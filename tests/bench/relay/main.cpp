@@ -35,6 +35,7 @@ public:
   void ask(upstream::Caller& caller, http::RequestHead head, std::string body) {
     upstream::CallOptions options;
     options.body = std::move(body);
+    options.encoding = upstream::CallOptions::Encoding::own;
     call_ = caller.start(std::move(head), std::move(options), *this);
   }
   void cancel() { call_.reset(); }
@@ -64,8 +65,7 @@ public:
   Pass(upstream::Caller& caller, const Fields& fields, http::RequestHead head,
        http::ServerStream& stream)
       : caller_(caller), head_(std::move(head)), answer_(stream), stream_(stream) {
-    for (const auto* name : {"accept-encoding", "content-length"})
-      head_.headers.remove(name);
+    head_.headers.remove("content-length");
     head_.prepared = fields;
     if (stream_.request_complete()) ask();
   }

@@ -3,8 +3,10 @@
 package main
 
 import (
+	"bufio"
 	"crypto/tls"
 	"io"
+	"net/http"
 	"net/url"
 	"sync"
 	"sync/atomic"
@@ -79,5 +81,39 @@ func connect(out figures) {
 	out["rss_mib"] = after.rss
 	for _, conn := range open {
 		conn.Close()
+	}
+}
+
+// handshake makes what opens a connection, asks for -path on it and closes it, each time it is called, and counts in out
+// the connections that went on from an earlier session.
+func handshake(out figures) func() (int, int64, error) {
+	settings, address := endpoint("http/1.1")
+	if *sessions == "resumed" {
+		settings.ClientSessionCache = tls.NewLRUClientSessionCache(1)
+	}
+	resumed := 0
+	return func() (int, int64, error) { // by one client: a ticket is good for one connection
+		conn, err := tls.Dial("tcp", address, settings)
+		if err != nil {
+			return 0, 0, err
+		}
+		defer conn.Close()
+		if conn.ConnectionState().DidResume {
+			resumed++
+			out["resumed"] = resumed
+		}
+		request, err := http.NewRequest("GET", "https://"+address+*path, nil)
+		if err != nil {
+			return 0, 0, err
+		}
+		if err := request.Write(conn); err != nil {
+			return 0, 0, err
+		}
+		answer, err := http.ReadResponse(bufio.NewReader(conn), request)
+		if err != nil {
+			return 0, 0, err
+		}
+		n, err := io.Copy(io.Discard, answer.Body)
+		return answer.StatusCode, n, err
 	}
 }

@@ -72,6 +72,9 @@ func load(c *http.Client, host string, out figures) {
 		}
 		return do(c, "GET", host+*path, "", *accept, nil)
 	}
+	if *scenario == "handshake" {
+		one = handshake(out)
+	}
 	warm := 50
 	if *scenario == "list" {
 		warm = 3

@@ -31,8 +31,8 @@ import (
 var (
 	kubeconfig = flag.String("kubeconfig", "", "kubeconfig of the endpoint under test (attack: of each user, separated by commas; informers: a folder of them)")
 	writer     = flag.String("writer", "", "kubeconfig that makes the changes (watch, watches); watch without it: -kubeconfig")
-	scenario   = flag.String("scenario", "get", "get, list, create, watch, watches, informers, fill, connect, attack or paced")
-	path       = flag.String("path", "/api/v1/namespaces/default/configmaps/bench", "path to GET (get, list, attack, paced) or to watch (informers: paths, separated by commas)")
+	scenario   = flag.String("scenario", "get", "get, list, create, handshake, watch, watches, informers, fill, connect, attack or paced")
+	path       = flag.String("path", "/api/v1/namespaces/default/configmaps/bench", "path to GET (get, list, handshake, attack, paced) or to watch (informers: paths, separated by commas)")
 	ns         = flag.String("ns", "default", "namespaces written to (create, watch, watches, fill), separated by commas")
 	accept     = flag.String("accept", "application/json", "Accept header")
 	encoding   = flag.String("encoding", "gzip", "what client-go asks for: gzip, or identity")
@@ -40,6 +40,7 @@ var (
 	dur        = flag.Duration("d", 5*time.Second, "how long to measure")
 	rate       = flag.Int("rate", 100, "writes a second (watch), requests (paced)")
 	anew       = flag.Bool("anew", false, "a connection for each request (attack)")
+	sessions   = flag.String("sessions", "new", "of TLS, where each request has a connection of its own (handshake): new or resumed")
 	count      = flag.Int("n", 1000, "objects (fill), watches on each connection (watches)")
 	first      = flag.Int("first", 0, "number of the first object (fill)")
 	kind       = flag.String("kind", "configmap", "object kind (fill): configmap or pod")
@@ -68,7 +69,7 @@ func main() {
 		watches(c, host, out)
 	case "connect":
 		connect(out)
-	case "get", "list", "create":
+	case "get", "list", "create", "handshake":
 		load(c, host, out)
 	case "paced":
 		paced(c, host, out)
