@@ -223,9 +223,10 @@ constexpr Key k_keys[] = {
     {.name = "compression",
      .type = Type::boolean,
      .default_text = "true",
-     .doc = "Whether answers of more than 128 KiB go out as gzip to clients that take it, as from "
-            "kube-apiserver. It saves nine bytes of ten on the wire, and more processor time than it "
-            "costs.",
+     .doc =
+         "Whether answers of more than 128 KiB go out as gzip to clients that take it, as from "
+         "kube-apiserver. It saves nine bytes of ten on the wire, and more processor time than it "
+         "costs.",
      .reloadable = true},
     {.name = "limits.body",
      .type = Type::size,
