@@ -8,7 +8,6 @@
 #include <openssl/kdf.h>
 #include <openssl/rand.h>
 
-#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstring>

@@ -166,7 +166,7 @@ Result<void> WireList::take_field(std::string_view& bytes, std::string& out) {
 
 Result<void> WireList::put_field(std::string_view field, std::string& out) {
   const bool metadata = static_cast<unsigned char>(field.front()) == tag_of(1);
-  if (place_ == Place::list && !head_.empty() && metadata) {
+  if (!head_.empty() && metadata) {
     // What it gains, a sealed token say, is known before the length is said.
     std::string made;
     ZOO_TRY_VOID(wire_list_field(context_, *item_, field, made));
