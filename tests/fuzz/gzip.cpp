@@ -15,7 +15,7 @@
 
 namespace {
 
-constexpr std::size_t k_most = 1u << 24; ///< bytes of text: a few of gzip may be many of these
+constexpr std::size_t k_most = 1u << 20; ///< bytes of text: a few of gzip may be many of these
 
 /// nullopt: refused, or not complete.
 std::optional<std::string> opened(std::string_view packed, std::size_t step) {
