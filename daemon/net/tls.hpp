@@ -14,12 +14,17 @@ struct ssl_st;
 /// be shared by all loops; what they hand out (SSL objects) belongs to one connection.
 namespace zoo::net {
 
+/// How long after its whole handshake a session may be resumed, and so how old the verdict on its
+/// client's certificate can be. What can change sooner is asked at each request: dates, revocation,
+/// the Tenant.
+inline constexpr std::chrono::hours k_session_life{8};
+
 struct TlsServerOptions {
   std::string certificate_chain_pem; ///< own certificate first
   Secret key_pem;
   std::string client_ca_pem; ///< one or more; empty: no client certificate is asked for
   Secret ticket_key{};       ///< of sessions that may be resumed (tls_tickets.hpp); empty: none may
-  std::chrono::seconds session_life = std::chrono::hours(8); ///< at most that
+  std::chrono::seconds session_life = k_session_life; ///< at most that
 };
 
 /// A listener's identity. A client certificate is asked for and never required: one of an unknown

@@ -2,6 +2,7 @@
 #include "daemon/net/tls_tickets.hpp"
 
 #include "daemon/net/openssl.hpp"
+#include "daemon/net/tls.hpp"
 
 #include <openssl/core_names.h>
 #include <openssl/crypto.h>

@@ -13,11 +13,6 @@ struct ssl_ctx_st;
 /// replicas and the next start have. For daemon/net's OpenSSL files alone.
 namespace zoo::net {
 
-/// How long after its whole handshake a session may be resumed, and so how old the verdict on its
-/// client's certificate can be. What can change sooner is asked at each request: dates, revocation,
-/// the Tenant.
-inline constexpr std::chrono::hours k_session_life{8};
-
 /// TLS 1.3 clients of `context` get a ticket, from which their next connection goes on without a
 /// signature of either side; never early data, and nothing for TLS 1.2, whose tickets would be
 /// the keys of what was sent. A ticket made before `bound_to` was another one (the authorities of

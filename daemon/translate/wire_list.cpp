@@ -71,7 +71,7 @@ tl::unexpected<Error> WireList::wrong() const {
 
 Result<void> WireList::feed(std::string_view bytes, std::string& out) {
   std::string behind;
-  if (place_ == Place::head) {
+  if (item_ == nullptr) {
     held_ += bytes;
     ZOO_TRY(const auto size, read_head());
     if (size == 0) return {};
@@ -89,7 +89,7 @@ Result<void> WireList::feed(std::string_view bytes, std::string& out) {
 }
 
 Result<void> WireList::finish(std::string& out) {
-  if (place_ == Place::head || left_ > 0)
+  if (item_ == nullptr || left_ > 0)
     return fail(Code::internal, "the upstream's answer ended within its list");
   WireReader behind(held_);
   for (WireField field; !behind.done();) {
@@ -131,7 +131,6 @@ Result<std::size_t> WireList::read_head() {
   if (item == nullptr || kind != std::string(context_.root.kind) + "List") return wrong();
   item_ = &protobuf::messages[item->message];
   head_ = head.substr(0, length_at);
-  place_ = Place::list;
   return reader.offset();
 }
 

@@ -31,8 +31,6 @@ public:
   Result<void> finish(std::string& out);
 
 private:
-  enum class Place : std::uint8_t { head, list };
-
   Result<std::size_t> read_head();
   Result<void> take_field(std::string_view& bytes, std::string& out);
   Result<void> put_field(std::string_view field, std::string& out);
@@ -41,8 +39,7 @@ private:
 
   const WireContext context_;
   const std::size_t most_;
-  const protobuf::Message* item_ = nullptr;
-  Place place_ = Place::head;
+  const protobuf::Message* item_ = nullptr; ///< null: the head has not been read
   std::string held_;       ///< the head, a field that has not ended, or what stands behind the list
   std::string head_;       ///< what stands before the list's length, until that is said
   std::uint64_t left_ = 0; ///< bytes of the list that are still to come

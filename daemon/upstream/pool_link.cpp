@@ -94,7 +94,7 @@ void Link::take(std::string_view bytes) {
 
 void Link::process(std::string_view input) {
   if (opener_) open_gzip(std::exchange(packed_, {}));
-  while (call_ && !call_->paused && !rests_) {
+  while (goes_on()) {
     switch (reader_.next(input)) {
     case http::ReadEvent::need_more:
       return;
@@ -111,7 +111,7 @@ void Link::process(std::string_view input) {
       }
       break;
     case http::ReadEvent::end:
-      if (opener_ && !opener_->complete())
+      if (within_gzip())
         return fail_call({Code::unavailable, "the upstream's answer ended within its gzip"});
       return finish(reader_.keep_alive() && input.empty());
     case http::ReadEvent::failed:
@@ -129,7 +129,7 @@ void Link::deliver(std::string_view bytes) {
 /// What waits for a call that is paused, or for the next turn, is some kilobytes at most: those of
 /// one reading.
 void Link::open_gzip(std::string_view packed) {
-  while (call_ && !call_->paused && !rests_) {
+  while (goes_on()) {
     const auto text = opener_->next(packed);
     if (!text)
       return fail_call({Code::unavailable, "the upstream's answer: " + text.error().message()});
@@ -142,7 +142,7 @@ void Link::open_gzip(std::string_view packed) {
   packed_ = packed;
   if (!rests_) return;
   transport_->read(false);
-  go_on();
+  resume();
 }
 
 bool Link::deliver_head() {
@@ -191,8 +191,7 @@ void Link::on_read_end() {
     if (auto* handler = std::exchange(call->handler, nullptr)) handler->on_end();
     return;
   }
-  const bool cut = opener_ && !opener_->complete();
-  if (reader_.complete_at_close() && !cut) return finish(false);
+  if (reader_.complete_at_close() && !within_gzip()) return finish(false);
   fail_call({Code::unavailable, answered_
                                     ? "the upstream closed the connection within its answer"
                                     : "the upstream closed the connection without an answer"});
@@ -224,10 +223,8 @@ void Link::fail_call(Error error) {
   pool->serve_waiting();
 }
 
-void Link::resume() { go_on(); }
-
 /// In a turn of the loop's own: what waits, and then what comes.
-void Link::go_on() {
+void Link::resume() {
   pool_->loop.post([weak = weak_from_this(), call = call_] {
     const auto self = weak.lock();
     if (!self || self->call_ != call || !call || call->paused) return;
@@ -235,7 +232,7 @@ void Link::go_on() {
     const std::string ahead(self->ahead_.view());
     self->ahead_.clear();
     self->take(ahead); // an end that has come announces itself no more
-    if (self->call_ == call && !call->paused && !self->rests_) self->transport_->read(true);
+    if (self->call_ == call && self->goes_on()) self->transport_->read(true);
   });
 }
 

@@ -75,7 +75,7 @@ public:
   explicit Link(std::shared_ptr<Pool::Impl> pool);
   void open();
   void begin(const CallPtr& call, bool reused);
-  void resume();
+  void resume(); ///< after a pause, or a rest
   void cancel(); ///< the Call is gone
   void expire(Clock::time_point now);
   void drop(); ///< silently
@@ -95,7 +95,9 @@ private:
   void send();
   void take(std::string_view bytes);
   void process(std::string_view input);
-  void go_on();
+  /// More of the answer may be told now.
+  bool goes_on() const { return call_ && !call_->paused && !rests_; }
+  bool within_gzip() const { return opener_ && !opener_->complete(); }
   bool deliver_head();
   void deliver(std::string_view bytes);
   void open_gzip(std::string_view packed);
