@@ -186,7 +186,11 @@ end_attack() {
 # new_attacker VARIABLE: a tenant with a namespace `team`, by whose ID every script knows it for one.
 new_attacker() {
   local -n hostile_new=$1
-  hostile_new=zq$(random_id | cut -c3-)
+  # One that this script had before would be asked for over a connection with that one's certificate.
+  while hostile_new=zq$(random_id | cut -c3-); do
+    direct GET "/api/v1/namespaces/$hostile_new-default" # another script's
+    [[ " ${attackers[*]} " == *" $hostile_new "* || $code != 404 ]] || break
+  done
   require "attacker $hostile_new" ctl tenant create "$hostile_new" --wait
   export_kubeconfig "$hostile_new"
   credentials "$TMPDIR/$hostile_new.kubeconfig" "$hostile_new"
