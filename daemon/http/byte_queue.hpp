@@ -38,13 +38,9 @@ public:
       start_ = 0;
     }
   }
-  void clear() {
+  void clear() { // the next answer comes with memory of its own, and may be long in coming
     start_ = 0;
-    if (bytes_.capacity() > k_compact) {
-      std::string().swap(bytes_);
-    } else {
-      bytes_.clear();
-    }
+    std::string().swap(bytes_);
   }
   /// Moves at most `max` bytes to the end of `out`.
   std::size_t take(std::string& out, std::size_t max) {
