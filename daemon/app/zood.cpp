@@ -10,6 +10,7 @@
 #include "daemon/admin/scheduler.hpp"
 #include "daemon/admin/service.hpp"
 #include "daemon/app/address.hpp"
+#include "daemon/app/drift.hpp"
 #include "daemon/app/memory.hpp"
 #include "daemon/app/metrics.hpp"
 #include "daemon/app/names.hpp"
@@ -168,6 +169,7 @@ struct Zood::Impl {
   std::unique_ptr<upstream::Upstream> upstream;
   std::unique_ptr<virtuals::Engine> engine;
   std::unique_ptr<SharedClasses> shared_classes;
+  std::unique_ptr<Drift> drift;
   std::unique_ptr<authz::PolicyStore> policies;
   std::optional<gateway::GatewayShared> gateway_shared;
   std::vector<std::pair<net::Loop*, gateway::Gateway*>> gateways;
@@ -175,8 +177,8 @@ struct Zood::Impl {
   std::unique_ptr<net::Listener> listener;
   std::unique_ptr<tenants::TenantServiceImpl> tenants;
   std::unique_ptr<tenants::PodTermsKeeper> pod_terms;
-  std::mutex signer_mutex;                      ///< for a few instructions
-  tenants::TenantServiceImpl* signer = nullptr; ///< `tenants`, while it is there
+  std::mutex told_mutex;                      ///< for a few instructions
+  tenants::TenantServiceImpl* told = nullptr; ///< `tenants`, while it is there
   std::unique_ptr<Status> status;
   std::unique_ptr<admin::Workers> admin_workers;
   std::optional<admin::AdminContext> admin_context;
@@ -188,6 +190,10 @@ struct Zood::Impl {
   std::condition_variable changed;
   bool ending = false;
 
+  void tell(const auto& what) { ///< of `tenants`, if it is there; any thread
+    const std::scoped_lock lock(told_mutex);
+    if (told != nullptr) what(*told);
+  }
   bool lives(const virtuals::Owner& owner) const;
   Result<void> open_store();
   Result<void> open_audit();
@@ -263,6 +269,12 @@ Result<void> Zood::Impl::open_upstream(const kube::ClusterAccess& access) {
       values, *upstream, *loops->loops().front(),
       [this](std::string_view id) { return directory.snapshot()->find(id) != nullptr; });
   loops->loops().front()->post([this] { shared_classes->start(); });
+  drift = std::make_unique<Drift>(
+      *upstream, *loops->loops().front(),
+      Drift::Tells{
+          [this](std::string_view id) { tell([id](auto& service) { service.touch(id); }); },
+          [this] { tell([](auto& service) { service.touch_all(); }); }});
+  drift->start();
   return {};
 }
 
@@ -324,10 +336,7 @@ Result<void> Zood::Impl::open_tenants_door() {
       directory, *upstream, *policies, std::string(tenants::k_tenant_admin_group),
       std::make_shared<const crypto::Sealer>(std::move(key)), flow_control, ledger,
       visible_nodes(values), board.get(), engine.get(),
-      [this](const std::string& id) {
-        const std::scoped_lock lock(signer_mutex);
-        if (signer != nullptr) signer->sign_soon(id);
-      },
+      [this](const std::string& id) { tell([&id](auto& service) { service.sign_soon(id); }); },
       audit.get()});
   ZOO_TRY(auto identity, tenants_identity());
   ZOO_TRY(tls, net::TlsServerContext::create(identity));
@@ -357,7 +366,8 @@ Result<void> Zood::Impl::open_admin_doors() {
   const auto advertise = settings.server_url();
   tenants = std::make_unique<tenants::TenantServiceImpl>(
       tenants::ControllerParts{*store, *pki, *credential_sealer,
-                               [this] { return credential->api(); }, &directory},
+                               [this] { return credential->api(); }, &directory,
+                               [this] { return drift->hears(); }},
       std::move(settings), credential.get());
   tenants->set_usage([this](const api::Tenant& tenant) {
     return usage_json(tenant, *terms.load(), ledger, flow_control);
@@ -370,8 +380,8 @@ Result<void> Zood::Impl::open_admin_doors() {
                                           directory.snapshot()};
       });
   {
-    const std::scoped_lock lock(signer_mutex);
-    signer = tenants.get();
+    const std::scoped_lock lock(told_mutex);
+    told = tenants.get();
   }
 
   const auto socket = values.is_set("admin.socket") ? values.path("admin.socket")
@@ -472,8 +482,8 @@ Zood::~Zood() {
   z.admin_socket.reset();
   if (z.admin_workers) z.admin_workers->stop();
   {
-    const std::scoped_lock lock(z.signer_mutex);
-    z.signer = nullptr;
+    const std::scoped_lock lock(z.told_mutex);
+    z.told = nullptr;
   }
   z.pod_terms.reset();
   z.tenants.reset();
@@ -482,6 +492,7 @@ Zood::~Zood() {
   if (z.admin_loop) z.admin_loop->stop();
   if (z.loops) z.loops->stop();
   z.engine.reset();
+  z.drift.reset();
   z.shared_classes.reset();
   z.policies.reset();
   z.upstream.reset();

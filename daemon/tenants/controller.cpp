@@ -65,7 +65,14 @@ Result<void> Controller::enqueue_all() {
 }
 
 milliseconds Controller::resync() const {
-  return std::max(settings_.resync, k_pace * static_cast<std::int64_t>(queue_.size()));
+  const bool told = parts_.hears && parts_.hears();
+  return std::max(told ? settings_.resync_told : settings_.resync,
+                  k_pace * static_cast<std::int64_t>(queue_.size()));
+}
+
+void Controller::touch(std::string_view id) {
+  const auto entry = parts_.directory ? parts_.directory->snapshot()->find(id) : nullptr;
+  if (entry && entry->settled) queue_.touch(entry->id); // others are worked on anyway
 }
 
 Result<void> Controller::start() {
@@ -103,6 +110,10 @@ void Controller::sign_soon(std::string_view id) {
 
 Result<Controller::Next> Controller::reconcile(upstream::ControlApi& api, std::string_view key,
                                                unsigned attempts) {
+  if (key == k_all) {
+    ZOO_TRY_VOID(enqueue_all());
+    return Next{};
+  }
   const bool signing = key.starts_with(k_sign);
   const auto id = signing ? key.substr(k_sign.size()) : key;
   auto tenant = read_tenant(parts_.store, id);

@@ -38,9 +38,10 @@ struct Settings {
   Policy policy;              ///< at the start; see Controller::set_policy()
   std::string advertise_host; ///< without the brackets of IPv6
   std::uint16_t advertise_port = 0;
-  std::chrono::milliseconds resync{240'000}; ///< each tenant's, jittered by a quarter; longer
-                                             ///< where there are more than 40 a second
-  std::chrono::milliseconds retry{200};      ///< after the first failure; doubles up to 300 times
+  /// Each tenant's, jittered by a quarter; longer where there are more than 40 a second. The second
+  /// where what drifts is told.
+  std::chrono::milliseconds resync{240'000}, resync_told{3'600'000};
+  std::chrono::milliseconds retry{200}; ///< after the first failure; doubles up to 300 times
   unsigned workers = 8;
   /// For tests: told the name of each step before it is done.
   std::function<void(std::string_view step)> on_step;
@@ -54,6 +55,7 @@ struct ControllerParts {
   const crypto::Sealer& sealer; ///< of the Keyring's key "tenant-credentials"
   std::function<std::unique_ptr<upstream::ControlApi>()> connect;
   const TenantDirectory* directory = nullptr; ///< null: nobody is let in (tests)
+  std::function<bool()> hears{};              ///< is it told of what drifts, by touch()? Null: no
 };
 
 /// Makes the upstream what the records of the store want (DESIGN 9): level-triggered, resumable
@@ -68,6 +70,11 @@ public:
 
   Result<void> start(); ///< enqueues every record: of the directory, which must be filled by now
   void wake(std::string_view id) { queue_.add(std::string(id), Clock::duration::zero()); }
+
+  /// What is upstream of a tenant that is settled may have drifted: it is looked after soon.
+  void touch(std::string_view id);
+  /// The same of every one, one after another, for what was not told.
+  void touch_all() { queue_.add(std::string(k_all), Clock::duration::zero()); }
 
   /// A certificate request of this tenant may be due for signing (signing.cpp).
   void sign_soon(std::string_view id);
@@ -86,6 +93,7 @@ public:
 
 private:
   using Clock = std::chrono::steady_clock;
+  static constexpr std::string_view k_all = "all/"; ///< a key of its own in the queue
   /// When to look at the tenant again; nothing: never.
   using Next = std::optional<std::chrono::milliseconds>;
 

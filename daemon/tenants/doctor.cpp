@@ -85,8 +85,7 @@ void examine_bindings(upstream::ControlApi& api, std::map<std::string, std::stri
          fmt::format("role binding {} in namespace {}", upstream::k_tenant_binding, space),
          fmt::format("it is {}: the upstream refuses what tenant {} asks there",
                      binding ? "another one" : "missing", id),
-         "wait: zood restores it within four minutes; one that is missing, when the tenant writes "
-         "there"});
+         "wait: zood restores it within seconds"});
   }
   if (missing == 0) {
     out.push_back(

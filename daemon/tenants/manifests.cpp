@@ -19,7 +19,6 @@ using nlohmann::json;
 namespace {
 
 constexpr std::string_view k_rbac = "rbac.authorization.k8s.io";
-constexpr std::string_view k_authentication = "extension-apiserver-authentication";
 
 bool is_v6(std::string_view address) { return address.find(':') != std::string_view::npos; }
 
@@ -84,8 +83,7 @@ json authentication_manifest(std::string_view upstream_name, std::string_view ca
 json authentication_role_manifest(std::string_view upstream_name) {
   return {{"apiVersion", "rbac.authorization.k8s.io/v1"},
           {"kind", "Role"},
-          {"metadata",
-           {{"name", std::string(k_authentication) + "-reader"}, {"namespace", upstream_name}}},
+          {"metadata", {{"name", k_authentication_reader}, {"namespace", upstream_name}}},
           {"rules",
            {{{"apiGroups", {""}},
              {"resources", {"configmaps"}},
@@ -97,7 +95,7 @@ json service_manifest(std::string_view upstream_name, std::uint16_t port) {
   return {{"apiVersion", "v1"},
           {"kind", "Service"},
           {"metadata",
-           {{"name", "kubernetes"},
+           {{"name", k_service},
             {"namespace", upstream_name},
             {"labels", {{"component", "apiserver"}, {"provider", "kubernetes"}}}}},
           {"spec",
@@ -111,10 +109,10 @@ json endpoint_slice_manifest(std::string_view upstream_name, std::string_view ad
   return {{"apiVersion", "discovery.k8s.io/v1"},
           {"kind", "EndpointSlice"},
           {"metadata",
-           {{"name", "kubernetes"},
+           {{"name", k_service},
             {"namespace", upstream_name},
             {"labels",
-             {{"kubernetes.io/service-name", "kubernetes"},
+             {{"kubernetes.io/service-name", k_service},
               {"endpointslice.kubernetes.io/managed-by", "zood.kubezoo.io"}}}}},
           {"addressType", is_v6(address) ? "IPv6" : "IPv4"},
           {"endpoints", json::array({{{"addresses", json::array({address})},

@@ -13,6 +13,12 @@ namespace zoo::tenants {
 /// The namespaces that every tenant has from the first moment, without their prefix.
 inline constexpr std::string_view k_first_namespaces[] = {"default", "kube-system"};
 
+// The names of what stands in them.
+inline constexpr std::string_view k_authentication = "extension-apiserver-authentication";
+inline constexpr std::string_view k_authentication_reader =
+    "extension-apiserver-authentication-reader";
+inline constexpr std::string_view k_service = "kubernetes"; ///< and its EndpointSlice
+
 /// With the tenant label and pod security `baseline`: for every namespace of a tenant, the ones
 /// that the gateway makes included. `upstream_name` carries the prefix.
 nlohmann::json namespace_manifest(std::string_view id, std::string_view upstream_name);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/tenants/queue.hpp"
 
+#include <algorithm>
+
 namespace zoo::tenants {
 
 void Queue::schedule(const std::string& key, Item& item, Clock::time_point due) {
@@ -23,6 +25,19 @@ void Queue::add(std::string key, Clock::duration delay) {
   }
 }
 
+void Queue::touch(const std::string& key) {
+  const std::lock_guard lock(mutex_);
+  const auto found = items_.find(key);
+  if (found == items_.end()) return;
+  auto& item = found->second;
+  const auto due = std::max(Clock::now() + pauses_.settle, item.done + pauses_.rest);
+  if (item.running) {
+    item.touched = true;
+  } else if (due < item.due) {
+    schedule(key, item, due);
+  }
+}
+
 std::optional<Queue::Work> Queue::take(const std::stop_token& stop) {
   std::unique_lock lock(mutex_);
   while (!stop.stop_requested()) {
@@ -40,7 +55,7 @@ std::optional<Queue::Work> Queue::take(const std::stop_token& stop) {
     due_.erase(due_.begin());
     auto& item = items_.at(key);
     item.running = true;
-    item.woken = false;
+    item.woken = item.touched = false;
     return Work{std::move(key), item.attempts};
   }
   return {};
@@ -50,9 +65,10 @@ void Queue::done(const std::string& key, std::optional<Clock::duration> delay, b
   const std::lock_guard lock(mutex_);
   auto& item = items_.at(key);
   item.running = false;
+  item.done = Clock::now();
   if (item.woken) {
     item.attempts = 0;
-    schedule(key, item, Clock::now());
+    schedule(key, item, item.done);
     return;
   }
   if (!delay) {
@@ -60,7 +76,8 @@ void Queue::done(const std::string& key, std::optional<Clock::duration> delay, b
     return;
   }
   item.attempts = again ? item.attempts + 1 : 0;
-  schedule(key, item, Clock::now() + *delay);
+  const Clock::duration longest = item.touched ? pauses_.rest : *delay;
+  schedule(key, item, item.done + std::min(*delay, longest));
 }
 
 std::size_t Queue::size() const {

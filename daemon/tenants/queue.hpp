@@ -28,6 +28,17 @@ public:
   /// Due after `delay`, or earlier if it already was. Starts the count of attempts anew when it is
   /// due at once.
   void add(std::string key, Clock::duration delay);
+  /// What touch() waits for.
+  struct Pauses {
+    std::chrono::milliseconds settle{1'000}; ///< other changes may come with it
+    std::chrono::milliseconds rest{
+        10'000}; ///< since it was done last: whoever makes them may go on
+  };
+  Queue() = default;
+  explicit Queue(const Pauses& pauses) : pauses_(pauses) {}
+
+  /// What the key is about has changed: due soon. Nothing if it is not known.
+  void touch(const std::string& key);
   /// Waits for a due key; nothing after a stop.
   std::optional<Work> take(const std::stop_token& stop);
   /// The worker is done with it: due again after `delay` (nothing: forget it). `again`: it did not
@@ -38,11 +49,13 @@ public:
 private:
   struct Item {
     Clock::time_point due;
+    Clock::time_point done{}; ///< when it was worked on last
     unsigned attempts = 0;
-    bool running = false, woken = false;
+    bool running = false, woken = false, touched = false;
   };
   void schedule(const std::string& key, Item& item, Clock::time_point due);
 
+  const Pauses pauses_;
   mutable std::mutex mutex_;
   std::condition_variable_any changed_;
   std::map<std::string, Item> items_;

@@ -49,7 +49,10 @@ public:
   Result<Census> census() override; ///< from the directory
   std::vector<Finding> doctor() override;
 
-  void sign_soon(std::string_view id) { controller_.sign_soon(id); } ///< any thread
+  // See Controller; any thread.
+  void sign_soon(std::string_view id) { controller_.sign_soon(id); }
+  void touch(std::string_view id) { controller_.touch(id); }
+  void touch_all() { controller_.touch_all(); }
 
 private:
   /// A client for one call: kept-alive ones are used again.

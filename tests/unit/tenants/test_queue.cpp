@@ -53,3 +53,40 @@ TEST_CASE("a stop ends the waiting") {
   stop.request_stop();
   CHECK_FALSE(queue.take(stop.get_token()));
 }
+
+TEST_CASE("what was touched is due soon, but rests after it was done; unknown keys are not made") {
+  using Clock = Queue::Clock;
+  Queue queue({5ms, 50ms});
+  const std::stop_source stop;
+  queue.touch("a");
+  CHECK(queue.size() == 0);
+  queue.add("a", 1h);
+  queue.touch("a");
+  CHECK(queue.take(stop.get_token())->key == "a");
+
+  SUBCASE("while it was worked on") {
+    queue.touch("a");
+    const auto done = Clock::now();
+    queue.done("a", 1h, false);
+    CHECK(queue.take(stop.get_token())->key == "a");
+    CHECK(Clock::now() - done >= 50ms);
+    queue.done("a", 1h, false);
+  }
+  SUBCASE("just after") {
+    const auto done = Clock::now();
+    queue.done("a", 1h, false);
+    queue.touch("a");
+    CHECK(queue.take(stop.get_token())->key == "a");
+    CHECK(Clock::now() - done >= 50ms);
+    queue.done("a", 1h, false);
+  }
+  SUBCASE("and it is not put off by that") {
+    queue.touch("a");
+    queue.done("a", 1ms, true);
+    CHECK(queue.take(stop.get_token())->attempts == 1);
+    queue.done("a", 1h, false);
+  }
+  // A touch counts for one look.
+  queue.add("b", 60ms);
+  CHECK(queue.take(stop.get_token())->key == "b");
+}

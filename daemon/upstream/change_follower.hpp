@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "daemon/net/loop.hpp"
+#include "daemon/translate/watch_event.hpp"
+#include "daemon/upstream/list_source.hpp"
+#include "daemon/upstream/watch_source.hpp"
+
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace zoo::upstream {
+
+class Upstream;
+
+/// Tells which objects of a kind change or go, not which are made: by a watch from now on, metadata
+/// only, of those that a field selector chooses. It goes on from where it was when the watch ends,
+/// with growing pauses while upstream fails; where upstream has forgotten that place, it begins
+/// again and says so, for what changed meanwhile is not known. Keeps nothing of the objects. On one
+/// loop; follows() from any thread.
+class ChangeFollower final : private ListHandler, private WatchHandler {
+public:
+  struct Hears {
+    /// A MODIFIED or DELETED object, as PartialObjectMetadata.
+    std::function<void(translate::EventType type, std::string_view object)> changed;
+    /// Some may have changed that were not told. The first beginning is none of these.
+    std::function<void()> missed;
+  };
+
+  /// `field_selector` "": all objects of `path`.
+  ChangeFollower(Upstream& upstream, net::Loop& loop, Caller& caller, std::string path,
+                 std::string field_selector, Hears hears);
+  ~ChangeFollower() override;
+
+  void start();                                    ///< any thread
+  bool follows() const { return follows_.load(); } ///< what changes now will be told
+
+private:
+  void begin();
+  void watch();
+  void again(void (ChangeFollower::*what)());
+  void on_list_begin(std::string_view) override {}
+  void on_list_item(std::string_view, std::string_view) override {}
+  void on_list_end(const ListEnd& end) override;
+  void on_list_error(const Error& error, int http_status, std::string_view body) override;
+  void on_watch_begin() override;
+  void on_watch_event(std::string_view event) override;
+  void on_watch_end(const WatchEnd& end) override;
+
+  Upstream& upstream_;
+  net::Loop& loop_;
+  Caller& caller_;
+  const std::string path_, field_selector_;
+  const Hears hears_;
+  net::Timer timer_;
+  std::chrono::milliseconds pause_;
+  std::string version_; ///< of the last event or bookmark
+  bool began_ = false;
+  bool forgotten_ = false; ///< upstream has said that it does not know `version_` any more
+  std::atomic<bool> follows_ = false;
+  std::unique_ptr<List> list_;
+  std::unique_ptr<WatchSubscription> watch_;
+};
+
+} // namespace zoo::upstream
