@@ -17,6 +17,8 @@ namespace {
 constexpr int k_raw = -15; ///< window bits: no header, no trailer
 constexpr int k_memory_level = 8;
 constexpr std::size_t k_chunk = 64 * 1024;
+/// That ISA-L opens at a time: each time it copies twice the 32 KiB that what follows may refer to.
+constexpr std::size_t k_text = 128 * 1024;
 constexpr std::size_t k_most_at_once = std::size_t{1} << 30; ///< ISA-L counts in 32 bits
 
 unsigned char* bytes_of(std::string_view text) {
@@ -115,7 +117,7 @@ struct Opener::State {
   inflate_state stream;
   isal_gzip_header head; ///< isal_inflate()'s own is a new one at each call (ISA-L before 2.31)
   bool head_read;
-  std::array<std::uint8_t, k_chunk> text;
+  std::array<std::uint8_t, k_text> text;
 
   void begin() {
     isal_inflate_init(&stream);

@@ -53,7 +53,7 @@ private:
   std::unique_ptr<State> state_;
 };
 
-/// One member of RFC 1952, opened as it comes. Holds 152 KiB, whatever the length; each thread
+/// One member of RFC 1952, opened as it comes. Holds 216 KiB, whatever the length; each thread
 /// keeps those of one for the next. One thread at a time.
 class Opener {
 public:
@@ -62,7 +62,7 @@ public:
   Opener(const Opener&) = delete;
   Opener& operator=(const Opener&) = delete;
 
-  /// The next piece of the text, 64 KiB at most, until the next call; what was used of `packed` is
+  /// The next piece of the text, 128 KiB at most, until the next call; what was used of `packed` is
   /// taken off it. Empty: all that was given is used up, and more has to come. Code::invalid: this
   /// is no gzip, its checksum is wrong, or something stands behind it.
   Result<std::string_view> next(std::string_view& packed);

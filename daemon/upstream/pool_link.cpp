@@ -35,6 +35,7 @@ void Link::begin(const CallPtr& call, bool reused) {
   ahead_.clear();
   opener_.reset();
   packed_.clear();
+  over_ = false;
   rests_ = false;
   reader_.start_next(call->head_request);
   if (transport_->phase() == net::Transport::Phase::open) send();
@@ -93,10 +94,11 @@ void Link::take(std::string_view bytes) {
 }
 
 void Link::process(std::string_view input) {
-  if (opener_) open_gzip(std::exchange(packed_, {}));
-  while (goes_on()) {
+  if (opener_) open_gzip();
+  while (goes_on() && !over_) {
     switch (reader_.next(input)) {
     case http::ReadEvent::need_more:
+      if (opener_) open_gzip();
       return;
     case http::ReadEvent::head:
       if (!deliver_head()) return;
@@ -105,21 +107,29 @@ void Link::process(std::string_view input) {
       came_ += reader_.data().size();
       if (came_ > k_long && !call_->long_running && !call_->tunnel) transport_->gather(true);
       if (opener_) {
-        open_gzip(reader_.data());
+        if (packed_.empty()) packed_.reserve(reader_.data().size() + input.size());
+        packed_ += reader_.data(); // together: opening has a price for each time
       } else {
         deliver(reader_.data());
       }
       break;
     case http::ReadEvent::end:
-      if (within_gzip())
-        return fail_call({Code::unavailable, "the upstream's answer ended within its gzip"});
-      return finish(reader_.keep_alive() && input.empty());
+      over_ = true;
+      clean_ = reader_.keep_alive() && input.empty();
+      if (opener_) open_gzip();
+      break;
     case http::ReadEvent::failed:
       return fail_call({Code::unavailable, fmt::format("the upstream's answer is not HTTP: {}",
                                                        reader_.failure().message)});
     }
   }
-  if (call_) ahead_.push(input);
+  if (!over_) {
+    if (call_) ahead_.push(input);
+  } else if (goes_on()) {
+    if (within_gzip())
+      return fail_call({Code::unavailable, "the upstream's answer ended within its gzip"});
+    finish(clean_);
+  }
 }
 
 void Link::deliver(std::string_view bytes) {
@@ -128,7 +138,9 @@ void Link::deliver(std::string_view bytes) {
 
 /// What waits for a call that is paused, or for the next turn, is some kilobytes at most: those of
 /// one reading.
-void Link::open_gzip(std::string_view packed) {
+void Link::open_gzip() {
+  const auto came = std::exchange(packed_, {});
+  std::string_view packed = came;
   while (goes_on()) {
     const auto text = opener_->next(packed);
     if (!text)

@@ -100,7 +100,7 @@ private:
   bool within_gzip() const { return opener_ && !opener_->complete(); }
   bool deliver_head();
   void deliver(std::string_view bytes);
-  void open_gzip(std::string_view packed);
+  void open_gzip(); ///< of what is packed
   void finish(bool clean);
   void fail_call(Error error);
 
@@ -109,9 +109,10 @@ private:
   http::ResponseReader reader_;
   http::ByteQueue ahead_;                ///< read before the call was paused
   std::unique_ptr<gzip::Opener> opener_; ///< of an answer that comes as gzip
-  std::string packed_;                   ///< of it, before the call was paused or rests
+  std::string packed_;                   ///< of it: not opened yet
   std::size_t opened_bytes_ = 0;         ///< of its text, in this turn
   bool rests_ = false;                   ///< until the loop's others had their turn
+  bool over_ = false, clean_ = false;    ///< its end was read; the connection can be kept
   CallPtr call_;
   bool reused_ = false;
   bool answered_ = false; ///< the answer's first byte has come
