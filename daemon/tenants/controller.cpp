@@ -65,9 +65,15 @@ Result<void> Controller::enqueue_all() {
 }
 
 milliseconds Controller::resync() const {
-  const bool told = parts_.hears && parts_.hears();
-  return std::max(told ? settings_.resync_told : settings_.resync,
-                  k_pace * static_cast<std::int64_t>(queue_.size()));
+  auto usual = settings_.resync;
+  if (parts_.hears && parts_.hears()) {
+    // Certificates end, and are told of or renewed before that, with nothing changed upstream.
+    const auto policy = this->policy();
+    const auto soonest =
+        std::min<milliseconds>(policy->certificate_validity / 10, policy->certificate_warning / 4);
+    usual = std::max(usual, std::min(settings_.resync_told, soonest));
+  }
+  return std::max(usual, k_pace * static_cast<std::int64_t>(queue_.size()));
 }
 
 void Controller::touch(std::string_view id) {

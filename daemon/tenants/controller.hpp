@@ -38,9 +38,10 @@ struct Settings {
   Policy policy;              ///< at the start; see Controller::set_policy()
   std::string advertise_host; ///< without the brackets of IPv6
   std::uint16_t advertise_port = 0;
-  /// Each tenant's, jittered by a quarter; longer where there are more than 40 a second. The second
-  /// where what drifts is told.
-  std::chrono::milliseconds resync{240'000}, resync_told{3'600'000};
+  /// Each tenant's, jittered by a quarter; longer where there are more than 40 a second.
+  std::chrono::milliseconds resync{240'000};
+  /// The same where what drifts is told: for what changes by the time alone.
+  std::chrono::milliseconds resync_told{6 * 3'600'000};
   std::chrono::milliseconds retry{200}; ///< after the first failure; doubles up to 300 times
   unsigned workers = 8;
   /// For tests: told the name of each step before it is done.
