@@ -6,24 +6,40 @@
 #include <algorithm>
 
 namespace zoo::app {
+namespace {
 
-Drift::Drift(upstream::Upstream& upstream, net::Loop& loop, const Tells& tells) {
+constexpr std::chrono::seconds k_tick{1};
+constexpr std::chrono::minutes k_deaf{4}; ///< as long as a tenant was never left alone
+
+} // namespace
+
+Drift::Drift(upstream::Upstream& upstream, net::Loop& loop, Tells tells)
+    : tells_(std::move(tells)), loop_(loop), timer_(loop) {
   for (const auto& kind : tenants::room_kinds()) {
-    const auto changed = [kind, of = tells.of](translate::EventType type, std::string_view object) {
+    const auto changed = [this, kind](translate::EventType type, std::string_view object) {
       const auto key = translate::object_key(object);
       if (!key) return;
-      if (const auto id = tenants::spoiled(kind, type, *key, object); !id.empty()) of(id);
+      if (const auto id = tenants::spoiled(kind, type, *key); !id.empty()) tells_.of(id);
     };
     followers_.push_back(std::make_unique<upstream::ChangeFollower>(
         upstream, loop, upstream.caller(loop), std::string(kind.path),
         kind.name.empty() ? "" : "metadata.name=" + std::string(kind.name),
-        upstream::ChangeFollower::Hears{changed, tells.missed}));
+        upstream::ChangeFollower::Hears{changed, [this] { missed_ = true; }}));
   }
 }
 
 void Drift::start() {
   for (const auto& follower : followers_)
     follower->start();
+  loop_.post([this] { tick(); });
+}
+
+void Drift::tick() {
+  const bool all = hears();
+  deaf_ = all ? std::chrono::seconds(0) : deaf_ + k_tick;
+  const bool left_alone = deaf_ == k_deaf; // from then on they are looked after as often
+  if ((all && std::exchange(missed_, false)) || left_alone) tells_.missed();
+  timer_.start(k_tick, [this] { tick(); });
 }
 
 bool Drift::hears() const {

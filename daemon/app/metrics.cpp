@@ -90,6 +90,12 @@ void measure(MetricText& out, const Measured& what) {
   out.family("zood_connections", Type::gauge, "Connections at the tenants' door");
   out.sample(static_cast<double>(what.listener.connections()));
   upstream(out, what.upstream);
+  out.family("zood_tenant_looks_total", Type::counter,
+             "Times that what a tenant has upstream was made, looked after or removed");
+  out.sample(static_cast<double>(what.looks));
+  out.family("zood_drift_heard", Type::gauge,
+             "1: what changes of tenants' rooms upstream is heard; 0: it is looked for");
+  out.sample(what.hears_drift ? 1 : 0);
   audit(out, what.audit);
   out.family("zood_certificate_expiry_timestamp_seconds", Type::gauge,
              "When zood's own credentials end; the upstream's is renewed at half of its life");

@@ -3,6 +3,8 @@
 
 #include "common/base/metric_text.hpp"
 
+#include <cstdint>
+
 namespace zoo::audit {
 class Log;
 }
@@ -29,6 +31,8 @@ struct Measured {
   const audit::Log& audit;
   const upstream::Credential& credential;
   const tenants::Pki& pki;
+  std::uint64_t looks; ///< at tenants' rooms, since the start
+  bool hears_drift;    ///< Drift::hears()
 };
 
 /// What zood says of itself at /metrics, tenants aside (docs/metrics.md). Waits for the loops, a

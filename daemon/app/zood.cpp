@@ -372,6 +372,10 @@ Result<void> Zood::Impl::open_admin_doors() {
   tenants->set_usage([this](const api::Tenant& tenant) {
     return usage_json(tenant, *terms.load(), ledger, flow_control);
   });
+  {
+    const std::scoped_lock lock(told_mutex);
+    told = tenants.get();
+  }
   ZOO_TRY_VOID(tenants->start());
   pod_terms = std::make_unique<tenants::PodTermsKeeper>(
       [this] { return credential->api(); },
@@ -379,17 +383,14 @@ Result<void> Zood::Impl::open_admin_doors() {
         return tenants::PodTerms::Sources{terms.load()->guards, upstream->shared_names(),
                                           directory.snapshot()};
       });
-  {
-    const std::scoped_lock lock(told_mutex);
-    told = tenants.get();
-  }
 
   const auto socket = values.is_set("admin.socket") ? values.path("admin.socket")
                                                     : values.path("dir") / "zood.sock";
   status = std::make_unique<Status>(*credential, *listener, worker_count(values), advertise,
                                     socket.string(), *audit);
   status->set_measure([this](MetricText& out) {
-    measure(out, {*listener, flow_control, *upstream, *audit, *credential, *pki});
+    measure(out, {*listener, flow_control, *upstream, *audit, *credential, *pki, tenants->looks(),
+                  drift->hears()});
   });
   admin_loop = std::make_unique<net::Workers>(1, "admin-loop");
   admin_workers = std::make_unique<admin::Workers>();

@@ -46,10 +46,11 @@ Controller::~Controller() {
 
 /// Those that wait for something at once; the others one after another, so that a hundred thousand
 /// neither fill the first minutes nor come up again all together.
-Result<void> Controller::enqueue_all() {
+Result<void> Controller::enqueue_all(bool settled_alone) {
   std::int64_t settled = 0;
   if (parts_.directory != nullptr) {
     parts_.directory->snapshot()->each([&](const TenantEntry& entry) {
+      if (!entry.settled && settled_alone) return; // it has its turns
       queue_.add(entry.id, entry.settled ? k_pace * ++settled : milliseconds(0));
     });
     return {};
@@ -64,9 +65,9 @@ Result<void> Controller::enqueue_all() {
   }
 }
 
-milliseconds Controller::resync() const {
+milliseconds Controller::resync(bool told) const {
   auto usual = settings_.resync;
-  if (parts_.hears && parts_.hears()) {
+  if (told) {
     // Certificates end, and are told of or renewed before that, with nothing changed upstream.
     const auto policy = this->policy();
     const auto soonest =
@@ -76,13 +77,8 @@ milliseconds Controller::resync() const {
   return std::max(usual, k_pace * static_cast<std::int64_t>(queue_.size()));
 }
 
-void Controller::touch(std::string_view id) {
-  const auto entry = parts_.directory ? parts_.directory->snapshot()->find(id) : nullptr;
-  if (entry && entry->settled) queue_.touch(entry->id); // others are worked on anyway
-}
-
 Result<void> Controller::start() {
-  ZOO_TRY_VOID(enqueue_all());
+  ZOO_TRY_VOID(enqueue_all(false));
   for (unsigned number = 1; number <= settings_.workers; ++number) {
     threads_.emplace_back([this, number](const std::stop_token& stop) {
       pthread_setname_np(pthread_self(), fmt::format("tenants-{}", number).c_str());
@@ -117,9 +113,10 @@ void Controller::sign_soon(std::string_view id) {
 Result<Controller::Next> Controller::reconcile(upstream::ControlApi& api, std::string_view key,
                                                unsigned attempts) {
   if (key == k_all) {
-    ZOO_TRY_VOID(enqueue_all());
+    ZOO_TRY_VOID(enqueue_all(true));
     return Next{};
   }
+  const bool told = parts_.hears && parts_.hears(); // of what changes during the look, too
   const bool signing = key.starts_with(k_sign);
   const auto id = signing ? key.substr(k_sign.size()) : key;
   auto tenant = read_tenant(parts_.store, id);
@@ -132,9 +129,10 @@ Result<Controller::Next> Controller::reconcile(upstream::ControlApi& api, std::s
     ZOO_TRY_VOID(sign_requests(api, *tenant));
     return Next{};
   }
+  ++looks_;
   auto next = tenant->deletion_timestamp.empty() ? sync(api, *tenant, attempts)
                                                  : reclaim(api, *tenant, attempts);
-  if (next && *next && **next >= settings_.resync) return Next{jittered(resync())};
+  if (next && *next && **next >= settings_.resync) return Next{jittered(resync(told))};
   return next;
 }
 

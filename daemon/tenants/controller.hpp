@@ -11,7 +11,9 @@
 #include "daemon/tenants/pki.hpp"
 #include "daemon/tenants/queue.hpp"
 
+#include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -72,10 +74,13 @@ public:
   Result<void> start(); ///< enqueues every record: of the directory, which must be filled by now
   void wake(std::string_view id) { queue_.add(std::string(id), Clock::duration::zero()); }
 
-  /// What is upstream of a tenant that is settled may have drifted: it is looked after soon.
-  void touch(std::string_view id);
+  /// What is upstream of a tenant may have drifted: it is looked after soon. An ID that is nobody's
+  /// is ignored.
+  void touch(std::string_view id) { queue_.touch(std::string(id)); }
   /// The same of every one, one after another, for what was not told.
   void touch_all() { queue_.add(std::string(k_all), Clock::duration::zero()); }
+
+  std::uint64_t looks() const { return looks_.load(); } ///< at tenants, since the start
 
   /// A certificate request of this tenant may be due for signing (signing.cpp).
   void sign_soon(std::string_view id);
@@ -98,8 +103,9 @@ private:
   /// When to look at the tenant again; nothing: never.
   using Next = std::optional<std::chrono::milliseconds>;
 
-  Result<void> enqueue_all();
-  std::chrono::milliseconds resync() const; ///< longer than the setting where there are many
+  Result<void> enqueue_all(bool settled_alone);
+  /// Longer than the setting where there are many. `told`: since the look before it has begun.
+  std::chrono::milliseconds resync(bool told) const;
   Result<Next> reconcile(upstream::ControlApi& api, std::string_view key, unsigned attempts);
 
   // sync.cpp
@@ -129,6 +135,7 @@ private:
   Settings settings_;
   Published<const Policy> policy_;
   Queue queue_;
+  std::atomic<std::uint64_t> looks_{0};
   std::vector<std::jthread> threads_;
 };
 

@@ -11,7 +11,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include <chrono>
 #include <map>
+#include <thread>
 
 namespace zoo::tenants {
 namespace {
@@ -85,7 +87,8 @@ void examine_bindings(upstream::ControlApi& api, std::map<std::string, std::stri
          fmt::format("role binding {} in namespace {}", upstream::k_tenant_binding, space),
          fmt::format("it is {}: the upstream refuses what tenant {} asks there",
                      binding ? "another one" : "missing", id),
-         "wait: zood restores it within seconds"});
+         "wait: zood restores it within seconds, or minutes while it does not hear of changes "
+         "upstream"});
   }
   if (missing == 0) {
     out.push_back(
@@ -94,6 +97,17 @@ void examine_bindings(upstream::ControlApi& api, std::map<std::string, std::stri
 }
 
 } // namespace
+
+/// What has just begun is waited for.
+bool TenantServiceImpl::hears_changes() const {
+  if (!parts_.hears) return true;
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(5);
+  while (!parts_.hears()) {
+    if (std::chrono::steady_clock::now() > deadline) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  }
+  return true;
+}
 
 void TenantServiceImpl::examine_upstream(upstream::ControlApi& api,
                                          std::vector<Finding>& out) const {
@@ -122,6 +136,11 @@ void TenantServiceImpl::examine_upstream(upstream::ControlApi& api,
        fmt::format("{} of {} are as zood needs them", equal, upstream::upstream_manifests().size()),
        ""});
   examine_lists(api, out);
+  if (!hears_changes())
+    out.push_back({Level::warning, "changes upstream",
+                   "zood does not hear of all: what is taken from a tenant's namespaces comes back "
+                   "within minutes, not seconds",
+                   "its log tells which watch is refused or says nothing"});
   if (auto good = upstream::refuse_trusted_ca(api, parts_.pki.ca(), parts_.pki.ca_key()); !good) {
     out.push_back({Level::problem, "tenants' CA", good.error().message(),
                    "use a CA that the upstream does not trust for clients"});

@@ -14,13 +14,13 @@ struct RoomKind {
   std::string_view path; ///< of its list, in all namespaces
   std::string_view name; ///< the only one of each namespace that is part of a room; "": see below
 };
-/// Namespaces, of which the first ones count, what is in them by its name, and certificate
-/// requests, which somebody may have approved.
+/// Namespaces, what stands in each of them, by its name, and certificate requests, which somebody
+/// may have approved.
 std::span<const RoomKind> room_kinds();
 
 /// The ID, by the prefix of a name or namespace, of the tenant whose room such a change may have
-/// spoiled; "": nobody's. `object` is one of `kind`, its metadata at least.
+/// spoiled; "": nobody's. A view of `key`.
 std::string_view spoiled(const RoomKind& kind, translate::EventType type,
-                         const translate::ObjectKey& key, std::string_view object);
+                         const translate::ObjectKey& key);
 
 } // namespace zoo::tenants

@@ -30,12 +30,15 @@ void Queue::touch(const std::string& key) {
   const auto found = items_.find(key);
   if (found == items_.end()) return;
   auto& item = found->second;
-  const auto due = std::max(Clock::now() + pauses_.settle, item.done + pauses_.rest);
   if (item.running) {
     item.touched = true;
-  } else if (due < item.due) {
-    schedule(key, item, due);
+    return;
   }
+  const auto soon = std::max(Clock::now() + pauses_.settle, next_touched_);
+  const auto due = std::max(soon, item.done + pauses_.rest);
+  if (due >= item.due) return;
+  schedule(key, item, due);
+  next_touched_ = soon + pauses_.pace;
 }
 
 std::optional<Queue::Work> Queue::take(const std::stop_token& stop) {

@@ -31,8 +31,9 @@ public:
   /// What touch() waits for.
   struct Pauses {
     std::chrono::milliseconds settle{1'000}; ///< other changes may come with it
-    std::chrono::milliseconds rest{
-        10'000}; ///< since it was done last: whoever makes them may go on
+    /// Since it was done last: whoever makes these changes may go on.
+    std::chrono::milliseconds rest{10'000};
+    std::chrono::milliseconds pace{25}; ///< between two that were touched
   };
   Queue() = default;
   explicit Queue(const Pauses& pauses) : pauses_(pauses) {}
@@ -59,6 +60,7 @@ private:
   mutable std::mutex mutex_;
   std::condition_variable_any changed_;
   std::map<std::string, Item> items_;
+  Clock::time_point next_touched_{}; ///< when another one that is touched may be due
   std::set<std::pair<Clock::time_point, std::string>> due_;
 };
 

@@ -53,6 +53,7 @@ public:
   void sign_soon(std::string_view id) { controller_.sign_soon(id); }
   void touch(std::string_view id) { controller_.touch(id); }
   void touch_all() { controller_.touch_all(); }
+  std::uint64_t looks() const { return controller_.looks(); }
 
 private:
   /// A client for one call: kept-alive ones are used again.
@@ -61,6 +62,7 @@ private:
   Result<void> in_force(const api::Tenant& tenant) const;
   std::string compose(std::string_view id, std::string_view user, std::string_view server,
                       std::string certificate_pem, Secret key_pem) const;
+  bool hears_changes() const;
   void examine_upstream(upstream::ControlApi& api, std::vector<Finding>& out) const;
   void examine_tenants(upstream::ControlApi& api, std::vector<Finding>& out) const;
 

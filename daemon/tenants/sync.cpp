@@ -23,6 +23,7 @@ using upstream::ControlApi;
 
 constexpr std::string_view k_slices = "endpointslices";
 constexpr milliseconds k_furnish_after{750};
+constexpr milliseconds k_first_look{10'000};
 
 /// Made, or made equal to what is wanted if it is there already: one request in the common case.
 Result<void> ensure(ControlApi& api, const std::string& collection, const json& object) {
@@ -250,8 +251,10 @@ Result<Controller::Next> Controller::sync(ControlApi& api, const api::Tenant& te
     ZOO_TRY(expiry, ensure_credential(tenant));
     // What was approved while nobody looked.
     if (!fresh && furnished) {
-      if (const auto done = sign_requests(api, tenant); !done)
+      if (const auto done = sign_requests(api, tenant); !done) {
         log::warning("tenants", "tenant {}: {}", tenant.id, done.error().text());
+        sign_soon(tenant.id);
+      }
     }
   }
   bool is_populated = was_populated;
@@ -299,7 +302,9 @@ Result<Controller::Next> Controller::sync(ControlApi& api, const api::Tenant& te
   if (!written->deletion_timestamp.empty() || written->generation != tenant.generation) {
     return Next{milliseconds(0)};
   }
-  if (is_populated) return Next{settings_.resync};
+  if (is_populated) { // its room is looked at once more after all of it was made
+    return Next{furnished && !only_waiting ? settings_.resync : k_first_look};
+  }
   if (fresh) return Next{k_furnish_after};
   return Next{std::min(milliseconds(250) * (1L << std::min(attempts, 8U)), milliseconds(60'000))};
 }

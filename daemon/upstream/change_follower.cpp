@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::chrono::milliseconds k_first_pause{100};
 constexpr std::chrono::milliseconds k_longest_pause{10'000};
-constexpr int k_gone = 410; // apimachinery StatusReasonExpired, StatusReasonGone
+constexpr int k_request_timeout = 408, k_gone = 410, k_too_many = 429, k_server = 500;
 
 http::RequestHead head_for(const std::string& path, const std::string& accept) {
   http::RequestHead head;
@@ -24,10 +24,11 @@ http::RequestHead head_for(const std::string& path, const std::string& accept) {
 } // namespace
 
 ChangeFollower::ChangeFollower(Upstream& upstream, net::Loop& loop, Caller& caller,
-                               std::string path, std::string field_selector, Hears hears)
+                               std::string path, std::string field_selector, Hears hears,
+                               std::chrono::milliseconds silence)
     : upstream_(upstream), loop_(loop), caller_(caller), path_(std::move(path)),
-      field_selector_(std::move(field_selector)), hears_(std::move(hears)), timer_(loop),
-      pause_(k_first_pause) {}
+      field_selector_(std::move(field_selector)), hears_(std::move(hears)), silence_(silence),
+      timer_(loop), silence_timer_(loop), pause_(k_first_pause) {}
 
 ChangeFollower::~ChangeFollower() = default;
 
@@ -48,8 +49,8 @@ void ChangeFollower::begin() {
 
 void ChangeFollower::on_list_end(const ListEnd& end) {
   version_ = end.resource_version;
+  listed_ = true;
   forgotten_ = false;
-  if (std::exchange(began_, true)) hears_.missed();
   watch();
 }
 
@@ -65,30 +66,51 @@ void ChangeFollower::watch() {
   request.resource_version = version_;
   request.bookmarks = true; // else the version of a kind that rests is soon too old
   watch_ = subscribe_alone(caller_, std::move(request), *this);
+  heard();
 }
 
-void ChangeFollower::on_watch_begin() { follows_ = true; }
+/// A way that has died without a word looks like a kind that rests.
+void ChangeFollower::heard() {
+  silence_timer_.start(silence_, [this] {
+    log::warning("upstream", "the watch of {} has said nothing for {} s: it is opened anew", path_,
+                 std::chrono::duration_cast<std::chrono::seconds>(silence_).count());
+    follows_ = false;
+    watch();
+  });
+}
+
+void ChangeFollower::on_watch_begin() {
+  list_.reset(); // and what it holds of its connection
+  heard();
+  follows_ = true;
+  if (std::exchange(listed_, false)) hears_.began();
+}
 
 void ChangeFollower::on_watch_event(std::string_view text) {
   const auto event = translate::parse_event(text);
-  if (!event) return;
-  if (event->type ==
-      translate::EventType::error) { // whatever it is; upstream ends the stream after it
+  const bool known = event && event->type != translate::EventType::error;
+  const auto key = known ? translate::object_key(event->object)
+                         : Result<translate::ObjectKey>(fail(Code::internal, "no object"));
+  if (!key) { // an ERROR, which ends the stream; or what cannot be read, and might be anything
     forgotten_ = true;
+    follows_ = false;
     return;
   }
+  heard();
   pause_ = k_first_pause;
-  const auto key = translate::object_key(event->object);
-  if (key && !key->resource_version.empty()) version_ = key->resource_version;
-  if (event->type == translate::EventType::modified || event->type == translate::EventType::deleted)
-    hears_.changed(event->type, event->object);
+  if (!key->resource_version.empty()) version_ = key->resource_version;
+  if (event->type != translate::EventType::bookmark) hears_.changed(event->type, event->object);
 }
 
 void ChangeFollower::on_watch_end(const WatchEnd& end) {
-  const bool refused = end.error || end.http_status != 0;
-  if (refused || forgotten_) follows_ = false;
-  if (forgotten_ || end.http_status == k_gone) return again(&ChangeFollower::begin);
-  again(&ChangeFollower::watch);
+  silence_timer_.cancel();
+  const auto status = end.http_status;
+  const bool passing = status == k_request_timeout || status == k_too_many || status >= k_server;
+  const bool refused = status != 0 && !passing;
+  if (refused && status != k_gone)
+    log::warning("upstream", "the watch of {} is refused ({}): {}", path_, status, end.body);
+  if (forgotten_ || status != 0 || end.error) follows_ = false;
+  again(forgotten_ || refused ? &ChangeFollower::begin : &ChangeFollower::watch);
 }
 
 void ChangeFollower::again(void (ChangeFollower::*what)()) {

@@ -17,23 +17,25 @@ namespace zoo::upstream {
 
 class Upstream;
 
-/// Tells which objects of a kind change or go, not which are made: by a watch from now on, metadata
-/// only, of those that a field selector chooses. It goes on from where it was when the watch ends,
-/// with growing pauses while upstream fails; where upstream has forgotten that place, it begins
-/// again and says so, for what changed meanwhile is not known. Keeps nothing of the objects. On one
-/// loop; follows() from any thread.
+/// Tells what becomes of a kind's objects: by a watch from now on, metadata only, of those that a
+/// field selector chooses. It goes on from where it was when the watch ends, says nothing for too
+/// long, or upstream is busy, with growing pauses; where upstream has forgotten that place, or
+/// refuses it, it begins again and says so, for what happened meanwhile is not known. Keeps nothing
+/// of the objects. On one loop; follows() from any thread.
 class ChangeFollower final : private ListHandler, private WatchHandler {
 public:
   struct Hears {
-    /// A MODIFIED or DELETED object, as PartialObjectMetadata.
+    /// An ADDED, MODIFIED or DELETED object, as PartialObjectMetadata.
     std::function<void(translate::EventType type, std::string_view object)> changed;
-    /// Some may have changed that were not told. The first beginning is none of these.
-    std::function<void()> missed;
+    /// It follows from here on; what happened before was perhaps not told.
+    std::function<void()> began;
   };
 
-  /// `field_selector` "": all objects of `path`.
+  /// `field_selector` "": all objects of `path`. `silence`: that a watch may be without a word;
+  /// upstream has a bookmark each minute.
   ChangeFollower(Upstream& upstream, net::Loop& loop, Caller& caller, std::string path,
-                 std::string field_selector, Hears hears);
+                 std::string field_selector, Hears hears,
+                 std::chrono::milliseconds silence = std::chrono::seconds(90));
   ~ChangeFollower() override;
 
   void start();                                    ///< any thread
@@ -43,6 +45,7 @@ private:
   void begin();
   void watch();
   void again(void (ChangeFollower::*what)());
+  void heard(); ///< the watch is alive
   void on_list_begin(std::string_view) override {}
   void on_list_item(std::string_view, std::string_view) override {}
   void on_list_end(const ListEnd& end) override;
@@ -56,10 +59,11 @@ private:
   Caller& caller_;
   const std::string path_, field_selector_;
   const Hears hears_;
-  net::Timer timer_;
+  const std::chrono::milliseconds silence_;
+  net::Timer timer_, silence_timer_;
   std::chrono::milliseconds pause_;
-  std::string version_; ///< of the last event or bookmark
-  bool began_ = false;
+  std::string version_;    ///< of the last event or bookmark
+  bool listed_ = false;    ///< `version_` is a list's: what lies before it was not told
   bool forgotten_ = false; ///< upstream has said that it does not know `version_` any more
   std::atomic<bool> follows_ = false;
   std::unique_ptr<List> list_;

@@ -43,6 +43,8 @@ expect "none lost" 0 "$(value zood_audit_lost_total)"
 check "a tenant is suspended" ctl tenant suspend "$b"
 suspended() { [[ $(value 'zood_tenants{phase="Suspended"}') == 1 ]]; }
 eventually "and counted so" 10 suspended
+expect "what drifts upstream is heard" 1 "$(value zood_drift_heard)"
+expect_match "and tenants were looked after" '^[1-9]' "$(value zood_tenant_looks_total)"
 expect "no certificate ends soon" 0 "$(value zood_tenants_certificate_expiring)"
 expect_no_match "no name of a tenant's is a label" "$a|nobody|nobody-1|team" "$(metrics)"
 

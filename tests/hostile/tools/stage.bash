@@ -188,8 +188,8 @@ new_attacker() {
   local -n hostile_new=$1
   # One that this script had before would be asked for over a connection with that one's certificate.
   while hostile_new=zq$(random_id | cut -c3-); do
-    direct GET "/api/v1/namespaces/$hostile_new-default" # another script's
-    [[ " ${attackers[*]} " == *" $hostile_new "* || $code != 404 ]] || break
+    direct GET "/api/v1/namespaces/$hostile_new-default" # 200: it is another script's
+    [[ " ${attackers[*]} " == *" $hostile_new "* || $code == 200 ]] || break
   done
   require "attacker $hostile_new" ctl tenant create "$hostile_new" --wait
   export_kubeconfig "$hostile_new"

@@ -63,10 +63,11 @@ struct Room {
     out.workers = 2;
     return out;
   }
-  std::unique_ptr<tenants::TenantServiceImpl> service(tenants::Settings with = settings()) {
-    auto out = std::make_unique<tenants::TenantServiceImpl>(
-        tenants::ControllerParts{*store, *pki, sealer, [this] { return upstream.connect(); }},
-        std::move(with));
+  std::unique_ptr<tenants::TenantServiceImpl> service(tenants::Settings with = settings(),
+                                                      std::function<bool()> hears = {}) {
+    tenants::ControllerParts parts{*store, *pki, sealer, [this] { return upstream.connect(); }};
+    parts.hears = std::move(hears);
+    auto out = std::make_unique<tenants::TenantServiceImpl>(std::move(parts), std::move(with));
     must(out->start());
     return out;
   }

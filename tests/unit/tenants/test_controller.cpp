@@ -85,6 +85,46 @@ TEST_CASE("a created tenant is a room with its fences, and a sealed key") {
   }));
 }
 
+TEST_CASE(
+    "a tenant is left alone while its drift is told, and looked after again and again if not") {
+  Room room;
+  const auto looks = [&] { // each asks for the Service
+    std::size_t count = 0;
+    for (const auto& request : room.upstream.requests())
+      count += request.find("GET") == 0 &&
+               request.find("/foofoo-default/services/kubernetes") != std::string::npos;
+    return count;
+  };
+  {
+    const auto service = room.service();
+    must(service->create(wanted("foofoo"), false));
+    for (const auto* space : {"default", "kube-system"})
+      room.upstream.put(
+          fmt::format("/api/v1/namespaces/foofoo-{}/configmaps/kube-root-ca.crt", space), {});
+    REQUIRE(eventually([&] {
+      const auto now = must(service->get("foofoo"));
+      const auto* populated = now.condition("Populated");
+      return populated != nullptr && populated->status == "True" &&
+             now.condition(std::string(tenants::k_in_cluster)) != nullptr;
+    }));
+  }
+  auto settings = Room::settings();
+  settings.resync = std::chrono::milliseconds(1);
+  settings.resync_told = std::chrono::hours(1);
+  std::atomic<bool> told = true;
+  const auto before = looks();
+  const auto service = room.service(settings, [&] { return told.load(); });
+  REQUIRE(eventually([&] { return looks() == before + 1; })); // at the start
+  must(service->create(wanted("barbar"), false));
+  REQUIRE(eventually([&] { return ready(*service, "barbar"); }));
+  CHECK(looks() == before + 1);
+  service->touch_all();
+  REQUIRE(eventually([&] { return looks() == before + 2; }));
+  told = false;
+  service->touch_all();
+  CHECK(eventually([&] { return looks() > before + 6; }));
+}
+
 TEST_CASE("exported credentials: names are checked, super-users are named") {
   Room room;
   const auto service = room.service();

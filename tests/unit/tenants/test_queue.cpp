@@ -56,7 +56,7 @@ TEST_CASE("a stop ends the waiting") {
 
 TEST_CASE("what was touched is due soon, but rests after it was done; unknown keys are not made") {
   using Clock = Queue::Clock;
-  Queue queue({5ms, 50ms});
+  Queue queue({5ms, 50ms, 0ms});
   const std::stop_source stop;
   queue.touch("a");
   CHECK(queue.size() == 0);
@@ -89,4 +89,20 @@ TEST_CASE("what was touched is due soon, but rests after it was done; unknown ke
   // A touch counts for one look.
   queue.add("b", 60ms);
   CHECK(queue.take(stop.get_token())->key == "b");
+}
+
+TEST_CASE("many that are touched come one after another, and nobody else waits for them") {
+  Queue queue({1ms, 0ms, 20ms});
+  const std::stop_source stop;
+  for (const auto* key : {"a", "b", "c"})
+    queue.add(key, 1h);
+  const auto begun = Queue::Clock::now();
+  for (const auto* key : {"a", "b", "c", "a", "b"})
+    queue.touch(key);
+  CHECK(queue.take(stop.get_token())->key == "a");
+  queue.add("made", 0s);
+  CHECK(queue.take(stop.get_token())->key == "made");
+  CHECK(queue.take(stop.get_token())->key == "b");
+  CHECK(queue.take(stop.get_token())->key == "c");
+  CHECK(Queue::Clock::now() - begun >= 41ms);
 }

@@ -14,28 +14,48 @@ using namespace zoo::test;
 namespace {
 
 struct Followed {
-  Followed() {
-    world.on(0, [this] {
+  explicit Followed(std::chrono::milliseconds silence = std::chrono::minutes(1)) {
+    world.on(0, [&] {
       auto& loop = world.loop(0);
-      follower.emplace(
-          world.upstream(), loop, world.upstream().caller(loop), "/api/v1/pods", "metadata.name=x",
-          upstream::ChangeFollower::Hears{
-              [this](translate::EventType type, std::string_view object) {
-                const auto key = translate::object_key(object);
-                heard.push_back((type == translate::EventType::deleted ? "-" : "~") + key->text());
-              },
-              [this] { ++missed; }});
+      const auto changed = [this](translate::EventType type, std::string_view object) {
+        const auto key = translate::object_key(object);
+        const char sign = type == translate::EventType::added     ? '+'
+                          : type == translate::EventType::deleted ? '-'
+                                                                  : '~';
+        heard.push_back(sign + key->text());
+      };
+      follower.emplace(world.upstream(), loop, world.upstream().caller(loop), "/api/v1/pods",
+                       "metadata.name=x",
+                       upstream::ChangeFollower::Hears{changed, [this] { ++began; }}, silence);
     });
     follower->start();
   }
   ~Followed() {
     world.on(0, [this] { follower.reset(); });
   }
-  WatchWorld::AskedPtr begin(std::uint64_t version) {
+  WatchWorld::AskedPtr listed(std::uint64_t version) {
     const auto list = world.next_list();
     CHECK(WatchWorld::param(list, "limit") == "2"); // one, and whether there are more
     world.list(list, version, {});
-    return world.next_watch();
+    auto watch = world.next_watch();
+    CHECK(WatchWorld::param(watch, "resourceVersion") == std::to_string(version));
+    return watch;
+  }
+  WatchWorld::AskedPtr watched_from(std::string_view version) {
+    auto watch = world.next_watch();
+    CHECK(WatchWorld::param(watch, "resourceVersion") == version);
+    return watch;
+  }
+  void accept(const WatchWorld::AskedPtr& watch) {
+    world.answer(watch, 200);
+    world.settle();
+    CHECK(follower->follows());
+  }
+  void refuse(const WatchWorld::AskedPtr& watch, int status) {
+    world.answer(watch, status);
+    world.end(watch);
+    world.settle();
+    CHECK_FALSE(follower->follows());
   }
   void say(const WatchWorld::AskedPtr& watch, const std::string& text) {
     world.say(watch, text);
@@ -45,70 +65,94 @@ struct Followed {
   WatchWorld world;
   std::optional<upstream::ChangeFollower> follower;
   std::vector<std::string> heard; ///< on the loop
-  int missed = 0;
+  int began = 0;
 };
 
 } // namespace
 
-TEST_CASE("changes are told, but not what is made, and the watch goes on from where it was") {
+TEST_CASE("changes are told, and the watch goes on from where it was") {
   Followed followed;
   CHECK_FALSE(followed.follower->follows());
-  auto watch = followed.begin(7);
-  CHECK(WatchWorld::param(watch, "resourceVersion") == "7");
+  auto watch = followed.listed(7);
   CHECK(WatchWorld::param(watch, "fieldSelector") == "metadata.name=x");
   CHECK(WatchWorld::param(watch, "allowWatchBookmarks") == "true");
-  followed.world.answer(watch, 200);
+  CHECK(followed.began == 0);
+  followed.accept(watch);
+  CHECK(followed.began == 1);
   followed.say(watch, event("ADDED", "foofoo-a/x", 8) + event("MODIFIED", "foofoo-a/x", 9) +
                           event("DELETED", "foofoo-b/x", 10));
-  CHECK(followed.heard == std::vector<std::string>{"~foofoo-a/x", "-foofoo-b/x"});
-  CHECK(followed.follower->follows());
+  CHECK(followed.heard == std::vector<std::string>{"+foofoo-a/x", "~foofoo-a/x", "-foofoo-b/x"});
 
   followed.world.end(watch);
-  watch = followed.world.next_watch();
-  CHECK(WatchWorld::param(watch, "resourceVersion") == "10");
+  watch = followed.watched_from("10");
   CHECK(followed.follower->follows()); // nothing is lost
-  followed.world.answer(watch, 200);
+  followed.accept(watch);
   followed.say(watch, bookmark_event(20));
   followed.world.fail(watch);
-  watch = followed.world.next_watch();
+  watch = followed.watched_from("20");
   CHECK_FALSE(followed.follower->follows());
-  CHECK(WatchWorld::param(watch, "resourceVersion") == "20");
-  followed.world.answer(watch, 200);
-  followed.world.settle();
-  CHECK(followed.follower->follows());
-  CHECK(followed.missed == 0);
+  followed.accept(watch);
+  for (const int status : {408, 429, 500, 503, 504}) { // upstream is busy: the place is as good
+    CAPTURE(status);
+    followed.world.end(watch);
+    watch = followed.watched_from("20");
+    followed.refuse(watch, status);
+    watch = followed.watched_from("20");
+    followed.accept(watch);
+  }
+  CHECK(followed.began == 1);
+  CHECK(followed.heard.size() == 3);
 }
 
-TEST_CASE("where upstream has forgotten the place, what was missed is said") {
+TEST_CASE("where the place is lost, it is said when changes are heard again") {
   Followed followed;
-  auto watch = followed.begin(7);
+  auto watch = followed.listed(7);
+  followed.accept(watch);
   SUBCASE("by an event") {
-    followed.world.answer(watch, 200);
     followed.say(watch, gone_event());
+    CHECK_FALSE(followed.follower->follows());
     followed.world.end(watch);
   }
-  SUBCASE("by its answer") {
-    followed.world.answer(watch, 410);
+  SUBCASE("by one that cannot be read") {
+    followed.say(watch, "{\"type\":\"MODIFIED\",\"object\":{}}\n");
+    CHECK_FALSE(followed.follower->follows());
     followed.world.end(watch);
   }
-  const auto list = followed.world.next_list();
+  SUBCASE("by an answer") {
+    followed.world.end(watch);
+    followed.refuse(followed.watched_from("7"), 410);
+  }
+  watch = followed.listed(30);
+  CHECK(followed.began == 1);
   CHECK_FALSE(followed.follower->follows());
-  CHECK(followed.missed == 0); // it comes with the place from which it is heard again
-  followed.world.list(list, 30, {});
-  watch = followed.world.next_watch();
-  CHECK(followed.missed == 1);
-  CHECK(WatchWorld::param(watch, "resourceVersion") == "30");
+  followed.world.fail(watch); // on the way: the place of the list is still to be told of
+  watch = followed.watched_from("30");
+  followed.accept(watch);
+  CHECK(followed.began == 2);
 }
 
-TEST_CASE("a refused watch is tried again, and nobody relies on it meanwhile") {
+TEST_CASE("what is refused is tried again, and nobody relies on it meanwhile") {
   Followed followed;
-  auto watch = followed.begin(7);
-  followed.world.answer(watch, 403);
-  followed.world.end(watch);
-  watch = followed.world.next_watch();
+  const auto list = followed.world.next_list();
+  followed.world.answer(list, 403);
+  followed.world.end(list);
+  auto watch = followed.listed(7);
+  for (const std::uint64_t version : {8, 9}) {
+    followed.refuse(watch, 403);
+    watch = followed.listed(version);
+    CHECK(followed.began == 0);
+  }
+  followed.accept(watch);
+  CHECK(followed.began == 1);
+}
+
+TEST_CASE("a watch that says nothing for too long is opened anew") {
+  Followed followed(std::chrono::milliseconds(200));
+  auto watch = followed.listed(7);
+  SUBCASE("never") {}
+  SUBCASE("after it had begun") { followed.accept(watch); }
+  watch = followed.watched_from("7");
   CHECK_FALSE(followed.follower->follows());
-  CHECK(WatchWorld::param(watch, "resourceVersion") == "7");
-  followed.world.answer(watch, 200);
-  followed.world.settle();
-  CHECK(followed.follower->follows());
+  followed.accept(watch);
+  CHECK(followed.began == 1);
 }
