@@ -81,7 +81,7 @@ TEST_CASE("what others compressed is opened as it comes") {
           const auto made = opener.next(part);
           REQUIRE(made);
           if (made->empty()) break;
-          CHECK(made->size() <= 64 * 1024);
+          CHECK(made->size() <= 128 * 1024);
           out += *made;
         }
         CHECK(part.empty());
