@@ -27,7 +27,7 @@ std::optional<std::string> opened(std::string_view packed, std::size_t step) {
     for (;;) {
       const auto text = opener.next(part);
       if (!text || out.size() > k_most) return std::nullopt;
-      invariant(text->size() <= 64 * 1024, "a piece of text is no longer than said", "");
+      invariant(text->size() <= 128 * 1024, "a piece of text is no longer than said", "");
       if (text->empty()) break;
       out += *text;
     }
