@@ -17,6 +17,8 @@ namespace {
 constexpr int k_raw = -15; ///< window bits: no header, no trailer
 constexpr int k_memory_level = 8;
 constexpr std::size_t k_chunk = 64 * 1024;
+/// Flags of a header that nobody has given a meaning (RFC 1952 2.3.1.2), which ISA-L passes over.
+constexpr std::uint32_t k_reserved = 0xe0;
 /// That ISA-L opens at a time: each time it copies twice the 32 KiB that what follows may refer to.
 constexpr std::size_t k_text = 128 * 1024;
 constexpr std::size_t k_most_at_once = std::size_t{1} << 30; ///< ISA-L counts in 32 bits
@@ -130,6 +132,7 @@ struct Opener::State {
     if (head_read) return isal_inflate(&stream);
     const int result = isal_read_gzip_header(&stream, &head);
     head_read = result == ISAL_DECOMP_OK;
+    if (head_read && (head.flags & k_reserved) != 0) return ISAL_INVALID_WRAPPER;
     return result == ISAL_END_INPUT ? ISAL_DECOMP_OK : result;
   }
 };
