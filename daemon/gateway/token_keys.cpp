@@ -25,10 +25,7 @@ Signature TokenKeys::check(std::string_view token) {
 
 void TokenKeys::read_again() {
   asked_ = Clock::now();
-  http::RequestHead head;
-  head.method = "GET";
-  head.target = "/openid/v1/jwks";
-  head.headers.add("Accept", "application/jwk-set+json, application/json");
+  auto head = upstream::get_head("/openid/v1/jwks", "application/jwk-set+json, application/json");
   call_ = std::make_unique<upstream::BufferedCall>(
       upstream_.caller(loop_), std::move(head), upstream::CallOptions{}, k_max_set,
       [this](const Result<upstream::Answer>& answer) {
@@ -41,7 +38,7 @@ void TokenKeys::read_again() {
           log::debug("gateway", "upstream does not tell the keys of its tokens: {}",
                      keys.error().message());
           const auto status = answer ? answer->head.status : 0;
-          if (status >= 500 || status == 401 || status == 408 || status == 429) return;
+          if (upstream::passing(status) || status == 401) return;
           keys_.clear();
           return;
         }

@@ -18,7 +18,7 @@ using std::chrono::milliseconds;
 
 constexpr std::string_view k_sign = "sign/"; ///< before an ID: a key of its own in the queue
 /// Between two tenants that are looked after only for what may have drifted: 40 a second.
-constexpr milliseconds k_pace{25};
+constexpr milliseconds k_pace = Queue::Pauses{}.pace;
 
 milliseconds jittered(milliseconds middle) {
   thread_local std::minstd_rand random(std::random_device{}());

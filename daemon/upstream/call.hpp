@@ -8,6 +8,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace zoo::upstream {
 
@@ -36,6 +37,20 @@ public:
   virtual void send_end() = 0;
   virtual bool writable() const = 0; ///< tunnel buffer below its high watermark
 };
+
+/// Of what zood asks for itself; `target` may have a query.
+inline http::RequestHead get_head(std::string target, std::string_view accept) {
+  http::RequestHead head;
+  head.method = "GET";
+  head.target = std::move(target);
+  head.headers.add("Accept", accept);
+  return head;
+}
+
+/// Will asking again make a difference to such an answer?
+inline bool passing(int http_status) {
+  return http_status >= 500 || http_status == 429 || http_status == 408;
+}
 
 /// What a request upstream needs beside its head.
 struct CallOptions {

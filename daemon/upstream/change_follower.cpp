@@ -2,6 +2,8 @@
 #include "daemon/upstream/change_follower.hpp"
 
 #include "common/base/log.hpp"
+#include "daemon/translate/headers.hpp"
+#include "daemon/upstream/call.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -11,15 +13,7 @@ namespace {
 
 constexpr std::chrono::milliseconds k_first_pause{100};
 constexpr std::chrono::milliseconds k_longest_pause{10'000};
-constexpr int k_request_timeout = 408, k_gone = 410, k_too_many = 429, k_server = 500;
-
-http::RequestHead head_for(const std::string& path, const std::string& accept) {
-  http::RequestHead head;
-  head.method = "GET";
-  head.target = path;
-  head.headers.add("Accept", accept);
-  return head;
-}
+constexpr int k_gone = 410;
 
 } // namespace
 
@@ -40,8 +34,7 @@ void ChangeFollower::start() {
 void ChangeFollower::begin() {
   watch_.reset();
   ListRequest request;
-  request.head =
-      head_for(path_, "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1");
+  request.head = get_head(path_, translate::k_partial_list_accept);
   request.range = {"", "", false};
   request.limit = 1;
   list_ = list_range(upstream_, caller_, std::move(request), "#one " + path_, *this);
@@ -61,7 +54,7 @@ void ChangeFollower::on_list_error(const Error& error, int http_status, std::str
 
 void ChangeFollower::watch() {
   WatchRequest request;
-  request.head = head_for(path_, "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1");
+  request.head = get_head(path_, translate::k_partial_accept);
   if (!field_selector_.empty()) request.params = {{"fieldSelector", field_selector_}};
   request.resource_version = version_;
   request.bookmarks = true; // else the version of a kind that rests is soon too old
@@ -99,14 +92,13 @@ void ChangeFollower::on_watch_event(std::string_view text) {
   heard();
   pause_ = k_first_pause;
   if (!key->resource_version.empty()) version_ = key->resource_version;
-  if (event->type != translate::EventType::bookmark) hears_.changed(event->type, event->object);
+  if (event->type != translate::EventType::bookmark) hears_.changed(event->type, *key);
 }
 
 void ChangeFollower::on_watch_end(const WatchEnd& end) {
   silence_timer_.cancel();
   const auto status = end.http_status;
-  const bool passing = status == k_request_timeout || status == k_too_many || status >= k_server;
-  const bool refused = status != 0 && !passing;
+  const bool refused = status != 0 && !passing(status);
   if (refused && status != k_gone)
     log::warning("upstream", "the watch of {} is refused ({}): {}", path_, status, end.body);
   if (forgotten_ || status != 0 || end.error) follows_ = false;

@@ -25,8 +25,8 @@ class Upstream;
 class ChangeFollower final : private ListHandler, private WatchHandler {
 public:
   struct Hears {
-    /// An ADDED, MODIFIED or DELETED object, as PartialObjectMetadata.
-    std::function<void(translate::EventType type, std::string_view object)> changed;
+    /// An object was ADDED, MODIFIED or DELETED.
+    std::function<void(translate::EventType type, const translate::ObjectKey& key)> changed;
     /// It follows from here on; what happened before was perhaps not told.
     std::function<void()> began;
   };

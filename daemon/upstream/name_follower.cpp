@@ -2,7 +2,9 @@
 #include "daemon/upstream/name_follower.hpp"
 
 #include "common/base/log.hpp"
+#include "daemon/translate/headers.hpp"
 #include "daemon/translate/watch_event.hpp"
+#include "daemon/upstream/call.hpp"
 
 #include <algorithm>
 
@@ -11,14 +13,6 @@ namespace {
 
 constexpr std::chrono::milliseconds k_first_pause{100};
 constexpr std::chrono::milliseconds k_longest_pause{10'000};
-
-http::RequestHead head_for(const std::string& path, const std::string& accept) {
-  http::RequestHead head;
-  head.method = "GET";
-  head.target = path;
-  head.headers.add("Accept", accept);
-  return head;
-}
 
 } // namespace
 
@@ -37,8 +31,7 @@ void NameFollower::begin() {
   names_.clear();
   watch_.reset();
   ListRequest request;
-  request.head =
-      head_for(path_, "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1");
+  request.head = get_head(path_, translate::k_partial_list_accept);
   if (!label_selector_.empty()) request.params = {{"labelSelector", label_selector_}};
   request.range = {"", "", false};
   list_ = list_range(upstream_, caller_, std::move(request), "#" + path_, *this);
@@ -52,7 +45,7 @@ void NameFollower::on_list_end(const ListEnd& end) {
   publish();
   pause_ = k_first_pause;
   WatchRequest request;
-  request.head = head_for(path_, "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1");
+  request.head = get_head(path_, translate::k_partial_accept);
   if (!label_selector_.empty()) request.params = {{"labelSelector", label_selector_}};
   request.resource_version = end.resource_version;
   watch_ = subscribe_alone(caller_, std::move(request), *this);

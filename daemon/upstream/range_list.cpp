@@ -3,6 +3,7 @@
 #include "daemon/translate/continue.hpp"
 #include "daemon/translate/discovery_json.hpp"
 #include "daemon/translate/framer.hpp"
+#include "daemon/translate/headers.hpp"
 #include "daemon/translate/mapping.hpp"
 #include "daemon/translate/watch_event.hpp"
 #include "daemon/upstream/call.hpp"
@@ -384,8 +385,7 @@ public:
     ListRequest spaces;
     spaces.head = request_.head;
     spaces.head.target = k_spaces;
-    spaces.head.headers.set("Accept",
-                            "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1");
+    spaces.head.headers.set("Accept", translate::k_partial_list_accept);
     const auto id = request_.range.prefix.substr(0, request_.range.prefix.find('-'));
     if (!id.empty() && !seek_) {
       spaces.params = {{"labelSelector", std::string(translate::k_tenant_label) + "=" + id}};

@@ -4,6 +4,7 @@
 #include "common/base/log.hpp"
 #include "daemon/translate/continue.hpp"
 #include "daemon/translate/discovery_json.hpp"
+#include "daemon/translate/headers.hpp"
 #include "daemon/translate/query.hpp"
 
 #include <algorithm>
@@ -35,10 +36,8 @@ void RangeProbe::start() {
 
 void RangeProbe::ask() {
   translate::Params params{{"limit", "1"}, {"continue", translate::range_start_token("kube-p")}};
-  http::RequestHead head;
-  head.method = "GET";
-  head.target = "/api/v1/namespaces?" + translate::serialize_query(params);
-  head.headers.add("Accept", "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1");
+  auto head = get_head("/api/v1/namespaces?" + translate::serialize_query(params),
+                       translate::k_partial_list_accept);
   retired_ = std::move(call_);
   call_ = std::make_unique<BufferedCall>(
       caller_, std::move(head), CallOptions{}, k_max_page, [this](Result<Answer> answer) {

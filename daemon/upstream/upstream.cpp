@@ -78,10 +78,7 @@ private:
 
   void fetch_document(std::string path, Document& document,
                       std::function<void(Result<void>)> done) {
-    http::RequestHead head;
-    head.method = "GET";
-    head.target = path;
-    head.headers.add("Accept", translate::k_aggregated_accept);
+    auto head = get_head(path, translate::k_aggregated_accept);
     if (!document.etag.empty()) head.headers.add("If-None-Match", document.etag);
     retired_ = std::move(call_);
     call_ = std::make_unique<BufferedCall>(

@@ -51,9 +51,7 @@ void Bridge::Side::more() {
   if (reading_) return;
   reading_ = true;
   ListRequest request;
-  request.head.method = "GET";
-  request.head.target = owner_.kind_->path;
-  request.head.headers.add("Accept", list_accept(owner_.kind_->accept));
+  request.head = get_head(owner_.kind_->path, list_accept(owner_.kind_->accept));
   request.range = {prefix_, *next_, false};
   request.all_namespaces = owner_.kind_->namespaced;
   request.revision = revision_;

@@ -15,11 +15,6 @@ constexpr std::size_t k_max_status = 1u << 20; ///< bytes of an error's body
 /// Of kinds that upstream sends no bookmarks of: those it keeps no cache for.
 constexpr int k_without_bookmarks = 20;
 
-/// Will asking again make a difference?
-bool passing(int http_status) {
-  return http_status >= 500 || http_status == 429 || http_status == 408;
-}
-
 /// Does this Status say that a resourceVersion is too old?
 bool too_old(std::string_view status) {
   const auto tree = translate::JsonTree::parse(status);
@@ -40,9 +35,7 @@ void Feed::start(bool trusted) {
   verified_ = trusted;
   if (trusted) return connect();
   ListRequest request;
-  request.head.method = "GET";
-  request.head.target = kind_->path;
-  request.head.headers.add("Accept", list_accept(translate::k_partial_accept));
+  request.head = get_head(kind_->path, translate::k_partial_list_accept);
   request.all_namespaces = kind_->namespaced;
   request.limit = 1;
   request.max_object = kind_->max_object;
@@ -103,10 +96,7 @@ void Feed::connect() {
   translate::set_param(params, "watch", "true");
   translate::set_param(params, "resourceVersion", std::to_string(latest_));
   translate::set_param(params, "allowWatchBookmarks", "true");
-  http::RequestHead head;
-  head.method = "GET";
-  head.target = kind_->path + "?" + translate::serialize_query(params);
-  head.headers.add("Accept", kind_->accept);
+  auto head = get_head(kind_->path + "?" + translate::serialize_query(params), kind_->accept);
   CallOptions options;
   options.long_running = true;
   status_ = 0;

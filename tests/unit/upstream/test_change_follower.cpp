@@ -17,12 +17,11 @@ struct Followed {
   explicit Followed(std::chrono::milliseconds silence = std::chrono::minutes(1)) {
     world.on(0, [&] {
       auto& loop = world.loop(0);
-      const auto changed = [this](translate::EventType type, std::string_view object) {
-        const auto key = translate::object_key(object);
+      const auto changed = [this](translate::EventType type, const translate::ObjectKey& key) {
         const char sign = type == translate::EventType::added     ? '+'
                           : type == translate::EventType::deleted ? '-'
                                                                   : '~';
-        heard.push_back(sign + key->text());
+        heard.push_back(sign + key.text());
       };
       follower.emplace(world.upstream(), loop, world.upstream().caller(loop), "/api/v1/pods",
                        "metadata.name=x",
