@@ -187,6 +187,24 @@ Result<void> check_treatment(const Target& target, bool namespaced, const KindFa
   return {};
 }
 
+/// The name in the path of a legacy watch is a selector of it (ListResource in
+/// apiserver/pkg/endpoints/handlers/get.go).
+Result<void> select_name(ListOptions& list, const std::string& name) {
+  // What is no selector is refused by who translates it.
+  const auto terms = parse_field_selector(list.field_selector);
+  if (!terms) return {};
+  if (terms->empty()) {
+    list.field_selector = serialize_field_selector({{"metadata.name", true, name}});
+    return {};
+  }
+  const bool same = std::any_of(terms->begin(), terms->end(), [&](const FieldTerm& term) {
+    return term.equal && term.key == "metadata.name" && term.value == name;
+  });
+  if (!same)
+    return fail(Code::bad_request, "fieldSelector metadata.name doesn't match requested name");
+  return {};
+}
+
 void append_segment(std::string& path, std::string_view segment) {
   path += '/';
   append_percent_encoded(path, segment, k_path_keep);
@@ -308,6 +326,7 @@ Result<Target> parse_target(std::string_view method, std::string_view target) {
                        (out.verb == "get" && out.subresource.empty() && out.name.empty());
   if (listing) {
     ZOO_TRY(out.list, parse_list_options(out.params, out.legacy_watch));
+    if (out.named()) ZOO_TRY_VOID(select_name(out.list, out.name));
     if (out.verb == "get") out.verb = out.list.watch ? "watch" : "list";
   } else if (out.verb == "get" && out.subresource.empty()) {
     // `?watch=1` on a named object: a get to authorization, and the server ignores it.
@@ -369,7 +388,7 @@ Result<std::string> upstream_path(const Target& target, bool namespaced, const M
     }
     append_segment(path, target.resource);
   }
-  if (target.name.empty()) return path;
+  if (target.name.empty() || target.legacy_watch) return path;
   append_segment(path, namespaced ? target.name : object_name_in(mapping, facts, target.name));
   if (!target.subresource.empty()) append_segment(path, target.subresource);
   path += target.rest;

@@ -30,7 +30,8 @@ struct Target {
   /// Behind the subresource, beginning with "/", as it was written (proxy): never translated.
   std::string rest;
 
-  bool legacy_watch = false; ///< the deprecated /watch/ prefix
+  /// The deprecated /watch/ prefix. A name behind it selects in `list`, and is asked about.
+  bool legacy_watch = false;
   /// exec, attach, portforward, proxy: the connection may become a tunnel.
   bool connect = false;
   /// A namespace in a namespace's path, which upstream does not serve: it would take what follows

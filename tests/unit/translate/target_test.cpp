@@ -143,6 +143,23 @@ TEST_CASE("the rest behind a proxy stays as it was written") {
   CHECK(parse_target("GET", "/api/v1/namespaces/a/pods/p/proxy/")->rest == "/");
 }
 
+TEST_CASE("the name behind the legacy watch prefix selects") {
+  const auto selector = [](const std::string& query) {
+    return parse_target("GET", "/api/v1/watch/namespaces/a/pods/p" + query)->list.field_selector;
+  };
+  CHECK(selector("") == "metadata.name=p");
+  CHECK(selector("?fieldSelector=metadata.name%3Dp,spec.nodeName%3Dn") ==
+        "metadata.name=p,spec.nodeName=n");
+  CHECK(parse_target("GET", "/api/v1/watch/nodes/a,b%3Dc")->list.field_selector ==
+        "metadata.name=a\\,b\\=c");
+  for (const auto* other : {"metadata.name%3Dq", "spec.nodeName%3Dp", "metadata.name!%3Dp"}) {
+    CAPTURE(other);
+    CHECK(code_of(parse_target("GET", std::string("/api/v1/watch/namespaces/a/pods/p"
+                                                  "?fieldSelector=") +
+                                          other)) == Code::bad_request);
+  }
+}
+
 TEST_CASE("names of a path go upstream by the rule of their kind") {
   struct Row {
     const char* path;
@@ -153,6 +170,8 @@ TEST_CASE("names of a path go upstream by the rule of their kind") {
       {"/api/v1/pods", true, "/api/v1/pods"},
       {"/api/v1/namespaces/a/pods/p", true, "/api/v1/namespaces/abc123-a/pods/p"},
       {"/api/v1/watch/namespaces/a/pods", true, "/api/v1/namespaces/abc123-a/pods"},
+      {"/api/v1/watch/namespaces/a/pods/p", true, "/api/v1/namespaces/abc123-a/pods"},
+      {"/api/v1/watch/namespaces/a", false, "/api/v1/namespaces"},
       {"/api/v1/namespaces/a", false, "/api/v1/namespaces/abc123-a"},
       {"/api/v1/namespaces/a/status", false, "/api/v1/namespaces/abc123-a/status"},
       {"/api/v1/nodes/n1", false, "/api/v1/nodes/n1"},
