@@ -52,6 +52,13 @@ struct ListOptions {
   bool allow_watch_bookmarks = false;
   std::optional<std::int64_t> timeout_seconds;
   std::string label_selector, field_selector;
+
+  /// Does a watch say where its first events end? One from no version asks for them without saying
+  /// so (SetListOptionsDefaults in apimachinery/pkg/apis/meta/internalversion/defaults.go).
+  bool marks_initial_events() const {
+    const bool from_now = resource_version.empty() || resource_version == "0";
+    return allow_watch_bookmarks && send_initial_events.value_or(from_now);
+  }
 };
 
 /// Reads and validates them in the API server's words. Code::bad_request for a number that is

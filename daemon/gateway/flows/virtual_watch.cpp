@@ -99,7 +99,7 @@ private:
     }
     if (exchange_.done()) return false;
     telling_state_ = false;
-    if (exchange_.target().list.send_initial_events.value_or(false)) bookmark(true);
+    if (exchange_.target().list.marks_initial_events()) bookmark(true);
     return !exchange_.done();
   }
 

@@ -142,7 +142,7 @@ private:
         writer_.added_own(own_item(plan_.rendering, each), out_);
     }
     const auto version = std::to_string(revision_);
-    if (exchange_.target().list.send_initial_events.value_or(false)) {
+    if (!only_revision_ && exchange_.target().list.marks_initial_events()) {
       out_ += bookmark(version, true);
     }
     flush();
@@ -161,7 +161,8 @@ private:
   }
 
   std::string bookmark(std::string_view version, bool initial_events_end) const {
-    if (plan_.rendering.wanted.representation == translate::Representation::partial) {
+    if (plan_.rendering.strips ||
+        plan_.rendering.wanted.representation == translate::Representation::partial) {
       return translate::make_bookmark("meta.k8s.io/v1", "PartialObjectMetadata", version,
                                       initial_events_end);
     }
