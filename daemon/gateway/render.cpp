@@ -116,20 +116,23 @@ const translate::Root& root_of(const Exchange& exchange) {
   return root == nullptr ? translate::custom_root() : *root;
 }
 
+bool is_status(std::string_view body) {
+  const auto tree = JsonTree::parse(body);
+  return tree && tree->root().is(translate::JsonType::object) &&
+         tree->root()["kind"].string() == "Status" && tree->root()["apiVersion"].string() == "v1";
+}
+
 /// Also where a list of objects, or a Table, was asked for: what deleting something is answered
 /// with. It is small, and pretty or with sorted members where it is about a custom resource.
-bool is_status(std::string_view object) {
+static bool may_be_status(std::string_view object) {
   constexpr std::size_t k_most = 8192;
   // Sought without its first quote, of which an object is full.
-  if (object.size() > k_most || object.find("Status\"") == std::string_view::npos) return false;
-  const auto tree = JsonTree::parse(object);
-  return tree && tree->root()["kind"].string() == "Status" &&
-         tree->root()["apiVersion"].string() == "v1";
+  return object.size() <= k_most && object.find("Status\"") != std::string_view::npos;
 }
 
 Result<void> write_object(Exchange& exchange, const Rendering& rendering, std::string_view object,
                           std::string& out) {
-  if (is_status(object)) {
+  if (may_be_status(object) && is_status(object)) {
     out += translate::status_out(exchange.mapping(), status_context(exchange), object, 200);
     return {};
   }

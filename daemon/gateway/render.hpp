@@ -46,6 +46,9 @@ bool stays_protobuf(const Exchange& exchange, const Rendering& rendering);
 /// Is an item of a list (of a Table: a row) to be shown?
 bool shows(const Rendering& rendering, std::string_view item);
 
+/// Is it a Status of `v1`?
+bool is_status(std::string_view body);
+
 /// One object, or the Status that a DELETE answers.
 Result<void> write_object(Exchange& exchange, const Rendering& rendering, std::string_view object,
                           std::string& out);

@@ -4,6 +4,8 @@
 #include "common/base/text.hpp"
 #include "daemon/translate/text.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -26,10 +28,9 @@ constexpr std::array<std::string_view, 7> k_answer = {
     "vary",         "date",     "x-content-type-options"};
 constexpr std::array<std::string_view, 4> k_handshake_answer = {
     "upgrade", "sec-websocket-accept", "sec-websocket-protocol", "x-stream-protocol-version"};
-constexpr std::array<std::string_view, 11> k_hop = {
+constexpr std::array<std::string_view, 10> k_hop = {
     "connection", "keep-alive", "proxy-connection",   "transfer-encoding",   "te",
-    "trailer",    "upgrade",    "proxy-authenticate", "proxy-authorization", "content-length",
-    "location"};
+    "trailer",    "upgrade",    "proxy-authenticate", "proxy-authorization", "content-length"};
 constexpr std::string_view k_json = "application/json";
 constexpr std::string_view k_bearer = "base64url.bearer.authorization.k8s.io.";
 
@@ -197,7 +198,23 @@ std::optional<std::string_view> AnswerHeaders::passes(std::string_view name,
                           : place_in(k_answer, name) || (kind_ == AnswerKind::upgrade &&
                                                          place_in(k_handshake_answer, name));
   if (!wanted || text::has_control(value)) return std::nullopt;
+  if (kind_ == AnswerKind::proxied && iequals(name, "location")) return location(value);
   return value;
+}
+
+/// Where a service redirects to itself, the API server has put its own address and the path of the
+/// proxy in front (apimachinery/pkg/util/proxy/transport.go).
+std::optional<std::string_view> AnswerHeaders::location(std::string_view value) {
+  constexpr std::string_view k_namespaces = "/api/v1/namespaces/";
+  const auto scheme = value.find("://");
+  const auto path = scheme == std::string_view::npos ? 0 : value.find('/', scheme + 3);
+  if (path == std::string_view::npos || !value.substr(path).starts_with(k_namespaces)) return value;
+  const auto rest = value.substr(path + k_namespaces.size());
+  const auto name = mapping_.name_out(rest.substr(0, rest.find('/')));
+  if (!name) return std::nullopt;
+  rewritten_ = fmt::format("{}{}{}", k_namespaces, *name,
+                           rest.substr(std::min(rest.find('/'), rest.size())));
+  return rewritten_;
 }
 
 Result<Negotiated> choose_accept(std::string_view accept, std::string_view include_object,

@@ -41,6 +41,16 @@ http::RequestHead head_of(const Exchange& exchange, const Outgoing& request,
 std::unique_ptr<Flow> forward(Exchange& exchange, Outgoing&& request, AnswerShape shape,
                               Rendering rendering);
 
+// What upstream answers to a request that reaches a tenant's own service may be the service's words
+// or the API server's Status.
+/// Has the body to be read to know?
+bool may_be_status(const http::ResponseHead& head);
+/// Upstream does not know the tenant's user in a namespace that may have come or gone just now: the
+/// namespace is looked at, and `again` makes the flow that asks once more. False: it is no such
+/// refusal, or was looked at before.
+bool recheck_refusal(Exchange& exchange, const Outgoing& request, int http_status,
+                     const std::string& body, std::function<std::unique_ptr<Flow>(Outgoing)> again);
+
 struct VirtualTarget;
 
 /// A list that is read by key ranges (DESIGN 6): tenant-wide lists, private and overlay kinds.

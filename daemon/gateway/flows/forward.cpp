@@ -33,6 +33,31 @@ std::string namespace_in(std::string_view path) {
   return std::string(rest.substr(0, rest.find('/')));
 }
 
+} // namespace
+
+bool may_be_status(const http::ResponseHead& head) {
+  return head.status >= 400 && head.headers.get("content-encoding").empty() &&
+         head.headers.get("content-type").starts_with("application/json");
+}
+
+bool recheck_refusal(Exchange& exchange, const Outgoing& request, int http_status,
+                     const std::string& body,
+                     std::function<std::unique_ptr<Flow>(Outgoing)> again) {
+  if (request.actor != Actor::tenant || !refuses_our_user(exchange, http_status, body))
+    return false;
+  auto name = namespace_in(request.path);
+  if (name.empty() || !exchange.first_recheck()) return false;
+  exchange.run(recheck_namespace(exchange, std::move(name), body,
+                                 [request, again = std::move(again)](Actor actor) {
+                                   auto repeated = request;
+                                   repeated.actor = actor;
+                                   return again(std::move(repeated));
+                                 }));
+  return true;
+}
+
+namespace {
+
 class Forward final : public Flow, private upstream::CallHandler {
 public:
   Forward(Exchange& exchange, Outgoing&& request, AnswerShape shape, Rendering&& rendering)
@@ -70,13 +95,7 @@ private:
   void on_head(http::ResponseHead head) override {
     head_ = std::move(head);
     if (head_.status >= 400 && shape_ != AnswerShape::verbatim) return; // its Status is collected
-    if (head_.status >= 400) {
-      const auto type = head_.headers.get("content-type");
-      const bool readable = head_.headers.get("content-encoding").empty();
-      if (type.starts_with("application/json") && readable) return;
-      translator_ = make_translator(exchange_, AnswerShape::verbatim, rendering_);
-      return send_head({});
-    }
+    if (may_be_status(head_)) return;
     translator_ = make_translator(exchange_, shape_, rendering_);
     // One object is sent whole, with its length; everything else streams.
     if (shape_ != AnswerShape::object) send_head({});
@@ -98,8 +117,12 @@ private:
 
   void on_data(std::string_view bytes) override {
     if (!translator_) {
-      if (status_.size() + bytes.size() <= k_max_status) status_.append(bytes);
-      return;
+      if (status_.size() + bytes.size() <= k_max_status) {
+        status_.append(bytes);
+        return;
+      }
+      if (!proxied()) return;
+      pass_on(); // too long for a Status
     }
     if (out_.empty()) out_.reserve(bytes.size() + (shape_ == AnswerShape::object ? 64 : k_longer));
     if (auto fed = translator_->feed(bytes, out_); !fed) return broken(fed.error());
@@ -113,7 +136,8 @@ private:
   }
 
   void on_end() override {
-    if (!translator_) return refused();
+    if (!translator_ && (!proxied() || is_status(status_))) return refused();
+    if (!translator_) pass_on();
     if (auto finished = translator_->finish(out_); !finished) return broken(finished.error());
     translator_.reset(); // it may hold as much as it has made
     if (!exchange_.head_sent()) {
@@ -129,6 +153,15 @@ private:
 
   void on_error(Error error) override { exchange_.abort(error); }
 
+  /// Does a service of the tenant's answer?
+  bool proxied() const { return shape_ == AnswerShape::verbatim && exchange_.target().connect; }
+  /// What was collected is the service's own.
+  void pass_on() {
+    translator_ = make_translator(exchange_, AnswerShape::verbatim, rendering_);
+    send_head({});
+    exchange_.send(std::exchange(status_, {}));
+  }
+
   void broken(const Error& error) {
     exchange_.abort(error);
     retired_ = std::move(call_);
@@ -140,21 +173,13 @@ private:
       if (!json) return exchange_.fail(json.error());
       status_ = *std::move(json);
     }
-    if (request_.actor == Actor::tenant && refuses_our_user(exchange_, head_.status, status_)) {
-      const auto name = namespace_in(request_.path);
-      if (!name.empty() && exchange_.first_recheck()) {
-        auto* exchange = &exchange_;
-        auto again = [exchange, request = request_, shape = shape_,
-                      rendering = rendering_](Actor actor) -> std::unique_ptr<Flow> {
-          auto repeated = request;
-          auto rendered = rendering;
-          repeated.actor = actor;
-          return std::make_unique<Forward>(*exchange, std::move(repeated), shape,
-                                           std::move(rendered));
-        };
-        return exchange_.run(recheck_namespace(exchange_, name, status_, std::move(again)));
-      }
-    }
+    auto* exchange = &exchange_;
+    auto again = [exchange, shape = shape_,
+                  rendering = rendering_](Outgoing request) -> std::unique_ptr<Flow> {
+      auto rendered = rendering;
+      return std::make_unique<Forward>(*exchange, std::move(request), shape, std::move(rendered));
+    };
+    if (recheck_refusal(exchange_, request_, head_.status, status_, std::move(again))) return;
     exchange_.heard(head_);
     exchange_.send_refusal(head_.status, status_);
   }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/gateway/flows/flows.hpp"
+#include "daemon/translate/headers.hpp"
+#include "daemon/translate/text.hpp"
 #include "daemon/upstream/upstream.hpp"
 
 namespace zoo::gateway {
@@ -7,7 +9,9 @@ namespace {
 
 constexpr std::size_t k_max_status = 1u << 20; ///< bytes of an error's body
 
-/// An HTTP/1.1 upgrade (WebSocket or SPDY): after upstream's 101, bytes both ways as they are.
+/// An HTTP/1.1 upgrade (WebSocket or SPDY): after upstream's 101, bytes both ways as they are. Who
+/// answers without an upgrade may be the tenant's own service, whose words these are then, or, to
+/// exec, attach and port-forward, the kubelet.
 class Tunnel final : public Flow, private upstream::CallHandler {
 public:
   Tunnel(Exchange& exchange, Outgoing request)
@@ -41,32 +45,58 @@ public:
 
 private:
   void on_head(http::ResponseHead head) override {
-    status_ = head.status;
-    if (status_ != 101) return;
-    exchange_.send_head(exchange_.head_out(std::move(head), translate::AnswerKind::upgrade));
+    head_ = std::move(head);
+    if (head_.status == 101) return pass_on(translate::AnswerKind::upgrade);
+    const bool reads = service() ? may_be_status(head_) : head_.status >= 400;
+    if (!reads) pass_on(translate::AnswerKind::proxied);
   }
 
   void on_data(std::string_view bytes) override {
-    if (status_ != 101) {
-      if (body_.size() + bytes.size() <= k_max_status) body_.append(bytes);
+    if (!passing_ && body_.size() + bytes.size() <= k_max_status) {
+      body_.append(bytes);
       return;
     }
+    if (!passing_ && !service()) return; // no error has so much to say
+    if (!passing_) pass_on(translate::AnswerKind::proxied);
     exchange_.send(bytes);
     if (!exchange_.writable() && call_) call_->pause();
   }
 
   void on_end() override {
-    if (status_ == 101) return exchange_.finish();
-    exchange_.send_refusal(status_, body_);
+    if (!passing_ && is_status(body_)) return refused();
+    if (!passing_ && !service()) body_ = translate::text_out(exchange_.mapping(), body_);
+    if (!passing_) {
+      pass_on(service() ? translate::AnswerKind::proxied : translate::AnswerKind::api);
+    }
+    exchange_.finish();
+  }
+
+  bool service() const { return exchange_.target().subresource == "proxy"; }
+
+  void pass_on(translate::AnswerKind kind) {
+    passing_ = true;
+    exchange_.send_head(exchange_.head_out(std::move(head_), kind));
+    exchange_.send(std::exchange(body_, {}));
+  }
+
+  void refused() {
+    auto* exchange = &exchange_;
+    auto again = [exchange](Outgoing request) -> std::unique_ptr<Flow> {
+      return std::make_unique<Tunnel>(*exchange, std::move(request));
+    };
+    if (recheck_refusal(exchange_, request_, head_.status, body_, std::move(again))) return;
+    exchange_.heard(head_);
+    exchange_.send_refusal(head_.status, body_);
   }
 
   void on_error(Error error) override { exchange_.abort(error); }
 
   Exchange& exchange_;
   Outgoing request_;
-  int status_ = 0;
+  http::ResponseHead head_;
+  bool passing_ = false; ///< its head was sent
   std::size_t held_ = 0;
-  std::string body_;
+  std::string body_; ///< what may be an error's
   std::unique_ptr<upstream::Call> call_;
 };
 
