@@ -43,6 +43,9 @@ expect "the list is the same" "$four" "$(names)"
 check "a write of it" as "$a" label namespace kube-public purpose=notices
 expect "is kept" notices "$(as "$a" get namespace kube-public -o 'jsonpath={.metadata.labels.purpose}')"
 check_fails "it may not be deleted" 'may not be deleted' as "$a" delete namespace kube-public
+check_fails "nor all together" 'MethodNotAllowed|does not allow this method' as "$a" delete --raw /api/v1/namespaces
+check_fails "nor by a label" 'MethodNotAllowed|does not allow this method' as "$a" delete --raw '/api/v1/namespaces?labelSelector=kubernetes.io/metadata.name%3Ddefault'
+expect "none is going" "Active Active Active Active" "$(as "$a" get namespaces -o 'jsonpath={.items[*].status.phase}')"
 new_tenant b
 expect "a neighbour has them new" "$four" "$(as "$b" get namespaces -o 'jsonpath={.items[*].metadata.name}')"
 expect "and empty" "" "$(as "$b" get leases -n kube-node-lease -o name)"

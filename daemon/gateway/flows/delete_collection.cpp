@@ -9,11 +9,11 @@ namespace {
 
 /// Lists the objects, then deletes one after the other, and answers the list, as they were, as
 /// apiserver's DeleteCollection does. What is gone by then is no error; the first refusal ends it.
-/// A list above limits.object is not kept: the answer is a Status then.
+/// What must not be deleted by its name stays, and is not told. A list above limits.object is not
+/// kept: the answer is a Status then.
 class DeleteCollection final : public Steps, private upstream::ListHandler {
 public:
-  DeleteCollection(Exchange& exchange, ListPlan plan, Actor actor,
-                   std::function<std::string(std::string_view)> to_path)
+  DeleteCollection(Exchange& exchange, ListPlan plan, Actor actor, PathOf to_path)
       : Steps(exchange), plan_(std::move(plan)), actor_(actor), to_path_(std::move(to_path)),
         writer_(exchange, plan_.rendering),
         limit_(static_cast<std::size_t>(exchange.target().list.limit)) {}
@@ -43,11 +43,17 @@ private:
   }
   void on_list_item(std::string_view key, std::string_view item) override {
     if (exchange_.done() || !next_start_.empty() || !shows(plan_.rendering, item)) return;
-    if (limit_ != 0 && keys_.size() == limit_) {
-      next_start_ = keys_.back() + '\0';
+    auto path = to_path_(key);
+    if (!path) return;
+    if (limit_ != 0 && paths_.size() == limit_) {
+      next_start_ = last_ + '\0';
       return;
     }
-    keys_.emplace_back(key);
+    constexpr std::size_t k_path = 64; // that it takes besides
+    if (!exchange_.buffer(path->size() + k_path + (kept_ ? item.size() : 0)))
+      return exchange_.fail(held_too_much());
+    paths_.push_back(*std::move(path));
+    last_ = key;
     if (!kept_) return;
     if (auto written = writer_.item(item, list_text_); !written)
       return exchange_.fail(written.error());
@@ -71,11 +77,11 @@ private:
   }
 
   void next_delete() {
-    if (deleted_ == keys_.size()) return answer();
+    if (deleted_ == paths_.size()) return answer();
     Outgoing request;
     request.actor = actor_;
     request.method = "DELETE";
-    request.path = to_path_(keys_[deleted_]);
+    request.path = paths_[deleted_];
     request.body = exchange_.body();
     if (!request.body.empty()) request.content_type = "application/json";
     for (const auto& param : exchange_.target().params) {
@@ -103,9 +109,10 @@ private:
 
   ListPlan plan_;
   Actor actor_;
-  std::function<std::string(std::string_view)> to_path_;
+  PathOf to_path_;
   std::size_t at_ = 0, deleted_ = 0;
-  std::vector<std::string> keys_;
+  std::vector<std::string> paths_;
+  std::string last_; ///< key of the last of them
   ListWriter writer_;
   std::string list_text_; ///< what is told at the end
   bool kept_ = true;
@@ -118,7 +125,7 @@ private:
 } // namespace
 
 std::unique_ptr<Flow> delete_collection(Exchange& exchange, ListPlan plan, Actor actor,
-                                        std::function<std::string(std::string_view)> to_path) {
+                                        PathOf to_path) {
   return std::make_unique<DeleteCollection>(exchange, std::move(plan), actor, std::move(to_path));
 }
 

@@ -111,9 +111,10 @@ std::unique_ptr<Flow> guarded_patch(Exchange& exchange, Outgoing request,
                                     translate::BodyFormat format, Rendering rendering);
 
 /// deletecollection where upstream's would reach beyond the tenant: one delete for each own object.
-/// `to_path` gives the path of one object by its upstream key.
+/// `to_path` gives the path of one object by its upstream key, or none: it stays.
+using PathOf = std::function<std::optional<std::string>(std::string_view key)>;
 std::unique_ptr<Flow> delete_collection(Exchange& exchange, ListPlan plan, Actor actor,
-                                        std::function<std::string(std::string_view key)> to_path);
+                                        PathOf to_path);
 
 /// /api, /apis, /version, health, and what begins with /openapi.
 Result<std::unique_ptr<Flow>> non_resource(Exchange& exchange);
