@@ -126,8 +126,16 @@ Result<Rendering> rendering_of(Exchange& exchange) {
           translate::choose_accept(exchange.head().headers.get("accept"),
                                    include == nullptr ? std::string_view() : *include));
   rendering.shown = filter_of(exchange);
-  if (rendering.wanted.representation == Representation::object)
+  auto& as = rendering.wanted.representation;
+  rendering.strips = rendering.shown && needs_whole_object(exchange) &&
+                     (as == Representation::partial || as == Representation::partial_list);
+  if (rendering.strips) {
+    as = Representation::object;
+    rendering.wanted.upstream_accept = "application/json";
+    rendering.complete = strip_to_metadata;
+  } else if (as == Representation::object) {
     rendering.complete = completion_of(exchange);
+  }
   return rendering;
 }
 
@@ -448,7 +456,7 @@ private:
   /// A watch of a path that is the tenant's alone, from the kind's shared one; null: it needs a
   /// stream of its own.
   Result<std::unique_ptr<Flow>> shared_watch(const Outgoing& request) {
-    if ((target_.legacy_watch && target_.named()) || !translate::k_proves) return nullptr;
+    if (!translate::k_proves) return nullptr;
     ListPlan plan;
     plan.path = request.path;
     ZOO_TRY(plan.params, params_in(exchange_, false));
@@ -496,12 +504,22 @@ private:
       if (!request.body.empty()) request.content_type = "application/json";
       return forward(exchange_, std::move(request), AnswerShape::collection, rendering_);
     }
+    // What upstream has no such verb for (namespaces) is not made one by deleting each.
+    const auto* found = resource_.catalog->find_visible(mapping(), target_.group, target_.version,
+                                                        target_.resource);
+    if (found == nullptr || !found->has_verb(target_.verb)) return translate::not_allowed();
     auto one = target_;
     one.verb = "delete";
     one.name = "x"; // may such an object be deleted at all?
     ZOO_TRY_VOID(translate::upstream_path(one, resource_.namespaced, mapping()));
     ZOO_TRY(auto plan, plan_of(reach));
-    auto to_path = [path = plan.path](std::string_view key) {
+    // What may not be deleted by its name stays.
+    auto to_path = [path = plan.path, one, &resource = resource_,
+                    &mapping = mapping()](std::string_view key) -> std::optional<std::string> {
+      auto named = one;
+      named.name =
+          translate::object_name_out(mapping, resource.facts, key).value_or(std::string(key));
+      if (!translate::upstream_path(named, resource.namespaced, mapping)) return std::nullopt;
       return path + "/" + translate::percent_encode(key, ":");
     };
     return delete_collection(exchange_, std::move(plan), actor_of(exchange_), std::move(to_path));

@@ -9,6 +9,7 @@
 #include "daemon/gateway/render.hpp"
 #include "daemon/translate/headers.hpp"
 #include "daemon/translate/json.hpp"
+#include "daemon/translate/json_yaml.hpp"
 #include "daemon/translate/protobuf_json.hpp"
 #include "daemon/translate/status_text.hpp"
 #include "daemon/upstream/upstream.hpp"
@@ -242,8 +243,14 @@ void Exchange::dispatch() {
     body_ = *std::move(json);
     head_.headers.set("content-type", "application/json");
   }
-  if (target_.writes() && target_.verb != "delete" && target_.verb != "deletecollection" &&
-      !target_.connect) {
+  const bool deletes = target_.verb == "delete" || target_.verb == "deletecollection";
+  if (deletes && head_.headers.get("content-type").starts_with(translate::k_yaml)) { // its options
+    auto json = kube::yaml_to_json(body_.empty() ? "{}" : body_);
+    if (!json) return fail(json.error());
+    body_ = *std::move(json);
+    head_.headers.set("content-type", "application/json");
+  }
+  if (target_.writes() && !deletes && !target_.connect) {
     // YAML is parsed once, here, and goes upstream as JSON (DESIGN 5).
     const auto format = translate::choose_body(target_.verb, head_.headers.get("content-type"));
     if (!format) return fail(format.error());

@@ -110,7 +110,10 @@ void Exchange::put(std::string_view bytes) {
 
 /// A head that is held still can be another one.
 void Exchange::take_back_head() {
-  if (!compressed_ || !compressed_->holds_head()) return;
+  const bool held =
+      (encoded_ && encoded_->holds_head()) || (compressed_ && compressed_->holds_head());
+  if (!head_sent_ || !held) return;
+  encoded_.reset();
   compressed_.reset();
   head_sent_ = false;
 }
@@ -125,6 +128,9 @@ void Exchange::send(std::string_view bytes) {
   if (done_ || bytes.empty()) return;
   std::string encoded;
   if (encoded_) {
+    // What a write has done is told whatever it costs.
+    const bool counts = encoded_->holds_head() && !target_.writes();
+    if (counts && !buffer(bytes.size())) return unsendable(held_too_much());
     auto made = encoded_->add(bytes);
     if (!made) return unsendable(made.error());
     encoded = *std::move(made);
@@ -260,15 +266,15 @@ void Exchange::send_status(int http_status, std::string_view status_json,
 
 http::ResponseHead Exchange::head_out(http::ResponseHead head, translate::AnswerKind kind) const {
   translate::AnswerHeaders filter(mapping(), kind, head.headers.all("connection"));
-  std::vector<std::string> rewritten;
+  std::vector<std::pair<std::string, std::string>> rewritten;
   head.headers.erase_if([&](const http::Header& field) {
     const auto passed = filter.passes(field.name, field.value);
     if (passed && passed->data() == field.value.data()) return false;
-    if (passed) rewritten.emplace_back(*passed);
+    if (passed) rewritten.emplace_back(field.name, *passed);
     return true;
   });
-  for (const auto& warning : rewritten)
-    head.headers.add("warning", warning);
+  for (const auto& [name, value] : rewritten)
+    head.headers.add(name, value);
   return head;
 }
 

@@ -66,6 +66,14 @@ std::string api_version_out(const Exchange& exchange, const std::string& upstrea
 
 } // namespace
 
+void strip_to_metadata(std::string& object) {
+  const auto tree = JsonTree::parse(object);
+  const auto metadata = tree ? tree->root()["metadata"].raw() : std::string_view();
+  object = fmt::format(
+      R"({{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1","metadata":{}}})",
+      metadata.empty() ? "{}" : metadata);
+}
+
 bool stays_protobuf(const Exchange& exchange, const Rendering& rendering) {
   const auto& resource = exchange.resource();
   return rendering.wanted.protobuf_first && !rendering.shown && !rendering.complete &&
@@ -161,7 +169,8 @@ Result<void> ListWriter::members(std::string_view object, std::string& out) {
   if (const auto kind = root["kind"]; kind && !kind_written_) {
     kind_written_ = true;
     // ClusterRoleBindings lie upstream as RoleBindings.
-    const auto name = exchange_.target().is(translate::k_rbac_group, "clusterrolebindings") &&
+    const auto name = rendering_.strips ? R"("PartialObjectMetadataList")"
+                      : exchange_.target().is(translate::k_rbac_group, "clusterrolebindings") &&
                               kind.string() == "RoleBindingList"
                           ? "\"ClusterRoleBindingList\""
                           : std::string(kind.raw());
@@ -169,7 +178,10 @@ Result<void> ListWriter::members(std::string_view object, std::string& out) {
   }
   if (const auto version = root["apiVersion"]; version && !version_written_) {
     version_written_ = true;
-    out += "\"apiVersion\":" + json_quote(api_version_out(exchange_, version.string())) + ",";
+    out += "\"apiVersion\":" +
+           (rendering_.strips ? R"("meta.k8s.io/v1")"
+                              : json_quote(api_version_out(exchange_, version.string()))) +
+           ",";
   }
   if (const auto columns = root["columnDefinitions"]) {
     out += "\"columnDefinitions\":";
@@ -282,6 +294,14 @@ Result<void> EventWriter::event(std::string_view upstream_event, std::string& ou
     return {};
   }
   if (object && rendering_.shown && !rendering_.shown(event.object)) return {};
+  if (event.type == translate::EventType::bookmark && rendering_.strips) {
+    ZOO_TRY(const auto tree, JsonTree::parse(event.object));
+    const auto metadata = tree.root()["metadata"];
+    out += translate::make_bookmark(
+        "meta.k8s.io/v1", "PartialObjectMetadata", metadata["resourceVersion"].string(),
+        metadata["annotations"]["k8s.io/initial-events-end"].string() == "true");
+    return {};
+  }
   if (!object || !rendering_.complete) {
     return translate::event_out(root_of(exchange_), exchange_.mapping(), status_context(exchange_),
                                 upstream_event, out);

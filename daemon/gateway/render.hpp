@@ -37,7 +37,13 @@ struct Rendering {
   ObjectFilter shown; ///< null: everything is
   /// What is still to be done to an object outward; null: nothing.
   std::function<void(std::string& object)> complete;
+  /// `shown` needs whole objects where only metadata was asked for: upstream gives the ones, and
+  /// `complete` makes the others of them. `wanted` says what upstream gives.
+  bool strips = false;
 };
+
+/// Leaves its metadata alone, as a PartialObjectMetadata.
+void strip_to_metadata(std::string& object);
 
 /// Can the answer stay protobuf all the way, as the client would rather have it? One of a
 /// namespaced built-in kind, of which everything is shown.

@@ -108,6 +108,33 @@ expect "watch of metadata" "ADDED meta.k8s.io/v1 PartialObjectMetadata seen" \
 expect "with the initial events asked for" "ADDED v1 ConfigMap seen" \
   "$(first_event '/api/v1/configmaps?watch=true&timeoutSeconds=1&fieldSelector=metadata.name%3Dseen&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true' application/json)"
 
+# Where the first events end is told to who takes bookmarks, and asks for them or names no version.
+ends_of() { get "$a" "/api/v1/namespaces/default/configmaps?watch=true&timeoutSeconds=1&$1" | jq -c 'select(.type == "BOOKMARK") | .object.metadata.annotations["k8s.io/initial-events-end"] // empty'; }
+for query in '' 'resourceVersion=0&' 'sendInitialEvents=true&resourceVersionMatch=NotOlderThan&'; do
+  expect "the end of the first events: ?$query" '"true"' "$(ends_of "${query}allowWatchBookmarks=true")"
+  expect "not without bookmarks: ?$query" '' "$(ends_of "$query")"
+done
+
+# Kinds of which the spec tells whose an object is, by their metadata alone.
+check "a Service, for its address" as "$a" create service clusterip addressed --tcp=80
+addresses=/apis/networking.k8s.io/v1/ipaddresses
+full() { get "$a" "$addresses" | jq -r '.items[].metadata.name'; }
+eventually "has one" 10 grep -q . <(full)
+metadata='Accept: application/json;g=meta.k8s.io;v=v1;as=PartialObjectMetadata'
+expect "a list of metadata has the same" "$(full)" \
+  "$(get "$a" "$addresses" -H "${metadata}List" | jq -r 'select(.kind == "PartialObjectMetadataList" and .apiVersion == "meta.k8s.io/v1").items[] | select(.kind == "PartialObjectMetadata" and (has("spec") | not)).metadata.name')"
+expect "one object" "PartialObjectMetadata $(full | head -n 1)" \
+  "$(get "$a" "$addresses/$(full | head -n 1)" -H "$metadata" | jq -r '.kind + " " + .metadata.name')"
+get "$a" "$addresses?watch=true&timeoutSeconds=1&allowWatchBookmarks=true" -H "$metadata" >"$TMPDIR/addresses"
+expect "a watch, too" "$(full | sort)" "$(jq -r 'select(.type == "ADDED").object.metadata.name' "$TMPDIR/addresses" | sort)"
+expect "of metadata, with its bookmarks" "ADDED PartialObjectMetadata|BOOKMARK PartialObjectMetadata" \
+  "$(jq -r '.type + " " + .object.kind' "$TMPDIR/addresses" | sort -u | paste -sd'|')"
+
+# Options of a delete in YAML.
+expect "dry run of a delete by YAML" 200 "$(get "$a" /api/v1/namespaces/default/configmaps/seen -X DELETE \
+  -H 'Content-Type: application/yaml' --data-binary $'kind: DeleteOptions\napiVersion: v1\ndryRun: [All]\n' -o /dev/null -w '%{http_code}')"
+check "it is there" as "$a" get configmap seen
+
 # A client that takes protobuf alone.
 protobuf='Accept: application/vnd.kubernetes.protobuf'
 check "an object in protobuf" get "$a" /api/v1/namespaces/default/configmaps/seen -H "$protobuf" -D "$TMPDIR/head" -o "$TMPDIR/object.pb"
@@ -156,6 +183,14 @@ for query in '' '?limit=1' '?watch=true&timeoutSeconds=1' "?watch=true&timeoutSe
   get "$a" "/api/v1/endpoints$query" -D "$TMPDIR/head" -o /dev/null
   expect_match "endpoints$query: Warning" 'v1 Endpoints is deprecated' "$(header warning <"$TMPDIR/head")"
 done
+
+# The name behind the legacy prefix selects: one object, of which alone its reader may know.
+names_of() { get "$a" "$1" | jq -r '"\(.type) \(.object.metadata.name)"' | sort -u; }
+for path in 'namespaces/default/configmaps/seen' 'namespaces/default'; do
+  expect "legacy watch of $path" "ADDED ${path##*/}" "$(names_of "/api/v1/watch/$path?timeoutSeconds=1")"
+done
+expect "with a selector of another" 400 \
+  "$(get "$a" '/api/v1/watch/namespaces/default?fieldSelector=metadata.name%3Dteam' -o /dev/null -w '%{http_code}')"
 
 # A namespace that is yet to come can be watched.
 get "$a" '/api/v1/namespaces/later/configmaps?watch=true&timeoutSeconds=60&labelSelector=is%3Dawaited' -N >"$TMPDIR/later" &
