@@ -83,6 +83,16 @@ Result<gid_t> group_number(const std::string& name) {
   return found->gr_gid;
 }
 
+/// No call where the group is right already, as under a unit's Group=: its SystemCallFilter= may
+/// refuse chown().
+Result<void> give_to_group(const std::filesystem::path& path, const std::string& name, gid_t gid) {
+  struct stat status{};
+  if (::lstat(path.c_str(), &status) == 0 && status.st_gid == gid) return {};
+  if (::lchown(path.c_str(), static_cast<uid_t>(-1), gid) == 0) return {};
+  return fail(Code::io, "cannot give {} to group {}: {}: start zood as a member of that group",
+              path.string(), name, reason(errno));
+}
+
 Result<file::Fd> listen_unix(const std::filesystem::path& path, unsigned mode,
                              const std::string& group) {
   sockaddr_un address{};
@@ -101,8 +111,13 @@ Result<file::Fd> listen_unix(const std::filesystem::path& path, unsigned mode,
   if (!socket || ::fchmod(socket.get(), 0600) != 0 ||
       ::bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0)
     return fail(Code::io, "cannot listen on {}: {}", path.string(), reason(errno));
-  if ((!group.empty() && ::lchown(path.c_str(), static_cast<uid_t>(-1), gid) != 0) ||
-      ::chmod(path.c_str(), mode) != 0 || ::listen(socket.get(), k_backlog) != 0) {
+  if (!group.empty()) {
+    if (auto given = give_to_group(path, group, gid); !given) {
+      ::unlink(path.c_str());
+      return fail(std::move(given).error());
+    }
+  }
+  if (::chmod(path.c_str(), mode) != 0 || ::listen(socket.get(), k_backlog) != 0) {
     const int error = errno;
     ::unlink(path.c_str());
     return fail(Code::io, "cannot listen on {}: {}", path.string(), reason(error));

@@ -5,14 +5,20 @@
 #include "fetch.hpp"
 
 #include <doctest/doctest.h>
+#include <grp.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <openssl/ssl.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 #include <unistd.h>
 
 #include <condition_variable>
 #include <csignal>
+#include <cstddef>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -359,6 +365,57 @@ TEST_CASE("a Unix socket tells who is there, and a stale one is replaced") {
   CHECK_FALSE(std::filesystem::exists(directory.path / "x"));
   CHECK_FALSE(
       Listener::unix(bench.workers.loops(), std::string(200, 'x'), 0660, "", {}, bench.factory()));
+}
+
+namespace {
+
+/// From now on, for the calling thread: chown() and its kin fail, as under systemd's
+/// SystemCallFilter=~@privileged.
+void refuse_chown() {
+  std::vector<sock_filter> program{
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr))};
+  for (const unsigned number : {
+#ifdef __NR_chown
+           unsigned(__NR_chown), unsigned(__NR_lchown),
+#endif
+           unsigned(__NR_fchown), unsigned(__NR_fchownat)}) {
+    program.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 0, 1));
+    program.push_back(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM));
+  }
+  program.push_back(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW));
+  const sock_fprog filter{static_cast<unsigned short>(program.size()), program.data()};
+  CHECK(::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
+  CHECK(::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0);
+}
+
+} // namespace
+
+TEST_CASE("a Unix socket of the process's own group needs no chown") {
+  const Directory directory;
+  const auto path = directory.path / "zood.sock";
+  const auto* own = ::getgrgid(::getegid());
+  REQUIRE(own != nullptr);
+  const std::string group = own->gr_name;
+  const gid_t other = ::getegid() == 0 ? 1 : 0;
+  const auto* foreign = ::getgrgid(other);
+  REQUIRE(foreign != nullptr);
+  const std::string foreign_group = foreign->gr_name;
+  Bench bench;
+  std::thread([&] { // a filter is for ever: a thread of its own
+    refuse_chown();
+    const auto open = [&](const std::string& name) {
+      return Listener::unix(bench.workers.loops(), path, 0660, name, {}, bench.factory());
+    };
+    CHECK(::lchown(directory.path.c_str(), static_cast<uid_t>(-1), ::getegid()) == -1);
+    CHECK(open(group));
+    const auto refused = open(foreign_group);
+    CHECK((refused ? "" : refused.error().message()) ==
+          fmt::format("cannot give {} to group {}: Operation not permitted: start zood as a member "
+                      "of that group",
+                      path.string(), foreign_group));
+    CHECK_FALSE(std::filesystem::exists(path));
+  })
+      .join();
 }
 
 TEST_CASE("a taken port and a wrong address are one sentence") {
