@@ -37,7 +37,9 @@ constexpr Key k_keys[] = {
      .reloadable = true},
     {.name = "admin.socket",
      .type = Type::path,
-     .doc = "Unix socket of the admin API, for root and group zoo. Default: zood.sock in dir."},
+     .doc =
+         "Unix socket of the admin API, for root and group zoo. Default: zood.sock in the unit's "
+         "RuntimeDirectory= (/run/zood), else in dir."},
     {.name = "admin.listen",
      .type = Type::address,
      .doc = "Where administrators connect by mutual TLS, for zooctl and kubectl. Default: off. "

@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 
 namespace zoo::app {
 namespace {
@@ -48,6 +49,13 @@ int refuse(const CLI::App& app, int argc, char** argv, const CLI::ParseError& er
                                        said.substr(said.rfind(' ') + 1))));
   }
   return complain(Error(Code::usage, error.what()));
+}
+
+/// Of a unit with RuntimeDirectory=, the first one (systemd.exec(5)); else "".
+std::string runtime_directory() {
+  const char* list = std::getenv("RUNTIME_DIRECTORY");
+  const std::string_view all(list == nullptr ? "" : list);
+  return std::string(all.substr(0, all.find(':')));
 }
 
 } // namespace
@@ -113,7 +121,8 @@ CommandLine parse_command_line(int argc, char** argv) {
                                                                {"advertise", advertise},
                                                                {"admin.listen", admin_listen},
                                                                {"log.level", log_level}};
-  out.read = [config_file, given]() -> Result<config::Values> {
+  const auto runtime = runtime_directory();
+  out.read = [config_file, dir, given, runtime]() -> Result<config::Values> {
     config::Values values;
     if (!config_file.empty()) {
       ZOO_TRY(values, config::load_file(config_file));
@@ -121,6 +130,10 @@ CommandLine parse_command_line(int argc, char** argv) {
     for (const auto& [key, text] : given) {
       if (!text.empty()) ZOO_TRY_VOID(values.set(key, text));
     }
+    // A service: members of its group may pass its runtime directory, and its state's they may not.
+    // With --dir everything is there.
+    if (dir.empty() && !values.is_set("admin.socket") && !runtime.empty())
+      ZOO_TRY_VOID(values.set("admin.socket", runtime + "/zood.sock"));
     return values;
   };
   auto values = out.read();
