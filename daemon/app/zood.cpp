@@ -10,6 +10,7 @@
 #include "daemon/admin/scheduler.hpp"
 #include "daemon/admin/service.hpp"
 #include "daemon/app/address.hpp"
+#include "daemon/app/door_certificates.hpp"
 #include "daemon/app/drift.hpp"
 #include "daemon/app/memory.hpp"
 #include "daemon/app/metrics.hpp"
@@ -24,7 +25,6 @@
 #include "daemon/gateway/ledger.hpp"
 #include "daemon/net/address.hpp"
 #include "daemon/net/listener.hpp"
-#include "daemon/net/tls.hpp"
 #include "daemon/net/tls_memory.hpp"
 #include "daemon/net/workers.hpp"
 #include "daemon/store/keyring.hpp"
@@ -157,6 +157,7 @@ struct Zood::Impl {
   std::unique_ptr<upstream::Credential> credential;
   std::shared_ptr<upstream::UpstreamEndpoint> endpoint;
   std::unique_ptr<tenants::Pki> pki;
+  std::unique_ptr<DoorCertificates> certificates;
   std::unique_ptr<crypto::Sealer> credential_sealer;
   tenants::TenantDirectory directory;
   std::unique_ptr<tenants::DirectoryFeeder> feeder;
@@ -173,7 +174,6 @@ struct Zood::Impl {
   std::unique_ptr<authz::PolicyStore> policies;
   std::optional<gateway::GatewayShared> gateway_shared;
   std::vector<std::pair<net::Loop*, gateway::Gateway*>> gateways;
-  std::shared_ptr<net::TlsServerContext> tls, admin_tls;
   std::unique_ptr<net::Listener> listener;
   std::unique_ptr<tenants::TenantServiceImpl> tenants;
   std::unique_ptr<tenants::PodTermsKeeper> pod_terms;
@@ -201,9 +201,6 @@ struct Zood::Impl {
   Result<void> open_pki();
   Result<void> open_tenants_door();
   Result<void> open_admin_doors();
-  Result<net::TlsServerOptions> server_identity(const std::string& client_ca);
-  Result<net::TlsServerOptions> tenants_identity();
-  Result<net::TlsServerOptions> admin_identity() { return server_identity(pki->admin_ca_pem()); }
   void reload();
   void drain();
 };
@@ -289,29 +286,9 @@ Result<void> Zood::Impl::open_pki() {
     options.hosts.push_back(address.host);
   }
   ZOO_TRY(pki, tenants::Pki::open(std::move(options)));
+  certificates = std::make_unique<DoorCertificates>(*pki, values);
   const auto api = credential->api();
   return upstream::refuse_trusted_ca(*api, pki->ca(), pki->ca_key());
-}
-
-Result<net::TlsServerOptions> Zood::Impl::server_identity(const std::string& client_ca) {
-  net::TlsServerOptions options;
-  options.client_ca_pem = client_ca;
-  if (values.is_set("tls.certificate")) {
-    ZOO_TRY(options.certificate_chain_pem, file::read(values.path("tls.certificate")));
-    ZOO_TRY(options.key_pem, file::read_secret(values.path("tls.key")));
-    return options;
-  }
-  ZOO_TRY(auto pair, pki->serving());
-  options.certificate_chain_pem = std::move(pair.certificate_pem);
-  options.key_pem = std::move(pair.key_pem);
-  return options;
-}
-
-/// Tenants' sessions may be resumed, at every replica and after a start; administrators' may not.
-Result<net::TlsServerOptions> Zood::Impl::tenants_identity() {
-  ZOO_TRY(auto options, server_identity(pki->ca_pem()));
-  ZOO_TRY(options.ticket_key, keyring->key("session-tickets"));
-  return options;
 }
 
 Result<void> Zood::Impl::open_tenants_door() {
@@ -338,8 +315,8 @@ Result<void> Zood::Impl::open_tenants_door() {
       visible_nodes(values), board.get(), engine.get(),
       [this](const std::string& id) { tell([&id](auto& service) { service.sign_soon(id); }); },
       audit.get()});
-  ZOO_TRY(auto identity, tenants_identity());
-  ZOO_TRY(tls, net::TlsServerContext::create(identity));
+  ZOO_TRY(auto ticket_key, keyring->key("session-tickets"));
+  ZOO_TRY(const auto tls, certificates->open_tenants(std::move(ticket_key)));
   ZOO_TRY(listener, net::Listener::tcp(loops->loops(), values.string("listen"), tls,
                                        listener_limits(values), [this](net::Loop& loop) {
                                          auto made = std::make_unique<gateway::Gateway>(
@@ -405,8 +382,7 @@ Result<void> Zood::Impl::open_admin_doors() {
   ZOO_TRY(admin_socket, net::Listener::unix(admin_loop->loops(), socket, k_socket_mode, group,
                                             listener_limits(values), make));
   if (values.string("admin.listen").empty()) return {};
-  ZOO_TRY(auto identity, admin_identity());
-  ZOO_TRY(admin_tls, net::TlsServerContext::create(identity));
+  ZOO_TRY(const auto admin_tls, certificates->open_admin());
   ZOO_TRY(admin_listener, net::Listener::tcp(admin_loop->loops(), values.string("admin.listen"),
                                              admin_tls, listener_limits(values), make));
   status->set_admin_listen(admin_listener->address());
@@ -439,13 +415,7 @@ void Zood::Impl::reload() {
     loop->post(
         [gateway = gateway, limits = gateway_limits(*loaded)] { gateway->set_limits(limits); });
   }
-  for (const auto& [context, options] :
-       {std::pair{tls, &Impl::tenants_identity}, std::pair{admin_tls, &Impl::admin_identity}}) {
-    if (!context) continue;
-    const auto identity = (this->*options)();
-    auto done = identity ? context->reload(*identity) : Result<void>(fail(identity.error()));
-    if (!done) log::error("app", "the certificate was not reloaded: {}", done.error().text());
-  }
+  certificates->reload(*loaded);
   log::info("app", "reloaded");
   notify_ready();
 }
