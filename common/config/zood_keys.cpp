@@ -25,7 +25,7 @@ constexpr Key k_keys[] = {
     {.name = "advertise",
      .type = Type::address,
      .doc = "What kubeconfigs and the Service kubernetes of a tenant name as the server. Default: "
-            "the address of listen."},
+            "the address of listen, which must then be one to connect to: not 0.0.0.0 or [::]."},
     {.name = "tls.certificate",
      .type = Type::path,
      .doc = "Certificate chain (PEM) towards tenants. Default: one that zood issues with its own "

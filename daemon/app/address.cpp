@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/app/address.hpp"
 
+#include <arpa/inet.h>
 #include <grp.h>
+#include <netinet/in.h>
 
 #include <charconv>
 
@@ -43,6 +45,14 @@ Result<Address> parse_server_url(std::string_view url) {
   const bool has_port = rest.rfind(':') != std::string_view::npos &&
                         (bracket == std::string_view::npos || rest.rfind(':') > bracket);
   return parse_address(has_port ? std::string(rest) : std::string(rest) + ":443");
+}
+
+bool unspecified(const Address& address) {
+  in_addr v4{};
+  in6_addr v6{};
+  if (::inet_pton(AF_INET, address.host.c_str(), &v4) == 1) return v4.s_addr == INADDR_ANY;
+  if (::inet_pton(AF_INET6, address.host.c_str(), &v6) != 1) return address.host.empty();
+  return IN6_IS_ADDR_UNSPECIFIED(&v6);
 }
 
 Address reachable(Address address) {

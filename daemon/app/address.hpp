@@ -19,6 +19,9 @@ struct Address {
 Result<Address> parse_address(std::string_view text);
 /// "https://host[:port]" of a kubeconfig; a path is refused, since the pool has no place for it.
 Result<Address> parse_server_url(std::string_view url);
+/// Whether it stands for every address of this machine ("", 0.0.0.0, [::]): one to listen on, none
+/// to connect to.
+bool unspecified(const Address& address);
 /// The same, with loopback where a listener's address names all interfaces.
 Address reachable(Address address);
 

@@ -469,6 +469,23 @@ Zood::~Zood() {
   z.upstream.reset();
 }
 
+namespace {
+
+/// What kubeconfigs name must be somewhere to connect to.
+Result<void> check_advertised(const config::Values& values) {
+  const auto& given = values.string("advertise");
+  const auto& text = given.empty() ? values.string("listen") : given;
+  ZOO_TRY(const auto address, parse_address(text));
+  if (!unspecified(address)) return {};
+  return fail(Code::usage,
+              "{}: '{}' stands for every address of this machine, and tenants' kubeconfigs need "
+              "one that leads here: set advertise (--advertise) to HOST:PORT, as "
+              "zood.example.com:7443",
+              given.empty() ? "listen" : "advertise", text);
+}
+
+} // namespace
+
 Result<kube::ClusterAccess> check_startable(const config::Values& values) {
   const auto kubeconfig = values.path("upstream.kubeconfig");
   if (kubeconfig.empty()) {
@@ -481,6 +498,7 @@ Result<kube::ClusterAccess> check_startable(const config::Values& values) {
     if (auto address = net::parse_listen_address(text); !address)
       return fail(std::move(address).error().context("{}", key));
   }
+  ZOO_TRY_VOID(check_advertised(values));
   return kube::load_kubeconfig(kubeconfig);
 }
 

@@ -12,8 +12,9 @@ namespace zoo::app {
 
 class Signals;
 
-/// What can be known of a configuration before anything is made: the upstream's kubeconfig is named
-/// and can be read, addresses are ones to listen on. Reads files, touches nothing.
+/// What can be known of a configuration before anything is made: the upstream's kubeconfig is
+/// named, can be read and lets the upstream be verified; addresses are ones to listen on, and to
+/// connect to. Reads files, touches nothing.
 Result<kube::ClusterAccess> check_startable(const config::Values& values);
 
 /// The daemon: every room's objects, made in the order in which they depend on each other and

@@ -18,6 +18,15 @@ check "and is good with it" "$zood" --config "$TMPDIR/example.yaml" --upstream "
 check_fails "a kubeconfig that is not there" 'nope' "$zood" --config "$TMPDIR/example.yaml" --upstream /nope --check-config
 check_fails "a name to listen on" 'nosuch.invalid:1.* is not an address to listen on' timeout 20 "$zood" --dir "$TMPDIR/n" --upstream "$ZOO_E2E_KUBECONFIG" --listen nosuch.invalid:1
 check "makes nothing" test ! -e "$TMPDIR/n"
+for each in 0.0.0.0:7443 '[::]:7443' '[0::0]:7443'; do
+  check_fails "to listen on $each says nothing of where tenants connect" "listen: '.*stands for every address .* set advertise" \
+    "$zood" --dir "$TMPDIR/n" --upstream "$ZOO_E2E_KUBECONFIG" --listen "$each" --check-config
+  check "with advertise it does" "$zood" --dir "$TMPDIR/n" --upstream "$ZOO_E2E_KUBECONFIG" --listen "$each" --advertise 192.0.2.7:7443 --check-config
+done
+check_status "which is wrong usage, at the start too" 64 timeout 20 "$zood" --dir "$TMPDIR/n" --upstream "$ZOO_E2E_KUBECONFIG" --listen 0.0.0.0:0
+check_fails "nor can it be advertised" "advertise: '0.0.0.0:1' stands for every address" \
+  "$zood" --dir "$TMPDIR/n" --upstream "$ZOO_E2E_KUBECONFIG" --advertise 0.0.0.0:1 --check-config
+check "and nothing is made" test ! -e "$TMPDIR/n"
 check_status "no directory" 64 "$zood"
 check_status "an unknown option" 64 "$zood" --dirr x
 check_fails "says what was meant" "there is no option '--dirr', did you mean '--dir'" "$zood" --dirr x
