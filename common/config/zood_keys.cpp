@@ -47,7 +47,8 @@ constexpr Key k_keys[] = {
     {.name = "upstream.kubeconfig",
      .type = Type::path,
      .doc = "The upstream cluster. An administrator's kubeconfig is used once, to make the "
-            "credential that zood then works with."},
+            "credential that zood then works with. zood connects to its server directly, whatever "
+            "HTTPS_PROXY says, and verifies it."},
     {.name = "upstream.range_reads",
      .type = Type::choice,
      .default_text = "auto",

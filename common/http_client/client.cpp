@@ -227,7 +227,8 @@ void Client::Impl::set_up(const Request& request, const Target& target, const He
   set(CURLOPT_HEADERDATA, &transfer);
   set(CURLOPT_WRITEFUNCTION, &Impl::write_callback);
   set(CURLOPT_WRITEDATA, &transfer);
-  if (is_loopback(target.host) || !request.unix_socket.empty()) set(CURLOPT_NOPROXY, "*");
+  if (credentials_.direct || is_loopback(target.host) || !request.unix_socket.empty())
+    set(CURLOPT_NOPROXY, "*");
   if (!request.unix_socket.empty()) set(CURLOPT_UNIX_SOCKET_PATH, request.unix_socket.c_str());
   connect_to_.reset();
   if (!target.connect_to.empty()) {

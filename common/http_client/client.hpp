@@ -43,6 +43,7 @@ struct Credentials {
   Secret client_key_pem;
   Secret bearer_token;
   bool insecure = false;       ///< do not verify the server
+  bool direct = false;         ///< by no proxy of the environment
   std::string tls_server_name; ///< name to verify and to send as SNI instead of the URL's host
 
   Credentials clone() const;
@@ -64,7 +65,7 @@ struct Response {
 /// (Code::unavailable), no answer in time (timeout), an answer above max_body (too_large), a bad
 /// URL or header (usage), a certificate or key that cannot be used (invalid). The message names
 /// the URL without its query, and never credentials. Redirects are not followed; proxies of the
-/// environment are used except for loopback and Unix sockets.
+/// environment are used except for loopback, for Unix sockets and by Credentials::direct.
 class Client {
 public:
   explicit Client(Credentials credentials);

@@ -24,6 +24,7 @@ Credentials Credentials::clone() const {
   out.client_key_pem = client_key_pem.clone();
   out.bearer_token = bearer_token.clone();
   out.insecure = insecure;
+  out.direct = direct;
   out.tls_server_name = tls_server_name;
   return out;
 }

@@ -109,11 +109,22 @@ Error error_of(const http_client::Response& response) {
                      : fmt::format("the server answered {}", response.status));
 }
 
+namespace {
+
+/// The data path knows no proxy: a control plane that went through one would be well alone.
+http_client::Credentials direct(const http_client::Credentials& given) {
+  auto out = given.clone();
+  out.direct = true;
+  return out;
+}
+
+} // namespace
+
 class KubeClient::Impl {
 public:
   Impl(ClusterAccess access, KubeClientOptions options)
       : access_(std::move(access)), options_(std::move(options)),
-        http_(access_.credentials.clone()) {}
+        http_(direct(access_.credentials)) {}
 
   /// Builds the request; reads a token again that lives in a file, since such ones rotate.
   Result<http_client::Request> request(std::string_view method, std::string_view path,

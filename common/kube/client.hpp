@@ -36,7 +36,8 @@ struct KubeClientOptions {
 /// A blocking client of a Kubernetes API for the control plane: JSON in, JSON out. One thread at a
 /// time. An answer of 4xx or 5xx is an Error with code_from_status() and the server's message;
 /// causes of an Invalid answer stand in the message as the server wrote it. What the transport
-/// says is passed on as it is (http_client/client.hpp). Paths are percent-encoded by path().
+/// says is passed on as it is (http_client/client.hpp); proxies of the environment are not used.
+/// Paths are percent-encoded by path().
 class KubeClient {
 public:
   explicit KubeClient(ClusterAccess access, KubeClientOptions options = {});

@@ -143,7 +143,8 @@ Result<void> read_cluster(const Section& section, const fs::path& directory, Clu
                 "'{}'",
                 section.name, http_client::display_url(out.server));
   }
-  ZOO_TRY_VOID(refuse_keys(section, {{"proxy-url", "set HTTPS_PROXY in the environment instead"}}));
+  ZOO_TRY_VOID(refuse_keys(
+      section, {{"proxy-url", "name a server that is reached without a proxy, and remove it"}}));
   ZOO_TRY(out.credentials.insecure, section.flag("insecure-skip-tls-verify"));
   ZOO_TRY(out.credentials.tls_server_name, section.text("tls-server-name"));
   ZOO_TRY(const auto ca, data_or_file(section, "certificate-authority", directory));

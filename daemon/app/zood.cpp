@@ -484,6 +484,17 @@ Result<void> check_advertised(const config::Values& values) {
               given.empty() ? "listen" : "advertise", text);
 }
 
+/// Requests of tenants go on connections that always verify the upstream.
+Result<void> check_verifiable(const kube::ClusterAccess& access) {
+  ZOO_TRY_VOID(parse_server_url(access.server));
+  if (!access.credentials.insecure) return {};
+  return fail(Code::invalid,
+              "cluster '{}' has insecure-skip-tls-verify, and zood speaks to no upstream that it "
+              "cannot verify: put the authority of {} into certificate-authority-data instead, and "
+              "tls-server-name if its certificate has another name",
+              access.cluster, access.server);
+}
+
 } // namespace
 
 Result<kube::ClusterAccess> check_startable(const config::Values& values) {
@@ -499,7 +510,10 @@ Result<kube::ClusterAccess> check_startable(const config::Values& values) {
       return fail(std::move(address).error().context("{}", key));
   }
   ZOO_TRY_VOID(check_advertised(values));
-  return kube::load_kubeconfig(kubeconfig);
+  ZOO_TRY(auto access, kube::load_kubeconfig(kubeconfig));
+  if (auto verifiable = check_verifiable(access); !verifiable)
+    return fail(std::move(verifiable).error().context("in {}", kubeconfig.string()));
+  return access;
 }
 
 Result<std::unique_ptr<Zood>> Zood::start(config::Values values,

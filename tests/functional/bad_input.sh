@@ -46,6 +46,14 @@ clusters: [{name: c, cluster: {server: "https://127.0.0.1:1"}}]
 users: [{name: u, user: {token: x}}]
 contexts: [{name: x, context: {cluster: c, user: u}}]
 current-context: x'
+broken "an upstream that is not verified" 65 'apiVersion: v1
+kind: Config
+clusters: [{name: c, cluster: {server: "https://127.0.0.1:1", insecure-skip-tls-verify: true}}]
+users: [{name: u, user: {token: x}}]
+contexts: [{name: x, context: {cluster: c, user: u}}]
+current-context: x'
+check_fails "and what to do is told before the start" "cluster 'c' has insecure-skip-tls-verify.*certificate-authority-data.*broken.kubeconfig" \
+  "$zood" --dir "$TMPDIR/b" --upstream "$TMPDIR/broken.kubeconfig" --check-config
 check_status "kubeconfig: not there" 4 timeout 20 "$zood" --dir "$TMPDIR/b" --upstream "$TMPDIR/none" --listen 127.0.0.1:0
 
 start_zood

@@ -150,6 +150,23 @@ TEST_CASE("a proxy of the environment is not asked for loopback") {
   CHECK(response->body == "direct");
 }
 
+TEST_CASE("a proxy of the environment is not asked where the credentials say so") {
+  Answers script({answer("direct")});
+  const ScriptedServer server(std::ref(script));
+  auto request = get(server.url());
+  // This machine, by an address that is no loopback's.
+  request.url.replace(request.url.find("127.0.0.1"), 9, "0.0.0.0");
+  ::setenv("http_proxy", "http://127.0.0.1:1", 1);
+  const auto asked = Client({}).perform(request);
+  Credentials credentials;
+  credentials.direct = true;
+  const auto direct = Client(credentials.clone()).perform(request);
+  ::unsetenv("http_proxy");
+  CHECK_FALSE(asked);
+  REQUIRE(direct);
+  CHECK(direct->body == "direct");
+}
+
 TEST_CASE("nobody listening is Unavailable, with the URL but not its query") {
   std::string url;
   {

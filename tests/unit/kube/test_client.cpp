@@ -44,6 +44,18 @@ TEST_CASE("path segments and queries are percent-encoded") {
   CHECK(with_query("/a?b=c", {{"d", "&"}}) == "/a?b=c&d=%26");
 }
 
+TEST_CASE("the upstream is asked directly, whatever the environment says of proxies") {
+  Answers script({answer("{}")});
+  const ScriptedServer server(std::ref(script));
+  ClusterAccess access;
+  access.server = server.url("");
+  access.server.replace(access.server.find("127.0.0.1"), 9, "0.0.0.0"); // not as loopback
+  ::setenv("http_proxy", "http://127.0.0.1:1", 1);
+  const auto answered = KubeClient(std::move(access)).get("/a");
+  ::unsetenv("http_proxy");
+  CHECK(answered);
+}
+
 TEST_CASE("verbs send the right method, content type and headers") {
   Answers script({answer("{}")});
   const ScriptedServer server(std::ref(script));
