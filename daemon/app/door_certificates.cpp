@@ -4,6 +4,7 @@
 #include "common/base/file.hpp"
 #include "common/base/log.hpp"
 #include "daemon/tenants/pki.hpp"
+#include "daemon/tenants/records.hpp"
 
 #include <utility>
 
@@ -33,31 +34,90 @@ Result<net::TlsServerOptions> DoorCertificates::tenants_identity() {
   return options;
 }
 
+void DoorCertificates::note(const net::TlsServerOptions& options) {
+  serving_.reset();
+  if (auto shown = crypto::Certificate::from_pem(options.certificate_chain_pem))
+    serving_ = *std::move(shown);
+}
+
+Result<std::shared_ptr<net::TlsServerContext>>
+DoorCertificates::open(const net::TlsServerOptions& options) {
+  ZOO_TRY(auto context, net::TlsServerContext::create(options));
+  note(options);
+  return context;
+}
+
 Result<std::shared_ptr<net::TlsServerContext>> DoorCertificates::open_tenants(Secret ticket_key) {
   const std::scoped_lock lock(mutex_);
   ticket_key_ = std::move(ticket_key);
   ZOO_TRY(const auto options, tenants_identity());
-  ZOO_TRY(tenants_, net::TlsServerContext::create(options));
+  ZOO_TRY(tenants_, open(options));
   return tenants_;
 }
 
 Result<std::shared_ptr<net::TlsServerContext>> DoorCertificates::open_admin() {
   const std::scoped_lock lock(mutex_);
   ZOO_TRY(const auto options, identity(pki_.admin_ca_pem()));
-  ZOO_TRY(admin_, net::TlsServerContext::create(options));
+  ZOO_TRY(admin_, open(options));
   return admin_;
+}
+
+Result<void> DoorCertificates::write_admin_kubeconfig(std::string server) {
+  const std::scoped_lock lock(mutex_);
+  admin_server_ = std::move(server);
+  ZOO_TRY(admin_certificate_, pki_.write_admin_kubeconfig(admin_server_));
+  return {};
+}
+
+void DoorCertificates::load() {
+  for (const auto& context : {tenants_, admin_}) {
+    if (!context) continue;
+    auto options = context == tenants_ ? tenants_identity() : identity(pki_.admin_ca_pem());
+    auto done = options ? context->reload(*options) : Result<void>(fail(options.error()));
+    if (!done) {
+      log::error("app", "the certificate was not reloaded: {}", done.error().text());
+      continue;
+    }
+    note(*options);
+  }
 }
 
 void DoorCertificates::reload(const config::Values& values) {
   const std::scoped_lock lock(mutex_);
   certificate_file_ = values.path("tls.certificate");
   key_file_ = values.path("tls.key");
-  for (const auto& context : {tenants_, admin_}) {
-    if (!context) continue;
-    auto options = context == tenants_ ? tenants_identity() : identity(pki_.admin_ca_pem());
-    auto done = options ? context->reload(*options) : Result<void>(fail(options.error()));
-    if (!done) log::error("app", "the certificate was not reloaded: {}", done.error().text());
+  load();
+}
+
+void DoorCertificates::renew() {
+  const std::scoped_lock lock(mutex_);
+  // zood.yaml's is renewed by whoever made it, and read again at SIGHUP.
+  if (certificate_file_.empty() && serving_ && tenants::due_for_renewal(*serving_)) {
+    const auto before = serving_->serial();
+    load();
+    if (serving_->serial() != before)
+      log::info("app", "the certificate of zood's own doors is renewed: it ends {}",
+                tenants::time_text(serving_->not_after()));
   }
+  if (!admin_certificate_ || !tenants::due_for_renewal(*admin_certificate_)) return;
+  auto written = pki_.write_admin_kubeconfig(admin_server_);
+  if (!written) {
+    log::error("app", "admin.kubeconfig was not renewed: {}", written.error().text());
+    return;
+  }
+  admin_certificate_ = *std::move(written);
+  log::info("app", "admin.kubeconfig is renewed: its certificate ends {}",
+            tenants::time_text(admin_certificate_->not_after()));
+}
+
+std::optional<DoorCertificates::Time> DoorCertificates::serving_ends() const {
+  const std::scoped_lock lock(mutex_);
+  return serving_ ? std::optional(serving_->not_after()) : std::nullopt;
+}
+
+std::optional<DoorCertificates::Time> DoorCertificates::admin_ends() const {
+  const std::scoped_lock lock(mutex_);
+  return admin_certificate_ ? std::optional(admin_certificate_->not_after()) : std::nullopt;
 }
 
 } // namespace zoo::app

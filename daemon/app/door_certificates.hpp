@@ -4,11 +4,14 @@
 #include "common/base/result.hpp"
 #include "common/base/secret.hpp"
 #include "common/config/config.hpp"
+#include "common/crypto/certificate.hpp"
 #include "daemon/net/tls.hpp"
 
+#include <chrono>
 #include <filesystem>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 
 namespace zoo::tenants {
@@ -17,30 +20,46 @@ class Pki;
 
 namespace zoo::app {
 
-/// What the TLS doors show: the certificate that zood.yaml names, else one by the tenants' CA. Any
-/// thread; outlived by `pki`.
+/// What the TLS doors show: the certificate that zood.yaml names, else one by the tenants' CA. That
+/// one, and the administrator's in admin.kubeconfig, are made anew when a third of their life is
+/// left. Any thread; outlived by `pki`.
 class DoorCertificates {
 public:
+  static constexpr std::chrono::hours k_look{1}; ///< how often to renew()
+
   DoorCertificates(tenants::Pki& pki, const config::Values& values);
 
   /// Each at most once. Tenants' sessions may be resumed, at every replica and after a start;
   /// administrators' may not.
   Result<std::shared_ptr<net::TlsServerContext>> open_tenants(Secret ticket_key);
   Result<std::shared_ptr<net::TlsServerContext>> open_admin();
+  /// <dir>/admin.kubeconfig for that server, kept fresh from now on.
+  Result<void> write_admin_kubeconfig(std::string server);
 
   /// At SIGHUP: files are read again, from where `values` has them. What fails is logged, and the
   /// door goes on as it was.
   void reload(const config::Values& values);
+  /// Makes anew what is due, as doors and admin.kubeconfig then have it; a failure is logged.
+  void renew();
+
+  using Time = std::chrono::system_clock::time_point;
+  std::optional<Time> serving_ends() const;
+  std::optional<Time> admin_ends() const; ///< nullopt: there is no admin.kubeconfig
 
 private:
   Result<net::TlsServerOptions> identity(const std::string& client_ca);
+  Result<std::shared_ptr<net::TlsServerContext>> open(const net::TlsServerOptions& options);
   Result<net::TlsServerOptions> tenants_identity();
+  void note(const net::TlsServerOptions& options);
+  void load();
 
   tenants::Pki& pki_;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::filesystem::path certificate_file_, key_file_; ///< empty: zood's own
   Secret ticket_key_;
   std::shared_ptr<net::TlsServerContext> tenants_, admin_;
+  std::string admin_server_;
+  std::optional<crypto::Certificate> serving_, admin_certificate_;
 };
 
 } // namespace zoo::app

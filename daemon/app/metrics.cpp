@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/app/metrics.hpp"
 
+#include "daemon/app/door_certificates.hpp"
 #include "daemon/app/memory.hpp"
 #include "daemon/audit/log.hpp"
 #include "daemon/gateway/flow_control.hpp"
@@ -98,8 +99,12 @@ void measure(MetricText& out, const Measured& what) {
   out.sample(what.hears_drift ? 1 : 0);
   audit(out, what.audit);
   out.family("zood_certificate_expiry_timestamp_seconds", Type::gauge,
-             "When zood's own credentials end; the upstream's is renewed at half of its life");
+             "When zood's own credentials end; all but the CA and a given certificate are renewed");
   out.sample(seconds(what.pki.ca().not_after()), {{"credential", "tenants-ca"}});
+  if (const auto ends = what.certificates.serving_ends())
+    out.sample(seconds(*ends), {{"credential", "serving"}});
+  if (const auto ends = what.certificates.admin_ends())
+    out.sample(seconds(*ends), {{"credential", "admin"}});
   const auto token = what.credential.expires();
   if (token != std::chrono::system_clock::time_point{})
     out.sample(seconds(token), {{"credential", "upstream"}});

@@ -24,6 +24,8 @@ class Upstream;
 
 namespace zoo::app {
 
+class DoorCertificates;
+
 struct Measured {
   const net::Listener& listener;
   const gateway::FlowControl& flow_control;
@@ -31,6 +33,7 @@ struct Measured {
   const audit::Log& audit;
   const upstream::Credential& credential;
   const tenants::Pki& pki;
+  const DoorCertificates& certificates;
   std::uint64_t looks; ///< at tenants' rooms, since the start
   bool hears_drift;    ///< Drift::hears()
 };

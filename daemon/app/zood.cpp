@@ -366,8 +366,8 @@ Result<void> Zood::Impl::open_admin_doors() {
   status = std::make_unique<Status>(*credential, *listener, worker_count(values), advertise,
                                     socket.string(), *audit);
   status->set_measure([this](MetricText& out) {
-    measure(out, {*listener, flow_control, *upstream, *audit, *credential, *pki, tenants->looks(),
-                  drift->hears()});
+    measure(out, {*listener, flow_control, *upstream, *audit, *credential, *pki, *certificates,
+                  tenants->looks(), drift->hears()});
   });
   admin_loop = std::make_unique<net::Workers>(1, "admin-loop");
   admin_workers = std::make_unique<admin::Workers>();
@@ -387,7 +387,7 @@ Result<void> Zood::Impl::open_admin_doors() {
                                              admin_tls, listener_limits(values), make));
   status->set_admin_listen(admin_listener->address());
   ZOO_TRY(const auto address, parse_address(admin_listener->address()));
-  return pki->write_admin_kubeconfig("https://" + reachable(address).text());
+  return certificates->write_admin_kubeconfig("https://" + reachable(address).text());
 }
 
 void Zood::Impl::reload() {
@@ -553,9 +553,17 @@ void Zood::run(Signals& signals) {
                             ? std::min<std::chrono::microseconds>(watchdog, FreedMemory::k_interval)
                             : FreedMemory::k_interval;
   FreedMemory freed;
+  auto looked = std::chrono::steady_clock::now();
   std::unique_lock lock(z.mutex);
   while (!z.changed.wait_for(lock, interval, [&z] { return z.ending; })) {
     freed.give_back();
+    if (const auto now = std::chrono::steady_clock::now();
+        now - looked >= DoorCertificates::k_look) {
+      looked = now;
+      lock.unlock(); // files and keys take their time, and a signal need not wait for them
+      z.certificates->renew();
+      lock.lock();
+    }
     // The watchdog hears of a loop that turns, not merely of a process that exists.
     if (watchdog.count() != 0) z.loops->loops().front()->post([] { notify_watchdog(); });
   }

@@ -182,7 +182,7 @@ Result<KeyPair> Pki::serving(const std::vector<std::string>& hosts) {
   return new_pair(file("server.crt"), file("server.key"), ca_, ca_key_, request);
 }
 
-Result<void> Pki::write_admin_kubeconfig(std::string_view server) {
+Result<crypto::Certificate> Pki::write_admin_kubeconfig(std::string_view server) {
   const std::lock_guard lock(files_);
   auto pair = kept_pair(file("admin.crt"), file("admin.key"), admin_ca_, nullptr);
   if (!pair) {
@@ -202,7 +202,9 @@ Result<void> Pki::write_admin_kubeconfig(std::string_view server) {
   parts.client_cert_pem = pair->certificate_pem;
   parts.client_key_pem = std::move(pair->key_pem);
   parts.context = "zood";
-  return file::write_secret(options_.directory / "admin.kubeconfig", kube::write_kubeconfig(parts));
+  ZOO_TRY_VOID(
+      file::write_secret(options_.directory / "admin.kubeconfig", kube::write_kubeconfig(parts)));
+  return crypto::Certificate::from_pem(pair->certificate_pem);
 }
 
 namespace {

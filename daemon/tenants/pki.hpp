@@ -48,13 +48,13 @@ public:
   std::string admin_ca_pem() const { return admin_ca_.to_pem(); }
 
   /// The certificate of both doors; made anew when a third of its life is left, when the hosts
-  /// changed or when the CA did. Call at start and at SIGHUP.
+  /// changed or when the CA did. Call at start, at SIGHUP, and when it is due.
   Result<KeyPair> serving(const std::vector<std::string>& hosts);
   Result<KeyPair> serving() { return serving(options_.hosts); }
 
   /// Writes <directory>/admin.kubeconfig (0600) for https://host:port of the admin listener, with
-  /// a certificate of group zoo:administrators, renewed like the serving one.
-  Result<void> write_admin_kubeconfig(std::string_view server);
+  /// a certificate of group zoo:administrators, renewed like the serving one. Returns that one.
+  Result<crypto::Certificate> write_admin_kubeconfig(std::string_view server);
 
   /// A fresh key and certificate of a tenant's user (identity.hpp: names are checked by the
   /// caller).

@@ -16,6 +16,8 @@ expect "each sample once" "" "$(grep -v '^#' <<<"$text" | sed 's/ [^ ]*$//' | so
 expect "tenants by phase" "2" "$(value 'zood_tenants{phase="Ready"}')"
 expect "what runs" 1 "$(grep -c '^zood_build_info{version="[0-9.]*"} 1$' <<<"$text")"
 expect_match "its credentials' ends" '^zood_certificate_expiry_timestamp_seconds\{credential="tenants-ca"\} [0-9]{10}$' "$text"
+expect_match "of the doors' certificate" '^zood_certificate_expiry_timestamp_seconds\{credential="serving"\} [0-9]{10}$' "$text"
+expect_match "of the administrator's" '^zood_certificate_expiry_timestamp_seconds\{credential="admin"\} [0-9]{10}$' "$text"
 expect_match "and upstream's" '^zood_certificate_expiry_timestamp_seconds\{credential="upstream"\} [0-9]{10}$' "$text"
 expect_match "connections upstream" '^zood_upstream_connections\{state="idle"\} [0-9]+$' "$text"
 expect_match "memory" '^process_resident_memory_bytes [1-9][0-9]{6,}$' "$text"
