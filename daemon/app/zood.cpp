@@ -285,6 +285,8 @@ Result<void> Zood::Impl::open_pki() {
     ZOO_TRY(const auto address, parse_address(values.string(key)));
     options.hosts.push_back(address.host);
   }
+  ZOO_TRY(const auto first, store->list(tenants::k_tenant_kind, {}, {}, 1));
+  options.has_tenants = !first.records.empty();
   ZOO_TRY(pki, tenants::Pki::open(std::move(options)));
   certificates = std::make_unique<DoorCertificates>(*pki, values);
   const auto api = credential->api();

@@ -83,19 +83,65 @@ Result<Authority> load_authority(const std::filesystem::path& certificate_file,
   return Authority{*std::move(certificate), *std::move(key)};
 }
 
+Result<bool> is_there(const std::filesystem::path& path) {
+  std::error_code error;
+  const bool found = std::filesystem::exists(path, error);
+  if (error) return fail(Code::io, "cannot look at {}: {}", path.string(), error.message());
+  return found;
+}
+
+/// A key that has no certificate is one whose certificate was not written any more, or was lost:
+/// it is kept, for what it signed is verified by any certificate of the same name and key.
+Result<crypto::PrivateKey> kept_or_new_key(const std::filesystem::path& key_file) {
+  ZOO_TRY(const bool kept, is_there(key_file));
+  if (kept) {
+    ZOO_TRY(const auto pem, file::read_secret(key_file));
+    auto key = crypto::PrivateKey::from_pem(pem.view());
+    if (!key) return fail(std::move(key).error().context("while reading {}", key_file.string()));
+    return key;
+  }
+  ZOO_TRY(auto key, crypto::PrivateKey::generate_p256());
+  ZOO_TRY_VOID(file::write_secret(key_file, key.to_pem().view()));
+  return key;
+}
+
 /// The key is written first: a certificate without its key can never lie there.
 Result<Authority> own_authority(const std::filesystem::path& certificate_file,
                                 const std::filesystem::path& key_file, std::string_view name) {
-  std::error_code error;
-  if (std::filesystem::exists(certificate_file, error)) {
-    return load_authority(certificate_file, key_file);
-  }
-  ZOO_TRY(auto key, crypto::PrivateKey::generate_p256());
+  ZOO_TRY(const bool there, is_there(certificate_file));
+  if (there) return load_authority(certificate_file, key_file);
+  ZOO_TRY(auto key, kept_or_new_key(key_file));
   ZOO_TRY(auto certificate, crypto::make_ca(key, name, k_ca_validity));
-  ZOO_TRY_VOID(file::write_secret(key_file, key.to_pem().view()));
   ZOO_TRY_VOID(file::write_secret(certificate_file, certificate.to_pem()));
   log::info("tenants", "made {}", certificate_file.string());
   return Authority{std::move(certificate), std::move(key)};
+}
+
+/// The one that tenants' certificates are by and their kubeconfigs trust: made for the first
+/// tenant, never for those that are there.
+Result<Authority> tenants_authority(const std::filesystem::path& folder, bool has_tenants) {
+  const auto certificate_file = folder / "ca.crt";
+  ZOO_TRY(const bool there, is_there(certificate_file));
+  if (!there && has_tenants) {
+    return fail(Code::invalid,
+                "{} is missing, and the store holds tenants whose kubeconfigs only work with this "
+                "CA: restore {} from a backup",
+                certificate_file.string(), folder.string());
+  }
+  return own_authority(certificate_file, folder / "ca.key", "zood tenants");
+}
+
+Result<Authority> administrators_authority(const std::filesystem::path& folder, bool has_tenants) {
+  const auto key_file = folder / "admin-ca.key";
+  ZOO_TRY(const bool kept, is_there(key_file));
+  auto authority = own_authority(folder / "admin-ca.crt", key_file, "zood administrators");
+  if (authority && !kept && has_tenants) {
+    log::warning("tenants",
+                 "{} was missing and is made anew: copies of an older admin.kubeconfig are refused "
+                 "from now on, hand out the new one",
+                 key_file.string());
+  }
+  return authority;
 }
 
 /// What lies in the two files, if it is whole, by this authority and not due.
@@ -154,12 +200,10 @@ Result<std::unique_ptr<Pki>> Pki::open(PkiOptions options) {
   }
   const auto folder = options.directory / "pki";
   ZOO_TRY_VOID(file::ensure_private_directory(folder));
-  auto ca = options.ca_certificate.empty()
-                ? own_authority(folder / "ca.crt", folder / "ca.key", "zood tenants")
-                : load_authority(options.ca_certificate, options.ca_key);
+  auto ca = options.ca_certificate.empty() ? tenants_authority(folder, options.has_tenants)
+                                           : load_authority(options.ca_certificate, options.ca_key);
   if (!ca) return fail(std::move(ca).error().context("while opening the tenants' CA"));
-  auto admin =
-      own_authority(folder / "admin-ca.crt", folder / "admin-ca.key", "zood administrators");
+  auto admin = administrators_authority(folder, options.has_tenants);
   if (!admin) return fail(std::move(admin).error().context("while opening the admins' CA"));
   if (ca->key.same_public_key(admin->key)) {
     return fail(Code::invalid, "the tenants' CA and the administrators' CA must not be the same");

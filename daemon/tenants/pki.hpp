@@ -26,6 +26,7 @@ struct PkiOptions {
   /// kubernetes.default.svc are added.
   std::vector<std::string> hosts;
   std::chrono::seconds serving_validity{365 * 24 * 3600};
+  bool has_tenants = false; ///< in the store: a tenants' CA that is missing was lost, then
 };
 
 struct KeyPair {
@@ -38,8 +39,9 @@ struct KeyPair {
 /// administrators' CA. ECDSA P-256; every file 0600 from its first byte. Any thread.
 class Pki {
 public:
-  /// Makes what is missing. Code::invalid for a given CA that is none, is expired, or whose key is
-  /// another's; Code::io.
+  /// Makes what is missing, but no tenants' CA beside tenants, and never a key in the place of
+  /// one that is there. Code::invalid for a tenants' CA that was lost, for a CA that is none, is
+  /// expired, or whose key is another's; Code::io.
   static Result<std::unique_ptr<Pki>> open(PkiOptions options);
 
   const crypto::Certificate& ca() const { return ca_; }

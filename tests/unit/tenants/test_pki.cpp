@@ -31,6 +31,47 @@ TEST_CASE("the authorities are made once, private, and kept") {
     CHECK(private_file(directory.path / "pki" / name));
 }
 
+TEST_CASE("a lost authority of tenants is not made anew") {
+  const Directory directory;
+  const auto at = [&](const char* name) { return directory.path / "pki" / name; };
+  tenants::PkiOptions options{directory.path, {}, {}, {}};
+  const auto ca = must(Pki::open(options))->ca_pem();
+  const auto key = must(file::read(at("ca.key")));
+  options.has_tenants = true;
+  CHECK(must(Pki::open(options))->ca_pem() == ca);
+
+  std::filesystem::remove(at("ca.crt"));
+  const auto refused = Pki::open(options);
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error().code() == Code::invalid);
+  CHECK(refused.error().text().find("from a backup") != std::string::npos);
+  CHECK(must(file::read(at("ca.key"))) == key);
+
+  std::filesystem::remove_all(directory.path / "pki");
+  CHECK(Pki::open(options).error().code() == Code::invalid);
+  CHECK_FALSE(std::filesystem::exists(at("ca.key")));
+}
+
+TEST_CASE("a key without its certificate is kept") {
+  const Directory directory;
+  const auto at = [&](const char* name) { return directory.path / "pki" / name; };
+  const tenants::PkiOptions options{directory.path, {}, {}, {}};
+  const auto served = must(
+      crypto::Certificate::from_pem(must(must(Pki::open(options))->serving()).certificate_pem));
+  for (const auto* name : {"ca", "admin-ca"}) {
+    const auto file = std::string(name);
+    const auto key = must(file::read(at((file + ".key").c_str())));
+    std::filesystem::remove(at((file + ".crt").c_str()));
+    const auto pki = must(Pki::open(options));
+    CHECK(must(file::read(at((file + ".key").c_str()))) == key);
+    CHECK(served.issued_by(pki->ca()));
+  }
+  std::filesystem::remove(at("ca.crt"));
+  must(file::write_secret(at("ca.key"), "not a key"));
+  CHECK(Pki::open(options).error().code() == Code::invalid);
+  CHECK(must(file::read(at("ca.key"))) == "not a key");
+}
+
 TEST_CASE("the serving certificate follows the hosts") {
   const Directory directory;
   const auto pki = must(Pki::open({directory.path, {}, {}, {"0.0.0.0", "bastion.example.com"}}));
