@@ -210,16 +210,16 @@ struct TenantDelete final : Command {
     }
     ZOO_TRY(auto* client, context.client());
     std::vector<json> going; // all at once, then one after the other
-    ZOO_TRY(const int asked, for_all<std::string>(context, names, [&](const std::string& id) {
-              return remove(context, *client, id, going);
-            }));
-    ZOO_TRY(const int gone, for_all<json>(context, going, [&](const json& tenant) -> Result<void> {
-              ZOO_TRY_VOID(wait_until_gone(context, text_at(tenant, "/metadata/name"),
-                                           text_at(tenant, "/metadata/uid"), timeout));
-              print_result(context, tenant, "deleted", false, format_of(format));
-              return {};
-            }));
-    return std::max(asked, gone);
+    auto asked = for_all<std::string>(
+        context, names, [&](const std::string& id) { return remove(context, *client, id, going); });
+    auto gone = for_all<json>(context, going, [&](const json& tenant) -> Result<void> {
+      ZOO_TRY_VOID(wait_until_gone(context, text_at(tenant, "/metadata/name"),
+                                   text_at(tenant, "/metadata/uid"), timeout));
+      print_result(context, tenant, "deleted", false, format_of(format));
+      return {};
+    });
+    if (!asked && !gone) context.err << "zooctl: " << gone.error().text() << '\n';
+    return asked ? gone : asked;
   }
 };
 

@@ -265,6 +265,20 @@ TEST_CASE("delete names the UID, and waits until the tenant is gone") {
   CHECK(outcome.out.empty());
 }
 
+TEST_CASE("delete waits for those that go, though another failed") {
+  Zooctl zooctl;
+  zooctl.server.on(get_of("foofoo"), {{200, tenant("foofoo")}});
+  zooctl.server.on("DELETE " + std::string(k_tenants) + "/foofoo", {{200, tenant("foofoo")}});
+  zooctl.server.on(k_list, {{200, list({})}});
+  for (const std::vector<std::string>& ids :
+       {std::vector<std::string>{"foofoo", "barbar"}, {"barbar", "foofoo"}}) {
+    const auto outcome = zooctl({"tenant", "delete", ids[0], ids[1]});
+    CHECK(outcome.status == 4);
+    CHECK(outcome.out == "tenant/foofoo deleted\n");
+    CHECK(has(outcome.err, "barbar"));
+  }
+}
+
 TEST_CASE("several tenants: every one is tried, the first failure decides") {
   Zooctl zooctl;
   zooctl.input = "apiVersion: tenant.kubezoo.io/v1alpha1\nkind: Tenant\nmetadata: {name: aaaaaa}\n"
