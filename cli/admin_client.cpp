@@ -415,6 +415,7 @@ Result<json> AdminClient::audit(const api::AuditQuery& wanted) {
   ask("user", wanted.user);
   ask("verb", wanted.verb);
   ask("decision", wanted.decision);
+  if (wanted.denied) ask("denied", "true");
   ask("since", time(wanted.since));
   if (wanted.until) ask("until", time(*wanted.until));
   ZOO_TRY(auto body,

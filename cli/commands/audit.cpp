@@ -34,7 +34,9 @@ struct Audit final : Command {
     app.add_option("--user", user, "Only requests of this user")->type_name("USER");
     app.add_option("--verb", verb, "Only this verb: get, list, watch, create, ...")
         ->type_name("VERB");
-    app.add_flag("--denied", denied, "Only what the tenant's rights or zood's guards forbade");
+    app.add_flag("--denied", denied,
+                 "Only what was answered 401 or 403: by the tenant's rights, zood's guards or "
+                 "upstream");
     app.add_option("--limit", limit, "The newest so many lines, 10000 at most")
         ->type_name("NUMBER")
         ->capture_default_str();
@@ -74,8 +76,11 @@ struct Audit final : Command {
     std::vector<Cell> out = {{text_at(line, "/time"), Colour::none}};
     if (tenant.empty()) out.push_back({text_at(line, "/tenant"), Colour::none});
     for (auto text : {text_at(line, "/user"), text_at(line, "/verb"), what(line),
-                      text_at(line, "/namespace"), text_at(line, "/name"), code, latency(line)})
+                      text_at(line, "/namespace"), text_at(line, "/name")})
       out.push_back({std::move(text), Colour::none});
+    const bool refused = code == "401" || code == "403";
+    out.push_back({code, refused ? Colour::bad : Colour::none});
+    out.push_back({latency(line), Colour::none});
     out.push_back({decision, decision == "allow" ? Colour::none : Colour::bad});
     out.push_back({text_at(line, "/reason"), Colour::none});
     return out;
@@ -125,7 +130,7 @@ struct Audit final : Command {
 
   Result<api::AuditQuery> query(const Context& context) const {
     ZOO_TRY(const auto span, option_duration("--since", since));
-    api::AuditQuery out{tenant, user, verb, denied ? "forbid" : "", context.now() - span, {}, 0};
+    api::AuditQuery out{tenant, user, verb, "", context.now() - span, {}, 0, denied};
     const auto [end, error] = std::from_chars(limit.data(), limit.data() + limit.size(), out.limit);
     if (error != std::errc() || end != limit.data() + limit.size() || out.limit < 1 ||
         out.limit > k_most) {

@@ -7,11 +7,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 namespace zoo::api {
 namespace {
 
 constexpr std::string_view k_begin = R"({"time":")";
+constexpr std::array<std::string_view, 4> k_denied = {R"("code":401,)", R"("code":403,)",
+                                                      R"("decision":"forbid")",
+                                                      R"("decision":"unauthenticated")"};
 
 /// Comparable with what a line begins with: seconds, then a fraction or none.
 std::string time_text(std::chrono::system_clock::time_point time) {
@@ -22,7 +26,8 @@ std::string time_text(std::chrono::system_clock::time_point time) {
 
 } // namespace
 
-AuditFilter::AuditFilter(const AuditQuery& query) : since_(time_text(query.since)) {
+AuditFilter::AuditFilter(const AuditQuery& query)
+    : since_(time_text(query.since)), denied_(query.denied) {
   if (query.until) until_ = time_text(*query.until);
   const auto ask = [this](std::string_view key, const std::string& value) {
     if (value.empty()) return;
@@ -41,9 +46,9 @@ bool AuditFilter::operator()(std::string_view line) const {
   if (!line.starts_with(k_begin)) return false;
   const auto time = line.substr(k_begin.size(), since_.size());
   if (time < since_ || (!until_.empty() && time > until_)) return false;
-  return std::all_of(parts_.begin(), parts_.end(), [&](const std::string& part) {
-    return line.find(part) != std::string_view::npos;
-  });
+  const auto has = [&](std::string_view part) { return line.find(part) != std::string_view::npos; };
+  return std::all_of(parts_.begin(), parts_.end(), has) &&
+         (!denied_ || std::any_of(k_denied.begin(), k_denied.end(), has));
 }
 
 } // namespace zoo::api

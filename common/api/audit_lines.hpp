@@ -16,6 +16,7 @@ struct AuditQuery {
   std::chrono::system_clock::time_point since{};
   std::optional<std::chrono::system_clock::time_point> until;
   std::size_t limit = 1000; ///< the newest so many
+  bool denied = false;      ///< answered 401 or 403, or refused by zood (audit::denied())
 };
 
 /// Holds a line against a query, without parsing it: zood writes each member in one spelling.
@@ -27,8 +28,9 @@ public:
   bool operator()(std::string_view line) const;
 
 private:
-  std::string since_, until_; ///< RFC 3339 without its zone
-  std::vector<std::string> parts_;
+  std::string since_, until_;      ///< RFC 3339 without its zone
+  std::vector<std::string> parts_; ///< each must be there
+  bool denied_;
 };
 
 } // namespace zoo::api

@@ -34,6 +34,7 @@ Result<audit::Query> read_query(const Request& request) {
   out.user = request.parameter("user");
   out.verb = request.parameter("verb");
   out.decision = request.parameter("decision");
+  ZOO_TRY(out.denied, request.flag("denied"));
   out.since = std::chrono::system_clock::now() - k_since;
   if (const auto since = request.parameter("since"); !since.empty()) {
     ZOO_TRY(out.since, read_time("since", since));

@@ -123,15 +123,19 @@ void append_line(std::string& out, const Entry& entry) {
   out += '}';
 }
 
+bool denied(const Entry& entry) {
+  return entry.code == 401 || entry.code == 403 || entry.decision == Decision::forbid ||
+         entry.decision == Decision::unauthenticated;
+}
+
 bool wants(api::AuditLevel level, const Entry& entry) {
   switch (level) {
   case api::AuditLevel::none:
     return false;
   case api::AuditLevel::denied:
-    return entry.decision == Decision::forbid || entry.decision == Decision::unauthenticated;
+    return denied(entry);
   case api::AuditLevel::writes:
-    return !reads(entry.verb) || connects(entry.subresource) ||
-           entry.decision == Decision::forbid || entry.decision == Decision::unauthenticated;
+    return !reads(entry.verb) || connects(entry.subresource) || denied(entry);
   case api::AuditLevel::all:
     return true;
   }

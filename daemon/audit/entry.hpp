@@ -39,6 +39,11 @@ struct Entry {
 void append_line(std::string& out, const Entry& entry);
 inline constexpr std::size_t k_most_line = 32 * 1024;
 
+/// Answered 401 or 403, whoever said so: zood, or upstream of what zood allowed (its admission, a
+/// right that cannot be handed on). Also what was cut off after zood had refused it. As
+/// api::AuditQuery::denied asks it of a line.
+bool denied(const Entry& entry);
+
 /// Does a policy of this level want it?
 bool wants(api::AuditLevel level, const Entry& entry);
 

@@ -194,6 +194,8 @@ private:
   void take_back_head();
   void unsendable(const Error& why); ///< as `encoded_` has it
   void judged(audit::Decision decision, std::string_view reason);
+  void tell_refusal(int http_status, std::string_view reason);
+  void put_status(int http_status, std::string_view status_json, std::string_view retry_after);
   void tell_audit(); ///< once, when it is over
   void settle_rooms();
 

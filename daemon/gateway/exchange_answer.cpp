@@ -243,6 +243,18 @@ void Exchange::fail(const Error& error) {
 
 void Exchange::send_status(int http_status, std::string_view status_json,
                            std::string_view retry_after) {
+  tell_refusal(http_status, error_row(Code::forbidden).reason);
+  put_status(http_status, status_json, retry_after);
+}
+
+/// Allowed, and refused all the same: who allowed it is of no interest then.
+void Exchange::tell_refusal(int http_status, std::string_view reason) {
+  if (outcome_.decision == audit::Decision::allow && (http_status == 401 || http_status == 403))
+    outcome_.reason = reason;
+}
+
+void Exchange::put_status(int http_status, std::string_view status_json,
+                          std::string_view retry_after) {
   if (done_) return;
   take_back_head();
   if (head_sent_) {
@@ -288,9 +300,10 @@ void Exchange::heard(const http::ResponseHead& head) {
 }
 
 void Exchange::send_refusal(int http_status, std::string_view body) {
-  send_status(http_status,
-              translate::status_out(mapping(), status_context(*this), body, http_status),
-              retry_after_);
+  tell_refusal(http_status, "upstream refused it");
+  put_status(http_status,
+             translate::status_out(mapping(), status_context(*this), body, http_status),
+             retry_after_);
 }
 
 void Exchange::abort(const Error& why) {

@@ -47,7 +47,12 @@ expect_no_match "no secret, no token, no query, no header is in it" "$secret|$(p
 expect "a tenant's lines are its own" "$a" "$(lines "$a" | jq -r .tenant | sort -u)"
 expect "--user" jane "$(lines "$a" --user jane | jq -r .user | sort -u)"
 expect "--verb" create "$(lines "$a" --verb create | jq -r .verb | sort -u)"
-expect "--denied" forbid "$(lines "$a" --denied | jq -r .decision | sort -u)"
+# What is allowed, and refused upstream: of a ServiceAccount that is not there.
+refused_upstream() { as "$1" run "$2" --image x --overrides '{"spec":{"serviceAccountName":"none"}}'; }
+check_fails "upstream refuses, too" 'forbidden: .*service ?account' refused_upstream "$a" by-upstream
+eventually "that is told with who refused it" 10 holds '.resource == "pods" and .verb == "create" and .code == 403 and .decision == "allow" and .reason == "upstream refused it"' "$a" --denied
+expect "--denied: whoever refused it" "403 allow 403 forbid" "$(lines "$a" --denied | jq -r '"\(.code) \(.decision)"' | sort -u | xargs)"
+expect "and a stranger's" "401 unauthenticated" "$(lines --denied | jq -r 'select(.code == 401) | "\(.code) \(.decision)"' | sort -u)"
 expect_match "a table for people" "^20[0-9T:.-]+Z +admin +create +secrets +default +<none> +201 +[0-9.]+ms +allow" "$(ctl audit "$a")"
 expect_match "which says that there is more" 'There are older lines: raise --limit \(now 1\)' "$(ctl audit "$a" --limit 1 2>&1)"
 expect "administrators are told of, too" true "$(lines | jq -s 'any(.door == "admin" and .resource == "tenants" and .verb == "create")')"
@@ -69,7 +74,9 @@ told() { holds ".name == \"$1\"" "$b"; }
 level '"denied"'
 check_fails "what is allowed" 'not found' as "$b" get configmap quiet-allowed
 check_fails "and what is refused" forbidden as "$b" get configmap loud-refused --as nobody
+check_fails "by upstream, too" forbidden refused_upstream "$b" loud-upstream
 eventually "of these the second is told" 10 told loud-refused
+eventually "and the third" 10 holds '.verb == "create" and .resource == "pods" and .code == 403' "$b"
 check_fails "the first is not" '' told quiet-allowed
 level '"writes"'
 check_fails "a read" 'not found' as "$b" get configmap quiet-read

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "common/api/audit_lines.hpp"
 #include "daemon/audit/entry.hpp"
 
 #include <doctest/doctest.h>
@@ -78,20 +79,41 @@ TEST_CASE("a long value is not cut inside a character") {
 
 TEST_CASE("levels: what each wants") {
   using api::AuditLevel;
-  auto read = entry(), write = entry(), refused = entry(), unknown = entry(), exec = entry();
+  auto read = entry(), write = entry(), refused = entry(), unknown = entry(), exec = entry(),
+       upstream = entry();
   write.verb = "patch";
   refused.decision = Decision::forbid;
   unknown.decision = Decision::unauthenticated;
   exec.subresource = "exec";
+  upstream.code = 403;
   const auto wanted = [](AuditLevel level, const std::vector<audit::Entry>& all) {
     std::string out;
     for (const auto& each : all)
       out += audit::wants(level, each) ? '1' : '0';
     return out;
   };
-  const std::vector<audit::Entry> all = {read, write, refused, unknown, exec};
-  CHECK(wanted(AuditLevel::none, all) == "00000");
-  CHECK(wanted(AuditLevel::denied, all) == "00110");
-  CHECK(wanted(AuditLevel::writes, all) == "01111");
-  CHECK(wanted(AuditLevel::all, all) == "11111");
+  const std::vector<audit::Entry> all = {read, write, refused, unknown, exec, upstream};
+  CHECK(wanted(AuditLevel::none, all) == "000000");
+  CHECK(wanted(AuditLevel::denied, all) == "001101");
+  CHECK(wanted(AuditLevel::writes, all) == "011111");
+  CHECK(wanted(AuditLevel::all, all) == "111111");
+}
+
+TEST_CASE("denied: the level and the filter have the same lines") {
+  const std::string quoted = R"(","code":403,"decision":"forbid","x":")";
+  for (const auto decision :
+       {Decision::none, Decision::allow, Decision::forbid, Decision::unauthenticated}) {
+    for (const int code : {200, 401, 403, 404, 499}) {
+      auto asked = entry();
+      asked.decision = decision;
+      asked.code = code;
+      asked.user = quoted;
+      api::AuditQuery query;
+      query.denied = true;
+      CAPTURE(line_of(asked));
+      CHECK(api::AuditFilter(query)(line_of(asked)) == audit::denied(asked));
+      query.denied = false;
+      CHECK(api::AuditFilter(query)(line_of(asked)));
+    }
+  }
 }
