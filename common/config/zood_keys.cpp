@@ -46,9 +46,13 @@ constexpr Key k_keys[] = {
             "127.0.0.1:0 lets the system choose the port."},
     {.name = "upstream.kubeconfig",
      .type = Type::path,
-     .doc = "The upstream cluster. An administrator's kubeconfig is used once, to make the "
-            "credential that zood then works with. zood connects to its server directly, whatever "
-            "HTTPS_PROXY says, and verifies it."},
+     .doc =
+         "The upstream cluster: its address, its CA and who zood is at first. Read at each start. "
+         "With an administrator's, zood installs what it needs and makes the credential that it "
+         "works with; it is used again at each start, and where that credential cannot be renewed. "
+         "One of ServiceAccount zoo-system/zood will do where zood --print-upstream-rbac was "
+         "applied. zood connects to its server directly, whatever HTTPS_PROXY says, and verifies "
+         "it."},
     {.name = "upstream.range_reads",
      .type = Type::choice,
      .default_text = "auto",
