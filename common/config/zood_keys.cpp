@@ -28,8 +28,9 @@ constexpr Key k_keys[] = {
             "the address of listen, which must then be one to connect to: not 0.0.0.0 or [::]."},
     {.name = "tls.certificate",
      .type = Type::path,
-     .doc = "Certificate chain (PEM) towards tenants. Default: one that zood issues with its own "
-            "CA.",
+     .doc = "Certificate chain (PEM) towards tenants and administrators, by the CA that "
+            "pki.ca_certificate names: kubeconfigs that zood writes trust no other. Default: one "
+            "that zood issues with its own CA.",
      .reloadable = true},
     {.name = "tls.key",
      .type = Type::path,

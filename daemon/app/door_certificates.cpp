@@ -6,6 +6,7 @@
 #include "daemon/tenants/pki.hpp"
 #include "daemon/tenants/records.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace zoo::app {
@@ -30,6 +31,16 @@ Result<net::TlsServerOptions> DoorCertificates::identity(const std::string& clie
 
 Result<net::TlsServerOptions> DoorCertificates::tenants_identity() {
   ZOO_TRY(auto options, identity(pki_.ca_pem()));
+  if (!certificate_file_.empty()) {
+    ZOO_TRY(const auto chain, crypto::Certificate::bundle_from_pem(options.certificate_chain_pem));
+    if (std::none_of(chain.begin(), chain.end(),
+                     [this](const auto& each) { return each.issued_by(pki_.ca()); })) {
+      log::warning("app",
+                   "tls.certificate is not by the tenants' CA, and kubeconfigs that zood writes "
+                   "trust only that: set pki.ca_certificate and pki.ca_key to a CA it is by, or "
+                   "give clients another certificate-authority-data");
+    }
+  }
   options.ticket_key = ticket_key_.clone();
   return options;
 }

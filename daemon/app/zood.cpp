@@ -41,6 +41,7 @@
 #include "daemon/virtuals/board.hpp"
 #include "daemon/virtuals/engine.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <condition_variable>
 #include <mutex>
