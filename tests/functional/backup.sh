@@ -69,6 +69,11 @@ rm -rf "$zood_dir/pki"
 check "pki of the backup" tar -C "$zood_dir" -xzpf "$TMPDIR/zood.tar.gz" ./pki
 restart
 check "is enough" as "$a" get configmap kept
+stop
+rm "$zood_dir"/pki/admin-ca.*
+restart
+expect_match "administrators' CA is made anew, and told of" 'admin-ca.key was missing and is made anew: copies of an older admin.kubeconfig are refused' "$(cat "$zood_dir.log")"
+check "which tenants do not notice" as "$a" get configmap kept
 for id in "$a" "$b"; do check "$id goes" ctl tenant delete "$id" --wait; done
 stop
 rm "$zood_dir/pki/ca.crt"
