@@ -42,7 +42,7 @@ spec:
   nodeSelector: {kubernetes.io/hostname: $node}
   tolerations: [{operator: Exists}]
   terminationGracePeriodSeconds: 0
-  containers: [{name: c, image: none.test/c, stdin: true}, {name: large-3000000, image: none.test/c}]
+  containers: [{name: c, image: none.test/c, stdin: true}, {name: large-3000000, image: none.test/c}, {name: busy, image: none.test/c}]
 YAML
 require "runs" as "$id" wait --for=condition=Ready pod/p --timeout 60s
 
@@ -93,6 +93,13 @@ counted() { ctl audit "$id" -o json | jq -e '[.items[] | select(.subresource == 
 eventually "what went through tunnels is in the audit log, both ways" 10 counted
 check_fails "a pod that is none" 'pods "nobody" not found' as "$id" exec nobody -- true
 check_fails "a container that is none" 'container.*not|not valid|not found' as "$id" exec p -c nobody -- true
+
+# Who does not upgrade the connection has words of its own.
+unpack "$id"
+refused=$(curl -sS --http1.1 --max-time 30 --cacert "$TMPDIR/$id.ca" --cert "$TMPDIR/$id.crt" --key "$TMPDIR/$id.key" -X POST \
+  -H 'Connection: Upgrade' -H 'Upgrade: SPDY/3.1' -H 'X-Stream-Protocol-Version: v4.channel.k8s.io' -w ' %{http_code}' \
+  "https://$zood_address/api/v1/namespaces/default/pods/p/exec?container=busy&command=true&stdout=true")
+expect "an answer without an upgrade comes through" '{"error":"default is busy"} 409' "$refused"
 
 # ---- logs
 expect "logs" "line 0 of c|line 1 of c|line 2 of c" "$(as "$id" logs p -c c | paste -sd'|')"

@@ -193,6 +193,12 @@ func (k *kubelet) logs(w http.ResponseWriter, r *http.Request, container string)
 func (k *kubelet) handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/exec/{namespace}/{pod}/{container}", func(w http.ResponseWriter, r *http.Request) {
+		if r.PathValue("container") == "busy" { // an answer of its own, and no upgrade
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(http.StatusConflict)
+			_, _ = fmt.Fprintf(w, `{"error":"%s is busy"}`, r.PathValue("namespace"))
+			return
+		}
 		options, err := remotecommand.NewOptions(r)
 		if err != nil {
 			http.Error(w, err.Error(), http.StatusBadRequest)
