@@ -103,6 +103,29 @@ struct Placed {
   std::string value;
 };
 
+/// The values of such an object mean something else with another key beside them.
+struct Asked {
+  Segments path; ///< of the object; empty: nothing is known
+  std::string member, value;
+
+  bool holds(const Segments& within) const {
+    return !path.empty() && within.size() > path.size() &&
+           std::equal(path.begin(), path.end(), within.begin());
+  }
+};
+
+/// The member that tells what the values beside it are; "": there is none.
+std::string_view telling_member(const Node* object) {
+  if (object == nullptr) return {};
+  for (const auto& edge : object->members()) {
+    const auto* element = edge.to->element;
+    if (element == nullptr) continue;
+    if (element->action == Action::selector_values) return "key";
+    if (element->action == Action::quota_scope) return "scopeName";
+  }
+  return {};
+}
+
 class JsonPatch {
 public:
   JsonPatch(const Root& root, const Mapping& mapping, std::string_view name_space)
@@ -124,11 +147,13 @@ private:
     bool plain_keys;
   };
   Position position(const Segments& path) const;
-  Result<std::optional<std::string>> operation(JsonNode node) const;
+  Result<std::optional<std::string>> operation(JsonNode node);
+  Result<void> note_key(JsonNode node, std::string_view op, const Segments& path);
 
   const Root& root_;
   const Mapping& mapping_;
   std::string_view name_space_;
+  Asked asked_; ///< what the operations before have told of the object that this one is within
 };
 
 Result<std::optional<Placed>> JsonPatch::place(const Segments& path, std::string_view value) const {
@@ -142,7 +167,11 @@ Result<std::optional<Placed>> JsonPatch::place(const Segments& path, std::string
       open += '[';
       close += ']';
     } else {
-      open += '{' + json_quote(path[i]) + ':';
+      open += '{';
+      // In front, so that what is placed is found behind it by its name.
+      if (i == asked_.path.size() && asked_.holds(path) && path[i] != asked_.member)
+        open += json_quote(asked_.member) + ':' + json_quote(asked_.value) + ',';
+      open += json_quote(path[i]) + ':';
       close += '}';
     }
   }
@@ -203,6 +232,14 @@ JsonPatch::Position JsonPatch::position(const Segments& path) const {
   return out;
 }
 
+tl::unexpected<Error> untranslatable(const Segments& from, const Segments& path,
+                                     std::string_view op) {
+  return fail(Code::invalid,
+              "JSON patch {} from {} to {} cannot be translated: the two places may have different "
+              "rules; send the value with \"add\" or \"replace\"",
+              op, json_quote(format_pointer(from)), json_quote(format_pointer(path)));
+}
+
 Result<void> JsonPatch::check_transfer(const Segments& from, const Segments& path,
                                        std::string_view op) const {
   const bool same =
@@ -212,16 +249,50 @@ Result<void> JsonPatch::check_transfer(const Segments& from, const Segments& pat
                                                });
   const auto source = position(from);
   const auto to = position(path);
+  // Values of one selector are none of another, whose key may be different.
+  const Node* object = root_.object;
+  bool within = true; // the same objects so far
+  for (std::size_t i = 0; i < path.size(); ++i) {
+    if (!within && !telling_member(object).empty()) return untranslatable(from, path, op);
+    within = within && i < from.size() && from[i] == path[i];
+    object = step(object, path[i]);
+  }
   // Equal subtrees of the automaton are one node; no node is no rule at all. What zood keeps in a
   // map under keys of its own was refused before.
   if (same || (source.node == to.node && source.plain_keys && to.plain_keys)) return {};
-  return fail(Code::invalid,
-              "JSON patch {} from {} to {} cannot be translated: the two places may have different "
-              "rules; send the value with \"add\" or \"replace\"",
-              op, json_quote(format_pointer(from)), json_quote(format_pointer(path)));
+  return untranslatable(from, path, op);
 }
 
-Result<std::optional<std::string>> JsonPatch::operation(JsonNode node) const {
+/// A key that is tested or set says what the values beside it are, for the operations behind it.
+/// One that is changed makes others of the values that are there, which no translation of the patch
+/// can do: they have to be given too.
+Result<void> JsonPatch::note_key(JsonNode node, std::string_view op, const Segments& path) {
+  const auto told = std::exchange(asked_, {});
+  if (path.empty()) return {};
+  auto above = path;
+  above.pop_back();
+  const auto member = telling_member(position(above).node);
+  if (member.empty() || path.back() != member) {
+    if (told.holds(path) && path[told.path.size()] == "values") asked_ = told;
+    return {};
+  }
+  if (op == "test" || op == "add" || op == "replace")
+    asked_ = {above, path.back(), node["value"].string()};
+  if (op == "test") return {};
+  const auto behind = node.next();
+  auto values = above;
+  values.emplace_back("values");
+  if ((op == "add" || op == "replace") && behind["path"].string() == format_pointer(values)) {
+    const auto next = behind["op"].string();
+    if (next == "add" || next == "replace" || next == "remove") return {};
+  }
+  return fail(Code::invalid,
+              "JSON patch {} of {} cannot be translated without the values beside it: replace the "
+              "whole element, or {} directly behind it",
+              op, json_quote(format_pointer(path)), json_quote(format_pointer(values)));
+}
+
+Result<std::optional<std::string>> JsonPatch::operation(JsonNode node) {
   if (!node.is(JsonType::object))
     return fail(Code::bad_request, "a JSON patch is a list of operations (RFC 6902)");
   std::set<std::string> keys;
@@ -241,6 +312,7 @@ Result<std::optional<std::string>> JsonPatch::operation(JsonNode node) const {
   };
 
   ZOO_TRY_VOID(check_reserved(path));
+  ZOO_TRY_VOID(note_key(node, op, path));
 
   // The tenant's object has nothing at such a place, and needs no more there.
   if (const auto* rules = position(path).node;

@@ -17,7 +17,8 @@ namespace {
 
 Result<std::string> in(std::string_view kind, std::string_view body,
                        BodyFormat format = BodyFormat::json_patch) {
-  return patch_in(*find_root("", kind), tenant(), format, body, "a");
+  const auto* root = find_root(kind == "NetworkPolicy" ? "networking.k8s.io" : "", kind);
+  return patch_in(*root, tenant(), format, body, "a");
 }
 
 Code code_of(const Result<std::string>& result) {
@@ -69,6 +70,68 @@ TEST_CASE("copy and move do not carry a value from one rule to another") {
           Code::invalid);
     CHECK(code_of(in("Pod", body("/metadata", "/spec"))) == Code::invalid);
   }
+}
+
+TEST_CASE("a selector's values are translated by the key that the patch tells") {
+  const std::string at = "/spec/ingress/0/from/0/namespaceSelector/matchExpressions/0";
+  const auto policy = [&](const std::vector<json>& operations) -> Result<std::string> {
+    auto body = json::array();
+    for (auto each : operations) {
+      each["path"] = at + each["path"].get<std::string>();
+      body.push_back(each);
+    }
+    return in("NetworkPolicy", body.dump());
+  };
+  const auto last = [](const Result<std::string>& out) {
+    return out ? json::parse(*out).back()["value"] : json(out.error().message());
+  };
+  const json key = {{"op", "replace"}, {"path", "/key"}, {"value", "team"}};
+  json name = key;
+  name["value"] = "kubernetes.io/metadata.name";
+  json test = name;
+  test["op"] = "test";
+  const json values = {{"op", "replace"}, {"path", "/values"}, {"value", {"one"}}};
+  const json value = {{"op", "add"}, {"path", "/values/-"}, {"value", "one"}};
+  CHECK(last(policy({test, values})) == json{"abc123-one"});
+  CHECK(last(policy({test, value})) == "abc123-one");
+  CHECK(last(policy({test, value, value})) == "abc123-one");
+  CHECK(last(policy({name, values})) == json{"abc123-one"});
+  CHECK(last(policy({key, values})) == json{"one"});
+  CHECK(last(policy({values})) == json{"one"}); // its result is judged
+  const json remove = {{"op", "remove"}, {"path", "/values"}};
+  CHECK(policy({key, remove}));
+  // Other operations may move what the key was of.
+  CHECK(last(policy({test, {{"op", "remove"}, {"path", "/x"}}, values})) == json{"one"});
+  // The values that are there would mean something else.
+  const auto refuses = [&](const std::vector<json>& operations) {
+    CHECK(code_of(policy(operations)) == Code::invalid);
+  };
+  json removed = remove;
+  removed["path"] = "/key";
+  json tested = values;
+  tested["op"] = "test";
+  refuses({key});
+  refuses({name});
+  refuses({removed});
+  refuses({values, key});
+  refuses({test, values, key});
+  refuses({key, test, values});
+  refuses({key, tested});
+  const auto copy = [&](const std::string& from) {
+    const json body = {{{"op", "copy"}, {"from", from}, {"path", at + "/values"}}};
+    return in("NetworkPolicy", body.dump());
+  };
+  CHECK(code_of(copy("/spec/ingress/0/from/0/namespaceSelector/matchExpressions/1/values")) ==
+        Code::invalid);
+  CHECK(copy(at + "/values"));
+  const auto quota = [](std::string_view scope) {
+    const std::string place = "/spec/scopeSelector/matchExpressions/0/";
+    const json body = {{{"op", "replace"}, {"path", place + "scopeName"}, {"value", scope}},
+                       {{"op", "replace"}, {"path", place + "values"}, {"value", {"high"}}}};
+    return in("ResourceQuota", body.dump());
+  };
+  CHECK(last(quota("PriorityClass")) == json{"abc123-high"});
+  CHECK(last(quota("Terminating")) == json{"high"});
 }
 
 TEST_CASE("the namespace that a ClusterRoleBinding has upstream is no part of it") {
