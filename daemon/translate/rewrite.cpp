@@ -208,10 +208,11 @@ Result<std::string> show_requester(std::string walked) {
     return out;
   };
   const auto users = words(k_requester_extra);
+  constexpr std::string_view k_everybody = "system:authenticated"; // asked as what it is, or added
   std::string groups = "[";
   for (const auto& group : words(k_requester_group_extra))
-    groups += json_quote(group) + ",";
-  groups += "\"system:authenticated\"]";
+    if (group != k_everybody) groups += json_quote(group) + ",";
+  groups += json_quote(k_everybody) + ']';
   JsonEdits edits;
   for (const auto* member : {"extra", "uid"})
     if (const auto node = spec[member]) edits.remove(spec, node);

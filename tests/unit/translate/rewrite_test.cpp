@@ -316,6 +316,9 @@ TEST_CASE("a certificate request is stored under the tenant's signer and shows w
   CHECK(shown["spec"]["username"] == "jane doe");
   CHECK(shown["spec"]["groups"] == Json({"a/b", "system:authenticated"}));
   CHECK_FALSE(shown["spec"].contains("extra"));
+  upstream["spec"]["extra"]["zoo-group"].push_back("system%3Aauthenticated");
+  CHECK(Json::parse(out("certificates.k8s.io", "CertificateSigningRequest",
+                        upstream.dump()))["spec"]["groups"] == shown["spec"]["groups"]);
 
   // Made upstream by somebody else: his name is not the tenant's to see.
   upstream["spec"]["username"] = "kubernetes-admin";
