@@ -114,11 +114,9 @@ Result<std::string> show_scopes(std::string_view upstream, std::string walked) {
     const auto groups = entries[i].at(1);
     // A patch since then has its own groups.
     if (groups.is(JsonType::array) && !matches_nothing(rule)) continue;
-    if (const auto scope = entries[i].at(0); scope.is(JsonType::string)) {
-      edits.replace(rule["scope"], std::string(scope.raw()));
-    } else {
-      edits.remove(rule, rule["scope"]);
-    }
+    // apiserver's default is shown where there was none.
+    const auto scope = entries[i].at(0);
+    edits.replace(rule["scope"], scope.is(JsonType::string) ? std::string(scope.raw()) : R"("*")");
     if (groups.is(JsonType::array)) edits.replace(rule["apiGroups"], std::string(groups.raw()));
   }
   return edits.apply(walked);
