@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/translate/cel.hpp"
 
+#include <algorithm>
 #include <array>
+#include <charconv>
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <utility>
+#include <vector>
 
 namespace zoo::translate {
 namespace {
@@ -143,6 +147,93 @@ bool any_type(std::string_view chain) { return !chain.starts_with("request") && 
 
 constexpr std::string_view k_open = "dyn(";
 
+// How the compiler tells of an error: "ERROR: <input>:LINE:COLUMN: why", below it the line, and
+// below that dots up to the column.
+constexpr std::string_view k_place = "<input>:";
+constexpr std::string_view k_below = "\n | ";
+
+/// Part of a chain of fields, white space as it stands or escaped.
+bool chain_text(std::string_view text) {
+  return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
+    return word(c) || space(c) || c == '.' || c == '\\';
+  });
+}
+
+struct Span {
+  std::size_t begin, end;
+};
+
+/// The text without the calls that cel_in() adds. `removed`, if not null: where they stood.
+std::string without_cuts(std::string_view text, std::string_view cut, std::vector<Span>* removed) {
+  std::vector<Span> spans;
+  for (auto at = text.find(cut); at != npos; at = text.find(cut, at + cut.size())) {
+    auto end = at + cut.size();
+    const auto open = text.rfind(k_open, at);
+    if (open != npos && text.substr(end, 1) == ")" &&
+        chain_text(text.substr(open + k_open.size(), at - open - k_open.size()))) {
+      spans.push_back({open, open + k_open.size()});
+      ++end;
+    }
+    spans.push_back({at, end});
+  }
+  std::string out;
+  std::size_t copied = 0;
+  for (const auto& span : spans) {
+    out += text.substr(copied, span.begin - copied);
+    copied = span.end;
+  }
+  out += text.substr(copied);
+  if (removed != nullptr) *removed = std::move(spans);
+  return out;
+}
+
+/// How many of the characters before the (one-based) column were removed.
+std::size_t removed_before(std::string_view line, std::size_t column,
+                           const std::vector<Span>& removed) {
+  std::size_t at = 0; // offset of the column
+  for (std::size_t character = 1; at < line.size() && character < column; ++character) {
+    ++at;
+    while (at < line.size() && (static_cast<unsigned char>(line[at]) & 0xC0U) == 0x80U)
+      ++at;
+  }
+  std::size_t out = 0;
+  for (const auto& [begin, end] : removed)
+    out += begin < at ? std::min(end, at) - begin : 0;
+  return out;
+}
+
+struct Pointed {
+  std::string text; ///< from k_place on, with the line shown and the dots
+  std::size_t read; ///< bytes of `rest` that are in it
+};
+
+/// `line` names a place at `place`, `shown` is the line below it, `rest` begins behind that.
+std::optional<Pointed> point_out(std::string_view line, std::size_t place, std::string_view shown,
+                                 std::string_view rest, std::string_view cut) {
+  const auto number = line.find(':', place + k_place.size());
+  if (number == npos) return std::nullopt;
+  std::size_t column = 0;
+  const auto* digits = line.data() + number + 1;
+  const auto parsed = std::from_chars(digits, line.data() + line.size(), column);
+  if (parsed.ec != std::errc()) return std::nullopt;
+  std::vector<Span> removed;
+  const auto own = without_cuts(shown, cut, &removed);
+  const auto fewer = removed_before(shown, column, removed);
+  Pointed out{std::string(line.substr(place, number + 1 - place)), 0};
+  out.text += std::to_string(column - fewer);
+  out.text +=
+      without_cuts(line.substr(static_cast<std::size_t>(parsed.ptr - line.data())), cut, nullptr);
+  out.text += k_below;
+  out.text += own;
+  if (!rest.starts_with(k_below)) return out;
+  const auto dots = rest.find_first_not_of('.', k_below.size());
+  const auto count = (dots == npos ? rest.size() : dots) - k_below.size();
+  out.text += k_below;
+  out.text += std::string(count - std::min(count, fewer), '.');
+  out.read = k_below.size() + count;
+  return out;
+}
+
 } // namespace
 
 std::string cel_in(const Mapping& mapping, std::string_view expression) {
@@ -181,6 +272,35 @@ std::string cel_out(const Mapping& mapping, std::string_view expression) {
     return copied;
   });
   out += expression.substr(copied);
+  return out;
+}
+
+std::string cel_text_out(const Mapping& mapping, std::string_view text) {
+  const auto cut = cut_of(mapping);
+  if (mapping.identity() || text.find(cut) == npos) return std::string(text);
+  std::string out;
+  while (!text.empty()) {
+    const auto line = text.substr(0, text.find('\n'));
+    const auto behind = text.substr(line.size());
+    const auto place = line.rfind(k_place);
+    if (place != npos && behind.starts_with(k_below)) {
+      const auto shown =
+          behind.substr(k_below.size(), behind.find('\n', k_below.size()) - k_below.size());
+      const auto rest = behind.substr(k_below.size() + shown.size());
+      if (const auto moved = point_out(line, place, shown, rest, cut)) {
+        out += without_cuts(line.substr(0, place), cut, nullptr);
+        out += moved->text;
+        text = rest.substr(moved->read);
+        continue;
+      }
+    }
+    out += without_cuts(line, cut, nullptr);
+    text = behind;
+    if (!text.empty()) {
+      out += '\n';
+      text.remove_prefix(1);
+    }
+  }
   return out;
 }
 

@@ -21,6 +21,9 @@ namespace zoo::translate {
 std::string cel_in(const Mapping& mapping, std::string_view expression);
 /// The inverse: what the tenant wrote.
 std::string cel_out(const Mapping& mapping, std::string_view expression);
+/// Text that repeats expressions, as upstream's refusals do: without what cel_in() put into them.
+/// Where the compiler points at a column below the line, it is that of the tenant's own line.
+std::string cel_text_out(const Mapping& mapping, std::string_view text);
 
 /// Does the expression read the variable `authorizer`? Outside strings and comments.
 bool cel_asks_authorizer(std::string_view expression);

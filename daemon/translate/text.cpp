@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/translate/text.hpp"
 
+#include "daemon/translate/cel.hpp"
+
 #include <algorithm>
 #include <array>
 
@@ -39,6 +41,11 @@ std::string text_within(const Mapping& mapping, std::string_view text, std::stri
     return confusing && text.substr(at).starts_with(own) &&
            (behind == text.size() || (!word(text[behind]) && text[behind] != '-'));
   };
+  std::string expressions;
+  if (text.find(prefix) != std::string_view::npos) {
+    expressions = cel_text_out(mapping, text);
+    text = expressions;
+  }
   const auto whole = text;
   text = without_causes(whole);
   std::string out;

@@ -183,6 +183,9 @@ YAML
 require "is established" as "$first" wait --for=condition=Established crd/limits.rules.example.com --timeout 20s
 eventually "parameters" 20 as "$first" create -f - <<<'{apiVersion: rules.example.com/v1, kind: Limit, metadata: {name: most, namespace: team}, max: 2}'
 check "a validating policy" policy ValidatingAdmissionPolicy "{paramKind: {apiVersion: rules.example.com/v1, kind: Limit}, matchConstraints: {$rules}, failurePolicy: Fail, variables: [{name: where, expression: namespaceObject.metadata.name}], validations: [{expression: \"!has(object.data.replicas) || int(object.data.replicas) <= params.max\", messageExpression: \"'too many in ' + variables.where\"}]}"
+expect "a scope that was left out is Kubernetes' default" '*' "$(as "$first" get validatingadmissionpolicy mine -o 'jsonpath={.spec.matchConstraints.resourceRules[0].scope}')"
+check_fails "an expression that does not compile, as it was written" "Invalid value: \"object.metadata.namespace = 'x'\": compilation failed: ERROR: <input>:1:27: .*" policy ValidatingAdmissionPolicy "{matchConstraints: {$rules}, validations: [{expression: \"object.metadata.namespace = 'x'\"}]}"
+expect_no_match "without the platform's pieces" "replace|$first" "$(policy ValidatingAdmissionPolicy "{matchConstraints: {$rules}, validations: [{expression: \"object.metadata.namespace = 'x'\"}]}" 2>&1)"
 check "its binding" policy ValidatingAdmissionPolicyBinding "{policyName: mine, paramRef: {name: most, namespace: team, parameterNotFoundAction: Deny}, validationActions: [Deny], matchResources: {namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: team}}}}"
 eventually "it works, in the tenant's words" 30 says "ValidatingAdmissionPolicy 'mine' with binding 'mine' denied request: too many in team\$" configmap "$first"
 check "not in another namespace" configmap "$first" 'plain: none' calm

@@ -75,3 +75,32 @@ TEST_CASE("CEL comes back as it was written") {
   const Mapping none("", std::make_shared<const SharedNames>());
   CHECK(cel_in(none, "request.namespace") == "request.namespace");
 }
+
+TEST_CASE("text that repeats an expression shows the tenant's own") {
+  const auto shown = [](std::string_view text) { return cel_text_out(mapping, text); };
+  for (const auto* text : {"object.metadata.namespace == 'a'", "a && request.namespace != \"b\"",
+                           "namespaceObject\n .metadata . name\n  == 'x'",
+                           "[object.metadata.namespace, oldObject.metadata.namespace]"}) {
+    CAPTURE(text);
+    CHECK(in(text) != text);
+    CHECK(shown("failed expression: " + in(text)) == "failed expression: " + std::string(text));
+  }
+  // A column is that of the line as it was written; a place within what was added is its end.
+  const auto error = [](std::string_view line, int column, std::string_view where) {
+    return "spec: Invalid value: \"" + std::string(line) +
+           "\": failed: ERROR: <input>:1:" + std::to_string(column) + ": Syntax error: '= '\n | " +
+           std::string(line) + "\n | " + std::string(where) + "^\nERROR: <input>:2:1: x";
+  };
+  const std::string own = "object.metadata.namespace = 'x'";
+  CHECK(shown(error(in(own), 58, std::string(57, '.'))) == error(own, 27, std::string(26, '.')));
+  CHECK(shown(error(in(own), 40, std::string(39, '.'))) == error(own, 26, std::string(25, '.')));
+  CHECK(shown(error(in(own), 1, "")) == error(own, 1, ""));
+  const std::string wide = "'\u00fc' + request.namespace + 1";
+  CHECK(shown(error(in(wide), 51, std::string(50, '.'))) == error(wide, 25, std::string(24, '.')));
+  for (const auto* text : {"<input>:1:2: x\n | y", "<input>:", "<input>:1:\n | ", "", "\n\n",
+                           "replace('foofoo-', '', 1)", "<input>:1:99: x\n | a\n | ."})
+    CHECK(shown(text) == text);
+  // Whatever stands around one, nothing more is taken away.
+  CHECK(shown("<input>:1:x\n | a.replace('foofoo-', '', 1)") == "<input>:1:x\n | a");
+  CHECK(shown("<input>:1:99: x\n | a.replace('foofoo-', '', 1)") == "<input>:1:73: x\n | a");
+}
