@@ -3,6 +3,7 @@
 
 #include "common/base/error_table.hpp"
 #include "common/base/json_text.hpp"
+#include "daemon/translate/actions.hpp"
 #include "daemon/translate/discovery_json.hpp"
 #include "daemon/translate/own_name.hpp"
 #include "daemon/translate/target.hpp"
@@ -32,6 +33,34 @@ std::string bindings_out(std::string_view text) {
     out += text[at];
   }
   return out;
+}
+
+/// Whose objects name who acts for them (docs/decisions/124).
+bool about_classes(const StatusContext& context) {
+  for (const auto& [group, resource] : {std::pair("storage.k8s.io", "storageclasses"),
+                                        std::pair("storage.k8s.io", "volumeattributesclasses"),
+                                        std::pair("networking.k8s.io", "ingressclasses"),
+                                        std::pair("node.k8s.io", "runtimeclasses"),
+                                        std::pair("resource.k8s.io", "deviceclasses")}) {
+    if (context.group == group && context.resource == resource) return true;
+  }
+  return false;
+}
+
+/// Who acts for a class, as its tenant calls it.
+std::string drivers_out(std::string_view text) {
+  std::string out;
+  for (std::size_t copied = 0;;) {
+    const auto at = text.find(k_inert_driver, copied);
+    out += text.substr(copied, at - copied);
+    if (at == std::string_view::npos) return out;
+    copied = at + k_inert_driver.size();
+    if (at > 0 && name_byte(text[at - 1])) out += k_inert_driver;
+    // What the tenant itself calls so stands behind it.
+    if (!text.substr(copied).starts_with(k_inert_driver)) continue;
+    out += k_inert_driver;
+    copied += k_inert_driver.size();
+  }
 }
 
 bool about_bindings(const StatusContext& context) {
@@ -86,6 +115,7 @@ std::string message_out(const Mapping& mapping, const StatusContext& context,
   replace_all(text, fmt::format("zoo:inert:{}:", mapping.id()), "");
   if (text.find("violates PodSecurity \"") != std::string::npos)
     text += " (the platform holds the pods of all tenants to this level: leave out what is named)";
+  if (about_classes(context)) text = drivers_out(text);
   if (about_bindings(context)) {
     replace_all(text, "zoo:crb:", "");
     // The key of an object, as apply tells it.

@@ -30,6 +30,12 @@ constexpr std::array<std::string_view, 4> k_causes = {
 
 bool word(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); }
 
+/// Stands a name behind the prefix? It may be none that Kubernetes takes; a refusal repeats it. A
+/// prefix alone is somebody's own word.
+bool names(std::string_view text, std::size_t behind) {
+  return behind < text.size() && text[behind] != ' ' && text[behind] != '"' && text[behind] != '\'';
+}
+
 /// `most`: bytes that it may have where a cause is left out.
 std::string text_within(const Mapping& mapping, std::string_view text, std::string_view own,
                         std::size_t most) {
@@ -55,7 +61,7 @@ std::string text_within(const Mapping& mapping, std::string_view text, std::stri
     auto behind = at + prefix.size();
     if (start && is_own(at)) {
       at = text.find(prefix, at + own.size());
-    } else if (start && behind < text.size() && word(text[behind])) {
+    } else if (start && names(text, behind)) {
       out.append(text, copied, at - copied);
       copied = behind;
       if (is_own(behind)) behind += own.size();

@@ -10,9 +10,11 @@ namespace zoo::translate {
 
 /// Words for people (Status messages, conditions, Event messages, warnings, table cells) outward:
 /// the tenant's prefix is stripped where a token begins with it - not behind [a-z0-9-] - and goes
-/// on with [a-z0-9]. So `pods.<id>-group.example.com` and `"<id>-default"` lose it, `x-<id>-y`
-/// keeps it. Everything else stays byte for byte, but for why a webhook could not be called.
-/// `own`: a name that the tenant itself gave and that begins so; it stays, and loses a second one.
+/// on, though not with a quote or a space: what behind it is no name is what a refusal speaks of.
+/// So `pods.<id>-group.example.com` and `"<id>-default"` lose it, `x-<id>-y` keeps it. Everything
+/// else stays byte for byte, but for why a webhook could not be called and for what zood has put
+/// into expressions (cel.hpp). `own`: a name that the tenant itself gave and that begins so; it
+/// stays, and loses a second one.
 std::string text_out(const Mapping& mapping, std::string_view text, std::string_view own = {});
 
 /// The same for text within an object, which is never longer outward (wire_list.hpp): why a webhook

@@ -63,6 +63,33 @@ TEST_CASE("a Status of upstream speaks the tenant's names") {
   }
 }
 
+TEST_CASE("a refused reference is shown as it was written, though it is no name") {
+  for (const auto& [said, own] :
+       {std::pair("no PriorityClass with name abc123-High was found",
+                  "no PriorityClass with name High was found"),
+        std::pair("Invalid value: \"abc123-_Bad\": a name", "Invalid value: \"_Bad\": a name"),
+        std::pair("\"abc123-.x\", 'abc123-\u00fc'", "\".x\", '\u00fc'"),
+        // Alone it is a word of somebody's.
+        std::pair("dash, \"abc123-\"", "dash, \"abc123-\""), std::pair("abc123-", "abc123-"),
+        std::pair("replace('abc123-', 'x-abc123-Y')", "replace('abc123-', 'x-abc123-Y')"),
+        std::pair("failed expression: request.namespace.replace('abc123-', '', 1) == 'a'",
+                  "failed expression: request.namespace == 'a'")}) {
+    CHECK(text_out(tenant(), said) == own);
+    CHECK(stored_text_out(tenant(), said) == own);
+  }
+  StatusContext context;
+  context.group = "node.k8s.io";
+  context.resource = "runtimeclasses";
+  const std::string said = "RuntimeClass.node.k8s.io \"abc123-zoo-inert-x\" is invalid: handler: "
+                           "Invalid value: \"zoo-inert-Bad_H\", \"zoo-inert-zoo-inert-x\"";
+  CHECK(message_out(tenant(), context, said) ==
+        "RuntimeClass.node.k8s.io \"zoo-inert-x\" is invalid: handler: Invalid value: \"Bad_H\", "
+        "\"zoo-inert-x\"");
+  context.resource = "pods";
+  CHECK(message_out(tenant(), context, "pods \"zoo-inert-x\" not found") ==
+        "pods \"zoo-inert-x\" not found");
+}
+
 TEST_CASE("what a webhook's failure tells of the platform's network is not told") {
   const auto text =
       text_out(tenant(), "failed calling webhook \"w.x\": failed to call webhook: Post "
