@@ -60,13 +60,21 @@ using Reasons = std::vector<std::string>;
 void admission(const translate::Target& target, JsonNode root, Reasons& reasons) {
   bool effective = all_act(root["spec"]["matchConstraints"]["resourceRules"]) &&
                    all_act(root["spec"]["matchResources"]["resourceRules"]);
-  std::string by_url, alone;
+  std::string by_url, alone, slow;
   const bool mutates = target.resource.starts_with("mutating");
   if (mutates) alone = left_alone(root["spec"]["matchConstraints"]["resourceRules"], true);
   for (const auto webhook : root["webhooks"].children()) {
     effective = effective && all_act(webhook["rules"]);
     if (by_url.empty() && translate::calls_url(webhook)) by_url = webhook["name"].string();
     if (alone.empty()) alone = left_alone(webhook["rules"], mutates);
+    if (webhook["timeoutSeconds"].integer().value_or(0) > translate::k_longest_webhook)
+      slow = webhook["name"].string();
+  }
+  if (!slow.empty()) {
+    reasons.push_back(fmt::format(
+        "timeoutSeconds of webhook {} is held to {}: upstream's controllers wait for it "
+        "(rule webhook-timeouts); name no more",
+        json_quote(slow), translate::k_longest_webhook));
   }
   if (!by_url.empty()) {
     reasons.push_back(

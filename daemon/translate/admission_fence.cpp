@@ -32,7 +32,6 @@ constexpr std::array<std::string_view, 12> k_reaching = {
 };
 
 constexpr std::string_view k_looks = "ValidatingWebhookConfiguration";
-constexpr std::int64_t k_longest = 10; ///< seconds that a webhook may take, apiserver's default
 
 /// What kubelets and the scheduler write is left alone by webhooks that look, too: each would wait
 /// for one tenant's, in loops that serve all. Statuses of the tenant's own kinds are its own.
@@ -90,8 +89,9 @@ Result<std::string> fence_in(std::string_view kind, const Mapping& mapping, std:
     if (!place.is(JsonType::object)) continue; // upstream says what is wrong
     if (fence_of(place))
       return fail(Code::forbidden, "match condition {} is reserved", json_quote(k_fence_condition));
-    if (const auto seconds = place["timeoutSeconds"]; seconds.integer().value_or(0) > k_longest)
-      edits.replace(seconds, std::to_string(k_longest));
+    if (const auto seconds = place["timeoutSeconds"];
+        seconds.integer().value_or(0) > k_longest_webhook)
+      edits.replace(seconds, std::to_string(k_longest_webhook));
     const auto conditions = place[k_conditions];
     if (conditions.is(JsonType::array)) {
       // Behind the tenant's own: a JSON patch counts.
@@ -128,8 +128,9 @@ Result<void> prove_fence(std::string_view kind, const Mapping& mapping, JsonNode
   for (const auto place : places(root)) {
     if (fence_of(place)["expression"].string() != wanted)
       return fail(Code::forbidden, "it would act on objects that reach beyond the tenant");
-    if (place["timeoutSeconds"].integer().value_or(0) > k_longest)
-      return fail(Code::forbidden, "its webhook may take longer than {} seconds", k_longest);
+    if (place["timeoutSeconds"].integer().value_or(0) > k_longest_webhook)
+      return fail(Code::forbidden, "its webhook may take longer than {} seconds",
+                  k_longest_webhook);
   }
   return {};
 }

@@ -5,6 +5,7 @@
 #include "daemon/translate/discovery_json.hpp"
 #include "daemon/translate/mapping.hpp"
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -16,6 +17,9 @@
 namespace zoo::translate {
 
 inline constexpr std::string_view k_fence_condition = "zoo.kubezoo.io/own-objects";
+
+/// Seconds that a webhook may take: apiserver's default.
+inline constexpr std::int64_t k_longest_webhook = 10;
 
 /// Is it a subresource that kubelets and controllers write ("pods/status")?
 bool is_theirs(std::string_view resource);
