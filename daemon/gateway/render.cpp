@@ -8,6 +8,7 @@
 #include "daemon/translate/proof.hpp"
 #include "daemon/translate/rewrite.hpp"
 #include "daemon/translate/rules.hpp"
+#include "daemon/translate/validity.hpp"
 #include "daemon/translate/watch_event.hpp"
 #include "daemon/translate/wire_rewrite.hpp"
 
@@ -101,6 +102,22 @@ Result<void> write_outward(Exchange& exchange, const Rendering& rendering, std::
   rendering.complete(own);
   out += own;
   return {};
+}
+
+std::optional<std::string> invalidity(const Exchange& exchange, std::string_view object) {
+  const auto& target = exchange.target();
+  if (exchange.mapping().identity() || !target.subresource.empty() ||
+      !translate::has_validity(target.group, target.resource)) {
+    return std::nullopt;
+  }
+  const auto tree = JsonTree::parse(object);
+  if (!tree) return std::nullopt; // told where it is translated
+  const auto faults = translate::faults_of(target.group, target.resource, tree->root());
+  if (faults.empty()) return std::nullopt;
+  const auto& resource = exchange.resource();
+  return translate::invalid_status(
+      resource.kind_group, resource.kind,
+      target.name.empty() ? tree->root()["metadata"]["name"].string() : target.name, faults);
 }
 
 translate::StatusContext status_context(const Exchange& exchange) {

@@ -8,6 +8,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -22,6 +23,10 @@ class Exchange;
 /// How whole values of upstream are written for the client of an exchange: in its names and in the
 /// representation it asked for. Used by straight answers, range lists and watches alike. Loop
 /// thread; everything here lives no longer than its exchange.
+
+/// Upstream does not judge what zood stores in another form: a Status with what is wrong with the
+/// tenant's `object`, if anything is (translate/validity.hpp).
+std::optional<std::string> invalidity(const Exchange& exchange, std::string_view object);
 
 translate::StatusContext status_context(const Exchange& exchange);
 /// The rules for the objects of this exchange (of its subresource, if that has a kind of its own).

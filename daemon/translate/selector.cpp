@@ -46,11 +46,7 @@ bool subdomain(std::string_view text) {
 }
 
 Result<void> check_key(std::string_view key) {
-  const auto slash = key.find('/');
-  const bool ok = slash == std::string_view::npos
-                      ? label_part(key)
-                      : subdomain(key.substr(0, slash)) && label_part(key.substr(slash + 1));
-  if (ok) return {};
+  if (valid_label_key(key)) return {};
   return fail(Code::bad_request,
               "unable to parse requirement: <nil>: Invalid value: {}: name part must consist of "
               "alphanumeric characters, '-', '_' or '.', and must start and end with an "
@@ -60,7 +56,7 @@ Result<void> check_key(std::string_view key) {
 }
 
 Result<void> check_value(std::string_view key, std::string_view value) {
-  if (value.empty() || label_part(value)) return {};
+  if (valid_label_value(value)) return {};
   return fail(Code::bad_request,
               "unable to parse requirement: values[0][{}]: Invalid value: {}: a valid label must "
               "be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must "
@@ -286,6 +282,14 @@ const KindFacts* reference_facts(const std::vector<FieldTerm>& terms, std::strin
 }
 
 } // namespace
+
+bool valid_label_key(std::string_view key) {
+  const auto slash = key.find('/');
+  if (slash == std::string_view::npos) return label_part(key);
+  return subdomain(key.substr(0, slash)) && label_part(key.substr(slash + 1));
+}
+
+bool valid_label_value(std::string_view value) { return value.empty() || label_part(value); }
 
 Result<std::vector<FieldTerm>> parse_field_selector(std::string_view text) {
   std::vector<FieldTerm> out;

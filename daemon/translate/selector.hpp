@@ -46,6 +46,9 @@ struct LabelRequirement {
 };
 
 Result<std::vector<LabelRequirement>> parse_label_selector(std::string_view text);
+/// Keys and values that a label may have.
+bool valid_label_key(std::string_view key);
+bool valid_label_value(std::string_view value);
 std::string serialize_label_selector(const std::vector<LabelRequirement>& requirements);
 
 /// Does an object whose label `requirement.key` is `value` (nullopt: it has none) fulfil it? The

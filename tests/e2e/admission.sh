@@ -157,6 +157,11 @@ expect "they read as written" 'Cluster [""]' "$(as "$first" get $hooks mine -o '
 check "a namespace is made all the same" as "$first" create namespace more
 check "delete it" as "$first" delete $hooks mine
 
+check_fails "an unknown scope" 'webhooks\[0\].rules\[0\].scope: Unsupported value: "X": supported values: "\*", "Cluster", "Namespaced"' as "$first" create -f - <<<"$(webhook ValidatingWebhookConfiguration /nowhere '' "${of_namespaces/Cluster/X}")"
+slow() { webhook ValidatingWebhookConfiguration /nowhere '' "${of_namespaces/Cluster/\"*\"}" | sed "s/timeoutSeconds: 5/timeoutSeconds: $1/"; }
+check_fails "a timeout beyond Kubernetes' own" 'webhooks\[0\].timeoutSeconds: Invalid value: 40: the timeout value must be between 1 and 30 seconds' as "$first" create -f - <<<"$(slow 40)"
+expect_match "one beyond the platform's: a warning" 'Warning: .*timeoutSeconds of webhook "mine.example.com" is held to 10: .*rule webhook-timeouts' "$(slow 20 | as "$first" create --dry-run=server -f - 2>&1)"
+
 # ---- policies
 policy() { # KIND SPEC
   as "$first" apply -f - <<YAML

@@ -114,6 +114,21 @@ check "a role comes" as "$a" create clusterrole watched --verb=get --resource=po
 eventually "and shows its own" 10 grep -q clusterrole.rbac.authorization.k8s.io/watched "$TMPDIR/roles.out"
 kill "$watcher" && wait "$watcher" 2>/dev/null
 
+# ---- what Kubernetes takes for invalid ---------------------------------------------------------------------------------
+invalid() { as "$a" create -f - <<<"{apiVersion: rbac.authorization.k8s.io/v1, metadata: {name: x}, $1}"; }
+role_ref='roleRef: {apiGroup: rbac.authorization.k8s.io, kind'
+check_fails "a Role in the whole cluster" '^The ClusterRoleBinding "x" is invalid: roleRef.kind: Unsupported value: "Role": supported values: "ClusterRole"$' \
+  invalid "kind: ClusterRoleBinding, $role_ref: Role, name: r}"
+check_fails "another kind" 'roleRef.kind: Unsupported value: "Foo": supported values: "ClusterRole"$' invalid "kind: ClusterRoleBinding, $role_ref: Foo, name: r}"
+check_fails "an account of no namespace" '^The ClusterRoleBinding "x" is invalid: subjects\[0\].namespace: Required value$' \
+  invalid "kind: ClusterRoleBinding, $role_ref: ClusterRole, name: view}, subjects: [{kind: ServiceAccount, name: d}]"
+check_fails "by a patch" 'ClusterRoleBinding "namespaces" is invalid: subjects\[0\].namespace: Required value$' \
+  as "$a" patch clusterrolebinding namespaces --type merge -p '{"subjects":[{"kind":"ServiceAccount","name":"d"}]}'
+check_fails "an aggregation of nothing" '^The ClusterRole "x" is invalid: aggregationRule.clusterRoleSelectors: Required value: at least one' \
+  invalid "kind: ClusterRole, aggregationRule: {clusterRoleSelectors: []}"
+check_fails "by what is no label" 'aggregationRule.clusterRoleSelectors\[0\].matchLabels: Invalid value: "bad key"' \
+  invalid "kind: ClusterRole, aggregationRule: {clusterRoleSelectors: [{matchLabels: {bad key: x}}]}"
+
 # ---- aggregation -----------------------------------------------------------------------------------------------------------
 as "$a" apply -f - >/dev/null <<'Y'
 apiVersion: rbac.authorization.k8s.io/v1

@@ -9,6 +9,7 @@
 #include "daemon/translate/rewrite.hpp"
 #include "daemon/translate/rules.hpp"
 #include "daemon/translate/status_text.hpp"
+#include "daemon/translate/validity.hpp"
 #include "daemon/translate/watch_event.hpp"
 
 namespace zoo::gateway {
@@ -64,6 +65,7 @@ private:
       auto settled = translate::settle(root_of(exchange_), exchange_.mapping(), answer.body);
       if (!settled) return exchange_.fail(settled.error());
       settled_ = creates ? std::nullopt : *std::move(settled);
+      if (refuse_invalid(answer.body)) return;
       translate::RewriteContext context{exchange_.mapping(), translate::Direction::prove,
                                         exchange_.target().name_space};
       std::string none;
@@ -94,6 +96,17 @@ private:
       });
       parameters_->start();
     });
+  }
+
+  bool refuse_invalid(std::string_view stored) {
+    if (!translate::has_validity(exchange_.target().group, exchange_.target().resource))
+      return false;
+    translate::RewriteContext outward{exchange_.mapping(), translate::Direction::outward, {}};
+    std::string own;
+    if (!translate::rewrite(root_of(exchange_), outward, stored, own)) return false;
+    const auto status = invalidity(exchange_, own);
+    if (status) exchange_.send_status(422, *status);
+    return status.has_value();
   }
 
   /// A conflict is the client's own, and whom upstream does not know may be known in a moment.
