@@ -384,7 +384,7 @@ private:
     ZOO_TRY_VOID(refuse_signer(target_, exchange_.body()));
     // Lists of subjects are patched as a whole; upstream's own policy would refuse the trial.
     if (format != BodyFormat::json_patch && target_.resource == "clusterrolebindings") {
-      if (auto invalid = invalidity(exchange_, exchange_.body()))
+      if (auto invalid = invalidity(exchange_, exchange_.body(), false))
         return std::make_unique<Refusal>(exchange_, *std::move(invalid));
     }
     auto request = outgoing(actor_of(exchange_), std::move(path), std::move(params));

@@ -104,7 +104,8 @@ Result<void> write_outward(Exchange& exchange, const Rendering& rendering, std::
   return {};
 }
 
-std::optional<std::string> invalidity(const Exchange& exchange, std::string_view object) {
+std::optional<std::string> invalidity(const Exchange& exchange, std::string_view object,
+                                      bool whole) {
   const auto& target = exchange.target();
   if (exchange.mapping().identity() || !target.subresource.empty() ||
       !translate::has_validity(target.group, target.resource)) {
@@ -112,7 +113,7 @@ std::optional<std::string> invalidity(const Exchange& exchange, std::string_view
   }
   const auto tree = JsonTree::parse(object);
   if (!tree) return std::nullopt; // told where it is translated
-  const auto faults = translate::faults_of(target.group, target.resource, tree->root());
+  const auto faults = translate::faults_of(target.group, target.resource, tree->root(), whole);
   if (faults.empty()) return std::nullopt;
   const auto& resource = exchange.resource();
   return translate::invalid_status(

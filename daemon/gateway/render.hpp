@@ -25,8 +25,9 @@ class Exchange;
 /// thread; everything here lives no longer than its exchange.
 
 /// Upstream does not judge what zood stores in another form: a Status with what is wrong with the
-/// tenant's `object`, if anything is (translate/validity.hpp).
-std::optional<std::string> invalidity(const Exchange& exchange, std::string_view object);
+/// tenant's `object`, or, if that is not `whole`, patch, if anything is (translate/validity.hpp).
+std::optional<std::string> invalidity(const Exchange& exchange, std::string_view object,
+                                      bool whole = true);
 
 translate::StatusContext status_context(const Exchange& exchange);
 /// The rules for the objects of this exchange (of its subresource, if that has a kind of its own).

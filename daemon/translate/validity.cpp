@@ -42,9 +42,8 @@ private:
 
 bool given(JsonNode node) { return node && !node.is(JsonType::null); }
 
-void binding(JsonNode object, Faults& faults) {
+void binding(JsonNode object, bool whole, Faults& faults) {
   const auto kind = object["roleRef"]["kind"];
-  const bool whole = given(object["kind"]); // and no patch
   if ((whole || given(kind)) && kind.string() != "ClusterRole")
     faults.unsupported("roleRef.kind", kind.string(), R"("ClusterRole")");
   std::size_t index = 0;
@@ -152,12 +151,12 @@ bool has_validity(std::string_view group, std::string_view resource) {
 }
 
 std::vector<kube::StatusCause> faults_of(std::string_view group, std::string_view resource,
-                                         JsonNode object) {
+                                         JsonNode object, bool whole) {
   Faults faults;
   if (group == k_admission) {
     admission(object, faults);
   } else if (resource == "clusterrolebindings") {
-    binding(object, faults);
+    binding(object, whole, faults);
   } else if (resource == "clusterroles") {
     role(object, faults);
   }

@@ -14,9 +14,10 @@ class JsonNode;
 /// aggregation rules are kept in an annotation, scopes and timeouts of webhooks are exchanged for
 /// others. Everything else is upstream's to judge. Pure: any thread.
 bool has_validity(std::string_view group, std::string_view resource);
-/// `object` in the tenant's words; in the words and the order of apiserver. Empty: nothing is
-/// wrong, or it is for others to say (values of a wrong type).
+/// `object` in the tenant's words; in the words and the order of apiserver. Not `whole`: a patch,
+/// of which what is not there is not missed. Empty: nothing is wrong, or it is for others to say
+/// (values of a wrong type).
 std::vector<kube::StatusCause> faults_of(std::string_view group, std::string_view resource,
-                                         JsonNode object);
+                                         JsonNode object, bool whole);
 
 } // namespace zoo::translate
