@@ -132,7 +132,10 @@ Result<Rendering> rendering_of(Exchange& exchange) {
   if (rendering.strips) {
     as = Representation::object;
     rendering.wanted.upstream_accept = "application/json";
-    rendering.complete = strip_to_metadata;
+    rendering.complete = [](std::string& object) {
+      if (const auto tree = translate::JsonTree::parse(object))
+        object = metadata_alone(tree->root());
+    };
   } else if (as == Representation::object) {
     rendering.complete = completion_of(exchange);
   }

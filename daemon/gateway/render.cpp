@@ -67,12 +67,9 @@ std::string api_version_out(const Exchange& exchange, const std::string& upstrea
 
 } // namespace
 
-void strip_to_metadata(std::string& object) {
-  const auto tree = JsonTree::parse(object);
-  const auto metadata = tree ? tree->root()["metadata"].raw() : std::string_view();
-  object = fmt::format(
-      R"({{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1","metadata":{}}})",
-      metadata.empty() ? "{}" : metadata);
+std::string metadata_alone(translate::JsonNode object) {
+  return R"({"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1","metadata":)" +
+         std::string(object["metadata"].raw()) + '}';
 }
 
 bool stays_protobuf(const Exchange& exchange, const Rendering& rendering) {
@@ -150,7 +147,7 @@ bool is_status(std::string_view body) {
 
 /// Also where a list of objects, or a Table, was asked for: what deleting something is answered
 /// with. It is small, and pretty or with sorted members where it is about a custom resource.
-static bool may_be_status(std::string_view object) {
+static bool hints_at_status(std::string_view object) {
   constexpr std::size_t k_most = 8192;
   // Sought without its first quote, of which an object is full.
   return object.size() <= k_most && object.find("Status\"") != std::string_view::npos;
@@ -158,7 +155,7 @@ static bool may_be_status(std::string_view object) {
 
 Result<void> write_object(Exchange& exchange, const Rendering& rendering, std::string_view object,
                           std::string& out) {
-  if (may_be_status(object) && is_status(object)) {
+  if (hints_at_status(object) && is_status(object)) {
     out += translate::status_out(exchange.mapping(), status_context(exchange), object, 200);
     return {};
   }

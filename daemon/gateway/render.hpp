@@ -13,8 +13,9 @@
 #include <string_view>
 
 namespace zoo::translate {
+class JsonNode;
 struct Root;
-}
+} // namespace zoo::translate
 
 namespace zoo::gateway {
 
@@ -48,8 +49,8 @@ struct Rendering {
   bool strips = false;
 };
 
-/// Leaves its metadata alone, as a PartialObjectMetadata.
-void strip_to_metadata(std::string& object);
+/// The PartialObjectMetadata of an object, which has metadata.
+std::string metadata_alone(translate::JsonNode object);
 
 /// Can the answer stay protobuf all the way, as the client would rather have it? One of a
 /// namespaced built-in kind, of which everything is shown.

@@ -70,11 +70,6 @@ std::string finished(const Exchange& exchange, const authz::SystemObjects::Docum
   return edits.apply(document.json);
 }
 
-std::string partial(JsonNode object) {
-  return R"({"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1","metadata":)" +
-         std::string(object["metadata"].raw()) + '}';
-}
-
 /// Comma-joined names of the subjects of one kind, as Kubernetes prints them.
 std::string subjects(JsonNode object, std::string_view kind) {
   std::string out;
@@ -131,7 +126,7 @@ std::string own_item(const Rendering& rendering, const OwnObject& object) {
   switch (rendering.wanted.representation) {
   case Representation::partial:
   case Representation::partial_list:
-    return partial(root);
+    return metadata_alone(root);
   case Representation::table:
     break;
   default:
@@ -151,7 +146,7 @@ std::string own_item(const Rendering& rendering, const OwnObject& object) {
   if (rendering.wanted.include == translate::IncludeObject::object) {
     out += R"(,"object":)" + object.json;
   } else if (rendering.wanted.include == translate::IncludeObject::metadata) {
-    out += R"(,"object":)" + partial(root);
+    out += R"(,"object":)" + metadata_alone(root);
   }
   return out + '}';
 }

@@ -4,6 +4,7 @@
 #include "common/base/result.hpp"
 #include "daemon/http/message.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -11,6 +12,9 @@
 #include <utility>
 
 namespace zoo::upstream {
+
+/// Bytes of an error's body that are kept.
+inline constexpr std::size_t k_max_status = std::size_t{1} << 20;
 
 /// Hears the answer of one request to the upstream, on the loop that started it. After on_end() or
 /// on_error() nothing more comes. May destroy its Call inside any callback.

@@ -29,7 +29,6 @@ constexpr std::size_t k_objects_a_space = 8'000;
 constexpr std::size_t k_most_spaces = 16; ///< one after the other, for one request
 /// kube-apiserver gives an answer a minute (--request-timeout), whether it is read or not.
 constexpr std::chrono::seconds k_ahead_lasts{15};
-constexpr std::size_t k_max_status = 1u << 20; ///< bytes of an error's body
 
 constexpr std::array k_selectors = {"labelSelector", "fieldSelector"};
 

@@ -11,7 +11,6 @@
 namespace zoo::upstream {
 namespace {
 
-constexpr std::size_t k_max_status = 1u << 20; ///< bytes of an error's body
 /// Of kinds that upstream sends no bookmarks of: those it keeps no cache for.
 constexpr int k_without_bookmarks = 20;
 

@@ -11,8 +11,6 @@
 namespace zoo::upstream {
 namespace {
 
-constexpr std::size_t k_max_status = 1u << 20; ///< bytes of an error's body
-
 /// One upstream watch for one subscriber; foreign keys are dropped unparsed beyond their metadata.
 class SingleWatch final : public WatchSubscription,
                           private CallHandler,

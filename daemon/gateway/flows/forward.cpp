@@ -20,9 +20,8 @@ http::RequestHead head_of(const Exchange& exchange, const Outgoing& request,
 
 namespace {
 
-constexpr std::size_t k_max_status = 1u << 20; ///< bytes of an error's body
-constexpr std::size_t k_counted = 64 * 1024;   ///< whole answers above it count as held
-constexpr std::size_t k_longer = 4 * 1024;     ///< an object that begins in the piece before
+constexpr std::size_t k_counted = 64 * 1024; ///< whole answers above it count as held
+constexpr std::size_t k_longer = 4 * 1024;   ///< an object that begins in the piece before
 
 /// "/api/v1/namespaces/foofoo-team/pods" -> "foofoo-team"
 std::string namespace_in(std::string_view path) {
@@ -117,7 +116,7 @@ private:
 
   void on_data(std::string_view bytes) override {
     if (!translator_) {
-      if (status_.size() + bytes.size() <= k_max_status) {
+      if (status_.size() + bytes.size() <= upstream::k_max_status) {
         status_.append(bytes);
         return;
       }

@@ -7,8 +7,6 @@
 namespace zoo::gateway {
 namespace {
 
-constexpr std::size_t k_max_status = 1u << 20; ///< bytes of an error's body
-
 /// An HTTP/1.1 upgrade (WebSocket or SPDY): after upstream's 101, bytes both ways as they are. Who
 /// answers without an upgrade may be the tenant's own service, whose words these are then, or, to
 /// exec, attach and port-forward, the kubelet.
@@ -52,7 +50,7 @@ private:
   }
 
   void on_data(std::string_view bytes) override {
-    if (!passing_ && body_.size() + bytes.size() <= k_max_status) {
+    if (!passing_ && body_.size() + bytes.size() <= upstream::k_max_status) {
       body_.append(bytes);
       return;
     }
