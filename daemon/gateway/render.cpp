@@ -237,6 +237,21 @@ Result<void> ListWriter::item(std::string_view value, std::string& out) {
   return {};
 }
 
+std::size_t ListWriter::open_item(std::string_view rest, std::string& out) {
+  if (table_ || rendering_.shown || rendering_.complete) return 0;
+  const auto before = out.size();
+  if (!first_) out += ',';
+  translate::RewriteContext context{exchange_.mapping(), translate::Direction::outward,
+                                    exchange_.target().name_space};
+  const auto size = translate::rewrite_open(root_of(exchange_), context, rest, out);
+  if (size == 0) {
+    out.resize(before);
+  } else {
+    first_ = false;
+  }
+  return size;
+}
+
 void ListWriter::own_item(std::string_view value, std::string& out) {
   if (!first_) out += ',';
   out += value;

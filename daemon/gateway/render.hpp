@@ -75,6 +75,8 @@ public:
   /// `head`: upstream's bytes up to and with the `[`; or the whole object of a list without array.
   Result<void> begin(std::string_view head, std::string& out);
   Result<void> item(std::string_view value, std::string& out);
+  /// The same of one that `rest` begins with, in one look: its size; 0: it has to be whole first.
+  std::size_t open_item(std::string_view rest, std::string& out);
   /// An item, or a row, that is in the tenant's names already.
   void own_item(std::string_view value, std::string& out);
   /// Upstream's bytes behind the array; its metadata, from there or from the head, is kept.

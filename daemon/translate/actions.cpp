@@ -59,14 +59,12 @@ bool is_system_role(std::string_view name) {
 Fate namespace_of(const Site& site, std::string_view value, std::string& output) {
   // Upstream checks most of these itself, but not where they become part of an address: the Service
   // of a webhook.
-  const bool plain =
-      value.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-") == std::string_view::npos;
-  if (inward(site) && !plain) {
+  if (!inward(site)) return put(output, site.mapping.name_out(value));
+  if (value.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-") != std::string_view::npos) {
     output = "must be the name of a namespace: lower-case letters, digits and '-'";
     return Fate::invalid;
   }
-  return inward(site) ? put(output, site.mapping.name_in(value))
-                      : put(output, site.mapping.name_out(value));
+  return put(output, site.mapping.name_in(value));
 }
 
 Fate own_namespace(const Site& site, std::string_view value, std::string& output) {

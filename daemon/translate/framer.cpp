@@ -163,7 +163,9 @@ Result<std::size_t> Framer::step(std::string_view rest) {
     }
     scanner_.reset();
     stage_ = Stage::item;
-    return 0;
+    // Those of a list are of about the same size: one that will not be whole is not begun twice.
+    if (c != '{' || rest.size() < last_) return 0;
+    return open_frame(rest.substr(0, limit_));
 
   case Stage::item: {
     const auto used = scanner_.scan(rest);
@@ -187,6 +189,7 @@ Result<std::size_t> Framer::step(std::string_view rest) {
              : shape_ == Shape::watch ? Stage::before
                                       : Stage::after;
     if (whole.empty()) return fail(Code::internal, "the upstream's answer is not JSON");
+    last_ = whole.size();
     handler_.on_frame(whole);
     partial_.clear();
     if (partial_.capacity() > k_room) std::string().swap(partial_);
@@ -201,6 +204,14 @@ Result<std::size_t> Framer::step(std::string_view rest) {
     return rest.size();
   }
   return rest.size();
+}
+
+std::size_t Framer::open_frame(std::string_view rest) {
+  const auto used = handler_.on_open_frame(rest);
+  if (used == 0) return 0;
+  last_ = used;
+  if (stage_ == Stage::item) stage_ = Stage::array;
+  return used;
 }
 
 Result<void> Framer::finish() {

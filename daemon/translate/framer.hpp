@@ -43,6 +43,9 @@ public:
   /// The bytes of the list's object up to and with the `[` of its array.
   virtual void on_frame_head(std::string_view) {}
   virtual void on_frame(std::string_view value) = 0;
+  /// `rest` begins with an object of a list and may end in the middle of it: for who finds its end
+  /// on the way. Its size; 0: it comes by on_frame(), when its end is found.
+  virtual std::size_t on_open_frame(std::string_view /*rest*/) { return 0; }
   /// The bytes from the `]` to the end of the list's object. A list without an array (or with
   /// null) has an empty head and its whole object here.
   virtual void on_frame_tail(std::string_view) {}
@@ -80,6 +83,7 @@ private:
   static constexpr std::size_t k_envelope_limit = std::size_t{256} << 10;
 
   Result<std::size_t> step(std::string_view rest);
+  std::size_t open_frame(std::string_view rest);
   Result<void> collect(std::string& buffer, std::string_view bytes, std::string_view what) const;
 
   Shape shape_;
@@ -93,6 +97,7 @@ private:
   std::string envelope_; ///< of a list: head, then tail
   std::string key_;      ///< of the member being read, with quotes
   std::string partial_;  ///< of a value that spans chunks
+  std::size_t last_ = 0; ///< size of the last item that was handed on
 };
 
 } // namespace zoo::translate

@@ -296,6 +296,15 @@ Result<void> rewrite(const Root& root, RewriteContext& context, std::string_view
   return {};
 }
 
+std::size_t rewrite_open(const Root& root, RewriteContext& context, std::string_view text,
+                         std::string& out) {
+  if (root.form != Form::plain || context.mapping.identity() || !text.starts_with('{')) return 0;
+  const auto before = out.size();
+  const auto size = Walker(root, context, text, out).run_open();
+  if (size == 0) out.resize(before);
+  return size;
+}
+
 Result<std::optional<std::string>> settle(const Root& root, const Mapping& mapping,
                                           std::string_view stored) {
   if (root.form != Form::admission || mapping.identity()) return std::nullopt;

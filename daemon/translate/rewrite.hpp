@@ -52,6 +52,12 @@ struct RewriteContext {
 Result<void> rewrite(const Root& root, RewriteContext& context, std::string_view document,
                      std::string& out);
 
+/// The same outward for an object that `text` begins with, whose end is found on the way instead of
+/// beforehand: its size. 0, and nothing was appended: it does not end within `text`, is no JSON, or
+/// is of a Form that has to be seen whole; then rewrite() has the say, with all of it.
+std::size_t rewrite_open(const Root& root, RewriteContext& context, std::string_view text,
+                         std::string& out);
+
 /// What a patch made of an admission object can lack zood's own members (`namespaceSelector:
 /// null`), or speak of a URL where it named a Service (docs/decisions/086). `stored`: the object as
 /// upstream has it. Answers what is to be stored in its place, as if the tenant had written what it

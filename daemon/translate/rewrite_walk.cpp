@@ -21,6 +21,8 @@ bool is_null(const char* p, const char* end) { return end - p >= 4 && between(p,
 
 bool directive(std::string_view key) { return key.starts_with('$'); }
 
+bool names_object(std::string_view key) { return key == "name" || key == "namespace"; }
+
 /// "$setElementOrder/subjects" -> "subjects"
 std::string_view directed(std::string_view key) {
   for (const std::string_view start : {"$setElementOrder/", "$deleteFromPrimitiveList/"}) {
@@ -55,6 +57,14 @@ Result<void> Walker::run_at(const Node& node) {
   if (p == nullptr) return fail(*std::move(error_));
   if (!proving()) out_.append(copied_, end_);
   return {};
+}
+
+std::size_t Walker::run_open() {
+  if (begin_ == end_) return 0;
+  const Ptr p = value(*root_.object, begin_, {}, {});
+  if (p == nullptr) return 0;
+  out_.append(copied_, p);
+  return static_cast<std::size_t>(p - begin_);
 }
 
 /// The size of the value at `p`, and the words in it.
@@ -255,12 +265,13 @@ Walker::Ptr Walker::members(const Node& node, Ptr p, const Siblings& siblings) {
   const bool map = node.value != nullptr || node.key_action != KeyAction::none;
 
   const auto level = depth_++;
-  const bool metadata = level == 1 && steps_[0].key() == "metadata"; // member() tells whose it is
+  const bool metadata = level == 1 && steps_[0].key() == "metadata";
   Member each;
   for (bool first = true; next_member(p, each, first); first = false) {
     if (each.begin == nullptr) break;
     const auto* edge = node.find(context_.patch ? directed(each.key) : each.key);
-    if (edge == nullptr && !map && !metadata) { // no rule
+    const bool told = metadata && names_object(each.key); // member() tells whose it is
+    if (edge == nullptr && !map && !told) {               // no rule
       keep(here, each);
       p = skip_value(each.value, end_);
       if (p == nullptr) return not_json(each.value);
@@ -338,12 +349,14 @@ Walker::Ptr Walker::member(Object& object, Member& member) {
   keep(object, member);
   if (renamed) replace(member.begin, member.key_end, json_quote(*renamed));
   // Who the object is, for the caller.
-  if (depth_ == 2 && steps_[0].key() == "metadata" && *member.value == '"' &&
-      (member.key == "name" || member.key == "namespace")) {
-    const Ptr end = skip_string(member.value, end_);
+  if (depth_ == 2 && *member.value == '"' && names_object(member.key) &&
+      steps_[0].key() == "metadata") {
+    bool escaped = false;
+    const Ptr end = skip_string(member.value, end_, &escaped);
     if (end == nullptr) return not_json(member.value);
     std::string storage;
-    const auto text = string_at(member.value, end, storage);
+    const auto text =
+        escaped ? string_at(member.value, end, storage) : between(member.value + 1, end - 1);
     (member.key == "name" ? context_.name : context_.name_space) = text;
     if (member.key == "namespace" && event_namespace_.empty()) event_namespace_ = text;
   }

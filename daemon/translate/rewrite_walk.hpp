@@ -20,6 +20,8 @@ public:
   Walker(const Root& root, RewriteContext& context, std::string_view document, std::string& out);
 
   Result<void> run();
+  /// The same of a value that `document` begins with: its size; 0: it does not end there.
+  std::size_t run_open();
   /// The same from another node: a document within a string.
   Result<void> run_at(const Node& node);
 

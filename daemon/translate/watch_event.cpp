@@ -18,30 +18,46 @@ std::string_view between(const char* from, const char* to) {
 constexpr std::array<std::string_view, 5> k_types = {"ADDED", "MODIFIED", "DELETED", "BOOKMARK",
                                                      "ERROR"};
 
+enum class Seen : std::uint8_t { all, enough, broken };
+
+/// Calls `visit(quoted key, where its value begins)` for each member of the object at `p`, which
+/// answers the value's end, or null if that was enough.
+template <class Visit>
+Seen visit_members(const char* p, const char* end, const Visit& visit) {
+  p = skip_space(p, end);
+  if (p == end || *p != '{') return Seen::broken;
+  p = skip_space(p + 1, end);
+  if (p != end && *p == '}') return Seen::all;
+  for (;;) {
+    p = skip_space(p, end);
+    const char* const key_end = skip_string(p, end);
+    if (key_end == nullptr) return Seen::broken;
+    const char* value = skip_space(key_end, end);
+    if (value == end || *value != ':') return Seen::broken;
+    value = skip_space(value + 1, end);
+    if (value == end) return Seen::broken;
+    const char* const value_end = visit(between(p, key_end), value);
+    if (value_end == nullptr) return Seen::enough;
+    p = skip_space(value_end, end);
+    if (p == end) return Seen::broken;
+    if (*p != ',') return *p == '}' ? Seen::all : Seen::broken;
+    ++p;
+  }
+}
+
 /// Calls `visit(quoted key, value)` for each member of the object until it answers false. False if
 /// the text is no object.
 template <class Visit>
 bool each_member(std::string_view text, const Visit& visit) {
   const char* const end = text.data() + text.size();
-  const char* p = skip_space(text.data(), end);
-  if (p == end || *p != '{') return false;
-  p = skip_space(p + 1, end);
-  if (p != end && *p == '}') return true;
-  for (;;) {
-    p = skip_space(p, end);
-    const char* const key_end = skip_string(p, end);
-    if (key_end == nullptr) return false;
-    const char* value = skip_space(key_end, end);
-    if (value == end || *value != ':') return false;
-    value = skip_space(value + 1, end);
-    const char* const value_end = skip_value(value, end);
-    if (value_end == nullptr) return false;
-    if (!visit(between(p, key_end), between(value, value_end))) return true;
-    p = skip_space(value_end, end);
-    if (p == end) return false;
-    if (*p != ',') return *p == '}';
-    ++p;
-  }
+  bool broken = false;
+  const auto seen =
+      visit_members(text.data(), end, [&](std::string_view key, const char* value) -> const char* {
+        const char* const value_end = skip_value(value, end);
+        broken = value_end == nullptr;
+        return !broken && visit(key, between(value, value_end)) ? value_end : nullptr;
+      });
+  return seen != Seen::broken && !broken;
 }
 
 std::string string_value(std::string_view value) {
@@ -96,6 +112,31 @@ Result<ObjectKey> object_key(std::string_view object) {
   });
   if (!found || !whole) return fail(Code::internal, "the object has no metadata");
   return out;
+}
+
+bool leading_key(std::string_view text, bool with_namespace, std::string& out) {
+  const char* const end = text.data() + text.size();
+  std::string_view name, name_space;
+  const auto complete = [&] { return !name.empty() && name_space.empty() != with_namespace; };
+  const auto in_metadata = [&](std::string_view key, const char* value) -> const char* {
+    const char* const value_end = skip_value(value, end);
+    if (value_end == nullptr) return nullptr;
+    if (*value == '"' && key == "\"name\"") name = between(value + 1, value_end - 1);
+    if (*value == '"' && with_namespace && key == "\"namespace\"")
+      name_space = between(value + 1, value_end - 1);
+    return complete() ? nullptr : value_end;
+  };
+  visit_members(text.data(), end, [&](std::string_view key, const char* value) -> const char* {
+    if (key != "\"metadata\"") return skip_value(value, end);
+    visit_members(value, end, in_metadata);
+    return nullptr;
+  });
+  if (!complete() || name.find('\\') != name.npos || name_space.find('\\') != name.npos)
+    return false;
+  out.assign(name_space);
+  if (with_namespace) out += '/';
+  out += name;
+  return true;
 }
 
 void append_event(std::string& out, EventType type, std::string_view object_json) {

@@ -35,6 +35,11 @@ struct ObjectKey {
 /// members behind it not even looked at. Code::internal if there is no metadata object.
 Result<ObjectKey> object_key(std::string_view object);
 
+/// The name of an object that `text` begins with, of which it may lack the end, or
+/// "<namespace>/<name>": what its metadata says first. False if that is not within `text`, or is
+/// escaped.
+bool leading_key(std::string_view text, bool with_namespace, std::string& out);
+
 /// `{"type":"ADDED","object":...}` and a newline.
 std::string make_event(EventType type, std::string_view object_json);
 void append_event(std::string& out, EventType type, std::string_view object_json);

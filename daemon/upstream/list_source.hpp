@@ -70,6 +70,11 @@ public:
   /// without array (null) its whole object.
   virtual void on_list_begin(std::string_view head) = 0;
   virtual void on_list_item(std::string_view key, std::string_view item) = 0;
+  /// `rest` begins with the next item and may end in the middle of it: for who finds its end on the
+  /// way. Its size, and then it was heard; 0: it comes by on_list_item().
+  virtual std::size_t on_list_open_item(std::string_view /*key*/, std::string_view /*rest*/) {
+    return 0;
+  }
   virtual void on_list_end(const ListEnd& end) = 0;
   /// `http_status` != 0: what upstream answered to a page, `body` its Status in upstream's names.
   virtual void on_list_error(const Error& error, int http_status, std::string_view body) = 0;

@@ -258,6 +258,21 @@ private:
     }
   }
 
+  /// Where nothing but the key decides.
+  std::size_t on_open_frame(std::string_view rest) override {
+    const auto& range = request_.range;
+    if (past_end_ || full_ || request_.table || request_.counts) return 0;
+    if (request_.limit != 0 && delivered_ == request_.limit) return 0;
+    if (!translate::leading_key(rest, request_.all_namespaces, open_key_)) return 0;
+    if (open_key_ < range.start || !range.contains(open_key_)) return 0;
+    const auto size = handler_.on_list_open_item(open_key_, rest);
+    if (size == 0) return 0;
+    ++page_items_;
+    ++delivered_;
+    last_key_.swap(open_key_);
+    return size;
+  }
+
   void on_frame(std::string_view item) override {
     ++page_items_;
     if (past_end_ || full_) return;
@@ -358,6 +373,7 @@ private:
   int status_ = 0;
   std::string status_body_, head_of_page_, tail_of_page_;
   std::string resource_version_, last_key_;
+  std::string open_key_; ///< of an item whose end is not known
   std::optional<Error> broken_;
   bool begun_ = false;
   bool past_end_ = false; ///< the first foreign key was seen
@@ -424,6 +440,13 @@ private:
     }
     if (!request_.counts || request_.counts(item)) ++delivered_;
     handler_.on_list_item(key, item);
+  }
+
+  std::size_t on_list_open_item(std::string_view key, std::string_view rest) override {
+    if (finding_ || request_.counts) return 0;
+    const auto size = handler_.on_list_open_item(key, rest);
+    if (size != 0) ++delivered_;
+    return size;
   }
 
   void on_list_end(const ListEnd& end) override {

@@ -53,6 +53,22 @@ zoo::Result<std::string> rewritten(const Root& root, Direction direction, std::s
   return out;
 }
 
+/// An object in the midst of a list, in one look.
+void ends_on_the_way(const Root& root, std::string_view text) {
+  const auto wanted = rewritten(root, Direction::outward, text);
+  static const Mapping tenant("abc123", std::make_shared<SharedNames>());
+  RewriteContext context{tenant, Direction::outward, "default"};
+  std::string out;
+  const auto size = rewrite_open(root, context, std::string(text) + ",{\"}]", out);
+  if (!wanted || !text.starts_with('{'))
+    return invariant(size == 0 && out.empty(), "no object", text);
+  // White space may stand behind it.
+  const bool rest_is_space = text.find_first_not_of(" \t\r\n", size) == std::string_view::npos;
+  invariant(size != 0 && rest_is_space, "its end", text);
+  invariant(wanted->starts_with(out) && wanted->size() - out.size() == text.size() - size,
+            "what comes out", *wanted + "\n" + out);
+}
+
 } // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
@@ -69,6 +85,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
 
   if (!check_json(text) || !nlohmann::json::accept(text)) return 0;
   const auto& root = root_of("", k_kinds[data[0] % k_kinds.size()]);
+  ends_on_the_way(root, text);
   const auto bent = escaped(text);
   invariant(check_json(bent).has_value(), "an escaped document is one", bent);
   for (const auto direction : {Direction::outward, Direction::inward}) {

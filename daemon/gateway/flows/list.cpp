@@ -49,6 +49,14 @@ private:
     if (auto begun = writer_.begin(head, out_); !begun) return exchange_.abort(begun.error());
   }
 
+  std::size_t on_list_open_item(std::string_view, std::string_view rest) override {
+    if (exchange_.done()) return 0;
+    if (out_.empty()) out_.reserve(2 * k_flush);
+    const auto size = writer_.open_item(rest, out_);
+    if (out_.size() >= k_flush) flush();
+    return size;
+  }
+
   void on_list_item(std::string_view, std::string_view item) override {
     if (exchange_.done()) return;
     if (out_.empty()) out_.reserve(k_flush + item.size());

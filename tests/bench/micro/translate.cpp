@@ -24,6 +24,16 @@ struct Outward : FrameHandler {
   void on_frame(std::string_view value) override {
     RewriteContext context{tenant(), Direction::outward, "default"};
     if (!rewrite(root, context, value, out)) std::abort();
+    flush();
+  }
+  std::size_t on_open_frame(std::string_view rest) override {
+    if (!leading_key(rest, true, key)) std::abort();
+    RewriteContext context{tenant(), Direction::outward, "default"};
+    const auto size = rewrite_open(root, context, rest, out);
+    flush();
+    return size;
+  }
+  void flush() {
     if (out.size() < k_piece) return;
     benchmark::DoNotOptimize(out.data());
     out.clear();
@@ -31,6 +41,7 @@ struct Outward : FrameHandler {
   static constexpr std::size_t k_piece = 16 * 1024;
   const Root& root = root_of("", "Pod");
   std::string& out;
+  std::string key;
 };
 
 struct Nothing : FrameHandler {

@@ -56,6 +56,65 @@ TEST_CASE("a list is cut into head, items and tail, at every chunk size") {
   }
 }
 
+/// Finds the end of items itself, where it can; of objects with `leaves` in them it does not.
+struct Taking : Heard {
+  std::size_t on_open_frame(std::string_view rest) override {
+    NestScanner scanner;
+    const auto size = 1 + scanner.scan(rest.substr(1));
+    const auto item = rest.substr(0, size);
+    if (!scanner.done() || item.find(leaves) != item.npos) return 0;
+    ++taken;
+    parts.push_back("I" + std::string(item));
+    if (parts.size() == most) framer->ignore_rest();
+    return size;
+  }
+  std::string_view leaves = "\"leave\"";
+  std::size_t taken = 0, most = 0;
+  Framer* framer = nullptr;
+};
+
+TEST_CASE("who finds the end of an item on the way hears each once, and in order") {
+  const std::string list =
+      R"({"kind":"L","items":[{"a":"]}"},{"leave":[1]}, 5,"x",[{}],{"b":{"c":"}\"}"}} , {}],"z":{}})";
+  const Parts wanted = {R"(H{"kind":"L","items":[)",
+                        R"(I{"a":"]}"})",
+                        R"(I{"leave":[1]})",
+                        "I5",
+                        R"(I"x")",
+                        "I[{}]",
+                        R"(I{"b":{"c":"}\"}"}})",
+                        "I{}",
+                        R"(T],"z":{}})"};
+  for (std::size_t chunk = 1; chunk <= list.size(); ++chunk) {
+    CAPTURE(chunk);
+    Taking taking;
+    Framer framer(Shape::list, 100, taking);
+    for (std::size_t at = 0; at < list.size(); at += chunk)
+      REQUIRE(framer.feed(std::string_view(list).substr(at, chunk)));
+    REQUIRE(framer.finish());
+    CHECK(taking.parts == wanted);
+    if (chunk == list.size()) CHECK(taking.taken == 2); // the last: too little is left to try
+  }
+}
+
+TEST_CASE("an item that somebody takes on the way is bounded too, and may be the last one") {
+  const std::string list = R"({"items":[{"a":1},{"b":"0123456789"},{"c":3}]})";
+  Taking taking;
+  Framer framer(Shape::list, 16, taking);
+  const auto fed = framer.feed(list);
+  REQUIRE_FALSE(fed);
+  CHECK(fed.error().code() == Code::too_large);
+  CHECK(taking.parts == Parts{R"(H{"items":[)", R"(I{"a":1})"});
+
+  Taking enough;
+  enough.most = 2;
+  Framer cut_short(Shape::list, 100, enough);
+  enough.framer = &cut_short;
+  REQUIRE(cut_short.feed(list));
+  REQUIRE(cut_short.finish());
+  CHECK(enough.parts == Parts{R"(H{"items":[)", R"(I{"a":1})"});
+}
+
 TEST_CASE("watch events follow each other with or without newlines") {
   const std::string text = "{\"type\":\"ADDED\"}{\"a\":\"}\"}\n\n{\"b\":[1]}\n";
   for (std::size_t chunk = 1; chunk <= text.size(); ++chunk) {

@@ -561,12 +561,51 @@ TEST_CASE("a list gives the same, whatever the chunks") {
         R"({"metadata":{"name":"a"}},{"metadata":{"name":"b","labels":{"x":"\"}]\\"}}}]})");
 }
 
+TEST_CASE("an object whose end is found on the way is the same, and half of one is none") {
+  const auto names = test::tenant();
+  struct Row {
+    std::string_view group, kind, text;
+  };
+  const std::vector<Row> rows = {
+      {"", "Pod",
+       R"({"metadata":{"name":"p","namespace":"abc123-default","ownerReferences":[{"kind":"Node","name":"n"}]},)"
+       R"("spec":{"containers":[{"name":"c","env":[{"value":"}]\""}]}],"affinity":{"podAffinity":{}}},"n":1.5e3})"},
+      {"", "Namespace",
+       R"({"metadata":{"name":"abc123-a","labels":{"tenant.kubezoo.io/id":"abc123"}},"status":{}})"},
+      {"", "Secret", R"( {"metadata":{"name":"s"}})"},
+      {k_rbac, "ClusterRole", R"({"metadata":{"name":"abc123-r"},"rules":[]})"},
+  };
+  for (const auto& row : rows) {
+    CAPTURE(row.text);
+    const auto& root = root_of(row.group, row.kind);
+    const bool whole_only = root.form != Form::plain || row.text.front() == ' ';
+    for (const std::string_view behind : {"", ",{\"metadata\":{}}]}", "]}\n", " ", "\"", "x"}) {
+      CAPTURE(behind);
+      RewriteContext closed{names, Direction::outward, "default"}, open = closed;
+      std::string made = "[", wanted = "[";
+      REQUIRE(rewrite(root, closed, row.text, wanted));
+      const auto text = std::string(row.text) + std::string(behind);
+      const auto size = rewrite_open(root, open, text, made);
+      CHECK(size == (whole_only ? 0 : row.text.size()));
+      CHECK(made == (whole_only ? "[" : wanted));
+    }
+    for (std::size_t size = 0; size < row.text.size(); ++size) {
+      RewriteContext context{names, Direction::outward, "default"};
+      std::string made = "[";
+      const std::string copy(row.text.substr(0, size)); // of its own, for the sanitizer
+      CHECK(rewrite_open(root, context, copy, made) == 0);
+      CHECK(made == "[");
+    }
+  }
+}
+
 TEST_CASE("the identity changes nothing") {
   const auto names = test::tenant("");
   const std::string text = R"({"metadata":{"name":"a","namespace":"b"}})";
   for (const auto direction : {Direction::inward, Direction::outward}) {
     RewriteContext context{names, direction, "b"};
     std::string made;
+    CHECK(rewrite_open(root_of("", "Namespace"), context, text, made) == 0);
     REQUIRE(rewrite(root_of("", "Namespace"), context, text, made));
     CHECK(made == text);
     CHECK(context.name == "a");

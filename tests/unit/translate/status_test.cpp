@@ -366,6 +366,28 @@ TEST_CASE("watch events are taken apart and rewritten") {
             true))["object"]["metadata"]["annotations"]["k8s.io/initial-events-end"] == "true");
 }
 
+TEST_CASE("the key of an object that goes on is what its metadata says first") {
+  std::string key;
+  const std::string_view pod =
+      R"({"kind":"Pod","spec":{"metadata":{"name":"x"}},"metadata":{"uid":"u","name":"p","generateName":"p-","namespace":"n","labels":{"a":)";
+  CHECK(leading_key(pod, true, key));
+  CHECK(key == "n/p");
+  CHECK(leading_key(pod.substr(0, pod.find("\"namespace\"")), false, key));
+  CHECK(key == "p");
+  for (std::size_t size = 0; size < pod.find(",\"labels\""); ++size) {
+    CAPTURE(size);
+    const std::string copy(pod.substr(0, size)); // of its own, for the sanitizer
+    CHECK_FALSE(leading_key(copy, true, key));
+  }
+  for (const char* text : {R"({"metadata":{"name":"p"}})", R"({"metadata":{"namespace":"n"}})",
+                           R"({"metadata":{"name":"p\u0061","namespace":"n"}})",
+                           R"({"metadata":{"name":7,"namespace":"n"}})", R"({"metadata":null})",
+                           R"({"spec":{}})", "[]", "{}", ""}) {
+    CAPTURE(text);
+    CHECK_FALSE(leading_key(text, true, key));
+  }
+}
+
 TEST_CASE("reviews are read and answered") {
   const auto kind = ReviewKind::self_subject_access;
   const std::string body =
