@@ -28,13 +28,18 @@ constexpr Key k_keys[] = {
             "the address of listen, which must then be one to connect to: not 0.0.0.0 or [::]."},
     {.name = "tls.certificate",
      .type = Type::path,
-     .doc = "Certificate chain (PEM) towards tenants and administrators, by the CA that "
+     .doc = "Certificate chain (PEM) towards tenants and administrators, by the CA that tls.ca or "
             "pki.ca_certificate names: kubeconfigs that zood writes trust no other. Default: one "
             "that zood issues with its own CA.",
      .reloadable = true},
     {.name = "tls.key",
      .type = Type::path,
      .doc = "Private key (PEM) of tls.certificate. Give both or neither.",
+     .reloadable = true},
+    {.name = "tls.ca",
+     .type = Type::path,
+     .doc = "CA certificates (PEM) that tls.certificate is by: what kubeconfigs that zood writes "
+            "trust from then on. Default: the tenants' CA.",
      .reloadable = true},
     {.name = "admin.socket",
      .type = Type::path,

@@ -13,7 +13,7 @@ namespace zoo::app {
 
 DoorCertificates::DoorCertificates(tenants::Pki& pki, const config::Values& values)
     : pki_(pki), certificate_file_(values.path("tls.certificate")),
-      key_file_(values.path("tls.key")) {}
+      key_file_(values.path("tls.key")), ca_file_(values.path("tls.ca")) {}
 
 Result<net::TlsServerOptions> DoorCertificates::identity(const std::string& client_ca) {
   net::TlsServerOptions options;
@@ -31,18 +31,36 @@ Result<net::TlsServerOptions> DoorCertificates::identity(const std::string& clie
 
 Result<net::TlsServerOptions> DoorCertificates::tenants_identity() {
   ZOO_TRY(auto options, identity(pki_.ca_pem()));
+  ZOO_TRY(auto trusted, trusted_pem());
   if (!certificate_file_.empty()) {
     ZOO_TRY(const auto chain, crypto::Certificate::bundle_from_pem(options.certificate_chain_pem));
-    if (std::none_of(chain.begin(), chain.end(),
-                     [this](const auto& each) { return each.issued_by(pki_.ca()); })) {
+    ZOO_TRY(const auto authorities,
+            crypto::Certificate::bundle_from_pem(trusted.empty() ? pki_.ca_pem() : trusted));
+    const auto known = [&](const crypto::Certificate& each) {
+      return std::any_of(authorities.begin(), authorities.end(),
+                         [&](const auto& authority) { return each.issued_by(authority); });
+    };
+    if (std::none_of(chain.begin(), chain.end(), known)) {
       log::warning("app",
-                   "tls.certificate is not by the tenants' CA, and kubeconfigs that zood writes "
-                   "trust only that: set pki.ca_certificate and pki.ca_key to a CA it is by, or "
-                   "give clients another certificate-authority-data");
+                   "tls.certificate is not by {}, and kubeconfigs that zood writes trust only "
+                   "that: set tls.ca to the certificate of a CA it is by",
+                   trusted.empty() ? "the tenants' CA" : "a CA of tls.ca");
     }
   }
+  pki_.trust_server_by(std::move(trusted));
   options.ticket_key = ticket_key_.clone();
   return options;
+}
+
+Result<std::string> DoorCertificates::trusted_pem() const {
+  if (ca_file_.empty()) return std::string();
+  ZOO_TRY(auto pem, file::read(ca_file_));
+  auto bundle = crypto::Certificate::bundle_from_pem(pem);
+  if (!bundle)
+    return fail(std::move(bundle).error().context("while reading {}", ca_file_.native()));
+  if (bundle->empty())
+    return fail(Code::invalid, "tls.ca: {} has no certificate", ca_file_.native());
+  return pem;
 }
 
 void DoorCertificates::note(const net::TlsServerOptions& options) {
@@ -97,7 +115,20 @@ void DoorCertificates::reload(const config::Values& values) {
   const std::scoped_lock lock(mutex_);
   certificate_file_ = values.path("tls.certificate");
   key_file_ = values.path("tls.key");
+  ca_file_ = values.path("tls.ca");
+  const auto trusted = pki_.server_ca_pem();
   load();
+  if (admin_certificate_ && pki_.server_ca_pem() != trusted) rewrite_admin_kubeconfig();
+}
+
+bool DoorCertificates::rewrite_admin_kubeconfig() {
+  auto written = pki_.write_admin_kubeconfig(admin_server_);
+  if (!written) {
+    log::error("app", "admin.kubeconfig was not renewed: {}", written.error().text());
+    return false;
+  }
+  admin_certificate_ = *std::move(written);
+  return true;
 }
 
 void DoorCertificates::renew() {
@@ -111,12 +142,7 @@ void DoorCertificates::renew() {
                 tenants::time_text(serving_->not_after()));
   }
   if (!admin_certificate_ || !tenants::due_for_renewal(*admin_certificate_)) return;
-  auto written = pki_.write_admin_kubeconfig(admin_server_);
-  if (!written) {
-    log::error("app", "admin.kubeconfig was not renewed: {}", written.error().text());
-    return;
-  }
-  admin_certificate_ = *std::move(written);
+  if (!rewrite_admin_kubeconfig()) return;
   log::info("app", "admin.kubeconfig is renewed: its certificate ends {}",
             tenants::time_text(admin_certificate_->not_after()));
 }

@@ -50,12 +50,15 @@ private:
   Result<net::TlsServerOptions> identity(const std::string& client_ca);
   Result<std::shared_ptr<net::TlsServerContext>> open(const net::TlsServerOptions& options);
   Result<net::TlsServerOptions> tenants_identity();
+  Result<std::string> trusted_pem() const; ///< of tls.ca; "": there is none
+  bool rewrite_admin_kubeconfig();
   void note(const net::TlsServerOptions& options);
   void load();
 
   tenants::Pki& pki_;
   mutable std::mutex mutex_;
   std::filesystem::path certificate_file_, key_file_; ///< empty: zood's own
+  std::filesystem::path ca_file_;                     ///< empty: the tenants' CA
   Secret ticket_key_;
   std::shared_ptr<net::TlsServerContext> tenants_, admin_;
   std::string admin_server_;

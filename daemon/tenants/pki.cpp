@@ -226,6 +226,16 @@ Result<KeyPair> Pki::serving(const std::vector<std::string>& hosts) {
   return new_pair(file("server.crt"), file("server.key"), ca_, ca_key_, request);
 }
 
+void Pki::trust_server_by(std::string ca_pem) {
+  const std::lock_guard lock(server_ca_lock_);
+  server_ca_ = std::move(ca_pem);
+}
+
+std::string Pki::server_ca_pem() const {
+  const std::lock_guard lock(server_ca_lock_);
+  return server_ca_.empty() ? ca_pem() : server_ca_;
+}
+
 Result<crypto::Certificate> Pki::write_admin_kubeconfig(std::string_view server) {
   const std::lock_guard lock(files_);
   auto pair = kept_pair(file("admin.crt"), file("admin.key"), admin_ca_, nullptr);
@@ -241,7 +251,7 @@ Result<crypto::Certificate> Pki::write_admin_kubeconfig(std::string_view server)
   kube::KubeconfigParts parts;
   parts.cluster = "zood";
   parts.server = server;
-  parts.ca_pem = ca_pem();
+  parts.ca_pem = server_ca_pem();
   parts.user = "admin";
   parts.client_cert_pem = pair->certificate_pem;
   parts.client_key_pem = std::move(pair->key_pem);

@@ -49,6 +49,10 @@ public:
   std::string ca_pem() const { return ca_.to_pem(); }
   std::string admin_ca_pem() const { return admin_ca_.to_pem(); }
 
+  /// What kubeconfigs trust as the server's: the tenants' CA, or what was said last. "": that CA.
+  void trust_server_by(std::string ca_pem);
+  std::string server_ca_pem() const;
+
   /// The certificate of both doors; made anew when a third of its life is left, when the hosts
   /// changed or when the CA did. Call at start, at SIGHUP, and when it is due.
   Result<KeyPair> serving(const std::vector<std::string>& hosts);
@@ -80,6 +84,8 @@ private:
   crypto::Certificate admin_ca_;
   crypto::PrivateKey admin_ca_key_;
   std::mutex files_;
+  mutable std::mutex server_ca_lock_;
+  std::string server_ca_; ///< "": ca_
 };
 
 /// Is less than a third of its life left?

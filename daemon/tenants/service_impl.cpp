@@ -265,7 +265,7 @@ std::string TenantServiceImpl::compose(std::string_view id, std::string_view use
   kube::KubeconfigParts parts;
   parts.cluster = id;
   parts.server = server.empty() ? controller_.settings().server_url() : std::string(server);
-  parts.ca_pem = parts_.pki.ca_pem();
+  parts.ca_pem = parts_.pki.server_ca_pem();
   parts.user = fmt::format("{}-{}", id, user);
   parts.client_cert_pem = std::move(certificate_pem);
   parts.client_key_pem = std::move(key_pem);
