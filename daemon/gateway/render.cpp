@@ -176,7 +176,8 @@ Result<void> write_object(Exchange& exchange, const Rendering& rendering, std::s
 }
 
 ListWriter::ListWriter(Exchange& exchange, const Rendering& rendering)
-    : exchange_(exchange), rendering_(rendering), table_(make_table(exchange, rendering)) {}
+    : exchange_(exchange), rendering_(rendering), root_(root_of(exchange)),
+      table_(make_table(exchange, rendering)) {}
 
 Result<void> ListWriter::members(std::string_view object, std::string& out) {
   ZOO_TRY(const auto tree, JsonTree::parse(object));
@@ -243,7 +244,7 @@ std::size_t ListWriter::open_item(std::string_view rest, std::string& out) {
   if (!first_) out += ',';
   translate::RewriteContext context{exchange_.mapping(), translate::Direction::outward,
                                     exchange_.target().name_space};
-  const auto size = translate::rewrite_open(root_of(exchange_), context, rest, out);
+  const auto size = translate::rewrite_open(root_, context, rest, out);
   if (size == 0) {
     out.resize(before);
   } else {

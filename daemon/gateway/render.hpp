@@ -91,6 +91,7 @@ private:
 
   Exchange& exchange_;
   const Rendering& rendering_;
+  const translate::Root& root_; ///< of the items
   std::unique_ptr<translate::TableRewriter> table_;
   std::string metadata_; ///< upstream's, raw
   bool array_open_ = false;
