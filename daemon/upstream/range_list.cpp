@@ -24,9 +24,12 @@ constexpr std::size_t k_first_page = 16;
 constexpr std::size_t k_largest_page = 512;
 constexpr const char* k_spaces = "/api/v1/namespaces";
 /// So many objects behind a range, which kube-apiserver looks at for each page of it (ListPrefix in
-/// apiserver/pkg/storage/cacher/store/store_btree.go), take as long as one page of one namespace.
+/// apiserver/pkg/storage/cacher/store/store_btree.go; without a watch cache etcd counts them), take
+/// as long as one page of one namespace.
 constexpr std::size_t k_objects_a_space = 8'000;
-constexpr std::size_t k_most_spaces = 16; ///< one after the other, for one request
+/// Requests before the first namespace is read: two for the namespaces, one for the version.
+constexpr std::size_t k_first_requests = 3;
+constexpr std::size_t k_most_spaces = 256; ///< one after the other, for one request
 /// kube-apiserver gives an answer a minute (--request-timeout), whether it is read or not.
 constexpr std::chrono::seconds k_ahead_lasts{15};
 
@@ -43,14 +46,6 @@ std::string spaces_key(const ListRequest& request) {
   return k_spaces + ("?of=" + request.range.prefix);
 }
 
-/// Under this, the last resourceVersion at which the kind was read.
-std::string version_key(const ListRequest& request) { return request.head.target + "?version"; }
-
-/// Under this, how often the kind's resourceVersions were not those of namespaces. Once may be a
-/// mistake: of an upstream that answers from a cache that lags.
-constexpr std::size_t k_apart = 3;
-std::string apart_key(const ListRequest& request) { return request.head.target + "?apart"; }
-
 bool selects(const ListRequest& request) {
   return std::any_of(k_selectors.begin(), k_selectors.end(), [&](const char* selector) {
     return translate::find_param(request.params, selector) != nullptr;
@@ -63,25 +58,21 @@ std::size_t behind(const Upstream& upstream, const std::string& path, const std:
   return own != 0 ? own : upstream.remembered(keys[1]);
 }
 
-/// To know the namespaces costs what lies behind them, too.
+/// To know the namespaces costs what lies behind them, too, and they are asked for twice.
 bool worth_asking_spaces(const Upstream& upstream, const ListRequest& request, std::size_t spaces) {
   const auto& prefix = request.range.prefix;
-  return spaces <= k_most_spaces &&
-         behind(upstream, request.head.target, prefix) >
-             behind(upstream, k_spaces, prefix) + k_objects_a_space * (1 + spaces);
+  return spaces <= k_most_spaces && behind(upstream, request.head.target, prefix) >
+                                        2 * behind(upstream, k_spaces, prefix) +
+                                            k_objects_a_space * (k_first_requests + spaces);
 }
 
 /// Shall a range that could be read at once be read namespace by namespace? Not at a version of the
-/// asker's, which need not be one of namespaces. Events often have an etcd of their own, and no
-/// watch cache (DefaultWatchCacheSizes in
-/// kubernetes/pkg/kubeapiserver/default_storage_factory_builder.go).
+/// asker's: which namespaces there were then is not known.
 bool by_space(const Upstream& upstream, const ListRequest& request) {
   const bool tenant_wide =
       request.all_namespaces && !request.range.exact && !request.range.prefix.empty();
-  if (!tenant_wide || request.revision != -1 || request.head.target.ends_with("/events") ||
-      upstream.remembered(apart_key(request)) >= k_apart)
-    return false;
-  return worth_asking_spaces(upstream, request, upstream.remembered(spaces_key(request)));
+  return tenant_wide && request.revision == -1 &&
+         worth_asking_spaces(upstream, request, upstream.remembered(spaces_key(request)));
 }
 
 /// Pages grow fourfold until they fit; the next list of the same kind begins with a page that held
@@ -237,9 +228,6 @@ private:
     const auto& path = request_.head.target;
     const bool counted = request_.all_namespaces || path == k_spaces;
     if (!counted || request_.range.prefix.empty() || request_.range.exact) return;
-    const auto version = revision_of(resource_version_);
-    if (version && request_.revision == -1)
-      upstream_.remember(version_key(request_), static_cast<std::size_t>(*version));
     if (full_ || selects(request_)) return; // more of its own; and upstream does not count then
     const auto [own, of_all] = behind_keys(path, request_.range.prefix);
     // Each tenant's own only where it may be worth it.
@@ -388,30 +376,18 @@ std::string path_in(std::string_view path, const std::string& space) {
   return std::string(path.substr(0, name)) + "namespaces/" + space + std::string(path.substr(name));
 }
 
-/// A range of an all-namespaces path, namespace by namespace, at the resourceVersion at which these
-/// were found (DESIGN 6, fan out): where upstream takes no positions, and where so much of others
-/// lies behind the range that upstream looks at for longer.
+/// A range of an all-namespaces path, namespace by namespace, at one resourceVersion of the kind
+/// (DESIGN 6, fan out): where upstream takes no positions, and where so much of others lies behind
+/// the range that upstream looks at for longer. The version is asked for between two lists of the
+/// range's namespaces: a namespace that has something at that version is in one of them
+/// (docs/decisions/138-namespace-by-namespace.md). Nothing is handed on before both are known.
 class FanOut final : public List, private ListHandler {
 public:
   FanOut(Upstream& upstream, Caller& caller, ListRequest request, std::string hint, bool seek,
          ListHandler& handler)
       : upstream_(upstream), caller_(caller), request_(std::move(request)), hint_(std::move(hint)),
-        seek_(seek), handler_(handler), earlier_(upstream_.remembered(version_key(request_))) {
-    ListRequest spaces;
-    spaces.head = request_.head;
-    spaces.head.target = k_spaces;
-    spaces.head.headers.set("Accept", translate::k_partial_list_accept);
-    const auto id = request_.range.prefix.substr(0, request_.range.prefix.find('-'));
-    if (!id.empty() && !seek_) {
-      spaces.params = {{"labelSelector", std::string(translate::k_tenant_label) + "=" + id}};
-    }
-    spaces.range.prefix = request_.range.prefix;
-    spaces.revision = request_.revision;
-    spaces.heard = [heard = request_.heard](const http::ResponseHead& head) {
-      if (heard && head.status != 200) heard(head);
-    };
-    list_ = std::make_unique<RangeList>(upstream_, caller_, std::move(spaces), spaces_key(request_),
-                                        seek_, static_cast<ListHandler&>(*this));
+        seek_(seek), handler_(handler), revision_(request_.revision) {
+    find_spaces(revision_);
   }
 
   void pause() override {
@@ -424,13 +400,22 @@ public:
   }
 
 private:
+  enum class Step {
+    before,  ///< the namespaces before the version was asked for
+    version, ///< the kind's, by a list of a namespace that cannot be
+    after,   ///< the namespaces once more
+    spaces,  ///< the objects of one namespace after the other
+    whole,   ///< the range at once after all
+  };
+
   void on_list_begin(std::string_view head) override {
-    if (finding_ || std::exchange(begun_, true)) return;
+    if (step_ < Step::spaces || std::exchange(begun_, true)) return;
     handler_.on_list_begin(head);
   }
 
   void on_list_item(std::string_view key, std::string_view item) override {
-    if (finding_) {
+    if (step_ == Step::version) return;
+    if (step_ < Step::spaces) {
       // Those behind us are done: start is "<namespace>/<name>" with a NUL, or the same without
       // name.
       const auto& start = request_.range.start;
@@ -450,57 +435,107 @@ private:
   }
 
   void on_list_end(const ListEnd& end) override {
-    if (whole_) return handler_.on_list_end(end);
-    if (finding_) {
-      finding_ = false;
-      version_ = end.resource_version;
-      if (seek_ && apart()) return read_apart();
+    switch (step_) {
+    case Step::before:
       if (seek_ && !worth_asking_spaces(upstream_, request_, spaces_.size())) return read_whole();
-      std::sort(spaces_.begin(), spaces_.end()); // "a-b/" comes before "a/"
-      // A list of no namespace is asked of one that cannot be, for its head.
-      if (spaces_.empty()) spaces_.push_back(request_.range.prefix + "/");
-    } else {
-      const bool full = request_.limit != 0 && delivered_ == request_.limit;
-      if (end.next_start || at_ == spaces_.size() || full) {
-        ListEnd mine{version_, end.next_start};
-        // A position that ends with a slash is none (DecodeContinue in
-        // apiserver/pkg/storage/continue.go).
-        if (full && !end.next_start && at_ != spaces_.size()) mine.next_start = spaces_[at_] + '\0';
-        if (seek_) learn();
-        return handler_.on_list_end(mine);
-      }
+      return revision_ == -1 ? find_version() : find_again();
+    case Step::version:
+      version_ = end.resource_version;
+      return find_again();
+    case Step::after:
+      return all_found(end.resource_version);
+    case Step::spaces:
+      return space_read(end);
+    case Step::whole:
+      return handler_.on_list_end(end);
     }
+  }
+
+  void find_spaces(std::int64_t revision) {
+    ListRequest spaces;
+    spaces.head = request_.head;
+    spaces.head.target = k_spaces;
+    spaces.head.headers.set("Accept", translate::k_partial_list_accept);
+    const auto id = request_.range.prefix.substr(0, request_.range.prefix.find('-'));
+    if (!id.empty() && !seek_) {
+      spaces.params = {{"labelSelector", std::string(translate::k_tenant_label) + "=" + id}};
+    }
+    spaces.range.prefix = request_.range.prefix;
+    spaces.revision = revision;
+    spaces.heard = [heard = request_.heard](const http::ResponseHead& head) {
+      if (heard && head.status != 200) heard(head);
+    };
+    read(std::move(spaces), spaces_key(request_), "");
+  }
+
+  /// A list of nothing says at which version there is nothing: the kind's own, as of now.
+  void find_version() {
+    step_ = Step::version;
+    auto request = in_space(nowhere());
+    request.range.start.clear();
+    request.limit = 1;
+    read(std::move(request), "", nowhere());
+  }
+
+  void find_again() {
+    step_ = Step::after;
+    find_spaces(-1);
+  }
+
+  void all_found(const std::string& version_of_spaces) {
+    step_ = Step::spaces;
+    std::sort(spaces_.begin(), spaces_.end()); // "a-b/" comes before "a/"
+    spaces_.erase(std::unique(spaces_.begin(), spaces_.end()), spaces_.end());
+    if (revision_ != -1) {
+      version_ = std::to_string(revision_);
+    } else if (auto revision = revision_of(version_)) {
+      revision_ = *revision;
+    } else if (seek_) {
+      return read_whole();
+    } else {
+      // An extension API server may have no versions: it takes any.
+      revision = revision_of(version_ = version_of_spaces);
+      if (!revision) return handler_.on_list_error(revision.error(), 0, {});
+      revision_ = *revision;
+    }
+    if (spaces_.empty()) spaces_.push_back(nowhere()); // for the head of a list
+    next_space();
+  }
+
+  void next_space() {
     const auto& space = spaces_[at_++];
-    auto request = request_;
-    request.head.target = path_in(request_.head.target, space);
+    auto request = in_space(space);
+    request.revision = revision_;
     if (request.limit != 0) request.limit -= delivered_;
     read(std::move(request), "", space);
   }
 
+  void space_read(const ListEnd& end) {
+    const bool full = request_.limit != 0 && delivered_ == request_.limit;
+    if (!end.next_start && !full && at_ != spaces_.size()) return next_space();
+    ListEnd mine{version_, end.next_start};
+    // A position that ends with a slash is none (DecodeContinue in
+    // apiserver/pkg/storage/continue.go).
+    if (full && !end.next_start && at_ != spaces_.size()) mine.next_start = spaces_[at_] + '\0';
+    if (seek_) learn();
+    handler_.on_list_end(mine);
+  }
+
   void read_whole() {
-    whole_ = true;
+    step_ = Step::whole;
     read(request_, hint_, "");
   }
 
-  /// In one etcd no version is before one that was answered earlier. (One that is ahead of the
-  /// kind's is refused, see on_list_error().)
-  bool apart() const {
-    const auto version = revision_of(version_);
-    return !version || static_cast<std::size_t>(*version) < earlier_;
-  }
+  /// A namespace that cannot be: none ends with a dash (RFC 1123 label).
+  std::string nowhere() const { return request_.range.prefix + "-/"; }
 
-  void read_apart() {
-    const auto key = apart_key(request_);
-    upstream_.remember(key, upstream_.remembered(key) + 1);
-    read_whole();
+  ListRequest in_space(const std::string& space) const {
+    auto request = request_;
+    request.head.target = path_in(request_.head.target, space);
+    return request;
   }
 
   void read(ListRequest request, std::string hint, std::string space) {
-    if (!whole_) { // which stays at the asker's own
-      const auto revision = revision_of(version_);
-      if (!revision) return handler_.on_list_error(revision.error(), 0, {});
-      request.revision = *revision;
-    }
     retired_ = std::move(list_);
     list_ = std::make_unique<RangeList>(upstream_, caller_, std::move(request), std::move(hint),
                                         seek_, static_cast<ListHandler&>(*this), std::move(space));
@@ -510,18 +545,18 @@ private:
   /// What lies behind is not seen this way: after some lists it is looked at again. One with
   /// selectors would not see it then either.
   void learn() {
-    const auto times = apart_key(request_);
-    if (upstream_.remembered(times) != 0) upstream_.remember(times, 0);
     if (selects(request_)) return;
     const auto& path = request_.head.target;
     const auto known = behind(upstream_, path, request_.range.prefix);
     upstream_.remember(behind_keys(path, request_.range.prefix)[0], known - known / 32);
   }
 
-  /// A version of a moment ago is compacted, or still to come: it is not this kind's.
   void on_list_error(const Error& error, int http_status, std::string_view body) override {
+    // Compacted meanwhile, or not to be had at this version.
     const bool never = http_status == 410 || http_status == 500 || http_status == 504;
-    if (seek_ && never && !finding_ && !whole_ && !begun_) return read_apart();
+    if (never && !begun_ && seek_ && step_ != Step::whole) return read_whole();
+    // The asker's version need not be one of namespaces. If it is gone, that is said of the kind.
+    if (never && step_ == Step::before && revision_ != -1) return find_again();
     handler_.on_list_error(error, http_status, body);
   }
 
@@ -531,13 +566,12 @@ private:
   std::string hint_;
   const bool seek_; ///< upstream takes positions
   ListHandler& handler_;
-  const std::size_t earlier_;       ///< the kind's version before namespaces were asked for
-  std::vector<std::string> spaces_; ///< each with a slash, in key order; the tenant's namespaces
-  std::string version_;
-  std::size_t at_ = 0; ///< the next of spaces_
+  Step step_ = Step::before;
+  std::vector<std::string> spaces_; ///< each with a slash; once all are found, once, in key order
+  std::int64_t revision_;           ///< at which the kind is read; -1: not known yet
+  std::string version_;             ///< the same, as upstream said it
+  std::size_t at_ = 0;              ///< the next of spaces_
   std::size_t delivered_ = 0;
-  bool finding_ = true;
-  bool whole_ = false; ///< the range is read at once after all
   bool begun_ = false;
   bool paused_ = false;
   std::unique_ptr<List> retired_, list_; // last: cancelled first
