@@ -22,6 +22,21 @@ nine="default/one default/three default/two team-b/one team-b/three team-b/two t
 whole=$(mine)
 expect "all of its own, in key order" "$nine" "$whole"
 for size in 1 2 4 100; do expect "the same in pages of $size" "$whole" "$(mine --chunk-size="$size")"; done
+# Events, whose versions may be of another etcd: all that upstream has of it, and at a version to go on from.
+event() {
+  as "$a" create -f - >/dev/null <<JSON
+{"apiVersion": "v1", "kind": "Event", "metadata": {"name": "$2", "namespace": "$1"}, "type": "Normal",
+ "reason": "Told", "message": "told", "involvedObject": {"kind": "Pod", "name": "none", "namespace": "$1"}}
+JSON
+}
+events_of() { jq -r --arg prefix "$1" '.items[].metadata | select(.namespace | startswith($prefix)) | (.namespace | ltrimstr($prefix)) + "/" + .name + "@" + .resourceVersion' | xargs; }
+for space in team-b team default; do check "an event in $space" event "$space" told; done
+listed=$(as "$a" get --raw /api/v1/events)
+version=$(jq -r .metadata.resourceVersion <<<"$listed")
+events=$(upstream get --raw "/api/v1/events?resourceVersion=$version&resourceVersionMatch=Exact" | events_of "$a-")
+expect "events are those that upstream has at that version" "$events" "$(events_of '' <<<"$listed")"
+expect_match "an event of a moment ago is there" 'default/told@.* team-b/told@.* team/told@' "$events"
+expect "the same list again at that version" "$events" "$(as "$a" get --raw "/api/v1/events?resourceVersion=$version&resourceVersionMatch=Exact" | events_of '')"
 expect "a selector" team/two "$(mine --field-selector metadata.namespace=team,metadata.name=two)"
 expect_match "a table" '^team +two ' "$(as "$a" get configmaps -A --no-headers)"
 expect "nothing of nothing" "" "$(as "$a" get cronjobs -A -o name)"
