@@ -45,8 +45,9 @@ struct ListRequest {
   /// Of an item (of a Table: a row): does it count for the limit? Null: each does.
   std::function<bool(std::string_view)> counts;
   std::size_t max_object = 8u << 20; ///< bytes
-  /// Of the first page, of each namespace where it is read so, and of a page that is refused, be it
-  /// that it is tried in another way then; null: nobody does.
+  /// Of the first page; where it is read namespace by namespace, of each one's and of the list that
+  /// says the version; and of a page that is refused, be it that it is tried in another way then.
+  /// Null: nobody does.
   HeadListener heard;
 };
 

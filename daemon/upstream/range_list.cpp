@@ -27,8 +27,8 @@ constexpr const char* k_spaces = "/api/v1/namespaces";
 /// apiserver/pkg/storage/cacher/store/store_btree.go; without a watch cache etcd counts them), take
 /// as long as one page of one namespace.
 constexpr std::size_t k_objects_a_space = 8'000;
-/// Requests before the first namespace is read: two for the namespaces, one for the version.
-constexpr std::size_t k_first_requests = 3;
+/// Two for the namespaces and one for the version, in place of the one for the range at once.
+constexpr std::size_t k_more_requests = 2;
 constexpr std::size_t k_most_spaces = 256; ///< one after the other, for one request
 /// kube-apiserver gives an answer a minute (--request-timeout), whether it is read or not.
 constexpr std::chrono::seconds k_ahead_lasts{15};
@@ -63,7 +63,7 @@ bool worth_asking_spaces(const Upstream& upstream, const ListRequest& request, s
   const auto& prefix = request.range.prefix;
   return spaces <= k_most_spaces && behind(upstream, request.head.target, prefix) >
                                         2 * behind(upstream, k_spaces, prefix) +
-                                            k_objects_a_space * (k_first_requests + spaces);
+                                            k_objects_a_space * (k_more_requests + spaces);
 }
 
 /// Shall a range that could be read at once be read namespace by namespace? Not at a version of the
