@@ -26,7 +26,7 @@ constexpr const char* k_spaces = "/api/v1/namespaces";
 /// So many objects behind a range, which kube-apiserver looks at for each page of it (ListPrefix in
 /// apiserver/pkg/storage/cacher/store/store_btree.go; without a watch cache etcd counts them), take
 /// as long as one page of one namespace.
-constexpr std::size_t k_objects_a_space = 8'000;
+constexpr std::size_t k_objects_a_space = 5'000;
 /// Two for the namespaces and one for the version, in place of the one for the range at once.
 constexpr std::size_t k_more_requests = 2;
 constexpr std::size_t k_most_spaces = 256; ///< one after the other, for one request
@@ -428,7 +428,7 @@ private:
   }
 
   std::size_t on_list_open_item(std::string_view key, std::string_view rest) override {
-    if (finding_ || request_.counts) return 0;
+    if (step_ < Step::spaces || request_.counts) return 0;
     const auto size = handler_.on_list_open_item(key, rest);
     if (size != 0) ++delivered_;
     return size;

@@ -4,6 +4,7 @@
 #include "daemon/http/field_lines.hpp"
 #include "daemon/net/loop.hpp"
 #include "daemon/translate/continue.hpp"
+#include "daemon/translate/structure.hpp"
 #include "daemon/upstream/list_source.hpp"
 #include "daemon/upstream/upstream.hpp"
 
@@ -87,13 +88,23 @@ private:
   };
 };
 
-/// What a list said.
+/// What a list said. Items whose end has come are taken on the way, unless it does not `take`.
 struct Heard final : ListHandler {
   void on_list_begin(std::string_view) override { ++begun; }
   void on_list_item(std::string_view key, std::string_view) override { keys.emplace_back(key); }
+  std::size_t on_list_open_item(std::string_view key, std::string_view rest) override {
+    translate::NestScanner scanner;
+    const auto size = 1 + scanner.scan(rest.substr(1));
+    if (!takes || !scanner.done()) return 0;
+    ++taken;
+    keys.emplace_back(key);
+    return size;
+  }
   void on_list_end(const ListEnd& what) override { end = what; }
   void on_list_error(const Error&, int status, std::string_view) override { error_status = status; }
   int begun = 0;
+  bool takes = true;
+  std::size_t taken = 0;
   std::vector<std::string> keys;
   std::optional<ListEnd> end;
   std::optional<int> error_status;

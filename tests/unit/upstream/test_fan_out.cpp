@@ -161,17 +161,17 @@ TEST_CASE("what lies behind decides, and how many namespaces there are") {
   const auto after = seen.list();
   CHECK(seen.caller.path() == k_spaces);
 
-  // 8,000 for each request more than one, which are two and one for each namespace; and twice the 9
+  // 5,000 for each request more than one, which are two and one for each namespace; and twice the 9
   // that lie behind the namespaces.
-  for (const std::size_t behind : {std::size_t{32'018}, std::size_t{32'019}}) {
+  for (const std::size_t behind : {std::size_t{20'018}, std::size_t{20'019}}) {
     CAPTURE(behind);
     SpaceBench bench(behind);
     const auto list = bench.list();
     bench.spaces({"foofoo-a", "foofoo-b"});
-    CHECK(bench.at_once() == (behind == 32'018));
+    CHECK(bench.at_once() == (behind == 20'018));
     bench.heard = {};
     const auto next = bench.list(); // which knows how many there are
-    CHECK(bench.at_once() == (behind == 32'018));
+    CHECK(bench.at_once() == (behind == 20'018));
   }
 
   SpaceBench crowded(50'000); // so many namespaces lie behind: one's own would cost as much

@@ -26,6 +26,31 @@ TEST_CASE("a range list seeks to the prefix and stops at the first foreign key")
   }
 }
 
+TEST_CASE("who takes items on the way hears the same, where nothing but the key decides") {
+  const auto text = page("", {item("foofoo-a", "x"), item("foofoo-b", "y"), item("zzzzzz-a", "z")});
+  struct Row {
+    bool takes;
+    std::size_t limit;
+    std::string hidden;
+    std::size_t taken;
+    std::vector<std::string> keys;
+  };
+  const std::vector<std::string> both = {"foofoo-a/x", "foofoo-b/y"}, one = {"foofoo-a/x"};
+  for (const auto& row : {Row{true, 0, "", 2, both}, Row{false, 0, "", 0, both},
+                          Row{true, 1, "", 1, one}, Row{true, 2, "nothing", 0, both}}) {
+    CAPTURE(row.limit);
+    CAPTURE(row.hidden);
+    Bench bench;
+    bench.heard.takes = row.takes;
+    const auto list = bench.list(row.limit, row.hidden);
+    bench.caller.answer(200, text, text.size());
+    CHECK(bench.heard.keys == row.keys);
+    CHECK(bench.heard.taken == row.taken);
+    REQUIRE(bench.heard.end);
+    CHECK(bench.heard.end->next_start.has_value() == (row.limit == 1));
+  }
+}
+
 TEST_CASE("an object is handed on before what is behind it has come") {
   Bench bench;
   const auto list = bench.list();
