@@ -105,7 +105,7 @@ gateway::GatewayLimits gateway_limits(const config::Values& values) {
   return limits;
 }
 
-gateway::FlowScheduler::Limits flow_limits(const config::Values& values) {
+gateway::FlowControl::Limits flow_limits(const config::Values& values) {
   return {static_cast<std::uint32_t>(values.integer("limits.total_inflight")),
           static_cast<std::uint32_t>(values.integer("limits.queue"))};
 }

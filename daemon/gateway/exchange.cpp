@@ -85,7 +85,7 @@ void Exchange::admit() {
                                          : Work::read;
   receiving_ = !ended_ && work != Work::long_running;
   auto entered =
-      gateway_.shared().flow_control.enter(mapping().id(), view().flow, route_->identity().user,
+      gateway_.shared().flow_control.enter(*view().share, view().flow, route_->identity().user,
                                            work, receiving_, [this] { return told_of_place(); });
   if (entered.place) place_.emplace(*std::move(entered.place));
   if (entered.verdict == FlowControl::Verdict::admitted) return admitted();

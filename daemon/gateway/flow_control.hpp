@@ -3,82 +3,112 @@
 
 #include "daemon/gateway/flow_scheduler.hpp"
 
+#include <cstdint>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 namespace zoo::gateway {
 
-/// The one FlowScheduler of all loops (DESIGN 4 `room`). Thread-safe: one lock, held for less than
-/// a microsecond; nothing is called back under it.
+/// Places for the requests of all loops (DESIGN 4 `room`, docs/decisions/122). Thread-safe. While
+/// nobody waits for a place, one is taken and given back without a lock; then under one that is
+/// held for less than a microsecond. Nothing is called back under it.
 class FlowControl {
 public:
-  using Verdict = FlowScheduler::Verdict;
+  using Verdict = FlowVerdict;
+  using Load = FlowLoad;
+  using Limits = FlowScheduler::Limits;
   using Teller = std::function<std::function<void(bool admitted)>()>;
 
-  /// A request's place, or its place in the queue; given back on destruction.
+  /// A request's place, or its place in the queue; given back on destruction. One thread at a time.
   class Place {
   public:
     Place(Place&& other) noexcept
-        : owner_(std::exchange(other.owner_, nullptr)), ticket_(other.ticket_) {}
+        : owner_(std::exchange(other.owner_, nullptr)), share_(other.share_), work_(other.work_),
+          state_(other.state_), bytes_(other.bytes_), unread_(other.unread_),
+          waiter_(std::move(other.waiter_)) {}
     Place& operator=(Place&&) = delete;
-    ~Place() {
-      if (owner_ != nullptr) owner_->leave(ticket_);
-    }
-    /// The request is whole (FlowScheduler::received). `teller` as in enter().
-    Verdict received(std::string_view user, const Teller& teller) {
-      return owner_->received(ticket_, user, teller);
-    }
+    ~Place() { answered(0); }
+
+    /// The request is whole: admitted or queued, or Verdict::full_queue, and then it has left.
+    /// `teller` as in enter().
+    Verdict received(std::string_view user, const Teller& teller);
     /// More bytes are held for it; false: beyond its tenant's budget.
-    bool buffer(std::uint64_t bytes) { return owner_ != nullptr && owner_->buffer(ticket_, bytes); }
-    /// See FlowScheduler.
-    bool unread(std::uint64_t bytes) { return owner_ == nullptr || owner_->unread(ticket_, bytes); }
-    bool hold(std::uint64_t bytes) { return owner_ == nullptr || owner_->hold(ticket_, bytes); }
-    /// The answer was given; so many bytes of it may be held until this is destroyed.
-    void answered(std::uint64_t kept) {
-      auto* owner = kept == 0 ? std::exchange(owner_, nullptr) : owner_; // with none it leaves
-      if (owner != nullptr) owner->answered(ticket_, kept);
-    }
+    bool buffer(std::uint64_t bytes);
+    /// So much of its answer waits for its client, instead of what did so before: counted, be it
+    /// beyond the budget. Long-running ones together may have half of that. False: it is more than
+    /// before, and beyond.
+    bool unread(std::uint64_t bytes);
+    /// The same before it waits; where that is beyond the budget, nothing is counted.
+    bool hold(std::uint64_t bytes);
+    /// Its answer was given: the place goes to others, and so many bytes are counted from now on,
+    /// be it beyond the budget, until this is destroyed. Who has none to count, or waits still,
+    /// leaves now.
+    void answered(std::uint64_t kept);
 
   private:
     friend class FlowControl;
-    Place(FlowControl* owner, FlowScheduler::Ticket ticket) : owner_(owner), ticket_(ticket) {}
-    FlowControl* owner_;
-    FlowScheduler::Ticket ticket_;
+    enum class State : std::uint8_t { receiving, running, answered };
+    Place(FlowControl& owner, FlowShare& share, Work work, State state)
+        : owner_(&owner), share_(&share), work_(work), state_(state) {}
+    bool lasts() const { return work_ == Work::long_running; }
+    void keep(std::uint64_t bytes, std::uint64_t unread); ///< instead of those before
+    void left();
+
+    FlowControl* owner_; ///< null: it has left
+    FlowShare* share_;
+    Work work_;
+    State state_; ///< as if it did not wait
+    std::uint64_t bytes_ = 0;
+    std::uint64_t unread_ = 0;                      ///< of these
+    std::unique_ptr<FlowScheduler::Waiter> waiter_; ///< of one that found no place at once
   };
 
   struct Entered {
     Verdict verdict;
     std::optional<Place> place; ///< if admitted or queued
   };
-  /// What `teller` makes is called once, on any thread, if it is queued: whether it may go on now,
-  /// or lost its place. Not after the place is gone, but perhaps while it goes. `teller` is asked
-  /// under the lock, and only of those that are queued.
-  Entered enter(std::string_view tenant, const api::Flow& flow, std::string_view user, Work work,
+
+  explicit FlowControl(const Limits& limits = {}) { set_limits(limits); }
+  void set_limits(const Limits& limits);
+
+  /// What the tenant has in progress; the same for all who hold it, and kept while anybody does.
+  std::shared_ptr<FlowShare> share(std::string_view tenant);
+  /// One more request; `share` outlives its place. One that is still being `received` counts for
+  /// its tenant, and takes no place of all tenants' until it was: how long that takes is its
+  /// client's choice. What `teller` makes is called once, on any thread, if it is queued: whether
+  /// it may go on now, or lost its place. Not after the place is gone, but perhaps while it goes.
+  /// `teller` is asked under the lock, and only of those that are queued.
+  Entered enter(FlowShare& share, const api::Flow& flow, std::string_view user, Work work,
                 bool receiving, const Teller& teller);
 
-  void set_limits(const FlowScheduler::Limits& limits);
-  FlowScheduler::Load load(std::string_view tenant) const;
-  FlowScheduler::Load total() const; ///< of all tenants
+  Load load(std::string_view tenant) const;
+  Load total() const; ///< of all tenants
 
 private:
-  Verdict received(FlowScheduler::Ticket ticket, std::string_view user, const Teller& teller);
-  void leave(FlowScheduler::Ticket ticket);
-  bool buffer(FlowScheduler::Ticket ticket, std::uint64_t bytes);
-  bool unread(FlowScheduler::Ticket ticket, std::uint64_t bytes);
-  bool hold(FlowScheduler::Ticket ticket, std::uint64_t bytes);
-  void answered(FlowScheduler::Ticket ticket, std::uint64_t kept);
+  /// One of all tenants' places for it, or a place in the queue, or none: then it has left.
+  Verdict start(Place& place, std::string_view user, const Teller& teller);
+  void give_back(FlowShare& share);
+  bool stop_waiting(FlowScheduler::Waiter& waiter); ///< false: it had no place
   using Calls = std::vector<std::pair<std::function<void(bool)>, bool>>;
   Calls take_calls(); ///< under the lock
   static void tell(const Calls& calls);
+  void forget_idle();
 
-  mutable std::mutex mutex_;
-  FlowScheduler scheduler_{FlowScheduler::Limits{}};
-  FlowScheduler::Ticket last_ = 0;
-  std::unordered_map<FlowScheduler::Ticket, std::function<void(bool)>> told_;
+  static constexpr std::size_t k_most_tenants = 65'536; ///< docs/limits.md
+  FlowPlaces places_;
+  std::mutex mutex_; ///< of the scheduler
+  FlowScheduler scheduler_{places_};
+
+  mutable std::mutex shares_mutex_; ///< of what follows; never together with the other one
+  std::unordered_map<std::string, std::shared_ptr<FlowShare>> shares_;
+  std::uint64_t forgotten_ = 0; ///< refusals of shares that are gone
 };
 
 } // namespace zoo::gateway

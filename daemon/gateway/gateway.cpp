@@ -196,7 +196,7 @@ Gateway::view_of(const std::shared_ptr<const tenants::TenantEntry>& entry) {
                                                  shared_.administrators),
         upstream_user(entry->id), entry->audit, api::merged(limits_.guards, entry->terms.guards),
         api::merged(limits_.quota, entry->terms.quota),
-        api::merged(limits_.flow, entry->terms.flow)});
+        api::merged(limits_.flow, entry->terms.flow), shared_.flow_control.share(entry->id)});
     cached.entry = entry;
     cached.names = std::move(names);
   }

@@ -23,6 +23,7 @@ class Upstream;
 namespace zoo::gateway {
 
 class Authorizer;
+class FlowShare;
 
 /// Of who came in with the token of a ServiceAccount; no serial is such a word.
 inline constexpr std::string_view k_token_credential = "token";
@@ -65,9 +66,10 @@ struct View {
   std::shared_ptr<const Authorizer> authorizer;
   std::string upstream_user;            ///< "zoo:<id>"; impersonated on the tenant's own paths
   std::optional<api::AuditLevel> audit; ///< the tenant's own; none: zood's
-  api::Guards guards; ///< what may not be written, whatever the tenant's RBAC says
-  api::Quota quota;   ///< how much may be stored
-  api::Flow flow;     ///< how much may go on at the same time
+  api::Guards guards;               ///< what may not be written, whatever the tenant's RBAC says
+  api::Quota quota;                 ///< how much may be stored
+  api::Flow flow;                   ///< how much may go on at the same time
+  std::shared_ptr<FlowShare> share; ///< what does, through whatever view; thread-safe
 };
 
 /// After *who*, a request gets one, and nothing behind asks again which tenant it is (DESIGN 14).

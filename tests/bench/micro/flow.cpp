@@ -12,10 +12,10 @@ using namespace zoo;
 
 void place(benchmark::State& state) {
   static gateway::FlowControl control;
-  const auto tenant = fmt::format("t{:05}", state.thread_index());
+  const auto share = control.share(fmt::format("t{:05}", state.thread_index()));
   const api::Flow terms;
   for ([[maybe_unused]] auto turn : state) {
-    auto entered = control.enter(tenant, terms, "user", gateway::Work::read, false, nullptr);
+    auto entered = control.enter(*share, terms, "user", gateway::Work::read, false, nullptr);
     if (!entered.place) return state.SkipWithError("no place");
     entered.place->answered(0);
   }

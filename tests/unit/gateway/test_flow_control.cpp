@@ -17,7 +17,9 @@ FlowControl::Entered enter(FlowControl& control, std::string_view tenant, std::u
                            std::function<void(bool)> told = nullptr) {
   zoo::api::Flow flow;
   flow.requests = share;
-  return control.enter(tenant, flow, "user", Work::read, false, [&] { return told; });
+  // FlowControl keeps it: there are too few for any to be forgotten.
+  return control.enter(*control.share(tenant), flow, "user", Work::read, false,
+                       [&] { return told; });
 }
 
 } // namespace
