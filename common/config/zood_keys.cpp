@@ -39,7 +39,7 @@ constexpr Key k_keys[] = {
     {.name = "tls.ca",
      .type = Type::path,
      .doc = "CA certificates (PEM) that tls.certificate is by: what kubeconfigs that zood writes "
-            "trust from then on. Default: the tenants' CA.",
+            "trust from then on. Without tls.certificate it is nothing. Default: the tenants' CA.",
      .reloadable = true},
     {.name = "admin.socket",
      .type = Type::path,

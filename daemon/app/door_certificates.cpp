@@ -8,8 +8,19 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 namespace zoo::app {
+namespace {
+
+Result<std::vector<crypto::Certificate>> certificates_of(const std::filesystem::path& file) {
+  ZOO_TRY(const auto pem, file::read(file));
+  auto bundle = crypto::Certificate::bundle_from_pem(pem);
+  if (!bundle) return fail(std::move(bundle).error().context("while reading {}", file.native()));
+  return bundle;
+}
+
+} // namespace
 
 DoorCertificates::DoorCertificates(tenants::Pki& pki, const config::Values& values)
     : pki_(pki), certificate_file_(values.path("tls.certificate")),
@@ -29,38 +40,33 @@ Result<net::TlsServerOptions> DoorCertificates::identity(const std::string& clie
   return options;
 }
 
-Result<net::TlsServerOptions> DoorCertificates::tenants_identity() {
-  ZOO_TRY(auto options, identity(pki_.ca_pem()));
-  ZOO_TRY(auto trusted, trusted_pem());
-  if (!certificate_file_.empty()) {
-    ZOO_TRY(const auto chain, crypto::Certificate::bundle_from_pem(options.certificate_chain_pem));
-    ZOO_TRY(const auto authorities,
-            crypto::Certificate::bundle_from_pem(trusted.empty() ? pki_.ca_pem() : trusted));
-    const auto known = [&](const crypto::Certificate& each) {
-      return std::any_of(authorities.begin(), authorities.end(),
-                         [&](const auto& authority) { return each.issued_by(authority); });
-    };
-    if (std::none_of(chain.begin(), chain.end(), known)) {
-      log::warning("app",
-                   "tls.certificate is not by {}, and kubeconfigs that zood writes trust only "
-                   "that: set tls.ca to the certificate of a CA it is by",
-                   trusted.empty() ? "the tenants' CA" : "a CA of tls.ca");
-    }
+Result<DoorCertificates::Shown> DoorCertificates::tenants_identity() {
+  Shown out;
+  ZOO_TRY(out.options, identity(pki_.ca_pem()));
+  out.options.ticket_key = ticket_key_.clone();
+  if (certificate_file_.empty()) return out; // by the tenants' CA
+  std::vector<crypto::Certificate> authorities;
+  if (ca_file_.empty()) {
+    ZOO_TRY(authorities, crypto::Certificate::bundle_from_pem(pki_.ca_pem()));
+  } else {
+    ZOO_TRY(authorities, certificates_of(ca_file_));
+    // Of what the file holds only the certificates: there may be a key beside them.
+    for (const auto& each : authorities)
+      out.trusted += each.to_pem();
   }
-  pki_.trust_server_by(std::move(trusted));
-  options.ticket_key = ticket_key_.clone();
-  return options;
-}
-
-Result<std::string> DoorCertificates::trusted_pem() const {
-  if (ca_file_.empty()) return std::string();
-  ZOO_TRY(auto pem, file::read(ca_file_));
-  auto bundle = crypto::Certificate::bundle_from_pem(pem);
-  if (!bundle)
-    return fail(std::move(bundle).error().context("while reading {}", ca_file_.native()));
-  if (bundle->empty())
-    return fail(Code::invalid, "tls.ca: {} has no certificate", ca_file_.native());
-  return pem;
+  ZOO_TRY(const auto chain,
+          crypto::Certificate::bundle_from_pem(out.options.certificate_chain_pem));
+  const auto known = [&](const crypto::Certificate& each) {
+    return std::any_of(authorities.begin(), authorities.end(),
+                       [&](const auto& authority) { return each.issued_by(authority); });
+  };
+  if (std::none_of(chain.begin(), chain.end(), known)) {
+    log::warning("app",
+                 "tls.certificate is not by {}, and kubeconfigs that zood writes trust only that: "
+                 "set tls.ca to the certificate of a CA it is by",
+                 ca_file_.empty() ? "the tenants' CA" : "a CA of tls.ca");
+  }
+  return out;
 }
 
 void DoorCertificates::note(const net::TlsServerOptions& options) {
@@ -79,8 +85,9 @@ DoorCertificates::open(const net::TlsServerOptions& options) {
 Result<std::shared_ptr<net::TlsServerContext>> DoorCertificates::open_tenants(Secret ticket_key) {
   const std::scoped_lock lock(mutex_);
   ticket_key_ = std::move(ticket_key);
-  ZOO_TRY(const auto options, tenants_identity());
-  ZOO_TRY(tenants_, open(options));
+  ZOO_TRY(auto shown, tenants_identity());
+  ZOO_TRY(tenants_, open(shown.options));
+  pki_.trust_server_by(std::move(shown.trusted));
   return tenants_;
 }
 
@@ -99,16 +106,26 @@ Result<void> DoorCertificates::write_admin_kubeconfig(std::string server) {
 }
 
 void DoorCertificates::load() {
-  for (const auto& context : {tenants_, admin_}) {
-    if (!context) continue;
-    auto options = context == tenants_ ? tenants_identity() : identity(pki_.admin_ca_pem());
-    auto done = options ? context->reload(*options) : Result<void>(fail(options.error()));
-    if (!done) {
-      log::error("app", "the certificate was not reloaded: {}", done.error().text());
-      continue;
-    }
-    note(*options);
+  if (tenants_) {
+    auto shown = tenants_identity();
+    // What kubeconfigs trust goes with what the door shows, and both doors show the same.
+    if (!(shown ? take(*tenants_, shown->options) : refused(shown.error()))) return;
+    pki_.trust_server_by(std::move(shown->trusted));
   }
+  if (!admin_) return;
+  const auto options = identity(pki_.admin_ca_pem());
+  static_cast<void>(options ? take(*admin_, *options) : refused(options.error()));
+}
+
+bool DoorCertificates::take(net::TlsServerContext& door, const net::TlsServerOptions& options) {
+  if (auto done = door.reload(options); !done) return refused(done.error());
+  note(options);
+  return true;
+}
+
+bool DoorCertificates::refused(const Error& error) {
+  log::error("app", "the certificate was not reloaded: {}", error.text());
+  return false;
 }
 
 void DoorCertificates::reload(const config::Values& values) {

@@ -49,8 +49,13 @@ public:
 private:
   Result<net::TlsServerOptions> identity(const std::string& client_ca);
   Result<std::shared_ptr<net::TlsServerContext>> open(const net::TlsServerOptions& options);
-  Result<net::TlsServerOptions> tenants_identity();
-  Result<std::string> trusted_pem() const; ///< of tls.ca; "": there is none
+  struct Shown {
+    net::TlsServerOptions options;
+    std::string trusted; ///< what kubeconfigs trust then; "": the tenants' CA
+  };
+  Result<Shown> tenants_identity();
+  bool take(net::TlsServerContext& door, const net::TlsServerOptions& options);
+  static bool refused(const Error& error); ///< logged; false
   bool rewrite_admin_kubeconfig();
   void note(const net::TlsServerOptions& options);
   void load();

@@ -28,9 +28,11 @@ FlowVerdict FlowScheduler::enter(Waiter& waiter) {
   return waiter.state == State::admitted ? FlowVerdict::admitted : verdict;
 }
 
+/// Beside others that wait it is ranked with them: a place that was given back a moment ago, of
+/// which freed() is still to hear, is theirs first.
 FlowVerdict FlowScheduler::place(Waiter& waiter) {
   auto& share = waiter.share;
-  if (!tenants_.contains(&share) && has_room(share)) {
+  if (waiting_.empty() && has_room(share)) {
     admit(share);
     waiter.state = State::admitted;
     return FlowVerdict::admitted;

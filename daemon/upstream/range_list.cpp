@@ -379,8 +379,9 @@ std::string path_in(std::string_view path, const std::string& space) {
 /// A range of an all-namespaces path, namespace by namespace, at one resourceVersion of the kind
 /// (DESIGN 6, fan out): where upstream takes no positions, and where so much of others lies behind
 /// the range that upstream looks at for longer. The version is asked for between two lists of the
-/// range's namespaces: a namespace that has something at that version is in one of them
-/// (docs/decisions/138-namespace-by-namespace.md). Nothing is handed on before both are known.
+/// range's namespaces: a namespace that has something at that version is in one of them, but for
+/// what docs/decisions/138-namespace-by-namespace.md names. Nothing is handed on before both are
+/// known.
 class FanOut final : public List, private ListHandler {
 public:
   FanOut(Upstream& upstream, Caller& caller, ListRequest request, std::string hint, bool seek,

@@ -40,6 +40,13 @@ check_fails "nor does kubectl trust it" 'certificate signed by unknown authority
 expect "administrators' kubeconfig trusts the tenants' CA" "$(cat "$zood_dir/pki/ca.crt")" \
   "$(unpack admin "$zood_dir/admin.kubeconfig" && cat "$TMPDIR/admin.ca")"
 
+cat "$TMPDIR/ca.crt" "$TMPDIR/ca.key" >"$TMPDIR/both.pem"
+configure both.pem
+reload
+export_again "$a"
+expect "of a file with a key beside the certificate kubeconfigs have the certificate alone" "$(cat "$TMPDIR/ca.crt")" \
+  "$(unpack "$a" && cat "$TMPDIR/$a.ca")"
+
 configure ca.crt
 reload
 export_again "$a"
@@ -53,6 +60,16 @@ reload
 expect_match "a tls.ca that has none is told of" "the certificate was not reloaded: .*$TMPDIR/none.crt" "$(cat "$zood_dir.log")"
 export_again "$a"
 check "and what was trusted goes on to be" as "$a" get namespaces
+
+openssl ecparam -name prime256v1 -genkey -noout -out "$TMPDIR/other.key"
+printf 'tls: {certificate: %s, key: %s, ca: %s}\n' "$TMPDIR/tls.crt" "$TMPDIR/other.key" "$TMPDIR/tls.crt" >"$TMPDIR/zood.yaml"
+reload
+export_again "$a"
+check "nor is another tls.ca trusted while its certificate is not shown" as "$a" get namespaces
+printf 'tls: {ca: %s}\n' "$TMPDIR/ca.crt" >"$TMPDIR/zood.yaml"
+reload
+export_again "$a"
+check "without a tls.certificate tls.ca is nothing" as "$a" get namespaces
 
 configure ca.crt
 start_again
