@@ -185,6 +185,16 @@ stop_zood() {
   return $status
 }
 
+# reload_zood: SIGHUP for the zood of zood_dir, and waits until it says once more that it is done.
+reload_zood() {
+  local before
+  before=$(grep -c 'app: reloaded' "$zood_dir.log")
+  kill -HUP "${zood_pids[$zood_dir]}"
+  eventually "SIGHUP reloads" 10 zoo_reloaded_after "$before"
+}
+
+zoo_reloaded_after() { (($(grep -c 'app: reloaded' "$zood_dir.log") > $1)); }
+
 ctl() { "$ZOO_BUILD/bin/zooctl" --dir "$zood_dir" "$@"; }
 
 # ---- tenants ------------------------------------------------------------------------------------------------------

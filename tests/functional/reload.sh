@@ -12,13 +12,6 @@ configure() { # CERTIFICATE [KEY]
 }
 shown() { openssl s_client -connect "$1" </dev/null 2>/dev/null | openssl x509 -noout -subject 2>/dev/null; }
 shows() { [[ $(shown "$1") == *"CN = $2" ]]; }
-reload() { # how often zood has said that it is done
-  local before
-  before=$(grep -c 'app: reloaded' "$zood_dir.log")
-  kill -HUP "${zood_pids[$zood_dir]}"
-  eventually "SIGHUP reloads" 10 reloaded_after "$before"
-}
-reloaded_after() { (($(grep -c 'app: reloaded' "$zood_dir.log") > $1)); }
 
 require "certificates" eval 'make_certificate first && make_certificate second && make_certificate third'
 configure first
@@ -28,22 +21,22 @@ check "tenants are shown the one that is configured" shows "$zood_address" first
 check "and administrators" shows "$admin_address" first
 
 configure second
-reload
+reload_zood
 check "another path is taken over at SIGHUP" shows "$zood_address" second
 check "at the administrators' door too" shows "$admin_address" second
 
 make_certificate second2 && mv "$TMPDIR/second2.crt" "$TMPDIR/second.crt" && mv "$TMPDIR/second2.key" "$TMPDIR/second.key"
-reload
+reload_zood
 check "what the same path now holds is read" shows "$zood_address" second2
 
 configure third first
-reload
+reload_zood
 expect_match "a key that does not belong to it is told" 'the certificate was not reloaded' "$(<"$zood_dir.log")"
 check "and the door goes on as it was" shows "$zood_address" second2
 
 printf '{}\n' >"$TMPDIR/zood.yaml"
-reload
+reload_zood
 check "without one zood shows its own" shows "$zood_address" zood
 configure third
-reload
+reload_zood
 check "and again one that is given" shows "$zood_address" third

@@ -17,13 +17,6 @@ configure() { # [CA] [MORE YAML]
   printf 'tls: {certificate: %s, key: %s%s}\n%s\n' "$TMPDIR/tls.crt" "$TMPDIR/tls.key" "${1:+, ca: $TMPDIR/$1}" "${2:-}" \
     >"$TMPDIR/zood.yaml"
 }
-reload() { # how often zood has said that it is done
-  local before
-  before=$(grep -c 'app: reloaded' "$zood_dir.log")
-  kill -HUP "${zood_pids[$zood_dir]}"
-  eventually "SIGHUP reloads" 10 reloaded_after "$before"
-}
-reloaded_after() { (($(grep -c 'app: reloaded' "$zood_dir.log") > $1)); }
 start_again() {
   stop_zood
   expect "zood ends" 0 $?
@@ -42,13 +35,13 @@ expect "administrators' kubeconfig trusts the tenants' CA" "$(cat "$zood_dir/pki
 
 cat "$TMPDIR/ca.crt" "$TMPDIR/ca.key" >"$TMPDIR/both.pem"
 configure both.pem
-reload
+reload_zood
 export_again "$a"
 expect "of a file with a key beside the certificate kubeconfigs have the certificate alone" "$(cat "$TMPDIR/ca.crt")" \
   "$(unpack "$a" && cat "$TMPDIR/$a.ca")"
 
 configure ca.crt
-reload
+reload_zood
 export_again "$a"
 check "with tls.ca kubectl trusts it, and is known by the tenants' own CA" as "$a" get namespaces
 expect "so do administrators" "$(cat "$TMPDIR/ca.crt")" "$(unpack admin "$zood_dir/admin.kubeconfig" && cat "$TMPDIR/admin.ca")"
@@ -56,18 +49,18 @@ check "and kubectl of an administrator goes" "$KUBECTL" --kubeconfig "$zood_dir/
 
 printf 'nothing\n' >"$TMPDIR/none.crt"
 configure none.crt
-reload
+reload_zood
 expect_match "a tls.ca that has none is told of" "the certificate was not reloaded: .*$TMPDIR/none.crt" "$(cat "$zood_dir.log")"
 export_again "$a"
 check "and what was trusted goes on to be" as "$a" get namespaces
 
 openssl ecparam -name prime256v1 -genkey -noout -out "$TMPDIR/other.key"
 printf 'tls: {certificate: %s, key: %s, ca: %s}\n' "$TMPDIR/tls.crt" "$TMPDIR/other.key" "$TMPDIR/tls.crt" >"$TMPDIR/zood.yaml"
-reload
+reload_zood
 export_again "$a"
 check "nor is another tls.ca trusted while its certificate is not shown" as "$a" get namespaces
 printf 'tls: {ca: %s}\n' "$TMPDIR/ca.crt" >"$TMPDIR/zood.yaml"
-reload
+reload_zood
 export_again "$a"
 check "without a tls.certificate tls.ca is nothing" as "$a" get namespaces
 
@@ -77,7 +70,7 @@ expect_no_match "one by the CA of tls.ca is not told of" 'tls.certificate is not
 export_again "$a"
 check "kubectl trusts it after a start, too" as "$a" get namespaces
 configure tls.crt
-reload
+reload_zood
 expect_match "one by no CA of tls.ca is" 'tls.certificate is not by a CA of tls.ca' "$(cat "$zood_dir.log")"
 check "$a goes" ctl tenant delete "$a" --wait
 
