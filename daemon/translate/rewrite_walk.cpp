@@ -80,23 +80,27 @@ Passed Walker::pass(Ptr p) const {
   return {static_cast<std::size_t>(end - p), words_in(between(p, end), prefix)};
 }
 
+/// What must occur below for a rule to do anything on this way. A proof walks everything, so that
+/// what was passed over for its words is held by it; and the keys of a patch may stand within words
+/// of their own
+/// ("$setElementOrder/tolerations").
+Words Walker::words_of(const Node& node) const {
+  if (outward()) return node.words;
+  return inward() && !context_.patch ? node.words_inward : k_all_words;
+}
+
 Walker::Ptr Walker::value(const Node& node, Ptr p, const Siblings& siblings, std::string_view key) {
   if (depth_ + 1 >= k_max_depth) {
     failure(Code::bad_request, "is nested too deeply");
     return nullptr;
   }
-  if (node.words != k_all_words && context_.direction == Direction::outward) {
+  if (const auto words = words_of(node); words != k_all_words) {
     // Most subtrees of most objects: their bytes are looked at as such, and nothing is walked.
     const auto passed = pass(p);
     if (passed.size == std::string_view::npos) return not_json(p);
-    if ((passed.words & node.words) == 0) return p + passed.size;
+    if ((passed.words & words) == 0) return p + passed.size;
   }
   if (node.action == Action::managed_fields) {
-    if (inward() && (node.flags & Node::plain_fields) != 0) {
-      const auto passed = pass(p);
-      if (passed.size == std::string_view::npos) return not_json(p);
-      if ((passed.words & k_device_word) == 0) return p + passed.size;
-    }
     return fields(*root_.object, p, siblings);
   }
   if (node.action == Action::embedded) return embedded(node, p);
@@ -120,11 +124,10 @@ Walker::Ptr Walker::value(const Node& node, Ptr p, const Siblings& siblings, std
   const Ptr end = skip_value(p, end_);
   if (end == nullptr) return not_json(p);
   // hide and refuse take any type, and nothing else may stand where a rule expects its own.
-  if (node.action == Action::refuse && context_.direction != Direction::outward) {
+  if (node.action == Action::refuse && !outward()) {
     if (between(p, end) != "{}" && between(p, end) != "[]") failure(Code::forbidden, refusal(key));
   } else if (node.action != Action::hide &&
-             (map || node.element != nullptr || node.action != Action::none) &&
-             context_.direction != Direction::outward) {
+             (map || node.element != nullptr || node.action != Action::none) && !outward()) {
     failure(Code::bad_request, map                       ? "must be an object"
                                : node.element != nullptr ? "must be a list"
                                                          : "must be a string");
@@ -186,7 +189,7 @@ Walker::Ptr Walker::embedded(const Node& node, Ptr p) {
       context_.mapping, context_.direction, context_.request_namespace, false, {}, {}, 0};
   Walker walker(root_, context, text, output);
   if (auto done = walker.run_at(*node.element); !done) {
-    if (context_.direction == Direction::outward) return end;
+    if (outward()) return end;
     error_ = std::move(done).error();
     return nullptr;
   }
@@ -198,7 +201,7 @@ Walker::Ptr Walker::embedded(const Node& node, Ptr p) {
 Walker::Ptr Walker::last_applied(Ptr p) {
   const Ptr end = skip_value(p, end_);
   if (end == nullptr) return not_json(p);
-  if (*p != '"' || context_.direction != Direction::outward || context_.lenient) return end;
+  if (*p != '"' || !outward() || context_.lenient) return end;
   std::string storage, output;
   const auto text = string_at(p, end, storage);
   // kubectl writes it in the tenant's names; only upstream puts the prefix there, and with it the
@@ -284,11 +287,11 @@ Walker::Ptr Walker::members(const Node& node, Ptr p, const Siblings& siblings) {
       const auto bit = std::uint64_t{1} << (edge - node.edges);
       twice = (here.seen & bit) != 0;
       here.seen |= bit;
-    } else if (map && inward()) {
+    } else if (map && !outward()) {
       if (!keys) keys = std::make_unique<KeySet>();
       twice = !keys->add(each.key, each.key.data() == each.begin + 1);
     }
-    if (twice && inward()) {
+    if (twice && !outward()) {
       error_.emplace(Code::bad_request, "duplicate field " + json_quote(path()));
       return nullptr;
     }
@@ -329,8 +332,7 @@ Walker::Ptr Walker::member(Object& object, Member& member) {
       drop(member, end);
       return end;
     }
-  } else if (to != nullptr && to->action == Action::hide &&
-             context_.direction == Direction::outward) {
+  } else if (to != nullptr && to->action == Action::hide && outward()) {
     const Ptr end = skip_value(member.value, end_);
     if (end == nullptr) return not_json(member.value);
     drop(member, end);
@@ -338,7 +340,7 @@ Walker::Ptr Walker::member(Object& object, Member& member) {
   }
   // An object that holds nothing but what zood adds comes back as nothing.
   const bool may_vanish =
-      to != nullptr && context_.direction == Direction::outward && *member.value == '{' &&
+      to != nullptr && outward() && *member.value == '{' &&
       (to->key_action != KeyAction::none || (to->flags & Node::inject_label) != 0);
   const bool kept_before = object.kept;
   if (may_vanish) {
@@ -463,7 +465,7 @@ Walker::Ptr Walker::fields_of(const Node& node, Ptr p, const Siblings& siblings)
     } else if (each.key.starts_with("k:") || each.key.starts_with("v:")) {
       to = node.element;
     }
-    if ((fate == Fate::drop || fate == Fate::foreign) && context_.direction == Direction::outward) {
+    if ((fate == Fate::drop || fate == Fate::foreign) && outward()) {
       p = skip_value(each.value, end_);
       if (p == nullptr) return not_json(each.value);
       drop(each, p);
@@ -547,7 +549,7 @@ bool Walker::collect(Ptr p, Siblings& out) {
     p = end;
     for (unsigned i = 0; i < k_sibling_keys.size(); ++i) {
       if (each.key != k_sibling_keys[i].key) continue;
-      if ((seen >> i & 1U) != 0 && inward()) {
+      if ((seen >> i & 1U) != 0 && !outward()) {
         const auto above = path();
         error_.emplace(Code::bad_request,
                        "duplicate field " +

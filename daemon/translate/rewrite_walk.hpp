@@ -48,6 +48,7 @@ private:
   };
 
   Passed pass(Ptr p) const;
+  Words words_of(const Node& node) const;
   Ptr value(const Node& node, Ptr p, const Siblings& siblings, std::string_view key);
   Ptr object(const Node& node, Ptr p, const Siblings& outer);
   Ptr members(const Node& node, Ptr p, const Siblings& siblings);
@@ -87,6 +88,7 @@ private:
   bool failure(Code code, std::string_view what);
   std::string path() const;
   bool inward() const { return context_.direction == Direction::inward; }
+  bool outward() const { return context_.direction == Direction::outward; }
   bool proving() const { return context_.direction == Direction::prove; }
   Site site(const Siblings& siblings, std::string_view key) const;
 

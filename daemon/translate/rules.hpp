@@ -83,7 +83,6 @@ struct Node {
     siblings = 1,     ///< actions below need kind, apiVersion, key... of this object
     inject_label = 2, ///< the tenant label is one of this map's members
     has_keys = 4,     ///< a key action stands here or below
-    plain_fields = 8, ///< managed fields in which inward nothing but device classes is renamed
   };
 
   const Edge* edges;
@@ -97,6 +96,7 @@ struct Node {
   std::uint64_t filter; ///< edge_bit() of every edge: most keys need no more than one test
   /// Outward nothing acts here or below unless one of these words occurs (structure.hpp).
   std::uint16_t words;
+  std::uint16_t words_inward; ///< the same of the way inward; a proof asks for nothing
 
   std::span<const Edge> members() const { return {edges, edge_count}; }
   /// The edge of an unescaped key, or null.

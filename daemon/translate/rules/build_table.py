@@ -372,6 +372,9 @@ RARE = ["affinity", "priorityClassName", "runtimeClassName", "ephemeral", "clust
 ACTS = {"none": (), "refuse": (), "text": (PREFIX,), "resource_key": (DEVICE,), "last_applied": (PREFIX,),
         "managed_fields": (PREFIX, DOMAIN, DEVICE)}
 KEY_ACTS = {"none": (), "resource": (DEVICE,), "annotations": (DOMAIN,)}
+# The same of the way inward: shown are texts, and what kubectl has written; what is hidden upstream may come along.
+ACTS_INWARD = {"none": (), "hide": (), "text": (), "last_applied": (), "resource_key": (DEVICE,)}
+KEY_ACTS_INWARD = KEY_ACTS
 
 
 # Managed fields are renamed by the key actions of their kind alone; of these, inward, only the first renames anything.
@@ -381,6 +384,9 @@ PLAIN_KEYS = {"resource", "annotations", "selector_labels", "none"}
 def key_acts(node):
     below = [edge[0] for edge in node.edges.values()] + [each for each in (node.element, node.value) if each]
     return {node.key_action}.union(*map(key_acts, below))
+
+
+NEEDS, NEEDS_INWARD = 9, 10  # columns of a node
 
 
 class Emitter:
@@ -404,25 +410,28 @@ class Emitter:
             return None
         below = [e[1] for e in edges] + [x for x in (element, value) if x is not None]
         has_keys = node.key_action != "none" or any(self.nodes[b][6] for b in below if b is not None)
-        needs = self.needs_of(node, edges, [x for x in (element, value) if x is not None])
+        rest = [x for x in (element, value) if x is not None]
+        needs = self.needs_of(NEEDS, ACTS.get(node.action), KEY_ACTS.get(node.key_action), node, edges, rest)
+        acts = (DEVICE,) if node.plain_fields else ACTS_INWARD.get(node.action)
+        inward = self.needs_of(NEEDS_INWARD, acts, KEY_ACTS_INWARD.get(node.key_action), node, edges, rest)
+        if any(edge[4] for edge in edges):
+            inward = None  # a member that must be there
         key = (tuple(edges), element, value, node.action, node.key_action, node.parameter, has_keys,
-               node.siblings, node.inject_label, needs, node.plain_fields)
+               node.siblings, node.inject_label, needs, inward)
         if key not in self.index:
             self.index[key] = len(self.nodes)
             self.nodes.append(key)
         return self.index[key]
 
 
-    def needs_of(self, node, edges, rest):
-        """Words one of which must occur for a rule to act outward, here or below; None: it may act always. Of the
-        keys that lead to a rule it is enough to know one."""
-        acts = ACTS.get(node.action)
-        by_key = KEY_ACTS.get(node.key_action)
+    def needs_of(self, column, acts, by_key, node, edges, rest):
+        """Words one of which must occur for a rule to act in one direction, here or below; None: it may act always.
+        `column`: where a node has them. Of the keys that lead to a rule it is enough to know one."""
         if node.inject_label or acts is None or by_key is None:
             return None
         out = set(acts + by_key)
         for key, at, *_ in edges:
-            below = self.nodes[at][9] if at is not None else frozenset()
+            below = self.nodes[at][column] if at is not None else frozenset()
             if below is not None and not below & set(RARE):
                 out |= below
             elif key in RARE:
@@ -432,13 +441,13 @@ class Emitter:
             else:
                 return None
         for at in rest:
-            if self.nodes[at][9] is None:
+            if self.nodes[at][column] is None:
                 return None
-            out |= self.nodes[at][9]
+            out |= self.nodes[at][column]
         return frozenset(out)
 
     def nothing(self):
-        key = ((), None, None, "none", "none", 0, False, False, False, frozenset(), False)
+        key = ((), None, None, "none", "none", 0, False, False, False, frozenset(), frozenset())
         if key not in self.index:
             self.index[key] = len(self.nodes)
             self.nodes.append(key)
@@ -447,6 +456,11 @@ class Emitter:
 
 def quote(text):
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def word_bits(needs):
+    words = [PREFIX, DOMAIN, DEVICE] + RARE
+    return 0xffff if needs is None else sum(1 << words.index(each) for each in needs)
 
 
 def bit(key):
@@ -501,19 +515,17 @@ def main():
                       kind in GUARDED or guarded(node)))
 
     edge_lines, node_lines, offset = [], [], 0
-    for edges, element, value, action, key_action, parameter, has_keys, siblings, label, needs, plain in emitter.nodes:
+    for edges, element, value, action, key_action, parameter, has_keys, siblings, label, needs, inward in emitter.nodes:
         mask = 0
         for key, at, field, inlined, inject in edges:
             mask |= 1 << bit(key)
             edge_lines.append(f"{{{quote(key)}, {f'&nodes[{at}]' if at is not None else 'nullptr'}, "
                               f"{field}, {inlined}, {'true' if inject else 'false'}}},")
-        flags = (1 if siblings else 0) | (2 if label else 0) | (4 if has_keys else 0) | (8 if plain else 0)
-        words = [PREFIX, DOMAIN, DEVICE] + RARE
-        words = 0xffff if needs is None else sum(1 << words.index(each) for each in needs)
+        flags = (1 if siblings else 0) | (2 if label else 0) | (4 if has_keys else 0)
         pointer = lambda i: f"&nodes[{i}]" if i is not None else "nullptr"
         node_lines.append(f"{{{f'edges + {offset}' if edges else 'nullptr'}, {len(edges)}, "
                           f"Action::{action}, KeyAction::{key_action}, {parameter}, {flags}, "
-                          f"{pointer(element)}, {pointer(value)}, {mask:#x}U, {words:#x}}},")
+                          f"{pointer(element)}, {pointer(value)}, {mask:#x}U, {word_bits(needs):#x}, {word_bits(inward):#x}}},")
         offset += len(edges)
 
     resource_lines = []

@@ -89,6 +89,25 @@ TEST_CASE("keys count unescaped, and a key that comes twice at a rule is refused
         R"({"metadata":{"Namespace":"a","namespace":"abc123-b"}})");
 }
 
+TEST_CASE("what holds no word of its rules is passed over on its way, and proven") {
+  const std::string twice = R"({"spec":{"containers":[{"resources":{"requests":{"a":1,"a":2}}}]}})";
+  CHECK(in("", "Pod", twice) == twice);
+  CHECK(proof("", "Pod",
+              R"({"metadata":{"namespace":"abc123-default"},"spec":{"containers":[)"
+              R"({"resources":{"requests":{"a":1,"a":2}}}]}})") ==
+        R"(duplicate field "spec.containers[0].resources.requests.a")");
+  CHECK(proof("", "Pod", R"({"metadata":{"namespace":"abc123-default"},"spec":{"volumes":{}}})") ==
+        "spec.volumes must be a list");
+  // An escape may hide a word.
+  CHECK(in("", "Pod", R"({"spec":{"volumes":{"x":"\u0070"}}})") ==
+        "refused: spec.volumes must be a list");
+  CHECK(in("", "Pod", R"({"spec":{"runtimeClassName":"r","runtimeClassName":"s"}})") ==
+        "refused: duplicate field \"spec.runtimeClassName\"");
+  // The keys of a patch stand within words of their own.
+  CHECK(in("", "Pod", R"({"spec":{"volumes":{}}})", true) ==
+        "refused: spec.volumes must be a list");
+}
+
 TEST_CASE("a policy's parameters live in namespaces, or are of the tenant's own kinds") {
   const auto policy = [](std::string_view version, std::string_view kind) {
     return fmt::format(
