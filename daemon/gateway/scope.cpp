@@ -54,6 +54,8 @@ Reach cluster_reach(const Exchange& exchange) {
     reach.ranges = {whole(std::string(translate::k_binding_prefix))};
     return reach;
   case NameRule::crd:
+    reach.ranges = definition_ranges(exchange, reads(exchange.target()));
+    return reach;
   case NameRule::volume:
   case NameRule::service_address:
   case NameRule::attachment:
@@ -95,6 +97,28 @@ bool is_signing_request(const translate::Target& target) {
 }
 
 } // namespace
+
+bool owns_definition(const translate::Mapping& mapping, std::string_view name) {
+  const auto dot = name.find('.');
+  return dot != std::string_view::npos && mapping.owns_name(name.substr(dot + 1));
+}
+
+std::vector<upstream::KeyRange> definition_ranges(const Exchange& exchange, bool shown) {
+  constexpr std::size_t k_held = 64; // they and the tenant's own are merged, held whole
+  const auto& mapping = exchange.mapping();
+  const auto unlabelled = exchange.upstream().unlabelled_definitions();
+  if (unlabelled == nullptr) return {whole("")};
+  std::size_t seen = 0;
+  for (const auto& name : *unlabelled) {
+    if (owns_definition(mapping, name)) return {whole("")};
+    if (shown && mapping.crd_name_out(name)) ++seen;
+  }
+  const auto label = std::string(translate::k_tenant_label);
+  const upstream::KeyRange own{"", {}, false, label + "=" + mapping.id()};
+  if (seen == 0) return {own};
+  if (seen > k_held || !exchange.target().list.continue_token.empty()) return {whole("")};
+  return {own, {"", {}, false, "!" + label}};
+}
 
 Result<Reach> reach_of(const Exchange& exchange) {
   const auto& target = exchange.target();

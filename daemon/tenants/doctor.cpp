@@ -60,7 +60,8 @@ void examine_bindings(upstream::ControlApi& api, std::map<std::string, std::stri
   const auto all = spaces.size();
   const auto listed = range_objects(
       api, "/apis/rbac.authorization.k8s.io/v1/rolebindings", {}, 500, 0, false,
-      fmt::format("metadata.name={}", upstream::k_tenant_binding), [&](const nlohmann::json& item) {
+      {{"fieldSelector", fmt::format("metadata.name={}", upstream::k_tenant_binding)}},
+      [&](const nlohmann::json& item) {
         const auto space = spaces.find(found_of(item).name_space);
         if (space != spaces.end() && binding_is_ours(item, space->second)) spaces.erase(space);
       });

@@ -142,7 +142,7 @@ Found found_of(const json& object) {
 
 Result<void> range_objects(ControlApi& api, std::string_view collection, std::string_view prefix,
                            std::size_t page, std::size_t most, bool metadata_only,
-                           std::string_view field_selector,
+                           const kube::Query& selectors,
                            const std::function<void(const json&)>& each) {
   std::size_t count = 0;
   bool whole = prefix.empty();
@@ -150,7 +150,7 @@ Result<void> range_objects(ControlApi& api, std::string_view collection, std::st
   for (bool first = true;; first = false) {
     kube::Query query{{"limit", std::to_string(whole ? k_page : page)}};
     if (!next.empty()) query.emplace_back("continue", next);
-    if (!field_selector.empty()) query.emplace_back("fieldSelector", std::string(field_selector));
+    query.insert(query.end(), selectors.begin(), selectors.end());
     auto list = api.get(kube::with_query(collection, query),
                         metadata_only ? k_metadata_list : std::string_view());
     if (!list) {
@@ -186,7 +186,9 @@ Result<std::vector<Found>> range(ControlApi& api, std::string_view collection,
                                  std::string_view field_selector) {
   std::vector<Found> out;
   const std::size_t page = most == 0 ? 50 : most;
-  ZOO_TRY_VOID(range_objects(api, collection, prefix, page, most, true, field_selector,
+  kube::Query selectors;
+  if (!field_selector.empty()) selectors = {{"fieldSelector", std::string(field_selector)}};
+  ZOO_TRY_VOID(range_objects(api, collection, prefix, page, most, true, selectors,
                              [&out](const json& item) { out.push_back(found_of(item)); }));
   return out;
 }
@@ -206,19 +208,26 @@ Result<bool> takes_positions(ControlApi& api) {
          !page->value("/metadata/continue"_json_pointer, std::string()).empty();
 }
 
+Result<void> crds_of(ControlApi& api, const std::vector<std::string>& ids,
+                     const std::function<void(const json&)>& each) {
+  for (const auto& selector : {fmt::format("{} in ({})", k_tenant_label, fmt::join(ids, ",")),
+                               fmt::format("!{}", k_tenant_label)}) {
+    ZOO_TRY_VOID(range_objects(api, "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", {},
+                               k_page, 0, true, {{"labelSelector", selector}}, each));
+  }
+  return {};
+}
+
 Result<std::vector<Found>> tenant_crds(ControlApi& api, std::string_view id) {
   std::vector<Found> out;
   const auto prefix = name_prefix(id);
-  ZOO_TRY_VOID(range_objects(api, "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", {},
-                             k_page, 0, true, {}, [&](const json& item) {
-                               auto found = found_of(item);
-                               const auto dot = found.name.find('.');
-                               if (dot == std::string::npos) return;
-                               const auto group = std::string_view(found.name).substr(dot + 1);
-                               if (group.starts_with(prefix) && group.size() > prefix.size()) {
-                                 out.push_back(std::move(found));
-                               }
-                             }));
+  ZOO_TRY_VOID(crds_of(api, {std::string(id)}, [&](const json& item) {
+    auto found = found_of(item);
+    const auto dot = found.name.find('.');
+    if (dot == std::string::npos) return;
+    const auto group = std::string_view(found.name).substr(dot + 1);
+    if (group.starts_with(prefix) && group.size() > prefix.size()) out.push_back(std::move(found));
+  }));
   return out;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "common/base/result.hpp"
+#include "common/kube/client.hpp"
 
 #include <nlohmann/json_fwd.hpp>
 
@@ -63,10 +64,10 @@ Result<std::vector<Found>> range(upstream::ControlApi& api, std::string_view col
                                  std::string_view prefix, std::size_t most = 0,
                                  std::string_view field_selector = {});
 
-/// The same with whole objects, handed over one by one.
+/// The same with whole objects, handed over one by one. `selectors`: parameters of each request.
 Result<void> range_objects(upstream::ControlApi& api, std::string_view collection,
                            std::string_view prefix, std::size_t page, std::size_t most,
-                           bool metadata_only, std::string_view field_selector,
+                           bool metadata_only, const kube::Query& selectors,
                            const std::function<void(const nlohmann::json&)>& each);
 
 /// Does the upstream begin a list at a position of our making (DESIGN 6)? Tried on namespaces that
@@ -74,7 +75,12 @@ Result<void> range_objects(upstream::ControlApi& api, std::string_view collectio
 /// cannot be asked.
 Result<bool> takes_positions(upstream::ControlApi& api);
 
-/// CustomResourceDefinitions whose group begins with `<id>-`: not contiguous, all are read.
+/// Every CustomResourceDefinition that can be of one of these tenants: those with their label, and
+/// those with no tenant's. Their keys are not contiguous.
+Result<void> crds_of(upstream::ControlApi& api, const std::vector<std::string>& ids,
+                     const std::function<void(const nlohmann::json&)>& each);
+
+/// CustomResourceDefinitions whose group begins with `<id>-`.
 Result<std::vector<Found>> tenant_crds(upstream::ControlApi& api, std::string_view id);
 
 struct Volume {

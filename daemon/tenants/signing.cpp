@@ -65,7 +65,8 @@ Result<void> Controller::sign_requests(upstream::ControlApi& api, const api::Ten
   std::vector<json> found;
   const auto signer = fmt::format("{}-{}", tenant.id, k_signer);
   ZOO_TRY_VOID(range_objects(api, std::string(k_collection), tenant.id + "-", 100, 0, false,
-                             "spec.signerName=" + signer, [&](const json& each) {
+                             {{"fieldSelector", "spec.signerName=" + signer}},
+                             [&](const json& each) {
                                if (due(each, signer)) found.push_back(each);
                              }));
   for (auto& request : found) {

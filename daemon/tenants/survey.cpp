@@ -50,7 +50,7 @@ auto to_an_end(const Ask& ask) -> decltype(ask()) {
 
 struct Survey::Place {
   std::string collection, title;
-  bool definitions = false; ///< not contiguous: always read whole
+  bool definitions = false; ///< not contiguous: found by their label
 };
 
 /// One read, or a few: of a place for all prefixes, or for one of them as of a revision.
@@ -186,7 +186,13 @@ Result<Survey::Finds> Survey::read(ControlApi& api, const Place& place, const Ta
     ZOO_TRY_VOID(range_objects(api, place.collection, {}, 0, 0, true, {}, judge));
     return out;
   };
-  if (place.definitions) return whole();
+  if (place.definitions) {
+    std::vector<std::string> ids;
+    for (const auto& each : prefixes)
+      ids.push_back(each.substr(0, each.size() - 1));
+    ZOO_TRY_VOID(crds_of(api, ids, judge));
+    return out;
+  }
 
   kube::Query query;
   const auto most = k_whole * prefixes.size();

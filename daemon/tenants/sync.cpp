@@ -200,7 +200,8 @@ Result<void> Controller::repair_room(ControlApi& api, const api::Tenant& tenant)
   std::vector<std::string> bound;
   ZOO_TRY_VOID(range_objects(
       api, "/apis/rbac.authorization.k8s.io/v1/rolebindings", prefix, mine.size() + 1, 0, false,
-      fmt::format("metadata.name={}", upstream::k_tenant_binding), [&](const json& item) {
+      {{"fieldSelector", fmt::format("metadata.name={}", upstream::k_tenant_binding)}},
+      [&](const json& item) {
         if (binding_is_ours(item, tenant.id)) {
           bound.push_back(found_of(item).name_space);
         }

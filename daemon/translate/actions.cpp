@@ -553,6 +553,7 @@ Fate act_on_key(KeyAction action, const Site& site, std::string_view key, std::s
   case KeyAction::namespace_labels:
     return namespace_label(site, key, output);
   case KeyAction::selector_labels:
+  case KeyAction::definition_labels:
     return selector_label(site, key, output);
   case KeyAction::cluster_role_labels:
     return cluster_role_label(site, key, output);

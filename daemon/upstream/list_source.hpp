@@ -24,9 +24,10 @@ using HeadListener = std::function<void(const http::ResponseHead& head)>;
 /// A stretch of upstream's key order (DESIGN 6). Keys are "<namespace>/<name>" on an
 /// all-namespaces path and "<name>" elsewhere.
 struct KeyRange {
-  std::string prefix; ///< keys in it begin with this
-  std::string start;  ///< go on from here ("<key>\0"); "" = from the prefix
-  bool exact = false; ///< the one key equal to `prefix`
+  std::string prefix;   ///< keys in it begin with this
+  std::string start;    ///< go on from here ("<key>\0"); "" = from the prefix
+  bool exact = false;   ///< the one key equal to `prefix`
+  std::string labels{}; ///< a list asks for objects with these only: requirements of a selector
 
   bool contains(std::string_view key) const {
     return exact ? key == prefix : key.starts_with(prefix);

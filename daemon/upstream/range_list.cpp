@@ -590,6 +590,11 @@ Result<std::int64_t> revision_of(std::string_view resource_version) {
 
 std::unique_ptr<List> list_range(Upstream& upstream, Caller& caller, ListRequest request,
                                  std::string hint, ListHandler& handler) {
+  if (const auto& labels = request.range.labels; !labels.empty()) {
+    const auto* asked = translate::find_param(request.params, "labelSelector");
+    translate::set_param(request.params, "labelSelector",
+                         asked == nullptr ? labels : *asked + "," + labels);
+  }
   const bool seek = upstream.range_reads();
   if (seek ? by_space(upstream, request) : request.all_namespaces) {
     return std::make_unique<FanOut>(upstream, caller, std::move(request), std::move(hint), seek,

@@ -144,7 +144,7 @@ struct Upstream::Impl {
   std::shared_ptr<const UpstreamEndpoint> endpoint;
   std::map<net::Loop*, std::unique_ptr<Pool>> pools;
   std::optional<CatalogKeeper> keeper;
-  std::optional<NameFollower> unlabelled;
+  std::optional<NameFollower> unlabelled, unlabelled_definitions;
   std::atomic<bool> range_reads{true};
   bool range_reads_decided = false;
   std::optional<RangeProbe> probe;
@@ -169,11 +169,15 @@ Upstream::Upstream(std::shared_ptr<const UpstreamEndpoint> endpoint,
   impl_->keeper.emplace(first, *impl_->pools.at(&first));
   impl_->unlabelled.emplace(*this, first, *impl_->pools.at(&first), "/api/v1/namespaces", "",
                             stranger);
+  impl_->unlabelled_definitions.emplace(*this, first, *impl_->pools.at(&first),
+                                        "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
+                                        "!" + std::string(translate::k_tenant_label));
   impl_->probe.emplace(first, *impl_->pools.at(&first), impl_->range_reads);
 }
 
 void Upstream::start() {
   impl_->unlabelled->start();
+  impl_->unlabelled_definitions->start();
   if (!impl_->range_reads_decided) impl_->probe->start();
 }
 
@@ -192,6 +196,10 @@ Result<std::shared_ptr<const Upstream::Names>> Upstream::unlabelled_namespaces()
                 "the upstream does not answer; try again");
   }
   return names;
+}
+
+std::shared_ptr<const Upstream::Names> Upstream::unlabelled_definitions() const {
+  return impl_->unlabelled_definitions->names();
 }
 
 Upstream::~Upstream() = default;

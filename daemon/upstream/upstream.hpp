@@ -67,6 +67,9 @@ public:
   /// Code::unavailable until they are known.
   using Names = std::set<std::string, std::less<>>;
   Result<std::shared_ptr<const Names>> unlabelled_namespaces() const;
+  /// Definitions without the tenant label: the platform's, and those of tenants that zood has not
+  /// written. Followed likewise; null: unknown yet. What somebody else makes comes a moment later.
+  std::shared_ptr<const Names> unlabelled_definitions() const;
   void start(); ///< any thread; once
 
   /// Does upstream begin a list at a position that zood makes? Tried once, at start(), and believed

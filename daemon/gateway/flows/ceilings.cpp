@@ -3,6 +3,7 @@
 
 #include "common/base/log.hpp"
 #include "daemon/gateway/flows/standing.hpp"
+#include "daemon/gateway/scope.hpp"
 #include "daemon/translate/discovery_json.hpp"
 #include "daemon/translate/status_text.hpp"
 #include "daemon/upstream/upstream.hpp"
@@ -235,7 +236,7 @@ void RoomFinder::find_sources(const translate::Catalog& catalog) {
   case Counted::definitions:
     add_source("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", false, false,
                kind_key(k_definitions_group, "customresourcedefinitions"));
-    sources_.back().plan.ranges = {{"", {}, false}}; // the prefix is in the middle of the key
+    sources_.back().plan.ranges = definition_ranges(exchange_, false);
     return;
   case Counted::webhooks:
   case Counted::policies:
@@ -288,8 +289,8 @@ void RoomFinder::add_objects(const translate::Catalog& catalog) {
                    bytes, kind_key(group.name, each.name));
         auto& source = sources_.back();
         if (bytes) source.amount = [](std::string_view item) { return item.size(); };
-        const bool everything = (own && !each.namespaced) || rule == NameRule::crd;
-        if (everything) source.plan.ranges = {{"", {}, false}};
+        if (own && !each.namespaced) source.plan.ranges = {{"", {}, false}};
+        if (rule == NameRule::crd) source.plan.ranges = definition_ranges(exchange_, false);
       }
     }
   };
@@ -325,7 +326,7 @@ void RoomFinder::on_list_item(std::string_view key, std::string_view item) {
   const auto& source = sources_[at_];
   if (source.plan.all_namespaces && strangers_->contains(key.substr(0, key.find('/')))) return;
   const auto definitions = kind_key(k_definitions_group, "customresourcedefinitions");
-  if (source.kind == definitions && !exchange_.mapping().crd_name_out(key)) return;
+  if (source.kind == definitions && !owns_definition(exchange_.mapping(), key)) return;
   if (source.counts && !source.counts(item)) return;
   const auto amount = source.amount ? source.amount(item) : 1;
   if (amount > 0) found_.emplace(source.kind + std::string(key), amount);

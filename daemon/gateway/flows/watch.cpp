@@ -37,6 +37,9 @@ upstream::WatchRequest watch_request(const Exchange& exchange, const ListPlan& p
   request.timeout_seconds = target.list.timeout_seconds;
   request.max_object = exchange.gateway().limits().object;
   request.ranges = plan.ranges;
+  // Of definitions everybody's changes come, and the filter tells them apart.
+  if (!request.ranges.empty() && !request.ranges.front().labels.empty())
+    request.ranges = {upstream::KeyRange{}};
   request.all_namespaces = plan.all_namespaces;
   request.table = plan.rendering.wanted.representation == translate::Representation::table;
   request.kind = bindings ? "RoleBinding" : exchange.resource().kind;

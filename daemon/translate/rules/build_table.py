@@ -346,6 +346,12 @@ class Builder:
                 references = metadata[0].edges.get("ownerReferences")
                 if references:
                     references[0].items().siblings = True
+        # Its name has the prefix in the midst: by the label they are found.
+        definition = self.roots[("apiextensions.k8s.io", "CustomResourceDefinition")]
+        labels = definition.member("metadata").member("labels", 11)
+        labels.inject_label = True
+        labels.key_act("definition_labels")
+        definition.member("metadata").inject("labels")
         binding = self.roots[("rbac.authorization.k8s.io", "ClusterRoleBinding")]
         binding.member("kind").act("binding_kind")
         binding.inject("metadata")
@@ -378,7 +384,7 @@ KEY_ACTS_INWARD = KEY_ACTS
 
 
 # Managed fields are renamed by the key actions of their kind alone; of these, inward, only the first renames anything.
-PLAIN_KEYS = {"resource", "annotations", "selector_labels", "none"}
+PLAIN_KEYS = {"resource", "annotations", "selector_labels", "definition_labels", "none"}
 
 
 def key_acts(node):
