@@ -44,6 +44,7 @@ expect_no_match "nor its managed field" 'tenant.kubezoo.io' "$(as "$a" get crd "
 expect "its own definitions" "$own" "$(names)"
 expect "in pages" "$own" "$(names --chunk-size=1)"
 expect_match "as a table" '^widgets\.example\.com +' "$(as "$a" get crd)"
+expect_no_match "in its metadata alone" 'tenant.kubezoo.io' "$(as "$a" get crd --show-labels)"
 check "a label of its own" as "$a" label crd "things.$group" team=x
 expect "stands beside it" "x $a" "$(upstream get crd "things.$a-$group" -o json | jq -r '.metadata.labels | .team + " " + .["tenant.kubezoo.io/id"]')"
 expect "is selected by" "things.$group" "$(names -l team=x)"

@@ -51,7 +51,7 @@ private:
 
   std::size_t on_list_open_item(std::string_view, std::string_view rest) override {
     if (exchange_.done()) return 0;
-    if (out_.empty()) out_.reserve(2 * k_flush);
+    if (out_.empty()) out_.reserve(k_flush + k_object);
     const auto size = writer_.open_item(rest, out_);
     if (out_.size() >= k_flush) flush();
     return size;
@@ -92,11 +92,14 @@ private:
 
   void flush() {
     if (!exchange_.head_sent()) exchange_.send_head(list_head(plan_.rendering));
-    exchange_.send(std::exchange(out_, {}));
+    exchange_.send(std::move(out_));
+    out_.clear(); // what was compressed leaves its room
     if (!exchange_.writable() && list_) list_->pause();
   }
 
-  static constexpr std::size_t k_flush = 16 * 1024;
+  /// What is compressed by small pieces costs more (docs/decisions/141).
+  static constexpr std::size_t k_flush = 64 * 1024;
+  static constexpr std::size_t k_object = 16 * 1024; ///< of the last one what is mostly beyond that
   Exchange& exchange_;
   ListPlan plan_;
   ListWriter writer_;

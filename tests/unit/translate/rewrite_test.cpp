@@ -237,6 +237,29 @@ TEST_CASE("Namespace: the proof wants label and level") {
                      R"("pod-security.kubernetes.io/enforce":"privileged"})")) != "");
 }
 
+TEST_CASE("definitions carry the tenant's label, which a proof does not ask for") {
+  const std::string group = "apiextensions.k8s.io", kind = "CustomResourceDefinition";
+  const std::string own = R"({"metadata":{"name":"things.example.com"}})";
+  const auto labels = [](const std::string& inner) {
+    return R"({"metadata":{"name":"things.abc123-example.com","labels":)" + inner + "}}";
+  };
+  round_trip(group, kind, own, labels(R"({"tenant.kubezoo.io/id":"abc123"})"));
+  CHECK(in(group, kind, R"({"metadata":{"labels":null}})") ==
+        R"({"metadata":{"labels":{"tenant.kubezoo.io/id":"abc123"}}})");
+  CHECK(in(group, kind, R"({"metadata":{"labels":{"tenant.kubezoo.io/id":"abc123"}}})") ==
+        "refused: metadata.labels[\"tenant.kubezoo.io/id\"] is reserved (rule reserved-names): the "
+        "platform sets it, leave it out");
+  CHECK(in(group, kind, R"({"metadata":{"labels":{"a":"b"}}})", true) ==
+        R"({"metadata":{"labels":{"a":"b","tenant.kubezoo.io/id":"abc123"}}})");
+  for (const char* inner : {"null", "{}", R"({"a":"b"})", R"({"tenant.kubezoo.io/id":"abc123"})"})
+    CHECK(proof(group, kind, labels(inner)) == "");
+  CHECK(proof(group, kind, R"({"metadata":{"name":"things.abc123-example.com"}})") == "");
+  CHECK(proof(group, kind, labels(R"({"tenant.kubezoo.io/id":"zzz999"})")) ==
+        "metadata.labels[\"tenant.kubezoo.io/id\"] must be the tenant's own");
+  CHECK(out(group, kind, labels(R"({"a":"b"})")) ==
+        R"({"metadata":{"name":"things.example.com","labels":{"a":"b"}}})");
+}
+
 TEST_CASE("patches of labels keep the fence") {
   CHECK(in("", "Namespace", R"({"metadata":{"labels":{"a":"b"}}})", true) ==
         R"({"metadata":{"labels":{"a":"b","tenant.kubezoo.io/id":"abc123"}}})");
