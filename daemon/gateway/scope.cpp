@@ -104,10 +104,15 @@ bool owns_definition(const translate::Mapping& mapping, std::string_view name) {
 }
 
 std::vector<upstream::KeyRange> definition_ranges(const Exchange& exchange, bool shown) {
-  constexpr std::size_t k_held = 64; // they and the tenant's own are merged, held whole
+  constexpr std::size_t k_held = 64;   // they and the tenant's own are merged, held whole
+  constexpr std::int64_t k_page = 500; // who asks for smaller ones than kubectl means it
   const auto& mapping = exchange.mapping();
+  const auto& options = exchange.target().list;
+  // What had no label at a version of the client's is not known.
+  const bool then =
+      !options.continue_token.empty() || options.match == translate::VersionMatch::exact;
   const auto unlabelled = exchange.upstream().unlabelled_definitions();
-  if (unlabelled == nullptr) return {whole("")};
+  if (then || unlabelled == nullptr) return {whole("")};
   std::size_t seen = 0;
   for (const auto& name : *unlabelled) {
     if (owns_definition(mapping, name)) return {whole("")};
@@ -116,7 +121,7 @@ std::vector<upstream::KeyRange> definition_ranges(const Exchange& exchange, bool
   const auto label = std::string(translate::k_tenant_label);
   const upstream::KeyRange own{"", {}, false, label + "=" + mapping.id()};
   if (seen == 0) return {own};
-  if (seen > k_held || !exchange.target().list.continue_token.empty()) return {whole("")};
+  if (seen > k_held || (options.limit != 0 && options.limit < k_page)) return {whole("")};
   return {own, {"", {}, false, "!" + label}};
 }
 

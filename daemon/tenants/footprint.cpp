@@ -210,8 +210,9 @@ Result<bool> takes_positions(ControlApi& api) {
 
 Result<void> crds_of(ControlApi& api, const std::vector<std::string>& ids,
                      const std::function<void(const json&)>& each) {
-  for (const auto& selector : {fmt::format("{} in ({})", k_tenant_label, fmt::join(ids, ",")),
-                               fmt::format("!{}", k_tenant_label)}) {
+  // In this order: one that gets its label between the two is met twice, not never.
+  for (const auto& selector : {fmt::format("!{}", k_tenant_label),
+                               fmt::format("{} in ({})", k_tenant_label, fmt::join(ids, ","))}) {
     ZOO_TRY_VOID(range_objects(api, "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", {},
                                k_page, 0, true, {{"labelSelector", selector}}, each));
   }

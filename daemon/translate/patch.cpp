@@ -225,7 +225,8 @@ JsonPatch::Position JsonPatch::position(const Segments& path) const {
   Position out{root_.object, true};
   for (const auto& segment : path) {
     if (out.node != nullptr && out.node->key_action != KeyAction::none &&
-        out.node->key_action != KeyAction::annotations)
+        out.node->key_action != KeyAction::annotations &&
+        out.node->key_action != KeyAction::definition_labels)
       out.plain_keys = false;
     out.node = step(out.node, segment);
   }

@@ -307,9 +307,17 @@ std::size_t rewrite_open(const Root& root, RewriteContext& context, std::string_
 
 Result<std::optional<std::string>> settle(const Root& root, const Mapping& mapping,
                                           std::string_view stored) {
-  if (root.form != Form::admission || mapping.identity()) return std::nullopt;
+  if (mapping.identity()) return std::nullopt;
   RewriteContext outward{mapping, Direction::outward, {}}, inward{mapping, Direction::inward, {}};
   std::string shown, settled;
+  if (root.kind == "CustomResourceDefinition" && root.group == "apiextensions.k8s.io") {
+    ZOO_TRY(const auto tree, JsonTree::parse(stored));
+    if (tree.root()["metadata"]["labels"][k_tenant_label]) return std::nullopt; // proven by others
+    ZOO_TRY_VOID(rewrite(root, outward, stored, shown));
+    ZOO_TRY_VOID(rewrite(root, inward, shown, settled));
+    return std::optional(std::move(settled));
+  }
+  if (root.form != Form::admission) return std::nullopt;
   ZOO_TRY_VOID(rewrite(root, outward, stored, shown));
   ZOO_TRY(const auto view, JsonTree::parse(shown));
   for (const auto& rule : rules_of(view.root())) {

@@ -97,7 +97,6 @@ bool Walker::wanted(const Object& object, const Edge& edge) const {
            fills_event_namespace(object.siblings);
   if (edge.to->action == Action::inert_namespace)
     return object.siblings.kind == "ServiceAccount" && (proving() || !event_namespace_.empty());
-  if (edge.to->key_action == KeyAction::definition_labels) return !proving();
   return true;
 }
 
@@ -128,8 +127,6 @@ bool Walker::inject(Object& object) {
 }
 
 bool Walker::check_labels(const Object& object) {
-  // It finds definitions faster, and keeps nobody out (gateway/flows/list.cpp).
-  if (object.node.key_action == KeyAction::definition_labels) return true;
   if (!object.labelled) return failure(Code::forbidden, "does not carry the tenant's label");
   if (object.node.key_action == KeyAction::namespace_labels && !object.enforce)
     return failure(Code::forbidden, "does not enforce pod security");

@@ -65,7 +65,7 @@ enum class KeyAction : std::uint8_t {
   class_annotations,   ///< also: is-default-class is held back
   namespace_labels,    ///< tenant label, pod security, kubernetes.io/metadata.name
   selector_labels,     ///< matchLabels over namespaces: tenant label
-  definition_labels,   ///< of a definition: tenant label, which may be missing
+  definition_labels,   ///< of a definition: tenant label
   cluster_role_labels, ///< aggregate-to-* is held back
 };
 

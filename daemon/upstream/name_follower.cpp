@@ -17,9 +17,10 @@ constexpr std::chrono::milliseconds k_longest_pause{10'000};
 } // namespace
 
 NameFollower::NameFollower(Upstream& upstream, net::Loop& loop, Caller& caller, std::string path,
-                           std::string label_selector, Chosen chosen)
+                           std::string label_selector, Chosen chosen, bool forgets)
     : upstream_(upstream), loop_(loop), caller_(caller), path_(std::move(path)),
-      label_selector_(std::move(label_selector)), chosen_(chosen), timer_(loop) {}
+      label_selector_(std::move(label_selector)), chosen_(chosen), forgets_(forgets), timer_(loop) {
+}
 
 NameFollower::~NameFollower() = default;
 
@@ -73,6 +74,7 @@ void NameFollower::on_watch_event(std::string_view text) {
 void NameFollower::on_watch_end(const WatchEnd&) { again(); }
 
 void NameFollower::again() {
+  if (forgets_) published_.store(nullptr);
   timer_.start(pause_, [this] { begin(); });
   pause_ = std::min(pause_ * 2, k_longest_pause);
 }

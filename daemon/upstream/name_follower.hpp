@@ -17,14 +17,15 @@ class Upstream;
 
 /// Keeps the set of names of a cluster-scoped kind, by a list and the watch from there, metadata
 /// only, of all objects or of those that `chosen` says of; begins again when the watch ends, with
-/// growing pauses while upstream fails. On one loop; names() from any thread.
+/// growing pauses while upstream fails; `forgets`: nothing is known meanwhile, else what was. On
+/// one loop; names() from any thread.
 class NameFollower final : private ListHandler, private WatchHandler {
 public:
   using Names = std::set<std::string, std::less<>>;
   using Chosen = bool (*)(std::string_view name, std::string_view object);
 
   NameFollower(Upstream& upstream, net::Loop& loop, Caller& caller, std::string path,
-               std::string label_selector, Chosen chosen = nullptr);
+               std::string label_selector, Chosen chosen = nullptr, bool forgets = false);
   ~NameFollower() override;
 
   void start();                                                            ///< any thread
@@ -47,6 +48,7 @@ private:
   Caller& caller_;
   std::string path_, label_selector_;
   const Chosen chosen_; ///< null: all
+  const bool forgets_;
   net::Timer timer_;
   std::chrono::milliseconds pause_{100};
   Names names_;

@@ -63,18 +63,23 @@ for _ in 1 2 3 4 5; do names >/dev/null; done
 expect "five lists return ten objects" 10 $(($(returned) - before))
 
 # ---- those that have lost it, or never had it
-check "all labels go" as "$a" patch crd "things.$group" --type merge -p '{"metadata":{"labels":null}}'
-expect "the tenant's among them" null "$(label "things.$a-$group")"
+check "a patch that takes all labels" as "$a" patch crd "things.$group" --type merge -p '{"metadata":{"labels":null}}'
+expect "takes the tenant's own" "$a {}" "$(label "things.$a-$group") $(as "$a" get crd "things.$group" -o json | jq -c '.metadata.labels // {}')"
+check "so does a JSON patch" as "$a" patch crd "things.$group" --type json -p '[{"op":"remove","path":"/metadata/labels"}]'
+expect "and leaves the label" "$a" "$(label "things.$a-$group")"
+expect "the list is the same" "$own" "$(names)"
+check "a label of its own again" as "$a" label crd "things.$group" team=x
+check "is moved within" as "$a" patch crd "things.$group" --type json -p '[{"op":"move","from":"/metadata/labels/team","path":"/metadata/labels/other"}]'
+expect "as it is said" "{\"other\":\"x\"}" "$(as "$a" get crd "things.$group" -o json | jq -c .metadata.labels)"
+check "the platform takes the tenant's" upstream label crd "things.$a-$group" tenant.kubezoo.io/id-
 eventually "the definition stays in the list" 10 is "$own"
-check "written again" as "$a" replace -f - <<<"$(as "$a" get crd "things.$group" -o json)"
-expect "it is labelled again" "$a" "$(label "things.$a-$group")"
-check "a JSON patch takes it" as "$a" patch crd "things.$group" --type json -p '[{"op":"remove","path":"/metadata/labels"}]'
-eventually "the list is the same" 10 is "$own"
+expect "and is listed in pages" "$own" "$(names --chunk-size=1)"
+check "a patch of something else" as "$a" patch crd "things.$group" --type merge -p '{"metadata":{"annotations":{"seen":"1"}}}'
+expect "labels it again" "$a 1" "$(label "things.$a-$group") $(as "$a" get crd "things.$group" -o json | jq -r .metadata.annotations.seen)"
 check "the platform makes one" upstream create -f - <<<"$(definition things "$a-made.$group")"
 eventually "it is the tenant's" 10 is "things.$group things.made.$group widgets.$group"
-check "which patches it" as "$a" patch crd "things.made.$group" --type merge -p '{"metadata":{"annotations":{"seen":"1"}}}'
-check "labels it" as "$a" label crd "things.made.$group" team=y
-expect "and with it zood does" "$a" "$(label "things.$a-made.$group")"
+check "which applies it" as "$a" apply --server-side --force-conflicts -f - <<<"$(definition things "made.$group")"
+expect "and with it zood labels it" "$a" "$(label "things.$a-made.$group")"
 expect "the list is still the same" "things.$group things.made.$group widgets.$group" "$(names)"
 
 # ---- what the platform shares

@@ -25,4 +25,9 @@ P
 made "a role that gathers all" POST $roles json '{"metadata":{"name":"evil-all"},"aggregationRule":{"clusterRoleSelectors":[{}]}}'
 try GET $roles/evil-all
 expect "upstream's controller filled nothing in" null "$(stored "/apis/rbac.authorization.k8s.io/v1/clusterroles/$evil-evil-all" '.aggregationRule')"
+# zood keeps a rule that gathers in an annotation of its own: nobody else may, however it is spelled.
+for key in zoo.kubezoo.io/aggregation-rule 'zoo.kubezoo.io\/aggregation-rule' 'zoo.kube\u007aoo.io/aggregation-rule'; do
+  try PUT $roles/evil-all json '{"apiVersion":"rbac.authorization.k8s.io/v1","kind":"ClusterRole","metadata":{"name":"evil-all","annotations":{"'"$key"'":"{\"clusterRoleSelectors\":[{}]}"}},"rules":[]}'
+  refused "$key by an update" 403
+done
 would "add rules to everybody's view" POST $roles json '{"metadata":{"name":"'"$evil"'-direct","labels":{"rbac.authorization.k8s.io/aggregate-to-view":"true"}},"rules":[{"apiGroups":["*"],"resources":["*"],"verbs":["*"]}]}'

@@ -94,6 +94,7 @@ private:
     if (!exchange_.head_sent()) exchange_.send_head(list_head(plan_.rendering));
     exchange_.send(std::move(out_));
     out_.clear(); // what was compressed leaves its room
+    if (out_.capacity() > 2 * (k_flush + k_object)) std::string().swap(out_);
     if (!exchange_.writable() && list_) list_->pause();
   }
 

@@ -237,7 +237,7 @@ TEST_CASE("Namespace: the proof wants label and level") {
                      R"("pod-security.kubernetes.io/enforce":"privileged"})")) != "");
 }
 
-TEST_CASE("definitions carry the tenant's label, which a proof does not ask for") {
+TEST_CASE("definitions carry the tenant's label") {
   const std::string group = "apiextensions.k8s.io", kind = "CustomResourceDefinition";
   const std::string own = R"({"metadata":{"name":"things.example.com"}})";
   const auto labels = [](const std::string& inner) {
@@ -251,13 +251,39 @@ TEST_CASE("definitions carry the tenant's label, which a proof does not ask for"
         "platform sets it, leave it out");
   CHECK(in(group, kind, R"({"metadata":{"labels":{"a":"b"}}})", true) ==
         R"({"metadata":{"labels":{"a":"b","tenant.kubezoo.io/id":"abc123"}}})");
-  for (const char* inner : {"null", "{}", R"({"a":"b"})", R"({"tenant.kubezoo.io/id":"abc123"})"})
-    CHECK(proof(group, kind, labels(inner)) == "");
-  CHECK(proof(group, kind, R"({"metadata":{"name":"things.abc123-example.com"}})") == "");
+  CHECK(proof(group, kind, labels(R"({"a":"b"})")) ==
+        "metadata.labels does not carry the tenant's label");
   CHECK(proof(group, kind, labels(R"({"tenant.kubezoo.io/id":"zzz999"})")) ==
         "metadata.labels[\"tenant.kubezoo.io/id\"] must be the tenant's own");
   CHECK(out(group, kind, labels(R"({"a":"b"})")) ==
         R"({"metadata":{"name":"things.example.com","labels":{"a":"b"}}})");
+}
+
+TEST_CASE("what a patch has left of a definition is labelled") {
+  const auto& root = root_of("apiextensions.k8s.io", "CustomResourceDefinition");
+  const auto names = test::tenant();
+  const auto stored = [](const std::string& labels) {
+    return R"({"metadata":{"name":"things.abc123-example.com",)" + labels +
+           R"("resourceVersion":"7"},"spec":{"group":"abc123-example.com"}})";
+  };
+  for (const char* labels : {"", R"("labels":{"a":"b"},)"}) {
+    const auto settled = settle(root, names, stored(labels));
+    REQUIRE((settled && *settled));
+    CHECK(proof("apiextensions.k8s.io", "CustomResourceDefinition", **settled) == "");
+    CHECK(out("apiextensions.k8s.io", "CustomResourceDefinition", **settled) ==
+          out("apiextensions.k8s.io", "CustomResourceDefinition", stored(labels)));
+  }
+  const auto right = settle(root, names, stored(R"("labels":{"tenant.kubezoo.io/id":"abc123"},)"));
+  CHECK((right && !*right));
+}
+
+TEST_CASE("an escaped slash hides no word") {
+  const std::string role =
+      R"({"metadata":{"name":"r","annotations":{"zoo.kubezoo.io\/aggregation-rule":"{}"}}})";
+  CHECK(in("rbac.authorization.k8s.io", "ClusterRole", role).find("is reserved") !=
+        std::string::npos);
+  CHECK(in("", "ConfigMap", R"({"metadata":{"annotations":{"zoo.kubezoo.io\/x":""}}})")
+            .find("is reserved") != std::string::npos);
 }
 
 TEST_CASE("patches of labels keep the fence") {
