@@ -76,7 +76,7 @@ private:
   void on_frame_head(std::string_view head) override { note(writer_.begin(head, out())); }
   void on_frame(std::string_view value) override { note(writer_.item(value, out())); }
   std::size_t on_open_frame(std::string_view rest) override {
-    return writer_.open_item(rest, out());
+    return writer_.open_item({}, rest, out());
   }
   void on_frame_tail(std::string_view tail) override { note(writer_.end(tail, out())); }
   ListWriter writer_;

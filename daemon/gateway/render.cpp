@@ -238,8 +238,9 @@ Result<void> ListWriter::item(std::string_view value, std::string& out) {
   return {};
 }
 
-std::size_t ListWriter::open_item(std::string_view rest, std::string& out) {
-  if (table_ || rendering_.shown || rendering_.complete) return 0;
+std::size_t ListWriter::open_item(std::string_view key, std::string_view rest, std::string& out) {
+  if (table_ || rendering_.complete) return 0;
+  if (rendering_.shown && (!rendering_.shown_key || !rendering_.shown_key(key))) return 0;
   const auto before = out.size();
   if (!first_) out += ',';
   translate::RewriteContext context{exchange_.mapping(), translate::Direction::outward,

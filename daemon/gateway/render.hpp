@@ -36,12 +36,15 @@ const translate::Root& root_of(const Exchange& exchange);
 
 /// May this object be shown? It is in upstream's names; of a Table row it is the row's `object`.
 using ObjectFilter = std::function<bool(std::string_view object)>;
+/// The same by "<namespace>/<name>", in upstream's names.
+using KeyFilter = std::function<bool(std::string_view key)>;
 
 /// What the client wants to read, and how it is asked of upstream.
 struct Rendering {
   translate::Negotiated wanted;
-  bool wire = false;  ///< in protobuf all the way (translate/wire_rewrite.hpp)
-  ObjectFilter shown; ///< null: everything is
+  bool wire = false;   ///< in protobuf all the way (translate/wire_rewrite.hpp)
+  ObjectFilter shown;  ///< null: everything is
+  KeyFilter shown_key; ///< of `shown`, where it looks at nothing else; else null
   /// What is still to be done to an object outward; null: nothing.
   std::function<void(std::string& object)> complete;
   /// `shown` needs whole objects where only metadata was asked for: upstream gives the ones, and
@@ -76,7 +79,8 @@ public:
   Result<void> begin(std::string_view head, std::string& out);
   Result<void> item(std::string_view value, std::string& out);
   /// The same of one that `rest` begins with, in one look: its size; 0: it has to be whole first.
-  std::size_t open_item(std::string_view rest, std::string& out);
+  /// `key`: "<namespace>/<name>"; "": not known.
+  std::size_t open_item(std::string_view key, std::string_view rest, std::string& out);
   /// An item, or a row, that is in the tenant's names already.
   void own_item(std::string_view value, std::string& out);
   /// Upstream's bytes behind the array; its metadata, from there or from the head, is kept.

@@ -229,8 +229,18 @@ ObjectFilter filter_of(const Exchange& exchange) {
       return key && mapping.crd_name_out(key->name).has_value();
     };
   }
-  if (!exchange.resource().namespaced) return nullptr;
+  auto by_key = key_filter_of(exchange);
+  if (!by_key) return nullptr;
+  return [by_key = std::move(by_key)](std::string_view object) {
+    const auto key = translate::object_key(object);
+    return key && by_key(key->name_space + "/" + key->name);
+  };
+}
 
+KeyFilter key_filter_of(const Exchange& exchange) {
+  const auto& target = exchange.target();
+  if (exchange.mapping().identity() || !translate::k_proves || !exchange.resource().namespaced)
+    return nullptr;
   const bool bindings = target.is(translate::k_rbac_group, "rolebindings");
   // A watch of one namespace may come from everybody's (DESIGN 7).
   const bool everywhere =
@@ -238,15 +248,16 @@ ObjectFilter filter_of(const Exchange& exchange) {
   if (!bindings && !everywhere) return nullptr;
   // A namespace under the prefix without the tenant's label is not the tenant's.
   // Asked anew each time, since a watch lives long; while it is not known nothing is shown.
-  return [bindings, everywhere, &upstream = exchange.upstream()](std::string_view object) {
-    const auto key = translate::object_key(object);
-    if (!key) return false;
-    if (bindings && translate::hidden_object(translate::k_rbac_group, "rolebindings", key->name)) {
+  return [bindings, everywhere, &upstream = exchange.upstream()](std::string_view key) {
+    const auto slash = key.find('/');
+    if (slash == std::string_view::npos) return false;
+    if (bindings &&
+        translate::hidden_object(translate::k_rbac_group, "rolebindings", key.substr(slash + 1))) {
       return false;
     }
     if (!everywhere) return true;
     const auto strangers = upstream.unlabelled_namespaces();
-    return strangers && !(*strangers)->contains(key->name_space);
+    return strangers && !(*strangers)->contains(key.substr(0, slash));
   };
 }
 

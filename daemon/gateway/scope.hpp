@@ -42,6 +42,8 @@ bool names_nodes(const translate::Target& target);
 
 /// Which objects may be shown; null: all that reach_of() and the path let through.
 ObjectFilter filter_of(const Exchange& exchange);
+/// What filter_of() asks, if that is no more than an object's key; else null.
+KeyFilter key_filter_of(const Exchange& exchange);
 
 /// Does filter_of() look at more than metadata?
 bool needs_whole_object(const Exchange& exchange);

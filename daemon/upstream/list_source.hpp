@@ -73,7 +73,8 @@ public:
   virtual void on_list_begin(std::string_view head) = 0;
   virtual void on_list_item(std::string_view key, std::string_view item) = 0;
   /// `rest` begins with the next item and may end in the middle of it: for who finds its end on the
-  /// way. Its size, and then it was heard; 0: it comes by on_list_item().
+  /// way. Its size, and then it was heard, and counts (ListRequest::counts); 0: it comes by
+  /// on_list_item().
   virtual std::size_t on_list_open_item(std::string_view /*key*/, std::string_view /*rest*/) {
     return 0;
   }

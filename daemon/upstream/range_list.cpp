@@ -246,10 +246,10 @@ private:
     }
   }
 
-  /// Where nothing but the key decides.
+  /// Where nothing but the key decides; of what counts the handler knows.
   std::size_t on_open_frame(std::string_view rest) override {
     const auto& range = request_.range;
-    if (past_end_ || full_ || request_.table || request_.counts) return 0;
+    if (past_end_ || full_ || request_.table) return 0;
     if (request_.limit != 0 && delivered_ == request_.limit) return 0;
     if (!translate::leading_key(rest, request_.all_namespaces, open_key_)) return 0;
     if (open_key_ < range.start || !range.contains(open_key_)) return 0;
@@ -429,7 +429,7 @@ private:
   }
 
   std::size_t on_list_open_item(std::string_view key, std::string_view rest) override {
-    if (step_ < Step::spaces || request_.counts) return 0;
+    if (step_ < Step::spaces) return 0;
     const auto size = handler_.on_list_open_item(key, rest);
     if (size != 0) ++delivered_;
     return size;

@@ -171,7 +171,8 @@ Upstream::Upstream(std::shared_ptr<const UpstreamEndpoint> endpoint,
                             stranger);
   impl_->unlabelled_definitions.emplace(*this, first, *impl_->pools.at(&first),
                                         "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
-                                        "!" + std::string(translate::k_tenant_label), nullptr, true);
+                                        "!" + std::string(translate::k_tenant_label), nullptr,
+                                        true);
   impl_->probe.emplace(first, *impl_->pools.at(&first), impl_->range_reads);
 }
 

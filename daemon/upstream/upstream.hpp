@@ -68,7 +68,8 @@ public:
   using Names = std::set<std::string, std::less<>>;
   Result<std::shared_ptr<const Names>> unlabelled_namespaces() const;
   /// Definitions without the tenant label: the platform's, and those of tenants that zood has not
-  /// written. Followed likewise; null: not known now. What somebody else makes comes a moment later.
+  /// written. Followed likewise; null: not known now. What somebody else makes comes a moment
+  /// later.
   std::shared_ptr<const Names> unlabelled_definitions() const;
   void start(); ///< any thread; once
 

@@ -49,10 +49,10 @@ private:
     if (auto begun = writer_.begin(head, out_); !begun) return exchange_.abort(begun.error());
   }
 
-  std::size_t on_list_open_item(std::string_view, std::string_view rest) override {
+  std::size_t on_list_open_item(std::string_view key, std::string_view rest) override {
     if (exchange_.done()) return 0;
     if (out_.empty()) out_.reserve(k_flush + k_object);
-    const auto size = writer_.open_item(rest, out_);
+    const auto size = writer_.open_item(key, rest, out_);
     if (out_.size() >= k_flush) flush();
     return size;
   }

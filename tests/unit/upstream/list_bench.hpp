@@ -95,7 +95,9 @@ struct Heard final : ListHandler {
   std::size_t on_list_open_item(std::string_view key, std::string_view rest) override {
     translate::NestScanner scanner;
     const auto size = 1 + scanner.scan(rest.substr(1));
-    if (!takes || !scanner.done()) return 0;
+    const bool counts =
+        hidden.empty() || rest.substr(0, size).find(hidden) == std::string_view::npos;
+    if (!takes || !scanner.done() || !counts) return 0;
     ++taken;
     keys.emplace_back(key);
     return size;
@@ -104,6 +106,7 @@ struct Heard final : ListHandler {
   void on_list_error(const Error&, int status, std::string_view) override { error_status = status; }
   int begun = 0;
   bool takes = true;
+  std::string hidden; ///< what has this in it does not count
   std::size_t taken = 0;
   std::vector<std::string> keys;
   std::optional<ListEnd> end;
@@ -149,6 +152,7 @@ struct Bench {
     request.revision = revision;
     request.limit = limit;
     if (!labels.empty()) request.params = {{"labelSelector", labels}};
+    heard.hidden = hidden;
     if (!hidden.empty())
       request.counts = [hidden](std::string_view item) { return item.find(hidden) == item.npos; };
     return list_range(upstream, caller, std::move(request), "pods", heard);
