@@ -43,6 +43,25 @@ void annotate(JsonEdits& edits, JsonNode root, std::string_view key, std::string
   }
 }
 
+/// A definition with the tenant's label; nullopt: it has one, whose value the proof looks at.
+Result<std::optional<std::string>> labelled(const Mapping& mapping, std::string_view definition) {
+  ZOO_TRY(const auto tree, JsonTree::parse(definition));
+  const auto metadata = tree.root()["metadata"];
+  const auto labels = metadata["labels"];
+  if (labels[k_tenant_label] || !metadata.is(JsonType::object)) return std::nullopt;
+  const auto id = json_quote(mapping.id());
+  const auto alone = '{' + json_quote(k_tenant_label) + ':' + id + '}';
+  JsonEdits edits;
+  if (labels.is(JsonType::object)) {
+    edits.append(labels, k_tenant_label, id);
+  } else if (labels) {
+    edits.replace(labels, alone);
+  } else {
+    edits.append(metadata, "labels", alone);
+  }
+  return std::optional(edits.apply(definition));
+}
+
 struct AdmissionRule {
   JsonNode node;
   bool by_url; ///< of a webhook that is named by its URL: never effective (docs/decisions/086)
@@ -308,15 +327,10 @@ std::size_t rewrite_open(const Root& root, RewriteContext& context, std::string_
 Result<std::optional<std::string>> settle(const Root& root, const Mapping& mapping,
                                           std::string_view stored) {
   if (mapping.identity()) return std::nullopt;
+  if (root.kind == "CustomResourceDefinition" && root.group == "apiextensions.k8s.io")
+    return labelled(mapping, stored);
   RewriteContext outward{mapping, Direction::outward, {}}, inward{mapping, Direction::inward, {}};
   std::string shown, settled;
-  if (root.kind == "CustomResourceDefinition" && root.group == "apiextensions.k8s.io") {
-    ZOO_TRY(const auto tree, JsonTree::parse(stored));
-    if (tree.root()["metadata"]["labels"][k_tenant_label]) return std::nullopt; // proven by others
-    ZOO_TRY_VOID(rewrite(root, outward, stored, shown));
-    ZOO_TRY_VOID(rewrite(root, inward, shown, settled));
-    return std::optional(std::move(settled));
-  }
   if (root.form != Form::admission) return std::nullopt;
   ZOO_TRY_VOID(rewrite(root, outward, stored, shown));
   ZOO_TRY(const auto view, JsonTree::parse(shown));

@@ -22,6 +22,7 @@ namespace {
 
 constexpr std::size_t k_first_page = 16;
 constexpr std::size_t k_largest_page = 512;
+constexpr std::size_t k_hidden_page = 64; ///< at least, where some do not count
 constexpr const char* k_spaces = "/api/v1/namespaces";
 /// So many objects behind a range, which kube-apiserver looks at for each page of it (ListPrefix in
 /// apiserver/pkg/storage/cacher/store/store_btree.go; without a watch cache etcd counts them), take
@@ -141,7 +142,11 @@ private:
     auto head = request_.head;
     auto params = request_.params;
     auto page = page_;
-    if (request_.limit != 0 && seek_) page = std::min(page, request_.limit - delivered_ + 1);
+    if (request_.limit != 0 && seek_) {
+      // Those that do not count would be asked for one by one.
+      const std::size_t least = hidden_ != 0 ? k_hidden_page : 0;
+      page = std::min(page, std::max(request_.limit - delivered_ + 1, least));
+    }
     translate::set_param(params, "limit", std::to_string(page));
     if (!token.empty()) {
       translate::set_param(params, "continue", token);
@@ -287,7 +292,7 @@ private:
       full_ = true;
       return;
     }
-    if (counts) ++delivered_;
+    (counts ? delivered_ : hidden_) += 1;
     last_key_ = *key;
     handler_.on_list_item(*key, item);
   }
@@ -358,6 +363,7 @@ private:
   std::chrono::steady_clock::time_point asked_ahead_;
   std::size_t page_items_ = 0;
   std::size_t delivered_ = 0;
+  std::size_t hidden_ = 0; ///< that do not count
   int status_ = 0;
   std::string status_body_, head_of_page_, tail_of_page_;
   std::string resource_version_, last_key_;
@@ -512,7 +518,8 @@ private:
   }
 
   void space_read(const ListEnd& end) {
-    const bool full = request_.limit != 0 && delivered_ == request_.limit;
+    // Not ==: what counts may have changed between the two who ask.
+    const bool full = request_.limit != 0 && delivered_ >= request_.limit;
     if (!end.next_start && !full && at_ != spaces_.size()) return next_space();
     ListEnd mine{version_, end.next_start};
     // A position that ends with a slash is none (DecodeContinue in

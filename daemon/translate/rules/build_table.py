@@ -351,6 +351,7 @@ class Builder:
         labels = definition.member("metadata").member("labels", 11)
         labels.inject_label = True
         labels.key_act("definition_labels")
+        definition.inject("metadata")
         definition.member("metadata").inject("labels")
         binding = self.roots[("rbac.authorization.k8s.io", "ClusterRoleBinding")]
         binding.member("kind").act("binding_kind")

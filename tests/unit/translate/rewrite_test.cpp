@@ -251,6 +251,10 @@ TEST_CASE("definitions carry the tenant's label") {
         "platform sets it, leave it out");
   CHECK(in(group, kind, R"({"metadata":{"labels":{"a":"b"}}})", true) ==
         R"({"metadata":{"labels":{"a":"b","tenant.kubezoo.io/id":"abc123"}}})");
+  // An apply patch is whole, and never leaves it out.
+  CHECK(in(group, kind,
+           R"({"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition"})", true)
+            .find("tenant.kubezoo.io/id") != std::string::npos);
   CHECK(proof(group, kind, labels(R"({"a":"b"})")) ==
         "metadata.labels does not carry the tenant's label");
   CHECK(proof(group, kind, labels(R"({"tenant.kubezoo.io/id":"zzz999"})")) ==
@@ -273,6 +277,13 @@ TEST_CASE("what a patch has left of a definition is labelled") {
     CHECK(out("apiextensions.k8s.io", "CustomResourceDefinition", **settled) ==
           out("apiextensions.k8s.io", "CustomResourceDefinition", stored(labels)));
   }
+  // Nothing else of it is another: what is not the tenant's stays, for the proof to refuse.
+  const std::string foreign =
+      R"({"metadata":{"name":"things.abc123-example.com"},"spec":{"group":"zzz999-example.com"}})";
+  const auto kept = settle(root, names, foreign);
+  REQUIRE((kept && *kept));
+  CHECK((*kept)->find("zzz999-example.com") != std::string::npos);
+  CHECK(proof("apiextensions.k8s.io", "CustomResourceDefinition", **kept) != "");
   const auto right = settle(root, names, stored(R"("labels":{"tenant.kubezoo.io/id":"abc123"},)"));
   CHECK((right && !*right));
 }

@@ -122,7 +122,8 @@ const std::map<std::string, std::string> k_kept = {
 /// Kinds that get members injected, which come back as empty objects around a part of a document;
 /// rewrite_test.cpp has them whole.
 bool injected(const std::string& kind) {
-  return kind == "Namespace" || kind == "ClusterRoleBinding" || kind == "RoleBinding" ||
+  return kind == "Namespace" || kind == "CustomResourceDefinition" ||
+         kind == "ClusterRoleBinding" || kind == "RoleBinding" ||
          kind.find("Webhook") != std::string::npos ||
          kind.find("AdmissionPolicy") != std::string::npos;
 }
