@@ -8,6 +8,7 @@
 #include "daemon/translate/watch_event.hpp"
 #include "daemon/upstream/call.hpp"
 #include "daemon/upstream/list_source.hpp"
+#include "daemon/upstream/range_parts.hpp"
 #include "daemon/upstream/upstream.hpp"
 
 #include <algorithm>
@@ -23,58 +24,10 @@ namespace {
 constexpr std::size_t k_first_page = 16;
 constexpr std::size_t k_largest_page = 512;
 constexpr std::size_t k_hidden_page = 64; ///< at least, where some do not count
-constexpr const char* k_spaces = "/api/v1/namespaces";
-/// So many objects behind a range, which kube-apiserver looks at for each page of it (ListPrefix in
-/// apiserver/pkg/storage/cacher/store/store_btree.go; without a watch cache etcd counts them), take
-/// as long as one page of one namespace.
-constexpr std::size_t k_objects_a_space = 5'000;
-/// Two for the namespaces and one for the version, in place of the one for the range at once.
-constexpr std::size_t k_more_requests = 2;
-constexpr std::size_t k_most_spaces = 256; ///< one after the other, for one request
 /// kube-apiserver gives an answer a minute (--request-timeout), whether it is read or not.
 constexpr std::chrono::seconds k_ahead_lasts{15};
 
 constexpr std::array k_selectors = {"labelSelector", "fieldSelector"};
-
-/// Under these a list of a tenant's range leaves how many objects lay behind it: for the tenant's
-/// next one, and for the first one of another tenant.
-std::array<std::string, 2> behind_keys(const std::string& path, const std::string& prefix) {
-  return {path + "?behind=" + prefix, path + "?behind"};
-}
-
-/// Under this, how many namespaces there are in the range.
-std::string spaces_key(const ListRequest& request) {
-  return k_spaces + ("?of=" + request.range.prefix);
-}
-
-bool selects(const ListRequest& request) {
-  return std::any_of(k_selectors.begin(), k_selectors.end(), [&](const char* selector) {
-    return translate::find_param(request.params, selector) != nullptr;
-  });
-}
-
-std::size_t behind(const Upstream& upstream, const std::string& path, const std::string& prefix) {
-  const auto keys = behind_keys(path, prefix);
-  const auto own = upstream.remembered(keys[0]);
-  return own != 0 ? own : upstream.remembered(keys[1]);
-}
-
-/// To know the namespaces costs what lies behind them, too, and they are asked for twice.
-bool worth_asking_spaces(const Upstream& upstream, const ListRequest& request, std::size_t spaces) {
-  const auto& prefix = request.range.prefix;
-  return spaces <= k_most_spaces && behind(upstream, request.head.target, prefix) >
-                                        2 * behind(upstream, k_spaces, prefix) +
-                                            k_objects_a_space * (k_more_requests + spaces);
-}
-
-/// Shall a range that could be read at once be read namespace by namespace? Not at a version of the
-/// asker's: which namespaces there were then is not known.
-bool by_space(const Upstream& upstream, const ListRequest& request) {
-  const bool tenant_wide =
-      request.all_namespaces && !request.range.exact && !request.range.prefix.empty();
-  return tenant_wide && request.revision == -1 &&
-         worth_asking_spaces(upstream, request, upstream.remembered(spaces_key(request)));
-}
 
 /// Pages grow fourfold until they fit; the next list of the same kind begins with a page that held
 /// all of the last one and one more, which is the foreign key that ends the range. While a page
@@ -376,216 +329,24 @@ private:
   std::unique_ptr<Page> current_, ahead_; // last: cancelled first
 };
 
-/// "/api/v1/pods" and "NS/" -> "/api/v1/namespaces/NS/pods"
-std::string path_in(std::string_view path, const std::string& space) {
-  const auto name = path.rfind('/') + 1;
-  return std::string(path.substr(0, name)) + "namespaces/" + space + std::string(path.substr(name));
+} // namespace
+
+std::array<std::string, 2> behind_keys(const std::string& path, const std::string& prefix) {
+  return {path + "?behind=" + prefix, path + "?behind"};
 }
 
-/// A range of an all-namespaces path, namespace by namespace, at one resourceVersion of the kind
-/// (DESIGN 6, fan out): where upstream takes no positions, and where so much of others lies behind
-/// the range that upstream looks at for longer. The version is asked for between two lists of the
-/// range's namespaces: a namespace that has something at that version is in one of them, but for
-/// what docs/decisions/138-namespace-by-namespace.md names. Nothing is handed on before both are
-/// known.
-class FanOut final : public List, private ListHandler {
-public:
-  FanOut(Upstream& upstream, Caller& caller, ListRequest request, std::string hint, bool seek,
-         ListHandler& handler)
-      : upstream_(upstream), caller_(caller), request_(std::move(request)), hint_(std::move(hint)),
-        seek_(seek), handler_(handler), revision_(request_.revision) {
-    find_spaces(revision_);
-  }
+bool selects(const ListRequest& request) {
+  return std::any_of(k_selectors.begin(), k_selectors.end(), [&](const char* selector) {
+    return translate::find_param(request.params, selector) != nullptr;
+  });
+}
 
-  void pause() override {
-    paused_ = true;
-    list_->pause();
-  }
-  void resume() override {
-    paused_ = false;
-    list_->resume();
-  }
-
-private:
-  enum class Step {
-    before,  ///< the namespaces before the version was asked for
-    version, ///< the kind's, by a list of a namespace that cannot be
-    after,   ///< the namespaces once more
-    spaces,  ///< the objects of one namespace after the other
-    whole,   ///< the range at once after all
-  };
-
-  void on_list_begin(std::string_view head) override {
-    if (step_ < Step::spaces || std::exchange(begun_, true)) return;
-    handler_.on_list_begin(head);
-  }
-
-  void on_list_item(std::string_view key, std::string_view item) override {
-    if (step_ == Step::version) return;
-    if (step_ < Step::spaces) {
-      // Those behind us are done: start is "<namespace>/<name>" with a NUL, or the same without
-      // name.
-      const auto& start = request_.range.start;
-      auto space = std::string(key) + "/";
-      if (space >= start.substr(0, start.find('/') + 1)) spaces_.push_back(std::move(space));
-      return;
-    }
-    if (!request_.counts || request_.counts(item)) ++delivered_;
-    handler_.on_list_item(key, item);
-  }
-
-  std::size_t on_list_open_item(std::string_view key, std::string_view rest) override {
-    if (step_ < Step::spaces) return 0;
-    const auto size = handler_.on_list_open_item(key, rest);
-    if (size != 0) ++delivered_;
-    return size;
-  }
-
-  void on_list_end(const ListEnd& end) override {
-    switch (step_) {
-    case Step::before:
-      if (seek_ && !worth_asking_spaces(upstream_, request_, spaces_.size())) return read_whole();
-      return revision_ == -1 ? find_version() : find_again();
-    case Step::version:
-      version_ = end.resource_version;
-      return find_again();
-    case Step::after:
-      return all_found(end.resource_version);
-    case Step::spaces:
-      return space_read(end);
-    case Step::whole:
-      return handler_.on_list_end(end);
-    }
-  }
-
-  void find_spaces(std::int64_t revision) {
-    ListRequest spaces;
-    spaces.head = request_.head;
-    spaces.head.target = k_spaces;
-    spaces.head.headers.set("Accept", translate::k_partial_list_accept);
-    const auto id = request_.range.prefix.substr(0, request_.range.prefix.find('-'));
-    if (!id.empty() && !seek_) {
-      spaces.params = {{"labelSelector", std::string(translate::k_tenant_label) + "=" + id}};
-    }
-    spaces.range.prefix = request_.range.prefix;
-    spaces.revision = revision;
-    spaces.heard = [heard = request_.heard](const http::ResponseHead& head) {
-      if (heard && head.status != 200) heard(head);
-    };
-    read(std::move(spaces), spaces_key(request_), "");
-  }
-
-  /// A list of nothing says at which version there is nothing: the kind's own, as of now.
-  void find_version() {
-    step_ = Step::version;
-    auto request = in_space(nowhere());
-    request.range.start.clear();
-    request.limit = 1;
-    read(std::move(request), "", nowhere());
-  }
-
-  void find_again() {
-    step_ = Step::after;
-    find_spaces(-1);
-  }
-
-  void all_found(const std::string& version_of_spaces) {
-    step_ = Step::spaces;
-    std::sort(spaces_.begin(), spaces_.end()); // "a-b/" comes before "a/"
-    spaces_.erase(std::unique(spaces_.begin(), spaces_.end()), spaces_.end());
-    if (revision_ != -1) {
-      version_ = std::to_string(revision_);
-    } else if (auto revision = revision_of(version_)) {
-      revision_ = *revision;
-    } else if (seek_) {
-      return read_whole();
-    } else {
-      // An extension API server may have no versions: it takes any.
-      revision = revision_of(version_ = version_of_spaces);
-      if (!revision) return handler_.on_list_error(revision.error(), 0, {});
-      revision_ = *revision;
-    }
-    if (spaces_.empty()) spaces_.push_back(nowhere()); // for the head of a list
-    next_space();
-  }
-
-  void next_space() {
-    const auto& space = spaces_[at_++];
-    auto request = in_space(space);
-    request.revision = revision_;
-    if (request.limit != 0) request.limit -= delivered_;
-    read(std::move(request), "", space);
-  }
-
-  void space_read(const ListEnd& end) {
-    // Not ==: what counts may have changed between the two who ask.
-    const bool full = request_.limit != 0 && delivered_ >= request_.limit;
-    if (!end.next_start && !full && at_ != spaces_.size()) return next_space();
-    ListEnd mine{version_, end.next_start};
-    // A position that ends with a slash is none (DecodeContinue in
-    // apiserver/pkg/storage/continue.go).
-    if (full && !end.next_start && at_ != spaces_.size()) mine.next_start = spaces_[at_] + '\0';
-    if (seek_) learn();
-    handler_.on_list_end(mine);
-  }
-
-  void read_whole() {
-    step_ = Step::whole;
-    read(request_, hint_, "");
-  }
-
-  /// A namespace that cannot be: none ends with a dash (RFC 1123 label).
-  std::string nowhere() const { return request_.range.prefix + "-/"; }
-
-  ListRequest in_space(const std::string& space) const {
-    auto request = request_;
-    request.head.target = path_in(request_.head.target, space);
-    return request;
-  }
-
-  void read(ListRequest request, std::string hint, std::string space) {
-    retired_ = std::move(list_);
-    list_ = std::make_unique<RangeList>(upstream_, caller_, std::move(request), std::move(hint),
-                                        seek_, static_cast<ListHandler&>(*this), std::move(space));
-    if (paused_) list_->pause();
-  }
-
-  /// What lies behind is not seen this way: after some lists it is looked at again. One with
-  /// selectors would not see it then either.
-  void learn() {
-    if (selects(request_)) return;
-    const auto& path = request_.head.target;
-    const auto known = behind(upstream_, path, request_.range.prefix);
-    upstream_.remember(behind_keys(path, request_.range.prefix)[0], known - known / 32);
-  }
-
-  void on_list_error(const Error& error, int http_status, std::string_view body) override {
-    // Compacted meanwhile, or not to be had at this version.
-    const bool never = http_status == 410 || http_status == 500 || http_status == 504;
-    if (never && !begun_ && seek_ && step_ != Step::whole) return read_whole();
-    // The asker's version need not be one of namespaces. If it is gone, that is said of the kind.
-    if (never && step_ == Step::before && revision_ != -1) return find_again();
-    handler_.on_list_error(error, http_status, body);
-  }
-
-  Upstream& upstream_;
-  Caller& caller_;
-  ListRequest request_;
-  std::string hint_;
-  const bool seek_; ///< upstream takes positions
-  ListHandler& handler_;
-  Step step_ = Step::before;
-  std::vector<std::string> spaces_; ///< each with a slash; once all are found, once, in key order
-  std::int64_t revision_;           ///< at which the kind is read; -1: not known yet
-  std::string version_;             ///< the same, as upstream said it
-  std::size_t at_ = 0;              ///< the next of spaces_
-  std::size_t delivered_ = 0;
-  bool begun_ = false;
-  bool paused_ = false;
-  std::unique_ptr<List> retired_, list_; // last: cancelled first
-};
-
-} // namespace
+std::unique_ptr<List> read_pages(Upstream& upstream, Caller& caller, ListRequest request,
+                                 std::string hint, bool seek, ListHandler& handler,
+                                 std::string space) {
+  return std::make_unique<RangeList>(upstream, caller, std::move(request), std::move(hint), seek,
+                                     handler, std::move(space));
+}
 
 Result<std::int64_t> revision_of(std::string_view resource_version) {
   std::int64_t out = 0;
@@ -604,11 +365,9 @@ std::unique_ptr<List> list_range(Upstream& upstream, Caller& caller, ListRequest
   }
   const bool seek = upstream.range_reads();
   if (seek ? by_space(upstream, request) : request.all_namespaces) {
-    return std::make_unique<FanOut>(upstream, caller, std::move(request), std::move(hint), seek,
-                                    handler);
+    return fan_out(upstream, caller, std::move(request), std::move(hint), seek, handler);
   }
-  return std::make_unique<RangeList>(upstream, caller, std::move(request), std::move(hint), seek,
-                                     handler);
+  return read_pages(upstream, caller, std::move(request), std::move(hint), seek, handler);
 }
 
 } // namespace zoo::upstream
