@@ -125,8 +125,8 @@ Result<Rendering> rendering_of(Exchange& exchange) {
   ZOO_TRY(rendering.wanted,
           translate::choose_accept(exchange.head().headers.get("accept"),
                                    include == nullptr ? std::string_view() : *include));
-  rendering.shown = filter_of(exchange);
   rendering.shown_key = key_filter_of(exchange);
+  rendering.shown = filter_of(exchange, rendering.shown_key);
   auto& as = rendering.wanted.representation;
   rendering.strips = rendering.shown && needs_whole_object(exchange) &&
                      (as == Representation::partial || as == Representation::partial_list);

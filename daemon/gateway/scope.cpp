@@ -188,7 +188,7 @@ bool names_nodes(const translate::Target& target) {
   return target.is("", "nodes") || target.is("storage.k8s.io", "csinodes");
 }
 
-ObjectFilter filter_of(const Exchange& exchange) {
+ObjectFilter filter_of(const Exchange& exchange, const KeyFilter& by_key) {
   const auto& target = exchange.target();
   const auto& mapping = exchange.mapping();
   if (mapping.identity() || !translate::k_proves) return nullptr;
@@ -229,9 +229,8 @@ ObjectFilter filter_of(const Exchange& exchange) {
       return key && mapping.crd_name_out(key->name).has_value();
     };
   }
-  auto by_key = key_filter_of(exchange);
   if (!by_key) return nullptr;
-  return [by_key = std::move(by_key)](std::string_view object) {
+  return [by_key](std::string_view object) {
     const auto key = translate::object_key(object);
     return key && by_key(key->name_space + "/" + key->name);
   };

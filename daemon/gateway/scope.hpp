@@ -40,10 +40,11 @@ bool is_admission_policy(const translate::Target& target);
 /// Kinds whose objects are called as the nodes that they describe: nodes, csinodes.
 bool names_nodes(const translate::Target& target);
 
-/// Which objects may be shown; null: all that reach_of() and the path let through.
-ObjectFilter filter_of(const Exchange& exchange);
-/// What filter_of() asks, if that is no more than an object's key; else null.
+/// Which objects may be shown, if no more than their keys says it; else null.
 KeyFilter key_filter_of(const Exchange& exchange);
+/// The same of whole objects, `by_key` being what key_filter_of() says; null: all that reach_of()
+/// and the path let through.
+ObjectFilter filter_of(const Exchange& exchange, const KeyFilter& by_key);
 
 /// Does filter_of() look at more than metadata?
 bool needs_whole_object(const Exchange& exchange);

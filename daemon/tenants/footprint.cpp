@@ -208,13 +208,18 @@ Result<bool> takes_positions(ControlApi& api) {
          !page->value("/metadata/continue"_json_pointer, std::string()).empty();
 }
 
+std::string_view group_of_crd(std::string_view name) {
+  const auto dot = name.find('.');
+  return dot == std::string_view::npos ? std::string_view() : name.substr(dot + 1);
+}
+
 Result<void> crds_of(ControlApi& api, const std::vector<std::string>& ids,
                      const std::function<void(const json&)>& each) {
   // In this order: one that gets its label between the two is met twice, not never.
   for (const auto& selector : {fmt::format("!{}", k_tenant_label),
                                fmt::format("{} in ({})", k_tenant_label, fmt::join(ids, ","))}) {
-    ZOO_TRY_VOID(range_objects(api, "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", {},
-                               k_page, 0, true, {{"labelSelector", selector}}, each));
+    ZOO_TRY_VOID(
+        range_objects(api, k_crds, {}, k_page, 0, true, {{"labelSelector", selector}}, each));
   }
   return {};
 }
@@ -224,9 +229,7 @@ Result<std::vector<Found>> tenant_crds(ControlApi& api, std::string_view id) {
   const auto prefix = name_prefix(id);
   ZOO_TRY_VOID(crds_of(api, {std::string(id)}, [&](const json& item) {
     auto found = found_of(item);
-    const auto dot = found.name.find('.');
-    if (dot == std::string::npos) return;
-    const auto group = std::string_view(found.name).substr(dot + 1);
+    const auto group = group_of_crd(found.name);
     if (group.starts_with(prefix) && group.size() > prefix.size()) out.push_back(std::move(found));
   }));
   return out;

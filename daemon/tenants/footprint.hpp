@@ -75,6 +75,10 @@ Result<void> range_objects(upstream::ControlApi& api, std::string_view collectio
 /// cannot be asked.
 Result<bool> takes_positions(upstream::ControlApi& api);
 
+inline constexpr std::string_view k_crds =
+    "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+/// "things.example.com" -> "example.com", which begins with the owner's prefix; "": it has none.
+std::string_view group_of_crd(std::string_view name);
 /// Every CustomResourceDefinition that can be of one of these tenants: those with their label, and
 /// those with no tenant's. Their keys are not contiguous.
 Result<void> crds_of(upstream::ControlApi& api, const std::vector<std::string>& ids,

@@ -23,7 +23,6 @@ using nlohmann::json;
 using std::chrono::milliseconds;
 using upstream::ControlApi;
 
-constexpr std::string_view k_crds = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 constexpr std::string_view k_namespaces = "/api/v1/namespaces";
 
 const json& in_background() {

@@ -29,13 +29,6 @@ bool refuses_position(const Error& error) {
          error.code() == Code::invalid;
 }
 
-/// What a name says of its owner: its beginning, or that of a definition's group.
-std::string_view owner_part(std::string_view name, bool definitions) {
-  if (!definitions) return name;
-  const auto dot = name.find('.');
-  return dot == std::string_view::npos ? std::string_view() : name.substr(dot + 1);
-}
-
 /// Others wait for this one: it must come to an end, whatever upstream has answered.
 template <class Ask>
 auto to_an_end(const Ask& ask) -> decltype(ask()) {
@@ -115,10 +108,9 @@ void Survey::begin(ControlApi& api, Round& round, std::unique_lock<std::mutex>& 
       round.failed = std::move(kinds).error();
     }
   }
-  round.places = {
-      {"/api/v1/namespaces", "namespace"},
-      {"/apis/apiextensions.k8s.io/v1/customresourcedefinitions", "customresourcedefinition", true},
-      {"/api/v1/persistentvolumes", "persistentvolume"}};
+  round.places = {{"/api/v1/namespaces", "namespace"},
+                  {std::string(k_crds), "customresourcedefinition", true},
+                  {"/api/v1/persistentvolumes", "persistentvolume"}};
   for (const auto& kind : private_cluster_kinds(kinds_))
     round.places.push_back({kind.collection(), kind.title()});
   for (std::size_t i = 0; i < round.places.size(); ++i)
@@ -176,7 +168,7 @@ Result<Survey::Finds> Survey::read(ControlApi& api, const Place& place, const Ta
   Finds out;
   const auto judge = [&](const json& item) {
     const auto name = found_of(item).name;
-    const auto part = owner_part(name, place.definitions);
+    const auto part = place.definitions ? group_of_crd(name) : std::string_view(name);
     for (std::size_t i = 0; i < prefixes.size(); ++i) {
       if (part.size() > prefixes[i].size() && part.starts_with(prefixes[i]))
         out.names.emplace(i, name);

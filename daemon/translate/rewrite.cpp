@@ -27,38 +27,29 @@ std::optional<Held> held_member(Form form) {
   return std::nullopt;
 }
 
-/// Adds metadata.annotations[key] to the edits of `root`.
-void annotate(JsonEdits& edits, JsonNode root, std::string_view key, std::string_view value) {
+/// Adds a member of metadata's `map`, labels or annotations, to the edits of `root`.
+void put(JsonEdits& edits, JsonNode root, std::string_view map, std::string_view key,
+         std::string_view value) {
   const auto metadata = root["metadata"];
-  const auto annotations = metadata["annotations"];
-  const auto pair = json_quote(key) + ':' + std::string(value);
-  if (annotations.is(JsonType::object)) {
-    edits.append(annotations, key, value);
-  } else if (annotations) {
-    edits.replace(annotations, '{' + pair + '}');
+  const auto there = metadata[map];
+  const auto alone = '{' + json_quote(key) + ':' + std::string(value) + '}';
+  if (there.is(JsonType::object)) {
+    edits.append(there, key, value);
+  } else if (there) {
+    edits.replace(there, alone);
   } else if (metadata.is(JsonType::object)) {
-    edits.append(metadata, "annotations", '{' + pair + '}');
+    edits.append(metadata, map, alone);
   } else if (!metadata) {
-    edits.append(root, "metadata", "{\"annotations\":{" + pair + "}}");
+    edits.append(root, "metadata", '{' + json_quote(map) + ':' + alone + '}');
   }
 }
 
 /// A definition with the tenant's label; nullopt: it has one, whose value the proof looks at.
 Result<std::optional<std::string>> labelled(const Mapping& mapping, std::string_view definition) {
   ZOO_TRY(const auto tree, JsonTree::parse(definition));
-  const auto metadata = tree.root()["metadata"];
-  const auto labels = metadata["labels"];
-  if (labels[k_tenant_label] || !metadata.is(JsonType::object)) return std::nullopt;
-  const auto id = json_quote(mapping.id());
-  const auto alone = '{' + json_quote(k_tenant_label) + ':' + id + '}';
+  if (tree.root()["metadata"]["labels"][k_tenant_label]) return std::nullopt;
   JsonEdits edits;
-  if (labels.is(JsonType::object)) {
-    edits.append(labels, k_tenant_label, id);
-  } else if (labels) {
-    edits.replace(labels, alone);
-  } else {
-    edits.append(metadata, "labels", alone);
-  }
+  put(edits, tree.root(), "labels", k_tenant_label, json_quote(mapping.id()));
   return std::optional(edits.apply(definition));
 }
 
@@ -110,7 +101,8 @@ std::string hold_scopes(JsonNode tenant, const JsonTree& after) {
     if (const auto stored = made[i].node["apiGroups"]; inert && stored)
       edits.replace(stored, "[" + json_quote(k_no_group) + "]");
   }
-  if (any) annotate(edits, after.root(), k_scopes_annotation, json_quote('[' + kept + ']'));
+  if (any)
+    put(edits, after.root(), "annotations", k_scopes_annotation, json_quote('[' + kept + ']'));
   return edits.apply(after.text());
 }
 
@@ -148,8 +140,8 @@ Result<std::string> hold_member(const Held& held, std::string walked) {
   if (!member) return walked;
   JsonEdits edits;
   edits.remove(tree.root(), member);
-  annotate(edits, tree.root(), held.annotation,
-           member.is(JsonType::null) ? "null" : json_quote(member.raw()));
+  put(edits, tree.root(), "annotations", held.annotation,
+      member.is(JsonType::null) ? "null" : json_quote(member.raw()));
   return edits.apply(walked);
 }
 

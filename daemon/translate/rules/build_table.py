@@ -379,9 +379,8 @@ RARE = ["affinity", "priorityClassName", "runtimeClassName", "ephemeral", "clust
 ACTS = {"none": (), "refuse": (), "text": (PREFIX,), "resource_key": (DEVICE,), "last_applied": (PREFIX,),
         "managed_fields": (PREFIX, DOMAIN, DEVICE)}
 KEY_ACTS = {"none": (), "resource": (DEVICE,), "annotations": (DOMAIN,)}
-# The same of the way inward: shown are texts, and what kubectl has written; what is hidden upstream may come along.
+# The same of values on the way inward (of keys there is no difference): shown are texts, and what kubectl has written; what is hidden upstream may come along.
 ACTS_INWARD = {"none": (), "hide": (), "text": (), "last_applied": (), "resource_key": (DEVICE,)}
-KEY_ACTS_INWARD = KEY_ACTS
 
 
 # Managed fields are renamed by the key actions of their kind alone; of these, inward, only the first renames anything.
@@ -420,7 +419,7 @@ class Emitter:
         rest = [x for x in (element, value) if x is not None]
         needs = self.needs_of(NEEDS, ACTS.get(node.action), KEY_ACTS.get(node.key_action), node, edges, rest)
         acts = (DEVICE,) if node.plain_fields else ACTS_INWARD.get(node.action)
-        inward = self.needs_of(NEEDS_INWARD, acts, KEY_ACTS_INWARD.get(node.key_action), node, edges, rest)
+        inward = self.needs_of(NEEDS_INWARD, acts, KEY_ACTS.get(node.key_action), node, edges, rest)
         if any(edge[4] for edge in edges):
             inward = None  # a member that must be there
         key = (tuple(edges), element, value, node.action, node.key_action, node.parameter, has_keys,
