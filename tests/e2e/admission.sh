@@ -18,13 +18,7 @@ done
 # Upstream calls a Service by the name that it has there: the certificate has to be for that one.
 "$hook" --out "$TMPDIR/hook.json" --log "$TMPDIR/calls" --names "hook.$first-team.svc" >"$TMPDIR/hook.log" 2>&1 &
 hook_pid=$!
-ended() {
-  local status=$?
-  kill "$hook_pid" 2>/dev/null
-  (exit "$status")
-  zoo_finish
-}
-trap ended EXIT
+at_end() { kill "$hook_pid" 2>/dev/null; }
 eventually "the webhook listens" 20 test -s "$TMPDIR/hook.json"
 ca=$(jq -r .ca "$TMPDIR/hook.json") port=$(jq -r .port "$TMPDIR/hook.json")
 require "a Service in front of it" as "$first" -n team create service externalname hook --external-name localhost --tcp "$port:$port"

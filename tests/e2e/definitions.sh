@@ -16,28 +16,11 @@ new_tenant second
 for id in "$first" "$second"; do require "a namespace of $id" as "$id" create namespace team; done
 "$hook" --out "$TMPDIR/hook.json" --log "$TMPDIR/calls" --names "hook.$first-team.svc" >"$TMPDIR/hook.log" 2>&1 &
 hook_pid=$!
-ended() {
-  local status=$?
+at_end() {
   kill "$hook_pid" 2>/dev/null
   upstream delete crd "gadgets.$shared" "rooms.$shared" --ignore-not-found --wait=false >/dev/null 2>&1
-  (exit "$status")
-  zoo_finish
 }
-trap ended EXIT
 
-# definition GROUP PLURAL KIND SCOPE MORE: MORE are members of spec.
-definition() {
-  cat <<YAML
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {name: $2.$1}
-spec:
-  group: $1
-  scope: $4
-  names: {plural: $2, singular: ${2%s}, kind: $3, categories: [all]}
-  $5
-YAML
-}
 open='{openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}'
 raw() { as "$first" get --raw "$1" 2>&1; }
 
@@ -48,9 +31,9 @@ require "a Service in front of it" as "$first" -n team create service externalna
 group=things.example.com
 versions="versions: [{name: v1, served: true, storage: true, schema: $open}, {name: v2, served: true, storage: false, schema: $open}]"
 by_service="conversion: {strategy: Webhook, webhook: {conversionReviewVersions: [v1], clientConfig: {service: {namespace: team, name: hook, port: $port, path: /convert}, caBundle: $ca}}}"
-check_fails "a conversion webhook is the platform's to allow" 'rule guards.conversion_webhooks' as "$first" apply -f - <<<"$(definition $group things Thing Namespaced "$versions"$'\n  '"$by_service")"
+check_fails "a conversion webhook is the platform's to allow" 'rule guards.conversion_webhooks' as "$first" apply -f - <<<"$(crd_manifest $group things Thing Namespaced "$versions"$'\n  '"$by_service")"
 require "which it does" ctl tenant apply -f - <<<"{\"apiVersion\":\"tenant.kubezoo.io/v1alpha1\",\"kind\":\"Tenant\",\"metadata\":{\"name\":\"$first\"},\"spec\":{\"guards\":{\"conversionWebhooks\":true}}}"
-converted() { as "$first" apply -f - <<<"$(definition $group things Thing Namespaced "$versions"$'\n  '"$by_service")"; }
+converted() { as "$first" apply -f - <<<"$(crd_manifest $group things Thing Namespaced "$versions"$'\n  '"$by_service")"; }
 eventually "a definition with a conversion webhook" 10 converted
 require "is established" as "$first" wait --for=condition=Established "crd/things.$group" --timeout 20s
 eventually "write version 1" 20 as "$first" -n team apply -f - <<<"{apiVersion: $group/v1, kind: Thing, metadata: {name: t}, spec: {size: 7}}"
@@ -74,7 +57,7 @@ group=shapes.example.com
 schema='{openAPIV3Schema: {type: object, properties: {spec: {type: object, required: [color], properties: {
     color: {type: string, enum: [red, blue]}, size: {type: integer, default: 3, maximum: 10}, loose: {type: object, x-kubernetes-preserve-unknown-fields: true}},
     x-kubernetes-validations: [{rule: "self.color != '"'red'"' || self.size < 5", message: "red ones are small"}]}}}}'
-check "a definition with a schema" as "$first" apply -f - <<<"$(definition $group shapes Shape Namespaced "versions: [{name: v1, served: true, storage: true, selectableFields: [{jsonPath: .spec.color}, {jsonPath: .spec.size}], schema: $schema}]")"
+check "a definition with a schema" as "$first" apply -f - <<<"$(crd_manifest $group shapes Shape Namespaced "versions: [{name: v1, served: true, storage: true, selectableFields: [{jsonPath: .spec.color}, {jsonPath: .spec.size}], schema: $schema}]")"
 require "is established" as "$first" wait --for=condition=Established "crd/shapes.$group" --timeout 20s
 shape() { echo "{apiVersion: $group/v1, kind: Shape, metadata: {name: $1, namespace: ${3:-team}}, spec: {$2}}"; }
 eventually "create one" 20 as "$first" create -f - <<<"$(shape a 'color: red, loose: {any: {thing: [1]}}')"
@@ -109,8 +92,8 @@ expect_match "explain" '^ *blue$' "$(as "$first" explain shape.spec.color 2>&1)"
 
 # ---- definitions that the platform shares
 platform() {
-  upstream apply -f - <<<"$(definition "$shared" gadgets Gadget Namespaced "versions: [{name: v1, served: true, storage: true, schema: $open}]")"
-  upstream apply -f - <<<"$(definition "$shared" rooms Room Cluster "versions: [{name: v1, served: true, storage: true, schema: $open}]")"
+  upstream apply -f - <<<"$(crd_manifest "$shared" gadgets Gadget Namespaced "versions: [{name: v1, served: true, storage: true, schema: $open}]")"
+  upstream apply -f - <<<"$(crd_manifest "$shared" rooms Room Cluster "versions: [{name: v1, served: true, storage: true, schema: $open}]")"
   upstream wait --for=condition=Established "crd/gadgets.$shared" "crd/rooms.$shared" --timeout 20s
 }
 require "the platform shares two kinds" platform
@@ -134,7 +117,7 @@ check_fails "none can be made" 'read-only' as "$first" create -f - <<<"{apiVersi
 check "the definition is seen" as "$first" get crd "gadgets.$shared"
 check_fails "it cannot be deleted" 'shared by the platform' as "$first" delete crd "gadgets.$shared"
 check_fails "nor changed" 'shared by the platform' as "$first" patch crd "gadgets.$shared" --type merge -p '{"metadata":{"labels":{"x":"y"}}}'
-check_fails "nor another one made beside it" 'no tenant may define' as "$first" create -f - <<<"$(definition "$shared" evils Evil Namespaced "versions: [{name: v1, served: true, storage: true, schema: $open}]")"
+check_fails "nor another one made beside it" 'no tenant may define' as "$first" create -f - <<<"$(crd_manifest "$shared" evils Evil Namespaced "versions: [{name: v1, served: true, storage: true, schema: $open}]")"
 expect "deletecollection leaves it" "" "$(as "$first" delete crd --all 2>&1 | grep -F "$shared" | grep -v -e forbidden -e read-only)"
 check "it is there" upstream get crd "gadgets.$shared"
 

@@ -6,7 +6,7 @@
 . "$(dirname "$0")/lib.sh"
 own=$TMPDIR/upstream
 require "an upstream of its own" eval '"$ZOO_UPSTREAM" start --dir "$own" --port 0 --nodes 0 >"$TMPDIR/own.kubeconfig-path" 2>"$TMPDIR/own.out"'
-trap '"$ZOO_UPSTREAM" stop --dir "$own" >/dev/null 2>&1; zoo_finish' EXIT
+at_end() { "$ZOO_UPSTREAM" stop --dir "$own" >/dev/null 2>&1; }
 ZOO_E2E_KUBECONFIG=$(cat "$TMPDIR/own.kubeconfig-path")
 start_zood
 doctor() { ctl doctor -o json 2>&1; }

@@ -19,14 +19,10 @@ new_tenant id
 node=streams-$id
 "$streams" kubelet --kubeconfig "$ZOO_E2E_KUBECONFIG" --node "$node" >"$TMPDIR/kubelet.log" 2>&1 &
 kubelet_pid=$!
-ended() {
-  local status=$?
+at_end() {
   kill "$kubelet_pid" 2>/dev/null && wait "$kubelet_pid"
   upstream delete node "$node" --ignore-not-found >/dev/null 2>&1
-  (exit "$status")
-  zoo_finish
 }
-trap ended EXIT
 zood_rss() { awk '/^VmRSS/ { print $2 " KiB" }' "/proc/${zood_pids[$zood_dir]}/status"; }
 case_of() { # CASE ARGUMENTS...
   local which=$1

@@ -245,11 +245,27 @@ as() {
 # upstream ARGUMENTS...: kubectl as the upstream's administrator.
 upstream() { "$KUBECTL" --kubeconfig "$ZOO_E2E_KUBECONFIG" "$@"; }
 
+# crd_manifest GROUP PLURAL KIND SCOPE MORE: MORE are members of spec.
+crd_manifest() {
+  cat <<YAML
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: $2.$1}
+spec:
+  group: $1
+  scope: $4
+  names: {plural: $2, singular: ${2%s}, kind: $3, categories: [all]}
+  $5
+YAML
+}
+
 # ---- the end ------------------------------------------------------------------------------------------------------
 
+# A script's own at_end, if it has one, comes first: what it has started beside zood ends there.
 zoo_finish() {
   local status=$?
   trap - EXIT
+  if declare -F at_end >/dev/null; then at_end; fi
   for zood_dir in "${!zood_pids[@]}"; do
     stop_zood || failed "zood drains and ends with status 0" <<<"$zood_dir: status $?"
   done

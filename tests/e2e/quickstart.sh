@@ -6,7 +6,7 @@
 quickstart=$zoo_root/packaging/quickstart state=$TMPDIR/q
 export ZOO_BUILD
 # Whatever happens, nothing of it stays up.
-trap '"$quickstart" stop --dir "$state" >/dev/null 2>&1; zoo_finish' EXIT
+at_end() { "$quickstart" stop --dir "$state" >/dev/null 2>&1; }
 
 check_fails "an impossible tenant's ID is refused" 'exactly six' "$quickstart" --dir "$state" --tenant Foo
 check_fails "an unknown option is refused" 'no option --nonsense' "$quickstart" --nonsense

@@ -9,27 +9,10 @@ start_zood --config "$TMPDIR/zood.yaml"
 new_tenant a
 new_tenant b
 group=example.com
-ended() {
-  local status=$?
-  upstream delete crd "rooms.$shared" --ignore-not-found --wait=false >/dev/null 2>&1
-  (exit "$status")
-  zoo_finish
-}
-trap ended EXIT
+at_end() { upstream delete crd "rooms.$shared" --ignore-not-found --wait=false >/dev/null 2>&1; }
 
 # definition PLURAL GROUP
-definition() {
-  cat <<YAML
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {name: $1.$2}
-spec:
-  group: $2
-  scope: Namespaced
-  names: {plural: $1, singular: ${1%s}, kind: ${1^}}
-  versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}]
-YAML
-}
+definition() { crd_manifest "$2" "$1" "${1^}" Namespaced 'versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}]'; }
 names() { as "$a" get crd -o name "$@" 2>&1 | sed 's|.*/||' | xargs; }
 label() { upstream get crd "$1" -o json | jq -r '.metadata.labels["tenant.kubezoo.io/id"]'; }
 is() { [[ $(names) == "$1" ]]; }

@@ -7,14 +7,11 @@
 
 up=$TMPDIR/up
 apiserver=
-end_upstream() {
-  local status=$?
+at_end() {
   [[ -n $apiserver ]] && kill -CONT "$apiserver" 2>/dev/null
   stop_zood || failed "zood drains and ends with status 0" <<<"status $?"
   "$ZOO_UPSTREAM" stop --dir "$up"
-  return $status
 }
-trap 'end_upstream; zoo_finish' EXIT
 ZOO_E2E_KUBECONFIG=$("$ZOO_UPSTREAM" start --dir "$up" --port 0 --timeout 400) || exit 1
 apiserver=$("$ZOO_UPSTREAM" status --dir "$up" | awk '$1 == "apiserver" { print $2 }')
 cat >"$TMPDIR/zood.yaml" <<YAML

@@ -5,14 +5,11 @@
 . "$(dirname "$0")/../e2e/lib.sh"
 
 up=$TMPDIR/up
-end_upstream() {
-  local status=$?
+at_end() {
   [[ -n ${curls[*]:-} ]] && kill "${curls[@]}" 2>/dev/null
   stop_zood || failed "zood drains and ends with status 0" <<<"status $?"
   "$ZOO_UPSTREAM" stop --dir "$up"
-  return $status
 }
-trap 'end_upstream; zoo_finish' EXIT
 curls=()
 ZOO_E2E_KUBECONFIG=$("$ZOO_UPSTREAM" start --dir "$up" --port 0 --timeout 400) || exit 1
 start_zood
