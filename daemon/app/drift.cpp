@@ -16,7 +16,8 @@ constexpr std::chrono::minutes k_deaf{4}; ///< as long as a tenant was never lef
 Drift::Drift(upstream::Upstream& upstream, net::Loop& loop, Tells tells)
     : tells_(std::move(tells)), loop_(loop), timer_(loop) {
   for (const auto& kind : tenants::room_kinds()) {
-    const auto changed = [this, kind](translate::EventType type, const translate::ObjectKey& key) {
+    const auto changed = [this, kind](translate::EventType type, const translate::ObjectKey& key,
+                                      std::string_view) {
       if (const auto id = tenants::spoiled(kind, type, key); !id.empty()) tells_.of(id);
     };
     followers_.push_back(std::make_unique<upstream::ChangeFollower>(

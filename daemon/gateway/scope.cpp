@@ -5,7 +5,10 @@
 #include "daemon/translate/discovery_json.hpp"
 #include "daemon/translate/proof.hpp"
 #include "daemon/translate/watch_event.hpp"
+#include "daemon/upstream/owner_index.hpp"
 #include "daemon/upstream/upstream.hpp"
+
+#include <optional>
 
 namespace zoo::gateway {
 namespace {
@@ -23,6 +26,39 @@ NameRule rule_of(const Exchange& exchange) {
 
 upstream::KeyRange whole(std::string prefix) { return {std::move(prefix), {}, false}; }
 upstream::KeyRange single(std::string name) { return {std::move(name), {}, true}; }
+
+/// Those of provisioned volumes whose claims are in the tenant's namespaces; nullopt: everybody's
+/// volumes are read. The tenant's own stand under its prefix.
+std::optional<upstream::Upstream::Names> provisioned_volumes(const Exchange& exchange) {
+  const auto& target = exchange.target();
+  const auto& options = target.list;
+  // Whose they were at a version of the client's is not known.
+  const bool then =
+      !options.continue_token.empty() || options.match == translate::VersionMatch::exact;
+  if (target.verb != "list" || then) return std::nullopt;
+  auto& index = exchange.upstream().volumes();
+  auto names = index.names_of(exchange.mapping().prefix());
+  if (!names) return std::nullopt; // the first one to ask begins it
+  // What was bound a moment ago the claims know (own_names()), and the index perhaps not yet.
+  if (const auto& claimed = exchange.own_names()) names->insert(claimed->begin(), claimed->end());
+  const auto& mapping = exchange.mapping();
+  std::erase_if(*names, [&](const auto& name) {
+    return mapping.owns_name(name) || !mapping.volume_out(name);
+  });
+  constexpr std::size_t k_objects_a_name = 25; // are read in the time that one by its name takes
+  constexpr std::size_t k_range_and_claims = 2;
+  if ((names->size() + k_range_and_claims) * k_objects_a_name >= index.size()) return std::nullopt;
+  return names;
+}
+
+std::vector<upstream::KeyRange> volume_ranges(const Exchange& exchange) {
+  const auto names = exchange.own_names() == nullptr ? std::nullopt : provisioned_volumes(exchange);
+  if (!names) return {whole("")};
+  std::vector<upstream::KeyRange> ranges{whole(exchange.mapping().prefix())};
+  for (const auto& name : *names)
+    ranges.push_back(single(name));
+  return ranges;
+}
 
 /// The ranges of a cluster-scoped kind that is built in.
 Reach cluster_reach(const Exchange& exchange) {
@@ -57,6 +93,8 @@ Reach cluster_reach(const Exchange& exchange) {
     reach.ranges = definition_ranges(exchange, reads(exchange.target()));
     return reach;
   case NameRule::volume:
+    reach.ranges = volume_ranges(exchange);
+    return reach;
   case NameRule::service_address:
   case NameRule::attachment:
     // Their keys are not contiguous: everybody's are read and filter_of() tells them apart.
@@ -75,10 +113,12 @@ bool namespace_is_ours(const translate::Mapping& mapping, const Strangers& stran
   return mapping.owns_name(name) && strangers != nullptr && !strangers->contains(name);
 }
 
+/// One of the tenant's claims may be bound to a volume of the platform's whose name no tenant can
+/// say: it has none here.
 bool volume_is_ours(const translate::Mapping& mapping, const Strangers& strangers,
                     std::string_view object) {
   const auto tree = translate::JsonTree::parse(object);
-  if (!tree) return false;
+  if (!tree || !mapping.volume_out(tree->root()["metadata"]["name"].string())) return false;
   if (const auto claim = tree->root()["spec"]["claimRef"]["namespace"]) {
     return namespace_is_ours(mapping, strangers, claim.string());
   }
@@ -123,6 +163,11 @@ std::vector<upstream::KeyRange> definition_ranges(const Exchange& exchange, bool
   if (seen == 0) return {own};
   if (seen > k_held || (options.limit != 0 && options.limit < k_page)) return {whole("")};
   return {own, {"", {}, false, "!" + label}};
+}
+
+bool lists_volumes_by_name(const Exchange& exchange) {
+  return rule_of(exchange) == NameRule::volume && !exchange.resource().namespaced &&
+         provisioned_volumes(exchange).has_value();
 }
 
 Result<Reach> reach_of(const Exchange& exchange) {
@@ -220,7 +265,8 @@ ObjectFilter filter_of(const Exchange& exchange, const KeyFilter& by_key) {
       const auto tree = translate::JsonTree::parse(object);
       if (!tree) return false;
       const auto name = tree->root()["spec"]["source"]["persistentVolumeName"].string();
-      return mapping.owns_name(name) || (volumes != nullptr && volumes->contains(name));
+      return mapping.owns_name(name) ||
+             (volumes != nullptr && volumes->contains(name) && mapping.volume_out(name));
     };
   }
   if (rule_of(exchange) == NameRule::crd) {

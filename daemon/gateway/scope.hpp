@@ -31,6 +31,10 @@ std::vector<upstream::KeyRange> definition_ranges(const Exchange& exchange, bool
 /// Is a definition of that name the tenant's own?
 bool owns_definition(const translate::Mapping& mapping, std::string_view name);
 
+/// Is a list of PersistentVolumes to be read by their names, once the tenant's claims have said
+/// which volumes they have (flows/own_names.cpp)? Where reading everybody's would cost more.
+bool lists_volumes_by_name(const Exchange& exchange);
+
 /// As whom a request for one object goes.
 Actor actor_of(const Exchange& exchange);
 

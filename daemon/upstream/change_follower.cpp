@@ -14,6 +14,7 @@ namespace {
 constexpr std::chrono::milliseconds k_first_pause{100};
 constexpr std::chrono::milliseconds k_longest_pause{10'000};
 constexpr int k_gone = 410;
+constexpr std::string_view k_whole = "application/json";
 
 } // namespace
 
@@ -30,14 +31,20 @@ void ChangeFollower::start() {
   loop_.post([this] { begin(); });
 }
 
-/// Of the list nothing is wanted but its resourceVersion.
+/// Unless somebody asks what is there, nothing is wanted of the list but its resourceVersion.
 void ChangeFollower::begin() {
   watch_.reset();
+  if (hears_.looks) hears_.looks();
   ListRequest request;
-  request.head = get_head(path_, translate::k_partial_list_accept);
+  request.head = get_head(path_, hears_.found ? k_whole : translate::k_partial_list_accept);
   request.range = {"", "", false};
-  request.limit = 1;
-  list_ = list_range(upstream_, caller_, std::move(request), "#one " + path_, *this);
+  request.limit = hears_.found ? 0 : 1;
+  list_ = list_range(upstream_, caller_, std::move(request),
+                     (hears_.found ? "#all " : "#one ") + path_, *this);
+}
+
+void ChangeFollower::on_list_item(std::string_view name, std::string_view object) {
+  if (hears_.found) hears_.found(name, object);
 }
 
 void ChangeFollower::on_list_end(const ListEnd& end) {
@@ -54,7 +61,7 @@ void ChangeFollower::on_list_error(const Error& error, int http_status, std::str
 
 void ChangeFollower::watch() {
   WatchRequest request;
-  request.head = get_head(path_, translate::k_partial_accept);
+  request.head = get_head(path_, hears_.found ? k_whole : translate::k_partial_accept);
   if (!field_selector_.empty()) request.params = {{"fieldSelector", field_selector_}};
   request.resource_version = version_;
   request.bookmarks = true; // else the version of a kind that rests is soon too old
@@ -75,8 +82,8 @@ void ChangeFollower::heard() {
 void ChangeFollower::on_watch_begin() {
   list_.reset(); // and what it holds of its connection
   heard();
-  follows_ = true;
   if (std::exchange(listed_, false)) hears_.began();
+  follows_ = true;
 }
 
 void ChangeFollower::on_watch_event(std::string_view text) {
@@ -92,7 +99,8 @@ void ChangeFollower::on_watch_event(std::string_view text) {
   heard();
   pause_ = k_first_pause;
   if (!key->resource_version.empty()) version_ = key->resource_version;
-  if (event->type != translate::EventType::bookmark) hears_.changed(event->type, *key);
+  if (event->type != translate::EventType::bookmark)
+    hears_.changed(event->type, *key, event->object);
 }
 
 void ChangeFollower::on_watch_end(const WatchEnd& end) {

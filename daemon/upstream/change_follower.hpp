@@ -21,14 +21,21 @@ class Upstream;
 /// field selector chooses. It goes on from where it was when the watch ends, says nothing for too
 /// long, or upstream is busy, with growing pauses; where upstream has forgotten that place, or
 /// refuses it, it begins again and says so, for what happened meanwhile is not known. Keeps nothing
-/// of the objects. On one loop; follows() from any thread.
+/// of the objects. Who wants to know what is there as well, by Hears::found, hears whole objects.
+/// On one loop; follows() from any thread.
 class ChangeFollower final : private ListHandler, private WatchHandler {
 public:
   struct Hears {
-    /// An object was ADDED, MODIFIED or DELETED.
-    std::function<void(translate::EventType type, const translate::ObjectKey& key)> changed;
+    /// An object was ADDED, MODIFIED or DELETED: its metadata, or all of it.
+    std::function<void(translate::EventType type, const translate::ObjectKey& key,
+                       std::string_view object)>
+        changed;
     /// It follows from here on; what happened before was perhaps not told.
     std::function<void()> began;
+    /// Of each object that is there when it begins; began() comes behind the last one. Null: none.
+    std::function<void(std::string_view name, std::string_view object)> found = nullptr;
+    /// It looks from the start: what was found before it began may be no more.
+    std::function<void()> looks = nullptr;
   };
 
   /// `field_selector` "": all objects of `path`. `silence`: that a watch may be without a word;
@@ -47,7 +54,7 @@ private:
   void again(void (ChangeFollower::*what)());
   void heard(); ///< the watch is alive
   void on_list_begin(std::string_view) override {}
-  void on_list_item(std::string_view, std::string_view) override {}
+  void on_list_item(std::string_view name, std::string_view object) override;
   void on_list_end(const ListEnd& end) override;
   void on_list_error(const Error& error, int http_status, std::string_view body) override;
   void on_watch_begin() override;

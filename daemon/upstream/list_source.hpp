@@ -26,7 +26,7 @@ using HeadListener = std::function<void(const http::ResponseHead& head)>;
 struct KeyRange {
   std::string prefix;   ///< keys in it begin with this
   std::string start;    ///< go on from here ("<key>\0"); "" = from the prefix
-  bool exact = false;   ///< the one key equal to `prefix`
+  bool exact = false;   ///< the one key equal to `prefix`; not on an all-namespaces path
   std::string labels{}; ///< a list asks for objects with these only: requirements of a selector
 
   bool contains(std::string_view key) const {
@@ -95,9 +95,9 @@ public:
 /// so that what is read follows the range, not the cluster. A tenant's range of all namespaces may
 /// be read namespace by namespace instead: where upstream takes no positions
 /// (Upstream::range_reads()), and where so much lies behind it that upstream would look at for
-/// longer (docs/decisions/138-namespace-by-namespace.md). Other paths are read from their beginning
-/// where there are no positions. No callback comes from inside. `hint` names what is listed, for
-/// the size of the first page. Loop thread.
+/// longer (docs/decisions/138-namespace-by-namespace.md). One key is asked for by its name. Other
+/// paths are read from their beginning where there are no positions. No callback comes from inside.
+/// `hint` names what is listed, for the size of the first page. Loop thread.
 std::unique_ptr<List> list_range(Upstream& upstream, Caller& caller, ListRequest request,
                                  std::string hint, ListHandler& handler);
 

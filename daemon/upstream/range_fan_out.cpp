@@ -246,8 +246,7 @@ private:
 } // namespace
 
 bool by_space(const Upstream& upstream, const ListRequest& request) {
-  const bool tenant_wide =
-      request.all_namespaces && !request.range.exact && !request.range.prefix.empty();
+  const bool tenant_wide = request.all_namespaces && !request.range.prefix.empty();
   return tenant_wide && request.revision == -1 &&
          worth_asking_spaces(upstream, request, upstream.remembered(spaces_key(request)));
 }

@@ -43,7 +43,6 @@ public:
         space_(std::move(space)), seek_(seek), handler_(handler),
         expected_(space_.empty() ? upstream_.remembered(hint_) : 0) {
     page_ = !seek_ || !space_.empty() ? k_largest_page
-            : request_.range.exact    ? 1
             : expected_ == 0          ? k_first_page
                                       : std::min(expected_ + 1 + expected_ / 8, k_largest_page);
     begin_page(ask(seek_ ? token_of_start() : std::string()));
@@ -87,7 +86,6 @@ private:
       return translate::upstream_token({request_.revision, range.start.substr(space_.size())});
     }
     if (!range.start.empty()) return translate::upstream_token({request_.revision, range.start});
-    if (range.exact) return translate::upstream_token({request_.revision, range.prefix});
     return translate::range_start_token(range.prefix, request_.revision);
   }
 
@@ -163,7 +161,7 @@ private:
     auto meta = read_metadata();
     if (!meta) return fail_with(meta.error(), 0, {});
 
-    const bool seeks_on = page_items_ != 0 && !request_.range.exact; // an empty page ends a range
+    const bool seeks_on = page_items_ != 0; // an empty page ends a range
     if (!meta->next.empty() && !past_end_ && !full_ && (seeks_on || !seek_)) {
       // The page's own token is fixed to its revision: all pages show one moment.
       page_ = std::min(page_ * 4, k_largest_page);
@@ -185,7 +183,7 @@ private:
     if (request_.limit == 0) upstream_.remember(hint_, delivered_);
     const auto& path = request_.head.target;
     const bool counted = request_.all_namespaces || path == k_spaces;
-    if (!counted || request_.range.prefix.empty() || request_.range.exact) return;
+    if (!counted || request_.range.prefix.empty()) return;
     if (full_ || selects(request_)) return; // more of its own; and upstream does not count then
     const auto [own, of_all] = behind_keys(path, request_.range.prefix);
     // Each tenant's own only where it may be worth it.
@@ -362,6 +360,14 @@ std::unique_ptr<List> list_range(Upstream& upstream, Caller& caller, ListRequest
     const auto* asked = translate::find_param(request.params, "labelSelector");
     translate::set_param(request.params, "labelSelector",
                          asked == nullptr ? labels : *asked + "," + labels);
+  }
+  // One key is asked for by its name: neither a position nor what lies behind it is looked at.
+  if (request.range.exact) {
+    const auto name = "metadata.name=" + request.range.prefix;
+    const auto* asked = translate::find_param(request.params, "fieldSelector");
+    translate::set_param(request.params, "fieldSelector",
+                         asked == nullptr ? name : *asked + "," + name);
+    return read_pages(upstream, caller, std::move(request), std::move(hint), false, handler);
   }
   const bool seek = upstream.range_reads();
   if (seek ? by_space(upstream, request) : request.all_namespaces) {

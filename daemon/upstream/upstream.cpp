@@ -10,6 +10,7 @@
 #include "daemon/upstream/buffered_call.hpp"
 #include "daemon/upstream/name_follower.hpp"
 #include "daemon/upstream/openapi_cache.hpp"
+#include "daemon/upstream/owner_index.hpp"
 #include "daemon/upstream/range_probe.hpp"
 #include "daemon/upstream/shared_watches.hpp"
 
@@ -138,6 +139,11 @@ bool stranger(std::string_view name, std::string_view object) {
          name[label.size()] != '-';
 }
 
+std::string claimed_from(std::string_view volume) {
+  const auto tree = translate::JsonTree::parse(volume);
+  return tree ? tree->root()["spec"]["claimRef"]["namespace"].string() : "";
+}
+
 } // namespace
 
 struct Upstream::Impl {
@@ -145,6 +151,7 @@ struct Upstream::Impl {
   std::map<net::Loop*, std::unique_ptr<Pool>> pools;
   std::optional<CatalogKeeper> keeper;
   std::optional<NameFollower> unlabelled, unlabelled_definitions;
+  std::optional<OwnerIndex> volumes;
   std::atomic<bool> range_reads{true};
   bool range_reads_decided = false;
   std::optional<RangeProbe> probe;
@@ -173,6 +180,8 @@ Upstream::Upstream(std::shared_ptr<const UpstreamEndpoint> endpoint,
                                         "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
                                         "!" + std::string(translate::k_tenant_label), nullptr,
                                         true);
+  impl_->volumes.emplace(*this, first, *impl_->pools.at(&first), "/api/v1/persistentvolumes",
+                         claimed_from);
   impl_->probe.emplace(first, *impl_->pools.at(&first), impl_->range_reads);
 }
 
@@ -202,6 +211,8 @@ Result<std::shared_ptr<const Upstream::Names>> Upstream::unlabelled_namespaces()
 std::shared_ptr<const Upstream::Names> Upstream::unlabelled_definitions() const {
   return impl_->unlabelled_definitions->names();
 }
+
+OwnerIndex& Upstream::volumes() const { return *impl_->volumes; }
 
 Upstream::~Upstream() = default;
 

@@ -22,6 +22,7 @@ class Loop;
 namespace zoo::upstream {
 
 class OpenApiCache;
+class OwnerIndex;
 class SharedWatches;
 
 enum class Freshness {
@@ -71,7 +72,8 @@ public:
   /// written. Followed likewise; null: not known now. What somebody else makes comes a moment
   /// later.
   std::shared_ptr<const Names> unlabelled_definitions() const;
-  void start(); ///< any thread; once
+  OwnerIndex& volumes() const; ///< PersistentVolumes by the namespace of their claim; any thread
+  void start();                ///< any thread; once
 
   /// Does upstream begin a list at a position that zood makes? Tried once, at start(), and believed
   /// until it is known. Any thread.

@@ -5,6 +5,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"hash/crc32"
 	"net/http"
 	"os"
 	"strings"
@@ -24,6 +25,13 @@ func object(kind, ns, name string) []byte {
 				"resources": map[string]any{"requests": map[string]any{"cpu": "10m", "memory": "16Mi"}}})
 		}
 		o = map[string]any{"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": map[string]any{"schedulerName": "none", "containers": cs}}
+	} else if kind == "persistentvolume" { // as a provisioner makes it, for a claim that is gone
+		meta["name"] = fmt.Sprintf("pvc-00000000-0000-4000-8000-%012x", crc32.ChecksumIEEE([]byte(ns+"/"+name)))
+		delete(meta, "namespace")
+		o = map[string]any{"apiVersion": "v1", "kind": "PersistentVolume", "metadata": meta, "spec": map[string]any{
+			"capacity": map[string]string{"storage": "1Gi"}, "accessModes": []string{"ReadWriteOnce"}, "persistentVolumeReclaimPolicy": "Retain",
+			"storageClassName": "none", "csi": map[string]string{"driver": "csi.example.com", "volumeHandle": ns + "-" + name},
+			"claimRef": map[string]string{"namespace": ns, "name": name}}}
 	} else {
 		o = map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta, "data": map[string]string{"k": strings.Repeat("x", 512)}}
 	}
@@ -45,7 +53,11 @@ func fill(c *http.Client, host string, out figures) {
 			defer wg.Done()
 			for n := range jobs {
 				space := spaces[n%len(spaces)]
-				st, _, err := do(c, "POST", fmt.Sprintf("%s/api/v1/namespaces/%s/%ss", host, space, *kind), "application/json", *accept, object(*kind, space, fmt.Sprintf("%s-%06d", *prefix, n)))
+				path := "namespaces/" + space + "/" + *kind + "s"
+				if *kind == "persistentvolume" {
+					path = "persistentvolumes"
+				}
+				st, _, err := do(c, "POST", host+"/api/v1/"+path, "application/json", *accept, object(*kind, space, fmt.Sprintf("%s-%06d", *prefix, n)))
 				if err != nil || (st != 201 && st != 409) {
 					bad.Add(1)
 				}

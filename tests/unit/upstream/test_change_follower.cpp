@@ -17,7 +17,8 @@ struct Followed {
   explicit Followed(std::chrono::milliseconds silence = std::chrono::minutes(1)) {
     world.on(0, [&] {
       auto& loop = world.loop(0);
-      const auto changed = [this](translate::EventType type, const translate::ObjectKey& key) {
+      const auto changed = [this](translate::EventType type, const translate::ObjectKey& key,
+                                  std::string_view) {
         const char sign = type == translate::EventType::added     ? '+'
                           : type == translate::EventType::deleted ? '-'
                                                                   : '~';

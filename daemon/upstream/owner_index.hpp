@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "daemon/upstream/change_follower.hpp"
+
+#include <atomic>
+#include <cstddef>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+
+namespace zoo::upstream {
+
+/// Which objects of a cluster-scoped kind are whose, where only their inside says it: all are read
+/// once, when somebody first asks, and followed by a watch since. Of an object its name and its
+/// owner's are kept, some 300 bytes, nothing else. What was changed is known a moment later. On one
+/// loop; names_of(), size() from any thread.
+class OwnerIndex {
+public:
+  using Names = std::set<std::string, std::less<>>;
+  using OwnerOf = std::string (*)(std::string_view object); ///< "": nobody's
+
+  OwnerIndex(Upstream& upstream, net::Loop& loop, Caller& caller, std::string path, OwnerOf owner);
+
+  /// Names of the objects whose owner begins so; nullopt: not known, or not now.
+  std::optional<Names> names_of(std::string_view owner_prefix);
+  std::size_t size() const; ///< how many objects there are
+
+private:
+  struct Held {
+    std::set<std::pair<std::string, std::string>> by_owner; ///< owner, name
+    std::unordered_map<std::string, std::string> owners;    ///< by name
+
+    void put(std::string_view name, std::string owner);
+    void erase(const std::string& name);
+  };
+
+  void changed(translate::EventType type, const translate::ObjectKey& key, std::string_view object);
+
+  const OwnerOf owner_of_;
+  std::atomic<bool> asked_ = false;
+  Held found_; ///< since it looks from the start; the loop's
+  mutable std::mutex mutex_;
+  Held held_;
+  ChangeFollower follower_; // last: its callbacks end first
+};
+
+} // namespace zoo::upstream

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/translate/discovery_json.hpp"
+#include "daemon/upstream/owner_index.hpp"
+#include "tests/unit/upstream/watch_world.hpp"
+
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <optional>
+#include <string>
+
+using namespace zoo;
+using namespace zoo::test;
+
+namespace {
+
+std::string owner_of(std::string_view object) {
+  const auto tree = translate::JsonTree::parse(object);
+  return tree ? tree->root()["spec"]["owner"].string() : "";
+}
+
+std::string thing(std::string_view name, std::string_view owner, std::uint64_t version) {
+  return fmt::format(
+      R"({{"metadata":{{"name":"{}","resourceVersion":"{}"}},"spec":{{"owner":"{}"}}}})", name,
+      version, owner);
+}
+
+std::string changed(std::string_view type, std::string_view name, std::string_view owner,
+                    std::uint64_t version) {
+  return fmt::format("{{\"type\":\"{}\",\"object\":{}}}\n", type, thing(name, owner, version));
+}
+
+struct Indexed {
+  Indexed() {
+    world.on(0, [&] {
+      auto& loop = world.loop(0);
+      index.emplace(world.upstream(), loop, world.upstream().caller(loop), "/api/v1/things",
+                    owner_of);
+    });
+  }
+  ~Indexed() {
+    world.on(0, [this] { index.reset(); });
+  }
+  /// Names, each with a blank behind it; "?": not known.
+  std::string names(std::string_view owner) {
+    const auto found = index->names_of(owner);
+    if (!found) return "?";
+    std::string out;
+    for (const auto& name : *found)
+      out += name + ' ';
+    return out;
+  }
+  WatchWorld::AskedPtr follow(std::uint64_t version, const std::vector<std::string>& things) {
+    world.list(world.next_list(), version, things);
+    auto watch = world.next_watch();
+    CHECK(WatchWorld::param(watch, "resourceVersion") == std::to_string(version));
+    world.answer(watch, 200);
+    world.settle();
+    return watch;
+  }
+  void say(const WatchWorld::AskedPtr& watch, const std::string& text) {
+    world.say(watch, text);
+    world.settle();
+  }
+
+  WatchWorld world;
+  std::optional<upstream::OwnerIndex> index;
+};
+
+} // namespace
+
+TEST_CASE("who first asks has all read, whole, and what changes is followed") {
+  Indexed indexed;
+  indexed.world.settle();
+  CHECK(indexed.world.none("things"));
+  CHECK(indexed.names("a-") == "?");
+  auto watch = indexed.follow(7, {thing("one", "a-x/", 3), thing("two", "a-y/", 4),
+                                  thing("three", "b-x/", 5), thing("four", "", 6)});
+  CHECK(watch->head.headers.get("accept") == "application/json");
+  CHECK(indexed.names("a-") == "one two ");
+  CHECK(indexed.names("a-x/") == "one ");
+  CHECK(indexed.names("b-") == "three ");
+  CHECK(indexed.names("c-") == "");
+  CHECK(indexed.index->size() == 4);
+
+  indexed.say(watch, changed("ADDED", "five", "a-x/", 8) + changed("MODIFIED", "four", "a-z/", 9));
+  CHECK(indexed.names("a-") == "five four one two ");
+  indexed.say(watch, changed("MODIFIED", "one", "b-x/", 10));
+  CHECK(indexed.names("a-") == "five four two ");
+  CHECK(indexed.names("b-") == "one three ");
+  indexed.say(watch, changed("DELETED", "two", "a-y/", 11) + changed("MODIFIED", "five", "", 12));
+  CHECK(indexed.names("a-") == "four ");
+  CHECK(indexed.index->size() == 4);
+}
+
+TEST_CASE("what cannot be followed is not known, and then it is read anew") {
+  Indexed indexed;
+  CHECK(indexed.names("a-") == "?");
+  auto watch = indexed.follow(7, {thing("one", "a-x/", 3), thing("two", "a-x/", 4)});
+  CHECK(indexed.names("a-") == "one two ");
+  indexed.say(watch, gone_event());
+  CHECK(indexed.names("a-") == "?");
+  indexed.world.end(watch);
+
+  // A list that breaks leaves nothing behind.
+  auto list = indexed.world.next_list();
+  indexed.world.answer(list, 200);
+  indexed.world.say(list, R"({"kind":"L","metadata":{"resourceVersion":"8"},"items":[)" +
+                              thing("gone", "a-x/", 8) + ",");
+  indexed.world.fail(list);
+  watch = indexed.follow(9, {thing("two", "a-x/", 4)});
+  CHECK(indexed.names("a-") == "two ");
+  CHECK(indexed.index->size() == 1);
+}
