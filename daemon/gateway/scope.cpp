@@ -35,7 +35,11 @@ std::optional<upstream::Upstream::Names> provisioned_volumes(const Exchange& exc
   // Whose they were at a version of the client's is not known.
   const bool then =
       !options.continue_token.empty() || options.match == translate::VersionMatch::exact;
-  if (target.verb != "list" || then) return std::nullopt;
+  // Upstream finds one by its name itself; without positions the tenant's range is read from the
+  // first of all.
+  const bool selects = translate::find_param(target.params, "fieldSelector") != nullptr;
+  if (target.verb != "list" || then || selects || !exchange.upstream().range_reads())
+    return std::nullopt;
   auto& index = exchange.upstream().volumes();
   auto names = index.names_of(exchange.mapping().prefix());
   if (!names) return std::nullopt; // the first one to ask begins it
@@ -45,9 +49,12 @@ std::optional<upstream::Upstream::Names> provisioned_volumes(const Exchange& exc
   std::erase_if(*names, [&](const auto& name) {
     return mapping.owns_name(name) || !mapping.volume_out(name);
   });
-  constexpr std::size_t k_objects_a_name = 25; // are read in the time that one by its name takes
+  constexpr std::size_t k_most_names = 256;     // one after the other, for one request
+  constexpr std::size_t k_objects_a_name = 100; // are read in the time that one by its name takes
   constexpr std::size_t k_range_and_claims = 2;
-  if ((names->size() + k_range_and_claims) * k_objects_a_name >= index.size()) return std::nullopt;
+  const auto requests = names->size() + k_range_and_claims;
+  if (names->size() > k_most_names || requests * k_objects_a_name >= index.size())
+    return std::nullopt;
   return names;
 }
 

@@ -84,6 +84,7 @@ void ChangeFollower::on_watch_begin() {
   heard();
   if (std::exchange(listed_, false)) hears_.began();
   follows_ = true;
+  open_ = true;
 }
 
 void ChangeFollower::on_watch_event(std::string_view text) {
@@ -105,6 +106,7 @@ void ChangeFollower::on_watch_event(std::string_view text) {
 
 void ChangeFollower::on_watch_end(const WatchEnd& end) {
   silence_timer_.cancel();
+  open_ = false;
   const auto status = end.http_status;
   const bool refused = status != 0 && !passing(status);
   if (refused && status != k_gone)

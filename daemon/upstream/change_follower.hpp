@@ -45,8 +45,9 @@ public:
                  std::chrono::milliseconds silence = std::chrono::seconds(90));
   ~ChangeFollower() override;
 
-  void start();                                    ///< any thread
-  bool follows() const { return follows_.load(); } ///< what changes now will be told
+  void start();                                            ///< any thread
+  bool follows() const { return follows_.load(); }         ///< what changes now will be told
+  bool hears() const { return follows() && open_.load(); } ///< and its watch is open
 
 private:
   void begin();
@@ -72,7 +73,7 @@ private:
   std::string version_;    ///< of the last event or bookmark
   bool listed_ = false;    ///< `version_` is a list's: what lies before it was not told
   bool forgotten_ = false; ///< upstream has said that it does not know `version_` any more
-  std::atomic<bool> follows_ = false;
+  std::atomic<bool> follows_ = false, open_ = false;
   std::unique_ptr<List> list_;
   std::unique_ptr<WatchSubscription> watch_;
 };

@@ -22,7 +22,7 @@ OwnerIndex::OwnerIndex(Upstream& upstream, net::Loop& loop, Caller& caller, std:
 
 std::optional<OwnerIndex::Names> OwnerIndex::names_of(std::string_view owner_prefix) {
   if (!asked_.exchange(true)) follower_.start();
-  if (!follower_.follows()) return std::nullopt;
+  if (!follower_.hears()) return std::nullopt;
   Names out;
   const std::scoped_lock lock(mutex_);
   const auto& all = held_.by_owner;

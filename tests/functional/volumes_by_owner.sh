@@ -40,7 +40,7 @@ costs() {
 costs_at_most() { local n; n=$(costs "$1"); ((n <= $2)) || { echo "costs $n"; return 1; }; }
 
 # ---- a neighbour with many
-many=400
+many=600
 for ((i = 0; i < many; i++)); do
   volume "$(pvc "$i")" "$b-default" "claim-$i"
 done >"$TMPDIR/many"

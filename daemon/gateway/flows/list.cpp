@@ -130,7 +130,8 @@ private:
     request.range = plan_.ranges[at_];
     request.revision = revision_;
     retired_ = std::move(list_);
-    list_ = read_range(exchange_, plan_, std::move(request), "#" + std::to_string(at_), *this);
+    const auto part = "#" + std::to_string(at_) + request.range.prefix;
+    list_ = read_range(exchange_, plan_, std::move(request), part, *this);
   }
 
   void on_list_begin(std::string_view head) override {

@@ -98,6 +98,12 @@ TEST_CASE("what cannot be followed is not known, and then it is read anew") {
   CHECK(indexed.names("a-") == "?");
   auto watch = indexed.follow(7, {thing("one", "a-x/", 3), thing("two", "a-x/", 4)});
   CHECK(indexed.names("a-") == "one two ");
+  indexed.world.end(watch); // in order: what happens until the next one is open is not known
+  watch = indexed.world.next_watch();
+  CHECK(indexed.names("a-") == "?");
+  indexed.world.answer(watch, 200);
+  indexed.world.settle();
+  CHECK(indexed.names("a-") == "one two ");
   indexed.say(watch, gone_event());
   CHECK(indexed.names("a-") == "?");
   indexed.world.end(watch);
