@@ -27,25 +27,26 @@ NameRule rule_of(const Exchange& exchange) {
 upstream::KeyRange whole(std::string prefix) { return {std::move(prefix), {}, false}; }
 upstream::KeyRange single(std::string name) { return {std::move(name), {}, true}; }
 
+/// Is a list one of an earlier moment? Of what zood follows is only known how it is now.
+bool of_then(const translate::ListOptions& options) {
+  return !options.continue_token.empty() || options.match == translate::VersionMatch::exact;
+}
+
 /// Those of provisioned volumes whose claims are in the tenant's namespaces; nullopt: everybody's
 /// volumes are read. The tenant's own stand under its prefix.
 std::optional<upstream::Upstream::Names> provisioned_volumes(const Exchange& exchange) {
   const auto& target = exchange.target();
-  const auto& options = target.list;
-  // Whose they were at a version of the client's is not known.
-  const bool then =
-      !options.continue_token.empty() || options.match == translate::VersionMatch::exact;
   // Upstream finds one by its name itself; without positions the tenant's range is read from the
   // first of all.
   const bool selects = translate::find_param(target.params, "fieldSelector") != nullptr;
-  if (target.verb != "list" || then || selects || !exchange.upstream().range_reads())
-    return std::nullopt;
+  if (target.verb != "list" || of_then(target.list) || selects) return std::nullopt;
+  if (!exchange.upstream().range_reads()) return std::nullopt;
   auto& index = exchange.upstream().volumes();
-  auto names = index.names_of(exchange.mapping().prefix());
+  const auto& mapping = exchange.mapping();
+  auto names = index.names_of(mapping.prefix());
   if (!names) return std::nullopt; // the first one to ask begins it
   // What was bound a moment ago the claims know (own_names()), and the index perhaps not yet.
   if (const auto& claimed = exchange.own_names()) names->insert(claimed->begin(), claimed->end());
-  const auto& mapping = exchange.mapping();
   std::erase_if(*names, [&](const auto& name) {
     return mapping.owns_name(name) || !mapping.volume_out(name);
   });
@@ -155,11 +156,8 @@ std::vector<upstream::KeyRange> definition_ranges(const Exchange& exchange, bool
   constexpr std::int64_t k_page = 500; // who asks for smaller ones than kubectl means it
   const auto& mapping = exchange.mapping();
   const auto& options = exchange.target().list;
-  // What had no label at a version of the client's is not known.
-  const bool then =
-      !options.continue_token.empty() || options.match == translate::VersionMatch::exact;
   const auto unlabelled = exchange.upstream().unlabelled_definitions();
-  if (then || unlabelled == nullptr) return {whole("")};
+  if (of_then(options) || unlabelled == nullptr) return {whole("")};
   std::size_t seen = 0;
   for (const auto& name : *unlabelled) {
     if (owns_definition(mapping, name)) return {whole("")};

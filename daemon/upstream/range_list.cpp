@@ -354,19 +354,24 @@ Result<std::int64_t> revision_of(std::string_view resource_version) {
   return fail(Code::unavailable, "the upstream's list has no usable resourceVersion");
 }
 
+namespace {
+
+/// What the asker selects by, and this.
+void select(translate::Params& params, const char* selector, const std::string& requirement) {
+  const auto* asked = translate::find_param(params, selector);
+  translate::set_param(params, selector,
+                       asked == nullptr ? requirement : *asked + "," + requirement);
+}
+
+} // namespace
+
 std::unique_ptr<List> list_range(Upstream& upstream, Caller& caller, ListRequest request,
                                  std::string hint, ListHandler& handler) {
-  if (const auto& labels = request.range.labels; !labels.empty()) {
-    const auto* asked = translate::find_param(request.params, "labelSelector");
-    translate::set_param(request.params, "labelSelector",
-                         asked == nullptr ? labels : *asked + "," + labels);
-  }
+  if (const auto& labels = request.range.labels; !labels.empty())
+    select(request.params, "labelSelector", labels);
   // One key is asked for by its name: neither a position nor what lies behind it is looked at.
   if (request.range.exact) {
-    const auto name = "metadata.name=" + request.range.prefix;
-    const auto* asked = translate::find_param(request.params, "fieldSelector");
-    translate::set_param(request.params, "fieldSelector",
-                         asked == nullptr ? name : *asked + "," + name);
+    select(request.params, "fieldSelector", "metadata.name=" + request.range.prefix);
     return read_pages(upstream, caller, std::move(request), std::move(hint), false, handler);
   }
   const bool seek = upstream.range_reads();

@@ -27,7 +27,7 @@ claim() {
     accessModes: ["ReadWriteOnce"], storageClassName: "none", volumeName: $volume, resources: {requests: {storage: "1Gi"}}}}'
 }
 names() { as "$1" get "$2" -o name "${@:3}" 2>&1 | sed 's|.*/||' | xargs; }
-is() { [[ $(names "$a" "$1" "${@:3}") == "$2" ]]; }
+is() { [[ $(names "$a" "$1") == "$2" ]]; }
 # Objects that upstream's watch cache has handed out.
 returned() { upstream get --raw /metrics | awk -v kind="$1" '/^apiserver_cache_list_returned_objects_total/ && index($0, "\"" kind "\"") { n += $NF } END { print n + 0 }'; }
 # costs KIND: what one list of the tenant's makes upstream hand out
@@ -75,7 +75,6 @@ check "an attachment of the claim's volume" upstream create -f - <<<"$(attachmen
 expect "is in that list" "csi-$mark-w" "$(names "$a" volumeattachments)"
 check "one of the tenant's own volume" upstream create -f - <<<"$(attachment "csi-$mark-own" "$a-own")"
 expect "as well" "csi-$mark-own csi-$mark-w" "$(names "$a" volumeattachments)"
-
 
 # ---- names that no tenant can say
 check "one that the platform calls otherwise" upstream create -f - <<<"$(volume "disk-$mark" "$a-default" odd)"

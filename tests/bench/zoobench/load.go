@@ -53,11 +53,11 @@ func fill(c *http.Client, host string, out figures) {
 			defer wg.Done()
 			for n := range jobs {
 				space := spaces[n%len(spaces)]
-				path := "namespaces/" + space + "/" + *kind + "s"
-				if *kind == "persistentvolume" {
-					path = "persistentvolumes"
+				path := fmt.Sprintf("%s/api/v1/namespaces/%s/%ss", host, space, *kind)
+				if *kind == "persistentvolume" { // of the cluster
+					path = host + "/api/v1/persistentvolumes"
 				}
-				st, _, err := do(c, "POST", host+"/api/v1/"+path, "application/json", *accept, object(*kind, space, fmt.Sprintf("%s-%06d", *prefix, n)))
+				st, _, err := do(c, "POST", path, "application/json", *accept, object(*kind, space, fmt.Sprintf("%s-%06d", *prefix, n)))
 				if err != nil || (st != 201 && st != 409) {
 					bad.Add(1)
 				}
