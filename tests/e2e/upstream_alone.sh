@@ -147,5 +147,4 @@ check "it goes" upstream delete clusterrolebinding,clusterrole "own-of-$evil"
 expect "the victim is as it was" "$before" "$(victims_state)"
 leave "$evil"
 leave "$victim"
-wait_gone() { ! ctl tenant list -o name | grep -Eq "$evil|$victim"; }
-eventually "both tenants go" 90 wait_gone
+eventually "both tenants go" 90 all_gone "$evil" "$victim"

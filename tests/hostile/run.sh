@@ -37,6 +37,5 @@ for attack in "${attacks[@]}"; do
 done
 expect "a zood that was attacked still lives" "${zood_pids[$zood_dir]}" "$(jobs -rp | grep -x "${zood_pids[$zood_dir]}")"
 leave "$victim"
-gone() { ! ctl tenant list -o name | grep -Fq -f <(printf '%s\n' "$victim" "${attackers[@]}"); }
-eventually "all tenants are gone" 120 gone
+eventually "all tenants are gone" 120 all_gone "$victim" "${attackers[@]}"
 note "${#attacks[@]} attacks in ${SECONDS}s"

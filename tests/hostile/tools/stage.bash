@@ -199,6 +199,17 @@ new_attacker() {
   expect "its namespace" 201 "$code"
 }
 leave() { ctl tenant delete "$1" >"$TMPDIR/$1.delete" 2>&1 & }
+# all_gone ID...: says of each that is still there what it waits for, and what its deletion said.
+all_gone() {
+  local left
+  left=$(ctl tenant list -o json | jq -r '.items[] | select(IN(.metadata.name; $ARGS.positional[]))
+    | "\(.metadata.name) is \(.status.phase), waits for \(.status.waitingFor)"' --args "$@") || return
+  [[ -n $left ]] || return 0
+  printf '%s\n' "$left"
+  set -- "${@/#/"$TMPDIR/"}"
+  tail -n 2 -- "${@/%/.delete}"
+  return 1
+}
 attackers=()
 
 set_the_stage() {
