@@ -23,6 +23,7 @@
 #include "daemon/translate/selector.hpp"
 #include "daemon/translate/status_text.hpp"
 #include "daemon/translate/watch_event.hpp"
+#include "daemon/upstream/owner_index.hpp"
 #include "daemon/upstream/shared_watches.hpp"
 #include "daemon/upstream/upstream.hpp"
 
@@ -177,6 +178,7 @@ public:
         resource_.facts != nullptr && resource_.facts->treatment == translate::Treatment::kept;
     if (kept && !mapping().identity()) return virtual_kind(exchange_);
     ZOO_TRY_VOID(refuse_fixed());
+    if (writes_definition()) exchange_.upstream().definitions().expect_write(mapping().id());
     const bool looks = !target_.writes() || mixed();
     if (!mapping().identity() && looks && exchange_.own_names() == nullptr) {
       const bool attachments =
@@ -210,6 +212,12 @@ private:
   bool mixed() const {
     return !mapping().identity() && resource_.facts != nullptr &&
            resource_.facts->treatment == translate::Treatment::mixed;
+  }
+
+  bool writes_definition() const {
+    const bool stores =
+        target_.verb == "create" || target_.verb == "update" || target_.verb == "patch";
+    return stores && target_.is("apiextensions.k8s.io", "customresourcedefinitions");
   }
 
   /// What is refused whatever the tenant's own rights are.

@@ -32,15 +32,30 @@ bool of_then(const translate::ListOptions& options) {
   return !options.continue_token.empty() || options.match == translate::VersionMatch::exact;
 }
 
+using Names = upstream::Upstream::Names;
+
+/// Is it less work to read these one after the other by their names, and to make some other
+/// requests for that, than all that there are? `worth`: how many are read in the time that one by
+/// its name takes.
+bool by_name_is_less(std::size_t names, std::size_t other_requests, std::size_t worth,
+                     const upstream::OwnerIndex& index) {
+  constexpr std::size_t k_most_names = 256; // one after the other, for one request
+  return names <= k_most_names && (names + other_requests) * worth < index.size();
+}
+
+/// Of one that upstream finds by its name itself, or that is asked for at an earlier moment, or
+/// where upstream takes no position, nothing is gained.
+bool may_list_by_name(const Exchange& exchange) {
+  const auto& target = exchange.target();
+  return target.verb == "list" && !of_then(target.list) &&
+         translate::find_param(target.params, "fieldSelector") == nullptr &&
+         exchange.upstream().range_reads();
+}
+
 /// Those of provisioned volumes whose claims are in the tenant's namespaces; nullopt: everybody's
 /// volumes are read. The tenant's own stand under its prefix.
-std::optional<upstream::Upstream::Names> provisioned_volumes(const Exchange& exchange) {
-  const auto& target = exchange.target();
-  // Upstream finds one by its name itself; without positions the tenant's range is read from the
-  // first of all.
-  const bool selects = translate::find_param(target.params, "fieldSelector") != nullptr;
-  if (target.verb != "list" || of_then(target.list) || selects) return std::nullopt;
-  if (!exchange.upstream().range_reads()) return std::nullopt;
+std::optional<Names> provisioned_volumes(const Exchange& exchange) {
+  if (!may_list_by_name(exchange)) return std::nullopt;
   auto& index = exchange.upstream().volumes();
   const auto& mapping = exchange.mapping();
   auto names = index.names_of(mapping.prefix());
@@ -50,12 +65,9 @@ std::optional<upstream::Upstream::Names> provisioned_volumes(const Exchange& exc
   std::erase_if(*names, [&](const auto& name) {
     return mapping.owns_name(name) || !mapping.volume_out(name);
   });
-  constexpr std::size_t k_most_names = 256;     // one after the other, for one request
-  constexpr std::size_t k_objects_a_name = 100; // are read in the time that one by its name takes
+  constexpr std::size_t k_worth = 100;
   constexpr std::size_t k_range_and_claims = 2;
-  const auto requests = names->size() + k_range_and_claims;
-  if (names->size() > k_most_names || requests * k_objects_a_name >= index.size())
-    return std::nullopt;
+  if (!by_name_is_less(names->size(), k_range_and_claims, k_worth, index)) return std::nullopt;
   return names;
 }
 
@@ -112,7 +124,7 @@ Reach cluster_reach(const Exchange& exchange) {
   return reach;
 }
 
-using Strangers = std::shared_ptr<const upstream::Upstream::Names>;
+using Strangers = std::shared_ptr<const Names>;
 
 /// By its prefix and by its label: a namespace under the prefix that is not the tenant's may be
 /// there (DESIGN 2).
@@ -144,6 +156,25 @@ bool is_signing_request(const translate::Target& target) {
   return target.is("certificates.k8s.io", "certificatesigningrequests");
 }
 
+/// The tenant's own definitions and `seen` of the platform's, each by its name; empty: asking by
+/// label is less work, or all of the tenant's own are not known now.
+std::vector<upstream::KeyRange> definitions_by_name(const Exchange& exchange, Names seen) {
+  constexpr std::size_t k_worth = 500; // upstream looks at their labels only
+  if (!may_list_by_name(exchange)) return {};
+  auto& index = exchange.upstream().definitions();
+  auto names = index.names_of(exchange.mapping().id());
+  if (!names) return {};
+  names->merge(seen);
+  // Of none there is a resourceVersion still: with a name that no definition has, for want of a
+  // dot.
+  if (names->empty()) names->insert(exchange.mapping().id());
+  if (!by_name_is_less(names->size(), 0, k_worth, index)) return {};
+  std::vector<upstream::KeyRange> ranges;
+  for (const auto& name : *names)
+    ranges.push_back(single(name));
+  return ranges;
+}
+
 } // namespace
 
 bool owns_definition(const translate::Mapping& mapping, std::string_view name) {
@@ -158,15 +189,18 @@ std::vector<upstream::KeyRange> definition_ranges(const Exchange& exchange, bool
   const auto& options = exchange.target().list;
   const auto unlabelled = exchange.upstream().unlabelled_definitions();
   if (of_then(options) || unlabelled == nullptr) return {whole("")};
-  std::size_t seen = 0;
+  Names seen;
   for (const auto& name : *unlabelled) {
     if (owns_definition(mapping, name)) return {whole("")};
-    if (shown && mapping.crd_name_out(name)) ++seen;
+    if (shown && mapping.crd_name_out(name)) seen.insert(name);
+  }
+  if (shown) {
+    if (auto ranges = definitions_by_name(exchange, seen); !ranges.empty()) return ranges;
   }
   const auto label = std::string(translate::k_tenant_label);
   const upstream::KeyRange own{"", {}, false, label + "=" + mapping.id()};
-  if (seen == 0) return {own};
-  if (seen > k_held || (options.limit != 0 && options.limit < k_page)) return {whole("")};
+  if (seen.empty()) return {own};
+  if (seen.size() > k_held || (options.limit != 0 && options.limit < k_page)) return {whole("")};
   return {own, {"", {}, false, "!" + label}};
 }
 

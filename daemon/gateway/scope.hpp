@@ -25,8 +25,9 @@ struct Reach {
 Result<Reach> reach_of(const Exchange& exchange);
 
 /// The same of the tenant's definitions, whose keys stand among everybody's: those with its label,
-/// which zood gives to each that it writes. `shown`: the platform's that it may see, too. All,
-/// where that would not find every one, or not from the position of the client's.
+/// which zood gives to each that it writes, or these by their names where that is less work.
+/// `shown`: the platform's that it may see, too. All, where that would not find every one, or not
+/// from the position of the client's.
 std::vector<upstream::KeyRange> definition_ranges(const Exchange& exchange, bool shown);
 /// Is a definition of that name the tenant's own?
 bool owns_definition(const translate::Mapping& mapping, std::string_view name);

@@ -36,7 +36,7 @@ void ChangeFollower::begin() {
   watch_.reset();
   if (hears_.looks) hears_.looks();
   ListRequest request;
-  request.head = get_head(path_, hears_.found ? k_whole : translate::k_partial_list_accept);
+  request.head = get_head(path_, hears_.whole ? k_whole : translate::k_partial_list_accept);
   request.range = {"", "", false};
   request.limit = hears_.found ? 0 : 1;
   list_ = list_range(upstream_, caller_, std::move(request),
@@ -61,7 +61,7 @@ void ChangeFollower::on_list_error(const Error& error, int http_status, std::str
 
 void ChangeFollower::watch() {
   WatchRequest request;
-  request.head = get_head(path_, hears_.found ? k_whole : translate::k_partial_accept);
+  request.head = get_head(path_, hears_.whole ? k_whole : translate::k_partial_accept);
   if (!field_selector_.empty()) request.params = {{"fieldSelector", field_selector_}};
   request.resource_version = version_;
   request.bookmarks = true; // else the version of a kind that rests is soon too old

@@ -17,16 +17,15 @@ namespace zoo::upstream {
 
 class Upstream;
 
-/// Tells what becomes of a kind's objects: by a watch from now on, metadata only, of those that a
-/// field selector chooses. It goes on from where it was when the watch ends, says nothing for too
-/// long, or upstream is busy, with growing pauses; where upstream has forgotten that place, or
-/// refuses it, it begins again and says so, for what happened meanwhile is not known. Keeps nothing
-/// of the objects. Who wants to know what is there as well, by Hears::found, hears whole objects.
-/// On one loop; follows() from any thread.
+/// Tells what becomes of a kind's objects: by a watch from now on, of those that a field selector
+/// chooses, their metadata or all of them. It goes on from where it was when the watch ends, says
+/// nothing for too long, or upstream is busy, with growing pauses; where upstream has forgotten
+/// that place, or refuses it, it begins again and says so, for what happened meanwhile is not
+/// known. Keeps nothing of the objects. On one loop; follows() from any thread.
 class ChangeFollower final : private ListHandler, private WatchHandler {
 public:
   struct Hears {
-    /// An object was ADDED, MODIFIED or DELETED: its metadata, or all of it.
+    /// An object was ADDED, MODIFIED or DELETED.
     std::function<void(translate::EventType type, const translate::ObjectKey& key,
                        std::string_view object)>
         changed;
@@ -36,6 +35,7 @@ public:
     std::function<void(std::string_view name, std::string_view object)> found = nullptr;
     /// It looks from the start: what was found before it began may be no more.
     std::function<void()> looks = nullptr;
+    bool whole = false; ///< objects, not their metadata alone
   };
 
   /// `field_selector` "": all objects of `path`. `silence`: that a watch may be without a word;

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/upstream/owner_index.hpp"
 
+#include <algorithm>
+
 namespace zoo::upstream {
 
+using Clock = std::chrono::steady_clock;
+
 OwnerIndex::OwnerIndex(Upstream& upstream, net::Loop& loop, Caller& caller, std::string path,
-                       OwnerOf owner)
+                       Reads reads, OwnerOf owner)
     : owner_of_(owner),
       follower_(upstream, loop, caller, std::move(path), "",
                 {.changed = [this](auto type, const auto& key,
@@ -18,13 +22,24 @@ OwnerIndex::OwnerIndex(Upstream& upstream, net::Loop& loop, Caller& caller, std:
                        found_ = {};
                      },
                  .found = [this](auto name, auto object) { found_.put(name, owner_of_(object)); },
-                 .looks = [this] { found_ = {}; }}) {}
+                 .looks = [this] { found_ = {}; },
+                 .whole = reads == Reads::whole}) {}
+
+void OwnerIndex::expect_write(std::string_view owner_prefix, std::chrono::milliseconds lasting) {
+  const auto now = Clock::now();
+  const std::scoped_lock lock(mutex_);
+  std::erase_if(written_, [now](const auto& entry) { return entry.second <= now; });
+  auto& until = written_[std::string(owner_prefix)];
+  until = std::max(until, now + lasting);
+}
 
 std::optional<OwnerIndex::Names> OwnerIndex::names_of(std::string_view owner_prefix) {
   if (!asked_.exchange(true)) follower_.start();
   if (!follower_.hears()) return std::nullopt;
   Names out;
   const std::scoped_lock lock(mutex_);
+  const auto written = written_.find(std::string(owner_prefix));
+  if (written != written_.end() && written->second > Clock::now()) return std::nullopt;
   const auto& all = held_.by_owner;
   for (auto at = all.lower_bound({std::string(owner_prefix), ""});
        at != all.end() && at->first.starts_with(owner_prefix); ++at)

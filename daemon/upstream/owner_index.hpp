@@ -4,6 +4,7 @@
 #include "daemon/upstream/change_follower.hpp"
 
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <mutex>
 #include <optional>
@@ -15,17 +16,24 @@
 
 namespace zoo::upstream {
 
-/// Which objects of a cluster-scoped kind are whose, where only their inside says it: all are read
+/// Which objects of a cluster-scoped kind are whose, where their keys do not say it: all are read
 /// once, when somebody first asks, and followed by a watch since. Of an object its name and its
 /// owner's are kept, some 300 bytes, nothing else. What was changed is known a moment later. On one
-/// loop; names_of(), size() from any thread.
+/// loop; what is public from any thread.
 class OwnerIndex {
 public:
   using Names = std::set<std::string, std::less<>>;
   using OwnerOf = std::string (*)(std::string_view object); ///< "": nobody's
+  enum class Reads { metadata, whole };                     ///< what OwnerOf is given
 
-  OwnerIndex(Upstream& upstream, net::Loop& loop, Caller& caller, std::string path, OwnerOf owner);
+  OwnerIndex(Upstream& upstream, net::Loop& loop, Caller& caller, std::string path, Reads reads,
+             OwnerOf owner);
 
+  /// Objects of an owner that begins so are about to be written, by whom expects to see them then:
+  /// what names_of() knows is not enough for `lasting`. By default that is longer than upstream
+  /// gives a request (--request-timeout).
+  void expect_write(std::string_view owner_prefix,
+                    std::chrono::milliseconds lasting = std::chrono::seconds(70));
   /// Names of the objects whose owner begins so; nullopt: not known, or not now.
   std::optional<Names> names_of(std::string_view owner_prefix);
   std::size_t size() const; ///< how many objects there are
@@ -46,6 +54,8 @@ private:
   Held found_; ///< since it looks from the start; the loop's
   mutable std::mutex mutex_;
   Held held_;
+  /// Until when they are written, by what their owner begins with.
+  std::unordered_map<std::string, std::chrono::steady_clock::time_point> written_;
   ChangeFollower follower_; // last: its callbacks end first
 };
 

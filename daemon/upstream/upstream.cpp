@@ -130,11 +130,17 @@ private:
 
 namespace {
 
+constexpr std::string_view k_definitions =
+    "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+
+std::string labelled_with(std::string_view object) {
+  const auto tree = translate::JsonTree::parse(object);
+  return tree ? tree->root()["metadata"]["labels"][translate::k_tenant_label].string() : "";
+}
+
 /// A namespace whose label does not say the prefix that it has.
 bool stranger(std::string_view name, std::string_view object) {
-  const auto tree = translate::JsonTree::parse(object);
-  if (!tree) return true;
-  const auto label = tree->root()["metadata"]["labels"][translate::k_tenant_label].string();
+  const auto label = labelled_with(object);
   return label.empty() || name.size() <= label.size() || !name.starts_with(label) ||
          name[label.size()] != '-';
 }
@@ -151,7 +157,7 @@ struct Upstream::Impl {
   std::map<net::Loop*, std::unique_ptr<Pool>> pools;
   std::optional<CatalogKeeper> keeper;
   std::optional<NameFollower> unlabelled, unlabelled_definitions;
-  std::optional<OwnerIndex> volumes;
+  std::optional<OwnerIndex> definitions, volumes;
   std::atomic<bool> range_reads{true};
   bool range_reads_decided = false;
   std::optional<RangeProbe> probe;
@@ -176,12 +182,13 @@ Upstream::Upstream(std::shared_ptr<const UpstreamEndpoint> endpoint,
   impl_->keeper.emplace(first, *impl_->pools.at(&first));
   impl_->unlabelled.emplace(*this, first, *impl_->pools.at(&first), "/api/v1/namespaces", "",
                             stranger);
-  impl_->unlabelled_definitions.emplace(*this, first, *impl_->pools.at(&first),
-                                        "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
-                                        "!" + std::string(translate::k_tenant_label), nullptr,
-                                        true);
+  impl_->unlabelled_definitions.emplace(
+      *this, first, *impl_->pools.at(&first), std::string(k_definitions),
+      "!" + std::string(translate::k_tenant_label), nullptr, true);
+  impl_->definitions.emplace(*this, first, *impl_->pools.at(&first), std::string(k_definitions),
+                             OwnerIndex::Reads::metadata, labelled_with);
   impl_->volumes.emplace(*this, first, *impl_->pools.at(&first), "/api/v1/persistentvolumes",
-                         claimed_from);
+                         OwnerIndex::Reads::whole, claimed_from);
   impl_->probe.emplace(first, *impl_->pools.at(&first), impl_->range_reads);
 }
 
@@ -212,6 +219,7 @@ std::shared_ptr<const Upstream::Names> Upstream::unlabelled_definitions() const 
   return impl_->unlabelled_definitions->names();
 }
 
+OwnerIndex& Upstream::definitions() const { return *impl_->definitions; }
 OwnerIndex& Upstream::volumes() const { return *impl_->volumes; }
 
 Upstream::~Upstream() = default;

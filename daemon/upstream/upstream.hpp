@@ -72,6 +72,7 @@ public:
   /// written. Followed likewise; null: not known now. What somebody else makes comes a moment
   /// later.
   std::shared_ptr<const Names> unlabelled_definitions() const;
+  OwnerIndex& definitions() const; ///< by their tenant label; any thread
   OwnerIndex& volumes() const; ///< PersistentVolumes by the namespace of their claim; any thread
   void start();                ///< any thread; once
 

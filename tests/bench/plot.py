@@ -18,6 +18,7 @@ LINES = [
     ("growth_objects", {"zood": "get_cpu_us"}, "GET: CPU, us, as others' objects grow"),
     ("growth_changes", {"zood": "cpu_us_per_change"}, "10 watchers: CPU, us a change of others"),
     ("growth_volumes", {"zood": "list_ms"}, "a tenant's volumes: p50, ms, as others' grow"),
+    ("growth_definitions", {"zood": "list_ms"}, "a tenant's definitions: p50, ms, as others' grow"),
     ("growth_tenants", {"direct": "direct_get_ms", "zood": "zood_get_ms"}, "GET: p50, ms, as tenants grow"),
     ("growth_tenants", {"direct": "direct_post_ms", "zood": "zood_post_ms"}, "POST: p50, ms, as tenants grow"),
     ("growth_tenants", {"zood": "rss_mib"}, "zood: resident, MiB, as tenants grow"),

@@ -32,6 +32,15 @@ func object(kind, ns, name string) []byte {
 			"capacity": map[string]string{"storage": "1Gi"}, "accessModes": []string{"ReadWriteOnce"}, "persistentVolumeReclaimPolicy": "Retain",
 			"storageClassName": "none", "csi": map[string]string{"driver": "csi.example.com", "volumeHandle": ns + "-" + name},
 			"claimRef": map[string]string{"namespace": ns, "name": name}}}
+	} else if kind == "customresourcedefinition" { // all of a group are one kind: upstream serves the first of them alone
+		tenant := strings.TrimSuffix(ns, "-default")
+		group, plural := tenant+"-bench.example.com", strings.ReplaceAll(name, "-", "")
+		meta["name"] = plural + "." + group
+		meta["labels"] = map[string]string{"tenant.kubezoo.io/id": tenant}
+		delete(meta, "namespace")
+		o = map[string]any{"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": meta, "spec": map[string]any{
+			"group": group, "scope": "Cluster", "names": map[string]string{"plural": plural, "kind": "Same"},
+			"versions": []any{map[string]any{"name": "v1", "served": true, "storage": true, "schema": map[string]any{"openAPIV3Schema": map[string]string{"type": "object"}}}}}}
 	} else {
 		o = map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta, "data": map[string]string{"k": strings.Repeat("x", 512)}}
 	}
@@ -54,8 +63,11 @@ func fill(c *http.Client, host string, out figures) {
 			for n := range jobs {
 				space := spaces[n%len(spaces)]
 				path := fmt.Sprintf("%s/api/v1/namespaces/%s/%ss", host, space, *kind)
-				if *kind == "persistentvolume" { // of the cluster
+				switch *kind { // of the cluster
+				case "persistentvolume":
 					path = host + "/api/v1/persistentvolumes"
+				case "customresourcedefinition":
+					path = host + "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 				}
 				st, _, err := do(c, "POST", path, "application/json", *accept, object(*kind, space, fmt.Sprintf("%s-%06d", *prefix, n)))
 				if err != nil || (st != 201 && st != 409) {

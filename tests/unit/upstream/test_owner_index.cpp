@@ -6,11 +6,13 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
+#include <chrono>
 #include <optional>
 #include <string>
 
 using namespace zoo;
 using namespace zoo::test;
+using upstream::OwnerIndex;
 
 namespace {
 
@@ -31,11 +33,12 @@ std::string changed(std::string_view type, std::string_view name, std::string_vi
 }
 
 struct Indexed {
-  Indexed() {
+  explicit Indexed(OwnerIndex::Reads reads = OwnerIndex::Reads::whole,
+                   OwnerIndex::OwnerOf owner = owner_of) {
     world.on(0, [&] {
       auto& loop = world.loop(0);
-      index.emplace(world.upstream(), loop, world.upstream().caller(loop), "/api/v1/things",
-                    owner_of);
+      index.emplace(world.upstream(), loop, world.upstream().caller(loop), "/api/v1/things", reads,
+                    owner);
     });
   }
   ~Indexed() {
@@ -64,7 +67,7 @@ struct Indexed {
   }
 
   WatchWorld world;
-  std::optional<upstream::OwnerIndex> index;
+  std::optional<OwnerIndex> index;
 };
 
 } // namespace
@@ -117,4 +120,36 @@ TEST_CASE("what cannot be followed is not known, and then it is read anew") {
   watch = indexed.follow(9, {thing("two", "a-x/", 4)});
   CHECK(indexed.names("a-") == "two ");
   CHECK(indexed.index->size() == 1);
+}
+
+TEST_CASE("an owner that the metadata tells is read from it alone") {
+  Indexed indexed(OwnerIndex::Reads::metadata, [](std::string_view object) {
+    const auto tree = translate::JsonTree::parse(object);
+    return tree ? tree->root()["metadata"]["labels"]["owner"].string() : "";
+  });
+  CHECK(indexed.names("a") == "?");
+  const auto list = indexed.world.next_list();
+  CHECK(list->head.headers.get("accept").find("PartialObjectMetadataList") != std::string::npos);
+  indexed.world.list(
+      list, 7, {R"({"metadata":{"name":"one","resourceVersion":"3","labels":{"owner":"a"}}})"});
+  const auto watch = indexed.world.next_watch();
+  CHECK(watch->head.headers.get("accept").find("PartialObjectMetadata") != std::string::npos);
+  indexed.world.answer(watch, 200);
+  indexed.world.settle();
+  CHECK(indexed.names("a") == "one ");
+  CHECK(indexed.names("b") == "");
+}
+
+TEST_CASE("of whom somebody writes for nothing is said until it is over") {
+  Indexed indexed;
+  CHECK(indexed.names("a-") == "?");
+  indexed.follow(7, {thing("one", "a-x/", 3), thing("two", "b-x/", 4)});
+  CHECK(indexed.names("a-") == "one ");
+  indexed.index->expect_write("a-");
+  CHECK(indexed.names("a-") == "?");
+  CHECK(indexed.names("b-") == "two ");
+  indexed.index->expect_write("a-", std::chrono::milliseconds(0)); // another one is no shorter
+  CHECK(indexed.names("a-") == "?");
+  indexed.index->expect_write("b-", std::chrono::milliseconds(0));
+  CHECK(indexed.names("b-") == "two ");
 }
