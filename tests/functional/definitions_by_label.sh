@@ -41,9 +41,15 @@ expect "keeps it, too" "$a" "$(label "widgets.$a-$group")"
 
 # ---- nobody else's are read
 returned() { upstream get --raw /metrics | awk '/^apiserver_cache_list_returned_objects_total.*customresourcedefinitions/ { n += $NF } END { print n + 0 }'; }
-before=$(returned)
-for _ in 1 2 3 4 5; do names >/dev/null; done
-expect "five lists return ten objects" 10 $(($(returned) - before))
+# What others ask for meanwhile counts, too, so that it is asked again.
+five_lists() {
+  local before
+  before=$(returned)
+  for _ in 1 2 3 4 5; do names >/dev/null; done
+  before=$(($(returned) - before))
+  ((before == 10)) || { echo "returned $before"; return 1; }
+}
+eventually "five lists return ten objects" 20 five_lists
 
 # ---- those that have lost it, or never had it
 check "a patch that takes all labels" as "$a" patch crd "things.$group" --type merge -p '{"metadata":{"labels":null}}'

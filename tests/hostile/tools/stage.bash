@@ -230,6 +230,8 @@ set_the_stage() {
   eventually "and an object of every kind" 30 as "$victim" apply -f "$TMPDIR/victim-rest.yaml"
   check "and a pod that runs" as "$victim" -n team wait --for=condition=Ready "pod/$vault" --timeout=60s
   check "and what has been looked at" as "$victim" -n team wait --for=condition=AbleToScale=False "hpa/$vault" --timeout=60s
+  # Of many volumes, as other scripts have them, upstream's controller looks at 20 a second.
+  check "the volume, too" as "$victim" wait --for=jsonpath='{.status.phase}'=Available "pv/$vault" --timeout=120s
   mapfile -t victims_lists < <(listed_kinds)
   expect_match "each kind is looked at, its own too" "/$victim-vaults.example.com/v1/safes" "$(printf '%s\n' "${victims_lists[@]}")"
   settled() { [[ "$(victims_state)" == "$(sleep 1; victims_state)" ]]; }
