@@ -25,14 +25,18 @@ NameRule rule_of(const Exchange& exchange) {
 }
 
 upstream::KeyRange whole(std::string prefix) { return {std::move(prefix), {}, false}; }
-upstream::KeyRange single(std::string name) { return {std::move(name), {}, true}; }
+
+using Names = upstream::Upstream::Names;
+
+void add_singles(std::vector<upstream::KeyRange>& ranges, const Names& names) {
+  for (const auto& name : names)
+    ranges.push_back({name, {}, true});
+}
 
 /// Is a list one of an earlier moment? Of what zood follows is only known how it is now.
 bool of_then(const translate::ListOptions& options) {
   return !options.continue_token.empty() || options.match == translate::VersionMatch::exact;
 }
-
-using Names = upstream::Upstream::Names;
 
 /// Is it less work to read these one after the other by their names, and to make some other
 /// requests for that, than all that there are? `worth`: how many are read in the time that one by
@@ -75,8 +79,7 @@ std::vector<upstream::KeyRange> volume_ranges(const Exchange& exchange) {
   const auto names = exchange.own_names() == nullptr ? std::nullopt : provisioned_volumes(exchange);
   if (!names) return {whole("")};
   std::vector<upstream::KeyRange> ranges{whole(exchange.mapping().prefix())};
-  for (const auto& name : *names)
-    ranges.push_back(single(name));
+  add_singles(ranges, *names);
   return ranges;
 }
 
@@ -102,8 +105,7 @@ Reach cluster_reach(const Exchange& exchange) {
     reach.ranges = {whole(mapping.prefix())};
     if (!reads(exchange.target())) return reach;
     const auto overlay = exchange.resource().facts->overlay;
-    for (const auto& name : mapping.shared().classes[static_cast<std::size_t>(*overlay)])
-      reach.ranges.push_back(single(name));
+    add_singles(reach.ranges, mapping.shared().classes[static_cast<std::size_t>(*overlay)]);
     return reach;
   }
   case NameRule::cluster_role_binding:
@@ -170,8 +172,7 @@ std::vector<upstream::KeyRange> definitions_by_name(const Exchange& exchange, Na
   if (names->empty()) names->insert(exchange.mapping().id());
   if (!by_name_is_less(names->size(), 0, k_worth, index)) return {};
   std::vector<upstream::KeyRange> ranges;
-  for (const auto& name : *names)
-    ranges.push_back(single(name));
+  add_singles(ranges, *names);
   return ranges;
 }
 
