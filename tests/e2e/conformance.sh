@@ -59,8 +59,7 @@ if ((direct)); then
 else
   # A tenant for each worker: what one spec does cluster-wide must not reach the others anyway.
   # Volumes and nodes by name are what the specs are about.
-  printf 'dir: %s\nupstream: {kubeconfig: "%s"}\nguards: {volume_drivers: "*", node_names: true}\n' "$zood_dir" "$ZOO_E2E_KUBECONFIG" >"$TMPDIR/zood.yaml"
-  start_zood --config "$TMPDIR/zood.yaml"
+  start_zood_with 'guards: {volume_drivers: "*", node_names: true}'
   for ((n = 0; n < jobs; ++n)); do
     new_tenant id
     kubeconfigs+=("$TMPDIR/$id.kubeconfig")

@@ -9,8 +9,7 @@
 
 hook=$(go_program "$zoo_root/tests/e2e/admission") || { failed "build the webhook" <<<"see above"; exit 1; }
 shared=shared-$(random_id).example.org
-printf 'dir: %s\nupstream: {kubeconfig: "%s"}\nshared: {groups: ["%s"]}\n' "$zood_dir" "$ZOO_E2E_KUBECONFIG" "$shared" >"$TMPDIR/zood.yaml"
-start_zood --config "$TMPDIR/zood.yaml"
+start_zood_with "shared: {groups: [\"$shared\"]}"
 new_tenant first
 new_tenant second
 for id in "$first" "$second"; do require "a namespace of $id" as "$id" create namespace team; done

@@ -9,8 +9,7 @@
 
 kinds_test=$(go_test_binary "$zoo_root/tests/e2e/kinds") || { failed "build the test of kinds" <<<"see above"; exit 1; }
 # Volumes and nodes by name are what the kinds are about.
-printf 'dir: %s\nupstream: {kubeconfig: "%s"}\nguards: {volume_drivers: "*", node_names: true}\n' "$zood_dir" "$ZOO_E2E_KUBECONFIG" >"$TMPDIR/zood.yaml"
-start_zood --config "$TMPDIR/zood.yaml"
+start_zood_with 'guards: {volume_drivers: "*", node_names: true}'
 new_tenant first
 new_tenant second
 export ZOO_ADMIN=$ZOO_E2E_KUBECONFIG

@@ -13,8 +13,7 @@ ulimit -n "$(ulimit -Hn)"
 # So short that a stream which is silent for a moment would feel it.
 limits="limits: {idle_timeout: 1s, long_running: $((${ZOO_STREAMS:-1000} + 100))}"
 [[ -n ${ZOO_IDLE:-} ]] && limits=''
-printf 'dir: %s\nupstream: {kubeconfig: "%s"}\n%s\n' "$zood_dir" "$ZOO_E2E_KUBECONFIG" "$limits" >"$TMPDIR/zood.yaml"
-start_zood --config "$TMPDIR/zood.yaml"
+start_zood_with "$limits"
 new_tenant id
 node=streams-$id
 "$streams" kubelet --kubeconfig "$ZOO_E2E_KUBECONFIG" --node "$node" >"$TMPDIR/kubelet.log" 2>&1 &

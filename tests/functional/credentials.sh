@@ -4,8 +4,7 @@
 # is taken back is refused at the next request, and streams that it opened end.
 . "$(dirname "$0")/../e2e/lib.sh"
 
-echo 'tenants: {certificate_warning: 29s}' >"$TMPDIR/zood.yaml"
-start_zood --config "$TMPDIR/zood.yaml"
+start_zood_with 'tenants: {certificate_warning: 29s}'
 new_tenant a
 new_tenant b
 

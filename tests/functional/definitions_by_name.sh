@@ -4,8 +4,7 @@
 . "$(dirname "$0")/../e2e/lib.sh"
 
 shared=shared-$(random_id).example.org
-printf 'dir: %s\nupstream: {kubeconfig: "%s"}\nshared: {groups: ["%s"]}\n' "$zood_dir" "$ZOO_E2E_KUBECONFIG" "$shared" >"$TMPDIR/zood.yaml"
-start_zood --config "$TMPDIR/zood.yaml"
+start_zood_with "shared: {groups: [\"$shared\"]}"
 new_tenant a
 new_tenant b
 mark=$(random_id)
@@ -20,15 +19,7 @@ definition() {
 }
 names() { as "$a" get crd -o name "$@" 2>&1 | sed 's|.*/||' | xargs; }
 is() { [[ $(names) == "$1" ]]; }
-# Objects that upstream's watch cache has looked at: what others ask for meanwhile counts, too, so that it is asked again.
-looked_at() { upstream get --raw /metrics | awk '/^apiserver_cache_list_fetched_objects_total.*customresourcedefinitions/ { n += $NF } END { print n + 0 }'; }
-costs() {
-  local before
-  before=$(looked_at)
-  names >/dev/null
-  echo $(($(looked_at) - before))
-}
-costs_at_most() { local n; n=$(costs); ((n <= $1)) || { echo "costs $n"; return 1; }; }
+looks_at() { list_costs "$1" fetched customresourcedefinitions names; }
 
 # ---- a neighbour with many: all are one kind, so that upstream serves the first of them alone
 many=1100
@@ -36,11 +27,11 @@ for ((i = 0; i < many; i++)); do
   definition "many$i" "$b-many.example.com" Same "$b"
 done >"$TMPDIR/many"
 check "definitions of a neighbour" upstream create -f "$TMPDIR/many"
-eventually "none of which is read for a tenant that has none" 20 costs_at_most 0
+eventually "none of which is read for a tenant that has none" 20 looks_at "<= 0"
 expect "and which it does not see" "" "$(names)"
 check "one of the tenant's" upstream create -f - <<<"$(definition things "$a-example.com" Thing "$a")"
 eventually "comes to its list" 10 is things.example.com
-eventually "and is read alone" 20 costs_at_most 1
+eventually "and is read alone" 20 looks_at "<= 1"
 expect_match "as a table" '^things\.example\.com +' "$(as "$a" get crd --no-headers)"
 expect "by a label" things.example.com "$(names -l "definitions=$mark")"
 expect "not by another" "" "$(names -l definitions=no)"
@@ -54,12 +45,12 @@ expect "from any" things.example.com "$(version=0 at_version '')"
 # ---- beside the platform's
 check "the platform shares one" upstream create -f - <<<"$(definition rooms "$shared" Room)"
 eventually "which comes to the list" 10 is "rooms.$shared things.example.com"
-eventually "two are read" 20 costs_at_most 2
+eventually "two are read" 20 looks_at "<= 2"
 expect "in pages both" "rooms.$shared things.example.com" "$(names --chunk-size=1)"
 
 # ---- what the tenant writes is there at once
 check "another one of its own" as "$a" create -f - <<<"$(definition alphas example.com Alpha)"
-check "is not looked for by name, which is perhaps not known yet" test "$(costs)" -ge "$many"
+check "is not looked for by name, which is perhaps not known yet" looks_at ">= $many"
 expect "is in the list" "alphas.example.com rooms.$shared things.example.com" "$(names)"
 check "an older one goes" as "$a" delete crd things.example.com
 expect "and is not" "alphas.example.com rooms.$shared" "$(names)"

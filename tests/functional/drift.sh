@@ -4,8 +4,7 @@
 # change is of another tenant, so that nothing but its own watch can tell of it.
 . "$(dirname "$0")/../e2e/lib.sh"
 
-printf 'dir: %s\nadvertise: 192.0.2.7:6443\nupstream: {kubeconfig: %s}\n' "$zood_dir" "$ZOO_E2E_KUBECONFIG" >"$TMPDIR/zood.yaml"
-start_zood --config "$TMPDIR/zood.yaml"
+start_zood_with 'advertise: 192.0.2.7:6443'
 changes=(binding binding-of-its-own label space Service EndpointSlice authority reader approval)
 declare -A tenants=() paths=() before=()
 for change in "${changes[@]}"; do

@@ -6,8 +6,7 @@
 nodes() { as "$a" get "$1" -o 'jsonpath={.items[*].metadata.name}'; }
 with() { # VISIBILITY: a zood that is told so
   stop_zood
-  printf 'dir: %s\nupstream: {kubeconfig: "%s"}\nnodes: {visibility: %s}\n' "$zood_dir" "$ZOO_E2E_KUBECONFIG" "$1" >"$TMPDIR/zood.yaml"
-  start_zood --config "$TMPDIR/zood.yaml"
+  start_zood_with "nodes: {visibility: $1}"
   [[ -z ${a:-} ]] || export_kubeconfig "$a"
 }
 with all

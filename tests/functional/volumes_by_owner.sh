@@ -3,8 +3,7 @@
 # A tenant's PersistentVolumes are read by their names where the cluster has many, and none of them is missed.
 . "$(dirname "$0")/../e2e/lib.sh"
 
-printf 'dir: %s\nupstream: {kubeconfig: "%s"}\nguards: {volume_drivers: "*"}\n' "$zood_dir" "$ZOO_E2E_KUBECONFIG" >"$TMPDIR/zood.yaml"
-start_zood --config "$TMPDIR/zood.yaml"
+start_zood_with 'guards: {volume_drivers: "*"}'
 new_tenant a
 new_tenant b
 mark=$(random_id)
@@ -28,16 +27,7 @@ claim() {
 }
 names() { as "$1" get "$2" -o name "${@:3}" 2>&1 | sed 's|.*/||' | xargs; }
 is() { [[ $(names "$a" "$1") == "$2" ]]; }
-# Objects that upstream's watch cache has handed out.
-returned() { upstream get --raw /metrics | awk -v kind="$1" '/^apiserver_cache_list_returned_objects_total/ && index($0, "\"" kind "\"") { n += $NF } END { print n + 0 }'; }
-# costs KIND: what one list of the tenant's makes upstream hand out
-costs() {
-  local before
-  before=$(returned "$1")
-  names "$a" "$1" >/dev/null
-  echo $(($(returned "$1") - before))
-}
-costs_at_most() { local n; n=$(costs "$1"); ((n <= $2)) || { echo "costs $n"; return 1; }; }
+returns() { list_costs "$1" returned persistentvolumes names "$a" persistentvolumes; }
 
 # ---- a neighbour with many
 many=600
@@ -49,7 +39,7 @@ expect "the neighbour has them" "$many" "$(names "$b" pv | wc -w)"
 check "and one attached" upstream create -f - <<<"$(attachment "csi-$mark-b" "$(pvc 1)")"
 expect "the tenant has none" "" "$(names "$a" pv)"
 # The first page of a range has 16, if others' follow.
-eventually "and reads few" 20 costs_at_most persistentvolumes 16
+eventually "and reads few" 20 returns "<= 16"
 
 # ---- its own
 w=$(pvc 1001) x=$(pvc 1002)
@@ -60,7 +50,7 @@ eventually "comes to the list" 10 is pv "own $x"
 check "another one, and its claim" upstream create -f - <<<"$(volume "$w" "$a-default" more)"
 check "which names it" as "$a" create -f - <<<"$(claim more "$w")"
 expect "is in the list with its claim" "own $w $x" "$(names "$a" pv)"
-check "few are read for them" costs_at_most persistentvolumes 32
+check "few are read for them" returns "<= 32"
 expect_match "as a table" "$w +1Gi .* default/more " "$(as "$a" get pv)"
 expect "by a label" "own $w $x" "$(names "$a" pv -l "volumes=$mark")"
 expect "not by another" "" "$(names "$a" pv -l volumes=no)"
