@@ -52,6 +52,22 @@ TEST_CASE("a long answer is compressed from its first byte") {
   CHECK(running == 0);
 }
 
+TEST_CASE("what is compressed goes out before the answer's end") {
+  std::size_t running = 0, pods = 0, given = 0;
+  CompressedAnswer answer(running, head());
+  std::string sent;
+  while (sent.size() < 1024 && given < 2'000'000) { // of 2 MB: a list of some 500 pods
+    std::string pod;
+    for (std::size_t line = 0; line < 20; ++line)
+      pod += "\"field-" + std::to_string(line) + "\":\"" + std::string(100, 'x') +
+             std::to_string(pods * 7919 + line) + "\",";
+    ++pods;
+    given += pod.size();
+    sent += answer.add(pod).bytes;
+  }
+  CHECK(given < 1'000'000);
+}
+
 TEST_CASE("when too many are being compressed, one more goes as it is") {
   std::size_t running = CompressedAnswer::k_running;
   CompressedAnswer answer(running, head());
