@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/translate/headers.hpp"
 #include "daemon/translate/mapping.hpp"
+#include "daemon/upstream/page_spaces.hpp"
 #include "daemon/upstream/range_parts.hpp"
 #include "daemon/upstream/upstream.hpp"
 
@@ -34,6 +35,11 @@ bool worth_asking_spaces(const Upstream& upstream, const ListRequest& request, s
                                             k_objects_a_space * (k_more_requests + spaces);
 }
 
+/// The pages of one list are at one version.
+std::string list_key(const ListRequest& request, std::int64_t revision) {
+  return fmt::format("{}?of={}@{}", request.head.target, request.range.prefix, revision);
+}
+
 /// "/api/v1/pods" and "NS/" -> "/api/v1/namespaces/NS/pods"
 std::string path_in(std::string_view path, const std::string& space) {
   const auto name = path.rfind('/') + 1;
@@ -45,14 +51,22 @@ std::string path_in(std::string_view path, const std::string& space) {
 /// the range that upstream looks at for longer. The version is asked for between two lists of the
 /// range's namespaces: a namespace that has something at that version is in one of them, but for
 /// what docs/decisions/138-namespace-by-namespace.md names. Nothing is handed on before both are
-/// known.
+/// known. The pages behind the first one know them from it.
 class FanOut final : public List, private ListHandler {
 public:
   FanOut(Upstream& upstream, Caller& caller, ListRequest request, std::string hint, bool seek,
          ListHandler& handler)
       : upstream_(upstream), caller_(caller), request_(std::move(request)), hint_(std::move(hint)),
         seek_(seek), handler_(handler), revision_(request_.revision) {
-    find_spaces(revision_);
+    const auto known =
+        revision_ == -1 ? nullptr : upstream_.page_spaces().find(list_key(request_, revision_));
+    if (known) {
+      go_on(*known);
+    } else if (revision_ != -1 && seek_) {
+      read_whole(); // forgotten since it was asked for
+    } else {
+      find_spaces(revision_);
+    }
   }
 
   void pause() override {
@@ -81,11 +95,7 @@ private:
   void on_list_item(std::string_view key, std::string_view item) override {
     if (step_ == Step::version) return;
     if (step_ < Step::spaces) {
-      // Those behind us are done: start is "<namespace>/<name>" with a NUL, or the same without
-      // name.
-      const auto& start = request_.range.start;
-      auto space = std::string(key) + "/";
-      if (space >= start.substr(0, start.find('/') + 1)) spaces_.push_back(std::move(space));
+      spaces_.push_back(std::string(key) + "/");
       return;
     }
     if (!request_.counts || request_.counts(item)) ++delivered_;
@@ -163,7 +173,24 @@ private:
       if (!revision) return handler_.on_list_error(revision.error(), 0, {});
       revision_ = *revision;
     }
-    if (spaces_.empty()) spaces_.push_back(nowhere()); // for the head of a list
+    begin_spaces();
+  }
+
+  /// A page behind the first one.
+  void go_on(std::vector<std::string> spaces) {
+    step_ = Step::spaces;
+    version_ = std::to_string(revision_);
+    spaces_ = std::move(spaces);
+    begin_spaces();
+  }
+
+  void begin_spaces() {
+    // Those behind us are done: start is "<namespace>/<name>" with a NUL, or the same without name.
+    const auto& start = request_.range.start;
+    const auto space = start.substr(0, start.find('/') + 1);
+    at_ = static_cast<std::size_t>(std::lower_bound(spaces_.begin(), spaces_.end(), space) -
+                                   spaces_.begin());
+    if (at_ == spaces_.size()) spaces_.push_back(nowhere()); // for the head of a list
     next_space();
   }
 
@@ -183,7 +210,11 @@ private:
     // A position that ends with a slash is none (DecodeContinue in
     // apiserver/pkg/storage/continue.go).
     if (full && !end.next_start && at_ != spaces_.size()) mine.next_start = spaces_[at_] + '\0';
-    if (seek_) learn();
+    if (mine.next_start && spaces_.size() <= k_most_spaces) {
+      upstream_.page_spaces().keep(list_key(request_, revision_),
+                                   std::make_shared<const std::vector<std::string>>(spaces_));
+    }
+    if (seek_ && request_.revision == -1) learn();
     handler_.on_list_end(mine);
   }
 
@@ -247,8 +278,10 @@ private:
 
 bool by_space(const Upstream& upstream, const ListRequest& request) {
   const bool tenant_wide = request.all_namespaces && !request.range.prefix.empty();
-  return tenant_wide && request.revision == -1 &&
-         worth_asking_spaces(upstream, request, upstream.remembered(spaces_key(request)));
+  if (!tenant_wide) return false;
+  if (request.revision != -1)
+    return upstream.page_spaces().find(list_key(request, request.revision)) != nullptr;
+  return worth_asking_spaces(upstream, request, upstream.remembered(spaces_key(request)));
 }
 
 std::unique_ptr<List> fan_out(Upstream& upstream, Caller& caller, ListRequest request,

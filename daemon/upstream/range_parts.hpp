@@ -32,8 +32,8 @@ std::unique_ptr<List> read_pages(Upstream& upstream, Caller& caller, ListRequest
                                  std::string hint, bool seek, ListHandler& handler,
                                  std::string space = {});
 
-/// Shall a range that could be read at once be read namespace by namespace? Not at a version of the
-/// asker's: which namespaces there were then is not known.
+/// Shall a range that could be read at once be read namespace by namespace? At a version of the
+/// asker's where its first page was: which namespaces there were then is not known otherwise.
 bool by_space(const Upstream& upstream, const ListRequest& request);
 
 /// Namespace by namespace. Loop thread.

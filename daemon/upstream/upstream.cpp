@@ -11,6 +11,7 @@
 #include "daemon/upstream/name_follower.hpp"
 #include "daemon/upstream/openapi_cache.hpp"
 #include "daemon/upstream/owner_index.hpp"
+#include "daemon/upstream/page_spaces.hpp"
 #include "daemon/upstream/range_probe.hpp"
 #include "daemon/upstream/shared_watches.hpp"
 
@@ -167,6 +168,7 @@ struct Upstream::Impl {
   std::optional<SharedWatches> watches;
   mutable std::mutex hints_mutex;
   std::unordered_map<std::string, std::size_t> hints;
+  PageSpaces page_spaces;
 };
 
 Upstream::Upstream(std::shared_ptr<const UpstreamEndpoint> endpoint,
@@ -280,6 +282,8 @@ std::shared_ptr<const translate::SharedNames> Upstream::shared_names() const {
 void Upstream::set_shared_names(std::shared_ptr<const translate::SharedNames> names) {
   impl_->shared.store(std::move(names));
 }
+
+PageSpaces& Upstream::page_spaces() const { return impl_->page_spaces; }
 
 OpenApiCache& Upstream::openapi_cache() { return impl_->openapi; }
 

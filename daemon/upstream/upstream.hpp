@@ -23,6 +23,7 @@ namespace zoo::upstream {
 
 class OpenApiCache;
 class OwnerIndex;
+class PageSpaces;
 class SharedWatches;
 
 enum class Freshness {
@@ -85,6 +86,8 @@ public:
   /// Bounded. Any thread.
   std::size_t remembered(const std::string& key) const;
   void remember(const std::string& key, std::size_t number);
+
+  PageSpaces& page_spaces() const; ///< any thread
 
   /// Converted OpenAPI documents. Any thread.
   OpenApiCache& openapi_cache();

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "daemon/upstream/page_spaces.hpp"
 #include "list_bench.hpp"
 
 using namespace zoo;
@@ -238,17 +239,60 @@ TEST_CASE("a limit ends within a namespace, or where one ends") {
   REQUIRE(last.heard.end);
   CHECK_FALSE(last.heard.end->next_start);
 
-  // The next page is at the same version, which is read at once.
-  SpaceBench rest;
-  rest.revision = 12;
-  const auto fourth = rest.list(2, "", "", next_space);
-  CHECK(rest.caller.path() == "/api/v1/pods");
-  auto position = translate::parse_upstream_token(rest.caller.param("continue"));
+  // The next page is at the same version, of which the first one has told the namespaces.
+  at_end.heard = {};
+  at_end.revision = 12;
+  const auto rest = at_end.list(2, "", "", next_space);
+  at_end.objects("foofoo-b", {"a"});
+  CHECK(at_end.heard.keys == Names{"foofoo-b/a"});
+  CHECK(at_end.heard.begun == 1);
+  REQUIRE(at_end.heard.end);
+  CHECK(at_end.heard.end->resource_version == "12");
+  CHECK_FALSE(at_end.heard.end->next_start);
+
+  within.heard = {}; // and begins in the namespace where it stood
+  within.revision = 12;
+  const auto page_two = within.list(2, "", "", std::string("foofoo-a/x") + '\0');
+  CHECK(within.caller.path() == "/api/v1/namespaces/foofoo-a/pods");
+  auto position = translate::parse_upstream_token(within.caller.param("continue"));
+  REQUIRE(position);
+  CHECK(position->revision == 12);
+  CHECK(position->start == std::string("x") + '\0');
+  within.caller.answer(200, page("", {item("foofoo-a", "y")}, "12"), 100);
+  within.objects("foofoo-b", {"a", "b"});
+  REQUIRE(within.heard.end);
+  CHECK(within.heard.end->next_start == std::string("foofoo-b/a") + '\0');
+  within.heard = {};
+  const auto page_three = within.list(2, "", "", std::string("foofoo-b/a") + '\0');
+  within.caller.answer(200, page("", {item("foofoo-b", "b")}, "12"), 100);
+  CHECK(within.heard.keys == Names{"foofoo-b/b"});
+  within.heard = {}; // behind all of them
+  const auto nothing = within.list(2, "", "", std::string("foofoo-c/a") + '\0');
+  CHECK(within.caller.path() == k_nowhere);
+  within.caller.answer(200, page("", {}, "12"), 100);
+  CHECK(within.heard.begun == 1);
+  REQUIRE(within.heard.end);
+  CHECK(within.heard.end->resource_version == "12");
+
+  // What upstream has forgotten meanwhile it says of the range.
+  within.heard = {};
+  const auto too_old = within.list(2, "", "", next_space);
+  within.caller.answer(410, k_refusal, 100);
+  CHECK(within.caller.path() == "/api/v1/pods");
+  within.caller.answer(410, k_refusal, 100);
+  CHECK(within.heard.error_status == 410);
+
+  // Nobody has told the namespaces of this one: it is read at once.
+  SpaceBench unknown;
+  unknown.revision = 12;
+  const auto fourth = unknown.list(2, "", "", next_space);
+  CHECK(unknown.caller.path() == "/api/v1/pods");
+  position = translate::parse_upstream_token(unknown.caller.param("continue"));
   REQUIRE(position);
   CHECK(position->revision == 12);
   CHECK(position->start == next_space);
-  rest.caller.answer(200, page("", {item("foofoo-b", "a")}, "12"), 100);
-  CHECK(rest.heard.keys == Names{"foofoo-b/a"});
+  unknown.caller.answer(200, page("", {item("foofoo-b", "a")}, "12"), 100);
+  CHECK(unknown.heard.keys == Names{"foofoo-b/a"});
 
   // One that goes on as of now begins in the namespace where it stood, by a position there.
   SpaceBench now;
@@ -268,6 +312,33 @@ TEST_CASE("a limit ends within a namespace, or where one ends") {
   on.find({"foofoo-a", "foofoo-b"});
   on.objects("foofoo-b", {"a"});
   CHECK(on.heard.keys == Names{"foofoo-b/a"});
+}
+
+TEST_CASE("the namespaces of so many lists in pages are remembered, and the oldest go") {
+  upstream::PageSpaces known;
+  const auto spaces = std::make_shared<const Names>(Names{"foofoo-a/"});
+  for (int n = 0; n < 256; ++n)
+    known.keep(std::to_string(n), spaces);
+  known.keep("0", spaces); // which is a page further
+  known.keep("256", spaces);
+  CHECK(known.find("0") == spaces);
+  CHECK(known.find("1") == nullptr);
+  CHECK(known.find("2") == spaces);
+  CHECK(known.find("256") == spaces);
+
+  SpaceBench many(10'000'000); // where positions are not taken there may be more than are kept
+  many.upstream.set_range_reads(false);
+  Names names;
+  for (int n = 100; n < 357; ++n)
+    names.push_back(fmt::format("foofoo-{}", n));
+  const auto list = many.list(1);
+  many.find(names);
+  many.objects("foofoo-100", {"x", "y"});
+  REQUIRE(many.heard.end);
+  CHECK(many.heard.end->next_start);
+  many.revision = 12;
+  const auto next = many.list(1, "", "", *many.heard.end->next_start);
+  CHECK(many.caller.path() == k_spaces);
 }
 
 TEST_CASE("what cannot be had namespace by namespace is read at once, before anything is said") {
