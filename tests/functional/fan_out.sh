@@ -22,6 +22,7 @@ nine="default/one default/three default/two team-b/one team-b/three team-b/two t
 whole=$(mine)
 expect "all of its own, in key order" "$nine" "$whole"
 for size in 1 2 4 100; do expect "the same in pages of $size" "$whole" "$(mine --chunk-size="$size")"; done
+expect "one name in pages" "default/two team-b/two team/two" "$(mine --chunk-size=1 --field-selector metadata.name=two)"
 # Events, whose versions may be of another etcd: all that upstream has of it, and at a version to go on from.
 event() {
   as "$a" create -f - >/dev/null <<JSON
