@@ -21,7 +21,8 @@ constexpr std::size_t k_chunk = 64 * 1024;
 constexpr std::uint32_t k_reserved = 0xe0;
 /// That ISA-L opens at a time: each time it copies twice the 32 KiB that what follows may refer to.
 constexpr std::size_t k_text = 128 * 1024;
-/// Room for 8,192 tokens, some 800 KiB of a list: what is compressed goes out when it is full.
+/// Room for some 8,000 tokens, 800 KiB of a list of pods: what is compressed goes out when it is
+/// full.
 constexpr std::size_t k_level =
     ISAL_DEF_LVL1_REQ + std::size_t{8} * IGZIP_K * ISAL_DEF_LVL1_TOKEN_SIZE;
 constexpr std::size_t k_most_at_once = std::size_t{1} << 30; ///< ISA-L counts in 32 bits

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/translate/headers.hpp"
 #include "daemon/translate/mapping.hpp"
-#include "daemon/upstream/page_spaces.hpp"
 #include "daemon/upstream/range_parts.hpp"
 #include "daemon/upstream/upstream.hpp"
 
@@ -55,15 +54,12 @@ std::string path_in(std::string_view path, const std::string& space) {
 class FanOut final : public List, private ListHandler {
 public:
   FanOut(Upstream& upstream, Caller& caller, ListRequest request, std::string hint, bool seek,
-         ListHandler& handler)
+         const PageSpaces::Spaces& known, ListHandler& handler)
       : upstream_(upstream), caller_(caller), request_(std::move(request)), hint_(std::move(hint)),
         seek_(seek), handler_(handler), revision_(request_.revision) {
-    const auto known =
-        revision_ == -1 ? nullptr : upstream_.page_spaces().find(list_key(request_, revision_));
     if (known) {
-      go_on(*known);
-    } else if (revision_ != -1 && seek_) {
-      read_whole(); // forgotten since it was asked for
+      spaces_ = *known;
+      all_found("");
     } else {
       find_spaces(revision_);
     }
@@ -173,18 +169,6 @@ private:
       if (!revision) return handler_.on_list_error(revision.error(), 0, {});
       revision_ = *revision;
     }
-    begin_spaces();
-  }
-
-  /// A page behind the first one.
-  void go_on(std::vector<std::string> spaces) {
-    step_ = Step::spaces;
-    version_ = std::to_string(revision_);
-    spaces_ = std::move(spaces);
-    begin_spaces();
-  }
-
-  void begin_spaces() {
     // Those behind us are done: start is "<namespace>/<name>" with a NUL, or the same without name.
     const auto& start = request_.range.start;
     const auto space = start.substr(0, start.find('/') + 1);
@@ -278,16 +262,20 @@ private:
 
 bool by_space(const Upstream& upstream, const ListRequest& request) {
   const bool tenant_wide = request.all_namespaces && !request.range.prefix.empty();
-  if (!tenant_wide) return false;
-  if (request.revision != -1)
-    return upstream.page_spaces().find(list_key(request, request.revision)) != nullptr;
-  return worth_asking_spaces(upstream, request, upstream.remembered(spaces_key(request)));
+  return tenant_wide && request.revision == -1 &&
+         worth_asking_spaces(upstream, request, upstream.remembered(spaces_key(request)));
+}
+
+PageSpaces::Spaces spaces_of_page(const Upstream& upstream, const ListRequest& request) {
+  if (!request.all_namespaces || request.revision == -1) return nullptr;
+  return upstream.page_spaces().find(list_key(request, request.revision));
 }
 
 std::unique_ptr<List> fan_out(Upstream& upstream, Caller& caller, ListRequest request,
-                              std::string hint, bool seek, ListHandler& handler) {
+                              std::string hint, bool seek, const PageSpaces::Spaces& known,
+                              ListHandler& handler) {
   return std::make_unique<FanOut>(upstream, caller, std::move(request), std::move(hint), seek,
-                                  handler);
+                                  known, handler);
 }
 
 } // namespace zoo::upstream

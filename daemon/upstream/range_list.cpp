@@ -375,9 +375,9 @@ std::unique_ptr<List> list_range(Upstream& upstream, Caller& caller, ListRequest
     return read_pages(upstream, caller, std::move(request), std::move(hint), false, handler);
   }
   const bool seek = upstream.range_reads();
-  if (seek ? by_space(upstream, request) : request.all_namespaces) {
-    return fan_out(upstream, caller, std::move(request), std::move(hint), seek, handler);
-  }
+  const auto known = spaces_of_page(upstream, request);
+  if (known || (seek ? by_space(upstream, request) : request.all_namespaces))
+    return fan_out(upstream, caller, std::move(request), std::move(hint), seek, known, handler);
   return read_pages(upstream, caller, std::move(request), std::move(hint), seek, handler);
 }
 

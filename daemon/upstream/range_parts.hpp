@@ -3,6 +3,7 @@
 
 #include "daemon/translate/query.hpp"
 #include "daemon/upstream/list_source.hpp"
+#include "daemon/upstream/page_spaces.hpp"
 
 #include <array>
 #include <cstddef>
@@ -32,12 +33,15 @@ std::unique_ptr<List> read_pages(Upstream& upstream, Caller& caller, ListRequest
                                  std::string hint, bool seek, ListHandler& handler,
                                  std::string space = {});
 
-/// Shall a range that could be read at once be read namespace by namespace? At a version of the
-/// asker's where its first page was: which namespaces there were then is not known otherwise.
+/// Shall a range that could be read at once be read namespace by namespace? Not at a version of the
+/// asker's: which namespaces there were then only the first page of a list knows.
 bool by_space(const Upstream& upstream, const ListRequest& request);
+/// What that page has left for this one; null: nothing, or it is forgotten.
+PageSpaces::Spaces spaces_of_page(const Upstream& upstream, const ListRequest& request);
 
-/// Namespace by namespace. Loop thread.
+/// Namespace by namespace; `known`: which ones, or null: they are asked for. Loop thread.
 std::unique_ptr<List> fan_out(Upstream& upstream, Caller& caller, ListRequest request,
-                              std::string hint, bool seek, ListHandler& handler);
+                              std::string hint, bool seek, const PageSpaces::Spaces& known,
+                              ListHandler& handler);
 
 } // namespace zoo::upstream
