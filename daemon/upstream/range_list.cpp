@@ -23,6 +23,7 @@ namespace {
 
 constexpr std::size_t k_first_page = 16;
 constexpr std::size_t k_largest_page = 512;
+constexpr std::size_t k_inner_page = 128; ///< in the middle of a range nobody knows what is left
 constexpr std::size_t k_hidden_page = 64; ///< at least, where some do not count
 /// kube-apiserver gives an answer a minute (--request-timeout), whether it is read or not.
 constexpr std::chrono::seconds k_ahead_lasts{15};
@@ -30,21 +31,24 @@ constexpr std::chrono::seconds k_ahead_lasts{15};
 constexpr std::array k_selectors = {"labelSelector", "fieldSelector"};
 
 /// Pages grow fourfold until they fit; the next list of the same kind begins with a page that held
-/// all of the last one and one more, which is the foreign key that ends the range. While a page
-/// comes, the next one is asked for already where it will be wanted: the last list was longer than
-/// this one is with this page. Where upstream takes no position of our making (`seek` false) the
-/// path is read from its beginning, in upstream's own pages, and what lies before the range is
+/// all of the last one, as far as its asker's limit went, and one more, which is the foreign key
+/// that ends the range. What a selector chooses is remembered by itself, whichever it is. While a
+/// page comes, the next one is asked for already where it will be wanted: the last list was longer
+/// than this one is with this page. Where upstream takes no position of our making (`seek` false)
+/// the path is read from its beginning, in upstream's own pages, and what lies before the range is
 /// dropped. The path may be one namespace's of the range (`space`, with a slash).
 class RangeList final : public List, public translate::FrameHandler {
 public:
   RangeList(Upstream& upstream, Caller& caller, ListRequest request, std::string hint, bool seek,
             ListHandler& handler, std::string space = {})
-      : upstream_(upstream), caller_(caller), request_(std::move(request)), hint_(std::move(hint)),
-        space_(std::move(space)), seek_(seek), handler_(handler),
+      : upstream_(upstream), caller_(caller), request_(std::move(request)),
+        hint_(std::move(hint) + (selects(request_) ? "?selected" : "")), space_(std::move(space)),
+        seek_(seek), handler_(handler),
         expected_(space_.empty() ? upstream_.remembered(hint_) : 0) {
-    page_ = !seek_ || !space_.empty() ? k_largest_page
-            : expected_ == 0          ? k_first_page
-                                      : std::min(expected_ + 1 + expected_ / 8, k_largest_page);
+    page_ = !seek_ || !space_.empty()       ? k_largest_page
+            : !request_.range.start.empty() ? k_inner_page
+            : expected_ == 0                ? k_first_page
+                             : std::min(expected_ + 1 + expected_ / 8, k_largest_page);
     begin_page(ask(seek_ ? token_of_start() : std::string()));
   }
 
@@ -180,7 +184,9 @@ private:
   }
 
   void learn(const Metadata& last) {
-    if (request_.limit == 0) upstream_.remember(hint_, delivered_);
+    // Of its end alone nobody knows how long a list is; what was cut short is longer.
+    if (request_.range.start.empty())
+      upstream_.remember(hint_, full_ ? std::max(expected_, delivered_ + 1) : delivered_);
     const auto& path = request_.head.target;
     const bool counted = request_.all_namespaces || path == k_spaces;
     if (!counted || request_.range.prefix.empty()) return;

@@ -300,8 +300,14 @@ void Upstream::remember(const std::string& key, std::size_t number) {
     found->second = number;
     return;
   }
-  if (impl_->hints.size() >= k_max_hints) impl_->hints.clear();
-  impl_->hints.emplace(key, number);
+  auto& hints = impl_->hints;
+  if (hints.size() >= k_max_hints) { // one goes, of wherever this one would stand
+    auto bucket = hints.bucket(key);
+    while (hints.bucket_size(bucket) == 0)
+      bucket = (bucket + 1) % hints.bucket_count();
+    hints.erase(std::string(hints.begin(bucket)->first));
+  }
+  hints.emplace(key, number);
 }
 
 } // namespace zoo::upstream

@@ -198,6 +198,53 @@ TEST_CASE("with a limit it says where to go on, and only if there is more") {
   CHECK_FALSE(last.heard.end->next_start);
 }
 
+TEST_CASE("a list with a limit says how long the next one's first page shall be") {
+  Bench bench;
+  std::vector<std::string> items;
+  for (int i = 0; i < 40; ++i)
+    items.push_back(item("foofoo-a", std::to_string(100 + i)));
+  auto list = bench.list(30);
+  CHECK(bench.caller.param("limit") == "16");
+  bench.caller.answer(200, page("more", {items.begin(), items.begin() + 16}), 1'000);
+  CHECK(bench.caller.param("limit") == "15"); // it knows better than 64
+  bench.caller.answer(200, page("more", {items.begin() + 16, items.begin() + 31}), 1'000);
+  REQUIRE(bench.heard.end);
+  CHECK(bench.upstream.remembered("pods") == 31);
+  bench.heard.end.reset();
+  list = bench.list(30);
+  CHECK(bench.caller.param("limit") == "31"); // in one page
+  bench.caller.answer(200, page("more", {items.begin(), items.begin() + 31}), 1'000);
+  REQUIRE(bench.heard.end);
+
+  // Behind it nobody knows what is left, and of what is left nobody learns how long all is.
+  list = bench.list(30, "", "", *bench.heard.end->next_start);
+  CHECK(bench.caller.param("limit") == "31");
+  list = bench.list(500, "", "", *bench.heard.end->next_start);
+  CHECK(bench.caller.param("limit") == "128");
+  bench.caller.answer(200, page("", {items.begin() + 30, items.end()}), 1'000);
+  CHECK(bench.upstream.remembered("pods") == 31);
+
+  // What was longer before may be so still; what is whole says how long it is.
+  bench.upstream.remember("pods", 700);
+  list = bench.list(30);
+  bench.caller.answer(200, page("more", {items.begin(), items.begin() + 31}), 1'000);
+  CHECK(bench.upstream.remembered("pods") == 700);
+  list = bench.list(30);
+  bench.caller.answer(200, page("", {items[0]}), 1'000);
+  CHECK(bench.upstream.remembered("pods") == 1);
+}
+
+TEST_CASE("what a selector chose says nothing of the others") {
+  Bench bench;
+  bench.upstream.remember("pods", 100);
+  auto list = bench.list(0, "", "x=y");
+  CHECK(bench.caller.param("limit") == "16");
+  bench.caller.answer(200, page("", {item("foofoo-a", "x")}), 1'000);
+  CHECK(bench.upstream.remembered("pods") == 100);
+  list = bench.list(0, "", "x=y");
+  CHECK(bench.caller.param("limit") == "2");
+}
+
 TEST_CASE("what is not shown does not count for the limit, and is no more that follows") {
   Bench bench;
   const auto list = bench.list(2, "hidden");
