@@ -129,15 +129,17 @@ Result<void> Pool::Impl::share_of(const std::string& owner) const {
   const auto own = owned.find(owner);
   const auto most = std::max<std::size_t>(limits.connections / 4, 1);
   if (own != owned.end() && own->second >= most)
-    return fail(Code::too_many_requests,
-                "{} logs, tunnels and proxied requests of this tenant are open, as many as one "
-                "may have on one event loop: end some, or try again",
-                own->second);
+    return fail(
+        Code::too_many_requests,
+        "{} logs, tunnels, proxied requests and watches of kinds of its own are open for this "
+        "tenant, as many as one may have on one event loop: end some, or try again",
+        own->second);
   if (owned_all >= std::max(limits.connections * 3 / 4, most))
-    return fail(Code::unavailable,
-                "{} logs, tunnels and proxied requests are open on one event loop, as many as "
-                "all tenants together may have: retry after 1 second",
-                owned_all);
+    return fail(
+        Code::too_many_requests,
+        "{} logs, tunnels, proxied requests and watches of tenants' own kinds are open on one "
+        "event loop, as many as all tenants together may have: retry after 1 second",
+        owned_all);
   return {};
 }
 

@@ -85,6 +85,7 @@ std::unique_ptr<WatchSubscription> SharedWatches::subscribe(net::Loop& loop, Wat
   kind.kind = request.kind;
   kind.api_version = request.api_version;
   kind.max_object = request.max_object;
+  if (request.owned_kind) kind.owner = request.owner;
   auto& branch = *impl_->places[impl_->index_of(loop)]->branch;
   return branch.subscribe(std::make_shared<const WatchKind>(std::move(kind)), std::move(request),
                           std::move(filter), std::move(place.key_prefix), version.value_or(0),

@@ -16,12 +16,13 @@ class Upstream;
 
 /// Bounds of the shared watches (docs/limits.md). Only tests change them.
 struct SharedWatchLimits {
-  std::size_t window_events = 4'096;    ///< of one kind, for clients that resume
-  std::size_t window_bytes = 4u << 20;  ///< the same
-  std::size_t queue_events = 8'192;     ///< of one subscriber who does not read
-  std::size_t queue_bytes = 8u << 20;   ///< the same
+  std::size_t window_events = 4'096;          ///< of one kind, for clients that resume
+  std::size_t window_bytes = 4u << 20;        ///< the same
+  std::size_t owned_window_bytes = 64u << 10; ///< of a kind that only one tenant has
+  std::size_t queue_events = 8'192;           ///< of one subscriber who does not read
+  std::size_t queue_bytes = 8u << 20;         ///< the same
   std::size_t owner_bytes = 32u << 20;  ///< waiting events of one tenant on one loop, and its keys
-  std::size_t backlog = 65'536;         ///< events on their way to one loop
+  std::size_t backlog = 65'536;         ///< events on their way to one loop, in KiB
   std::size_t keys = 100'000;           ///< kept by one subscriber for its selectors
   std::size_t feeds = 8;                ///< upstream streams of one kind at the same time
   std::size_t bridge_bytes = 32u << 20; ///< differences over a gap

@@ -98,6 +98,7 @@ void Feed::connect() {
   auto head = get_head(kind_->path + "?" + translate::serialize_query(params), kind_->accept);
   CallOptions options;
   options.long_running = true;
+  options.owner = kind_->owner;
   status_ = 0;
   body_.clear();
   broken_ = false;
@@ -255,7 +256,9 @@ bool Feed::patient() {
 
 void Feed::on_error(Error error) {
   if (retired_) return;
-  if (begun_) return lost();
+  // Whoever has used up its share would wait for itself: its watches end, and are told why when
+  // they come again.
+  if (begun_ && error.code() != Code::too_many_requests) return lost();
   owner_.on_feed_refused(*this, {std::move(error), 0, {}});
 }
 
@@ -314,11 +317,15 @@ void Feed::say_stalled(bool stalled) {
 void Feed::remember(EventPtr event) {
   window_bytes_ += event->text.size();
   window_.push_back(std::move(event));
-  while (window_.size() > limits_.window_events || window_bytes_ > limits_.window_bytes) {
+  while (window_.size() > limits_.window_events || window_bytes_ > most_bytes()) {
     floor_ = window_.front()->version;
     window_bytes_ -= window_.front()->text.size();
     window_.pop_front();
   }
+}
+
+std::size_t Feed::most_bytes() const {
+  return kind_->owner.empty() ? limits_.window_bytes : limits_.owned_window_bytes;
 }
 
 std::vector<EventPtr> Feed::since(std::uint64_t version, std::string_view bucket) const {
@@ -339,7 +346,7 @@ void Feed::extend(const Feed& older) {
   while (at != older.window_.begin()) {
     const auto& event = *std::prev(at);
     if (window_.size() >= limits_.window_events ||
-        window_bytes_ + event->text.size() > limits_.window_bytes) {
+        window_bytes_ + event->text.size() > most_bytes()) {
       floor_ = event->version;
       return;
     }

@@ -69,6 +69,7 @@ private:
   void cross();
   void crossed(Result<Bridge::Crossed> result);
   void remember(EventPtr event);
+  std::size_t most_bytes() const; ///< of the window
   void say_stalled(bool stalled);
   void listen();
   void check_silence();

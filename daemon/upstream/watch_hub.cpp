@@ -13,6 +13,14 @@ namespace {
 constexpr std::size_t k_most_prefixes = 64; ///< of a bridge; above, all keys are read
 constexpr std::chrono::milliseconds k_hold{10};
 
+/// In KiB; what is no event counts as one.
+std::size_t weight_of(const std::vector<Said>& batch) {
+  std::size_t out = batch.size();
+  for (const auto& said : batch)
+    out += said.event ? said.event->text.size() / 1024 : 0;
+  return out;
+}
+
 } // namespace
 
 Hub::Hub(SharedWatches::Impl& shared, Home& home, net::Loop& loop, WatchKindPtr kind)
@@ -256,7 +264,9 @@ void Hub::tidy() {
   if (!records_.empty()) return;
   if (feeds_.empty()) return home_.forget_if_idle(kind_->name());
   if (std::exchange(lingering_, true)) return;
-  linger_.start(shared_.limits.linger, [this] { linger_over(); });
+  // Kinds that only one tenant has: it could have any number of them followed, one after the other.
+  const auto linger = kind_->owner.empty() ? shared_.limits.linger : std::chrono::milliseconds(0);
+  linger_.start(linger, [this] { linger_over(); });
 }
 
 void Hub::linger_over() {
@@ -291,12 +301,13 @@ void Hub::flush() {
   for (std::size_t loop = 0; loop < said_.size(); ++loop) {
     if (said_[loop].empty()) continue;
     auto& there = *shared_.places[loop];
-    const auto count = said_[loop].size();
-    if ((there.waiting += count) > shared_.limits.backlog) hold_back();
-    there.loop->post([&there, name = kind_->name(), batch = std::exchange(said_[loop], {})] {
-      there.branch->hear(name, batch);
-      there.waiting -= batch.size();
-    });
+    const auto weight = weight_of(said_[loop]);
+    if ((there.waiting += weight) > shared_.limits.backlog) hold_back();
+    there.loop->post(
+        [&there, weight, name = kind_->name(), batch = std::exchange(said_[loop], {})] {
+          there.branch->hear(name, batch);
+          there.waiting -= weight;
+        });
   }
 }
 

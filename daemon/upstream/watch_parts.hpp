@@ -26,6 +26,7 @@ struct WatchKind {
   bool namespaced = false;
   std::string kind, api_version;
   std::size_t max_object = 8u << 20;
+  std::string owner; ///< of whose own it is, and who is counted for its streams; "": everybody's
 
   std::string name() const { return path + " " + accept; } ///< of its hub
 };
@@ -62,7 +63,7 @@ struct SharedWatches::Impl {
     net::Loop* loop = nullptr;
     std::unique_ptr<Home> home;
     std::unique_ptr<Branch> branch;
-    std::atomic<std::size_t> waiting{0}; ///< said to it, not heard yet
+    std::atomic<std::size_t> waiting{0}; ///< said to it, not heard yet, in KiB
   };
   std::vector<std::unique_ptr<Place>> places;
 

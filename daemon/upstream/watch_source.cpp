@@ -32,6 +32,7 @@ public:
     head.target += "?" + translate::serialize_query(params);
     CallOptions options;
     options.long_running = true;
+    options.owner = std::move(request.owner);
     call_ = caller.start(std::move(head), std::move(options), *this);
   }
 

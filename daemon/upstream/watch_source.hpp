@@ -34,6 +34,7 @@ struct WatchRequest {
   // For subscribe():
   std::string kind, api_version; ///< of the objects, as upstream writes them
   std::string owner;             ///< who is counted for a stream of its own: a tenant
+  bool owned_kind = false; ///< nobody else has it, so that the kind's stream is `owner`'s, too
   /// Is resource_version of a list that zood has just made? Else it is a client's word.
   bool trusted_version = false;
   /// Keys, as in `ranges`, of the objects that the selectors chose at resource_version; nullopt:

@@ -45,6 +45,7 @@ upstream::WatchRequest watch_request(const Exchange& exchange, const ListPlan& p
   request.kind = bindings ? "RoleBinding" : exchange.resource().kind;
   request.api_version = api_version(exchange, mapping.group_in(target.group));
   request.owner = mapping.id();
+  request.owned_kind = exchange.resource().own_group;
   return request;
 }
 

@@ -306,6 +306,23 @@ def watches_that_end():
     return watches(1600, 0x7FFFFFFF, False, False, ending=True)
 
 
+def watches_of_own_kinds():
+    """One of each kind and encoding: 40 definitions of 16 versions. Connections wait for each other, so that none is refused for its haste."""
+    held = []
+    for accept in ("application/json", "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"):
+        for n in range(640):
+            connection = connect(("http/1.1",))
+            connection.sendall(f"GET {path.format(n // 16 + 1, n % 16 + 1)} HTTP/1.1\r\nHost: x\r\nAccept: {accept}\r\n\r\n".encode())
+            held.append(connection)
+    said = []
+    for connection in held:
+        connection.settimeout(30)
+        said.append(connection.recv(12)[9:].decode())
+    while time.monotonic() < end:
+        time.sleep(0.2)
+    return f"{said.count('200')} watches, {said.count('429')} refused, of {len(said)}"
+
+
 def slow_streams():
     """Requests whose bodies go on for ever, as many as a tenant may have, and pings so that nobody sleeps."""
     held, streams = [], 0

@@ -528,13 +528,13 @@ TEST_CASE(
   auto* first = open("foofoo");
   open("foofoo");
   CHECK(refused("foofoo") ==
-        "2 logs, tunnels and proxied requests of this tenant are open, as many as one may have on "
-        "one event loop: end some, or try again");
+        "2 logs, tunnels, proxied requests and watches of kinds of its own are open for this "
+        "tenant, as many as one may have on one event loop: end some, or try again");
   bench.on_loop([&] { first->call.reset(); });
   open("foofoo");
   for (const auto* other : {"barbar", "barbar", "bazbaz", "bazbaz"})
     open(other);
-  CHECK(refused("quxqux").starts_with("6 logs, tunnels and proxied requests are open"));
+  CHECK(refused("quxqux").starts_with("6 logs, tunnels, proxied requests and watches"));
   open(""); // zood's own
   CHECK(bench.stats().busy == 7);
   release.set_value();

@@ -589,6 +589,57 @@ TEST_CASE("a kind that nobody watches any more is let go") {
   CHECK(world.upstream().watches().stats().streams == 0);
 }
 
+TEST_CASE("the stream of a kind that only one tenant has is this tenant's") {
+  auto limits = WatchWorld::quick();
+  limits.linger = std::chrono::hours(1);
+  limits.window_bytes = 1u << 20;
+  limits.owned_window_bytes = event("ADDED", "foofoo-a/x", 11).size();
+  WatchWorld world(limits);
+  auto request = pods("foofoo-", 10);
+  request.owner = "foofoo";
+  SUBCASE("it is counted for it, remembers less, and ends with its last watch") {
+    request.owned_kind = true;
+    {
+      WatchClient first(world, 0, request);
+      const auto stream = world.next_watch();
+      CHECK(stream->owner == "foofoo");
+      world.answer(stream, 200);
+      world.say(stream, event("ADDED", "foofoo-a/x", 11) + event("ADDED", "foofoo-a/y", 12));
+      CHECK(first.heard().size() == 2);
+      WatchClient second(world, 1, request);
+      const auto older = world.next_watch();
+      CHECK(world.param(older, "resourceVersion") == "10");
+      CHECK(older->owner == "foofoo");
+    }
+    CHECK(world.eventually([&] { return world.open_watches() == 0; }));
+  }
+  SUBCASE("where its share is used up when the stream shall begin again, its watches end") {
+    request.owned_kind = true;
+    WatchClient client(world, 0, request);
+    const auto stream = world.next_watch();
+    world.answer(stream, 200);
+    world.end(stream);
+    world.fail(world.next_watch(), Code::unavailable);
+    CHECK_FALSE(client.end());
+    world.fail(world.next_watch(), Code::too_many_requests);
+    CHECK(world.eventually([&] { return client.end().has_value(); }));
+    CHECK_FALSE(client.end()->error);
+  }
+  SUBCASE("everybody's is nobody's") {
+    {
+      WatchClient first(world, 0, request);
+      const auto stream = world.next_watch();
+      CHECK(stream->owner.empty());
+      world.answer(stream, 200);
+      world.say(stream, event("ADDED", "foofoo-a/x", 11) + event("ADDED", "foofoo-a/y", 12));
+      WatchClient second(world, 1, request);
+      CHECK(world.eventually([&] { return second.heard().size() == 2; }));
+    }
+    world.settle();
+    CHECK(world.open_watches() == 1);
+  }
+}
+
 TEST_CASE("a path says where its shared watch is") {
   using upstream::shared_place;
   CHECK(shared_place("/api/v1/pods").path == "/api/v1/pods");

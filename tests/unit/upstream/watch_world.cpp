@@ -16,9 +16,10 @@ namespace zoo::test {
 class WatchWorld::Fake final : public upstream::Caller {
 public:
   explicit Fake(std::size_t loop) : loop_(loop) {}
-  std::unique_ptr<upstream::Call> start(http::RequestHead head, upstream::CallOptions,
+  std::unique_ptr<upstream::Call> start(http::RequestHead head, upstream::CallOptions options,
                                         upstream::CallHandler& handler) override {
-    requests.push_back(std::make_shared<Asked>(Asked{loop_, std::move(head), &handler, false}));
+    requests.push_back(std::make_shared<Asked>(
+        Asked{loop_, std::move(head), std::move(options.owner), &handler, false}));
     return std::make_unique<Cancelling>(requests.back());
   }
   std::deque<AskedPtr> requests;
@@ -175,9 +176,8 @@ void WatchWorld::end(const AskedPtr& asked) {
   with(asked, [](upstream::CallHandler& handler) { handler.on_end(); });
 }
 
-void WatchWorld::fail(const AskedPtr& asked) {
-  with(asked,
-       [](upstream::CallHandler& handler) { handler.on_error(Error(Code::unavailable, "gone")); });
+void WatchWorld::fail(const AskedPtr& asked, Code code) {
+  with(asked, [code](upstream::CallHandler& handler) { handler.on_error(Error(code, "gone")); });
 }
 
 void WatchWorld::list(const AskedPtr& asked, std::uint64_t version,

@@ -27,6 +27,7 @@ public:
   struct Asked {
     std::size_t loop = 0;
     http::RequestHead head;
+    std::string owner;
     upstream::CallHandler* handler = nullptr; ///< null: cancelled
     bool taken = false;                       ///< by the test
     bool paused = false;
@@ -53,7 +54,7 @@ public:
   void answer(const AskedPtr& asked, int status);           ///< the head
   void say(const AskedPtr& asked, const std::string& text); ///< of the body
   void end(const AskedPtr& asked);
-  void fail(const AskedPtr& asked);
+  void fail(const AskedPtr& asked, Code code = Code::unavailable);
   /// A whole list of items, at a version.
   void list(const AskedPtr& asked, std::uint64_t version, const std::vector<std::string>& items);
   static std::string param(const AskedPtr& asked, std::string_view key);

@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
+# Tries: to watch each version of each of its own kinds in each encoding, which nobody else can share.
+# Without the fence: each is a connection upstream, of which there are as many as all tenants together may have.
+# Rule: these streams are counted for the tenant whose kinds they are, with its logs and tunnels: a quarter of a loop's connections.
+versions=$(jq -cn '[range(1; 17) | {name: "v\(.)", served: true, storage: (. == 1), schema: {openAPIV3Schema: {type: "object"}}}]')
+for n in {1..40}; do
+  made "definition $n" POST /apis/apiextensions.k8s.io/v1/customresourcedefinitions json '{"metadata":{"name":"things.own'$n'.example"},"spec":{"group":"own'$n'.example","scope":"Namespaced","names":{"plural":"things","singular":"thing","kind":"Thing","listKind":"ThingList"},"versions":'"$versions"'}}'
+done
+served() { lists "$evil" "https://$zood_address/apis/own40.example/v16/things" | grep -q ThingList; }
+eventually "the last one is served" 60 served
+version=$(lists "$evil" "https://$zood_address/apis/own1.example/v1/things" | jq -r .metadata.resourceVersion)
+busy() { curl -sSf --unix-socket "$zood_dir/zood.sock" http://zood/metrics | awk '/^zood_upstream_connections.*busy/ { print $2 }'; }
+while sleep 0.5; do busy; done >"$TMPDIR/busy" &
+asking=$!
+flood watches_of_own_kinds 20 "/apis/own{}.example/v{}/things?watch=1&resourceVersion=$version"
+kill "$asking"
+wait "$asking" 2>/dev/null
+read -r watches _ refused _ <"$TMPDIR/flood"
+expect "each is watched or refused" 1280 $((watches + refused))
+# Each begins with a list, for a moment: what is held is what was held most of the time, with zood's own watches.
+held=$(sort -n "$TMPDIR/busy" | awk '{ all[NR] = $1 } END { print all[int(NR / 2) + 1] }')
+if ((refused > 0 && held > 900 && held < 1050)); then
+  passed "of two loops' 4,000 connections it has a quarter at most"
+else
+  failed "of two loops' 4,000 connections it has a quarter at most" <<<"$refused refused; $held were busy"
+fi
+would "watch each of them" GET "/apis/$evil-own40.example/v16/things?watch=1&timeoutSeconds=1"
