@@ -82,11 +82,16 @@ bool stays_protobuf(const Exchange& exchange, const Rendering& rendering) {
 
 bool shows(const Rendering& rendering, std::string_view item) {
   if (!rendering.shown) return true;
-  if (!is_table(rendering)) return rendering.shown(item);
-  const auto tree = JsonTree::parse(item);
-  if (!tree) return false;
-  const auto object = tree->root()["object"];
-  return object && rendering.shown(object.raw());
+  const bool table = is_table(rendering);
+  if (rendering.shown_key) {
+    std::string key;
+    const bool known = table ? translate::leading_row_key(item, true, key)
+                             : translate::leading_key(item, true, key);
+    if (known) return rendering.shown_key(key);
+  }
+  if (!table) return rendering.shown(item);
+  const auto row = translate::split_row(item);
+  return row && rendering.shown(row->object);
 }
 
 Result<void> write_outward(Exchange& exchange, const Rendering& rendering, std::string_view object,
@@ -372,9 +377,10 @@ void EventWriter::added_own(std::string_view item, std::string& out) {
 /// and the columns stand in the first one alone.
 std::string EventWriter::table_of(std::string_view row) {
   std::string metadata = "{}";
-  if (const auto tree = JsonTree::parse(row)) {
-    if (const auto version = tree->root()["object"]["metadata"]["resourceVersion"])
-      metadata = "{\"resourceVersion\":" + std::string(version.raw()) + "}";
+  if (const auto parts = translate::split_row(row)) {
+    const auto key = translate::object_key(parts->object);
+    if (key && !key->resource_version.empty())
+      metadata = "{\"resourceVersion\":" + json_quote(key->resource_version) + "}";
   }
   const auto columns = columns_.empty() ? std::string("null") : std::exchange(columns_, {});
   return R"({"kind":"Table","apiVersion":"meta.k8s.io/v1","metadata":)" + metadata +

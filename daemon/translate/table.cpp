@@ -11,6 +11,7 @@
 #include "daemon/translate/text.hpp"
 
 #include <array>
+#include <utility>
 
 namespace zoo::translate {
 namespace {
@@ -252,38 +253,47 @@ Result<std::string> TableRewriter::object(std::string_view object) const {
   return out;
 }
 
-Result<bool> TableRewriter::row(std::string_view row, std::string& out) const {
-  const auto tree = JsonTree::parse(row);
-  if (!tree || !tree->root()["cells"].is(JsonType::array))
-    return fail(Code::internal, "the upstream's Table has a row without cells");
-  const auto root = tree->root();
-  const auto object_node = root["object"];
-  if (!object_node.is(JsonType::object))
-    return fail(Code::internal, "the upstream's Table has a row without its object");
-  ZOO_TRY(const auto key, object_key(object_node.raw()));
-  if (options_.shows && !key.name.empty() && !options_.shows(key)) return false;
+Result<std::string> TableRewriter::cells(const TableRow& row, const ObjectKey& key) const {
+  if (mapping_.identity()) return std::string(row.cells);
+  ZOO_TRY(const auto tree, JsonTree::parse(row.cells));
   JsonEdits edits;
   std::size_t index = 0;
-  for (auto each = root["cells"].first(); each; each = each.next(), ++index) {
-    if (!each.is(JsonType::string) || mapping_.identity()) continue;
+  for (auto each = tree.root().first(); each; each = each.next(), ++index) {
+    if (!each.is(JsonType::string)) continue;
     const auto rule = index < rules_.size() ? rules_[index] : CellRule::text;
     if (rule == CellRule::keep) continue;
-    const auto before = each.string();
     if (rule == CellRule::requester) {
-      const auto named = object_node["spec"]["extra"][k_requester_extra].strings();
+      ZOO_TRY(const auto object, JsonTree::parse(row.object));
+      const auto named = object.root()["spec"]["extra"][k_requester_extra].strings();
       edits.quote(each, named.empty() ? "" : percent_decode(named.front(), false).value_or(""));
       continue;
     }
+    const auto before = each.string();
     if (auto after = cell(rule, before, key); after != before) edits.quote(each, after);
   }
+  return edits.apply(row.cells);
+}
+
+Result<bool> TableRewriter::row(std::string_view row, std::string& out) const {
+  ZOO_TRY(const auto parts, split_row(row));
+  ZOO_TRY(const auto key, object_key(parts.object));
+  if (options_.shows && !key.name.empty() && !options_.shows(key)) return false;
+  ZOO_TRY(const auto own_cells, cells(parts, key));
   // A bookmark's object stays whatever the client asked for: it carries the annotation.
-  if (options_.include == IncludeObject::none && !key.name.empty()) {
-    edits.replace(object_node, "null");
-  } else {
-    ZOO_TRY(auto translated, object(object_node.raw()));
-    edits.replace(object_node, std::move(translated));
+  std::string own_object = "null";
+  if (options_.include != IncludeObject::none || key.name.empty()) {
+    ZOO_TRY(own_object, object(parts.object));
   }
-  out += edits.apply(row);
+  std::array<std::pair<std::string_view, std::string_view>, 2> pieces = {
+      {{parts.cells, own_cells}, {parts.object, own_object}}};
+  if (parts.object.data() < parts.cells.data()) std::swap(pieces[0], pieces[1]);
+  const char* at = row.data();
+  for (const auto& [from, to] : pieces) {
+    out.append(at, from.data());
+    out += to;
+    at = from.data() + from.size();
+  }
+  out.append(at, row.data() + row.size());
   return true;
 }
 

@@ -67,6 +67,7 @@ public:
 
 private:
   std::string cell(CellRule rule, std::string_view text, const ObjectKey& key) const;
+  Result<std::string> cells(const TableRow& row, const ObjectKey& key) const;
   Result<std::string> object(std::string_view object) const;
   void set_columns(const std::vector<std::string>& names);
 

@@ -139,6 +139,31 @@ bool leading_key(std::string_view text, bool with_namespace, std::string& out) {
   return true;
 }
 
+Result<TableRow> split_row(std::string_view row) {
+  TableRow out;
+  const bool whole = each_member(row, [&](std::string_view key, std::string_view value) {
+    if (key == "\"cells\"") out.cells = value;
+    if (key == "\"object\"") out.object = value;
+    return true;
+  });
+  if (!whole || !out.cells.starts_with('['))
+    return fail(Code::internal, "the upstream's Table has a row without cells");
+  if (!out.object.starts_with('{'))
+    return fail(Code::internal, "the upstream's Table has a row without its object");
+  return out;
+}
+
+bool leading_row_key(std::string_view row, bool with_namespace, std::string& out) {
+  const char* const end = row.data() + row.size();
+  bool found = false;
+  visit_members(row.data(), end, [&](std::string_view key, const char* value) -> const char* {
+    if (key != "\"object\"") return skip_value(value, end);
+    found = leading_key(between(value, end), with_namespace, out);
+    return nullptr;
+  });
+  return found;
+}
+
 void append_event(std::string& out, EventType type, std::string_view object_json) {
   out += "{\"type\":\"";
   out += k_types[static_cast<std::size_t>(type)];

@@ -40,6 +40,15 @@ Result<ObjectKey> object_key(std::string_view object);
 /// escaped.
 bool leading_key(std::string_view text, bool with_namespace, std::string& out);
 
+/// What a row of a Table holds (meta.k8s.io/v1 TableRow): views into it.
+struct TableRow {
+  std::string_view cells, object;
+};
+/// Code::internal for what is no row with both.
+Result<TableRow> split_row(std::string_view row);
+/// leading_key() of a row's object.
+bool leading_row_key(std::string_view row, bool with_namespace, std::string& out);
+
 /// `{"type":"ADDED","object":...}` and a newline.
 std::string make_event(EventType type, std::string_view object_json);
 void append_event(std::string& out, EventType type, std::string_view object_json);

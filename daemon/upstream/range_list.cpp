@@ -266,14 +266,16 @@ private:
   }
 
   Result<std::string> key_of(std::string_view item) const {
-    std::string_view object = item;
-    std::optional<translate::JsonTree> tree;
+    std::string leading;
+    const bool known = request_.table
+                           ? translate::leading_row_key(item, request_.all_namespaces, leading)
+                           : translate::leading_key(item, request_.all_namespaces, leading);
+    if (known) return leading;
+    translate::TableRow row{{}, item};
     if (request_.table) {
-      ZOO_TRY(auto parsed, translate::JsonTree::parse(item));
-      tree.emplace(std::move(parsed));
-      object = tree->root()["object"].raw();
+      ZOO_TRY(row, translate::split_row(item));
     }
-    ZOO_TRY(const auto key, translate::object_key(object));
+    ZOO_TRY(const auto key, translate::object_key(row.object));
     return request_.all_namespaces ? key.name_space + "/" + key.name : key.name;
   }
 
