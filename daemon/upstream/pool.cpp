@@ -244,6 +244,7 @@ std::unique_ptr<Call> Pool::start(http::RequestHead head, CallOptions options,
   const auto call = std::make_shared<CallState>();
   call->handler = &handler;
   call->head_request = head.method == "HEAD";
+  call->writes = head.method != "GET" && head.method != "HEAD" && head.method != "OPTIONS";
   call->long_running = options.long_running;
   call->upgrade = call->fresh = options.upgrade;
   call->retryable =

@@ -31,6 +31,7 @@ void Link::begin(const CallPtr& call, bool reused) {
   call->since = Clock::now();
   reused_ = reused;
   answered_ = false;
+  sent_ = false;
   came_ = 0;
   ahead_.clear();
   opener_.reset();
@@ -64,6 +65,7 @@ void Link::on_open() {
 
 void Link::send() {
   call_->since = Clock::now();
+  sent_ = true;
   if (call_->retryable) {
     transport_->write_view(call_->head); // which is kept for another connection
   } else {
@@ -230,6 +232,10 @@ void Link::fail_call(Error error) {
       call->fresh = true;
       return pool->attach(call);
     }
+    // Clients repeat what is unavailable, whatever it was: this may have been done. Of a Timeout
+    // nobody knows.
+    if (sent_ && call->writes && error.code() == Code::unavailable)
+      error = Error(Code::timeout, error.message() + ", and may have done what was asked");
     std::exchange(call->handler, nullptr)->on_error(std::move(error));
   }
   pool->serve_waiting();

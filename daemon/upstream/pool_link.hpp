@@ -24,6 +24,7 @@ struct CallState {
   std::string head; ///< as sent
   std::string body;
   bool head_request = false;
+  bool writes = false; ///< not to be asked for twice
   bool long_running = false;
   bool upgrade = false;
   bool fresh = false; ///< of no use to it is a connection that was used before
@@ -116,6 +117,7 @@ private:
   CallPtr call_;
   bool reused_ = false;
   bool answered_ = false; ///< the answer's first byte has come
+  bool sent_ = false;     ///< the request, or some of it
   std::size_t came_ = 0;  ///< bytes of its body
   bool counted_ = false;  ///< as opening
   Clock::time_point opened_ = Clock::now();

@@ -15,7 +15,9 @@ namespace {
 
 class Fencing : public Steps {
 protected:
-  explicit Fencing(Exchange& exchange) : Steps(exchange), timer_(exchange.gateway().loop()) {}
+  /// `failure`: whether who is told of it may ask again.
+  Fencing(Exchange& exchange, Code failure)
+      : Steps(exchange), failure_(failure), timer_(exchange.gateway().loop()) {}
 
   /// Writes RoleBinding zoo-tenant and waits until upstream's authorizer knows it: its informer is
   /// some milliseconds behind its store.
@@ -30,9 +32,8 @@ protected:
       if (!answer.ok() && answer.head.status != 409) {
         log::warning("gateway", "RoleBinding zoo-tenant in {} could not be written: {} {}", name,
                      answer.head.status, answer.body);
-        return exchange_.fail(
-            Error(Code::unavailable,
-                  "the namespace is not ready yet: its access could not be set up; try again"));
+        return exchange_.fail(Error(
+            failure_, "the namespace is not ready yet: its access could not be set up; try again"));
       }
       wait_for_fence(name, 0, std::move(next));
     });
@@ -49,9 +50,8 @@ private:
       if (answer.ok()) return next();
       static constexpr std::array k_waits{2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000};
       if (answer.head.status != 403 || tries >= k_waits.size()) {
-        return exchange_.fail(
-            Error(Code::unavailable,
-                  "the namespace is not ready yet: upstream does not grant access; try again"));
+        return exchange_.fail(Error(
+            failure_, "the namespace is not ready yet: upstream does not grant access; try again"));
       }
       timer_.start(std::chrono::milliseconds(k_waits[tries]),
                    [this, name, tries, next = std::move(next)]() mutable {
@@ -60,13 +60,15 @@ private:
     });
   }
 
+  const Code failure_;
   net::Timer timer_;
 };
 
 class CreateNamespace final : public Fencing {
 public:
   CreateNamespace(Exchange& exchange, Outgoing request, Rendering rendering)
-      : Fencing(exchange), request_(std::move(request)), rendering_(std::move(rendering)) {}
+      : Fencing(exchange, Code::timeout), request_(std::move(request)),
+        rendering_(std::move(rendering)) {}
 
   void start() override {
     ask(request_, [this](upstream::Answer answer) {
@@ -106,7 +108,7 @@ class MakeStanding final : public Fencing {
 public:
   MakeStanding(Exchange& exchange, std::string name,
                std::function<Result<std::unique_ptr<Flow>>()> then)
-      : Fencing(exchange), name_(std::move(name)), then_(std::move(then)) {}
+      : Fencing(exchange, Code::unavailable), name_(std::move(name)), then_(std::move(then)) {}
 
   void start() override {
     Outgoing request;
@@ -140,7 +142,7 @@ class Recheck final : public Fencing {
 public:
   Recheck(Exchange& exchange, std::string name, std::string refusal,
           std::function<std::unique_ptr<Flow>(Actor)> again)
-      : Fencing(exchange), name_(std::move(name)), refusal_(std::move(refusal)),
+      : Fencing(exchange, Code::unavailable), name_(std::move(name)), refusal_(std::move(refusal)),
         again_(std::move(again)) {}
 
   void start() override {

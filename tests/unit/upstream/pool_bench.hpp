@@ -132,10 +132,10 @@ inline Server::Script always(std::string answer) {
   };
 }
 
-inline std::string failure(Asked& asked) {
+inline std::string failure(Asked& asked, Code code = Code::unavailable) {
   REQUIRE(asked.error);
   CHECK_FALSE(asked.ended);
-  CHECK(asked.error->code() == Code::unavailable);
+  CHECK(asked.error->code() == code);
   return asked.error->message();
 }
 
