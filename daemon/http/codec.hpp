@@ -41,7 +41,7 @@ public:
     gracefully, ///< everything was produced: write it, then close in order
     abruptly,   ///< an answer broke off: close so that the client cannot take it for complete
   };
-  enum class Waiting { nothing, head, body };
+  enum class Waiting { nothing, head, body, close };
 
   virtual ~ServerCodec() = default;
   virtual void receive(std::string_view bytes) = 0;

@@ -272,6 +272,7 @@ void H1Codec::detach_with_reset() {
 
 ServerCodec::Waiting H1Codec::waiting_for() const {
   if (in_exchange_) {
+    if (tunnel_ && response_ended_ && out_.empty()) return Waiting::close;
     return request_ended_ || tunnel_ || throttled_ ? Waiting::nothing : Waiting::body;
   }
   return first_ || reader_.inside_head() ? Waiting::head : Waiting::nothing;

@@ -314,7 +314,7 @@ void Connection::sweep(Clock::time_point now) {
   const auto waiting = codec_->waiting_for();
   if (waiting != waiting_) {
     waiting_ = waiting;
-    waiting_since_ = std::max(last_read_, waiting_since_);
+    waiting_since_ = waiting == Waiting::close ? now : std::max(last_read_, waiting_since_);
   }
   if (codec_->open_streams() > 0) last_stream_ = now;
 
@@ -324,6 +324,9 @@ void Connection::sweep(Clock::time_point now) {
     why = "its request's head does not end";
   if (waiting == Waiting::body && now - std::max(waiting_since_, last_read_) > limits_->body)
     why = "its request's body does not end";
+  // As kube-apiserver, which closes both ways when one has ended (apimachinery's upgradeaware.go).
+  if (waiting == Waiting::close && !held && now - waiting_since_ > limits_->tunnel)
+    why = "its tunnel is over, and it does not close";
   if (why != nullptr) {
     log::debug("net", "{} is disconnected: {}", info_.peer, why);
     return die();

@@ -29,6 +29,7 @@ struct ListenerLimits {
   std::chrono::milliseconds handshake{10'000};
   std::chrono::milliseconds head{30'000};   ///< for one request's head, whole (slow loris)
   std::chrono::milliseconds body{60'000};   ///< for the next bytes of a request's body
+  std::chrono::milliseconds tunnel{10'000}; ///< for the client of one that is over to close, too
   std::chrono::milliseconds idle{300'000};  ///< connection without an open stream
   std::chrono::milliseconds write{300'000}; ///< for the client to take anything of what waits
   /// A client that goes on asking although it is told to wait (429, which says a second) is read no

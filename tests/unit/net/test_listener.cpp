@@ -50,7 +50,7 @@ struct Seen {
 };
 
 /// "/": who the client is. "/echo": the body. "/big": 3 MB. "/wait": when the test says so.
-/// "/throw": an exception. "/busy": 429.
+/// "/throw": an exception. "/busy": 429. "/tunnel": one that is over at once.
 class TestService : public http::Service {
 public:
   TestService(Loop& loop, Seen& seen) : loop_(loop), seen_(seen) {}
@@ -92,6 +92,10 @@ private:
         ++service_.seen_.refused;
         stream_.send_head({429, {}}, true);
         service_.seen_.changed.notify_all();
+      } else if (head_.target == "/tunnel") {
+        if (sent_++ != 0) return; // its client has closed
+        stream_.send_head({101, {}}, false);
+        stream_.send_data("over", true);
       } else if (head_.target == "/echo") {
         answer(body_);
       } else {
@@ -508,6 +512,24 @@ TEST_CASE("clocks: handshake, head, body and idle end a connection") {
   const auto refused = test::talk(plain.port(), "nonsense\r\n\r\n" + std::string(100'000, 'x'));
   CHECK(refused.starts_with("HTTP/1.1 400"));
   CHECK(refused.ends_with("\"code\":400}"));
+}
+
+TEST_CASE("a client that does not close a tunnel that is over loses its connection") {
+  Bench bench(1);
+  ListenerLimits limits;
+  limits.tunnel = 100ms;
+  bench.listen(limits, false);
+  const int socket = test::connect_to(bench.port());
+  const std::string_view request =
+      "GET /tunnel HTTP/1.1\r\nHost: h\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n";
+  ::send(socket, request.data(), request.size(), MSG_NOSIGNAL);
+  std::string answer;
+  char buffer[512];
+  for (ssize_t count = 0; (count = ::recv(socket, buffer, sizeof(buffer), 0)) > 0;)
+    answer.append(buffer, static_cast<std::size_t>(count));
+  CHECK(answer.ends_with("over"));
+  bench.seen.wait_until([&] { return bench.seen.open == 0; });
+  ::close(socket);
 }
 
 TEST_CASE("records without data, by the thousand, end a connection") {
