@@ -17,10 +17,11 @@ constexpr std::chrono::milliseconds k_longest_pause{10'000};
 } // namespace
 
 NameFollower::NameFollower(Upstream& upstream, net::Loop& loop, Caller& caller, std::string path,
-                           std::string label_selector, Chosen chosen, bool forgets)
+                           std::string label_selector, Chosen chosen, bool forgets,
+                           std::chrono::milliseconds silence)
     : upstream_(upstream), loop_(loop), caller_(caller), path_(std::move(path)),
-      label_selector_(std::move(label_selector)), chosen_(chosen), forgets_(forgets), timer_(loop) {
-}
+      label_selector_(std::move(label_selector)), chosen_(chosen), forgets_(forgets),
+      silence_(silence), timer_(loop), silence_timer_(loop) {}
 
 NameFollower::~NameFollower() = default;
 
@@ -31,6 +32,7 @@ void NameFollower::start() {
 void NameFollower::begin() {
   names_.clear();
   watch_.reset();
+  silence_timer_.cancel();
   ListRequest request;
   request.head = get_head(path_, translate::k_partial_list_accept);
   if (!label_selector_.empty()) request.params = {{"labelSelector", label_selector_}};
@@ -49,7 +51,18 @@ void NameFollower::on_list_end(const ListEnd& end) {
   request.head = get_head(path_, translate::k_partial_accept);
   if (!label_selector_.empty()) request.params = {{"labelSelector", label_selector_}};
   request.resource_version = end.resource_version;
+  request.bookmarks = true;
   watch_ = subscribe_alone(caller_, std::move(request), *this);
+  heard();
+}
+
+/// A way that has died without a word looks like a kind that rests.
+void NameFollower::heard() {
+  silence_timer_.start(silence_, [this] {
+    log::warning("upstream", "the watch of {} has said nothing for {} s: it is opened anew", path_,
+                 std::chrono::duration_cast<std::chrono::seconds>(silence_).count());
+    again();
+  });
 }
 
 void NameFollower::on_list_error(const Error& error, int http_status, std::string_view) {
@@ -58,6 +71,7 @@ void NameFollower::on_list_error(const Error& error, int http_status, std::strin
 }
 
 void NameFollower::on_watch_event(std::string_view text) {
+  heard();
   const auto event = translate::parse_event(text);
   if (!event || event->type == translate::EventType::bookmark ||
       event->type == translate::EventType::error) {
@@ -74,6 +88,7 @@ void NameFollower::on_watch_event(std::string_view text) {
 void NameFollower::on_watch_end(const WatchEnd&) { again(); }
 
 void NameFollower::again() {
+  silence_timer_.cancel();
   if (forgets_) published_.store(nullptr);
   timer_.start(pause_, [this] { begin(); });
   pause_ = std::min(pause_ * 2, k_longest_pause);
