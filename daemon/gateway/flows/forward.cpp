@@ -5,6 +5,8 @@
 #include "daemon/translate/protobuf_json.hpp"
 #include "daemon/upstream/upstream.hpp"
 
+#include <algorithm>
+
 namespace zoo::gateway {
 
 http::RequestHead head_of(const Exchange& exchange, const Outgoing& request,
@@ -123,6 +125,11 @@ private:
       if (!proxied()) return;
       pass_on(); // too long for a Status
     }
+    if (!hold(came_ += bytes.size())) {
+      exchange_.fail(held_too_much());
+      retired_ = std::move(call_);
+      return;
+    }
     if (out_.empty()) out_.reserve(bytes.size() + (shape_ == AnswerShape::object ? 64 : k_longer));
     if (auto fed = translator_->feed(bytes, out_); !fed) return broken(fed.error());
     flush();
@@ -140,10 +147,7 @@ private:
     if (auto finished = translator_->finish(out_); !finished) return broken(finished.error());
     translator_.reset(); // it may hold as much as it has made
     if (!exchange_.head_sent()) {
-      // What a write has done is told whatever it costs; protobuf is counted already.
-      const bool counts = !rendering_.wire && !exchange_.target().writes();
-      if (counts && out_.size() > k_counted && !exchange_.buffer(out_.size()))
-        return exchange_.fail(held_too_much());
+      if (!hold(out_.size())) return exchange_.fail(held_too_much());
       send_head(out_.size());
     }
     flush();
@@ -151,6 +155,14 @@ private:
   }
 
   void on_error(Error error) override { exchange_.abort(error); }
+
+  /// So much is here of an answer that is sent whole: counted as it comes. What a write has done is
+  /// told whatever it costs; protobuf is counted elsewhere.
+  bool hold(std::size_t bytes) {
+    const bool counts = !exchange_.head_sent() && !rendering_.wire && !exchange_.target().writes();
+    if (!counts || bytes <= std::max(k_counted, held_)) return true;
+    return exchange_.buffer(bytes - std::exchange(held_, bytes));
+  }
 
   /// Does a service of the tenant's answer?
   bool proxied() const { return shape_ == AnswerShape::verbatim && exchange_.target().connect; }
@@ -190,6 +202,7 @@ private:
   http::ResponseHead head_;
   std::unique_ptr<AnswerTranslator> translator_;
   std::string out_;
+  std::size_t came_ = 0, held_ = 0; ///< bytes; of these, counted
   std::string status_;
   std::unique_ptr<upstream::Call> retired_;
   std::unique_ptr<upstream::Call> call_; // last: cancelled first
