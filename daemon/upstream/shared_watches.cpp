@@ -5,6 +5,7 @@
 #include "daemon/upstream/upstream.hpp"
 #include "daemon/upstream/watch_branch.hpp"
 #include "daemon/upstream/watch_hub.hpp"
+#include "daemon/upstream/watch_owner.hpp"
 
 #include <algorithm>
 
@@ -22,6 +23,36 @@ std::optional<WatchFilter> filter_of(const WatchRequest& request) {
   return WatchFilter::make(shared_place(request.head.target).path, request.params, partial(accept));
 }
 
+class CountedKeys final : public WatchKeys {
+public:
+  CountedKeys(std::shared_ptr<WatchOwner> owner, const SharedWatchLimits& limits)
+      : owner_(std::move(owner)), limits_(limits) {}
+  ~CountedKeys() override { count(0); }
+  CountedKeys(const CountedKeys&) = delete;
+  CountedKeys& operator=(const CountedKeys&) = delete;
+
+  void add(std::string_view key) override {
+    if (!keys_) return;
+    keys_->emplace_back(key);
+    count(bytes_ + key.size() + WatchFilter::k_key);
+    if (keys_->size() <= limits_.keys && owner_->keys() <= limits_.owner_bytes) return;
+    keys_.reset();
+    count(0);
+  }
+  std::optional<std::vector<std::string>> take() override {
+    count(0);
+    return std::exchange(keys_, std::nullopt);
+  }
+
+private:
+  void count(std::size_t bytes) { owner_->count_keys(std::exchange(bytes_, bytes), bytes); }
+
+  const std::shared_ptr<WatchOwner> owner_;
+  const SharedWatchLimits& limits_;
+  std::optional<std::vector<std::string>> keys_{std::in_place};
+  std::size_t bytes_ = 0;
+};
+
 } // namespace
 
 bool shareable(const WatchRequest& request) { return filter_of(request).has_value(); }
@@ -34,6 +65,11 @@ bool keeps_keys(const WatchRequest& request) {
 std::unique_ptr<WatchSubscription> subscribe(Upstream& upstream, net::Loop& loop,
                                              WatchRequest request, WatchHandler& handler) {
   return upstream.watches().subscribe(loop, std::move(request), handler);
+}
+
+std::unique_ptr<WatchKeys> watch_keys(Upstream& upstream, net::Loop& loop,
+                                      const std::string& owner) {
+  return upstream.watches().keys(loop, owner);
 }
 
 std::string list_accept(std::string_view accept) {
@@ -90,6 +126,11 @@ std::unique_ptr<WatchSubscription> SharedWatches::subscribe(net::Loop& loop, Wat
   return branch.subscribe(std::make_shared<const WatchKind>(std::move(kind)), std::move(request),
                           std::move(filter), std::move(place.key_prefix), version.value_or(0),
                           handler);
+}
+
+std::unique_ptr<WatchKeys> SharedWatches::keys(net::Loop& loop, const std::string& owner) {
+  auto& branch = *impl_->places[impl_->index_of(loop)]->branch;
+  return std::make_unique<CountedKeys>(branch.owner(owner), impl_->limits);
 }
 
 std::shared_ptr<void> SharedWatches::take_place(const std::string& owner) {

@@ -60,6 +60,9 @@ public:
   std::unique_ptr<WatchSubscription> subscribe(net::Loop& loop, WatchRequest request,
                                                WatchHandler& handler);
 
+  /// See watch_keys(). On the thread of `loop`.
+  std::unique_ptr<WatchKeys> keys(net::Loop& loop, const std::string& owner);
+
   /// A place among the streams that are not shared, given back with the last copy; null: `owner`,
   /// or everybody, has too many.
   std::shared_ptr<void> take_place(const std::string& owner);

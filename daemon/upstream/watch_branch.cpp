@@ -101,6 +101,10 @@ void Listeners::ended(std::uint64_t id, const WatchEnd& end) {
   if (auto* subscriber = find(id)) subscriber->refuse(end);
 }
 
+void Listeners::over(std::uint64_t id) {
+  if (auto* subscriber = find(id)) subscriber->end();
+}
+
 void Listeners::moved(std::uint32_t from, std::uint64_t stood, std::uint32_t to,
                       std::uint64_t position, const std::vector<EventPtr>& backlog) {
   positions_.erase(from);

@@ -41,6 +41,7 @@ public:
   void joined(const Joined& joined);
   void alone(std::uint64_t id);                      ///< it cannot be served here
   void ended(std::uint64_t id, const WatchEnd& end); ///< it never began
+  void over(std::uint64_t id);                       ///< in order: it goes on from where it is
   /// The subscribers of `from`, which stands at `stood`, belong to `to`, which stands at
   /// `position`, from now on; `backlog` is what `to` has had since `stood`.
   void moved(std::uint32_t from, std::uint64_t stood, std::uint32_t to, std::uint64_t position,
@@ -83,11 +84,11 @@ public:
                                                std::string key_prefix, std::uint64_t version,
                                                WatchHandler& handler);
   void hear(const std::string& kind, const std::vector<Said>& batch);
+  std::shared_ptr<WatchOwner> owner(const std::string& id); ///< what is counted for this tenant
 
 private:
   friend class Subscriber;
   Subscriber* find(std::uint64_t id) const;
-  std::shared_ptr<WatchOwner> owner(const std::string& id);
   void add(Subscriber& subscriber);
   void remove(Subscriber& subscriber);
   void forget_if_idle(Listeners& listeners);

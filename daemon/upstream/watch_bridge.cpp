@@ -12,6 +12,7 @@ namespace zoo::upstream {
 namespace {
 
 constexpr std::size_t k_page = 500;
+constexpr std::size_t k_side = 4u << 20; ///< bytes of one moment that wait for the other's
 
 /// The object with another resourceVersion.
 std::string at_version(const std::string& object, std::uint64_t version) {
@@ -47,7 +48,13 @@ void Bridge::Side::begin(const std::string& prefix) {
   next_ = "";
 }
 
+void Bridge::Side::drop_front() {
+  bytes_ -= items_.front().object.size();
+  items_.pop_front();
+}
+
 void Bridge::Side::more() {
+  if (std::exchange(paused_, false)) list_->resume();
   if (reading_) return;
   reading_ = true;
   ListRequest request;
@@ -63,10 +70,15 @@ void Bridge::Side::more() {
 
 void Bridge::Side::on_list_item(std::string_view key, std::string_view item) {
   items_.push_back({std::string(key), std::string(item)});
+  bytes_ += item.size();
+  if (bytes_ <= k_side || paused_) return;
+  paused_ = true;
+  list_->pause();
+  owner_.later();
 }
 
 void Bridge::Side::on_list_end(const ListEnd& end) {
-  reading_ = false;
+  reading_ = paused_ = false;
   next_ = end.next_start;
   if (revision_ == -1) {
     const auto revision = revision_of(end.resource_version);
@@ -91,8 +103,8 @@ void Bridge::step() {
     if (!before_.ready()) before_.more();
     if (!after_.ready()) after_.more();
     if (!before_.ready() || !after_.ready()) return;
-    auto& old = before_.items();
-    auto& now = after_.items();
+    const auto& old = before_.items();
+    const auto& now = after_.items();
     if (old.empty() && now.empty()) {
       if (++at_ == prefixes_.size()) return finish();
       before_.begin(prefixes_[at_]);
@@ -102,8 +114,8 @@ void Bridge::step() {
     const bool take_old = !old.empty() && (now.empty() || old.front().key <= now.front().key);
     const bool take_now = !now.empty() && (old.empty() || now.front().key <= old.front().key);
     compare(take_old ? &old.front() : nullptr, take_now ? &now.front() : nullptr);
-    if (take_old) old.pop_front();
-    if (take_now) now.pop_front();
+    if (take_old) before_.drop_front();
+    if (take_now) after_.drop_front();
   }
 }
 

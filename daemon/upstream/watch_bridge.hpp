@@ -43,7 +43,8 @@ private:
     void begin(const std::string& prefix);
     void more();
     bool ready() const { return !items_.empty() || !next_; }
-    std::deque<Item>& items() { return items_; }
+    const std::deque<Item>& items() const { return items_; }
+    void drop_front();
     std::int64_t revision() const { return revision_; }
 
   private:
@@ -57,7 +58,8 @@ private:
     std::string prefix_;
     std::optional<std::string> next_; ///< nullopt: no more behind items_
     std::deque<Item> items_;
-    bool reading_ = false;
+    std::size_t bytes_ = 0; ///< of items_
+    bool reading_ = false, paused_ = false;
     std::unique_ptr<List> list_;
   };
 

@@ -280,7 +280,7 @@ void Feed::again() {
 }
 
 void Feed::cross() {
-  auto prefixes = owner_.feed_prefixes();
+  auto prefixes = owner_.on_feed_gap(*this);
   if (prefixes.empty()) return owner_.on_feed_expired(*this); // nobody misses anything
   log::debug("watch", "the upstream does not remember {} of {}: reading what changed", latest_,
              kind_->path);
@@ -354,7 +354,7 @@ void Feed::extend(const Feed& older) {
     window_bytes_ += event->text.size();
     window_.push_front(event);
   }
-  floor_ = older.floor_;
+  floor_ = std::min(floor_, older.floor_);
 }
 
 } // namespace zoo::upstream

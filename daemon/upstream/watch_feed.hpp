@@ -26,7 +26,9 @@ public:
   virtual void on_feed_expired(Feed& feed) = 0; ///< something is lost: whoever followed it ends
   /// It never began, or cannot go on.
   virtual void on_feed_refused(Feed& feed, const WatchEnd& why) = 0;
-  virtual std::vector<std::string> feed_prefixes() const = 0; ///< of the keys that anybody follows
+  /// It will tell what has changed since latest(). Says which keys its followers want, by their
+  /// prefixes.
+  virtual std::vector<std::string> on_feed_gap(Feed& feed) = 0;
 };
 
 /// One upstream watch on a whole kind, kept open: after an end it goes on where it was, over a 410

@@ -28,6 +28,8 @@ SharedPlace shared_place(std::string_view path);
 /// (k8s.io/apiserver pkg/storage/cacher cache_watcher.go). Of one thread.
 class WatchFilter {
 public:
+  static constexpr std::size_t k_key = 96; ///< that one costs besides its text
+
   /// nullopt: these selectors, or their fields of this kind, cannot be judged here. `partial`: the
   /// objects are metadata alone.
   static std::optional<WatchFilter> make(std::string_view path, const translate::Params& params,
@@ -58,7 +60,6 @@ private:
   std::vector<translate::FieldTerm> names_; ///< metadata.name and metadata.namespace
   std::vector<translate::LabelRequirement> labels_;
   bool keeps_keys_ = false;
-  static constexpr std::size_t k_key = 96; ///< that one costs besides its text
   std::unordered_set<std::string> keys_;
   std::size_t key_bytes_ = 0;
 };

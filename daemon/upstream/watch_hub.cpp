@@ -6,6 +6,7 @@
 #include "daemon/upstream/watch_branch.hpp"
 
 #include <algorithm>
+#include <set>
 
 namespace zoo::upstream {
 namespace {
@@ -32,7 +33,7 @@ Hub::Hub(SharedWatches::Impl& shared, Home& home, net::Loop& loop, WatchKindPtr 
 Hub::~Hub() { shared_.streams -= feeds_.size(); }
 
 void Hub::join(const Joining& joining) {
-  records_[joining.id] = {joining.loop, 0, joining.bucket};
+  records_[joining.id] = {joining.loop, 0, joining.version, joining.bucket};
   if (joining.bucket.empty()) {
     ++any_[joining.loop];
   } else {
@@ -181,17 +182,28 @@ void Hub::on_feed_refused(Feed& feed, const WatchEnd& why) {
   drop(feed);
 }
 
-std::vector<std::string> Hub::feed_prefixes() const {
-  if (records_.empty()) return {};
-  const bool all =
-      counts_.size() > k_most_prefixes ||
-      std::any_of(any_.begin(), any_.end(), [](std::uint32_t count) { return count != 0; });
-  if (all) return {""};
-  std::vector<std::string> out;
-  for (const auto& [bucket, counts] : counts_)
-    out.push_back(bucket);
-  std::sort(out.begin(), out.end());
-  return out;
+std::vector<std::string> Hub::on_feed_gap(Feed& feed) {
+  std::set<std::uint64_t> waiting; // who is placed anew
+  for (const auto& joining : waiting_[feed.id()])
+    waiting.insert(joining.id);
+  // Who has begun behind latest() knows more than what the gap is measured from: it goes on from
+  // where it was, with a stream of its own.
+  std::vector<std::uint64_t> ahead;
+  std::set<std::string> buckets;
+  for (const auto& [id, record] : records_) {
+    if (record.feed != feed.id()) continue;
+    if (record.version > feed.latest() && !waiting.contains(id)) {
+      say(record.loop, [id = id](Listeners& there) { there.over(id); });
+      ahead.push_back(id);
+    } else {
+      buckets.insert(record.bucket);
+    }
+  }
+  for (const auto id : ahead)
+    forget(id);
+  flush();
+  if (buckets.size() > k_most_prefixes || buckets.contains("")) return {""};
+  return {buckets.begin(), buckets.end()};
 }
 
 void Hub::drop(Feed& feed) {
@@ -201,7 +213,6 @@ void Hub::drop(Feed& feed) {
   }
   for (const auto id : gone)
     forget(id);
-  waiting_.erase(feed.id());
   flush();
   remove(feed);
   tidy();
@@ -217,6 +228,7 @@ void Hub::let_go(Feed& feed) {
 void Hub::remove(Feed& feed) {
   feed.retire();
   followers_.erase(feed.id());
+  waiting_.erase(feed.id());
   const auto at =
       std::find_if(feeds_.begin(), feeds_.end(),
                    [&](const std::unique_ptr<Feed>& each) { return each.get() == &feed; });

@@ -30,6 +30,7 @@ private:
   struct Record {
     std::size_t loop = 0;
     std::uint32_t feed = 0;
+    std::uint64_t version = 0; ///< where it began
     std::string bucket;
   };
   struct Hash {
@@ -46,7 +47,7 @@ private:
   void on_feed_stalled(Feed& feed, bool stalled) override;
   void on_feed_expired(Feed& feed) override;
   void on_feed_refused(Feed& feed, const WatchEnd& why) override;
-  std::vector<std::string> feed_prefixes() const override;
+  std::vector<std::string> on_feed_gap(Feed& feed) override;
 
   void place(const Joining& joining);
   Feed* best(std::uint64_t version) const;

@@ -84,6 +84,18 @@ bool shareable(const WatchRequest& request);
 /// Does a subscriber to it keep the keys of what it has seen, so that it wants `keys`?
 bool keeps_keys(const WatchRequest& request);
 
+/// Keys for WatchRequest::keys while a list tells them: counted for their tenant as those that a
+/// watch keeps are. Loop thread.
+class WatchKeys {
+public:
+  virtual ~WatchKeys() = default;
+  virtual void add(std::string_view key) = 0;
+  /// nullopt: there were too many, or the tenant keeps too much.
+  virtual std::optional<std::vector<std::string>> take() = 0;
+};
+std::unique_ptr<WatchKeys> watch_keys(Upstream& upstream, net::Loop& loop,
+                                      const std::string& owner);
+
 /// Subscribes: to the shared watch where that can be, as zood itself whatever the impersonation in
 /// `request.head`, so whoever asks has proven the path and the ranges; else by a stream of its own
 /// with that head. No callback comes from inside. Loop thread.

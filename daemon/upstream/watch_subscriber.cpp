@@ -11,7 +11,8 @@
 namespace zoo::upstream {
 namespace {
 
-constexpr int k_patience = 6; ///< times room_wait, where its tenant's others go on
+constexpr std::chrono::seconds k_late{10}; ///< that upstream may be with the end of a watch
+constexpr int k_patience = 6;              ///< times room_wait, where its tenant's others go on
 
 /// The bucket of all keys in these ranges; "" if there is no one bucket.
 std::string bucket_of_all(const std::vector<KeyRange>& ranges) {
@@ -62,7 +63,6 @@ Subscriber::~Subscriber() {
 }
 
 void Subscriber::start() {
-  if (!filter_) return post_alone();
   const auto& wanted = request_->timeout_seconds;
   const auto& limits = branch_.shared_.limits;
   // As upstream, where nobody says how long: so that not all of them end at once.
@@ -70,6 +70,7 @@ void Subscriber::start() {
       wanted.value_or(0) > 0 ? std::chrono::seconds(std::min<std::int64_t>(*wanted, 1'000'000))
                              : limits.shortest + branch_.random_below(limits.shortest);
   set_deadline(Clock::now() + time);
+  if (!filter_) return post_alone();
   if (!filter_->keeps_keys()) return join();
   if (!request_->keys) return next_keys();
   if (request_->keys->size() > limits.keys) return post_alone();
@@ -85,7 +86,10 @@ void Subscriber::start() {
 
 void Subscriber::post_alone() {
   branch_.loop_.post([branch = &branch_, id = id_] {
-    if (auto* subscriber = branch->find(id)) subscriber->go_alone();
+    auto* subscriber = branch->find(id);
+    if (subscriber == nullptr) return;
+    subscriber->list_.reset();
+    subscriber->go_alone();
   });
 }
 
@@ -111,17 +115,24 @@ void Subscriber::next_keys() {
 }
 
 void Subscriber::on_list_item(std::string_view key, std::string_view) {
+  if (too_many_keys_) return;
   filter_->remember(key_prefix_ + std::string(key));
+  if (count_keys()) return;
+  too_many_keys_ = true; // the room is others' at once
+  forget();
+  list_->pause();
+  post_alone();
 }
 
 void Subscriber::on_list_end(const ListEnd&) {
-  if (!count_keys()) return go_alone();
+  if (too_many_keys_) return;
   branch_.loop_.post([branch = &branch_, id = id_] {
     if (auto* subscriber = branch->find(id)) subscriber->next_keys();
   });
 }
 
 void Subscriber::on_list_error(const Error&, int, std::string_view) {
+  if (too_many_keys_) return;
   // Compacted, perhaps: upstream may still remember what has happened since.
   go_alone();
 }
@@ -164,7 +175,7 @@ void Subscriber::go_alone() {
   const auto request = std::exchange(request_, nullptr);
   alone_ = subscribe_alone(shared.upstream.caller(branch_.loop_), std::move(*request), handler_);
   if (paused_) alone_->pause();
-  set_deadline({}); // upstream sees to it
+  set_deadline(deadline_ + k_late); // upstream sees to it, while it is there
 }
 
 void Subscriber::refuse(const WatchEnd& end) {
@@ -266,13 +277,15 @@ void Subscriber::end() {
 }
 
 void Subscriber::expire() {
+  if (ended_ || ending_) return;
   ending_ = expiring_ = true;
   set_deadline(Clock::now() + branch_.random_below(branch_.shared_.limits.spread));
 }
 
 void Subscriber::time_is_up() {
   deadline_ = {};
-  if (ended_ || alone_) return;
+  if (ended_) return;
+  if (alone_) return finish({}); // upstream has not ended it
   if (expiring_) {
     auto text = translate::make_error_event(translate::make_status(
         Code::expired, "The resourceVersion for the provided watch is too old."));

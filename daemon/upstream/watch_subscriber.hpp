@@ -77,6 +77,7 @@ private:
   };
   std::list<Waiting> queue_;
   std::size_t keys_ = 0; ///< bytes that were counted
+  bool too_many_keys_ = false;
   std::shared_ptr<WatchOwner> owner_;
   bool in_line_ = false;           ///< for room
   Clock::time_point without_room_; ///< since when its next event finds none; {}: it does

@@ -53,8 +53,10 @@ class Watch final : public Flow, private upstream::ListHandler, private upstream
 public:
   Watch(Exchange& exchange, ListPlan plan)
       : exchange_(exchange), plan_(std::move(plan)), writer_(exchange, plan_.rendering),
-        keeps_keys_(upstream::keeps_keys(watch_request(exchange, plan_))),
         timer_(exchange.gateway().loop()) {
+    if (upstream::keeps_keys(watch_request(exchange, plan_)))
+      keys_ = upstream::watch_keys(exchange.upstream(), exchange.gateway().loop(),
+                                   exchange.mapping().id());
     if (plan_.beside)
       beside_ =
           std::make_unique<BesideEvents>(exchange, plan_.beside, [this] { pump_beside(true); });
@@ -114,7 +116,7 @@ private:
 
   void on_list_item(std::string_view key, std::string_view item) override {
     if (exchange_.done() || only_revision_) return;
-    if (keeps_keys_) keys_.emplace_back(key);
+    if (keys_) keys_->add(key);
     begin_answer();
     if (auto written = writer_.added(item, out_); !written) return exchange_.abort(written.error());
     if (out_.size() >= k_flush) flush();
@@ -185,7 +187,8 @@ private:
     request.resource_version = version;
     request.trusted_version = trusted;
     request.heard = [this](const http::ResponseHead& head) { exchange_.heard(head); };
-    if (trusted && !only_revision_) request.keys = std::move(keys_);
+    if (trusted && !only_revision_ && keys_) request.keys = keys_->take();
+    keys_.reset();
     watch_ = upstream::subscribe(exchange_.upstream(), exchange_.gateway().loop(),
                                  std::move(request), *this);
     if (!exchange_.writable()) watch_->pause();
@@ -311,8 +314,7 @@ private:
   std::size_t at_ = 0;
   std::int64_t revision_ = -1;
   bool only_revision_ = false;
-  const bool keeps_keys_;
-  std::vector<std::string> keys_;                ///< of what the list has shown
+  std::unique_ptr<upstream::WatchKeys> keys_;    ///< of what the list shows; null: nobody asks
   bool watching_ = false, without_room_ = false; ///< an event of upstream's waits
   std::unique_ptr<BesideEvents> beside_;         ///< null: not a mixed kind
   net::Timer timer_;

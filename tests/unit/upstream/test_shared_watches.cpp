@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/translate/continue.hpp"
 #include "daemon/upstream/watch_filter.hpp"
 #include "watch_world.hpp"
 
@@ -11,13 +10,6 @@ using namespace zoo::test;
 namespace {
 
 using Heard = std::vector<std::string>;
-
-/// The resourceVersion that a page of a range list is read at.
-std::int64_t revision_of_page(const WatchWorld::AskedPtr& asked) {
-  const auto position = translate::parse_upstream_token(WatchWorld::param(asked, "continue"));
-  REQUIRE(position);
-  return position->revision;
-}
 
 } // namespace
 
@@ -272,69 +264,6 @@ TEST_CASE("a stream that ends is opened again where it was, and nobody is told")
   CHECK(client.stalls() == std::vector<bool>{true, false});
 }
 
-TEST_CASE("what upstream does not remember is read and compared") {
-  WatchWorld world;
-  WatchClient client(world, 0, pods("foofoo-", 10));
-  WatchClient neighbour(world, 1, pods("barbar-", 10));
-  auto stream = world.next_watch();
-  world.answer(stream, 200);
-  CHECK(world.eventually([&] { return neighbour.begun(); }));
-  world.say(stream, event("ADDED", "foofoo-a/x", 11));
-  world.end(stream);
-  stream = world.next_watch();
-  world.answer(stream, 200);
-  world.say(stream, gone_event());
-  // One tenant after the other, each at both moments.
-  const auto before = [&](const WatchWorld::AskedPtr& asked) {
-    return revision_of_page(asked) == 11;
-  };
-  for (int tenant = 0; tenant < 2; ++tenant) {
-    auto one = world.next_list(), two = world.next_list();
-    if (!before(one)) std::swap(one, two);
-    CHECK(before(one));
-    CHECK(revision_of_page(two) == (tenant == 0 ? -1 : 40));
-    const auto start = translate::parse_upstream_token(world.param(two, "continue"))->start;
-    if (start.starts_with("barbar-")) {
-      world.list(one, 11, {pod("barbar-a/q", 5)});
-      world.list(two, 40, {pod("barbar-a/q", 5)});
-      continue;
-    }
-    world.list(one, 11, {pod("foofoo-a/gone", 7), pod("foofoo-a/same", 8), pod("foofoo-a/x", 11)});
-    world.list(two, 40, {pod("foofoo-a/new", 30), pod("foofoo-a/same", 8), pod("foofoo-a/x", 25)});
-  }
-  stream = world.next_watch();
-  CHECK(world.param(stream, "resourceVersion") == "40");
-  world.answer(stream, 200);
-  world.say(stream, event("MODIFIED", "foofoo-a/new", 41));
-  // What is gone carries the version from before the gap, so that a client that stops here loses
-  // nothing when it goes on from there.
-  CHECK(client.heard() == Heard{"ADDED foofoo-a/x 11", "DELETED foofoo-a/gone 11",
-                                "MODIFIED foofoo-a/x 25", "ADDED foofoo-a/new 30",
-                                "MODIFIED foofoo-a/new 41"});
-  CHECK(neighbour.heard().empty());
-  CHECK_FALSE(client.end());
-}
-
-TEST_CASE("only what is compacted ends watches, with 410") {
-  WatchWorld world;
-  WatchClient client(world, 0, pods("foofoo-", 10));
-  auto stream = world.next_watch();
-  world.answer(stream, 200);
-  world.end(stream);
-  stream = world.next_watch();
-  world.answer(stream, 410); // some say it so
-  world.end(stream);
-  auto one = world.next_list(), two = world.next_list();
-  if (revision_of_page(one) == -1) std::swap(one, two);
-  world.answer(one, 410);
-  world.end(one);
-  CHECK(world.eventually([&] { return client.end().has_value(); }));
-  CHECK(client.heard() == Heard{"ERROR"});
-  CHECK(world.open_watches() == 0);
-  WatchClient next(world, 0, pods("foofoo-", 50));
-  CHECK(world.param(world.next_watch(), "resourceVersion") == "50");
-}
-
 TEST_CASE("a slow reader costs only itself") {
   auto limits = WatchWorld::quick();
   limits.queue_events = 3;
@@ -490,6 +419,42 @@ TEST_CASE("keys that selectors keep are counted for their tenant") {
   world.say(stream, event("ADDED", "foofoo-a/n14", 14));
   REQUIRE(world.eventually([&] { return first.end().has_value(); }));
   CHECK_FALSE(first.end()->error);
+}
+
+TEST_CASE("a list of more keys than one may keep is not read to its end") {
+  auto limits = WatchWorld::quick();
+  limits.keys = 1;
+  WatchWorld world(limits);
+  auto request = pods("foofoo-", 10);
+  request.params = {{"labelSelector", "a=b"}};
+  WatchClient client(world, 0, request);
+  const auto list = world.next_list();
+  world.answer(list, 200);
+  world.say(list,
+            R"({"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"10"},"items":[)" +
+                pod("foofoo-a/x", 5) + "," + pod("foofoo-a/y", 6) + ",");
+  const auto alone = world.next_watch();
+  CHECK(world.param(alone, "labelSelector") == "a=b");
+  world.on(0, [&] { CHECK(list->handler == nullptr); });
+}
+
+TEST_CASE("keys of a list that a watch begins with are counted while it comes") {
+  auto limits = WatchWorld::quick();
+  limits.keys = 2;
+  WatchWorld world(limits);
+  world.on(0, [&] {
+    const auto keys = [&] {
+      return upstream::watch_keys(world.upstream(), world.loop(0), "foofoo");
+    };
+    auto few = keys();
+    few->add("a/x");
+    few->add("a/y");
+    CHECK(few->take() == std::vector<std::string>{"a/x", "a/y"});
+    auto many = keys();
+    for (const auto* key : {"a/x", "a/y", "a/z"})
+      many->add(key);
+    CHECK_FALSE(many->take());
+  });
 }
 
 TEST_CASE("bookmarks come to those who asked, and say where one may go on") {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "watch_world.hpp"
 
+#include "daemon/translate/continue.hpp"
 #include "daemon/translate/query.hpp"
 #include "daemon/translate/watch_event.hpp"
 
@@ -298,6 +299,12 @@ std::string pod(std::string_view key, std::uint64_t version, std::string_view la
 std::string event(std::string_view type, std::string_view key, std::uint64_t version,
                   std::string_view labels) {
   return fmt::format("{{\"type\":\"{}\",\"object\":{}}}\n", type, pod(key, version, labels));
+}
+
+std::int64_t revision_of_page(const WatchWorld::AskedPtr& asked) {
+  const auto position = translate::parse_upstream_token(WatchWorld::param(asked, "continue"));
+  REQUIRE(position);
+  return position->revision;
 }
 
 std::string bookmark_event(std::uint64_t version) {

@@ -111,6 +111,8 @@ upstream::WatchRequest pods_of(const std::string& name_space, std::uint64_t vers
 std::string pod(std::string_view key, std::uint64_t version, std::string_view labels = "{}");
 std::string event(std::string_view type, std::string_view key, std::uint64_t version,
                   std::string_view labels = "{}");
+/// The resourceVersion that a page of a range list is read at.
+std::int64_t revision_of_page(const WatchWorld::AskedPtr& asked);
 std::string bookmark_event(std::uint64_t version);
 std::string gone_event();
 
