@@ -39,6 +39,7 @@ var (
 	conc       = flag.Int("c", 8, "concurrent requests, watchers, or connections")
 	dur        = flag.Duration("d", 5*time.Second, "how long to measure")
 	rate       = flag.Int("rate", 100, "writes a second (watch), requests (paced)")
+	hear       = flag.String("hear", "all", "who must hear each change (watch): all watchers, or none")
 	anew       = flag.Bool("anew", false, "a connection for each request (attack)")
 	sessions   = flag.String("sessions", "new", "of TLS, where each request has a connection of its own (handshake): new or resumed")
 	count      = flag.Int("n", 1000, "objects (fill), watches on each connection (watches)")

@@ -34,7 +34,8 @@ func now(c *http.Client, url string) string {
 }
 
 // watch opens -c watches of -path, changes -rate times a second a ConfigMap in each namespace of -ns in turn, and
-// tells the time from write to delivery. With -rate 0 nothing is written.
+// tells the time from write to delivery. With -rate 0 nothing is written. Bad is a change that was refused, or not heard
+// once by each of those who must, and a watch that has ended.
 func watch(c *http.Client, host string, out figures) {
 	w, whost := c, host
 	if *writer != "" {
@@ -45,7 +46,7 @@ func watch(c *http.Client, host string, out figures) {
 	rv := now(c, host+*path)
 	var mu sync.Mutex
 	var lat []time.Duration
-	var events, opened, failed, ended atomic.Int64
+	var events, opened, failed, ended, refused atomic.Int64
 	for i := 0; i < *conc; i++ {
 		go func() {
 			req, err := http.NewRequestWithContext(ctx, "GET", host+*path+"?watch=1&allowWatchBookmarks=true&resourceVersion="+rv, nil)
@@ -107,7 +108,10 @@ func watch(c *http.Client, host string, out figures) {
 			go func(space string) {
 				defer wg.Done()
 				p := fmt.Sprintf(`{"data":{"sent":"%d"}}`, time.Now().UnixNano())
-				do(w, "PATCH", fmt.Sprintf("%s/api/v1/namespaces/%s/configmaps/watched", whost, space), "application/merge-patch+json", "application/json", []byte(p))
+				status, _, err := do(w, "PATCH", fmt.Sprintf("%s/api/v1/namespaces/%s/configmaps/watched", whost, space), "application/merge-patch+json", "application/json", []byte(p))
+				if err != nil || status != 200 {
+					refused.Add(1)
+				}
 				<-places
 			}(spaces[sent%len(spaces)])
 			sent++
@@ -117,10 +121,27 @@ func watch(c *http.Client, host string, out figures) {
 		time.Sleep(*dur)
 	}
 	el := time.Since(start).Seconds()
+	wanted := 0
+	if *hear == "all" {
+		wanted = int(opened.Load()) * (sent - int(refused.Load()))
+	}
 	time.Sleep(500 * time.Millisecond)
+	delivered := func() int {
+		mu.Lock()
+		defer mu.Unlock()
+		return len(lat)
+	}
+	for end := time.Now().Add(10 * time.Second); delivered() < wanted && time.Now().Before(end); {
+		time.Sleep(10 * time.Millisecond)
+	}
 	after := used()
 	mu.Lock()
 	defer mu.Unlock()
+	wrong := len(lat) - wanted
+	if wrong < 0 {
+		wrong = -wrong
+	}
+	out["bad"] = refused.Load() + ended.Load() + int64(wrong)
 	out["watchers"], out["failed"], out["ended"] = opened.Load(), failed.Load(), ended.Load()
 	out["writes"], out["events"], out["seconds"] = sent, events.Load(), el
 	out["cpu_s"], out["rss_mib"] = after.cpu-before.cpu, after.rss
