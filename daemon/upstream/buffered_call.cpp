@@ -6,8 +6,8 @@
 namespace zoo::upstream {
 
 BufferedCall::BufferedCall(Caller& caller, http::RequestHead head, CallOptions options,
-                           std::size_t limit, std::function<void(Result<Answer>)> done)
-    : limit_(limit), done_(std::move(done)) {
+                           std::size_t limit, std::function<void(Result<Answer>)> done, Room room)
+    : limit_(limit), done_(std::move(done)), room_(std::move(room)) {
   call_ = caller.start(std::move(head), std::move(options), *this);
 }
 
@@ -19,6 +19,10 @@ void BufferedCall::on_data(std::string_view bytes) {
   if (answer_.body.size() + bytes.size() > limit_) {
     finish(fail(Code::too_large, "the upstream's answer is larger than {} bytes", limit_));
     return;
+  }
+  if (room_) {
+    if (auto room = room_(answer_.body.size() + bytes.size()); !room)
+      return finish(fail(std::move(room).error()));
   }
   answer_.body.append(bytes);
 }

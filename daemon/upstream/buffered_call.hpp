@@ -17,12 +17,15 @@ struct Answer {
   bool ok() const { return head.status >= 200 && head.status < 300; }
 };
 
-/// One request whose answer is wanted whole, up to `limit` bytes (Code::too_large beyond). Loop
-/// thread only. Destroying it cancels; `done` comes once, and may destroy it.
+/// One request whose answer is wanted whole, up to `limit` bytes (Code::too_large beyond). `room`
+/// is asked with so many bytes of it as are here; its error ends the call. Loop thread only.
+/// Destroying it cancels; `done` comes once, and may destroy it.
 class BufferedCall final : private CallHandler {
 public:
+  using Room = std::function<Result<void>(std::size_t bytes)>;
+
   BufferedCall(Caller& caller, http::RequestHead head, CallOptions options, std::size_t limit,
-               std::function<void(Result<Answer>)> done);
+               std::function<void(Result<Answer>)> done, Room room = nullptr);
   ~BufferedCall() override;
 
 private:
@@ -34,6 +37,7 @@ private:
 
   std::size_t limit_;
   std::function<void(Result<Answer>)> done_;
+  const Room room_; ///< null: there is some
   Answer answer_;
   std::unique_ptr<Call> call_;
 };

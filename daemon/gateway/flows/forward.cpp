@@ -5,7 +5,8 @@
 #include "daemon/translate/protobuf_json.hpp"
 #include "daemon/upstream/upstream.hpp"
 
-#include <algorithm>
+#include <chrono>
+#include <optional>
 
 namespace zoo::gateway {
 
@@ -22,8 +23,9 @@ http::RequestHead head_of(const Exchange& exchange, const Outgoing& request,
 
 namespace {
 
-constexpr std::size_t k_counted = 64 * 1024; ///< whole answers above it count as held
-constexpr std::size_t k_longer = 4 * 1024;   ///< an object that begins in the piece before
+constexpr std::chrono::milliseconds k_room_pause{50};
+constexpr std::size_t k_room_waits = 200;  ///< of them: upstream waits as long for who reads
+constexpr std::size_t k_longer = 4 * 1024; ///< an object that begins in the piece before
 
 /// "/api/v1/namespaces/foofoo-team/pods" -> "foofoo-team"
 std::string namespace_in(std::string_view path) {
@@ -125,7 +127,8 @@ private:
       if (!proxied()) return;
       pass_on(); // too long for a Status
     }
-    if (!hold(came_ += bytes.size())) {
+    const bool room = hold(came_ += bytes.size());
+    if (!room && !exchange_.target().writes()) {
       exchange_.fail(held_too_much());
       retired_ = std::move(call_);
       return;
@@ -133,6 +136,25 @@ private:
     if (out_.empty()) out_.reserve(bytes.size() + (shape_ == AnswerShape::object ? 64 : k_longer));
     if (auto fed = translator_->feed(bytes, out_); !fed) return broken(fed.error());
     flush();
+    if (!room) wait_for_room();
+  }
+
+  /// What a write has done shall be told: its answer stays upstream until its tenant may hold more.
+  void wait_for_room() {
+    if (!room_) room_.emplace(exchange_.gateway().loop());
+    if (waits_++ == k_room_waits) {
+      exchange_.fail(Error(Code::timeout, "the request was done; but its answer is large, and the "
+                                          "requests of this tenant hold as many bytes as they may "
+                                          "together"));
+      retired_ = std::move(call_);
+      return;
+    }
+    call_->pause();
+    room_->start(k_room_pause, [this] {
+      if (exchange_.done()) return;
+      if (!hold(came_)) return wait_for_room();
+      call_->resume();
+    });
   }
 
   void flush() {
@@ -147,7 +169,8 @@ private:
     if (auto finished = translator_->finish(out_); !finished) return broken(finished.error());
     translator_.reset(); // it may hold as much as it has made
     if (!exchange_.head_sent()) {
-      if (!hold(out_.size())) return exchange_.fail(held_too_much());
+      if (!hold(out_.size()) && !exchange_.target().writes())
+        return exchange_.fail(held_too_much());
       send_head(out_.size());
     }
     flush();
@@ -156,12 +179,10 @@ private:
 
   void on_error(Error error) override { exchange_.abort(error); }
 
-  /// So much is here of an answer that is sent whole: counted as it comes. What a write has done is
-  /// told whatever it costs; protobuf is counted elsewhere.
+  /// So much is here of an answer that is sent whole: counted as it comes; false: that is more than
+  /// its tenant may hold now. Protobuf is counted elsewhere.
   bool hold(std::size_t bytes) {
-    const bool counts = !exchange_.head_sent() && !rendering_.wire && !exchange_.target().writes();
-    if (!counts || bytes <= std::max(k_counted, held_)) return true;
-    return exchange_.buffer(bytes - std::exchange(held_, bytes));
+    return exchange_.head_sent() || rendering_.wire || exchange_.buffer_whole(bytes, held_);
   }
 
   /// Does a service of the tenant's answer?
@@ -203,6 +224,8 @@ private:
   std::unique_ptr<AnswerTranslator> translator_;
   std::string out_;
   std::size_t came_ = 0, held_ = 0; ///< bytes; of these, counted
+  std::size_t waits_ = 0;
+  std::optional<net::Timer> room_;
   std::string status_;
   std::unique_ptr<upstream::Call> retired_;
   std::unique_ptr<upstream::Call> call_; // last: cancelled first

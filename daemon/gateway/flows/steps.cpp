@@ -9,6 +9,15 @@ void Asking::ask(const Outgoing& request, std::function<void(upstream::Answer)> 
                  std::string_view accept) {
   upstream::CallOptions options;
   options.body = request.body;
+  // Until something was written one may be told to ask again.
+  wrote_ |= request.method != "GET";
+  upstream::BufferedCall::Room room;
+  if (!wrote_) {
+    room = [this, held = std::size_t{0}](std::size_t bytes) mutable -> Result<void> {
+      if (exchange_.buffer_whole(bytes, held)) return {};
+      return fail(held_too_much());
+    };
+  }
   retired_ = std::move(call_); // it may be the one that is calling
   call_ = std::make_unique<upstream::BufferedCall>(
       exchange_.upstream().caller(exchange_.gateway().loop()), head_of(exchange_, request, accept),
@@ -17,7 +26,8 @@ void Asking::ask(const Outgoing& request, std::function<void(upstream::Answer)> 
         if (exchange_.done()) return;
         if (!answer) return exchange_.fail(answer.error());
         next(*std::move(answer));
-      });
+      },
+      std::move(room));
 }
 
 void Asking::refuse(const upstream::Answer& answer) {

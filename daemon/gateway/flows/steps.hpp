@@ -28,6 +28,7 @@ protected:
   Exchange& exchange_;
 
 private:
+  bool wrote_ = false; ///< perhaps
   std::unique_ptr<upstream::BufferedCall> retired_, call_;
 };
 
