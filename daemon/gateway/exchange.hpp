@@ -123,9 +123,6 @@ public:
   void answer_as_sent() { encoded_.reset(); } ///< what flows answer is what the client takes
   /// That much more of an answer is held in memory. False: the tenant holds enough already.
   bool buffer(std::size_t bytes);
-  /// The same of an answer that is wanted whole, as it comes: `bytes` of it are here, `held` were
-  /// counted; below 64 KiB none are.
-  bool buffer_whole(std::size_t bytes, std::size_t& held);
 
   /// Runs `next` on the loop after the current callback, if this exchange still lives then.
   void later(std::function<void()> next);

@@ -193,14 +193,6 @@ void Exchange::retire() {
 
 bool Exchange::buffer(std::size_t bytes) { return place_ && place_->buffer(bytes); }
 
-bool Exchange::buffer_whole(std::size_t bytes, std::size_t& held) {
-  constexpr std::size_t k_counted = 64 * 1024;
-  if (bytes <= std::max(k_counted, held)) return true;
-  if (!buffer(bytes - held)) return false;
-  held = bytes;
-  return true;
-}
-
 /// An answer of upstream's or our own failure leaves open what was stored; destroyed rooms say so.
 void Exchange::settle_rooms() {
   const bool dry_run = translate::find_param(target_.params, "dryRun") != nullptr;

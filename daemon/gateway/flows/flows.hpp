@@ -45,6 +45,9 @@ std::unique_ptr<Flow> forward(Exchange& exchange, Outgoing&& request, AnswerShap
 // or the API server's Status.
 /// Has the body to be read to know?
 bool may_be_status(const http::ResponseHead& head);
+/// Exchange::buffer() for an answer that is wanted whole, as it comes: `bytes` of it are here,
+/// `held` were counted; below 64 KiB none are.
+bool buffer_whole(Exchange& exchange, std::size_t bytes, std::size_t& held);
 /// Upstream does not know the tenant's user in a namespace that may have come or gone just now: the
 /// namespace is looked at, and `again` makes the flow that asks once more. False: it is no such
 /// refusal, or was looked at before.

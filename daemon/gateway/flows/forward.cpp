@@ -5,6 +5,7 @@
 #include "daemon/translate/protobuf_json.hpp"
 #include "daemon/upstream/upstream.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <optional>
 
@@ -41,6 +42,14 @@ std::string namespace_in(std::string_view path) {
 bool may_be_status(const http::ResponseHead& head) {
   return head.status >= 400 && head.headers.get("content-encoding").empty() &&
          head.headers.get("content-type").starts_with("application/json");
+}
+
+bool buffer_whole(Exchange& exchange, std::size_t bytes, std::size_t& held) {
+  constexpr std::size_t k_counted = 64 * 1024;
+  if (bytes <= std::max(k_counted, held)) return true;
+  if (!exchange.buffer(bytes - held)) return false;
+  held = bytes;
+  return true;
 }
 
 bool recheck_refusal(Exchange& exchange, const Outgoing& request, int http_status,
@@ -182,7 +191,7 @@ private:
   /// So much is here of an answer that is sent whole: counted as it comes; false: that is more than
   /// its tenant may hold now. Protobuf is counted elsewhere.
   bool hold(std::size_t bytes) {
-    return exchange_.head_sent() || rendering_.wire || exchange_.buffer_whole(bytes, held_);
+    return exchange_.head_sent() || rendering_.wire || buffer_whole(exchange_, bytes, held_);
   }
 
   /// Does a service of the tenant's answer?

@@ -14,7 +14,7 @@ void Asking::ask(const Outgoing& request, std::function<void(upstream::Answer)> 
   upstream::BufferedCall::Room room;
   if (!wrote_) {
     room = [this, held = std::size_t{0}](std::size_t bytes) mutable -> Result<void> {
-      if (exchange_.buffer_whole(bytes, held)) return {};
+      if (buffer_whole(exchange_, bytes, held)) return {};
       return fail(held_too_much());
     };
   }

@@ -323,11 +323,11 @@ def watches_of_own_kinds():
 
 
 def large_objects():
-    """A hundred requests for one at once, over and over, whose answers are read as fast as they come."""
+    """150 requests for one at once, over and over, whose answers are read as fast as they come."""
     asked = answered = 0
     while time.monotonic() < end:
         held = []
-        for _ in range(100):
+        for _ in range(150):
             try:
                 held.append(connect(("http/1.1",)))
             except (OSError, ssl.SSLError):
