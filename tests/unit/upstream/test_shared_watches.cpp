@@ -7,12 +7,6 @@
 using namespace zoo;
 using namespace zoo::test;
 
-namespace {
-
-using Heard = std::vector<std::string>;
-
-} // namespace
-
 TEST_CASE("all watches of a kind hang on one upstream watch") {
   WatchWorld world;
   WatchClient everywhere(world, 0, pods("foofoo-", 10));

@@ -9,12 +9,6 @@
 using namespace zoo;
 using namespace zoo::test;
 
-namespace {
-
-using Heard = std::vector<std::string>;
-
-} // namespace
-
 TEST_CASE("what upstream does not remember is read and compared") {
   WatchWorld world;
   WatchClient client(world, 0, pods("foofoo-", 10));

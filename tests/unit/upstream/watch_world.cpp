@@ -228,7 +228,7 @@ void WatchClient::on_watch_bookmark(std::string_view version) {
   heard_.push_back(fmt::format("BOOKMARK {}", version));
 }
 
-std::vector<std::string> WatchClient::heard() {
+Heard WatchClient::heard() {
   std::vector<std::string> out;
   world_.settle();
   world_.on(loop_, [&] { out = heard_; });

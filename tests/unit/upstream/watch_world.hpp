@@ -73,6 +73,8 @@ private:
   std::array<std::thread, 2> threads_;
 };
 
+using Heard = std::vector<std::string>;
+
 /// A subscriber on one of the loops.
 class WatchClient final : private upstream::WatchHandler {
 public:
@@ -80,7 +82,7 @@ public:
   ~WatchClient() override;
 
   /// "ADDED foofoo-a/x 12", "BOOKMARK 13", "ERROR": so far.
-  std::vector<std::string> heard();
+  Heard heard();
   bool begun();
   std::optional<upstream::WatchEnd> end();
   std::vector<bool> stalls();
@@ -99,7 +101,7 @@ private:
   WatchWorld& world_;
   std::size_t loop_;
   bool begun_ = false, room_ = true;
-  std::vector<std::string> heard_;
+  Heard heard_;
   std::vector<bool> stalls_;
   std::optional<upstream::WatchEnd> end_;
   std::unique_ptr<upstream::WatchSubscription> watch_;
