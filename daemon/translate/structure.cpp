@@ -15,9 +15,10 @@ namespace zoo::translate {
 namespace {
 
 constexpr std::size_t k_block = 64;
+constexpr std::size_t k_behind = 2; ///< bytes behind a block that a window may reach to
 
 /// What words_in() looks for beside the prefix. `window`: of its bytes the three that tell it best.
-/// None has a byte that another escape than \u can spell (a slash: \/).
+/// None has a byte that another escape than \u can spell (a slash: \/), or that is not ASCII.
 struct Needle {
   std::string_view text;
   std::size_t window;
@@ -25,29 +26,31 @@ struct Needle {
   Words word;
 };
 constexpr Words rare(unsigned number) { return static_cast<Words>(8U << number); }
-constexpr std::array<Needle, 9> k_needles = {{{"kubezoo.io", 3, 1, k_domain_word},
-                                              {"deviceclass.", 9, 2, k_device_word},
-                                              {"\"affinity\"", 2, 4, rare(0)},
-                                              {"\"priorityClassName\"", 8, 5, rare(1)},
-                                              {"\"runtimeClassName\"", 7, 5, rare(2)},
-                                              {"\"ephemeral\"", 2, 6, rare(3)},
-                                              {"\"clusterTrustBundle\"", 7, 6, rare(4)},
-                                              {"\"podCertificate\"", 3, 7, rare(5)},
-                                              {"\"storageos\"", 4, 1, rare(6)}}};
-constexpr unsigned k_prefix_bucket = 0, k_escape_bucket = 3;
+constexpr std::array<Needle, 9> k_needles = {{{"kubezoo.io", 2, 5, k_domain_word},
+                                              {"deviceclass.", 9, 7, k_device_word},
+                                              {"\"affinity\"", 2, 3, rare(0)},
+                                              {"\"priorityClassName\"", 8, 6, rare(1)},
+                                              {"\"runtimeClassName\"", 7, 6, rare(2)},
+                                              {"\"ephemeral\"", 2, 4, rare(3)},
+                                              {"\"clusterTrustBundle\"", 7, 1, rare(4)},
+                                              {"\"podCertificate\"", 3, 2, rare(5)},
+                                              {"\"storageos\"", 6, 3, rare(6)}}};
+constexpr unsigned k_prefix_bucket = 0;
 
-/// For each of three bytes in a row, by its low and its high half: in which buckets is a word whose
-/// window has it there? (The idea of Hyperscan's Teddy.)
+/// In which buckets is a word whose window has these bytes? By the low half of each of three in a
+/// row, and the high half of the middle one: of text that has none of the words, one place in some
+/// thousand looks as if it had. (The idea of Hyperscan's Teddy.)
 struct Nibbles {
-  std::array<std::array<std::uint8_t, 16>, 3> low{}, high{};
+  std::array<std::array<std::uint8_t, 16>, 3> low{};
+  std::array<std::uint8_t, 16> middle{};
   constexpr void add(std::size_t at, char byte, unsigned bucket) {
     const auto value = static_cast<unsigned char>(byte);
     low[at][value & 15U] = static_cast<std::uint8_t>(low[at][value & 15U] | 1U << bucket);
-    high[at][value >> 4] = static_cast<std::uint8_t>(high[at][value >> 4] | 1U << bucket);
+    if (at == 1) middle[value >> 4] = static_cast<std::uint8_t>(middle[value >> 4] | 1U << bucket);
   }
 };
 
-/// The same by a whole byte, or by the lowest bits of it.
+/// The same by whole bytes, or by the lowest bits of them.
 template <std::size_t Size>
 struct Lookup {
   alignas(64) std::array<std::array<std::uint8_t, Size>, 3> in{};
@@ -63,10 +66,6 @@ constexpr Tables tables_of_needles() {
   for (const auto& needle : k_needles)
     for (std::size_t i = 0; i < 3; ++i)
       out.add(i, needle.text[needle.window + i], needle.bucket);
-  out.add(0, '\\', k_escape_bucket);
-  out.add(1, 'u', k_escape_bucket);
-  for (const char digit : std::string_view("0123456789abcdefABCDEF"))
-    out.add(2, digit, k_escape_bucket);
   return out;
 }
 
@@ -112,7 +111,6 @@ inline bool stands(std::string_view text, std::size_t window, std::size_t offset
 /// Adds the words that stand where a filter has seen their windows.
 inline void add_words(std::string_view text, std::size_t window, std::string_view prefix,
                       Words& found) {
-  if (stands(text, window, 0, "\\u")) found = k_all_words;
   if (stands(text, window, prefix.size() - 3, prefix)) found |= k_prefix_word;
   for (const auto& needle : k_needles)
     if (stands(text, window, needle.window, needle.text)) found |= needle.word;
@@ -168,6 +166,13 @@ struct Machine {
   static Masks classify(const char* p, std::size_t size) {
     return classify(padded(p, size).data());
   }
+  /// Where is a 'u' among 64 bytes?
+  static std::uint64_t letters_u(const char* p) {
+    std::uint64_t out = 0;
+    for (unsigned i = 0; i < k_block; ++i)
+      if (p[i] == 'u') out |= std::uint64_t{1} << i;
+    return out;
+  }
   /// Bit i = parity of the bits 0..i: set from an opening quote up to its closing one.
   static std::uint64_t prefix_xor(std::uint64_t bits) {
     for (unsigned shift = 1; shift < 64; shift *= 2)
@@ -179,21 +184,21 @@ struct Machine {
   }
 };
 
-/// Where in the first 64 bytes of a text may a window stand? One that would reach over the end may
-/// be among them.
+/// Where in the 64 bytes from `p` may a window begin? The k_behind bytes behind them are read, too.
 class Filter {
 public:
   explicit Filter(std::string_view prefix) : tables_(tables_for<Lookup<256>>(prefix)) {}
-  std::uint64_t hits(std::string_view text) const {
+  std::uint64_t hits(const char* p) const {
     std::uint64_t out = 0;
-    for (std::size_t i = 0; i < k_block && i + 2 < text.size(); ++i) {
+    for (std::size_t i = 0; i < k_block; ++i) {
       const auto in = [&](std::size_t at) {
-        return tables_.in[at][static_cast<unsigned char>(text[i + at])];
+        return tables_.in[at][static_cast<unsigned char>(p[i + at])];
       };
       if ((in(0) & in(1) & in(2)) != 0) out |= std::uint64_t{1} << i;
     }
     return out;
   }
+  bool any(const char* p) const { return hits(p) != 0; }
 
 private:
   const Lookup<256>& tables_;
@@ -239,6 +244,12 @@ struct Machine {
   static Masks classify(const char* p, std::size_t size) {
     return classify(padded(p, size).data());
   }
+  static std::uint64_t letters_u(const char* p) {
+    const auto letter = _mm256_set1_epi8('u');
+    const auto* blocks = reinterpret_cast<const __m256i*>(p);
+    return bits(_mm256_cmpeq_epi8(_mm256_loadu_si256(blocks), letter),
+                _mm256_cmpeq_epi8(_mm256_loadu_si256(blocks + 1), letter));
+  }
   static std::uint64_t bits(__m256i low, __m256i high) {
     return static_cast<std::uint32_t>(_mm256_movemask_epi8(low)) |
            static_cast<std::uint64_t>(static_cast<std::uint32_t>(_mm256_movemask_epi8(high))) << 32;
@@ -258,17 +269,16 @@ class Filter {
 public:
   explicit Filter(std::string_view prefix) {
     const auto& tables = tables_for<Nibbles>(prefix);
-    for (std::size_t i = 0; i < 3; ++i) {
+    for (std::size_t i = 0; i < 3; ++i)
       low_[i] = table(tables.low[i]);
-      high_[i] = table(tables.high[i]);
-    }
+    middle_ = table(tables.middle);
   }
-  std::uint64_t hits(std::string_view text) const {
-    if (text.size() >= k_block + 2)
-      return bits(text.data()) | std::uint64_t{bits(text.data() + 32)} << 32;
-    std::array<char, k_block + 2> room{};
-    std::memcpy(room.data(), text.data(), text.size());
-    return bits(room.data()) | std::uint64_t{bits(room.data() + 32)} << 32;
+  std::uint64_t hits(const char* p) const {
+    return bits(buckets(p)) | std::uint64_t{bits(buckets(p + 32))} << 32;
+  }
+  bool any(const char* p) const {
+    const auto hit = _mm256_or_si256(buckets(p), buckets(p + 32));
+    return _mm256_testz_si256(hit, hit) == 0;
   }
 
 private:
@@ -276,21 +286,23 @@ private:
     return _mm256_broadcastsi128_si256(
         _mm_loadu_si128(reinterpret_cast<const __m128i*>(bytes.data())));
   }
-  /// The buckets that the 32 bytes from `p` may be the `at`th byte of a window of.
-  __m256i buckets(const char* p, std::size_t at) const {
-    const auto nibble = _mm256_set1_epi8(15);
-    const auto bytes = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p + at));
+  /// The buckets of the windows that begin at the 32 bytes from `p`. A byte that is not ASCII has
+  /// its highest bit, for which a shuffle gives 0: it is in no bucket.
+  __m256i buckets(const char* p) const {
+    const auto at = [p](std::size_t i) {
+      return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p + i));
+    };
+    const auto middle = at(1);
+    const auto high = _mm256_and_si256(_mm256_srli_epi16(middle, 4), _mm256_set1_epi8(15));
     return _mm256_and_si256(
-        _mm256_shuffle_epi8(low_[at], _mm256_and_si256(bytes, nibble)),
-        _mm256_shuffle_epi8(high_[at], _mm256_and_si256(_mm256_srli_epi16(bytes, 4), nibble)));
+        _mm256_and_si256(_mm256_shuffle_epi8(low_[0], at(0)), _mm256_shuffle_epi8(low_[1], middle)),
+        _mm256_and_si256(_mm256_shuffle_epi8(low_[2], at(2)), _mm256_shuffle_epi8(middle_, high)));
   }
-  std::uint32_t bits(const char* p) const {
-    const auto hit =
-        _mm256_and_si256(buckets(p, 0), _mm256_and_si256(buckets(p, 1), buckets(p, 2)));
+  static std::uint32_t bits(__m256i hit) {
     return ~static_cast<std::uint32_t>(
         _mm256_movemask_epi8(_mm256_cmpeq_epi8(hit, _mm256_setzero_si256())));
   }
-  __m256i low_[3], high_[3];
+  __m256i low_[3], middle_;
 };
 
 #include "daemon/translate/structure_scan.inc"
@@ -329,6 +341,9 @@ struct Machine : avx2::Machine {
             _mm512_cmpeq_epi8_mask(folded, _mm512_set1_epi8('{')),
             _mm512_cmpeq_epi8_mask(folded, _mm512_set1_epi8('}'))};
   }
+  static std::uint64_t letters_u(const char* p) {
+    return _mm512_cmpeq_epi8_mask(_mm512_loadu_si512(p), _mm512_set1_epi8('u'));
+  }
 };
 
 class Filter {
@@ -338,21 +353,16 @@ public:
     for (std::size_t i = 0; i < 3; ++i)
       table_[i] = _mm512_load_si512(tables.in[i].data());
   }
-  std::uint64_t hits(std::string_view text) const {
-    auto mask = ~std::uint64_t{0}; // nothing behind the end is loaded
-    if (text.size() < k_block + 2) {
-      if (text.size() < 3) return 0;
-      mask >>= k_block + 2 - text.size();
-    }
-    const auto hit = _mm512_and_si512(
-        buckets(mask, text.data(), 0),
-        _mm512_and_si512(buckets(mask, text.data(), 1), buckets(mask, text.data(), 2)));
+  std::uint64_t hits(const char* p) const {
+    const auto hit =
+        _mm512_and_si512(buckets(p, 0), _mm512_and_si512(buckets(p, 1), buckets(p, 2)));
     return _mm512_test_epi8_mask(hit, hit);
   }
+  bool any(const char* p) const { return hits(p) != 0; }
 
 private:
-  __m512i buckets(std::uint64_t mask, const char* p, std::size_t at) const {
-    return _mm512_permutexvar_epi8(_mm512_maskz_loadu_epi8(mask, p + at), table_[at]);
+  __m512i buckets(const char* p, std::size_t at) const {
+    return _mm512_maskz_permutexvar_epi8(~std::uint64_t{0}, _mm512_loadu_si512(p + at), table_[at]);
   }
   __m512i table_[3];
 };
