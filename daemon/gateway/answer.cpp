@@ -36,6 +36,7 @@ public:
     ZOO_TRY_VOID(framer_.finish());
     return std::exchange(result_, {});
   }
+  std::size_t held() const override { return framer_.held(); }
 
 protected:
   void note(Result<void> result) {
@@ -106,6 +107,7 @@ public:
     if (!chosen_) return fail(Code::unavailable, "the upstream's answer is not complete");
     return chosen_->finish(out);
   }
+  std::size_t held() const override { return chosen_ ? chosen_->held() : 0; }
 
 private:
   Exchange& exchange_;

@@ -66,6 +66,7 @@ public:
   Result<void> finish();
   /// No further callbacks; the rest of the stream is swallowed (a handler may ask for it).
   void ignore_rest() { stage_ = Stage::ignore; }
+  std::size_t held() const { return partial_.size(); } ///< bytes of a value that is not whole yet
 
 private:
   enum class Stage : std::uint8_t {

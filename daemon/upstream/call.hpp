@@ -58,9 +58,10 @@ inline bool passing(int http_status) {
 
 /// What a request upstream needs beside its head.
 struct CallOptions {
-  std::string body;          ///< whole; Content-Length is set from it
-  bool long_running = false; ///< watch, log, exec: no time limit on the answer once it has begun
-  bool upgrade = false;      ///< HTTP/1.1 upgrade: own connection, a tunnel after 101
+  std::string body; ///< whole; Content-Length is set from it
+  bool long_running =
+      false; ///< watch, log, exec: no time limit; a log that is silent begins with its first line
+  bool upgrade = false; ///< HTTP/1.1 upgrade: own connection, a tunnel after 101
   /// What Accept-Encoding says of an answer that is read here: `gzip` for one that may be long,
   /// which is then opened before anybody hears of it. `own`: what the head says, or does not say.
   enum class Encoding : std::uint8_t { identity, gzip, own };

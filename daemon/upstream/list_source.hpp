@@ -34,6 +34,11 @@ struct KeyRange {
   }
 };
 
+/// An object as upstream writes it, bytes: beyond what etcd takes (1.5 MiB), each character of
+/// which may be six in JSON. Whoever reads more than one tenant's objects reads up to it: no tenant
+/// can make one that stops what others ask.
+inline constexpr std::size_t k_largest_object = std::size_t{16} << 20;
+
 /// What to list. Everything is in upstream's names and was proven inside by the asker.
 struct ListRequest {
   http::RequestHead head;   ///< GET, path without query, Accept, impersonation
@@ -45,7 +50,10 @@ struct ListRequest {
   std::size_t limit = 0;       ///< most items to deliver; 0 = all
   /// Of an item (of a Table: a row): does it count for the limit? Null: each does.
   std::function<bool(std::string_view)> counts;
-  std::size_t max_object = 8u << 20; ///< bytes
+  std::size_t max_object = k_largest_object; ///< bytes, of what is handed on
+  /// So much more is held of an object that is here in part, above 64 KiB; false: that is too much,
+  /// and the list fails with Code::too_many_requests. Null: nobody counts.
+  std::function<bool(std::size_t)> room;
   /// Of the first page; where it is read namespace by namespace, of each one's and of the list that
   /// says the version; and of a page that is refused, be it that it is tried in another way then.
   /// Null: nobody does.

@@ -46,7 +46,6 @@ void NameFollower::on_list_item(std::string_view key, std::string_view item) {
 
 void NameFollower::on_list_end(const ListEnd& end) {
   publish();
-  pause_ = k_first_pause;
   WatchRequest request;
   request.head = get_head(path_, translate::k_partial_accept);
   if (!label_selector_.empty()) request.params = {{"labelSelector", label_selector_}};
@@ -72,6 +71,7 @@ void NameFollower::on_list_error(const Error& error, int http_status, std::strin
 
 void NameFollower::on_watch_event(std::string_view text) {
   heard();
+  pause_ = k_first_pause; // a list alone says little of the watch behind it
   const auto event = translate::parse_event(text);
   if (!event || event->type == translate::EventType::bookmark ||
       event->type == translate::EventType::error) {

@@ -38,7 +38,7 @@ struct PoolLimits {
   std::size_t first_opening = 8;
   std::size_t gzips = 64; ///< calls whose answers may come as gzip; more are asked for identity
   std::size_t head_bytes = 64 * 1024;
-  std::size_t high_watermark = 256 * 1024; ///< of a tunnel's buffer
+  std::size_t high_watermark = 32 * 1024; ///< of a tunnel's buffer
   std::chrono::milliseconds idle_time{90'000};
   std::chrono::milliseconds connect{5'000}; ///< TCP; and as much again for TLS
   std::chrono::milliseconds answer{60'000}; ///< to the answer's head, and between its bytes

@@ -118,8 +118,8 @@ private:
   }
 
   void begin_page(std::unique_ptr<Page> next) {
-    framer_ = std::make_unique<translate::Framer>(translate::Shape::list, request_.max_object,
-                                                  *this, request_.table ? "rows" : "items");
+    framer_ = std::make_unique<translate::Framer>(translate::Shape::list, k_largest_object, *this,
+                                                  request_.table ? "rows" : "items");
     status_ = 0;
     status_body_.clear();
     page_items_ = 0;
@@ -152,7 +152,13 @@ private:
       if (status_body_.size() + bytes.size() <= k_max_status) status_body_.append(bytes);
       return;
     }
-    if (auto fed = framer_->feed(bytes); !fed) fail_with(fed.error(), 0, {});
+    if (auto fed = framer_->feed(bytes); !fed) return fail_with(fed.error(), 0, {});
+    if (!holds(framer_->held()))
+      fail_with(Error(Code::too_many_requests,
+                      "an object of the list is large, and the requests of "
+                      "this tenant hold as many bytes as they may together; "
+                      "try again"),
+                0, {});
   }
 
   void on_end() {
@@ -249,6 +255,12 @@ private:
       full_ = true;
       return;
     }
+    if (item.size() > request_.max_object) {
+      past_end_ = true;
+      broken_ = Error(Code::too_large,
+                      fmt::format("an object is larger than {} bytes", request_.max_object));
+      return;
+    }
     (counts ? delivered_ : hidden_) += 1;
     last_key_ = *key;
     handler_.on_list_item(*key, item);
@@ -304,6 +316,14 @@ private:
                     static_cast<std::size_t>(std::max<std::int64_t>(remaining, 0))};
   }
 
+  bool holds(std::size_t bytes) {
+    constexpr std::size_t k_counted = 64 * 1024;
+    if (!request_.room || bytes <= std::max(k_counted, held_)) return true;
+    if (!request_.room(bytes - held_)) return false;
+    held_ = bytes;
+    return true;
+  }
+
   void fail_with(const Error& error, int http_status, std::string_view body) {
     const auto page = std::move(current_), ahead = std::move(ahead_);
     handler_.on_list_error(error, http_status, body);
@@ -323,6 +343,7 @@ private:
   std::size_t page_items_ = 0;
   std::size_t delivered_ = 0;
   std::size_t hidden_ = 0; ///< that do not count
+  std::size_t held_ = 0;   ///< bytes that `room` was asked for
   int status_ = 0;
   std::string status_body_, head_of_page_, tail_of_page_;
   std::string resource_version_, last_key_;

@@ -120,7 +120,6 @@ std::unique_ptr<WatchSubscription> SharedWatches::subscribe(net::Loop& loop, Wat
   kind.namespaced = request.all_namespaces || !place.key_prefix.empty();
   kind.kind = request.kind;
   kind.api_version = request.api_version;
-  kind.max_object = request.max_object;
   if (request.owned_kind) kind.owner = request.owner;
   auto& branch = *impl_->places[impl_->index_of(loop)]->branch;
   return branch.subscribe(std::make_shared<const WatchKind>(std::move(kind)), std::move(request),

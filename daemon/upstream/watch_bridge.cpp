@@ -63,7 +63,6 @@ void Bridge::Side::more() {
   request.all_namespaces = owner_.kind_->namespaced;
   request.revision = revision_;
   request.limit = k_page;
-  request.max_object = owner_.kind_->max_object;
   list_ = list_range(owner_.upstream_, owner_.upstream_.caller(owner_.loop_), std::move(request),
                      "#bridge" + owner_.kind_->path, *this);
 }

@@ -37,7 +37,6 @@ void Feed::start(bool trusted) {
   request.head = get_head(kind_->path, translate::k_partial_list_accept);
   request.all_namespaces = kind_->namespaced;
   request.limit = 1;
-  request.max_object = kind_->max_object;
   now_ = list_range(upstream_, upstream_.caller(loop_), std::move(request), "#now" + kind_->path,
                     *this);
 }
@@ -102,7 +101,7 @@ void Feed::connect() {
   status_ = 0;
   body_.clear();
   broken_ = false;
-  framer_ = std::make_unique<translate::Framer>(translate::Shape::watch, kind_->max_object, *this);
+  framer_ = std::make_unique<translate::Framer>(translate::Shape::watch, k_largest_object, *this);
   call_ = upstream_.caller(loop_).start(std::move(head), std::move(options), *this);
   if (paused_) call_->pause();
   listen();
@@ -148,6 +147,8 @@ void Feed::on_data(std::string_view bytes) {
   turn_bytes_ += bytes.size();
   if (auto fed = framer_->feed(bytes); !fed && !broken_ && !retired_) {
     log::warning("watch", "the upstream watch of {}: {}", kind_->path, fed.error().text());
+    // What cannot be read would come again from here: who follows lists, and begins behind it.
+    if (fed.error().code() == Code::too_large) return owner_.on_feed_expired(*this);
     lost();
   }
   if (retired_) return;
@@ -297,7 +298,17 @@ void Feed::crossed(Result<Bridge::Crossed> result) {
     log::info("watch", "watches of {} end: {}", kind_->path, result.error().text());
     return owner_.on_feed_expired(*this);
   }
-  if (!result) return again();
+  if (!result) {
+    // While upstream is away there is nothing to do but to wait.
+    const bool refuses = result.error().code() != Code::unavailable &&
+                         result.error().code() != Code::timeout &&
+                         result.error().code() != Code::too_many_requests;
+    if (!refuses || patient()) return again();
+    log::warning("watch", "watches of {} end, what they missed cannot be read: {}", kind_->path,
+                 result.error().text());
+    return owner_.on_feed_expired(*this);
+  }
+  refused_.reset();
   for (const auto& event : result->events)
     owner_.on_feed_event(*this, event);
   // Their order is none that somebody could resume in.

@@ -159,13 +159,10 @@ void Hub::on_feed_stalled(Feed& feed, bool stalled) {
 }
 
 void Hub::on_feed_expired(Feed& feed) {
+  // A watch that has not begun is told in the same way: 200, and an ERROR.
+  for (const auto& joining : std::exchange(waiting_[feed.id()], {}))
+    attach(joining, feed);
   say_all([feed = feed.id()](Listeners& there) { there.expired(feed); });
-  const auto status = translate::make_status(
-      Code::expired, "The resourceVersion for the provided watch is too old.");
-  for (const auto& joining : waiting_[feed.id()]) {
-    say(joining.loop,
-        [id = joining.id, status](Listeners& there) { there.ended(id, {{}, 410, status}); });
-  }
   drop(feed);
 }
 
@@ -244,8 +241,9 @@ void Hub::merge() {
   for (std::size_t i = 0; i + 1 < feeds_.size();) {
     auto& older = *feeds_[i];
     auto& younger = *feeds_[i + 1];
+    // One that is down may have lost what the other one has seen.
     const bool meets = older.verified() && younger.verified() && older.open() && younger.open() &&
-                       older.latest() >= younger.floor();
+                       !younger.stalled() && older.latest() >= younger.floor();
     if (!meets) {
       ++i;
       continue;
@@ -257,6 +255,7 @@ void Hub::merge() {
     for (auto& [id, record] : records_) {
       if (record.feed != older.id()) continue;
       record.feed = younger.id();
+      record.version = std::max(record.version, older.latest()); // so much it has heard
       ++followers_[younger.id()];
     }
     younger.extend(older);

@@ -25,7 +25,6 @@ struct WatchKind {
   std::string accept; ///< JSON, of objects or of their metadata
   bool namespaced = false;
   std::string kind, api_version;
-  std::size_t max_object = 8u << 20;
   std::string owner; ///< of whose own it is, and who is counted for its streams; "": everybody's
 
   std::string name() const { return path + " " + accept; } ///< of its hub

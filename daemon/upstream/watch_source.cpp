@@ -20,7 +20,7 @@ public:
       : handler_(handler), ranges_(std::move(request.ranges)),
         all_namespaces_(request.all_namespaces), table_(request.table),
         heard_(std::move(request.heard)),
-        framer_(translate::Shape::watch, request.max_object, *this) {
+        framer_(translate::Shape::watch, k_largest_object, *this) {
     auto params = std::move(request.params);
     translate::set_param(params, "watch", "true");
     translate::set_param(params, "resourceVersion", request.resource_version);

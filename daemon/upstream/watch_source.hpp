@@ -26,7 +26,6 @@ struct WatchRequest {
   std::string resource_version; ///< events after it; never "" or "0": see list_range()
   bool bookmarks = false;
   std::optional<std::int64_t> timeout_seconds;
-  std::size_t max_object = 8u << 20;
   std::vector<KeyRange> ranges; ///< only objects in one of them; empty: all
   bool all_namespaces = false;
   bool table = false;

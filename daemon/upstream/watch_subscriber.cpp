@@ -105,7 +105,6 @@ void Subscriber::next_keys() {
   if (!ranges.empty()) request.range = ranges[range_at_];
   request.all_namespaces = request_->all_namespaces;
   request.revision = static_cast<std::int64_t>(version_);
-  request.max_object = request_->max_object;
   ++range_at_;
   retired_list_ = std::move(list_);
   auto hint = "#keys" + request.head.target + request.range.prefix;

@@ -215,6 +215,7 @@ upstream::ListRequest list_request(Exchange& exchange, const ListPlan& plan) {
   request.all_namespaces = plan.all_namespaces;
   request.table = plan.rendering.wanted.representation == translate::Representation::table;
   request.max_object = exchange.gateway().limits().object;
+  request.room = [&exchange](std::size_t bytes) { return exchange.buffer(bytes); };
   request.heard = [&exchange](const http::ResponseHead& head) { exchange.heard(head); };
   return request;
 }

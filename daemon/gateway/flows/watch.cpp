@@ -35,7 +35,6 @@ upstream::WatchRequest watch_request(const Exchange& exchange, const ListPlan& p
   translate::set_param(request.params, "pretty", "false");
   request.bookmarks = target.list.allow_watch_bookmarks;
   request.timeout_seconds = target.list.timeout_seconds;
-  request.max_object = exchange.gateway().limits().object;
   request.ranges = plan.ranges;
   // Of definitions everybody's changes come, and the filter tells them apart.
   if (!request.ranges.empty() && !request.ranges.front().labels.empty())
