@@ -217,6 +217,21 @@ void Exchange::on_drained() {
   if (flow_ && writable()) flow_->on_drained(); // else it comes once more
 }
 
+bool Exchange::become(Result<std::string> json) {
+  if (!json) {
+    fail(json.error());
+  } else if (json->size() > gateway_.limits().request_body) {
+    fail(Error(Code::too_large, fmt::format("the request body has {} bytes as JSON; at most {} are "
+                                            "taken",
+                                            json->size(), gateway_.limits().request_body)));
+  } else if (json->size() > body_.size() && !place_->buffer(json->size() - body_.size())) {
+    refuse_bytes();
+  } else {
+    body_ = *std::move(json);
+  }
+  return !done_;
+}
+
 void Exchange::dispatch() {
   dispatched_ = true;
   if (!target_.resource_request) {
@@ -238,16 +253,12 @@ void Exchange::dispatch() {
   if (target_.writes() && !target_.connect &&
       head_.headers.get("content-type").starts_with(translate::k_protobuf)) {
     // One rewriter, one set of rules: what follows reads JSON (docs/decisions/006).
-    auto json = translate::protobuf_to_json(body_);
-    if (!json) return fail(json.error());
-    body_ = *std::move(json);
+    if (!become(translate::protobuf_to_json(body_))) return;
     head_.headers.set("content-type", "application/json");
   }
   const bool deletes = target_.verb == "delete" || target_.verb == "deletecollection";
   if (deletes && head_.headers.get("content-type").starts_with(translate::k_yaml)) { // its options
-    auto json = kube::yaml_to_json(body_.empty() ? "{}" : body_);
-    if (!json) return fail(json.error());
-    body_ = *std::move(json);
+    if (!become(kube::yaml_to_json(body_.empty() ? "{}" : body_))) return;
     head_.headers.set("content-type", "application/json");
   }
   if (target_.writes() && !deletes && !target_.connect) {
@@ -262,9 +273,7 @@ void Exchange::dispatch() {
       const auto* validation = translate::find_param(target_.params, "fieldValidation");
       kube::YamlLimits limits;
       limits.keep_repeated_keys = validation == nullptr || *validation != "Strict";
-      auto json = kube::yaml_to_json(body_, limits);
-      if (!json) return fail(json.error());
-      body_ = *std::move(json);
+      if (!become(kube::yaml_to_json(body_, limits))) return;
     }
   }
   with_resource(upstream::Freshness::any);
@@ -335,6 +344,9 @@ void Exchange::authorize(Attributes attributes) {
 
 void Exchange::recheck_rights() {
   if (done_ || !flow_ || !target_.long_running) return;
+  if (policy_) { // no older one is kept for it
+    if (auto now = view().authorizer->known()) policy_ = std::move(now);
+  }
   if (const auto expires = route_->identity().expires; expires != 0 && expires <= kube::unix_now())
     return withdraw("the certificate that opened this stream has expired");
   // One question of each sort at a time: while upstream hangs they would pile up.
@@ -415,6 +427,8 @@ void Exchange::begin_flow() {
   auto flow = choose_flow(*this);
   if (!flow) return fail(flow.error());
   run(*std::move(flow));
+  // It may be open for days, and upstream's discovery is another one by then.
+  if (target_.long_running) resource_.catalog.reset();
 }
 
 void Exchange::run(std::unique_ptr<Flow> flow) {

@@ -34,7 +34,7 @@ class Exchange;
 
 /// What the request is for, as upstream serves it and the tenant may see it.
 struct Resource {
-  upstream::CatalogPtr catalog; ///< keeps what is below alive
+  upstream::CatalogPtr catalog; ///< null once a long-running flow has begun
   bool namespaced = false;
   bool own_group = false;       ///< a custom group of the tenant's own
   std::string kind, kind_group; ///< of the objects that travel; in the tenant's names
@@ -176,6 +176,7 @@ private:
   void refuse_place(FlowControl::Verdict verdict);   ///< 429
   void refuse_bytes();                               ///< 429
   void admitted();                                   ///< it has its place: the body may come
+  bool become(Result<std::string> json);             ///< the body, as JSON; false: that is refused
   void dispatch();                                   ///< body complete: what is asked?
   void with_resource(upstream::Freshness freshness); ///< looks it up, then authorizes
   void in_catalog(upstream::CatalogPtr catalog, upstream::Freshness freshness);
@@ -216,8 +217,7 @@ private:
   std::shared_ptr<const Names> own_names_;
   std::optional<Refusal> no_creation_;
   std::unique_ptr<Flow> flow_;
-  std::unique_ptr<Flow>
-      retired_; ///< kept until the next callback: a flow never dies in its own call
+  std::unique_ptr<Flow> retired_; ///< until the next callback: a flow never dies in its own call
   std::shared_ptr<void> alive_;
   std::chrono::steady_clock::time_point begun_;
   std::unique_ptr<EncodedAnswer> encoded_;       ///< null: JSON

@@ -184,10 +184,16 @@ void Exchange::finish() {
 
 /// The flow may be what called. What it holds does not wait for a client that reads nothing.
 void Exchange::retire() {
+  constexpr std::size_t k_much = 4096;
+  const bool asked_at_length = head_.target.size() + head_.headers.bytes() > k_much;
   retired_ = std::move(flow_);
-  if (!retired_ || !(target_.long_running || retired_->keeps_much())) return;
+  const bool keeps = retired_ && (target_.long_running || retired_->keeps_much());
+  if (!keeps && !asked_at_length) return;
   gateway_.loop().post([this, alive = alive()] {
-    if (!alive.expired()) retired_.reset();
+    if (alive.expired()) return;
+    retired_.reset();
+    head_ = {};
+    target_ = {};
   });
 }
 

@@ -15,9 +15,10 @@ public:
   virtual void on_drained() {}                     ///< the client's buffer has room again
   virtual void on_tunnel_data(std::string_view) {} ///< after a 101
   virtual void on_tunnel_end() {}
-  /// Does it keep anything once it has answered? Then it goes in the loop's next turn, and else
-  /// with the exchange, which is nearly always sooner.
-  virtual bool keeps_much() const { return false; }
+  /// Does it keep anything once it has answered? Then it goes in the loop's next turn. Else it goes
+  /// with the exchange, which is nearly always sooner; but a client that does not read its answer
+  /// keeps that for minutes, and nothing counts what the flow has.
+  virtual bool keeps_much() const { return true; }
 };
 
 } // namespace zoo::gateway

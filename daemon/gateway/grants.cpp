@@ -78,6 +78,12 @@ private:
       return fail(Code::not_found, "{}.rbac.authorization.k8s.io {} not found",
                   cluster_role ? "clusterrole" : "role", json_quote(wanted.role_name));
     }
+    if (cluster_role && policy().too_large(wanted.role_name))
+      return fail(Code::too_large,
+                  "the ClusterRole {} gathers more rules than zood compares: whether user {} holds "
+                  "them all is not known; let somebody bind it who has the right 'bind', or give "
+                  "fewer ClusterRoles its labels",
+                  json_quote(wanted.role_name), json_quote(user_.name));
     if (auto held = policy().confirm_no_escalation(user_, target_.name_space, *rules); !held)
       return refuse(held.error());
     return {};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/gateway/scope.hpp"
 
+#include "common/base/json_text.hpp"
 #include "daemon/gateway/exchange.hpp"
 #include "daemon/translate/discovery_json.hpp"
 #include "daemon/translate/proof.hpp"
@@ -178,6 +179,13 @@ std::vector<upstream::KeyRange> definitions_by_name(const Exchange& exchange, Na
 
 } // namespace
 
+Result<void> check_namespace_is_ours(const Exchange& exchange) {
+  const auto& name = exchange.target().name_space;
+  ZOO_TRY(const auto strangers, exchange.upstream().unlabelled_namespaces());
+  if (!strangers->contains(exchange.mapping().name_in(name))) return {};
+  return fail(Code::not_found, "namespaces {} not found", json_quote(name));
+}
+
 bool owns_definition(const translate::Mapping& mapping, std::string_view name) {
   const auto dot = name.find('.');
   return dot != std::string_view::npos && mapping.owns_name(name.substr(dot + 1));
@@ -222,7 +230,9 @@ Result<Reach> reach_of(const Exchange& exchange) {
   }
   if (exchange.resource().namespaced && !target.name_space.empty()) {
     if (target.is(translate::k_rbac_group, "rolebindings") && target.verb == "deletecollection") {
-      reach.ranges = {whole("")}; // zood's own among them stay
+      // Zood's own among them stay, and it is zood that reads them.
+      ZOO_TRY_VOID(check_namespace_is_ours(exchange));
+      reach.ranges = {whole("")};
       return reach;
     }
     if (target.verb == "watch" && !own_group) // what filter_of() asks
@@ -329,7 +339,8 @@ KeyFilter key_filter_of(const Exchange& exchange) {
   const bool bindings = target.is(translate::k_rbac_group, "rolebindings");
   // A watch of one namespace may come from everybody's (DESIGN 7).
   const bool everywhere =
-      (target.name_space.empty() || target.verb == "watch") && !exchange.resource().own_group;
+      (target.name_space.empty() || target.verb == "watch" || target.verb == "deletecollection") &&
+      !exchange.resource().own_group;
   if (!bindings && !everywhere) return nullptr;
   // A namespace under the prefix without the tenant's label is not the tenant's.
   // Asked anew each time, since a watch lives long; while it is not known nothing is shown.

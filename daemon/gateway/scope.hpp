@@ -24,6 +24,11 @@ struct Reach {
 };
 Result<Reach> reach_of(const Exchange& exchange);
 
+/// Before zood asks in its own name in the namespace of `exchange`: one under the tenant's prefix
+/// may be somebody else's. Code::not_found, as of one that is not there; Code::unavailable while
+/// that is not known.
+Result<void> check_namespace_is_ours(const Exchange& exchange);
+
 /// The same of the tenant's definitions, whose keys stand among everybody's: those with its label,
 /// which zood gives to each that it writes, or these by their names where that is less work.
 /// `shown`: the platform's that it may see, too. All, where that would not find every one, or not

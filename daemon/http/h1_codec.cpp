@@ -98,7 +98,7 @@ private:
   bool response_ended_ = false;
   bool tunnel_ = false;
   bool blocked_ = false;
-  std::size_t high_watermark_ = 0; ///< of the answer
+  std::size_t high_watermark_ = 0; ///< of the answer, and of what was not consumed
   bool throttled_ = false;
   Framing framing_ = Framing::none;
   std::uint64_t length_left_ = 0;
@@ -138,7 +138,7 @@ void H1Codec::advance(std::string_view& input) {
       const auto bytes = reader_.data();
       if (detached_ || !handler_ || response_ended_) break;
       unconsumed_ += bytes.size();
-      if (unconsumed_ >= limits_.high_watermark) throttled_ = true;
+      if (unconsumed_ >= high_watermark_) throttled_ = true;
       handler_->on_data(bytes);
       break;
     }
@@ -182,7 +182,7 @@ void H1Codec::begin_exchange() {
 void H1Codec::deliver_tunnel(std::string_view& input) {
   if (input.empty() || request_ended_ || detached_ || !handler_) return;
   unconsumed_ += input.size();
-  if (unconsumed_ >= limits_.high_watermark) throttled_ = true;
+  if (unconsumed_ >= high_watermark_) throttled_ = true;
   handler_->on_data(input);
   input = {};
 }

@@ -4,6 +4,8 @@
 # without the tenant's label, or with another's.
 # Without the fence: whoever gets the ID "calico" owns calico-system.
 # Rule: a namespace is the tenant's by prefix and label both; others are not listed, not reached, and doctor tells of them.
+made "a role of who may change and not make" POST /apis/rbac.authorization.k8s.io/v1/clusterroles json '{"metadata":{"name":"evil-mender"},"rules":[{"apiGroups":[""],"resources":["configmaps"],"verbs":["patch"]}]}'
+made "who has it" POST /apis/rbac.authorization.k8s.io/v1/clusterrolebindings json '{"metadata":{"name":"evil-mender"},"roleRef":{"apiGroup":"rbac.authorization.k8s.io","kind":"ClusterRole","name":"evil-mender"},"subjects":[{"apiGroup":"rbac.authorization.k8s.io","kind":"User","name":"mender"}]}'
 for pair in "adopted:{}" "others:{\"tenant.kubezoo.io/id\":\"$victim\"}"; do
   name=${pair%%:*}
   direct POST /api/v1/namespaces json '{"metadata":{"name":"'"$evil-$name"'","labels":'"${pair#*:}"'}}'
@@ -25,6 +27,22 @@ for pair in "adopted:{}" "others:{\"tenant.kubezoo.io/id\":\"$victim\"}"; do
   refused "nothing is made in it" '40[34]'
   try DELETE "/api/v1/namespaces/$name/configmaps/theirs"
   refused "nothing is deleted" '40[34]'
+  # Zood reads these itself, for its own among them may not go.
+  direct POST "/apis/rbac.authorization.k8s.io/v1/namespaces/$evil-$name/rolebindings" json '{"metadata":{"name":"'"$canary"'"},"roleRef":{"apiGroup":"rbac.authorization.k8s.io","kind":"ClusterRole","name":"view"}}'
+  accepted "and a binding, whose name is its secret"
+  for query in '' '?dryRun=All' "?fieldSelector=metadata.name%3D$canary"; do
+    try DELETE "/apis/rbac.authorization.k8s.io/v1/namespaces/$name/rolebindings$query"
+    said "$canary"
+    expect_no_match "bindings are not deleted, nor named: $code" "$canary" "$answer"
+    refused "and the namespace is not there" 404
+  done
+  # Who may change what is there, and make nothing: is it there?
+  for thing in theirs nothing; do
+    curl_more=(-H 'Impersonate-User: mender')
+    try PATCH "/api/v1/namespaces/$name/configmaps/$thing?fieldManager=m" apply '{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"'"$thing"'"}}'
+    refused "a change of $thing says nothing of it" 404
+    expect_match "but of its namespace" 'namespaces' "$answer"
+  done
   try DELETE "/api/v1/namespaces/$name"
   refused "nor itself" '4..'
   try PATCH "/api/v1/namespaces/$name" merge '{"metadata":{"labels":{"a":"b"}}}'

@@ -78,7 +78,10 @@ public:
 
   void start() override {
     const bool verbatim = shape_ == AnswerShape::verbatim;
-    const auto accept = verbatim          ? exchange_.head().headers.get("accept")
+    // A log is text, whatever its client takes; its refusal shall be a Status that can be read.
+    const bool log = verbatim && !exchange_.target().connect;
+    const auto accept = log               ? std::string_view("application/json, */*")
+                        : verbatim        ? exchange_.head().headers.get("accept")
                         : rendering_.wire ? translate::k_protobuf
                                           : rendering_.wanted.upstream_accept.view();
     if (rendering_.wire) exchange_.answer_as_sent();
@@ -101,6 +104,11 @@ public:
 
   void on_drained() override {
     if (call_) call_->resume();
+  }
+  bool keeps_much() const override {
+    constexpr std::size_t k_much = 4096;
+    return translator_ || request_.body.size() > k_much || status_.capacity() > k_much ||
+           out_.capacity() > k_much;
   }
 
 private:
@@ -129,12 +137,13 @@ private:
 
   void on_data(std::string_view bytes) override {
     if (!translator_) {
-      if (status_.size() + bytes.size() <= upstream::k_max_status) {
+      const auto size = status_.size() + bytes.size();
+      if (size <= upstream::k_max_status && buffer_whole(exchange_, size, held_)) {
         status_.append(bytes);
         return;
       }
       if (!proxied()) return;
-      pass_on(); // too long for a Status
+      pass_on(); // too long for a Status, or for what the tenant may hold
     }
     const bool room = hold(came_ += bytes.size());
     if (!room && !exchange_.target().writes()) {
@@ -144,6 +153,8 @@ private:
     }
     if (out_.empty()) out_.reserve(bytes.size() + (shape_ == AnswerShape::object ? 64 : k_longer));
     if (auto fed = translator_->feed(bytes, out_); !fed) return broken(fed.error());
+    if (exchange_.head_sent() && !buffer_whole(exchange_, translator_->held(), held_))
+      return broken(held_too_much());
     flush();
     if (!room) wait_for_room();
   }
@@ -204,7 +215,10 @@ private:
   }
 
   void broken(const Error& error) {
-    exchange_.abort(error);
+    const bool done = error.code() == Code::too_large && exchange_.target().writes();
+    exchange_.abort(
+        done ? Error(Code::timeout, "the request was done; but of its answer " + error.message())
+             : error);
     retired_ = std::move(call_);
   }
 

@@ -134,6 +134,8 @@ private:
           if (look.actor == Actor::tenant &&
               refuses_our_user(exchange_, answer.head.status, answer.body)) {
             // Its fence is not known yet where it was just raised; the write goes as the tenant.
+            if (auto ours = check_namespace_is_ours(exchange_); !ours)
+              return exchange_.fail(ours.error());
             auto again = look;
             again.actor = Actor::zood;
             return look_at(std::move(again), create, refusal);

@@ -35,8 +35,6 @@ private:
 /// A flow of several such questions.
 class Steps : public Flow, protected Asking {
 public:
-  bool keeps_much() const override { return true; }
-
 protected:
   using Asking::Asking;
 };

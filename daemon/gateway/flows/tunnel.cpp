@@ -50,7 +50,8 @@ private:
   }
 
   void on_data(std::string_view bytes) override {
-    if (!passing_ && body_.size() + bytes.size() <= upstream::k_max_status) {
+    const auto size = body_.size() + bytes.size();
+    if (!passing_ && size <= upstream::k_max_status && buffer_whole(exchange_, size, counted_)) {
       body_.append(bytes);
       return;
     }
@@ -92,9 +93,10 @@ private:
   Exchange& exchange_;
   Outgoing request_;
   http::ResponseHead head_;
-  bool passing_ = false; ///< its head was sent
-  std::size_t held_ = 0;
-  std::string body_; ///< what may be an error's
+  bool passing_ = false;    ///< its head was sent
+  std::size_t held_ = 0;    ///< bytes that the client may not send more of
+  std::string body_;        ///< what may be an error's
+  std::size_t counted_ = 0; ///< bytes of it
   std::unique_ptr<upstream::Call> call_;
 };
 

@@ -51,8 +51,8 @@ def text(value):
     return bytes([len(value)]) + value.encode()
 
 
-def head(target=path, more=()):
-    fields = ((":method", "GET"), (":scheme", "https"), (":authority", "localhost"), (":path", target), *more)
+def head(target=path, more=(), method="GET"):
+    fields = ((":method", method), (":scheme", "https"), (":authority", "localhost"), (":path", target), *more)
     return b"".join(b"\x10" + text(name) + text(value) for name, value in fields)
 
 
@@ -185,6 +185,26 @@ def window_stall():
         except (OSError, ssl.SSLError):
             pass
     return f"{requests} requests without a window over {len(connections)} connections, {alive} still there"
+
+
+def bodies_unread():
+    """Bodies that are 3 MB as JSON and some KB as YAML, upstream refuses them; and nobody reads that it does."""
+    body = ("metadata: {name: evil-body, finalizers: [&a " + "x" * 1000 + ", *a" * 2900 + "]}").encode()
+    fields = head(more=(("content-type", "application/yaml"),), method="POST")
+    connections, requests = [], 0
+    while len(connections) < 12 and time.monotonic() < end:
+        connection = opened(struct.pack(">HI", 4, 0))
+        connections.append(connection)
+        for n in range(1, 41, 2):
+            connection.sendall(frame(HEADERS, 4, n, fields) + frame(DATA, 1, n, body))
+            requests += 1
+            time.sleep(0.03)
+            drain(connection)
+    while time.monotonic() < end:
+        time.sleep(0.2)
+    for connection in connections:
+        drain(connection)
+    return f"{requests} requests with a body over {len(connections)} connections"
 
 
 def reader_that_stops():
