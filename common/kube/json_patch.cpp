@@ -12,7 +12,6 @@ using nlohmann::json;
 
 constexpr std::size_t k_depth_limit = 64; ///< of a body; a patch may double it
 constexpr std::size_t k_operations = 1000;
-constexpr std::size_t k_result_bytes = 3u << 20;
 
 std::size_t depth_of(const json& value) {
   std::size_t deepest = 0;
@@ -55,7 +54,7 @@ std::size_t size_of(const json& value) {
 
 } // namespace
 
-Result<json> json_patch(const json& object, const json& patch) {
+Result<json> json_patch(const json& object, const json& patch, std::size_t result_bytes) {
   if (!patch.is_array())
     return fail(Code::bad_request, "a JSON patch is a list of operations (RFC 6902)");
   if (patch.size() > k_operations)
@@ -85,7 +84,7 @@ Result<json> json_patch(const json& object, const json& patch) {
                   i, name, path);
     }
     if (name != "copy") continue;
-    if (depth_of(out) > 2 * k_depth_limit || size_of(out) > k_result_bytes)
+    if (depth_of(out) > 2 * k_depth_limit || size_of(out) > result_bytes)
       return fail(Code::too_large, "operation {} of the JSON patch makes the object too large", i);
   }
   if (depth_of(out) > 2 * k_depth_limit)

@@ -28,6 +28,9 @@ bool too_deep(const json& value, std::size_t left) {
 }
 
 Result<json> parse(const Body& body) {
+  if (body.text.size() > k_max_body_bytes)
+    return fail(Code::too_large, "the body has {} bytes; of objects that zood keeps at most {}",
+                body.text.size(), k_max_body_bytes);
   // Nesting is refused before it costs a stack.
   std::size_t depth = 0, deepest = 0;
   bool quoted = false;
@@ -48,6 +51,7 @@ Result<json> parse(const Body& body) {
     return fail(Code::bad_request, "the body is nested deeper than {} levels", k_depth);
   auto out = json::parse(body.text, nullptr, false);
   if (out.is_discarded()) return fail(Code::bad_request, "the body is not JSON");
+  ZOO_TRY_VOID(check_lists(out));
   return out;
 }
 
@@ -89,7 +93,7 @@ bool name_can_be(std::string_view name) {
 
 Result<json> patched(const json& old, const Body& body) {
   ZOO_TRY(const auto patch, parse(body));
-  auto out = body.format == BodyFormat::json_patch    ? kube::json_patch(old, patch)
+  auto out = body.format == BodyFormat::json_patch ? kube::json_patch(old, patch, k_max_body_bytes)
              : body.format == BodyFormat::merge_patch ? kube::merge_patch(old, patch)
                                                       : strategic_merge(old, patch);
   if (!out) return out;

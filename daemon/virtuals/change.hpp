@@ -15,6 +15,9 @@
 /// kinds' strategies, on whole JSON values. Pure.
 namespace zoo::virtuals {
 
+/// Of one write: an object of k_max_object_bytes may be written with spaces.
+inline constexpr std::size_t k_max_body_bytes = std::size_t{512} << 10;
+
 struct Body {
   translate::BodyFormat format = translate::BodyFormat::json;
   std::string_view text;

@@ -76,6 +76,7 @@ Result<void> check_immutable(const Kind& kind, const json& old, const json& now)
 }
 
 Result<void> check_size(const json& object) {
+  ZOO_TRY_VOID(check_lists(object));
   const auto size = dump(object).size();
   if (size <= k_max_object_bytes) return {};
   return fail(Code::too_large, "the object has {} bytes; at most {} are kept", size,
@@ -201,18 +202,20 @@ Result<Answer> Engine::refusal(Verdict verdict) const {
   return out;
 }
 
-Result<void> Engine::room_for(const Request& request, const json& object) const {
+Result<void> Engine::room_for(const Request& request, const json& old, const json& object) const {
   ZOO_TRY_VOID(check_size(object));
   const auto size = dump(object).size();
+  const auto before = old.is_null() ? 0 : dump(old).size();
   const auto set = parts_.board.read(request.owner, *request.kind).set;
-  if (set->objects.size() >= k_max_objects)
+  if (old.is_null() && set->objects.size() >= k_max_objects)
     return fail(Code::forbidden,
                 "{} {} is forbidden: exceeded quota: platform, requested: count/{}=1, used: "
                 "count/{}={}, limited: count/{}={}",
                 request.kind->title(), json_quote(member(metadata_of(object), "name")),
                 request.kind->title(), request.kind->title(), set->objects.size(),
                 request.kind->title(), k_max_objects);
-  if (set->bytes + size > k_max_bytes)
+  // What shrinks may always be written.
+  if (size > before && set->bytes - std::min(set->bytes, before) + size > k_max_bytes)
     return fail(Code::forbidden,
                 "{} is forbidden: exceeded quota: platform: at most {} bytes of "
                 "this kind are kept",
@@ -355,7 +358,7 @@ Result<Answer> Engine::create(const Validate& validate, const Request& request,
   if (found.object || provided_one(request, name) != nullptr)
     return fail(Code::already_exists, "{} {} already exists", request.kind->title(),
                 json_quote(name));
-  ZOO_TRY_VOID(room_for(request, object));
+  ZOO_TRY_VOID(room_for(request, json(), object));
   ZOO_TRY(auto verdict, validate(*request.kind, object, request.mapping, request.strictness));
   if (!verdict.accepted) return refusal(std::move(verdict));
   if (applied) {
@@ -420,7 +423,7 @@ Result<Answer> Engine::change(const Validate& validate, const Request& request,
     out.warnings = std::move(warnings);
     return out;
   }
-  ZOO_TRY_VOID(check_size(now));
+  ZOO_TRY_VOID(room_for(request, old, now));
   return write(request, now, found.revision, 200, std::move(warnings));
 }
 

@@ -102,7 +102,9 @@ private:
                        int status, std::vector<std::string> warnings);
   Result<void> erase(const Request& request, const std::string& name, const nlohmann::json& object,
                      std::int64_t expected);
-  Result<void> room_for(const Request& request, const nlohmann::json& object) const;
+  /// May `object` be kept in place of `old` (null: anew)?
+  Result<void> room_for(const Request& request, const nlohmann::json& old,
+                        const nlohmann::json& object) const;
   void complete(const Request& request, nlohmann::json& object, const Writer& writer) const;
   bool has_level(const Owner& owner, const std::string& name) const;
   void refresh_flows(const Request& request, const std::string& level);

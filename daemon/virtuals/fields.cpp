@@ -262,6 +262,19 @@ Result<json> merge(const json& original, const json& patch, FieldPath& path) {
 
 } // namespace
 
+Result<void> check_lists(const json& object) {
+  if (!object.is_object()) return {};
+  for (const auto& rule : k_lists) {
+    const auto parent = object.find(rule.parent);
+    if (parent == object.end() || !parent->is_object()) continue;
+    const auto list = parent->find(rule.list);
+    if (list == parent->end() || list->size() <= k_max_elements) continue;
+    return fail(Code::invalid, "{}.{}: Too many: {}: must have at most {} items", rule.parent,
+                rule.list, list->size(), k_max_elements);
+  }
+  return {};
+}
+
 Leaves leaves_of(const json& object, bool status) {
   Leaves out;
   if (!object.is_object()) return out;
@@ -363,9 +376,11 @@ Result<json> apply(const json& live, const json& config, const Writer& writer, b
     if (entry_is(entry, writer, "Apply")) continue;
     const auto fields = parse_fields_v1(entry.value("fieldsV1", json::object()));
     others.insert(fields.begin(), fields.end());
-    for (const auto& [path, value] : wanted) {
+    for (const auto& path : fields) {
+      const auto asked = wanted.find(path);
       const auto found = present.find(path);
-      if (!fields.contains(path) || found == present.end() || found->second == value) continue;
+      if (asked == wanted.end() || found == present.end() || found->second == asked->second)
+        continue;
       taken.insert(path);
       conflicts.push_back(fmt::format("conflict with \"{}\" using {}: {}",
                                       entry.value("manager", ""), entry.value("apiVersion", ""),

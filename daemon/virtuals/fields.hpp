@@ -28,6 +28,11 @@ Leaves leaves_of(const nlohmann::json& object, bool status);
 nlohmann::json fields_v1(const FieldSet& fields);
 FieldSet parse_fields_v1(const nlohmann::json& fields);
 
+/// Elements of a list that is merged by its elements (finalizers, conditions, ...): merging looks
+/// at each of both sides. Code::invalid for an object, or a patch of one, with more.
+inline constexpr std::size_t k_max_elements = 1'000;
+Result<void> check_lists(const nlohmann::json& object);
+
 /// Sets, or removes, one field of an object; elements of keyed lists are made as needed.
 void put_field(nlohmann::json& object, const FieldPath& path, const nlohmann::json& value);
 void remove_field(nlohmann::json& object, const FieldPath& path);

@@ -240,6 +240,61 @@ TEST_CASE("a tenant keeps so many and no more, and one that goes writes nothing"
   CHECK(late.error().code() == Code::unauthorized);
 }
 
+TEST_CASE("a tenant's objects of a kind grow together to so many bytes and no further") {
+  World world;
+  const auto kept = virtuals::k_max_bytes / (200u << 10);
+  for (std::size_t i = 0; i <= kept; ++i)
+    world.ok(world.request(flows(), "create", "", flow(fmt::format("f{}", i))));
+  const auto with = [&](std::size_t number, std::size_t bytes) {
+    auto object = flow(fmt::format("f{}", number));
+    object["metadata"]["annotations"] = {{"x", std::string(bytes, 'x')}};
+    return world.perform(world.request(flows(), "update", fmt::format("f{}", number), object));
+  };
+  for (std::size_t i = 0; i < kept - 1; ++i)
+    REQUIRE(with(i, 200u << 10));
+  const auto refused = with(kept - 1, 250u << 10);
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error().code() == Code::forbidden);
+  CHECK(refused.error().message().find("exceeded quota") != std::string::npos);
+  CHECK(with(0, 100u << 10)); // what shrinks makes room
+  CHECK(with(kept - 1, 150u << 10));
+}
+
+TEST_CASE("a write costs no more than its size lets it") {
+  World world;
+  world.ok(world.request(flows(), "create", "", flow("f")));
+  auto many = flow("f");
+  for (std::size_t i = 0; i <= virtuals::k_max_elements; ++i)
+    many["metadata"]["finalizers"].push_back(fmt::format("example.com/{}", i));
+  for (const auto format :
+       {BodyFormat::apply_patch, BodyFormat::strategic_patch, BodyFormat::merge_patch}) {
+    auto request = world.request(flows(), "patch", "f", many);
+    request.format = format;
+    const auto refused = world.perform(request);
+    REQUIRE_FALSE(refused);
+    CHECK(refused.error().code() == Code::invalid);
+    CHECK(refused.error().message().find("must have at most 1000 items") != std::string::npos);
+  }
+  auto large = flow("f");
+  large["spec"]["unknown"] = std::string(virtuals::k_max_body_bytes, 'x');
+  const auto refused = world.perform(world.request(flows(), "update", "f", large));
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error().code() == Code::too_large);
+  // Copies of what is large: each doubles it.
+  json grows = json::array({{{"op", "add"},
+                             {"path", "/metadata/annotations"},
+                             {"value", {{"x", std::string(100u << 10, 'x')}}}}});
+  for (int i = 0; i < 20; ++i)
+    grows.push_back({{"op", "copy"},
+                     {"from", "/metadata/annotations/x"},
+                     {"path", fmt::format("/metadata/annotations/y{}", i)}});
+  auto request = world.request(flows(), "patch", "f", grows);
+  request.format = BodyFormat::json_patch;
+  const auto grown = world.perform(request);
+  REQUIRE_FALSE(grown);
+  CHECK(grown.error().code() == Code::too_large);
+}
+
 TEST_CASE("bodies of another kind, or of no kind at all, are refused") {
   World world;
   struct Row {
