@@ -106,18 +106,22 @@ void Policy::index(Scope& scope, std::shared_ptr<const Binding> binding) {
 void Policy::aggregate_all() {
   std::size_t steps = 0;
   for (const auto& [name, role] : cluster_roles_) {
-    if (role->aggregated) aggregated_[name] = aggregate(role->aggregation, name, steps);
+    if (!role->aggregated) continue;
+    auto rules = aggregate(role->aggregation, name, steps);
+    if (!rules) too_large_.insert(name);
+    aggregated_[name] = std::move(rules).value_or(std::vector<Rule>());
   }
 }
 
 std::vector<Rule> Policy::aggregate(const std::vector<LabelSelector>& selectors,
                                     std::string_view name) const {
   std::size_t steps = 0;
-  return aggregate(selectors, name, steps);
+  return aggregate(selectors, name, steps).value_or(std::vector<Rule>());
 }
 
-std::vector<Rule> Policy::aggregate(const std::vector<LabelSelector>& selectors,
-                                    std::string_view name, std::size_t& steps) const {
+std::optional<std::vector<Rule>> Policy::aggregate(const std::vector<LabelSelector>& selectors,
+                                                   std::string_view name,
+                                                   std::size_t& steps) const {
   // The controller unions rules step by step until nothing changes; the rules of an aggregated role
   // are nothing but that union, so it ends with the plain roles that can be reached.
   std::vector<Rule> out;
@@ -133,7 +137,7 @@ std::vector<Rule> Policy::aggregate(const std::vector<LabelSelector>& selectors,
       const auto effort = 1 + selector.words();
       for (const auto& [other, role] : cluster_roles_) {
         steps += effort;
-        if (steps > k_max_steps) return {};
+        if (steps > k_max_steps) return std::nullopt;
         if (seen.contains(other) || !selector.matches(role->labels)) continue;
         seen.insert(other);
         if (role->aggregated) {
@@ -142,7 +146,7 @@ std::vector<Rule> Policy::aggregate(const std::vector<LabelSelector>& selectors,
         }
         for (const auto& rule : role->rules) {
           steps += 1 + rule.words();
-          if (steps > k_max_steps) return {};
+          if (steps > k_max_steps) return std::nullopt;
           if (known.insert(&rule).second) out.push_back(rule);
         }
       }

@@ -8,6 +8,8 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -41,6 +43,9 @@ public:
   /// Rules of the role that a binding in `name_space` refers to; null: there is none.
   const std::vector<Rule>* rules_of(std::string_view role_kind, std::string_view role_name,
                                     std::string_view name_space) const;
+  /// Were the rules of this ClusterRole too many to put together? It grants nothing then, and
+  /// nobody may bind it by holding what it has.
+  bool too_large(std::string_view cluster_role) const { return too_large_.contains(cluster_role); }
 
   /// Null: there is none.
   const Role* cluster_role(std::string_view name) const;
@@ -50,7 +55,8 @@ public:
   Result<void> confirm_no_escalation(const User& user, std::string_view name_space,
                                      const std::vector<Rule>& wanted) const;
 
-  /// What the aggregation controller would make of these selectors for the ClusterRole `name`.
+  /// What the aggregation controller would make of these selectors for the ClusterRole `name`;
+  /// nothing, where that is too much.
   std::vector<Rule> aggregate(const std::vector<LabelSelector>& selectors,
                               std::string_view name) const;
 
@@ -73,13 +79,15 @@ private:
   bool visit_scope(const Scope& scope, const User& user, std::string_view name_space,
                    const std::function<bool(const Found&)>& each) const;
   void aggregate_all();
-  std::vector<Rule> aggregate(const std::vector<LabelSelector>& selectors, std::string_view name,
-                              std::size_t& steps) const;
+  /// Nothing: it takes more than k_max_steps.
+  std::optional<std::vector<Rule>> aggregate(const std::vector<LabelSelector>& selectors,
+                                             std::string_view name, std::size_t& steps) const;
 
   /// Comparisons for all aggregated roles of a tenant together; what does not fit grants nothing.
   static constexpr std::size_t k_max_steps = 5'000'000;
   std::map<std::string, std::shared_ptr<const Role>, std::less<>> cluster_roles_;
   std::map<std::string, std::vector<Rule>, std::less<>> aggregated_;   ///< rules of aggregated ones
+  std::set<std::string, std::less<>> too_large_;                       ///< of these, without theirs
   std::unordered_map<std::string, std::shared_ptr<const Role>> roles_; ///< "namespace/name"
   Scope cluster_;
   std::unordered_map<std::string, Scope> scopes_; ///< by namespace

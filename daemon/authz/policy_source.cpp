@@ -114,6 +114,11 @@ public:
   }
 
   bool ready() const { return ready_; } ///< `objects` is what upstream has
+  bool truncated() const { return truncated_; }
+  /// Now all of them can be kept.
+  void reread() {
+    retry_.start(k_gather, [this] { begin(); });
+  }
   std::size_t bytes() const { return bytes_; }
   struct Kept {
     DecodedObject object;
@@ -130,7 +135,13 @@ private:
     return out;
   }
 
-  Kept decode(std::string_view object) const {
+  /// Where all of the tenant's, with `bytes` of this kind, are beyond the limit it is counted
+  /// alone.
+  Kept keep(std::string_view object, std::size_t bytes) {
+    if (bytes + owner_.bytes() - bytes_ > owner_.limits_.bytes) {
+      truncated_ = true;
+      return {{}, object.size()};
+    }
     return {kind_ == "RoleBinding" ? decode_binding(owner_.mapping_, object)
                                    : decode_role(owner_.mapping_, kind_, object),
             object.size()};
@@ -140,10 +151,7 @@ private:
   void on_list_begin(std::string_view) override {}
   void on_list_item(std::string_view key, std::string_view item) override {
     reading_bytes_ += item.size();
-    // Beyond the limit they are counted, not kept.
-    const bool fits = reading_bytes_ <= owner_.limits_.bytes;
-    truncated_ = truncated_ || !fits;
-    reading_.insert_or_assign(std::string(key), fits ? decode(item) : Kept{{}, item.size()});
+    reading_.insert_or_assign(std::string(key), keep(item, reading_bytes_));
   }
   void on_list_end(const upstream::ListEnd& end) override {
     objects_ = std::exchange(reading_, {});
@@ -190,10 +198,7 @@ private:
     }
     if (event->type != translate::EventType::deleted) {
       bytes_ += event->object.size();
-      objects_.emplace(name, decode(event->object));
-    }
-    if (truncated_ && bytes_ <= owner_.limits_.bytes) {
-      return retry_.start(k_gather, [this] { begin(); }); // now all of them can be kept
+      objects_.emplace(name, keep(event->object, bytes_));
     }
     owner_.changed();
   }
@@ -284,8 +289,24 @@ bool PolicySource::complete() const {
   return std::all_of(all.begin(), all.end(), [](const Kind* kind) { return kind->ready(); });
 }
 
+std::size_t PolicySource::bytes() const {
+  std::size_t out = 0;
+  for (const auto* kind : parts_->all())
+    out += kind->bytes();
+  return out;
+}
+
 void PolicySource::changed() {
   if (!complete() || parts_->gathering) return;
+  if (bytes() <= limits_.bytes) {
+    bool reread = false;
+    for (auto* kind : parts_->all()) {
+      if (!kind->truncated()) continue;
+      kind->reread();
+      reread = true;
+    }
+    if (reread) return;
+  }
   parts_->gathering = true;
   parts_->gather.start(parts_->wait, [this] {
     parts_->gathering = false;
@@ -300,20 +321,19 @@ void PolicySource::lost(const Error& why) {
 
 void PolicySource::publish() {
   if (!complete()) return;
-  std::size_t bytes = 0;
+  if (bytes() > limits_.bytes) {
+    return publish_(fail(Code::unavailable,
+                         "this tenant's roles and bindings have {} bytes, and zood evaluates at "
+                         "most {}; delete some as the tenant's administrator",
+                         bytes(), limits_.bytes));
+  }
   Policy::Objects objects;
   for (const auto* kind : parts_->all()) {
-    bytes += kind->bytes();
+    if (kind->truncated()) return changed(); // it is being read
     for (const auto& [key, kept] : kind->objects()) {
       if (kept.object.role) objects.roles.push_back(kept.object.role);
       if (kept.object.binding) objects.bindings.push_back(kept.object.binding);
     }
-  }
-  if (bytes > limits_.bytes) {
-    return publish_(fail(Code::unavailable,
-                         "this tenant's roles and bindings have {} bytes, and zood evaluates at "
-                         "most {}; delete some as the tenant's administrator",
-                         bytes, limits_.bytes));
   }
   const auto begun = std::chrono::steady_clock::now();
   auto policy = Policy::build(objects);

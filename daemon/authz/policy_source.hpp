@@ -59,6 +59,7 @@ private:
   void lost(const Error& why);
   void publish();
   bool complete() const;
+  std::size_t bytes() const; ///< of all kinds, kept or counted
 
   upstream::Upstream& upstream_;
   upstream::Caller& caller_;

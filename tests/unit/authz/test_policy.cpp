@@ -134,6 +134,25 @@ TEST_CASE("an aggregated role has the rules that it gathers, and no others") {
   CHECK(world()->rules_of("ClusterRole", "monitor", "")->size() == 2);
 }
 
+TEST_CASE("a role whose rules are too many to gather is not taken for one without rules") {
+  std::string names;
+  for (int i = 0; i < 300'000; ++i)
+    names += names.empty() ? R"("")" : R"(,"")";
+  Policy::Objects objects;
+  for (int i = 0; i < 20; ++i)
+    objects.roles.push_back(role(
+        R"({"metadata":{"name":"r)" + std::to_string(i) +
+        R"(","labels":{"rbac.authorization.k8s.io/aggregate-to-edit":"true"}},"rules":[{"verbs":["get)" +
+        std::to_string(i) + R"("],"apiGroups":[""],"resources":["pods"],"resourceNames":[)" +
+        names + "]}]}"));
+  const auto policy = Policy::build(objects);
+  REQUIRE(policy->rules_of("ClusterRole", "edit", ""));
+  CHECK(policy->rules_of("ClusterRole", "edit", "")->empty());
+  CHECK(policy->too_large("edit"));
+  CHECK_FALSE(policy->too_large("r0"));
+  CHECK_FALSE(world()->too_large("edit"));
+}
+
 TEST_CASE("the platform's roles gather the tenant's") {
   CHECK(ask(k_robot, "get", "crontabs", "any", "example.com").allowed);
   CHECK_FALSE(ask(k_robot, "get", "secrets", "any").allowed);

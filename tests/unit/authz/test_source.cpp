@@ -36,9 +36,8 @@ public:
   void list(std::string_view resource, std::string_view items, int status = 200) {
     auto& handler = asked(resource, false);
     handler.on_head({status, {}});
-    handler.on_data(
-        R"({"kind":"List","apiVersion":"v1","metadata":{"resourceVersion":"7"},"items":[)" +
-        std::string(items) + "]}");
+    handler.on_data(R"({"kind":"List","apiVersion":"v1","metadata":{"resourceVersion":")" +
+                    version + R"("},"items":[)" + std::string(items) + "]}");
     handler.on_end();
   }
 
@@ -53,6 +52,7 @@ public:
   }
 
   std::function<void(const std::string& target)> started;
+  std::string version = "7"; ///< of lists
 
 private:
   struct Request {
@@ -177,6 +177,38 @@ TEST_CASE("a lost watch is believed for a while, then nothing is") {
                REQUIRE_FALSE(heard);
                CHECK(heard.error().code() == Code::unavailable);
              }});
+}
+
+TEST_CASE("what comes later is not kept beyond the limit either, and is read again once it fits") {
+  authz::PolicyLimits limits;
+  limits.bytes = 1000;
+  Bench bench(limits);
+  const auto large =
+      R"({"metadata":{"name":"large","namespace":"foofoo-team","resourceVersion":"1"},)"
+      R"("rules":[{"verbs":[")" +
+      std::string(1000, 'x') + R"("]}]})";
+  bool again = false;
+  bench.first = [&] {
+    bench.read_all();
+    bench.caller.started = [&](const std::string& target) {
+      if (target.find("/roles?limit") == std::string::npos) return;
+      again = true;
+      bench.caller.version = "9999"; // behind all events
+      bench.loop.post([&] { bench.caller.list("/roles?", k_role); });
+    };
+  };
+  bench.run({[&](const auto& heard) {
+               CHECK(Bench::may(heard));
+               bench.caller.event("/roles?", "ADDED", large);
+             },
+             [&](const auto& heard) {
+               REQUIRE_FALSE(heard);
+               CHECK(heard.error().message().find("at most 1000") != std::string::npos);
+               CHECK_FALSE(again);
+               bench.caller.event("/roles?", "DELETED", large);
+             },
+             [&](const auto& heard) { CHECK(Bench::may(heard)); }});
+  CHECK(again);
 }
 
 TEST_CASE("more than the limit is refused, not cut short") {
