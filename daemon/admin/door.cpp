@@ -106,4 +106,10 @@ Result<Who> identify(const http::ConnectionInfo& peer, const DoorOptions& option
   return peer.peer_uid >= 0 ? by_socket(peer, options) : by_certificate(peer);
 }
 
+std::optional<Error> stranger(const http::ConnectionInfo& peer) {
+  if (peer.peer_uid >= 0) return std::nullopt;
+  auto who = by_certificate(peer);
+  return who ? std::nullopt : std::optional(std::move(who).error());
+}
+
 } // namespace zoo::admin

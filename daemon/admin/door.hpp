@@ -5,6 +5,7 @@
 #include "daemon/admin/request.hpp"
 #include "daemon/http/stream.hpp"
 
+#include <optional>
 #include <string>
 
 namespace zoo::admin {
@@ -21,5 +22,9 @@ struct DoorOptions {
 /// the listener verifies against the admin CA alone. Code::unauthorized, Code::forbidden, with
 /// what to do. Asks NSS: blocks, worker threads only.
 Result<Who> identify(const http::ConnectionInfo& peer, const DoorOptions& options);
+
+/// Is this a peer by TLS that identify() would refuse? Any thread, does not block: a stranger's
+/// bodies are not kept until a worker has looked at him.
+std::optional<Error> stranger(const http::ConnectionInfo& peer);
 
 } // namespace zoo::admin

@@ -36,6 +36,8 @@ Exchange::Exchange(std::shared_ptr<ExchangeRoom> room, http::RequestHead head,
       request_.headers.get("content-encoding") != "identity")
     broken_ = Error(Code::unsupported_media_type, "send the body without Content-Encoding");
   if (!broken_) facts_ = audit_facts(request_);
+  health_ = !broken_ && Router::is_health(request_);
+  if (!health_) stranger_ = stranger(stream.connection());
 }
 
 Exchange::~Exchange() { leave(); }
@@ -50,11 +52,21 @@ void Exchange::leave() {
   timeout_.reset();
 }
 
+bool Exchange::refused() {
+  if (stranger_) {
+    finish(failure(*stranger_), stream_->connection().peer);
+  } else if (broken_) {
+    finish(failure(*broken_), "-");
+  }
+  return stranger_ || broken_;
+}
+
 void Exchange::on_data(std::string_view bytes) {
   if (!stream_) return;
   stream_->consume(bytes.size());
   if (answered_) return;
   bytes_in_ += bytes.size();
+  if (refused() || health_) return; // nothing is kept for them
   if (request_.body.size() + bytes.size() > k_body_limit) {
     request_.body.clear();
     finish(failure(Error(Code::too_large,
@@ -67,8 +79,8 @@ void Exchange::on_data(std::string_view bytes) {
 
 void Exchange::on_end() {
   if (!stream_ || answered_) return;
-  if (broken_) return finish(failure(*broken_), "-");
-  if (Router::is_health(request_)) return finish(room_->router.health(request_), "-");
+  if (refused()) return;
+  if (health_) return finish(room_->router.health(request_), "-");
 
   const auto kind = Router::kind(request_);
   // The connection may be gone before a worker gets to it: its facts are copied.

@@ -45,6 +45,8 @@ private:
     std::atomic<bool> gone{false};
   };
 
+  /// Says so, if it is refused before its body was looked at.
+  bool refused();
   void finish(Answer answer, const std::string& who);
   void start_watch(std::shared_ptr<WatchFeed> feed);
   void pump();
@@ -56,7 +58,9 @@ private:
   std::shared_ptr<ExchangeRoom> room_;
   http::ServerStream* stream_; ///< null once nothing may be said any more
   Request request_;
-  std::optional<Error> broken_; ///< the head could not be understood
+  std::optional<Error> broken_;   ///< the head could not be understood
+  std::optional<Error> stranger_; ///< whoever is at the other end is none of ours
+  bool health_ = false;           ///< needs no name, and no body
   std::string method_, target_;
   AuditFacts facts_;
   std::size_t bytes_in_ = 0;

@@ -216,6 +216,30 @@ TEST_CASE("a body above its limit is refused before it is all there") {
   talk.handler->on_end();
 }
 
+TEST_CASE("of a stranger's body nothing is kept") {
+  World world;
+  world.info = http::ConnectionInfo{};
+  world.info.peer = "127.0.0.1:5";
+  const std::string piece(64 << 10, 'x');
+  const auto send = [&](Talk& talk, const std::string& target) {
+    http::RequestHead head;
+    head.method = target == k_tenants ? "POST" : "GET";
+    head.target = target;
+    talk.handler = world.service->on_request(head, talk.stream);
+    talk.handler->on_data(piece);
+  };
+  Talk tenants(world.info);
+  send(tenants, std::string(k_tenants));
+  CHECK(tenants.status() == 401); // and not at the body's end
+  Talk health(world.info);
+  send(health, "/livez"); // which is everybody's
+  for (int i = 0; i < 20; ++i)
+    health.handler->on_data(piece);
+  health.handler->on_end();
+  CHECK(health.status() == 200);
+  CHECK(health.stream.consumed == 21 * piece.size());
+}
+
 TEST_CASE("what a client who left asked for is dropped") {
   World world;
   world.add("foofoo");
