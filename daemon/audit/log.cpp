@@ -188,15 +188,22 @@ Result<void> Log::rotate(const Policy& policy) {
   const unsigned keep = std::max(policy.files, 1U);
   std::error_code error;
   // Those beyond it go too, if the number was lowered.
-  for (unsigned number = keep - 1; std::filesystem::remove(file(options_.directory, number), error);
+  for (unsigned number = keep; std::filesystem::remove(file(options_.directory, number), error);
        ++number) {
   }
-  for (unsigned number = keep - 1; number > 0; --number) {
+  if (keep == 1) std::filesystem::remove(file(options_.directory, 0), error);
+  // Up to the first number that is free: what could not be finished once is not begun anew, or each
+  // attempt would cost the oldest file.
+  unsigned free = 1;
+  while (free + 1 < keep && std::filesystem::exists(file(options_.directory, free), error))
+    ++free;
+  for (unsigned number = keep == 1 ? 0 : free; number > 0; --number) {
     const auto from = file(options_.directory, number - 1);
     if (!std::filesystem::exists(from, error)) continue;
     std::filesystem::rename(from, file(options_.directory, number), error);
     if (error) return fail(Code::io, "cannot rename {}: {}", from.string(), error.message());
   }
+  fd_ = file::Fd(); // of what has another name now
   return open_file();
 }
 

@@ -5,6 +5,7 @@
 
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -172,6 +173,47 @@ TEST_CASE("files are put aside by size, the oldest goes, also after the number w
   CHECK_FALSE(place.lines(1).empty());
   CHECK(place.lines(2).empty());
   CHECK(place.lines(3).empty());
+}
+
+TEST_CASE("where no new file can be made those that were put aside stay") {
+  Place place;
+  audit::Policy policy;
+  policy.file_bytes = 4096;
+  policy.files = 4;
+  policy.overflow = audit::Overflow::refuse;
+  const auto log = place.open(policy);
+  const auto fill = [&] {
+    for (int i = 0; i < 20; ++i)
+      say(*log, "foofoo", std::string(200, 'x'));
+  };
+  for (int batch = 0; batch < 3; ++batch) {
+    const auto before = log->counters().written;
+    fill();
+    REQUIRE(eventually([&] { return log->counters().written >= before + 20; }));
+  }
+  REQUIRE_FALSE(place.lines(1).empty());
+  const auto oldest = place.lines(1).front();
+  // This process has as many files as it may: a rename needs none.
+  rlimit had{};
+  REQUIRE(::getrlimit(RLIMIT_NOFILE, &had) == 0);
+  const int next = ::dup(STDERR_FILENO);
+  REQUIRE(next > 0);
+  ::close(next);
+  auto none = had;
+  none.rlim_cur = static_cast<rlim_t>(next);
+  REQUIRE(::setrlimit(RLIMIT_NOFILE, &none) == 0);
+  fill();
+  const bool troubled = eventually([&] { return !log->counters().trouble.empty(); });
+  std::this_thread::sleep_for(2500ms); // several attempts, half a second apart
+  REQUIRE(::setrlimit(RLIMIT_NOFILE, &had) == 0);
+  CHECK(troubled);
+  REQUIRE(eventually([&] { return log->counters().trouble.empty(); }));
+  bool there = false;
+  for (unsigned number = 1; number < policy.files; ++number) {
+    const auto lines = place.lines(number);
+    there |= std::find(lines.begin(), lines.end(), oldest) != lines.end();
+  }
+  CHECK(there);
 }
 
 TEST_CASE("lines that come together fill as many files as they need, and none is split") {
