@@ -15,6 +15,7 @@
 #include "daemon/app/memory.hpp"
 #include "daemon/app/metrics.hpp"
 #include "daemon/app/names.hpp"
+#include "daemon/app/open_files.hpp"
 #include "daemon/app/signals.hpp"
 #include "daemon/app/status.hpp"
 #include "daemon/app/usage.hpp"
@@ -56,6 +57,13 @@ std::size_t worker_count(const config::Values& values) {
   const auto wanted = values.integer("workers");
   return wanted > 0 ? static_cast<std::size_t>(wanted)
                     : std::max<std::size_t>(1, std::thread::hardware_concurrency());
+}
+
+/// Connections of clients and to upstream, and what else there is.
+std::size_t files_wanted(const config::Values& values) {
+  constexpr std::size_t k_others = 256;
+  return static_cast<std::size_t>(values.integer("limits.connections")) +
+         worker_count(values) * upstream::PoolLimits{}.connections + k_others;
 }
 
 net::ListenerLimits listener_limits(const config::Values& values) {
@@ -527,6 +535,7 @@ Result<std::unique_ptr<Zood>> Zood::start(config::Values values,
   z.read = std::move(read);
   log::set_level(z.values.string("log.level"));
   set_up_malloc(worker_count(z.values));
+  raise_open_files(files_wanted(z.values));
   if (!net::keep_tls_buffers())
     log::debug("app", "OpenSSL has memory already: each TLS record asks for its own");
   z.drain_timeout = z.values.duration("drain_timeout");
