@@ -45,6 +45,13 @@ Result<std::chrono::milliseconds> option_duration(std::string_view option, std::
   return *span;
 }
 
+Result<std::chrono::seconds> option_ttl(std::string_view text) {
+  ZOO_TRY(const auto span, option_duration("--ttl", text));
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(span);
+  if (seconds.count() == 0) return fail(Code::usage, "--ttl must be one second or more");
+  return seconds;
+}
+
 Result<Door> find_door(const Context& context) {
   const auto& options = context.globals;
   const bool tls = !options.kubeconfig.empty() || !options.server.empty();
@@ -80,7 +87,8 @@ Result<Door> find_door(const Context& context) {
   if (auto socket = context.env("ZOO_SOCKET")) return socket_door(*std::move(socket));
   if (!dir.empty()) return socket_door(socket_of(dir));
   struct stat facts{};
-  if (::stat(std::string(k_service_socket).c_str(), &facts) == 0) {
+  // Where its directory may not be looked into it is there, and who asks is told so.
+  if (::stat(std::string(k_service_socket).c_str(), &facts) == 0 || errno == EACCES) {
     return socket_door(std::string(k_service_socket));
   }
   return socket_door(socket_of(k_default_dir));

@@ -32,5 +32,7 @@ Error explain_socket(const std::string& socket, Error error);
 
 /// A duration given on the command line ("90s", "5m"). Code::usage, naming the option.
 Result<std::chrono::milliseconds> option_duration(std::string_view option, std::string_view text);
+/// --ttl of a certificate: whole seconds, one at least. Code::usage.
+Result<std::chrono::seconds> option_ttl(std::string_view text);
 
 } // namespace zoo::cli

@@ -42,9 +42,7 @@ struct KubeconfigExport final : Command {
   Result<int> run(Context& context) override {
     KubeconfigWish wish{user, groups, std::nullopt, server};
     if (!ttl.empty()) {
-      ZOO_TRY(const auto span, option_duration("--ttl", ttl));
-      wish.ttl = std::chrono::duration_cast<std::chrono::seconds>(span);
-      if (wish.ttl->count() == 0) return fail(Code::usage, "--ttl must be one second or more");
+      ZOO_TRY(wish.ttl, option_ttl(ttl));
     }
     ZOO_TRY_VOID(check_user(user, groups));
     if (output == "json" || output == "yaml") {

@@ -113,8 +113,8 @@ struct Kubectl final : Command {
     ZOO_TRY_VOID(check_arguments());
     ZOO_TRY_VOID(check_user(user, groups));
     ZOO_TRY(const auto path, find_kubectl(context));
-    ZOO_TRY(const auto span, option_duration("--ttl", ttl));
-    KubeconfigWish wish{user, groups, std::chrono::duration_cast<std::chrono::seconds>(span), {}};
+    ZOO_TRY(const auto span, option_ttl(ttl));
+    KubeconfigWish wish{user, groups, span, {}};
     ZOO_TRY(auto* client, context.client());
     ZOO_TRY(const auto text, client->kubeconfig(tenant, wish));
     ZOO_TRY(const auto fd, unnamed_file(text));

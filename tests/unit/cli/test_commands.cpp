@@ -68,6 +68,7 @@ TEST_CASE("command lines that lack something are usage errors, and ask nothing")
       {"tenant", "create", "foofoo", "barbar"},
       {"kubeconfig", "export"},
       {"kubeconfig", "export", "foofoo", "--ttl", "-3h"},
+      {"kubeconfig", "export", "foofoo", "--ttl", "500ms"}, // 0 s would be zood's default: a year
       {"kubeconfig", "export", "foofoo", "--ttl", "10ms"},
       {"kubeconfig", "export", "foofoo", "--server", "http://x"},
       {"kubeconfig", "export", "foofoo", "--merge", "-o", "x"},
@@ -404,6 +405,17 @@ TEST_CASE("kubectl gets its words untouched, a kubeconfig without a name and a c
     CHECK(configs == 1);
     CHECK(program.environment.back() == "KUBECACHEDIR=/srv/jane/.kube/cache/zooctl/foofoo");
   }
+}
+
+TEST_CASE("kubectl's certificate is valid for a second at least, not for zood's default") {
+  TemporaryDirectory directory;
+  std::filesystem::copy("/bin/true", directory / "kubectl");
+  Zooctl zooctl;
+  zooctl.environment = {"PATH=" + directory.path().string()};
+  const auto outcome = zooctl({"kubectl", "--ttl", "500ms", "foofoo", "get", "pods"});
+  CHECK(outcome.status == 64);
+  CHECK(outcome.err.find("--ttl must be one second or more") != std::string::npos);
+  CHECK(zooctl.executed.empty());
 }
 
 TEST_CASE("without kubectl: how to get it, before a credential is issued") {
