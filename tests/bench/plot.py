@@ -22,6 +22,11 @@ LINES = [
     ("growth_tenants", {"direct": "direct_get_ms", "zood": "zood_get_ms"}, "GET: p50, ms, as tenants grow"),
     ("growth_tenants", {"direct": "direct_post_ms", "zood": "zood_post_ms"}, "POST: p50, ms, as tenants grow"),
     ("growth_tenants", {"zood": "rss_mib"}, "zood: resident, MiB, as tenants grow"),
+    ("records", {"zood": "held_rss_mib"}, "Tenant records in the store: resident, MiB"),
+    ("records", {"zood": "held_seconds"}, "Tenant records in the store: start, s"),
+    ("connections", {"nginx": "nginx_held_mib", "zood": "zood_held_mib"}, "idle connections: resident, MiB"),
+    ("watches", {"zood": "held_rss_mib"}, "watches: resident, MiB"),
+    ("watches", {"zood": "held_delivery_cpu_us"}, "one change that all watches hear: CPU, us a watch"),
 ]
 WIDTH, CELL_H, MARGIN = 380, 140, 16
 

@@ -3,13 +3,15 @@
 // The rooms of sockets, HTTP and upstream connections with nothing in between: each request goes
 // upstream with other credentials and is else as it came, each answer comes back as it is. Beside
 // zood it tells what of a request is translation, authorization and audit, and beside nginx what is
-// not.
+// not. With --open what may be long is opened and compressed again on its way, as it has to be
+// where names within it are others.
 //
-//   relay --listen ADDRESS --upstream PORT --pki DIR --fields FILE
+//   relay --listen ADDRESS --upstream PORT --pki DIR --fields FILE [--open]
 //
 // DIR has apiserver.crt, apiserver.key and ca.crt. FILE has a field a line, "Name: value". The
 // address is printed.
 #include "common/base/file.hpp"
+#include "daemon/gateway/compressed_answer.hpp"
 #include "daemon/http/field_lines.hpp"
 #include "daemon/http/stream.hpp"
 #include "daemon/net/listener.hpp"
@@ -28,15 +30,24 @@ namespace {
 using namespace zoo;
 using Fields = std::shared_ptr<const http::FieldLines>;
 
+/// What a loop's requests have in common.
+struct Loop {
+  upstream::Pool pool;
+  Fields fields;
+  bool opens = false;          ///< what may be long
+  std::size_t compressing = 0; ///< answers
+};
+
 /// Hands the answer on as it comes.
 class Answer final : public upstream::CallHandler {
 public:
-  explicit Answer(http::ServerStream& stream) : stream_(stream) {}
-  void ask(upstream::Caller& caller, http::RequestHead head, std::string body) {
+  Answer(Loop& loop, http::ServerStream& stream) : loop_(loop), stream_(stream) {}
+  void ask(http::RequestHead head, std::string body) {
+    using Encoding = upstream::CallOptions::Encoding;
     upstream::CallOptions options;
     options.body = std::move(body);
-    options.encoding = upstream::CallOptions::Encoding::own;
-    call_ = caller.start(std::move(head), std::move(options), *this);
+    options.encoding = loop_.opens ? Encoding::gzip : Encoding::own;
+    call_ = loop_.pool.start(std::move(head), std::move(options), *this);
   }
   void cancel() { call_.reset(); }
   void resume() {
@@ -44,35 +55,56 @@ public:
   }
 
 private:
-  void on_head(http::ResponseHead head) override { stream_.send_head(head, false); }
+  void on_head(http::ResponseHead head) override {
+    if (loop_.opens && gateway::worth_compressing(head)) {
+      compressed_ = std::make_unique<gateway::CompressedAnswer>(loop_.compressing, std::move(head));
+    } else {
+      stream_.send_head(head, false);
+    }
+  }
   void on_data(std::string_view bytes) override {
-    stream_.send_data(bytes, false);
+    if (compressed_) {
+      put(compressed_->add(bytes), false);
+    } else {
+      stream_.send_data(bytes, false);
+    }
     if (!stream_.writable()) call_->pause();
   }
-  void on_end() override { stream_.send_data({}, true); }
+  void on_end() override {
+    if (compressed_) {
+      put(compressed_->end(), true);
+    } else {
+      stream_.send_data({}, true);
+    }
+  }
+  void put(const gateway::CompressedAnswer::Ready& ready, bool end) {
+    if (ready.head) stream_.send_head(*ready.head, false);
+    if (end || !ready.bytes.empty()) stream_.send_data(ready.bytes, end);
+  }
   void on_error(Error error) override {
     std::cerr << "relay: " << error.message() << '\n';
     stream_.reset(http::ResetReason::aborted);
   }
 
+  Loop& loop_;
   http::ServerStream& stream_;
+  std::unique_ptr<gateway::CompressedAnswer> compressed_; ///< null: as it comes
   std::unique_ptr<upstream::Call> call_;
 };
 
 /// One request.
 class Pass final : public http::StreamHandler {
 public:
-  Pass(upstream::Caller& caller, const Fields& fields, http::RequestHead head,
-       http::ServerStream& stream)
-      : caller_(caller), head_(std::move(head)), answer_(stream), stream_(stream) {
+  Pass(Loop& loop, http::RequestHead head, http::ServerStream& stream)
+      : head_(std::move(head)), answer_(loop, stream), stream_(stream) {
     head_.headers.remove("content-length");
-    head_.prepared = fields;
+    head_.prepared = loop.fields;
     if (stream_.request_complete()) ask();
   }
 
 private:
   void ask() {
-    if (!std::exchange(asked_, true)) answer_.ask(caller_, std::move(head_), std::move(body_));
+    if (!std::exchange(asked_, true)) answer_.ask(std::move(head_), std::move(body_));
   }
   void on_data(std::string_view bytes) override {
     body_.append(bytes);
@@ -82,7 +114,6 @@ private:
   void on_reset() override { answer_.cancel(); }
   void on_drained() override { answer_.resume(); }
 
-  upstream::Caller& caller_;
   http::RequestHead head_;
   Answer answer_;
   http::ServerStream& stream_;
@@ -93,16 +124,16 @@ private:
 /// A loop's requests and its connections upstream.
 class Relay final : public http::Service {
 public:
-  Relay(net::Loop& loop, std::shared_ptr<const upstream::UpstreamEndpoint> endpoint, Fields fields)
-      : pool_(loop, std::move(endpoint)), fields_(std::move(fields)) {}
+  Relay(net::Loop& loop, std::shared_ptr<const upstream::UpstreamEndpoint> endpoint, Fields fields,
+        bool opens)
+      : loop_{{loop, std::move(endpoint)}, std::move(fields), opens} {}
   std::unique_ptr<http::StreamHandler> on_request(http::RequestHead head,
                                                   http::ServerStream& stream) override {
-    return std::make_unique<Pass>(pool_, fields_, std::move(head), stream);
+    return std::make_unique<Pass>(loop_, std::move(head), stream);
   }
 
 private:
-  upstream::Pool pool_;
-  Fields fields_;
+  Loop loop_;
 };
 
 http::Headers parse_fields(const std::string& text) {
@@ -121,11 +152,13 @@ http::Headers parse_fields(const std::string& text) {
 int main(int argc, char** argv) {
   std::string listen = "127.0.0.1:0", pki, fields;
   std::uint16_t port = 0;
+  bool opens = false;
   CLI::App app{"a proxy that changes nothing", "relay"};
   app.add_option("--listen", listen);
   app.add_option("--upstream", port)->required();
   app.add_option("--pki", pki)->required()->check(CLI::ExistingDirectory);
   app.add_option("--fields", fields)->required()->check(CLI::ExistingFile);
+  app.add_flag("--open", opens);
   CLI11_PARSE(app, argc, argv);
   try {
     sigset_t ends;
@@ -151,7 +184,7 @@ int main(int argc, char** argv) {
     const auto listener =
         net::Listener::tcp(
             workers.loops(), listen, net::TlsServerContext::create(tls).value(), {},
-            [&](net::Loop& loop) { return std::make_unique<Relay>(loop, endpoint, sent); })
+            [&](net::Loop& loop) { return std::make_unique<Relay>(loop, endpoint, sent, opens); })
             .value();
     std::cout << listener->address() << std::endl;
     int signal = 0;

@@ -62,8 +62,9 @@ func watches(c *http.Client, host string, out figures) {
 	out["seconds"] = time.Since(start).Seconds()
 	time.Sleep(*dur)
 	idle := used()
+	change := fmt.Sprintf(`{"data":{"a":"%d"}}`, time.Now().UnixNano()) // a change, whatever an earlier run has left
 	code, _, err := do(w, "PATCH", fmt.Sprintf("%s/api/v1/namespaces/%s/configmaps/%s", whost, *ns, object), "application/merge-patch+json",
-		"application/json", []byte(`{"data":{"a":"b"}}`))
+		"application/json", []byte(change))
 	if err != nil || code != 200 {
 		must(fmt.Errorf("the change was answered %d: %w", code, err))
 	}
