@@ -101,7 +101,7 @@ public:
   void begin() {
     reading_.clear();
     reading_bytes_ = 0;
-    truncated_ = false;
+    reading_truncated_ = false;
     silence_.cancel();
     watch_.reset(); // never called from inside one of them
     list_.reset();
@@ -117,6 +117,7 @@ public:
   bool truncated() const { return truncated_; }
   /// Now all of them can be kept.
   void reread() {
+    if (std::exchange(rereading_, true)) return;
     retry_.start(k_gather, [this] { begin(); });
   }
   std::size_t bytes() const { return bytes_; }
@@ -137,9 +138,9 @@ private:
 
   /// Where all of the tenant's, with `bytes` of this kind, are beyond the limit it is counted
   /// alone.
-  Kept keep(std::string_view object, std::size_t bytes) {
+  Kept keep(std::string_view object, std::size_t bytes, bool& truncated) {
     if (bytes + owner_.bytes() - bytes_ > owner_.limits_.bytes) {
-      truncated_ = true;
+      truncated = true;
       return {{}, object.size()};
     }
     return {kind_ == "RoleBinding" ? decode_binding(owner_.mapping_, object)
@@ -151,11 +152,13 @@ private:
   void on_list_begin(std::string_view) override {}
   void on_list_item(std::string_view key, std::string_view item) override {
     reading_bytes_ += item.size();
-    reading_.insert_or_assign(std::string(key), keep(item, reading_bytes_));
+    reading_.insert_or_assign(std::string(key), keep(item, reading_bytes_, reading_truncated_));
   }
   void on_list_end(const upstream::ListEnd& end) override {
     objects_ = std::exchange(reading_, {});
     bytes_ = reading_bytes_;
+    truncated_ = reading_truncated_;
+    rereading_ = false;
     ready_ = true;
     losing_ = false;
     stale_.cancel();
@@ -198,7 +201,7 @@ private:
     }
     if (event->type != translate::EventType::deleted) {
       bytes_ += event->object.size();
-      objects_.emplace(name, keep(event->object, bytes_));
+      objects_.emplace(name, keep(event->object, bytes_, truncated_));
     }
     owner_.changed();
   }
@@ -245,7 +248,8 @@ private:
   bool all_namespaces_;
   bool ready_ = false;
   bool losing_ = false;    ///< still believed, but not followed
-  bool truncated_ = false; ///< some are counted only
+  bool truncated_ = false; ///< some of `objects_` are counted only
+  bool reading_truncated_ = false, rereading_ = false;
   std::size_t bytes_ = 0, reading_bytes_ = 0;
   std::unordered_map<std::string, Kept> objects_, reading_;
   std::chrono::milliseconds pause_ = k_first_pause;

@@ -72,8 +72,7 @@ public:
   const Resource& resource() const { return resource_; }
   std::string& body() { return body_; }
 
-  /// A stream that was opened long ago: is what it was opened by still valid, may its user still?
-  /// Ends it if not (DESIGN 7).
+  /// Of a stream that was opened long ago: may its user still? Ends it if not (DESIGN 7).
   void recheck_rights();
 
   /// Adds a Warning header to the answer; "" adds none.
@@ -123,6 +122,7 @@ public:
   void answer_as_sent() { encoded_.reset(); } ///< what flows answer is what the client takes
   /// That much more of an answer is held in memory. False: the tenant holds enough already.
   bool buffer(std::size_t bytes);
+  bool hold_part(std::size_t before, std::size_t now); ///< the same of what is given back again
 
   /// Runs `next` on the loop after the current callback, if this exchange still lives then.
   void later(std::function<void()> next);

@@ -199,6 +199,12 @@ void Exchange::retire() {
 
 bool Exchange::buffer(std::size_t bytes) { return place_ && place_->buffer(bytes); }
 
+bool Exchange::hold_part(std::size_t before, std::size_t now) {
+  if (now > before) return buffer(now - before);
+  if (place_) place_->give_back(before - now);
+  return true;
+}
+
 /// An answer of upstream's or our own failure leaves open what was stored; destroyed rooms say so.
 void Exchange::settle_rooms() {
   const bool dry_run = translate::find_param(target_.params, "dryRun") != nullptr;

@@ -7,7 +7,9 @@ namespace zoo::gateway {
 
 /// What an authorized request turns into: straight through, a range list, a watch, ... One object
 /// per exchange, owned by it, on its loop. A flow answers through the Exchange and is destroyed
-/// with it; while it lives, the Exchange lives.
+/// with it, or soon after it has answered; while it lives, the Exchange lives. What it has asked of
+/// others may come later: they ask the Exchange whether it is alive() and not done(), before the
+/// flow.
 class Flow {
 public:
   virtual ~Flow() = default;

@@ -60,6 +60,11 @@ bool FlowControl::Place::buffer(std::uint64_t bytes) {
   return true;
 }
 
+void FlowControl::Place::give_back(std::uint64_t bytes) {
+  if (owner_ == nullptr || state_ == State::answered) return;
+  keep(bytes_ - std::min(bytes, bytes_ - unread_), unread_);
+}
+
 bool FlowControl::Place::unread(std::uint64_t bytes) {
   if (owner_ == nullptr) return true;
   const bool more = bytes > unread_;

@@ -41,6 +41,8 @@ public:
     Verdict received(std::string_view user, const Teller& teller);
     /// More bytes are held for it; false: beyond its tenant's budget.
     bool buffer(std::uint64_t bytes);
+    /// So many of what buffer() has counted are held no more. Nothing, once it was answered.
+    void give_back(std::uint64_t bytes);
     /// So much of its answer waits for its client, instead of what did so before: counted, be it
     /// beyond the budget. Long-running ones together may have half of that. False: it is more than
     /// before, and beyond.

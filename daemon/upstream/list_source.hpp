@@ -51,9 +51,12 @@ struct ListRequest {
   /// Of an item (of a Table: a row): does it count for the limit? Null: each does.
   std::function<bool(std::string_view)> counts;
   std::size_t max_object = k_largest_object; ///< bytes, of what is handed on
-  /// So much more is held of an object that is here in part, above 64 KiB; false: that is too much,
-  /// and the list fails with Code::too_many_requests. Null: nobody counts.
-  std::function<bool(std::size_t)> room;
+  /// Of an item above max_object: is it handed on? Else it is passed over, and the list goes on.
+  /// Null: each is.
+  std::function<bool(std::string_view)> shows;
+  /// An object above 64 KiB is here in part: `now` bytes are held instead of `before`, 0 at last.
+  /// False: that is too much, and the list fails with Code::too_many_requests. Null: nobody counts.
+  std::function<bool(std::size_t before, std::size_t now)> room;
   /// Of the first page; where it is read namespace by namespace, of each one's and of the list that
   /// says the version; and of a page that is refused, be it that it is tried in another way then.
   /// Null: nobody does.

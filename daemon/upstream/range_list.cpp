@@ -39,6 +39,7 @@ constexpr std::array k_selectors = {"labelSelector", "fieldSelector"};
 /// dropped. The path may be one namespace's of the range (`space`, with a slash).
 class RangeList final : public List, public translate::FrameHandler {
 public:
+  ~RangeList() override { (void)holds(0); }
   RangeList(Upstream& upstream, Caller& caller, ListRequest request, std::string hint, bool seek,
             ListHandler& handler, std::string space = {})
       : upstream_(upstream), caller_(caller), request_(std::move(request)),
@@ -255,6 +256,10 @@ private:
       full_ = true;
       return;
     }
+    if (item.size() > request_.max_object && request_.shows && !request_.shows(item)) {
+      last_key_ = *key;
+      return; // somebody else's
+    }
     if (item.size() > request_.max_object) {
       past_end_ = true;
       broken_ = Error(Code::too_large,
@@ -318,9 +323,10 @@ private:
 
   bool holds(std::size_t bytes) {
     constexpr std::size_t k_counted = 64 * 1024;
-    if (!request_.room || bytes <= std::max(k_counted, held_)) return true;
-    if (!request_.room(bytes - held_)) return false;
-    held_ = bytes;
+    const auto now = bytes > k_counted ? bytes : 0;
+    if (!request_.room || now == held_) return true;
+    if (!request_.room(held_, now)) return false;
+    held_ = now;
     return true;
   }
 
@@ -343,7 +349,7 @@ private:
   std::size_t page_items_ = 0;
   std::size_t delivered_ = 0;
   std::size_t hidden_ = 0; ///< that do not count
-  std::size_t held_ = 0;   ///< bytes that `room` was asked for
+  std::size_t held_ = 0;   ///< bytes that `room` knows of
   int status_ = 0;
   std::string status_body_, head_of_page_, tail_of_page_;
   std::string resource_version_, last_key_;

@@ -303,6 +303,7 @@ void Feed::crossed(Result<Bridge::Crossed> result) {
     const bool refuses = result.error().code() != Code::unavailable &&
                          result.error().code() != Code::timeout &&
                          result.error().code() != Code::too_many_requests;
+    if (!refuses) refused_.reset();
     if (!refuses || patient()) return again();
     log::warning("watch", "watches of {} end, what they missed cannot be read: {}", kind_->path,
                  result.error().text());

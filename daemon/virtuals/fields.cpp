@@ -238,8 +238,10 @@ Result<json> merge(const json& original, const json& patch, FieldPath& path) {
     if (name.starts_with(k_delete) && value.is_array()) {
       auto& list = out[name.substr(k_delete.size())];
       if (!list.is_array()) continue;
-      for (const auto& gone : value)
-        list.erase(std::remove(list.begin(), list.end(), gone), list.end());
+      const std::set<json> gone(value.begin(), value.end());
+      list.erase(std::remove_if(list.begin(), list.end(),
+                                [&](const json& each) { return gone.contains(each); }),
+                 list.end());
       continue;
     }
     if (name.starts_with("$")) continue; // directives, and the order of elements

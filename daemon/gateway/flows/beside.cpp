@@ -149,15 +149,17 @@ Result<void> BesideEvents::start() {
   ZOO_TRY(selection_, virtuals::Selection::parse(*target_->kind, options.label_selector,
                                                  options.field_selector));
   auto& gateway = exchange_.gateway();
-  subscription_ = gateway.shared().board->subscribe(
-      target_->owner, *target_->kind,
-      [loop = &gateway.loop(), alive = exchange_.alive(), this, pending = pending_] {
-        if (pending->exchange(true)) return; // one wake-up waits already
-        loop->post([alive, this, pending] {
-          pending->store(false);
-          if (!alive.expired() && !exchange_.done()) on_change_();
-        });
-      });
+  subscription_ =
+      gateway.shared().board->subscribe(target_->owner, *target_->kind,
+                                        [loop = &gateway.loop(), alive = exchange_.alive(),
+                                         exchange = &exchange_, this, pending = pending_] {
+                                          if (pending->exchange(true))
+                                            return; // one wake-up waits already
+                                          loop->post([alive, exchange, this, pending] {
+                                            pending->store(false);
+                                            if (!alive.expired() && !exchange->done()) on_change_();
+                                          });
+                                        });
   return {};
 }
 

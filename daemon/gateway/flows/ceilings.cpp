@@ -315,6 +315,7 @@ void RoomFinder::next() {
   const auto& plan = sources_[at_].plan;
   auto request = list_request(exchange_, plan);
   request.heard = nullptr; // it is no part of what was asked
+  request.max_object = upstream::k_largest_object;
   request.range = plan.ranges.front();
   retired_ = std::move(list_);
   list_ = upstream::list_range(

@@ -24,6 +24,7 @@ http::RequestHead head_of(const Exchange& exchange, const Outgoing& request,
 
 namespace {
 
+constexpr std::size_t k_counted = 64 * 1024; ///< bytes of one answer that are not
 constexpr std::chrono::milliseconds k_room_pause{50};
 constexpr std::size_t k_room_waits = 200;  ///< of them: upstream waits as long for who reads
 constexpr std::size_t k_longer = 4 * 1024; ///< an object that begins in the piece before
@@ -45,7 +46,6 @@ bool may_be_status(const http::ResponseHead& head) {
 }
 
 bool buffer_whole(Exchange& exchange, std::size_t bytes, std::size_t& held) {
-  constexpr std::size_t k_counted = 64 * 1024;
   if (bytes <= std::max(k_counted, held)) return true;
   if (!exchange.buffer(bytes - held)) return false;
   held = bytes;
@@ -138,7 +138,8 @@ private:
   void on_data(std::string_view bytes) override {
     if (!translator_) {
       const auto size = status_.size() + bytes.size();
-      if (size <= upstream::k_max_status && buffer_whole(exchange_, size, held_)) {
+      full_ = full_ || size > upstream::k_max_status || !buffer_whole(exchange_, size, held_);
+      if (!full_) {
         status_.append(bytes);
         return;
       }
@@ -153,8 +154,7 @@ private:
     }
     if (out_.empty()) out_.reserve(bytes.size() + (shape_ == AnswerShape::object ? 64 : k_longer));
     if (auto fed = translator_->feed(bytes, out_); !fed) return broken(fed.error());
-    if (exchange_.head_sent() && !buffer_whole(exchange_, translator_->held(), held_))
-      return broken(held_too_much());
+    if (exchange_.head_sent() && !hold_part()) return broken(held_too_much());
     flush();
     if (!room) wait_for_room();
   }
@@ -205,6 +205,15 @@ private:
     return exchange_.head_sent() || rendering_.wire || buffer_whole(exchange_, bytes, held_);
   }
 
+  /// The same of an object within an answer that streams, until it is whole.
+  bool hold_part() {
+    const auto now = translator_->held() > k_counted ? translator_->held() : 0;
+    if (now == part_) return true;
+    if (!exchange_.hold_part(part_, now)) return false;
+    part_ = now;
+    return true;
+  }
+
   /// Does a service of the tenant's answer?
   bool proxied() const { return shape_ == AnswerShape::verbatim && exchange_.target().connect; }
   /// What was collected is the service's own.
@@ -247,6 +256,8 @@ private:
   std::unique_ptr<AnswerTranslator> translator_;
   std::string out_;
   std::size_t came_ = 0, held_ = 0; ///< bytes; of these, counted
+  std::size_t part_ = 0;            ///< bytes counted of an object that is not whole
+  bool full_ = false;               ///< no more of an error is collected
   std::size_t waits_ = 0;
   std::optional<net::Timer> room_;
   std::string status_;

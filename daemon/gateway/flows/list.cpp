@@ -215,7 +215,14 @@ upstream::ListRequest list_request(Exchange& exchange, const ListPlan& plan) {
   request.all_namespaces = plan.all_namespaces;
   request.table = plan.rendering.wanted.representation == translate::Representation::table;
   request.max_object = exchange.gateway().limits().object;
-  request.room = [&exchange](std::size_t bytes) { return exchange.buffer(bytes); };
+  request.room = [&exchange](std::size_t before, std::size_t now) {
+    return exchange.hold_part(before, now);
+  };
+  if (plan.rendering.shown) {
+    request.shows = [rendering = plan.rendering](std::string_view item) {
+      return shows(rendering, item);
+    };
+  }
   request.heard = [&exchange](const http::ResponseHead& head) { exchange.heard(head); };
   return request;
 }

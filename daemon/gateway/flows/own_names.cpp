@@ -24,6 +24,7 @@ public:
     plan.rendering.wanted.upstream_accept = "application/json";
     auto request = list_request(exchange_, plan);
     request.heard = nullptr; // it is no part of what was asked
+    request.max_object = upstream::k_largest_object;
     request.range = plan.ranges.front();
     list_ = read_range(exchange_, plan, std::move(request), "#names", *this);
   }

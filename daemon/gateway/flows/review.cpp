@@ -52,8 +52,8 @@ private:
         subject,
         {asked.verb, asked.resource_request, asked.group, asked.version, asked.resource,
          asked.subresource, asked.name_space, asked.name, asked.path},
-        [this, alive = exchange_.alive()](const Result<Decision>& decision) {
-          if (alive.expired() || exchange_.done()) return;
+        [this, alive = exchange_.alive(), exchange = &exchange_](const Result<Decision>& decision) {
+          if (alive.expired() || exchange->done()) return;
           if (!decision) return exchange_.fail(decision.error());
           reply(translate::render_decision(kind_, exchange_.body(),
                                            {decision->allowed, false, decision->reason, ""}));
@@ -63,8 +63,9 @@ private:
   void rules(const std::string& name_space) {
     exchange_.view().authorizer->rules(
         identity(), name_space,
-        [this, alive = exchange_.alive()](const Result<authz::Policy::Rules>& held) {
-          if (alive.expired() || exchange_.done()) return;
+        [this, alive = exchange_.alive(),
+         exchange = &exchange_](const Result<authz::Policy::Rules>& held) {
+          if (alive.expired() || exchange->done()) return;
           if (!held) return exchange_.fail(held.error());
           std::vector<translate::ReviewRule> rules;
           for (const auto& rule : held->rules)
@@ -85,8 +86,9 @@ private:
                                 "\"] is invalid for the target audiences]"));
     }
     exchange_.gateway().tokens().authenticate(
-        review.token, [this, alive = exchange_.alive()](const Result<TokenUser>& found) {
-          if (alive.expired() || exchange_.done()) return;
+        review.token,
+        [this, alive = exchange_.alive(), exchange = &exchange_](const Result<TokenUser>& found) {
+          if (alive.expired() || exchange->done()) return;
           const bool unknown = !found && found.error().code() == Code::unauthorized;
           if (!found && !unknown) return exchange_.fail(found.error());
           // Of another tenant's token nothing is told, not even that it is one.

@@ -51,7 +51,9 @@ private:
 
   void on_data(std::string_view bytes) override {
     const auto size = body_.size() + bytes.size();
-    if (!passing_ && size <= upstream::k_max_status && buffer_whole(exchange_, size, counted_)) {
+    if (!passing_)
+      full_ = full_ || size > upstream::k_max_status || !buffer_whole(exchange_, size, counted_);
+    if (!passing_ && !full_) {
       body_.append(bytes);
       return;
     }
@@ -97,6 +99,7 @@ private:
   std::size_t held_ = 0;    ///< bytes that the client may not send more of
   std::string body_;        ///< what may be an error's
   std::size_t counted_ = 0; ///< bytes of it
+  bool full_ = false;       ///< no more of it is collected
   std::unique_ptr<upstream::Call> call_;
 };
 

@@ -35,15 +35,17 @@ public:
     if (!selection) return exchange_.fail(selection.error());
     selection_ = *std::move(selection);
     auto& gateway = exchange_.gateway();
-    subscription_ = gateway.shared().board->subscribe(
-        target_.owner, *target_.kind,
-        [loop = &gateway.loop(), alive = exchange_.alive(), this, pending = pending_] {
-          if (pending->exchange(true)) return; // one wake-up waits already
-          loop->post([alive, this, pending] {
-            pending->store(false);
-            if (!alive.expired() && !exchange_.done()) pump();
-          });
-        });
+    subscription_ =
+        gateway.shared().board->subscribe(target_.owner, *target_.kind,
+                                          [loop = &gateway.loop(), alive = exchange_.alive(),
+                                           exchange = &exchange_, this, pending = pending_] {
+                                            if (pending->exchange(true))
+                                              return; // one wake-up waits already
+                                            loop->post([alive, exchange, this, pending] {
+                                              pending->store(false);
+                                              if (!alive.expired() && !exchange->done()) pump();
+                                            });
+                                          });
     http::ResponseHead head{200, {}};
     head.headers.add("content-type", target_.wanted.content_type);
     head.headers.add("cache-control", "no-cache, private");

@@ -17,10 +17,10 @@ public:
   void start() override {
     auto& gateway = exchange_.gateway();
     gateway.shared().engine->submit(
-        std::move(request_),
-        [loop = &gateway.loop(), alive = exchange_.alive(), this](Result<virtuals::Answer> answer) {
-          loop->post([alive, this, answer = std::move(answer)]() mutable {
-            if (!alive.expired() && !exchange_.done()) reply(std::move(answer));
+        std::move(request_), [loop = &gateway.loop(), alive = exchange_.alive(),
+                              exchange = &exchange_, this](Result<virtuals::Answer> answer) {
+          loop->post([alive, exchange, this, answer = std::move(answer)]() mutable {
+            if (!alive.expired() && !exchange->done()) reply(std::move(answer));
           });
         });
   }
