@@ -145,7 +145,7 @@ std::optional<std::vector<Rule>> Policy::aggregate(const std::vector<LabelSelect
           continue;
         }
         for (const auto& rule : role->rules) {
-          steps += 1 + rule.words();
+          steps += 1 + rule.words() + rule.bytes() / k_bytes_a_step;
           if (steps > k_max_steps) return std::nullopt;
           if (known.insert(&rule).second) out.push_back(rule);
         }
@@ -200,11 +200,13 @@ void Policy::visit(const User& user, std::string_view name_space,
 Decision Policy::decide(const User& user, const Attributes& attributes) const {
   Decision out;
   std::vector<std::string> errors;
+  std::set<const std::vector<Rule>*> seen; // a role may be bound a thousand times
   visit(user, attributes.resource_request ? attributes.name_space : "", [&](const Found& found) {
     if (found.rules == nullptr) {
       errors.push_back(missing_role(*found.binding));
       return true;
     }
+    if (!seen.insert(found.rules).second) return true;
     out.allowed = std::any_of(found.rules->begin(), found.rules->end(),
                               [&](const Rule& rule) { return allows(rule, attributes); });
     if (out.allowed) out.reason = "RBAC: allowed by " + describe(*found.binding, user);
@@ -216,11 +218,21 @@ Decision Policy::decide(const User& user, const Attributes& attributes) const {
 
 Policy::Rules Policy::rules_for(const User& user, std::string_view name_space) const {
   Rules out;
+  std::set<const std::vector<Rule>*> seen;
+  std::size_t bytes = 0;
   visit(user, name_space, [&](const Found& found) {
     if (found.rules == nullptr) {
       out.errors.push_back(missing_role(*found.binding));
-    } else {
-      out.rules.insert(out.rules.end(), found.rules->begin(), found.rules->end());
+      return true;
+    }
+    if (!seen.insert(found.rules).second) return true;
+    for (const auto& rule : *found.rules) {
+      bytes += rule.bytes();
+      if (bytes > k_most_bytes) {
+        out.errors.push_back(fmt::format("the rules have more than {} bytes", k_most_bytes));
+        return false;
+      }
+      out.rules.push_back(rule);
     }
     return true;
   });

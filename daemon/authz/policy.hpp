@@ -36,7 +36,7 @@ public:
   /// All rules that hold for a user in a namespace ("" = cluster-wide alone).
   struct Rules {
     std::vector<Rule> rules;
-    std::vector<std::string> errors; ///< of roles that do not exist
+    std::vector<std::string> errors; ///< of roles that do not exist, and of what was too much
   };
   Rules rules_for(const User& user, std::string_view name_space) const;
 
@@ -85,6 +85,8 @@ private:
 
   /// Comparisons for all aggregated roles of a tenant together; what does not fit grants nothing.
   static constexpr std::size_t k_max_steps = 5'000'000;
+  static constexpr std::size_t k_bytes_a_step = 16;                 ///< they are copied
+  static constexpr std::size_t k_most_bytes = std::size_t{4} << 20; ///< that rules_for() copies
   std::map<std::string, std::shared_ptr<const Role>, std::less<>> cluster_roles_;
   std::map<std::string, std::vector<Rule>, std::less<>> aggregated_;   ///< rules of aggregated ones
   std::set<std::string, std::less<>> too_large_;                       ///< of these, without theirs

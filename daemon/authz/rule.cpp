@@ -129,6 +129,15 @@ std::size_t Rule::words() const {
   return verbs.size() + groups.size() + resources.size() + names.size() + paths.size();
 }
 
+std::size_t Rule::bytes() const {
+  std::size_t out = sizeof *this;
+  for (const auto* list : {&verbs, &groups, &resources, &names, &paths}) {
+    for (const auto& word : *list)
+      out += sizeof word + word.size();
+  }
+  return out;
+}
+
 bool User::in_group(std::string_view group) const { return has(groups, group); }
 
 bool allows(const Rule& rule, const Attributes& attributes) {

@@ -52,6 +52,7 @@ struct Rule {
   void index(); ///< makes `sorted`; the lists stay as they are from then on
   bool has(List list, std::string_view word) const;
   std::size_t words() const; ///< of all lists
+  std::size_t bytes() const; ///< that a copy takes
   bool operator==(const Rule& other) const {
     return verbs == other.verbs && groups == other.groups && resources == other.resources &&
            names == other.names && paths == other.paths;

@@ -69,6 +69,11 @@ bool is_claim(const translate::Target& target) {
          target.is("resource.k8s.io", "resourceclaimtemplates");
 }
 
+bool is_webhooks(const translate::Target& target) {
+  return target.is("admissionregistration.k8s.io", "mutatingwebhookconfigurations") ||
+         target.is("admissionregistration.k8s.io", "validatingwebhookconfigurations");
+}
+
 class Check {
 public:
   Check(const api::Guards& guards, const translate::Mapping& mapping,
@@ -83,6 +88,7 @@ public:
     if (target_.is("networking.k8s.io", "ingresses")) return ingress();
     if (target_.is("storage.k8s.io", "csistoragecapacities")) return capacity();
     if (target_.is("apiextensions.k8s.io", "customresourcedefinitions")) return definition();
+    if (is_webhooks(target_)) return webhooks();
     if (is_endpoints(target_) && !guards_.endpoints) {
       return refuse("endpoints", "addresses are written by the platform's controllers alone: give "
                                  "the Service a selector");
@@ -193,17 +199,18 @@ private:
     });
   }
 
+  /// Visits a list, which may have so many elements.
+  auto few(std::string_view whose, std::string_view what, std::size_t most) const {
+    return [this, whose, what, most](JsonNode list) -> Result<void> {
+      if (list.children().size() <= most) return {};
+      return fail(Code::forbidden, "{} is forbidden: {} has at most {} {}", target_.resource, whose,
+                  most, what);
+    };
+  }
+
   /// Upstream repeats all names for each version in what everybody reads: discovery.
   Result<void> definition() const {
-    constexpr std::size_t k_versions = 16, k_names = 32;
-    const auto few = [](std::string_view what, std::size_t most) {
-      return [what, most](JsonNode list) -> Result<void> {
-        if (list.children().size() <= most) return {};
-        return fail(Code::forbidden,
-                    "customresourcedefinitions is forbidden: a definition has at most {} {}", most,
-                    what);
-      };
-    };
+    constexpr std::size_t k_versions = 16, k_names = 32, k_name_bytes = 8192;
     constexpr std::array<std::string_view, 3> k_strategy{"spec", "conversion", "strategy"};
     if (!guards_.conversion_webhooks) {
       ZOO_TRY_VOID(each(object_, k_strategy, [&](JsonNode strategy) -> Result<void> {
@@ -214,11 +221,36 @@ private:
       }));
     }
     constexpr std::array<std::string_view, 2> k_all_versions{"spec", "versions"};
+    constexpr std::array<std::string_view, 2> k_all_names{"spec", "names"};
     constexpr std::array<std::string_view, 3> k_short{"spec", "names", "shortNames"};
     constexpr std::array<std::string_view, 3> k_categories{"spec", "names", "categories"};
-    ZOO_TRY_VOID(each(object_, k_all_versions, few("versions", k_versions)));
-    ZOO_TRY_VOID(each(object_, k_short, few("short names", k_names)));
-    return each(object_, k_categories, few("categories", k_names));
+    constexpr std::string_view k_what = "a definition";
+    ZOO_TRY_VOID(each(object_, k_all_versions, few(k_what, "versions", k_versions)));
+    ZOO_TRY_VOID(each(object_, k_short, few(k_what, "short names", k_names)));
+    ZOO_TRY_VOID(each(object_, k_categories, few(k_what, "categories", k_names)));
+    std::size_t versions = 0;
+    ZOO_TRY_VOID(each(object_, k_all_versions, [&](JsonNode list) -> Result<void> {
+      versions = std::max(versions, list.children().size());
+      return {};
+    }));
+    return each(object_, k_all_names, [&](JsonNode names) -> Result<void> {
+      const auto bytes = names.raw().size() * versions;
+      if (bytes <= k_name_bytes) return {};
+      return fail(Code::forbidden,
+                  "customresourcedefinitions is forbidden: spec.names has at most {} bytes, times "
+                  "the number of versions, and this has {}: serve fewer versions, or leave out "
+                  "short names and categories",
+                  k_name_bytes, bytes);
+    });
+  }
+
+  /// Upstream asks each webhook there is, whoever's, at each write whether it is meant.
+  Result<void> webhooks() const {
+    constexpr std::size_t k_webhooks = 32, k_rules = 64;
+    constexpr std::array<std::string_view, 1> k_hooks{"webhooks"};
+    constexpr std::array<std::string_view, 3> k_all_rules{"webhooks", "[]", "rules"};
+    ZOO_TRY_VOID(each(object_, k_hooks, few("a configuration", "webhooks", k_webhooks)));
+    return each(object_, k_all_rules, few("a webhook", "rules", k_rules));
   }
 
   Result<void> ingress() const {
@@ -298,7 +330,7 @@ bool guarded(const api::Guards& guards, const translate::Target& target) {
   return pod_place(target) != nullptr || target.is("", "persistentvolumes") || is_claim(target) ||
          target.is("scheduling.k8s.io", "priorityclasses") ||
          target.is("storage.k8s.io", "csistoragecapacities") ||
-         target.is("apiextensions.k8s.io", "customresourcedefinitions");
+         target.is("apiextensions.k8s.io", "customresourcedefinitions") || is_webhooks(target);
 }
 
 Result<void> check_guards(const api::Guards& guards, const translate::Mapping& mapping,

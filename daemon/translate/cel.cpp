@@ -168,10 +168,11 @@ std::string without_cuts(std::string_view text, std::string_view cut, std::vecto
   std::vector<Span> spans;
   for (auto at = text.find(cut); at != npos; at = text.find(cut, at + cut.size())) {
     auto end = at + cut.size();
-    const auto open = text.rfind(k_open, at);
-    if (open != npos && text.substr(end, 1) == ")" &&
-        chain_text(text.substr(open + k_open.size(), at - open - k_open.size()))) {
-      spans.push_back({open, open + k_open.size()});
+    auto chain = at; // where the chain of fields in front of it begins
+    while (chain > 0 && chain_text(text.substr(chain - 1, 1)))
+      --chain;
+    if (chain != at && text.substr(end, 1) == ")" && text.substr(0, chain).ends_with(k_open)) {
+      spans.push_back({chain - k_open.size(), chain});
       ++end;
     }
     spans.push_back({at, end});

@@ -90,8 +90,14 @@ std::string stored_text_out(const Mapping& mapping, std::string_view text) {
 
 void replace_all(std::string& text, std::string_view from, std::string_view to) {
   if (from.empty() || from == to) return;
-  for (auto at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size()))
-    text.replace(at, from.size(), to);
+  std::string out;
+  std::size_t copied = 0;
+  for (auto at = text.find(from); at != std::string::npos; at = text.find(from, copied)) {
+    out.append(text, copied, at - copied).append(to);
+    copied = at + from.size();
+  }
+  if (copied == 0) return;
+  text = std::move(out.append(text, copied, std::string::npos));
 }
 
 } // namespace zoo::translate

@@ -115,6 +115,13 @@ expect "of 12 objects of 10 KB 3 find room" 3 "$(stored "/api/v1/namespaces/$evi
 weight() { ctl top "$evil" -o json | jq -r '.items[0].usage.quota.bytes.used'; }
 note "$(weight) bytes are stored of $((used + 35000)): what upstream adds to writes under way is known when it has answered"
 expect_no_match "nobody was told nonsense" '^(5..|000)$' "$codes"
+# However a media type is spelled.
+terms '{"spec":{"quota":{"namespaces":3}}}'
+for spelling in application/Apply-Patch+yaml 'APPLICATION/APPLY-PATCH+YAML; charset=utf-8'; do
+  for n in 1 2 3 4; do try PATCH "/api/v1/namespaces/evil-spelled-$n?fieldManager=e" "$spelling" '{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"evil-spelled-'"$n"'"}}'; done
+  refused "a namespace more, as $spelling" '403|415'
+done
+expect "three there are" true "$(stored "/api/v1/namespaces?labelSelector=tenant.kubezoo.io/id%3D$evil" '[.items[].metadata.name | select(test("-(default|kube-system|kube-public|kube-node-lease)$") | not)] | length <= 3')"
 # Upstream itself knows none of these ceilings: of as many at once all stand.
 who=upstream where=$upstream_server
 request() { ask POST "/api/v1/namespaces/$evil-team/services" json "$(service '"generateName":"evil-g-"' NodePort)"; }

@@ -132,9 +132,10 @@ std::vector<Charge> charges_of(Exchange& exchange) {
                           std::find(k_four.begin(), k_four.end(), name) != k_four.end();
     // An apply patch can make an object, and so can an update of some kinds (AllowCreateOnUpdate in
     // k8s.io/kubernetes pkg/registry); of one that is there it costs nothing.
-    const bool makes =
-        creates || target.verb == "update" ||
-        exchange.head().headers.get("content-type").find("apply-patch") != std::string_view::npos;
+    const auto format =
+        translate::choose_body(target.verb, exchange.head().headers.get("content-type"));
+    const bool makes = creates || target.verb == "update" ||
+                       (format && *format == translate::BodyFormat::apply_patch);
     if (whole && makes) {
       if (special && !standing) out.push_back({*special, key, 1, false});
       out.push_back({Counted::objects, key, 1, false});

@@ -153,7 +153,7 @@ public:
       // that the tenant has to hear.
       if (answer.head.status == 404) {
         const bool appears = is_standing_upstream(exchange_, name_);
-        if (!appears || !exchange_.target().writes()) return repeat(Actor::zood);
+        if (!appears || !exchange_.target().writes()) return repeat_as_zood();
         return exchange_.later([this] {
           exchange_.run(
               make_standing(exchange_, name_, [again = again_] { return again(Actor::tenant); }));
@@ -166,7 +166,7 @@ public:
       if (metadata["labels"][translate::k_tenant_label].string() != exchange_.mapping().id()) {
         return not_there(); // not the tenant's, whatever its name
       }
-      if (metadata["deletionTimestamp"]) return repeat(Actor::zood);
+      if (metadata["deletionTimestamp"]) return repeat_as_zood();
       raise_fence(name_, [this] { repeat(Actor::tenant); });
     });
   }
@@ -174,6 +174,14 @@ public:
 private:
   void repeat(Actor actor) {
     exchange_.later([this, actor] { exchange_.run(again_(actor)); });
+  }
+
+  /// What upstream's policies hold tenants to they do not hold zood to: it repeats what reads or
+  /// deletes, and writes of whole objects, which zood itself has judged.
+  void repeat_as_zood() {
+    const auto& target = exchange_.target();
+    if (target.connect || (target.writes() && !target.subresource.empty())) return forbidden();
+    repeat(Actor::zood);
   }
 
   void forbidden() { exchange_.send_refusal(403, refusal_); }

@@ -34,11 +34,15 @@ private:
 
   void on_list_item(std::string_view key, std::string_view item) override {
     // A namespace under the prefix without the tenant's label is not the tenant's.
-    if (strangers_->contains(key.substr(0, key.find('/')))) return;
+    if (exchange_.done() || strangers_->contains(key.substr(0, key.find('/')))) return;
     const auto tree = translate::JsonTree::parse(item);
     if (!tree) return;
     auto name = tree->root()["spec"][member_].string();
-    if (!name.empty()) names_.insert(std::move(name));
+    // A longer one names nothing. They are kept as long as what asks, be it a watch.
+    constexpr std::size_t k_longest_name = 253, k_entry = 64;
+    if (name.empty() || name.size() > k_longest_name || names_.contains(name)) return;
+    if (!exchange_.buffer(name.size() + k_entry)) return exchange_.fail(held_too_much());
+    names_.insert(std::move(name));
   }
 
   void on_list_end(const upstream::ListEnd&) override {

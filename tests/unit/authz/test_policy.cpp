@@ -153,6 +153,51 @@ TEST_CASE("a role whose rules are too many to gather is not taken for one withou
   CHECK_FALSE(world()->too_large("edit"));
 }
 
+TEST_CASE("what is bound a thousand times is read once, and what is copied is bounded") {
+  Policy::Objects objects;
+  const auto large = [&](const std::string& name) {
+    objects.roles.push_back(role(
+        R"({"metadata":{"name":")" + name +
+        R"(","namespace":"team","labels":{"k":"x"}},"rules":[{"verbs":["get"],"apiGroups":[""],)"
+        R"("resources":["pods"],"resourceNames":[")" +
+        std::string(1'000'000, 'x') + R"("]}]})"));
+  };
+  large("large");
+  const auto bind = [&](const std::string& name, const std::string& to) {
+    objects.bindings.push_back(
+        binding(R"({"metadata":{"name":")" + name +
+                R"(","namespace":"team"},"roleRef":{"kind":"Role","name":")" + to +
+                R"("},"subjects":[{"kind":"User","name":"jane"}]})"));
+  };
+  for (int i = 0; i < 1000; ++i)
+    bind("b" + std::to_string(i), "large");
+  const auto once = Policy::build(objects)->rules_for({"jane", "", {}, {}}, "team");
+  CHECK(once.rules.size() == 1);
+  CHECK(once.errors.empty());
+  for (int i = 0; i < 6; ++i) {
+    large("large" + std::to_string(i));
+    bind("c" + std::to_string(i), "large" + std::to_string(i));
+  }
+  const auto most = Policy::build(objects)->rules_for({"jane", "", {}, {}}, "team");
+  CHECK(most.rules.size() == 4);
+  REQUIRE(most.errors.size() == 1);
+  CHECK(most.errors[0].find("more than 4194304 bytes") != std::string::npos);
+  // Of aggregated roles each has a copy.
+  for (int i = 0; i < 2000; ++i)
+    objects.roles.push_back(
+        role(R"({"metadata":{"name":"a)" + std::to_string(i) +
+             R"("},"aggregationRule":{"clusterRoleSelectors":[{"matchLabels":{"k":"y"}}]}})"));
+  objects.roles.push_back(role(
+      R"({"metadata":{"name":"y","labels":{"k":"y"}},"rules":[{"verbs":["get"],"apiGroups":[""],"resources":["pods"],"resourceNames":[")" +
+      std::string(1'000'000, 'x') + R"("]}]})"));
+  const auto policy = Policy::build(objects);
+  std::size_t copies = 0;
+  for (int i = 0; i < 2000; ++i)
+    copies += policy->rules_of("ClusterRole", "a" + std::to_string(i), "")->size();
+  CHECK(copies > 10);
+  CHECK(copies < 100);
+}
+
 TEST_CASE("the platform's roles gather the tenant's") {
   CHECK(ask(k_robot, "get", "crontabs", "any", "example.com").allowed);
   CHECK_FALSE(ask(k_robot, "get", "secrets", "any").allowed);

@@ -100,6 +100,33 @@ TEST_CASE("what a tenant may not set by default, with the rule and the way out")
       });
 }
 
+TEST_CASE("what everybody reads or is asked of each write has its bounds") {
+  const std::string definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+  const std::string hooks = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations";
+  const auto repeated = [](std::size_t count, std::string_view each) {
+    std::string out = "[";
+    for (std::size_t i = 0; i < count; ++i)
+      out.append(i == 0 ? "" : ",").append(each);
+    return out + "]";
+  };
+  const auto definition = [&](std::size_t versions, std::size_t names, std::size_t bytes) {
+    return R"({"spec":{"names":{"plural":"things","shortNames":)" +
+           repeated(names, '"' + std::string(bytes, 'x') + '"') + R"(},"versions":)" +
+           repeated(versions, R"({"name":"v1"})") + "}}";
+  };
+  const auto webhooks = [&](std::size_t count, std::size_t rules) {
+    return R"({"webhooks":)" + repeated(count, R"({"rules":)" + repeated(rules, "{}") + "}") + "}";
+  };
+  judge_all({}, {{definitions, definition(16, 32, 10), ""},
+                 {definitions, definition(3, 32, 63), ""},
+                 {definitions, definition(16, 32, 63), "at most 8192 bytes"},
+                 {definitions, definition(17, 1, 1), "at most 16 versions"},
+                 {definitions, definition(1, 33, 1), "at most 32 short names"},
+                 {hooks, webhooks(32, 64), ""},
+                 {hooks, webhooks(33, 1), "at most 32 webhooks"},
+                 {hooks, webhooks(1, 65), "at most 64 rules"}});
+}
+
 TEST_CASE("a tenant's own terms") {
   api::Guards guards;
   guards.node_names = guards.admin_access = true;
