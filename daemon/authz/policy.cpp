@@ -229,6 +229,7 @@ Policy::Rules Policy::rules_for(const User& user, std::string_view name_space) c
     for (const auto& rule : *found.rules) {
       bytes += rule.bytes();
       if (bytes > k_most_bytes) {
+        out.truncated = true;
         out.errors.push_back(fmt::format("the rules have more than {} bytes", k_most_bytes));
         return false;
       }

@@ -37,6 +37,7 @@ public:
   struct Rules {
     std::vector<Rule> rules;
     std::vector<std::string> errors; ///< of roles that do not exist, and of what was too much
+    bool truncated = false;          ///< there are more
   };
   Rules rules_for(const User& user, std::string_view name_space) const;
 

@@ -118,6 +118,8 @@ public:
   /// Now all of them can be kept.
   void reread() {
     if (std::exchange(rereading_, true)) return;
+    believe_for_a_while(
+        Error(Code::unavailable, fmt::format("this tenant's {}s are read again", kind_)));
     retry_.start(k_gather, [this] { begin(); });
   }
   std::size_t bytes() const { return bytes_; }
@@ -227,16 +229,20 @@ private:
     });
   }
 
+  /// Objects may change unseen from here on.
+  void believe_for_a_while(const Error& why) {
+    if (std::exchange(losing_, true)) return;
+    stale_.start(owner_.limits_.stale, [this, why] {
+      ready_ = false;
+      owner_.lost(why);
+    });
+  }
+
   void again(const Error& why) {
     silence_.cancel();
-    if (ready_ && !losing_) {
-      // Objects may change unseen from here on.
-      losing_ = true;
-      stale_.start(owner_.limits_.stale, [this, why] {
-        ready_ = false;
-        owner_.lost(why);
-      });
-    } else if (!ready_) {
+    if (ready_) {
+      believe_for_a_while(why);
+    } else {
       owner_.lost(why);
     }
     retry_.start(pause_, [this] { begin(); });

@@ -234,7 +234,13 @@ private:
       return {};
     }));
     return each(object_, k_all_names, [&](JsonNode names) -> Result<void> {
-      const auto bytes = names.raw().size() * versions;
+      std::size_t bytes = 0;
+      for (const auto name : names.children()) {
+        bytes += name.string().size();
+        for (const auto each : name.children())
+          bytes += each.string().size();
+      }
+      bytes *= versions;
       if (bytes <= k_name_bytes) return {};
       return fail(Code::forbidden,
                   "customresourcedefinitions is forbidden: spec.names has at most {} bytes, times "
@@ -246,7 +252,7 @@ private:
 
   /// Upstream asks each webhook there is, whoever's, at each write whether it is meant.
   Result<void> webhooks() const {
-    constexpr std::size_t k_webhooks = 32, k_rules = 64;
+    constexpr std::size_t k_webhooks = 64, k_rules = 64;
     constexpr std::array<std::string_view, 1> k_hooks{"webhooks"};
     constexpr std::array<std::string_view, 3> k_all_rules{"webhooks", "[]", "rules"};
     ZOO_TRY_VOID(each(object_, k_hooks, few("a configuration", "webhooks", k_webhooks)));

@@ -9,6 +9,14 @@ made "a namespace" POST /api/v1/namespaces json '{"metadata":{"name":"evil-gone"
 made "a service" POST $gone/services json '{"metadata":{"name":"evil",'"$kept"'},"spec":{"type":"LoadBalancer","loadBalancerClass":"x.example/none","ports":[{"port":443}]}}'
 made "a pod" POST $gone/pods json '{"metadata":{"name":"evil",'"$kept"'},"spec":{"schedulerName":"none","containers":[{"name":"c","image":"x"}]}}'
 made "an object" POST $gone/configmaps json '{"metadata":{"name":"evil",'"$kept"'}}'
+made "a kind" POST /apis/apiextensions.k8s.io/v1/customresourcedefinitions json '{"metadata":{"name":"goings.evil.example"},"spec":{"group":"evil.example","scope":"Namespaced","names":{"plural":"goings","singular":"going","kind":"Going","listKind":"GoingList"},"versions":[{"name":"v1","served":true,"storage":true,"subresources":{"status":{}},"schema":{"openAPIV3Schema":{"type":"object","x-kubernetes-preserve-unknown-fields":true}}}]}}'
+goings=/apis/evil.example/v1/namespaces/evil-gone/goings
+served() {
+  try GET $goings
+  [[ $code == 200 ]]
+}
+eventually "is served" 60 served
+made "an object of its own" POST $goings json '{"apiVersion":"evil.example/v1","kind":"Going","metadata":{"name":"evil",'"$kept"'}}'
 try DELETE $gone
 accepted "the namespace goes"
 # Upstream's controller does so when it comes to them.
@@ -31,13 +39,17 @@ for path in pods/https:evil:443/proxy/ services/https:evil:443/proxy/; do
   refused "no proxy: $path" '403|404|503'
   expect_no_match "by zood's rights" 'dial tcp|no endpoints|address not allowed' "$answer"
 done
+try PATCH $goings/evil/status merge '{"status":{"phase":"Deleting"}}'
+accepted "the status of its own kind is its own affair"
+try PATCH /api/v1/namespaces/evil-never/pods/evil/status merge '{"status":{}}'
+refused "and where there is no namespace, that is said" 404
 try PUT $gone/finalize json '{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"evil-gone"},"spec":{"finalizers":[]}}'
 refused "nor is its own finalizer taken away" '403|409|422'
 expect "it is there" '["kubernetes"]' "$(stored "/api/v1/namespaces/$evil-evil-gone" '.spec.finalizers | tojson')"
 would "write an address" PATCH "/api/v1/namespaces/$evil-evil-gone/services/evil/status" merge '{"status":{"loadBalancer":{"ingress":[{"ip":"203.0.113.7"}]}}}'
 # What a tenant has to do so that the namespace can go.
-for thing in services/evil pods/evil configmaps/evil; do
-  try PATCH "$gone/$thing" merge '{"metadata":{"finalizers":null}}'
+for thing in $gone/services/evil $gone/pods/evil $gone/configmaps/evil $goings/evil; do
+  try PATCH "$thing" merge '{"metadata":{"finalizers":null}}'
   accepted "the finalizer of $thing is taken away"
 done
 over() {

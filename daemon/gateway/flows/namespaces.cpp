@@ -153,7 +153,8 @@ public:
       // that the tenant has to hear.
       if (answer.head.status == 404) {
         const bool appears = is_standing_upstream(exchange_, name_);
-        if (!appears || !exchange_.target().writes()) return repeat_as_zood();
+        if (!may_repeat_as_zood()) return not_there();
+        if (!appears || !exchange_.target().writes()) return repeat(Actor::zood);
         return exchange_.later([this] {
           exchange_.run(
               make_standing(exchange_, name_, [again = again_] { return again(Actor::tenant); }));
@@ -166,7 +167,8 @@ public:
       if (metadata["labels"][translate::k_tenant_label].string() != exchange_.mapping().id()) {
         return not_there(); // not the tenant's, whatever its name
       }
-      if (metadata["deletionTimestamp"]) return repeat_as_zood();
+      if (metadata["deletionTimestamp"])
+        return may_repeat_as_zood() ? repeat(Actor::zood) : forbidden();
       raise_fence(name_, [this] { repeat(Actor::tenant); });
     });
   }
@@ -176,12 +178,13 @@ private:
     exchange_.later([this, actor] { exchange_.run(again_(actor)); });
   }
 
-  /// What upstream's policies hold tenants to they do not hold zood to: it repeats what reads or
-  /// deletes, and writes of whole objects, which zood itself has judged.
-  void repeat_as_zood() {
+  /// What upstream's policies hold tenants to they do not hold zood to. It repeats what reads,
+  /// deletes or opens a tunnel to a node, and writes of whole objects, which zood itself has
+  /// judged; of a group of the tenant's own everything is the tenant's.
+  bool may_repeat_as_zood() const {
     const auto& target = exchange_.target();
-    if (target.connect || (target.writes() && !target.subresource.empty())) return forbidden();
-    repeat(Actor::zood);
+    if (target.connect) return target.subresource != "proxy";
+    return !target.writes() || target.subresource.empty() || exchange_.resource().own_group;
   }
 
   void forbidden() { exchange_.send_refusal(403, refusal_); }

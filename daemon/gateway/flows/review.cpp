@@ -73,7 +73,7 @@ private:
           std::string errors;
           for (const auto& error : held->errors)
             errors += (errors.empty() ? "" : ", ") + error;
-          reply(translate::render_rules(exchange_.body(), rules, false, errors));
+          reply(translate::render_rules(exchange_.body(), rules, held->truncated, errors));
         });
   }
 

@@ -174,12 +174,14 @@ TEST_CASE("what is bound a thousand times is read once, and what is copied is bo
   const auto once = Policy::build(objects)->rules_for({"jane", "", {}, {}}, "team");
   CHECK(once.rules.size() == 1);
   CHECK(once.errors.empty());
+  CHECK_FALSE(once.truncated);
   for (int i = 0; i < 6; ++i) {
     large("large" + std::to_string(i));
     bind("c" + std::to_string(i), "large" + std::to_string(i));
   }
   const auto most = Policy::build(objects)->rules_for({"jane", "", {}, {}}, "team");
   CHECK(most.rules.size() == 4);
+  CHECK(most.truncated);
   REQUIRE(most.errors.size() == 1);
   CHECK(most.errors[0].find("more than 4194304 bytes") != std::string::npos);
   // Of aggregated roles each has a copy.

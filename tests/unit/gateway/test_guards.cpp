@@ -122,8 +122,8 @@ TEST_CASE("what everybody reads or is asked of each write has its bounds") {
                  {definitions, definition(16, 32, 63), "at most 8192 bytes"},
                  {definitions, definition(17, 1, 1), "at most 16 versions"},
                  {definitions, definition(1, 33, 1), "at most 32 short names"},
-                 {hooks, webhooks(32, 64), ""},
-                 {hooks, webhooks(33, 1), "at most 32 webhooks"},
+                 {hooks, webhooks(64, 64), ""},
+                 {hooks, webhooks(65, 1), "at most 64 webhooks"},
                  {hooks, webhooks(1, 65), "at most 64 rules"}});
 }
 
