@@ -191,6 +191,8 @@ Result<void> Log::rotate(const Policy& policy) {
   for (unsigned number = keep; std::filesystem::remove(file(options_.directory, number), error);
        ++number) {
   }
+  // Where there is none now, it was put aside already.
+  if (!std::filesystem::exists(file(options_.directory, 0), error)) return open_file();
   if (keep == 1) std::filesystem::remove(file(options_.directory, 0), error);
   // Up to the first number that is free: what could not be finished once is not begun anew, or each
   // attempt would cost the oldest file.
