@@ -192,21 +192,23 @@ bool Policy::visit_scope(const Scope& scope, const User& user, std::string_view 
 
 void Policy::visit(const User& user, std::string_view name_space,
                    const std::function<bool(const Found&)>& each) const {
-  if (!visit_scope(cluster_, user, "", each) || name_space.empty()) return;
+  std::set<const std::vector<Rule>*> seen; // a role may be bound a thousand times
+  const auto once = [&](const Found& found) {
+    return (found.rules != nullptr && !seen.insert(found.rules).second) || each(found);
+  };
+  if (!visit_scope(cluster_, user, "", once) || name_space.empty()) return;
   const auto scope = scopes_.find(std::string(name_space));
-  if (scope != scopes_.end()) visit_scope(scope->second, user, name_space, each);
+  if (scope != scopes_.end()) visit_scope(scope->second, user, name_space, once);
 }
 
 Decision Policy::decide(const User& user, const Attributes& attributes) const {
   Decision out;
   std::vector<std::string> errors;
-  std::set<const std::vector<Rule>*> seen; // a role may be bound a thousand times
   visit(user, attributes.resource_request ? attributes.name_space : "", [&](const Found& found) {
     if (found.rules == nullptr) {
       errors.push_back(missing_role(*found.binding));
       return true;
     }
-    if (!seen.insert(found.rules).second) return true;
     out.allowed = std::any_of(found.rules->begin(), found.rules->end(),
                               [&](const Rule& rule) { return allows(rule, attributes); });
     if (out.allowed) out.reason = "RBAC: allowed by " + describe(*found.binding, user);
@@ -218,14 +220,12 @@ Decision Policy::decide(const User& user, const Attributes& attributes) const {
 
 Policy::Rules Policy::rules_for(const User& user, std::string_view name_space) const {
   Rules out;
-  std::set<const std::vector<Rule>*> seen;
   std::size_t bytes = 0;
   visit(user, name_space, [&](const Found& found) {
     if (found.rules == nullptr) {
       out.errors.push_back(missing_role(*found.binding));
       return true;
     }
-    if (!seen.insert(found.rules).second) return true;
     for (const auto& rule : *found.rules) {
       bytes += rule.bytes();
       if (bytes > k_most_bytes) {

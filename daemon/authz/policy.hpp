@@ -74,7 +74,7 @@ private:
 
   void index(Scope& scope, std::shared_ptr<const Binding> binding);
   /// Calls `each` for every binding that applies, ClusterRoleBindings first, until it answers
-  /// false.
+  /// false; of those to the same role for the first one.
   void visit(const User& user, std::string_view name_space,
              const std::function<bool(const Found&)>& each) const;
   bool visit_scope(const Scope& scope, const User& user, std::string_view name_space,

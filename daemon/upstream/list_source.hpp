@@ -39,6 +39,19 @@ struct KeyRange {
 /// can make one that stops what others ask.
 inline constexpr std::size_t k_largest_object = std::size_t{16} << 20;
 
+/// Bytes of one answer that nobody counts.
+inline constexpr std::size_t k_uncounted = std::size_t{64} << 10;
+
+/// An object is here in part, `bytes` of it, and `counted` were told to `room(before, now)`, which
+/// says whether so many may be held: tells it what is different now. False: they may not.
+bool count_part(std::size_t bytes, std::size_t& counted, auto&& room) {
+  const auto now = bytes > k_uncounted ? bytes : 0;
+  if (now == counted) return true;
+  if (!room(counted, now)) return false;
+  counted = now;
+  return true;
+}
+
 /// What to list. Everything is in upstream's names and was proven inside by the asker.
 struct ListRequest {
   http::RequestHead head;   ///< GET, path without query, Accept, impersonation
@@ -54,8 +67,9 @@ struct ListRequest {
   /// Of an item above max_object: is it handed on? Else it is passed over, and the list goes on.
   /// Null: each is.
   std::function<bool(std::string_view)> shows;
-  /// An object above 64 KiB is here in part: `now` bytes are held instead of `before`, 0 at last.
-  /// False: that is too much, and the list fails with Code::too_many_requests. Null: nobody counts.
+  /// An object above k_uncounted is here in part: `now` bytes are held instead of `before`, 0 at
+  /// last. False: that is too much, and the list fails with Code::too_many_requests. Null: nobody
+  /// counts.
   std::function<bool(std::size_t before, std::size_t now)> room;
   /// Of the first page; where it is read namespace by namespace, of each one's and of the list that
   /// says the version; and of a page that is refused, be it that it is tried in another way then.

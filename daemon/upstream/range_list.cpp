@@ -39,7 +39,6 @@ constexpr std::array k_selectors = {"labelSelector", "fieldSelector"};
 /// dropped. The path may be one namespace's of the range (`space`, with a slash).
 class RangeList final : public List, public translate::FrameHandler {
 public:
-  ~RangeList() override { (void)holds(0); }
   RangeList(Upstream& upstream, Caller& caller, ListRequest request, std::string hint, bool seek,
             ListHandler& handler, std::string space = {})
       : upstream_(upstream), caller_(caller), request_(std::move(request)),
@@ -52,6 +51,7 @@ public:
                              : std::min(expected_ + 1 + expected_ / 8, k_largest_page);
     begin_page(ask(seek_ ? token_of_start() : std::string()));
   }
+  ~RangeList() override { (void)holds(0); }
 
   void pause() override {
     paused_ = true;
@@ -256,11 +256,11 @@ private:
       full_ = true;
       return;
     }
-    if (item.size() > request_.max_object && request_.shows && !request_.shows(item)) {
-      last_key_ = *key;
-      return; // somebody else's
-    }
     if (item.size() > request_.max_object) {
+      if (request_.shows && !request_.shows(item)) { // somebody else's
+        last_key_ = *key;
+        return;
+      }
       past_end_ = true;
       broken_ = Error(Code::too_large,
                       fmt::format("an object is larger than {} bytes", request_.max_object));
@@ -322,12 +322,7 @@ private:
   }
 
   bool holds(std::size_t bytes) {
-    constexpr std::size_t k_counted = 64 * 1024;
-    const auto now = bytes > k_counted ? bytes : 0;
-    if (!request_.room || now == held_) return true;
-    if (!request_.room(held_, now)) return false;
-    held_ = now;
-    return true;
+    return !request_.room || count_part(bytes, held_, request_.room);
   }
 
   void fail_with(const Error& error, int http_status, std::string_view body) {

@@ -75,14 +75,6 @@ Result<void> check_immutable(const Kind& kind, const json& old, const json& now)
   return {};
 }
 
-Result<void> check_size(const json& object) {
-  ZOO_TRY_VOID(check_lists(object));
-  const auto size = dump(object).size();
-  if (size <= k_max_object_bytes) return {};
-  return fail(Code::too_large, "the object has {} bytes; at most {} are kept", size,
-              k_max_object_bytes);
-}
-
 json without_version(json object) {
   object["metadata"].erase("resourceVersion");
   return object;
@@ -203,8 +195,11 @@ Result<Answer> Engine::refusal(Verdict verdict) const {
 }
 
 Result<void> Engine::room_for(const Request& request, const json& old, const json& object) const {
-  ZOO_TRY_VOID(check_size(object));
+  ZOO_TRY_VOID(check_lists(object));
   const auto size = dump(object).size();
+  if (size > k_max_object_bytes)
+    return fail(Code::too_large, "the object has {} bytes; at most {} are kept", size,
+                k_max_object_bytes);
   const auto before = old.is_null() ? 0 : dump(old).size();
   const auto set = parts_.board.read(request.owner, *request.kind).set;
   if (old.is_null() && set->objects.size() >= k_max_objects)

@@ -148,18 +148,8 @@ Result<void> BesideEvents::start() {
   const auto& options = exchange_.target().list;
   ZOO_TRY(selection_, virtuals::Selection::parse(*target_->kind, options.label_selector,
                                                  options.field_selector));
-  auto& gateway = exchange_.gateway();
-  subscription_ =
-      gateway.shared().board->subscribe(target_->owner, *target_->kind,
-                                        [loop = &gateway.loop(), alive = exchange_.alive(),
-                                         exchange = &exchange_, this, pending = pending_] {
-                                          if (pending->exchange(true))
-                                            return; // one wake-up waits already
-                                          loop->post([alive, exchange, this, pending] {
-                                            pending->store(false);
-                                            if (!alive.expired() && !exchange->done()) on_change_();
-                                          });
-                                        });
+  subscription_ = exchange_.gateway().shared().board->subscribe(
+      target_->owner, *target_->kind, woken(exchange_, [this] { on_change_(); }));
   return {};
 }
 

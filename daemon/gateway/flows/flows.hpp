@@ -41,6 +41,16 @@ http::RequestHead head_of(const Exchange& exchange, const Outgoing& request,
 std::unique_ptr<Flow> forward(Exchange& exchange, Outgoing&& request, AnswerShape shape,
                               Rendering rendering);
 
+/// `next` for an answer that may come when the flow has gone: it is called while `exchange` is
+/// alive() and not done(), and else nothing is.
+template <typename Next>
+auto while_open(Exchange& exchange, Next next) {
+  return [alive = exchange.alive(), exchange = &exchange,
+          next = std::move(next)](auto&&... answer) mutable {
+    if (!alive.expired() && !exchange->done()) next(std::forward<decltype(answer)>(answer)...);
+  };
+}
+
 // What upstream answers to a request that reaches a tenant's own service may be the service's words
 // or the API server's Status.
 /// Has the body to be read to know?
@@ -48,6 +58,18 @@ bool may_be_status(const http::ResponseHead& head);
 /// Exchange::buffer() for an answer that is wanted whole, as it comes: `bytes` of it are here,
 /// `held` were counted; below 64 KiB none are.
 bool buffer_whole(Exchange& exchange, std::size_t bytes, std::size_t& held);
+/// The beginning of an answer that may be a Status, until it is too long for one, or for what its
+/// tenant may hold.
+class Collected {
+public:
+  /// False: no more is taken from here on.
+  bool add(Exchange& exchange, std::string_view bytes);
+  std::string text;
+
+private:
+  std::size_t counted_ = 0; ///< bytes of it
+  bool full_ = false;
+};
 /// Upstream does not know the tenant's user in a namespace that may have come or gone just now: the
 /// namespace is looked at, and `again` makes the flow that asks once more. False: it is no such
 /// refusal, or was looked at before.

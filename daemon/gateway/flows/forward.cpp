@@ -24,7 +24,6 @@ http::RequestHead head_of(const Exchange& exchange, const Outgoing& request,
 
 namespace {
 
-constexpr std::size_t k_counted = 64 * 1024; ///< bytes of one answer that are not
 constexpr std::chrono::milliseconds k_room_pause{50};
 constexpr std::size_t k_room_waits = 200;  ///< of them: upstream waits as long for who reads
 constexpr std::size_t k_longer = 4 * 1024; ///< an object that begins in the piece before
@@ -46,10 +45,17 @@ bool may_be_status(const http::ResponseHead& head) {
 }
 
 bool buffer_whole(Exchange& exchange, std::size_t bytes, std::size_t& held) {
-  if (bytes <= std::max(k_counted, held)) return true;
+  if (bytes <= std::max(upstream::k_uncounted, held)) return true;
   if (!exchange.buffer(bytes - held)) return false;
   held = bytes;
   return true;
+}
+
+bool Collected::add(Exchange& exchange, std::string_view bytes) {
+  const auto size = text.size() + bytes.size();
+  full_ = full_ || size > upstream::k_max_status || !buffer_whole(exchange, size, counted_);
+  if (!full_) text.append(bytes);
+  return !full_;
 }
 
 bool recheck_refusal(Exchange& exchange, const Outgoing& request, int http_status,
@@ -107,7 +113,7 @@ public:
   }
   bool keeps_much() const override {
     constexpr std::size_t k_much = 4096;
-    return translator_ || request_.body.size() > k_much || status_.capacity() > k_much ||
+    return translator_ || request_.body.size() > k_much || status_.text.capacity() > k_much ||
            out_.capacity() > k_much;
   }
 
@@ -137,13 +143,7 @@ private:
 
   void on_data(std::string_view bytes) override {
     if (!translator_) {
-      const auto size = status_.size() + bytes.size();
-      full_ = full_ || size > upstream::k_max_status || !buffer_whole(exchange_, size, held_);
-      if (!full_) {
-        status_.append(bytes);
-        return;
-      }
-      if (!proxied()) return;
+      if (status_.add(exchange_, bytes) || !proxied()) return;
       pass_on(); // too long for a Status, or for what the tenant may hold
     }
     const bool room = hold(came_ += bytes.size());
@@ -184,7 +184,7 @@ private:
   }
 
   void on_end() override {
-    if (!translator_ && (!proxied() || is_status(status_))) return refused();
+    if (!translator_ && (!proxied() || is_status(status_.text))) return refused();
     if (!translator_) pass_on();
     if (auto finished = translator_->finish(out_); !finished) return broken(finished.error());
     translator_.reset(); // it may hold as much as it has made
@@ -207,11 +207,9 @@ private:
 
   /// The same of an object within an answer that streams, until it is whole.
   bool hold_part() {
-    const auto now = translator_->held() > k_counted ? translator_->held() : 0;
-    if (now == part_) return true;
-    if (!exchange_.hold_part(part_, now)) return false;
-    part_ = now;
-    return true;
+    return upstream::count_part(translator_->held(), part_, [this](auto before, auto now) {
+      return exchange_.hold_part(before, now);
+    });
   }
 
   /// Does a service of the tenant's answer?
@@ -220,7 +218,7 @@ private:
   void pass_on() {
     translator_ = make_translator(exchange_, AnswerShape::verbatim, rendering_);
     send_head({});
-    exchange_.send(std::exchange(status_, {}));
+    exchange_.send(std::exchange(status_.text, {}));
   }
 
   void broken(const Error& error) {
@@ -233,9 +231,9 @@ private:
 
   void refused() {
     if (rendering_.wire && head_.headers.get("content-type").starts_with(translate::k_protobuf)) {
-      auto json = translate::protobuf_to_json(status_);
+      auto json = translate::protobuf_to_json(status_.text);
       if (!json) return exchange_.fail(json.error());
-      status_ = *std::move(json);
+      status_.text = *std::move(json);
     }
     auto* exchange = &exchange_;
     auto again = [exchange, shape = shape_,
@@ -243,9 +241,9 @@ private:
       auto rendered = rendering;
       return std::make_unique<Forward>(*exchange, std::move(request), shape, std::move(rendered));
     };
-    if (recheck_refusal(exchange_, request_, head_.status, status_, std::move(again))) return;
+    if (recheck_refusal(exchange_, request_, head_.status, status_.text, std::move(again))) return;
     exchange_.heard(head_);
-    exchange_.send_refusal(head_.status, status_);
+    exchange_.send_refusal(head_.status, status_.text);
   }
 
   Exchange& exchange_;
@@ -257,10 +255,9 @@ private:
   std::string out_;
   std::size_t came_ = 0, held_ = 0; ///< bytes; of these, counted
   std::size_t part_ = 0;            ///< bytes counted of an object that is not whole
-  bool full_ = false;               ///< no more of an error is collected
   std::size_t waits_ = 0;
   std::optional<net::Timer> room_;
-  std::string status_;
+  Collected status_;
   std::unique_ptr<upstream::Call> retired_;
   std::unique_ptr<upstream::Call> call_; // last: cancelled first
 };

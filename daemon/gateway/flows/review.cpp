@@ -52,20 +52,17 @@ private:
         subject,
         {asked.verb, asked.resource_request, asked.group, asked.version, asked.resource,
          asked.subresource, asked.name_space, asked.name, asked.path},
-        [this, alive = exchange_.alive(), exchange = &exchange_](const Result<Decision>& decision) {
-          if (alive.expired() || exchange->done()) return;
+        while_open(exchange_, [this](const Result<Decision>& decision) {
           if (!decision) return exchange_.fail(decision.error());
           reply(translate::render_decision(kind_, exchange_.body(),
                                            {decision->allowed, false, decision->reason, ""}));
-        });
+        }));
   }
 
   void rules(const std::string& name_space) {
     exchange_.view().authorizer->rules(
         identity(), name_space,
-        [this, alive = exchange_.alive(),
-         exchange = &exchange_](const Result<authz::Policy::Rules>& held) {
-          if (alive.expired() || exchange->done()) return;
+        while_open(exchange_, [this](const Result<authz::Policy::Rules>& held) {
           if (!held) return exchange_.fail(held.error());
           std::vector<translate::ReviewRule> rules;
           for (const auto& rule : held->rules)
@@ -74,7 +71,7 @@ private:
           for (const auto& error : held->errors)
             errors += (errors.empty() ? "" : ", ") + error;
           reply(translate::render_rules(exchange_.body(), rules, held->truncated, errors));
-        });
+        }));
   }
 
   void token(const translate::Review& review) {
@@ -86,9 +83,7 @@ private:
                                 "\"] is invalid for the target audiences]"));
     }
     exchange_.gateway().tokens().authenticate(
-        review.token,
-        [this, alive = exchange_.alive(), exchange = &exchange_](const Result<TokenUser>& found) {
-          if (alive.expired() || exchange->done()) return;
+        review.token, while_open(exchange_, [this](const Result<TokenUser>& found) {
           const bool unknown = !found && found.error().code() == Code::unauthorized;
           if (!found && !unknown) return exchange_.fail(found.error());
           // Of another tenant's token nothing is told, not even that it is one.
@@ -96,7 +91,7 @@ private:
             return reply(translate::render_no_token(exchange_.body(), "invalid bearer token"));
           }
           reply(translate::render_token(exchange_.body(), user(found->identity), k_audience));
-        });
+        }));
   }
 
   void reply(const Result<std::string>& body) {

@@ -36,13 +36,12 @@ void Asking::refuse(const upstream::Answer& answer) {
 }
 
 void Asking::may(const Attributes& attributes, std::function<void(const Decision&)> next) {
-  exchange_.view().authorizer->authorize(exchange_.route().identity(), attributes,
-                                         [this, next = std::move(next), alive = exchange_.alive(),
-                                          exchange = &exchange_](const Result<Decision>& decision) {
-                                           if (alive.expired() || exchange->done()) return;
-                                           if (!decision) return exchange_.fail(decision.error());
-                                           next(*decision);
-                                         });
+  exchange_.view().authorizer->authorize(
+      exchange_.route().identity(), attributes,
+      while_open(exchange_, [this, next = std::move(next)](const Result<Decision>& decision) {
+        if (!decision) return exchange_.fail(decision.error());
+        next(*decision);
+      }));
 }
 
 } // namespace zoo::gateway

@@ -34,7 +34,6 @@ private:
 
 /// A flow of several such questions.
 class Steps : public Flow, protected Asking {
-public:
 protected:
   using Asking::Asking;
 };

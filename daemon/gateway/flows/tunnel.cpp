@@ -50,22 +50,17 @@ private:
   }
 
   void on_data(std::string_view bytes) override {
-    const auto size = body_.size() + bytes.size();
-    if (!passing_)
-      full_ = full_ || size > upstream::k_max_status || !buffer_whole(exchange_, size, counted_);
-    if (!passing_ && !full_) {
-      body_.append(bytes);
-      return;
+    if (!passing_) {
+      if (body_.add(exchange_, bytes) || !service()) return; // no error has more to say
+      pass_on(translate::AnswerKind::proxied);
     }
-    if (!passing_ && !service()) return; // no error has so much to say
-    if (!passing_) pass_on(translate::AnswerKind::proxied);
     exchange_.send(bytes);
     if (!exchange_.writable() && call_) call_->pause();
   }
 
   void on_end() override {
-    if (!passing_ && is_status(body_)) return refused();
-    if (!passing_ && !service()) body_ = translate::text_out(exchange_.mapping(), body_);
+    if (!passing_ && is_status(body_.text)) return refused();
+    if (!passing_ && !service()) body_.text = translate::text_out(exchange_.mapping(), body_.text);
     if (!passing_) {
       pass_on(service() ? translate::AnswerKind::proxied : translate::AnswerKind::api);
     }
@@ -77,7 +72,7 @@ private:
   void pass_on(translate::AnswerKind kind) {
     passing_ = true;
     exchange_.send_head(exchange_.head_out(std::move(head_), kind));
-    exchange_.send(std::exchange(body_, {}));
+    exchange_.send(std::exchange(body_.text, {}));
   }
 
   void refused() {
@@ -85,9 +80,9 @@ private:
     auto again = [exchange](Outgoing request) -> std::unique_ptr<Flow> {
       return std::make_unique<Tunnel>(*exchange, std::move(request));
     };
-    if (recheck_refusal(exchange_, request_, head_.status, body_, std::move(again))) return;
+    if (recheck_refusal(exchange_, request_, head_.status, body_.text, std::move(again))) return;
     exchange_.heard(head_);
-    exchange_.send_refusal(head_.status, body_);
+    exchange_.send_refusal(head_.status, body_.text);
   }
 
   void on_error(Error error) override { exchange_.abort(error); }
@@ -95,11 +90,9 @@ private:
   Exchange& exchange_;
   Outgoing request_;
   http::ResponseHead head_;
-  bool passing_ = false;    ///< its head was sent
-  std::size_t held_ = 0;    ///< bytes that the client may not send more of
-  std::string body_;        ///< what may be an error's
-  std::size_t counted_ = 0; ///< bytes of it
-  bool full_ = false;       ///< no more of it is collected
+  bool passing_ = false; ///< its head was sent
+  std::size_t held_ = 0; ///< bytes that the client may not send more of
+  Collected body_;       ///< what may be an error's
   std::unique_ptr<upstream::Call> call_;
 };
 

@@ -8,7 +8,6 @@
 #include "daemon/virtuals/board.hpp"
 #include "daemon/virtuals/engine.hpp"
 
-#include <atomic>
 #include <functional>
 #include <memory>
 #include <string>
@@ -70,9 +69,12 @@ private:
   virtuals::Selection selection_;
   std::int64_t last_ = 0;
   bool columns_sent_ = false;
-  std::shared_ptr<std::atomic<bool>> pending_ = std::make_shared<std::atomic<bool>>(false);
   virtuals::Board::Subscription subscription_; // last: nothing comes once it is gone
 };
+
+/// For Board::subscribe(): `next` on the loop of `exchange` while that is open, once for all
+/// changes that come before it. Any thread.
+std::function<void()> woken(Exchange& exchange, std::function<void()> next);
 
 /// Calls `then` once what the tenant keeps beside upstream's is settled, or after some seconds.
 void when_settled(Exchange& exchange, const VirtualTarget& target, net::Timer& timer,

@@ -34,18 +34,8 @@ public:
         virtuals::Selection::parse(*target_.kind, options.label_selector, options.field_selector);
     if (!selection) return exchange_.fail(selection.error());
     selection_ = *std::move(selection);
-    auto& gateway = exchange_.gateway();
-    subscription_ =
-        gateway.shared().board->subscribe(target_.owner, *target_.kind,
-                                          [loop = &gateway.loop(), alive = exchange_.alive(),
-                                           exchange = &exchange_, this, pending = pending_] {
-                                            if (pending->exchange(true))
-                                              return; // one wake-up waits already
-                                            loop->post([alive, exchange, this, pending] {
-                                              pending->store(false);
-                                              if (!alive.expired() && !exchange->done()) pump();
-                                            });
-                                          });
+    subscription_ = exchange_.gateway().shared().board->subscribe(
+        target_.owner, *target_.kind, woken(exchange_, [this] { pump(); }));
     http::ResponseHead head{200, {}};
     head.headers.add("content-type", target_.wanted.content_type);
     head.headers.add("cache-control", "no-cache, private");
@@ -195,7 +185,6 @@ private:
   bool telling_state_ = false; ///< of the moment `last_`
   std::string next_;           ///< the first name that is still to be told
   bool columns_sent_ = false;
-  std::shared_ptr<std::atomic<bool>> pending_ = std::make_shared<std::atomic<bool>>(false);
   std::optional<std::chrono::steady_clock::time_point>
       without_room_;                   ///< its next event, since when
   std::chrono::milliseconds pause_{0}; ///< until it asks again
@@ -204,6 +193,17 @@ private:
 };
 
 } // namespace
+
+std::function<void()> woken(Exchange& exchange, std::function<void()> next) {
+  return [loop = &exchange.gateway().loop(), waits = std::make_shared<std::atomic<bool>>(false),
+          next = while_open(exchange, std::move(next))] {
+    if (waits->exchange(true)) return; // one wake-up waits already
+    loop->post([waits, next]() mutable {
+      waits->store(false);
+      next();
+    });
+  };
+}
 
 std::unique_ptr<Flow> virtual_watch(Exchange& exchange, VirtualTarget target) {
   return std::make_unique<VirtualWatch>(exchange, std::move(target));

@@ -16,12 +16,12 @@ public:
 
   void start() override {
     auto& gateway = exchange_.gateway();
+    auto told = while_open(exchange_,
+                           [this](Result<virtuals::Answer>&& answer) { reply(std::move(answer)); });
     gateway.shared().engine->submit(
-        std::move(request_), [loop = &gateway.loop(), alive = exchange_.alive(),
-                              exchange = &exchange_, this](Result<virtuals::Answer> answer) {
-          loop->post([alive, exchange, this, answer = std::move(answer)]() mutable {
-            if (!alive.expired() && !exchange->done()) reply(std::move(answer));
-          });
+        std::move(request_),
+        [loop = &gateway.loop(), told = std::move(told)](Result<virtuals::Answer> answer) {
+          loop->post([told, answer = std::move(answer)]() mutable { told(std::move(answer)); });
         });
   }
 
