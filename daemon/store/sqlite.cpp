@@ -64,8 +64,11 @@ public:
                             "VALUES (?, ?, ?, ?, ?) ON CONFLICT (kind, key) DO UPDATE SET "
                             "value = excluded.value, revision = excluded.revision"));
     ZOO_TRY_VOID(make(remove_, "DELETE FROM records WHERE kind = ? AND key = ?"));
-    ZOO_TRY_VOID(make(list_, "SELECT key, value, revision, created_revision FROM records "
-                             "WHERE kind = ? AND key > ? AND key >= ? ORDER BY key LIMIT ?"));
+    // One lower bound each: SQLite begins at one alone, and reads on from there.
+    ZOO_TRY_VOID(make(list_from_, "SELECT key, value, revision, created_revision FROM records "
+                                  "WHERE kind = ? AND key >= ? ORDER BY key LIMIT ?"));
+    ZOO_TRY_VOID(make(list_behind_, "SELECT key, value, revision, created_revision FROM records "
+                                    "WHERE kind = ? AND key > ? ORDER BY key LIMIT ?"));
     ZOO_TRY_VOID(make(record_change_,
                       "INSERT INTO changes (revision, kind, key, action, value, created_revision) "
                       "VALUES (?, ?, ?, ?, ?, ?)"));
@@ -107,8 +110,9 @@ public:
     ZOO_TRY(const auto range, revisions());
     page.revision = range.last;
     const auto most = static_cast<std::size_t>(std::numeric_limits<std::int64_t>::max() - 1);
-    Statement statement(list_);
-    statement.text(kind).text(after_key).text(prefix);
+    const bool behind = !after_key.empty() && after_key >= prefix;
+    Statement statement(behind ? list_behind_ : list_from_);
+    statement.text(kind).text(behind ? after_key : prefix);
     statement.integer(limit == 0 ? -1 : static_cast<std::int64_t>(std::min(limit, most)) + 1);
     for (;;) {
       ZOO_TRY(const bool row, statement.step());
@@ -297,8 +301,9 @@ private:
   std::mutex mutex_;
   Database database_;
   const std::int64_t history_;
-  sqlite3_stmt *get_ = nullptr, *put_ = nullptr, *remove_ = nullptr, *list_ = nullptr,
-               *record_change_ = nullptr, *forget_ = nullptr, *range_ = nullptr, *since_ = nullptr;
+  sqlite3_stmt *get_ = nullptr, *put_ = nullptr, *remove_ = nullptr, *list_from_ = nullptr,
+               *list_behind_ = nullptr, *record_change_ = nullptr, *forget_ = nullptr,
+               *range_ = nullptr, *since_ = nullptr;
   std::shared_ptr<Watchers> watchers_; // stopped first: its callbacks may call the store
 };
 

@@ -114,6 +114,27 @@ TEST_CASE("a list is in byte order, by prefix, and one kind only") {
   CHECK(keys("\xff") == "");
 }
 
+TEST_CASE("a list goes on behind a key, within its prefix") {
+  StoreMaker maker;
+  const auto store = maker.open();
+  for (const auto* key : {"a", "b-1", "b-2", "b-3", "c"})
+    REQUIRE(store->put("k", key, key));
+  const auto keys = [&](std::string_view prefix, std::string_view after) {
+    std::string out;
+    for (const auto& record : store->list("k", prefix, after, 0).value().records)
+      out += record.key + " ";
+    return out;
+  };
+  CHECK(keys("b-", "a") == "b-1 b-2 b-3 ");
+  CHECK(keys("b-", "b") == "b-1 b-2 b-3 ");
+  CHECK(keys("b-", "b-") == "b-1 b-2 b-3 ");
+  CHECK(keys("b-", "b-2") == "b-3 ");
+  CHECK(keys("b-", "b-22") == "b-3 ");
+  CHECK(keys("b-", "b-3") == "");
+  CHECK(keys("b-", "c") == "");
+  CHECK(keys("", "b-2") == "b-3 c ");
+}
+
 TEST_CASE("pages together give every record once") {
   StoreMaker maker;
   const auto store = maker.open();
