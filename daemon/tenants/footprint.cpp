@@ -3,7 +3,9 @@
 
 #include "common/crypto/digest.hpp"
 #include "common/kube/client.hpp"
+#include "daemon/translate/framer.hpp"
 #include "daemon/translate/headers.hpp"
+#include "daemon/translate/watch_event.hpp"
 #include "daemon/upstream/control_api.hpp"
 
 #include <nlohmann/json.hpp>
@@ -53,10 +55,20 @@ std::string key_of(const json& item) {
   return name_space.empty() ? name : name_space + "/" + name;
 }
 
-Result<void> add_kinds(ControlApi& api, std::string_view root, std::vector<Kind>& out) {
-  ZOO_TRY(const auto document, api.get(root, translate::k_aggregated_accept));
-  for (const auto& group : document.value("items", json::array())) {
-    const auto group_name = group.value("metadata", json::object()).value("name", std::string());
+/// The kinds of the groups that are wanted, in one of upstream's discovery documents.
+class KindReader final : public translate::FrameHandler {
+public:
+  KindReader(const std::function<bool(std::string_view)>& wanted, std::vector<Kind>& out)
+      : wanted_(wanted), out_(out) {}
+
+  void on_frame(std::string_view text) override {
+    if (const auto key = translate::object_key(text); key && !wanted_(key->name)) return;
+    const auto group = json::parse(text, nullptr, false);
+    if (!group.is_object()) {
+      broken_ = true;
+      return;
+    }
+    const auto name = group.value("metadata", json::object()).value("name", std::string());
     std::set<std::string> seen;
     // Versions come in order of preference.
     for (const auto& version : group.value("versions", json::array())) {
@@ -64,16 +76,36 @@ Result<void> add_kinds(ControlApi& api, std::string_view root, std::vector<Kind>
         Kind kind;
         kind.resource = resource.value("resource", "");
         if (kind.resource.empty() || !seen.insert(kind.resource).second) continue;
-        kind.group = group_name;
+        kind.group = name;
         kind.version = version.value("version", "");
         kind.namespaced = resource.value("scope", "") == "Namespaced";
         const auto verbs = resource.value("verbs", json::array());
         kind.removable =
             has_verb(verbs, "list") && has_verb(verbs, "patch") && has_verb(verbs, "delete");
-        out.push_back(std::move(kind));
+        out_.push_back(std::move(kind));
       }
     }
   }
+  bool broken() const { return broken_; }
+
+private:
+  const std::function<bool(std::string_view)>& wanted_;
+  std::vector<Kind>& out_;
+  bool broken_ = false;
+};
+
+Result<void> add_kinds(ControlApi& api, std::string_view root,
+                       const std::function<bool(std::string_view)>& wanted,
+                       std::vector<Kind>& out) {
+  ZOO_TRY(const auto document,
+          api.request("GET", root, {}, {}, std::string(translate::k_aggregated_accept)));
+  if (document.status != 200) return fail(kube::error_of(document));
+  KindReader reader(wanted, out);
+  translate::Framer framer(translate::Shape::list, document.body.size(), reader);
+  ZOO_TRY_VOID(framer.feed(document.body));
+  ZOO_TRY_VOID(framer.finish());
+  if (reader.broken())
+    return fail(Code::unavailable, "the upstream's discovery at {} is not JSON", root);
   return {};
 }
 
@@ -101,10 +133,17 @@ std::string Kind::collection(std::string_view name_space) const {
 
 std::string Kind::title() const { return group.empty() ? resource : resource + "." + group; }
 
-Result<std::vector<Kind>> discover(ControlApi& api) {
+std::string_view id_of_group(std::string_view group) {
+  constexpr std::size_t k_id = 6; // DESIGN 2
+  const bool begins = group.size() > k_id + 1 && group.find('-') == k_id;
+  return begins ? group.substr(0, k_id) : std::string_view();
+}
+
+Result<std::vector<Kind>> discover(ControlApi& api,
+                                   const std::function<bool(std::string_view)>& wanted) {
   std::vector<Kind> out;
-  ZOO_TRY_VOID(add_kinds(api, "/api", out));
-  ZOO_TRY_VOID(add_kinds(api, "/apis", out));
+  ZOO_TRY_VOID(add_kinds(api, "/api", wanted, out));
+  ZOO_TRY_VOID(add_kinds(api, "/apis", wanted, out));
   if (out.empty()) {
     return fail(Code::unavailable, "the upstream's aggregated discovery is empty: Kubernetes 1.33 "
                                    "or newer is needed");

@@ -32,8 +32,12 @@ struct Kind {
   std::string title() const; ///< "storageclasses.storage.k8s.io"
 };
 
-/// Everything upstream serves, each (group, resource) once, in its preferred version.
-Result<std::vector<Kind>> discover(upstream::ControlApi& api);
+/// Of what upstream serves the groups that are `wanted`, each (group, resource) once, in its
+/// preferred version. Every tenant's definitions are groups: the others are passed over.
+Result<std::vector<Kind>> discover(upstream::ControlApi& api,
+                                   const std::function<bool(std::string_view group)>& wanted);
+/// "foofoo-stable.example.com" -> "foofoo", whose group it may be; "": nobody's.
+std::string_view id_of_group(std::string_view group);
 
 /// Of these, the built-in cluster-scoped kinds whose objects are a tenant's by the prefix of their
 /// name. Not among them: nodes and other kinds of the platform, whatever their objects are called;

@@ -51,11 +51,18 @@ bool upstreams_own(std::string_view resource, std::string_view finalizer) {
 /// The pieces of one pass over one tenant.
 class Reclaim {
 public:
-  Reclaim(ControlApi& api, const api::Tenant& tenant, bool past_grace)
-      : api_(api), tenant_(tenant), prefix_(tenant.id + "-"), past_grace_(past_grace) {}
+  Reclaim(ControlApi& api, const api::Tenant& tenant, bool past_grace,
+          const TenantDirectory* directory)
+      : api_(api), tenant_(tenant), prefix_(tenant.id + "-"), past_grace_(past_grace),
+        directory_(directory) {}
 
+  /// But for what other tenants define: objects of that are in no namespace of this one.
   Result<void> discover_kinds() {
-    ZOO_TRY(kinds_, discover(api_));
+    const auto all = directory_ == nullptr ? nullptr : directory_->snapshot();
+    ZOO_TRY(kinds_, discover(api_, [&](std::string_view group) {
+              const auto id = id_of_group(group);
+              return id.empty() || id == tenant_.id || (all && !all->find(id));
+            }));
     return {};
   }
 
@@ -151,9 +158,7 @@ public:
   Result<std::size_t> orphans() {
     std::set<std::string> spaces;
     for (const auto& kind : kinds_) {
-      const bool others = kind.group.size() > prefix_.size() && kind.group[6] == '-' &&
-                          !kind.group.starts_with(prefix_);
-      if (!kind.namespaced || !kind.removable || others || kind.resource == "events") continue;
+      if (!kind.namespaced || !kind.removable || kind.resource == "events") continue;
       auto found = range(api_, kind.collection(), prefix_);
       if (!found) { // a kind that cannot be listed must not keep the others; upstream may come back
         const auto code = found.error().code();
@@ -338,6 +343,7 @@ private:
   const api::Tenant& tenant_;
   std::string prefix_;
   bool past_grace_;
+  const TenantDirectory* directory_; ///< null: whatever is called like a tenant's is another's
   std::vector<Kind> kinds_;
   std::vector<std::string> foreign_, waiting_;
   int told_ = 0;
@@ -351,7 +357,7 @@ Result<Controller::Next> Controller::reclaim(ControlApi& api, const api::Tenant&
   const bool past_grace = std::chrono::system_clock::now() >= began + policy()->delete_grace;
   const auto later =
       Next{std::min(milliseconds(100) * (1L << std::min(attempts, 5U)), milliseconds(2000))};
-  Reclaim pass(api, tenant, past_grace);
+  Reclaim pass(api, tenant, past_grace, parts_.directory);
 
   const auto tell = [&](std::string_view reason, const std::string& words) -> Result<void> {
     std::string text = "waiting for " + words;
@@ -422,7 +428,7 @@ Result<Controller::Next> Controller::reclaim(ControlApi& api, const api::Tenant&
   // (5) The pass above found nothing; once more, with discovery as it is now: a definition that
   // was just removed may have served kinds that the first did not show.
   step("proof");
-  Reclaim proof(api, tenant, past_grace);
+  Reclaim proof(api, tenant, past_grace, parts_.directory);
   ZOO_TRY_VOID(proof.discover_kinds());
   ZOO_TRY(auto left, proof.custom_resources());
   for (const bool which : {true, false}) {

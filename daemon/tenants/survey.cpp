@@ -98,7 +98,9 @@ void Survey::begin(ControlApi& api, Round& round, std::unique_lock<std::mutex>& 
   began_ = now;
   if (kinds_.empty() || now - kinds_read_ > k_kinds_age) {
     lock.unlock();
-    auto kinds = to_an_end([&] { return discover(api); });
+    auto kinds = to_an_end([&] { // none of the private kinds is a definition's
+      return discover(api, [](std::string_view group) { return id_of_group(group).empty(); });
+    });
     lock.lock();
     if (kinds) {
       kinds_ = *std::move(kinds);

@@ -54,6 +54,9 @@ json discovery(bool core) {
     items.push_back(
         group("scheduling.k8s.io", "v1", json::array({resource("priorityclasses", false)})));
     items.push_back(group("storage.k8s.io", "v1", json::array({resource("csinodes", false)})));
+    items.push_back(group("foofoo-own.example.com", "v1", json::array({resource("gizmos", true)})));
+    items.push_back(
+        group("barbar-own.example.com", "v1", json::array({resource("gadgets", true)})));
   }
   return {{"kind", "APIGroupDiscoveryList"}, {"items", items}};
 }

@@ -177,6 +177,30 @@ TEST_CASE("each request upstream may fail once: the tenant comes and goes all th
   CHECK_FALSE(room.store->get(tenants::k_credential_kind, "foofoo"));
 }
 
+TEST_CASE("what others define is not looked through for a tenant that goes") {
+  Room room;
+  const auto service = room.service();
+  must(service->create(wanted("foofoo"), false));
+  REQUIRE(eventually([&] { return ready(*service, "foofoo"); }));
+  const std::string space = "/api/v1/namespaces/foofoo-stuck";
+  room.upstream.put(space, {{"metadata",
+                             {{"labels", {{"tenant.kubezoo.io/id", "foofoo"}}},
+                              {"finalizers", {"example.com/stuck"}}}},
+                            {"spec", {{"finalizers", {"kubernetes"}}}}});
+  must(service->remove("foofoo", {}, false));
+  REQUIRE(eventually([&] { return gone(*service, "foofoo"); }));
+  CHECK_FALSE(room.upstream.has(space));
+  const auto requests = room.upstream.requests();
+  const auto asked = [&](std::string_view part) {
+    return std::any_of(requests.begin(), requests.end(), [&](const std::string& request) {
+      return request.find(part) != std::string::npos;
+    });
+  };
+  CHECK(asked("/apis/foofoo-own.example.com/v1/namespaces/foofoo-stuck/gizmos"));
+  CHECK(asked("/api/v1/namespaces/foofoo-stuck/configmaps"));
+  CHECK_FALSE(asked("gadgets"));
+}
+
 TEST_CASE("an upstream that is down is told in the tenant's conditions, and waited for") {
   Room room;
   const auto service = room.service();
