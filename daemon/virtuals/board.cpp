@@ -177,8 +177,10 @@ void Board::change(const store::Change& change) {
       } else {
         set = std::move(next);
       }
-      for (const auto& [number, listener] : listeners_)
-        if (listener.key == key->set) wake.push_back(listener.on_change);
+      if (const auto hears = listeners_.find(key->set); hears != listeners_.end()) {
+        for (const auto& [number, on_change] : hears->second)
+          wake.push_back(on_change);
+      }
     }
   }
   moved_.notify_all();
@@ -222,14 +224,17 @@ Board::Subscription Board::subscribe(const Owner& owner, const Kind& kind,
                                      std::function<void()> on_change) {
   const std::lock_guard lock(mutex_);
   const auto number = ++last_listener_;
-  listeners_.emplace(number, Listener{set_key(owner, kind), std::move(on_change)});
-  return {this, number};
+  auto key = set_key(owner, kind);
+  listeners_[key].emplace(number, std::move(on_change));
+  return {this, std::move(key), number};
 }
 
 void Board::Subscription::reset() {
   if (auto* board = std::exchange(board_, nullptr)) {
     const std::lock_guard lock(board->mutex_);
-    board->listeners_.erase(number_);
+    const auto found = board->listeners_.find(key_);
+    found->second.erase(number_);
+    if (found->second.empty()) board->listeners_.erase(found);
   }
 }
 
@@ -237,6 +242,7 @@ Board::Subscription& Board::Subscription::operator=(Subscription&& other) noexce
   if (this != &other) {
     reset();
     board_ = std::exchange(other.board_, nullptr);
+    key_ = std::move(other.key_);
     number_ = other.number_;
   }
   return *this;

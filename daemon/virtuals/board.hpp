@@ -98,15 +98,18 @@ public:
   class Subscription {
   public:
     Subscription() = default;
-    Subscription(Board* board, std::uint64_t number) : board_(board), number_(number) {}
+    Subscription(Board* board, std::string key, std::uint64_t number)
+        : board_(board), key_(std::move(key)), number_(number) {}
     Subscription(Subscription&& other) noexcept
-        : board_(std::exchange(other.board_, nullptr)), number_(other.number_) {}
+        : board_(std::exchange(other.board_, nullptr)), key_(std::move(other.key_)),
+          number_(other.number_) {}
     Subscription& operator=(Subscription&& other) noexcept;
     ~Subscription() { reset(); }
     void reset();
 
   private:
     Board* board_ = nullptr;
+    std::string key_;
     std::uint64_t number_ = 0;
   };
   Subscription subscribe(const Owner& owner, const Kind& kind, std::function<void()> on_change);
@@ -116,17 +119,13 @@ private:
   void change(const store::Change& change);
   void put(const store::Record& record);
 
-  struct Listener {
-    std::string key;
-    std::function<void()> on_change;
-  };
-
   std::function<bool(const Owner&)> lives_;
   mutable std::mutex mutex_;
   mutable std::condition_variable moved_;
   std::unordered_map<std::string, std::shared_ptr<const Set>> sets_; ///< by key without name
   std::map<std::string, int, std::less<>> writing_;                  ///< by the same
-  std::map<std::uint64_t, Listener> listeners_;
+  using Listeners = std::map<std::uint64_t, std::function<void()>>;
+  std::unordered_map<std::string, Listeners> listeners_; ///< by the same
   std::uint64_t last_listener_ = 0;
   std::int64_t revision_ = 0, begun_ = 0;
   store::Subscription subscription_; // last: ends first
