@@ -218,3 +218,29 @@ TEST_CASE(
   CHECK(runs_until(loop, [&] { return late.times > 0; }));
   CHECK(ears[0].times + ears[1].times == 1);
 }
+
+TEST_CASE("very many tasks let the sockets have their turn before all have run") {
+  constexpr int k_tasks = 400;
+  Loop loop;
+  Ear ear;
+  Socket socket(loop, ear);
+  auto [here, there] = connected();
+  REQUIRE(socket.open(std::move(here)));
+  int ran = 0, ran_before = -1;
+  ear.hears = [&] {
+    if (ran > 0 && ran_before < 0) ran_before = ran;
+  };
+  loop.post([&] {
+    for (int n = 0; n < k_tasks; ++n)
+      loop.post([&] {
+        if (ran++ == 0) give(there, "x");
+        const auto end = std::chrono::steady_clock::now() + 200us;
+        while (std::chrono::steady_clock::now() < end) {
+        }
+      });
+  });
+  CHECK(runs_until(loop, [&] { return ran == k_tasks; }));
+  CHECK(ran == k_tasks);
+  CHECK(ran_before > 0);
+  CHECK(ran_before < k_tasks);
+}
