@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/gateway/gateway.hpp"
 
+#include "common/base/make_room.hpp"
 #include "common/base/text.hpp"
 #include "common/crypto/certificate.hpp"
 #include "common/crypto/digest.hpp"
@@ -128,8 +129,9 @@ Gateway::holder_of(const http::ConnectionInfo& connection) {
   identity.issued = claimed.epoch;
   identity.expires = claimed.expires;
   identity.upstream_fields = impersonation(upstream_user(claimed.tenant), identity);
-  if (holders_->size() >= k_max_holders) holders_->clear();
-  holders_->emplace(OwnDer{connection.peer_certificate_der, der.hash}, holder);
+  OwnDer own{connection.peer_certificate_der, der.hash};
+  make_room(*holders_, own, k_max_holders);
+  holders_->emplace(std::move(own), holder);
   return holder;
 }
 
@@ -186,8 +188,12 @@ void Gateway::set_limits(const GatewayLimits& limits) {
 std::shared_ptr<const View>
 Gateway::view_of(const std::shared_ptr<const tenants::TenantEntry>& entry) {
   auto names = shared_.upstream.shared_names();
-  if (views_.size() >= k_max_views) views_.clear();
-  auto& cached = views_[entry->id];
+  auto found = views_.find(entry->id);
+  if (found == views_.end()) {
+    make_room(views_, entry->id, k_max_views);
+    found = views_.try_emplace(entry->id).first;
+  }
+  auto& cached = found->second;
   if (cached.entry != entry || cached.names != names) {
     const translate::Mapping mapping(entry->id, names);
     cached.view = std::make_shared<const View>(View{

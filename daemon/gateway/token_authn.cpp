@@ -2,6 +2,7 @@
 #include "daemon/gateway/token_authn.hpp"
 
 #include "common/base/json_text.hpp"
+#include "common/base/make_room.hpp"
 #include "common/crypto/digest.hpp"
 #include "common/kube/age.hpp"
 #include "daemon/net/loop.hpp"
@@ -126,7 +127,7 @@ void TokenAuthenticator::answered(const std::string& key, const Result<upstream:
     out.until = Clock::now() + (out.user ? std::min(k_remembered, left) : k_refusal_remembered);
     // Anybody can make what nobody has signed: it takes no room from those that are good.
     if (out.user || !question->unknown) {
-      if (answers_.size() >= k_max_remembered) answers_.clear();
+      if (!answers_.contains(key)) make_room(answers_, key, k_max_remembered);
       answers_.insert_or_assign(key, out);
     }
   }

@@ -3,6 +3,7 @@
 
 #include "common/base/error_table.hpp"
 #include "common/base/log.hpp"
+#include "common/base/make_room.hpp"
 #include "common/base/published.hpp"
 #include "daemon/net/loop.hpp"
 #include "daemon/translate/discovery_json.hpp"
