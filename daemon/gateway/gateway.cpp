@@ -143,21 +143,18 @@ void Gateway::enter(Exchange& exchange) {
 }
 
 void Gateway::recheck_rights() {
-  if (due_.empty()) {
-    for (auto* live = live_.next(); live != &live_; live = live->next()) { // as in recheck()
-      auto& exchange = static_cast<Exchange&>(*live);
-      if (exchange.target().long_running) due_.emplace_back(&exchange, exchange.alive());
-    }
-  }
-  // A tenant may have many streams and many rules: others come in between.
+  const bool begins = looked_at_.next() == &looked_at_;
+  if (begins) looked_at_.move_behind(live_);
+  // There may be many streams, and a tenant of many rules: others come in between.
   const auto end = std::chrono::steady_clock::now() + k_recheck_turn;
-  while (!due_.empty() && std::chrono::steady_clock::now() < end) {
-    const auto [exchange, alive] = std::move(due_.back());
-    due_.pop_back();
-    if (!alive.expired()) exchange->recheck_rights();
+  for (auto* live = looked_at_.next(); live != &live_; live = looked_at_.next()) {
+    if (std::chrono::steady_clock::now() >= end)
+      return recheck_timer_.start(std::chrono::milliseconds(0), [this] { recheck_rights(); });
+    looked_at_.move_behind(*live);
+    auto& exchange = static_cast<Exchange&>(*live); // it may end, and others with it
+    if (exchange.target().long_running) exchange.recheck_rights();
   }
-  if (!due_.empty())
-    return recheck_timer_.start(std::chrono::milliseconds(0), [this] { recheck_rights(); });
+  looked_at_.leave();
   rechecking_ = live_.next() != &live_;
   if (rechecking_) recheck_timer_.start(k_recheck, [this] { recheck_rights(); });
 }
@@ -167,6 +164,7 @@ void Gateway::recheck(std::string_view tenant) {
   std::vector<std::pair<Exchange*, std::weak_ptr<void>>> cut;
   const auto entry = shared_.directory.snapshot()->find(tenant);
   for (auto* live = live_.next(); live != &live_; live = live->next()) {
+    if (live == &looked_at_) continue;
     auto& exchange = static_cast<Exchange&>(*live);
     const auto& route = exchange.route();
     if (route.view->mapping.id() != tenant) continue;

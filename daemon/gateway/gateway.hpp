@@ -131,8 +131,7 @@ private:
   TokenAuthenticator tokens_;
   net::Timer recheck_timer_;
   bool rechecking_ = false;
-  std::vector<std::pair<Exchange*, std::weak_ptr<void>>>
-      due_; ///< of this round of recheck_rights()
+  Live looked_at_; ///< stands in live_ within a round of recheck_rights(): what is behind it is due
   std::size_t compressing_ = 0;
   std::unordered_map<std::string, CachedView> views_; ///< by tenant ID; bounded by k_max_views
   static constexpr std::size_t k_max_views = 4096;

@@ -20,14 +20,21 @@ public:
     ring.before_ = this;
   }
   Live* next() const { return next_; }
-
-private:
+  /// Goes to stand behind `other`, wherever it stood.
+  void move_behind(Live& other) {
+    leave();
+    before_ = &other;
+    next_ = other.next_;
+    next_->before_ = this;
+    other.next_ = this;
+  }
   void leave() {
     before_->next_ = next_;
     next_->before_ = before_;
     before_ = next_ = this;
   }
 
+private:
   Live* before_ = this;
   Live* next_ = this;
 };
