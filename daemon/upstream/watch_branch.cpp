@@ -68,6 +68,11 @@ void Listeners::hear(const std::vector<Said>& batch) {
 
 void Listeners::event(std::uint32_t feed, const EventPtr& event) {
   positions_[feed] = std::max(positions_[feed], event->version);
+  offer(feed, event);
+}
+
+/// To those of a feed whose keys it may be.
+void Listeners::offer(std::uint32_t feed, const EventPtr& event) {
   EventView view(*event);
   const auto offer = [&](const Members& members) {
     const auto count = members.size(); // who comes meanwhile has not joined
@@ -109,14 +114,9 @@ void Listeners::moved(std::uint32_t from, std::uint64_t stood, std::uint32_t to,
                       std::uint64_t position, const std::vector<EventPtr>& backlog) {
   positions_.erase(from);
   positions_[to] = std::max(positions_[to], position);
-  const auto ids = of_feed(from);
-  for (const auto& event : backlog) {
-    EventView view(*event);
-    for (const auto id : ids) {
-      if (auto* subscriber = find(id)) subscriber->offer(event, view);
-    }
-  }
-  for (const auto id : ids) {
+  for (const auto& event : backlog)
+    offer(from, event);
+  for (const auto id : of_feed(from)) {
     if (auto* subscriber = find(id)) subscriber->move(to, stood);
   }
 }

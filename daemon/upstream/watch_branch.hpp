@@ -61,6 +61,7 @@ private:
   };
   Members& members_of(const std::string& bucket);
   void event(std::uint32_t feed, const EventPtr& event);
+  void offer(std::uint32_t feed, const EventPtr& event);
   Subscriber* find(std::uint64_t id) const;
   std::vector<std::uint64_t> of_feed(std::uint32_t feed) const;
 

@@ -7,6 +7,7 @@
 #include "daemon/upstream/list_source.hpp"
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -39,6 +40,8 @@ struct WatchRequest {
   /// Keys, as in `ranges`, of the objects that the selectors chose at resource_version; nullopt:
   /// not known. See keeps_keys().
   std::optional<std::vector<std::string>> keys;
+  /// Of the keys in `ranges` only those, where keys of one owner do not stand together; null: all.
+  std::function<bool(std::string_view key)> shows{};
   /// The head of the stream that this hangs on; of a shared one nothing but its Warnings.
   HeadListener heard{};
 };

@@ -35,6 +35,7 @@ Subscriber::Subscriber(Branch& branch, Listeners& listeners, std::uint64_t id, W
       filter_(std::move(filter)), version_(version), key_prefix_(std::move(key_prefix)),
       bookmarks_(request.bookmarks), owner_(branch.owner(request.owner)),
       request_(std::make_unique<WatchRequest>(std::move(request))) {
+  if (request_->shows) shows_ = std::make_unique<const Shows>(std::move(request_->shows));
   const bool whole =
       key_prefix_.empty() && std::any_of(request_->ranges.begin(), request_->ranges.end(),
                                          [](const KeyRange& range) { return range.contains(""); });
@@ -203,7 +204,7 @@ void Subscriber::offer(const EventPtr& event, EventView& view) {
   const bool mine =
       ranges_.empty() || std::any_of(ranges_.begin(), ranges_.end(),
                                      [&](const KeyRange& range) { return range.contains(key); });
-  if (!mine) return;
+  if (!mine || (shows_ && !(*shows_)(key))) return;
   const auto type = filter_->apply(view);
   if (filter_->keeps_keys() && !count_keys()) return finish({}); // and joins no more
   if (!type) return;

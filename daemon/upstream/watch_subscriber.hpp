@@ -3,6 +3,7 @@
 
 #include "daemon/upstream/watch_branch.hpp"
 
+#include <functional>
 #include <list>
 #include <memory>
 #include <optional>
@@ -82,6 +83,8 @@ private:
   bool in_line_ = false;           ///< for room
   Clock::time_point without_room_; ///< since when its next event finds none; {}: it does
   Clock::time_point deadline_;
+  using Shows = std::function<bool(std::string_view key)>;
+  std::unique_ptr<const Shows> shows_;    ///< null: all keys of ranges_
   std::unique_ptr<WatchRequest> request_; ///< until it has joined
   std::size_t range_at_ = 0;
   std::shared_ptr<void> place_; ///< among the streams that are not shared

@@ -39,6 +39,10 @@ upstream::WatchRequest watch_request(const Exchange& exchange, const ListPlan& p
   // Of definitions everybody's changes come, and the filter tells them apart.
   if (!request.ranges.empty() && !request.ranges.front().labels.empty())
     request.ranges = {upstream::KeyRange{}};
+  if (facts != nullptr && !mapping.identity() && facts->names == translate::NameRule::crd)
+    request.shows = [&mapping](std::string_view key) {
+      return mapping.crd_name_out(key).has_value();
+    };
   request.all_namespaces = plan.all_namespaces;
   request.table = plan.rendering.wanted.representation == translate::Representation::table;
   request.kind = bindings ? "RoleBinding" : exchange.resource().kind;
