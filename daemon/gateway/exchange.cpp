@@ -236,8 +236,9 @@ void Exchange::dispatch() {
   dispatched_ = true;
   if (!target_.resource_request) {
     // A definition that was just established must be there: clients ask once, and then remember.
+    const bool serves = target_.path.starts_with("/api") || target_.path.starts_with("/openapi");
     gateway_.shared().upstream.catalog(
-        gateway_.loop(), upstream::Freshness::now,
+        gateway_.loop(), serves ? upstream::Freshness::now : upstream::Freshness::any,
         [this, alive = alive()](Result<upstream::CatalogPtr> catalog) {
           if (alive.expired() || done_) return;
           if (!catalog) return fail(catalog.error());
