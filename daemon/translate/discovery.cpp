@@ -12,15 +12,6 @@
 namespace zoo::translate {
 namespace {
 
-Result<JsonTree> parse_list(std::string_view json) {
-  auto tree = JsonTree::parse(json);
-  if (!tree) return fail(Code::internal, "upstream's discovery document is not JSON");
-  const auto root = tree->root();
-  if (root["kind"].string() != "APIGroupDiscoveryList" || !root["items"].is(JsonType::array))
-    return fail(Code::internal, "upstream's discovery document is no APIGroupDiscoveryList");
-  return tree;
-}
-
 CatalogResource parse_resource(JsonNode node) {
   CatalogResource out;
   out.name = node["resource"].string();
@@ -42,20 +33,18 @@ CatalogResource parse_resource(JsonNode node) {
   return out;
 }
 
-void parse_groups(JsonNode items, std::vector<CatalogGroup>& out) {
-  for (auto item = items.first(); item; item = item.next()) {
-    CatalogGroup group;
-    group.name = item["metadata"]["name"].string();
-    for (auto version = item["versions"].first(); version; version = version.next()) {
-      CatalogVersion parsed;
-      parsed.version = version["version"].string();
-      parsed.freshness = version["freshness"].string();
-      for (auto each = version["resources"].first(); each; each = each.next())
-        parsed.resources.push_back(parse_resource(each));
-      group.versions.push_back(std::move(parsed));
-    }
-    out.push_back(std::move(group));
+CatalogGroup parse_group(JsonNode item) {
+  CatalogGroup group;
+  group.name = item["metadata"]["name"].string();
+  for (auto version = item["versions"].first(); version; version = version.next()) {
+    CatalogVersion parsed;
+    parsed.version = version["version"].string();
+    parsed.freshness = version["freshness"].string();
+    for (auto each = version["resources"].first(); each; each = each.next())
+      parsed.resources.push_back(parse_resource(each));
+    group.versions.push_back(std::move(parsed));
   }
+  return group;
 }
 
 std::string string_array(const std::vector<std::string>& values) {
@@ -206,23 +195,98 @@ std::optional<CatalogResource> visible_resource(const Mapping& mapping,
   return out;
 }
 
+Result<void> Catalog::Reader::feed(std::string_view chunk) {
+  size_ += chunk.size();
+  if (size_ > k_limit)
+    return fail(Code::too_large, "upstream's discovery document is larger than {} bytes", k_limit);
+  if (auto fed = framer_.feed(chunk); !fed)
+    return fail(std::move(fed).error().context("in upstream's discovery document"));
+  if (broken_) return fail(Code::internal, "upstream's discovery document is not JSON");
+  return {};
+}
+
+Result<Catalog::Document> Catalog::Reader::finish() {
+  const auto tree = JsonTree::parse(around_);
+  if (!framer_.finish() || !tree)
+    return fail(Code::internal, "upstream's discovery document is not JSON");
+  const auto root = tree->root();
+  if (root["kind"].string() != "APIGroupDiscoveryList" || !root["items"].is(JsonType::array))
+    return fail(Code::internal, "upstream's discovery document is no APIGroupDiscoveryList");
+  return std::move(out_);
+}
+
+void Catalog::Reader::on_frame(std::string_view value) {
+  if (at_ < before_.size() && before_[at_]->text == value) return out_.push_back(before_[at_++]);
+  const auto tree = JsonTree::parse(value);
+  if (!tree) {
+    broken_ = true;
+    return;
+  }
+  auto group = parse_group(tree->root());
+  // One that was there before sets the place behind itself, one that is new leaves it.
+  if (const auto* old = catalog_.named(group.name)) {
+    const auto place = old->place;
+    if (place < before_.size() && before_[place].get() == old->read) {
+      at_ = place + 1;
+      if (before_[place]->text == value) return out_.push_back(before_[place]);
+    }
+  }
+  out_.push_back(std::make_shared<const Read>(Read{std::move(group), std::string(value)}));
+}
+
 Result<Catalog> Catalog::parse(std::string_view api_json, std::string_view apis_json) {
+  const Catalog none;
+  Reader api(none, Reader::Of::api), apis(none, Reader::Of::apis);
+  ZOO_TRY_VOID(api.feed(api_json));
+  ZOO_TRY_VOID(apis.feed(apis_json));
+  ZOO_TRY(auto first, api.finish());
+  ZOO_TRY(auto second, apis.finish());
+  return none.renewed(std::move(first), std::move(second));
+}
+
+Catalog Catalog::renewed(std::optional<Document> api, std::optional<Document> apis) const {
   Catalog out;
-  for (const auto json : {api_json, apis_json}) {
-    ZOO_TRY(const auto tree, parse_list(json));
-    parse_groups(tree.root()["items"], out.groups_);
+  if (!api) api = api_;
+  if (!apis) apis = apis_;
+  out.api_ = *std::move(api);
+  out.apis_ = *std::move(apis);
+  out.by_name_.reserve(out.api_.size() + out.apis_.size());
+  for (const auto* document : {&out.api_, &out.apis_}) {
+    for (std::size_t place = 0; place < document->size(); ++place) {
+      const auto* read = (*document)[place].get();
+      out.by_name_.push_back({read, place});
+      if (builtin_group(read->group.name)) out.builtin_.push_back(&read->group);
+    }
   }
-  for (std::size_t i = 0; i < out.groups_.size(); ++i) {
-    const auto& name = out.groups_[i].name;
-    out.index_.emplace(name, i);
-    if (!name.empty() && builtin_group(name)) out.builtin_.push_back(i);
-  }
+  const auto name = [](const Named& each) -> const std::string& { return each.read->group.name; };
+  const auto less = [&](const Named& a, const Named& b) { return name(a) < name(b); };
+  const auto same = [&](const Named& a, const Named& b) { return name(a) == name(b); };
+  auto& all = out.by_name_;
+  std::stable_sort(all.begin(), all.end(), less);
+  all.erase(std::unique(all.begin(), all.end(), same), all.end());
   return out;
 }
 
+namespace {
+
+/// The place of the first group that is not called less than `name`.
+template <typename Groups>
+auto from_name(const Groups& groups, std::string_view name) {
+  return std::lower_bound(
+      groups.begin(), groups.end(), name,
+      [](const auto& each, std::string_view sought) { return each.read->group.name < sought; });
+}
+
+} // namespace
+
+const Catalog::Named* Catalog::named(std::string_view group) const {
+  const auto found = from_name(by_name_, group);
+  return found == by_name_.end() || found->read->group.name != group ? nullptr : &*found;
+}
+
 const CatalogGroup* Catalog::find_group(std::string_view group) const {
-  const auto found = index_.find(group);
-  return found == index_.end() ? nullptr : &groups_[found->second];
+  const auto* found = named(group);
+  return found == nullptr ? nullptr : &found->read->group;
 }
 
 const CatalogResource* Catalog::find(std::string_view group, std::string_view version,
@@ -253,22 +317,23 @@ const CatalogResource* Catalog::find_visible(const Mapping& mapping, std::string
 
 std::vector<const CatalogGroup*> Catalog::groups_with_prefix(std::string_view prefix) const {
   std::vector<const CatalogGroup*> out;
-  for (auto at = index_.lower_bound(prefix); at != index_.end() && at->first.starts_with(prefix);
-       ++at)
-    out.push_back(&groups_[at->second]);
+  auto at = from_name(by_name_, prefix);
+  for (; at != by_name_.end() && at->read->group.name.starts_with(prefix); ++at)
+    out.push_back(&at->read->group);
   return out;
 }
 
 std::vector<Catalog::Seen> Catalog::seen(const Mapping& mapping) const {
   std::vector<Seen> out;
   if (mapping.identity()) {
-    for (const auto& group : groups_) {
-      if (!group.name.empty()) out.push_back({&group, group.name});
+    for (const auto& each : apis_) {
+      if (!each->group.name.empty()) out.push_back({&each->group, each->group.name});
     }
     return out;
   }
-  for (const auto at : builtin_)
-    out.push_back({&groups_[at], groups_[at].name});
+  for (const auto* group : builtin_) {
+    if (!group->name.empty()) out.push_back({group, group->name});
+  }
   std::set<std::string_view> taken;
   for (const auto& shared : mapping.shared().groups) {
     const auto* group = find_group(shared);

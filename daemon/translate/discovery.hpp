@@ -2,10 +2,12 @@
 #pragma once
 
 #include "common/base/result.hpp"
+#include "daemon/translate/framer.hpp"
 #include "daemon/translate/mapping.hpp"
 
-#include <functional>
-#include <map>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -47,6 +49,15 @@ public:
   /// `api_json`, `apis_json`: APIGroupDiscoveryList (v2) of /api and /apis. Code::internal if one
   /// of them is something else.
   static Result<Catalog> parse(std::string_view api_json, std::string_view apis_json);
+  /// A group and what it was parsed from; what upstream says of several, in its order.
+  struct Read {
+    CatalogGroup group;
+    std::string text;
+  };
+  using Document = std::vector<std::shared_ptr<const Read>>;
+  class Reader;
+  /// The same with what a Reader made of a document; nullopt: that one is as it was (304).
+  Catalog renewed(std::optional<Document> api, std::optional<Document> apis) const;
 
   /// In upstream's names; null if not served. O(log n).
   const CatalogGroup* find_group(std::string_view group) const;
@@ -58,8 +69,8 @@ public:
   const CatalogResource* find_visible(const Mapping& mapping, std::string_view group,
                                       std::string_view version, std::string_view resource) const;
 
-  /// All groups, core first, in upstream's order.
-  const std::vector<CatalogGroup>& groups() const { return groups_; }
+  /// The built-in groups, core first, in upstream's order.
+  const std::vector<const CatalogGroup*>& builtin_groups() const { return builtin_; }
   /// Custom groups of this prefix ("foofoo-"), in the order of their names.
   std::vector<const CatalogGroup*> groups_with_prefix(std::string_view prefix) const;
 
@@ -74,6 +85,12 @@ public:
   std::string aggregated(const Mapping& mapping, bool core) const;
 
 private:
+  struct Named {
+    const Read* read;
+    std::size_t place; ///< in its document
+  };
+  const Named* named(std::string_view group) const;
+
   /// A group as a tenant sees it.
   struct Seen {
     const CatalogGroup* group;
@@ -81,9 +98,42 @@ private:
   };
   std::vector<Seen> seen(const Mapping& mapping) const;
   std::optional<Seen> seen_group(const Mapping& mapping, std::string_view tenant_group) const;
-  std::vector<CatalogGroup> groups_;
-  std::map<std::string, std::size_t, std::less<>> index_; ///< name -> groups_
-  std::vector<std::size_t> builtin_;                      ///< built-in ones but the core
+  Document api_, apis_;
+  std::vector<Named> by_name_; ///< of both; of two of one name the first one alone
+  std::vector<const CatalogGroup*> builtin_;
+};
+
+/// Reads one of the two documents in chunks of any size. A group whose text is what `before` has
+/// read of it is shared with that and not parsed again: among ten thousand groups a new one costs a
+/// pass over the document. One a document; not thread-safe.
+class Catalog::Reader final : FrameHandler {
+public:
+  enum class Of : std::uint8_t { api, apis };
+  /// `before` outlives it.
+  Reader(const Catalog& before, Of document)
+      : catalog_(before), before_(document == Of::api ? before.api_ : before.apis_),
+        framer_(Shape::list, k_limit, *this) {}
+  Reader(const Reader&) = delete; // framer_ calls it
+
+  /// Code::internal: it is no APIGroupDiscoveryList (v2); Code::too_large: of more than 64 MiB.
+  /// Nothing may be fed afterwards.
+  Result<void> feed(std::string_view chunk);
+  Result<Document> finish();
+
+private:
+  static constexpr std::size_t k_limit = std::size_t{64} << 20;
+  void on_frame_head(std::string_view head) override { around_ = head; }
+  void on_frame(std::string_view value) override;
+  void on_frame_tail(std::string_view tail) override { around_ += tail; }
+
+  const Catalog& catalog_;
+  const Document& before_;
+  Framer framer_;
+  std::size_t at_ = 0;   ///< of before_: upstream's order mostly stays
+  std::size_t size_ = 0; ///< bytes so far
+  Document out_;
+  std::string around_; ///< what stands around the items
+  bool broken_ = false;
 };
 
 /// A resource as a tenant may use it: hidden kinds give nullopt, read-only kinds keep get, list and
@@ -91,11 +141,6 @@ private:
 std::optional<CatalogResource> visible_resource(const Mapping& mapping,
                                                 std::string_view upstream_group,
                                                 const CatalogResource& resource);
-
-/// /openapi/v3: the index with what the tenant may see; the URL of an own group's document has the
-/// tenant's name, its hash stays. Code::internal if it is no such index.
-Result<std::string> openapi_index_out(const Mapping& mapping, const Catalog& catalog,
-                                      std::string_view document);
 
 /// /openapi/v3/apis/<g>/<v> of an own custom group (`tenant_group`): paths, reversed group in
 /// schema names and $ref, group-version-kinds, tags and operation IDs renamed structurally; texts

@@ -105,46 +105,6 @@ void rename_below(JsonEdits& edits, const Renaming& names, JsonNode top) {
 
 } // namespace
 
-Result<std::string> openapi_index_out(const Mapping& mapping, const Catalog& catalog,
-                                      std::string_view document) {
-  const auto tree = JsonTree::parse(document);
-  if (!tree || !tree->root()["paths"].is(JsonType::object))
-    return fail(Code::internal, "upstream's OpenAPI index is not what it should be");
-  if (mapping.identity()) return std::string(document);
-  const auto paths = tree->root()["paths"];
-  JsonEdits edits;
-  for (auto path = paths.first(); path; path = path.next()) {
-    const auto key = path.key();
-    const auto parts = text::split(key, '/');
-    const bool plain = key == "api" || key == "api/v1" || key == "apis" || key == "version" ||
-                       key.starts_with(".well-known/") || key.starts_with("openid/");
-    if (plain) continue;
-    if (parts.size() < 2 || parts[0] != "apis") {
-      edits.remove(paths, path);
-      continue;
-    }
-    const auto up = std::string(parts[1]);
-    // Only a group that maps there and back is this tenant's to see.
-    const auto own = mapping.group_out(up);
-    const bool served =
-        own && mapping.group_in(*own) == up &&
-        (parts.size() == 2 ? catalog.group(mapping, *own).has_value()
-                           : catalog.resource_list(mapping, *own, parts[2]).has_value());
-    if (!served) {
-      edits.remove(paths, path);
-      continue;
-    }
-    if (*own == up) continue;
-    edits.replace_key(path, "apis/" + std::string(*own) + key.substr(5 + up.size()));
-    const auto url = path["serverRelativeURL"];
-    const auto head = "/openapi/v3/apis/" + up;
-    const auto old = url.string();
-    if (old.starts_with(head))
-      edits.quote(url, "/openapi/v3/apis/" + std::string(*own) + old.substr(head.size()));
-  }
-  return edits.apply(document);
-}
-
 Result<std::string> openapi_document_out(const Mapping& mapping, std::string_view tenant_group,
                                          std::string_view document) {
   if (mapping.identity() || !mapping.custom_group(tenant_group)) return std::string(document);

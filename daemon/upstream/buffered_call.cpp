@@ -6,8 +6,9 @@
 namespace zoo::upstream {
 
 BufferedCall::BufferedCall(Caller& caller, http::RequestHead head, CallOptions options,
-                           std::size_t limit, std::function<void(Result<Answer>)> done, Room room)
-    : limit_(limit), done_(std::move(done)), room_(std::move(room)) {
+                           std::size_t limit, std::function<void(Result<Answer>)> done, Room room,
+                           Read read)
+    : limit_(limit), done_(std::move(done)), room_(std::move(room)), read_(std::move(read)) {
   call_ = caller.start(std::move(head), std::move(options), *this);
 }
 
@@ -16,6 +17,10 @@ BufferedCall::~BufferedCall() = default;
 void BufferedCall::on_head(http::ResponseHead head) { answer_.head = std::move(head); }
 
 void BufferedCall::on_data(std::string_view bytes) {
+  if (read_ && answer_.head.status == 200) {
+    if (auto read = read_(bytes); !read) finish(fail(std::move(read).error()));
+    return;
+  }
   if (answer_.body.size() + bytes.size() > limit_) {
     finish(fail(Code::too_large, "the upstream's answer is larger than {} bytes", limit_));
     return;

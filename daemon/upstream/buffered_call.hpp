@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 
 namespace zoo::upstream {
 
@@ -18,14 +19,16 @@ struct Answer {
 };
 
 /// One request whose answer is wanted whole, up to `limit` bytes (Code::too_large beyond). `room`
-/// is asked with so many bytes of it as are here; its error ends the call. Loop thread only.
-/// Destroying it cancels; `done` comes once, and may destroy it.
+/// is asked with so many bytes of it as are here; its error ends the call. `read` takes the body of
+/// a 200 piece by piece instead, of any size: none of it is kept, and `done` hears of an empty one.
+/// Loop thread only. Destroying it cancels; `done` comes once, and may destroy it.
 class BufferedCall final : private CallHandler {
 public:
   using Room = std::function<Result<void>(std::size_t bytes)>;
+  using Read = std::function<Result<void>(std::string_view bytes)>;
 
   BufferedCall(Caller& caller, http::RequestHead head, CallOptions options, std::size_t limit,
-               std::function<void(Result<Answer>)> done, Room room = nullptr);
+               std::function<void(Result<Answer>)> done, Room room = nullptr, Read read = nullptr);
   ~BufferedCall() override;
 
 private:
@@ -38,6 +41,7 @@ private:
   std::size_t limit_;
   std::function<void(Result<Answer>)> done_;
   const Room room_; ///< null: there is some
+  const Read read_; ///< null: it is kept
   Answer answer_;
   std::unique_ptr<Call> call_;
 };

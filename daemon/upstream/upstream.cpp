@@ -28,7 +28,6 @@
 namespace zoo::upstream {
 namespace {
 
-constexpr std::size_t k_max_document = 64u << 20; ///< bytes of a discovery document
 constexpr std::size_t k_max_hints = 131'072;
 
 /// Keeps the catalog. Lives on the first loop; others ask by post.
@@ -54,52 +53,58 @@ public:
   CatalogPtr current() const { return current_.load(); }
 
 private:
+  using Reader = translate::Catalog::Reader;
+
   struct Document {
-    std::string etag, body;
-    bool changed = false;
+    std::string path;
+    Reader::Of which;
+    std::string etag{};
+    /// Read and not yet in the catalog; else that is as it was.
+    std::optional<translate::Catalog::Document> groups{};
   };
 
   void fetch() {
     fetching_ = true;
-    fetch_document("/api", api_, [this](Result<void> first) {
+    fetch_document(api_, [this](Result<void> first) {
       if (!first) return failed(first.error());
-      fetch_document("/apis", apis_, [this](Result<void> second) {
+      fetch_document(apis_, [this](Result<void> second) {
         if (!second) return failed(second.error());
-        if (api_.changed || apis_.changed || !current_.load()) {
-          auto parsed = translate::Catalog::parse(api_.body, apis_.body);
-          if (!parsed) {
-            api_ = apis_ = {};
-            return failed(parsed.error());
-          }
-          current_.store(std::make_shared<const translate::Catalog>(*std::move(parsed)));
+        if (api_.groups || apis_.groups) {
+          current_.store(std::make_shared<const translate::Catalog>(
+              held_->renewed(std::move(api_.groups), std::move(apis_.groups))));
+          api_.groups = apis_.groups = std::nullopt;
         }
-        api_.changed = apis_.changed = false;
         finish(current_.load());
       });
     });
   }
 
-  void fetch_document(std::string path, Document& document,
-                      std::function<void(Result<void>)> done) {
-    auto head = get_head(path, translate::k_aggregated_accept);
+  /// It is read as it comes: the first loop has others to serve.
+  void fetch_document(Document& document, std::function<void(Result<void>)> done) {
+    auto head = get_head(document.path, translate::k_aggregated_accept);
     if (!document.etag.empty()) head.headers.add("If-None-Match", document.etag);
     retired_ = std::move(call_);
+    held_ = current_.load();
+    if (!held_) held_ = std::make_shared<const translate::Catalog>();
+    reader_.emplace(*held_, document.which);
     call_ = std::make_unique<BufferedCall>(
-        caller_, std::move(head), CallOptions{}, k_max_document,
-        [path, &document, done = std::move(done)](Result<Answer> answer) {
+        caller_, std::move(head), CallOptions{}, k_max_status,
+        [this, &document, done = std::move(done)](Result<Answer> answer) {
           if (!answer)
             return done(fail(
                 std::move(answer).error().context("while asking the upstream what it serves")));
-          if (answer->head.status == 304) return done({});
+          if (answer->head.status == 304 && !document.etag.empty()) return done({});
           if (answer->head.status != 200) {
             return done(fail(Code::unavailable, "the upstream answered {} to {}",
-                             answer->head.status, path));
+                             answer->head.status, document.path));
           }
+          auto groups = reader_->finish();
+          if (!groups) return done(fail(std::move(groups).error()));
           document.etag = answer->head.headers.get("etag");
-          document.body = std::move(answer->body);
-          document.changed = true;
+          document.groups = *std::move(groups);
           done({});
-        });
+        },
+        nullptr, [this](std::string_view bytes) { return reader_->feed(bytes); });
   }
 
   /// What upstream has become unable to tell is as it was: nobody can do without.
@@ -113,6 +118,8 @@ private:
 
   void finish(Result<CatalogPtr> result) {
     fetching_ = false;
+    reader_.reset();
+    held_.reset();
     auto waiting = std::exchange(waiting_, std::exchange(after_, {}));
     for (auto& [loop, done] : waiting)
       loop->post([result, done = std::move(done)] { done(result); });
@@ -121,7 +128,9 @@ private:
 
   net::Loop& loop_;
   Caller& caller_;
-  Document api_, apis_;
+  Document api_{"/api", Reader::Of::api}, apis_{"/apis", Reader::Of::apis};
+  CatalogPtr held_; ///< what reader_ compares with
+  std::optional<Reader> reader_;
   std::unique_ptr<BufferedCall> call_, retired_;
   std::vector<std::pair<net::Loop*, Done>> waiting_, after_;
   bool fetching_ = false;
@@ -301,14 +310,8 @@ void Upstream::remember(const std::string& key, std::size_t number) {
     found->second = number;
     return;
   }
-  auto& hints = impl_->hints;
-  if (hints.size() >= k_max_hints) { // one goes, of wherever this one would stand
-    auto bucket = hints.bucket(key);
-    while (hints.bucket_size(bucket) == 0)
-      bucket = (bucket + 1) % hints.bucket_count();
-    hints.erase(std::string(hints.begin(bucket)->first));
-  }
-  hints.emplace(key, number);
+  make_room(impl_->hints, key, k_max_hints);
+  impl_->hints.emplace(key, number);
 }
 
 } // namespace zoo::upstream

@@ -295,9 +295,8 @@ void RoomFinder::add_objects(const translate::Catalog& catalog) {
       }
     }
   };
-  for (const auto& group : catalog.groups()) {
-    if (translate::builtin_group(group.name)) add_group(group, false);
-  }
+  for (const auto* group : catalog.builtin_groups())
+    add_group(*group, false);
   for (const auto& name : mapping.shared().groups) {
     if (const auto* group = catalog.find_group(name)) add_group(*group, false);
   }

@@ -5,11 +5,13 @@
 #include "daemon/gateway/flows/steps.hpp"
 #include "daemon/translate/discovery.hpp"
 #include "daemon/translate/discovery_json.hpp"
+#include "daemon/translate/openapi_index.hpp"
 #include "daemon/translate/openapi_proto.hpp"
 #include "daemon/translate/openapi_v2.hpp"
 #include "daemon/upstream/openapi_cache.hpp"
 #include "daemon/upstream/upstream.hpp"
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -20,18 +22,44 @@ namespace {
 constexpr std::string_view k_json = "application/json";
 constexpr std::string_view k_index = "/openapi/v3";
 
-/// The index of /openapi/v3, in the tenant's names.
-class Index final : public Steps {
+/// Who reads the index of /openapi/v3, in the tenant's names.
+class WithIndex : public Steps {
+protected:
+  explicit WithIndex(Exchange& exchange)
+      : Steps(exchange), index_(exchange.mapping(), *exchange.resource().catalog) {}
+
+  void ask_index(std::function<void(std::string index)> next) {
+    ask(
+        Outgoing::get(std::string(k_index)),
+        [this, next = std::move(next)](const upstream::Answer& answer) {
+          if (!answer.ok()) return refuse(answer);
+          auto index = index_.finish();
+          if (!index) return exchange_.fail(index.error());
+          next(*std::move(index));
+        },
+        k_json, [this](std::string_view bytes) { return read(bytes); });
+  }
+
+private:
+  Result<void> read(std::string_view bytes) {
+    ZOO_TRY_VOID(index_.feed(bytes));
+    const auto held = index_.held();
+    if (held <= exchange_.gateway().limits().object && buffer_whole(exchange_, held, counted_))
+      return {};
+    return fail(held_too_much());
+  }
+
+  std::size_t counted_ = 0;
+  translate::OpenApiIndex index_;
+};
+
+class Index final : public WithIndex {
 public:
-  explicit Index(Exchange& exchange) : Steps(exchange) {}
+  explicit Index(Exchange& exchange) : WithIndex(exchange) {}
 
   void start() override {
-    ask(Outgoing::get(std::string(k_index)), [this](const upstream::Answer& answer) {
-      if (!answer.ok()) return refuse(answer);
-      auto body = translate::openapi_index_out(exchange_.mapping(), *exchange_.resource().catalog,
-                                               answer.body);
-      if (!body) return exchange_.fail(body.error());
-      Document document{std::string(k_json), *std::move(body), "", "no-cache, private"};
+    ask_index([this](std::string index) {
+      Document document{std::string(k_json), std::move(index), "", "no-cache, private"};
       send_document(exchange_, std::move(document));
     });
   }
@@ -102,17 +130,16 @@ private:
 
 /// /openapi/v2: one document of everything that the tenant may see, put together from those of
 /// OpenAPI v3. What it costs follows the tenant's own groups; the others are kept converted.
-class Version2 final : public Steps {
+class Version2 final : public WithIndex {
 public:
   explicit Version2(Exchange& exchange)
-      : Steps(exchange), cache_(exchange.upstream().openapi_cache()),
+      : WithIndex(exchange), cache_(exchange.upstream().openapi_cache()),
         timer_(exchange.gateway().loop()),
         proto_type_(translate::openapi_v2_proto_type(exchange.head().headers.get("accept"))) {}
 
   void start() override {
-    ask(Outgoing::get(std::string(k_index)), [this](const upstream::Answer& answer) {
-      if (!answer.ok()) return refuse(answer);
-      if (auto listed = read_index(answer.body); !listed) return exchange_.fail(listed.error());
+    ask_index([this](const std::string& index) {
+      if (auto listed = read_index(index); !listed) return exchange_.fail(listed.error());
       etag_ = '"' +
               crypto::hex_encode(
                   crypto::view(crypto::sha256(common_key_ + own_key_ + std::string(proto_type_)))) +
@@ -130,10 +157,7 @@ private:
     upstream::OpenApiCache::PartPtr part;
   };
 
-  Result<void> read_index(std::string_view upstream_index) {
-    ZOO_TRY(const auto index,
-            translate::openapi_index_out(exchange_.mapping(), *exchange_.resource().catalog,
-                                         upstream_index));
+  Result<void> read_index(std::string_view index) {
     ZOO_TRY(const auto tree, translate::JsonTree::parse(index));
     const auto paths = tree.root()["paths"];
     for (auto path = paths.first(); path; path = path.next()) {

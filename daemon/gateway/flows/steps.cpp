@@ -6,7 +6,7 @@
 namespace zoo::gateway {
 
 void Asking::ask(const Outgoing& request, std::function<void(upstream::Answer)> next,
-                 std::string_view accept) {
+                 std::string_view accept, upstream::BufferedCall::Read read) {
   upstream::CallOptions options;
   options.body = request.body;
   // Until something was written one may be told to ask again.
@@ -27,7 +27,7 @@ void Asking::ask(const Outgoing& request, std::function<void(upstream::Answer)> 
         if (!answer) return exchange_.fail(answer.error());
         next(*std::move(answer));
       },
-      std::move(room));
+      std::move(room), std::move(read));
 }
 
 void Asking::refuse(const upstream::Answer& answer) {

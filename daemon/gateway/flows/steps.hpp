@@ -16,9 +16,10 @@ protected:
   explicit Asking(Exchange& exchange) : exchange_(exchange) {}
   ~Asking() = default;
 
-  /// `next` hears every answer, whatever its status.
+  /// `next` hears every answer, whatever its status; `read` takes the body of a 200 (BufferedCall).
   void ask(const Outgoing& request, std::function<void(upstream::Answer)> next,
-           std::string_view accept = "application/json");
+           std::string_view accept = "application/json",
+           upstream::BufferedCall::Read read = nullptr);
   /// Upstream's refusal in the tenant's words.
   void refuse(const upstream::Answer& answer);
 

@@ -18,6 +18,9 @@ std::string container_fields(std::size_t number) {
       number);
 }
 
+/// Of the tenant with this number: its prefix and a name.
+std::string group(std::size_t number) { return fmt::format("a{:05}-stable.example.com", number); }
+
 } // namespace
 
 std::string pod(std::size_t number, const std::string& name_space) {
@@ -40,6 +43,27 @@ std::string config_map(const std::string& name_space) {
   return fmt::format(
       R"({{"kind":"ConfigMap","apiVersion":"v1","metadata":{{"name":"bench","namespace":"{}","uid":"1f0a2b3c-4d5e-4f60-8172-93a4b5c6d7e8","resourceVersion":"5000","creationTimestamp":"2026-01-01T00:00:00Z","labels":{{"app":"bench","bench":"bench"}},"managedFields":[{{"manager":"Go-http-client","operation":"Update","apiVersion":"v1","time":"2026-01-01T00:00:00Z","fieldsType":"FieldsV1","fieldsV1":{{"f:data":{{".":{{}},"f:k":{{}}}},"f:metadata":{{"f:labels":{{".":{{}},"f:app":{{}},"f:bench":{{}}}}}}}}}}]}},"data":{{"k":"{}"}}}})",
       name_space, std::string(512, 'x'));
+}
+
+std::string groups(std::size_t count, const std::string& change) {
+  std::string out =
+      R"({"kind":"APIGroupDiscoveryList","apiVersion":"apidiscovery.k8s.io/v2","metadata":{},"items":[)";
+  for (std::size_t i = 0; i < count; ++i) {
+    out += fmt::format(
+        R"({0}{{"metadata":{{"name":"{1}"}},"versions":[{{"version":"v1","resources":[{{"resource":"crontabs","responseKind":{{"group":"{1}","version":"v1","kind":"CronTab"}},"scope":"Namespaced","singularResource":"crontab","verbs":["delete","deletecollection","get","list","patch","create","update","watch"],"shortNames":["ct"],"categories":["all"],"subresources":[{{"subresource":"status","responseKind":{{"group":"{1}","version":"v1","kind":"CronTab"}},"verbs":["get","patch","update"]}}]}}],"freshness":"{2}"}}]}})",
+        i == 0 ? "" : ",", group(i), i == count / 2 ? change : "Current");
+  }
+  return out + "]}";
+}
+
+std::string openapi_index(std::size_t count) {
+  std::string out = R"({"paths":{"api/v1":{"serverRelativeURL":"/openapi/v3/api/v1?hash=00"})";
+  for (std::size_t i = 0; i < count; ++i) {
+    out += fmt::format(
+        R"(,"apis/{0}/v1":{{"serverRelativeURL":"/openapi/v3/apis/{0}/v1?hash={1:A>128}"}})",
+        group(i), i);
+  }
+  return out + "}}";
 }
 
 } // namespace zoo::bench

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "daemon/translate/discovery.hpp"
 #include "daemon/translate/framer.hpp"
 #include "daemon/translate/json.hpp"
 #include "daemon/translate/json_protobuf.hpp"
+#include "daemon/translate/openapi_index.hpp"
 #include "daemon/translate/rewrite.hpp"
 #include "daemon/translate/watch_event.hpp"
 #include "daemon/translate/wire_list.hpp"
 #include "tests/bench/micro/allocations.hpp"
 #include "tests/bench/micro/samples.hpp"
+
+#include <array>
 
 namespace {
 
@@ -206,5 +210,58 @@ void event(benchmark::State& state) {
   }
 }
 BENCHMARK(event);
+
+const std::string k_core =
+    R"({"kind":"APIGroupDiscoveryList","apiVersion":"apidiscovery.k8s.io/v2","items":[]})";
+
+/// What upstream serves, read for the first time.
+void catalog_read(benchmark::State& state) {
+  const auto all = bench::groups(static_cast<std::size_t>(state.range(0)), "Current");
+  const bench::Meter meter(state, all.size());
+  for ([[maybe_unused]] auto turn : state) {
+    auto read = Catalog::parse(k_core, all);
+    if (!read) return state.SkipWithError("no catalog");
+    benchmark::DoNotOptimize(read);
+  }
+}
+BENCHMARK(catalog_read)->Arg(100)->Arg(10'000);
+
+/// The same, when one group of them has changed.
+void catalog_renewed(benchmark::State& state) {
+  const auto count = static_cast<std::size_t>(state.range(0));
+  const std::array<std::string, 2> all{bench::groups(count, "Stale"),
+                                       bench::groups(count, "Current")};
+  auto known = Catalog::parse(k_core, all[1]);
+  if (!known) return state.SkipWithError("no catalog");
+  std::size_t at = 0;
+  const bench::Meter meter(state, all[0].size());
+  for ([[maybe_unused]] auto turn : state) {
+    Catalog::Reader reader(*known, Catalog::Reader::Of::apis);
+    if (!reader.feed(all[at++ % 2])) return state.SkipWithError("no document");
+    known = known->renewed(std::nullopt, reader.finish().value());
+  }
+}
+BENCHMARK(catalog_renewed)->Arg(100)->Arg(10'000);
+
+/// The index of OpenAPI v3, of which a tenant sees its own.
+void openapi_index(benchmark::State& state) {
+  const auto count = static_cast<std::size_t>(state.range(0));
+  const auto known = Catalog::parse(k_core, bench::groups(count, "Current"));
+  const auto index = bench::openapi_index(count);
+  const Mapping mapping("a00001", std::make_shared<SharedNames>());
+  const bench::Meter meter(state, index.size());
+  for ([[maybe_unused]] auto turn : state) {
+    OpenApiIndex reader(mapping, *known);
+    for (std::size_t at = 0; at < index.size(); at += 16'384) {
+      if (!reader.feed(std::string_view(index).substr(at, 16'384)))
+        return state.SkipWithError("no index");
+    }
+    const auto out = reader.finish();
+    if (!out || out->find("stable.example.com/v1") == std::string::npos)
+      return state.SkipWithError("no index");
+    benchmark::DoNotOptimize(out->data());
+  }
+}
+BENCHMARK(openapi_index)->Arg(100)->Arg(10'000);
 
 } // namespace

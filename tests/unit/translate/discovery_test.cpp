@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/translate/discovery.hpp"
+#include "daemon/translate/openapi_index.hpp"
 #include "tests/unit/translate/target_mapping.hpp"
 
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <fstream>
+#include <optional>
 #include <ostream>
 #include <set>
 #include <sstream>
@@ -120,18 +123,153 @@ TEST_CASE("without mapping everything is shown as it is") {
   CHECK(out["items"] == json::parse(data("apis"))["items"]);
 }
 
-TEST_CASE("the OpenAPI index has the tenant's documents under its names") {
-  const auto out = openapi_index_out(tenant(), catalog(), data("openapi_index"));
+namespace {
+
+/// What upstream serves after `before`, by its /apis in chunks of that size.
+std::optional<Catalog> renewed(const Catalog& before, std::string_view apis,
+                               std::size_t chunk = 1'000) {
+  Catalog::Reader reader(before, Catalog::Reader::Of::apis);
+  while (!apis.empty()) {
+    const auto piece = apis.substr(0, chunk);
+    if (!reader.feed(piece)) return std::nullopt;
+    apis.remove_prefix(piece.size());
+  }
+  auto groups = reader.finish();
+  if (!groups) return std::nullopt;
+  return before.renewed(std::nullopt, *std::move(groups));
+}
+
+/// The index, fed in chunks of that size; nullopt: it is none.
+std::optional<std::string> index_out(const Mapping& mapping, std::string_view document,
+                                     std::size_t chunk = std::string_view::npos) {
+  const auto known = catalog();
+  OpenApiIndex index(mapping, known);
+  while (!document.empty()) {
+    const auto piece = document.substr(0, chunk);
+    if (!index.feed(piece)) return std::nullopt;
+    document.remove_prefix(piece.size());
+  }
+  auto out = index.finish();
+  return out ? std::optional(*std::move(out)) : std::nullopt;
+}
+
+} // namespace
+
+TEST_CASE("the OpenAPI index names what a tenant sees, in its names") {
+  const auto upstream = data("openapi_index");
+  const auto out = index_out(tenant(), upstream);
   REQUIRE(out);
   CHECK(out->find("abc123") == std::string::npos);
   CHECK(out->find("zzz999") == std::string::npos);
   const auto paths = json::parse(*out)["paths"];
   REQUIRE(paths.contains("apis/stable.example.com/v1"));
   const std::string url = paths["apis/stable.example.com/v1"]["serverRelativeURL"];
-  CHECK(url.starts_with("/openapi/v3/apis/stable.example.com/v1?hash="));
+  const std::string old =
+      json::parse(upstream)["paths"]["apis/abc123-stable.example.com/v1"]["serverRelativeURL"];
+  CHECK(url == "/openapi/v3/apis/stable.example.com/v1" + old.substr(old.find('?')));
   CHECK(paths.contains("apis/apps/v1"));
   CHECK(paths.contains("apis/flowcontrol.apiserver.k8s.io/v1"));
-  CHECK_FALSE(openapi_index_out(tenant(), catalog(), "[]"));
+  for (const std::size_t chunk : {1U, 7U, 1'000U, 16'384U})
+    CHECK(index_out(tenant(), upstream, chunk) == out);
+  // Written with spaces, and with members that nobody knows.
+  const auto spaced =
+      "{ \"a\" : [1, {}], \"b\" : 12 , \"paths\" : " + json::parse(upstream)["paths"].dump(1) +
+      " , \"c\" : null } \n";
+  const auto same = index_out(tenant(), spaced, 5);
+  REQUIRE(same);
+  CHECK(json::parse(*same) == json::parse(*out));
+  CHECK(index_out(tenant(), R"({"paths":{}})") == R"({"paths":{}})");
+}
+
+TEST_CASE("what is no OpenAPI index is refused") {
+  for (const auto* text : {"", "[]", "{}", "{\"paths\":[]}", "{\"paths\":{}", "{\"paths\":{}}}",
+                           "{\"paths\":{1:{}}}", "{\"paths\" {}}", "x", "{\"paths\":{\"a\" {}}}"}) {
+    CAPTURE(text);
+    CHECK_FALSE(index_out(tenant(), text));
+  }
+  // An entry of a tenant's own is read, and has an end.
+  CHECK_FALSE(index_out(tenant(), R"({"paths":{"apis/abc123-stable.example.com/v1":{"a":tru}}})"));
+  CHECK_FALSE(index_out(tenant(), "{\"paths\":{\"" + std::string(100'000, 'a')));
+}
+
+TEST_CASE("of what upstream serves only what has changed is read again") {
+  const auto apis = json::parse(data("apis"));
+  const auto first = renewed(catalog(), apis.dump());
+  REQUIRE(first);
+  const auto again = [&](const json& now) {
+    auto out = renewed(*first, now.dump());
+    REQUIRE(out);
+    const auto whole = Catalog::parse(data("api"), now.dump());
+    REQUIRE(whole);
+    for (const auto& mapping : {tenant(), tenant("zzz999")}) {
+      for (const bool core : {false, true})
+        CHECK(out->aggregated(mapping, core) == whole->aggregated(mapping, core));
+      CHECK(out->group_list(mapping) == whole->group_list(mapping));
+    }
+    return *std::move(out);
+  };
+  const auto shared = [&](const Catalog& now, std::string_view group) {
+    return first->find_group(group) != nullptr && first->find_group(group) == now.find_group(group);
+  };
+  const std::string own = "abc123-stable.example.com", other = "zzz999-stable.example.com";
+  auto now = apis;
+  auto& items = now["items"];
+  const auto at = std::find_if(items.begin(), items.end(),
+                               [&](const json& item) { return item["metadata"]["name"] == own; });
+  REQUIRE(at != items.end());
+
+  SUBCASE("nothing") {
+    const auto same = again(now);
+    for (const auto& name : group_names(apis))
+      CHECK(shared(same, name));
+    CHECK(shared(same, ""));
+  }
+  SUBCASE("one group") {
+    (*at)["versions"][0]["resources"][0]["shortNames"] = {"cron"};
+    const auto changed = again(now);
+    CHECK_FALSE(shared(changed, own));
+    CHECK(changed.find(own, "v1", "crontabs")->short_names == std::vector<std::string>{"cron"});
+    CHECK(shared(changed, other));
+    CHECK(shared(changed, "apps"));
+  }
+  SUBCASE("one more") {
+    auto added = *at;
+    added["metadata"]["name"] = "abc123-new.example.com";
+    items.insert(at, added);
+    const auto more = again(now);
+    CHECK(more.groups_with_prefix("abc123-").size() == 2);
+    for (const auto& name : group_names(apis))
+      CHECK(shared(more, name));
+  }
+  SUBCASE("one less") {
+    items.erase(at);
+    const auto less = again(now);
+    CHECK(less.find_group(own) == nullptr);
+    CHECK(less.groups_with_prefix("abc123-").empty());
+    CHECK(shared(less, other));
+    CHECK(shared(less, "apps"));
+  }
+  SUBCASE("another order") {
+    std::reverse(items.begin(), items.end());
+    const auto reversed = again(now);
+    for (const auto& name : group_names(apis))
+      CHECK(shared(reversed, name));
+  }
+}
+
+TEST_CASE("what is no discovery document is refused") {
+  const auto known = catalog();
+  const auto whole = data("apis");
+  for (const std::size_t chunk : {1U, 100'000U}) {
+    CHECK(renewed(known, whole, chunk));
+    CHECK_FALSE(renewed(known, std::string_view(whole).substr(0, whole.size() / 2), chunk));
+    for (const auto* text : {"", "{}", "[]", R"({"kind":"APIGroupDiscoveryList","items":null})",
+                             R"({"kind":"PodList","items":[]})",
+                             R"({"kind":"APIGroupDiscoveryList","items":[{"a":tru}]})"}) {
+      CAPTURE(text);
+      CHECK_FALSE(renewed(known, text, chunk));
+    }
+  }
 }
 
 TEST_CASE("a custom group's OpenAPI document is renamed by its structure") {
