@@ -236,7 +236,10 @@ void Exchange::dispatch() {
   dispatched_ = true;
   if (!target_.resource_request) {
     // A definition that was just established must be there: clients ask once, and then remember.
-    const bool serves = target_.path.starts_with("/api") || target_.path.starts_with("/openapi");
+    // Nor is an API ready whose upstream does not answer.
+    const auto& path = target_.path;
+    const bool serves = path.starts_with("/api") || path.starts_with("/openapi") ||
+                        path == "/readyz" || path == "/healthz";
     gateway_.shared().upstream.catalog(
         gateway_.loop(), serves ? upstream::Freshness::now : upstream::Freshness::any,
         [this, alive = alive()](Result<upstream::CatalogPtr> catalog) {

@@ -143,6 +143,7 @@ void Gateway::enter(Exchange& exchange) {
 }
 
 void Gateway::recheck_rights() {
+  recheck_timer_.start(k_recheck, [this] { recheck_rights(); }); // whatever comes
   const bool begins = looked_at_.next() == &looked_at_;
   if (begins) looked_at_.move_behind(live_);
   // There may be many streams, and a tenant of many rules: others come in between.
@@ -156,7 +157,7 @@ void Gateway::recheck_rights() {
   }
   looked_at_.leave();
   rechecking_ = live_.next() != &live_;
-  if (rechecking_) recheck_timer_.start(k_recheck, [this] { recheck_rights(); });
+  if (!rechecking_) recheck_timer_.cancel();
 }
 
 void Gateway::recheck(std::string_view tenant) {

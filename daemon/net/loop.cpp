@@ -35,7 +35,7 @@ using Task = std::function<void()>;
 
 constexpr std::size_t k_events = 256; ///< of one turn
 constexpr int k_rounds = 8; ///< of tasks that tasks post, before the sockets are looked at again
-constexpr std::size_t k_few = 64;                 ///< tasks between two looks at the clock
+constexpr std::size_t k_few = 64;                 ///< tasks that run without a look at the clock
 constexpr std::chrono::milliseconds k_longest{5}; ///< of tasks, before the sockets have their turn
 constexpr std::uint64_t k_wake = ~std::uint64_t{0}; ///< no Socket has it
 
@@ -176,8 +176,7 @@ void Loop::Impl::run_tasks() {
     if (tasks.size() > k_few && begun == Clock::time_point()) begun = Clock::now();
     for (auto left = tasks.size(); left > 0 && !stopped; --left) {
       // Of very many (an event that all hear) the rest waits until the sockets had their turn.
-      if (left % k_few == 0 && begun != Clock::time_point() && Clock::now() - begun > k_longest)
-        return;
+      if (begun != Clock::time_point() && Clock::now() - begun > k_longest) return;
       const auto task = std::move(tasks.front());
       tasks.pop_front();
       task();

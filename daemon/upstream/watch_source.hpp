@@ -40,7 +40,8 @@ struct WatchRequest {
   /// Keys, as in `ranges`, of the objects that the selectors chose at resource_version; nullopt:
   /// not known. See keeps_keys().
   std::optional<std::vector<std::string>> keys;
-  /// Of the keys in `ranges` only those, where keys of one owner do not stand together; null: all.
+  /// Of the keys in `ranges` only those are offered by a shared stream, where one owner's do not
+  /// stand together; null: all.
   std::function<bool(std::string_view key)> shows{};
   /// The head of the stream that this hangs on; of a shared one nothing but its Warnings.
   HeadListener heard{};

@@ -115,7 +115,7 @@ void Subscriber::next_keys() {
 }
 
 void Subscriber::on_list_item(std::string_view key, std::string_view) {
-  if (too_many_keys_) return;
+  if (too_many_keys_ || (shows_ && !(*shows_)(key))) return;
   filter_->remember(key_prefix_ + std::string(key));
   if (count_keys()) return;
   too_many_keys_ = true; // the room is others' at once

@@ -57,7 +57,9 @@ public:
   Watch(Exchange& exchange, ListPlan plan)
       : exchange_(exchange), plan_(std::move(plan)), writer_(exchange, plan_.rendering),
         timer_(exchange.gateway().loop()) {
-    if (upstream::keeps_keys(watch_request(exchange, plan_)))
+    const auto request = watch_request(exchange, plan_);
+    shows_ = request.shows;
+    if (upstream::keeps_keys(request))
       keys_ = upstream::watch_keys(exchange.upstream(), exchange.gateway().loop(),
                                    exchange.mapping().id());
     if (plan_.beside)
@@ -119,7 +121,7 @@ private:
 
   void on_list_item(std::string_view key, std::string_view item) override {
     if (exchange_.done() || only_revision_) return;
-    if (keys_) keys_->add(key);
+    if (keys_ && (!shows_ || shows_(key))) keys_->add(key);
     begin_answer();
     if (auto written = writer_.added(item, out_); !written) return exchange_.abort(written.error());
     if (out_.size() >= k_flush) flush();
@@ -317,9 +319,10 @@ private:
   std::size_t at_ = 0;
   std::int64_t revision_ = -1;
   bool only_revision_ = false;
-  std::unique_ptr<upstream::WatchKeys> keys_;    ///< of what the list shows; null: nobody asks
-  bool watching_ = false, without_room_ = false; ///< an event of upstream's waits
-  std::unique_ptr<BesideEvents> beside_;         ///< null: not a mixed kind
+  std::function<bool(std::string_view key)> shows_; ///< WatchRequest::shows
+  std::unique_ptr<upstream::WatchKeys> keys_;       ///< of what the list shows; null: nobody asks
+  bool watching_ = false, without_room_ = false;    ///< an event of upstream's waits
+  std::unique_ptr<BesideEvents> beside_;            ///< null: not a mixed kind
   net::Timer timer_;
   std::unique_ptr<upstream::List> retired_list_, list_;
   std::unique_ptr<upstream::WatchSubscription> watch_;

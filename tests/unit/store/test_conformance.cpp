@@ -121,7 +121,8 @@ TEST_CASE("a list goes on behind a key, within its prefix") {
     REQUIRE(store->put("k", key, key));
   const auto keys = [&](std::string_view prefix, std::string_view after) {
     std::string out;
-    for (const auto& record : store->list("k", prefix, after, 0).value().records)
+    const auto page = store->list("k", prefix, after, 0).value();
+    for (const auto& record : page.records)
       out += record.key + " ";
     return out;
   };

@@ -109,6 +109,57 @@ TEST_CASE("who is older than the window catches up and joins without loss or dup
   CHECK(world.none("watch=true"));
 }
 
+TEST_CASE("where two streams become one, each watch hears its own of what the other has had") {
+  WatchWorld world;
+  WatchClient young(world, 0, pods("foofoo-", 100));
+  const auto main = world.next_watch();
+  world.answer(main, 200);
+  world.say(main, event("ADDED", "foofoo-a/a", 101) + event("ADDED", "barbar-a/b", 102) +
+                      event("ADDED", "nobody-a/c", 103));
+  WatchClient foofoo(world, 1, pods("foofoo-", 50));
+  world.settle();
+  WatchClient barbar(world, 1, pods("barbar-", 50));
+  WatchClient everybody(world, 0, pods("", 50));
+  const auto behind = world.next_watch();
+  world.answer(behind, 200);
+  for (auto* client : {&foofoo, &barbar, &everybody})
+    CHECK(world.eventually([&] { return client->begun(); }));
+  CHECK(world.open_watches() == 2);
+  world.say(behind, bookmark_event(100));
+  CHECK(world.eventually([&] { return world.open_watches() == 1; }));
+  CHECK(foofoo.heard() == Heard{"ADDED foofoo-a/a 101"});
+  CHECK(barbar.heard() == Heard{"ADDED barbar-a/b 102"});
+  CHECK(everybody.heard() ==
+        Heard{"ADDED foofoo-a/a 101", "ADDED barbar-a/b 102", "ADDED nobody-a/c 103"});
+  world.say(main, event("ADDED", "barbar-a/d", 104));
+  CHECK(barbar.heard().back() == "ADDED barbar-a/d 104");
+  CHECK(foofoo.heard().size() == 1);
+}
+
+TEST_CASE("where one owner's keys do not stand together its watch hears and keeps those alone") {
+  auto limits = WatchWorld::quick();
+  limits.keys = 1;
+  WatchWorld world(limits);
+  auto request = pods("", 10);
+  request.shows = [](std::string_view key) { return key.ends_with("mine"); };
+  WatchClient all(world, 0, request);
+  const auto stream = world.next_watch();
+  world.answer(stream, 200);
+  CHECK(world.eventually([&] { return all.begun(); }));
+  request.params = {{"labelSelector", "app=web"}};
+  WatchClient chosen(world, 1, request);
+  world.list(world.next_list(), 10, {pod("foofoo-a/1-mine", 5), pod("foofoo-a/2-other", 6)});
+  CHECK(world.eventually([&] { return chosen.begun(); }));
+  const std::string web = R"({"app":"web"})";
+  world.say(stream, event("ADDED", "barbar-a/other", 11, web) +
+                        event("MODIFIED", "foofoo-a/1-mine", 12) +
+                        event("MODIFIED", "foofoo-a/2-other", 13) +
+                        event("ADDED", "foofoo-a/3-mine", 14, web));
+  CHECK(all.heard() == Heard{"MODIFIED foofoo-a/1-mine 12", "ADDED foofoo-a/3-mine 14"});
+  CHECK(chosen.heard() == Heard{"DELETED foofoo-a/1-mine 12", "ADDED foofoo-a/3-mine 14"});
+  CHECK(world.open_watches() == 1);
+}
+
 TEST_CASE("one that was caught up beyond the other's end hears nothing twice") {
   WatchWorld world;
   WatchClient young(world, 0, pods("foofoo-", 100));
