@@ -4,6 +4,7 @@
 #include "common/base/json_text.hpp"
 #include "common/base/text.hpp"
 #include "daemon/translate/discovery_json.hpp"
+#include "daemon/translate/framer.hpp"
 
 #include <algorithm>
 
@@ -12,6 +13,21 @@ namespace {
 
 std::size_t skip_white(std::string_view text, std::size_t at) {
   return std::min(text.find_first_not_of(" \t\r\n", at), text.size());
+}
+
+/// Offset behind the string that begins at `at`, npos if it does not end.
+std::size_t behind_string(std::string_view text, std::size_t at) {
+  const auto end = text.find('"', at + 1);
+  if (end == std::string_view::npos) return end;
+  const bool plain = text.substr(at, end - at).find('\\') == std::string_view::npos;
+  return plain ? end + 1 : json_skip(text, at);
+}
+
+/// The same of a value.
+std::size_t behind_value(std::string_view text, std::size_t at) {
+  ValueScanner scanner;
+  const auto size = scanner.scan(text.substr(at));
+  return scanner.done() ? at + size : std::string_view::npos;
 }
 
 auto no_index() {
@@ -57,7 +73,7 @@ std::size_t OpenApiIndex::step(std::string_view rest) {
     return at + 1;
   }
   if (c == ',') return at + 1;
-  const auto key_end = json_skip(rest, at);
+  const auto key_end = behind_string(rest, at);
   if (key_end == std::string_view::npos) return 0;
   auto value = skip_white(rest, key_end);
   if (value == rest.size()) return 0;
@@ -73,15 +89,25 @@ std::size_t OpenApiIndex::step(std::string_view rest) {
     stage_ = Stage::paths;
     return value + 1;
   }
-  const auto end = json_skip(rest, value);
+  const auto end = behind_value(rest, value);
   // A number may go on in the next chunk: what stands behind a value shows that it is whole.
   if (end == std::string_view::npos || skip_white(rest, end) == rest.size()) return 0;
   if (stage_ == Stage::paths) broken_ = !entry(key, rest.substr(value, end - value));
   return end;
 }
 
+/// Is it another tenant's for certain? Nearly all are, where there are many.
+bool OpenApiIndex::foreign(std::string_view quoted_key) const {
+  constexpr std::string_view k_head = "\"apis/";
+  if (mapping_.identity() || !quoted_key.starts_with(k_head)) return false;
+  const auto rest = quoted_key.substr(k_head.size());
+  const auto group = rest.substr(0, rest.find_first_of("/\"\\"));
+  return rest[group.size()] != '\\' && !mapping_.group_out(group);
+}
+
 /// One member of the paths; false: it is none.
 bool OpenApiIndex::entry(std::string_view quoted_key, std::string_view value) {
+  if (foreign(quoted_key)) return true;
   const auto key = json_unquote(quoted_key);
   const auto copy = [&] {
     out_.append(quoted_key).append(":").append(value).append(",");

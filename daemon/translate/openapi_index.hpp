@@ -31,6 +31,7 @@ private:
   static constexpr std::size_t k_largest_entry = std::size_t{64} << 10;
 
   std::size_t step(std::string_view rest);
+  bool foreign(std::string_view quoted_key) const;
   bool entry(std::string_view quoted_key, std::string_view value);
 
   const Mapping& mapping_;
