@@ -15,9 +15,9 @@ class Socket;
 
 /// One event loop on epoll(7), run by one thread. A connection, its streams and their exchanges
 /// live and die on one loop. Only post(), stop() and the questions may be called from other
-/// threads. A turn is: what was posted, what is due, some of what can wait, what the sockets say.
-/// Destroyed after all that is on it, when no thread runs it; what has not run by then goes with
-/// it.
+/// threads. A turn is: what was posted (of very much, some), what is due, some of what can wait,
+/// what the sockets say. Destroyed after all that is on it, when no thread runs it; what has not
+/// run by then goes with it.
 class Loop {
 public:
   Loop();
