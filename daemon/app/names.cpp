@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/app/names.hpp"
 
+#include "daemon/tenants/footprint.hpp"
+
 #include <algorithm>
 #include <chrono>
 
@@ -27,7 +29,6 @@ constexpr std::array k_keys{
 };
 constexpr std::chrono::milliseconds k_refresh{500};
 constexpr std::chrono::seconds k_look_again{10};
-constexpr std::size_t k_prefix = 7; ///< six characters and the dash
 
 /// The path of its list in the first version that upstream serves; "" where it serves none: some
 /// kinds are younger than the oldest upstream.
@@ -95,12 +96,12 @@ void SharedClasses::publish() {
     const auto known = each.follower->names();
     if (!known) continue;
     for (const auto& name : *known) {
-      const bool tenants = name.size() > k_prefix && name[k_prefix - 1] == '-' &&
-                           is_tenant_(std::string_view(name).substr(0, k_prefix - 1));
+      const auto id = tenants::id_of_name(name);
+      const bool private_one = !id.empty() && is_tenant_(id);
       const bool system =
           each.overlay == static_cast<std::size_t>(translate::Overlay::priority_class) &&
           name.starts_with("system-");
-      if (!tenants && !system) names.classes[each.overlay].insert(name);
+      if (!private_one && !system) names.classes[each.overlay].insert(name);
     }
   }
   if (names.classes != upstream_.shared_names()->classes) {

@@ -199,8 +199,7 @@ void TenantServiceImpl::examine_tenants(upstream::ControlApi& api,
   const auto listed = range_objects(
       api, "/api/v1/namespaces", {}, 500, 0, true, {}, [&](const nlohmann::json& item) {
         const auto found = found_of(item);
-        if (found.name.size() < 8 || found.name[6] != '-') return;
-        const auto tenant = tenants.find(found.name.substr(0, 6));
+        const auto tenant = tenants.find(std::string(id_of_name(found.name)));
         if (tenant == tenants.end()) return;
         if (found.labelled && found.label == tenant->first) {
           const auto phase = tenant->second.phase;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/tenants/drift.hpp"
 
+#include "daemon/tenants/footprint.hpp"
 #include "daemon/tenants/manifests.hpp"
 #include "daemon/upstream/upstream_rbac.hpp"
 
@@ -9,7 +10,6 @@
 namespace zoo::tenants {
 namespace {
 
-constexpr std::size_t k_id = 6; ///< bytes of a tenant's ID (api::validate_id)
 constexpr std::string_view k_namespaces = "/api/v1/namespaces";
 
 constexpr std::array k_kinds{
@@ -30,8 +30,7 @@ std::string_view spoiled(const RoomKind& kind, translate::EventType type,
                          const translate::ObjectKey& key) {
   // One more of these changes nothing; one more namespace may lack its binding.
   if (type == translate::EventType::added && kind.path != k_namespaces) return "";
-  const std::string_view owned = key.name_space.empty() ? key.name : key.name_space;
-  return owned.size() > k_id + 1 && owned[k_id] == '-' ? owned.substr(0, k_id) : "";
+  return id_of_name(key.name_space.empty() ? key.name : key.name_space);
 }
 
 } // namespace zoo::tenants

@@ -97,8 +97,7 @@ private:
 Result<void> add_kinds(ControlApi& api, std::string_view root,
                        const std::function<bool(std::string_view)>& wanted,
                        std::vector<Kind>& out) {
-  ZOO_TRY(const auto document,
-          api.request("GET", root, {}, {}, std::string(translate::k_aggregated_accept)));
+  ZOO_TRY(const auto document, api.request("GET", root, {}, {}, translate::k_aggregated_accept));
   if (document.status != 200) return fail(kube::error_of(document));
   KindReader reader(wanted, out);
   translate::Framer framer(translate::Shape::list, document.body.size(), reader);
@@ -110,6 +109,11 @@ Result<void> add_kinds(ControlApi& api, std::string_view root,
 }
 
 } // namespace
+
+std::string_view id_of_name(std::string_view name) {
+  constexpr std::size_t k_id = 6; // bytes of a tenant's ID (api::validate_id)
+  return name.size() > k_id + 1 && name[k_id] == '-' ? name.substr(0, k_id) : std::string_view();
+}
 
 std::string position(std::string_view prefix, std::int64_t revision) {
   const json token = {{"v", "meta.k8s.io/v1"},
@@ -132,12 +136,6 @@ std::string Kind::collection(std::string_view name_space) const {
 }
 
 std::string Kind::title() const { return group.empty() ? resource : resource + "." + group; }
-
-std::string_view id_of_group(std::string_view group) {
-  constexpr std::size_t k_id = 6; // DESIGN 2
-  const bool begins = group.size() > k_id + 1 && group.find('-') == k_id;
-  return begins ? group.substr(0, k_id) : std::string_view();
-}
 
 Result<std::vector<Kind>> discover(ControlApi& api,
                                    const std::function<bool(std::string_view)>& wanted) {

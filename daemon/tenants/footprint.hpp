@@ -23,6 +23,9 @@ namespace zoo::tenants {
 
 inline constexpr std::string_view k_tenant_label = "tenant.kubezoo.io/id";
 
+/// Whose a name of upstream's may be, by how it begins: "foofoo-x" -> "foofoo"; "": nobody's.
+std::string_view id_of_name(std::string_view name);
+
 struct Kind {
   std::string group, version, resource;
   bool namespaced = false;
@@ -36,8 +39,6 @@ struct Kind {
 /// preferred version. Every tenant's definitions are groups: the others are passed over.
 Result<std::vector<Kind>> discover(upstream::ControlApi& api,
                                    const std::function<bool(std::string_view group)>& wanted);
-/// "foofoo-stable.example.com" -> "foofoo", whose group it may be; "": nobody's.
-std::string_view id_of_group(std::string_view group);
 
 /// Of these, the built-in cluster-scoped kinds whose objects are a tenant's by the prefix of their
 /// name. Not among them: nodes and other kinds of the platform, whatever their objects are called;

@@ -60,7 +60,7 @@ public:
   Result<void> discover_kinds() {
     const auto all = directory_ == nullptr ? nullptr : directory_->snapshot();
     ZOO_TRY(kinds_, discover(api_, [&](std::string_view group) {
-              const auto id = id_of_group(group);
+              const auto id = id_of_name(group);
               return id.empty() || id == tenant_.id || (all && !all->find(id));
             }));
     return {};

@@ -99,7 +99,7 @@ void Survey::begin(ControlApi& api, Round& round, std::unique_lock<std::mutex>& 
   if (kinds_.empty() || now - kinds_read_ > k_kinds_age) {
     lock.unlock();
     auto kinds = to_an_end([&] { // none of the private kinds is a definition's
-      return discover(api, [](std::string_view group) { return id_of_group(group).empty(); });
+      return discover(api, [](std::string_view group) { return id_of_name(group).empty(); });
     });
     lock.lock();
     if (kinds) {
