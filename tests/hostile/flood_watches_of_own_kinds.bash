@@ -9,6 +9,12 @@ for n in {1..40}; do
 done
 served() { lists "$evil" "https://$zood_address/apis/own40.example/v16/things" | grep -q ThingList; }
 eventually "the last one is served" 60 served
+# Upstream knows of each what has changed since it was first asked for: at a version before that a watch is told 410 and begins anew, and
+# where its tenant has all that it may by then, it ends instead of being refused.
+each_version=()
+for n in {1..640}; do each_version+=("https://$zood_address/apis/own$(((n - 1) / 16 + 1)).example/v$(((n - 1) % 16 + 1))/things?resourceVersion=0"); done
+all_of_them() { (($(lists "$evil" "${each_version[@]}" | jq -r .kind | grep -c '^ThingList$') == 640)); }
+eventually "upstream serves each of them from its cache" 90 all_of_them
 version=$(lists "$evil" "https://$zood_address/apis/own1.example/v1/things" | jq -r .metadata.resourceVersion)
 busy() { curl -sSf --unix-socket "$zood_dir/zood.sock" http://zood/metrics | awk '/^zood_upstream_connections.*busy/ { print $2 }'; }
 while sleep 0.5; do busy; done >"$TMPDIR/busy" &
