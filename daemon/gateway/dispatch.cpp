@@ -187,6 +187,7 @@ public:
       if (names_nodes(target_) && exchange_.gateway().shared().nodes == Nodes::own) {
         return own_nodes(exchange_);
       }
+      if (lists_addresses_by_name(exchange_)) return own_addresses(exchange_);
     }
     if (target_.subresource == "log") return log();
     ZOO_TRY(rendering_, rendering_of(exchange_));
@@ -516,11 +517,15 @@ private:
     ZOO_TRY(plan.params, params_in(exchange_, false));
     if (rendering_.wanted.representation == Representation::table) raise_include(plan.params);
     plan.ranges = reach.ranges;
+    plan.watched = reach.watched;
     plan.all_namespaces = reach.all_namespaces;
     plan.rendering = rendering_;
     if (target_.verb == "list" || target_.verb == "watch") {
       ZOO_TRY(plan.own, own_objects(exchange_));
       plan.beside = beside_target(exchange_, rendering_.wanted);
+      plan.revision = reach.revision;
+      if (plan.beside == nullptr)
+        read_whole(plan); // a version of the kind that zood keeps nothing of
     }
     return plan;
   }

@@ -9,7 +9,9 @@
 #include "daemon/upstream/owner_index.hpp"
 #include "daemon/upstream/upstream.hpp"
 
+#include <algorithm>
 #include <optional>
+#include <utility>
 
 namespace zoo::gateway {
 namespace {
@@ -39,12 +41,14 @@ bool of_then(const translate::ListOptions& options) {
   return !options.continue_token.empty() || options.match == translate::VersionMatch::exact;
 }
 
+constexpr std::size_t k_most_names = 256;       ///< read one after the other, for one request
+constexpr std::size_t k_worth_of_objects = 100; ///< by_name_is_less()
+
 /// Is it less work to read these one after the other by their names, and to make some other
 /// requests for that, than all that there are? `worth`: how many are read in the time that one by
 /// its name takes.
 bool by_name_is_less(std::size_t names, std::size_t other_requests, std::size_t worth,
                      const upstream::OwnerIndex& index) {
-  constexpr std::size_t k_most_names = 256; // one after the other, for one request
   return names <= k_most_names && (names + other_requests) * worth < index.size();
 }
 
@@ -52,7 +56,9 @@ bool by_name_is_less(std::size_t names, std::size_t other_requests, std::size_t 
 /// where upstream takes no position, nothing is gained.
 bool may_list_by_name(const Exchange& exchange) {
   const auto& target = exchange.target();
-  return target.verb == "list" && !of_then(target.list) &&
+  const bool lists =
+      target.verb == "list" || (target.verb == "watch" && target.list.begins_with_state());
+  return lists && !of_then(target.list) &&
          translate::find_param(target.params, "fieldSelector") == nullptr &&
          exchange.upstream().range_reads();
 }
@@ -70,9 +76,9 @@ std::optional<Names> provisioned_volumes(const Exchange& exchange) {
   std::erase_if(*names, [&](const auto& name) {
     return mapping.owns_name(name) || !mapping.volume_out(name);
   });
-  constexpr std::size_t k_worth = 100;
   constexpr std::size_t k_range_and_claims = 2;
-  if (!by_name_is_less(names->size(), k_range_and_claims, k_worth, index)) return std::nullopt;
+  if (!by_name_is_less(names->size(), k_range_and_claims, k_worth_of_objects, index))
+    return std::nullopt;
   return names;
 }
 
@@ -84,15 +90,62 @@ std::vector<upstream::KeyRange> volume_ranges(const Exchange& exchange) {
   return ranges;
 }
 
+/// Those of the tenant's addresses or attachments that are upstream's, of which none says by its
+/// name whose it is. Nobody writes an address again: whoever lists, and follows from there, would
+/// miss for good what the index hears of a moment too late. So they are read as they were when it
+/// heard last; what comes behind that the watch tells. nullopt: everybody's are read.
+std::optional<upstream::OwnerIndex::Moment> moment_of(const Exchange& exchange,
+                                                      std::size_t other_requests) {
+  const auto rule = rule_of(exchange);
+  const bool addresses = rule == NameRule::service_address;
+  if ((!addresses && rule != NameRule::attachment) || !may_list_by_name(exchange))
+    return std::nullopt;
+  auto& upstream = exchange.upstream();
+  auto& index = addresses ? upstream.addresses() : upstream.attachments();
+  std::vector<std::string> owners{exchange.mapping().prefix()}; // namespaces, or volumes
+  if (!addresses && exchange.own_names() != nullptr) {
+    for (const auto& volume : *exchange.own_names())
+      owners.push_back(volume + '/');
+  }
+  auto out = index.moment_of(owners, k_most_names);
+  if (!out) return std::nullopt;
+  const auto& asked = exchange.target().list.resource_version;
+  const auto newer = asked.empty() ? Result<std::int64_t>(0) : upstream::revision_of(asked);
+  if (!newer || *newer > out->revision) return std::nullopt;
+  if (!by_name_is_less(out->names.size(), other_requests, k_worth_of_objects, index))
+    return std::nullopt;
+  return out;
+}
+
+/// Does it hold all that was looked up before? Of attachments it is enough to have looked.
+bool holds(const upstream::OwnerIndex::Moment& moment, const Exchange& exchange) {
+  const auto& said = exchange.own_names();
+  return said != nullptr &&
+         (rule_of(exchange) != NameRule::service_address ||
+          std::includes(moment.names.begin(), moment.names.end(), said->begin(), said->end()));
+}
+
+/// The ranges of a kind of which upstream's objects and the tenant's own are shown.
+Reach mixed_reach(const Exchange& exchange) {
+  Reach reach;
+  reach.ranges = {whole("")};
+  const auto moment = moment_of(exchange, 0); // the others are made
+  if (!moment || !holds(*moment, exchange)) return reach;
+  reach.watched = std::exchange(reach.ranges, {});
+  reach.revision = moment->revision;
+  add_singles(reach.ranges, moment->names);
+  // Of none there is a resourceVersion still: with a name that is no address.
+  if (reach.ranges.empty()) add_singles(reach.ranges, {exchange.mapping().id()});
+  return reach;
+}
+
 /// The ranges of a cluster-scoped kind that is built in.
 Reach cluster_reach(const Exchange& exchange) {
   const auto& mapping = exchange.mapping();
   Reach reach;
   const auto* facts = exchange.resource().facts;
-  if (facts != nullptr && facts->treatment == translate::Treatment::mixed) {
-    reach.ranges = {whole("")};
-    return reach;
-  }
+  if (facts != nullptr && facts->treatment == translate::Treatment::mixed)
+    return mixed_reach(exchange);
   switch (rule_of(exchange)) {
   case NameRule::verbatim: // shared, read-only
     reach.straight = true;
@@ -114,9 +167,11 @@ Reach cluster_reach(const Exchange& exchange) {
     return reach;
   case NameRule::crd:
     reach.ranges = definition_ranges(exchange, reads(exchange.target()));
+    reach.watched = {whole("")};
     return reach;
   case NameRule::volume:
     reach.ranges = volume_ranges(exchange);
+    reach.watched = {whole("")};
     return reach;
   case NameRule::service_address:
   case NameRule::attachment:
@@ -216,6 +271,15 @@ std::vector<upstream::KeyRange> definition_ranges(const Exchange& exchange, bool
 bool lists_volumes_by_name(const Exchange& exchange) {
   return rule_of(exchange) == NameRule::volume && !exchange.resource().namespaced &&
          provisioned_volumes(exchange).has_value();
+}
+
+bool lists_addresses_by_name(const Exchange& exchange) {
+  return rule_of(exchange) == NameRule::service_address && moment_of(exchange, 1).has_value();
+}
+
+bool knows_own_addresses(const Exchange& exchange) {
+  const auto moment = moment_of(exchange, 0);
+  return !moment || holds(*moment, exchange);
 }
 
 Result<Reach> reach_of(const Exchange& exchange) {

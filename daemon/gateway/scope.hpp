@@ -21,6 +21,9 @@ struct Reach {
   Actor actor = Actor::zood;
   std::vector<upstream::KeyRange> ranges; ///< else: these keys of a path that is everybody's
   bool all_namespaces = false;
+  std::int64_t revision = -1; ///< `ranges` hold all of it at this resourceVersion; -1: at any
+  /// What a watch hears where `ranges` are less than it may have to tell; empty: `ranges`.
+  std::vector<upstream::KeyRange> watched;
 };
 Result<Reach> reach_of(const Exchange& exchange);
 
@@ -40,6 +43,11 @@ bool owns_definition(const translate::Mapping& mapping, std::string_view name);
 /// Is a list of PersistentVolumes to be read by their names, once the tenant's claims have said
 /// which volumes they have (flows/own_names.cpp)? Where reading everybody's would cost more.
 bool lists_volumes_by_name(const Exchange& exchange);
+
+/// The same of IPAddresses: once the tenant's Services have said which ones they have.
+bool lists_addresses_by_name(const Exchange& exchange);
+/// Is that known of all that the Services said, or everybody's are read anyhow?
+bool knows_own_addresses(const Exchange& exchange);
 
 /// As whom a request for one object goes.
 Actor actor_of(const Exchange& exchange);

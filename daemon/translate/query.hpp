@@ -53,6 +53,11 @@ struct ListOptions {
   std::optional<std::int64_t> timeout_seconds;
   std::string label_selector, field_selector;
 
+  /// Does a watch begin with the current state (apiserver's watch semantics)?
+  bool begins_with_state() const {
+    const bool from_now = resource_version.empty() || resource_version == "0";
+    return send_initial_events.value_or(from_now);
+  }
   /// Does a watch say where its first events end? One from no version asks for them without saying
   /// so (SetListOptionsDefaults in apimachinery/pkg/apis/meta/internalversion/defaults.go).
   bool marks_initial_events() const {

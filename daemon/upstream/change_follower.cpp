@@ -82,7 +82,10 @@ void ChangeFollower::heard() {
 void ChangeFollower::on_watch_begin() {
   list_.reset(); // and what it holds of its connection
   heard();
-  if (std::exchange(listed_, false)) hears_.began();
+  if (std::exchange(listed_, false)) {
+    hears_.began();
+    if (hears_.passed) hears_.passed(version_);
+  }
   follows_ = true;
   open_ = true;
 }
@@ -101,7 +104,8 @@ void ChangeFollower::on_watch_event(std::string_view text) {
   pause_ = k_first_pause;
   if (!key->resource_version.empty()) version_ = key->resource_version;
   if (event->type != translate::EventType::bookmark)
-    hears_.changed(event->type, *key, event->object);
+    return hears_.changed(event->type, *key, event->object);
+  if (hears_.passed) hears_.passed(version_);
 }
 
 void ChangeFollower::on_watch_end(const WatchEnd& end) {

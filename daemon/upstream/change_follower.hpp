@@ -33,6 +33,9 @@ public:
     std::function<void()> began;
     /// Of each object that is there when it begins; began() comes behind the last one. Null: none.
     std::function<void(std::string_view name, std::string_view object)> found = nullptr;
+    /// What was told is all that happened up to this resourceVersion: behind began(), and by a
+    /// bookmark. Null: none.
+    std::function<void(std::string_view version)> passed = nullptr;
     /// It looks from the start: what was found before it began may be no more.
     std::function<void()> looks = nullptr;
     bool whole = false; ///< objects, not their metadata alone

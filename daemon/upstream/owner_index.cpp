@@ -2,6 +2,7 @@
 #include "daemon/upstream/owner_index.hpp"
 
 #include <algorithm>
+#include <limits>
 
 namespace zoo::upstream {
 
@@ -22,6 +23,11 @@ OwnerIndex::OwnerIndex(Upstream& upstream, net::Loop& loop, Caller& caller, std:
                        found_ = {};
                      },
                  .found = [this](auto name, auto object) { found_.put(name, owner_of_(object)); },
+                 .passed =
+                     [this](auto version) {
+                       const std::scoped_lock lock(mutex_);
+                       reach(version);
+                     },
                  .looks = [this] { found_ = {}; },
                  .whole = reads == Reads::whole}) {}
 
@@ -34,17 +40,36 @@ void OwnerIndex::expect_write(std::string_view owner_prefix, std::chrono::millis
 }
 
 std::optional<OwnerIndex::Names> OwnerIndex::names_of(std::string_view owner_prefix) {
-  if (!asked_.exchange(true)) follower_.start();
-  if (!follower_.hears()) return std::nullopt;
+  if (!hears()) return std::nullopt;
   Names out;
   const std::scoped_lock lock(mutex_);
   const auto written = written_.find(std::string(owner_prefix));
   if (written != written_.end() && written->second > Clock::now()) return std::nullopt;
-  const auto& all = held_.by_owner;
-  for (auto at = all.lower_bound({std::string(owner_prefix), ""});
-       at != all.end() && at->first.starts_with(owner_prefix); ++at)
-    out.insert(at->second);
+  held_.add_names(owner_prefix, std::numeric_limits<std::size_t>::max(), out);
   return out;
+}
+
+std::optional<OwnerIndex::Moment>
+OwnerIndex::moment_of(const std::vector<std::string>& owner_prefixes, std::size_t most) {
+  if (!hears()) return std::nullopt;
+  Moment out;
+  const std::scoped_lock lock(mutex_);
+  if (revision_ == -1) return std::nullopt;
+  out.revision = revision_;
+  for (const auto& prefix : owner_prefixes)
+    held_.add_names(prefix, most, out.names);
+  if (out.names.size() > most) return std::nullopt;
+  return out;
+}
+
+void OwnerIndex::reach(std::string_view version) {
+  const auto revision = revision_of(version);
+  revision_ = revision ? *revision : -1;
+}
+
+bool OwnerIndex::hears() {
+  if (!asked_.exchange(true)) follower_.start();
+  return follower_.hears();
 }
 
 std::size_t OwnerIndex::size() const {
@@ -56,6 +81,7 @@ void OwnerIndex::changed(translate::EventType type, const translate::ObjectKey& 
                          std::string_view object) {
   auto owner = owner_of_(object);
   const std::scoped_lock lock(mutex_);
+  reach(key.resource_version);
   if (type == translate::EventType::deleted) {
     held_.erase(key.name);
   } else {
@@ -68,6 +94,13 @@ void OwnerIndex::Held::put(std::string_view name, std::string owner) {
   erase(key);
   by_owner.emplace(owner, key);
   owners.emplace(std::move(key), std::move(owner));
+}
+
+void OwnerIndex::Held::add_names(std::string_view owner_prefix, std::size_t most,
+                                 Names& out) const {
+  for (auto at = by_owner.lower_bound({std::string(owner_prefix), ""});
+       out.size() <= most && at != by_owner.end() && at->first.starts_with(owner_prefix); ++at)
+    out.insert(at->second);
 }
 
 void OwnerIndex::Held::erase(const std::string& name) {

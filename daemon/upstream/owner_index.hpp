@@ -6,6 +6,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <mutex>
 #include <optional>
 #include <set>
@@ -13,6 +14,7 @@
 #include <string_view>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 namespace zoo::upstream {
 
@@ -36,6 +38,13 @@ public:
                     std::chrono::milliseconds lasting = std::chrono::seconds(70));
   /// Names of the objects whose owner begins so; nullopt: not known, or not now.
   std::optional<Names> names_of(std::string_view owner_prefix);
+  /// Those whose owner begins with one of these, and the resourceVersion at which they are all.
+  struct Moment {
+    Names names;
+    std::int64_t revision = -1;
+  };
+  /// nullopt: not known, not now, or more than `most`.
+  std::optional<Moment> moment_of(const std::vector<std::string>& owner_prefixes, std::size_t most);
   std::size_t size() const; ///< how many objects there are
 
 private:
@@ -45,15 +54,20 @@ private:
 
     void put(std::string_view name, std::string owner);
     void erase(const std::string& name);
+    /// Ends once there are more than `most`.
+    void add_names(std::string_view owner_prefix, std::size_t most, Names& out) const;
   };
 
   void changed(translate::EventType type, const translate::ObjectKey& key, std::string_view object);
+  void reach(std::string_view version); ///< with mutex_
+  bool hears();                         ///< begins when first asked
 
   const OwnerOf owner_of_;
   std::atomic<bool> asked_ = false;
   Held found_; ///< since it looks from the start; the loop's
   mutable std::mutex mutex_;
   Held held_;
+  std::int64_t revision_ = -1; ///< of `held_`
   /// Until when they are written, by what their owner begins with.
   std::unordered_map<std::string, std::chrono::steady_clock::time_point> written_;
   ChangeFollower follower_; // last: its callbacks end first

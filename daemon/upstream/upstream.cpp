@@ -161,6 +161,18 @@ std::string claimed_from(std::string_view volume) {
   return tree ? tree->root()["spec"]["claimRef"]["namespace"].string() : "";
 }
 
+std::string serving_in(std::string_view address) {
+  const auto tree = translate::JsonTree::parse(address);
+  return tree ? tree->root()["spec"]["parentRef"]["namespace"].string() : "";
+}
+
+/// With a slash behind it no volume's name begins with another one's.
+std::string attaching(std::string_view attachment) {
+  const auto tree = translate::JsonTree::parse(attachment);
+  if (!tree) return "";
+  return tree->root()["spec"]["source"]["persistentVolumeName"].string() + '/';
+}
+
 } // namespace
 
 struct Upstream::Impl {
@@ -168,7 +180,7 @@ struct Upstream::Impl {
   std::map<net::Loop*, std::unique_ptr<Pool>> pools;
   std::optional<CatalogKeeper> keeper;
   std::optional<NameFollower> unlabelled, unlabelled_definitions;
-  std::optional<OwnerIndex> definitions, volumes;
+  std::optional<OwnerIndex> definitions, volumes, addresses, attachments;
   std::atomic<bool> range_reads{true};
   bool range_reads_decided = false;
   std::optional<RangeProbe> probe;
@@ -201,6 +213,12 @@ Upstream::Upstream(std::shared_ptr<const UpstreamEndpoint> endpoint,
                              OwnerIndex::Reads::metadata, labelled_with);
   impl_->volumes.emplace(*this, first, *impl_->pools.at(&first), "/api/v1/persistentvolumes",
                          OwnerIndex::Reads::whole, claimed_from);
+  impl_->addresses.emplace(*this, first, *impl_->pools.at(&first),
+                           "/apis/networking.k8s.io/v1/ipaddresses", OwnerIndex::Reads::whole,
+                           serving_in);
+  impl_->attachments.emplace(*this, first, *impl_->pools.at(&first),
+                             "/apis/storage.k8s.io/v1/volumeattachments", OwnerIndex::Reads::whole,
+                             attaching);
   impl_->probe.emplace(first, *impl_->pools.at(&first), impl_->range_reads);
 }
 
@@ -233,6 +251,8 @@ std::shared_ptr<const Upstream::Names> Upstream::unlabelled_definitions() const 
 
 OwnerIndex& Upstream::definitions() const { return *impl_->definitions; }
 OwnerIndex& Upstream::volumes() const { return *impl_->volumes; }
+OwnerIndex& Upstream::addresses() const { return *impl_->addresses; }
+OwnerIndex& Upstream::attachments() const { return *impl_->attachments; }
 
 Upstream::~Upstream() = default;
 

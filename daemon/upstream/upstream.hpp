@@ -74,8 +74,10 @@ public:
   /// later.
   std::shared_ptr<const Names> unlabelled_definitions() const;
   OwnerIndex& definitions() const; ///< by their tenant label; any thread
-  OwnerIndex& volumes() const; ///< PersistentVolumes by the namespace of their claim; any thread
-  void start();                ///< any thread; once
+  OwnerIndex& volumes() const;   ///< PersistentVolumes by the namespace of their claim; any thread
+  OwnerIndex& addresses() const; ///< IPAddresses by the namespace of their Service; any thread
+  OwnerIndex& attachments() const; ///< VolumeAttachments by their volume and a slash; any thread
+  void start();                    ///< any thread; once
 
   /// Does upstream begin a list at a position that zood makes? Tried once, at start(), and believed
   /// until it is known. Any thread.

@@ -140,6 +140,10 @@ void when_settled(Exchange& exchange, const VirtualTarget& target, net::Timer& t
   (*look)(k_looks);
 }
 
+bool all_by(const virtuals::Set& set, std::int64_t revision) {
+  return revision >= (set.recent.empty() ? set.floor : set.recent.back().revision);
+}
+
 BesideEvents::BesideEvents(Exchange& exchange, std::shared_ptr<const VirtualTarget> target,
                            std::function<void()> on_change)
     : exchange_(exchange), target_(std::move(target)), on_change_(std::move(on_change)) {}
@@ -155,6 +159,11 @@ Result<void> BesideEvents::start() {
 
 bool BesideEvents::settled() const {
   return board_of(exchange_).read(target_->owner, *target_->kind).settled;
+}
+
+bool BesideEvents::knows(std::int64_t revision) const {
+  return revision == -1 ||
+         all_by(*board_of(exchange_).read(target_->owner, *target_->kind).set, revision);
 }
 
 void BesideEvents::send(EventType type, const virtuals::Object& object, std::string& out) {

@@ -36,6 +36,10 @@ public:
       revision_ = std::stoll(options.resource_version);
     }
     const auto reading = read();
+    if (revision_ == -1) {
+      if (!all_by(*reading.set, plan_.revision)) read_whole(plan_);
+      revision_ = plan_.revision;
+    }
     if (revision_ == -1 && reading.set->objects.empty() && reading.settled) return stream();
     if (revision_ == -1) return find_now();
     when_settled(exchange_, beside_, timer_, [this] { begin(); });
@@ -77,16 +81,19 @@ private:
 
   void stream() {
     auto request = list_request(exchange_, plan_);
-    request.range = plan_.ranges.front();
+    request.range = plan_.ranges[at_];
     if (!start_.empty()) request.range.start = start_;
     request.revision = revision_;
     request.limit = limit_;
+    if (limit_ != 0 && plan_.rendering.shown)
+      request.counts = [this](std::string_view item) { return shows(plan_.rendering, item); };
     retired_ = std::move(list_);
-    list_ = read_range(exchange_, plan_, std::move(request), "", *this);
+    const auto part = plan_.revision == -1 ? std::string() : "#" + request.range.prefix;
+    list_ = read_range(exchange_, plan_, std::move(request), part, *this);
   }
 
   void on_list_begin(std::string_view head) override {
-    if (finding_ || refuse_future(exchange_, head)) return;
+    if (finding_ || at_ != 0 || refuse_future(exchange_, head)) return;
     if (auto begun = writer_.begin(head, out_); !begun) return exchange_.abort(begun.error());
   }
 
@@ -137,6 +144,10 @@ private:
       return exchange_.later(
           [this] { when_settled(exchange_, beside_, timer_, [this] { begin(); }); });
     }
+    if (!left_out_ && at_ + 1 < plan_.ranges.size()) {
+      ++at_;
+      return exchange_.later([this] { stream(); });
+    }
     if (revision_ != -1) return finish(*revision, end.next_start);
     when_settled(exchange_, beside_, timer_, [this, revision = *revision, next = end.next_start] {
       if (const auto state = read().set->at(revision)) {
@@ -164,6 +175,11 @@ private:
   void on_list_error(const Error& error, int http_status, std::string_view body) override {
     if (exchange_.done()) return;
     if (http_status == 0 || exchange_.head_sent()) return exchange_.abort(error);
+    if (http_status == 410 && at_ == 0 && read_whole(plan_)) {
+      revision_ = -1;
+      own_.clear();
+      return exchange_.later([this] { start(); });
+    }
     if (http_status == 410 && !start_.empty())
       return exchange_.send_status(410, expired_with_token(seal_continue(exchange_, -1, start_)));
     refuse_list(exchange_, http_status, body);
@@ -185,6 +201,7 @@ private:
   virtuals::Set::Objects own_; ///< still to be written
   std::string out_, start_, last_;
   std::int64_t revision_ = -1;
+  std::size_t at_ = 0; ///< of the plan's ranges, which come in the order of their names
   std::size_t limit_ = 0, written_ = 0;
   bool finding_ = false;
   bool left_out_ = false; ///< the limit is reached, and there is more

@@ -80,9 +80,11 @@ struct VirtualTarget;
 
 /// A list that is read by key ranges (DESIGN 6): tenant-wide lists, private and overlay kinds.
 struct ListPlan {
-  std::string path;                       ///< upstream's
-  translate::Params params;               ///< selectors, in upstream's names
-  std::vector<upstream::KeyRange> ranges; ///< more than one: merged by the tenant's names
+  std::string path;                        ///< upstream's
+  translate::Params params;                ///< selectors, in upstream's names
+  std::vector<upstream::KeyRange> ranges;  ///< more than one: merged by the tenant's names
+  std::vector<upstream::KeyRange> watched; ///< Reach::watched
+  std::int64_t revision = -1;              ///< Reach::revision, of a plan with `beside` only
   bool all_namespaces = false;
   Rendering rendering;
   std::vector<OwnObject> own; ///< shown beside what upstream has
@@ -96,6 +98,9 @@ std::unique_ptr<Flow> beside_list(Exchange& exchange, ListPlan plan);
 
 // Shared by what reads ranges.
 upstream::ListRequest list_request(Exchange& exchange, const ListPlan& plan);
+/// `plan.revision` cannot be read, or is older than what the tenant has written beside upstream's:
+/// everybody's are read as they are now. False: so it is already.
+bool read_whole(ListPlan& plan);
 /// Begins to read `request`, made by list_request(). `part` tells apart what one plan reads, for
 /// the memory of page sizes.
 std::unique_ptr<upstream::List> read_range(const Exchange& exchange, const ListPlan& plan,
@@ -159,9 +164,11 @@ std::unique_ptr<Flow> returned_annotation(Exchange& exchange, Outgoing request,
 /// signer are asked first.
 std::unique_ptr<Flow> approval(Exchange& exchange, Outgoing request, Rendering rendering);
 
-/// Finds the names of the tenant's volumes, or of the nodes that carry its pods, for filter_of();
-/// then chooses again. A watch goes on with the names of its beginning.
+/// Finds the names of the tenant's volumes, of the nodes that carry its pods, or of its Services'
+/// addresses, for filter_of() and reach_of(); then chooses again. A watch goes on with the names of
+/// its beginning.
 std::unique_ptr<Flow> own_volumes(Exchange& exchange);
+std::unique_ptr<Flow> own_addresses(Exchange& exchange);
 std::unique_ptr<Flow> own_nodes(Exchange& exchange);
 
 /// Kinds that zood keeps itself (daemon/virtuals): nothing of them goes upstream but dry runs.

@@ -239,6 +239,12 @@ std::unique_ptr<upstream::List> read_range(const Exchange& exchange, const ListP
                               std::move(request), std::move(hint), handler);
 }
 
+bool read_whole(ListPlan& plan) {
+  if (std::exchange(plan.revision, -1) == -1) return false;
+  plan.ranges = plan.watched;
+  return true;
+}
+
 http::ResponseHead list_head(const Rendering& rendering) {
   http::ResponseHead head{200, {}};
   head.headers.add("content-type", rendering.wanted.content_type);

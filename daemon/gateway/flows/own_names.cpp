@@ -1,17 +1,42 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/gateway/flows/flows.hpp"
+#include "daemon/gateway/scope.hpp"
 #include "daemon/translate/discovery_json.hpp"
 #include "daemon/upstream/upstream.hpp"
+
+#include <chrono>
 
 namespace zoo::gateway {
 namespace {
 
+constexpr std::chrono::milliseconds k_look_again{5};
+constexpr int k_looks = 20;
+
+/// The names that the spec of an object says.
+using Says = std::vector<std::string> (*)(const translate::JsonNode& spec);
+
+std::vector<std::string> volume(const translate::JsonNode& claim) {
+  return {claim["volumeName"].string()};
+}
+
+std::vector<std::string> node(const translate::JsonNode& pod) { return {pod["nodeName"].string()}; }
+
+std::vector<std::string> addresses(const translate::JsonNode& service) {
+  auto out = service["clusterIPs"].strings();
+  std::erase(out, "None"); // a headless one's
+  return out;
+}
+
 /// What does not say by its name whose it is, something of the tenant's says: its claims name their
-/// volumes, its pods their nodes. These are read first; then the request takes its usual way.
+/// volumes, its pods their nodes, its Services their addresses. These are read first; then the
+/// request takes its usual way.
 class OwnNames final : public Flow, private upstream::ListHandler {
 public:
-  OwnNames(Exchange& exchange, std::string path, std::string member)
-      : exchange_(exchange), path_(std::move(path)), member_(std::move(member)) {}
+  /// `ready`: may it go on with them? It waits a moment until it may. Null: at once.
+  OwnNames(Exchange& exchange, std::string path, Says says,
+           bool (*ready)(const Exchange& exchange) = nullptr)
+      : exchange_(exchange), path_(std::move(path)), says_(says), ready_(ready),
+        timer_(exchange.gateway().loop()) {}
 
   void start() override {
     auto strangers = exchange_.upstream().unlabelled_namespaces();
@@ -37,23 +62,30 @@ private:
     if (exchange_.done() || strangers_->contains(key.substr(0, key.find('/')))) return;
     const auto tree = translate::JsonTree::parse(item);
     if (!tree) return;
-    auto name = tree->root()["spec"][member_].string();
     // A longer one names nothing. They are kept as long as what asks, be it a watch.
     constexpr std::size_t k_longest_name = 253, k_entry = 64;
-    if (name.empty() || name.size() > k_longest_name || names_.contains(name)) return;
-    if (!exchange_.buffer(name.size() + k_entry)) return exchange_.fail(held_too_much());
-    names_.insert(std::move(name));
+    for (auto& name : says_(tree->root()["spec"])) {
+      if (name.empty() || name.size() > k_longest_name || names_.contains(name)) continue;
+      if (!exchange_.buffer(name.size() + k_entry)) return exchange_.fail(held_too_much());
+      names_.insert(std::move(name));
+    }
   }
 
   void on_list_end(const upstream::ListEnd&) override {
     if (exchange_.done()) return;
     exchange_.set_own_names(
         std::make_shared<const std::set<std::string, std::less<>>>(std::move(names_)));
-    exchange_.later([this] {
-      auto next = choose_allowed_flow(exchange_);
-      if (!next) return exchange_.fail(next.error());
-      exchange_.run(*std::move(next));
-    });
+    exchange_.later([this] { go_on(k_looks); });
+  }
+
+  void go_on(int looks) {
+    if (ready_ != nullptr && looks > 0 && !ready_(exchange_))
+      return timer_.start(k_look_again, [this, looks] {
+        exchange_.later([this, looks] { go_on(looks - 1); }); // this flow ends in it
+      });
+    auto next = choose_allowed_flow(exchange_);
+    if (!next) return exchange_.fail(next.error());
+    exchange_.run(*std::move(next));
   }
 
   void on_list_error(const Error& error, int http_status, std::string_view body) override {
@@ -64,7 +96,9 @@ private:
 
   Exchange& exchange_;
   std::string path_;
-  std::string member_; ///< of spec
+  Says says_;
+  bool (*ready_)(const Exchange& exchange);
+  net::Timer timer_;
   std::shared_ptr<const upstream::Upstream::Names> strangers_;
   std::set<std::string, std::less<>> names_;
   std::unique_ptr<upstream::List> list_; // last: cancelled first
@@ -73,11 +107,16 @@ private:
 } // namespace
 
 std::unique_ptr<Flow> own_volumes(Exchange& exchange) {
-  return std::make_unique<OwnNames>(exchange, "/api/v1/persistentvolumeclaims", "volumeName");
+  return std::make_unique<OwnNames>(exchange, "/api/v1/persistentvolumeclaims", volume);
+}
+
+/// The index hears of an address a moment after its Service is there.
+std::unique_ptr<Flow> own_addresses(Exchange& exchange) {
+  return std::make_unique<OwnNames>(exchange, "/api/v1/services", addresses, knows_own_addresses);
 }
 
 std::unique_ptr<Flow> own_nodes(Exchange& exchange) {
-  return std::make_unique<OwnNames>(exchange, "/api/v1/pods", "nodeName");
+  return std::make_unique<OwnNames>(exchange, "/api/v1/pods", node);
 }
 
 } // namespace zoo::gateway

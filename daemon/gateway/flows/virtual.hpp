@@ -53,6 +53,8 @@ public:
   Result<void> start(); ///< Code::bad_request for selectors that the kind has not
   /// May what is read now stand for a revision that upstream has told?
   bool settled() const;
+  /// Is `revision` none, or such that all that is here by now has been there then?
+  bool knows(std::int64_t revision) const;
   /// The objects as they were, as ADDED; what comes after is pump()'s. Code::expired.
   Result<void> state(std::int64_t revision, std::string& out);
   void from(std::int64_t revision) { last_ = revision; }
@@ -79,6 +81,9 @@ std::function<void()> woken(Exchange& exchange, std::function<void()> next);
 /// Calls `then` once what the tenant keeps beside upstream's is settled, or after some seconds.
 void when_settled(Exchange& exchange, const VirtualTarget& target, net::Timer& timer,
                   std::function<void()> then);
+
+/// Is nothing in `set` newer than `revision`, and is it known as it was then?
+bool all_by(const virtuals::Set& set, std::int64_t revision);
 
 std::unique_ptr<Flow> virtual_read(Exchange& exchange, VirtualTarget target);
 std::unique_ptr<Flow> virtual_watch(Exchange& exchange, VirtualTarget target);

@@ -9,12 +9,6 @@
 namespace zoo::gateway {
 namespace {
 
-/// Whether a watch has to begin with the current state (apiserver's watch semantics).
-bool begins_with_state(const translate::ListOptions& options) {
-  return options.send_initial_events.value_or(false) || options.resource_version.empty() ||
-         options.resource_version == "0";
-}
-
 std::string api_version(const Exchange& exchange, const std::string& group) {
   const auto& version = exchange.target().version;
   return group.empty() ? version : group + "/" + version;
@@ -35,10 +29,8 @@ upstream::WatchRequest watch_request(const Exchange& exchange, const ListPlan& p
   translate::set_param(request.params, "pretty", "false");
   request.bookmarks = target.list.allow_watch_bookmarks;
   request.timeout_seconds = target.list.timeout_seconds;
-  request.ranges = plan.ranges;
-  // Of definitions everybody's changes come, and the filter tells them apart.
-  if (!request.ranges.empty() && !request.ranges.front().labels.empty())
-    request.ranges = {upstream::KeyRange{}};
+  // Where everybody's changes come the filter tells them apart.
+  request.ranges = plan.watched.empty() ? plan.ranges : plan.watched;
   if (facts != nullptr && !mapping.identity() && facts->names == translate::NameRule::crd)
     request.shows = [&mapping](std::string_view key) {
       return mapping.crd_name_out(key).has_value();
@@ -75,9 +67,7 @@ public:
     // sendInitialEvents=false wants no state even from ''; the stream then begins at now.
     // A version that only the platform's own objects carry says nothing of upstream's.
     const bool own = !plan_.own.empty() && options.resource_version == k_own_version;
-    const bool state =
-        own || (begins_with_state(options) && options.send_initial_events.value_or(true));
-    if (state) return next_range();
+    if (own || options.begins_with_state()) return begin_state();
     if (options.resource_version.empty() || options.resource_version == "0") return find_now();
     watch_from(options.resource_version, false);
   }
@@ -90,6 +80,13 @@ public:
   }
 
 private:
+  void begin_state() {
+    at_ = 0;
+    if (beside_ && !beside_->knows(plan_.revision)) read_whole(plan_);
+    revision_ = plan_.revision;
+    next_range();
+  }
+
   void next_range() {
     auto request = list_request(exchange_, plan_);
     request.range = plan_.ranges[at_];
@@ -168,6 +165,8 @@ private:
   void on_list_error(const Error& error, int http_status, std::string_view body) override {
     if (exchange_.done()) return;
     if (http_status == 0 || exchange_.head_sent()) return exchange_.abort(error);
+    if (http_status == k_gone && read_whole(plan_))
+      return exchange_.later([this] { begin_state(); });
     refused(http_status, body);
   }
 
@@ -312,6 +311,7 @@ private:
   }
 
   static constexpr std::size_t k_flush = 16 * 1024;
+  static constexpr int k_gone = 410;
   Exchange& exchange_;
   ListPlan plan_;
   EventWriter writer_;

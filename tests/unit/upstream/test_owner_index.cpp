@@ -153,3 +153,39 @@ TEST_CASE("of whom somebody writes for nothing is said until it is over") {
   indexed.index->expect_write("b-", std::chrono::milliseconds(0));
   CHECK(indexed.names("b-") == "two ");
 }
+
+TEST_CASE("a moment is all of some owners as of a resourceVersion") {
+  Indexed indexed;
+  const auto moment = [&](const std::vector<std::string>& owners, std::size_t most = 8) {
+    const auto found = indexed.index->moment_of(owners, most);
+    if (!found) return std::string("?");
+    auto out = std::to_string(found->revision);
+    for (const auto& name : found->names)
+      out += ' ' + name;
+    return out;
+  };
+  CHECK(moment({"a/"}) == "?");
+  auto watch = indexed.follow(7, {thing("one", "a/", 3), thing("two", "b/", 4)});
+  CHECK(moment({"a/"}) == "7 one");
+  CHECK(moment({"a/", "b/"}) == "7 one two");
+  CHECK(moment({}) == "7");
+  indexed.say(watch, changed("ADDED", "three", "a/", 9));
+  CHECK(moment({"a/"}) == "9 one three");
+  CHECK(moment({"a/"}, 1) == "?"); // more than that
+  indexed.say(watch, changed("BOOKMARK", "", "", 12));
+  CHECK(moment({"a/"}) == "12 one three");
+  indexed.say(watch, changed("DELETED", "one", "a/", 13));
+  CHECK(moment({"a/", "b/"}) == "13 three two");
+
+  indexed.world.end(watch); // what happens until the next one is open is not known
+  watch = indexed.world.next_watch();
+  CHECK(WatchWorld::param(watch, "resourceVersion") == "13");
+  CHECK(moment({"a/"}) == "?");
+  indexed.world.answer(watch, 200);
+  indexed.world.settle();
+  CHECK(moment({"a/"}) == "13 three");
+  indexed.say(watch, gone_event());
+  indexed.world.end(watch);
+  indexed.follow(21, {thing("four", "a/", 20)});
+  CHECK(moment({"a/"}) == "21 four");
+}

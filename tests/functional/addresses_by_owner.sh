@@ -1,0 +1,106 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# A tenant's IPAddresses and VolumeAttachments are read by their names where the cluster has many, and none of them is missed.
+. "$(dirname "$0")/../e2e/lib.sh"
+
+start_zood_with 'guards: {volume_drivers: "*"}'
+new_tenant a
+new_tenant b
+unpack "$a"
+mark=$(random_id)
+# Each run has addresses of its own among those of 198.18.0.0/15, for benchmarks (RFC 2544).
+first=$((RANDOM % 250))
+address() { printf '198.18.%s.%s' "$((first + $1 / 256))" "$(($1 % 256))"; }
+at_end() { upstream delete ipaddress,pv,volumeattachment -l "addresses=$mark" --wait=false >/dev/null 2>&1; }
+
+# address_of NUMBER NAMESPACE SERVICE
+address_of() {
+  jq -cn --arg name "$(address "$1")" --arg space "$2" --arg service "$3" --arg mark "$mark" '{apiVersion: "networking.k8s.io/v1", kind: "IPAddress",
+    metadata: {name: $name, labels: {addresses: $mark}}, spec: {parentRef: {group: "", resource: "services", namespace: $space, name: $service}}}'
+}
+attachment() {
+  jq -cn --arg name "$1" --arg volume "$2" --arg mark "$mark" '{apiVersion: "storage.k8s.io/v1", kind: "VolumeAttachment",
+    metadata: {name: $name, labels: {addresses: $mark}}, spec: {attacher: "csi.example.com", nodeName: "none", source: {persistentVolumeName: $volume}}}'
+}
+names() { as "$1" get "$2" -o name "${@:3}" 2>&1 | sed 's|.*/||' | xargs; }
+is() { [[ $(names "$a" "$1") == "$2" ]]; }
+returns() { list_costs "$1" returned "$2" names "$a" "$2"; }
+sorted() { printf '%s\n' "$@" | LC_ALL=C sort | xargs; }
+raw() { curl -sN --max-time 20 --cacert "$TMPDIR/$a.ca" --cert "$TMPDIR/$a.crt" --key "$TMPDIR/$a.key" "https://$zood_address/apis/networking.k8s.io/v1/ipaddresses$1"; }
+added() { jq -r 'select(.type == "ADDED").object.metadata.name' | xargs; }
+state='?watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true&timeoutSeconds=1'
+
+# ---- a neighbour with many
+many=600
+for ((i = 0; i < many; i++)); do address_of "$i" "$b-default" "web-$i"; done >"$TMPDIR/many"
+check "addresses of a neighbour's Services" upstream create -f "$TMPDIR/many"
+for ((i = 0; i < many; i++)); do attachment "csi-$mark-$i" "$b-volume-$i"; done >"$TMPDIR/many"
+check "and what is attached of its volumes" upstream create -f "$TMPDIR/many"
+expect "the neighbour has the addresses, and its API server's" "$((many + 1))" "$(names "$b" ipaddresses | wc -w)"
+expect "and the attachments" "$many" "$(names "$b" volumeattachments | wc -w)"
+none=$(as "$a" get service kubernetes -o jsonpath='{.spec.clusterIP}')
+expect "the tenant has that of its API server" "$none" "$(names "$a" ipaddresses)"
+expect "nor an attachment" "" "$(names "$a" volumeattachments)"
+eventually "and reads no other" 20 returns "<= 4" ipaddresses
+eventually "nor an attachment of others" 20 returns "<= 2" volumeattachments
+
+# ---- its own addresses
+check "a Service" as "$a" create service clusterip web --tcp=80
+one=$(as "$a" get service web -o jsonpath='{.spec.clusterIP}')
+expect "its address is in the list at once" "$(sorted "$none" "$one")" "$(names "$a" ipaddresses)"
+check "a second one" as "$a" create service clusterip more --tcp=80
+two=$(as "$a" get service more -o jsonpath='{.spec.clusterIP}')
+check "and one that has none" as "$a" create service clusterip headless --clusterip=None
+all=$(sorted "$none" "$one" "$two")
+expect "are in the list" "$all" "$(names "$a" ipaddresses)"
+check "few are read for them" returns "<= 8" ipaddresses
+expect_match "as a table" "$one +services/default/web" "$(as "$a" get ipaddresses)"
+expect "by a label" "$all" "$(names "$a" ipaddresses -l ipaddress.kubernetes.io/ip-family=IPv4)"
+expect "not by another" "" "$(names "$a" ipaddresses -l ipaddress.kubernetes.io/ip-family=no)"
+expect "by a name" "$one" "$(names "$a" ipaddresses --field-selector "metadata.name=$one")"
+expect "not a neighbour's name" "" "$(names "$a" ipaddresses --field-selector "metadata.name=$(address 1)")"
+expect "in pages" "$all" "$(names "$a" ipaddresses --chunk-size=1)"
+version=$(raw "" | jq -r .metadata.resourceVersion)
+expect "at a version" "$all" "$(raw "?resourceVersion=$version&resourceVersionMatch=Exact" | jq -r '.items[].metadata.name' | xargs)"
+expect "from any" "$all" "$(raw "?resourceVersion=0" | jq -r '.items[].metadata.name' | xargs)"
+expect "as a watch begins" "$all" "$(raw "$state" | added)"
+check "which reads few, too" list_costs "<= 8" returned ipaddresses raw "$state"
+check "one that the tenant writes itself" as "$a" create -f - <<<"$(address_of 700 default own | jq -c 'del(.metadata.labels)')"
+more=$(sorted "$none" "$one" "$two" "$(address 700)")
+expect "is in the list at once" "$more" "$(names "$a" ipaddresses)"
+expect "and as a watch begins" "$more" "$(sorted $(raw "$state" | added))"
+expect "in pages" "$more" "$(names "$a" ipaddresses --chunk-size=1)"
+check "without it" as "$a" delete ipaddress "$(address 700)"
+expect "it is as before" "$all" "$(names "$a" ipaddresses)"
+
+# ---- what is there before its Service is, as upstream makes it: whoever lists and follows hears of each
+missed=()
+for ((i = 800; i < 812; i++)); do
+  upstream create -f - >/dev/null <<<"$(address_of "$i" "$a-default" late)" &
+  making=$!
+  while kill -0 "$making" 2>/dev/null; do
+    raw "" >"$TMPDIR/list"
+    raw "?watch=1&timeoutSeconds=1&resourceVersion=$(jq -r .metadata.resourceVersion "$TMPDIR/list")" >"$TMPDIR/watch" &
+    hearing=$!
+    wait "$making"
+  done
+  wait "$hearing"
+  { jq -r '.items[].metadata.name' "$TMPDIR/list"; jq -r .object.metadata.name "$TMPDIR/watch"; } | grep -qx "$(address "$i")" || missed+=("$i")
+  upstream delete ipaddress "$(address "$i")" --wait=false >/dev/null
+done
+expect "nothing is missed between a list and its watch" "" "${missed[*]}"
+check "few are read for them" returns "<= 8" ipaddresses
+
+# ---- attachments
+w=pvc-$(cat /proc/sys/kernel/random/uuid)
+check "a claim of a volume" as "$a" create -f - <<<'{"apiVersion":"v1","kind":"PersistentVolumeClaim","metadata":{"name":"data"},"spec":{"accessModes":["ReadWriteOnce"],"storageClassName":"none","volumeName":"'"$w"'","resources":{"requests":{"storage":"1Gi"}}}}'
+check "which is attached" upstream create -f - <<<"$(attachment "csi-$mark-w" "$w")"
+eventually "is in the list" 10 is volumeattachments "csi-$mark-w"
+check "one of a volume of its own" upstream create -f - <<<"$(attachment "csi-$mark-own" "$a-own")"
+eventually "as well" 10 is volumeattachments "csi-$mark-own csi-$mark-w"
+check "few are read for them" returns "<= 4" volumeattachments
+check "one of a volume that is called as its own is, and more" upstream create -f - <<<"$(attachment "csi-$mark-longer" "$w-longer")"
+eventually "upstream has it" 10 upstream get volumeattachment "csi-$mark-longer"
+expect "is in no list" "csi-$mark-own csi-$mark-w" "$(names "$a" volumeattachments)"
+check "the platform removes one" upstream delete volumeattachment "csi-$mark-w" --wait=false
+eventually "which leaves the list" 10 is volumeattachments "csi-$mark-own"
