@@ -481,6 +481,7 @@ private:
       return forward(exchange_, std::move(request), AnswerShape::watch, rendering_);
     }
     ZOO_TRY(auto plan, plan_of(reach));
+    exchange_.set_own_names(nullptr); // who asks them later has them
     if (target_.verb == "watch") return watch(exchange_, std::move(plan));
     return list(exchange_, std::move(plan));
   }
@@ -524,8 +525,11 @@ private:
       ZOO_TRY(plan.own, own_objects(exchange_));
       plan.beside = beside_target(exchange_, rendering_.wanted);
       plan.revision = reach.revision;
-      if (plan.beside == nullptr)
-        read_whole(plan); // a version of the kind that zood keeps nothing of
+      // Zood keeps nothing of other versions of the kind. And nobody takes a watch of tables over
+      // what upstream forgets.
+      const bool tables =
+          target_.verb == "watch" && rendering_.wanted.representation == Representation::table;
+      if (plan.beside == nullptr || tables) read_whole(plan);
     }
     return plan;
   }

@@ -58,8 +58,7 @@ bool may_list_by_name(const Exchange& exchange) {
   const auto& target = exchange.target();
   const bool lists =
       target.verb == "list" || (target.verb == "watch" && target.list.begins_with_state());
-  return lists && !of_then(target.list) &&
-         translate::find_param(target.params, "fieldSelector") == nullptr &&
+  return lists && !of_then(target.list) && target.list.field_selector.empty() &&
          exchange.upstream().range_reads();
 }
 
@@ -279,7 +278,8 @@ bool lists_addresses_by_name(const Exchange& exchange) {
 
 bool knows_own_addresses(const Exchange& exchange) {
   const auto moment = moment_of(exchange, 0);
-  return !moment || holds(*moment, exchange);
+  const auto& said = exchange.own_names();
+  return !moment || (said != nullptr && moment->names == *said);
 }
 
 Result<Reach> reach_of(const Exchange& exchange) {

@@ -21,7 +21,7 @@ struct Reach {
   Actor actor = Actor::zood;
   std::vector<upstream::KeyRange> ranges; ///< else: these keys of a path that is everybody's
   bool all_namespaces = false;
-  std::int64_t revision = -1; ///< `ranges` hold all of it at this resourceVersion; -1: at any
+  std::int64_t revision = -1; ///< at which `ranges` are all that there is; -1: as it is now
   /// What a watch hears where `ranges` are less than it may have to tell; empty: `ranges`.
   std::vector<upstream::KeyRange> watched;
 };
@@ -46,7 +46,7 @@ bool lists_volumes_by_name(const Exchange& exchange);
 
 /// The same of IPAddresses: once the tenant's Services have said which ones they have.
 bool lists_addresses_by_name(const Exchange& exchange);
-/// Is that known of all that the Services said, or everybody's are read anyhow?
+/// Are these what is known of, or everybody's are read anyhow?
 bool knows_own_addresses(const Exchange& exchange);
 
 /// As whom a request for one object goes.

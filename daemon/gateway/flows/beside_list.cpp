@@ -12,13 +12,13 @@ namespace {
 
 /// Upstream's objects as they stream, and between them, by name, what zood keeps of the tenant's.
 /// The tenant's are known as of a revision, which upstream tells at the end of a list: where there
-/// are any, it is asked for first, by a list of one object. Where there were none at the beginning,
-/// those that came meanwhile stand at the end.
+/// are any, and the plan has none, it is asked for first, by a list of one object. Where there were
+/// none at the beginning, those that came meanwhile stand at the end.
 class BesideList final : public Flow, private upstream::ListHandler {
 public:
   BesideList(Exchange& exchange, ListPlan plan)
       : exchange_(exchange), plan_(std::move(plan)), beside_(*plan_.beside),
-        writer_(exchange, plan_.rendering), timer_(exchange.gateway().loop()) {}
+        timer_(exchange.gateway().loop()) {}
 
   void start() override {
     const auto& options = exchange_.target().list;
@@ -67,6 +67,7 @@ private:
     const auto reading = read();
     auto state = reading.set->at(revision_);
     if (!state) {
+      if (begin_whole()) return;
       if (start_.empty()) {
         return exchange_.fail(
             Error(Code::expired, fmt::format("The provided resource version is too old: {} ({})",
@@ -77,6 +78,21 @@ private:
     for (auto& [name, object] : *state)
       if (name >= start_ && selection_.matches(*object)) own_.emplace(name, std::move(object));
     stream();
+  }
+
+  /// At the plan's revision it is not to be had: again, of everybody's as they are now. False: it
+  /// was of these already, or is half told.
+  bool begin_whole() {
+    if (exchange_.head_sent() || !read_whole(plan_)) return false;
+    revision_ = -1;
+    at_ = written_ = 0;
+    own_.clear();
+    last_.clear();
+    out_.clear();
+    left_out_ = false;
+    writer_.reset();
+    exchange_.later([this] { start(); });
+    return true;
   }
 
   void stream() {
@@ -94,7 +110,8 @@ private:
 
   void on_list_begin(std::string_view head) override {
     if (finding_ || at_ != 0 || refuse_future(exchange_, head)) return;
-    if (auto begun = writer_.begin(head, out_); !begun) return exchange_.abort(begun.error());
+    writer_.emplace(exchange_, plan_.rendering);
+    if (auto begun = writer_->begin(head, out_); !begun) return exchange_.abort(begun.error());
   }
 
   bool full() const { return limit_ != 0 && written_ >= limit_; }
@@ -106,7 +123,7 @@ private:
     } else {
       item = render_one(beside_, object, false);
     }
-    writer_.own_item(item, out_);
+    writer_->own_item(item, out_);
     last_ = object.name;
     ++written_;
   }
@@ -121,12 +138,12 @@ private:
   }
 
   void on_list_item(std::string_view key, std::string_view item) override {
-    if (exchange_.done() || finding_) return;
+    if (exchange_.done() || finding_ || ended_) return;
     write_own_before(key);
-    if (full()) return void(left_out_ = true);
+    if (full()) return end_early();
     if (shows(plan_.rendering, item)) {
       own_.erase(std::string(key)); // the platform's came later under that name, and counts
-      if (auto written = writer_.item(item, out_); !written)
+      if (auto written = writer_->item(item, out_); !written)
         return exchange_.abort(written.error());
       last_ = key;
       ++written_;
@@ -134,8 +151,19 @@ private:
     if (out_.size() >= k_flush) flush();
   }
 
+  /// What follows is of the next page, and may be everybody's.
+  void end_early() {
+    left_out_ = true;
+    if (revision_ == -1) return; // the end says it
+    ended_ = true;
+    exchange_.later([this] {
+      list_.reset();
+      finish(revision_, std::nullopt);
+    });
+  }
+
   void on_list_end(const upstream::ListEnd& end) override {
-    if (exchange_.done()) return;
+    if (exchange_.done() || ended_) return;
     const auto revision = upstream::revision_of(end.resource_version);
     if (!revision) return exchange_.abort(revision.error());
     if (finding_) {
@@ -166,20 +194,16 @@ private:
     } else if (next) {
       from = *next;
     }
-    writer_.end(std::to_string(revision),
-                from.empty() ? std::string() : seal_continue(exchange_, revision, from), out_);
+    writer_->end(std::to_string(revision),
+                 from.empty() ? std::string() : seal_continue(exchange_, revision, from), out_);
     flush();
     exchange_.finish();
   }
 
   void on_list_error(const Error& error, int http_status, std::string_view body) override {
-    if (exchange_.done()) return;
+    if (exchange_.done() || ended_) return;
     if (http_status == 0 || exchange_.head_sent()) return exchange_.abort(error);
-    if (http_status == 410 && at_ == 0 && read_whole(plan_)) {
-      revision_ = -1;
-      own_.clear();
-      return exchange_.later([this] { start(); });
-    }
+    if (http_status == 410 && begin_whole()) return;
     if (http_status == 410 && !start_.empty())
       return exchange_.send_status(410, expired_with_token(seal_continue(exchange_, -1, start_)));
     refuse_list(exchange_, http_status, body);
@@ -197,14 +221,14 @@ private:
   ListPlan plan_;
   const VirtualTarget& beside_;
   virtuals::Selection selection_;
-  ListWriter writer_;
-  virtuals::Set::Objects own_; ///< still to be written
+  std::optional<ListWriter> writer_; ///< begun with the first head
+  virtuals::Set::Objects own_;       ///< still to be written
   std::string out_, start_, last_;
   std::int64_t revision_ = -1;
   std::size_t at_ = 0; ///< of the plan's ranges, which come in the order of their names
   std::size_t limit_ = 0, written_ = 0;
-  bool finding_ = false;
-  bool left_out_ = false; ///< the limit is reached, and there is more
+  bool finding_ = false, ended_ = false; ///< the page was full
+  bool left_out_ = false;                ///< the limit is reached, and there is more
   net::Timer timer_;
   std::unique_ptr<upstream::List> retired_, list_; // last: cancelled first
 };

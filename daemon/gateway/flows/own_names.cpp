@@ -4,7 +4,11 @@
 #include "daemon/translate/discovery_json.hpp"
 #include "daemon/upstream/upstream.hpp"
 
+#include <arpa/inet.h>
+
+#include <array>
 #include <chrono>
+#include <optional>
 
 namespace zoo::gateway {
 namespace {
@@ -21,9 +25,23 @@ std::vector<std::string> volume(const translate::JsonNode& claim) {
 
 std::vector<std::string> node(const translate::JsonNode& pod) { return {pod["nodeName"].string()}; }
 
+/// As IPAddresses are called (ValidateIPAddressName in kubernetes/pkg/apis/networking/validation):
+/// a Service keeps its own as it was written. nullopt: none, as "None" of a headless one.
+std::optional<std::string> canonical(const std::string& address) {
+  std::array<unsigned char, sizeof(in6_addr)> bytes{};
+  std::array<char, INET6_ADDRSTRLEN> text{};
+  for (const int family : {AF_INET, AF_INET6}) {
+    if (inet_pton(family, address.c_str(), bytes.data()) == 1)
+      return inet_ntop(family, bytes.data(), text.data(), text.size());
+  }
+  return std::nullopt;
+}
+
 std::vector<std::string> addresses(const translate::JsonNode& service) {
-  auto out = service["clusterIPs"].strings();
-  std::erase(out, "None"); // a headless one's
+  std::vector<std::string> out;
+  for (const auto& text : service["clusterIPs"].strings()) {
+    if (auto address = canonical(text)) out.push_back(*std::move(address));
+  }
   return out;
 }
 
@@ -79,6 +97,8 @@ private:
   }
 
   void go_on(int looks) {
+    list_.reset(); // what follows may be a watch, and this lives as long
+    strangers_.reset();
     if (ready_ != nullptr && looks > 0 && !ready_(exchange_))
       return timer_.start(k_look_again, [this, looks] {
         exchange_.later([this, looks] { go_on(looks - 1); }); // this flow ends in it

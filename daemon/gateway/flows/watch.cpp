@@ -155,6 +155,7 @@ private:
     }
     flush();
     if (exchange_.done()) return;
+    if (!plan_.watched.empty()) std::vector<upstream::KeyRange>().swap(plan_.ranges);
     exchange_.later([this] { // its last object may have been large; this is a callback of its own
       retired_list_.reset();
       list_.reset();
