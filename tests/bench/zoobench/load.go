@@ -3,10 +3,12 @@
 package main
 
 import (
+	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"hash/crc32"
 	"net/http"
+	"net/netip"
 	"os"
 	"strings"
 	"sync"
@@ -32,6 +34,11 @@ func object(kind, ns, name string) []byte {
 			"capacity": map[string]string{"storage": "1Gi"}, "accessModes": []string{"ReadWriteOnce"}, "persistentVolumeReclaimPolicy": "Retain",
 			"storageClassName": "none", "csi": map[string]string{"driver": "csi.example.com", "volumeHandle": ns + "-" + name},
 			"claimRef": map[string]string{"namespace": ns, "name": name}}}
+	} else if kind == "ipaddress" { // as upstream makes it, for a Service that is gone
+		meta["name"] = netip.AddrFrom16([16]byte(binary.BigEndian.AppendUint32(append([]byte{0x20, 0x01, 0x0d, 0xb8}, make([]byte, 8)...), crc32.ChecksumIEEE([]byte(ns+"/"+name))))).String()
+		delete(meta, "namespace")
+		o = map[string]any{"apiVersion": "networking.k8s.io/v1", "kind": "IPAddress", "metadata": meta, "spec": map[string]any{
+			"parentRef": map[string]string{"group": "", "resource": "services", "namespace": ns, "name": name}}}
 	} else if kind == "customresourcedefinition" { // all of a group are one kind: upstream serves the first of them alone
 		tenant := strings.TrimSuffix(ns, "-default")
 		group, plural := tenant+"-bench.example.com", strings.ReplaceAll(name, "-", "")
@@ -66,6 +73,8 @@ func fill(c *http.Client, host string, out figures) {
 				switch *kind { // of the cluster
 				case "persistentvolume":
 					path = host + "/api/v1/persistentvolumes"
+				case "ipaddress":
+					path = host + "/apis/networking.k8s.io/v1/ipaddresses"
 				case "customresourcedefinition":
 					path = host + "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 				}

@@ -44,7 +44,7 @@ var (
 	sessions   = flag.String("sessions", "new", "of TLS, where each request has a connection of its own (handshake): new or resumed")
 	count      = flag.Int("n", 1000, "objects (fill), watches on each connection (watches)")
 	first      = flag.Int("first", 0, "number of the first object (fill)")
-	kind       = flag.String("kind", "configmap", "object kind (fill): configmap, pod, persistentvolume or customresourcedefinition")
+	kind       = flag.String("kind", "configmap", "object kind (fill): configmap, pod, persistentvolume, ipaddress or customresourcedefinition")
 	prefix     = flag.String("prefix", "bench", "what names of objects begin with (fill)")
 	pids       = flag.String("pid", "", "processes whose CPU and memory are read, separated by commas")
 )
