@@ -142,7 +142,7 @@ public:
   void forbid_creation(Refusal refusal) { no_creation_ = std::move(refusal); }
   const std::optional<Refusal>& no_creation() const { return no_creation_; }
 
-  /// What the tenant's objects name (flows/own_names.cpp): volumes, nodes; null: not looked up.
+  /// What the tenant's objects name (flows/own_names.cpp): volumes, addresses, nodes; or null.
   using Names = std::set<std::string, std::less<>>;
   const std::shared_ptr<const Names>& own_names() const { return own_names_; }
   void set_own_names(std::shared_ptr<const Names> names) { own_names_ = std::move(names); }

@@ -102,8 +102,10 @@ std::optional<upstream::OwnerIndex::Moment> moment_of(const Exchange& exchange,
   auto& upstream = exchange.upstream();
   auto& index = addresses ? upstream.addresses() : upstream.attachments();
   std::vector<std::string> owners{exchange.mapping().prefix()}; // namespaces, or volumes
-  if (!addresses && exchange.own_names() != nullptr) {
-    for (const auto& volume : *exchange.own_names())
+  if (!addresses) {
+    const auto volumes = upstream.volumes().names_of(exchange.mapping().prefix());
+    if (!volumes) return std::nullopt;
+    for (const auto& volume : *volumes)
       owners.push_back(volume + '/');
   }
   auto out = index.moment_of(owners, k_most_names);
@@ -116,12 +118,12 @@ std::optional<upstream::OwnerIndex::Moment> moment_of(const Exchange& exchange,
   return out;
 }
 
-/// Does it hold all that was looked up before? Of attachments it is enough to have looked.
+/// Does it hold all that was looked up before? Of attachments that is nothing.
 bool holds(const upstream::OwnerIndex::Moment& moment, const Exchange& exchange) {
+  if (rule_of(exchange) != NameRule::service_address) return true;
   const auto& said = exchange.own_names();
   return said != nullptr &&
-         (rule_of(exchange) != NameRule::service_address ||
-          std::includes(moment.names.begin(), moment.names.end(), said->begin(), said->end()));
+         std::includes(moment.names.begin(), moment.names.end(), said->begin(), said->end());
 }
 
 /// The ranges of a kind of which upstream's objects and the tenant's own are shown.
@@ -200,6 +202,16 @@ bool volume_is_ours(const translate::Mapping& mapping, const Strangers& stranger
     return namespace_is_ours(mapping, strangers, claim.string());
   }
   return mapping.owns_name(tree->root()["metadata"]["name"].string());
+}
+
+/// By the volume that is attached, which says whose claim it is for. A claim says only which volume
+/// it would have, be it somebody else's.
+bool attached_is_ours(const translate::Mapping& mapping, const upstream::Upstream& upstream,
+                      const std::string& volume) {
+  if (mapping.owns_name(volume)) return true;
+  const auto space = upstream.volumes().owner_of(volume);
+  return space && mapping.volume_out(volume) &&
+         namespace_is_ours(mapping, upstream.unlabelled_namespaces().value_or(nullptr), *space);
 }
 
 bool address_is_ours(const translate::Mapping& mapping, const Strangers& strangers,
@@ -310,7 +322,8 @@ Result<Reach> reach_of(const Exchange& exchange) {
     return reach;
   }
   const auto rule = rule_of(exchange);
-  const bool by_namespace = rule == NameRule::volume || rule == NameRule::service_address;
+  const bool by_namespace =
+      rule == NameRule::volume || rule == NameRule::service_address || rule == NameRule::attachment;
   if (exchange.resource().namespaced || by_namespace) {
     ZOO_TRY_VOID(exchange.upstream().unlabelled_namespaces());
     if (by_namespace) return cluster_reach(exchange);
@@ -375,12 +388,11 @@ ObjectFilter filter_of(const Exchange& exchange, const KeyFilter& by_key) {
     };
   }
   if (rule_of(exchange) == NameRule::attachment) {
-    return [&mapping, volumes = exchange.own_names()](std::string_view object) {
+    return [&mapping, &upstream = exchange.upstream()](std::string_view object) {
       const auto tree = translate::JsonTree::parse(object);
-      if (!tree) return false;
-      const auto name = tree->root()["spec"]["source"]["persistentVolumeName"].string();
-      return mapping.owns_name(name) ||
-             (volumes != nullptr && volumes->contains(name) && mapping.volume_out(name));
+      return tree &&
+             attached_is_ours(mapping, upstream,
+                              tree->root()["spec"]["source"]["persistentVolumeName"].string());
     };
   }
   if (rule_of(exchange) == NameRule::crd) {

@@ -21,6 +21,7 @@ OwnerIndex::OwnerIndex(Upstream& upstream, net::Loop& loop, Caller& caller, std:
                          std::swap(held_, found_);
                        }
                        found_ = {};
+                       known_ = true;
                      },
                  .found = [this](auto name, auto object) { found_.put(name, owner_of_(object)); },
                  .passed =
@@ -70,6 +71,18 @@ void OwnerIndex::reach(std::string_view version) {
 bool OwnerIndex::hears() {
   if (!asked_.exchange(true)) follower_.start();
   return follower_.hears();
+}
+
+std::optional<std::string> OwnerIndex::owner_of(const std::string& name) const {
+  const std::scoped_lock lock(mutex_);
+  const auto found = held_.owners.find(name);
+  if (found == held_.owners.end()) return std::nullopt;
+  return found->second;
+}
+
+bool OwnerIndex::known() {
+  if (!asked_.exchange(true)) follower_.start();
+  return known_;
 }
 
 std::size_t OwnerIndex::size() const {

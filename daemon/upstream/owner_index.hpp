@@ -45,6 +45,9 @@ public:
   };
   /// nullopt: not known, not now, or more than `most`.
   std::optional<Moment> moment_of(const std::vector<std::string>& owner_prefixes, std::size_t most);
+  /// Whose is it, as far as was heard? nullopt: there is none, or it is not known().
+  std::optional<std::string> owner_of(const std::string& name) const;
+  bool known();             ///< all were read once; begins when first asked
   std::size_t size() const; ///< how many objects there are
 
 private:
@@ -63,7 +66,7 @@ private:
   bool hears();                         ///< begins when first asked
 
   const OwnerOf owner_of_;
-  std::atomic<bool> asked_ = false;
+  std::atomic<bool> asked_ = false, known_ = false;
   Held found_; ///< since it looks from the start; the loop's
   mutable std::mutex mutex_;
   Held held_;

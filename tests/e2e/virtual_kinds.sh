@@ -207,6 +207,11 @@ check_fails "not the other's" 'not found' as "$second" get --raw "/apis/networki
 check_fails "they are read-only" 'it belongs to a Service' as "$first" delete ipaddress "$service_ip"
 cat <<EOF | upstream create -f - >/dev/null
 apiVersion: v1
+kind: PersistentVolume
+metadata: {name: pvc-00000000-0000-4000-8000-0000000e2e01}
+spec: {accessModes: [ReadWriteOnce], capacity: {storage: 1Mi}, csi: {driver: example.com, volumeHandle: e2e}, claimRef: {namespace: $first-default, name: data}}
+---
+apiVersion: v1
 kind: PersistentVolumeClaim
 metadata: {name: data, namespace: $first-default}
 spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Mi}}, volumeName: pvc-00000000-0000-4000-8000-0000000e2e01, storageClassName: ""}
@@ -216,9 +221,11 @@ kind: VolumeAttachment
 metadata: {name: e2e-$first}
 spec: {attacher: example.com, nodeName: nowhere, source: {persistentVolumeName: pvc-00000000-0000-4000-8000-0000000e2e01}}
 EOF
-expect "the attachment of its claim's volume" "e2e-$first" "$(as "$first" get volumeattachments -o 'jsonpath={.items[*].metadata.name}')"
+attached() { [[ $(as "$first" get volumeattachments -o 'jsonpath={.items[*].metadata.name}') == "e2e-$first" ]]; }
+eventually "the attachment of its claim's volume" 10 attached
 expect "is nobody else's" "" "$(as "$second" get volumeattachments -o name)"
 upstream delete volumeattachment "e2e-$first" >/dev/null
+upstream delete pv pvc-00000000-0000-4000-8000-0000000e2e01 --wait=false >/dev/null
 
 # ---- what a cluster has without anybody having made it
 unpack "$first"

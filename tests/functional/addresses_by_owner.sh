@@ -104,8 +104,13 @@ expect "and as a watch begins" "$all" "$(raw "$state" | added)"
 eventually "few are read for it once upstream has said a bookmark" 90 returns "<= 8" ipaddresses
 
 # ---- attachments
-w=pvc-$(cat /proc/sys/kernel/random/uuid)
-check "a claim of a volume" as "$a" create -f - <<<'{"apiVersion":"v1","kind":"PersistentVolumeClaim","metadata":{"name":"data"},"spec":{"accessModes":["ReadWriteOnce"],"storageClassName":"none","volumeName":"'"$w"'","resources":{"requests":{"storage":"1Gi"}}}}'
+# volume NAME NAMESPACE: as a provisioner makes it
+volume() {
+  jq -cn --arg name "$1" --arg space "$2" '{apiVersion: "v1", kind: "PersistentVolume", metadata: {name: $name}, spec: {capacity: {storage: "1Gi"},
+    accessModes: ["ReadWriteOnce"], storageClassName: "none", csi: {driver: "csi.example.com", volumeHandle: $name}, claimRef: {namespace: $space, name: "data"}}}'
+}
+w=pvc-$(cat /proc/sys/kernel/random/uuid) v=pvc-$(cat /proc/sys/kernel/random/uuid)
+check "a volume provisioned for a claim" upstream create -f - <<<"$(volume "$w" "$a-default")"
 check "which is attached" upstream create -f - <<<"$(attachment "csi-$mark-w" "$w")"
 eventually "is in the list" 10 is volumeattachments "csi-$mark-w"
 check "one of a volume of its own" upstream create -f - <<<"$(attachment "csi-$mark-own" "$a-own")"
@@ -114,5 +119,12 @@ check "few are read for them" returns "<= 4" volumeattachments
 check "one of a volume that is called as its own is, and more" upstream create -f - <<<"$(attachment "csi-$mark-longer" "$w-longer")"
 eventually "upstream has it" 10 upstream get volumeattachment "csi-$mark-longer"
 expect "is in no list" "csi-$mark-own csi-$mark-w" "$(names "$a" volumeattachments)"
+check "a neighbour's volume" upstream create -f - <<<"$(volume "$v" "$b-default")"
+check "is attached" upstream create -f - <<<"$(attachment "csi-$mark-v" "$v")"
+sees() { names "$1" volumeattachments | grep -q "csi-$mark-v"; }
+eventually "the neighbour sees it" 10 sees "$b"
+check "a claim names it" as "$a" create -f - <<<'{"apiVersion":"v1","kind":"PersistentVolumeClaim","metadata":{"name":"theirs"},"spec":{"accessModes":["ReadWriteOnce"],"storageClassName":"none","volumeName":"'"$v"'","resources":{"requests":{"storage":"1Gi"}}}}'
+check_fails "which shows nothing of it" "not found" as "$a" get volumeattachment "csi-$mark-v"
+expect "in a list either" "csi-$mark-own csi-$mark-w" "$(names "$a" volumeattachments)"
 check "the platform removes one" upstream delete volumeattachment "csi-$mark-w" --wait=false
 eventually "which leaves the list" 10 is volumeattachments "csi-$mark-own"

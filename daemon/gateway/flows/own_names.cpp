@@ -2,6 +2,7 @@
 #include "daemon/gateway/flows/flows.hpp"
 #include "daemon/gateway/scope.hpp"
 #include "daemon/translate/discovery_json.hpp"
+#include "daemon/upstream/owner_index.hpp"
 #include "daemon/upstream/upstream.hpp"
 
 #include <arpa/inet.h>
@@ -124,7 +125,40 @@ private:
   std::unique_ptr<upstream::List> list_; // last: cancelled first
 };
 
+class VolumesKnown final : public Flow {
+public:
+  explicit VolumesKnown(Exchange& exchange)
+      : exchange_(exchange), timer_(exchange.gateway().loop()) {}
+
+  void start() override { look(k_most_looks); }
+
+private:
+  void look(int looks) {
+    if (exchange_.upstream().volumes().known()) {
+      return exchange_.later([this] {
+        auto next = choose_allowed_flow(exchange_);
+        if (!next) return exchange_.fail(next.error());
+        exchange_.run(*std::move(next));
+      });
+    }
+    if (looks == 0) {
+      return exchange_.fail(Error(Code::unavailable,
+                                  "zood does not know yet whose each volume is: the upstream does "
+                                  "not answer, or has many; try again"));
+    }
+    timer_.start(k_look_again, [this, looks] { look(looks - 1); });
+  }
+
+  static constexpr int k_most_looks = 2'000; // ten seconds
+  Exchange& exchange_;
+  net::Timer timer_;
+};
+
 } // namespace
+
+std::unique_ptr<Flow> volumes_known(Exchange& exchange) {
+  return std::make_unique<VolumesKnown>(exchange);
+}
 
 std::unique_ptr<Flow> own_volumes(Exchange& exchange) {
   return std::make_unique<OwnNames>(exchange, "/api/v1/persistentvolumeclaims", volume);

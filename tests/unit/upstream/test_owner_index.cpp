@@ -76,11 +76,15 @@ TEST_CASE("who first asks has all read, whole, and what changes is followed") {
   Indexed indexed;
   indexed.world.settle();
   CHECK(indexed.world.none("things"));
+  CHECK(!indexed.index->known());
   CHECK(indexed.names("a-") == "?");
   auto watch = indexed.follow(7, {thing("one", "a-x/", 3), thing("two", "a-y/", 4),
                                   thing("three", "b-x/", 5), thing("four", "", 6)});
   CHECK(watch->head.headers.get("accept") == "application/json");
   CHECK(indexed.names("a-") == "one two ");
+  CHECK(indexed.index->owner_of("one").value_or("?") == "a-x/");
+  CHECK(indexed.index->owner_of("four").value_or("?").empty());
+  CHECK(!indexed.index->owner_of("five"));
   CHECK(indexed.names("a-x/") == "one ");
   CHECK(indexed.names("b-") == "three ");
   CHECK(indexed.names("c-") == "");
@@ -109,6 +113,8 @@ TEST_CASE("what cannot be followed is not known, and then it is read anew") {
   CHECK(indexed.names("a-") == "one two ");
   indexed.say(watch, gone_event());
   CHECK(indexed.names("a-") == "?");
+  CHECK(indexed.index->known()); // as it was heard last
+  CHECK(indexed.index->owner_of("two").value_or("?") == "a-x/");
   indexed.world.end(watch);
 
   // A list that breaks leaves nothing behind.
