@@ -183,7 +183,7 @@ public:
     if (!mapping().identity() && looks && exchange_.own_names() == nullptr) {
       const bool attachments =
           resource_.facts != nullptr && resource_.facts->names == translate::NameRule::attachment;
-      if (attachments && !exchange_.upstream().volumes().known()) return volumes_known(exchange_);
+      if (attachments) return attached_volumes(exchange_);
       if (lists_volumes_by_name(exchange_)) return own_volumes(exchange_);
       if (names_nodes(target_) && exchange_.gateway().shared().nodes == Nodes::own) {
         return own_nodes(exchange_);

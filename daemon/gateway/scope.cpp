@@ -107,6 +107,10 @@ std::optional<upstream::OwnerIndex::Moment> moment_of(const Exchange& exchange,
     if (!volumes) return std::nullopt;
     for (const auto& volume : *volumes)
       owners.push_back(volume + '/');
+    if (exchange.own_names() != nullptr) {
+      for (const auto& volume : *exchange.own_names())
+        if (!volumes->contains(volume)) owners.push_back(volume + '/');
+    }
   }
   auto out = index.moment_of(owners, k_most_names);
   if (!out) return std::nullopt;
@@ -205,13 +209,16 @@ bool volume_is_ours(const translate::Mapping& mapping, const Strangers& stranger
 }
 
 /// By the volume that is attached, which says whose claim it is for. A claim says only which volume
-/// it would have, be it somebody else's.
+/// it would have, be it somebody else's: `claimed` counts while nothing has been heard of that one.
 bool attached_is_ours(const translate::Mapping& mapping, const upstream::Upstream& upstream,
-                      const std::string& volume) {
-  if (mapping.owns_name(volume)) return true;
+                      const std::shared_ptr<const Names>& claimed, const std::string& volume) {
+  if (!mapping.volume_out(volume)) return false;
   const auto space = upstream.volumes().owner_of(volume);
-  return space && mapping.volume_out(volume) &&
-         namespace_is_ours(mapping, upstream.unlabelled_namespaces().value_or(nullptr), *space);
+  if (space && !space->empty()) {
+    return namespace_is_ours(mapping, upstream.unlabelled_namespaces().value_or(nullptr), *space);
+  }
+  if (mapping.owns_name(volume)) return true;
+  return !space && claimed != nullptr && claimed->contains(volume);
 }
 
 bool address_is_ours(const translate::Mapping& mapping, const Strangers& strangers,
@@ -288,10 +295,16 @@ bool lists_addresses_by_name(const Exchange& exchange) {
   return rule_of(exchange) == NameRule::service_address && moment_of(exchange, 1).has_value();
 }
 
-bool knows_own_addresses(const Exchange& exchange) {
+Ready knows_own_addresses(const Exchange& exchange) {
   const auto moment = moment_of(exchange, 0);
   const auto& said = exchange.own_names();
-  return !moment || (said != nullptr && moment->names == *said);
+  return !moment || (said != nullptr && moment->names == *said) ? Ready::yes : Ready::soon;
+}
+
+Ready knows_volumes(const Exchange& exchange) {
+  auto& volumes = exchange.upstream().volumes();
+  if (volumes.hears()) return Ready::yes;
+  return volumes.known() ? Ready::soon : Ready::no;
 }
 
 Result<Reach> reach_of(const Exchange& exchange) {
@@ -388,10 +401,11 @@ ObjectFilter filter_of(const Exchange& exchange, const KeyFilter& by_key) {
     };
   }
   if (rule_of(exchange) == NameRule::attachment) {
-    return [&mapping, &upstream = exchange.upstream()](std::string_view object) {
+    return [&mapping, &upstream = exchange.upstream(),
+            claimed = exchange.own_names()](std::string_view object) {
       const auto tree = translate::JsonTree::parse(object);
       return tree &&
-             attached_is_ours(mapping, upstream,
+             attached_is_ours(mapping, upstream, claimed,
                               tree->root()["spec"]["source"]["persistentVolumeName"].string());
     };
   }

@@ -46,8 +46,14 @@ bool lists_volumes_by_name(const Exchange& exchange);
 
 /// The same of IPAddresses: once the tenant's Services have said which ones they have.
 bool lists_addresses_by_name(const Exchange& exchange);
-/// Are these what is known of, or everybody's are read anyhow?
-bool knows_own_addresses(const Exchange& exchange);
+
+/// May a request go on with the names that were looked up for it? soon: a moment later it may know
+/// more; no: not without what is still to come.
+enum class Ready { yes, soon, no };
+/// Are the Services' addresses those that are known of, or everybody's are read anyhow?
+Ready knows_own_addresses(const Exchange& exchange);
+/// Is it known whose each volume is, for filter_of() of attachments?
+Ready knows_volumes(const Exchange& exchange);
 
 /// As whom a request for one object goes.
 Actor actor_of(const Exchange& exchange);

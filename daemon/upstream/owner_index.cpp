@@ -19,6 +19,8 @@ OwnerIndex::OwnerIndex(Upstream& upstream, net::Loop& loop, Caller& caller, std:
                        {
                          const std::scoped_lock lock(mutex_);
                          std::swap(held_, found_);
+                         for (const auto& [name, of] : found_.owners)
+                           if (!held_.owners.contains(name)) forget(name, of);
                        }
                        found_ = {};
                        known_ = true;
@@ -75,14 +77,16 @@ bool OwnerIndex::hears() {
 
 std::optional<std::string> OwnerIndex::owner_of(const std::string& name) const {
   const std::scoped_lock lock(mutex_);
-  const auto found = held_.owners.find(name);
-  if (found == held_.owners.end()) return std::nullopt;
-  return found->second;
+  if (const auto found = held_.owners.find(name); found != held_.owners.end()) return found->second;
+  if (const auto gone = gone_.find(name); gone != gone_.end()) return gone->second;
+  return std::nullopt;
 }
 
-bool OwnerIndex::known() {
-  if (!asked_.exchange(true)) follower_.start();
-  return known_;
+void OwnerIndex::forget(const std::string& name, const std::string& owner) {
+  if (gone_.insert_or_assign(name, owner).second) gone_names_.push_back(name);
+  if (gone_names_.size() <= k_gone) return;
+  gone_.erase(gone_names_.front());
+  gone_names_.pop_front();
 }
 
 std::size_t OwnerIndex::size() const {
@@ -97,6 +101,7 @@ void OwnerIndex::changed(translate::EventType type, const translate::ObjectKey& 
   reach(key.resource_version);
   if (type == translate::EventType::deleted) {
     held_.erase(key.name);
+    forget(key.name, owner);
   } else {
     held_.put(key.name, std::move(owner));
   }

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <mutex>
 #include <optional>
 #include <set>
@@ -25,6 +26,7 @@ namespace zoo::upstream {
 class OwnerIndex {
 public:
   using Names = std::set<std::string, std::less<>>;
+  static constexpr std::size_t k_gone = 4'096;              ///< objects that went
   using OwnerOf = std::string (*)(std::string_view object); ///< "": nobody's
   enum class Reads { metadata, whole };                     ///< what OwnerOf is given
 
@@ -45,10 +47,11 @@ public:
   };
   /// nullopt: not known, not now, or more than `most`.
   std::optional<Moment> moment_of(const std::vector<std::string>& owner_prefixes, std::size_t most);
-  /// Whose is it, as far as was heard? nullopt: there is none, or it is not known().
+  /// Whose is it, or was it if it is gone (k_gone), as far as was heard? nullopt: not known.
   std::optional<std::string> owner_of(const std::string& name) const;
-  bool known();             ///< all were read once; begins when first asked
-  std::size_t size() const; ///< how many objects there are
+  bool known() const { return known_; } ///< all were read once
+  bool hears();                         ///< and changes are heard; begins when first asked
+  std::size_t size() const;             ///< how many objects there are
 
 private:
   struct Held {
@@ -62,8 +65,8 @@ private:
   };
 
   void changed(translate::EventType type, const translate::ObjectKey& key, std::string_view object);
-  void reach(std::string_view version); ///< with mutex_
-  bool hears();                         ///< begins when first asked
+  void reach(std::string_view version);                           ///< with mutex_
+  void forget(const std::string& name, const std::string& owner); ///< with mutex_
 
   const OwnerOf owner_of_;
   std::atomic<bool> asked_ = false, known_ = false;
@@ -71,6 +74,9 @@ private:
   mutable std::mutex mutex_;
   Held held_;
   std::int64_t revision_ = -1; ///< of `held_`
+  /// Owners of the last ones that went: who hears of something else that went with them asks.
+  std::unordered_map<std::string, std::string> gone_;
+  std::deque<std::string> gone_names_; ///< in order
   /// Until when they are written, by what their owner begins with.
   std::unordered_map<std::string, std::chrono::steady_clock::time_point> written_;
   ChangeFollower follower_; // last: its callbacks end first

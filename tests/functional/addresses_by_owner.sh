@@ -126,5 +126,19 @@ eventually "the neighbour sees it" 10 sees "$b"
 check "a claim names it" as "$a" create -f - <<<'{"apiVersion":"v1","kind":"PersistentVolumeClaim","metadata":{"name":"theirs"},"spec":{"accessModes":["ReadWriteOnce"],"storageClassName":"none","volumeName":"'"$v"'","resources":{"requests":{"storage":"1Gi"}}}}'
 check_fails "which shows nothing of it" "not found" as "$a" get volumeattachment "csi-$mark-v"
 expect "in a list either" "csi-$mark-own csi-$mark-w" "$(names "$a" volumeattachments)"
-check "the platform removes one" upstream delete volumeattachment "csi-$mark-w" --wait=false
+check "a volume of the tenant's name that the neighbour claims" upstream create -f - <<<"$(volume "$a-bait" "$b-default")"
+check "is attached" upstream create -f - <<<"$(attachment "csi-$mark-bait" "$a-bait")"
+check_fails "is not the tenant's" "not found" as "$a" get volumeattachment "csi-$mark-bait"
+expect "nor in its list" "csi-$mark-own csi-$mark-w" "$(names "$a" volumeattachments)"
+
+path=/apis/storage.k8s.io/v1/volumeattachments
+version=$(as "$a" get --raw "$path" | jq -r .metadata.resourceVersion)
+as "$a" get --raw "$path?watch=1&timeoutSeconds=60&resourceVersion=$version" >"$TMPDIR/attached" &
+watching=$!
+check "the platform removes a volume" upstream delete pv "$w" --timeout=60s
+check "and then what attached it" upstream delete volumeattachment "csi-$mark-w" --wait=false
 eventually "which leaves the list" 10 is volumeattachments "csi-$mark-own"
+heard() { jq -r '.type + " " + .object.metadata.name' "$TMPDIR/attached" | grep -qx "DELETED csi-$mark-w"; }
+eventually "and is told to who watches" 10 heard
+kill "$watching"
+wait "$watching" 2>/dev/null || :

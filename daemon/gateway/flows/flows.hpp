@@ -170,9 +170,8 @@ std::unique_ptr<Flow> approval(Exchange& exchange, Outgoing request, Rendering r
 std::unique_ptr<Flow> own_volumes(Exchange& exchange);
 std::unique_ptr<Flow> own_addresses(Exchange& exchange);
 std::unique_ptr<Flow> own_nodes(Exchange& exchange);
-/// Waits until it is known whose each volume is, for filter_of() of attachments; then chooses
-/// again. Code::unavailable.
-std::unique_ptr<Flow> volumes_known(Exchange& exchange);
+/// The same of volumes, for attachments: it has to be known whose each is. Code::unavailable.
+std::unique_ptr<Flow> attached_volumes(Exchange& exchange);
 
 /// Kinds that zood keeps itself (daemon/virtuals): nothing of them goes upstream but dry runs.
 Result<std::unique_ptr<Flow>> virtual_kind(Exchange& exchange);

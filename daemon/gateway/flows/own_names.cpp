@@ -2,7 +2,6 @@
 #include "daemon/gateway/flows/flows.hpp"
 #include "daemon/gateway/scope.hpp"
 #include "daemon/translate/discovery_json.hpp"
-#include "daemon/upstream/owner_index.hpp"
 #include "daemon/upstream/upstream.hpp"
 
 #include <arpa/inet.h>
@@ -15,7 +14,7 @@ namespace zoo::gateway {
 namespace {
 
 constexpr std::chrono::milliseconds k_look_again{5};
-constexpr int k_looks = 20;
+constexpr int k_looks = 20, k_most_looks = 220; // a tenth of a second, ten seconds
 
 /// The names that the spec of an object says.
 using Says = std::vector<std::string> (*)(const translate::JsonNode& spec);
@@ -51,9 +50,9 @@ std::vector<std::string> addresses(const translate::JsonNode& service) {
 /// request takes its usual way.
 class OwnNames final : public Flow, private upstream::ListHandler {
 public:
-  /// `ready`: may it go on with them? It waits a moment until it may. Null: at once.
+  /// `ready`: may it go on with them? It waits until it may. Null: at once.
   OwnNames(Exchange& exchange, std::string path, Says says,
-           bool (*ready)(const Exchange& exchange) = nullptr)
+           Ready (*ready)(const Exchange& exchange) = nullptr)
       : exchange_(exchange), path_(std::move(path)), says_(says), ready_(ready),
         timer_(exchange.gateway().loop()) {}
 
@@ -94,16 +93,23 @@ private:
     if (exchange_.done()) return;
     exchange_.set_own_names(
         std::make_shared<const std::set<std::string, std::less<>>>(std::move(names_)));
-    exchange_.later([this] { go_on(k_looks); });
+    exchange_.later([this] { go_on(0); });
   }
 
   void go_on(int looks) {
     list_.reset(); // what follows may be a watch, and this lives as long
     strangers_.reset();
-    if (ready_ != nullptr && looks > 0 && !ready_(exchange_))
-      return timer_.start(k_look_again, [this, looks] {
-        exchange_.later([this, looks] { go_on(looks - 1); }); // this flow ends in it
+    const auto ready = ready_ == nullptr ? Ready::yes : ready_(exchange_);
+    if (ready == Ready::no && looks >= k_most_looks) {
+      return exchange_.fail(Error(Code::unavailable,
+                                  "zood does not know yet whose each volume is: the upstream does "
+                                  "not answer, or has many; try again"));
+    }
+    if (ready == Ready::no || (ready == Ready::soon && looks < k_looks)) {
+      return timer_.start(looks < k_looks ? k_look_again : 10 * k_look_again, [this, looks] {
+        exchange_.later([this, looks] { go_on(looks + 1); }); // this flow ends in it
       });
+    }
     auto next = choose_allowed_flow(exchange_);
     if (!next) return exchange_.fail(next.error());
     exchange_.run(*std::move(next));
@@ -118,50 +124,22 @@ private:
   Exchange& exchange_;
   std::string path_;
   Says says_;
-  bool (*ready_)(const Exchange& exchange);
+  Ready (*ready_)(const Exchange& exchange);
   net::Timer timer_;
   std::shared_ptr<const upstream::Upstream::Names> strangers_;
   std::set<std::string, std::less<>> names_;
   std::unique_ptr<upstream::List> list_; // last: cancelled first
 };
 
-class VolumesKnown final : public Flow {
-public:
-  explicit VolumesKnown(Exchange& exchange)
-      : exchange_(exchange), timer_(exchange.gateway().loop()) {}
-
-  void start() override { look(k_most_looks); }
-
-private:
-  void look(int looks) {
-    if (exchange_.upstream().volumes().known()) {
-      return exchange_.later([this] {
-        auto next = choose_allowed_flow(exchange_);
-        if (!next) return exchange_.fail(next.error());
-        exchange_.run(*std::move(next));
-      });
-    }
-    if (looks == 0) {
-      return exchange_.fail(Error(Code::unavailable,
-                                  "zood does not know yet whose each volume is: the upstream does "
-                                  "not answer, or has many; try again"));
-    }
-    timer_.start(k_look_again, [this, looks] { look(looks - 1); });
-  }
-
-  static constexpr int k_most_looks = 2'000; // ten seconds
-  Exchange& exchange_;
-  net::Timer timer_;
-};
-
 } // namespace
-
-std::unique_ptr<Flow> volumes_known(Exchange& exchange) {
-  return std::make_unique<VolumesKnown>(exchange);
-}
 
 std::unique_ptr<Flow> own_volumes(Exchange& exchange) {
   return std::make_unique<OwnNames>(exchange, "/api/v1/persistentvolumeclaims", volume);
+}
+
+std::unique_ptr<Flow> attached_volumes(Exchange& exchange) {
+  return std::make_unique<OwnNames>(exchange, "/api/v1/persistentvolumeclaims", volume,
+                                    knows_volumes);
 }
 
 /// The index hears of an address a moment after its Service is there.

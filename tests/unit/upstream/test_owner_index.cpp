@@ -98,6 +98,7 @@ TEST_CASE("who first asks has all read, whole, and what changes is followed") {
   indexed.say(watch, changed("DELETED", "two", "a-y/", 11) + changed("MODIFIED", "five", "", 12));
   CHECK(indexed.names("a-") == "four ");
   CHECK(indexed.index->size() == 4);
+  CHECK(indexed.index->owner_of("two").value_or("?") == "a-y/"); // it was
 }
 
 TEST_CASE("what cannot be followed is not known, and then it is read anew") {
@@ -126,6 +127,7 @@ TEST_CASE("what cannot be followed is not known, and then it is read anew") {
   watch = indexed.follow(9, {thing("two", "a-x/", 4)});
   CHECK(indexed.names("a-") == "two ");
   CHECK(indexed.index->size() == 1);
+  CHECK(indexed.index->owner_of("one").value_or("?") == "a-x/"); // until it was read anew
 }
 
 TEST_CASE("an owner that the metadata tells is read from it alone") {
