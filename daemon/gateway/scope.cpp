@@ -103,14 +103,12 @@ std::optional<upstream::OwnerIndex::Moment> moment_of(const Exchange& exchange,
   auto& index = addresses ? upstream.addresses() : upstream.attachments();
   std::vector<std::string> owners{exchange.mapping().prefix()}; // namespaces, or volumes
   if (!addresses) {
-    const auto volumes = upstream.volumes().names_of(exchange.mapping().prefix());
+    auto volumes = upstream.volumes().names_of(exchange.mapping().prefix());
     if (!volumes) return std::nullopt;
+    if (const auto& claimed = exchange.own_names())
+      volumes->insert(claimed->begin(), claimed->end());
     for (const auto& volume : *volumes)
       owners.push_back(volume + '/');
-    if (exchange.own_names() != nullptr) {
-      for (const auto& volume : *exchange.own_names())
-        if (!volumes->contains(volume)) owners.push_back(volume + '/');
-    }
   }
   auto out = index.moment_of(owners, k_most_names);
   if (!out) return std::nullopt;
@@ -180,9 +178,7 @@ Reach cluster_reach(const Exchange& exchange) {
     return reach;
   case NameRule::service_address:
   case NameRule::attachment:
-    // Their keys are not contiguous: everybody's are read and filter_of() tells them apart.
-    reach.ranges = {whole("")};
-    return reach;
+    break; // of mixed kinds, above
   }
   return reach;
 }

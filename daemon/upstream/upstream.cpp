@@ -156,15 +156,14 @@ bool stranger(std::string_view name, std::string_view object) {
          name[label.size()] != '-';
 }
 
-std::string claimed_from(std::string_view volume) {
-  const auto tree = translate::JsonTree::parse(volume);
-  return tree ? tree->root()["spec"]["claimRef"]["namespace"].string() : "";
+/// The namespace of what a member of its spec refers to.
+std::string refers_into(std::string_view object, std::string_view member) {
+  const auto tree = translate::JsonTree::parse(object);
+  return tree ? tree->root()["spec"][member]["namespace"].string() : "";
 }
 
-std::string serving_in(std::string_view address) {
-  const auto tree = translate::JsonTree::parse(address);
-  return tree ? tree->root()["spec"]["parentRef"]["namespace"].string() : "";
-}
+std::string claimed_from(std::string_view volume) { return refers_into(volume, "claimRef"); }
+std::string serving_in(std::string_view address) { return refers_into(address, "parentRef"); }
 
 /// With a slash behind it no volume's name begins with another one's.
 std::string attaching(std::string_view attachment) {

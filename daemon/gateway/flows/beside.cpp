@@ -162,8 +162,7 @@ bool BesideEvents::settled() const {
 }
 
 bool BesideEvents::knows(std::int64_t revision) const {
-  return revision == -1 ||
-         all_by(*board_of(exchange_).read(target_->owner, *target_->kind).set, revision);
+  return all_by(*board_of(exchange_).read(target_->owner, *target_->kind).set, revision);
 }
 
 void BesideEvents::send(EventType type, const virtuals::Object& object, std::string& out) {

@@ -18,7 +18,7 @@ class BesideList final : public Flow, private upstream::ListHandler {
 public:
   BesideList(Exchange& exchange, ListPlan plan)
       : exchange_(exchange), plan_(std::move(plan)), beside_(*plan_.beside),
-        timer_(exchange.gateway().loop()) {}
+        writer_(exchange, plan_.rendering), timer_(exchange.gateway().loop()) {}
 
   void start() override {
     const auto& options = exchange_.target().list;
@@ -84,14 +84,7 @@ private:
   /// was of these already, or is half told.
   bool begin_whole() {
     if (exchange_.head_sent() || !read_whole(plan_)) return false;
-    revision_ = -1;
-    at_ = written_ = 0;
-    own_.clear();
-    last_.clear();
-    out_.clear();
-    left_out_ = false;
-    writer_.reset();
-    exchange_.later([this] { start(); });
+    exchange_.later([this] { exchange_.run(beside_list(exchange_, std::move(plan_))); });
     return true;
   }
 
@@ -110,8 +103,7 @@ private:
 
   void on_list_begin(std::string_view head) override {
     if (finding_ || at_ != 0 || refuse_future(exchange_, head)) return;
-    writer_.emplace(exchange_, plan_.rendering);
-    if (auto begun = writer_->begin(head, out_); !begun) return exchange_.abort(begun.error());
+    if (auto begun = writer_.begin(head, out_); !begun) return exchange_.abort(begun.error());
   }
 
   bool full() const { return limit_ != 0 && written_ >= limit_; }
@@ -123,7 +115,7 @@ private:
     } else {
       item = render_one(beside_, object, false);
     }
-    writer_->own_item(item, out_);
+    writer_.own_item(item, out_);
     last_ = object.name;
     ++written_;
   }
@@ -143,7 +135,7 @@ private:
     if (full()) return end_early();
     if (shows(plan_.rendering, item)) {
       own_.erase(std::string(key)); // the platform's came later under that name, and counts
-      if (auto written = writer_->item(item, out_); !written)
+      if (auto written = writer_.item(item, out_); !written)
         return exchange_.abort(written.error());
       last_ = key;
       ++written_;
@@ -194,8 +186,8 @@ private:
     } else if (next) {
       from = *next;
     }
-    writer_->end(std::to_string(revision),
-                 from.empty() ? std::string() : seal_continue(exchange_, revision, from), out_);
+    writer_.end(std::to_string(revision),
+                from.empty() ? std::string() : seal_continue(exchange_, revision, from), out_);
     flush();
     exchange_.finish();
   }
@@ -221,8 +213,8 @@ private:
   ListPlan plan_;
   const VirtualTarget& beside_;
   virtuals::Selection selection_;
-  std::optional<ListWriter> writer_; ///< begun with the first head
-  virtuals::Set::Objects own_;       ///< still to be written
+  ListWriter writer_;
+  virtuals::Set::Objects own_; ///< still to be written
   std::string out_, start_, last_;
   std::int64_t revision_ = -1;
   std::size_t at_ = 0; ///< of the plan's ranges, which come in the order of their names

@@ -53,7 +53,7 @@ public:
   Result<void> start(); ///< Code::bad_request for selectors that the kind has not
   /// May what is read now stand for a revision that upstream has told?
   bool settled() const;
-  /// Is `revision` none, or such that all that is here by now has been there then?
+  /// all_by() of what is here.
   bool knows(std::int64_t revision) const;
   /// The objects as they were, as ADDED; what comes after is pump()'s. Code::expired.
   Result<void> state(std::int64_t revision, std::string& out);
