@@ -241,6 +241,15 @@ unpack() (
   jq -r '.clusters[0].cluster.server' <<<"$json" >"$TMPDIR/$1.server"
 )
 
+# fetch NAME PATH: from zood with what `unpack NAME` has made; what does not end by itself is cut off.
+fetch() { curl -sN --max-time 20 --cacert "$TMPDIR/$1.ca" --cert "$TMPDIR/$1.crt" --key "$TMPDIR/$1.key" "https://$zood_address$2"; }
+
+# begins NAME PATH: the names of the state that a watch of that path begins with, a line each.
+begins() {
+  fetch "$1" "$2?watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true&timeoutSeconds=1" |
+    jq -r 'select(.type == "ADDED").object.metadata.name'
+}
+
 # as ID ARGUMENTS...: kubectl as that tenant.
 as() {
   local id=$1

@@ -29,9 +29,7 @@ names() { as "$1" get "$2" -o name "${@:3}" 2>&1 | sed 's|.*/||' | xargs; }
 is() { [[ $(names "$a" "$1") == "$2" ]]; }
 returns() { list_costs "$1" returned "$2" names "$a" "$2"; }
 sorted() { printf '%s\n' "$@" | LC_ALL=C sort | xargs; }
-raw() { curl -sN --max-time 20 --cacert "$TMPDIR/$a.ca" --cert "$TMPDIR/$a.crt" --key "$TMPDIR/$a.key" "https://$zood_address/apis/networking.k8s.io/v1/ipaddresses$1"; }
-added() { jq -r 'select(.type == "ADDED").object.metadata.name' | xargs; }
-state='?watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true&timeoutSeconds=1'
+ipaddresses=/apis/networking.k8s.io/v1/ipaddresses
 
 # ---- a neighbour with many
 many=600
@@ -63,15 +61,15 @@ expect "not by another" "" "$(names "$a" ipaddresses -l ipaddress.kubernetes.io/
 expect "by a name" "$one" "$(names "$a" ipaddresses --field-selector "metadata.name=$one")"
 expect "not a neighbour's name" "" "$(names "$a" ipaddresses --field-selector "metadata.name=$(address 1)")"
 expect "in pages" "$all" "$(names "$a" ipaddresses --chunk-size=1)"
-version=$(raw "" | jq -r .metadata.resourceVersion)
-expect "at a version" "$all" "$(raw "?resourceVersion=$version&resourceVersionMatch=Exact" | jq -r '.items[].metadata.name' | xargs)"
-expect "from any" "$all" "$(raw "?resourceVersion=0" | jq -r '.items[].metadata.name' | xargs)"
-expect "as a watch begins" "$all" "$(raw "$state" | added)"
-check "which reads few, too" list_costs "<= 8" returned ipaddresses raw "$state"
+version=$(fetch "$a" "$ipaddresses" | jq -r .metadata.resourceVersion)
+expect "at a version" "$all" "$(fetch "$a" "$ipaddresses?resourceVersion=$version&resourceVersionMatch=Exact" | jq -r '.items[].metadata.name' | xargs)"
+expect "from any" "$all" "$(fetch "$a" "$ipaddresses?resourceVersion=0" | jq -r '.items[].metadata.name' | xargs)"
+expect "as a watch begins" "$all" "$(begins "$a" "$ipaddresses" | xargs)"
+check "which reads few, too" list_costs "<= 8" returned ipaddresses begins "$a" "$ipaddresses"
 check "one that the tenant writes itself" as "$a" create -f - <<<"$(address_of 700 default own)"
 more=$(sorted "$none" "$one" "$two" "$(address 700)")
 expect "is in the list at once" "$more" "$(names "$a" ipaddresses)"
-expect "and as a watch begins" "$more" "$(sorted $(raw "$state" | added))"
+expect "and as a watch begins" "$more" "$(sorted $(begins "$a" "$ipaddresses"))"
 expect "in pages" "$more" "$(names "$a" ipaddresses --chunk-size=1)"
 check "without it" as "$a" delete ipaddress "$(address 700)"
 expect "it is as before" "$all" "$(names "$a" ipaddresses)"
@@ -82,8 +80,8 @@ for ((i = 800; i < 812; i++)); do
   upstream create -f - >/dev/null <<<"$(address_of "$i" "$a-default" late)" &
   making=$!
   while kill -0 "$making" 2>/dev/null; do
-    raw "" >"$TMPDIR/list"
-    raw "?watch=1&timeoutSeconds=1&resourceVersion=$(jq -r .metadata.resourceVersion "$TMPDIR/list")" >"$TMPDIR/watch" &
+    fetch "$a" "$ipaddresses" >"$TMPDIR/list"
+    fetch "$a" "$ipaddresses?watch=1&timeoutSeconds=1&resourceVersion=$(jq -r .metadata.resourceVersion "$TMPDIR/list")" >"$TMPDIR/watch" &
     hearing=$!
     wait "$making"
   done
@@ -100,7 +98,7 @@ check "something else is written" as "$a" create configmap newer
 check "and all before it forgotten" etcd compaction "{\"revision\": $(etcd range '{"key": "YQ=="}')}"
 expect "the list is as it was" "$all" "$(names "$a" ipaddresses)"
 expect "and in pages" "$all" "$(names "$a" ipaddresses --chunk-size=1)"
-expect "and as a watch begins" "$all" "$(raw "$state" | added)"
+expect "and as a watch begins" "$all" "$(begins "$a" "$ipaddresses" | xargs)"
 eventually "few are read for it once upstream has said a bookmark" 90 returns "<= 8" ipaddresses
 
 # ---- attachments

@@ -43,13 +43,8 @@ at_version() { as "$a" get --raw "/apis/apiextensions.k8s.io/v1/customresourcede
 expect "at a version" things.example.com "$(at_version '&resourceVersionMatch=Exact')"
 expect "from any" things.example.com "$(version=0 at_version '')"
 
-begins() {
-  curl -sN --max-time 20 --cacert "$TMPDIR/$a.ca" --cert "$TMPDIR/$a.crt" --key "$TMPDIR/$a.key" \
-    "https://$zood_address/apis/apiextensions.k8s.io/v1/customresourcedefinitions?watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true&timeoutSeconds=1" |
-    jq -r 'select(.type == "ADDED").object.metadata.name' | sort | xargs
-}
-expect "as a watch begins" things.example.com "$(begins)"
-check "for which it is read alone" list_costs "<= 1" fetched customresourcedefinitions begins
+expect "as a watch begins" things.example.com "$(begins "$a" /apis/apiextensions.k8s.io/v1/customresourcedefinitions | sort | xargs)"
+check "for which it is read alone" list_costs "<= 1" fetched customresourcedefinitions begins "$a" /apis/apiextensions.k8s.io/v1/customresourcedefinitions
 
 # ---- beside the platform's
 check "the platform shares one" upstream create -f - <<<"$(definition rooms "$shared" Room)"
