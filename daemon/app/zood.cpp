@@ -38,6 +38,7 @@
 #include "daemon/upstream/bootstrap.hpp"
 #include "daemon/upstream/control_api.hpp"
 #include "daemon/upstream/credential.hpp"
+#include "daemon/upstream/owner_index.hpp"
 #include "daemon/upstream/upstream.hpp"
 #include "daemon/virtuals/board.hpp"
 #include "daemon/virtuals/engine.hpp"
@@ -353,9 +354,11 @@ Result<void> Zood::Impl::open_admin_doors() {
   settings.advertise_port = advertised.port == 0 ? listened.port : advertised.port;
   const auto advertise = settings.server_url();
   tenants = std::make_unique<tenants::TenantServiceImpl>(
-      tenants::ControllerParts{*store, *pki, *credential_sealer,
-                               [this] { return credential->api(); }, &directory,
-                               [this] { return drift->hears(); }},
+      tenants::ControllerParts{
+          *store, *pki, *credential_sealer, [this] { return credential->api(); }, &directory,
+          [this] { return drift->hears(); },
+          [this](auto owner) { return upstream->volumes().names_of(owner); },
+          [this](auto owner) { return upstream->attachments().names_of(owner); }},
       std::move(settings), credential.get());
   tenants->set_usage([this](const api::Tenant& tenant) {
     return usage_json(tenant, *terms.load(), ledger, flow_control);

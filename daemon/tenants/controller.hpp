@@ -17,6 +17,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -52,6 +53,10 @@ struct Settings {
   std::string server_url() const;
 };
 
+/// Names of cluster-scoped objects that are somebody's by what is in them, known a moment late and
+/// without reading everybody's; nullopt: not known.
+using NamesOf = std::function<std::optional<Names>(std::string_view owner_prefix)>;
+
 struct ControllerParts {
   store::Store& store;
   const Pki& pki;
@@ -59,6 +64,8 @@ struct ControllerParts {
   std::function<std::unique_ptr<upstream::ControlApi>()> connect;
   const TenantDirectory* directory = nullptr; ///< null: nobody is let in (tests)
   std::function<bool()> hears{};              ///< is it told of what drifts, by touch()? Null: no
+  NamesOf claimed_volumes{}; ///< PersistentVolumes by their claim's namespace. Null: never known
+  NamesOf attachments{};     ///< VolumeAttachments by their volume and a slash. Null: never known
 };
 
 /// Makes the upstream what the records of the store want (DESIGN 9): level-triggered, resumable

@@ -14,6 +14,7 @@
 #include <array>
 #include <charconv>
 #include <map>
+#include <optional>
 #include <set>
 
 namespace zoo::tenants {
@@ -93,6 +94,20 @@ private:
   std::vector<Kind>& out_;
   bool broken_ = false;
 };
+
+std::optional<Volume> volume_of(const json& item, std::string_view prefix) {
+  const auto found = found_of(item);
+  const auto spec = item.value("spec", json::object());
+  const auto claim = spec.value("claimRef", json::object()).value("namespace", std::string());
+  // A volume of the tenant's name that somebody else claims is somebody else's by now.
+  if (!(claim.empty() ? found.name : claim).starts_with(prefix)) return std::nullopt;
+  const auto annotations =
+      item.value("metadata", json::object()).value("annotations", json::object());
+  return Volume{found.name,
+                annotations.contains("pv.kubernetes.io/provisioned-by") &&
+                    spec.value("persistentVolumeReclaimPolicy", "") == "Delete",
+                found.terminating};
+}
 
 Result<void> add_kinds(ControlApi& api, std::string_view root,
                        const std::function<bool(std::string_view)>& wanted,
@@ -275,21 +290,28 @@ Result<std::vector<Found>> tenant_crds(ControlApi& api, std::string_view id) {
 Result<std::vector<Volume>> tenant_volumes(ControlApi& api, std::string_view id) {
   std::vector<Volume> out;
   const auto prefix = name_prefix(id);
-  ZOO_TRY_VOID(range_objects(
-      api, "/api/v1/persistentvolumes", {}, k_page, 0, false, {}, [&](const json& item) {
-        const auto found = found_of(item);
-        const auto spec = item.value("spec", json::object());
-        const auto claim = spec.value("claimRef", json::object()).value("namespace", std::string());
-        if (!found.name.starts_with(prefix) && !claim.starts_with(prefix)) return;
-        // A volume of the tenant's name that somebody else claims is somebody else's by now.
-        if (!claim.empty() && !claim.starts_with(prefix)) return;
-        const auto annotations =
-            item.value("metadata", json::object()).value("annotations", json::object());
-        out.push_back({found.name,
-                       annotations.contains("pv.kubernetes.io/provisioned-by") &&
-                           spec.value("persistentVolumeReclaimPolicy", "") == "Delete",
-                       found.terminating});
-      }));
+  ZOO_TRY_VOID(range_objects(api, k_volumes, {}, k_page, 0, false, {}, [&](const json& item) {
+    if (auto volume = volume_of(item, prefix)) out.push_back(*std::move(volume));
+  }));
+  return out;
+}
+
+Result<std::vector<Volume>> tenant_volumes(ControlApi& api, std::string_view id,
+                                           const Names& claimed) {
+  const auto prefix = name_prefix(id);
+  ZOO_TRY(const auto named, range(api, k_volumes, prefix));
+  auto names = claimed;
+  for (const auto& each : named)
+    names.insert(each.name);
+  std::vector<Volume> out;
+  for (const auto& name : names) {
+    const auto item = api.get(std::string(k_volumes) + kube::path({name}));
+    if (!item) {
+      if (item.error().code() == Code::not_found) continue;
+      return fail(item.error());
+    }
+    if (auto volume = volume_of(*item, prefix)) out.push_back(*std::move(volume));
+  }
   return out;
 }
 

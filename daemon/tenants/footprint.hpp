@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -97,7 +98,14 @@ struct Volume {
   bool provisioned = false; ///< made by a provisioner, which removes it with its claim
   bool terminating = false;
 };
-/// PersistentVolumes named `<id>-...` or claimed from a namespace `<id>-...`.
+inline constexpr std::string_view k_volumes = "/api/v1/persistentvolumes";
+/// PersistentVolumes claimed from a namespace `<id>-...`, or named so and claimed by nobody. Reads
+/// everybody's.
 Result<std::vector<Volume>> tenant_volumes(upstream::ControlApi& api, std::string_view id);
+
+using Names = std::set<std::string, std::less<>>;
+/// Those of them that are `claimed`, or named so. Reads nobody else's.
+Result<std::vector<Volume>> tenant_volumes(upstream::ControlApi& api, std::string_view id,
+                                           const Names& claimed);
 
 } // namespace zoo::tenants

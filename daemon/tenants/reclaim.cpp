@@ -24,6 +24,8 @@ using std::chrono::milliseconds;
 using upstream::ControlApi;
 
 constexpr std::string_view k_namespaces = "/api/v1/namespaces";
+constexpr std::string_view k_attachments = "/apis/storage.k8s.io/v1/volumeattachments";
+constexpr std::size_t k_most_names = 100; ///< more are read with everybody's, 500 a request
 
 const json& in_background() {
   static const json options = {
@@ -51,14 +53,14 @@ bool upstreams_own(std::string_view resource, std::string_view finalizer) {
 /// The pieces of one pass over one tenant.
 class Reclaim {
 public:
-  Reclaim(ControlApi& api, const api::Tenant& tenant, bool past_grace,
-          const TenantDirectory* directory)
+  Reclaim(ControlApi& api, const api::Tenant& tenant, bool past_grace, const ControllerParts& parts)
       : api_(api), tenant_(tenant), prefix_(tenant.id + "-"), past_grace_(past_grace),
-        directory_(directory) {}
+        parts_(parts) {}
 
   /// But for what other tenants define: objects of that are in no namespace of this one.
   Result<void> discover_kinds() {
-    const auto all = directory_ == nullptr ? nullptr : directory_->snapshot();
+    // Without a directory whatever is called like a tenant's is another's.
+    const auto all = parts_.directory == nullptr ? nullptr : parts_.directory->snapshot();
     ZOO_TRY(kinds_, discover(api_, [&](std::string_view group) {
               const auto id = id_of_name(group);
               return id.empty() || id == tenant_.id || (all && !all->find(id));
@@ -186,30 +188,26 @@ public:
     return spaces.size();
   }
 
-  /// Their finalizers are the storage's: they are waited for, never taken off.
-  Result<std::size_t> volumes() {
-    ZOO_TRY(const auto found, tenant_volumes(api_, tenant_.id));
+  /// Their finalizers are the storage's: they are waited for, never taken off. Everybody's are read
+  /// to be `certain` that none is left, and where it is not known which they are.
+  Result<std::size_t> volumes(bool certain) {
+    const auto claimed = certain ? std::nullopt : known(parts_.claimed_volumes, prefix_);
+    ZOO_TRY(const auto found, claimed && claimed->size() <= k_most_names
+                                  ? tenant_volumes(api_, tenant_.id, *claimed)
+                                  : tenant_volumes(api_, tenant_.id));
     if (found.empty()) return std::size_t{0};
-    std::set<std::string> names;
+    Names names;
     for (const auto& volume : found) {
       names.insert(volume.name);
       waiting_.push_back("persistentvolume " + volume.name);
       // What was provisioned goes with its storage by its provisioner's hand, while there is time.
       if (volume.terminating || (volume.provisioned && !past_grace_)) continue;
-      ZOO_TRY_VOID(api_.remove("/api/v1/persistentvolumes" + kube::path({volume.name})));
+      ZOO_TRY_VOID(api_.remove(std::string(k_volumes) + kube::path({volume.name})));
     }
-    std::vector<std::string> attachments;
-    ZOO_TRY_VOID(range_objects(api_, "/apis/storage.k8s.io/v1/volumeattachments", {}, 500, 0, false,
-                               {}, [&](const json& item) {
-                                 const auto volume =
-                                     item.value("/spec/source/persistentVolumeName"_json_pointer,
-                                                std::string());
-                                 if (names.contains(volume))
-                                   attachments.push_back(found_of(item).name);
-                               }));
+    ZOO_TRY(const auto attachments, attachments_of(names));
     for (const auto& name : attachments) {
       waiting_.push_back("volumeattachment " + name);
-      ZOO_TRY_VOID(api_.remove("/apis/storage.k8s.io/v1/volumeattachments" + kube::path({name})));
+      ZOO_TRY_VOID(api_.remove(std::string(k_attachments) + kube::path({name})));
     }
     return found.size() + attachments.size();
   }
@@ -241,6 +239,30 @@ public:
   }
 
 private:
+  static std::optional<Names> known(const NamesOf& names_of, std::string_view owner_prefix) {
+    return names_of ? names_of(owner_prefix) : std::nullopt;
+  }
+
+  Result<Names> attachments_of(const Names& volumes) {
+    Names out;
+    for (const auto& volume : volumes) {
+      auto attached = known(parts_.attachments, volume + "/");
+      if (!attached) return every_attachment_of(volumes);
+      out.merge(*attached);
+    }
+    return out;
+  }
+
+  Result<Names> every_attachment_of(const Names& volumes) {
+    Names out;
+    ZOO_TRY_VOID(range_objects(api_, k_attachments, {}, 500, 0, false, {}, [&](const json& item) {
+      if (volumes.contains(
+              item.value("/spec/source/persistentVolumeName"_json_pointer, std::string())))
+        out.insert(found_of(item).name);
+    }));
+    return out;
+  }
+
   /// Tells every object of a collection under the prefix to go; returns `before` plus how many
   /// are there.
   Result<std::size_t> sweep(const Kind& kind, const std::string& collection,
@@ -343,7 +365,7 @@ private:
   const api::Tenant& tenant_;
   std::string prefix_;
   bool past_grace_;
-  const TenantDirectory* directory_; ///< null: whatever is called like a tenant's is another's
+  const ControllerParts& parts_;
   std::vector<Kind> kinds_;
   std::vector<std::string> foreign_, waiting_;
   int told_ = 0;
@@ -357,7 +379,7 @@ Result<Controller::Next> Controller::reclaim(ControlApi& api, const api::Tenant&
   const bool past_grace = std::chrono::system_clock::now() >= began + policy()->delete_grace;
   const auto later =
       Next{std::min(milliseconds(100) * (1L << std::min(attempts, 5U)), milliseconds(2000))};
-  Reclaim pass(api, tenant, past_grace, parts_.directory);
+  Reclaim pass(api, tenant, past_grace, parts_);
 
   const auto tell = [&](std::string_view reason, const std::string& words) -> Result<void> {
     std::string text = "waiting for " + words;
@@ -416,7 +438,7 @@ Result<Controller::Next> Controller::reclaim(ControlApi& api, const api::Tenant&
   ZOO_TRY(const auto definitions, pass.definitions());
   if (spaces != 0) return later;
   step("volumes");
-  ZOO_TRY(const auto volumes, pass.volumes());
+  ZOO_TRY(const auto volumes, pass.volumes(false));
   step("events");
   ZOO_TRY_VOID(pass.events());
   if (const auto left = custom + admission + objects + definitions + volumes; left != 0) {
@@ -428,7 +450,7 @@ Result<Controller::Next> Controller::reclaim(ControlApi& api, const api::Tenant&
   // (5) The pass above found nothing; once more, with discovery as it is now: a definition that
   // was just removed may have served kinds that the first did not show.
   step("proof");
-  Reclaim proof(api, tenant, past_grace, parts_.directory);
+  Reclaim proof(api, tenant, past_grace, parts_);
   ZOO_TRY_VOID(proof.discover_kinds());
   ZOO_TRY(auto left, proof.custom_resources());
   for (const bool which : {true, false}) {
@@ -437,7 +459,7 @@ Result<Controller::Next> Controller::reclaim(ControlApi& api, const api::Tenant&
   }
   ZOO_TRY(const auto more_spaces, proof.namespaces());
   ZOO_TRY(const auto more_definitions, proof.definitions());
-  ZOO_TRY(const auto more_volumes, proof.volumes());
+  ZOO_TRY(const auto more_volumes, proof.volumes(true));
   left += more_spaces + more_definitions + more_volumes;
   if (left == 0) {
     ZOO_TRY(const auto orphans, proof.orphans());

@@ -201,6 +201,46 @@ TEST_CASE("what others define is not looked through for a tenant that goes") {
   CHECK_FALSE(asked("gadgets"));
 }
 
+TEST_CASE("volumes of a tenant that goes: others' are read once more when none is known") {
+  Room room;
+  const std::string volumes = "/api/v1/persistentvolumes", held = volumes + "/pvc-held";
+  const auto claimed = [](const std::string& space) {
+    return json{{"spec", {{"claimRef", {{"namespace", space}}}}}};
+  };
+  constexpr int k_others = 600; // two pages
+  for (int i = 0; i < k_others; ++i)
+    room.upstream.put(fmt::format("{}/pvc-{:03}", volumes, i), claimed("barbar-default"));
+  tenants::ControllerParts parts{*room.store, *room.pki, room.sealer,
+                                 [&] { return room.upstream.connect(); }};
+  parts.claimed_volumes = [](std::string_view) { return tenants::Names{"pvc-held"}; };
+  parts.attachments = [](std::string_view volume) {
+    return volume == "pvc-held/" ? tenants::Names{"csi-1"} : tenants::Names{};
+  };
+  tenants::TenantServiceImpl service(std::move(parts), Room::settings());
+  must(service.start());
+  must(service.create(wanted("foofoo"), false));
+  REQUIRE(eventually([&] { return ready(service, "foofoo"); }));
+  auto stuck = claimed("foofoo-default");
+  stuck["metadata"]["finalizers"] = {"example.com/storage"};
+  room.upstream.put(held, stuck);
+  room.upstream.put(volumes + "/pvc-late", claimed("foofoo-default")); // is not known
+  room.upstream.put("/apis/storage.k8s.io/v1/volumeattachments/csi-1", json::object());
+  const auto asked = [&](const std::string& path) {
+    const auto requests = room.upstream.requests();
+    return std::count(requests.begin(), requests.end(), "GET " + path);
+  };
+  const auto before = asked(volumes);
+  must(service.remove("foofoo", {}, false));
+  REQUIRE(eventually([&] { return asked(held) >= 2; })); // passes, each of which finds it
+  CHECK(asked(volumes) - before <= asked(held) + 1);     // one page each, of the prefix
+  CHECK(room.upstream.has(volumes + "/pvc-late"));
+  room.upstream.put(held, claimed("foofoo-default"));
+  REQUIRE(eventually([&] { return gone(service, "foofoo"); }));
+  CHECK(room.upstream.size() == k_others);
+  CHECK(asked(volumes) - before >= asked(held) + 2);
+  CHECK(asked("/apis/storage.k8s.io/v1/volumeattachments") <= 1); // of the late one
+}
+
 TEST_CASE("an upstream that is down is told in the tenant's conditions, and waited for") {
   Room room;
   const auto service = room.service();

@@ -2,6 +2,8 @@
 #include "daemon/tenants/footprint.hpp"
 #include "tests/unit/tenants/fixture.hpp"
 
+#include <algorithm>
+
 using namespace zoo;
 using namespace zoo::tests;
 using nlohmann::json;
@@ -33,17 +35,29 @@ TEST_CASE("a range read stops at the prefix with its dash, whatever lies around 
 
 TEST_CASE("a volume is the tenant's by its claim, or by its name while nobody claims it") {
   FakeUpstream server;
+  const std::string volumes = "/api/v1/persistentvolumes";
   const auto volume = [&](const std::string& name, const std::string& claim) {
     json object = {{"spec", json::object()}};
     if (!claim.empty()) object["spec"]["claimRef"] = {{"namespace", claim}};
-    server.put("/api/v1/persistentvolumes/" + name, object);
+    server.put(volumes + "/" + name, object);
   };
   volume("pvc-1", "abcdef-default");
   volume("pvc-2", "abcdefx");
+  volume("pvc-3", "other");
   volume("abcdef-free", "");
   volume("abcdef-taken", "other");
-  const auto found = must(tenants::tenant_volumes(*server.connect(), "abcdef"));
-  REQUIRE(found.size() == 2);
-  CHECK(found[0].name == "abcdef-free");
-  CHECK(found[1].name == "pvc-1");
+  const auto names = [](const auto& found) {
+    std::vector<std::string> out;
+    for (const auto& each : found)
+      out.push_back(each.name);
+    return out;
+  };
+  const std::vector<std::string> expected{"abcdef-free", "pvc-1"};
+  const auto api = server.connect();
+  CHECK(names(must(tenants::tenant_volumes(*api, "abcdef"))) == expected);
+  // What is known may be of a moment ago: one has gone since, one is another's by now.
+  CHECK(names(must(tenants::tenant_volumes(*api, "abcdef", {"pvc-0", "pvc-1", "pvc-2"}))) ==
+        expected);
+  const auto requests = server.requests();
+  CHECK(std::count(requests.begin(), requests.end(), "GET " + volumes + "/pvc-3") == 0);
 }
