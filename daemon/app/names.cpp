@@ -46,9 +46,10 @@ std::string path_in(const translate::Catalog& catalog, const OverlayKey& each) {
 
 } // namespace
 
-SharedClasses::SharedClasses(const config::Values& values, upstream::Upstream& upstream,
-                             net::Loop& loop, std::function<bool(std::string_view)> is_tenant)
-    : upstream_(upstream), loop_(loop), is_tenant_(std::move(is_tenant)), timer_(loop),
+SharedClasses::SharedClasses(
+    const config::Values& values, upstream::Upstream& upstream, net::Loop& loop,
+    std::function<std::shared_ptr<const tenants::TenantSnapshot>()> tenants)
+    : upstream_(upstream), loop_(loop), tenants_(std::move(tenants)), timer_(loop),
       look_timer_(loop) {
   for (std::size_t key = 0; key < k_keys.size(); ++key) {
     const auto& each = k_keys[key];
@@ -91,13 +92,22 @@ void SharedClasses::look() {
 }
 
 void SharedClasses::publish() {
+  timer_.start(k_refresh, [this] { publish(); });
+  auto tenants = tenants_();
+  bool same = tenants == seen_tenants_;
+  seen_tenants_ = std::move(tenants);
+  for (auto& each : followed_) {
+    auto known = each.follower->names();
+    same = same && known == each.seen;
+    each.seen = std::move(known);
+  }
+  if (same) return;
   auto names = listed_;
   for (const auto& each : followed_) {
-    const auto known = each.follower->names();
-    if (!known) continue;
-    for (const auto& name : *known) {
+    if (!each.seen) continue;
+    for (const auto& name : *each.seen) {
       const auto id = tenants::id_of_name(name);
-      const bool private_one = !id.empty() && is_tenant_(id);
+      const bool private_one = !id.empty() && seen_tenants_->find(id) != nullptr;
       const bool system =
           each.overlay == static_cast<std::size_t>(translate::Overlay::priority_class) &&
           name.starts_with("system-");
@@ -107,7 +117,6 @@ void SharedClasses::publish() {
   if (names.classes != upstream_.shared_names()->classes) {
     upstream_.set_shared_names(std::make_shared<const translate::SharedNames>(std::move(names)));
   }
-  timer_.start(k_refresh, [this] { publish(); });
 }
 
 } // namespace zoo::app

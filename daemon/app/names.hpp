@@ -3,6 +3,7 @@
 
 #include "common/config/config.hpp"
 #include "daemon/net/loop.hpp"
+#include "daemon/tenants/directory.hpp"
 #include "daemon/translate/mapping.hpp"
 #include "daemon/upstream/name_follower.hpp"
 #include "daemon/upstream/upstream.hpp"
@@ -21,21 +22,23 @@ namespace zoo::app {
 class SharedClasses {
 public:
   SharedClasses(const config::Values& values, upstream::Upstream& upstream, net::Loop& loop,
-                std::function<bool(std::string_view id)> is_tenant);
+                std::function<std::shared_ptr<const tenants::TenantSnapshot>()> tenants);
   void start();
 
 private:
-  void look(); ///< for kinds to follow among what upstream serves
-  void publish();
+  void look();    ///< for kinds to follow among what upstream serves
+  void publish(); ///< twice a second; costs nothing while nothing has changed
 
   upstream::Upstream& upstream_;
   net::Loop& loop_;
-  std::function<bool(std::string_view id)> is_tenant_;
+  std::function<std::shared_ptr<const tenants::TenantSnapshot>()> tenants_;
   translate::SharedNames listed_;
   struct Followed {
     std::unique_ptr<upstream::NameFollower> follower;
     std::size_t overlay;
+    std::shared_ptr<const upstream::NameFollower::Names> seen{}; ///< published already
   };
+  std::shared_ptr<const tenants::TenantSnapshot> seen_tenants_;
   std::vector<Followed> followed_;
   std::vector<std::size_t> awaited_; ///< keys with "*" of which upstream serves none yet
   net::Timer timer_, look_timer_;

@@ -272,9 +272,8 @@ Result<void> Zood::Impl::open_upstream(const kube::ClusterAccess& access) {
   upstream = std::make_unique<upstream::Upstream>(endpoint, loops->loops(), pool_limits(values));
   if (values.string("upstream.range_reads") == "off") upstream->set_range_reads(false);
   upstream->start();
-  shared_classes = std::make_unique<SharedClasses>(
-      values, *upstream, *loops->loops().front(),
-      [this](std::string_view id) { return directory.snapshot()->find(id) != nullptr; });
+  shared_classes = std::make_unique<SharedClasses>(values, *upstream, *loops->loops().front(),
+                                                   [this] { return directory.snapshot(); });
   loops->loops().front()->post([this] { shared_classes->start(); });
   drift = std::make_unique<Drift>(
       *upstream, *loops->loops().front(),
@@ -373,7 +372,8 @@ Result<void> Zood::Impl::open_admin_doors() {
       [this] {
         return tenants::PodTerms::Sources{terms.load()->guards, upstream->shared_names(),
                                           directory.snapshot()};
-      });
+      },
+      [this] { return upstream->priorities().names_of(upstream::k_default_priority); });
 
   const auto socket = values.is_set("admin.socket") ? values.path("admin.socket")
                                                     : values.path("dir") / "zood.sock";

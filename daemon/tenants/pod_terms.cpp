@@ -22,6 +22,7 @@ constexpr auto k_read = 30s;
 constexpr auto k_repair = 60s; ///< without the ConfigMap upstream refuses every pod of a tenant
 constexpr std::int64_t k_highest = 1'000'000'000; ///< of what is not the system's own
 constexpr std::string_view k_path = "/api/v1/namespaces/zoo-system/configmaps/zoo-pods";
+constexpr std::string_view k_classes = "/apis/scheduling.k8s.io/v1/priorityclasses";
 
 std::string word(bool value) { return value ? "true" : "false"; }
 
@@ -40,17 +41,6 @@ bool limits_priority(const api::Guards& guards, const TenantSnapshot& tenants) {
     limits = limits || tenant.terms.guards.priority.value_or(k_highest) < k_highest;
   });
   return limits;
-}
-
-/// Of the class that upstream gives to pods without one.
-Result<std::int64_t> default_priority(upstream::ControlApi& api) {
-  std::int64_t value = 0;
-  ZOO_TRY_VOID(range_objects(api, "/apis/scheduling.k8s.io/v1/priorityclasses", {}, 500, 0, false,
-                             {}, [&value](const nlohmann::json& each) {
-                               if (each.value("globalDefault", false))
-                                 value = each.value("value", value);
-                             }));
-  return value;
 }
 
 } // namespace
@@ -80,16 +70,40 @@ PodTermsData pod_terms(const api::Guards& guards, const translate::SharedNames& 
   return out;
 }
 
+/// Of several upstream takes the lowest (plugin/pkg/admission/priority/admission.go).
+Result<std::int64_t> PodTerms::default_priority(upstream::ControlApi& api,
+                                                const std::optional<Names>& names) const {
+  std::optional<std::int64_t> lowest;
+  const auto see = [&lowest](const nlohmann::json& each) {
+    if (!each.value("globalDefault", false)) return;
+    const auto value = each.value("value", std::int64_t{0});
+    lowest = std::min(lowest.value_or(value), value);
+  };
+  if (!names) {
+    ZOO_TRY_VOID(range_objects(api, k_classes, {}, 500, 0, false, {}, see));
+    return lowest.value_or(0);
+  }
+  for (const auto& name : *names) {
+    const auto found = api.get(std::string(k_classes) + kube::path({name}));
+    if (!found && found.error().code() != Code::not_found) return fail(found.error());
+    if (found) see(*found);
+  }
+  return lowest.value_or(0);
+}
+
 Result<void> PodTerms::look(upstream::ControlApi& api, Sources now, Clock::time_point at) {
   const bool same =
       now.tenants == seen_.tenants && now.shared == seen_.shared && now.guards == seen_.guards;
   if (!same) limits_ = limits_priority(now.guards, *now.tenants);
-  const bool due = limits_ && (!read_ || at - *read_ >= k_read);
+  const auto defaults = limits_ && defaults_ ? defaults_() : std::nullopt;
+  const bool other = defaults && defaults != seen_defaults_;
+  const bool due = limits_ && (!read_ || other || at - *read_ >= k_read);
   const bool stale = !written_at_ || at - *written_at_ >= k_repair;
   if (same && !due && !stale) return {};
   if (due) {
-    ZOO_TRY(least_, default_priority(api));
+    ZOO_TRY(least_, default_priority(api, defaults));
     read_ = at;
+    seen_defaults_ = defaults;
   }
   auto wanted = pod_terms(now.guards, *now.shared, *now.tenants, limits_ ? least_ : 0);
   if (stale || wanted != written_) {
@@ -107,12 +121,13 @@ Result<void> PodTerms::look(upstream::ControlApi& api, Sources now, Clock::time_
 }
 
 PodTermsKeeper::PodTermsKeeper(std::function<std::unique_ptr<upstream::ControlApi>()> connect,
-                               std::function<PodTerms::Sources()> sources)
-    : thread_([connect = std::move(connect),
-               sources = std::move(sources)](const std::stop_token& stop) {
+                               std::function<PodTerms::Sources()> sources,
+                               PodTerms::Defaults defaults)
+    : thread_([connect = std::move(connect), sources = std::move(sources),
+               defaults = std::move(defaults)](const std::stop_token& stop) {
         pthread_setname_np(pthread_self(), "pod-terms");
         const auto api = connect();
-        PodTerms terms;
+        PodTerms terms(defaults);
         bool troubled = false;
         std::mutex mutex;
         std::condition_variable_any wake;

@@ -4,6 +4,7 @@
 #include "common/api/terms.hpp"
 #include "common/base/result.hpp"
 #include "daemon/tenants/directory.hpp"
+#include "daemon/tenants/footprint.hpp"
 #include "daemon/translate/mapping.hpp"
 
 #include <chrono>
@@ -43,12 +44,23 @@ public:
     std::shared_ptr<const TenantSnapshot> tenants;
   };
 
+  /// Names of the PriorityClasses that a pod gets which names none; asked for where a priority is
+  /// limited at all. Null, or nullopt: not known, all are read.
+  using Defaults = std::function<std::optional<Names>()>;
+
+  explicit PodTerms(Defaults defaults = {}) : defaults_(std::move(defaults)) {}
+
   /// Writes what has changed, and all of it once a minute, for somebody may have removed it. Else
-  /// it costs nothing while the sources are the same, but for a read of upstream's PriorityClasses
-  /// each half minute where a priority is limited at all.
+  /// it costs nothing while the sources are the same, but for a read of those PriorityClasses each
+  /// half minute.
   Result<void> look(upstream::ControlApi& api, Sources now, Clock::time_point at);
 
 private:
+  Result<std::int64_t> default_priority(upstream::ControlApi& api,
+                                        const std::optional<Names>& names) const;
+
+  const Defaults defaults_;
+  std::optional<Names> seen_defaults_;
   Sources seen_;
   PodTermsData written_;
   bool limits_ = false; ///< somebody's pods may not have every priority
@@ -60,7 +72,7 @@ private:
 class PodTermsKeeper {
 public:
   PodTermsKeeper(std::function<std::unique_ptr<upstream::ControlApi>()> connect,
-                 std::function<PodTerms::Sources()> sources);
+                 std::function<PodTerms::Sources()> sources, PodTerms::Defaults defaults);
 
 private:
   std::jthread thread_;

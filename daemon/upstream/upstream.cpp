@@ -172,6 +172,11 @@ std::string attaching(std::string_view attachment) {
   return tree->root()["spec"]["source"]["persistentVolumeName"].string() + '/';
 }
 
+std::string defaulting(std::string_view priority_class) {
+  const auto tree = translate::JsonTree::parse(priority_class);
+  return tree && tree->root()["globalDefault"].boolean() ? std::string(k_default_priority) : "";
+}
+
 } // namespace
 
 struct Upstream::Impl {
@@ -179,7 +184,7 @@ struct Upstream::Impl {
   std::map<net::Loop*, std::unique_ptr<Pool>> pools;
   std::optional<CatalogKeeper> keeper;
   std::optional<NameFollower> unlabelled, unlabelled_definitions;
-  std::optional<OwnerIndex> definitions, volumes, addresses, attachments;
+  std::optional<OwnerIndex> definitions, volumes, addresses, attachments, priorities;
   std::atomic<bool> range_reads{true};
   bool range_reads_decided = false;
   std::optional<RangeProbe> probe;
@@ -218,6 +223,9 @@ Upstream::Upstream(std::shared_ptr<const UpstreamEndpoint> endpoint,
   impl_->attachments.emplace(*this, first, *impl_->pools.at(&first),
                              "/apis/storage.k8s.io/v1/volumeattachments", OwnerIndex::Reads::whole,
                              attaching);
+  impl_->priorities.emplace(*this, first, *impl_->pools.at(&first),
+                            "/apis/scheduling.k8s.io/v1/priorityclasses", OwnerIndex::Reads::whole,
+                            defaulting);
   impl_->probe.emplace(first, *impl_->pools.at(&first), impl_->range_reads);
 }
 
@@ -252,6 +260,7 @@ OwnerIndex& Upstream::definitions() const { return *impl_->definitions; }
 OwnerIndex& Upstream::volumes() const { return *impl_->volumes; }
 OwnerIndex& Upstream::addresses() const { return *impl_->addresses; }
 OwnerIndex& Upstream::attachments() const { return *impl_->attachments; }
+OwnerIndex& Upstream::priorities() const { return *impl_->priorities; }
 
 Upstream::~Upstream() = default;
 

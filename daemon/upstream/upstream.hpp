@@ -31,6 +31,9 @@ enum class Freshness {
   now, ///< asked after this call: fetches are shared, two in a row at most
 };
 
+/// Whose PriorityClasses are that a pod gets which names none.
+inline constexpr std::string_view k_default_priority = "default";
+
 using CatalogPtr = std::shared_ptr<const translate::Catalog>;
 
 /// One real cluster: its connections, what it serves, what its platform shares. Several may exist.
@@ -77,6 +80,7 @@ public:
   OwnerIndex& volumes() const;   ///< PersistentVolumes by the namespace of their claim; any thread
   OwnerIndex& addresses() const; ///< IPAddresses by the namespace of their Service; any thread
   OwnerIndex& attachments() const; ///< VolumeAttachments by their volume and a slash; any thread
+  OwnerIndex& priorities() const;  ///< PriorityClasses: k_default_priority's; any thread
   void start();                    ///< any thread; once
 
   /// Does upstream begin a list at a position that zood makes? Tried once, at start(), and believed

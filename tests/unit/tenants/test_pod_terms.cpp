@@ -110,6 +110,45 @@ TEST_CASE("upstream is written to when something has changed, and asked when it 
   CHECK(asked() == 2);
 }
 
+TEST_CASE("the class of pods without one: the lowest, of those that are known to be one") {
+  FakeUpstream server;
+  const auto api = server.connect();
+  std::optional<tenants::Names> known;
+  PodTerms terms([&known] { return known; });
+  const auto put = [&](const std::string& name, bool is_default, int value) {
+    server.put(fmt::format("{}/{}", k_classes, name),
+               {{"globalDefault", is_default}, {"value", value}});
+  };
+  const auto asked = [&server](const std::string& path) {
+    const auto requests = server.requests();
+    return std::count(requests.begin(), requests.end(), "GET " + path);
+  };
+  const auto priority = [&] { return server.at(k_map)["data"]["priority"]; };
+  put("usual", true, 900);
+  put("lower", true, 800);
+  put("other", false, 700);
+  PodTerms::Sources now{{}, sharing({}), of({})};
+  now.guards.priority = 500;
+  const PodTerms::Clock::time_point start{};
+  must(terms.look(*api, now, start));
+  CHECK(priority() == "800");
+  CHECK(asked(k_classes) == 1);
+  known = tenants::Names{"gone", "other", "usual"}; // told at once, a moment late
+  must(terms.look(*api, now, start + 1s));
+  CHECK(priority() == "900");
+  known = tenants::Names{};
+  must(terms.look(*api, now, start + 2s));
+  CHECK(priority() == "500");
+  known = std::nullopt; // not now: what was read holds
+  must(terms.look(*api, now, start + 3s));
+  CHECK(priority() == "500");
+  CHECK(asked(k_classes) == 1);
+  must(terms.look(*api, now, start + 33s));
+  CHECK(priority() == "800");
+  CHECK(asked(k_classes) == 2);
+  CHECK(asked(std::string(k_classes) + "/lower") == 0);
+}
+
 TEST_CASE("what was not written is written later") {
   FakeUpstream server;
   const auto api = server.connect();

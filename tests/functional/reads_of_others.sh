@@ -1,0 +1,57 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# What zood does of its own accord reads few of others' objects.
+. "$(dirname "$0")/../e2e/lib.sh"
+
+up=$TMPDIR/upstream # of its own: what others read there is not counted
+at_end() { "$ZOO_UPSTREAM" stop --dir "$up" >/dev/null; }
+ZOO_E2E_KUBECONFIG=$("$ZOO_UPSTREAM" start --dir "$up" --port 0 --timeout 400) || exit 1
+start_zood_with 'guards: {priority: 100}'
+new_tenant a
+new_tenant b
+many=600
+
+volume() {
+  jq -cn --arg name "$1" --arg space "$2" '{apiVersion: "v1", kind: "PersistentVolume", metadata: {name: $name}, spec: {capacity: {storage: "1Gi"},
+    accessModes: ["ReadWriteOnce"], storageClassName: "none", csi: {driver: "csi.example.com", volumeHandle: $name}, claimRef: {namespace: $space, name: "data"}}}'
+}
+attachment() {
+  jq -cn --arg name "$1" --arg volume "$2" '{apiVersion: "storage.k8s.io/v1", kind: "VolumeAttachment",
+    metadata: {name: $name}, spec: {attacher: "csi.example.com", nodeName: "none", source: {persistentVolumeName: $volume}}}'
+}
+
+# ---- priorities, of which zood has to know the one that pods get
+for ((i = 0; i < many; i++)); do
+  jq -cn --arg name "$b-$i" '{apiVersion: "scheduling.k8s.io/v1", kind: "PriorityClass", metadata: {name: $name}, value: 1}'
+done >"$TMPDIR/classes"
+check "classes of a neighbour" upstream create -f "$TMPDIR/classes"
+priority() { [[ $(upstream get configmap zoo-pods -n zoo-system -o jsonpath='{.data.priority}') == "$1" ]]; }
+class() { jq -cn --arg name "$1" --argjson value "$2" '{apiVersion: "scheduling.k8s.io/v1", kind: "PriorityClass", metadata: {name: $name}, value: $value, globalDefault: true}'; }
+heeds() { upstream create -f - <<<"$(class usual 700)" && eventually "upstream's policies hear of a class for pods that name none" 20 priority 700; }
+check "pods get at most what zood.yaml says" priority 100
+check "with others' classes unread" list_costs "== 0" returned priorityclasses heeds
+check "it goes" upstream delete priorityclass usual
+eventually "and so does what pods may have by it" 20 priority 100
+
+# ---- a tenant that goes
+held=pvc-$(cat /proc/sys/kernel/random/uuid)
+for ((i = 0; i < many; i++)); do volume "$b-$i" "$b-default"; done >"$TMPDIR/volumes"
+check "volumes of a neighbour" upstream create -f "$TMPDIR/volumes"
+check "one whose storage does not let it go" upstream create -f - <<<"$(volume "$held" "$a-default" | jq -c '.metadata.finalizers = ["example.com/storage"]')"
+check "and its attachment" upstream create -f - <<<"$(attachment csi-held "$held")"
+looks() { upstream get --raw /metrics | awk '/^apiserver_request_total/ && /resource="persistentvolumes"/ && /verb="GET"/ { n += $NF } END { print n + 0 }'; }
+passes() { (($(looks) >= before + 3)); }
+stays() {
+  before=$(looks)
+  eventually "is looked for again and again" 60 passes
+}
+waits() { ctl tenant get "$a" -o json | jq -e --arg volume "$held" '.status.waitingFor | contains($volume)'; }
+unattached() { ! upstream get volumeattachment csi-held; }
+gone() { ! ctl tenant get "$a"; }
+check "the tenant goes" ctl tenant delete "$a" --wait=false
+eventually "but for that volume" 60 waits
+check "for which others' are not read" list_costs "< $many" returned persistentvolumes stays
+check "its attachment has gone" unattached
+check "the storage lets it go" upstream patch pv "$held" --type merge -p '{"metadata":{"finalizers":null}}'
+eventually "and the tenant is gone" 60 gone
+expect "the neighbour has its volumes" "$many" "$(upstream get pv -o name | grep -c "/$b-")"
