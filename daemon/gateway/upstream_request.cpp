@@ -10,6 +10,7 @@ namespace zoo::gateway {
 namespace {
 
 constexpr std::string_view k_tenants_group = "zoo:tenants";
+constexpr std::string_view k_anywhere_group = "zoo:tenants-anywhere"; // upstream_rbac.cpp
 
 } // namespace
 
@@ -24,20 +25,22 @@ http::RequestHead upstream_request(const Exchange& exchange, Actor actor, std::s
   for (const auto& [name, value] : given) {
     if (const auto passed = filter.passes(name, value)) out.headers.add(name, *passed);
   }
-  if (actor == Actor::tenant) {
+  if (actor != Actor::zood) {
     const auto& identity = exchange.route().identity();
-    out.prepared = identity.upstream_fields
+    const bool anywhere = actor == Actor::tenant_anywhere;
+    out.prepared = identity.upstream_fields && !anywhere
                        ? identity.upstream_fields
-                       : impersonation(exchange.view().upstream_user, identity);
+                       : impersonation(exchange.view().upstream_user, identity, anywhere);
   }
   return out;
 }
 
 std::shared_ptr<const http::FieldLines> impersonation(std::string_view upstream_user,
-                                                      const Identity& identity) {
+                                                      const Identity& identity, bool anywhere) {
   http::Headers out;
   out.add("Impersonate-User", upstream_user);
   out.add("Impersonate-Group", k_tenants_group);
+  if (anywhere) out.add("Impersonate-Group", k_anywhere_group);
   // The tenant's own user and groups, for upstream's audit log; a stranger's bytes are encoded.
   out.add("Impersonate-Extra-Zoo-User", translate::percent_encode(identity.user, ""));
   for (const auto& group : identity.groups)

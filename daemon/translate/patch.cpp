@@ -403,7 +403,7 @@ Result<std::string> patch_in(const Root& root, const Mapping& mapping, BodyForma
 }
 
 Result<std::string> with_resource_version(BodyFormat format, std::string_view body,
-                                          std::string_view resource_version) {
+                                          std::string_view resource_version, std::string_view uid) {
   ZOO_TRY(const auto tree, JsonTree::parse(body));
   const auto root = tree.root();
   JsonEdits edits;
@@ -419,8 +419,11 @@ Result<std::string> with_resource_version(BodyFormat format, std::string_view bo
   }
   if (!root.is(JsonType::object)) return fail(Code::bad_request, "the patch is not a JSON object");
   const auto metadata = root["metadata"];
+  const bool names = format == BodyFormat::apply_patch && !uid.empty();
   if (!metadata) {
-    edits.append(root, "metadata", "{\"resourceVersion\":" + json_quote(resource_version) + "}");
+    auto added = "{\"resourceVersion\":" + json_quote(resource_version);
+    if (names) added += ",\"uid\":" + json_quote(uid);
+    edits.append(root, "metadata", added + '}');
     return edits.apply(body);
   }
   if (!metadata.is(JsonType::object))
@@ -435,6 +438,13 @@ Result<std::string> with_resource_version(BodyFormat format, std::string_view bo
                 "the object has been modified; please apply your changes to the latest version and "
                 "try again");
   }
+  if (!names) return edits.apply(body);
+  const auto given = metadata["uid"];
+  if (!given) {
+    edits.append(metadata, "uid", json_quote(uid));
+  } else if (given.is(JsonType::null) || given.string().empty()) {
+    edits.quote(given, uid);
+  } // another one than this: upstream's conflict
   return edits.apply(body);
 }
 

@@ -309,6 +309,14 @@ constexpr std::array k_rows{
 "roleRef":{"apiGroup":"rbac.authorization.k8s.io","kind":"ClusterRole","name":"zoo:tenants-cluster"},
 "subjects":[{"apiGroup":"rbac.authorization.k8s.io","kind":"Group","name":"zoo:tenants"}]})j"},
 
+    // A namespace that is going has lost its RoleBinding: zood adds this group to a tenant's user
+    // for requests there, and for those to a namespace that is not there.
+    Row{Need::fence, "clusterrolebindings", R"j({
+"apiVersion":"rbac.authorization.k8s.io/v1","kind":"ClusterRoleBinding",
+"metadata":{"name":"zoo:tenants-anywhere"},
+"roleRef":{"apiGroup":"rbac.authorization.k8s.io","kind":"ClusterRole","name":"zoo:tenant"},
+"subjects":[{"apiGroup":"rbac.authorization.k8s.io","kind":"Group","name":"zoo:tenants-anywhere"}]})j"},
+
     Row{Need::fairness, "prioritylevelconfigurations", R"j({
 "apiVersion":"flowcontrol.apiserver.k8s.io/v1","kind":"PriorityLevelConfiguration",
 "metadata":{"name":"zoo-tenants"},

@@ -5,6 +5,7 @@
 #include "daemon/gateway/grants.hpp"
 #include "daemon/gateway/guards.hpp"
 #include "daemon/gateway/notes.hpp"
+#include "daemon/translate/discovery_json.hpp"
 #include "daemon/translate/patch.hpp"
 #include "daemon/translate/rewrite.hpp"
 #include "daemon/translate/rules.hpp"
@@ -129,6 +130,13 @@ private:
     if (!key) return exchange_.fail(key.error());
     // A dry run that would create answers 201 and has no version to hold the real one to.
     version_ = answer.head.status == 201 ? std::string() : key->resource_version;
+    uid_.clear();
+    if (format_ == translate::BodyFormat::apply_patch && !version_.empty()) {
+      const auto tree = translate::JsonTree::parse(answer.body);
+      if (tree) uid_ = tree->root()["metadata"]["uid"].string();
+      if (uid_.empty())
+        return exchange_.fail(Error(Code::internal, "the upstream's object has no UID"));
+    }
     auto charges = service_charges(exchange_, answer.body);
     if (charges.empty()) return real(version_);
     room_ = std::make_unique<RoomFinder>(exchange_, std::move(charges),
@@ -165,7 +173,7 @@ private:
       request.body = *settled_;
       request.content_type = "application/json";
     } else if (!version.empty()) {
-      auto body = translate::with_resource_version(format_, request_.body, version);
+      auto body = translate::with_resource_version(format_, request_.body, version, uid_);
       if (!body) return exchange_.fail(body.error());
       request.body = *std::move(body);
     }
@@ -208,6 +216,8 @@ private:
         auto repeated = request;
         // A second refusal is told: zood is never refused this way.
         repeated.actor = actor;
+        // What it finds now may be gone the next moment, and is to be made whole then.
+        if (!repeated.lean_body.empty()) repeated.body = std::exchange(repeated.lean_body, {});
         return std::make_unique<GuardedPatch>(*exchange, std::move(repeated), format, rendering);
       };
       return exchange_.run(recheck_namespace(exchange_, name, answer.body, std::move(again)));
@@ -218,7 +228,7 @@ private:
   Outgoing request_;
   translate::BodyFormat format_;
   Rendering rendering_;
-  std::string version_;
+  std::string version_, uid_;          ///< of what the dry run found
   bool dry_ = false;                   ///< the client wants no more than a trial
   std::optional<std::string> settled_; ///< what is stored instead of the patch's result
   std::unique_ptr<ParameterRights> parameters_;

@@ -149,12 +149,12 @@ public:
     const auto request = Outgoing::get("/api/v1/namespaces/" + name_);
     ask(request, [this](const upstream::Answer& answer) {
       // The path was proven to be in the tenant's prefix. Where there is no such namespace, or it
-      // is going (and its RoleBinding went before it), upstream's own answer to zood is the one
+      // is going (and its RoleBinding went before it), upstream's own answer to who may is the one
       // that the tenant has to hear.
       if (answer.head.status == 404) {
         const bool appears = is_standing_upstream(exchange_, name_);
-        if (!may_repeat_as_zood()) return not_there();
-        if (!appears || !exchange_.target().writes()) return repeat(Actor::zood);
+        if (!may_repeat()) return not_there();
+        if (!appears || !exchange_.target().writes()) return repeat(Actor::tenant_anywhere);
         return exchange_.later([this] {
           exchange_.run(
               make_standing(exchange_, name_, [again = again_] { return again(Actor::tenant); }));
@@ -168,7 +168,7 @@ public:
         return not_there(); // not the tenant's, whatever its name
       }
       if (metadata["deletionTimestamp"])
-        return may_repeat_as_zood() ? repeat(Actor::zood) : forbidden();
+        return may_repeat() ? repeat(Actor::tenant_anywhere) : forbidden();
       raise_fence(name_, [this] { repeat(Actor::tenant); });
     });
   }
@@ -178,10 +178,10 @@ private:
     exchange_.later([this, actor] { exchange_.run(again_(actor)); });
   }
 
-  /// What upstream's policies hold tenants to they do not hold zood to. It repeats what reads,
-  /// deletes or opens a tunnel to a node, and writes of whole objects, which zood itself has
-  /// judged; of a group of the tenant's own everything is the tenant's.
-  bool may_repeat_as_zood() const {
+  /// What reads, deletes or opens a tunnel to a node, and writes of whole objects; of a group of
+  /// the tenant's own everything is the tenant's. It may be there, or stored, only now: upstream's
+  /// policies see it as the tenant's.
+  bool may_repeat() const {
     const auto& target = exchange_.target();
     if (target.connect) return target.subresource != "proxy";
     return !target.writes() || target.subresource.empty() || exchange_.resource().own_group;

@@ -231,4 +231,18 @@ TEST_CASE("the precondition of the second request is added in each kind of patch
                                       R"({"metadata":{"resourceVersion":"6"}})", "7")) ==
         Code::conflict);
   CHECK(merge(R"({"metadata":null})") == "error");
+  const auto apply = [](std::string_view body) {
+    const auto out = with_resource_version(BodyFormat::apply_patch, body, "7", "u-1");
+    return out ? *out : "error";
+  };
+  CHECK(apply("{}") == R"({"metadata":{"resourceVersion":"7","uid":"u-1"}})");
+  CHECK(apply(R"({"metadata":{"name":"x"}})") ==
+        R"({"metadata":{"name":"x","resourceVersion":"7","uid":"u-1"}})");
+  CHECK(apply(R"({"metadata":{"uid":""}})") ==
+        R"({"metadata":{"uid":"u-1","resourceVersion":"7"}})");
+  CHECK(apply(R"({"metadata":{"uid":"u-2"}})") ==
+        R"({"metadata":{"uid":"u-2","resourceVersion":"7"}})");
+  // Others find their object or fail.
+  CHECK(*with_resource_version(BodyFormat::merge_patch, "{}", "7", "u-1") ==
+        R"({"metadata":{"resourceVersion":"7"}})");
 }
