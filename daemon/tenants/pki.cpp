@@ -33,14 +33,14 @@ std::string address_of(const std::string& host) { // canonical, or "" for a name
   return {};
 }
 
-struct Names {
+struct HostNames {
   std::vector<std::string> dns, addresses;
 };
 
-Names names_of(const std::vector<std::string>& hosts) {
-  Names out{{"localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc",
-             "kubernetes.default.svc.cluster.local"},
-            {"127.0.0.1", "::1"}};
+HostNames names_of(const std::vector<std::string>& hosts) {
+  HostNames out{{"localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc",
+                 "kubernetes.default.svc.cluster.local"},
+                {"127.0.0.1", "::1"}};
   const auto add = [](std::vector<std::string>& list, const std::string& value) {
     if (std::find(list.begin(), list.end(), value) == list.end()) list.push_back(value);
   };
@@ -147,7 +147,7 @@ Result<Authority> administrators_authority(const std::filesystem::path& folder, 
 /// What lies in the two files, if it is whole, by this authority and not due.
 Result<KeyPair> kept_pair(const std::filesystem::path& certificate_file,
                           const std::filesystem::path& key_file,
-                          const crypto::Certificate& authority, const Names* names) {
+                          const crypto::Certificate& authority, const HostNames* names) {
   ZOO_TRY(const auto pem, file::read(certificate_file));
   ZOO_TRY(auto key_pem, file::read_secret(key_file));
   ZOO_TRY(const auto certificate, crypto::Certificate::from_pem(pem));
