@@ -218,7 +218,7 @@ struct Audit final : Command {
     ZOO_TRY(auto* client, context.client());
     ZOO_TRY(const auto answer, ask(*client, wanted));
     if (const auto torn = answer.value("torn", 0); torn > 0)
-      context.say(fmt::format("Torn lines in the journal, left out: {}.", torn));
+      context.say(fmt::format("Torn lines, left out: {}.", torn));
     if (!follow && (format == "json" || format == "yaml")) {
       print_record(context, answer, format_of(format));
       return 0;

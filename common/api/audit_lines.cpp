@@ -5,6 +5,7 @@
 #include "common/base/json_text.hpp"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <array>
@@ -50,5 +51,7 @@ bool AuditFilter::operator()(std::string_view line) const {
   return std::all_of(parts_.begin(), parts_.end(), has) &&
          (!denied_ || std::any_of(k_denied.begin(), k_denied.end(), has));
 }
+
+bool whole_line(std::string_view line) { return nlohmann::json::accept(line); }
 
 } // namespace zoo::api

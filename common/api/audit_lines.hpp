@@ -33,4 +33,7 @@ private:
   bool denied_;
 };
 
+/// Is it JSON to its end? A crash or a full disk cuts lines off.
+bool whole_line(std::string_view line);
+
 } // namespace zoo::api

@@ -75,7 +75,7 @@ Answer audit_answer(const Request& request, const audit::Log* log) {
     if (answer.body.back() != '[') answer.body += ',';
     answer.body += line;
   }
-  answer.body += found->more ? R"(],"more":true})" : R"(],"more":false})";
+  answer.body += fmt::format(R"(],"more":{},"torn":{}}})", found->more, found->torn);
   return answer;
 }
 

@@ -153,14 +153,11 @@ Result<void> Log::open_file() {
   }
   fd_ = std::move(fd);
   size_ = static_cast<std::size_t>(about.st_size);
+  torn_ = false;
   if (size_ == 0) return {};
-  // A line that a crash tore stays a line of its own.
   const file::Fd reader(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
   char last = '\n';
-  if (reader && ::pread(reader.get(), &last, 1, about.st_size - 1) == 1 && last != '\n') {
-    std::size_t written = 0;
-    return write_all("\n", written);
-  }
+  torn_ = reader && ::pread(reader.get(), &last, 1, about.st_size - 1) == 1 && last != '\n';
   return {};
 }
 
@@ -207,6 +204,14 @@ Result<void> Log::rotate(const Policy& policy) {
   }
   fd_ = file::Fd(); // of what has another name now
   return open_file();
+}
+
+/// A line that a crash or a full disk tore stays a line of its own.
+Result<void> Log::mend() {
+  std::size_t written = 0;
+  ZOO_TRY_VOID(write_all("\n", written));
+  torn_ = false;
+  return {};
 }
 
 Result<void> Log::write_all(std::string_view bytes, std::size_t& written) {
@@ -277,6 +282,7 @@ void Log::run(const std::stop_token& stop) {
     while (done && written < batch.size()) { // a file after the other, where it is many lines
       const bool between_lines = written == 0 || batch[written - 1] == '\n';
       if (to_files() && between_lines && size_ >= policy.file_bytes) done = rotate(policy);
+      if (done && torn_) done = mend();
       const auto room = policy.file_bytes - std::min(size_, policy.file_bytes);
       const auto rest = std::string_view(batch).substr(written);
       const auto end = written + (to_files() ? whole_lines(rest, room) : rest).size();
@@ -305,7 +311,7 @@ void Log::run(const std::stop_token& stop) {
          done.error().text());
     batch.clear();
     written = 0;
-    fd_ = file::Fd(); // open_file() mends a torn line
+    fd_ = file::Fd(); // open_file() sees whether a line is torn
     if (stop.stop_requested()) return;
   }
 }

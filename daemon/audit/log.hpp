@@ -94,6 +94,7 @@ private:
   void run(const std::stop_token& stop);
   Policy policy() const;
   Result<void> open_file();
+  Result<void> mend();
   Result<void> rotate(const Policy& policy);
   Result<void> write_all(std::string_view bytes, std::size_t& written);
   void lose(std::uint64_t lines, std::string why);
@@ -117,6 +118,7 @@ private:
 
   file::Fd fd_; // below: the thread's alone
   std::size_t size_ = 0;
+  bool torn_ = false;   ///< the file ends within a line
   std::jthread thread_; // last: ends first
 };
 

@@ -15,11 +15,15 @@ constexpr std::size_t k_chunk = 1u << 20;
 
 /// The last `limit` matches of one file; `more`: there were more.
 Result<std::deque<std::string>> matches(int fd, const api::AuditFilter& filter, std::size_t limit,
-                                        bool& more) {
+                                        bool& more, std::size_t& torn) {
   std::deque<std::string> out;
   std::string text;
   const auto take = [&](std::string_view line) {
     if (!filter(line)) return;
+    if (!api::whole_line(line)) {
+      ++torn;
+      return;
+    }
     if (out.size() == limit) {
       more = true;
       out.pop_front();
@@ -57,7 +61,7 @@ Result<Found> read(const Log& log, const Query& query) {
       out.more = true;
       break;
     }
-    ZOO_TRY(auto some, matches(fd.get(), filter, query.limit - found.size(), out.more));
+    ZOO_TRY(auto some, matches(fd.get(), filter, query.limit - found.size(), out.more, out.torn));
     found.insert(found.begin(), std::make_move_iterator(some.begin()),
                  std::make_move_iterator(some.end()));
   }

@@ -5,6 +5,7 @@
 #include "common/base/result.hpp"
 #include "daemon/audit/log.hpp"
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,7 @@ using Query = api::AuditQuery;
 struct Found {
   std::vector<std::string> lines; ///< of JSON, oldest first
   bool more = false;              ///< there are older ones
+  std::size_t torn = 0;           ///< lines left out that a crash or a full disk cut off
 };
 
 /// Reads the files of a Log, the newest first, as far back as the question goes; a line that is

@@ -255,10 +255,16 @@ TEST_CASE("a line that a crash tore spoils no other") {
   {
     const auto log = place.open();
   }
-  std::ofstream(audit::Log::file(place.directory, 0)) << R"({"time":"2026-01-)";
+  std::ofstream(audit::Log::file(place.directory, 0)) << R"({"time":"2126-01-01T00:00:00Z","ten)";
   {
     const auto log = place.open();
     say(*log, "foofoo", "whole");
+    REQUIRE(eventually([&] { return log->counters().written == 1; }));
+    const auto found = audit::read(*log, audit::Query());
+    REQUIRE(found);
+    REQUIRE(found->lines.size() == 1);
+    CHECK(json::parse(found->lines[0])["name"] == "whole");
+    CHECK(found->torn == 1);
   }
   const auto lines = place.lines();
   REQUIRE(lines.size() == 2);
