@@ -400,7 +400,7 @@ Client& Client::operator=(Client&&) noexcept = default;
 Client::~Client() = default;
 
 Result<Response> Client::perform(const Request& request) {
-  return impl_->run(request, nullptr, {});
+  return impl_->run(request, nullptr, request.stop);
 }
 
 Result<Response> Client::stream(const Request& request,

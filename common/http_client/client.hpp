@@ -34,6 +34,8 @@ struct Request {
   /// A POST or PATCH too may be sent again when a kept connection turns out to be dead, though the
   /// first may have been acted on: it is repeatable as it is. Else it gets a connection of its own.
   bool repeatable = false;
+  /// perform(): ends it within moments, Code::cancelled. stream() has one of its own.
+  std::stop_token stop;
 };
 
 /// Who we are and whom we trust. PEM texts, never files.

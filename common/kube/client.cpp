@@ -141,6 +141,7 @@ public:
     out.timeout = options_.timeout;
     out.unix_socket = options_.unix_socket;
     out.repeatable = options_.repeatable;
+    out.stop = options_.stop;
     if (!access_.token_file.empty()) {
       const auto now = Clock::now();
       if (!token_read_ || now - *token_read_ > k_token_age) {

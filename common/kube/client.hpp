@@ -31,6 +31,7 @@ struct KubeClientOptions {
   std::chrono::milliseconds timeout{30'000};
   std::string user_agent = "zood"; ///< the version is added
   bool repeatable = false;         ///< every request: http_client::Request::repeatable
+  std::stop_token stop;            ///< every request: http_client::Request::stop
 };
 
 /// A blocking client of a Kubernetes API for the control plane: JSON in, JSON out. One thread at a

@@ -41,8 +41,14 @@ void Signals::start(Handlers handlers) {
 
 Signals::~Signals() {
   if (!thread_.joinable()) return;
+  over_ = true;
   pthread_kill(thread_.native_handle(), SIGUSR2);
   thread_.join();
+}
+
+void Signals::ignore_reloads() {
+  const std::scoped_lock lock(reload_mutex_);
+  handlers_.reload = nullptr;
 }
 
 void Signals::run() {
@@ -52,9 +58,11 @@ void Signals::run() {
   for (;;) {
     int number = 0;
     if (sigwait(&set, &number) != 0) continue;
-    if (number == SIGUSR2) return;
-    if (number == SIGHUP) {
-      handlers_.reload();
+    if (number == SIGUSR2) {
+      if (over_) return; // else somebody's, who means another program
+    } else if (number == SIGHUP) {
+      const std::scoped_lock lock(reload_mutex_);
+      if (handlers_.reload) handlers_.reload();
     } else if (terminating) {
       _exit(130);
     } else {

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <functional>
+#include <mutex>
 #include <string>
 #include <thread>
 
@@ -19,10 +21,13 @@ public:
   Signals();
   ~Signals();
   void start(Handlers handlers);
+  void ignore_reloads(); ///< from now on; waits for one in progress. Any thread
 
 private:
   void run();
   Handlers handlers_;
+  std::mutex reload_mutex_; ///< of handlers_.reload
+  std::atomic<bool> over_ = false;
   std::thread thread_;
 };
 

@@ -463,6 +463,7 @@ Zood::Zood() : impl_(std::make_unique<Impl>()) {}
 Zood::~Zood() {
   // Doors first, then what their requests use, then the loops, then the rest in reverse order.
   auto& z = *impl_;
+  if (z.credential) z.credential->stop_requests(); // an upstream that is silent holds nobody up
   z.admin_listener.reset();
   z.admin_socket.reset();
   if (z.admin_workers) z.admin_workers->stop();
@@ -472,7 +473,7 @@ Zood::~Zood() {
   }
   z.pod_terms.reset();
   z.tenants.reset();
-  z.directory.on_withdrawal([](std::string_view) {}); // the gateways go, the store's watch stays
+  z.feeder.reset(); // what it says of withdrawals is the gateways'
   z.listener.reset();
   if (z.admin_loop) z.admin_loop->stop();
   if (z.loops) z.loops->stop();
@@ -583,6 +584,7 @@ void Zood::run(Signals& signals) {
     if (watchdog.count() != 0) z.loops->loops().front()->post([] { notify_watchdog(); });
   }
   lock.unlock();
+  signals.ignore_reloads(); // what they change goes, piece by piece
   z.drain();
 }
 

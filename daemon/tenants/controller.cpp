@@ -96,7 +96,8 @@ Result<void> Controller::start() {
           queue_.done(work->key, *next, again);
           continue;
         }
-        tell_failure(work->key, next.error());
+        if (next.error().code() != Code::cancelled) // zood ends
+          tell_failure(work->key, next.error());
         const auto delay = std::min(settings_.retry * (1L << std::min(work->attempts, 9U)),
                                     settings_.retry * 300L);
         queue_.done(work->key, jittered(delay), true);

@@ -133,7 +133,7 @@ PodTermsKeeper::PodTermsKeeper(std::function<std::unique_ptr<upstream::ControlAp
         std::condition_variable_any wake;
         while (!stop.stop_requested()) {
           const auto done = terms.look(*api, sources(), PodTerms::Clock::now());
-          if (!done && !std::exchange(troubled, true))
+          if (!done && done.error().code() != Code::cancelled && !std::exchange(troubled, true))
             log::warning("tenants", "what pods may have is not known upstream yet: {}",
                          done.error().text());
           if (done) troubled = false;

@@ -85,6 +85,7 @@ Credential::Credential(const kube::ClusterAccess& access, CredentialOptions opti
 
 Credential::~Credential() {
   thread_.request_stop();
+  stop_requests();
   wake_.notify_all();
 }
 
@@ -180,19 +181,23 @@ Result<void> Credential::request(ControlApi& api) {
 
 Result<void> Credential::adopt(std::string token, Clock::time_point obtained,
                                Clock::time_point expires, bool keep) {
-  if (keep) {
+  std::string trouble;
+  if (keep) { // on a full disk it is good all the same, until zood starts anew
     const nlohmann::json kept = {{"server", server_},
                                  {"token", token},
                                  {"obtained", api::rfc3339(seconds_of(obtained))},
                                  {"expires", api::rfc3339(seconds_of(expires))}};
-    ZOO_TRY_VOID(file::write_secret(file_, kept.dump(1) + "\n"));
+    if (const auto written = file::write_secret(file_, kept.dump(1) + "\n"); !written) {
+      trouble = fmt::format("zood's token upstream is not kept: {}", written.error().message());
+      log::warning("upstream", "{}", trouble);
+    }
   }
   std::function<void(Authorization)> listener;
   auto authorization = std::make_shared<const std::string>("Bearer " + token);
   {
     const std::lock_guard lock(mutex_);
     token_ = {authorization, obtained, expires};
-    trouble_.clear();
+    trouble_ = std::move(trouble);
     listener = listener_;
   }
   if (listener) listener(authorization);
@@ -219,6 +224,7 @@ std::unique_ptr<ControlApi> Credential::api() const {
   // What zood writes for itself it compares first or repeats anyway: an object that is there
   // already is no failure, and a handshake costs upstream more than the write.
   options.repeatable = true;
+  options.stop = stop_.get_token();
   return std::make_unique<KubeApi>(
       bare_.clone(), [this] { return authorization(); }, std::move(options));
 }
@@ -237,7 +243,9 @@ Result<void> Credential::renew() {
   auto own = api();
   auto result = request(*own);
   if (!result) {
-    KubeApi given(given_.clone());
+    kube::KubeClientOptions options;
+    options.stop = stop_.get_token();
+    KubeApi given(given_.clone(), {}, std::move(options));
     if (request(given)) result = {};
   }
   if (!result) {
@@ -268,6 +276,7 @@ void Credential::run(const std::stop_token& stop) {
       if (!failed && Clock::now() < due) continue;
     }
     const auto renewed = renew();
+    if (stop.stop_requested()) return;
     failed = !renewed;
     if (renewed) {
       log::info("upstream", "renewed zood's credential upstream");

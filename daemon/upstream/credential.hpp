@@ -49,9 +49,12 @@ public:
   /// A new client that follows renewals. Must not outlive this.
   std::unique_ptr<ControlApi> api() const;
 
+  /// Whatever is asked by an api() of this ends within moments, Code::cancelled, now and later.
+  void stop_requests() { stop_.request_stop(); }
+
   /// When the token ends; the epoch for a given token of unknown end.
   std::chrono::system_clock::time_point expires() const;
-  /// Why the last renewal failed; "" if it did not.
+  /// Why the last renewal failed, or its token could not be kept; "" if neither.
   std::string trouble() const;
   const std::string& server() const { return server_; }
 
@@ -82,6 +85,7 @@ private:
   Token token_;
   std::string trouble_;
   std::function<void(Authorization)> listener_;
+  std::stop_source stop_;
   std::condition_variable_any wake_;
   std::jthread thread_; // last: stops first
 };

@@ -20,6 +20,7 @@ admin_address=$(ctl status -o json | jq -r .adminListen)
 check "tenants are shown the one that is configured" shows "$zood_address" first
 check "and administrators" shows "$admin_address" first
 
+check "a signal for another program" kill -USR2 "${zood_pids[$zood_dir]}"
 configure second
 reload_zood
 check "another path is taken over at SIGHUP" shows "$zood_address" second
