@@ -49,11 +49,12 @@ bool has_verb(const json& verbs, std::string_view verb) {
   return std::find(verbs.begin(), verbs.end(), verb) != verbs.end();
 }
 
-std::string key_of(const json& item) {
+/// Of an item of a list of one namespace, or of all.
+std::string key_of(const json& item, bool one_namespace) {
   const auto metadata = item.value("metadata", json::object());
   const auto name_space = metadata.value("namespace", std::string());
   const auto name = metadata.value("name", std::string());
-  return name_space.empty() ? name : name_space + "/" + name;
+  return name_space.empty() || one_namespace ? name : name_space + "/" + name;
 }
 
 /// The kinds of the groups that are wanted, in one of upstream's discovery documents.
@@ -103,7 +104,7 @@ std::optional<Volume> volume_of(const json& item, std::string_view prefix) {
   if (!(claim.empty() ? found.name : claim).starts_with(prefix)) return std::nullopt;
   const auto annotations =
       item.value("metadata", json::object()).value("annotations", json::object());
-  return Volume{found.name,
+  return Volume{found.name, claim,
                 annotations.contains("pv.kubernetes.io/provisioned-by") &&
                     spec.value("persistentVolumeReclaimPolicy", "") == "Delete",
                 found.terminating};
@@ -198,6 +199,7 @@ Result<void> range_objects(ControlApi& api, std::string_view collection, std::st
                            const std::function<void(const json&)>& each) {
   std::size_t count = 0;
   bool whole = prefix.empty();
+  const bool one_namespace = collection.find("/namespaces/") != std::string_view::npos;
   std::string next = whole ? std::string() : position(prefix);
   for (bool first = true;; first = false) {
     kube::Query query{{"limit", std::to_string(whole ? k_page : page)}};
@@ -219,7 +221,7 @@ Result<void> range_objects(ControlApi& api, std::string_view collection, std::st
     const bool empty = items == list->end() || !items->is_array() || items->empty();
     if (!empty) {
       for (const auto& item : *items) {
-        const auto key = key_of(item);
+        const auto key = key_of(item, one_namespace);
         if (!key.starts_with(prefix)) {
           if (whole || key < prefix) continue; // before it: the position was not taken
           return {};

@@ -94,8 +94,8 @@ Result<void> crds_of(upstream::ControlApi& api, const std::vector<std::string>& 
 Result<std::vector<Found>> tenant_crds(upstream::ControlApi& api, std::string_view id);
 
 struct Volume {
-  std::string name;
-  bool provisioned = false; ///< made by a provisioner, which removes it with its claim
+  std::string name, claim_space; ///< claim_space: its claim's namespace; "": nobody claims it
+  bool provisioned = false;      ///< made by a provisioner, which removes it with its claim
   bool terminating = false;
 };
 inline constexpr std::string_view k_volumes = "/api/v1/persistentvolumes";

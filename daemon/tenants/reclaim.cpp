@@ -170,8 +170,7 @@ public:
         continue;
       }
       for (const auto& object : *found) {
-        if (std::find(foreign_.begin(), foreign_.end(), object.name_space) == foreign_.end())
-          spaces.insert(object.name_space);
+        if (!stays(object.name_space)) spaces.insert(object.name_space);
       }
     }
     for (const auto& space : spaces) {
@@ -192,9 +191,10 @@ public:
   /// to be `certain` that none is left, and where it is not known which they are.
   Result<std::size_t> volumes(bool certain) {
     const auto claimed = certain ? std::nullopt : known(parts_.claimed_volumes, prefix_);
-    ZOO_TRY(const auto found, claimed && claimed->size() <= k_most_names
-                                  ? tenant_volumes(api_, tenant_.id, *claimed)
-                                  : tenant_volumes(api_, tenant_.id));
+    ZOO_TRY(auto found, claimed && claimed->size() <= k_most_names
+                            ? tenant_volumes(api_, tenant_.id, *claimed)
+                            : tenant_volumes(api_, tenant_.id));
+    std::erase_if(found, [this](const Volume& volume) { return stays(volume.claim_space); });
     if (found.empty()) return std::size_t{0};
     Names names;
     for (const auto& volume : found) {
@@ -218,7 +218,9 @@ public:
     ZOO_TRY_VOID(range_objects(api_, "/api/v1/namespaces/default/events", prefix_, 50, 0, false, {},
                                [&](const json& item) {
                                  const auto about = item.value("involvedObject", json::object());
+                                 // A node is the platform's, whatever its name.
                                  if (about.value("namespace", std::string()).empty() &&
+                                     about.value("kind", std::string()) != "Node" &&
                                      about.value("name", std::string()).starts_with(prefix_)) {
                                    names.push_back(found_of(item).name);
                                  }
@@ -239,6 +241,11 @@ public:
   }
 
 private:
+  /// Is that namespace under the prefix without being the tenant's?
+  bool stays(const std::string& space) const {
+    return std::find(foreign_.begin(), foreign_.end(), space) != foreign_.end();
+  }
+
   static std::optional<Names> known(const NamesOf& names_of, std::string_view owner_prefix) {
     return names_of ? names_of(owner_prefix) : std::nullopt;
   }

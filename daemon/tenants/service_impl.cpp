@@ -105,6 +105,11 @@ Result<api::Tenant> TenantServiceImpl::create(api::Tenant wanted, bool dry_run) 
     return fail(std::move(found).error().context(
         "while checking that nothing upstream carries the prefix {}-", tenant.id));
   }
+  if (found->empty()) {
+    auto volume = claimed_volume(*api, tenant.id);
+    if (!volume) return fail(std::move(volume).error().context("while looking for volumes"));
+    *found = *std::move(volume);
+  }
   if (!found->empty()) {
     return fail(Code::conflict,
                 "the upstream already has {} under the prefix {}-, which would be the tenant's: "
@@ -122,6 +127,20 @@ Result<api::Tenant> TenantServiceImpl::create(api::Tenant wanted, bool dry_run) 
   log::info("tenants", "tenant {} is created, uid {}", written->id, written->uid);
   controller_.wake(written->id);
   return written;
+}
+
+/// One that a provisioner has stored when the tenant before this one was gone, in words; "": none.
+/// Its name does not say so: the index of owners does, or all are read until that is there.
+Result<std::string> TenantServiceImpl::claimed_volume(upstream::ControlApi& api,
+                                                      std::string_view id) {
+  if (!parts_.claimed_volumes) return std::string();
+  const auto words = [](std::string_view name) {
+    return fmt::format("persistentvolume {}, which is claimed from a namespace", name);
+  };
+  if (const auto known = parts_.claimed_volumes(std::string(id) + "-"))
+    return known->empty() ? std::string() : words(*known->begin());
+  ZOO_TRY(const auto all, tenant_volumes(api, id));
+  return all.empty() ? std::string() : words(all.front().name);
 }
 
 Result<api::Tenant> TenantServiceImpl::get(std::string_view id) {

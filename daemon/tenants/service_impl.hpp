@@ -66,6 +66,8 @@ private:
   void examine_upstream(upstream::ControlApi& api, std::vector<Finding>& out) const;
   void examine_tenants(upstream::ControlApi& api, std::vector<Finding>& out) const;
 
+  Result<std::string> claimed_volume(upstream::ControlApi& api, std::string_view id);
+
   ControllerParts parts_;
   const upstream::Credential* credential_;
   Usage usage_;

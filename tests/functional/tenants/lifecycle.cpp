@@ -83,6 +83,35 @@ json namespace_named(const std::string& name) {
   return {{"apiVersion", "v1"}, {"kind", "Namespace"}, {"metadata", {{"name", name}}}};
 }
 
+json volume_for(const std::string& name, const std::string& claim_space) {
+  return {{"apiVersion", "v1"},
+          {"kind", "PersistentVolume"},
+          {"metadata", {{"name", name}}},
+          {"spec",
+           {{"capacity", {{"storage", "1Gi"}}},
+            {"accessModes", {"ReadWriteOnce"}},
+            {"csi", {{"driver", "csi.example.com"}, {"volumeHandle", name}}},
+            {"claimRef", {{"namespace", claim_space}, {"name", "data"}}}}}};
+}
+
+json attachment_of(const std::string& volume) {
+  return {{"apiVersion", "storage.k8s.io/v1"},
+          {"kind", "VolumeAttachment"},
+          {"metadata", {{"name", volume}}},
+          {"spec",
+           {{"attacher", "csi.example.com"},
+            {"nodeName", "none"},
+            {"source", {{"persistentVolumeName", volume}}}}}};
+}
+
+json event_about(const std::string& name, const std::string& kind) {
+  return {{"apiVersion", "v1"},
+          {"kind", "Event"},
+          {"metadata", {{"name", name + ".1"}, {"namespace", "default"}}},
+          {"involvedObject", {{"apiVersion", "v1"}, {"kind", kind}, {"name", name}}},
+          {"reason", "Tested"}};
+}
+
 json priority_class(const std::string& name) {
   return {{"apiVersion", "scheduling.k8s.io/v1"},
           {"kind", "PriorityClass"},
@@ -205,6 +234,21 @@ TEST_CASE("zood works with a token of its own and never as system:masters") {
   using std::filesystem::perms;
   CHECK((std::filesystem::status(directory.path / "upstream.token").permissions() &
          (perms::group_all | perms::others_all)) == perms::none);
+  // What cannot be kept is good all the same.
+  const auto kept = directory.path / "upstream.token";
+  std::filesystem::remove(kept);
+  std::filesystem::create_directories(kept / "in-its-way");
+  const auto last = *zood.credential().authorization();
+  must(zood.credential().renew());
+  CHECK(*zood.credential().authorization() != last);
+  CHECK(upstream::who_am_i(*api).has_value());
+  CHECK(zood.credential().trouble().find("is not kept") != std::string::npos);
+  std::filesystem::remove_all(kept);
+  must(zood.credential().renew());
+  CHECK(zood.credential().trouble().empty());
+  CHECK(std::filesystem::is_regular_file(kept));
+  zood.credential().stop_requests();
+  CHECK(upstream::who_am_i(*api).error().code() == Code::cancelled);
 }
 
 TEST_CASE(
@@ -351,6 +395,12 @@ TEST_CASE("neighbours by name survive a tenant's deletion") {
   for (const std::string name : {"abcdef", "abcdefx", "xabcdef-high"})
     must(admin().create(k_priority, priority_class(name)));
   must(admin().create(k_crds, definition("abcdefx.example.com")));
+  must(admin().create("/api/v1/persistentvolumes",
+                      volume_for("zoo-test-unlabelled", "abcdef-unlabelled")));
+  must(admin().create("/apis/storage.k8s.io/v1/volumeattachments",
+                      attachment_of("zoo-test-unlabelled")));
+  must(admin().create("/api/v1/namespaces/default/events", event_about("abcdef-own", "Namespace")));
+  must(admin().create("/api/v1/namespaces/default/events", event_about("abcdef-node", "Node")));
 
   must(zood.service().remove("abcdef", {}, false));
   bool told = false;
@@ -366,6 +416,10 @@ TEST_CASE("neighbours by name survive a tenant's deletion") {
   CHECK(there("/api/v1/namespaces/abcdef"));
   CHECK(there("/api/v1/namespaces/abcdefx"));
   CHECK(there("/api/v1/namespaces/abcdef-unlabelled"));
+  CHECK(there("/api/v1/persistentvolumes/zoo-test-unlabelled"));
+  CHECK(there("/apis/storage.k8s.io/v1/volumeattachments/zoo-test-unlabelled"));
+  CHECK_FALSE(there("/api/v1/namespaces/default/events/abcdef-own.1"));
+  CHECK(there("/api/v1/namespaces/default/events/abcdef-node.1"));
   CHECK(there(std::string(k_priority) + "/abcdef"));
   CHECK(there(std::string(k_priority) + "/abcdefx"));
   CHECK(there(std::string(k_priority) + "/xabcdef-high"));
@@ -391,6 +445,10 @@ TEST_CASE("neighbours by name survive a tenant's deletion") {
   for (const std::string name : {"abcdef", "abcdefx", "xabcdef-high"})
     must(admin().remove(std::string(k_priority) + "/" + name));
   must(admin().remove(std::string(k_crds) + "/things.abcdefx.example.com"));
+  for (const std::string path : {"/apis/storage.k8s.io/v1/volumeattachments/zoo-test-unlabelled",
+                                 "/api/v1/persistentvolumes/zoo-test-unlabelled",
+                                 "/api/v1/namespaces/default/events/abcdef-node.1"})
+    must(admin().remove(path));
 }
 
 TEST_CASE("drift is repaired: the binding and the label come back") {

@@ -212,7 +212,10 @@ TEST_CASE("volumes of a tenant that goes: others' are read once more when none i
     room.upstream.put(fmt::format("{}/pvc-{:03}", volumes, i), claimed("barbar-default"));
   tenants::ControllerParts parts{*room.store, *room.pki, room.sealer,
                                  [&] { return room.upstream.connect(); }};
-  parts.claimed_volumes = [](std::string_view) { return tenants::Names{"pvc-held"}; };
+  std::atomic<bool> furnished = false;
+  parts.claimed_volumes = [&furnished](std::string_view) {
+    return furnished ? tenants::Names{"pvc-held"} : tenants::Names{};
+  };
   parts.attachments = [](std::string_view volume) {
     return volume == "pvc-held/" ? tenants::Names{"csi-1"} : tenants::Names{};
   };
@@ -223,6 +226,7 @@ TEST_CASE("volumes of a tenant that goes: others' are read once more when none i
   auto stuck = claimed("foofoo-default");
   stuck["metadata"]["finalizers"] = {"example.com/storage"};
   room.upstream.put(held, stuck);
+  furnished = true;
   room.upstream.put(volumes + "/pvc-late", claimed("foofoo-default")); // is not known
   room.upstream.put("/apis/storage.k8s.io/v1/volumeattachments/csi-1", json::object());
   const auto asked = [&](const std::string& path) {
@@ -239,6 +243,26 @@ TEST_CASE("volumes of a tenant that goes: others' are read once more when none i
   CHECK(room.upstream.size() == k_others);
   CHECK(asked(volumes) - before >= asked(held) + 2);
   CHECK(asked("/apis/storage.k8s.io/v1/volumeattachments") <= 1); // of the late one
+}
+
+TEST_CASE("a volume that came when its tenant was gone keeps the ID from others") {
+  Room room;
+  std::optional<tenants::Names> known = tenants::Names{"pvc-late"};
+  tenants::ControllerParts parts{*room.store, *room.pki, room.sealer,
+                                 [&] { return room.upstream.connect(); }};
+  parts.claimed_volumes = [&](std::string_view) { return known; };
+  tenants::TenantServiceImpl service(std::move(parts), Room::settings());
+  must(service.start());
+  SUBCASE("that is known") {}
+  SUBCASE("that is read") {
+    known = std::nullopt;
+    room.upstream.put("/api/v1/persistentvolumes/pvc-late",
+                      {{"spec", {{"claimRef", {{"namespace", "foofoo-default"}}}}}});
+  }
+  const auto refused = service.create(wanted("foofoo"), false);
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error().code() == Code::conflict);
+  CHECK(refused.error().message().find("pvc-late") != std::string::npos);
 }
 
 TEST_CASE("an upstream that is down is told in the tenant's conditions, and waited for") {
