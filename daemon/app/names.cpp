@@ -27,7 +27,7 @@ constexpr std::array k_keys{
     OverlayKey{translate::Overlay::device_class, "shared.device_classes", "resource.k8s.io",
                "deviceclasses"},
 };
-constexpr std::chrono::milliseconds k_refresh{500};
+constexpr std::chrono::milliseconds k_refresh{500}, k_first_refresh{10}, k_first_look{500};
 constexpr std::chrono::seconds k_look_again{10};
 
 /// The path of its list in the first version that upstream serves; "" where it serves none: some
@@ -64,6 +64,16 @@ SharedClasses::SharedClasses(
   const auto& groups = values.list("shared.groups");
   listed_.groups.insert(groups.begin(), groups.end());
   upstream_.set_shared_names(std::make_shared<const translate::SharedNames>(listed_));
+  known_ = awaited_.empty();
+  if (known_) told_.set_value();
+}
+
+Result<void> SharedClasses::wait(std::chrono::milliseconds most) {
+  if (told_.get_future().wait_for(most) == std::future_status::ready) return {};
+  return fail(Code::timeout,
+              "which classes the upstream has, for shared.*_classes: [\"*\"], is not known after "
+              "{} s: the log says what it answers",
+              std::chrono::duration_cast<std::chrono::seconds>(most).count());
 }
 
 void SharedClasses::start() {
@@ -87,21 +97,28 @@ void SharedClasses::look() {
       return true;
     };
     awaited_.erase(std::remove_if(awaited_.begin(), awaited_.end(), follow), awaited_.end());
-    if (!awaited_.empty()) look_timer_.start(k_look_again, [this] { look(); });
+    looked_ = looked_ || known;
+    if (!awaited_.empty())
+      look_timer_.start(looked_ ? k_look_again : k_first_look, [this] { look(); });
   });
 }
 
 void SharedClasses::publish() {
-  timer_.start(k_refresh, [this] { publish(); });
   auto tenants = tenants_();
-  bool same = tenants == seen_tenants_;
+  bool same = tenants == seen_tenants_, all = looked_;
   seen_tenants_ = std::move(tenants);
   for (auto& each : followed_) {
     auto known = each.follower->names();
     same = same && known == each.seen;
+    all = all && known;
     each.seen = std::move(known);
   }
-  if (same) return;
+  if (!same) take();
+  if (all && !std::exchange(known_, true)) told_.set_value();
+  timer_.start(known_ ? k_refresh : k_first_refresh, [this] { publish(); });
+}
+
+void SharedClasses::take() {
   auto names = listed_;
   for (const auto& each : followed_) {
     if (!each.seen) continue;

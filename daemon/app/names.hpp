@@ -9,7 +9,9 @@
 #include "daemon/upstream/upstream.hpp"
 
 #include <array>
+#include <chrono>
 #include <functional>
+#include <future>
 #include <memory>
 #include <string_view>
 #include <vector>
@@ -24,9 +26,13 @@ public:
   SharedClasses(const config::Values& values, upstream::Upstream& upstream, net::Loop& loop,
                 std::function<std::shared_ptr<const tenants::TenantSnapshot>()> tenants);
   void start();
+  /// Until the classes for "*" are known that upstream has by then: a name that is not known as
+  /// shared is written with the tenant's prefix, for good. Not on a loop. Code::timeout.
+  Result<void> wait(std::chrono::milliseconds most);
 
 private:
-  void look();    ///< for kinds to follow among what upstream serves
+  void look(); ///< for kinds to follow among what upstream serves
+  void take();
   void publish(); ///< twice a second; costs nothing while nothing has changed
 
   upstream::Upstream& upstream_;
@@ -40,6 +46,9 @@ private:
   };
   std::shared_ptr<const tenants::TenantSnapshot> seen_tenants_;
   std::vector<Followed> followed_;
+  bool looked_ = false; ///< for kinds to follow
+  bool known_ = false;  ///< of all that are followed
+  std::promise<void> told_;
   std::vector<std::size_t> awaited_; ///< keys with "*" of which upstream serves none yet
   net::Timer timer_, look_timer_;
 };

@@ -53,6 +53,7 @@ namespace zoo::app {
 namespace {
 
 constexpr unsigned k_socket_mode = 0660;
+constexpr std::chrono::seconds k_classes_known{30};
 
 std::size_t worker_count(const config::Values& values) {
   const auto wanted = values.integer("workers");
@@ -303,6 +304,7 @@ Result<void> Zood::Impl::open_pki() {
 }
 
 Result<void> Zood::Impl::open_tenants_door() {
+  ZOO_TRY_VOID(shared_classes->wait(k_classes_known));
   engine = std::make_unique<virtuals::Engine>(virtuals::EngineParts{
       *store, *board,
       [this]() -> virtuals::Validate {

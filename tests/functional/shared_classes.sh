@@ -28,6 +28,18 @@ class() {
 }
 gone() { ! as "$a" get "$1" "$name"; }
 
+path=/apis/storage.k8s.io/v1/storageclasses
+version=$(as "$a" get --raw "$path" | jq -r .metadata.resourceVersion)
+as "$a" get --raw "$path?watch=1&timeoutSeconds=120&allowWatchBookmarks=true&resourceVersion=$version" >"$TMPDIR/watch" 2>&1 &
+watching=$!
+check "the platform begins to share one" upstream create -f - <<<"$(class StorageClass)"
+eventually "the tenant sees it" 30 as "$a" get storageclass "$name"
+check "a class of the tenant's own" as "$a" create -f - <<<"$(class StorageClass | sed "s/$name/own/")"
+check "who watches is told to list again, for its creation has passed" wait "$watching"
+expect "and nothing of what came behind it" "ERROR 410" "$(jq -r '.type + " " + (.object.code | tostring)' "$TMPDIR/watch" | xargs)"
+check "it goes" upstream delete storageclass "$name"
+eventually "for the tenant too" 30 gone storageclass
+
 for kind in StorageClass IngressClass RuntimeClass PriorityClass VolumeAttributesClass DeviceClass; do
   if ! class "$kind" >"$TMPDIR/$kind.yaml"; then
     note "upstream serves no $kind"

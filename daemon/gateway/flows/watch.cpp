@@ -219,15 +219,31 @@ private:
     while (!exchange_.done() && exchange_.writable() && !without_room_) {
       const auto told = beside_->pump(out_);
       if (!told) {
-        out_ += translate::make_error_event(
-            translate::make_status(Code::expired, told.error().message()));
-        flush();
-        return exchange_.finish();
+        return end_expired(told.error().message());
       }
       if (*told) break;
       flush();
     }
     if (flushes && !exchange_.done()) flush();
+  }
+
+  /// What the platform has begun to share since came before anybody knew that it is: the client has
+  /// to list again.
+  bool others_are_shared() {
+    const auto* facts = exchange_.resource().facts;
+    if (facts == nullptr || !facts->overlay || exchange_.mapping().identity()) return false;
+    const auto kind = static_cast<std::size_t>(*facts->overlay);
+    const auto shared = exchange_.upstream().shared_names();
+    const auto& before = exchange_.mapping().shared();
+    if (shared.get() == &before || shared->classes[kind] == before.classes[kind]) return false;
+    end_expired("what the platform shares has changed; list again");
+    return true;
+  }
+
+  void end_expired(std::string_view why) {
+    out_ += translate::make_error_event(translate::make_status(Code::expired, why));
+    flush();
+    exchange_.finish();
   }
 
   /// A bookmark says that nothing up to it is still to come: is that so of what zood keeps?
@@ -242,7 +258,7 @@ private:
   }
 
   void on_watch_event(std::string_view event) override {
-    if (exchange_.done()) return;
+    if (exchange_.done() || others_are_shared()) return;
     if (beside_) {
       const auto parsed = translate::parse_event(event);
       const bool mark = parsed && parsed->type == translate::EventType::bookmark;
@@ -256,7 +272,7 @@ private:
   }
 
   void on_watch_bookmark(std::string_view version) override {
-    if (exchange_.done()) return;
+    if (exchange_.done() || others_are_shared()) return;
     if (!beside_told()) return;
     out_ += bookmark(version, false);
     flush();
