@@ -129,6 +129,17 @@ private:
     }
   }
 
+  /// Those that came while the page was read, and belong before its end: no page behind it has
+  /// them, be it one more than was asked for.
+  void write_passed() {
+    const auto last = last_;
+    while (!own_.empty() && own_.begin()->first < last) {
+      write_own(*own_.begin()->second);
+      own_.erase(own_.begin());
+    }
+    last_ = last;
+  }
+
   void on_list_item(std::string_view key, std::string_view item) override {
     if (exchange_.done() || finding_ || ended_) return;
     write_own_before(key);
@@ -174,6 +185,7 @@ private:
         for (const auto& [name, object] : *state)
           if (selection_.matches(*object)) own_.emplace(name, object);
       }
+      write_passed();
       finish(revision, next);
     });
   }
