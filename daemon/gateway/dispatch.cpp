@@ -375,7 +375,7 @@ private:
       if (target_.is("", "namespaces") && target_.verb == "create" && target_.subresource.empty()) {
         return create_namespace(exchange_, std::move(request), rendering_);
       }
-      if (writes_signing()) return approval(exchange_, std::move(request), rendering_);
+      if (writes_signing()) return approval(exchange_, std::move(request), format, rendering_);
     } else if (target_.verb == "delete") {
       request.body = std::move(exchange_.body());
       if (!request.body.empty()) {
@@ -414,7 +414,7 @@ private:
     }
     request.content_type = std::string(translate::upstream_content_type(format));
     if (applies) spoil_name(request); // it may make one
-    if (writes_signing()) return approval(exchange_, std::move(request), rendering_);
+    if (writes_signing()) return approval(exchange_, std::move(request), format, rendering_);
     const bool guards = root_of(exchange_).guarded || guarded(exchange_.view().guards, target_) ||
                         object_needs_rights(target_);
     const auto send = [exchange = &exchange_, rendering = rendering_, format,

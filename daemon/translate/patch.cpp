@@ -379,6 +379,19 @@ Result<std::string> JsonPatch::run(std::string_view body) {
   return out + ']';
 }
 
+/// A JSON patch that does nothing unless the object has that.
+Result<std::string> with_test(JsonNode root, std::string_view body, std::string_view path,
+                              std::string_view value) {
+  if (!root.is(JsonType::array))
+    return fail(Code::bad_request, "a JSON patch is a list of operations (RFC 6902)");
+  auto test =
+      fmt::format("{{\"op\":\"test\",\"path\":\"{}\",\"value\":{}}}", path, json_quote(value));
+  if (root.first()) test += ',';
+  JsonEdits edits;
+  edits.replace(root.begin() + 1, root.begin() + 1, std::move(test));
+  return edits.apply(body);
+}
+
 } // namespace
 
 Result<std::string> patch_in(const Root& root, const Mapping& mapping, BodyFormat format,
@@ -403,27 +416,16 @@ Result<std::string> patch_in(const Root& root, const Mapping& mapping, BodyForma
 }
 
 Result<std::string> with_resource_version(BodyFormat format, std::string_view body,
-                                          std::string_view resource_version, std::string_view uid) {
+                                          std::string_view resource_version) {
   ZOO_TRY(const auto tree, JsonTree::parse(body));
   const auto root = tree.root();
-  JsonEdits edits;
-  if (format == BodyFormat::json_patch) {
-    if (!root.is(JsonType::array))
-      return fail(Code::bad_request, "a JSON patch is a list of operations (RFC 6902)");
-    auto test =
-        fmt::format("{{\"op\":\"test\",\"path\":\"/metadata/resourceVersion\",\"value\":{}}}",
-                    json_quote(resource_version));
-    if (root.first()) test += ',';
-    edits.replace(root.begin() + 1, root.begin() + 1, std::move(test));
-    return edits.apply(body);
-  }
+  if (format == BodyFormat::json_patch)
+    return with_test(root, body, "/metadata/resourceVersion", resource_version);
   if (!root.is(JsonType::object)) return fail(Code::bad_request, "the patch is not a JSON object");
+  JsonEdits edits;
   const auto metadata = root["metadata"];
-  const bool names = format == BodyFormat::apply_patch && !uid.empty();
   if (!metadata) {
-    auto added = "{\"resourceVersion\":" + json_quote(resource_version);
-    if (names) added += ",\"uid\":" + json_quote(uid);
-    edits.append(root, "metadata", added + '}');
+    edits.append(root, "metadata", "{\"resourceVersion\":" + json_quote(resource_version) + "}");
     return edits.apply(body);
   }
   if (!metadata.is(JsonType::object))
@@ -438,13 +440,29 @@ Result<std::string> with_resource_version(BodyFormat format, std::string_view bo
                 "the object has been modified; please apply your changes to the latest version and "
                 "try again");
   }
-  if (!names) return edits.apply(body);
-  const auto given = metadata["uid"];
-  if (!given) {
-    edits.append(metadata, "uid", json_quote(uid));
-  } else if (given.is(JsonType::null) || given.string().empty()) {
-    edits.quote(given, uid);
-  } // another one than this: upstream's conflict
+  return edits.apply(body);
+}
+
+Result<std::string> with_uid(BodyFormat format, std::string_view body, std::string_view uid) {
+  if (uid.empty()) return fail(Code::internal, "the upstream's object has no UID");
+  ZOO_TRY(const auto tree, JsonTree::parse(body));
+  const auto root = tree.root();
+  if (format == BodyFormat::json_patch) return with_test(root, body, "/metadata/uid", uid);
+  ZOO_TRY_VOID(members_once(root));
+  JsonEdits edits;
+  const auto metadata = root["metadata"];
+  if (!metadata && root.is(JsonType::object)) {
+    edits.append(root, "metadata", "{\"uid\":" + json_quote(uid) + "}");
+  } else if (metadata.is(JsonType::null)) {
+    edits.replace(metadata, "{\"uid\":" + json_quote(uid) + "}");
+  } else if (metadata.is(JsonType::object)) {
+    const auto given = metadata["uid"];
+    if (!given) {
+      edits.append(metadata, "uid", json_quote(uid));
+    } else if (given.string().empty()) {
+      edits.quote(given, uid);
+    }
+  }
   return edits.apply(body);
 }
 

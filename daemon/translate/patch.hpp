@@ -35,12 +35,16 @@ Result<std::string> patch_in(const Root& root, const Mapping& mapping, BodyForma
                              bool adds_level = true);
 
 /// Adds the precondition for the second, real request of a guarded kind: a leading `test`
-/// operation, or `metadata.resourceVersion` in the body, and the UID in one that is applied: of
-/// that upstream would make an object that has gone, whatever version it names (apiserver
-/// pkg/endpoints/handlers/patch.go, applyPatcher). `body` is what patch_in() gave. Code::conflict
-/// if the client had demanded another resourceVersion; Code::invalid if `metadata` is no object.
+/// operation, or `metadata.resourceVersion` in the body. `body` is what patch_in() gave.
+/// Code::conflict if the client had demanded another resourceVersion; Code::invalid if `metadata`
+/// is no object.
 Result<std::string> with_resource_version(BodyFormat format, std::string_view body,
-                                          std::string_view resource_version,
-                                          std::string_view uid = {});
+                                          std::string_view resource_version);
+
+/// The same with the UID: the write finds its object or fails, and makes none. What is applied
+/// needs it beside the version: upstream would make an object that has gone, whatever version it
+/// names (apiserver pkg/endpoints/handlers/patch.go, applyPatcher). Another UID that the client
+/// demands stays, for upstream's conflict.
+Result<std::string> with_uid(BodyFormat format, std::string_view body, std::string_view uid);
 
 } // namespace zoo::translate

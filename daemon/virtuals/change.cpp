@@ -52,6 +52,7 @@ Result<json> parse(const Body& body) {
   auto out = json::parse(body.text, nullptr, false);
   if (out.is_discarded()) return fail(Code::bad_request, "the body is not JSON");
   ZOO_TRY_VOID(check_lists(out));
+  ZOO_TRY_VOID(check_fields(out));
   return out;
 }
 
@@ -228,6 +229,7 @@ Result<json> changed(const Kind& kind, const json& old, const Body& body, const 
                     kind.kind, json_quote(member(metadata_of(old), "name")));
     } else {
       ZOO_TRY(now, patched(old, body));
+      ZOO_TRY_VOID(check_fields(now));
       ZOO_TRY_VOID(check_type(kind, now));
     }
     ZOO_TRY_VOID(check_identity(old, now));

@@ -196,6 +196,7 @@ Result<Answer> Engine::refusal(Verdict verdict) const {
 
 Result<void> Engine::room_for(const Request& request, const json& old, const json& object) const {
   ZOO_TRY_VOID(check_lists(object));
+  ZOO_TRY_VOID(check_fields(object));
   const auto size = dump(object).size();
   if (size > k_max_object_bytes)
     return fail(Code::too_large, "the object has {} bytes; at most {} are kept", size,

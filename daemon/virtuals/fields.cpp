@@ -51,31 +51,32 @@ std::string element_key(const ListRule& rule, const json& element) {
   return "k:" + key.dump();
 }
 
-void collect(const json& value, FieldPath& path, Leaves& out) {
-  if (nobodys(path)) return;
+/// Each field that somebody can own, in order, while `leaf` says so.
+template <class Leaf>
+bool each_leaf(const json& value, FieldPath& path, const Leaf& leaf) {
+  if (nobodys(path)) return true;
+  bool goes_on = true;
   if (value.is_object() && !value.empty()) {
-    for (const auto& [name, member] : value.items()) {
-      path.push_back("f:" + name);
-      collect(member, path, out);
+    for (auto member = value.begin(); goes_on && member != value.end(); ++member) {
+      path.push_back("f:" + member.key());
+      goes_on = each_leaf(*member, path, leaf);
       path.pop_back();
     }
-    return;
+    return goes_on;
   }
   const auto* rule = value.is_array() ? list_rule(path) : nullptr;
-  if (rule == nullptr) {
-    if (!path.empty()) out[path] = value;
-    return;
-  }
-  for (const auto& element : value) {
+  if (rule == nullptr) return path.empty() || leaf(path, value);
+  for (auto element = value.begin(); goes_on && element != value.end(); ++element) {
     if (rule->type == ListType::set) {
-      path.push_back("v:" + element.dump());
-      out[path] = element;
+      path.push_back("v:" + element->dump());
+      goes_on = leaf(path, *element);
     } else {
-      path.push_back(element_key(*rule, element));
-      collect(element, path, out);
+      path.push_back(element_key(*rule, *element));
+      goes_on = each_leaf(*element, path, leaf);
     }
     path.pop_back();
   }
+  return goes_on;
 }
 
 void parse(const json& fields, FieldPath& path, FieldSet& out) {
@@ -277,6 +278,20 @@ Result<void> check_lists(const json& object) {
   return {};
 }
 
+Result<void> check_fields(const json& object) {
+  std::size_t bytes = 0;
+  FieldPath path;
+  const bool fits = each_leaf(object, path, [&bytes](const FieldPath& leaf, const json&) {
+    for (const auto& step : leaf)
+      bytes += sizeof(step) + step.size();
+    return bytes <= k_max_field_bytes;
+  });
+  if (fits) return {};
+  return fail(Code::too_large,
+              "the names of the object's fields, each with those it is in, have more than {} bytes",
+              k_max_field_bytes);
+}
+
 Leaves leaves_of(const json& object, bool status) {
   Leaves out;
   if (!object.is_object()) return out;
@@ -284,7 +299,10 @@ Leaves leaves_of(const json& object, bool status) {
   for (const auto& [name, value] : object.items()) {
     if ((name == "status") != status) continue;
     path.assign(1, "f:" + name);
-    collect(value, path, out);
+    each_leaf(value, path, [&out](const FieldPath& leaf, const json& held) {
+      out[leaf] = held;
+      return true;
+    });
   }
   return out;
 }

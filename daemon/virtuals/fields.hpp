@@ -33,6 +33,11 @@ FieldSet parse_fields_v1(const nlohmann::json& fields);
 inline constexpr std::size_t k_max_elements = 1'000;
 Result<void> check_lists(const nlohmann::json& object);
 
+/// Who owns a field is kept by its whole path: of what is merged they are this long together, or it
+/// is Code::too_large.
+inline constexpr std::size_t k_max_field_bytes = 8u << 20;
+Result<void> check_fields(const nlohmann::json& object);
+
 /// Sets, or removes, one field of an object; elements of keyed lists are made as needed.
 void put_field(nlohmann::json& object, const FieldPath& path, const nlohmann::json& value);
 void remove_field(nlohmann::json& object, const FieldPath& path);

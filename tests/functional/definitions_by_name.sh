@@ -44,7 +44,7 @@ expect "at a version" things.example.com "$(at_version '&resourceVersionMatch=Ex
 expect "from any" things.example.com "$(version=0 at_version '')"
 
 expect "as a watch begins" things.example.com "$(begins "$a" /apis/apiextensions.k8s.io/v1/customresourcedefinitions | sort | xargs)"
-check "for which it is read alone" list_costs "<= 1" fetched customresourcedefinitions begins "$a" /apis/apiextensions.k8s.io/v1/customresourcedefinitions
+eventually "for which it is read alone" 20 list_costs "<= 1" fetched customresourcedefinitions begins "$a" /apis/apiextensions.k8s.io/v1/customresourcedefinitions
 
 # ---- beside the platform's
 check "the platform shares one" upstream create -f - <<<"$(definition rooms "$shared" Room)"

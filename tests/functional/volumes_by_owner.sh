@@ -51,9 +51,9 @@ eventually "comes to the list" 10 is pv "own $x"
 check "another one, and its claim" upstream create -f - <<<"$(volume "$w" "$a-default" more)"
 check "which names it" as "$a" create -f - <<<"$(claim more "$w")"
 expect "is in the list with its claim" "own $w $x" "$(names "$a" pv)"
-check "few are read for them" returns "<= 32"
+eventually "few are read for them" 20 returns "<= 32"
 expect "as a watch begins" "own $w $x" "$(begins "$a" /api/v1/persistentvolumes | sort | xargs)"
-check "which reads few, too" list_costs "<= 32" returned persistentvolumes begins "$a" /api/v1/persistentvolumes
+eventually "which reads few, too" 20 list_costs "<= 32" returned persistentvolumes begins "$a" /api/v1/persistentvolumes
 expect_match "as a table" "$w +1Gi .* default/more " "$(as "$a" get pv)"
 expect "by a label" "own $w $x" "$(names "$a" pv -l "volumes=$mark")"
 expect "not by another" "" "$(names "$a" pv -l volumes=no)"

@@ -2,6 +2,7 @@
 #include "common/base/json_text.hpp"
 #include "daemon/gateway/flows/steps.hpp"
 #include "daemon/translate/discovery_json.hpp"
+#include "daemon/translate/patch.hpp"
 #include "daemon/translate/status_text.hpp"
 
 namespace zoo::gateway {
@@ -12,8 +13,9 @@ namespace {
 /// CertificateSigning); the tenant's answer to that is found here, and upstream is asked as zood.
 class Approval final : public Steps {
 public:
-  Approval(Exchange& exchange, Outgoing request, Rendering rendering)
-      : Steps(exchange), request_(std::move(request)), rendering_(std::move(rendering)) {}
+  Approval(Exchange& exchange, Outgoing request, translate::BodyFormat format, Rendering rendering)
+      : Steps(exchange), request_(std::move(request)), format_(format),
+        rendering_(std::move(rendering)) {}
 
   void start() override {
     const auto look = Outgoing::get(request_.path.substr(0, request_.path.rfind('/')));
@@ -21,6 +23,11 @@ public:
       if (!answer.ok()) return refuse(answer);
       const auto tree = translate::JsonTree::parse(answer.body);
       if (!tree) return exchange_.fail(tree.error());
+      // What is written is that request, whose signer never changes, and no other of its name.
+      auto body =
+          translate::with_uid(format_, request_.body, tree->root()["metadata"]["uid"].string());
+      if (!body) return exchange_.fail(body.error());
+      request_.body = *std::move(body);
       const auto stored = tree->root()["spec"]["signerName"].string();
       const auto own = exchange_.mapping().signer_out(stored);
       if (!own) return forbid(); // somebody else's signer: no right of the tenant's reaches there
@@ -72,14 +79,16 @@ private:
   }
 
   Outgoing request_;
+  translate::BodyFormat format_;
   Rendering rendering_;
   std::string signer_;
 };
 
 } // namespace
 
-std::unique_ptr<Flow> approval(Exchange& exchange, Outgoing request, Rendering rendering) {
-  return std::make_unique<Approval>(exchange, std::move(request), std::move(rendering));
+std::unique_ptr<Flow> approval(Exchange& exchange, Outgoing request, translate::BodyFormat format,
+                               Rendering rendering) {
+  return std::make_unique<Approval>(exchange, std::move(request), format, std::move(rendering));
 }
 
 } // namespace zoo::gateway

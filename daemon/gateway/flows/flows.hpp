@@ -162,7 +162,8 @@ std::unique_ptr<Flow> returned_annotation(Exchange& exchange, Outgoing request,
 
 /// An update or patch of a certificate request's approval or status: the tenant's rights over its
 /// signer are asked first.
-std::unique_ptr<Flow> approval(Exchange& exchange, Outgoing request, Rendering rendering);
+std::unique_ptr<Flow> approval(Exchange& exchange, Outgoing request, translate::BodyFormat format,
+                               Rendering rendering);
 
 /// Finds the names of the tenant's volumes, of the nodes that carry its pods, or of its Services'
 /// addresses, for filter_of() and reach_of(); then chooses again. A watch goes on with the names of

@@ -5,6 +5,7 @@
 #include "daemon/gateway/flows/standing.hpp"
 #include "daemon/gateway/render.hpp"
 #include "daemon/gateway/scope.hpp"
+#include "daemon/translate/patch.hpp"
 #include "daemon/translate/rewrite.hpp"
 #include "daemon/translate/status_text.hpp"
 #include "daemon/upstream/upstream.hpp"
@@ -65,27 +66,6 @@ std::pair<std::string_view, std::string_view> split(std::string_view api_version
   return {api_version.substr(0, slash), api_version.substr(slash + 1)};
 }
 
-/// With this UID the write finds its object or fails (409), and makes none.
-Result<std::string> with_uid(std::string_view body, std::string_view uid) {
-  ZOO_TRY(const auto tree, translate::JsonTree::parse(body));
-  ZOO_TRY_VOID(translate::members_once(tree.root()));
-  const auto metadata = tree.root()["metadata"];
-  translate::JsonEdits edits;
-  if (!metadata && tree.root().is(translate::JsonType::object)) {
-    edits.append(tree.root(), "metadata", "{\"uid\":" + json_quote(uid) + "}");
-  } else if (metadata.is(translate::JsonType::null)) {
-    edits.replace(metadata, "{\"uid\":" + json_quote(uid) + "}");
-  } else if (metadata.is(translate::JsonType::object)) {
-    const auto given = metadata["uid"];
-    if (!given) {
-      edits.append(metadata, "uid", json_quote(uid));
-    } else if (given.string().empty()) {
-      edits.quote(given, uid);
-    } // another one than this: upstream's conflict
-  }
-  return edits.apply(body);
-}
-
 class FurtherRights final : public Steps {
 public:
   FurtherRights(Exchange& exchange, std::function<Result<std::unique_ptr<Flow>>()> next)
@@ -144,7 +124,8 @@ private:
           if (!answer.ok()) return refuse(answer);
           const auto found = translate::JsonTree::parse(answer.body);
           if (!found) return exchange_.fail(found.error());
-          auto body = with_uid(exchange_.body(), found->root()["metadata"]["uid"].string());
+          auto body = translate::with_uid(translate::BodyFormat::json, exchange_.body(),
+                                          found->root()["metadata"]["uid"].string());
           if (!body) return exchange_.fail(body.error());
           exchange_.body() = *std::move(body);
           go();

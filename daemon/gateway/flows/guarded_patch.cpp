@@ -130,13 +130,9 @@ private:
     if (!key) return exchange_.fail(key.error());
     // A dry run that would create answers 201 and has no version to hold the real one to.
     version_ = answer.head.status == 201 ? std::string() : key->resource_version;
-    uid_.clear();
-    if (format_ == translate::BodyFormat::apply_patch && !version_.empty()) {
-      const auto tree = translate::JsonTree::parse(answer.body);
-      if (tree) uid_ = tree->root()["metadata"]["uid"].string();
-      if (uid_.empty())
-        return exchange_.fail(Error(Code::internal, "the upstream's object has no UID"));
-    }
+    const auto tree = translate::JsonTree::parse(answer.body);
+    if (!tree) return exchange_.fail(tree.error());
+    uid_ = tree->root()["metadata"]["uid"].string();
     auto charges = service_charges(exchange_, answer.body);
     if (charges.empty()) return real(version_);
     room_ = std::make_unique<RoomFinder>(exchange_, std::move(charges),
@@ -173,7 +169,9 @@ private:
       request.body = *settled_;
       request.content_type = "application/json";
     } else if (!version.empty()) {
-      auto body = translate::with_resource_version(format_, request_.body, version, uid_);
+      auto body = translate::with_resource_version(format_, request_.body, version);
+      if (body && format_ == translate::BodyFormat::apply_patch)
+        body = translate::with_uid(format_, *body, uid_);
       if (!body) return exchange_.fail(body.error());
       request.body = *std::move(body);
     }

@@ -231,18 +231,22 @@ TEST_CASE("the precondition of the second request is added in each kind of patch
                                       R"({"metadata":{"resourceVersion":"6"}})", "7")) ==
         Code::conflict);
   CHECK(merge(R"({"metadata":null})") == "error");
-  const auto apply = [](std::string_view body) {
-    const auto out = with_resource_version(BodyFormat::apply_patch, body, "7", "u-1");
+}
+
+TEST_CASE("a write that is held to one object names its UID") {
+  const auto in = [](BodyFormat format, std::string_view body) {
+    const auto out = with_uid(format, body, "u-1");
     return out ? *out : "error";
   };
-  CHECK(apply("{}") == R"({"metadata":{"resourceVersion":"7","uid":"u-1"}})");
-  CHECK(apply(R"({"metadata":{"name":"x"}})") ==
-        R"({"metadata":{"name":"x","resourceVersion":"7","uid":"u-1"}})");
-  CHECK(apply(R"({"metadata":{"uid":""}})") ==
-        R"({"metadata":{"uid":"u-1","resourceVersion":"7"}})");
-  CHECK(apply(R"({"metadata":{"uid":"u-2"}})") ==
-        R"({"metadata":{"uid":"u-2","resourceVersion":"7"}})");
-  // Others find their object or fail.
-  CHECK(*with_resource_version(BodyFormat::merge_patch, "{}", "7", "u-1") ==
-        R"({"metadata":{"resourceVersion":"7"}})");
+  for (const auto format : {BodyFormat::json, BodyFormat::merge_patch, BodyFormat::apply_patch}) {
+    CHECK(in(format, "{}") == R"({"metadata":{"uid":"u-1"}})");
+    CHECK(in(format, R"({"metadata":null})") == R"({"metadata":{"uid":"u-1"}})");
+    CHECK(in(format, R"({"metadata":{"name":"x"}})") == R"({"metadata":{"name":"x","uid":"u-1"}})");
+    CHECK(in(format, R"({"metadata":{"uid":""}})") == R"({"metadata":{"uid":"u-1"}})");
+    CHECK(in(format, R"({"metadata":{"uid":"u-2"}})") == R"({"metadata":{"uid":"u-2"}})");
+    CHECK(in(format, R"({"metadata":{"uid":"u-2","uid":""}})") == "error");
+  }
+  CHECK(in(BodyFormat::json_patch, R"([{"op":"remove","path":"/a"}])") ==
+        R"([{"op":"test","path":"/metadata/uid","value":"u-1"},{"op":"remove","path":"/a"}])");
+  CHECK(with_uid(BodyFormat::json, "{}", "").error().code() == Code::internal);
 }

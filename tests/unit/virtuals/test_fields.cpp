@@ -119,3 +119,26 @@ TEST_CASE("a strategic merge patch merges lists by their keys") {
             .error()
             .code() == Code::bad_request);
 }
+
+TEST_CASE("the paths of an object's fields are bounded together") {
+  json wide = {{"spec", json::object()}};
+  auto& at = wide["spec"][std::string(200'000, 'k')];
+  for (int i = 0; i < 30; ++i)
+    at[std::to_string(i)] = 0;
+  CHECK(check_fields(wide));
+  for (int i = 30; i < 60; ++i)
+    at[std::to_string(i)] = 0;
+  CHECK(check_fields(wide).error().code() == Code::too_large);
+  json deep = json::object(), *inner = &deep;
+  for (int i = 0; i < 60; ++i)
+    inner = &(*inner)[std::string(4'000, 'd')];
+  for (int i = 0; i < 60; ++i)
+    (*inner)[std::to_string(i)] = 0;
+  CHECK(check_fields(deep).error().code() == Code::too_large);
+  json owners = json::array({{{"uid", std::string(200'000, 'u')}}});
+  for (int i = 0; i < 60; ++i)
+    owners[0][std::to_string(i)] = 0;
+  CHECK(check_fields({{"metadata", {{"ownerReferences", owners}}}}).error().code() ==
+        Code::too_large);
+  CHECK(check_fields(json::array()));
+}
