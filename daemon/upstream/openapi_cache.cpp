@@ -53,6 +53,28 @@ void OpenApiCache::put(const std::string& key, PartPtr part) {
     bytes_ -= parts_.pop_oldest()->bytes();
 }
 
+std::size_t OwnOpenApi::bytes() const {
+  std::size_t out = sizeof(*this);
+  for (const auto* each : {&text.paths, &text.definitions, &text.parameters, &proto, &paths.bytes,
+                           &definitions.bytes, &parameters.bytes, &proto_piece.bytes})
+    out += each->size();
+  return out;
+}
+
+OpenApiCache::OwnPtr OpenApiCache::find_own(const std::string& key) {
+  const std::scoped_lock lock(mutex_);
+  return own_.find(key);
+}
+
+void OpenApiCache::put_own(const std::string& key, OwnPtr own) {
+  const std::scoped_lock lock(mutex_);
+  const auto bytes = own->bytes();
+  if (!own_.put(key, std::move(own))) return;
+  own_bytes_ += bytes;
+  while (own_bytes_ > k_max_own_bytes)
+    own_bytes_ -= own_.pop_oldest()->bytes();
+}
+
 OpenApiCache::CommonPtr OpenApiCache::find_common(const std::string& key) {
   const std::scoped_lock lock(mutex_);
   return common_.find(key);

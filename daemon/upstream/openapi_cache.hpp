@@ -26,18 +26,29 @@ struct CommonOpenApi {
   gzip::Piece proto_piece;
 };
 
+/// What stands behind that of one tenant's own groups, as one kind of answer has it: text, or
+/// fields of an openapi.v2.Document. Compressed with what separates its pieces.
+struct OwnOpenApi {
+  translate::OpenApiText text;
+  std::string proto;
+  gzip::Piece paths, definitions, parameters, proto_piece;
+  std::size_t bytes() const;
+};
+
 /// Converted OpenAPI documents of one upstream, by path and hash: a document that changes has
 /// another key. The least recently used go first. Any thread.
 class OpenApiCache {
 public:
   static constexpr std::size_t k_max_bytes = 64u << 20; ///< of single documents
+  static constexpr std::size_t k_max_own_bytes = 64u << 20;
   static constexpr std::size_t k_max_common = 4;
 
   using PartPtr = std::shared_ptr<const translate::OpenApiPart>;
   using CommonPtr = std::shared_ptr<const CommonOpenApi>;
+  using OwnPtr = std::shared_ptr<const OwnOpenApi>;
 
-  /// The right to fetch what is missing, given back on destruction: of many who ask at the same
-  /// time one reads and the others find. Does not outlive the cache.
+  /// The right to fetch or make what is missing, given back on destruction: of many who ask at the
+  /// same time one reads and the others find. Does not outlive the cache.
   class Turn {
   public:
     Turn(OpenApiCache& cache, std::string whose) : cache_(&cache), whose_(std::move(whose)) {}
@@ -58,6 +69,8 @@ public:
   void put(const std::string& key, PartPtr part);
   CommonPtr find_common(const std::string& key);
   void put_common(const std::string& key, CommonPtr common);
+  OwnPtr find_own(const std::string& key);
+  void put_own(const std::string& key, OwnPtr own);
 
 private:
   template <typename Value>
@@ -71,7 +84,8 @@ private:
   std::mutex mutex_;
   Kept<PartPtr> parts_;
   Kept<CommonPtr> common_;
-  std::size_t bytes_ = 0;
+  Kept<OwnPtr> own_;
+  std::size_t bytes_ = 0, own_bytes_ = 0;
   std::set<std::string> turns_;
 };
 

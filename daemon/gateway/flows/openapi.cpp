@@ -179,17 +179,21 @@ private:
     if (!common_) common_ = cache_.find_common(common_key_);
     auto* missing = common_ ? nullptr : first_missing(common_entries_);
     const auto whose = missing != nullptr ? std::string() : exchange_.mapping().id();
-    if (missing == nullptr) missing = first_missing(own_entries_);
-    if (missing == nullptr) return finish();
+    if (missing == nullptr && !own_) own_ = cache_.find_own(own_name());
+    if (missing == nullptr && !own_) missing = first_missing(own_entries_);
+    if (missing == nullptr && (own_ || own_entries_.empty())) return finish();
+    // Many definitions take a while to put together: one of those who ask does, the others find it.
     if (!turn_ || turn_->whose() != whose) {
       turn_.reset();
       if (auto turn = cache_.turn(whose)) turn_.emplace(*std::move(turn));
     }
     // Who has the turn may wait for long: upstream may not answer.
     if (!turn_ && ++looks_ < k_looks) return timer_.start(k_look_again, [this] { next(); });
+    if (missing == nullptr) return finish();
     ask(Outgoing::get(missing->place.path), [this, missing](upstream::Answer answer) {
       if (answer.head.status == 404) { // it went between the index and now
         missing->part = std::make_shared<const translate::OpenApiPart>();
+        whole_ = false;
         return next();
       }
       if (!answer.ok()) return refuse(answer);
@@ -215,14 +219,35 @@ private:
     const bool proto = !proto_type_.empty();
     const Document document{std::string(proto ? proto_type_ : k_json), "", etag_,
                             "no-cache, private"};
-    turn_.reset();
     send_document(exchange_, document, [this, proto](bool gzipped) {
       if (!common_) make_common();
-      translate::OpenApiPart own;
-      for (const auto& entry : own_entries_)
-        own.merge(*entry.part);
-      return proto ? proto_body(own, gzipped) : json_body(own, gzipped);
+      if (!own_) make_own();
+      turn_.reset();
+      return proto ? proto_body(gzipped) : json_body(gzipped);
     });
+  }
+
+  /// The ETag is of all that is in it, and of its kind.
+  std::string own_name() const { return exchange_.mapping().id() + etag_; }
+
+  void make_own() {
+    translate::OpenApiPart own;
+    for (const auto& entry : own_entries_)
+      own.merge(*entry.part);
+    auto made = std::make_shared<upstream::OwnOpenApi>();
+    if (proto_type_.empty()) {
+      auto& text = made->text;
+      text = translate::openapi_v2_text(own, &common_->part);
+      made->paths = gzip::compress(text.paths + std::string(translate::k_openapi_v2_definitions));
+      made->definitions =
+          gzip::compress(text.definitions + std::string(translate::k_openapi_v2_parameters));
+      made->parameters = gzip::compress(text.parameters + std::string(translate::k_openapi_v2_end));
+    } else {
+      made->proto = translate::openapi_v2_proto(own, &common_->part);
+      made->proto_piece = gzip::compress(made->proto);
+    }
+    own_ = made;
+    if (whole_) cache_.put_own(own_name(), std::move(made));
   }
 
   void make_common() {
@@ -236,22 +261,21 @@ private:
     made->proto = translate::openapi_v2_proto(made->part);
     made->proto_piece = gzip::compress(made->proto);
     common_ = made;
-    cache_.put_common(common_key_, std::move(made));
+    if (whole_) cache_.put_common(common_key_, std::move(made));
   }
 
-  std::string proto_body(const translate::OpenApiPart& own, bool gzipped) const {
+  std::string proto_body(bool gzipped) const {
     const auto begin = translate::openapi_v2_proto_begin(common_->part.version);
-    const auto mine = translate::openapi_v2_proto(own, &common_->part);
-    if (!gzipped) return begin + common_->proto + mine;
+    if (!gzipped) return begin + common_->proto + own_->proto;
     gzip::Joiner out;
     out.add(gzip::compress(begin));
     out.add(common_->proto_piece);
-    out.add(gzip::compress(mine));
+    out.add(own_->proto_piece);
     return out.take();
   }
 
-  std::string json_body(const translate::OpenApiPart& own, bool gzipped) const {
-    const auto mine = translate::openapi_v2_text(own, &common_->part);
+  std::string json_body(bool gzipped) const {
+    const auto& mine = own_->text;
     const auto begin = translate::openapi_v2_begin(common_->part.version);
     if (!gzipped) {
       std::string out = begin;
@@ -266,11 +290,11 @@ private:
     gzip::Joiner out;
     out.add(gzip::compress(begin));
     out.add(common_->paths);
-    out.add(gzip::compress(mine.paths + std::string(translate::k_openapi_v2_definitions)));
+    out.add(own_->paths);
     out.add(common_->definitions);
-    out.add(gzip::compress(mine.definitions + std::string(translate::k_openapi_v2_parameters)));
+    out.add(own_->definitions);
     out.add(common_->parameters);
-    out.add(gzip::compress(mine.parameters + std::string(translate::k_openapi_v2_end)));
+    out.add(own_->parameters);
     return out.take();
   }
 
@@ -280,10 +304,12 @@ private:
   std::optional<upstream::OpenApiCache::Turn> turn_;
   net::Timer timer_;
   int looks_ = 0;
+  bool whole_ = true; ///< nothing went since the index
   std::string_view proto_type_; ///< "" = JSON
   std::vector<Entry> common_entries_, own_entries_;
   std::string common_key_, own_key_, etag_;
   upstream::OpenApiCache::CommonPtr common_;
+  upstream::OpenApiCache::OwnPtr own_; ///< null: is still to be made
 };
 
 } // namespace
