@@ -214,8 +214,6 @@ private:
         auto repeated = request;
         // A second refusal is told: zood is never refused this way.
         repeated.actor = actor;
-        // What it finds now may be gone the next moment, and is to be made whole then.
-        if (!repeated.lean_body.empty()) repeated.body = std::exchange(repeated.lean_body, {});
         return std::make_unique<GuardedPatch>(*exchange, std::move(repeated), format, rendering);
       };
       return exchange_.run(recheck_namespace(exchange_, name, answer.body, std::move(again)));
