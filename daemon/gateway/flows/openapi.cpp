@@ -304,7 +304,7 @@ private:
   std::optional<upstream::OpenApiCache::Turn> turn_;
   net::Timer timer_;
   int looks_ = 0;
-  bool whole_ = true; ///< nothing went since the index
+  bool whole_ = true;           ///< nothing went since the index
   std::string_view proto_type_; ///< "" = JSON
   std::vector<Entry> common_entries_, own_entries_;
   std::string common_key_, own_key_, etag_;
