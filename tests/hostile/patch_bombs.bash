@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
-# Tries: patches that grow: copies of copies, ten thousand operations, one operation of megabytes, apply with a deep tree.
-# Without the fence: 30 copies of itself make a document of gigabytes.
-# Rule: a patch goes upstream as a patch, whose limits hold (10,000 operations, 3 MiB); zood never applies one itself.
+# Tries: patches that grow: copies of copies, ten thousand operations, one operation of megabytes, apply with a deep tree, and of a
+#   kind that zood keeps one long name with thousands of fields below, each of which is owned by its whole path.
+# Without the fence: 30 copies of itself make a document of gigabytes; so do the paths.
+# Rule: a patch goes upstream as a patch, whose limits hold (10,000 operations, 3 MiB). Of what zood keeps itself the paths are
+#   counted before they are made.
 made "an object" POST /api/v1/namespaces/team/configmaps json '{"metadata":{"name":"evil-bomb","annotations":{"a":"'"$(printf 'x%.0s' {1..1000})"'"}}}'
 made "a fenced one" POST /apis/networking.k8s.io/v1/namespaces/team/networkpolicies json '{"metadata":{"name":"evil-bomb","annotations":{"a":"'"$(printf 'x%.0s' {1..1000})"'"}},"spec":{"podSelector":{}}}'
 resident() { awk '$1 == "VmRSS:" { print int($2 / 1024) }' "/proc/${zood_pids[$zood_dir]}/status"; }
@@ -24,6 +26,15 @@ for path in /api/v1/namespaces/team/configmaps/evil-bomb /apis/networking.k8s.io
   refused "four megabytes" '4..'
   try PATCH $path patch "$deep"
   expect_match "a deep one is answered: $code" '^[245]..$' "$code"
+done
+flows=/apis/flowcontrol.apiserver.k8s.io/v1/flowschemas
+made "one that zood keeps" POST $flows json '{"metadata":{"name":"evil-bomb"},"spec":{"priorityLevelConfiguration":{"name":"global-default"}}}'
+python3 -c 'import json; print(json.dumps({"apiVersion": "flowcontrol.apiserver.k8s.io/v1", "kind": "FlowSchema", "k" * 200000: {"%x" % n: 0 for n in range(20000)}}), end="")' >"$TMPDIR/wide"
+for ending in 'apply ?fieldManager=evil&force=true' 'merge ' 'merge /status'; do
+  sed "s/\"k*\":/\"$([[ $ending == */status ]] && echo status || echo spec)\":{&/; s/}$/}}/" "$TMPDIR/wide" >"$TMPDIR/wide-in"
+  curl_more=(--data-binary "@$TMPDIR/wide-in" -H "Content-Type: ${media_types[${ending%% *}]}")
+  try PATCH "$flows/evil-bomb${ending#* }"
+  refused "by ${ending%% *}${ending#* }" 413
 done
 after=$(resident)
 if ((after < before + 150)); then passed "memory is bounded"; else failed "memory is bounded" <<<"$before MiB, then $after"; fi
