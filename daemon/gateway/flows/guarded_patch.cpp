@@ -130,9 +130,11 @@ private:
     if (!key) return exchange_.fail(key.error());
     // A dry run that would create answers 201 and has no version to hold the real one to.
     version_ = answer.head.status == 201 ? std::string() : key->resource_version;
-    const auto tree = translate::JsonTree::parse(answer.body);
-    if (!tree) return exchange_.fail(tree.error());
-    uid_ = tree->root()["metadata"]["uid"].string();
+    if (format_ == translate::BodyFormat::apply_patch) {
+      const auto tree = translate::JsonTree::parse(answer.body);
+      if (!tree) return exchange_.fail(tree.error());
+      uid_ = tree->root()["metadata"]["uid"].string();
+    }
     auto charges = service_charges(exchange_, answer.body);
     if (charges.empty()) return real(version_);
     room_ = std::make_unique<RoomFinder>(exchange_, std::move(charges),
