@@ -115,8 +115,7 @@ public:
     if (!easy_ || !multi_) throw std::bad_alloc();
   }
 
-  Result<Response> run(const Request& request, const Receiver::OnData* on_data,
-                       const std::stop_token& stop);
+  Result<Response> run(const Request& request, const Receiver::OnData* on_data);
 
 private:
   struct Transfer {
@@ -133,8 +132,7 @@ private:
   void set_up(const Request& request, const Target& target, const HeaderList& headers,
               Transfer& transfer);
   void add_headers(const Request& request, const Target& target, HeaderList& headers) const;
-  CURLcode drive(const Request& request, bool streaming, const std::stop_token& stop,
-                 Transfer& transfer);
+  CURLcode drive(const Request& request, bool streaming, Transfer& transfer);
   Error error_of(CURLcode code, const Request& request, const std::string& host) const;
 
   template <class T>
@@ -262,16 +260,15 @@ void Client::Impl::set_up(const Request& request, const Target& target, const He
   set_blob(CURLOPT_SSLKEY_BLOB, credentials_.client_key_pem.view());
 }
 
-CURLcode Client::Impl::drive(const Request& request, bool streaming, const std::stop_token& stop,
-                             Transfer& transfer) {
+CURLcode Client::Impl::drive(const Request& request, bool streaming, Transfer& transfer) {
   const auto begin = Clock::now();
   transfer.last_byte = begin;
   auto quiet = request.idle_timeout;
   if (quiet == Milliseconds::zero() && !streaming) quiet = k_quiet;
-  const std::stop_callback wake(stop, [this] { curl_multi_wakeup(multi_.get()); });
+  const std::stop_callback wake(request.stop, [this] { curl_multi_wakeup(multi_.get()); });
   curl_off_t sent = 0;
   for (;;) {
-    if (stop.stop_requested()) return CURLE_ABORTED_BY_CALLBACK;
+    if (request.stop.stop_requested()) return CURLE_ABORTED_BY_CALLBACK;
     int running = 0;
     if (curl_multi_perform(multi_.get(), &running) != CURLM_OK) return CURLE_FAILED_INIT;
     if (running == 0) {
@@ -362,8 +359,7 @@ Error Client::Impl::error_of(CURLcode code, const Request& request, const std::s
   }
 }
 
-Result<Response> Client::Impl::run(const Request& request, const Receiver::OnData* on_data,
-                                   const std::stop_token& stop) {
+Result<Response> Client::Impl::run(const Request& request, const Receiver::OnData* on_data) {
   ZOO_TRY_VOID(check_request(request));
   ZOO_TRY(const auto target, target_of(request.url, credentials_.tls_server_name));
   HeaderList headers;
@@ -373,7 +369,7 @@ Result<Response> Client::Impl::run(const Request& request, const Receiver::OnDat
   if (curl_multi_add_handle(multi_.get(), easy_.get()) != CURLM_OK) {
     return fail(Code::internal, "cannot start a request to {}", display_url(request.url));
   }
-  const auto code = drive(request, on_data != nullptr, stop, transfer);
+  const auto code = drive(request, on_data != nullptr, transfer);
   long status = 0;
   curl_easy_getinfo(easy_.get(), CURLINFO_RESPONSE_CODE, &status);
   std::optional<Error> error;
@@ -384,7 +380,7 @@ Result<Response> Client::Impl::run(const Request& request, const Receiver::OnDat
   } else if (receiver.wanted_end()) {
     return receiver.take(static_cast<int>(status));
   }
-  if (stop.stop_requested() && code == CURLE_ABORTED_BY_CALLBACK) {
+  if (request.stop.stop_requested() && code == CURLE_ABORTED_BY_CALLBACK) {
     return fail(Code::cancelled, "stopped reading from {}", display_url(request.url));
   }
   if (error) return fail(std::move(*error));
@@ -399,14 +395,11 @@ Client::Client(Client&&) noexcept = default;
 Client& Client::operator=(Client&&) noexcept = default;
 Client::~Client() = default;
 
-Result<Response> Client::perform(const Request& request) {
-  return impl_->run(request, nullptr, request.stop);
-}
+Result<Response> Client::perform(const Request& request) { return impl_->run(request, nullptr); }
 
 Result<Response> Client::stream(const Request& request,
-                                const std::function<bool(std::string_view)>& on_data,
-                                std::stop_token stop) {
-  return impl_->run(request, &on_data, stop);
+                                const std::function<bool(std::string_view)>& on_data) {
+  return impl_->run(request, &on_data);
 }
 
 } // namespace zoo::http_client

@@ -34,8 +34,7 @@ struct Request {
   /// A POST or PATCH too may be sent again when a kept connection turns out to be dead, though the
   /// first may have been acted on: it is repeatable as it is. Else it gets a connection of its own.
   bool repeatable = false;
-  /// perform(): ends it within moments, Code::cancelled. stream() has one of its own.
-  std::stop_token stop;
+  std::stop_token stop; ///< ends it within moments, Code::cancelled
 };
 
 /// Who we are and whom we trust. PEM texts, never files.
@@ -60,8 +59,8 @@ struct Response {
   std::string_view header(std::string_view name) const;
 };
 
-/// One client: one set of credentials, kept-alive connections. One thread at a time; stopping a
-/// stream through its stop_token is allowed from any thread.
+/// One client: one set of credentials, kept-alive connections. One thread at a time;
+/// Request::stop is asked for from any thread.
 ///
 /// An HTTP status is never an error here. What fails: no connection, TLS, broken answer
 /// (Code::unavailable), no answer in time (timeout), an answer above max_body (too_large), a bad
@@ -78,11 +77,10 @@ public:
   Result<Response> perform(const Request& request);
 
   /// Hands over the body of a 2xx answer as it comes, decoded; other answers come back whole in
-  /// Response::body. Ends with the answer, with `false` from on_data (no error), or within
-  /// moments of a stop (Code::cancelled). on_data must not call this client.
+  /// Response::body. Ends with the answer, with `false` from on_data (no error), or with
+  /// Request::stop. on_data must not call this client.
   Result<Response> stream(const Request& request,
-                          const std::function<bool(std::string_view bytes)>& on_data,
-                          std::stop_token stop = {});
+                          const std::function<bool(std::string_view bytes)>& on_data);
 
 private:
   class Impl;

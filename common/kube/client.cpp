@@ -270,8 +270,7 @@ Result<std::string> KubeClient::list(std::string_view path, const Query& query,
 }
 
 Result<void> KubeClient::watch(std::string_view path, const Query& query,
-                               const std::function<Result<bool>(const Json&)>& each,
-                               std::stop_token stop) {
+                               const std::function<Result<bool>(const Json&)>& each) {
   Query asked = query;
   asked.emplace_back("watch", "true");
   ZOO_TRY(const auto request, impl_->request("GET", with_query(path, asked), {}, {}, {}));
@@ -293,22 +292,18 @@ Result<void> KubeClient::watch(std::string_view path, const Query& query,
     if (!more) outcome = fail(std::move(more).error());
     return more.has_value() && *more;
   };
-  const auto response = impl_->http_.stream(
-      request,
-      [&](std::string_view bytes) {
-        pending += bytes;
-        std::size_t begin = 0;
-        for (auto end = pending.find('\n'); end != std::string::npos;
-             end = pending.find('\n', begin)) {
-          if (!on_line(std::string_view(pending).substr(begin, end - begin))) return false;
-          begin = end + 1;
-        }
-        pending.erase(0, begin);
-        if (pending.size() <= k_longest_event) return true;
-        outcome = fail(Code::too_large, "an event of the watch {} is too large", path);
-        return false;
-      },
-      stop);
+  const auto response = impl_->http_.stream(request, [&](std::string_view bytes) {
+    pending += bytes;
+    std::size_t begin = 0;
+    for (auto end = pending.find('\n'); end != std::string::npos; end = pending.find('\n', begin)) {
+      if (!on_line(std::string_view(pending).substr(begin, end - begin))) return false;
+      begin = end + 1;
+    }
+    pending.erase(0, begin);
+    if (pending.size() <= k_longest_event) return true;
+    outcome = fail(Code::too_large, "an event of the watch {} is too large", path);
+    return false;
+  });
   ZOO_TRY_VOID(outcome);
   if (!response) return fail(Error(response.error()));
   if (response->status < 200 || response->status > 299) return fail(error_of(*response));

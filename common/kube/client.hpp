@@ -70,8 +70,7 @@ public:
   /// false or fails, or a stop. An ERROR event is the Error it carries. The query's `watch=true`
   /// is added.
   Result<void> watch(std::string_view path, const Query& query,
-                     const std::function<Result<bool>(const nlohmann::json& event)>& each,
-                     std::stop_token stop = {});
+                     const std::function<Result<bool>(const nlohmann::json& event)>& each);
 
   /// Any request; an HTTP status is not an error. `accept` defaults to JSON.
   Result<http_client::Response> raw(std::string_view method, std::string_view path,

@@ -301,13 +301,12 @@ TEST_CASE("a stream ends by false, by a stop from another thread, and by silence
         200);
   std::stop_source source;
   std::thread stopper;
-  const auto stopped = Client({}).stream(
-      get(server.url()),
-      [&](std::string_view) {
-        stopper = std::thread([&] { source.request_stop(); });
-        return true;
-      },
-      source.get_token());
+  auto endless = get(server.url());
+  endless.stop = source.get_token();
+  const auto stopped = Client({}).stream(endless, [&](std::string_view) {
+    stopper = std::thread([&] { source.request_stop(); });
+    return true;
+  });
   stopper.join();
   REQUIRE_FALSE(stopped);
   CHECK(stopped.error().code() == Code::cancelled);
