@@ -8,23 +8,20 @@ Value OpenApiCache::Kept<Value>::find(const std::string& key) {
   const auto found = index.find(key);
   if (found == index.end()) return nullptr;
   order.splice(order.begin(), order, found->second);
-  return found->second->second;
+  return found->second->value;
 }
 
 template <typename Value>
-bool OpenApiCache::Kept<Value>::put(const std::string& key, Value value) {
-  if (index.contains(key)) return false;
-  order.emplace_front(key, std::move(value));
+void OpenApiCache::Kept<Value>::put(const std::string& key, Value value, std::size_t weight) {
+  if (index.contains(key)) return;
+  order.push_front({key, std::move(value), weight});
   index.emplace(key, order.begin());
-  return true;
-}
-
-template <typename Value>
-Value OpenApiCache::Kept<Value>::pop_oldest() {
-  auto value = std::move(order.back().second);
-  index.erase(order.back().first);
-  order.pop_back();
-  return value;
+  weighs += weight;
+  while (weighs > most) {
+    weighs -= order.back().weight;
+    index.erase(order.back().key);
+    order.pop_back();
+  }
 }
 
 std::optional<OpenApiCache::Turn> OpenApiCache::turn(const std::string& whose) {
@@ -47,10 +44,7 @@ OpenApiCache::PartPtr OpenApiCache::find(const std::string& key) {
 void OpenApiCache::put(const std::string& key, PartPtr part) {
   const std::scoped_lock lock(mutex_);
   const auto bytes = part->bytes();
-  if (!parts_.put(key, std::move(part))) return;
-  bytes_ += bytes;
-  while (bytes_ > k_max_bytes)
-    bytes_ -= parts_.pop_oldest()->bytes();
+  parts_.put(key, std::move(part), bytes);
 }
 
 std::size_t OwnOpenApi::bytes() const {
@@ -69,10 +63,7 @@ OpenApiCache::OwnPtr OpenApiCache::find_own(const std::string& key) {
 void OpenApiCache::put_own(const std::string& key, OwnPtr own) {
   const std::scoped_lock lock(mutex_);
   const auto bytes = own->bytes();
-  if (!own_.put(key, std::move(own))) return;
-  own_bytes_ += bytes;
-  while (own_bytes_ > k_max_own_bytes)
-    own_bytes_ -= own_.pop_oldest()->bytes();
+  own_.put(key, std::move(own), bytes);
 }
 
 OpenApiCache::CommonPtr OpenApiCache::find_common(const std::string& key) {
@@ -82,8 +73,7 @@ OpenApiCache::CommonPtr OpenApiCache::find_common(const std::string& key) {
 
 void OpenApiCache::put_common(const std::string& key, CommonPtr common) {
   const std::scoped_lock lock(mutex_);
-  if (!common_.put(key, std::move(common))) return;
-  if (common_.order.size() > k_max_common) common_.pop_oldest();
+  common_.put(key, std::move(common), 1);
 }
 
 } // namespace zoo::upstream

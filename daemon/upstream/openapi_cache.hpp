@@ -75,17 +75,23 @@ public:
 private:
   template <typename Value>
   struct Kept {
-    std::list<std::pair<std::string, Value>> order; ///< the latest first
-    std::map<std::string, typename std::list<std::pair<std::string, Value>>::iterator> index;
+    struct Entry {
+      std::string key;
+      Value value;
+      std::size_t weight;
+    };
+    std::size_t most;         ///< what all together weigh
+    std::list<Entry> order{}; ///< the latest first
+    std::map<std::string, typename std::list<Entry>::iterator> index{};
+    std::size_t weighs = 0;
+
     Value find(const std::string& key);
-    bool put(const std::string& key, Value value); ///< false: it was there
-    Value pop_oldest();
+    void put(const std::string& key, Value value, std::size_t weight); ///< not if it is there
   };
   std::mutex mutex_;
-  Kept<PartPtr> parts_;
-  Kept<CommonPtr> common_;
-  Kept<OwnPtr> own_;
-  std::size_t bytes_ = 0, own_bytes_ = 0;
+  Kept<PartPtr> parts_{k_max_bytes};
+  Kept<CommonPtr> common_{k_max_common};
+  Kept<OwnPtr> own_{k_max_own_bytes};
   std::set<std::string> turns_;
 };
 
