@@ -24,6 +24,7 @@ using nlohmann::json;
 using upstream::ControlApi;
 
 constexpr std::size_t k_page = 500;
+constexpr std::size_t k_most_alone = 100; ///< more are read with everybody's
 
 constexpr std::array<std::pair<std::string_view, std::string_view>, 15> k_private{{
     {"admissionregistration.k8s.io", "mutatingadmissionpolicies"},
@@ -289,30 +290,25 @@ Result<std::vector<Found>> tenant_crds(ControlApi& api, std::string_view id) {
   return out;
 }
 
-Result<std::vector<Volume>> tenant_volumes(ControlApi& api, std::string_view id) {
+Result<std::vector<Volume>> tenant_volumes(ControlApi& api, std::string_view id,
+                                           const std::optional<Names>& claimed) {
   std::vector<Volume> out;
   const auto prefix = name_prefix(id);
-  ZOO_TRY_VOID(range_objects(api, k_volumes, {}, k_page, 0, false, {}, [&](const json& item) {
+  const auto take = [&](const json& item) {
     if (auto volume = volume_of(item, prefix)) out.push_back(*std::move(volume));
-  }));
-  return out;
-}
-
-Result<std::vector<Volume>> tenant_volumes(ControlApi& api, std::string_view id,
-                                           const Names& claimed) {
-  const auto prefix = name_prefix(id);
+  };
+  if (!claimed || claimed->size() > k_most_alone) {
+    ZOO_TRY_VOID(range_objects(api, k_volumes, {}, k_page, 0, false, {}, take));
+    return out;
+  }
   ZOO_TRY(const auto named, range(api, k_volumes, prefix));
-  auto names = claimed;
+  auto names = *claimed;
   for (const auto& each : named)
     names.insert(each.name);
-  std::vector<Volume> out;
   for (const auto& name : names) {
     const auto item = api.get(std::string(k_volumes) + kube::path({name}));
-    if (!item) {
-      if (item.error().code() == Code::not_found) continue;
-      return fail(item.error());
-    }
-    if (auto volume = volume_of(*item, prefix)) out.push_back(*std::move(volume));
+    if (!item && item.error().code() != Code::not_found) return fail(item.error());
+    if (item) take(*item);
   }
   return out;
 }

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -99,13 +100,11 @@ struct Volume {
   bool terminating = false;
 };
 inline constexpr std::string_view k_volumes = "/api/v1/persistentvolumes";
-/// PersistentVolumes claimed from a namespace `<id>-...`, or named so and claimed by nobody. Reads
-/// everybody's.
-Result<std::vector<Volume>> tenant_volumes(upstream::ControlApi& api, std::string_view id);
-
 using Names = std::set<std::string, std::less<>>;
-/// Those of them that are `claimed`, or named so. Reads nobody else's.
+/// PersistentVolumes claimed from a namespace `<id>-...`, or named so and claimed by nobody.
+/// `claimed`: those that are claimed so, known a moment late: no others are read. Where they are
+/// not known, or many, everybody's are.
 Result<std::vector<Volume>> tenant_volumes(upstream::ControlApi& api, std::string_view id,
-                                           const Names& claimed);
+                                           const std::optional<Names>& claimed = std::nullopt);
 
 } // namespace zoo::tenants

@@ -26,7 +26,6 @@ using upstream::ControlApi;
 
 constexpr std::string_view k_namespaces = "/api/v1/namespaces";
 constexpr std::string_view k_attachments = "/apis/storage.k8s.io/v1/volumeattachments";
-constexpr std::size_t k_most_names = 100; ///< more are read with everybody's, 500 a request
 
 const json& in_background() {
   static const json options = {
@@ -195,9 +194,7 @@ public:
   /// to be `certain` that none is left, and where it is not known which they are.
   Result<std::size_t> volumes(bool certain) {
     const auto claimed = certain ? std::nullopt : known(parts_.claimed_volumes, prefix_);
-    ZOO_TRY(auto found, claimed && claimed->size() <= k_most_names
-                            ? tenant_volumes(api_, tenant_.id, *claimed)
-                            : tenant_volumes(api_, tenant_.id));
+    ZOO_TRY(auto found, tenant_volumes(api_, tenant_.id, claimed));
     std::erase_if(found, [this](const Volume& volume) { return stays(volume.claim_space); });
     if (found.empty()) return std::size_t{0};
     Names names;

@@ -130,17 +130,15 @@ Result<api::Tenant> TenantServiceImpl::create(api::Tenant wanted, bool dry_run) 
 }
 
 /// One that a provisioner has stored when the tenant before this one was gone, in words; "": none.
-/// Its name does not say so: the index of owners does, or all are read until that is there.
+/// Its name does not say so.
 Result<std::string> TenantServiceImpl::claimed_volume(upstream::ControlApi& api,
                                                       std::string_view id) {
   if (!parts_.claimed_volumes) return std::string();
-  const auto words = [](std::string_view name) {
-    return fmt::format("persistentvolume {}, which is claimed from a namespace", name);
-  };
-  if (const auto known = parts_.claimed_volumes(std::string(id) + "-"))
-    return known->empty() ? std::string() : words(*known->begin());
-  ZOO_TRY(const auto all, tenant_volumes(api, id));
-  return all.empty() ? std::string() : words(all.front().name);
+  const auto known = parts_.claimed_volumes(std::string(id) + "-");
+  if (known && known->empty()) return std::string();
+  ZOO_TRY(const auto found, tenant_volumes(api, id, known)); // what is known may have gone
+  if (found.empty()) return std::string();
+  return fmt::format("persistentvolume {}, which is claimed from a namespace", found.front().name);
 }
 
 Result<api::Tenant> TenantServiceImpl::get(std::string_view id) {

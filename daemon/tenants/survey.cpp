@@ -112,7 +112,7 @@ void Survey::begin(ControlApi& api, Round& round, std::unique_lock<std::mutex>& 
   }
   round.places = {{"/api/v1/namespaces", "namespace"},
                   {std::string(k_crds), "customresourcedefinition", true},
-                  {"/api/v1/persistentvolumes", "persistentvolume"}};
+                  {std::string(k_volumes), "persistentvolume"}};
   for (const auto& kind : private_cluster_kinds(kinds_))
     round.places.push_back({kind.collection(), kind.title()});
   for (std::size_t i = 0; i < round.places.size(); ++i)

@@ -218,9 +218,7 @@ private:
     if (!beside_ || !watching_) return;
     while (!exchange_.done() && exchange_.writable() && !without_room_) {
       const auto told = beside_->pump(out_);
-      if (!told) {
-        return end_expired(told.error().message());
-      }
+      if (!told) return end_expired(told.error().message());
       if (*told) break;
       flush();
     }

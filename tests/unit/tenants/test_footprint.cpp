@@ -56,8 +56,8 @@ TEST_CASE("a volume is the tenant's by its claim, or by its name while nobody cl
   const auto api = server.connect();
   CHECK(names(must(tenants::tenant_volumes(*api, "abcdef"))) == expected);
   // What is known may be of a moment ago: one has gone since, one is another's by now.
-  CHECK(names(must(tenants::tenant_volumes(*api, "abcdef", {"pvc-0", "pvc-1", "pvc-2"}))) ==
-        expected);
+  CHECK(names(must(tenants::tenant_volumes(
+            *api, "abcdef", tenants::Names{"pvc-0", "pvc-1", "pvc-2"}))) == expected);
   const auto requests = server.requests();
   CHECK(std::count(requests.begin(), requests.end(), "GET " + volumes + "/pvc-3") == 0);
 }
