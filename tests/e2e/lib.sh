@@ -260,6 +260,24 @@ as() {
 # upstream ARGUMENTS...: kubectl as the upstream's administrator.
 upstream() { "$KUBECTL" --kubeconfig "$ZOO_E2E_KUBECONFIG" "$@"; }
 
+# own_upstream: for a script that needs one alone. Its directory is $up; it ends with the script, unless that has an at_end of its own.
+own_upstream() {
+  up=$TMPDIR/upstream
+  at_end() { "$ZOO_UPSTREAM" stop --dir "$up" >/dev/null; }
+  ZOO_E2E_KUBECONFIG=$("$ZOO_UPSTREAM" start --dir "$up" --port 0 --timeout 400) || exit 1
+}
+
+# volume NAME NAMESPACE: as a provisioner makes it for a claim there.
+volume() {
+  jq -cn --arg name "$1" --arg space "$2" '{apiVersion: "v1", kind: "PersistentVolume", metadata: {name: $name}, spec: {capacity: {storage: "1Gi"},
+    accessModes: ["ReadWriteOnce"], storageClassName: "none", csi: {driver: "csi.example.com", volumeHandle: $name}, claimRef: {namespace: $space, name: "data"}}}'
+}
+# attachment NAME VOLUME
+attachment() {
+  jq -cn --arg name "$1" --arg volume "$2" '{apiVersion: "storage.k8s.io/v1", kind: "VolumeAttachment",
+    metadata: {name: $name}, spec: {attacher: "csi.example.com", nodeName: "none", source: {persistentVolumeName: $volume}}}'
+}
+
 # list_costs TEST returned|fetched RESOURCE COMMAND...: so many objects of that kind upstream's watch cache returns, or looks at,
 # while the command runs; TEST is of arithmetic, as '<= 16'. What other scripts ask for meanwhile counts, too: ask again.
 list_costs() {

@@ -3,9 +3,7 @@
 # A tenant's IPAddresses and VolumeAttachments are read by their names where the cluster has many, and none of them is missed.
 . "$(dirname "$0")/../e2e/lib.sh"
 
-up=$TMPDIR/upstream # of its own: what it has forgotten others may need
-at_end() { "$ZOO_UPSTREAM" stop --dir "$up" >/dev/null; }
-ZOO_E2E_KUBECONFIG=$("$ZOO_UPSTREAM" start --dir "$up" --port 0 --timeout 400) || exit 1
+own_upstream # what it has forgotten others may need
 apiserver=$("$ZOO_UPSTREAM" status --dir "$up" | awk '$1 == "apiserver" { print $2 }')
 etcd=$(tr '\0' '\n' <"/proc/$apiserver/cmdline" | grep -A 1 -x -- --etcd-servers | tail -n 1)
 start_zood_with 'guards: {volume_drivers: "*"}'
@@ -20,10 +18,6 @@ address() { printf '198.18.%s.%s' "$(($1 / 256))" "$(($1 % 256))"; }
 address_of() {
   jq -cn --arg name "$(address "$1")" --arg space "$2" --arg service "$3" '{apiVersion: "networking.k8s.io/v1", kind: "IPAddress",
     metadata: {name: $name}, spec: {parentRef: {group: "", resource: "services", namespace: $space, name: $service}}}'
-}
-attachment() {
-  jq -cn --arg name "$1" --arg volume "$2" '{apiVersion: "storage.k8s.io/v1", kind: "VolumeAttachment",
-    metadata: {name: $name}, spec: {attacher: "csi.example.com", nodeName: "none", source: {persistentVolumeName: $volume}}}'
 }
 names() { as "$1" get "$2" -o name "${@:3}" 2>&1 | sed 's|.*/||' | xargs; }
 is() { [[ $(names "$a" "$1") == "$2" ]]; }
@@ -102,11 +96,6 @@ expect "and as a watch begins" "$all" "$(begins "$a" "$ipaddresses" | xargs)"
 eventually "few are read for it once upstream has said a bookmark" 90 returns "<= 8" ipaddresses
 
 # ---- attachments
-# volume NAME NAMESPACE: as a provisioner makes it
-volume() {
-  jq -cn --arg name "$1" --arg space "$2" '{apiVersion: "v1", kind: "PersistentVolume", metadata: {name: $name}, spec: {capacity: {storage: "1Gi"},
-    accessModes: ["ReadWriteOnce"], storageClassName: "none", csi: {driver: "csi.example.com", volumeHandle: $name}, claimRef: {namespace: $space, name: "data"}}}'
-}
 w=pvc-$(cat /proc/sys/kernel/random/uuid) v=pvc-$(cat /proc/sys/kernel/random/uuid)
 check "a volume provisioned for a claim" upstream create -f - <<<"$(volume "$w" "$a-default")"
 check "which is attached" upstream create -f - <<<"$(attachment "csi-$mark-w" "$w")"

@@ -3,22 +3,11 @@
 # What zood does of its own accord reads few of others' objects.
 . "$(dirname "$0")/../e2e/lib.sh"
 
-up=$TMPDIR/upstream # of its own: what others read there is not counted
-at_end() { "$ZOO_UPSTREAM" stop --dir "$up" >/dev/null; }
-ZOO_E2E_KUBECONFIG=$("$ZOO_UPSTREAM" start --dir "$up" --port 0 --timeout 400) || exit 1
+own_upstream # what others read there is not counted
 start_zood_with 'guards: {priority: 100}'
 new_tenant a
 new_tenant b
 many=600
-
-volume() {
-  jq -cn --arg name "$1" --arg space "$2" '{apiVersion: "v1", kind: "PersistentVolume", metadata: {name: $name}, spec: {capacity: {storage: "1Gi"},
-    accessModes: ["ReadWriteOnce"], storageClassName: "none", csi: {driver: "csi.example.com", volumeHandle: $name}, claimRef: {namespace: $space, name: "data"}}}'
-}
-attachment() {
-  jq -cn --arg name "$1" --arg volume "$2" '{apiVersion: "storage.k8s.io/v1", kind: "VolumeAttachment",
-    metadata: {name: $name}, spec: {attacher: "csi.example.com", nodeName: "none", source: {persistentVolumeName: $volume}}}'
-}
 
 # ---- priorities, of which zood has to know the one that pods get
 for ((i = 0; i < many; i++)); do

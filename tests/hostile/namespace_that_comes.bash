@@ -9,7 +9,7 @@
 group=/apis/admissionregistration.k8s.io/v1
 storage=/apis/storage.k8s.io/v1
 race() { # METHOD PATH TYPE BODY: at the same time as what follows
-  curl -s --max-time 60 --cacert "$TMPDIR/$evil.ca" --cert "$TMPDIR/$evil.crt" --key "$TMPDIR/$evil.key" -X "$1" -H "Content-Type: ${media_types[$3]}" --data-binary "$4" -o /dev/null -w '%{http_code}\n' "https://$zood_address$2" >>"$TMPDIR/raced"
+  lists "$evil" -X "$1" -H "Content-Type: ${media_types[$3]}" --data-binary "$4" -o /dev/null -w '%{http_code}\n' "https://$zood_address$2" >>"$TMPDIR/raced"
 }
 : >"$TMPDIR/raced"
 

@@ -35,7 +35,7 @@ expect "before its Secret" "$evil-evil-ghost" "$(stored "/api/v1/namespaces/$evi
 # It is made once more for a moment, in which a Job of the tenant's that came after it went would have its pods: a webhook of its
 # own holds what is made until then.
 version=$(stored /api/v1/namespaces?limit=1 .metadata.resourceVersion)
-curl -sN --max-time 120 --cacert "$TMPDIR/upstream.ca" --cert "$TMPDIR/upstream.crt" --key "$TMPDIR/upstream.key" \
+lists upstream -N --max-time 120 \
   "$upstream_server/api/v1/namespaces?watch=1&resourceVersion=$version&fieldSelector=metadata.name%3D$evil-evil-ghost" >"$TMPDIR/ghost" &
 watching=$!
 check "the tenant goes" ctl tenant delete "$evil" --timeout 120s
