@@ -80,6 +80,10 @@ struct Tenant {
   std::string certificate_expiry; ///< status.certificateExpiry
   Credentials credentials;
   std::string waiting_for; ///< status.waitingFor: what the controller waits for, in words
+  /// status.hadWebhooks: upstream calls webhooks of the tenant's, or has called them.
+  bool had_webhooks = false;
+  /// status.heldUntil: of one that goes, until when those may hold something.
+  std::string held_until;
   std::int64_t observed_generation = 0;
   /// status.usage: what the tenant has against its ceilings, a JSON object. Computed when a Tenant
   /// is read through the admin API, never stored.

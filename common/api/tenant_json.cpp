@@ -234,6 +234,8 @@ Result<void> read_status(Reader& status, Tenant& out) {
   ZOO_TRY_VOID(read_credentials(status, out));
   ZOO_TRY(out.certificate_expiry, status.text("certificateExpiry"));
   ZOO_TRY(out.waiting_for, status.text("waitingFor"));
+  ZOO_TRY(out.had_webhooks, status.flag("hadWebhooks"));
+  ZOO_TRY(out.held_until, status.text("heldUntil"));
   ZOO_TRY(out.observed_generation, status.integer("observedGeneration"));
   status.remove("usage");
   out.unknown_status_json = status.rest();
@@ -292,6 +294,8 @@ Json to_json(const Tenant& tenant) {
     status["credentials"] = std::move(each);
   }
   put(status, "waitingFor", tenant.waiting_for);
+  if (tenant.had_webhooks) status["hadWebhooks"] = true;
+  put(status, "heldUntil", tenant.held_until);
   if (tenant.observed_generation != 0) status["observedGeneration"] = tenant.observed_generation;
   if (!tenant.usage_json.empty()) status["usage"] = kept(tenant.usage_json);
 

@@ -35,9 +35,9 @@ constexpr std::array<std::string_view, 16> k_metadata = {"name",
 // `id` stands in KubeZoo's manifests; it says nothing, since the name is the ID.
 constexpr std::array<std::string_view, 8> k_spec = {"displayName", "account", "suspended", "audit",
                                                     "quota",       "flow",    "guards",    "id"};
-constexpr std::array<std::string_view, 7> k_status = {
-    "phase", "conditions", "certificateExpiry", "credentials", "waitingFor", "observedGeneration",
-    "usage"};
+constexpr std::array<std::string_view, 9> k_status = {
+    "phase",       "conditions", "certificateExpiry",  "credentials", "waitingFor",
+    "hadWebhooks", "heldUntil",  "observedGeneration", "usage"};
 
 void look(const json& object, std::string_view under, std::span<const std::string_view> known,
           std::vector<std::string>& out) {

@@ -110,6 +110,11 @@ json status_schema() {
                {"items", object_with("A certificate.", {{"serial", text("In hexadecimal.")},
                                                         {"expiry", text("When it ends.")}})}}}})},
        {"waitingFor", text("What zood waits for, in words.")},
+       {"hadWebhooks",
+        {{"type", "boolean"},
+         {"description", "Upstream calls webhooks of the tenant's, or has called them."}}},
+       {"heldUntil", text("Of a tenant that goes: what its webhooks hold upstream may be stored "
+                          "until then.")},
        {"usage",
         {{"type", "object"},
          {"x-kubernetes-preserve-unknown-fields", true},

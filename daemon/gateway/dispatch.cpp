@@ -179,6 +179,8 @@ public:
     if (kept && !mapping().identity()) return virtual_kind(exchange_);
     ZOO_TRY_VOID(refuse_fixed());
     if (writes_definition()) exchange_.upstream().definitions().expect_write(mapping().id());
+    if (const auto& told = exchange_.gateway().shared().on_webhooks; told && writes_webhooks())
+      told(mapping().id());
     const bool looks = !target_.writes() || mixed();
     if (!mapping().identity() && looks && exchange_.own_names() == nullptr) {
       const bool attachments =
@@ -220,6 +222,12 @@ private:
     const bool stores =
         target_.verb == "create" || target_.verb == "update" || target_.verb == "patch";
     return stores && target_.is("apiextensions.k8s.io", "customresourcedefinitions");
+  }
+
+  bool writes_webhooks() const {
+    const bool dry_run = translate::find_param(target_.params, "dryRun") != nullptr;
+    return target_.writes() && !dry_run && !mapping().identity() &&
+           calls_out(exchange_.view().guards, target_);
   }
 
   /// What is refused whatever the tenant's own rights are.

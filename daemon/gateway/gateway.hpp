@@ -67,6 +67,8 @@ struct GatewayShared {
   virtuals::Engine* engine = nullptr; ///< the same
   /// A certificate request of this tenant was approved: it may be due for signing. Any thread.
   std::function<void(const std::string& id)> on_approval{};
+  /// This tenant is about to write webhooks, which upstream calls. Any thread.
+  std::function<void(const std::string& id)> on_webhooks{};
   audit::Log* audit = nullptr; ///< thread-safe; told of every request that is over
 };
 

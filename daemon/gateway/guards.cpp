@@ -329,6 +329,11 @@ bool host_matches(std::string_view pattern, std::string_view host, std::string_v
          host.ends_with(std::string_view(wanted).substr(1));
 }
 
+bool calls_out(const api::Guards& guards, const translate::Target& target) {
+  return is_webhooks(target) || (guards.conversion_webhooks &&
+                                 target.is("apiextensions.k8s.io", "customresourcedefinitions"));
+}
+
 bool guarded(const api::Guards& guards, const translate::Target& target) {
   if (!target.subresource.empty()) return false;
   if (target.is("networking.k8s.io", "ingresses")) return !has(guards.ingress_hosts, k_all);

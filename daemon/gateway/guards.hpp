@@ -24,6 +24,9 @@ Result<void> check_guards(const api::Guards& guards, const translate::Mapping& m
 /// Could check_guards() refuse such an object? Then a patch of it is proven by its result.
 bool guarded(const api::Guards& guards, const translate::Target& target);
 
+/// May an object there have upstream call a webhook of the tenant's?
+bool calls_out(const api::Guards& guards, const translate::Target& target);
+
 /// "*.example.com" covers every name below it; "{tenant}" stands for `id`.
 bool host_matches(std::string_view pattern, std::string_view host, std::string_view id);
 

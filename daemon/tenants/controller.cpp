@@ -10,13 +10,15 @@
 #include <algorithm>
 #include <exception>
 #include <random>
+#include <utility>
 
 namespace zoo::tenants {
 namespace {
 
 using std::chrono::milliseconds;
 
-constexpr std::string_view k_sign = "sign/"; ///< before an ID: a key of its own in the queue
+// Before an ID: a key of its own in the queue.
+constexpr std::string_view k_sign = "sign/", k_webhooks = "webhooks/";
 /// Between two tenants that are looked after only for what may have drifted: 40 a second.
 constexpr milliseconds k_pace = Queue::Pauses{}.pace;
 
@@ -111,10 +113,22 @@ void Controller::sign_soon(std::string_view id) {
   queue_.add(std::string(k_sign) + std::string(id), Clock::duration::zero());
 }
 
+void Controller::has_webhooks(std::string_view id) {
+  queue_.add(std::string(k_webhooks) + std::string(id), Clock::duration::zero());
+}
+
 Result<Controller::Next> Controller::reconcile(upstream::ControlApi& api, std::string_view key,
                                                unsigned attempts) {
   if (key == k_all) {
     ZOO_TRY_VOID(enqueue_all(true));
+    return Next{};
+  }
+  if (key.starts_with(k_webhooks)) {
+    const auto noted =
+        change_tenant(parts_.store, key.substr(k_webhooks.size()), {}, [](api::Tenant& tenant) {
+          return !std::exchange(tenant.had_webhooks, true);
+        });
+    if (!noted && noted.error().code() != Code::not_found) return fail(noted.error());
     return Next{};
   }
   const bool told = parts_.hears && parts_.hears(); // of what changes during the look, too
@@ -138,8 +152,11 @@ Result<Controller::Next> Controller::reconcile(upstream::ControlApi& api, std::s
 }
 
 void Controller::tell_failure(std::string_view id, const Error& error) {
-  log::warning("tenants", "tenant {}: {}", id, error.text());
-  if (id.starts_with(k_sign)) return; // the tenant itself is well
+  if (id.find('/') != std::string_view::npos) { // the tenant itself is well
+    log::warning("tenants", "{}: {}", id, error.text());
+    return;
+  }
+  bool changed = true;
   const auto told = change_tenant(parts_.store, id, {}, [&](api::Tenant& tenant) {
     const auto before = tenant;
     if (tenant.deletion_timestamp.empty()) {
@@ -151,8 +168,12 @@ void Controller::tell_failure(std::string_view id, const Error& error) {
       tenant.set_condition("Deleting", "True", "Failed", error.text(), now_text());
     }
     tenant.waiting_for = error.text();
-    return before.conditions != tenant.conditions || before.waiting_for != tenant.waiting_for;
+    changed = before.conditions != tenant.conditions || before.waiting_for != tenant.waiting_for;
+    return changed;
   });
+  // Each try of each tenant may fail in the same way for as long as the upstream is away.
+  log::at(changed ? LogLevel::warning : LogLevel::debug, "tenants", "tenant {}: {}", id,
+          error.text());
   if (!told && told.error().code() != Code::not_found) {
     log::error("tenants", "tenant {}: cannot record why it is not Ready: {}", id,
                told.error().text());

@@ -46,6 +46,10 @@ struct Settings {
   /// The same where what drifts is told: for what changes by the time alone.
   std::chrono::milliseconds resync_told{6 * 3'600'000};
   std::chrono::milliseconds retry{200}; ///< after the first failure; doubles up to 300 times
+  /// How long a webhook that is none any more may keep what upstream has admitted: a kube-apiserver
+  /// gives a request 34 seconds (k8s.io/apiserver/pkg/endpoints/handlers/rest.go,
+  /// requestTimeoutUpperBound), and hears of webhooks a moment late.
+  std::chrono::milliseconds held{45'000};
   unsigned workers = 8;
   /// For tests: told the name of each step before it is done.
   std::function<void(std::string_view step)> on_step;
@@ -91,6 +95,9 @@ public:
 
   /// A certificate request of this tenant may be due for signing (signing.cpp).
   void sign_soon(std::string_view id);
+
+  /// The tenant writes webhooks that upstream calls: its record is to say so, for good. Any thread.
+  void has_webhooks(std::string_view id);
 
   /// A new certificate for the administrator, in the place of the one that is kept; that one stays
   /// valid, and on record. Returns the new one's expiry. Blocking; any thread.

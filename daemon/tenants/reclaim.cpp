@@ -12,6 +12,8 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
+#include <functional>
 #include <optional>
 #include <set>
 
@@ -53,9 +55,15 @@ bool upstreams_own(std::string_view resource, std::string_view finalizer) {
 /// The pieces of one pass over one tenant.
 class Reclaim {
 public:
-  Reclaim(ControlApi& api, const api::Tenant& tenant, bool past_grace, const ControllerParts& parts)
+  /// `hold`: called before anything is changed that upstream calls for the tenant.
+  using Hold = std::function<Result<void>()>;
+  /// `attempts`: passes before; what stays wrong is not said in each of them.
+  Reclaim(ControlApi& api, const api::Tenant& tenant, bool past_grace, const ControllerParts& parts,
+          const Hold& hold, unsigned attempts)
       : api_(api), tenant_(tenant), prefix_(tenant.id + "-"), past_grace_(past_grace),
-        parts_(parts) {}
+        parts_(parts), hold_(hold),
+        usual_(attempts < 8 || std::has_single_bit(attempts) ? LogLevel::warning
+                                                             : LogLevel::debug) {}
 
   /// But for what other tenants define: objects of that are in no namespace of this one.
   Result<void> discover_kinds() {
@@ -80,10 +88,14 @@ public:
       const auto object = api_.get(path);
       if (object && object->value("/spec/conversion/strategy"_json_pointer, "None") == "None")
         continue;
+      if (!object && object.error().code() == Code::not_found) continue; // it has gone meanwhile
+      // One that cannot be stopped must not hold for ever: past the grace its definition goes.
+      if (!past_grace_) ZOO_TRY_VOID(hold_());
       const auto done = object ? api_.merge_patch(path, none) : Result<json>(fail(object.error()));
       if (!done)
-        log::warning("tenants", "tenant {}: the conversions of {} go on: {}", tenant_.id, crd.name,
-                     done.error().text());
+        log::at(usual_, "tenants", "tenant {}: the conversions of {} go on: {}", tenant_.id,
+                crd.name, done.error().text());
+      if (!past_grace_) ZOO_TRY_VOID(hold_());
     }
     return {};
   }
@@ -100,8 +112,8 @@ public:
         left = *swept;
         continue;
       }
-      log::warning("tenants", "tenant {}: {} cannot be listed: {}", tenant_.id, kind.collection(),
-                   swept.error().text());
+      log::at(usual_, "tenants", "tenant {}: {} cannot be listed: {}", tenant_.id,
+              kind.collection(), swept.error().text());
       waiting_.push_back(kind.title() + ", which upstream cannot list");
       ++left;
     }
@@ -140,7 +152,10 @@ public:
     return left;
   }
 
-  Result<std::size_t> definitions() {
+  /// They stay while a custom resource may come that was `held`: without its definition nobody
+  /// would see it, until whoever has the ID next defines it again.
+  Result<std::size_t> definitions(bool held) {
+    if (held) return std::size_t{0};
     ZOO_TRY(const auto found, tenant_crds(api_, tenant_.id));
     for (const auto& crd : found) {
       waiting_.push_back("customresourcedefinition " + crd.name);
@@ -165,8 +180,8 @@ public:
       if (!found) { // a kind that cannot be listed must not keep the others; upstream may come back
         const auto code = found.error().code();
         if (code == Code::unavailable || code == Code::timeout) return fail(found.error());
-        log::warning("tenants", "tenant {}: cannot look for {}: {}", tenant_.id, kind.title(),
-                     found.error().message());
+        log::at(usual_, "tenants", "tenant {}: cannot look for {}: {}", tenant_.id, kind.title(),
+                found.error().message());
         continue;
       }
       for (const auto& object : *found) {
@@ -175,8 +190,8 @@ public:
     }
     for (const auto& space : spaces) {
       waiting_.push_back("what is left of namespace " + space);
-      log::warning("tenants", "tenant {}: namespace {} went before what was in it", tenant_.id,
-                   space);
+      log::at(usual_, "tenants", "tenant {}: namespace {} went before what was in it", tenant_.id,
+              space);
       // What is in there may have waited for it: workloads that a tenant's webhook held until the
       // namespace had gone. Nothing of theirs runs that could reach a node, and it goes at once.
       auto again = namespace_manifest(tenant_.id, space);
@@ -280,7 +295,10 @@ private:
       if (found.error().code() == Code::not_found) return before;
       return fail(std::move(found).error().context("while looking for {}", kind.title()));
     }
+    const bool calls_out = kind.group == "admissionregistration.k8s.io" &&
+                           kind.resource.ends_with("webhookconfigurations");
     for (const auto& object : *found) {
+      if (calls_out) ZOO_TRY_VOID(hold_());
       const auto path = kind.collection(object.name_space) + kube::path({object.name});
       waiting_.push_back(kind.title() + " " + object.name);
       if (!object.terminating) {
@@ -288,6 +306,7 @@ private:
       } else if (past_grace_) {
         ZOO_TRY_VOID(strip(kind.resource, path, object));
       }
+      if (calls_out) ZOO_TRY_VOID(hold_()); // from here on, not from when it was asked for
     }
     return before + found->size();
   }
@@ -342,8 +361,8 @@ private:
       auto found = range(api_, kind.collection(space.name), {});
       if (!found) {
         // A kind that cannot be listed must not keep the others.
-        log::warning("tenants", "tenant {}: cannot look for {} in {}: {}", tenant_.id, kind.title(),
-                     space.name, found.error().message());
+        log::at(usual_, "tenants", "tenant {}: cannot look for {} in {}: {}", tenant_.id,
+                kind.title(), space.name, found.error().message());
         continue;
       }
       for (const auto& object : *found) {
@@ -374,6 +393,8 @@ private:
   std::string prefix_;
   bool past_grace_;
   const ControllerParts& parts_;
+  const Hold& hold_;
+  const LogLevel usual_;
   std::vector<Kind> kinds_;
   std::vector<std::string> foreign_, waiting_;
   int told_ = 0;
@@ -387,7 +408,22 @@ Result<Controller::Next> Controller::reclaim(ControlApi& api, const api::Tenant&
   const bool past_grace = std::chrono::system_clock::now() >= began + policy()->delete_grace;
   const auto later =
       Next{std::min(milliseconds(100) * (1L << std::min(attempts, 5U)), milliseconds(2000))};
-  Reclaim pass(api, tenant, past_grace, parts_);
+  // What upstream has admitted and a webhook of the tenant's holds is stored when that answers, be
+  // the namespace and the record gone by then. So the record stays until nothing is held any more.
+  auto held_until = parse_time(tenant.held_until);
+  const auto held = [&] { return std::chrono::system_clock::now() < held_until; };
+  const Reclaim::Hold hold = [&]() -> Result<void> {
+    held_until = std::chrono::system_clock::now() + settings_.held;
+    const auto written = change_tenant(parts_.store, tenant.id, tenant.uid, [&](api::Tenant& now) {
+      auto text = time_text(held_until);
+      if (now.held_until == text) return false;
+      now.held_until = std::move(text);
+      return true;
+    });
+    if (!written) return fail(written.error());
+    return {};
+  };
+  Reclaim pass(api, tenant, past_grace, parts_, hold, attempts);
 
   const auto tell = [&](std::string_view reason, const std::string& words) -> Result<void> {
     std::string text = "waiting for " + words;
@@ -418,6 +454,10 @@ Result<Controller::Next> Controller::reclaim(ControlApi& api, const api::Tenant&
     return fail(std::move(gone).error());
   }
   ZOO_TRY_VOID(forget_certificates(parts_.store, tenant.id));
+  // Those that it has taken away itself a moment ago, too.
+  const bool untold = tenant.had_webhooks && tenant.held_until.empty();
+  const bool set_back = held_until > std::chrono::system_clock::now() + settings_.held; // the clock
+  if (untold || set_back) ZOO_TRY_VOID(hold());
   ZOO_TRY_VOID(pass.discover_kinds());
 
   // Webhooks and policies first: a closed one would hold up all that follows, and for ever.
@@ -443,7 +483,7 @@ Result<Controller::Next> Controller::reclaim(ControlApi& api, const api::Tenant&
   step("cluster-objects");
   ZOO_TRY(const auto objects, pass.cluster_objects(false));
   step("definitions");
-  ZOO_TRY(const auto definitions, pass.definitions());
+  ZOO_TRY(const auto definitions, pass.definitions(held()));
   if (spaces != 0) return later;
   step("volumes");
   ZOO_TRY(const auto volumes, pass.volumes(false));
@@ -455,10 +495,18 @@ Result<Controller::Next> Controller::reclaim(ControlApi& api, const api::Tenant&
     return later;
   }
 
+  if (held()) {
+    ZOO_TRY_VOID(tell("Held", fmt::format("what its webhooks hold upstream, until {} at the latest",
+                                          time_text(held_until))));
+    const auto left =
+        std::chrono::ceil<milliseconds>(held_until - std::chrono::system_clock::now());
+    return Next{std::max(left, milliseconds(0))};
+  }
+
   // (5) The pass above found nothing; once more, with discovery as it is now: a definition that
   // was just removed may have served kinds that the first did not show.
   step("proof");
-  Reclaim proof(api, tenant, past_grace, parts_);
+  Reclaim proof(api, tenant, past_grace, parts_, hold, attempts);
   ZOO_TRY_VOID(proof.discover_kinds());
   ZOO_TRY(auto left, proof.custom_resources());
   for (const bool which : {true, false}) {
@@ -466,7 +514,7 @@ Result<Controller::Next> Controller::reclaim(ControlApi& api, const api::Tenant&
     left += more;
   }
   ZOO_TRY(const auto more_spaces, proof.namespaces());
-  ZOO_TRY(const auto more_definitions, proof.definitions());
+  ZOO_TRY(const auto more_definitions, proof.definitions(held()));
   ZOO_TRY(const auto more_volumes, proof.volumes(true));
   left += more_spaces + more_definitions + more_volumes;
   if (left == 0) {

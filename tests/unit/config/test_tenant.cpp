@@ -83,7 +83,7 @@ TEST_CASE("a record survives its JSON, unknown fields too") {
       "flow":{"share":2},"later":{"deep":[1]}},
     "status":{"phase":"Ready","conditions":[{"type":"Ready","status":"True","reason":"Done",
       "message":"all","lastTransitionTime":"2026-01-31T09:00:01Z"}],
-      "certificateExpiry":"2027-01-31T09:00:00Z","waitingFor":"nothing","observedGeneration":3,
+      "certificateExpiry":"2027-01-31T09:00:00Z","waitingFor":"nothing","hadWebhooks":true,"heldUntil":"2026-11-26T09:00:45Z","observedGeneration":3,
       "online":true}})");
   const auto tenant = from_json(json).value();
   CHECK(tenant.resource_version == 12);

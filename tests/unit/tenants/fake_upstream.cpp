@@ -51,6 +51,8 @@ json discovery(bool core) {
                                     {"resources", json::array({resource("configmaps", true),
                                                                resource("nodes", false)})}}})}});
   } else {
+    items.push_back(group("admissionregistration.k8s.io", "v1",
+                          json::array({resource("validatingwebhookconfigurations", false)})));
     items.push_back(
         group("scheduling.k8s.io", "v1", json::array({resource("priorityclasses", false)})));
     items.push_back(group("storage.k8s.io", "v1", json::array({resource("csinodes", false)})));

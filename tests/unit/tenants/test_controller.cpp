@@ -245,6 +245,77 @@ TEST_CASE("volumes of a tenant that goes: others' are read once more when none i
   CHECK(asked("/apis/storage.k8s.io/v1/volumeattachments") <= 1); // of the late one
 }
 
+TEST_CASE("what a webhook of a tenant holds is waited for, and goes with the tenant") {
+  Room room;
+  const std::string hooks =
+      "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/foofoo-hook";
+  const std::string definition = std::string(tenants::k_crds) + "/gizmos.foofoo-own.example.com";
+  const std::string late = "/apis/scheduling.k8s.io/v1/priorityclasses/foofoo-late";
+  auto settings = Room::settings();
+  settings.held = std::chrono::hours(1);
+  auto service = room.service(settings);
+  must(service->create(wanted("foofoo"), false));
+  REQUIRE(eventually([&] { return ready(*service, "foofoo"); }));
+  room.upstream.put(definition, {{"metadata", {{"labels", {{"tenant.kubezoo.io/id", "foofoo"}}}}}});
+  SUBCASE("which it has when it is to go") { room.upstream.put(hooks, json::object()); }
+  SUBCASE("which it has just taken away itself") {
+    service->has_webhooks("foofoo");
+    REQUIRE(eventually([&] { return must(service->get("foofoo")).had_webhooks; }));
+  }
+
+  must(service->remove("foofoo", {}, false));
+  const auto waits = [&] {
+    return must(service->get("foofoo")).waiting_for.find("webhooks hold") != std::string::npos;
+  };
+  REQUIRE(eventually(waits));
+  CHECK_FALSE(room.upstream.has(hooks));
+  CHECK_FALSE(room.upstream.has("/api/v1/namespaces/foofoo-default"));
+  CHECK(room.upstream.has(definition)); // of what may come
+  room.upstream.put(late, json::object());
+  CHECK(service->create(wanted("foofoo"), false).error().code() == Code::already_exists);
+
+  service.reset();
+  must(tenants::change_tenant(*room.store, "foofoo", {}, [&](api::Tenant& tenant) {
+    CHECK(tenants::parse_time(tenant.held_until) > std::chrono::system_clock::now());
+    tenant.held_until = tenants::now_text();
+    return true;
+  }));
+  service = room.service(settings);
+  REQUIRE(eventually([&] { return gone(*service, "foofoo"); }));
+  CHECK(room.upstream.size() == 0);
+}
+
+TEST_CASE(
+    "nothing holds a tenant for ever: no conversion that goes on, no clock that was set back") {
+  Room room;
+  const std::string definition = std::string(tenants::k_crds) + "/gizmos.foofoo-own.example.com";
+  auto settings = Room::settings();
+  settings.held = std::chrono::milliseconds(500);
+  settings.policy.delete_grace = std::chrono::seconds(2);
+  const auto service = room.service(settings);
+  must(service->create(wanted("foofoo"), false));
+  REQUIRE(eventually([&] { return ready(*service, "foofoo"); }));
+  SUBCASE("a conversion") {
+    room.upstream.put(definition, {{"metadata", {{"labels", {{"tenant.kubezoo.io/id", "foofoo"}}}}},
+                                   {"spec", {{"conversion", {{"strategy", "Webhook"}}}}}});
+    room.upstream.set_fault([&](const std::string& method, const std::string& path) {
+      return method == "PATCH" && path == definition
+                 ? std::optional(status(403, "Forbidden", "no definition is changed here"))
+                 : std::nullopt;
+    });
+  }
+  SUBCASE("a clock") {
+    must(tenants::change_tenant(*room.store, "foofoo", {}, [&](api::Tenant& tenant) {
+      tenant.held_until =
+          tenants::time_text(std::chrono::system_clock::now() + std::chrono::hours(1));
+      return true;
+    }));
+  }
+  must(service->remove("foofoo", {}, false));
+  REQUIRE(eventually([&] { return gone(*service, "foofoo"); }));
+  CHECK(room.upstream.size() == 0);
+}
+
 TEST_CASE("a volume that came when its tenant was gone keeps the ID from others") {
   Room room;
   std::optional<tenants::Names> known = tenants::Names{"pvc-late"};
