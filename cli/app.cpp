@@ -34,6 +34,7 @@ void define_globals(CLI::App& app, Globals& globals) {
   app.add_option("--request-timeout", globals.request_timeout,
                  "How long one request to zood may take")
       ->type_name("DURATION")
+      ->each([&globals](const std::string&) { globals.request_timeout_given = true; })
       ->capture_default_str();
   app.add_flag("-q,--quiet", globals.quiet, "Say nothing but results and errors");
   app.set_version_flag("--version", "zooctl " ZOO_VERSION, "Print zooctl's version");

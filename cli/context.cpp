@@ -68,6 +68,10 @@ void Context::hint(std::string_view words) {
   if (terminal.err) say(words);
 }
 
+void Context::patient() {
+  if (!globals.request_timeout_given) globals.request_timeout = "60s";
+}
+
 Result<AdminClient*> Context::client() {
   if (!client_) {
     ZOO_TRY(auto timeout, option_duration("--request-timeout", globals.request_timeout));

@@ -25,6 +25,7 @@ struct Terminal {
 struct Globals {
   std::string dir, socket, server, kubeconfig;
   std::string request_timeout = "30s";
+  bool request_timeout_given = false;
   bool quiet = false;
 };
 
@@ -60,6 +61,9 @@ public:
   /// Returns only on failure.
   std::function<Error(const Program&)> execute;
 
+  /// Before client(), where zood asks an upstream that may hang: unless the user says how long,
+  /// zooctl waits longer than zood does.
+  void patient();
   /// The client of the door that the options name (door.hpp); made at the first call.
   Result<AdminClient*> client();
 
@@ -71,6 +75,8 @@ public:
   void say(std::string_view words);
   /// The same, on a terminal only: what one might do next.
   void hint(std::string_view words);
+
+  bool printed = false; ///< a record: what comes next is another one
 
 private:
   std::unique_ptr<AdminClient> client_;

@@ -25,6 +25,7 @@ struct Doctor final : Command {
   }
 
   static Result<json> findings(Context& context) {
+    context.patient();
     auto client = context.client();
     if (!client && client.error().code() == Code::usage) return fail(std::move(client).error());
     auto answer = client ? (*client)->doctor() : Result<json>(fail(std::move(client).error()));

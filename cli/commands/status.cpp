@@ -59,6 +59,7 @@ struct Status final : Command {
   }
 
   Result<int> run(Context& context) override {
+    context.patient();
     ZOO_TRY(auto* client, context.client());
     ZOO_TRY(const auto status, client->status());
     if (format == "json" || format == "yaml") {

@@ -174,4 +174,28 @@ std::optional<DoorCertificates::Time> DoorCertificates::admin_ends() const {
   return admin_certificate_ ? std::optional(admin_certificate_->not_after()) : std::nullopt;
 }
 
+std::vector<tenants::Finding> DoorCertificates::findings() const {
+  using Level = tenants::Finding::Level;
+  constexpr std::chrono::hours k_soon{14 * 24};
+  std::vector<tenants::Finding> out;
+  const auto look = [&](std::string subject, Time ends, std::string remedy) {
+    const auto left = ends - std::chrono::system_clock::now();
+    const bool ended = left.count() < 0;
+    const auto level = ended ? Level::problem : left < k_soon ? Level::warning : Level::ok;
+    out.push_back({level, std::move(subject),
+                   (ended ? "it has ended on " : "valid until ") + tenants::time_text(ends),
+                   level == Level::ok ? std::string() : std::move(remedy)});
+  };
+  const std::scoped_lock lock(mutex_);
+  if (serving_)
+    look("tenants' door", serving_->not_after(),
+         certificate_file_.empty()
+             ? "zood's log tells why the certificate is not made anew"
+             : "renew the file of tls.certificate, then systemctl reload zood (SIGHUP)");
+  look("administrators' CA", pki_.admin_ca().not_after(),
+       "stop zood, remove admin-ca.crt, admin-ca.key, admin.crt and admin.key of its directory's "
+       "pki, and start it: administrators get another kubeconfig");
+  return out;
+}
+
 } // namespace zoo::app

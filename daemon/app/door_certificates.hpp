@@ -6,6 +6,7 @@
 #include "common/config/config.hpp"
 #include "common/crypto/certificate.hpp"
 #include "daemon/net/tls.hpp"
+#include "daemon/tenants/service.hpp"
 
 #include <chrono>
 #include <filesystem>
@@ -13,6 +14,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace zoo::tenants {
 class Pki;
@@ -44,7 +46,8 @@ public:
 
   using Time = std::chrono::system_clock::time_point;
   std::optional<Time> serving_ends() const;
-  std::optional<Time> admin_ends() const; ///< nullopt: there is no admin.kubeconfig
+  std::optional<Time> admin_ends() const;         ///< nullopt: there is no admin.kubeconfig
+  std::vector<tenants::Finding> findings() const; ///< for doctor: what the doors show, and trust
 
 private:
   Result<net::TlsServerOptions> identity(const std::string& client_ca);

@@ -98,9 +98,11 @@ void measure(MetricText& out, const Measured& what) {
              "1: what changes of tenants' rooms upstream is heard; 0: it is looked for");
   out.sample(what.hears_drift ? 1 : 0);
   audit(out, what.audit);
-  out.family("zood_certificate_expiry_timestamp_seconds", Type::gauge,
-             "When zood's own credentials end; all but the CA and a given certificate are renewed");
+  out.family(
+      "zood_certificate_expiry_timestamp_seconds", Type::gauge,
+      "When zood's own credentials end; all but the CAs and a given certificate are renewed");
   out.sample(seconds(what.pki.ca().not_after()), {{"credential", "tenants-ca"}});
+  out.sample(seconds(what.pki.admin_ca().not_after()), {{"credential", "admin-ca"}});
   if (const auto ends = what.certificates.serving_ends())
     out.sample(seconds(*ends), {{"credential", "serving"}});
   if (const auto ends = what.certificates.admin_ends())

@@ -327,6 +327,7 @@ Result<void> Zood::Impl::open_tenants_door() {
       std::make_shared<const crypto::Sealer>(std::move(key)), flow_control, ledger,
       visible_nodes(values), board.get(), engine.get(),
       [this](const std::string& id) { tell([&id](auto& service) { service.sign_soon(id); }); },
+      [this](const std::string& id) { tell([&id](auto& service) { service.has_webhooks(id); }); },
       audit.get()});
   ZOO_TRY(auto ticket_key, keyring->key("session-tickets"));
   ZOO_TRY(const auto tls, certificates->open_tenants(std::move(ticket_key)));
@@ -364,6 +365,7 @@ Result<void> Zood::Impl::open_admin_doors() {
   tenants->set_usage([this](const api::Tenant& tenant) {
     return usage_json(tenant, *terms.load(), ledger, flow_control);
   });
+  tenants->set_findings([this] { return certificates->findings(); });
   {
     const std::scoped_lock lock(told_mutex);
     told = tenants.get();

@@ -12,6 +12,7 @@
 #include <nlohmann/json.hpp>
 
 #include <chrono>
+#include <iterator>
 #include <map>
 #include <thread>
 
@@ -110,13 +111,13 @@ bool TenantServiceImpl::hears_changes() const {
   return true;
 }
 
-void TenantServiceImpl::examine_upstream(upstream::ControlApi& api,
+bool TenantServiceImpl::examine_upstream(upstream::ControlApi& api,
                                          std::vector<Finding>& out) const {
   const auto who = upstream::who_am_i(api);
   if (!who) {
     out.push_back({Level::problem, "upstream", who.error().text(),
                    "check that the upstream runs and that zood reaches it"});
-    return;
+    return false;
   }
   out.push_back({who->in_group(upstream::k_masters_group) ? Level::problem : Level::ok, "upstream",
                  "zood is " + who->name + " there", ""});
@@ -146,6 +147,7 @@ void TenantServiceImpl::examine_upstream(upstream::ControlApi& api,
     out.push_back({Level::problem, "tenants' CA", good.error().message(),
                    "use a CA that the upstream does not trust for clients"});
   }
+  return true;
 }
 
 void TenantServiceImpl::examine_tenants(upstream::ControlApi& api,
@@ -232,9 +234,12 @@ std::vector<Finding> TenantServiceImpl::doctor() {
     out.push_back(
         {Level::ok, "tenants' CA", "valid until " + time_text(parts_.pki.ca().not_after()), ""});
   }
+  if (findings_) {
+    auto more = findings_();
+    std::move(more.begin(), more.end(), std::back_inserter(out));
+  }
   const Lease api(*this);
-  examine_upstream(*api, out);
-  examine_tenants(*api, out);
+  if (examine_upstream(*api, out)) examine_tenants(*api, out);
   return out;
 }
 

@@ -48,6 +48,7 @@ public:
   const crypto::PrivateKey& ca_key() const { return ca_key_; }
   std::string ca_pem() const { return ca_.to_pem(); }
   std::string admin_ca_pem() const { return admin_ca_.to_pem(); }
+  const crypto::Certificate& admin_ca() const { return admin_ca_; }
 
   /// What kubeconfigs trust as the server's: the tenants' CA, or what was said last. "": that CA.
   void trust_server_by(std::string ca_pem);

@@ -353,20 +353,27 @@ Result<api::Tenant> TenantServiceImpl::rotate(std::string_view id, bool revoke_o
     return fail(Code::conflict, "tenant '{}' is being deleted: it gets no credentials", id);
   }
   if (dry_run) return tenant;
-  std::string old;
-  if (const auto kept = load_credential(parts_.store, parts_.sealer, id); kept && *kept) {
-    if (const auto certificate = good_certificate(**kept, tenant, parts_.pki.ca()))
-      old = certificate->serial();
+  if (revoke_old) {
+    // First the old one: who repeats what was broken off means that one, not the one made
+    // meanwhile. What does not come to its end the controller ends.
+    if (const auto kept = load_credential(parts_.store, parts_.sealer, id); kept && *kept) {
+      if (const auto old = good_certificate(**kept, tenant, parts_.pki.ca()))
+        ZOO_TRY_VOID(refuse(id, {{old->serial(), time_text(old->not_after())}}, false));
+    }
   }
-  ZOO_TRY(const auto expiry, controller_.renew_credential(tenant));
+  auto expiry = controller_.renew_credential(tenant);
+  if (!expiry) {
+    controller_.wake(id);
+    return fail(std::move(expiry).error());
+  }
   ZOO_TRY(const auto written,
           change_tenant(parts_.store, id, tenant.uid, [&](api::Tenant& now) -> bool {
-            now.certificate_expiry = expiry;
+            now.certificate_expiry = *expiry;
             return true;
           }));
   log::info("tenants", "tenant {}: its administrator has a new certificate", id);
-  if (!revoke_old || old.empty()) return written;
-  return revoke(id, {{old}, false, false});
+  if (revoke_old) ZOO_TRY_VOID(in_force(written));
+  return written;
 }
 
 Result<api::Tenant> TenantServiceImpl::revoke(std::string_view id, const RevokeRequest& request) {
@@ -385,6 +392,15 @@ Result<api::Tenant> TenantServiceImpl::revoke(std::string_view id, const RevokeR
     revoked.push_back({serial, found->certificate.expires});
   }
   if (request.dry_run) return read_tenant(parts_.store, id);
+  ZOO_TRY(const auto written, refuse(id, revoked, request.all));
+  controller_.wake(id); // which makes a new one, if the kept one is among them
+  ZOO_TRY_VOID(in_force(written));
+  return written;
+}
+
+Result<api::Tenant> TenantServiceImpl::refuse(std::string_view id,
+                                              const std::vector<api::RevokedCertificate>& revoked,
+                                              bool everything) {
   const auto now = now_text();
   bool too_many = false;
   ZOO_TRY(const auto written, change_tenant(parts_.store, id, {}, [&](api::Tenant& tenant) -> bool {
@@ -393,7 +409,7 @@ Result<api::Tenant> TenantServiceImpl::revoke(std::string_view id, const RevokeR
             std::erase_if(all, [&](const auto& each) { return each.expiry <= now; });
             for (const auto& each : revoked)
               if (!tenant.credentials.revokes(each.serial)) all.push_back(each);
-            if (request.all) {
+            if (everything) {
               ++tenant.credentials.epoch;
               tenant.credentials.not_before = now;
               all.clear();
@@ -407,10 +423,8 @@ Result<api::Tenant> TenantServiceImpl::revoke(std::string_view id, const RevokeR
                 id, k_most_revoked);
   }
   log::info("tenants", "tenant {}: {} revoked", id,
-            request.all ? std::string("all its credentials are")
-                        : fmt::format("{} certificate(s) are", revoked.size()));
-  controller_.wake(id); // which makes a new one, if the kept one is among them
-  ZOO_TRY_VOID(in_force(written));
+            everything ? std::string("all its credentials are")
+                       : fmt::format("{} certificate(s) are", revoked.size()));
   return written;
 }
 

@@ -31,6 +31,9 @@ public:
   /// What status.usage of a Tenant is; before start(). Called on any thread that asks.
   using Usage = std::function<std::string(const api::Tenant&)>;
   void set_usage(Usage usage) { usage_ = std::move(usage); }
+  /// What else there is to find, of certificates for one; before start(). Called by doctor().
+  using Findings = std::function<std::vector<Finding>()>;
+  void set_findings(Findings findings) { findings_ = std::move(findings); }
   void set_policy(Policy policy) { controller_.set_policy(std::move(policy)); } ///< any thread
 
   Result<api::Tenant> create(api::Tenant wanted, bool dry_run) override;
@@ -51,6 +54,7 @@ public:
 
   // See Controller; any thread.
   void sign_soon(std::string_view id) { controller_.sign_soon(id); }
+  void has_webhooks(std::string_view id) { controller_.has_webhooks(id); }
   void touch(std::string_view id) { controller_.touch(id); }
   void touch_all() { controller_.touch_all(); }
   std::uint64_t looks() const { return controller_.looks(); }
@@ -63,14 +67,20 @@ private:
   std::string compose(std::string_view id, std::string_view user, std::string_view server,
                       std::string certificate_pem, Secret key_pem) const;
   bool hears_changes() const;
-  void examine_upstream(upstream::ControlApi& api, std::vector<Finding>& out) const;
+  /// False: it cannot be asked at all.
+  bool examine_upstream(upstream::ControlApi& api, std::vector<Finding>& out) const;
   void examine_tenants(upstream::ControlApi& api, std::vector<Finding>& out) const;
+
+  /// Records that these, or all of the tenant's, are refused.
+  Result<api::Tenant> refuse(std::string_view id,
+                             const std::vector<api::RevokedCertificate>& revoked, bool everything);
 
   Result<std::string> claimed_volume(upstream::ControlApi& api, std::string_view id);
 
   ControllerParts parts_;
   const upstream::Credential* credential_;
   Usage usage_;
+  Findings findings_;
   std::mutex clients_mutex_;
   std::vector<std::unique_ptr<upstream::ControlApi>> clients_;
   Survey survey_;

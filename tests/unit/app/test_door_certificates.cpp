@@ -106,3 +106,19 @@ TEST_CASE("a renewal that fails leaves what there was, and the next one does it"
   bench.certificates->renew();
   CHECK(shown(*bench.tenants_door) != before);
 }
+
+TEST_CASE("doctor is told of a door whose certificate ends") {
+  using Level = tenants::Finding::Level;
+  for (const auto& [validity, level] :
+       {std::pair<std::chrono::seconds, Level>{60min, Level::warning},
+        std::pair<std::chrono::seconds, Level>{24h * 100, Level::ok}}) {
+    const Bench bench(validity);
+    const auto found = bench.certificates->findings();
+    REQUIRE(found.size() == 2);
+    CHECK(found[0].subject == "tenants' door");
+    CHECK(found[0].level == level);
+    CHECK(found[0].remedy.empty() == (level == Level::ok));
+    CHECK(found[1].subject == "administrators' CA");
+    CHECK(found[1].level == Level::ok);
+  }
+}

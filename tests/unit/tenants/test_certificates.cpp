@@ -111,6 +111,18 @@ TEST_CASE("rotation: the old certificate stays valid unless it is revoked with i
   CHECK(listed.back().certificate.administrator());
 }
 
+TEST_CASE("a rotation that cannot revoke the old certificate has made no new one") {
+  Following room;
+  const auto before = room.kept();
+  must(tenants::change_tenant(*room.store, "foofoo", {}, [](api::Tenant& tenant) {
+    for (std::size_t i = 0; i < tenants::k_most_revoked; ++i)
+      tenant.credentials.revoked.push_back({fmt::format("{:x}", i + 1), "2999-01-01T00:00:00Z"});
+    return true;
+  }));
+  CHECK(room.service->rotate("foofoo", true, false).error().code() == Code::invalid);
+  CHECK(room.kept() == before); // who repeats it means this one
+}
+
 TEST_CASE("suspension and resumption are in force when the call returns") {
   Following room;
   auto tenant = must(room.service->get("foofoo"));
