@@ -170,10 +170,11 @@ std::string json_text(const json& value, int indent) {
 
 void print_record(Context& context, const json& value, Format format) {
   if (format == Format::yaml) {
-    context.out << kube::json_to_yaml(value);
+    context.out << (context.printed ? "---\n" : "") << kube::json_to_yaml(value);
   } else {
     context.out << json_text(value, 2) << '\n';
   }
+  context.printed = true;
 }
 
 void print_tenant(Context& context, const json& tenant, const PrintOptions& options) {

@@ -7,7 +7,11 @@ namespace zoo::cli {
 
 void print_result(Context& context, const nlohmann::json& tenant, std::string_view what,
                   bool dry_run, Format format) {
-  if (format != Format::standard) return print_tenant(context, tenant, {format, true});
+  if (format != Format::standard) {
+    print_tenant(context, tenant, {format, !context.printed});
+    context.printed = true;
+    return;
+  }
   if (context.globals.quiet) return;
   context.out << fmt::format("tenant/{} {}{}\n", text_at(tenant, "/metadata/name"), what,
                              dry_run ? " (dry run)" : "")

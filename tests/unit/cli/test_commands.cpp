@@ -340,6 +340,12 @@ TEST_CASE("suspend, rotate and revoke ask for what was wished") {
   };
   CHECK(zooctl({"tenant", "suspend", "foofoo"}).out == "tenant/foofoo suspended\n");
   CHECK(body("PATCH", "/foofoo")["spec"]["suspended"] == true);
+  zooctl.server.on("PATCH " + std::string(k_tenants) + "/barbar", {{200, tenant("barbar")}});
+  const auto two = zooctl({"tenant", "suspend", "foofoo", "barbar", "-o", "yaml"}).out;
+  CHECK(two.find("\n---\napiVersion:") != std::string::npos); // two documents
+  CHECK(two.find("---") == two.rfind("---"));
+  const auto table = zooctl({"tenant", "suspend", "foofoo", "barbar", "-o", "table"}).out;
+  CHECK(std::count(table.begin(), table.end(), '\n') == 3); // one header
   CHECK(zooctl({"tenant", "resume", "foofoo"}).out == "tenant/foofoo resumed\n");
   CHECK(body("PATCH", "/foofoo")["spec"]["suspended"] == false);
   CHECK(zooctl({"tenant", "rotate", "foofoo", "--revoke-old"}).status == 0);
