@@ -3,9 +3,13 @@
 
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <chrono>
+#include <cstdlib>
 #include <memory>
+#include <utility>
 
 namespace zoo::log {
 namespace {
@@ -24,12 +28,27 @@ spdlog::level::level_enum level_of(LogLevel level) {
   return spdlog::level::info;
 }
 
+/// Which journald reads in front of a line (sd-daemon(3)); it stamps them itself.
+std::string_view priority(LogLevel level) {
+  if (!to_journal()) return "";
+  switch (level) {
+  case LogLevel::debug:
+    return "<7>";
+  case LogLevel::info:
+    return "<6>";
+  case LogLevel::warning:
+    return "<4>";
+  case LogLevel::error:
+    return "<3>";
+  }
+  return "<6>";
+}
+
 spdlog::logger& logger() {
   static const auto instance = [] {
     auto made =
         std::make_shared<spdlog::logger>("zoo", std::make_shared<spdlog::sinks::stderr_sink_mt>());
-    // journald stamps lines itself and reads the <N> priority prefix (sd-daemon(3)).
-    made->set_pattern(getenv("JOURNAL_STREAM") != nullptr ? "%v" : "%Y-%m-%dT%H:%M:%S.%e%z %v");
+    made->set_pattern(to_journal() ? "%v" : "%Y-%m-%dT%H:%M:%S.%e%z %v");
     made->set_level(spdlog::level::info);
     made->flush_on(spdlog::level::debug);
     return made;
@@ -68,6 +87,16 @@ std::string escaped(std::string_view line) {
 
 } // namespace
 
+bool to_journal() {
+  static const bool is = [] {
+    const char* stream = std::getenv("JOURNAL_STREAM"); // device:inode
+    struct stat about{};
+    return stream != nullptr && ::fstat(STDERR_FILENO, &about) == 0 &&
+           fmt::format("{}:{}", about.st_dev, about.st_ino) == stream;
+  }();
+  return is;
+}
+
 void set_level(LogLevel level) { logger().set_level(level_of(level)); }
 
 bool set_level(std::string_view name) {
@@ -82,8 +111,22 @@ bool set_level(std::string_view name) {
 
 bool enabled(LogLevel level) { return logger().should_log(level_of(level)); }
 
+std::optional<std::size_t> Seldom::due() {
+  constexpr std::int64_t k_apart = 1000;
+  const auto now = std::chrono::duration_cast<std::chrono::milliseconds>(
+                       std::chrono::steady_clock::now().time_since_epoch())
+                       .count();
+  if (now < next_) {
+    ++left_out_;
+    return std::nullopt;
+  }
+  next_ = now + k_apart;
+  return std::exchange(left_out_, 0);
+}
+
 void write(LogLevel level, std::string_view category, std::string_view line) {
-  logger().log(level_of(level), "{:7} {}: {}", word(level), category, escaped(line));
+  logger().log(level_of(level), "{}{:7} {}: {}", priority(level), word(level), category,
+               escaped(line));
 }
 
 } // namespace zoo::log

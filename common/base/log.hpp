@@ -5,6 +5,9 @@
 
 #include <fmt/format.h>
 
+#include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <string_view>
 
 /// Logging for both programs: `log::info("tenants", "tenant {} is Ready", id);` - a category, then
@@ -20,6 +23,20 @@ bool enabled(LogLevel level);
 
 /// Writes the finished line. Use the templates below.
 void write(LogLevel level, std::string_view category, std::string_view line);
+
+/// Is standard error the journal (JOURNAL_STREAM, systemd.exec(5))? As it was at the first call.
+bool to_journal();
+
+/// Of what many meet alike a line a second. A value for one thread.
+class Seldom {
+public:
+  /// How many were left out since the last line; nullopt: too early for one, and this is counted.
+  std::optional<std::size_t> due();
+
+private:
+  std::int64_t next_ = 0; ///< milliseconds of the steady clock
+  std::size_t left_out_ = 0;
+};
 
 template <class... Args>
 void at(LogLevel level, std::string_view category, fmt::format_string<Args...> form,

@@ -2,11 +2,11 @@
 #include "daemon/app/signals.hpp"
 
 #include "common/base/deleter.hpp"
+#include "common/base/log.hpp"
 
 #include <fmt/format.h>
 #include <pthread.h>
 #include <signal.h>
-#include <sys/stat.h>
 #include <systemd/sd-daemon.h>
 #include <systemd/sd-id128.h>
 #include <systemd/sd-login.h>
@@ -26,28 +26,41 @@ sigset_t handled() {
   return set;
 }
 
+/// There is nothing yet that could end in order, and whoever waits for it sees by what it ended.
+[[noreturn]] void end_by(int number) {
+  log::info("app", "ended by signal {} before it had begun", number);
+  signal(number, SIG_DFL);
+  sigset_t one;
+  sigemptyset(&one);
+  sigaddset(&one, number);
+  pthread_sigmask(SIG_UNBLOCK, &one, nullptr);
+  raise(number);
+  _exit(128 + number);
+}
+
 } // namespace
 
 Signals::Signals() {
   const auto set = handled();
   pthread_sigmask(SIG_BLOCK, &set, nullptr);
   signal(SIGPIPE, SIG_IGN);
-}
-
-void Signals::start(Handlers handlers) {
-  handlers_ = std::move(handlers);
   thread_ = std::thread([this] { run(); });
 }
 
+void Signals::start(Handlers handlers) {
+  const std::scoped_lock lock(mutex_);
+  handlers_ = std::move(handlers);
+  if (early_reload_) pthread_kill(thread_.native_handle(), SIGHUP);
+}
+
 Signals::~Signals() {
-  if (!thread_.joinable()) return;
   over_ = true;
   pthread_kill(thread_.native_handle(), SIGUSR2);
   thread_.join();
 }
 
 void Signals::ignore_reloads() {
-  const std::scoped_lock lock(reload_mutex_);
+  const std::scoped_lock lock(mutex_);
   handlers_.reload = nullptr;
 }
 
@@ -61,13 +74,19 @@ void Signals::run() {
     if (number == SIGUSR2) {
       if (over_) return; // else somebody's, who means another program
     } else if (number == SIGHUP) {
-      const std::scoped_lock lock(reload_mutex_);
+      const std::scoped_lock lock(mutex_);
       if (handlers_.reload) handlers_.reload();
+      early_reload_ = true;
     } else if (terminating) {
       _exit(130);
     } else {
       terminating = true;
-      handlers_.terminate();
+      const auto terminate = [this] {
+        const std::scoped_lock lock(mutex_);
+        return handlers_.terminate;
+      }();
+      if (!terminate) end_by(number);
+      terminate();
     }
   }
 }
@@ -78,11 +97,7 @@ void notify_stopping() { sd_notify(0, "STOPPING=1"); }
 void notify_watchdog() { sd_notify(0, "WATCHDOG=1"); }
 
 std::string journal_match() {
-  const char* stream = std::getenv("JOURNAL_STREAM"); // device:inode
-  struct stat about{};
-  if (stream == nullptr || ::fstat(STDERR_FILENO, &about) != 0 ||
-      fmt::format("{}:{}", about.st_dev, about.st_ino) != stream)
-    return {};
+  if (!log::to_journal()) return {};
   using Text = std::unique_ptr<char, Deleter<std::free>>;
   const auto service = [](int (*ask)(pid_t, char**)) { // a session is more than this program
     char* unit = nullptr;

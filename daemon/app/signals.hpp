@@ -9,8 +9,9 @@
 
 namespace zoo::app {
 
-/// Signals as plain calls on one thread of their own. The constructor blocks the signals for every
-/// thread that is started later, so make it before any other thread.
+/// Signals as plain calls on one thread of their own, which the constructor starts; until start()
+/// SIGTERM and SIGINT end the process as if nobody were there, and SIGHUP waits. It blocks the
+/// signals for every thread that is started later, so make it before any other thread.
 class Signals {
 public:
   struct Handlers {
@@ -25,8 +26,9 @@ public:
 
 private:
   void run();
+  std::mutex mutex_; ///< of the next two; held while one reloads
   Handlers handlers_;
-  std::mutex reload_mutex_; ///< of handlers_.reload
+  bool early_reload_ = false; ///< asked for before start()
   std::atomic<bool> over_ = false;
   std::thread thread_;
 };

@@ -378,8 +378,8 @@ void Exchange::recheck_rights() {
 }
 
 void Exchange::withdraw(std::string_view why) {
-  log::info("gateway", "{} {} of tenant {} ends: {}", head_.method, head_.target, mapping().id(),
-            why);
+  log::info("gateway", "{} {} of tenant {} ends: {}", head_.method, http::logged(head_.target),
+            mapping().id(), why);
   outcome_.reason = why;
   // A watch may end at any time, and its client comes back to hear why.
   if (target_.verb == "watch" && head_sent_) return finish();

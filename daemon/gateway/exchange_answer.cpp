@@ -12,8 +12,25 @@
 #include "daemon/translate/status_text.hpp"
 
 #include <algorithm>
+#include <array>
 
 namespace zoo::gateway {
+namespace {
+
+/// Where upstream is away every request fails: a loop says it once a second, and of errors of
+/// zood's own another one.
+void tell(LogLevel level, const http::RequestHead& head, std::string_view tenant,
+          std::string_view what, const Error& error) {
+  if (!log::enabled(level)) return;
+  thread_local std::array<log::Seldom, 2> seldom;
+  const auto left_out = seldom[level == LogLevel::error ? 1 : 0].due();
+  if (!left_out) return;
+  log::at(level, "gateway", "{} {} of tenant {}{} {}{}", head.method, http::logged(head.target),
+          tenant, what, error.text(),
+          *left_out == 0 ? std::string() : fmt::format(" ({} others before)", *left_out));
+}
+
+} // namespace
 
 void Exchange::answer_as(Encoding encoding) {
   encoded_ = std::make_unique<EncodedAnswer>(encoding, gateway_.limits().object);
@@ -74,8 +91,8 @@ void Exchange::count_unread() {
 
 void Exchange::holds_too_much() {
   outcome_.reason = "its client, or others of its tenant, do not read: no room for what comes";
-  log::debug("gateway", "{} {} of tenant {} ends: {}", head_.method, head_.target, mapping().id(),
-             outcome_.reason);
+  log::debug("gateway", "{} {} of tenant {} ends: {}", head_.method, http::logged(head_.target),
+             mapping().id(), outcome_.reason);
 }
 
 bool Exchange::take_room(std::size_t bytes) {
@@ -233,10 +250,8 @@ void Exchange::send_json(int status, std::string_view body) {
 }
 
 void Exchange::fail(const Error& error) {
-  if (error_row(error.code()).level >= LogLevel::warning) {
-    log::at(error_row(error.code()).level, "gateway", "{} {} of tenant {}: {}", head_.method,
-            head_.target, route_ ? mapping().id() : "-", error.text());
-  }
+  if (const auto level = error_row(error.code()).level; level >= LogLevel::warning)
+    tell(level, head_, route_ ? mapping().id() : "-", ":", error);
   if (error.code() == Code::unauthorized) {
     judged(audit::Decision::unauthenticated, error.message());
   } else if (error.code() == Code::forbidden) {
@@ -323,8 +338,7 @@ void Exchange::abort(const Error& why) {
   take_back_head();
   if (!head_sent_) return fail(why);
   outcome_.reason = error_row(why.code()).reason;
-  log::warning("gateway", "{} {} of tenant {} broke off: {}", head_.method, head_.target,
-               route_ ? mapping().id() : "-", why.text());
+  tell(LogLevel::warning, head_, route_ ? mapping().id() : "-", " broke off:", why);
   break_off();
 }
 

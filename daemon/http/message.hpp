@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
@@ -91,7 +92,7 @@ class FieldLines;
 /// no Host (see `authority`) and no Expect (the codec answers it).
 struct RequestHead {
   std::string method;
-  std::string target;    ///< path and query as received
+  std::string target;    ///< path and query as received; see logged()
   std::string authority; ///< Host or :authority
   Headers headers;
   int version = 11;     ///< 10, 11 or 20
@@ -99,6 +100,12 @@ struct RequestHead {
   /// Of a request that is sent: fields beside those of `headers`, which have none of their names.
   std::shared_ptr<const FieldLines> prepared{};
 };
+
+/// Of a target what may stand in a log: not the query, which has commands of `exec` and tokens, and
+/// no more than anybody reads.
+inline std::string_view logged(std::string_view target) {
+  return target.substr(0, std::min<std::size_t>(target.find('?'), 512));
+}
 
 struct ResponseHead {
   int status = 200;

@@ -2,11 +2,13 @@
 #include "daemon/upstream/credential.hpp"
 
 #include "common/api/tenant.hpp"
+#include "common/base/error_table.hpp"
 #include "common/base/file.hpp"
 #include "common/base/log.hpp"
 
 #include <nlohmann/json.hpp>
 #include <pthread.h>
+#include <sysexits.h>
 
 #include <ctime>
 
@@ -103,7 +105,11 @@ Result<void> Credential::start() {
   KubeApi given(given_.clone());
   auto user = who_am_i(given);
   if (!user && !(kept && user.error().code() == Code::unauthorized)) {
-    return fail(std::move(user).error());
+    // What stands between may answer anything while the upstream comes up: that is no kubeconfig
+    // which somebody has to mend, and zood is started again.
+    const bool for_good = error_row(user.error().code()).exit_status == EX_DATAERR;
+    if (!for_good) return fail(std::move(user).error());
+    return fail(Code::unavailable, "{}", user.error().text());
   }
   if (user) {
     ZOO_TRY_VOID(check_cluster(*user));
@@ -258,7 +264,10 @@ Result<void> Credential::renew() {
 Clock::time_point Credential::renewal_due() const {
   const std::lock_guard lock(mutex_);
   if (token_.expires == Clock::time_point{}) return Clock::time_point::max();
-  return token_.obtained + (token_.expires - token_.obtained) / 2;
+  // Obtained by this clock, which may have been ahead and set back since; it expires by upstream's.
+  const auto half =
+      std::max<Clock::duration>((token_.expires - token_.obtained) / 2, std::chrono::minutes(1));
+  return std::min(token_.obtained + half, token_.expires - half);
 }
 
 void Credential::run(const std::stop_token& stop) {
@@ -266,7 +275,8 @@ void Credential::run(const std::stop_token& stop) {
   bool failed = false;
   while (!stop.stop_requested()) {
     const auto now = Clock::now();
-    const auto due = failed ? now + options_.retry : renewal_due();
+    const auto soonest = now + options_.retry;
+    const auto due = failed ? soonest : std::max(renewal_due(), soonest);
     // Clocks may be set: look again every hour at the latest.
     const auto until = std::min(due, now + std::chrono::hours(1));
     if (until > now) {

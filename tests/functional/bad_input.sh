@@ -133,3 +133,22 @@ check "delete the tenants" ctl tenant delete "$a" zzzzzz --wait
 check_fails "its certificate is worth nothing any more" 'Unauthorized|logged in' as "$a" get pods
 stop_zood
 expect "SIGTERM drains and ends with 0" 0 $?
+# An upstream that takes connections and says nothing: zood waits for it, and ends when it is told to.
+python3 -u -c 'import socket
+door, kept = socket.create_server(("127.0.0.1", 0)), []
+print(door.getsockname()[1])
+while True:
+    kept.append(door.accept()[0])
+    print("asked")' >"$TMPDIR/silent" &
+silent=$!
+eventually "who says nothing listens" 10 test -s "$TMPDIR/silent"
+sed -E "s|https://127.0.0.1:[0-9]+|https://127.0.0.1:$(head -n 1 "$TMPDIR/silent")|" "$ZOO_E2E_KUBECONFIG" >"$TMPDIR/silent.kubeconfig"
+"${ZOO_ZOOD:-$ZOO_BUILD/bin/zood}" --dir "$TMPDIR/waits" --upstream "$TMPDIR/silent.kubeconfig" --listen 127.0.0.1:0 2>"$TMPDIR/waits.log" &
+waits=$!
+eventually "it is asked" 20 grep -q asked "$TMPDIR/silent"
+kill -TERM "$waits"
+wait "$waits"
+expect "SIGTERM ends a start at once" 143 $?
+expect_match "and it is said" 'ended by signal 15' "$(cat "$TMPDIR/waits.log")"
+kill "$silent"
+wait "$silent" 2>/dev/null || :
