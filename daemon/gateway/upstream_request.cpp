@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/gateway/upstream_request.hpp"
 
+#include "common/base/text.hpp"
 #include "daemon/gateway/exchange.hpp"
 #include "daemon/http/field_lines.hpp"
 #include "daemon/translate/headers.hpp"
@@ -21,10 +22,20 @@ http::RequestHead upstream_request(const Exchange& exchange, Actor actor, std::s
   out.target = std::move(path);
   out.upgrade = upgrade;
   const auto& given = exchange.head().headers;
-  translate::RequestHeaders filter(upgrade, given.all("connection"));
+  const auto& target = exchange.target();
+  const bool proxied = target.connect && target.subresource == "proxy";
+  translate::RequestHeaders filter(upgrade, proxied, given.all("connection"));
+  std::string cookies; // HTTP/2 has them in fields of their own (RFC 9113 section 8.2.3)
   for (const auto& [name, value] : given) {
-    if (const auto passed = filter.passes(name, value)) out.headers.add(name, *passed);
+    const auto passed = filter.passes(name, value);
+    if (!passed) continue;
+    if (!proxied || !text::iequals(name, "cookie")) {
+      out.headers.add(name, *passed);
+    } else {
+      cookies += (cookies.empty() ? "" : "; ") + std::string(*passed);
+    }
   }
+  if (!cookies.empty()) out.headers.add("Cookie", cookies);
   if (actor != Actor::zood) {
     const auto& identity = exchange.route().identity();
     const bool anywhere = actor == Actor::tenant_anywhere;

@@ -31,6 +31,12 @@ constexpr std::array<std::string_view, 4> k_handshake_answer = {
 constexpr std::array<std::string_view, 10> k_hop = {
     "connection", "keep-alive", "proxy-connection",   "transfer-encoding",   "te",
     "trailer",    "upgrade",    "proxy-authenticate", "proxy-authorization", "content-length"};
+/// What is set here, what nobody here could undo, and who somebody says to be, or to speak for.
+constexpr std::array<std::string_view, 10> k_ours = {
+    "forwarded",     "x-real-ip", "accept", "accept-encoding",          "audit-id",
+    "authorization", "expect",    "host",   "sec-websocket-extensions", "sec-websocket-protocol"};
+constexpr std::array<std::string_view, 3> k_ours_begin = {"impersonate-", "x-forwarded-",
+                                                          "x-remote-"};
 constexpr std::string_view k_json = "application/json";
 constexpr std::string_view k_bearer = "base64url.bearer.authorization.k8s.io.";
 
@@ -39,6 +45,13 @@ std::optional<std::size_t> place_in(std::span<const std::string_view> list, std:
     if (iequals(list[i], name)) return i;
   }
   return std::nullopt;
+}
+
+bool kept_back(std::string_view name) {
+  return place_in(k_ours, name) ||
+         std::any_of(k_ours_begin.begin(), k_ours_begin.end(), [&](std::string_view begin) {
+           return iequals(name.substr(0, begin.size()), begin);
+         });
 }
 
 bool among(const std::vector<std::string>& names, std::string_view name) {
@@ -148,8 +161,9 @@ Subprotocols split_subprotocols(std::string_view value) {
   return out;
 }
 
-RequestHeaders::RequestHeaders(bool upgrade, const std::vector<std::string_view>& connection)
-    : upgrade_(upgrade) {
+RequestHeaders::RequestHeaders(bool upgrade, bool proxied,
+                               const std::vector<std::string_view>& connection)
+    : upgrade_(upgrade), proxied_(proxied) {
   for (const auto value : connection)
     nominate(value, nominated_);
 }
@@ -161,7 +175,12 @@ std::optional<std::string_view> RequestHeaders::passes(std::string_view name,
     place = place_in(k_handshake, name);
     if (place) *place += k_request.size();
   }
-  if (!place || text::has_control(value)) return std::nullopt;
+  if (text::has_control(value)) return std::nullopt;
+  if (!place) {
+    if (!proxied_ || place_in(k_hop, name) || kept_back(name) || among(nominated_, name))
+      return std::nullopt;
+    return value;
+  }
   if (!nominated_.empty() && !iequals(name, "upgrade") && among(nominated_, name))
     return std::nullopt;
   // Subprotocols may be spread over several fields.

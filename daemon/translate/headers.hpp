@@ -15,21 +15,23 @@
 namespace zoo::translate {
 
 /// What goes upstream from a tenant's request: User-Agent, Content-Type and, with `upgrade`, the
-/// fields of the handshake without any credential in them. Accept, Authorization, Host,
-/// impersonation and lengths are set by whoever sends; Authorization, Impersonate-*, X-Remote-*,
-/// X-Forwarded-*, Cookie and everything a Connection field names never pass. Fields whose value has
-/// a control character are dropped. Of what may stand once, the first counts.
+/// fields of the handshake without any credential in them. Of one that a tenant's own service
+/// answers (`proxied`) all that is not kept back, as apiserver has it
+/// (apimachinery/pkg/util/proxy/upgradeaware.go). Accept, Authorization, Host, impersonation and
+/// lengths are set by whoever sends; Authorization, Impersonate-*, X-Remote-*, X-Forwarded-* and
+/// everything a Connection field names never pass. Fields whose value has a control character are
+/// dropped. Of what may stand once, the first counts.
 class RequestHeaders {
 public:
   /// `connection`: the values of all fields of that name.
-  RequestHeaders(bool upgrade, const std::vector<std::string_view>& connection);
+  RequestHeaders(bool upgrade, bool proxied, const std::vector<std::string_view>& connection);
 
   /// The value that goes upstream, until the next call; none: this field does not pass. Asked of
   /// each field once, in order.
   std::optional<std::string_view> passes(std::string_view name, std::string_view value);
 
 private:
-  const bool upgrade_;
+  const bool upgrade_, proxied_;
   std::vector<std::string> nominated_;
   std::string offered_;    ///< what is left of a value
   std::uint32_t seen_ = 0; ///< a bit for each name of the allow-lists

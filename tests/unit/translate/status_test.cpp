@@ -208,11 +208,11 @@ TEST_CASE("no credential and no hop-by-hop field goes upstream") {
                        {"Upgrade", "SPDY/3.1"},
                        {"Sec-WebSocket-Protocol",
                         "v5.channel.k8s.io, base64url.bearer.authorization.k8s.io.c2VjcmV0"}};
-  const auto passed = [](const Fields& fields, bool upgrade) {
+  const auto passed = [](const Fields& fields, bool upgrade, bool proxied = false) {
     std::vector<std::string_view> connection;
     for (const auto& [name, value] : fields)
       if (name == "Connection") connection.push_back(value);
-    RequestHeaders filter(upgrade, connection);
+    RequestHeaders filter(upgrade, proxied, connection);
     return filtered(filter, fields);
   };
   CHECK(passed(sent, false) ==
@@ -222,6 +222,19 @@ TEST_CASE("no credential and no hop-by-hop field goes upstream") {
                            {"Content-Type", "application/json"},
                            {"Upgrade", "SPDY/3.1"},
                            {"Sec-WebSocket-Protocol", "v5.channel.k8s.io"}});
+  const Fields to_own = {{"User-Agent", "kubectl"},
+                         {"Cookie", "a=b"},
+                         {"If-None-Match", "x"},
+                         {"Content-Type", "application/json"}};
+  CHECK(passed(sent, false, true) == to_own); // a tenant's own service
+  CHECK(passed({{"Connection", "cookie"}, {"Cookie", "a=b"}, {"X-A", "b"}}, false, true) ==
+        Fields{{"X-A", "b"}});
+  CHECK(passed({{"IMPERSONATE-Uid", "x"},
+                {"x-remote-extra-a", "x"},
+                {"Transfer-Encoding", "x"},
+                {"X-Real-Ip", "10.0.0.1"}},
+               false, true)
+            .empty());
   CHECK(split_subprotocols("a,base64url.bearer.authorization.k8s.io.tok , b").bearer == "tok");
   CHECK(passed({{"Connection", "user-agent"}, {"User-Agent", "x"}}, false).empty());
   CHECK(passed({{"User-Agent", "x\r\nImpersonate-User: root"}}, false).empty());
