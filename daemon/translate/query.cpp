@@ -250,6 +250,11 @@ Result<ListOptions> parse_list_options(const Params& params, bool force_watch) {
       out.resource_version != "0")
     return fail(Code::bad_request,
                 "specifying resource version is not allowed when using continue");
+  // The page that begins at a version is of that version (apiserver storage/etcd3/store.go,
+  // GetList: the legacy case).
+  const bool of_version = !out.resource_version.empty() && out.resource_version != "0";
+  if (!out.watch && out.match == VersionMatch::none && out.limit > 0 && of_version)
+    out.match = VersionMatch::exact;
   return out;
 }
 

@@ -477,8 +477,14 @@ Result<Answer> Engine::remove(const Request& request, const std::string& name,
 Result<Answer> Engine::collection(const Request& request, const Writer& writer) {
   Answer out;
   const auto set = parts_.board.read(request.owner, *request.kind).set;
-  for (const auto& [name, object] : set->objects) {
+  std::size_t found = 0;
+  for (auto each = set->objects.lower_bound(request.start); each != set->objects.end(); ++each) {
+    const auto& [name, object] = *each;
     if (!request.selection.matches(*object) || provided_one(request, name) != nullptr) continue;
+    if (request.limit != 0 && found++ == request.limit) {
+      out.next = name;
+      break;
+    }
     auto removed = remove(request, name, writer);
     if (!removed && removed.error().code() == Code::not_found) continue;
     if (!removed) return removed;

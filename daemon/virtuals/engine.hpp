@@ -37,6 +37,8 @@ struct Request {
   std::vector<ObjectPtr> provided; ///< what stands there without anybody having made it
   translate::Mapping mapping;
   bool may_create = true; ///< what a patch by apply is about, should there be none
+  std::size_t limit = 0;  ///< of a deletecollection: at most so many, 0: all
+  std::string start{};    ///< the same: names from here on
 };
 
 struct Answer {
@@ -45,6 +47,7 @@ struct Answer {
   std::vector<ObjectPtr> collection; ///< what a deletecollection removed
   std::string body;                  ///< a Status; "" with 403: Request::may_create
   std::vector<std::string> warnings; ///< values of Warning header fields
+  std::string next{}; ///< of a deletecollection with a limit: where there is more; "": nowhere
 };
 
 struct EngineParts {

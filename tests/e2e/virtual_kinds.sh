@@ -242,6 +242,21 @@ expect "everything is as it was" "$before" "$(as "$first" get flowschemas,priori
 raw=$(as "$first" get --raw "/apis/flowcontrol.apiserver.k8s.io/v1/flowschemas?watch=1&resourceVersion=$version&timeoutSeconds=1" 2>&1)
 expect_no_match "a watch goes on, or is told to list again" '"type":"(ADDED|DELETED)"' "$raw"
 check "writes go on" as "$first" label flowschema mine after=restart
+many() { as "$first" get flowschemas -l side=many -o name | wc -l; }
+had=$(many)
+takes_one() { # [TOKEN]
+  curl -sS --max-time 20 --cacert "$TMPDIR/$first.ca" --cert "$TMPDIR/$first.crt" --key "$TMPDIR/$first.key" -X DELETE \
+    "https://$zood_address/apis/flowcontrol.apiserver.k8s.io/v1/flowschemas?labelSelector=side%3Dmany&limit=1${1:+&continue=$1}"
+}
+part=$(takes_one)
+expect "deletecollection with a limit tells of one" 1 "$(jq '.items | length' <<<"$part")"
+expect "and takes no more" $((had - 1)) "$(many)"
+rest=$(takes_one "$(jq -r .metadata.continue <<<"$part")")
+expect "it goes on behind that one" 1 "$(jq '.items | length' <<<"$rest")"
+expect_match "in their order" true "$(jq -n --argjson a "$part" --argjson b "$rest" '$a.items[0].metadata.name < $b.items[0].metadata.name')"
+expect "one by one" $((had - 2)) "$(many)"
+future=$(as "$first" get --raw "/apis/flowcontrol.apiserver.k8s.io/v1/flowschemas?resourceVersion=9000000000" 2>&1)
+expect_match "a version that is still to come is named as one" 'Too large resource version: 9000000000' "$future"
 check "deletecollection" as "$first" delete flowschemas -l side=many
 expect "took what matched" 0 "$(as "$first" get flowschemas -l side=many -o name | wc -l)"
 check "a finalizer" as "$first" patch flowschema mine --type merge -p '{"metadata":{"finalizers":["example.com/hold"]}}'

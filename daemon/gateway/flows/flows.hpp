@@ -115,6 +115,8 @@ void refuse_list(Exchange& exchange, int http_status, std::string_view body);
 /// waited for such a one. `head`: see ListHandler::on_list_begin().
 bool refuse_future(Exchange& exchange, std::string_view head);
 bool refuse_future(Exchange& exchange, std::int64_t now);
+/// That answer, by which client-go knows to ask for any version.
+void refuse_too_large(Exchange& exchange, std::int64_t asked, std::int64_t now);
 
 /// A watch of the plan's ranges, on the kind's shared one where that can be (DESIGN 7). From '' or
 /// 0, and with sendInitialEvents, it begins with a list of them.

@@ -268,6 +268,11 @@ bool refuse_future(Exchange& exchange, std::int64_t now) {
     return false; // upstream itself says what it thinks of an exact one
   const auto asked = upstream::revision_of(options.resource_version);
   if (!asked || *asked <= now) return false;
+  refuse_too_large(exchange, *asked, now);
+  return true;
+}
+
+void refuse_too_large(Exchange& exchange, std::int64_t asked, std::int64_t now) {
   kube::StatusDetails details;
   details.causes = {{"ResourceVersionTooLarge", "Too large resource version", ""}};
   details.retry_after_seconds = 1;
@@ -275,10 +280,8 @@ bool refuse_future(Exchange& exchange, std::int64_t now) {
       504,
       translate::make_status(
           Code::timeout,
-          fmt::format("Timeout: Too large resource version: {}, current: {}", *asked, now),
-          details),
+          fmt::format("Timeout: Too large resource version: {}, current: {}", asked, now), details),
       "1");
-  return true;
 }
 
 bool refuse_future(Exchange& exchange, std::string_view head) {

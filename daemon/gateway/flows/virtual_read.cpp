@@ -34,6 +34,7 @@ public:
 
   void start() override {
     auto body = exchange_.target().verb == "get" ? one() : all();
+    if (exchange_.done()) return;
     if (!body) return exchange_.fail(body.error());
     http::ResponseHead head{200, {}};
     head.headers.add("content-type", target_.wanted.content_type);
@@ -71,8 +72,8 @@ private:
       if (position.revision > 0) revision = position.revision;
       start = position.start;
     } else if (asked > reading.revision) {
-      return fail(Code::timeout, "Too large resource version: {}, current: {}", asked,
-                  reading.revision);
+      refuse_too_large(exchange_, asked, reading.revision);
+      return std::string();
     } else if (options.match == translate::VersionMatch::exact) {
       revision = asked;
     }

@@ -34,6 +34,10 @@ public:
         virtuals::Selection::parse(*target_.kind, options.label_selector, options.field_selector);
     if (!selection) return exchange_.fail(selection.error());
     selection_ = *std::move(selection);
+    const bool from_now = options.resource_version.empty() || options.resource_version == "0";
+    const bool initial = options.send_initial_events.value_or(from_now);
+    if (initial && refuse_future(exchange_, board().read(target_.owner, *target_.kind).revision))
+      return;
     subscription_ = exchange_.gateway().shared().board->subscribe(
         target_.owner, *target_.kind, woken(exchange_, [this] { pump(); }));
     http::ResponseHead head{200, {}};
@@ -41,8 +45,6 @@ public:
     head.headers.add("cache-control", "no-cache, private");
     exchange_.send_head(std::move(head));
 
-    const bool from_now = options.resource_version.empty() || options.resource_version == "0";
-    const bool initial = options.send_initial_events.value_or(from_now);
     telling_state_ = initial;
     if (initial) {
       last_ = board().read(target_.owner, *target_.kind).revision;

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "daemon/gateway/continue_token.hpp"
 #include "daemon/gateway/flows/flows.hpp"
 #include "daemon/gateway/flows/virtual.hpp"
 #include "daemon/translate/json.hpp"
@@ -33,8 +34,10 @@ private:
       return exchange_.refuse(refusal->attributes, refusal->decision);
     std::string body;
     if (exchange_.target().verb == "deletecollection" && answer->body.empty()) {
-      body = render_list(target_, answer->collection,
-                         std::to_string(exchange_.gateway().shared().board->revision()), "", 0);
+      const auto revision = exchange_.gateway().shared().board->revision();
+      const auto token =
+          answer->next.empty() ? "" : seal_continue(exchange_, revision, answer->next);
+      body = render_list(target_, answer->collection, std::to_string(revision), token, 0);
     } else if (answer->object) {
       body = render_one(target_, *answer->object, true);
     } else {
@@ -108,6 +111,11 @@ Result<std::unique_ptr<Flow>> virtual_write(Exchange& exchange, VirtualTarget ta
   if (asked.verb == "deletecollection") {
     ZOO_TRY(request.selection, virtuals::Selection::parse(*request.kind, asked.list.label_selector,
                                                           asked.list.field_selector));
+    request.limit = static_cast<std::size_t>(asked.list.limit);
+    if (!asked.list.continue_token.empty()) {
+      ZOO_TRY(auto position, open_continue(exchange, asked.list.continue_token));
+      request.start = std::move(position.start);
+    }
   }
   request.body = std::move(exchange.body());
   return std::make_unique<VirtualWrite>(exchange, std::move(target), std::move(request));

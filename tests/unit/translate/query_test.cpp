@@ -53,6 +53,13 @@ TEST_CASE("list options are validated as the API server does") {
   const auto options = *parse_list_options(*parse_query("limit=-3&resourceVersion=007"));
   CHECK(options.limit == 0);
   CHECK(options.resource_version == "7");
+  const auto match = [](std::string_view query) {
+    return (*parse_list_options(*parse_query(query))).match;
+  };
+  CHECK(match("limit=2&resourceVersion=7") == VersionMatch::exact);
+  for (const std::string_view other : {"resourceVersion=7", "limit=2&resourceVersion=0", "limit=2",
+                                       "limit=2&continue=x", "watch=1&limit=2&resourceVersion=7"})
+    CHECK(match(other) == VersionMatch::none);
 }
 
 TEST_CASE("write options allow dryRun=All only") {

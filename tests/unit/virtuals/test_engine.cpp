@@ -217,7 +217,16 @@ TEST_CASE("deletecollection takes what its selectors match") {
   }
   auto request = world.request(flows(), "deletecollection", "");
   request.selection = must(virtuals::Selection::parse(flows(), "x=1", ""));
-  CHECK(must(world.perform(request)).collection.size() == 2);
+  SUBCASE("a part of it at a time, with a limit") {
+    request.limit = 1;
+    const auto first = must(world.perform(request));
+    CHECK(first.collection.size() == 1);
+    CHECK(first.next == "b");
+    request.start = first.next;
+  }
+  const auto last = must(world.perform(request));
+  CHECK(last.collection.size() == (request.limit == 1 ? 1 : 2));
+  CHECK(last.next.empty());
   CHECK(world.board->read(world.owner, flows()).set->objects.size() == 1);
 }
 
