@@ -30,7 +30,8 @@ platforms=$(names "$second")
 
 # ---- the tenant's own
 raw_version=$(as "$first" get --raw /api/v1/nodes | jq -r .metadata.resourceVersion)
-as "$first" get nodes --watch-only -o name >"$TMPDIR/watch.out" 2>&1 &
+# From before on, however long it takes to begin.
+as "$first" get --raw "/api/v1/nodes?watch=1&resourceVersion=$raw_version" >"$TMPDIR/watch.out" 2>&1 &
 watch_pid=$!
 check "create" as "$first" create -f - <<<"$(node "$mine")"
 check_fails "twice" 'already exists' as "$first" create -f - <<<"$(node "$mine")"
@@ -42,7 +43,8 @@ expect "by label" "$mine" "$(names "$first" -l of=tenant)"
 expect "by field" "$mine" "$(names "$first" --field-selector spec.unschedulable=true)"
 expect "in pages" "$(names "$first")" "$(names "$first" --chunk-size 1)"
 expect "as metadata" "$mine" "$(as "$first" get --raw '/api/v1/nodes?labelSelector=of%3Dtenant' | jq -r '.items[0].metadata.name')"
-eventually "a watch tells of it" 10 grep -q "/$mine\$" "$TMPDIR/watch.out"
+told() { (($(jq -c 'select(.object.metadata.name == "'"$mine"'")' "$TMPDIR/watch.out" | wc -l) >= $1)); }
+eventually "a watch tells of it" 10 told 1
 check "label" as "$first" label node "$mine" color=red
 check "taint" as "$first" taint node "$mine" key=value:NoSchedule
 check "cordon" as "$first" uncordon "$mine"
@@ -66,7 +68,7 @@ check_fails "the kubelet" 'forbidden' as "$first" get --raw "/api/v1/nodes/$shar
 check "deletecollection" as "$first" delete --raw /api/v1/nodes
 expect "takes its own" "$platforms" "$(names "$first")"
 expect "and no other" "node/$shared" "$(upstream get node "$shared" -o name)"
-eventually "a watch tells" 10 bash -c "(( \$(grep -c '/$mine\$' '$TMPDIR/watch.out') >= 3 ))"
+eventually "a watch tells" 10 told 3
 kill "$watch_pid" && wait "$watch_pid" 2>/dev/null
 
 # ---- the other kinds
