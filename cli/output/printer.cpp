@@ -174,7 +174,6 @@ void print_record(Context& context, const json& value, Format format) {
   } else {
     context.out << json_text(value, 2) << '\n';
   }
-  context.printed = true;
 }
 
 void print_tenant(Context& context, const json& tenant, const PrintOptions& options) {

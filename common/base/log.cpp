@@ -6,6 +6,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstdlib>
 #include <memory>
@@ -14,34 +16,23 @@
 namespace zoo::log {
 namespace {
 
-spdlog::level::level_enum level_of(LogLevel level) {
-  switch (level) {
-  case LogLevel::debug:
-    return spdlog::level::debug;
-  case LogLevel::info:
-    return spdlog::level::info;
-  case LogLevel::warning:
-    return spdlog::level::warn;
-  case LogLevel::error:
-    return spdlog::level::err;
-  }
-  return spdlog::level::info;
-}
+struct Row {
+  LogLevel level;
+  spdlog::level::level_enum spdlogs;
+  std::string_view word;
+  std::string_view priority; ///< read by journald in front of a line (sd-daemon(3))
+};
+constexpr std::array<Row, 4> k_rows{{
+    {LogLevel::debug, spdlog::level::debug, "debug", "<7>"},
+    {LogLevel::info, spdlog::level::info, "info", "<6>"},
+    {LogLevel::warning, spdlog::level::warn, "warning", "<4>"},
+    {LogLevel::error, spdlog::level::err, "error", "<3>"},
+}};
 
-/// Which journald reads in front of a line (sd-daemon(3)); it stamps them itself.
-std::string_view priority(LogLevel level) {
-  if (!to_journal()) return "";
-  switch (level) {
-  case LogLevel::debug:
-    return "<7>";
-  case LogLevel::info:
-    return "<6>";
-  case LogLevel::warning:
-    return "<4>";
-  case LogLevel::error:
-    return "<3>";
-  }
-  return "<6>";
+const Row& row(LogLevel level) {
+  const auto* found = std::find_if(k_rows.begin(), k_rows.end(),
+                                   [level](const Row& each) { return each.level == level; });
+  return found == k_rows.end() ? k_rows[1] : *found;
 }
 
 spdlog::logger& logger() {
@@ -54,20 +45,6 @@ spdlog::logger& logger() {
     return made;
   }();
   return *instance;
-}
-
-std::string_view word(LogLevel level) {
-  switch (level) {
-  case LogLevel::debug:
-    return "debug";
-  case LogLevel::info:
-    return "info";
-  case LogLevel::warning:
-    return "warning";
-  case LogLevel::error:
-    return "error";
-  }
-  return "info";
 }
 
 /// One event is one line, whatever bytes a stranger put in it.
@@ -97,19 +74,19 @@ bool to_journal() {
   return is;
 }
 
-void set_level(LogLevel level) { logger().set_level(level_of(level)); }
+void set_level(LogLevel level) { logger().set_level(row(level).spdlogs); }
 
 bool set_level(std::string_view name) {
-  for (const auto level : {LogLevel::debug, LogLevel::info, LogLevel::warning, LogLevel::error}) {
-    if (word(level) == name) {
-      set_level(level);
+  for (const auto& each : k_rows) {
+    if (each.word == name) {
+      set_level(each.level);
       return true;
     }
   }
   return false;
 }
 
-bool enabled(LogLevel level) { return logger().should_log(level_of(level)); }
+bool enabled(LogLevel level) { return logger().should_log(row(level).spdlogs); }
 
 std::optional<std::size_t> Seldom::due() {
   constexpr std::int64_t k_apart = 1000;
@@ -125,7 +102,8 @@ std::optional<std::size_t> Seldom::due() {
 }
 
 void write(LogLevel level, std::string_view category, std::string_view line) {
-  logger().log(level_of(level), "{}{:7} {}: {}", priority(level), word(level), category,
+  const auto& how = row(level);
+  logger().log(how.spdlogs, "{}{:7} {}: {}", to_journal() ? how.priority : "", how.word, category,
                escaped(line));
 }
 

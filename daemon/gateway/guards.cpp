@@ -319,6 +319,36 @@ private:
 
 } // namespace
 
+Result<void> refuse_token_secret(const translate::Target& target, std::string_view body) {
+  if (!target.is("", "secrets")) return {};
+  ZOO_TRY(const auto tree, translate::JsonTree::parse(body));
+  for (auto member = tree.root().first(); member; member = member.next()) {
+    if (member.key() == "type" && member.string() == "kubernetes.io/service-account-token") {
+      return fail(Code::forbidden,
+                  "secrets {} is forbidden: tokens of type kubernetes.io/service-account-token "
+                  "never expire and are not served (rule token-secrets): ask for one that does: "
+                  "kubectl create token",
+                  json_quote(tree.root()["metadata"]["name"].string()));
+    }
+  }
+  return {};
+}
+
+Result<void> refuse_signer(const translate::Target& target, std::string_view body) {
+  constexpr std::string_view k_platforms = "kubernetes.io/";
+  const bool makes = target.subresource.empty() && target.verb != "update";
+  if (!makes || !target.is("certificates.k8s.io", "certificatesigningrequests")) return {};
+  ZOO_TRY(const auto tree, translate::JsonTree::parse(body));
+  const auto signer = tree.root()["spec"]["signerName"].string();
+  if (!signer.starts_with(k_platforms) || signer == "kubernetes.io/kube-apiserver-client")
+    return {};
+  return fail(Code::forbidden,
+              "certificatesigningrequests.certificates.k8s.io {} is forbidden: nobody signs for {} "
+              "here, since its certificates are for the platform's nodes (rule signers): ask "
+              "kubernetes.io/kube-apiserver-client, or a signer of your own",
+              json_quote(tree.root()["metadata"]["name"].string()), json_quote(signer));
+}
+
 bool host_matches(std::string_view pattern, std::string_view host, std::string_view id) {
   constexpr std::string_view k_tenant = "{tenant}";
   std::string wanted(pattern);

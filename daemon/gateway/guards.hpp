@@ -27,6 +27,14 @@ bool guarded(const api::Guards& guards, const translate::Target& target);
 /// May an object there have upstream call a webhook of the tenant's?
 bool calls_out(const api::Guards& guards, const translate::Target& target);
 
+/// Secrets with a token that upstream itself takes, for ever, whatever the tenant's terms. `body`:
+/// an object or a patch; of a member that occurs twice any occurrence counts. Code::forbidden.
+Result<void> refuse_token_secret(const translate::Target& target, std::string_view body);
+
+/// Whoever asks upstream's own signers for the certificates of its nodes, by a create or an apply;
+/// the same.
+Result<void> refuse_signer(const translate::Target& target, std::string_view body);
+
 /// "*.example.com" covers every name below it; "{tenant}" stands for `id`.
 bool host_matches(std::string_view pattern, std::string_view host, std::string_view id);
 

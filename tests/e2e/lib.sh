@@ -267,6 +267,24 @@ own_upstream() {
   ZOO_E2E_KUBECONFIG=$("$ZOO_UPSTREAM" start --dir "$up" --port 0 --timeout 400) || exit 1
 }
 
+# silent_server NAME: a listener that takes connections and says nothing; its port in $silent_port, its process in $silent. A line
+# "asked" in $TMPDIR/NAME for each connection.
+silent_server() {
+  python3 -u -c 'import socket
+door, kept = socket.create_server(("127.0.0.1", 0)), []
+print(door.getsockname()[1])
+while True:
+    kept.append(door.accept()[0])
+    print("asked")' >"$TMPDIR/$1" &
+  silent=$!
+  eventually "$1 listens" 10 test -s "$TMPDIR/$1"
+  silent_port=$(head -n 1 "$TMPDIR/$1")
+}
+end_silent_server() {
+  kill "$silent"
+  wait "$silent" 2>/dev/null || :
+}
+
 # volume NAME NAMESPACE: as a provisioner makes it for a claim there.
 volume() {
   jq -cn --arg name "$1" --arg space "$2" '{apiVersion: "v1", kind: "PersistentVolume", metadata: {name: $name}, spec: {capacity: {storage: "1Gi"},

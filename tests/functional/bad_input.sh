@@ -134,15 +134,8 @@ check_fails "its certificate is worth nothing any more" 'Unauthorized|logged in'
 stop_zood
 expect "SIGTERM drains and ends with 0" 0 $?
 # An upstream that takes connections and says nothing: zood waits for it, and ends when it is told to.
-python3 -u -c 'import socket
-door, kept = socket.create_server(("127.0.0.1", 0)), []
-print(door.getsockname()[1])
-while True:
-    kept.append(door.accept()[0])
-    print("asked")' >"$TMPDIR/silent" &
-silent=$!
-eventually "who says nothing listens" 10 test -s "$TMPDIR/silent"
-sed -E "s|https://127.0.0.1:[0-9]+|https://127.0.0.1:$(head -n 1 "$TMPDIR/silent")|" "$ZOO_E2E_KUBECONFIG" >"$TMPDIR/silent.kubeconfig"
+silent_server silent
+sed -E "s|https://127.0.0.1:[0-9]+|https://127.0.0.1:$silent_port|" "$ZOO_E2E_KUBECONFIG" >"$TMPDIR/silent.kubeconfig"
 "${ZOO_ZOOD:-$ZOO_BUILD/bin/zood}" --dir "$TMPDIR/waits" --upstream "$TMPDIR/silent.kubeconfig" --listen 127.0.0.1:0 2>"$TMPDIR/waits.log" &
 waits=$!
 eventually "it is asked" 20 grep -q asked "$TMPDIR/silent"
@@ -150,5 +143,4 @@ kill -TERM "$waits"
 wait "$waits"
 expect "SIGTERM ends a start at once" 143 $?
 expect_match "and it is said" 'ended by signal 15' "$(cat "$TMPDIR/waits.log")"
-kill "$silent"
-wait "$silent" 2>/dev/null || :
+end_silent_server

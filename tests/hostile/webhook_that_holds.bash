@@ -7,15 +7,7 @@
 # Rule: a Tenant whose webhooks may hold something stays until that is stored, and goes with it.
 hooks=/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations
 definitions=/apis/apiextensions.k8s.io/v1/customresourcedefinitions
-python3 -u -c 'import socket
-door, held = socket.create_server(("127.0.0.1", 0)), []
-print(door.getsockname()[1])
-while True:
-    held.append(door.accept()[0])
-    print("asked")' >"$TMPDIR/holder" &
-holder=$!
-eventually "who holds listens" 10 test -s "$TMPDIR/holder"
-port=$(head -n 1 "$TMPDIR/holder")
+silent_server holder
 asked() { grep -c asked "$TMPDIR/holder"; }
 define='{"metadata":{"name":"holds.evil.example.com"},"spec":{"group":"evil.example.com","scope":"Namespaced","names":{"plural":"holds","kind":"Hold"},"versions":[{"name":"v1","served":true,"storage":true,"schema":{"openAPIV3Schema":{"type":"object"}}}]}}'
 place() { # ID KIND: where upstream has it
@@ -30,7 +22,7 @@ creates() { # ID KIND [QUERY [MORE]...]: as a controller of upstream's would
 was_asked() { (($(asked) > before)); }
 holds() { # ID: both are admitted, and held
   direct POST $hooks json '{"metadata":{"name":"'"$1"'-evil"},"webhooks":[{"name":"w.a.b","timeoutSeconds":10,"failurePolicy":"Ignore","sideEffects":"None","admissionReviewVersions":["v1"],
-    "clientConfig":{"url":"https://127.0.0.1:'"$port"'/"},"namespaceSelector":{"matchLabels":{"tenant.kubezoo.io/id":"'"$1"'"}},"objectSelector":{"matchLabels":{"held":"yes"}},
+    "clientConfig":{"url":"https://127.0.0.1:'"$silent_port"'/"},"namespaceSelector":{"matchLabels":{"tenant.kubezoo.io/id":"'"$1"'"}},"objectSelector":{"matchLabels":{"held":"yes"}},
     "rules":[{"apiGroups":["*"],"apiVersions":["*"],"operations":["CREATE"],"resources":["configmaps","holds"]}]}]}'
   accepted "a webhook of $1's"
   send "$1" "https://$zood_address" POST $definitions json "$define"
@@ -84,6 +76,5 @@ for id in "$evil" "$itself"; do
   send "$id-new" "https://$zood_address" GET /api/v1/namespaces/team/configmaps/evil-held
   expect "in neither place" 404 "$code"
 done
-kill "$holder"
-wait "$holder" 2>/dev/null || :
+end_silent_server
 leave "$itself"
