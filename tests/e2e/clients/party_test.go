@@ -27,7 +27,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-const patience = 60 * time.Second // for what controllers do in their own time
+const patience = 120 * time.Second // for what controllers do in their own time: the garbage collector sees new kinds late
 
 // party is one who asks: a tenant's administrator, or upstream's (without an ID).
 type party struct {
