@@ -32,6 +32,23 @@ Door socket_door(std::string path) {
   return door;
 }
 
+/// The URL that is asked. `what`: who says it.
+Result<std::string> server_url(std::string_view what, const std::string& said) {
+  const auto socket = said.starts_with("unix://") ? said.substr(7)
+                      : said.starts_with('/')     ? said
+                                                  : std::string();
+  if (!socket.empty())
+    return fail(Code::usage, "{} must be an https URL: for a socket, say --socket {}", what,
+                socket);
+  auto url = said;
+  while (url.ends_with('/'))
+    url.pop_back();
+  if (url.find("://") == std::string::npos) url.insert(0, "https://");
+  if (!url.starts_with("https://"))
+    return fail(Code::usage, "{} must be an https URL, not '{}'", what, said);
+  return url;
+}
+
 } // namespace
 
 std::string Door::name() const {
@@ -61,6 +78,10 @@ Result<Door> find_door(const Context& context) {
   const auto dir =
       !options.dir.empty() ? options.dir : context.env("ZOO_DIR").value_or(std::string());
   if (tls) {
+    std::optional<std::string> url;
+    if (!options.server.empty()) {
+      ZOO_TRY(url, server_url("--server", options.server));
+    }
     const auto file = !options.kubeconfig.empty()
                           ? std::filesystem::path(options.kubeconfig)
                           : std::filesystem::path(dir.empty() ? std::string(k_default_dir) : dir) /
@@ -71,14 +92,11 @@ Result<Door> find_door(const Context& context) {
           "--server needs an administrator's kubeconfig: name it with --kubeconfig FILE"));
     }
     if (!access) return fail(std::move(access).error());
-    Door door;
-    door.url = options.server.empty() ? access->server : options.server;
-    while (door.url.ends_with('/'))
-      door.url.pop_back();
-    if (door.url.find("://") == std::string::npos) door.url.insert(0, "https://");
-    if (!door.url.starts_with("https://")) {
-      return fail(Code::usage, "--server must be an https URL, not '{}'", options.server);
+    if (!url) {
+      ZOO_TRY(url, server_url(file.string() + "'s server", access->server));
     }
+    Door door;
+    door.url = *std::move(url);
     door.credentials = std::move(access->credentials);
     return door;
   }

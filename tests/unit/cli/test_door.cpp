@@ -102,3 +102,16 @@ TEST_CASE("--server without a kubeconfig says where it was looked for") {
   CHECK(text.find("admin.kubeconfig") != std::string::npos);
   CHECK(text.find("--kubeconfig FILE") != std::string::npos);
 }
+
+TEST_CASE("--server with a socket, or without TLS, says what is meant before anything is read") {
+  TemporaryDirectory directory;
+  Globals globals;
+  globals.dir = directory.path().string();
+  for (const auto* said : {"unix:///run/zood/zood.sock", "/run/zood/zood.sock"}) {
+    globals.server = said;
+    CHECK(socket_for(globals, {}).find("say --socket /run/zood/zood.sock") != std::string::npos);
+  }
+  globals.server = "http://127.0.0.1:1";
+  CHECK(socket_for(globals, {}).find("must be an https URL, not 'http://127.0.0.1:1'") !=
+        std::string::npos);
+}
