@@ -85,8 +85,11 @@ Error AdminClient::explain(Error error, const Call& call) const {
     return Error(
         Code::timeout,
         fmt::format("zood did not answer on {} within {}s while {}: is it overloaded, or "
-                    "its upstream down? See `zooctl doctor`; --request-timeout waits longer",
-                    door_.name(), std::chrono::duration<double>(timeout_).count(), call.purpose));
+                    "its upstream down?{} See `zooctl doctor`; --request-timeout waits longer",
+                    door_.name(), std::chrono::duration<double>(timeout_).count(), call.purpose,
+                    call.method == "GET" ? ""
+                                         : " It may be done all the same: look before you "
+                                           "try again."));
   }
   if (error.code() == Code::unavailable && !door_.socket.empty()) {
     return explain_socket(door_.socket, std::move(error).context("while {}", call.purpose));

@@ -32,6 +32,15 @@ Door socket_door(std::string path) {
   return door;
 }
 
+/// As a path, or as other tools write it: unix:///run/zood/zood.sock.
+Result<std::string> socket_path(std::string_view what, const std::string& said) {
+  constexpr std::string_view k_scheme = "unix://";
+  if (said.starts_with(k_scheme)) return said.substr(k_scheme.size());
+  if (said.starts_with("https://") || said.starts_with("http://"))
+    return fail(Code::usage, "{} is a socket's path, not '{}': say --server URL", what, said);
+  return said;
+}
+
 /// The URL that is asked. `what`: who says it.
 Result<std::string> server_url(std::string_view what, const std::string& said) {
   const auto socket = said.starts_with("unix://") ? said.substr(7)
@@ -100,9 +109,15 @@ Result<Door> find_door(const Context& context) {
     door.credentials = std::move(access->credentials);
     return door;
   }
-  if (!options.socket.empty()) return socket_door(options.socket);
+  if (!options.socket.empty()) {
+    ZOO_TRY(auto path, socket_path("--socket", options.socket));
+    return socket_door(std::move(path));
+  }
   if (!options.dir.empty()) return socket_door(socket_of(options.dir));
-  if (auto socket = context.env("ZOO_SOCKET")) return socket_door(*std::move(socket));
+  if (const auto socket = context.env("ZOO_SOCKET")) {
+    ZOO_TRY(auto path, socket_path("ZOO_SOCKET", *socket));
+    return socket_door(std::move(path));
+  }
   if (!dir.empty()) return socket_door(socket_of(dir));
   struct stat facts{};
   // Where its directory may not be looked into it is there, and who asks is told so.

@@ -35,7 +35,7 @@ struct KubeconfigExport final : Command {
                  "Merge into the file that kubectl uses ($KUBECONFIG, or ~/.kube/config) and "
                  "switch to the new context")
         ->excludes(file);
-    add_examples(app, "  zooctl kubeconfig export foofoo > foofoo.kubeconfig\n"
+    add_examples(app, "  zooctl kubeconfig export foofoo -o foofoo.kubeconfig\n"
                       "  zooctl kubeconfig export foofoo --user jane --group dev --ttl 8h --merge");
   }
 

@@ -54,6 +54,11 @@ TEST_CASE("the socket: options win over the environment, the nearest name over t
   CHECK(socket_for({}, {"ZOO_SOCKET=/e", "ZOO_DIR=/f"}) == "/e");
   CHECK(socket_for({}, {"ZOO_SOCKET=", "ZOO_DIR=/f"}) == "/f/zood.sock");
   CHECK(socket_for({}, {}).ends_with("/zood.sock"));
+  with_socket.socket = "unix:///s";
+  CHECK(socket_for(with_socket, {}) == "/s");
+  CHECK(socket_for({}, {"ZOO_SOCKET=unix:///e"}) == "/e");
+  with_socket.socket = "https://h:1";
+  CHECK(socket_for(with_socket, {}).find("say --server URL") != std::string::npos);
 }
 
 TEST_CASE("a missing, dead, foreign or too long socket: each its own sentence") {
