@@ -129,6 +129,7 @@ Result<void> read_metadata(Reader& metadata, Tenant& out) {
   ZOO_TRY(out.deletion_timestamp, metadata.text("deletionTimestamp"));
   ZOO_TRY(out.labels, metadata.texts("labels"));
   ZOO_TRY(out.annotations, metadata.texts("annotations"));
+  (void)metadata.remove("namespace"); // a Tenant has none; records of before may say one
   out.unknown_metadata_json = metadata.rest();
   return {};
 }

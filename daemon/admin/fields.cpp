@@ -142,9 +142,13 @@ std::vector<std::string> unknown_fields(const json& tenant) {
 }
 
 Result<std::vector<std::string>> judge_fields(FieldValidation wish, const json& tenant,
-                                              std::span<const std::string> duplicates) {
+                                              std::span<const std::string> duplicates,
+                                              std::span<const std::string> stored) {
   if (wish == FieldValidation::ignore) return std::vector<std::string>{};
   auto words = unknown_fields(tenant);
+  std::erase_if(words, [stored](const std::string& word) {
+    return std::find(stored.begin(), stored.end(), word) != stored.end();
+  });
   for (const auto& path : duplicates)
     words.push_back("duplicate field \"" + path + "\"");
   if (wish == FieldValidation::warn || words.empty()) return words;
@@ -157,6 +161,7 @@ void scrub(json& tenant) {
   if (!metadata.is_object()) return;
   metadata.erase("managedFields");
   metadata.erase("selfLink");
+  metadata.erase("namespace");
   if (metadata.contains("annotations")) scrub_annotations(metadata["annotations"]);
 }
 

@@ -30,13 +30,17 @@ Result<std::string> text_member(const nlohmann::json& object, const char* key,
 std::vector<std::string> unknown_fields(const nlohmann::json& tenant);
 
 /// Applies the wish: strict -> Code::bad_request "strict decoding error: ..." (as upstream words
-/// it); warn -> the texts for Warning headers.
+/// it); warn -> the texts for Warning headers. `stored`: of what unknown_fields() says of `tenant`,
+/// what is no matter of this request: it was there before.
 Result<std::vector<std::string>> judge_fields(FieldValidation wish, const nlohmann::json& tenant,
-                                              std::span<const std::string> duplicates);
+                                              std::span<const std::string> duplicates,
+                                              std::span<const std::string> stored = {});
 
 /// Takes out what a client must not store: the kubeconfig annotation (a GET carries it, and so
 /// does `kubectl get -o yaml | kubectl apply -f -`), also inside kubectl's last-applied
-/// annotation; metadata.managedFields and selfLink, which zood does not keep.
+/// annotation; metadata.managedFields and selfLink, which zood does not keep; metadata.namespace,
+/// which a cluster-scoped object has not (EnsureObjectNamespaceMatchesRequestNamespace in
+/// apiserver/pkg/registry/rest/meta.go clears it).
 void scrub(nlohmann::json& tenant);
 
 /// The rules of metadata.labels and annotations (k8s.io/apimachinery/pkg/util/validation).

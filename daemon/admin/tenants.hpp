@@ -50,8 +50,10 @@ private:
     RowObject row = RowObject::metadata;
   };
   static Result<WriteOptions> write_options(const Request& request);
+  /// `stored`: as of judge_fields().
   static Result<Input> accept_object(const Request& request, nlohmann::json object,
-                                     const std::vector<std::string>& duplicates);
+                                     const std::vector<std::string>& duplicates,
+                                     const std::vector<std::string>& stored = {});
   Result<std::vector<api::Tenant>> all(std::int64_t& revision, std::string_view only_id);
   Result<WatchPlan> plan_watch(const Request& request);
   Result<Answer> try_list(const Request& request);

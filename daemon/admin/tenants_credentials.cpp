@@ -71,6 +71,10 @@ Answer TenantApi::kubeconfig(const Request& request, const std::string& id) {
 
 Result<Answer> TenantApi::try_kubeconfig(const Request& request, const std::string& id) {
   ZOO_TRY(const auto representation, negotiate(request.headers.get("accept"), false));
+  ZOO_TRY(const auto options, write_options(request));
+  if (options.dry_run)
+    return fail(Code::bad_request, "a kubeconfig has a new certificate in it: it is issued, or not "
+                                   "asked for; dryRun is not taken");
   tenants::KubeconfigRequest wanted;
   constexpr std::array<std::string_view, 5> known = {"user", "groups", "administrator",
                                                      "ttlSeconds", "server"};

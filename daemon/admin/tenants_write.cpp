@@ -59,10 +59,11 @@ Result<TenantApi::WriteOptions> TenantApi::write_options(const Request& request)
 }
 
 Result<TenantApi::Input> TenantApi::accept_object(const Request& request, json object,
-                                                  const std::vector<std::string>& duplicates) {
+                                                  const std::vector<std::string>& duplicates,
+                                                  const std::vector<std::string>& stored) {
   Input out;
   ZOO_TRY(const auto wish, field_validation(request.parameter("fieldValidation")));
-  ZOO_TRY(out.warnings, judge_fields(wish, object, duplicates));
+  ZOO_TRY(out.warnings, judge_fields(wish, object, duplicates, stored));
   scrub(object);
   ZOO_TRY(out.tenant, api::from_json(object));
   ZOO_TRY_VOID(api::terms_of(out.tenant));
@@ -113,8 +114,12 @@ Result<Answer> TenantApi::try_update(const Request& request, const std::string& 
   std::vector<std::string> duplicates;
   ZOO_TRY(auto object, parse_body(request.body, request.headers.get("content-type"), duplicates));
   ZOO_TRY_VOID(check_name(object, id));
-  ZOO_TRY(auto input, accept_object(request, object, duplicates));
   ZOO_TRY(const auto live, service_.get(id));
+  const json before = api::to_json(live);
+  const auto* status = member(before, "status"); // which who replaces has read, and does not write
+  ZOO_TRY(auto input,
+          accept_object(request, object, duplicates,
+                        unknown_fields(status == nullptr ? json() : json{{"status", *status}})));
   ZOO_TRY_VOID(check_uid(object, live));
   input.tenant.id = id;
   // A write without resourceVersion must still not land on a tenant that was made again meanwhile.
@@ -147,6 +152,7 @@ Result<Answer> TenantApi::try_patch(const Request& request, const std::string& i
 
   std::vector<std::string> duplicates;
   ZOO_TRY(const auto patch, parse_body(request.body, type, duplicates));
+  const auto said = unknown_fields(patch);
   for (int attempt = 1;; ++attempt) {
     ZOO_TRY(const auto live, service_.get(id));
     const auto before = api::to_json(live);
@@ -155,7 +161,12 @@ Result<Answer> TenantApi::try_patch(const Request& request, const std::string& i
     ZOO_TRY_VOID(check_name(after, id));
     ZOO_TRY_VOID(check_uid(after, live));
     after["status"] = before.contains("status") ? before["status"] : json::object();
-    ZOO_TRY(auto input, accept_object(request, after, duplicates));
+    // What a merge patch says itself is judged, be it there before.
+    auto stored = unknown_fields(before);
+    std::erase_if(stored, [&said](const std::string& word) {
+      return std::find(said.begin(), said.end(), word) != said.end();
+    });
+    ZOO_TRY(auto input, accept_object(request, after, duplicates, stored));
     if (api::to_json(input.tenant) == before)
       return show(200, live, options, std::move(input.warnings));
     input.tenant.id = id;
@@ -205,7 +216,8 @@ Result<Answer> TenantApi::try_apply(const Request& request, const std::string& i
     wanted.erase("status");
     scrub(wanted);
     ZOO_TRY(const auto after, apply_patch(before, wanted));
-    ZOO_TRY(auto merged, accept_object(request, after, {}));
+    // What is applied was judged above.
+    ZOO_TRY(auto merged, accept_object(request, after, {}, unknown_fields(after)));
     if (api::to_json(merged.tenant) == before)
       return show(200, *live, options, std::move(input.warnings));
     merged.tenant.id = id;

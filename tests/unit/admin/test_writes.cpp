@@ -89,6 +89,49 @@ TEST_CASE("unknown fields warn, or are refused by fieldValidation=Strict") {
   CHECK(world.ask("POST", k_tenants + "?fieldValidation=Loose", body, {k_json})->status() == 400);
 }
 
+TEST_CASE("a field that is stored already is no matter of the next write") {
+  World world;
+  const auto one = k_tenants + "/foofoo", strict = one + "?fieldValidation=Strict";
+  const http::Header apply{"Content-Type", "application/apply-patch+yaml"};
+  REQUIRE(
+      world.ask("POST", k_tenants, manifest("foofoo", {{"suspnded", true}}), {k_json})->status() ==
+      201);
+  CHECK(world.ask("PATCH", strict, R"({"spec":{"suspended":true}})", {k_merge})
+            ->json()["spec"]["suspended"] == true);
+  CHECK(world
+            .ask("PATCH", strict, R"([{"op":"add","path":"/spec/account","value":"x"}])",
+                 {k_json_patch})
+            ->status() == 200);
+  CHECK(
+      world
+          .ask("PATCH", strict + "&fieldManager=x", manifest("foofoo", {{"account", "y"}}), {apply})
+          ->json()["spec"]["account"] == "y");
+  // What is said again, or is new, is judged.
+  CHECK(world.ask("PATCH", strict, R"({"spec":{"suspnded":true}})", {k_merge})->status() == 400);
+  CHECK(world.ask("PATCH", strict, R"([{"op":"add","path":"/spec/x","value":1}])", {k_json_patch})
+            ->status() == 400);
+  CHECK(world
+            .ask("PATCH", strict + "&fieldManager=x", manifest("foofoo", {{"suspnded", true}}),
+                 {apply})
+            ->status() == 400);
+  // Whoever takes it away may.
+  CHECK_FALSE(world.ask("PATCH", strict, R"({"spec":{"suspnded":null}})", {k_merge})
+                  ->json()["spec"]
+                  .contains("suspnded"));
+}
+
+TEST_CASE("a Tenant has no namespace, whatever is said") {
+  World world;
+  const auto made = world.ask("POST", k_tenants + "?fieldValidation=Strict",
+                              R"({"apiVersion":"tenant.kubezoo.io/v1alpha1","kind":"Tenant",
+                                  "metadata":{"name":"foofoo","namespace":"team"}})",
+                              {k_json});
+  CHECK(made->status() == 201);
+  CHECK_FALSE(made->json()["metadata"].contains("namespace"));
+  const auto read = world.ask("GET", k_tenants + "/foofoo")->json();
+  CHECK_FALSE(read["metadata"].contains("namespace"));
+}
+
 TEST_CASE("dryRun=All changes nothing") {
   World world;
   world.add("foofoo", "Old");
@@ -101,6 +144,7 @@ TEST_CASE("dryRun=All changes nothing") {
   CHECK(world.ask("DELETE", one + "?dryRun=All")->status() == 200);
   CHECK(world.ask("DELETE", one, R"({"dryRun":["All"]})", {k_json})->status() == 200);
   CHECK(world.ask("DELETE", one + "?dryRun=Some")->status() == 400);
+  CHECK(world.ask("POST", one + "/kubeconfig?dryRun=All", "{}", {k_json})->status() == 400);
   const auto list = world.ask("GET", k_tenants)->json();
   CHECK(list["items"].size() == 1);
   CHECK(list["items"][0]["spec"]["displayName"] == "Old");
