@@ -98,11 +98,10 @@ Result<std::shared_ptr<net::TlsServerContext>> DoorCertificates::open_admin() {
   return admin_;
 }
 
-Result<void> DoorCertificates::write_admin_kubeconfig(std::string server) {
+void DoorCertificates::write_admin_kubeconfig(std::string server) {
   const std::scoped_lock lock(mutex_);
   admin_server_ = std::move(server);
-  ZOO_TRY(admin_certificate_, pki_.write_admin_kubeconfig(admin_server_));
-  return {};
+  rewrite_admin_kubeconfig();
 }
 
 void DoorCertificates::load() {
@@ -141,7 +140,7 @@ void DoorCertificates::reload(const config::Values& values) {
 bool DoorCertificates::rewrite_admin_kubeconfig() {
   auto written = pki_.write_admin_kubeconfig(admin_server_);
   if (!written) {
-    log::error("app", "admin.kubeconfig was not renewed: {}", written.error().text());
+    log::error("app", "admin.kubeconfig was not written: {}", written.error().text());
     return false;
   }
   admin_certificate_ = *std::move(written);
@@ -158,7 +157,8 @@ void DoorCertificates::renew() {
       log::info("app", "the certificate of zood's own doors is renewed: it ends {}",
                 tenants::time_text(serving_->not_after()));
   }
-  if (!admin_certificate_ || !tenants::due_for_renewal(*admin_certificate_)) return;
+  if (admin_server_.empty()) return;
+  if (admin_certificate_ && !tenants::due_for_renewal(*admin_certificate_)) return;
   if (!rewrite_admin_kubeconfig()) return;
   log::info("app", "admin.kubeconfig is renewed: its certificate ends {}",
             tenants::time_text(admin_certificate_->not_after()));
@@ -178,21 +178,29 @@ std::vector<tenants::Finding> DoorCertificates::findings() const {
   using Level = tenants::Finding::Level;
   constexpr std::chrono::hours k_soon{14 * 24};
   std::vector<tenants::Finding> out;
-  const auto look = [&](std::string subject, Time ends, std::string remedy) {
-    const auto left = ends - std::chrono::system_clock::now();
-    const bool ended = left.count() < 0;
-    const auto level = ended ? Level::problem : left < k_soon ? Level::warning : Level::ok;
+  const auto look = [&](std::string subject, const crypto::Certificate& certificate,
+                        std::string remedy) {
+    const auto ends = certificate.not_after(), begins = certificate.not_before();
+    const auto now = std::chrono::system_clock::now();
+    if (now < begins) {
+      out.push_back({Level::problem, std::move(subject),
+                     "it is not valid before " + tenants::time_text(begins),
+                     "is this machine's clock right? If it is: " + std::move(remedy)});
+      return;
+    }
+    const bool ended = ends < now;
+    const auto level = ended ? Level::problem : ends - now < k_soon ? Level::warning : Level::ok;
     out.push_back({level, std::move(subject),
                    (ended ? "it has ended on " : "valid until ") + tenants::time_text(ends),
                    level == Level::ok ? std::string() : std::move(remedy)});
   };
   const std::scoped_lock lock(mutex_);
   if (serving_)
-    look("tenants' door", serving_->not_after(),
+    look("tenants' door", *serving_,
          certificate_file_.empty()
              ? "zood's log tells why the certificate is not made anew"
              : "renew the file of tls.certificate, then systemctl reload zood (SIGHUP)");
-  look("administrators' CA", pki_.admin_ca().not_after(),
+  look("administrators' CA", pki_.admin_ca(),
        "stop zood, remove admin-ca.crt, admin-ca.key, admin.crt and admin.key of its directory's "
        "pki, and start it: administrators get another kubeconfig");
   return out;

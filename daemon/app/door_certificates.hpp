@@ -35,8 +35,9 @@ public:
   /// administrators' may not.
   Result<std::shared_ptr<net::TlsServerContext>> open_tenants(Secret ticket_key);
   Result<std::shared_ptr<net::TlsServerContext>> open_admin();
-  /// <dir>/admin.kubeconfig for that server, kept fresh from now on.
-  Result<void> write_admin_kubeconfig(std::string server);
+  /// <dir>/admin.kubeconfig for that server, kept fresh from now on. Where it cannot be written the
+  /// log says so, and renew() tries again.
+  void write_admin_kubeconfig(std::string server);
 
   /// At SIGHUP: files are read again, from where `values` has them. What fails is logged, and the
   /// door goes on as it was.

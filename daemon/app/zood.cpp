@@ -405,7 +405,8 @@ Result<void> Zood::Impl::open_admin_doors() {
                                              admin_tls, listener_limits(values), make));
   status->set_admin_listen(admin_listener->address());
   ZOO_TRY(const auto address, parse_address(admin_listener->address()));
-  return certificates->write_admin_kubeconfig("https://" + reachable(address).text());
+  certificates->write_admin_kubeconfig("https://" + reachable(address).text());
+  return {};
 }
 
 void Zood::Impl::reload() {

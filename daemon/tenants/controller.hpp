@@ -132,6 +132,8 @@ private:
                                    bool fresh);
   Result<void> make_service(upstream::ControlApi& api, std::string_view name_space, bool fresh);
   Result<std::string> ensure_credential(const api::Tenant& tenant);
+  /// Of certificates alone, where the rest cannot be told.
+  Result<void> tell_expiry(const api::Tenant& tenant, const std::string& expiry);
   Result<bool> populated(upstream::ControlApi& api, std::string_view id);
 
   // signing.cpp

@@ -166,22 +166,25 @@ Result<KeyPair> kept_pair(const std::filesystem::path& certificate_file,
   return KeyPair{pem, std::move(key_pem)};
 }
 
-Result<KeyPair> new_pair(const std::filesystem::path& certificate_file,
-                         const std::filesystem::path& key_file, const crypto::Certificate& ca,
-                         const crypto::PrivateKey& ca_key,
+Result<KeyPair> new_pair(const crypto::Certificate& ca, const crypto::PrivateKey& ca_key,
                          const crypto::CertificateRequest& request) {
   ZOO_TRY(const auto key, crypto::PrivateKey::generate_p256());
   ZOO_TRY(const auto certificate, crypto::issue(ca, ca_key, key, request));
-  ZOO_TRY_VOID(file::write_secret(key_file, key.to_pem().view()));
-  ZOO_TRY_VOID(file::write_secret(certificate_file, certificate.to_pem()));
   return KeyPair{certificate.to_pem(), key.to_pem()};
+}
+
+Result<void> keep_pair(const std::filesystem::path& certificate_file,
+                       const std::filesystem::path& key_file, const KeyPair& pair) {
+  ZOO_TRY_VOID(file::write_secret(key_file, pair.key_pem.view()));
+  return file::write_secret(certificate_file, pair.certificate_pem);
 }
 
 } // namespace
 
 bool due_for_renewal(const crypto::Certificate& certificate) {
   const auto life = certificate.not_after() - certificate.not_before();
-  return std::chrono::system_clock::now() >= certificate.not_after() - life / 3;
+  const auto now = std::chrono::system_clock::now();
+  return now < certificate.not_before() || now >= certificate.not_after() - life / 3;
 }
 
 Pki::Pki(PkiOptions options, crypto::Certificate ca, crypto::PrivateKey ca_key,
@@ -223,7 +226,14 @@ Result<KeyPair> Pki::serving(const std::vector<std::string>& hosts) {
   request.ip_addresses = names.addresses;
   request.validity = options_.serving_validity;
   request.server = true;
-  return new_pair(file("server.crt"), file("server.key"), ca_, ca_key_, request);
+  auto pair = new_pair(ca_, ca_key_, request);
+  if (!pair) return pair;
+  // A full disk must not keep zood from serving.
+  if (const auto kept = keep_pair(file("server.crt"), file("server.key"), *pair); !kept) {
+    log::error("tenants", "the certificate of zood's doors is kept in memory alone: {}",
+               kept.error().text());
+  }
+  return pair;
 }
 
 void Pki::trust_server_by(std::string ca_pem) {
@@ -245,8 +255,9 @@ Result<crypto::Certificate> Pki::write_admin_kubeconfig(std::string_view server)
     request.organizations = {std::string(k_administrators_group)};
     request.validity = options_.serving_validity;
     request.client = true;
-    pair = new_pair(file("admin.crt"), file("admin.key"), admin_ca_, admin_ca_key_, request);
+    pair = new_pair(admin_ca_, admin_ca_key_, request);
     if (!pair) return fail(std::move(pair).error());
+    ZOO_TRY_VOID(keep_pair(file("admin.crt"), file("admin.key"), *pair));
   }
   kube::KubeconfigParts parts;
   parts.cluster = "zood";

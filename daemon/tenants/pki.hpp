@@ -89,7 +89,8 @@ private:
   std::string server_ca_; ///< "": ca_
 };
 
-/// Is less than a third of its life left?
+/// Is less than a third of its life left, or does it begin in time to come? It was made then while
+/// the clock was ahead.
 bool due_for_renewal(const crypto::Certificate& certificate);
 
 } // namespace zoo::tenants

@@ -405,9 +405,16 @@ private:
 Result<Controller::Next> Controller::reclaim(ControlApi& api, const api::Tenant& tenant,
                                              unsigned attempts) {
   const auto began = parse_time(tenant.deletion_timestamp);
-  const bool past_grace = std::chrono::system_clock::now() >= began + policy()->delete_grace;
+  const auto clock = std::chrono::system_clock::now();
+  // One that began in time to come was asked for when the clock was ahead.
+  const bool past_grace =
+      clock >= began + policy()->delete_grace || began > clock + std::chrono::minutes(1);
+  // Each pass reads upstream's discovery and lists all kinds of what goes: what does not go in
+  // minutes is looked at less and less.
   const auto later =
-      Next{std::min(milliseconds(100) * (1L << std::min(attempts, 5U)), milliseconds(2000))};
+      Next{attempts < 60
+               ? std::min(milliseconds(100) * (1L << std::min(attempts, 5U)), milliseconds(2000))
+               : milliseconds(attempts < 120 ? 10'000 : 60'000)};
   // What upstream has admitted and a webhook of the tenant's holds is stored when that answers, be
   // the namespace and the record gone by then. So the record stays until nothing is held any more.
   auto held_until = parse_time(tenant.held_until);

@@ -406,9 +406,11 @@ Result<api::Tenant> TenantServiceImpl::refuse(std::string_view id,
   ZOO_TRY(const auto written, change_tenant(parts_.store, id, {}, [&](api::Tenant& tenant) -> bool {
             auto& all = tenant.credentials.revoked;
             const auto before = tenant.credentials;
-            std::erase_if(all, [&](const auto& each) { return each.expiry <= now; });
             for (const auto& each : revoked)
               if (!tenant.credentials.revokes(each.serial)) all.push_back(each);
+            // Not sooner: what has ended by a clock that is ahead would be good again afterwards.
+            if (all.size() > k_most_revoked)
+              std::erase_if(all, [&](const auto& each) { return each.expiry <= now; });
             if (everything) {
               ++tenant.credentials.epoch;
               tenant.credentials.not_before = now;

@@ -227,6 +227,19 @@ Result<bool> Controller::populated(ControlApi& api, std::string_view id) {
   return true;
 }
 
+Result<void> Controller::tell_expiry(const api::Tenant& tenant, const std::string& expiry) {
+  ZOO_TRY(const auto certificates, recorded_certificates(parts_.store, tenant));
+  const auto written =
+      change_tenant(parts_.store, tenant.id, tenant.uid, [&](api::Tenant& now) -> bool {
+        const auto before = api::to_json(now);
+        now.certificate_expiry = expiry;
+        judge_expiry(now, certificates, policy()->certificate_warning, now_text());
+        return now.deletion_timestamp.empty() && api::to_json(now) != before;
+      });
+  if (!written) return fail(written.error());
+  return {};
+}
+
 Result<Controller::Next> Controller::sync(ControlApi& api, const api::Tenant& tenant,
                                           unsigned attempts) {
   const auto* ready = tenant.condition("Ready");
@@ -239,11 +252,13 @@ Result<Controller::Next> Controller::sync(ControlApi& api, const api::Tenant& te
                             tenant.observed_generation == tenant.generation;
 
   std::string expiry = tenant.certificate_expiry;
+  Result<void> room;
   if (!only_waiting) {
     if (fresh) {
       ZOO_TRY_VOID(make_room(api, tenant));
     } else if (furnished) {
-      ZOO_TRY_VOID(repair_room(api, tenant));
+      // Its certificate is renewed, be there something upstream that cannot be repaired.
+      room = repair_room(api, tenant);
     } else {
       step("create-service");
       ZOO_TRY_VOID(make_service(api, fmt::format("{}-default", tenant.id), true));
@@ -257,6 +272,10 @@ Result<Controller::Next> Controller::sync(ControlApi& api, const api::Tenant& te
         sign_soon(tenant.id);
       }
     }
+  }
+  if (!room) {
+    ZOO_TRY_VOID(tell_expiry(tenant, expiry));
+    return fail(std::move(room).error());
   }
   bool is_populated = was_populated;
   // What upstream's controllers add is not asked for in the pass that makes the namespaces.

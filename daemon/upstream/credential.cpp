@@ -281,7 +281,7 @@ void Credential::run(const std::stop_token& stop) {
     const auto until = std::min(due, now + std::chrono::hours(1));
     if (until > now) {
       std::unique_lock lock(mutex_);
-      wake_.wait_until(lock, stop, until, [] { return false; });
+      wake_.wait_for(lock, stop, until - now, [] { return false; });
       if (stop.stop_requested()) return;
       if (!failed && Clock::now() < due) continue;
     }

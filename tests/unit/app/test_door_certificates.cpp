@@ -49,7 +49,7 @@ struct Bench {
     certificates = std::make_unique<app::DoorCertificates>(*pki, values);
     tenants_door = must(certificates->open_tenants(Secret(std::string(32, 'k'))));
     admin_door = must(certificates->open_admin());
-    must(certificates->write_admin_kubeconfig("https://127.0.0.1:7444"));
+    certificates->write_admin_kubeconfig("https://127.0.0.1:7444");
   }
   std::string kubeconfig() const { return must(file::read(directory.path() / "admin.kubeconfig")); }
 };
@@ -95,16 +95,21 @@ TEST_CASE("a certificate that is given is shown as it is, and its end told") {
   CHECK(must(crypto::Certificate::from_der(shown(*bench.admin_door))).issued_by(bench.pki->ca()));
 }
 
-TEST_CASE("a renewal that fails leaves what there was, and the next one does it") {
+TEST_CASE("a disk that takes nothing leaves admin.kubeconfig as it was, and keeps no door shut") {
   Bench bench(1min);
   const auto before = shown(*bench.tenants_door);
+  const auto kubeconfig = bench.kubeconfig();
   const auto folder = bench.directory.path() / "pki";
   std::filesystem::rename(folder, bench.directory.path() / "aside");
   bench.certificates->renew();
-  CHECK(shown(*bench.tenants_door) == before);
+  CHECK(bench.kubeconfig() == kubeconfig);
+  const auto in_memory = must(crypto::Certificate::from_der(shown(*bench.tenants_door)));
+  CHECK(in_memory.der() != before);
+  CHECK(in_memory.issued_by(bench.pki->ca()));
   std::filesystem::rename(bench.directory.path() / "aside", folder);
+  CHECK(must(bench.pki->serving({"127.0.0.1"})).certificate_pem != in_memory.to_pem());
   bench.certificates->renew();
-  CHECK(shown(*bench.tenants_door) != before);
+  CHECK(bench.kubeconfig() != kubeconfig);
 }
 
 TEST_CASE("doctor is told of a door whose certificate ends") {

@@ -123,6 +123,19 @@ TEST_CASE("a rotation that cannot revoke the old certificate has made no new one
   CHECK(room.kept() == before); // who repeats it means this one
 }
 
+TEST_CASE("what is revoked stays so after its end, until the room is needed") {
+  Following room;
+  must(tenants::change_tenant(*room.store, "foofoo", {}, [](api::Tenant& tenant) {
+    for (std::size_t i = 0; i + 1 < tenants::k_most_revoked; ++i)
+      tenant.credentials.revoked.push_back({fmt::format("{:x}", i + 1), "2001-01-01T00:00:00Z"});
+    return true;
+  }));
+  must(room.service->rotate("foofoo", true, false));
+  CHECK(must(room.service->get("foofoo")).credentials.revoked.size() == tenants::k_most_revoked);
+  must(room.service->rotate("foofoo", true, false));
+  CHECK(must(room.service->get("foofoo")).credentials.revoked.size() == 2);
+}
+
 TEST_CASE("suspension and resumption are in force when the call returns") {
   Following room;
   auto tenant = must(room.service->get("foofoo"));

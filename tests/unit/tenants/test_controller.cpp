@@ -357,6 +357,29 @@ TEST_CASE("an upstream that is down is told in the tenant's conditions, and wait
   CHECK(eventually([&] { return ready(*service, "foofoo"); }));
 }
 
+TEST_CASE("a certificate is renewed where the tenant's room cannot be repaired") {
+  Room room;
+  auto settings = Room::settings();
+  settings.policy.certificate_validity = std::chrono::minutes(1); // is due from the beginning
+  const auto service = room.service(settings);
+  must(service->create(wanted("foofoo"), false));
+  REQUIRE(eventually(
+      [&] { return must(service->get("foofoo")).condition(tenants::k_in_cluster) != nullptr; }));
+  room.upstream.set_fault([](const std::string&, const std::string&) {
+    return std::optional(status(403, "Forbidden", "its own policy says no"));
+  });
+  const auto before = must(room.store->get(tenants::k_credential_kind, "foofoo")).value;
+  auto tenant = must(service->get("foofoo"));
+  tenant.display_name = "Foo";
+  must(service->update(tenant, false));
+  REQUIRE(eventually(
+      [&] { return must(room.store->get(tenants::k_credential_kind, "foofoo")).value != before; }));
+  REQUIRE(eventually([&] {
+    const auto* synced = must(service->get("foofoo")).condition("Synced");
+    return synced != nullptr && synced->status == "False";
+  }));
+}
+
 TEST_CASE("a namespace that appears under the prefix without the label is never taken over") {
   Room room;
   auto settings = Room::settings();

@@ -126,4 +126,14 @@ TEST_CASE("a certificate is due when a third of its life is left") {
   const auto key = must(crypto::PrivateKey::generate_p256());
   CHECK_FALSE(tenants::due_for_renewal(must(crypto::make_ca(key, "x", std::chrono::hours(1)))));
   CHECK(tenants::due_for_renewal(must(crypto::make_ca(key, "x", std::chrono::seconds(60)))));
+  // From 2100 to 2200: made while the clock was ahead.
+  CHECK(tenants::due_for_renewal(must(crypto::Certificate::from_pem(
+      "-----BEGIN CERTIFICATE-----\n"
+      "MIIBDDCBsgIBATAKBggqhkjOPQQDAjAQMQ4wDAYDVQQDDAVsYXRlcjAiGA8yMTAw\n"
+      "MDEwMTAwMDAwMFoYDzIyMDAwMTAxMDAwMDAwWjAQMQ4wDAYDVQQDDAVsYXRlcjBZ\n"
+      "MBMGByqGSM49AgEGCCqGSM49AwEHA0IABG8KuO2QHVDY8Zknhb/aw+o758tpyH7/\n"
+      "3J5bHG+10OvcenYxA8R9rYNLQWEqgaatjrF9t/6iPoEVm04fyQo69jcwCgYIKoZI\n"
+      "zj0EAwIDSQAwRgIhAPYjKkh3exm0wm/txelmvJ/Pk7EovPXVpKfG6bChwpDfAiEA\n"
+      "xMjAutwfr6C7MTlekHMgcR5A+/8VLASBKhxXSsmmnss=\n"
+      "-----END CERTIFICATE-----\n"))));
 }
