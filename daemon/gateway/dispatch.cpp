@@ -499,7 +499,7 @@ private:
     plan.rendering = rendering_;
     if (target_.verb == "list" || target_.verb == "watch") {
       ZOO_TRY(plan.own, own_objects(exchange_));
-      plan.beside = beside_target(exchange_, rendering_.wanted);
+      plan.beside = beside_target(exchange_, rendering_);
       plan.revision = reach.revision;
       // Zood keeps nothing of other versions of the kind. And nobody takes a watch of tables over
       // what upstream forgets.

@@ -319,18 +319,23 @@ Result<void> EventWriter::event(std::string_view upstream_event, std::string& ou
   ZOO_TRY(const auto event, translate::parse_event(upstream_event));
   const bool object =
       event.type != translate::EventType::bookmark && event.type != translate::EventType::error;
+  // A namespace that ceases to be the tenant's loses its label, by which it is watched: what goes
+  // was shown.
+  const bool left =
+      event.type == translate::EventType::deleted && exchange_.target().is("", "namespaces");
+  const bool judged = object && !left && rendering_.shown;
   if (table_ && event.type != translate::EventType::error) {
-    if (object && rendering_.shown) {
+    if (judged) {
       ZOO_TRY(const auto tree, JsonTree::parse(event.object));
       for (const auto row : tree.root()["rows"].children()) {
-        if (!rendering_.shown(row["object"].raw())) return {};
+        if (!rendering_.shown(row["object"].raw())) return columns(tree.root());
       }
     }
     ZOO_TRY([[maybe_unused]] const bool sent,
             table_->event(upstream_event, status_context(exchange_), out));
     return {};
   }
-  if (object && rendering_.shown && !rendering_.shown(event.object)) return {};
+  if (judged && !rendering_.shown(event.object)) return {};
   if (event.type == translate::EventType::bookmark && rendering_.strips) {
     ZOO_TRY(const auto tree, JsonTree::parse(event.object));
     const auto metadata = tree.root()["metadata"];
@@ -349,12 +354,17 @@ Result<void> EventWriter::event(std::string_view upstream_event, std::string& ou
   return {};
 }
 
-void EventWriter::set_table_head(std::string_view head) {
-  const auto closed = translate::closed_head(head); // the tree looks into it
-  if (const auto tree = JsonTree::parse(closed)) {
-    columns_ = translate::columns_out(exchange_.target().group, exchange_.target().resource,
-                                      tree->root()["columnDefinitions"].raw());
-  }
+Result<void> EventWriter::columns(const translate::JsonNode& table) {
+  const auto columns = table["columnDefinitions"];
+  if (!columns.is(translate::JsonType::array)) return {};
+  return table_->take_columns(columns.raw());
+}
+
+Result<void> EventWriter::columns_of(std::string_view table) {
+  if (!table_) return {};
+  const auto closed = translate::closed_head(table); // the tree looks into it
+  ZOO_TRY(const auto tree, JsonTree::parse(closed));
+  return columns(tree.root());
 }
 
 Result<void> EventWriter::added(std::string_view item, std::string& out) {
@@ -363,26 +373,23 @@ Result<void> EventWriter::added(std::string_view item, std::string& out) {
     return event(translate::make_event(translate::EventType::added, with_kind(exchange_, item)),
                  out);
   }
-  return event(translate::make_event(translate::EventType::added, table_of(item)), out);
+  return event(translate::make_event(translate::EventType::added, table_of(item, "null")), out);
 }
 
 void EventWriter::added_own(std::string_view item, std::string& out) {
   if (!table_) return translate::append_event(out, translate::EventType::added, item);
-  const auto table = table_of(item);
-  table_->columns_were_sent();
-  translate::append_event(out, translate::EventType::added, table);
+  translate::append_event(out, translate::EventType::added, table_of(item, table_->next_columns()));
 }
 
 /// A Table of one row, as apiserver's watch encoder makes it: its version is that of its object,
 /// and the columns stand in the first one alone.
-std::string EventWriter::table_of(std::string_view row) {
+std::string EventWriter::table_of(std::string_view row, const std::string& columns) {
   std::string metadata = "{}";
   if (const auto parts = translate::split_row(row)) {
     const auto key = translate::object_key(parts->object);
     if (key && !key->resource_version.empty())
       metadata = "{\"resourceVersion\":" + json_quote(key->resource_version) + "}";
   }
-  const auto columns = columns_.empty() ? std::string("null") : std::exchange(columns_, {});
   return R"({"kind":"Table","apiVersion":"meta.k8s.io/v1","metadata":)" + metadata +
          ",\"columnDefinitions\":" + columns + ",\"rows\":[" + std::string(row) + "]}";
 }

@@ -112,15 +112,17 @@ public:
   /// An object of a list as ADDED: the beginning of a watch from the current state.
   Result<void> added(std::string_view item, std::string& out);
   void added_own(std::string_view item, std::string& out); ///< see ListWriter::own_item()
-  void set_table_head(std::string_view head);              ///< column definitions for added()
+  /// Column definitions for what follows: of the head of a list of rows, or of an event that is not
+  /// the tenant's. Nothing, where no Tables are sent.
+  Result<void> columns_of(std::string_view table);
 
 private:
-  std::string table_of(std::string_view row);
+  static std::string table_of(std::string_view row, const std::string& columns);
+  Result<void> columns(const translate::JsonNode& table);
 
   Exchange& exchange_;
   const Rendering& rendering_;
   std::unique_ptr<translate::TableRewriter> table_;
-  std::string columns_; ///< raw columnDefinitions, until they were sent
 };
 
 } // namespace zoo::gateway

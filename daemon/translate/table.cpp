@@ -309,11 +309,7 @@ Result<bool> TableRewriter::event(std::string_view event, const StatusContext& c
     return fail(Code::internal, "the upstream's watch sent something that is no Table");
   const auto root = tree->root();
   const auto columns = root["columnDefinitions"];
-  if (columns.is(JsonType::array)) {
-    ZOO_TRY_VOID(set_head(columns.raw()));
-    columns_ = mapping_.identity() ? std::string(columns.raw())
-                                   : columns_out(options_.group, options_.resource, columns.raw());
-  }
+  if (columns.is(JsonType::array)) ZOO_TRY_VOID(take_columns(columns.raw()));
   JsonEdits edits;
   const auto rows = root["rows"];
   std::string kept = "[";
@@ -328,15 +324,26 @@ Result<bool> TableRewriter::event(std::string_view event, const StatusContext& c
   if (shown == 0) return false;
   edits.replace(rows, kept + ']');
   // The first event has them, whichever upstream sent them with; later ones do not repeat them.
-  const auto shown_columns = columns_sent_ || columns_.empty() ? std::string("null") : columns_;
+  const auto shown_columns = next_columns();
   if (columns) {
     edits.replace(columns, shown_columns);
   } else {
     edits.append(root, "columnDefinitions", shown_columns);
   }
-  columns_sent_ = true;
   append_event(out, parsed.type, edits.apply(parsed.object));
   return true;
+}
+
+Result<void> TableRewriter::take_columns(std::string_view columns) {
+  ZOO_TRY_VOID(set_head(columns));
+  columns_ = mapping_.identity() ? std::string(columns)
+                                 : columns_out(options_.group, options_.resource, columns);
+  return {};
+}
+
+std::string TableRewriter::next_columns() {
+  if (columns_.empty() || std::exchange(columns_sent_, true)) return "null";
+  return columns_;
 }
 
 } // namespace zoo::translate

@@ -62,8 +62,12 @@ public:
   /// One watch event with a Table, appended with a newline; false: nothing to send. The first event
   /// sent carries the column definitions even if upstream sent them with one that is not shown.
   Result<bool> event(std::string_view event, const StatusContext& context, std::string& out);
-  /// An event that was written elsewhere had the columns: later ones have `null` in their place.
-  void columns_were_sent() { columns_sent_ = true; }
+  /// Raw columnDefinitions, of a list before the watch or of an event that is not sent: upstream
+  /// sends them once, with whatever it sends first. Code::internal if they are none.
+  Result<void> take_columns(std::string_view columns);
+  /// For an event that is written elsewhere: what stands in it for columnDefinitions, which is
+  /// `null` once they were sent.
+  std::string next_columns();
 
 private:
   std::string cell(CellRule rule, std::string_view text, const ObjectKey& key) const;
@@ -75,7 +79,7 @@ private:
   const Root& root_;
   Options options_;
   std::vector<CellRule> rules_;
-  std::string columns_; ///< of a watch: raw, until they were sent
+  std::string columns_; ///< of a watch: raw, in the tenant's words
   bool columns_sent_ = false;
 };
 

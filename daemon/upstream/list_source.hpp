@@ -5,6 +5,7 @@
 #include "daemon/http/message.hpp"
 #include "daemon/translate/query.hpp"
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -12,6 +13,9 @@
 #include <string>
 #include <string_view>
 
+namespace zoo::net {
+class Loop;
+}
 namespace zoo::upstream {
 
 class Upstream;
@@ -52,6 +56,17 @@ bool count_part(std::size_t bytes, std::size_t& counted, auto&& room) {
   return true;
 }
 
+/// Once something of a list was handed on, nobody can be told that upstream refuses the next page
+/// for now: the page, which is fixed to one revision, is asked for again. Of all parts of a list
+/// together; on its loop.
+struct ListPatience {
+  explicit ListPatience(net::Loop& on) : loop(on) {}
+  net::Loop& loop;
+  bool told = false;                                          ///< something was handed on
+  std::optional<std::chrono::steady_clock::time_point> until; ///< from the first refusal on
+  unsigned tries = 0;                                         ///< of one page
+};
+
 /// What to list. Everything is in upstream's names and was proven inside by the asker.
 struct ListRequest {
   http::RequestHead head;   ///< GET, path without query, Accept, impersonation
@@ -75,6 +90,7 @@ struct ListRequest {
   /// says the version; and of a page that is refused, be it that it is tried in another way then.
   /// Null: nobody does.
   HeadListener heard;
+  std::shared_ptr<ListPatience> patience; ///< null: what refuses a page ends the list
 };
 
 /// What is known once a list is over.

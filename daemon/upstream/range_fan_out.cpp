@@ -145,6 +145,7 @@ private:
     auto request = in_space(nowhere());
     request.range.start.clear();
     request.limit = 1;
+    request.patience = nullptr; // nothing is handed on before it is known
     read(std::move(request), "", nowhere());
   }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "common/base/error_table.hpp"
+#include "daemon/net/loop.hpp"
 #include "daemon/translate/continue.hpp"
 #include "daemon/translate/discovery_json.hpp"
 #include "daemon/translate/framer.hpp"
@@ -27,6 +28,12 @@ constexpr std::size_t k_inner_page = 128; ///< in the middle of a range nobody k
 constexpr std::size_t k_hidden_page = 64; ///< at least, where some do not count
 /// kube-apiserver gives an answer a minute (--request-timeout), whether it is read or not.
 constexpr std::chrono::seconds k_ahead_lasts{15};
+
+/// From the first refusal on, those of all pages; each is asked for again sooner than upstream says
+/// only if it says nothing.
+constexpr std::chrono::seconds k_patience{10};
+constexpr std::chrono::milliseconds k_first_wait{100};
+constexpr unsigned k_most_tries = 6; ///< of one page
 
 constexpr std::array k_selectors = {"labelSelector", "fieldSelector"};
 
@@ -77,9 +84,12 @@ private:
     void on_error(Error error) override {
       // It is asked for again if it is wanted: the page that comes has no part in it.
       if (this == list.ahead_.get()) return list.ahead_.reset();
+      if (error.code() == Code::unavailable && list.ask_again({})) return;
       list.fail_with(error, 0, {});
     }
     RangeList& list;
+    std::string token;
+    bool was_ahead = false; ///< its refusal is as old as the page before it took
     std::unique_ptr<Call> call;
   };
 
@@ -112,6 +122,7 @@ private:
     }
     head.target += "?" + translate::serialize_query(params);
     auto page_asked = std::make_unique<Page>(*this);
+    page_asked->token = token;
     CallOptions options;
     options.encoding = CallOptions::Encoding::gzip;
     page_asked->call = caller_.start(std::move(head), std::move(options), *page_asked);
@@ -145,7 +156,39 @@ private:
 
   void on_head(const http::ResponseHead& head) {
     status_ = head.status;
-    if (request_.heard && (!begun_ || status_ != 200)) request_.heard(head);
+    if (status_ != 200) {
+      refused_ = head;
+    } else if (request_.heard && !begun_) {
+      request_.heard(head);
+    }
+  }
+
+  /// What this page is of is fixed, and nothing of it was heard.
+  bool may_ask_again() const {
+    const bool fixed = later_page_ || request_.revision != -1;
+    return request_.patience && request_.patience->told && fixed && head_of_page_.empty() &&
+           page_items_ == 0 && current_;
+  }
+
+  /// False: it may not, or has been refused for too long.
+  bool ask_again(std::string_view retry_after) {
+    if (!may_ask_again()) return false;
+    auto& patience = *request_.patience;
+    const auto now = std::chrono::steady_clock::now();
+    if (!patience.until) patience.until = now + k_patience;
+    std::chrono::milliseconds wait{0};
+    if (!std::exchange(current_->was_ahead, false)) {
+      unsigned seconds = 0;
+      std::from_chars(retry_after.data(), retry_after.data() + retry_after.size(), seconds);
+      wait = std::max<std::chrono::milliseconds>(std::chrono::seconds(std::min(seconds, 3600U)),
+                                                 k_first_wait * (1U << patience.tries));
+      if (++patience.tries > k_most_tries) return false;
+    }
+    if (now + wait > *patience.until) return false;
+    timer_.emplace(patience.loop);
+    timer_->start(wait, [this, token = current_->token] { begin_page(ask(token)); });
+    current_.reset(); // no connection meanwhile
+    return true;
   }
 
   void on_data(std::string_view bytes) {
@@ -164,6 +207,9 @@ private:
 
   void on_end() {
     if (status_ != 200) {
+      const bool for_now = status_ == 429 || status_ == 503;
+      if (for_now && ask_again(refused_->headers.get("retry-after"))) return;
+      if (request_.heard) request_.heard(*refused_);
       return fail_with(Error(code_from_status(status_, ""),
                              fmt::format("the upstream answered {} to a page of a list", status_)),
                        status_, status_body_);
@@ -172,13 +218,16 @@ private:
     auto meta = read_metadata();
     if (!meta) return fail_with(meta.error(), 0, {});
 
+    if (request_.patience) request_.patience->tries = 0;
     const bool seeks_on = page_items_ != 0; // an empty page ends a range
     if (!meta->next.empty() && !past_end_ && !full_ && (seeks_on || !seek_)) {
       // The page's own token is fixed to its revision: all pages show one moment.
       page_ = std::min(page_ * 4, k_largest_page);
+      later_page_ = true;
       auto ahead = std::move(ahead_);
       if (!ahead || std::chrono::steady_clock::now() - asked_ahead_ > k_ahead_lasts)
         return begin_page(ask(meta->next));
+      ahead->was_ahead = true;
       begin_page(std::move(ahead));
       if (!paused_) current_->call->resume();
       return;
@@ -209,10 +258,13 @@ private:
   void on_frame_head(std::string_view head) override {
     head_of_page_ = head;
     ask_ahead(head);
-    if (!begun_) {
-      begun_ = true;
-      handler_.on_list_begin(head);
-    }
+    begin(head);
+  }
+
+  void begin(std::string_view head) {
+    if (std::exchange(begun_, true)) return;
+    if (request_.patience) request_.patience->told = true;
+    handler_.on_list_begin(head);
   }
 
   /// Where nothing but the key decides; of what counts the handler knows.
@@ -272,14 +324,9 @@ private:
   }
 
   void on_frame_tail(std::string_view tail) override {
-    if (!begun_) {
-      begun_ = true;
-      head_of_page_.clear();
-      tail_of_page_ = tail;
-      handler_.on_list_begin(tail);
-      return;
-    }
     tail_of_page_ = tail;
+    if (!begun_) head_of_page_.clear();
+    begin(tail);
   }
 
   Result<std::string> key_of(std::string_view item) const {
@@ -350,10 +397,13 @@ private:
   std::string resource_version_, last_key_;
   std::string open_key_; ///< of an item whose end is not known
   std::optional<Error> broken_;
+  std::optional<http::ResponseHead> refused_; ///< of a page that was
   bool begun_ = false;
   bool past_end_ = false; ///< the first foreign key was seen
   bool full_ = false;     ///< the limit is reached, and there is more
   bool paused_ = false;
+  bool later_page_ = false; ///< by upstream's own token
+  std::optional<net::Timer> timer_;
   std::unique_ptr<Page> current_, ahead_; // last: cancelled first
 };
 

@@ -13,6 +13,7 @@ namespace {
 
 /// Of kinds that upstream sends no bookmarks of: those it keeps no cache for.
 constexpr int k_without_bookmarks = 20;
+constexpr unsigned k_most_failures = 3;
 
 /// Does this Status say that a resourceVersion is too old?
 bool too_old(std::string_view status) {
@@ -115,7 +116,8 @@ void Feed::listen() {
 void Feed::check_silence() {
   const auto silent = std::chrono::duration_cast<std::chrono::milliseconds>(
       std::chrono::steady_clock::now() - heard_);
-  const auto most = limits_.silence * (bookmarks_ ? 1 : k_without_bookmarks);
+  // The head of a watch comes at once, whatever comes of its kind.
+  const auto most = limits_.silence * (bookmarks_ || status_ != 200 ? 1 : k_without_bookmarks);
   if (silent >= most) {
     log::warning("watch", "the upstream watch of {} is silent; it is opened again", kind_->path);
     return lost();
@@ -209,12 +211,13 @@ void Feed::rest_no_more() {
 void Feed::on_frame(std::string_view text) {
   if (retired_ || broken_) return;
   const auto event = split_event(text);
-  if (!event) return lost();
-  if (event->type == translate::EventType::error) {
-    gone_ = too_old(event->object);
-    if (!gone_) log::warning("watch", "the upstream watch of {} failed", kind_->path);
+  if (!event || event->type == translate::EventType::error) {
+    // What fails at one place again and again is passed by as what upstream has forgotten.
+    gone_ = (event && too_old(event->object)) || ++failures_ == k_most_failures;
+    if (!event || !gone_) log::warning("watch", "the upstream watch of {} failed", kind_->path);
     return lost();
   }
+  failures_ = 0;
   wait_ = limits_.first_pause;
   if (event->type == translate::EventType::bookmark) {
     const auto key = translate::object_key(event->object);
@@ -317,6 +320,7 @@ void Feed::crossed(Result<Bridge::Crossed> result) {
   window_bytes_ = 0;
   floor_ = latest_ = result->version;
   gone_ = false;
+  failures_ = 0;
   connect();
   owner_.on_feed_ready(*this);
   if (!retired_) owner_.on_feed_pause(*this);

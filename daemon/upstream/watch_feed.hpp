@@ -105,7 +105,8 @@ private:
   bool verified_ = true, begun_ = false, stalled_ = false, retired_ = false, paused_ = false;
   bool bookmarks_ = false; ///< upstream sends some of this kind
   bool broken_ = false;    ///< what this stream says is not read any more
-  bool gone_ = false;      ///< upstream does not remember `latest_`
+  bool gone_ = false;      ///< upstream does not remember `latest_`, or fails behind it
+  unsigned failures_ = 0;  ///< within a stream that was accepted, with nothing between them
   int status_ = 0;
   std::string body_;
   http::ResponseHead said_;

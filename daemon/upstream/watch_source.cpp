@@ -70,7 +70,7 @@ private:
     if (!ended_ && mine(event)) handler_.on_watch_event(event);
   }
 
-  bool mine(std::string_view text) const {
+  bool mine(std::string_view text) {
     if (ranges_.empty()) return true;
     const auto event = translate::parse_event(text);
     if (!event) return true; // the reader of events says what is wrong with it
@@ -89,8 +89,10 @@ private:
     const auto key = translate::object_key(object);
     if (!key) return false;
     const auto text_key = all_namespaces_ ? key->name_space + "/" + key->name : key->name;
-    return std::any_of(ranges_.begin(), ranges_.end(),
-                       [&](const KeyRange& range) { return range.contains(text_key); });
+    const bool ours = std::any_of(ranges_.begin(), ranges_.end(),
+                                  [&](const KeyRange& range) { return range.contains(text_key); });
+    if (!ours && table_) handler_.on_watch_columns(event->object);
+    return ours;
   }
 
   void end(WatchEnd why) {

@@ -65,6 +65,8 @@ public:
   virtual bool take_room(std::size_t) { return true; }
   /// One event as upstream wrote it; an object of the ranges, a BOOKMARK or an ERROR.
   virtual void on_watch_event(std::string_view event) = 0;
+  /// A Table of an object that is in none of the ranges, for its columns: upstream sends them once.
+  virtual void on_watch_columns(std::string_view /*table*/) {}
   /// A shared watch has a BOOKMARK to make: one may go on from this resourceVersion.
   virtual void on_watch_bookmark(std::string_view) {}
   /// Upstream is out of reach (true), or is followed again from where it was (false).

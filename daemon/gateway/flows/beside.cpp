@@ -48,7 +48,7 @@ public:
     if (target.verb == "create" && target.subresource.empty()) {
       if (const auto key = translate::object_key(exchange_.body())) name_ = key->name;
     }
-    const auto own = beside_target(exchange_, rendering_.wanted);
+    const auto own = beside_target(exchange_, rendering_);
     const bool kept =
         own && board_of(exchange_).read(own->owner, *own->kind).set->objects.contains(name_);
     if (own == nullptr) return refuse_version();
@@ -74,7 +74,7 @@ public:
 private:
   void keep() {
     exchange_.later([this] {
-      VirtualTarget target = *beside_target(exchange_, rendering_.wanted);
+      VirtualTarget target = *beside_target(exchange_, rendering_);
       auto flow = virtual_write(exchange_, std::move(target));
       if (!flow) return exchange_.fail(flow.error());
       exchange_.run(*std::move(flow));
@@ -101,7 +101,7 @@ private:
 } // namespace
 
 std::shared_ptr<const VirtualTarget> beside_target(const Exchange& exchange,
-                                                   const translate::Negotiated& wanted) {
+                                                   const Rendering& rendering) {
   const auto& target = exchange.target();
   const auto* facts = exchange.resource().facts;
   if (facts == nullptr || facts->treatment != translate::Treatment::mixed ||
@@ -112,12 +112,13 @@ std::shared_ptr<const VirtualTarget> beside_target(const Exchange& exchange,
   auto out = std::make_shared<VirtualTarget>();
   out->kind = kind;
   out->owner = {exchange.mapping().id(), exchange.view().uid};
-  out->wanted = wanted;
+  out->wanted = rendering.wanted;
+  if (rendering.strips) out->wanted.representation = translate::Representation::partial;
   return out;
 }
 
 Result<std::unique_ptr<Flow>> beside_get(Exchange& exchange, const Rendering& rendering) {
-  auto target = beside_target(exchange, rendering.wanted);
+  auto target = beside_target(exchange, rendering);
   if (!target) return nullptr;
   const auto set = board_of(exchange).read(target->owner, *target->kind).set;
   if (!set->objects.contains(exchange.target().name)) return nullptr;

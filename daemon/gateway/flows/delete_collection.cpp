@@ -86,7 +86,7 @@ private:
     if (!request.body.empty()) request.content_type = "application/json";
     for (const auto& param : exchange_.target().params) {
       if (param.key == "dryRun" || param.key == "gracePeriodSeconds" ||
-          param.key == "propagationPolicy") {
+          param.key == "propagationPolicy" || param.key == "orphanDependents") {
         request.params.push_back(param);
       }
     }

@@ -224,6 +224,7 @@ upstream::ListRequest list_request(Exchange& exchange, const ListPlan& plan) {
     };
   }
   request.heard = [&exchange](const http::ResponseHead& head) { exchange.heard(head); };
+  request.patience = std::make_shared<upstream::ListPatience>(exchange.gateway().loop());
   return request;
 }
 

@@ -41,7 +41,7 @@ std::string render_list(const VirtualTarget& target,
 /// Of a kind that stands beside upstream's (translate::Treatment::mixed, docs/decisions/080); null
 /// for other kinds, and for versions that zood does not keep.
 std::shared_ptr<const VirtualTarget> beside_target(const Exchange& exchange,
-                                                   const translate::Negotiated& wanted);
+                                                   const Rendering& rendering);
 
 /// The tenant's own objects of a mixed kind in a watch, in step with upstream's events: both count
 /// by upstream's revisions. Lives in the watch; loop thread.

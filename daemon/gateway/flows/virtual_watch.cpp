@@ -8,6 +8,7 @@
 #include <atomic>
 #include <chrono>
 #include <optional>
+#include <random>
 
 namespace zoo::gateway {
 namespace {
@@ -15,7 +16,10 @@ namespace {
 using translate::EventType;
 
 constexpr std::chrono::seconds k_bookmark{50};
-constexpr std::chrono::seconds k_longest{3600}; ///< where the client names no timeoutSeconds
+/// Where the client names no timeoutSeconds, and as much again at most, so that not all end at once
+/// (minRequestTimeout in apiserver/pkg/endpoints/handlers/get.go).
+constexpr std::chrono::seconds k_shortest{1800};
+constexpr std::int64_t k_longest = 1'000'000; ///< seconds, as for upstream's kinds
 // As for upstream's kinds (upstream/shared_watches.hpp), but each watch asks for itself.
 constexpr std::chrono::milliseconds k_room_pause{50}, k_longest_pause{400};
 constexpr std::chrono::seconds k_room_wait{5};
@@ -53,11 +57,7 @@ public:
     } else {
       last_ = std::stoll(options.resource_version);
     }
-    const auto timeout = options.timeout_seconds ? std::chrono::seconds(*options.timeout_seconds)
-                                                 : std::chrono::seconds(0);
-    // An end is no failure: the client goes on from its last resourceVersion.
-    end_.start(timeout.count() > 0 ? std::min<std::chrono::seconds>(timeout, k_longest) : k_longest,
-               [this] { exchange_.finish(); });
+    end_.start(duration(options.timeout_seconds.value_or(0)), [this] { end(); });
     if (options.allow_watch_bookmarks) tick();
     pump();
   }
@@ -168,6 +168,23 @@ private:
         translate::make_bookmark(partial ? "meta.k8s.io/v1" : target_.kind->api_version(),
                                  partial ? "PartialObjectMetadata" : target_.kind->kind,
                                  std::to_string(last_), initial_events_end));
+  }
+
+  static std::chrono::seconds duration(std::int64_t wanted) {
+    if (wanted > 0) return std::chrono::seconds(std::min(wanted, k_longest));
+    thread_local std::minstd_rand random{std::random_device{}()};
+    return k_shortest + std::chrono::seconds(std::uniform_int_distribution<std::int64_t>(
+                            0, k_shortest.count())(random));
+  }
+
+  /// An end is no failure: the client goes on from its last resourceVersion, told once more.
+  void end() {
+    if (exchange_.done()) return;
+    pump();
+    if (exchange_.done()) return;
+    const bool marks = exchange_.target().list.allow_watch_bookmarks;
+    if (marks && exchange_.writable() && !telling_state_ && !without_room_) bookmark(false);
+    exchange_.finish();
   }
 
   void tick() {

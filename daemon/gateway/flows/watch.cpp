@@ -87,16 +87,21 @@ private:
     next_range();
   }
 
-  void next_range() {
+  upstream::ListRequest state_request(const upstream::KeyRange& range) const {
     auto request = list_request(exchange_, plan_);
-    request.range = plan_.ranges[at_];
-    request.revision = revision_;
-    // One event a line, whatever upstream thinks of the client's name.
-    translate::set_param(request.params, "pretty", "false");
+    request.range = range;
     // A list of metadata is another kind than one object's.
     if (plan_.rendering.wanted.representation == translate::Representation::partial) {
       request.head.headers.set("Accept", translate::k_partial_list_accept);
     }
+    return request;
+  }
+
+  void next_range() {
+    auto request = state_request(plan_.ranges[at_]);
+    request.revision = revision_;
+    // One event a line, whatever upstream thinks of the client's name.
+    translate::set_param(request.params, "pretty", "false");
     retired_list_ = std::move(list_);
     list_ = read_range(exchange_, plan_, std::move(request), "#" + std::to_string(at_), *this);
   }
@@ -104,8 +109,7 @@ private:
   /// The current resourceVersion, by a list that reads one object at most.
   void find_now() {
     only_revision_ = true;
-    auto request = list_request(exchange_, plan_);
-    request.range = plan_.ranges.front();
+    auto request = state_request(plan_.ranges.front());
     request.limit = 1;
     list_ = read_range(exchange_, plan_, std::move(request), "#now", *this);
   }
@@ -113,7 +117,7 @@ private:
   // upstream::ListHandler
   void on_list_begin(std::string_view head) override {
     if (only_revision_ || refuse_future(exchange_, head)) return;
-    writer_.set_table_head(head);
+    on_watch_columns(head);
   }
 
   void on_list_item(std::string_view key, std::string_view item) override {
@@ -267,6 +271,11 @@ private:
     }
     flush();
     pump_beside(true); // which may have waited for it
+  }
+
+  void on_watch_columns(std::string_view table) override {
+    if (exchange_.done()) return;
+    if (auto taken = writer_.columns_of(table); !taken) return exchange_.abort(taken.error());
   }
 
   void on_watch_bookmark(std::string_view version) override {

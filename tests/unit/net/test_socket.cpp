@@ -38,7 +38,7 @@ void give(const file::Fd& to, std::string_view bytes) {
           static_cast<ssize_t>(bytes.size()));
 }
 
-/// Lets the loop run until `holds`, or three seconds.
+/// Lets the loop run until `holds`, or twenty seconds.
 bool runs_until(Loop& loop, const std::function<bool()>& holds) {
   bool in_time = true;
   Timer deadline(loop), look(loop);
@@ -46,7 +46,7 @@ bool runs_until(Loop& loop, const std::function<bool()>& holds) {
     if (holds()) return loop.stop();
     look.start(1ms, again);
   };
-  deadline.start(3s, [&] {
+  deadline.start(20s, [&] {
     in_time = false;
     loop.stop();
   });

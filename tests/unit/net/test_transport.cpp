@@ -57,7 +57,7 @@ struct Pair final : TransportHandler {
     transport = Transport::accept(loop, std::move(ends[0]), nullptr, *this);
   }
 
-  /// Lets the loop run until `done` says so, asked each millisecond, or three seconds. Once.
+  /// Lets the loop run until `done` says so, asked each millisecond, or twenty seconds. Once.
   bool run(const std::function<bool()>& done) {
     bool in_time = true;
     Timer deadline(loop), look(loop);
@@ -65,7 +65,7 @@ struct Pair final : TransportHandler {
       if (done()) return loop.stop();
       look.start(1ms, again);
     };
-    deadline.start(3s, [&] {
+    deadline.start(20s, [&] {
       in_time = false;
       loop.stop();
     });

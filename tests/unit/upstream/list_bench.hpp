@@ -10,7 +10,9 @@
 
 #include <doctest/doctest.h>
 
+#include <chrono>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <set>
@@ -45,10 +47,13 @@ public:
     return target.substr(0, target.find('?'));
   }
   /// The answer to the last request in pieces of `slice` bytes.
-  void answer(int status, std::string_view body, std::size_t slice) {
+  void answer(int status, std::string_view body, std::size_t slice,
+              std::string_view retry_after = "") {
     const auto number = requests.size() - 1;
     auto* handler = requests.back().handler;
-    handler->on_head({status, {}});
+    http::ResponseHead head{status, {}};
+    if (!retry_after.empty()) head.headers.add("Retry-After", retry_after);
+    handler->on_head(std::move(head));
     for (; !body.empty() && alive.contains(number);
          body.remove_prefix(std::min(slice, body.size())))
       handler->on_data(body.substr(0, slice));
@@ -131,6 +136,19 @@ inline std::string page(std::string_view next, const std::vector<std::string>& i
   return out + "]}";
 }
 
+/// Runs the loop until `done`, two seconds at most.
+inline bool run_until(net::Loop& loop, const std::function<bool()>& done) {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(2);
+  net::Timer timer(loop);
+  std::function<void()> look = [&] {
+    if (done() || std::chrono::steady_clock::now() > end) return loop.stop();
+    timer.start(std::chrono::milliseconds(5), look);
+  };
+  look();
+  loop.run();
+  return done();
+}
+
 /// An upstream, and tenant-wide lists of one tenant's ("foofoo") there.
 struct Bench {
   net::Loop loop;
@@ -151,6 +169,7 @@ struct Bench {
     request.all_namespaces = true;
     request.revision = revision;
     request.limit = limit;
+    request.patience = std::make_shared<ListPatience>(loop);
     if (!labels.empty()) request.params = {{"labelSelector", labels}};
     heard.hidden = hidden;
     if (!hidden.empty())

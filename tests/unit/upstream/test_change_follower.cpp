@@ -147,7 +147,7 @@ TEST_CASE("what is refused is tried again, and nobody relies on it meanwhile") {
 }
 
 TEST_CASE("a watch that says nothing for too long is opened anew") {
-  Followed followed(std::chrono::milliseconds(200));
+  Followed followed(std::chrono::milliseconds(1000));
   auto watch = followed.listed(7);
   SUBCASE("never") {}
   SUBCASE("after it had begun") { followed.accept(watch); }

@@ -18,7 +18,7 @@ TEST_CASE("names are followed, and read anew where a watch ends or says nothing 
   world.on(0, [&] {
     auto& loop = world.loop(0);
     follower.emplace(world.upstream(), loop, world.upstream().caller(loop), "/api/v1/namespaces",
-                     "", nullptr, forgets, std::chrono::milliseconds(200));
+                     "", nullptr, forgets, std::chrono::milliseconds(1000));
   });
   const auto names = [&] { return follower->names() ? follower->names()->size() : 1'000; };
   follower->start();

@@ -191,7 +191,7 @@ TEST_CASE("an idle connection that the upstream closed is not used") {
 
 TEST_CASE("connect, answer and body have their time") {
   PoolLimits limits;
-  limits.connect = limits.answer = 100ms;
+  limits.connect = limits.answer = 400ms;
   std::promise<void> release;
   const auto released = release.get_future().share();
   Bench silent(

@@ -105,6 +105,64 @@ TEST_CASE("the next page is asked for while this one comes, where the last list 
   CHECK(bench.upstream.remembered("pods") == 2);
 }
 
+TEST_CASE("a page that upstream refuses for now is asked for again once something was handed on") {
+  for (const bool broken : {false, true}) {
+    CAPTURE(broken);
+    Bench bench;
+    const auto list = bench.list();
+    bench.caller.answer(200, page("token-2", {item("foofoo-a", "x")}), 100);
+    REQUIRE(bench.caller.requests.size() == 2);
+    if (broken) {
+      bench.caller.requests.back().handler->on_error(Error(Code::unavailable, "closed"));
+    } else {
+      bench.caller.answer(429, "not now", 100);
+    }
+    CHECK_FALSE(bench.heard.error_status);
+    CHECK(bench.caller.alive.empty()); // no connection while it waits
+    list->pause();
+    REQUIRE(run_until(bench.loop, [&] { return bench.caller.requests.size() == 3; }));
+    CHECK(bench.caller.param("continue") == "token-2");
+    CHECK(bench.caller.paused == std::set<std::size_t>{2});
+    list->resume();
+    bench.caller.answer(200, page("", {item("foofoo-b", "y")}), 100);
+    CHECK(bench.heard.keys == std::vector<std::string>{"foofoo-a/x", "foofoo-b/y"});
+    CHECK(bench.heard.begun == 1);
+    CHECK(bench.heard.end);
+  }
+}
+
+TEST_CASE("which refusals of pages end a list") {
+  Bench first; // its client may be told
+  const auto refused = first.list();
+  first.caller.answer(429, "not now", 100);
+  CHECK(first.heard.error_status == 429);
+
+  for (const auto& [status, retry_after] :
+       {std::pair{429, "11"}, std::pair{410, ""}, std::pair{500, ""}, std::pair{403, ""}}) {
+    CAPTURE(status);
+    Bench later;
+    const auto list = later.list();
+    later.caller.answer(200, page("token-2", {item("foofoo-a", "x")}), 100);
+    later.caller.answer(status, "no", 100, retry_after);
+    CHECK(later.heard.error_status == status);
+  }
+
+  Bench middle; // something of the page was heard
+  const auto list = middle.list();
+  middle.caller.answer(200, page("token-2", {item("foofoo-a", "x")}), 100);
+  const auto whole = page("", {item("foofoo-b", "y"), item("foofoo-b", "z")});
+  middle.caller.answer_of(1, std::string_view(whole).substr(0, whole.size() - 20), false);
+  middle.caller.requests.back().handler->on_error(Error(Code::unavailable, "closed"));
+  CHECK(middle.heard.error_status == 0);
+
+  Bench gone; // which waits for a page
+  auto cancelled = gone.list();
+  gone.caller.answer(200, page("token-2", {item("foofoo-a", "x")}), 100);
+  gone.caller.answer(503, "not now", 100);
+  cancelled.reset();
+  CHECK_FALSE(run_until(gone.loop, [&] { return gone.caller.requests.size() == 3; }));
+}
+
 TEST_CASE("a page that was asked for in vain is let go, and a pause holds for the next one") {
   Bench shrunk;
   shrunk.upstream.remember("pods", 700);
@@ -125,7 +183,9 @@ TEST_CASE("a page that was asked for in vain is let go, and a pause holds for th
   CHECK(slow.caller.paused.empty());
   slow.caller.requests.at(1).handler->on_error(Error(Code::unavailable, "closed"));
   CHECK_FALSE(slow.heard.end);
-  CHECK(slow.heard.error_status == 0);
+  CHECK_FALSE(slow.heard.error_status);
+  REQUIRE(run_until(slow.loop, [&] { return slow.caller.requests.size() == 3; }));
+  CHECK(slow.caller.param("continue") == "token-2");
 
   // A page ahead that cannot be had is asked for again when it is wanted.
   Bench full;
