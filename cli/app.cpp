@@ -22,8 +22,8 @@ void define_globals(CLI::App& app, Globals& globals) {
                  "DIR/admin.kubeconfig; else ZOO_DIR, else /var/lib/zood")
       ->type_name("DIR");
   app.add_option("--socket", globals.socket,
-                 "zood's Unix socket; else ZOO_SOCKET, else zood.sock of --dir or ZOO_DIR, else "
-                 "/run/zood/zood.sock")
+                 "zood's Unix socket; else zood.sock of --dir, else ZOO_SOCKET, else zood.sock of "
+                 "ZOO_DIR, else /run/zood/zood.sock or /var/lib/zood/zood.sock")
       ->type_name("FILE");
   app.add_option("--kubeconfig", globals.kubeconfig,
                  "Ask zood over TLS with an administrator's kubeconfig")
@@ -32,7 +32,7 @@ void define_globals(CLI::App& app, Globals& globals) {
                  "Ask zood over TLS at this URL, with --kubeconfig or DIR/admin.kubeconfig")
       ->type_name("URL");
   app.add_option("--request-timeout", globals.request_timeout,
-                 "How long one request to zood may take")
+                 "How long one request to zood may take; of doctor and status 60s")
       ->type_name("DURATION")
       ->each([&globals](const std::string&) { globals.request_timeout_given = true; })
       ->capture_default_str();

@@ -57,8 +57,9 @@ constexpr Key k_keys[] = {
          "With an administrator's, zood installs what it needs and makes the credential that it "
          "works with; it is used again at each start, and where that credential cannot be renewed. "
          "One of ServiceAccount zoo-system/zood will do where zood --print-upstream-rbac was "
-         "applied. zood connects to its server directly, whatever HTTPS_PROXY says, and verifies "
-         "it."},
+         "applied. The file holds a client certificate or a token: exec, auth-provider, passwords "
+         "and as are refused. zood connects to its server directly, whatever HTTPS_PROXY says, and "
+         "verifies it: refused are proxy-url, a path behind the host, insecure-skip-tls-verify."},
     {.name = "upstream.range_reads",
      .type = Type::choice,
      .default_text = "auto",
@@ -119,16 +120,18 @@ constexpr Key k_keys[] = {
             "default has to be among them if its name is six characters and a dash, and more."},
     {.name = "shared.ingress_classes",
      .type = Type::list,
-     .doc = "IngressClasses of upstream that tenants see."},
+     .doc = "IngressClasses of upstream that tenants see; \"*\" means all of the platform's."},
     {.name = "shared.runtime_classes",
      .type = Type::list,
-     .doc = "RuntimeClasses of upstream that tenants see."},
+     .doc = "RuntimeClasses of upstream that tenants see; \"*\" means all of the platform's."},
     {.name = "shared.priority_classes",
      .type = Type::list,
-     .doc = "PriorityClasses of upstream that tenants see. system-* are never shared."},
+     .doc = "PriorityClasses of upstream that tenants see; \"*\" means all of the platform's. "
+            "system-* are never shared."},
     {.name = "shared.volume_attributes_classes",
      .type = Type::list,
-     .doc = "VolumeAttributesClasses of upstream that tenants see."},
+     .doc = "VolumeAttributesClasses of upstream that tenants see; \"*\" means all of the "
+            "platform's."},
     {.name = "shared.groups",
      .type = Type::list,
      .doc = "API groups of upstream's CustomResourceDefinitions that tenants use under their own "
@@ -136,7 +139,7 @@ constexpr Key k_keys[] = {
             "are read-only. What a tenant has defined itself in such a group is out of its sight."},
     {.name = "shared.device_classes",
      .type = Type::list,
-     .doc = "DeviceClasses of upstream that tenants see."},
+     .doc = "DeviceClasses of upstream that tenants see; \"*\" means all of the platform's."},
     {.name = "nodes.visibility",
      .type = Type::choice,
      .default_text = "all",
@@ -339,15 +342,15 @@ constexpr Key k_keys[] = {
     {.name = "timeouts.upstream_connect",
      .type = Type::duration,
      .default_text = "5s",
-     .doc = "How long a connection to upstream may take, TLS included.",
+     .doc = "How long a TCP connection to upstream may take; with TLS it has as long again.",
      .reloadable = true,
      .minimum = 100,
      .maximum = 120 * k_second},
     {.name = "timeouts.request",
      .type = Type::duration,
      .default_text = "60s",
-     .doc = "How long upstream may take to begin its answer; watches, logs and exec are not "
-            "limited.",
+     .doc = "How long upstream may take to begin its answer, and between its bytes; watches, logs "
+            "and exec are not limited.",
      .reloadable = true,
      .minimum = k_second,
      .maximum = k_hour},
@@ -365,8 +368,8 @@ constexpr Key k_keys[] = {
     {.name = "audit.level",
      .type = Type::choice,
      .default_text = "all",
-     .doc = "Which requests of tenants that say nothing in spec.audit.level: none, denied, writes "
-            "(and denied) or all.",
+     .doc = "Which requests of administrators, and of tenants that say nothing in "
+            "spec.audit.level: none, denied, writes (and denied) or all.",
      .reloadable = true,
      .choices = k_audit_levels},
     {.name = "audit.max_size",
@@ -404,7 +407,8 @@ constexpr Key k_keys[] = {
     {.name = "drain_timeout",
      .type = Type::duration,
      .default_text = "30s",
-     .doc = "How long requests may go on after SIGTERM before they are cut.",
+     .doc = "How long requests may go on after SIGTERM before they are cut. With zood.service less "
+            "than its TimeoutStopSec=, 45 s.",
      .reloadable = true,
      .maximum = k_hour},
 };
