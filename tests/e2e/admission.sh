@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# timeout: 900
+# timeout: 1500
 # What a tenant puts in the way of requests - webhooks, admission policies - works on its own objects and on nobody else's;
 # what cannot work is stored, shown and said.
 . "$(dirname "$0")/lib.sh"
@@ -19,7 +19,7 @@ done
 "$hook" --out "$TMPDIR/hook.json" --log "$TMPDIR/calls" --names "hook.$first-team.svc" >"$TMPDIR/hook.log" 2>&1 &
 hook_pid=$!
 at_end() { kill "$hook_pid" 2>/dev/null; }
-eventually "the webhook listens" 20 test -s "$TMPDIR/hook.json"
+eventually "the webhook listens" 30 test -s "$TMPDIR/hook.json"
 ca=$(jq -r .ca "$TMPDIR/hook.json") port=$(jq -r .port "$TMPDIR/hook.json")
 require "a Service in front of it" as "$first" -n team create service externalname hook --external-name localhost --tcp "$port:$port"
 service="service: {namespace: team, name: hook, port: $port"
@@ -179,8 +179,9 @@ spec:
   names: {plural: limits, singular: limit, kind: Limit}
   versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, properties: {max: {type: integer}}}}}]
 YAML
-require "is established" as "$first" wait --for=condition=Established crd/limits.rules.example.com --timeout 20s
-eventually "parameters" 20 as "$first" create -f - <<<'{apiVersion: rules.example.com/v1, kind: Limit, metadata: {name: most, namespace: team}, max: 2}'
+require "is established" as "$first" wait --for=condition=Established crd/limits.rules.example.com --timeout 120s
+limited() { as "$first" create -f - <<<'{apiVersion: rules.example.com/v1, kind: Limit, metadata: {name: most, namespace: team}, max: 2}'; }
+eventually "parameters" 30 limited
 check "a validating policy" policy ValidatingAdmissionPolicy "{paramKind: {apiVersion: rules.example.com/v1, kind: Limit}, matchConstraints: {$rules}, failurePolicy: Fail, variables: [{name: where, expression: namespaceObject.metadata.name}], validations: [{expression: \"!has(object.data.replicas) || int(object.data.replicas) <= params.max\", messageExpression: \"'too many in ' + variables.where\"}]}"
 expect "a scope that was left out is Kubernetes' default" '*' "$(as "$first" get validatingadmissionpolicy mine -o 'jsonpath={.spec.matchConstraints.resourceRules[0].scope}')"
 check_fails "an expression that does not compile, as it was written" "Invalid value: \"object.metadata.namespace = 'x'\": compilation failed: ERROR: <input>:1:27: .*" policy ValidatingAdmissionPolicy "{matchConstraints: {$rules}, validations: [{expression: \"object.metadata.namespace = 'x'\"}]}"
@@ -214,4 +215,4 @@ expect_match "rules for cluster-scoped objects: a warning" 'Warning: .*not effec
 
 # ---- a webhook that answers nobody does not hold its tenant up
 check "closed for everything" as "$first" create -f - <<<"$(webhook ValidatingWebhookConfiguration /nowhere '' '{operations: ["*"], apiGroups: ["*"], apiVersions: ["*"], resources: ["*/*"]}')"
-for id in "$first" "$second"; do check "delete tenant $id" ctl tenant delete "$id" --wait --timeout 120s; done
+for id in "$first" "$second"; do check "delete tenant $id" ctl tenant delete "$id" --wait; done

@@ -101,7 +101,7 @@ with_kubectl() { # VERSION FOLDER
   expect_match "$version: helm list" '^web-app' "$(h list)"
   check "$version: its hook ran" k get job web-app-prepare
   expect "$version: its object" 1 "$(k get widget web-app -o jsonpath='{.spec.size}')"
-  eventually "$version: explain of its kind" 10 grep_explain
+  eventually "$version: explain of its kind" 60 grep_explain
   check "$version: apply one more" k apply -f "$TMPDIR/widget.yaml"
   expect "$version: get by the short name" widget.charts.example.com/mine "$(k get wd mine -o name)"
   check "$version: helm upgrade" h upgrade web-app "$zoo_root/tests/e2e/chart" --set replicas=2,greeting=bye --wait --timeout 90s

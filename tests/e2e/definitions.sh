@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# timeout: 600
+# timeout: 1200
 # What a definition of custom resources can say beyond its names: conversion between versions by a webhook, unknown fields,
 # defaults and validation, fields to select by; and definitions that the platform shares.
 . "$(dirname "$0")/lib.sh"
@@ -24,7 +24,7 @@ open='{openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: tru
 raw() { as "$first" get --raw "$1" 2>&1; }
 
 # ---- conversion
-eventually "the webhook listens" 20 test -s "$TMPDIR/hook.json"
+eventually "the webhook listens" 30 test -s "$TMPDIR/hook.json"
 ca=$(jq -r .ca "$TMPDIR/hook.json") port=$(jq -r .port "$TMPDIR/hook.json")
 require "a Service in front of it" as "$first" -n team create service externalname hook --external-name localhost --tcp "$port:$port"
 group=things.example.com
@@ -33,18 +33,19 @@ by_service="conversion: {strategy: Webhook, webhook: {conversionReviewVersions: 
 check_fails "a conversion webhook is the platform's to allow" 'rule guards.conversion_webhooks' as "$first" apply -f - <<<"$(crd_manifest $group things Thing Namespaced "$versions"$'\n  '"$by_service")"
 require "which it does" ctl tenant apply -f - <<<"{\"apiVersion\":\"tenant.kubezoo.io/v1alpha1\",\"kind\":\"Tenant\",\"metadata\":{\"name\":\"$first\"},\"spec\":{\"guards\":{\"conversionWebhooks\":true}}}"
 converted() { as "$first" apply -f - <<<"$(crd_manifest $group things Thing Namespaced "$versions"$'\n  '"$by_service")"; }
-eventually "a definition with a conversion webhook" 10 converted
-require "is established" as "$first" wait --for=condition=Established "crd/things.$group" --timeout 20s
-eventually "write version 1" 20 as "$first" -n team apply -f - <<<"{apiVersion: $group/v1, kind: Thing, metadata: {name: t}, spec: {size: 7}}"
+eventually "a definition with a conversion webhook" 130 converted # zood says so in a ConfigMap that others write, too
+require "is established" as "$first" wait --for=condition=Established "crd/things.$group" --timeout 120s
+written() { as "$first" -n team apply -f - <<<"{apiVersion: $group/v1, kind: Thing, metadata: {name: t}, spec: {size: 7}}"; }
+eventually "write version 1" 30 written
 expect "read version 2" "$group/v2 7" "$(raw "/apis/$group/v2/namespaces/team/things/t" | jq -r '.apiVersion + " " + (.spec.length | tostring)')"
 check "write version 2" as "$first" -n team apply -f - <<<"{apiVersion: $group/v2, kind: Thing, metadata: {name: u}, spec: {length: 8}}"
 expect "read version 1" 8 "$(raw "/apis/$group/v1/namespaces/team/things/u" | jq -r .spec.size)"
 expect "a list across namespaces is converted" "v2 7,v2 8" "$(raw "/apis/$group/v2/things" | jq -r '[.items[] | (.apiVersion | sub(".*/"; "")) + " " + (.spec.length | tostring)] | sort | join(",")')"
 expect "a patch in the other version" 9 "$(as "$first" -n team patch "things.v2.$group" t --type merge -p '{"spec":{"length":9}}' -o jsonpath='{.spec.length}' 2>&1)"
 expect "is stored in the first" 9 "$(raw "/apis/$group/v1/namespaces/team/things/t" | jq -r .spec.size)"
-"$KUBECTL" --kubeconfig "$TMPDIR/$first.kubeconfig" get --raw "/apis/$group/v2/namespaces/team/things?watch=1&timeoutSeconds=5" >"$TMPDIR/watch" 2>&1 &
+"$KUBECTL" --kubeconfig "$TMPDIR/$first.kubeconfig" get --raw "/apis/$group/v2/namespaces/team/things?watch=1&timeoutSeconds=60" >"$TMPDIR/watch" 2>&1 &
 watch_pid=$!
-eventually "a watch is converted" 10 grep -q '"length":9' "$TMPDIR/watch"
+eventually "a watch is converted" 30 grep -q '"length":9' "$TMPDIR/watch"
 kill $watch_pid 2>/dev/null
 wait $watch_pid 2>/dev/null
 expect_no_match "nothing of upstream's names" "$first" "$(cat "$TMPDIR/watch"; raw "/apis/$group/v2/things")"
@@ -57,9 +58,10 @@ schema='{openAPIV3Schema: {type: object, properties: {spec: {type: object, requi
     color: {type: string, enum: [red, blue]}, size: {type: integer, default: 3, maximum: 10}, loose: {type: object, x-kubernetes-preserve-unknown-fields: true}},
     x-kubernetes-validations: [{rule: "self.color != '"'red'"' || self.size < 5", message: "red ones are small"}]}}}}'
 check "a definition with a schema" as "$first" apply -f - <<<"$(crd_manifest $group shapes Shape Namespaced "versions: [{name: v1, served: true, storage: true, selectableFields: [{jsonPath: .spec.color}, {jsonPath: .spec.size}], schema: $schema}]")"
-require "is established" as "$first" wait --for=condition=Established "crd/shapes.$group" --timeout 20s
+require "is established" as "$first" wait --for=condition=Established "crd/shapes.$group" --timeout 120s
 shape() { echo "{apiVersion: $group/v1, kind: Shape, metadata: {name: $1, namespace: ${3:-team}}, spec: {$2}}"; }
-eventually "create one" 20 as "$first" create -f - <<<"$(shape a 'color: red, loose: {any: {thing: [1]}}')"
+shaped() { as "$first" create -f - <<<"$(shape a 'color: red, loose: {any: {thing: [1]}}')"; }
+eventually "create one" 30 shaped
 expect "its default, and what the schema does not know" '3 {"any":{"thing":[1]}}' "$(as "$first" -n team get shape a -o jsonpath='{.spec.size} {.spec.loose}')"
 check_fails "an enumeration" 'spec.color: Unsupported value: "green"' as "$first" create -f - <<<"$(shape b 'color: green')"
 check_fails "a rule in CEL" 'red ones are small' as "$first" create -f - <<<"$(shape b 'color: red, size: 9')"
@@ -74,14 +76,14 @@ expect "in all of them" "default/a,team/b" "$(as "$first" get shapes -A --field-
 expect "by a number" "default/a" "$(as "$first" get shapes -A --field-selector spec.size=7 -o json | jq -r '.items[].metadata | .namespace + "/" + .name')"
 check_fails "by what cannot be selected by" 'field label not supported: spec.loose' as "$first" get shapes -A --field-selector spec.loose=x
 for path in "namespaces/team/shapes" shapes; do
-  "$KUBECTL" --kubeconfig "$TMPDIR/$first.kubeconfig" get --raw "/apis/$group/v1/$path?watch=1&fieldSelector=spec.color%3Dred&timeoutSeconds=20" >"$TMPDIR/watch" 2>&1 &
+  "$KUBECTL" --kubeconfig "$TMPDIR/$first.kubeconfig" get --raw "/apis/$group/v1/$path?watch=1&fieldSelector=spec.color%3Dred&timeoutSeconds=300" >"$TMPDIR/watch" 2>&1 &
   watch_pid=$!
-  eventually "watch $path by a field" 10 grep -q '"ADDED".*"name":"a"' "$TMPDIR/watch"
+  eventually "watch $path by a field" 30 grep -q '"ADDED".*"name":"a"' "$TMPDIR/watch"
   check "one becomes blue" as "$first" -n team patch shape a --type merge -p '{"spec":{"color":"blue"}}'
-  eventually "and leaves" 10 grep -q '"DELETED".*"name":"a"' "$TMPDIR/watch"
+  eventually "and leaves" 30 grep -q '"DELETED".*"name":"a"' "$TMPDIR/watch"
   check "and comes back" as "$first" -n team patch shape a --type merge -p '{"spec":{"color":"red"}}'
   returned() { [[ $(grep -c '"ADDED".*"name":"a"' "$TMPDIR/watch") == 2 ]]; }
-  eventually "as a new one" 10 returned
+  eventually "as a new one" 30 returned
   expect_no_match "others are not seen" '"name":"b"' "$(<"$TMPDIR/watch")"
   kill $watch_pid 2>/dev/null
   wait $watch_pid 2>/dev/null
@@ -93,18 +95,22 @@ expect_match "explain" '^ *blue$' "$(as "$first" explain shape.spec.color 2>&1)"
 platform() {
   upstream apply -f - <<<"$(crd_manifest "$shared" gadgets Gadget Namespaced "versions: [{name: v1, served: true, storage: true, schema: $open}]")"
   upstream apply -f - <<<"$(crd_manifest "$shared" rooms Room Cluster "versions: [{name: v1, served: true, storage: true, schema: $open}]")"
-  upstream wait --for=condition=Established "crd/gadgets.$shared" "crd/rooms.$shared" --timeout 20s
+  upstream wait --for=condition=Established "crd/gadgets.$shared" "crd/rooms.$shared" --timeout 120s
 }
 require "the platform shares two kinds" platform
-eventually "a room of the platform's" 10 upstream create -f - <<<"{apiVersion: $shared/v1, kind: Room, metadata: {name: r}}"
+room() { upstream create -f - <<<"{apiVersion: $shared/v1, kind: Room, metadata: {name: r}}"; }
+eventually "a room of the platform's" 30 room
 gadget="{apiVersion: $shared/v1, kind: Gadget, metadata: {name: g, namespace: team}, spec: {a: b}}"
 for id in "$first" "$second"; do
-  eventually "$id makes one" 30 as "$id" create -f - <<<"$gadget"
+  makes() { as "$id" create -f - <<<"$gadget"; }
+  eventually "$id makes one" 30 makes
   expect "and sees its own" "team" "$(as "$id" get "gadgets.$shared" -A -o 'jsonpath={.items[*].metadata.namespace}')"
   expect "under the kind's own name" "$shared/v1" "$(as "$id" -n team get "gadgets.$shared" g -o 'jsonpath={.apiVersion}')"
   expect "in discovery" "$shared/v1" "$(as "$id" api-versions | grep -F "$shared")"
-  expect_match "in OpenAPI" Gadget "$(as "$id" get --raw "/openapi/v3/apis/$shared/v1" 2>&1)"
-  expect_match "and in its version 2" "\"/apis/$shared/v1/namespaces/{namespace}/gadgets\"" "$(as "$id" get --raw /openapi/v2 2>&1)"
+  in_v3() { grep -q Gadget <<<"$(as "$id" get --raw "/openapi/v3/apis/$shared/v1")"; }
+  eventually "in OpenAPI" 60 in_v3
+  in_v2() { grep -qF "\"/apis/$shared/v1/namespaces/{namespace}/gadgets\"" <<<"$(as "$id" get --raw /openapi/v2)"; }
+  eventually "and in its version 2" 60 in_v2
   check "changes it" as "$id" -n team patch "gadgets.$shared" g --type merge -p '{"spec":{"a":"c"}}'
 done
 check "deletes it" as "$second" -n team delete "gadgets.$shared" g
@@ -120,4 +126,4 @@ check_fails "nor another one made beside it" 'no tenant may define' as "$first" 
 expect "deletecollection leaves it" "" "$(as "$first" delete crd --all 2>&1 | grep -F "$shared" | grep -v -e forbidden -e read-only)"
 check "it is there" upstream get crd "gadgets.$shared"
 
-for id in "$first" "$second"; do check "delete tenant $id" ctl tenant delete "$id" --wait --timeout 120s; done
+for id in "$first" "$second"; do check "delete tenant $id" ctl tenant delete "$id" --wait; done

@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # `zooctl doctor` says which piece of the fence upstream is missing or was changed, whichever it is, and that zood put it
 # back when it starts again. An upstream of its own, for its fence is taken down.
-# timeout: 240
+# timeout: 900
 . "$(dirname "$0")/lib.sh"
 own=$TMPDIR/upstream
-require "an upstream of its own" eval '"$ZOO_UPSTREAM" start --dir "$own" --port 0 --nodes 0 >"$TMPDIR/own.kubeconfig-path" 2>"$TMPDIR/own.out"'
+require "an upstream of its own" eval '"$ZOO_UPSTREAM" start --dir "$own" --port 0 --nodes 0 --timeout 400 >"$TMPDIR/own.kubeconfig-path" 2>"$TMPDIR/own.out"'
 at_end() { "$ZOO_UPSTREAM" stop --dir "$own" >/dev/null 2>&1; }
 ZOO_E2E_KUBECONFIG=$(cat "$TMPDIR/own.kubeconfig-path")
 start_zood
@@ -39,7 +39,7 @@ expect_match "doctor sees that it is another one" 'another one' "$(ctl doctor 2>
 check "take it away" upstream -n "$space" delete rolebinding zoo-tenant
 expect_match "doctor names it" missing "$(ctl doctor 2>&1 | grep "zoo-tenant in namespace $space")"
 check "the tenant writes there" as "$tenant" -n default create configmap written
-eventually "by which zood has put it back" 10 bound
+eventually "by which zood has put it back" 30 bound
 check "a rule is widened" upstream patch clusterrole zoo:tenants-cluster --type=json -p '[{"op":"add","path":"/rules/-","value":{"apiGroups":[""],"resources":["nodes"],"verbs":["*"]}}]'
 expect_match "doctor sees that it differs" 'zoo:tenants-cluster' "$(ctl doctor 2>&1 | grep -Ei 'warning|problem|differs')"
 check "a policy is softened" upstream patch validatingadmissionpolicybinding zoo-tenants-cluster-scoped --type=merge -p '{"spec":{"validationActions":["Audit"]}}'

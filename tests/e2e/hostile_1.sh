@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # A quarter of the attacks of tests/hostile.
-# timeout: 900
+# timeout: 1800
 exec "$(dirname "$0")/../hostile/run.sh" --part 1/4

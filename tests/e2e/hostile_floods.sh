@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # The attacks on the listener, one after the other.
-# timeout: 900
+# timeout: 1500
 cd "$(dirname "$0")/../hostile" || exit 1
 mapfile -t floods < <(basename -s .bash flood_*.bash)
 exec ./run.sh "${floods[@]}"

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # client-go's informers - typed, dynamic, metadata; JSON and protobuf; with and without initial events by watch - have
 # exactly the objects that there are, while two tenants write (clients/informers_test.go).
-# timeout: 300
+# timeout: 1800
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/clients/lib.sh"
 

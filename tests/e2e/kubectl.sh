@@ -123,10 +123,10 @@ check "delete them" as "$a" delete clusterrolebinding/everyone clusterrole/liste
 # Watches: one change of its own, none of the neighbour's.
 "$KUBECTL" --kubeconfig "$TMPDIR/$a.kubeconfig" get configmaps -A -w -o name >"$TMPDIR/watch.out" 2>&1 &
 watcher=$!
-eventually "the watch has begun" 10 grep -q configmap/settings "$TMPDIR/watch.out"
+eventually "the watch has begun" 30 grep -q configmap/settings "$TMPDIR/watch.out"
 as "$b" create configmap foreign --from-literal=x=y >/dev/null
 as "$a" create configmap mine --from-literal=x=y >/dev/null
-eventually "a watch across namespaces shows its own" 10 grep -q configmap/mine "$TMPDIR/watch.out"
+eventually "a watch across namespaces shows its own" 30 grep -q configmap/mine "$TMPDIR/watch.out"
 kill "$watcher" && wait "$watcher" 2>/dev/null
 expect_no_match "and not the neighbour's" foreign "$(cat "$TMPDIR/watch.out")"
 

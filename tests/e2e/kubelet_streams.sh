@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# timeout: 900
+# timeout: 1200
 # Streams through zood by real clients: exec, attach, port-forward, logs and cp, over WebSocket and SPDY, to a stand-in for
 # a kubelet (streams/) with the streaming server of the container runtimes' own library; readers that stop, streams that
 # are silent, and a thousand at once. With ZOO_IDLE=65m silent ones for so long and nothing else, by zood's own limits.
@@ -48,8 +48,8 @@ if [[ -n ${ZOO_IDLE:-} ]]; then
   check "streams are silent for $ZOO_IDLE" case_of idle --for "$ZOO_IDLE"
   check "a watch was, too" kill -0 "$watch"
   check "something comes" as "$id" create configmap at-last
-  eventually "and is seen" 20 grep -q at-last "$TMPDIR/watched"
-  check "delete tenant $id" ctl tenant delete "$id" --wait --timeout 120s
+  eventually "and is seen" 30 grep -q at-last "$TMPDIR/watched"
+  check "delete tenant $id" ctl tenant delete "$id" --wait
   exit
 fi
 
@@ -85,7 +85,7 @@ for websockets in true false; do
 done
 unset KUBECTL_REMOTE_COMMAND_WEBSOCKETS KUBECTL_PORT_FORWARD_WEBSOCKETS
 counted() { ctl audit "$id" -o json | jq -e '[.items[] | select(.subresource == "exec" and .requestBytes > 2600000 and .responseBytes > 2600000)] | length >= 2' >/dev/null; }
-eventually "what went through tunnels is in the audit log, both ways" 10 counted
+eventually "what went through tunnels is in the audit log, both ways" 30 counted
 check_fails "a pod that is none" 'pods "nobody" not found' as "$id" exec nobody -- true
 check_fails "a container that is none" 'container.*not|not valid|not found' as "$id" exec p -c nobody -- true
 
@@ -101,7 +101,7 @@ expect "logs" "line 0 of c|line 1 of c|line 2 of c" "$(as "$id" logs p -c c | pa
 expect "large ones" 3000320 "$(as "$id" logs p -c large-3000000 | wc -c)"
 "$KUBECTL" --kubeconfig "$TMPDIR/$id.kubeconfig" logs -f p -c c >"$TMPDIR/follow.out" 2>&1 &
 follow=$!
-eventually "logs -f come as they are written" 20 grep -q 'line 5' "$TMPDIR/follow.out"
+eventually "logs -f come as they are written" 30 grep -q 'line 5' "$TMPDIR/follow.out"
 kill "$follow" && wait "$follow" 2>/dev/null
 
 # ---- by client-go, over both
@@ -119,7 +119,7 @@ robot=system:serviceaccount:default:robot
 check_fails "cannot execute" 'forbidden' as "$id" exec p -c c --as $robot -- true
 check "a role for it" as "$id" create role executor --verb=get,create --resource=pods,pods/exec
 check "is bound" as "$id" create rolebinding executor --role=executor --serviceaccount=default:robot
-eventually "and counts" 5 as "$id" exec p -c c --as $robot -- true
+eventually "and counts" 30 as "$id" exec p -c c --as $robot -- true
 check_fails "for nothing else" 'pods/portforward' as "$id" port-forward pod/p ":$upstream_port" --as $robot
 
 # ---- readers that stop, and many
@@ -140,5 +140,5 @@ crowd() {
 check "a thousand sessions at once, at a bounded price" crowd
 note "$(<"$TMPDIR/many.out")"
 expect "and zood goes on" "out" "$(as "$id" exec p -c c -- echo out)"
-check "delete the pod" as "$id" delete pod p --timeout 30s
-for each in "$id" "$other"; do check "delete tenant $each" ctl tenant delete "$each" --wait --timeout 120s; done
+check "delete the pod" as "$id" delete pod p --timeout 120s
+for each in "$id" "$other"; do check "delete tenant $each" ctl tenant delete "$each" --wait; done

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Kubernetes' Python client (python/client.py), of the version in python/requirements.txt, kept in the upstream's cache.
-# timeout: 300
+# timeout: 900
 . "$(dirname "$0")/lib.sh"
 # shellcheck source=tests/upstream/go-env.sh
 . "$zoo_root/tests/upstream/go-env.sh"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# timeout: 600
+# timeout: 1200
 # What zood keeps itself (FlowSchemas, priority levels, APIServices), certificate requests that it signs, and the kinds of
 # which a tenant sees its own part: two tenants, the same names, all verbs, a restart in the middle, nothing left behind.
 . "$(dirname "$0")/lib.sh"
@@ -87,11 +87,11 @@ check_fails "a page's token is no other tenant's" 'continue key is not valid' as
 watch_pid=$!
 "$KUBECTL" --kubeconfig "$TMPDIR/$second.kubeconfig" get flowschemas --watch -o name >"$TMPDIR/watch2.out" 2>&1 &
 watch2_pid=$!
-eventually "a watch begins with what is there" 10 grep -q '/e$' "$TMPDIR/watch.out"
+eventually "a watch begins with what is there" 30 grep -q '/e$' "$TMPDIR/watch.out"
 check "a change" kubectl_file "$first" create <<<"$(flow watched)"
-eventually "is seen" 10 grep -q '/watched$' "$TMPDIR/watch.out"
+eventually "is seen" 30 grep -q '/watched$' "$TMPDIR/watch.out"
 check "the same for the other" kubectl_file "$second" create <<<"$(flow other)"
-eventually "sees its own" 10 grep -q '/other$' "$TMPDIR/watch2.out"
+eventually "sees its own" 30 grep -q '/other$' "$TMPDIR/watch2.out"
 expect "and nothing else" "" "$(grep watched "$TMPDIR/watch2.out")"
 raw=$(as "$first" get --raw '/apis/flowcontrol.apiserver.k8s.io/v1/flowschemas?watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true&timeoutSeconds=1')
 expect "initial events end with their bookmark" "ADDED BOOKMARK" "$(jq -r .type <<<"$raw" | sort -u | xargs)"
@@ -104,9 +104,9 @@ for n in {10..39}; do
 done | sed "s/metadata: {name: many-[0-9]*,/& annotations: {filling: $filling},/" >"$TMPDIR/many.yaml"
 check "ninety thousand bytes of them" as "$second" apply -f "$TMPDIR/many.yaml"
 listed=$(as "$second" get flowschemas -o name | sort)
-raw=$(as "$second" get --raw '/apis/flowcontrol.apiserver.k8s.io/v1/flowschemas?watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true&timeoutSeconds=1')
+raw=$(as "$second" get --raw '/apis/flowcontrol.apiserver.k8s.io/v1/flowschemas?watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true&timeoutSeconds=10')
 expect "are told once each, in order" "$listed" "$(jq -r 'select(.type == "ADDED") | "flowschema.flowcontrol.apiserver.k8s.io/" + .object.metadata.name' <<<"$raw")"
-expect "and then that they are all" "BOOKMARK true" "$(tail -n 1 <<<"$raw" | jq -r '.type + " " + .object.metadata.annotations["k8s.io/initial-events-end"]')"
+expect "and then that they are all" "BOOKMARK true" "$(sed -n "$(($(wc -l <<<"$listed") + 1))p" <<<"$raw" | jq -r '.type + " " + .object.metadata.annotations["k8s.io/initial-events-end"]')"
 check "and go" as "$second" delete -f "$TMPDIR/many.yaml"
 kill "$watch_pid" "$watch2_pid"
 wait "$watch_pid" "$watch2_pid" 2>/dev/null
@@ -145,7 +145,7 @@ expect_match "in the table as well" '^jane +[0-9]+s +kubernetes.io/kube-apiserve
 expect "upstream's signer does not see it" "$first-kubernetes.io/kube-apiserver-client" "$(upstream get csr "$first-jane" -o 'jsonpath={.spec.signerName}')"
 expect "nothing is signed unasked" "" "$(json "$first" csr jane .status.certificate)"
 check "approve" as "$first" certificate approve jane
-eventually "it is signed" 20 bash -c "[[ -n \$('$KUBECTL' --kubeconfig '$TMPDIR/$first.kubeconfig' get csr jane -o 'jsonpath={.status.certificate}') ]]"
+eventually "it is signed" 30 bash -c "[[ -n \$('$KUBECTL' --kubeconfig '$TMPDIR/$first.kubeconfig' get csr jane -o 'jsonpath={.status.certificate}') ]]"
 expect "the other tenant's still waits" "" "$(json "$second" csr jane .status.certificate)"
 json "$first" csr jane .status.certificate | base64 -d >"$TMPDIR/jane.crt"
 expect_match "the subject is built by zood" "OU *= *$first.*CN *= *jane|CN *= *jane.*OU *= *$first" "$(openssl x509 -in "$TMPDIR/jane.crt" -noout -subject)"
@@ -159,7 +159,7 @@ jane() { # ID ARGUMENTS: as the user of the certificate
 expect "it works as that user" "jane developers system:authenticated" "$(jane "$first" auth whoami -o json 2>&1 | jq -r '.status.userInfo | [.username] + .groups | join(" ")')"
 check_fails "who has no rights yet" 'User "jane" cannot list' jane "$first" get pods
 check "the tenant grants some" as "$first" create rolebinding jane --clusterrole view --user jane
-eventually "and they hold" 10 jane "$first" get pods
+eventually "and they hold" 30 jane "$first" get pods
 approver() { # WITH RULES for jane, who may write approvals
   kubectl_file "$first" apply <<EOF
 apiVersion: rbac.authorization.k8s.io/v1
@@ -178,16 +178,16 @@ EOF
 }
 check "another request" kubectl_file "$first" create <<<"$(signing_request joe /CN=joe)"
 check "jane may write approvals" approver ""
-eventually "and read requests" 10 jane "$first" get csr joe
+eventually "and read requests" 30 jane "$first" get csr joe
 check_fails "but not for this signer" 'not permitted to approve requests with signerName' jane "$first" certificate approve joe
 check "until she may" approver '- {apiGroups: [certificates.k8s.io], resources: [signers], resourceNames: ["kubernetes.io/*"], verbs: [approve]}'
-eventually "then she approves" 10 jane "$first" certificate approve joe
+eventually "then she approves" 30 jane "$first" certificate approve joe
 check "deny" as "$second" certificate deny jane
 expect "denied is not signed" "" "$(json "$second" csr jane .status.certificate)"
 for subject in /O=system:masters/CN=root /CN=system:kube-scheduler /O=zoo:cluster-admins/CN=jane; do
   check "ask for $subject" kubectl_file "$first" create <<<"$(signing_request grab "$subject")"
   check "approve $subject" as "$first" certificate approve grab
-  check "refused with a condition" as "$first" wait --for=condition=Failed csr/grab --timeout 20s
+  check "refused with a condition" as "$first" wait --for=condition=Failed csr/grab --timeout 120s
   expect_match "and its reason" 'must not begin with.*SignerValidationFailure' "$(json "$first" csr grab '.status.conditions[?(@.type=="Failed")]')"
   check "gone" as "$first" delete csr grab
 done
@@ -222,7 +222,7 @@ metadata: {name: e2e-$first}
 spec: {attacher: example.com, nodeName: nowhere, source: {persistentVolumeName: pvc-00000000-0000-4000-8000-0000000e2e01}}
 EOF
 attached() { [[ $(as "$first" get volumeattachments -o 'jsonpath={.items[*].metadata.name}') == "e2e-$first" ]]; }
-eventually "the attachment of its claim's volume" 10 attached
+eventually "the attachment of its claim's volume" 30 attached
 expect "is nobody else's" "" "$(as "$second" get volumeattachments -o name)"
 upstream delete volumeattachment "e2e-$first" >/dev/null
 upstream delete pv pvc-00000000-0000-4000-8000-0000000e2e01 --wait=false >/dev/null
@@ -266,7 +266,7 @@ check "and lets it go" as "$first" patch flowschema mine --type merge -p '{"meta
 check_fails "gone" 'not found' as "$first" get flowschema mine
 
 # ---- the end of a tenant
-check "delete the tenant" ctl tenant delete "$first" --wait --timeout 120s
+check "delete the tenant" ctl tenant delete "$first" --wait
 expect "no request is left upstream" "" "$(upstream get csr -o name | grep "$first")"
 check "under its ID another tenant" ctl tenant create "$first" --wait
 export_kubeconfig "$first"

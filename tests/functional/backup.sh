@@ -53,7 +53,7 @@ check_fails "a tenant that came since is not known" 'Unauthorized|logged in' as 
 check_fails "nor can there be another of that ID" 'already has .*choose another ID, or remove it there' ctl tenant create "$b"
 expect_match "while it is upstream" "^namespace/$b-default" "$(upstream get namespaces -l "tenant.kubezoo.io/id=$b" -o name)"
 check "it is removed there" upstream delete namespaces -l "tenant.kubezoo.io/id=$b"
-eventually "and can be made again" 60 ctl tenant create "$b" --wait
+eventually "and can be made again" 300 ctl tenant create "$b" --wait
 stop
 
 # ---- lost -------------------------------------------------------------------------------------------------------------

@@ -16,14 +16,14 @@ expect_match "a wrong type: line and column" 'wrong.yaml:3:9' "$says"
 check_fails "what it prints as an example lacks the upstream alone" 'no upstream is named' "$zood" --config "$TMPDIR/example.yaml" --check-config
 check "and is good with it" "$zood" --config "$TMPDIR/example.yaml" --upstream "$ZOO_E2E_KUBECONFIG" --check-config
 check_fails "a kubeconfig that is not there" 'nope' "$zood" --config "$TMPDIR/example.yaml" --upstream /nope --check-config
-check_fails "a name to listen on" 'nosuch.invalid:1.* is not an address to listen on' timeout 20 "$zood" --dir "$TMPDIR/n" --upstream "$ZOO_E2E_KUBECONFIG" --listen nosuch.invalid:1
+check_fails "a name to listen on" 'nosuch.invalid:1.* is not an address to listen on' timeout 60 "$zood" --dir "$TMPDIR/n" --upstream "$ZOO_E2E_KUBECONFIG" --listen nosuch.invalid:1
 check "makes nothing" test ! -e "$TMPDIR/n"
 for each in 0.0.0.0:7443 '[::]:7443' '[0::0]:7443'; do
   check_fails "to listen on $each says nothing of where tenants connect" "listen: '.*stands for every address .* set advertise" \
     "$zood" --dir "$TMPDIR/n" --upstream "$ZOO_E2E_KUBECONFIG" --listen "$each" --check-config
   check "with advertise it does" "$zood" --dir "$TMPDIR/n" --upstream "$ZOO_E2E_KUBECONFIG" --listen "$each" --advertise 192.0.2.7:7443 --check-config
 done
-check_status "which is wrong usage, at the start too" 64 timeout 20 "$zood" --dir "$TMPDIR/n" --upstream "$ZOO_E2E_KUBECONFIG" --listen 0.0.0.0:0
+check_status "which is wrong usage, at the start too" 64 timeout 60 "$zood" --dir "$TMPDIR/n" --upstream "$ZOO_E2E_KUBECONFIG" --listen 0.0.0.0:0
 check_fails "nor can it be advertised" "advertise: '0.0.0.0:1' stands for every address" \
   "$zood" --dir "$TMPDIR/n" --upstream "$ZOO_E2E_KUBECONFIG" --advertise 0.0.0.0:1 --check-config
 check "and nothing is made" test ! -e "$TMPDIR/n"
@@ -34,7 +34,7 @@ check_fails "a word too many" "zood takes options alone, not 'start'" "$zood" st
 
 broken() { # WHAT STATUS CONTENT
   printf '%s' "$3" >"$TMPDIR/broken.kubeconfig"
-  check_status "kubeconfig: $1" "$2" timeout 20 "$zood" --dir "$TMPDIR/b" --upstream "$TMPDIR/broken.kubeconfig" --listen 127.0.0.1:0
+  check_status "kubeconfig: $1" "$2" timeout 60 "$zood" --dir "$TMPDIR/b" --upstream "$TMPDIR/broken.kubeconfig" --listen 127.0.0.1:0
 }
 broken "empty" 65 ''
 broken "no YAML" 65 'clusters: ['
@@ -54,11 +54,11 @@ contexts: [{name: x, context: {cluster: c, user: u}}]
 current-context: x'
 check_fails "and what to do is told before the start" "cluster 'c' has insecure-skip-tls-verify.*certificate-authority-data.*broken.kubeconfig" \
   "$zood" --dir "$TMPDIR/b" --upstream "$TMPDIR/broken.kubeconfig" --check-config
-check_status "kubeconfig: not there" 4 timeout 20 "$zood" --dir "$TMPDIR/b" --upstream "$TMPDIR/none" --listen 127.0.0.1:0
+check_status "kubeconfig: not there" 4 timeout 60 "$zood" --dir "$TMPDIR/b" --upstream "$TMPDIR/none" --listen 127.0.0.1:0
 
 start_zood
-check_fails "a second zood on the same directory" "holds|another zood" timeout 20 "$zood" --dir "$zood_dir" --upstream "$ZOO_E2E_KUBECONFIG" --listen 127.0.0.1:0
-check_fails "a taken port" "$zood_port.*(taken|in use)" timeout 20 "$zood" --dir "$TMPDIR/c" --upstream "$ZOO_E2E_KUBECONFIG" --listen "127.0.0.1:$zood_port"
+check_fails "a second zood on the same directory" "holds|another zood" timeout 60 "$zood" --dir "$zood_dir" --upstream "$ZOO_E2E_KUBECONFIG" --listen 127.0.0.1:0
+check_fails "a taken port" "$zood_port.*(taken|in use)" timeout 60 "$zood" --dir "$TMPDIR/c" --upstream "$ZOO_E2E_KUBECONFIG" --listen "127.0.0.1:$zood_port"
 
 # ---- tenants: a Status ----------------------------------------------------------------------------------------------
 
@@ -121,7 +121,7 @@ start_zood --listen "$zood_address"
 expect "a tenant survives kill -9 of zood" Ready "$(ctl tenant get "$a" -o json | jq -r .status.phase)"
 check "and works" as "$a" get pods -A
 kill -HUP "${zood_pids[$zood_dir]}"
-eventually "SIGHUP reloads" 10 grep -q 'app: reloaded' "$zood_dir.log"
+eventually "SIGHUP reloads" 30 grep -q 'app: reloaded' "$zood_dir.log"
 check "and it goes on" as "$a" get pods -A
 # What was left out, or came of a variable that is not set, is not the default.
 check_fails "an option without its value" '--user has no value' ctl kubeconfig export --user= "$a"
@@ -138,7 +138,7 @@ silent_server silent
 sed -E "s|https://127.0.0.1:[0-9]+|https://127.0.0.1:$silent_port|" "$ZOO_E2E_KUBECONFIG" >"$TMPDIR/silent.kubeconfig"
 "${ZOO_ZOOD:-$ZOO_BUILD/bin/zood}" --dir "$TMPDIR/waits" --upstream "$TMPDIR/silent.kubeconfig" --listen 127.0.0.1:0 2>"$TMPDIR/waits.log" &
 waits=$!
-eventually "it is asked" 20 grep -q asked "$TMPDIR/silent"
+eventually "it is asked" 30 grep -q asked "$TMPDIR/silent"
 kill -TERM "$waits"
 wait "$waits"
 expect "SIGTERM ends a start at once" 143 $?

@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# timeout: 300
+# timeout: 600
 # What no tenant may do is denied by a rule with a name, and the denial says what to do instead; what is stored without effect says so.
 . "$(dirname "$0")/../e2e/lib.sh"
 
 start_zood
 new_tenant a
 as "$a" create namespace team >"$TMPDIR/team" 2>&1
+eventually "where pods can be made" 120 as "$a" -n team get serviceaccount default
 make() { as "$a" create -f - <<<"$1"; }
 pod() { echo '{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p","namespace":"team"},"spec":{'"$1"'"containers":[{"name":"c","image":"none"'"${2:-}"'}]}}'; }
 labelled() { echo '{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"n","labels":{"'"$1"'":"'"$2"'"}}}'; }

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # What somebody takes from a tenant's room upstream comes back at once: zood hears of it, where it would look in some hours. Each
 # change is of another tenant, so that nothing but its own watch can tell of it.
+# timeout: 900
 . "$(dirname "$0")/../e2e/lib.sh"
 
 start_zood_with 'advertise: 192.0.2.7:6443'
@@ -23,7 +24,7 @@ metadata: {name: web}
 spec: {request: $(base64 -w0 <"$TMPDIR/request"), signerName: kubernetes.io/kube-apiserver-client, usages: [client auth]}
 Y
 settled() { (($(ctl tenant list -o json | jq '[.items[] | select([.status.conditions[] | select(.status == "True").type] | contains(["InClusterAccess", "Populated", "Ready"]))] | length') == ${#changes[@]})); }
-eventually "all have what they wait for" 60 settled
+eventually "all have what they wait for" 120 settled
 # A tenant that was made has its last look after that: until then any change would come to light.
 looks() { curl -sSf --unix-socket "$zood_dir/zood.sock" http://zood/metrics | awk '$1 == "zood_tenant_looks_total" { print $2 }'; }
 quiet() { local n; n=$(looks); sleep 12; [[ $(looks) == "$n" ]]; }
@@ -54,13 +55,13 @@ check "and makes a tenant a namespace" upstream create -f - <<Y
 Y
 for change in "${!paths[@]}"; do
   same() { [[ $(kept "${paths[$change]}") == "${before[$change]}" ]]; }
-  eventually "$change: it is as it was" 30 same
+  eventually "$change: it is as it was" 120 same
 done
 signed() { [[ -n $(as "${tenants[approval]}" get csr web -o jsonpath='{.status.certificate}') ]]; }
-eventually "approval: it is signed" 30 signed
-eventually "space: it is the tenant's" 30 upstream -n "${tenants[space]}-given" get rolebinding zoo-tenant
+eventually "approval: it is signed" 120 signed
+eventually "space: it is the tenant's" 120 upstream -n "${tenants[space]}-given" get rolebinding zoo-tenant
 
-check "all are deleted" ctl tenant delete "${tenants[@]}" --wait --timeout 60s
+check "all are deleted" ctl tenant delete "${tenants[@]}" --wait
 # The room of a tenant that goes is not made again, however late its end is heard of.
 eventually "nobody looks at what is gone" 60 quiet
 expect "nothing is left" "" "$(upstream get namespaces -o name | grep -F -f <(printf '/%s-\n' "${tenants[@]}"))"

@@ -3,6 +3,7 @@
 # Places of all tenants together: while upstream answers nobody, one tenant's users take them all and queue. Another tenant
 # gets a place at once, is served in turn with all of them when upstream goes on, by weight, and loses nothing. Has an
 # upstream of its own, which it stops.
+# timeout: 900
 . "$(dirname "$0")/../e2e/lib.sh"
 
 up=$TMPDIR/up
@@ -56,7 +57,7 @@ wait_for() { local one; for one; do [[ $(wc -l <"$TMPDIR/$one.codes") == "$(grep
 eventually "all are answered" 60 wait_for one-a one-b
 expect "and nobody was sent away" "46 404" "$(cut -d ' ' -f 1 "$TMPDIR"/one-?.codes | sort | uniq -c | sed 's/^ *//')"
 told() { [[ $(answered "$1" | wc -l) == "$2" ]]; }
-eventually "all are in the log" 10 told one 46
+eventually "all are in the log" 30 told one 46
 # First come, first served would answer the other tenant's last; in turns its six are among the first twelve or so.
 order=$(answered one | tr -d '\n')
 expect_match "the other's six come before half of the one's" '^(a*b){6}a{20,}$' "$order"
@@ -67,7 +68,7 @@ weigh() { "$KUBECTL" --kubeconfig "$zood_dir/admin.kubeconfig" patch tenant "$1"
 check "one's weight" weigh "$a" 10
 check "three times as much" weigh "$b" 30
 heavier() { [[ "$(ctl tenant list -o json | jq -r --arg id "$1" '.items[] | select(.metadata.name == $id) | .spec.flow.weight')" == "$2" ]]; }
-eventually "zood knows" 10 heavier "$b" 30
+eventually "zood knows" 30 heavier "$b" 30
 check "by the proxy, too" as "$b" get configmaps
 require "upstream answers nobody" kill -STOP "$apiserver"
 ask_all a two-a 40 30
@@ -77,7 +78,7 @@ eventually "and wanted" 30 stands '5 75'
 require "upstream goes on" kill -CONT "$apiserver"
 eventually "all are answered" 60 wait_for two-a two-b
 expect "without a refusal" "80 404" "$(cut -d ' ' -f 1 "$TMPDIR"/two-?.codes | sort | uniq -c | sed 's/^ *//')"
-eventually "all are in the log" 10 told two 80
+eventually "all are in the log" 30 told two 80
 # Of four places it has three: 30 of the 40 that follow the first four.
 share=$(answered two | head -n 44 | tail -n 40 | grep -c b)
 if ((share >= 25 && share <= 35)); then passed "$share of 40 are the heavier tenant's"; else failed "about three quarters are the heavier tenant's" <<<"$share of 40"; fi
@@ -86,7 +87,7 @@ if ((share >= 25 && share <= 35)); then passed "$share of 40 are the heavier ten
 
 sed -i 's/queue: 100/queue: 10/' "$TMPDIR/zood.yaml"
 check "a shorter queue" kill -HUP "${zood_pids[$zood_dir]}"
-eventually "is read" 10 grep -q ' app: reloaded' "$zood_dir.log"
+eventually "is read" 30 grep -q ' app: reloaded' "$zood_dir.log"
 require "upstream answers nobody" kill -STOP "$apiserver"
 ask_all a three-a 100 30
 eventually "one tenant's queue is full" 30 stands '4 10'

@@ -49,9 +49,9 @@ expect "in pages" 20 "$(as "$b" get priorityclasses --chunk-size=1 -o 'jsonpath=
 expect "namespaces" "default kube-node-lease kube-public kube-system team team-b" "$(as "$a" get namespaces -o 'jsonpath={.items[*].metadata.name}')"
 "$KUBECTL" --kubeconfig "$TMPDIR/$a.kubeconfig" get configmaps -A -w -o name >"$TMPDIR/watch" 2>&1 &
 watcher=$!
-eventually "a watch begins with the list" 10 grep -q configmap/three "$TMPDIR/watch"
+eventually "a watch begins with the list" 30 grep -q configmap/three "$TMPDIR/watch"
 check "something new" as "$a" create configmap later
-eventually "and goes on from it" 10 grep -q configmap/later "$TMPDIR/watch"
+eventually "and goes on from it" 30 grep -q configmap/later "$TMPDIR/watch"
 kill "$watcher" && wait "$watcher" 2>/dev/null
 check "deletecollection" as "$a" delete priorityclasses --all
 expect "reaches its own alone" 20 "$(as "$b" get priorityclasses -o 'jsonpath={.items[*].value}')"

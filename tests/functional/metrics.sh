@@ -24,27 +24,27 @@ expect_match "memory" '^process_resident_memory_bytes [1-9][0-9]{6,}$' "$text"
 before=$(value 'zood_requests_total{door="tenants",verb="get",code="404"}')
 for i in 1 2 3; do check_fails "a request $i" 'not found' as "$a" get --raw "/api/v1/namespaces/default/configmaps/nobody-$i"; done
 counted() { [[ $(value 'zood_requests_total{door="tenants",verb="get",code="404"}') == $((before + 3)) ]]; }
-eventually "requests by code" 10 counted
+eventually "requests by code" 30 counted
 expect_match "how long they took" '^zood_request_duration_seconds_count\{door="tenants",verb="get"\} [1-9]' "$(metrics)"
 forbidden=$(value 'zood_decisions_total{door="tenants",decision="forbid"}')
 check_fails "a refusal" forbidden as "$a" get secrets --as nobody
 refused() { [[ $(value 'zood_decisions_total{door="tenants",decision="forbid"}') -gt $forbidden ]]; }
-eventually "refusals" 10 refused
+eventually "refusals" 30 refused
 "$KUBECTL" --kubeconfig "$TMPDIR/$a.kubeconfig" get configmaps --watch >"$TMPDIR/watch" 2>&1 &
 watch=$!
 watched() { [[ $(value zood_long_running) -ge 1 && $(value zood_watch_subscribers) -ge 1 && $(value 'zood_upstream_watches{shared="true"}') -ge 1 ]]; }
-eventually "watches" 10 watched
+eventually "watches" 30 watched
 kill "$watch"
 wait "$watch" 2>/dev/null
 unwatched() { [[ $(value zood_long_running) == 0 ]]; }
-eventually "which end" 10 unwatched
+eventually "which end" 30 unwatched
 expect "nothing is in flight at rest" "0 0 0" "$(value zood_requests_inflight) $(value zood_requests_queued) $(value zood_buffered_bytes)"
 written=$(value zood_audit_lines_total)
 expect_match "lines of the audit log" '^[1-9]' "$written"
 expect "none lost" 0 "$(value zood_audit_lost_total)"
 check "a tenant is suspended" ctl tenant suspend "$b"
 suspended() { [[ $(value 'zood_tenants{phase="Suspended"}') == 1 ]]; }
-eventually "and counted so" 10 suspended
+eventually "and counted so" 30 suspended
 expect "what drifts upstream is heard" 1 "$(value zood_drift_heard)"
 expect_match "and tenants were looked after" '^[1-9]' "$(value zood_tenant_looks_total)"
 expect "no certificate ends soon" 0 "$(value zood_tenants_certificate_expiring)"

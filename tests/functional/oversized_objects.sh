@@ -18,7 +18,7 @@ require "a user of $near" ctl kubeconfig export "$near" --user jane -o "$TMPDIR/
 check "who may read pods" as "$near" create role reader --verb=get,list --resource=pods
 check "by a binding" as "$near" create rolebinding reader --role=reader --user=jane
 jane() { "$KUBECTL" --kubeconfig "$TMPDIR/jane.kubeconfig" "$@"; }
-eventually "she may" 20 jane get pods
+eventually "she may" 30 jane get pods
 
 ask() { # TENANT METHOD PATH [BODY]: the code, the answer in $TMPDIR/answer
   local body=()
@@ -39,7 +39,7 @@ at_end() {
 pod before x >"$TMPDIR/pod"
 expect "a pod of $near" 201 "$(ask "$near" POST /api/v1/namespaces/default/pods "$TMPDIR/pod")"
 watching early 'resourceVersion=0'
-eventually "is watched" 20 grep -q '"name":"before"' "$TMPDIR/early"
+eventually "is watched" 30 grep -q '"name":"before"' "$TMPDIR/early"
 
 # Some 8.7 MB, where limits.object is 8 MiB.
 many=$(head -c 1450000 /dev/zero | tr '\0' '<')

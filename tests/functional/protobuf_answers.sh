@@ -43,5 +43,5 @@ wait "${pids[@]}"
 expect "twelve at once" 12 "$(cat "$TMPDIR"/at-once.* | grep -o "200 $protobuf" | wc -l)"
 metric() { curl -s --unix-socket "$zood_dir/zood.sock" http://zood/metrics | awk -v name="$1" 'index($1, name) == 1 { sum += $2 } END { print sum + 0 }'; }
 nothing_held() { [[ $(metric zood_requests_inflight) == 0 && $(metric zood_buffered_bytes) == 0 ]]; }
-eventually "nothing is left in flight" 10 nothing_held
+eventually "nothing is left in flight" 30 nothing_held
 check "delete the tenant" ctl tenant delete "$a"

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # What zood does of its own accord reads few of others' objects.
+# timeout: 900
 . "$(dirname "$0")/../e2e/lib.sh"
 
 own_upstream # what others read there is not counted
@@ -16,11 +17,11 @@ done >"$TMPDIR/classes"
 check "classes of a neighbour" upstream create -f "$TMPDIR/classes"
 priority() { [[ $(upstream get configmap zoo-pods -n zoo-system -o jsonpath='{.data.priority}') == "$1" ]]; }
 class() { jq -cn --arg name "$1" --argjson value "$2" '{apiVersion: "scheduling.k8s.io/v1", kind: "PriorityClass", metadata: {name: $name}, value: $value, globalDefault: true}'; }
-heeds() { upstream create -f - <<<"$(class usual 700)" && eventually "upstream's policies hear of a class for pods that name none" 20 priority 700; }
+heeds() { upstream create -f - <<<"$(class usual 700)" && eventually "upstream's policies hear of a class for pods that name none" 30 priority 700; }
 check "pods get at most what zood.yaml says" priority 100
 check "with others' classes unread" list_costs "== 0" returned priorityclasses heeds
 check "it goes" upstream delete priorityclass usual
-eventually "and so does what pods may have by it" 20 priority 100
+eventually "and so does what pods may have by it" 30 priority 100
 
 # ---- a tenant that goes
 held=pvc-$(cat /proc/sys/kernel/random/uuid)
@@ -42,5 +43,5 @@ eventually "but for that volume" 60 waits
 check "for which others' are not read" list_costs "< $many" returned persistentvolumes stays
 check "its attachment has gone" unattached
 check "the storage lets it go" upstream patch pv "$held" --type merge -p '{"metadata":{"finalizers":null}}'
-eventually "and the tenant is gone" 60 gone
+eventually "and the tenant is gone" 300 gone
 expect "the neighbour has its volumes" "$many" "$(upstream get pv -o name | grep -c "/$b-")"

@@ -31,7 +31,7 @@ check_fails "what is not in one is not found" 'configmaps "x" not found' as "$a"
 check_fails "it may not be made" 'AlreadyExists|already exists' as "$a" create namespace kube-public --dry-run=none
 "$KUBECTL" --kubeconfig "$TMPDIR/$a.kubeconfig" get namespaces -w -o name >"$TMPDIR/watch" 2>&1 &
 watcher=$!
-eventually "a watch begins with them" 10 grep -q namespace/kube-node-lease "$TMPDIR/watch"
+eventually "a watch begins with them" 30 grep -q namespace/kube-node-lease "$TMPDIR/watch"
 kill "$watcher" && wait "$watcher" 2>/dev/null
 expect "none of this was a write into kube-node-lease" "" "$(there kube-node-lease)"
 

@@ -29,7 +29,7 @@ held() { # WHAT: what is used of it, as zooctl top says
 limit() { # WHAT LIMIT
   terms '{"spec":{"quota":{"'"$1"'":'"$2"'}}}'
   stands() { [[ "$(held "$1")" == "$2" ]]; }
-  eventually "a ceiling of $2 $1" 10 stands "$1" "$2"
+  eventually "a ceiling of $2 $1" 30 stands "$1" "$2"
 }
 
 for ((n = 1; n <= 4; ++n)); do made "a Service of the cluster" POST $services json "$(service "\"name\":\"evil-inside-$n\"" ClusterIP)"; done
@@ -92,7 +92,7 @@ expect_no_match "policies: the others were refused" '^(5..|000)$' "$codes"
 
 # What upstream's controllers make in the new namespaces comes first.
 made_all() { [[ "$(stored "/api/v1/configmaps" '[.items[] | select(.metadata.namespace | startswith("'"$evil"'-evil-"))] | length')" == 2 && "$(stored /api/v1/serviceaccounts '[.items[] | select(.metadata.namespace | startswith("'"$evil"'-evil-"))] | length')" == 2 ]]; }
-eventually "the controllers are done" 30 made_all
+eventually "the controllers are done" 120 made_all
 limit objects 100000
 try POST /api/v1/namespaces/team/configmaps json '{"metadata":{"name":"evil-counts"}}'
 accepted "one is counted"
@@ -105,7 +105,7 @@ terms '{"spec":{"quota":{"objects":null,"bytes":1073741824}}}'
 try POST /api/v1/namespaces/team/configmaps json '{"metadata":{"name":"evil-weighs"}}'
 accepted "bytes are counted"
 weighed() { [[ "$(ctl top "$evil" -o json | jq -r '.items[0].usage.quota.bytes.used // empty')" -gt 1000 ]]; }
-eventually "and known" 20 weighed
+eventually "and known" 30 weighed
 used=$(ctl top "$evil" -o json | jq -r '.items[0].usage.quota.bytes.used')
 limit bytes $((used + 35000))
 text=$(head -c 10000 /dev/zero | tr '\0' x)

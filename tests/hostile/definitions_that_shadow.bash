@@ -40,4 +40,4 @@ would "define everybody's secrets anew" POST $definitions json "$(definition sha
 told() { [[ "$(stored "/apis/$evil-shadow.example.com/v1" '.resources[] | .name + " " + .kind')" == *"secrets Secret"* ]]; }
 eventually "upstream's own discovery tells everybody of the attacker's" 30 told
 served() { [[ "$(stored "/apis/$evil-shadow.example.com/v1/namespaces/$victim-team/secrets" .kind)" == SecretList ]]; }
-eventually "and serves them in the victim's namespace" 10 served
+eventually "and serves them in the victim's namespace" 30 served

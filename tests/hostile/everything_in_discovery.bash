@@ -6,11 +6,12 @@
 # Without the fence: one forgotten kind, verb or representation is enough.
 # Rule: no answer holds a byte of the victim's names, UIDs or data, and none of its resourceVersions changes.
 terms '{"spec":{"guards":{"volumeDrivers":["none.example.com"]}}}'
-stored / '.paths[]' >"$TMPDIR/everything-paths"
+# Groups of other tenants come and go.
+stored / '.paths[] | select((test("^(/openapi/v3)?/apis/[a-z0-9]{6}-") | not) or contains("/'"$victim"'-"))' >"$TMPDIR/everything-paths"
 python3 "$hostile/tools/everything.py" "$TMPDIR" "https://$zood_address" "$evil" "$victim" "$vault" "$canary" "$TMPDIR/victims-words" "$TMPDIR/everything-paths" >"$TMPDIR/everything" 2>&1
 told=$(tail -n 1 "$TMPDIR/everything")
 note "$told"
-expect_match "many requests of many kinds" '^[0-9]{5,} requests on [0-9]{3} resources, [0-9]{2} of .* on [0-9]{3} other paths;' "$told"
+expect_match "many requests of many kinds" '^[0-9]{5,} requests on [0-9]{3} resources, [0-9]{2} of .* on [0-9]{3,} other paths;' "$told"
 expect "no answer holds anything of the victim" '' "$(grep '^LEAK' "$TMPDIR/everything")"
 expect "each is answered" '' "$(grep -v "^LEAK" "$TMPDIR/everything" | sed '$d')"
 # By the same paths upstream shows its administrator what was looked for; but for kinds that zood keeps itself, of which upstream has

@@ -7,7 +7,7 @@
 # Rule: 32 KiB a watch wait, what is more is counted among a tenant's bytes, and watches that want more than half of these end; other
 #   events wait where all watches of the tenant share them, 32 MiB a loop.
 for n in {1..20}; do made "a large object" POST /api/v1/namespaces/team/configmaps json '{"metadata":{"name":"evil-'$n'"},"data":{"x":"y"}}'; done
-curl -sN --max-time 90 --cacert "$TMPDIR/$victim.ca" --cert "$TMPDIR/$victim.crt" --key "$TMPDIR/$victim.key" \
+curl -sN --max-time 300 --cacert "$TMPDIR/$victim.ca" --cert "$TMPDIR/$victim.crt" --key "$TMPDIR/$victim.key" \
   "https://$zood_address/api/v1/namespaces/team/configmaps?watch=1" >"$TMPDIR/victims-watch" &
 victims_watch=$!
 ticks() { # the victim's own changes, which the shared upstream stream brings it
@@ -15,7 +15,7 @@ ticks() { # the victim's own changes, which the shared upstream stream brings it
   for n in {1..8}; do
     as "$victim" -n team create configmap "tick-$n" >/dev/null 2>&1
     seen=late
-    for _ in {1..100}; do
+    for _ in {1..600}; do
       if grep -q "\"tick-$n\"" "$TMPDIR/victims-watch"; then
         seen=seen
         break
@@ -35,5 +35,5 @@ flood watches_that_end 8 /api/v1/namespaces/team/configmaps
 wait "$ticking"
 kill "$victims_watch"
 wait "$victims_watch" 2>/dev/null
-expect "the victim's own watch told of all of its changes within ten seconds" "8 seen" "$(sort "$TMPDIR/ticks" | uniq -c | sed 's/^ *//')"
+expect "the victim's own watch told of all of its changes, each within a minute" "8 seen" "$(sort "$TMPDIR/ticks" | uniq -c | sed 's/^ *//')"
 would "tell each of these watches" GET '/api/v1/configmaps?watch=1&timeoutSeconds=1'

@@ -16,7 +16,7 @@ own() {
   try POST $ingresses json "$(ingress evil-probe "$(rule other.example.com)")"
   [[ $refused_others =~ ^(201|409)$ && $code == 403 ]]
 }
-eventually "hosts of its own alone" 10 own
+eventually "hosts of its own alone" 30 own
 while read -r what spec; do
   spec=${spec//THEIRS/$theirs} spec=${spec//MINE/www.$evil.example.com} spec=${spec//ID/$evil} spec=${spec//BACKEND/$backend}
   would "$what" POST "/apis/networking.k8s.io/v1/namespaces/$evil-team/ingresses" json "$(ingress evil-x "$spec")"

@@ -7,6 +7,7 @@
 gone=/api/v1/namespaces/evil-gone kept='"finalizers":["evil.example.com/kept"]'
 made "a namespace" POST /api/v1/namespaces json '{"metadata":{"name":"evil-gone"}}'
 made "a service" POST $gone/services json '{"metadata":{"name":"evil",'"$kept"'},"spec":{"type":"LoadBalancer","loadBalancerClass":"x.example/none","ports":[{"port":443}]}}'
+eventually "where pods can be made" 120 has_account "$evil" evil-gone
 made "a pod" POST $gone/pods json '{"metadata":{"name":"evil",'"$kept"'},"spec":{"schedulerName":"none","containers":[{"name":"c","image":"x"}]}}'
 made "an object" POST $gone/configmaps json '{"metadata":{"name":"evil",'"$kept"'}}'
 made "a kind" POST /apis/apiextensions.k8s.io/v1/customresourcedefinitions json '{"metadata":{"name":"goings.evil.example"},"spec":{"group":"evil.example","scope":"Namespaced","names":{"plural":"goings","singular":"going","kind":"Going","listKind":"GoingList"},"versions":[{"name":"v1","served":true,"storage":true,"subresources":{"status":{}},"schema":{"openAPIV3Schema":{"type":"object","x-kubernetes-preserve-unknown-fields":true}}}]}}'
@@ -56,4 +57,4 @@ over() {
   try GET $gone
   [[ $code == 404 ]]
 }
-eventually "and the namespace is gone" 120 over
+eventually "and the namespace is gone" 300 over

@@ -64,16 +64,16 @@ watched() { # FILE PATH
 watchers=()
 watched early-all '/api/v1/configmaps?watch=1&resourceVersion=0'
 watched early-one '/api/v1/namespaces/late/configmaps?watch=1&resourceVersion=0'
-eventually "both have begun" 10 grep -q kube-root-ca.crt "$TMPDIR/early-all"
-eventually "the one of a namespace too" 10 grep -q ' 200' "$TMPDIR/early-one.head"
+eventually "both have begun" 30 grep -q kube-root-ca.crt "$TMPDIR/early-all"
+eventually "the one of a namespace too" 30 grep -q ' 200' "$TMPDIR/early-one.head"
 direct POST /api/v1/namespaces json '{"metadata":{"name":"'"$evil-late"'"}}'
 accepted "a namespace of somebody else's, later"
 known() { [[ $(ctl doctor 2>&1) == *"$evil-late"* ]]; }
-eventually "zood knows it" 20 known
+eventually "zood knows it" 30 known
 direct POST "/api/v1/namespaces/$evil-late/configmaps" json '{"metadata":{"name":"theirs"},"data":{"word":"'"$canary"'"}}'
 accepted "holds something"
 made "the attacker's own" POST /api/v1/namespaces/team/configmaps json '{"metadata":{"name":"evil-mark"}}'
-eventually "is heard" 10 grep -q evil-mark "$TMPDIR/early-all"
+eventually "is heard" 30 grep -q evil-mark "$TMPDIR/early-all"
 expect "and nothing of the other" 0 "$(cat "$TMPDIR/early-all" "$TMPDIR/early-one" | grep -c "$canary")"
 kill "${watchers[@]}"
 wait "${watchers[@]}" 2>/dev/null

@@ -10,7 +10,7 @@ made "bound" POST $rbac/namespaces/team/rolebindings json '{"metadata":{"name":"
 try POST /api/v1/namespaces/team/serviceaccounts/evil-small/token json '{"apiVersion":"authentication.k8s.io/v1","kind":"TokenRequest","spec":{"audiences":["zood"]}}'
 token=$(jq -r '.status.token // empty' <<<"$answer")
 small() { with_token "$@"; }
-eventually "it may what it may" 10 eval 'small GET /api/v1/namespaces/team/configmaps/kube-root-ca.crt; [[ $code == 200 ]]'
+eventually "it may what it may" 30 eval 'small GET /api/v1/namespaces/team/configmaps/kube-root-ca.crt; [[ $code == 200 ]]'
 for path in /api/v1/namespaces/team/secrets /api/v1/namespaces/team/configmaps /api/v1/namespaces/default/configmaps/kube-root-ca.crt /api/v1/namespaces /api/v1/secrets /api/v1/configmaps "/api/v1/namespaces/$victim-team/secrets" /api/v1/nodes $rbac/clusterroles; do
   small GET "$path"
   refused "it may not GET $path" 403
@@ -41,7 +41,7 @@ small POST /api/v1/namespaces/team/serviceaccounts/default/token json '{"apiVers
 refused "no token of another account" 403
 made "a role for all of a namespace" POST $rbac/namespaces/team/roles json '{"metadata":{"name":"evil-all"},"rules":[{"apiGroups":["*"],"resources":["*"],"verbs":["*"]}]}'
 made "bound too" POST $rbac/namespaces/team/rolebindings json '{"metadata":{"name":"evil-all"},"roleRef":{"apiGroup":"rbac.authorization.k8s.io","kind":"Role","name":"evil-all"},"subjects":[{"kind":"ServiceAccount","name":"evil-small","namespace":"team"}]}'
-eventually "it may everything there" 10 eval 'small GET /api/v1/namespaces/team/secrets; [[ $code == 200 ]]'
+eventually "it may everything there" 30 eval 'small GET /api/v1/namespaces/team/secrets; [[ $code == 200 ]]'
 for path in /api/v1/namespaces/team/{namespaces,namespaces/default,namespaces/default/finalize,nodes,persistentvolumes} $rbac/namespaces/team/{clusterroles,clusterroles/admin,clusterrolebindings} /apis/flowcontrol.apiserver.k8s.io/v1/namespaces/team/flowschemas /apis/storage.k8s.io/v1/namespaces/team/{storageclasses,volumeattachments}; do
   for method in GET POST PUT DELETE; do
     small $method "$path" json '{"metadata":{"name":"default"}}'
@@ -49,7 +49,7 @@ for path in /api/v1/namespaces/team/{namespaces,namespaces/default,namespaces/de
   done
 done
 made "that goes" DELETE $rbac/namespaces/team/rolebindings/evil-all
-eventually "at once" 3 eval 'small GET /api/v1/namespaces/team/secrets; [[ $code == 403 ]]'
+eventually "at once" 30 eval 'small GET /api/v1/namespaces/team/secrets; [[ $code == 403 ]]'
 made "the role goes" DELETE $rbac/namespaces/team/rolebindings/evil-small
-eventually "and with it the right" 3 eval 'small GET /api/v1/namespaces/team/configmaps/kube-root-ca.crt; [[ $code == 403 ]]'
+eventually "and with it the right" 30 eval 'small GET /api/v1/namespaces/team/configmaps/kube-root-ca.crt; [[ $code == 403 ]]'
 would "bind an account to everything" POST /apis/rbac.authorization.k8s.io/v1/clusterrolebindings json '{"metadata":{"name":"'"$evil"'-direct"},"roleRef":{"apiGroup":"rbac.authorization.k8s.io","kind":"ClusterRole","name":"cluster-admin"},"subjects":[{"kind":"ServiceAccount","name":"default","namespace":"'"$evil-team"'"}]}'

@@ -17,7 +17,7 @@ made "bound" POST $rbac/clusterrolebindings json '{"metadata":{"name":"evil-half
 try POST $core/serviceaccounts/evil-half/token json '{"apiVersion":"authentication.k8s.io/v1","kind":"TokenRequest","spec":{"audiences":["zood"]}}'
 token=$(jq -r '.status.token // empty' <<<"$answer")
 half() { with_token "$@"; }
-eventually "it may what it may" 10 eval 'half GET $core/configmaps/kube-root-ca.crt; [[ $code == 200 ]]'
+eventually "it may what it may" 30 eval 'half GET $core/configmaps/kube-root-ca.crt; [[ $code == 200 ]]'
 
 # By apply, and by PUT.
 map() { printf '{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"evil-map"%s},"data":{"a":"%s"}}' "${2:-}" "$1"; }
@@ -96,11 +96,11 @@ try DELETE $admission/validatingadmissionpolicies
 
 # A role that upstream reads otherwise than who judges it.
 made "with roles to write" PATCH $rbac/clusterroles/evil-half merge '{"rules":[{"apiGroups":["rbac.authorization.k8s.io"],"resources":["roles"],"verbs":["*"]},{"apiGroups":[""],"resources":["configmaps"],"verbs":["get"]}]}'
-eventually "it writes roles, not beyond itself" 10 eval 'half POST "$rbac/namespaces/team/roles?dryRun=All" json '"'"'{"metadata":{"name":"evil-x"},"rules":[{"apiGroups":[""],"resources":["configmaps"],"verbs":["get"]}]}'"'"'; [[ $code == 201 ]]'
+eventually "it writes roles, not beyond itself" 30 eval 'half POST "$rbac/namespaces/team/roles?dryRun=All" json '"'"'{"metadata":{"name":"evil-x"},"rules":[{"apiGroups":[""],"resources":["configmaps"],"verbs":["get"]}]}'"'"'; [[ $code == 201 ]]'
 half PATCH $rbac/clusterroles/evil-half merge '{}'
 refused "roles alone" 403
 made "not to escalate" PATCH $rbac/clusterroles/evil-half merge '{"rules":[{"apiGroups":["rbac.authorization.k8s.io"],"resources":["roles"],"verbs":["create","get"]},{"apiGroups":[""],"resources":["configmaps"],"verbs":["get"]}]}'
-eventually "it has less" 10 eval 'half DELETE $rbac/namespaces/team/roles/absent; [[ $code == 403 ]]'
+eventually "it has less" 30 eval 'half DELETE $rbac/namespaces/team/roles/absent; [[ $code == 403 ]]'
 for rule in '{"apiGroups":[""],"resources":["configmaps"],"resources":["secrets"],"verbs":["get"]}' '{"apiGroups":[""],"resources":["secrets"],"resources":["configmaps"],"verbs":["get"]}' \
   '{"apiGroups":[null],"resources":["configmaps"],"verbs":["get"]}' '{"apiGroups":[""],"resources":["configmaps",null],"verbs":["get"]}' '{"apiGroups":[""],"resources":["configmaps"],"verbs":["get",["*"]]}'; do
   half POST $rbac/namespaces/team/roles json '{"metadata":{"name":"evil-twice"},"rules":['"$rule"']}'

@@ -15,14 +15,14 @@ meanwhile() {
   "$@" &
   pid=$!
   while kill -0 "$pid" 2>/dev/null; do
-    said=$(curl -s --max-time 15 --cacert "$TMPDIR/$victim.ca" --cert "$TMPDIR/$victim.crt" --key "$TMPDIR/$victim.key" -o /dev/null -w '%{http_code}' "https://$zood_address/api/v1/namespaces/team/secrets/$vault")
+    said=$(curl -s --max-time 60 --cacert "$TMPDIR/$victim.ca" --cert "$TMPDIR/$victim.crt" --key "$TMPDIR/$victim.key" -o /dev/null -w '%{http_code}' "https://$zood_address/api/v1/namespaces/team/secrets/$vault")
     [[ $said == 200 ]] || wrong+="$said; "
   done
   wait "$pid"
   expect "the victim is answered meanwhile" '' "$wrong"
 }
 ask() { # METHOD PATH FILE [HEADER]: long bodies go by file
-  curl -s --max-time 15 --cacert "$TMPDIR/$evil.ca" --cert "$TMPDIR/$evil.crt" --key "$TMPDIR/$evil.key" -H 'Content-Type: application/json' ${4:+-H "$4"} -X "$1" --data-binary "@$3" -o "$TMPDIR/asked" -w '%{http_code}' "https://$zood_address$2" >"$TMPDIR/code"
+  curl -s --max-time 60 --cacert "$TMPDIR/$evil.ca" --cert "$TMPDIR/$evil.crt" --key "$TMPDIR/$evil.key" -H 'Content-Type: application/json' ${4:+-H "$4"} -X "$1" --data-binary "@$3" -o "$TMPDIR/asked" -w '%{http_code}' "https://$zood_address$2" >"$TMPDIR/code"
 }
 role evil-big 99999 a >"$TMPDIR/big"
 ask POST $rbac/namespaces/team/roles "$TMPDIR/big"
@@ -35,7 +35,7 @@ may() {
   ask POST "$rbac/namespaces/team/roles?dryRun=All" <(role evil-none 2 a) 'Impersonate-User: evil-half'
   [[ $(<"$TMPDIR/code") == 201 ]]
 }
-eventually "it may give what it has" 20 may
+eventually "it may give what it has" 30 may
 meanwhile ask POST $rbac/namespaces/team/roles "$TMPDIR/wish" 'Impersonate-User: evil-half'
 expect "what it has not is refused" 403 "$(<"$TMPDIR/code")"
 direct POST "$rbac/namespaces/$evil-team/roles?dryRun=All" json "$(role evil-direct 1000 a)"

@@ -5,7 +5,7 @@
 # its prefix, and no answer held a byte of the victim's names, UIDs or data.
 #   run.sh [NAME...]      those attacks alone, in that order; without a name all of them
 #   run.sh --part N/M     every M-th (tests/e2e/hostile_N.sh)
-# timeout: 900
+# timeout: 1800
 . "$(dirname "$0")/../e2e/lib.sh"
 hostile=$zoo_root/tests/hostile
 # shellcheck source=tests/hostile/tools/stage.bash

@@ -21,7 +21,7 @@ forged() {
     curl -s --parallel --parallel-immediate --parallel-max 50 -K - 2>/dev/null | sort | uniq -c | awk '{ printf "%s times %s; ", $1, $2 }'
 }
 keys_are_read() { [[ $(forged "$known" 50) == '50 times 401; ' ]]; }
-eventually "zood has upstream's keys" 20 keys_are_read
+eventually "zood has upstream's keys" 30 keys_are_read
 for head in known unknown unnamed; do
   [[ $head == known ]] && count=300 || count=100 # others meet 429, and are read more slowly then
   forged "${!head}" "$count" >"$TMPDIR/codes" &

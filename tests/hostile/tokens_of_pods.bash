@@ -27,6 +27,6 @@ try DELETE '/api/v1/namespaces/team/pods?gracePeriodSeconds=0'
 direct POST /apis/rbac.authorization.k8s.io/v1/clusterrolebindings json '{"metadata":{"name":"'"$evil-one-away"'"},"roleRef":{"apiGroup":"rbac.authorization.k8s.io","kind":"ClusterRole","name":"cluster-admin"},"subjects":[{"kind":"ServiceAccount","name":"default","namespace":"'"$evil-team"'"}]}'
 accepted "upstream's administrator makes that binding"
 opens() { [[ $(curl -sk -H "Authorization: Bearer $token" "$upstream_server/api/v1/namespaces/$victim-team/secrets/$vault") == *"$(printf %s "$canary" | base64)"* ]]; }
-eventually "and the pod's token opens the victim's Secret" 10 opens
+eventually "and the pod's token opens the victim's Secret" 30 opens
 direct DELETE "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings/$evil-one-away"
 accepted "it is removed"

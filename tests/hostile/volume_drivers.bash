@@ -26,7 +26,7 @@ allowed() {
   try POST $volumes json "$(volume evil-own '"csi":{"driver":"disk.example.com","volumeHandle":"mine"}')"
   [[ $code == 201 ]]
 }
-eventually "with one driver allowed" 10 allowed
+eventually "with one driver allowed" 30 allowed
 for source in '"csi":{"driver":"DISK.example.com","volumeHandle":"v"}' '"csi":{"driver":"disk.example.com.evil","volumeHandle":"v"}' '"csi":{"driver":"other.example.com","driver":"disk.example.com","volumeHandle":"v"}' \
   '"csi":{"driver":"disk.example.com","volumeHandle":"v"},"csi":{"driver":"other.example.com"}' '"nfs":{"server":"10.0.0.1","path":"/"}'; do
   try POST $volumes json "$(volume evil-other "$source")"

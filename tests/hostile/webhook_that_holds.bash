@@ -37,7 +37,7 @@ holds() { # ID: both are admitted, and held
     eventually "it is asked about $kind" 60 is_asked "$1" $kind
     before=$(asked)
     creates "$1" $kind >"$TMPDIR/$1-$kind" &
-    eventually "and holds one" 20 was_asked
+    eventually "and holds one" 30 was_asked
   done
 }
 
@@ -53,7 +53,7 @@ not_there() {
   (($? == 4))
 }
 for id in "$evil" "$itself"; do
-  eventually "$id has gone" 120 not_there "$id"
+  eventually "$id has gone" 300 not_there "$id"
   stored_by_then() { [[ -s $TMPDIR/$id-configmaps && -s $TMPDIR/$id-holds ]]; }
   eventually "no longer held" 30 stored_by_then
   expect "what was held was stored" "201 201" "$(xargs <"$TMPDIR/$id-configmaps") $(xargs <"$TMPDIR/$id-holds")"

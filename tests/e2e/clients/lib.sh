@@ -11,7 +11,7 @@ run_clients() {
   new_tenant second
   if ZOO_ADMIN=$ZOO_E2E_KUBECONFIG ZOO_TENANT_A=$TMPDIR/$first.kubeconfig ZOO_TENANT_A_ID=$first \
     ZOO_TENANT_B=$TMPDIR/$second.kubeconfig ZOO_TENANT_B_ID=$second \
-    "$binary" -test.v -test.timeout 5m -test.run "^$test\$"; then
+    "$binary" -test.v -test.timeout 14m -test.run "^$test\$"; then
     passed "$what"
   else
     failed "$what" <<<"see above"

@@ -28,4 +28,4 @@ if "$walker" --direct "$ZOO_E2E_KUBECONFIG" --tenant "$TMPDIR/$id.kubeconfig" --
 else
   failed "every answer is the same" <<<"see above"
 fi
-check "delete the tenant" ctl tenant delete "$id" --wait --timeout 120s
+check "delete the tenant" ctl tenant delete "$id" --wait

@@ -27,9 +27,9 @@ import (
 )
 
 const (
-	namespace = "kinds"          // of both tenants
-	owner     = "zoo.test/owner" // the marker: whose object it is
-	patience  = 60 * time.Second // for what upstream's controllers do in their own time
+	namespace = "kinds"           // of both tenants
+	owner     = "zoo.test/owner"  // the marker: whose object it is
+	patience  = 120 * time.Second // for what upstream's controllers do in their own time
 )
 
 // party is one who asks: a tenant, or upstream's administrator (without an ID).

@@ -19,9 +19,8 @@ from kubernetes.client.exceptions import ApiException
 from kubernetes.dynamic.exceptions import ConflictError, NotFoundError, ResourceNotFoundError, UnprocessibleEntityError
 
 KUBECONFIG, TENANT = "", ""
-PATIENCE = 30
 # Upstream's garbage collector looks for new kinds every 30 s; what it could not look up before it tries again at double distances.
-COLLECTOR_PATIENCE = 120
+PATIENCE = 120
 
 DEFINITION = {
     "apiVersion": "apiextensions.k8s.io/v1",
@@ -85,6 +84,7 @@ class AsTenant(unittest.TestCase):
     def namespace(self, name):
         self.clean(self.core.create_namespace({"metadata": {"name": name}}))
         eventually(lambda: self.core.read_namespaced_service_account("default", name), "the namespace's account")
+        eventually(lambda: self.core.read_namespaced_config_map("kube-root-ca.crt", name), "the namespace's certificates")
         return name
 
 
@@ -249,7 +249,7 @@ class Custom(AsTenant):
         def gone():
             return [each.metadata.name for each in self.core.list_namespaced_config_map(place).items] == ["kube-root-ca.crt"]
 
-        eventually(gone, "what the boat owned is gone", COLLECTOR_PATIENCE)
+        eventually(gone, "what the boat owned is gone")
         definitions.delete(name="boats.harbour.example.org")
 
 

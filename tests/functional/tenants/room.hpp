@@ -42,6 +42,6 @@ tenants::Settings settings_for_tests();
 
 /// True as soon as the condition holds; false if it does not within the time.
 bool eventually(const std::function<bool()>& holds,
-                std::chrono::milliseconds limit = std::chrono::seconds(60));
+                std::chrono::milliseconds limit = std::chrono::seconds(300));
 
 } // namespace zoo::tests

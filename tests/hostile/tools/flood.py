@@ -390,8 +390,8 @@ def slow_streams():
     return f"{streams} bodies that go on for ever"
 
 
-def slow(begin, piece):
-    """Each connection says a byte now and then, and never all."""
+def slow(begin, piece, more=0):
+    """Each connection says a byte now and then, and never all; for so much longer while one is left."""
     alive = []
     for _ in range(300):
         try:
@@ -401,7 +401,7 @@ def slow(begin, piece):
         except (OSError, ssl.SSLError):
             pass
     made = len(alive)
-    while time.monotonic() < end:
+    while time.monotonic() < end or (alive and time.monotonic() < end + more):
         for connection in list(alive):
             try:
                 connection.sendall(piece)
@@ -412,7 +412,7 @@ def slow(begin, piece):
 
 
 def slow_head():
-    return slow(f"GET {path} HTTP/1.1\r\nHost: x\r\nX: ".encode(), b"a")
+    return slow(f"GET {path} HTTP/1.1\r\nHost: x\r\nX: ".encode(), b"a", 135)
 
 
 def slow_body():

@@ -186,6 +186,7 @@ end_attack() {
 # new_attacker VARIABLE: a tenant with a namespace `team`, by whose ID every script knows it for one.
 new_attacker() {
   local -n hostile_new=$1
+  local space
   # One that this script had before would be asked for over a connection with that one's certificate.
   while hostile_new=zq$(random_id | cut -c3-); do
     direct GET "/api/v1/namespaces/$hostile_new-default" # 200: it is another script's
@@ -197,6 +198,12 @@ new_attacker() {
   attackers+=("$hostile_new")
   send "$hostile_new" "https://$zood_address" POST /api/v1/namespaces json '{"metadata":{"name":"team"}}'
   expect "its namespace" 201 "$code"
+  for space in default team; do eventually "pods can be made in $space" 120 has_account "$hostile_new" "$space"; done
+}
+# has_account ID NAMESPACE: upstream has made its ServiceAccount, without which there are no pods.
+has_account() {
+  send "$1" "https://$zood_address" GET "/api/v1/namespaces/$2/serviceaccounts/default"
+  [[ $code == 200 ]]
 }
 leave() { ctl tenant delete "$1" >"$TMPDIR/$1.delete" 2>&1 & }
 # all_gone ID...: says of each that is still there what it waits for, and what its deletion said.
@@ -223,19 +230,26 @@ set_the_stage() {
   # A volume names what it lies on.
   evil=$victim terms '{"spec":{"guards":{"volumeDrivers":["none.example.com"]}}}'
   require "the victim has namespaces and definitions" as "$victim" apply -f <(sed -n '1,/^--- # the rest/p' "$TMPDIR/victim.yaml")
-  check "that stand" as "$victim" wait --for=condition=Established crd --all --timeout=20s
+  check "that stand" as "$victim" wait --for=condition=Established crd --all --timeout=120s
   kinds_of_its_own() { as "$victim" api-resources --no-headers >"$TMPDIR/victims-kinds" && (($(grep -c ' vaults.example.com/v1 ' "$TMPDIR/victims-kinds") == 2)); }
-  eventually "and are served" 20 kinds_of_its_own
+  eventually "and are served" 120 kinds_of_its_own
   sed '1,/^--- # the rest/d' "$TMPDIR/victim.yaml" | served_alone "$TMPDIR/victims-kinds" >"$TMPDIR/victim-rest.yaml"
-  eventually "and an object of every kind" 30 as "$victim" apply -f "$TMPDIR/victim-rest.yaml"
-  check "and a pod that runs" as "$victim" -n team wait --for=condition=Ready "pod/$vault" --timeout=60s
-  check "and what has been looked at" as "$victim" -n team wait --for=condition=AbleToScale=False "hpa/$vault" --timeout=60s
+  eventually "and an object of every kind" 120 as "$victim" apply -f "$TMPDIR/victim-rest.yaml"
+  check "and a pod that runs" as "$victim" -n team wait --for=condition=Ready "pod/$vault" --timeout=120s
+  check "and what has been looked at" as "$victim" -n team wait --for=condition=AbleToScale=False "hpa/$vault" --timeout=120s
   # Of many volumes, as other scripts have them, upstream's controller looks at 20 a second.
   check "the volume, too" as "$victim" wait --for=jsonpath='{.status.phase}'=Available "pv/$vault" --timeout=120s
   mapfile -t victims_lists < <(listed_kinds)
   expect_match "each kind is looked at, its own too" "/$victim-vaults.example.com/v1/safes" "$(printf '%s\n' "${victims_lists[@]}")"
-  settled() { [[ "$(victims_state)" == "$(sleep 1; victims_state)" ]]; }
-  eventually "the victim's objects are at rest" 60 settled
+  settled() { # for six seconds
+    local state
+    state=$(victims_state)
+    for _ in 1 2; do
+      sleep 3
+      [[ "$(victims_state)" == "$state" ]] || return 1
+    done
+  }
+  eventually "the victim's objects are at rest" 120 settled
   victims_before=$(victims_state)
   expect_match "they are seen" "SecretList.*$vault" "$victims_before"
   # What the attacker may not learn: UIDs, data, names that nobody guesses, and whose they are.
@@ -300,7 +314,7 @@ flood() {
   pid=$!
   while kill -0 "$pid" 2>/dev/null; do
     # Each time over a connection of its own.
-    said=$(curl -s --max-time 10 --cacert "$TMPDIR/$victim.ca" --cert "$TMPDIR/$victim.crt" --key "$TMPDIR/$victim.key" -o /dev/null \
+    said=$(curl -s --max-time 30 --cacert "$TMPDIR/$victim.ca" --cert "$TMPDIR/$victim.crt" --key "$TMPDIR/$victim.key" -o /dev/null \
       -w '%{http_code} (curl %{exitcode} %{errormsg}; connected %{time_connect}s, TLS %{time_appconnect}s, in all %{time_total}s)' \
       "https://$zood_address/api/v1/namespaces/team/secrets/$vault")
     asked=$((asked + 1))
