@@ -228,14 +228,9 @@ Result<void> ListWriter::begin(std::string_view head, std::string& out) {
 
 Result<void> ListWriter::item(std::string_view value, std::string& out) {
   if (!shows(rendering_, value)) return {};
-  const auto before = out.size();
   if (!first_) out += ',';
   if (table_) {
-    ZOO_TRY(const bool written, table_->row(value, out));
-    if (!written) {
-      out.resize(before);
-      return {};
-    }
+    ZOO_TRY_VOID(table_->row(value, out));
   } else {
     ZOO_TRY_VOID(write_outward(exchange_, rendering_, value, out));
   }
@@ -331,9 +326,7 @@ Result<void> EventWriter::event(std::string_view upstream_event, std::string& ou
         if (!rendering_.shown(row["object"].raw())) return columns(tree.root());
       }
     }
-    ZOO_TRY([[maybe_unused]] const bool sent,
-            table_->event(upstream_event, status_context(exchange_), out));
-    return {};
+    return table_->event(upstream_event, status_context(exchange_), out);
   }
   if (judged && !rendering_.shown(event.object)) return {};
   if (event.type == translate::EventType::bookmark && rendering_.strips) {

@@ -274,10 +274,9 @@ Result<std::string> TableRewriter::cells(const TableRow& row, const ObjectKey& k
   return edits.apply(row.cells);
 }
 
-Result<bool> TableRewriter::row(std::string_view row, std::string& out) const {
+Result<void> TableRewriter::row(std::string_view row, std::string& out) const {
   ZOO_TRY(const auto parts, split_row(row));
   ZOO_TRY(const auto key, object_key(parts.object));
-  if (options_.shows && !key.name.empty() && !options_.shows(key)) return false;
   ZOO_TRY(const auto own_cells, cells(parts, key));
   // A bookmark's object stays whatever the client asked for: it carries the annotation.
   std::string own_object = "null";
@@ -294,15 +293,15 @@ Result<bool> TableRewriter::row(std::string_view row, std::string& out) const {
     at = from.data() + from.size();
   }
   out.append(at, row.data() + row.size());
-  return true;
+  return {};
 }
 
-Result<bool> TableRewriter::event(std::string_view event, const StatusContext& context,
+Result<void> TableRewriter::event(std::string_view event, const StatusContext& context,
                                   std::string& out) {
   ZOO_TRY(const auto parsed, parse_event(event));
   if (parsed.type == EventType::error) {
     append_event(out, parsed.type, status_out(mapping_, context, parsed.object, 500));
-    return true;
+    return {};
   }
   const auto tree = JsonTree::parse(parsed.object);
   if (!tree || tree->root()["kind"].string() != "Table")
@@ -313,15 +312,10 @@ Result<bool> TableRewriter::event(std::string_view event, const StatusContext& c
   JsonEdits edits;
   const auto rows = root["rows"];
   std::string kept = "[";
-  std::size_t shown = 0;
   for (auto each = rows.first(); each; each = each.next()) {
-    std::string one;
-    ZOO_TRY(const bool show, row(each.raw(), one));
-    if (!show) continue;
-    if (shown++ > 0) kept += ',';
-    kept += one;
+    if (kept.size() > 1) kept += ',';
+    ZOO_TRY_VOID(row(each.raw(), kept));
   }
-  if (shown == 0) return false;
   edits.replace(rows, kept + ']');
   // The first event has them, whichever upstream sent them with; later ones do not repeat them.
   const auto shown_columns = next_columns();
@@ -331,7 +325,7 @@ Result<bool> TableRewriter::event(std::string_view event, const StatusContext& c
     edits.append(root, "columnDefinitions", shown_columns);
   }
   append_event(out, parsed.type, edits.apply(parsed.object));
-  return true;
+  return {};
 }
 
 Result<void> TableRewriter::take_columns(std::string_view columns) {

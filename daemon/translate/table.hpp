@@ -6,7 +6,6 @@
 #include "daemon/translate/mapping.hpp"
 #include "daemon/translate/watch_event.hpp"
 
-#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -46,8 +45,6 @@ public:
     std::string group, resource; ///< in the tenant's names
     bool namespaced = true;
     IncludeObject include = IncludeObject::metadata; ///< what the client asked for
-    /// Whether the object of this upstream key ("ns/name" or "name") is shown; absent: all are.
-    std::function<bool(const ObjectKey&)> shows;
   };
   TableRewriter(const Mapping& mapping, const Root& root, Options options);
 
@@ -55,13 +52,13 @@ public:
   /// `columnDefinitions` alone. Code::internal if it is neither.
   Result<void> set_head(std::string_view head);
 
-  /// One row outward, appended to `out`; false: not shown, nothing appended. Code::internal for
-  /// what is no row, or has no object to tell whose it is.
-  Result<bool> row(std::string_view row, std::string& out) const;
+  /// One row outward, appended to `out`. Code::internal for what is no row, or has no object to
+  /// tell whose it is.
+  Result<void> row(std::string_view row, std::string& out) const;
 
-  /// One watch event with a Table, appended with a newline; false: nothing to send. The first event
-  /// sent carries the column definitions even if upstream sent them with one that is not shown.
-  Result<bool> event(std::string_view event, const StatusContext& context, std::string& out);
+  /// One watch event with a Table, appended with a newline. The first one carries the column
+  /// definitions, be it that they were taken before.
+  Result<void> event(std::string_view event, const StatusContext& context, std::string& out);
   /// Raw columnDefinitions, of a list before the watch or of an event that is not sent: upstream
   /// sends them once, with whatever it sends first. Code::internal if they are none.
   Result<void> take_columns(std::string_view columns);

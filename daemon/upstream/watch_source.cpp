@@ -91,7 +91,8 @@ private:
     const auto text_key = all_namespaces_ ? key->name_space + "/" + key->name : key->name;
     const bool ours = std::any_of(ranges_.begin(), ranges_.end(),
                                   [&](const KeyRange& range) { return range.contains(text_key); });
-    if (!ours && table_) handler_.on_watch_columns(event->object);
+    if (!ours && tree && tree->root()["columnDefinitions"].is(translate::JsonType::array))
+      handler_.on_watch_columns(event->object);
     return ours;
   }
 

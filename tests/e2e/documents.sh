@@ -116,6 +116,16 @@ for query in '' 'resourceVersion=0&' 'sendInitialEvents=true&resourceVersionMatc
   expect "not without bookmarks: ?$query" '' "$(ends_of "$query")"
 done
 
+# Upstream sends the columns of a watch's Tables once, with whatever comes first, which is another tenant's here.
+bindings=/apis/rbac.authorization.k8s.io/v1/rolebindings
+version=$(get "$a" "$bindings?limit=1" | jq -r .metadata.resourceVersion)
+check "another tenant binds" as "$b" create rolebinding first --clusterrole=view --user=joe
+check "and then this one" as "$a" create rolebinding second --clusterrole=view --user=jane
+get "$a" "$bindings?watch=1&resourceVersion=$version&timeoutSeconds=5" -H 'Accept: application/json;as=Table;v=v1;g=meta.k8s.io' >"$TMPDIR/tables"
+expect "a watch's first Table has the columns, and cells by them" "Role ClusterRole/view Users jane" \
+  "$(jq -rs '.[0].object | [range(5) as $i | .columnDefinitions[$i].name, .rows[0].cells[$i]] | map(tostring) | join(" ")' "$TMPDIR/tables" |
+    grep -Eo 'Role [^ ]+|Users [^ ]+' | xargs)"
+
 # Kinds of which the spec tells whose an object is, by their metadata alone.
 check "a Service, for its address" as "$a" create service clusterip addressed --tcp=80
 addresses=/apis/networking.k8s.io/v1/ipaddresses
@@ -131,6 +141,16 @@ get "$a" "$addresses?watch=true&timeoutSeconds=1&allowWatchBookmarks=true" -H "$
 expect "a watch, too" "$(full | sort)" "$(jq -r 'select(.type == "ADDED").object.metadata.name' "$TMPDIR/addresses" | sort)"
 expect "of metadata, with its bookmarks" "ADDED PartialObjectMetadata|BOOKMARK PartialObjectMetadata" \
   "$(jq -r '.type + " " + .object.kind' "$TMPDIR/addresses" | sort -u | paste -sd'|')"
+
+check "an address of its own" as "$a" create -f - <<<'{"apiVersion":"networking.k8s.io/v1","kind":"IPAddress","metadata":{"name":"203.0.113.9"},"spec":{"parentRef":{"resource":"services","namespace":"default","name":"addressed"}}}'
+of_its_own() { jq -r 'select(.metadata.name == "203.0.113.9") | .kind + " " + (has("spec") | tostring)'; }
+expect "metadata of what zood keeps, too" "PartialObjectMetadata false" \
+  "$(get "$a" "$addresses" -H "${metadata}List" | jq '.items[]' | of_its_own)"
+expect "in a watch" "PartialObjectMetadata false" \
+  "$(get "$a" "$addresses?watch=true&timeoutSeconds=2" -H "$metadata" | jq '.object' | of_its_own)"
+expect "a watch of metadata may begin at now" 200 "$(get "$a" \
+  '/api/v1/configmaps?watch=true&timeoutSeconds=1&sendInitialEvents=false&resourceVersionMatch=NotOlderThan' \
+  -H "$metadata" -o /dev/null -w '%{http_code}')"
 
 # Options of a delete in YAML.
 expect "dry run of a delete by YAML" 200 "$(get "$a" /api/v1/namespaces/default/configmaps/seen -X DELETE \

@@ -364,9 +364,11 @@ namespace {
 struct Watched final : upstream::WatchHandler {
   void on_watch_begin() override { begun = true; }
   void on_watch_event(std::string_view event) override { events.emplace_back(event); }
+  void on_watch_columns(std::string_view table) override { columns.emplace_back(table); }
   void on_watch_end(const upstream::WatchEnd& what) override { end = what; }
   bool begun = false;
   std::vector<std::string> events;
+  std::vector<std::string> columns;
   std::optional<upstream::WatchEnd> end;
 };
 
@@ -394,6 +396,31 @@ TEST_CASE("a watch hands on its own objects, bookmarks and errors, and nothing e
   CHECK(heard.events == std::vector<std::string>{own, bookmark, error});
   REQUIRE(heard.end);
   CHECK_FALSE(heard.end->error);
+}
+
+TEST_CASE("a watch of Tables hands on the columns that came with what is somebody else's") {
+  ScriptedCaller caller;
+  Watched heard;
+  upstream::WatchRequest request;
+  request.head.target = "/api/v1/pods";
+  request.resource_version = "42";
+  request.ranges = {{"foofoo-", "", false}};
+  request.all_namespaces = true;
+  request.table = true;
+  const auto watch = upstream::subscribe_alone(caller, std::move(request), heard);
+  const auto table = [](std::string_view columns, std::string_view name_space) {
+    return fmt::format(
+        R"({{"kind":"Table","columnDefinitions":{},"rows":[{{"cells":[],"object":{}}}]}})", columns,
+        item(name_space, "x"));
+  };
+  const auto event = [](const std::string& object) {
+    return R"({"type":"ADDED","object":)" + object + "}\n";
+  };
+  const auto first = table(R"([{"name":"Name"}])", "foofop-a");
+  caller.answer(
+      200, event(first) + event(table("null", "foofop-a")) + event(table("null", "foofoo-a")), 1);
+  CHECK(heard.columns == std::vector<std::string>{first});
+  CHECK(heard.events.size() == 1);
 }
 
 TEST_CASE("a watch that is refused ends with the Status") {
