@@ -42,6 +42,11 @@ check "a second write" as "$a" label lease node-1 -n kube-node-lease x=y
 expect "the list is the same" "$four" "$(names)"
 check "a write of it" as "$a" label namespace kube-public purpose=notices
 expect "is kept" notices "$(as "$a" get namespace kube-public -o 'jsonpath={.metadata.labels.purpose}')"
+expect "by what it has" kube-public "$(names -l purpose=notices)"
+expect "not by what it has not" "default kube-node-lease kube-system" "$(names -l 'purpose!=notices')"
+expect "nor in pages" "default kube-node-lease kube-system" "$(names -l '!purpose' --chunk-size=1)"
+expect "nor as it begins a watch" "default kube-node-lease kube-system" \
+  "$(as "$a" get --raw '/api/v1/namespaces?watch=1&timeoutSeconds=2&labelSelector=purpose!%3Dnotices' | jq -r .object.metadata.name | sort | xargs)"
 check_fails "it may not be deleted" 'may not be deleted' as "$a" delete namespace kube-public
 check_fails "nor all together" 'MethodNotAllowed|does not allow this method' as "$a" delete --raw /api/v1/namespaces
 check_fails "nor by a label" 'MethodNotAllowed|does not allow this method' as "$a" delete --raw '/api/v1/namespaces?labelSelector=kubernetes.io/metadata.name%3Ddefault'

@@ -98,6 +98,15 @@ public:
            });
   }
 
+  /// Then one that is there is chosen as one that is not.
+  bool by_name_alone() const {
+    return std::all_of(fields_.begin(), fields_.end(),
+                       [](const auto& term) { return term.key == "metadata.name"; }) &&
+           std::all_of(labels_.begin(), labels_.end(), [](const auto& each) {
+             return each.key == k_label_of_name || each.key == translate::k_tenant_label;
+           });
+  }
+
 private:
   using Fields = std::vector<translate::FieldTerm>;
   using Labels = std::vector<translate::LabelRequirement>;
@@ -119,34 +128,67 @@ private:
   Labels labels_;
 };
 
+/// Where selectors leave out one that is there, which of them are there is asked for before.
 class StandingList final : public upstream::List, private upstream::ListHandler {
 public:
   StandingList(const Exchange& exchange, upstream::ListRequest request, std::string hint,
                upstream::ListHandler& handler)
-      : writer_(exchange), handler_(handler), limit_(request.limit), table_(request.table) {
-    const auto accept = request.head.headers.get("accept");
+      : exchange_(exchange), writer_(exchange), handler_(handler), request_(std::move(request)),
+        hint_(std::move(hint)), limit_(request_.limit), table_(request_.table) {
+    const auto accept = request_.head.headers.get("accept");
     const bool partial = accept.find("as=PartialObjectMetadata") != std::string_view::npos;
     as_ = table_    ? Representation::table
           : partial ? Representation::partial
                     : Representation::object;
-    const auto* include = translate::find_param(request.params, "includeObject");
+    const auto* include = translate::find_param(request_.params, "includeObject");
     if (include != nullptr && *include == "Object") include_ = translate::IncludeObject::object;
-    const Chosen chosen(exchange, request.params);
+    const Chosen chosen(exchange, request_.params);
     for (const auto name : k_standing) {
       auto key = exchange.mapping().name_in(name);
-      const bool here = request.range.contains(key) && key >= request.range.start;
+      const bool here = request_.range.contains(key) && key >= request_.range.start;
       if (here && chosen(key)) waiting_.push_back(std::move(key));
     }
-    list_ = upstream::list_range(exchange.upstream(),
-                                 exchange.upstream().caller(exchange.gateway().loop()),
-                                 std::move(request), std::move(hint), *this);
+    looks_ = !waiting_.empty() && !chosen.by_name_alone();
+    read(looks_ ? names() : std::move(request_));
   }
 
-  void pause() override { list_->pause(); }
-  void resume() override { list_->resume(); }
+  void pause() override {
+    paused_ = true;
+    list_->pause();
+  }
+  void resume() override {
+    paused_ = false;
+    list_->resume();
+  }
 
 private:
+  /// All of the tenant's, at the version of the list.
+  upstream::ListRequest names() const {
+    auto out = request_;
+    out.head.headers.set("Accept", translate::k_partial_list_accept);
+    out.params = {
+        {"labelSelector", std::string(translate::k_tenant_label) + "=" + exchange_.mapping().id()}};
+    out.range.start.clear();
+    out.table = false;
+    out.limit = 0;
+    out.counts = out.shows = nullptr;
+    out.patience = nullptr; // nothing is handed on yet
+    out.heard = [heard = request_.heard](const http::ResponseHead& head) {
+      if (heard && head.status != 200) heard(head);
+    };
+    return out;
+  }
+
+  void read(upstream::ListRequest request) {
+    retired_ = std::move(list_);
+    list_ = upstream::list_range(exchange_.upstream(),
+                                 exchange_.upstream().caller(exchange_.gateway().loop()),
+                                 std::move(request), looks_ ? hint_ + "#there" : hint_, *this);
+    if (paused_) list_->pause();
+  }
+
   void on_list_begin(std::string_view head) override {
+    if (looks_) return;
     if (head.ends_with('[') || waiting_.empty()) return handler_.on_list_begin(head);
     const auto tree = translate::JsonTree::parse(head);
     if (!tree) return handler_.on_list_begin(head);
@@ -157,6 +199,10 @@ private:
   }
 
   void on_list_item(std::string_view key, std::string_view item) override {
+    if (looks_) {
+      std::erase(waiting_, key);
+      return;
+    }
     while (!waiting_.empty() && waiting_.front() < key)
       deliver_waiting();
     if (!waiting_.empty() && waiting_.front() == key) waiting_.erase(waiting_.begin());
@@ -170,6 +216,12 @@ private:
   }
 
   void on_list_end(const upstream::ListEnd& end) override {
+    if (std::exchange(looks_, false)) {
+      const auto revision = upstream::revision_of(end.resource_version);
+      if (!revision) return handler_.on_list_error(revision.error(), 0, {});
+      request_.revision = *revision;
+      return read(std::move(request_));
+    }
     auto mine = end;
     if (!mine.next_start) {
       while (!waiting_.empty() && !cut_)
@@ -198,8 +250,12 @@ private:
     handler_.on_list_item(key, writer_.item(key, as_, include_));
   }
 
+  const Exchange& exchange_;
   Writer writer_;
   upstream::ListHandler& handler_;
+  upstream::ListRequest request_;
+  std::string hint_;
+  bool looks_ = false, paused_ = false;
   std::vector<std::string> waiting_; ///< not seen yet, in key order, with the prefix
   std::optional<std::string> cut_;   ///< the limit was reached before this key
   std::size_t limit_;
@@ -207,7 +263,7 @@ private:
   bool table_;
   Representation as_;
   translate::IncludeObject include_ = translate::IncludeObject::metadata;
-  std::unique_ptr<upstream::List> list_; // last: cancelled first
+  std::unique_ptr<upstream::List> retired_, list_; // last: cancelled first
 };
 
 class GetStanding final : public Steps {
