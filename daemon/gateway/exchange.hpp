@@ -112,6 +112,7 @@ public:
   /// The answer broke off: the client must not take it for whole.
   void abort(const Error& why);
   bool head_sent() const { return head_sent_; }
+  void take_back_head(); ///< where nothing has left yet, something else is answered
   bool done() const { return done_; }
 
   /// The client takes something else than the JSON that flows answer. Errors stay JSON for who asks
@@ -192,7 +193,6 @@ private:
   void retire();
   void put(std::string_view bytes);
   void put(CompressedAnswer::Ready&& ready);
-  void take_back_head();
   void unsendable(const Error& why); ///< as `encoded_` has it
   void judged(audit::Decision decision, std::string_view reason);
   void tell_refusal(int http_status, std::string_view reason);

@@ -68,6 +68,9 @@ private:
 
   void on_list_end(const upstream::ListEnd& end) override {
     if (exchange_.done()) return;
+    // A list of custom resources says its version behind them.
+    const auto now = upstream::revision_of(end.resource_version);
+    if (now && !exchange_.head_sent() && refuse_future(exchange_, *now)) return;
     std::string token;
     if (end.next_start) {
       const auto revision = upstream::revision_of(end.resource_version);
@@ -81,12 +84,17 @@ private:
 
   void on_list_error(const Error& error, int http_status, std::string_view body) override {
     if (exchange_.done()) return;
+    const bool begun = exchange_.head_sent();
+    exchange_.take_back_head();
     if (http_status == 0 || exchange_.head_sent()) return exchange_.abort(error);
     if (http_status == 410 && !start_.empty()) {
       // The client's page is older than upstream remembers: it may go on from there as of now,
       // with a gap in consistency that it has to accept (apiserver's inconsistent continue).
       return exchange_.send_status(410, expired_with_token(seal_continue(exchange_, -1, start_)));
     }
+    // Upstream's token would lead past what the client has not got.
+    if (http_status == 410 && begun)
+      return exchange_.fail(Error(Code::expired, "the list took too long; list again"));
     refuse_list(exchange_, http_status, body);
   }
 
