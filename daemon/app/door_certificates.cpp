@@ -107,7 +107,8 @@ void DoorCertificates::write_admin_kubeconfig(std::string server) {
 void DoorCertificates::load() {
   if (tenants_) {
     auto shown = tenants_identity();
-    // What kubeconfigs trust goes with what the door shows, and both doors show the same.
+    // What kubeconfigs trust goes with what the door shows, and both doors show one that
+    // it trusts.
     if (!(shown ? take(*tenants_, shown->options) : refused(shown.error()))) return;
     pki_.trust_server_by(std::move(shown->trusted));
   }

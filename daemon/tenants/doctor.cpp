@@ -226,7 +226,11 @@ void TenantServiceImpl::examine_tenants(upstream::ControlApi& api,
 std::vector<Finding> TenantServiceImpl::doctor() {
   std::vector<Finding> out;
   if (credential_ != nullptr) examine_credential(*credential_, out);
-  if (due_for_renewal(parts_.pki.ca())) {
+  if (const auto begins = parts_.pki.ca().not_before(); begins > std::chrono::system_clock::now()) {
+    out.push_back(
+        {Level::problem, "tenants' CA", "it is not valid before " + time_text(begins),
+         "is this machine's clock right? It was ahead when the CA was made, or is behind"});
+  } else if (due_for_renewal(parts_.pki.ca())) {
     out.push_back({Level::warning, "tenants' CA",
                    "it ends on " + time_text(parts_.pki.ca().not_after()),
                    "plan its replacement: every kubeconfig changes with it"});

@@ -400,21 +400,24 @@ private:
   int told_ = 0;
 };
 
+constexpr unsigned k_short_passes = 60; // two minutes, and more where upstream is slow
+
 } // namespace
 
 Result<Controller::Next> Controller::reclaim(ControlApi& api, const api::Tenant& tenant,
                                              unsigned attempts) {
   const auto began = parse_time(tenant.deletion_timestamp);
   const auto clock = std::chrono::system_clock::now();
-  // One that began in time to come was asked for when the clock was ahead.
-  const bool past_grace =
-      clock >= began + policy()->delete_grace || began > clock + std::chrono::minutes(1);
+  // One that began in time to come was asked for when the clock was ahead, or it is behind now: it
+  // has its grace by the passes that it took.
+  const bool past_grace = clock >= began + policy()->delete_grace ||
+                          (began > clock + std::chrono::minutes(1) && attempts >= k_short_passes);
   // Each pass reads upstream's discovery and lists all kinds of what goes: what does not go in
   // minutes is looked at less and less.
   const auto later =
-      Next{attempts < 60
+      Next{attempts < k_short_passes
                ? std::min(milliseconds(100) * (1L << std::min(attempts, 5U)), milliseconds(2000))
-               : milliseconds(attempts < 120 ? 10'000 : 60'000)};
+               : milliseconds(attempts < 2 * k_short_passes ? 10'000 : 60'000)};
   // What upstream has admitted and a webhook of the tenant's holds is stored when that answers, be
   // the namespace and the record gone by then. So the record stays until nothing is held any more.
   auto held_until = parse_time(tenant.held_until);

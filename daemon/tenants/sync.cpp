@@ -266,7 +266,7 @@ Result<Controller::Next> Controller::sync(ControlApi& api, const api::Tenant& te
     }
     ZOO_TRY(expiry, ensure_credential(tenant));
     // What was approved while nobody looked.
-    if (!fresh && furnished) {
+    if (room && !fresh && furnished) {
       if (const auto done = sign_requests(api, tenant); !done) {
         log::warning("tenants", "tenant {}: {}", tenant.id, done.error().text());
         sign_soon(tenant.id);

@@ -56,13 +56,13 @@ bool count_part(std::size_t bytes, std::size_t& counted, auto&& room) {
   return true;
 }
 
-/// Once something of a list was handed on, nobody can be told that upstream refuses the next page
-/// for now: the page, which is fixed to one revision, is asked for again. Of all parts of a list
-/// together; on its loop.
+/// For a list that is handed on as it comes, so that nobody can be told any more that upstream
+/// refuses the next page for now: the page, which is fixed to one revision, is asked for again. One
+/// for all parts of a list that is read namespace by namespace; on its loop.
 struct ListPatience {
   explicit ListPatience(net::Loop& on) : loop(on) {}
   net::Loop& loop;
-  bool told = false;                                          ///< something was handed on
+  bool told = false; ///< the handler has heard its beginning
   std::optional<std::chrono::steady_clock::time_point> until; ///< from the first refusal on
   unsigned tries = 0;                                         ///< of one page
 };

@@ -13,7 +13,7 @@ namespace {
 
 /// Of kinds that upstream sends no bookmarks of: those it keeps no cache for.
 constexpr int k_without_bookmarks = 20;
-constexpr unsigned k_most_failures = 3;
+constexpr unsigned k_most_failures = 8; // some ten seconds
 
 /// Does this Status say that a resourceVersion is too old?
 bool too_old(std::string_view status) {
@@ -212,9 +212,13 @@ void Feed::on_frame(std::string_view text) {
   if (retired_ || broken_) return;
   const auto event = split_event(text);
   if (!event || event->type == translate::EventType::error) {
-    // What fails at one place again and again is passed by as what upstream has forgotten.
-    gone_ = (event && too_old(event->object)) || ++failures_ == k_most_failures;
-    if (!event || !gone_) log::warning("watch", "the upstream watch of {} failed", kind_->path);
+    gone_ = event && too_old(event->object);
+    if (!gone_) {
+      // What fails at one place again and again is passed by as what upstream has forgotten.
+      gone_ = ++failures_ == k_most_failures;
+      log::warning("watch", "the upstream watch of {} failed{}", kind_->path,
+                   gone_ ? " at one place too often: it is passed by" : "");
+    }
     return lost();
   }
   failures_ = 0;

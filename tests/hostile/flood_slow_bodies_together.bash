@@ -21,6 +21,8 @@ codes=$(for _ in {1..40}; do printf 'next\nurl = "https://%s/api/v1/namespaces/t
   "$zood_address" "$vault" "$TMPDIR/$victim.ca" "$TMPDIR/$victim.crt" "$TMPDIR/$victim.key"; done | sed 1d |
   curl -s --parallel --parallel-immediate --parallel-max 20 --max-time 30 -K - 2>/dev/null | sort | uniq -c | awk '{ print $1, $2 }')
 expect "forty requests of the victim, twenty at a time" '40 200' "$codes"
+check "the first still holds its share" receiving "$evil"
+check "and the second" receiving "$second"
 wait "$slow"
 expect "and its slow write" 201 "$(<"$TMPDIR/slow")"
 wait "$flooding" "$second_flood"

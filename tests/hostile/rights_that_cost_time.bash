@@ -15,7 +15,7 @@ meanwhile() {
   "$@" &
   pid=$!
   while kill -0 "$pid" 2>/dev/null; do
-    said=$(curl -s --max-time 60 --cacert "$TMPDIR/$victim.ca" --cert "$TMPDIR/$victim.crt" --key "$TMPDIR/$victim.key" -o /dev/null -w '%{http_code}' "https://$zood_address/api/v1/namespaces/team/secrets/$vault")
+    said=$(curl -s --max-time 30 --cacert "$TMPDIR/$victim.ca" --cert "$TMPDIR/$victim.crt" --key "$TMPDIR/$victim.key" -o /dev/null -w '%{http_code}' "https://$zood_address/api/v1/namespaces/team/secrets/$vault")
     [[ $said == 200 ]] || wrong+="$said; "
   done
   wait "$pid"

@@ -90,6 +90,7 @@ private:
 
   void stream() {
     auto request = list_request(exchange_, plan_);
+    request.patience = std::make_shared<upstream::ListPatience>(exchange_.gateway().loop());
     request.range = plan_.ranges[at_];
     if (!start_.empty()) request.range.start = start_;
     request.revision = revision_;

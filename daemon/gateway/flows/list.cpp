@@ -23,6 +23,7 @@ public:
   void start() override {
     const auto& options = exchange_.target().list;
     auto request = list_request(exchange_, plan_);
+    request.patience = std::make_shared<upstream::ListPatience>(exchange_.gateway().loop());
     request.range = plan_.ranges.front();
     request.limit = static_cast<std::size_t>(options.limit);
     if (request.limit != 0 && plan_.rendering.shown)
@@ -232,7 +233,6 @@ upstream::ListRequest list_request(Exchange& exchange, const ListPlan& plan) {
     };
   }
   request.heard = [&exchange](const http::ResponseHead& head) { exchange.heard(head); };
-  request.patience = std::make_shared<upstream::ListPatience>(exchange.gateway().loop());
   return request;
 }
 

@@ -89,6 +89,7 @@ private:
 
   upstream::ListRequest state_request(const upstream::KeyRange& range) const {
     auto request = list_request(exchange_, plan_);
+    request.patience = std::make_shared<upstream::ListPatience>(exchange_.gateway().loop());
     request.range = range;
     // A list of metadata is another kind than one object's.
     if (plan_.rendering.wanted.representation == translate::Representation::partial) {
