@@ -83,6 +83,8 @@ expect "field selector" flowschema.flowcontrol.apiserver.k8s.io/a "$(as "$first"
 expect "pages" 17 "$(as "$first" get flowschemas --chunk-size 2 -o name | wc -l)"
 token=$(as "$first" get --raw '/apis/flowcontrol.apiserver.k8s.io/v1/flowschemas?limit=2' | jq -r .metadata.continue)
 check_fails "a page's token is no other tenant's" 'continue key is not valid' as "$second" get --raw "/apis/flowcontrol.apiserver.k8s.io/v1/flowschemas?limit=2&continue=$token"
+expect "a watch ends with a bookmark for who takes them" "BOOKMARK, not ADDED" \
+  "$(for marks in true false; do as "$first" get --raw "/apis/flowcontrol.apiserver.k8s.io/v1/flowschemas?watch=1&timeoutSeconds=2&allowWatchBookmarks=$marks" | tail -n 1 | jq -r .type; done | xargs printf '%s, not %s')"
 "$KUBECTL" --kubeconfig "$TMPDIR/$first.kubeconfig" get flowschemas --watch -o name >"$TMPDIR/watch.out" 2>&1 &
 watch_pid=$!
 "$KUBECTL" --kubeconfig "$TMPDIR/$second.kubeconfig" get flowschemas --watch -o name >"$TMPDIR/watch2.out" 2>&1 &

@@ -54,5 +54,13 @@ expect "none is going" "Active Active Active Active" "$(as "$a" get namespaces -
 new_tenant b
 expect "a neighbour has them new" "$four" "$(as "$b" get namespaces -o 'jsonpath={.items[*].metadata.name}')"
 expect "and empty" "" "$(as "$b" get leases -n kube-node-lease -o name)"
+# One that the platform takes from the tenant.
+check "a namespace" as "$a" create namespace leaving
+version=$(as "$a" get --raw /api/v1/namespaces | jq -r .metadata.resourceVersion)
+check "its label goes" upstream label namespace "$a-leaving" tenant.kubezoo.io/id-
+expect "who watches is told" "DELETED leaving" \
+  "$(as "$a" get --raw "/api/v1/namespaces?watch=1&timeoutSeconds=5&resourceVersion=$version" | jq -r 'select(.object.metadata.name == "leaving") | .type + " " + .object.metadata.name')"
+check "it is nobody's, and goes" upstream delete namespace "$a-leaving" --timeout=120s
+
 check "the tenant goes" ctl tenant delete "$a" --wait
 expect "with them" "" "$(upstream get namespaces -o name | grep "/$a-")"

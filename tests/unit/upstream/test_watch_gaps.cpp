@@ -52,6 +52,37 @@ TEST_CASE("what upstream does not remember is read and compared") {
   CHECK_FALSE(client.end());
 }
 
+TEST_CASE("what a watch fails at again and again is passed by as a gap") {
+  WatchWorld world;
+  WatchClient client(world, 0, pods("foofoo-", 10));
+  const std::string failure =
+      "{\"type\":\"ERROR\",\"object\":{\"kind\":\"Status\",\"code\":500}}\n";
+  std::uint64_t version = 10;
+  for (int round = 0; round < 2; ++round) {
+    for (int failures = 0; failures < 7; ++failures) {
+      const auto stream = world.next_watch();
+      CHECK(world.param(stream, "resourceVersion") == std::to_string(version));
+      world.answer(stream, 200);
+      if (failures == 6) world.say(stream, bookmark_event(++version));
+      world.say(stream, failure);
+    }
+  }
+  for (int failures = 0; failures < 7; ++failures) {
+    const auto stream = world.next_watch();
+    world.answer(stream, 200);
+    world.say(stream, failure);
+  }
+  auto one = world.next_list(), two = world.next_list();
+  if (revision_of_page(one) == -1) std::swap(one, two);
+  CHECK(revision_of_page(one) == 12);
+  world.list(one, 12, {});
+  world.list(two, 40, {pod("foofoo-a/new", 30)});
+  const auto stream = world.next_watch();
+  CHECK(world.param(stream, "resourceVersion") == "40");
+  CHECK(client.heard() == Heard{"ADDED foofoo-a/new 30"});
+  CHECK_FALSE(client.end());
+}
+
 TEST_CASE("who began behind what a gap is measured from goes on from there by itself") {
   WatchWorld world;
   WatchClient early(world, 0, pods("foofoo-", 10));
