@@ -327,9 +327,9 @@ void Exchange::heard(const http::ResponseHead& head) {
 }
 
 void Exchange::send_refusal(int http_status, std::string_view body) {
-  // It is zood's own credential: who asks has another, and would throw it away. What a service
-  // behind upstream says is its own (docs/decisions/145).
-  if (http_status == 401 && !target_.connect && route_ && !mapping().identity())
+  // It is zood's own credential: who asks has another, and would throw it away. A service behind
+  // upstream may be an API server, too (docs/decisions/145).
+  if (http_status == 401 && target_.subresource != "proxy" && route_ && !mapping().identity())
     return fail(Error(Code::unavailable, "the upstream refuses zood's credential; try again"));
   tell_refusal(http_status, "upstream refused it");
   put_status(http_status,

@@ -400,7 +400,20 @@ private:
   int told_ = 0;
 };
 
-constexpr unsigned k_short_passes = 60; // two minutes, and more where upstream is slow
+/// How long to wait behind that many passes. Each reads upstream's discovery and lists all kinds of
+/// what goes: what does not go in minutes is looked at less and less.
+milliseconds rest_behind(unsigned passes) {
+  if (passes < 60) return milliseconds(std::min(100L << std::min(passes, 5U), 2000L));
+  return milliseconds(passes < 120 ? 10'000 : 60'000);
+}
+
+/// How long so many passes have waited together.
+milliseconds waited(unsigned passes) {
+  milliseconds out{0};
+  for (unsigned each = 0; each < passes; ++each)
+    out += rest_behind(each);
+  return out;
+}
 
 } // namespace
 
@@ -410,14 +423,14 @@ Result<Controller::Next> Controller::reclaim(ControlApi& api, const api::Tenant&
   const auto clock = std::chrono::system_clock::now();
   // One that began in time to come was asked for when the clock was ahead, or it is behind now: it
   // has its grace by the passes that it took.
-  const bool past_grace = clock >= began + policy()->delete_grace ||
-                          (began > clock + std::chrono::minutes(1) && attempts >= k_short_passes);
-  // Each pass reads upstream's discovery and lists all kinds of what goes: what does not go in
-  // minutes is looked at less and less.
-  const auto later =
-      Next{attempts < k_short_passes
-               ? std::min(milliseconds(100) * (1L << std::min(attempts, 5U)), milliseconds(2000))
-               : milliseconds(attempts < 2 * k_short_passes ? 10'000 : 60'000)};
+  const bool past_grace = began > clock + std::chrono::minutes(1)
+                              ? waited(attempts) >= policy()->delete_grace
+                              : clock >= began + policy()->delete_grace;
+  bool progress = false; // what it waits for is not what it was
+  const auto later = [&] {
+    const auto rest = rest_behind(attempts);
+    return Next{progress ? std::min(rest, milliseconds(2000)) : rest};
+  };
   // What upstream has admitted and a webhook of the tenant's holds is stored when that answers, be
   // the namespace and the record gone by then. So the record stays until nothing is held any more.
   auto held_until = parse_time(tenant.held_until);
@@ -453,6 +466,7 @@ Result<Controller::Next> Controller::reclaim(ControlApi& api, const api::Tenant&
       return true;
     });
     if (!written) return fail(written.error());
+    progress = progress || written->resource_version != tenant.resource_version;
     return {};
   };
 
@@ -480,7 +494,7 @@ Result<Controller::Next> Controller::reclaim(ControlApi& api, const api::Tenant&
   if (custom != 0 && !past_grace) {
     ZOO_TRY_VOID(
         tell("CustomResources", fmt::format("{} custom resources: {}", custom, pass.waiting())));
-    return later;
+    return later();
   }
 
   // (3) and, past the grace, (4).
@@ -494,7 +508,7 @@ Result<Controller::Next> Controller::reclaim(ControlApi& api, const api::Tenant&
   ZOO_TRY(const auto objects, pass.cluster_objects(false));
   step("definitions");
   ZOO_TRY(const auto definitions, pass.definitions(held()));
-  if (spaces != 0) return later;
+  if (spaces != 0) return later();
   step("volumes");
   ZOO_TRY(const auto volumes, pass.volumes(false));
   step("events");
@@ -502,7 +516,7 @@ Result<Controller::Next> Controller::reclaim(ControlApi& api, const api::Tenant&
   if (const auto left = custom + admission + objects + definitions + volumes; left != 0) {
     ZOO_TRY_VOID(
         tell("ClusterObjects", fmt::format("{} cluster-scoped objects: {}", left, pass.waiting())));
-    return later;
+    return later();
   }
 
   if (held()) {
@@ -534,7 +548,7 @@ Result<Controller::Next> Controller::reclaim(ControlApi& api, const api::Tenant&
   if (left != 0) {
     ZOO_TRY_VOID(
         tell("Proof", fmt::format("{} objects that came late: {}", left, proof.waiting())));
-    return later;
+    return later();
   }
 
   // (6) Nobody has been admitted for long: nothing of it is written any more.

@@ -311,6 +311,7 @@ Result<void> TableRewriter::event(std::string_view event, const StatusContext& c
   if (columns.is(JsonType::array)) ZOO_TRY_VOID(take_columns(columns.raw()));
   JsonEdits edits;
   const auto rows = root["rows"];
+  if (!rows.first()) return {}; // nothing has come
   std::string kept = "[";
   for (auto each = rows.first(); each; each = each.next()) {
     if (kept.size() > 1) kept += ',';

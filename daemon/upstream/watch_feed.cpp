@@ -13,7 +13,7 @@ namespace {
 
 /// Of kinds that upstream sends no bookmarks of: those it keeps no cache for.
 constexpr int k_without_bookmarks = 20;
-constexpr unsigned k_most_failures = 8; // some ten seconds
+constexpr unsigned k_most_failures = 8; // ten seconds and more
 
 /// Does this Status say that a resourceVersion is too old?
 bool too_old(std::string_view status) {

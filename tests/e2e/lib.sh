@@ -308,7 +308,7 @@ attachment() {
 list_costs() {
   local objects
   objects=$(zoo_listed "$2" "$3")
-  "${@:4}" >/dev/null
+  "${@:4}" >/dev/null || { echo "failed: ${*:4}"; return 1; }
   objects=$(($(zoo_listed "$2" "$3") - objects))
   ((objects $1)) || { echo "$2 $objects"; return 1; }
 }

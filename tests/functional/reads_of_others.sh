@@ -17,14 +17,15 @@ done >"$TMPDIR/classes"
 check "classes of a neighbour" upstream create -f "$TMPDIR/classes"
 priority() { [[ $(upstream get configmap zoo-pods -n zoo-system -o jsonpath='{.data.priority}') == "$1" ]]; }
 class() { jq -cn --arg name "$1" --argjson value "$2" '{apiVersion: "scheduling.k8s.io/v1", kind: "PriorityClass", metadata: {name: $name}, value: $value, globalDefault: true}'; }
-heeds() { # not by eventually, of which list_costs would not hear that it failed
-  upstream create -f - <<<"$(class usual 700)" || return
-  for _ in {1..300}; do
-    priority 700 && return
+# soon COMMAND...: not by eventually, of which list_costs would not hear that it failed.
+soon() {
+  for _ in {1..600}; do
+    "$@" && return
     sleep 0.1
   done
   return 1
 }
+heeds() { upstream create -f - <<<"$(class usual 700)" && soon priority 700; }
 check "pods get at most what zood.yaml says" priority 100
 check "with others' classes unread" list_costs "== 0" returned priorityclasses heeds
 check "it goes" upstream delete priorityclass usual
@@ -40,7 +41,7 @@ looks() { upstream get --raw /metrics | awk '/^apiserver_request_total/ && /reso
 passes() { (($(looks) >= before + 3)); }
 stays() {
   before=$(looks)
-  eventually "is looked for again and again" 60 passes
+  soon passes
 }
 waits() { ctl tenant get "$a" -o json | jq -e --arg volume "$held" '.status.waitingFor | contains($volume)'; }
 unattached() { ! upstream get volumeattachment csi-held; }

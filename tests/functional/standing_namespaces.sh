@@ -18,6 +18,10 @@ expect "all but one" "default kube-node-lease kube-system" "$(names --field-sele
 expect "by the label of its name" kube-node-lease "$(names -l 'kubernetes.io/metadata.name in (kube-node-lease)')"
 expect_match "the same as a table" '^kube-public +Active' "$(as "$a" get namespaces -l kubernetes.io/metadata.name=kube-public --no-headers)"
 expect "none of a label that they lack" "" "$(names -l team=x)"
+expect "nor are they left out for one" "$four" "$(names -l 'team!=x')"
+expect "in pages, and by what they have" "kube-node-lease kube-public" \
+  "$(names -l 'pod-security.kubernetes.io/enforce=baseline,kubernetes.io/metadata.name in (kube-public,kube-node-lease)' --chunk-size=1)"
+expect_match "as a table" '^kube-public +Active' "$(as "$a" get namespaces -l '!team' --no-headers)"
 expect_match "get, as a table" '^kube-public +Active' "$(as "$a" get namespace kube-public --no-headers)"
 yaml=$(as "$a" get namespace kube-public -o yaml)
 expect_match "get, as an object" '^  name: kube-public$' "$yaml"
@@ -59,7 +63,7 @@ check "a namespace" as "$a" create namespace leaving
 version=$(as "$a" get --raw /api/v1/namespaces | jq -r .metadata.resourceVersion)
 check "its label goes" upstream label namespace "$a-leaving" tenant.kubezoo.io/id-
 expect "who watches is told" "DELETED leaving" \
-  "$(as "$a" get --raw "/api/v1/namespaces?watch=1&timeoutSeconds=5&resourceVersion=$version" | jq -r 'select(.object.metadata.name == "leaving") | .type + " " + .object.metadata.name')"
+  "$(as "$a" get --raw "/api/v1/namespaces?watch=1&timeoutSeconds=5&resourceVersion=$version" | jq -r 'select(.type == "DELETED") | .type + " " + .object.metadata.name')"
 check "it is nobody's, and goes" upstream delete namespace "$a-leaving" --timeout=120s
 
 check "the tenant goes" ctl tenant delete "$a" --wait

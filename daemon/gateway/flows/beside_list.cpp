@@ -207,10 +207,10 @@ private:
 
   void on_list_error(const Error& error, int http_status, std::string_view body) override {
     if (exchange_.done() || ended_) return;
-    const bool begun = exchange_.head_sent();
+    const bool begun = exchange_.head_sent() || !out_.empty();
     exchange_.take_back_head();
     if (http_status == 0 || exchange_.head_sent()) return exchange_.abort(error);
-    if (http_status == 410 && begin_whole()) return;
+    if (http_status == 410 && !begun && begin_whole()) return;
     if (http_status == 410 && !start_.empty())
       return exchange_.send_status(410, expired_with_token(seal_continue(exchange_, -1, start_)));
     if (http_status == 410 && begun) // see list.cpp

@@ -315,8 +315,10 @@ void RoomFinder::next() {
   const auto& plan = sources_[at_].plan;
   auto request = list_request(exchange_, plan);
   request.heard = nullptr; // it is no part of what was asked
+  request.patience = std::make_shared<upstream::ListPatience>(exchange_.gateway().loop());
   request.max_object = upstream::k_largest_object;
   request.range = plan.ranges.front();
+  begun_ = false;
   retired_ = std::move(list_);
   list_ = upstream::list_range(
       exchange_.upstream(), exchange_.upstream().caller(exchange_.gateway().loop()),
@@ -346,7 +348,8 @@ void RoomFinder::on_list_error(const Error& error, int http_status, std::string_
   if (exchange_.done()) return;
   // A group of an extension server that is away, or a kind that has just gone: nothing can be
   // written there now, and the others are to be counted.
-  if (http_status == 404 || (http_status == 503 && sources_.size() > 4)) {
+  // Not so behind a first page: what was to come is there.
+  if (!begun_ && (http_status == 404 || (http_status == 503 && sources_.size() > 4))) {
     return on_list_end({});
   }
   log::warning("gateway", "what tenant {} stores could not be counted at {}: {} {}",

@@ -44,7 +44,7 @@ private:
   void next();
   void refuse(const Ledger::Full& full);
 
-  void on_list_begin(std::string_view) override {}
+  void on_list_begin(std::string_view) override { begun_ = true; }
   void on_list_item(std::string_view key, std::string_view item) override;
   void on_list_end(const upstream::ListEnd& end) override;
   void on_list_error(const Error& error, int http_status, std::string_view body) override;
@@ -58,6 +58,7 @@ private:
   std::optional<api::Counted> counting_;
   std::vector<Source> sources_;
   std::size_t at_ = 0;
+  bool begun_ = false; ///< something of the source at_ was heard
   Ledger::Amounts found_;
   std::shared_ptr<const upstream::Upstream::Names> strangers_;
   std::unique_ptr<upstream::List> retired_, list_; // last: cancelled first

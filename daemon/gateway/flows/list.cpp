@@ -71,7 +71,7 @@ private:
     if (exchange_.done()) return;
     // A list of custom resources says its version behind them.
     const auto now = upstream::revision_of(end.resource_version);
-    if (now && !exchange_.head_sent() && refuse_future(exchange_, *now)) return;
+    if (now && refuse_future(exchange_, *now)) return;
     std::string token;
     if (end.next_start) {
       const auto revision = upstream::revision_of(end.resource_version);
@@ -85,7 +85,7 @@ private:
 
   void on_list_error(const Error& error, int http_status, std::string_view body) override {
     if (exchange_.done()) return;
-    const bool begun = exchange_.head_sent();
+    const bool begun = exchange_.head_sent() || !out_.empty();
     exchange_.take_back_head();
     if (http_status == 0 || exchange_.head_sent()) return exchange_.abort(error);
     if (http_status == 410 && !start_.empty()) {

@@ -162,13 +162,17 @@ public:
   }
 
 private:
-  /// All of the tenant's, at the version of the list.
+  /// All of the range from the first of them on, at the version of the list. With a label upstream
+  /// would look for more of the tenant's through everybody's, to fill a page.
   upstream::ListRequest names() const {
     auto out = request_;
     out.head.headers.set("Accept", translate::k_partial_list_accept);
-    out.params = {
-        {"labelSelector", std::string(translate::k_tenant_label) + "=" + exchange_.mapping().id()}};
-    out.range.start.clear();
+    out.params.clear();
+    if (!exchange_.upstream().range_reads()) {
+      out.params = {{"labelSelector",
+                     std::string(translate::k_tenant_label) + "=" + exchange_.mapping().id()}};
+    }
+    out.range.start = waiting_.front();
     out.table = false;
     out.limit = 0;
     out.counts = out.shows = nullptr;

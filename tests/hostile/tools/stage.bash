@@ -327,7 +327,7 @@ flood() {
   done
   wait "$pid"
   note "$kind: $(tail -n 1 "$TMPDIR/flood"); zood had $before MiB, at most $most; the victim asked $asked times, and waited $slowest s at most"
-  check "$kind: the victim is answered before it is over" test "$asked" -ge 2
+  ((seconds < 10)) || check "$kind: the victim is answered before it is over" test "$asked" -ge 2
   expect_match "$kind: the attack was one" '^[1-9][0-9]* ' "$(tail -n 1 "$TMPDIR/flood")"
   expect "$kind: the victim is answered" '' "$wrong"
   if ((most < before + ${flood_memory:-200})); then passed "$kind: memory is bounded"; else failed "$kind: memory is bounded" <<<"$before MiB before, $most at most"; fi
