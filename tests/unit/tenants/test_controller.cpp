@@ -375,7 +375,8 @@ TEST_CASE("a certificate is renewed where the tenant's room cannot be repaired")
   REQUIRE(eventually(
       [&] { return must(room.store->get(tenants::k_credential_kind, "foofoo")).value != before; }));
   REQUIRE(eventually([&] {
-    const auto* synced = must(service->get("foofoo")).condition("Synced");
+    const auto now = must(service->get("foofoo"));
+    const auto* synced = now.condition("Synced");
     return synced != nullptr && synced->status == "False";
   }));
 }
