@@ -32,10 +32,10 @@ Door socket_door(std::string path) {
   return door;
 }
 
-/// As a path, or as other tools write it: unix:///run/zood/zood.sock.
+constexpr std::string_view k_unix = "unix://"; // as other tools write a socket
+
 Result<std::string> socket_path(std::string_view what, const std::string& said) {
-  constexpr std::string_view k_scheme = "unix://";
-  if (said.starts_with(k_scheme)) return said.substr(k_scheme.size());
+  if (said.starts_with(k_unix)) return said.substr(k_unix.size());
   if (said.starts_with("https://") || said.starts_with("http://"))
     return fail(Code::usage, "{} is a socket's path, not '{}': say --server URL", what, said);
   return said;
@@ -43,12 +43,11 @@ Result<std::string> socket_path(std::string_view what, const std::string& said) 
 
 /// The URL that is asked. `what`: who says it.
 Result<std::string> server_url(std::string_view what, const std::string& said) {
-  const auto socket = said.starts_with("unix://") ? said.substr(7)
-                      : said.starts_with('/')     ? said
-                                                  : std::string();
-  if (!socket.empty())
+  if (said.starts_with(k_unix) || said.starts_with('/')) {
+    ZOO_TRY(const auto socket, socket_path(what, said));
     return fail(Code::usage, "{} must be an https URL: for a socket, say --socket {}", what,
                 socket);
+  }
   auto url = said;
   while (url.ends_with('/'))
     url.pop_back();

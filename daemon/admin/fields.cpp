@@ -141,14 +141,19 @@ std::vector<std::string> unknown_fields(const json& tenant) {
   return out;
 }
 
+std::vector<std::string> without(std::vector<std::string> words,
+                                 std::span<const std::string> others) {
+  std::erase_if(words, [others](const std::string& word) {
+    return std::find(others.begin(), others.end(), word) != others.end();
+  });
+  return words;
+}
+
 Result<std::vector<std::string>> judge_fields(FieldValidation wish, const json& tenant,
                                               std::span<const std::string> duplicates,
                                               std::span<const std::string> stored) {
   if (wish == FieldValidation::ignore) return std::vector<std::string>{};
-  auto words = unknown_fields(tenant);
-  std::erase_if(words, [stored](const std::string& word) {
-    return std::find(stored.begin(), stored.end(), word) != stored.end();
-  });
+  auto words = without(unknown_fields(tenant), stored);
   for (const auto& path : duplicates)
     words.push_back("duplicate field \"" + path + "\"");
   if (wish == FieldValidation::warn || words.empty()) return words;

@@ -29,6 +29,10 @@ Result<std::string> text_member(const nlohmann::json& object, const char* key,
 /// field that was probably meant.
 std::vector<std::string> unknown_fields(const nlohmann::json& tenant);
 
+/// `words` but for those that are among `others`.
+std::vector<std::string> without(std::vector<std::string> words,
+                                 std::span<const std::string> others);
+
 /// Applies the wish: strict -> Code::bad_request "strict decoding error: ..." (as upstream words
 /// it); warn -> the texts for Warning headers. `stored`: of what unknown_fields() says of `tenant`,
 /// what is no matter of this request: it was there before.

@@ -162,11 +162,8 @@ Result<Answer> TenantApi::try_patch(const Request& request, const std::string& i
     ZOO_TRY_VOID(check_uid(after, live));
     after["status"] = before.contains("status") ? before["status"] : json::object();
     // What a merge patch says itself is judged, be it there before.
-    auto stored = unknown_fields(before);
-    std::erase_if(stored, [&said](const std::string& word) {
-      return std::find(said.begin(), said.end(), word) != said.end();
-    });
-    ZOO_TRY(auto input, accept_object(request, after, duplicates, stored));
+    ZOO_TRY(auto input,
+            accept_object(request, after, duplicates, without(unknown_fields(before), said)));
     if (api::to_json(input.tenant) == before)
       return show(200, live, options, std::move(input.warnings));
     input.tenant.id = id;

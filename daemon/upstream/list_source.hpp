@@ -25,6 +25,9 @@ class Caller;
 /// before anything else of that answer.
 using HeadListener = std::function<void(const http::ResponseHead& head)>;
 
+/// For what is no part of what was asked, but for its refusal, which says when to come again.
+HeadListener of_refusals(HeadListener listener);
+
 /// A stretch of upstream's key order (DESIGN 6). Keys are "<namespace>/<name>" on an
 /// all-namespaces path and "<name>" elsewhere.
 struct KeyRange {

@@ -133,9 +133,7 @@ private:
     }
     spaces.range.prefix = request_.range.prefix;
     spaces.revision = revision;
-    spaces.heard = [heard = request_.heard](const http::ResponseHead& head) {
-      if (heard && head.status != 200) heard(head);
-    };
+    spaces.heard = of_refusals(request_.heard);
     read(std::move(spaces), spaces_key(request_), "");
   }
 

@@ -413,6 +413,13 @@ std::array<std::string, 2> behind_keys(const std::string& path, const std::strin
   return {path + "?behind=" + prefix, path + "?behind"};
 }
 
+HeadListener of_refusals(HeadListener listener) {
+  if (!listener) return nullptr;
+  return [listener = std::move(listener)](const http::ResponseHead& head) {
+    if (head.status != 200) listener(head);
+  };
+}
+
 bool selects(const ListRequest& request) {
   return std::any_of(k_selectors.begin(), k_selectors.end(), [&](const char* selector) {
     return translate::find_param(request.params, selector) != nullptr;

@@ -41,7 +41,10 @@ struct SharedWatchLimits {
   std::chrono::milliseconds spread{10'000};   ///< over which subscribers are sent away
   std::chrono::milliseconds patience{30'000}; ///< with a refusal of what was served before
   std::chrono::milliseconds first_pause{100}, longest_pause{5'000}; ///< before upstream is asked
-  std::chrono::seconds shortest{1'800}; ///< a watch without timeoutSeconds; at most twice that
+  /// A watch without timeoutSeconds, as upstream's (minRequestTimeout in
+  /// apiserver/pkg/endpoints/handlers/get.go); at most twice that, so that not all end at once.
+  std::chrono::seconds shortest{1'800};
+  std::chrono::seconds longest{1'000'000}; ///< whatever timeoutSeconds says
 };
 
 /// The watches of one upstream that many subscribers share: one stream a kind and encoding. Each

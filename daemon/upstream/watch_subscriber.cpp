@@ -66,10 +66,10 @@ Subscriber::~Subscriber() {
 void Subscriber::start() {
   const auto& wanted = request_->timeout_seconds;
   const auto& limits = branch_.shared_.limits;
-  // As upstream, where nobody says how long: so that not all of them end at once.
   const std::chrono::milliseconds time =
-      wanted.value_or(0) > 0 ? std::chrono::seconds(std::min<std::int64_t>(*wanted, 1'000'000))
-                             : limits.shortest + branch_.random_below(limits.shortest);
+      wanted.value_or(0) > 0
+          ? std::chrono::seconds(std::min<std::int64_t>(*wanted, limits.longest.count()))
+          : limits.shortest + branch_.random_below(limits.shortest);
   set_deadline(Clock::now() + time);
   if (!filter_) return post_alone();
   if (!filter_->keeps_keys()) return join();

@@ -211,11 +211,7 @@ private:
     exchange_.take_back_head();
     if (http_status == 0 || exchange_.head_sent()) return exchange_.abort(error);
     if (http_status == 410 && !begun && begin_whole()) return;
-    if (http_status == 410 && !start_.empty())
-      return exchange_.send_status(410, expired_with_token(seal_continue(exchange_, -1, start_)));
-    if (http_status == 410 && begun) // see list.cpp
-      return exchange_.fail(Error(Code::expired, "the list took too long; list again"));
-    refuse_list(exchange_, http_status, body);
+    refuse_page(exchange_, http_status, body, start_, begun);
   }
 
   void flush() {

@@ -110,6 +110,10 @@ http::ResponseHead list_head(const Rendering& rendering);
 /// Upstream has refused what was asked of it for a list; the revision of our making is the
 /// client's.
 void refuse_list(Exchange& exchange, int http_status, std::string_view body);
+/// The same of a list that is handed on page by page. `start`: where the client's own page begins;
+/// `begun`: something was read for it that the client has not got.
+void refuse_page(Exchange& exchange, int http_status, std::string_view body,
+                 const std::string& start, bool begun);
 /// Does the client ask for a revision that is still to come? What is read at the newest revision
 /// is never older than what it can know. True: it was answered 504, as apiserver does where it has
 /// waited for such a one. `head`: see ListHandler::on_list_begin().

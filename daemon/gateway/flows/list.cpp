@@ -74,9 +74,8 @@ private:
     if (now && refuse_future(exchange_, *now)) return;
     std::string token;
     if (end.next_start) {
-      const auto revision = upstream::revision_of(end.resource_version);
-      if (!revision) return exchange_.abort(revision.error());
-      token = seal_continue(exchange_, *revision, *end.next_start);
+      if (!now) return exchange_.abort(now.error());
+      token = seal_continue(exchange_, *now, *end.next_start);
     }
     writer_.end(end.resource_version, token, out_);
     flush();
@@ -88,15 +87,7 @@ private:
     const bool begun = exchange_.head_sent() || !out_.empty();
     exchange_.take_back_head();
     if (http_status == 0 || exchange_.head_sent()) return exchange_.abort(error);
-    if (http_status == 410 && !start_.empty()) {
-      // The client's page is older than upstream remembers: it may go on from there as of now,
-      // with a gap in consistency that it has to accept (apiserver's inconsistent continue).
-      return exchange_.send_status(410, expired_with_token(seal_continue(exchange_, -1, start_)));
-    }
-    // Upstream's token would lead past what the client has not got.
-    if (http_status == 410 && begun)
-      return exchange_.fail(Error(Code::expired, "the list took too long; list again"));
-    refuse_list(exchange_, http_status, body);
+    refuse_page(exchange_, http_status, body, start_, begun);
   }
 
   void flush() {
@@ -269,6 +260,19 @@ void refuse_list(Exchange& exchange, int http_status, std::string_view body) {
   exchange.send_status(
       410, translate::make_status(Code::expired,
                                   "The resourceVersion for the provided list is too old."));
+}
+
+void refuse_page(Exchange& exchange, int http_status, std::string_view body,
+                 const std::string& start, bool begun) {
+  if (http_status != 410) return refuse_list(exchange, http_status, body);
+  if (!start.empty()) {
+    // The client's page is older than upstream remembers: it may go on from there as of now,
+    // with a gap in consistency that it has to accept (apiserver's inconsistent continue).
+    return exchange.send_status(410, expired_with_token(seal_continue(exchange, -1, start)));
+  }
+  // Upstream's token would lead past what the client has not got.
+  if (begun) return exchange.fail(Error(Code::expired, "the list took too long; list again"));
+  refuse_list(exchange, http_status, body);
 }
 
 bool refuse_future(Exchange& exchange, std::int64_t now) {

@@ -66,10 +66,7 @@ public:
     plan.all_namespaces = true;
     plan.rendering.wanted.upstream_accept = "application/json";
     auto request = list_request(exchange_, plan);
-    // It is no part of what was asked, but for its refusal, which says when to come again.
-    request.heard = [heard = std::move(request.heard)](const http::ResponseHead& head) {
-      if (head.status != 200) heard(head);
-    };
+    request.heard = upstream::of_refusals(std::move(request.heard));
     request.max_object = upstream::k_largest_object;
     request.range = plan.ranges.front();
     list_ = read_range(exchange_, plan, std::move(request), "#names", *this);

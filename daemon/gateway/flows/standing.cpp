@@ -177,9 +177,7 @@ private:
     out.limit = 0;
     out.counts = out.shows = nullptr;
     out.patience = nullptr; // nothing is handed on yet
-    out.heard = [heard = request_.heard](const http::ResponseHead& head) {
-      if (heard && head.status != 200) heard(head);
-    };
+    out.heard = upstream::of_refusals(request_.heard);
     return out;
   }
 

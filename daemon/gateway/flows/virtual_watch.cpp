@@ -3,6 +3,7 @@
 #include "daemon/gateway/flows/virtual.hpp"
 #include "daemon/translate/status_text.hpp"
 #include "daemon/translate/watch_event.hpp"
+#include "daemon/upstream/shared_watches.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -16,10 +17,6 @@ namespace {
 using translate::EventType;
 
 constexpr std::chrono::seconds k_bookmark{50};
-/// Where the client names no timeoutSeconds, and as much again at most, so that not all end at once
-/// (minRequestTimeout in apiserver/pkg/endpoints/handlers/get.go).
-constexpr std::chrono::seconds k_shortest{1800};
-constexpr std::int64_t k_longest = 1'000'000; ///< seconds, as for upstream's kinds
 // As for upstream's kinds (upstream/shared_watches.hpp), but each watch asks for itself.
 constexpr std::chrono::milliseconds k_room_pause{50}, k_longest_pause{400};
 constexpr std::chrono::seconds k_room_wait{5};
@@ -171,10 +168,12 @@ private:
   }
 
   static std::chrono::seconds duration(std::int64_t wanted) {
-    if (wanted > 0) return std::chrono::seconds(std::min(wanted, k_longest));
+    constexpr upstream::SharedWatchLimits k_limits; // as for upstream's kinds
+    const auto shortest = k_limits.shortest.count();
+    if (wanted > 0) return std::chrono::seconds(std::min(wanted, k_limits.longest.count()));
     thread_local std::minstd_rand random{std::random_device{}()};
-    return k_shortest + std::chrono::seconds(std::uniform_int_distribution<std::int64_t>(
-                            0, k_shortest.count())(random));
+    return std::chrono::seconds(
+        std::uniform_int_distribution<std::int64_t>(shortest, 2 * shortest)(random));
   }
 
   /// An end is no failure: the client goes on from its last resourceVersion, told once more.

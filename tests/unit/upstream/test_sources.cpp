@@ -372,17 +372,22 @@ struct Watched final : upstream::WatchHandler {
   std::optional<upstream::WatchEnd> end;
 };
 
+upstream::WatchRequest watch_of_pods() {
+  upstream::WatchRequest out;
+  out.head.target = "/api/v1/pods";
+  out.resource_version = "42";
+  out.ranges = {{"foofoo-", "", false}};
+  out.all_namespaces = true;
+  return out;
+}
+
 } // namespace
 
 TEST_CASE("a watch hands on its own objects, bookmarks and errors, and nothing else") {
   ScriptedCaller caller;
   Watched heard;
-  upstream::WatchRequest request;
-  request.head.target = "/api/v1/pods";
-  request.resource_version = "42";
+  auto request = watch_of_pods();
   request.bookmarks = true;
-  request.ranges = {{"foofoo-", "", false}};
-  request.all_namespaces = true;
   const auto watch = upstream::subscribe_alone(caller, std::move(request), heard);
   CHECK(caller.param("resourceVersion") == "42");
   CHECK(caller.param("allowWatchBookmarks") == "true");
@@ -401,11 +406,7 @@ TEST_CASE("a watch hands on its own objects, bookmarks and errors, and nothing e
 TEST_CASE("a watch of Tables hands on the columns that came with what is somebody else's") {
   ScriptedCaller caller;
   Watched heard;
-  upstream::WatchRequest request;
-  request.head.target = "/api/v1/pods";
-  request.resource_version = "42";
-  request.ranges = {{"foofoo-", "", false}};
-  request.all_namespaces = true;
+  auto request = watch_of_pods();
   request.table = true;
   const auto watch = upstream::subscribe_alone(caller, std::move(request), heard);
   const auto table = [](std::string_view columns, std::string_view name_space) {
