@@ -5,7 +5,7 @@
 
 namespace zoo::app {
 
-std::string usage_json(const api::Tenant& tenant, const gateway::GatewayLimits& defaults,
+std::string usage_json(const api::Tenant& tenant, const tenants::DefaultTerms& defaults,
                        const gateway::Ledger& ledger, const gateway::FlowControl& flow_control) {
   using nlohmann::json;
   const auto terms = api::terms_of(tenant).value_or(api::Terms{});

@@ -3,8 +3,8 @@
 
 #include "common/api/tenant.hpp"
 #include "daemon/gateway/flow_control.hpp"
-#include "daemon/gateway/gateway.hpp"
 #include "daemon/gateway/ledger.hpp"
+#include "daemon/tenants/view_source.hpp"
 
 #include <string>
 
@@ -12,7 +12,7 @@ namespace zoo::app {
 
 /// status.usage of a Tenant: {"quota":{"namespaces":{"used":3,"limit":1000},...},"flow":{...}}.
 /// What nobody had to count yet has no `used`. Any thread.
-std::string usage_json(const api::Tenant& tenant, const gateway::GatewayLimits& defaults,
+std::string usage_json(const api::Tenant& tenant, const tenants::DefaultTerms& defaults,
                        const gateway::Ledger& ledger, const gateway::FlowControl& flow_control);
 
 } // namespace zoo::app

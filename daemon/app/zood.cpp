@@ -35,6 +35,7 @@
 #include "daemon/tenants/pod_terms.hpp"
 #include "daemon/tenants/records.hpp"
 #include "daemon/tenants/service_impl.hpp"
+#include "daemon/tenants/view_source.hpp"
 #include "daemon/upstream/bootstrap.hpp"
 #include "daemon/upstream/control_api.hpp"
 #include "daemon/upstream/credential.hpp"
@@ -81,23 +82,28 @@ gateway::GatewayLimits gateway_limits(const config::Values& values) {
   gateway::GatewayLimits limits;
   limits.request_body = values.size("limits.body");
   limits.object = values.size("limits.object");
+  limits.queue_wait = values.duration("limits.queue_wait");
+  limits.compression = values.boolean("compression");
+  return limits;
+}
+
+tenants::DefaultTerms default_terms(const config::Values& values) {
+  tenants::DefaultTerms terms;
   const auto number = [&](std::string_view name) {
     return static_cast<std::uint32_t>(values.integer(name));
   };
-  limits.queue_wait = values.duration("limits.queue_wait");
-  limits.compression = values.boolean("compression");
-  limits.flow.requests = number("limits.requests_inflight");
-  limits.flow.mutations = number("limits.mutations_inflight");
-  limits.flow.long_running = number("limits.long_running");
-  limits.flow.buffered = values.size("limits.buffered");
-  limits.guards.node_names = values.boolean("guards.node_names");
-  limits.guards.admin_access = values.boolean("guards.admin_access");
-  limits.guards.endpoints = values.boolean("guards.endpoints");
-  limits.guards.service_status = values.boolean("guards.service_status");
-  limits.guards.conversion_webhooks = values.boolean("guards.conversion_webhooks");
-  limits.guards.volume_drivers = values.list("guards.volume_drivers");
-  limits.guards.ingress_hosts = values.list("guards.ingress_hosts");
-  limits.guards.priority = values.integer("guards.priority");
+  terms.flow.requests = number("limits.requests_inflight");
+  terms.flow.mutations = number("limits.mutations_inflight");
+  terms.flow.long_running = number("limits.long_running");
+  terms.flow.buffered = values.size("limits.buffered");
+  terms.guards.node_names = values.boolean("guards.node_names");
+  terms.guards.admin_access = values.boolean("guards.admin_access");
+  terms.guards.endpoints = values.boolean("guards.endpoints");
+  terms.guards.service_status = values.boolean("guards.service_status");
+  terms.guards.conversion_webhooks = values.boolean("guards.conversion_webhooks");
+  terms.guards.volume_drivers = values.list("guards.volume_drivers");
+  terms.guards.ingress_hosts = values.list("guards.ingress_hosts");
+  terms.guards.priority = values.integer("guards.priority");
   constexpr std::pair<api::Counted, std::string_view> k_ceilings[] = {
       {api::Counted::namespaces, "quota.namespaces"},
       {api::Counted::definitions, "quota.customresourcedefinitions"},
@@ -108,11 +114,11 @@ gateway::GatewayLimits gateway_limits(const config::Values& values) {
       {api::Counted::objects, "quota.objects"}};
   for (const auto& [what, key] : k_ceilings) {
     if (values.integer(key) > 0)
-      limits.quota[what] = static_cast<std::uint64_t>(values.integer(key));
+      terms.quota[what] = static_cast<std::uint64_t>(values.integer(key));
   }
   if (const auto bytes = values.size("quota.bytes"); bytes > 0)
-    limits.quota[api::Counted::bytes] = bytes;
-  return limits;
+    terms.quota[api::Counted::bytes] = bytes;
+  return terms;
 }
 
 gateway::FlowControl::Limits flow_limits(const config::Values& values) {
@@ -175,7 +181,7 @@ struct Zood::Impl {
   std::unique_ptr<virtuals::Board> board;
   gateway::FlowControl flow_control;
   gateway::Ledger ledger;
-  Published<const gateway::GatewayLimits> terms; ///< zood.yaml's, for usage
+  Published<const tenants::DefaultTerms> terms; ///< for usage
   std::unique_ptr<net::Workers> loops;
   std::unique_ptr<net::Workers> admin_loop;
   std::unique_ptr<upstream::Upstream> upstream;
@@ -184,7 +190,14 @@ struct Zood::Impl {
   std::unique_ptr<Drift> drift;
   std::unique_ptr<authz::PolicyStore> policies;
   std::optional<gateway::GatewayShared> gateway_shared;
-  std::vector<std::pair<net::Loop*, gateway::Gateway*>> gateways;
+  std::optional<tenants::ViewParts> view_parts;
+  /// A loop's tenants' door.
+  struct TenantsDoor {
+    net::Loop* loop;
+    gateway::Gateway* gateway;
+    tenants::TenantViewSource* source; ///< the gateway's
+  };
+  std::vector<TenantsDoor> doors;
   std::unique_ptr<net::Listener> listener;
   std::unique_ptr<tenants::TenantServiceImpl> tenants;
   std::unique_ptr<tenants::PodTermsKeeper> pod_terms;
@@ -320,10 +333,12 @@ Result<void> Zood::Impl::open_tenants_door() {
       }});
   ZOO_TRY(auto key, keyring->key("continue-tokens"));
   flow_control.set_limits(flow_limits(values));
-  terms.store(std::make_shared<const gateway::GatewayLimits>(gateway_limits(values)));
+  terms.store(std::make_shared<const tenants::DefaultTerms>(default_terms(values)));
   policies = std::make_unique<authz::PolicyStore>(*upstream, loops->loops());
-  gateway_shared.emplace(gateway::GatewayShared{
+  view_parts.emplace(tenants::ViewParts{
       directory, *upstream, *policies, std::string(tenants::k_tenant_admin_group),
+      [this](const std::string& id) { return flow_control.share(id); }});
+  gateway_shared.emplace(gateway::GatewayShared{
       std::make_shared<const crypto::Sealer>(std::move(key)), flow_control, ledger,
       visible_nodes(values), board.get(), engine.get(),
       [this](const std::string& id) { tell([&id](auto& service) { service.sign_soon(id); }); },
@@ -333,14 +348,18 @@ Result<void> Zood::Impl::open_tenants_door() {
   ZOO_TRY(const auto tls, certificates->open_tenants(std::move(ticket_key)));
   ZOO_TRY(listener, net::Listener::tcp(loops->loops(), values.string("listen"), tls,
                                        listener_limits(values), [this](net::Loop& loop) {
+                                         auto source = std::make_unique<tenants::TenantViewSource>(
+                                             loop, *view_parts, default_terms(values));
+                                         auto* const kept = source.get();
                                          auto made = std::make_unique<gateway::Gateway>(
-                                             loop, *gateway_shared, gateway_limits(values));
-                                         gateways.emplace_back(&loop, made.get());
+                                             loop, *gateway_shared, std::move(source),
+                                             gateway_limits(values));
+                                         doors.push_back({&loop, made.get(), kept});
                                          return made;
                                        }));
   directory.on_withdrawal([this](std::string_view id) {
-    for (const auto& [loop, gateway] : gateways)
-      loop->post([gateway = gateway, id = std::string(id)] { gateway->recheck(id); });
+    for (const auto& door : doors)
+      door.loop->post([gateway = door.gateway, id = std::string(id)] { gateway->recheck(id); });
   });
   return {};
 }
@@ -426,13 +445,15 @@ void Zood::Impl::reload() {
   listener->set_limits(listener_limits(*loaded));
   upstream->set_limits(pool_limits(*loaded));
   flow_control.set_limits(flow_limits(*loaded));
-  terms.store(std::make_shared<const gateway::GatewayLimits>(gateway_limits(*loaded)));
+  terms.store(std::make_shared<const tenants::DefaultTerms>(default_terms(*loaded)));
   tenants->set_policy(tenants_policy(*loaded));
   audit->set_policy(audit_policy(*loaded));
   drain_timeout = loaded->duration("drain_timeout");
-  for (const auto& [loop, gateway] : gateways) {
-    loop->post(
-        [gateway = gateway, limits = gateway_limits(*loaded)] { gateway->set_limits(limits); });
+  for (const auto& door : doors) {
+    door.loop->post([door, limits = gateway_limits(*loaded), terms = *terms.load()] {
+      door.gateway->set_limits(limits);
+      door.source->set_terms(terms);
+    });
   }
   certificates->reload(*loaded);
   log::info("app", "reloaded");

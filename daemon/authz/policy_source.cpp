@@ -76,16 +76,14 @@ DecodedObject decode_binding(const translate::Mapping& mapping, std::string_view
   auto binding = read_binding(own->root());
   if (cluster) {
     binding.name_space.clear();
-  } else if (!mapping.identity() && binding.name_space.empty()) {
+  } else if (binding.name_space.empty()) {
     return {}; // it would count in the whole cluster
   }
   if (binding.name.empty()) return {};
   // Stored ones have their namespace written out; an empty one was a stranger's.
-  if (!mapping.identity()) {
-    std::erase_if(binding.subjects, [](const Subject& subject) {
-      return subject.kind == "ServiceAccount" && subject.name_space.empty();
-    });
-  }
+  std::erase_if(binding.subjects, [](const Subject& subject) {
+    return subject.kind == "ServiceAccount" && subject.name_space.empty();
+  });
   return {nullptr, std::make_shared<const Binding>(std::move(binding))};
 }
 

@@ -45,7 +45,7 @@ Result<translate::Params> params_in(const Exchange& exchange, bool paged_by_upst
   for (const auto& param : target.params) {
     if (param.key == "fieldSelector" || param.key == "labelSelector") continue;
     if (paged_by_upstream && selects && param.key == "continue" && !param.value.empty() &&
-        !exchange.mapping().identity()) {
+        exchange.view().shows_own_keys()) {
       ZOO_TRY(auto token, open_upstream_token(exchange, param.value));
       out.push_back({param.key, std::move(token)});
       continue;
@@ -143,13 +143,14 @@ public:
     if (target_.connect) return connect();
     const bool kept =
         resource_.facts != nullptr && resource_.facts->treatment == translate::Treatment::kept;
-    if (kept && !mapping().identity()) return virtual_kind(exchange_);
-    ZOO_TRY_VOID(refuse_fixed());
-    if (writes_definition()) exchange_.upstream().definitions().expect_write(mapping().id());
+    if (kept && view().serves(Local::kept_kinds)) return virtual_kind(exchange_);
+    if (view().holds(Fence::kinds)) ZOO_TRY_VOID(refuse_fixed());
+    if (view().shows_own_keys() && writes_definition())
+      exchange_.upstream().definitions().expect_write(mapping().id());
     if (const auto& told = exchange_.gateway().shared().on_webhooks; told && writes_webhooks())
       told(mapping().id());
     const bool looks = !target_.writes() || mixed();
-    if (!mapping().identity() && looks && exchange_.own_names() == nullptr) {
+    if (view().shows_own_keys() && looks && exchange_.own_names() == nullptr) {
       const bool attachments =
           resource_.facts != nullptr && resource_.facts->names == translate::NameRule::attachment;
       if (attachments) return attached_volumes(exchange_);
@@ -181,7 +182,7 @@ public:
 private:
   /// The platform's objects, and beside them the tenant's own.
   bool mixed() const {
-    return !mapping().identity() && resource_.facts != nullptr &&
+    return view().serves(Local::kept_kinds) && resource_.facts != nullptr &&
            resource_.facts->treatment == translate::Treatment::mixed;
   }
 
@@ -193,7 +194,7 @@ private:
 
   bool writes_webhooks() const {
     const bool dry_run = translate::find_param(target_.params, "dryRun") != nullptr;
-    return target_.writes() && !dry_run && !mapping().identity() &&
+    return target_.writes() && !dry_run && view().holds(Fence::objects) &&
            calls_out(exchange_.view().guards, target_);
   }
 
@@ -233,7 +234,8 @@ private:
   std::optional<std::string> standing_to_be_made() const {
     const bool writes = target_.is("", "namespaces") && target_.writes();
     const bool dry_run = translate::find_param(target_.params, "dryRun") != nullptr;
-    if (!writes || dry_run || standing_made_ || mapping().identity()) return std::nullopt;
+    if (!writes || dry_run || standing_made_ || !view().serves(Local::namespaces))
+      return std::nullopt;
     auto name = target_.name;
     if (target_.verb == "create" && target_.subresource.empty()) {
       const auto key = translate::object_key(exchange_.body());
@@ -244,23 +246,18 @@ private:
   }
 
   Outgoing outgoing(Actor actor, std::string path, translate::Params params) const {
-    Outgoing request;
-    request.actor = actor;
-    request.method = exchange_.head().method;
-    request.path = std::move(path);
-    request.params = std::move(params);
-    return request;
+    return {actor, exchange_.head().method, std::move(path), std::move(params)};
   }
 
   Result<std::unique_ptr<Flow>> connect() {
-    if (target_.is("", "nodes")) {
+    if (view().holds(Fence::kinds) && target_.is("", "nodes")) {
       return fail(Code::forbidden,
                   "nodes/{} is forbidden: a node's kubelet serves the pods of all tenants (rule "
                   "nodes-proxy): use pods/log, pods/exec or pods/portforward",
                   target_.subresource);
     }
-    ZOO_TRY(auto path, translate::upstream_path(target_, resource_.namespaced, mapping()));
-    auto request = outgoing(Actor::tenant, std::move(path), target_.params);
+    ZOO_TRY(auto path, translate::upstream_path(target_, resource_.namespaced, view().viewer()));
+    auto request = outgoing(Actor::client(), std::move(path), target_.params);
     if (exchange_.head().upgrade) return tunnel(exchange_, std::move(request));
     request.body = std::move(exchange_.body());
     request.content_type = std::string(exchange_.head().headers.get("content-type"));
@@ -268,8 +265,8 @@ private:
   }
 
   Result<std::unique_ptr<Flow>> log() {
-    ZOO_TRY(auto path, translate::upstream_path(target_, resource_.namespaced, mapping()));
-    auto request = outgoing(Actor::tenant, std::move(path), target_.params);
+    ZOO_TRY(auto path, translate::upstream_path(target_, resource_.namespaced, view().viewer()));
+    auto request = outgoing(Actor::client(), std::move(path), target_.params);
     if (exchange_.head().upgrade) return tunnel(exchange_, std::move(request));
     return forward(exchange_, std::move(request), AnswerShape::verbatim, {});
   }
@@ -291,6 +288,7 @@ private:
 
   /// What a created or replaced object must not be, whatever the rights of who writes it.
   Result<void> check_object() {
+    if (!view().holds(Fence::objects)) return {};
     ZOO_TRY_VOID(refuse_token_secret(target_, exchange_.body()));
     ZOO_TRY_VOID(refuse_signer(target_, exchange_.body()));
     ZOO_TRY_VOID(check_guards(exchange_.view().guards, mapping(), target_, exchange_.body(),
@@ -314,7 +312,7 @@ private:
       return translate::not_allowed();
     }
     ZOO_TRY(request.body, translate::token_request_in(exchange_.body(), target_.name,
-                                                      target_.name_space, k_audience));
+                                                      target_.name_space, access::k_audience));
     request.content_type = "application/json";
     return forward(exchange_, std::move(request), AnswerShape::object, rendering_);
   }
@@ -327,27 +325,29 @@ private:
       ZOO_TRY(made, beside_get(exchange_, rendering_));
       if (made) return made;
     }
-    ZOO_TRY(auto path, translate::upstream_path(target_, resource_.namespaced, mapping()));
+    ZOO_TRY(auto path, translate::upstream_path(target_, resource_.namespaced, view().viewer()));
     ZOO_TRY(auto params, params_in(exchange_, true));
     if (rendering_.wanted.representation == Representation::table) raise_include(params);
     auto request = outgoing(actor_of(exchange_), std::move(path), std::move(params));
     const bool standing = target_.is("", "namespaces") && is_standing(target_.name);
-    if (target_.verb == "get" && standing && !mapping().identity()) {
+    if (target_.verb == "get" && standing && view().serves(Local::namespaces)) {
       return get_standing(exchange_, std::move(request), rendering_);
     }
-    if (target_.is("", "serviceaccounts") && target_.subresource == "token")
+    if (view().holds(Fence::tokens) && target_.is("", "serviceaccounts") &&
+        target_.subresource == "token")
       return token(std::move(request));
     if (target_.verb == "create" || target_.verb == "update") {
       ZOO_TRY(const auto format,
               translate::choose_body(target_.verb, exchange_.head().headers.get("content-type")));
       if (auto invalid = invalidity(exchange_, exchange_.body()))
         return std::make_unique<Refusal>(exchange_, *std::move(invalid));
-      exchange_.warn(note_of(target_, exchange_.body()));
+      if (view().holds(Fence::objects)) exchange_.warn(note_of(target_, exchange_.body()));
       ZOO_TRY(request.body, object_in(exchange_));
       ZOO_TRY_VOID(check_object());
       spoil_name(request);
       request.content_type = std::string(translate::upstream_content_type(format));
-      if (target_.is("", "namespaces") && target_.verb == "create" && target_.subresource.empty()) {
+      if (view().serves(Local::namespaces) && target_.is("", "namespaces") &&
+          target_.verb == "create" && target_.subresource.empty()) {
         return create_namespace(exchange_, std::move(request), rendering_);
       }
       if (writes_signing()) return approval(exchange_, std::move(request), format, rendering_);
@@ -363,14 +363,16 @@ private:
   }
 
   Result<std::unique_ptr<Flow>> patch() {
-    ZOO_TRY(auto path, translate::upstream_path(target_, resource_.namespaced, mapping()));
+    ZOO_TRY(auto path, translate::upstream_path(target_, resource_.namespaced, view().viewer()));
     ZOO_TRY(auto params, params_in(exchange_, true));
     if (rendering_.wanted.representation == Representation::table) raise_include(params);
     ZOO_TRY(const auto format,
             translate::choose_body(target_.verb, exchange_.head().headers.get("content-type")));
     ZOO_TRY_VOID(translate::check_json(exchange_.body()));
-    ZOO_TRY_VOID(refuse_token_secret(target_, exchange_.body()));
-    ZOO_TRY_VOID(refuse_signer(target_, exchange_.body()));
+    if (view().holds(Fence::objects)) {
+      ZOO_TRY_VOID(refuse_token_secret(target_, exchange_.body()));
+      ZOO_TRY_VOID(refuse_signer(target_, exchange_.body()));
+    }
     // Lists of subjects are patched as a whole; upstream's own policy would refuse the trial.
     if (format != BodyFormat::json_patch && target_.resource == "clusterrolebindings") {
       if (auto invalid = invalidity(exchange_, exchange_.body(), false))
@@ -390,8 +392,9 @@ private:
     request.content_type = std::string(translate::upstream_content_type(format));
     if (applies) spoil_name(request); // it may make one
     if (writes_signing()) return approval(exchange_, std::move(request), format, rendering_);
-    const bool guards = root_of(exchange_).guarded || guarded(exchange_.view().guards, target_) ||
-                        object_needs_rights(target_);
+    const bool guards = view().holds(Fence::objects) &&
+                        (root_of(exchange_).guarded || guarded(view().guards, target_) ||
+                         object_needs_rights(target_));
     const auto send = [exchange = &exchange_, rendering = rendering_, format,
                        guards](Outgoing ready) {
       if (guards) return guarded_patch(*exchange, std::move(ready), format, rendering);
@@ -422,7 +425,7 @@ private:
   }
 
   bool writes_signing() const {
-    return !mapping().identity() && !target_.subresource.empty() &&
+    return view().holds(Fence::objects) && !target_.subresource.empty() &&
            target_.is("certificates.k8s.io", "certificatesigningrequests");
   }
 
@@ -437,7 +440,7 @@ private:
   Result<std::unique_ptr<Flow>> list_or_watch() {
     ZOO_TRY(const auto reach, reach_of(exchange_));
     if (reach.straight) {
-      ZOO_TRY(auto path, translate::upstream_path(target_, resource_.namespaced, mapping()));
+      ZOO_TRY(auto path, translate::upstream_path(target_, resource_.namespaced, view().viewer()));
       ZOO_TRY(auto params, params_in(exchange_, true));
       if (rendering_.wanted.representation == Representation::table) raise_include(params);
       auto request = outgoing(reach.actor, std::move(path), std::move(params));
@@ -445,14 +448,12 @@ private:
         rendering_.wire = stays_protobuf(exchange_, rendering_);
         return forward(exchange_, std::move(request), AnswerShape::list, rendering_);
       }
-      if (!mapping().identity()) {
-        ZOO_TRY(auto shared, shared_watch(request));
-        if (shared) return shared;
-        request.place = exchange_.upstream().watches().take_place(mapping().id());
-        if (!request.place) {
-          return fail(Code::too_many_requests,
-                      "too many watches that cannot share an upstream one; try again later");
-        }
+      ZOO_TRY(auto shared, shared_watch(request));
+      if (shared) return shared;
+      request.place = exchange_.upstream().watches().take_place(exchange_.route().principal().id);
+      if (!request.place) {
+        return fail(Code::too_many_requests,
+                    "too many watches that cannot share an upstream one; try again later");
       }
       return forward(exchange_, std::move(request), AnswerShape::watch, rendering_);
     }
@@ -465,14 +466,13 @@ private:
   /// A watch of a path that is the tenant's alone, from the kind's shared one; null: it needs a
   /// stream of its own.
   Result<std::unique_ptr<Flow>> shared_watch(const Outgoing& request) {
-    if (!translate::k_proves) return nullptr;
-    ListPlan plan;
+    if (!translate::k_proves || !view().allows(Reason::own_keys)) return nullptr;
+    ListPlan plan(request.actor);
     plan.path = request.path;
     ZOO_TRY(plan.params, params_in(exchange_, false));
     plan.ranges = {upstream::KeyRange{}}; // all of the path
     plan.all_namespaces = resource_.namespaced && target_.name_space.empty();
     plan.rendering = rendering_;
-    plan.actor = request.actor;
     if (!can_share_watch(exchange_, plan)) return nullptr;
     if (resource_.namespaced && !resource_.own_group) {
       // Upstream is asked as zood: that the namespace is the tenant's is known here.
@@ -489,8 +489,8 @@ private:
     listing.verb = "list"; // the path of the kind, whatever is done with what it finds
     listing.name.clear();
     if (target_.is("", "namespaces")) listing.name_space.clear();
-    ListPlan plan;
-    ZOO_TRY(plan.path, translate::upstream_path(listing, resource_.namespaced, mapping()));
+    ListPlan plan(Actor::zood(Reason::own_keys));
+    ZOO_TRY(plan.path, translate::upstream_path(listing, resource_.namespaced, view().viewer()));
     ZOO_TRY(plan.params, params_in(exchange_, false));
     if (rendering_.wanted.representation == Representation::table) raise_include(plan.params);
     plan.ranges = reach.ranges;
@@ -513,7 +513,7 @@ private:
   Result<std::unique_ptr<Flow>> collection() {
     ZOO_TRY(const auto reach, reach_of(exchange_));
     if (reach.straight) {
-      ZOO_TRY(auto path, translate::upstream_path(target_, resource_.namespaced, mapping()));
+      ZOO_TRY(auto path, translate::upstream_path(target_, resource_.namespaced, view().viewer()));
       ZOO_TRY(auto params, params_in(exchange_, true));
       auto request = outgoing(reach.actor, std::move(path), std::move(params));
       request.body = std::move(exchange_.body());
@@ -521,27 +521,28 @@ private:
       return forward(exchange_, std::move(request), AnswerShape::collection, rendering_);
     }
     // What upstream has no such verb for (namespaces) is not made one by deleting each.
-    const auto* found = resource_.catalog->find_visible(mapping(), target_.group, target_.version,
-                                                        target_.resource);
+    const auto* found = resource_.catalog->find_visible(view().viewer(), target_.group,
+                                                        target_.version, target_.resource);
     if (found == nullptr || !found->has_verb(target_.verb)) return translate::not_allowed();
     auto one = target_;
     one.verb = "delete";
     one.name = "x"; // may such an object be deleted at all?
-    ZOO_TRY_VOID(translate::upstream_path(one, resource_.namespaced, mapping()));
+    ZOO_TRY_VOID(translate::upstream_path(one, resource_.namespaced, view().viewer()));
     ZOO_TRY(auto plan, plan_of(reach));
     // What may not be deleted by its name stays.
     auto to_path = [path = plan.path, one, &resource = resource_,
-                    &mapping = mapping()](std::string_view key) -> std::optional<std::string> {
+                    &view = view()](std::string_view key) -> std::optional<std::string> {
       auto named = one;
       named.name =
-          translate::object_name_out(mapping, resource.facts, key).value_or(std::string(key));
-      if (!translate::upstream_path(named, resource.namespaced, mapping)) return std::nullopt;
+          translate::object_name_out(view.mapping, resource.facts, key).value_or(std::string(key));
+      if (!translate::upstream_path(named, resource.namespaced, view.viewer())) return std::nullopt;
       return path + "/" + translate::percent_encode(key, ":");
     };
     return delete_collection(exchange_, std::move(plan), actor_of(exchange_), std::move(to_path));
   }
 
   const translate::Mapping& mapping() const { return exchange_.mapping(); }
+  const View& view() const { return exchange_.view(); }
 
   Exchange& exchange_;
   const translate::Target& target_;

@@ -53,29 +53,32 @@ void Exchange::authenticated(Result<Route> route) {
 
   auto asked = read_impersonation(head_.headers);
   if (!asked) return fail(asked.error());
-  if (!*asked) return admit();
-  impersonate(std::make_shared<const Impersonation>(**std::move(asked)), 0);
+  impersonation_ = *std::move(asked);
+  admit();
 }
 
-void Exchange::impersonate(std::shared_ptr<const Impersonation> asked, std::size_t at) {
-  if (at == asked->required.size()) {
-    auto as = asked->as;
-    as.credential = route_->identity().credential;
-    as.issued = route_->identity().issued;
-    as.expires = route_->identity().expires;
-    as.impersonator = route_->identity().user;
-    route_->who = std::make_shared<const Identity>(std::move(as));
-    return admit();
+void Exchange::impersonate(std::size_t at) {
+  if (at == impersonation_->required.size()) {
+    const auto& client = route_->principal();
+    auto as = std::move(impersonation_->as);
+    impersonation_.reset();
+    as.make = client.make;
+    as.id = client.id;
+    as.credential = client.credential;
+    as.issued = client.issued;
+    as.expires = client.expires;
+    as.impersonator = client.user;
+    route_->who = std::make_shared<const Principal>(std::move(as));
+    return resolve();
   }
-  const auto& attributes = asked->required[at];
-  view().authorizer->authorize(
-      route_->identity(), attributes,
-      [this, asked, at, alive = alive()](const Result<Decision>& decision) {
-        if (alive.expired() || done_) return;
-        if (!decision) return fail(decision.error());
-        if (!decision->allowed) return refuse(asked->required[at], *decision);
-        impersonate(asked, at + 1);
-      });
+  view().authorizer->authorize(route_->principal(), impersonation_->required[at],
+                               [this, at, alive = alive()](const Result<Decision>& decision) {
+                                 if (alive.expired() || done_) return;
+                                 if (!decision) return fail(decision.error());
+                                 if (!decision->allowed)
+                                   return refuse(impersonation_->required[at], *decision);
+                                 impersonate(at + 1);
+                               });
 }
 
 void Exchange::admit() {
@@ -85,7 +88,7 @@ void Exchange::admit() {
                                          : Work::read;
   receiving_ = !ended_ && work != Work::long_running;
   auto entered =
-      gateway_.shared().flow_control.enter(*view().share, view().flow, route_->identity().user,
+      gateway_.shared().flow_control.enter(*view().share, view().flow, route_->principal().user,
                                            work, receiving_, [this] { return told_of_place(); });
   if (entered.place) place_.emplace(*std::move(entered.place));
   if (entered.verdict == FlowControl::Verdict::admitted) return admitted();
@@ -96,7 +99,7 @@ void Exchange::admit() {
 void Exchange::take_place() {
   receiving_ = false;
   const auto verdict =
-      place_->received(route_->identity().user, [this] { return told_of_place(); });
+      place_->received(route_->principal().user, [this] { return told_of_place(); });
   if (verdict == FlowControl::Verdict::queued) return wait_for_place();
   if (verdict != FlowControl::Verdict::admitted) return refuse_place(verdict);
   dispatch();
@@ -234,24 +237,29 @@ bool Exchange::become(Result<std::string> json) {
 
 void Exchange::dispatch() {
   dispatched_ = true;
+  if (impersonation_) return impersonate(0);
+  resolve();
+}
+
+void Exchange::resolve() {
   if (!target_.resource_request) {
     // A definition that was just established must be there: clients ask once, and then remember.
     // Nor is an API ready whose upstream does not answer.
     const auto& path = target_.path;
     const bool serves = path.starts_with("/api") || path.starts_with("/openapi") ||
                         path == "/readyz" || path == "/healthz";
-    gateway_.shared().upstream.catalog(
-        gateway_.loop(), serves ? upstream::Freshness::now : upstream::Freshness::any,
-        [this, alive = alive()](Result<upstream::CatalogPtr> catalog) {
-          if (alive.expired() || done_) return;
-          if (!catalog) return fail(catalog.error());
-          resource_.catalog = *std::move(catalog);
-          Attributes attributes;
-          attributes.resource_request = false;
-          attributes.verb = target_.verb;
-          attributes.path = target_.path;
-          authorize(std::move(attributes));
-        });
+    upstream().catalog(gateway_.loop(),
+                       serves ? upstream::Freshness::now : upstream::Freshness::any,
+                       [this, alive = alive()](Result<upstream::CatalogPtr> catalog) {
+                         if (alive.expired() || done_) return;
+                         if (!catalog) return fail(catalog.error());
+                         resource_.catalog = *std::move(catalog);
+                         Attributes attributes;
+                         attributes.resource_request = false;
+                         attributes.verb = target_.verb;
+                         attributes.path = target_.path;
+                         authorize(std::move(attributes));
+                       });
     return;
   }
   if (target_.writes() && !target_.connect &&
@@ -284,16 +292,15 @@ void Exchange::dispatch() {
 }
 
 void Exchange::with_resource(upstream::Freshness freshness) {
-  auto& upstream = gateway_.shared().upstream;
   if (freshness == upstream::Freshness::any) {
-    if (auto known = upstream.known_catalog()) return in_catalog(std::move(known), freshness);
+    if (auto known = upstream().known_catalog()) return in_catalog(std::move(known), freshness);
   }
-  upstream.catalog(gateway_.loop(), freshness,
-                   [this, freshness, alive = alive()](Result<upstream::CatalogPtr> catalog) {
-                     if (alive.expired() || done_) return;
-                     if (!catalog) return fail(catalog.error());
-                     in_catalog(*std::move(catalog), freshness);
-                   });
+  upstream().catalog(gateway_.loop(), freshness,
+                     [this, freshness, alive = alive()](Result<upstream::CatalogPtr> catalog) {
+                       if (alive.expired() || done_) return;
+                       if (!catalog) return fail(catalog.error());
+                       in_catalog(*std::move(catalog), freshness);
+                     });
 }
 
 void Exchange::in_catalog(upstream::CatalogPtr catalog, upstream::Freshness freshness) {
@@ -311,7 +318,7 @@ void Exchange::in_catalog(upstream::CatalogPtr catalog, upstream::Freshness fres
 
 bool Exchange::find_resource(upstream::CatalogPtr catalog) {
   const auto* found =
-      catalog->find_visible(mapping(), target_.group, target_.version, target_.resource);
+      catalog->find_visible(view().viewer(), target_.group, target_.version, target_.resource);
   if (found == nullptr || !target_.in_place(found->namespaced)) return false;
   resource_.namespaced = found->namespaced;
   resource_.own_group = mapping().custom_group(target_.group);
@@ -336,9 +343,9 @@ bool Exchange::find_resource(upstream::CatalogPtr catalog) {
 
 void Exchange::authorize(Attributes attributes) {
   asked_ = std::move(attributes);
-  if (const auto known = view().authorizer->decide_now(route_->identity(), asked_))
+  if (const auto known = view().authorizer->decide_now(route_->principal(), asked_))
     return authorized(*known);
-  view().authorizer->authorize(route_->identity(), asked_,
+  view().authorizer->authorize(route_->principal(), asked_,
                                [this, alive = alive()](const Result<Decision>& decision) {
                                  if (alive.expired() || done_) return;
                                  if (!decision) return fail(decision.error());
@@ -351,10 +358,11 @@ void Exchange::recheck_rights() {
   if (policy_) { // no older one is kept for it
     if (auto now = view().authorizer->known()) policy_ = std::move(now);
   }
-  if (const auto expires = route_->identity().expires; expires != 0 && expires <= kube::unix_now())
+  if (const auto expires = route_->principal().expires; expires != 0 && expires <= kube::unix_now())
     return withdraw("the certificate that opened this stream has expired");
   // One question of each sort at a time: while upstream hangs they would pile up.
-  if (route_->identity().credential == k_token_credential && !std::exchange(asks_token_, true)) {
+  if (route_->principal().credential == access::k_token_credential &&
+      !std::exchange(asks_token_, true)) {
     gateway_.by_token(head_, [this, alive = alive()](const Result<Route>& route) {
       if (alive.expired()) return;
       asks_token_ = false;
@@ -364,7 +372,7 @@ void Exchange::recheck_rights() {
     });
     if (done_) return;
   }
-  if (view().authorizer->super_user(route_->identity()) || std::exchange(asks_policy_, true))
+  if (view().authorizer->super_user(route_->principal()) || std::exchange(asks_policy_, true))
     return;
   view().authorizer->policy([this, alive = alive()](const Result<authz::PolicyPtr>& policy) {
     if (alive.expired()) return;
@@ -372,7 +380,7 @@ void Exchange::recheck_rights() {
     // While nothing is known, what was allowed goes on.
     if (done_ || !policy || *policy == judged_) return;
     judged_ = *policy;
-    if (!judged_->decide(user_of(route_->identity()), asked_).allowed)
+    if (!judged_->decide(user_of(route_->principal()), asked_).allowed)
       withdraw("the right that opened this stream was taken away");
   });
 }
@@ -390,8 +398,9 @@ void Exchange::authorized(const Decision& decision) {
   if (!decision.allowed) return refuse(asked_, decision);
   judged(audit::Decision::allow, decision.reason);
   // Aggregated roles are filled in, and what a write grants is compared with what the writer has.
-  const bool super_user = view().authorizer->super_user(route_->identity());
+  const bool super_user = view().authorizer->super_user(route_->principal());
   const bool asks = target_.resource_request && target_.group == translate::k_rbac_group &&
+                    view().holds(Fence::objects) &&
                     (!super_user || target_.resource == "clusterroles");
   if (!asks) return begin_flow();
   view().authorizer->policy(
@@ -408,7 +417,7 @@ void Exchange::refuse(const Attributes& attributes, const Decision& decision) {
   judged(audit::Decision::forbid, decision.reason.empty()
                                       ? std::string_view("no rule of the tenant's RBAC allows it")
                                       : std::string_view(decision.reason));
-  const auto& user = route_->identity().user;
+  const auto& user = route_->principal().user;
   if (!attributes.resource_request) {
     auto status = translate::forbidden_path_status(user, attributes.verb, attributes.path);
     if (!decision.reason.empty()) {

@@ -2,8 +2,9 @@
 #pragma once
 
 #include "common/base/result.hpp"
+#include "daemon/access/authorizer.hpp"
+#include "daemon/access/route.hpp"
 #include "daemon/audit/entry.hpp"
-#include "daemon/gateway/authorizer.hpp"
 #include "daemon/gateway/compressed_answer.hpp"
 #include "daemon/gateway/encoded_answer.hpp"
 #include "daemon/gateway/flow.hpp"
@@ -11,7 +12,6 @@
 #include "daemon/gateway/gateway.hpp"
 #include "daemon/gateway/impersonation.hpp"
 #include "daemon/gateway/ledger.hpp"
-#include "daemon/gateway/view.hpp"
 #include "daemon/http/stream.hpp"
 #include "daemon/net/loop.hpp"
 #include "daemon/translate/headers.hpp"
@@ -29,6 +29,13 @@
 #include <vector>
 
 namespace zoo::gateway {
+
+using access::Attributes;
+using access::Decision;
+using access::Fence;
+using access::Local;
+using access::Principal;
+using access::View;
 
 class Exchange;
 
@@ -169,16 +176,17 @@ private:
   void on_drained() override;
 
   void authenticated(Result<Route> route);
-  void impersonate(std::shared_ptr<const Impersonation> asked, std::size_t at);
-  void admit();                                      ///< who it is stands: takes its place
-  void take_place();                                 ///< received as a whole: of all tenants' too
+  void impersonate(std::size_t at); ///< the right to `impersonation_`'s part `at` is asked for
+  void admit();                     ///< it is known who asks: takes its place
+  void take_place();                ///< received as a whole: of all tenants' too
   std::function<void(bool granted)> told_of_place(); ///< for who waits for one
   void wait_for_place();
   void refuse_place(FlowControl::Verdict verdict);   ///< 429
   void refuse_bytes();                               ///< 429
   void admitted();                                   ///< it has its place: the body may come
   bool become(Result<std::string> json);             ///< the body, as JSON; false: that is refused
-  void dispatch();                                   ///< body complete: what is asked?
+  void dispatch();                                   ///< body complete: as whom is it asked?
+  void resolve();                                    ///< who asks stands: what is asked?
   void with_resource(upstream::Freshness freshness); ///< looks it up, then authorizes
   void in_catalog(upstream::CatalogPtr catalog, upstream::Freshness freshness);
   bool find_resource(upstream::CatalogPtr catalog);
@@ -204,6 +212,7 @@ private:
   http::RequestHead head_;
   http::ServerStream& stream_;
   std::optional<Route> route_;
+  std::optional<Impersonation> impersonation_; ///< what the client asks for, until he is that
   std::optional<FlowControl::Place> place_;
   std::unique_ptr<net::Timer> queue_timer_; ///< while it waits for a place
   std::vector<Ledger::Hold> rooms_;

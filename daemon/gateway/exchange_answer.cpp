@@ -6,7 +6,6 @@
 #include "daemon/gateway/exchange.hpp"
 #include "daemon/gateway/render.hpp"
 #include "daemon/http/codec.hpp"
-#include "daemon/tenants/identity.hpp"
 #include "daemon/translate/headers.hpp"
 #include "daemon/translate/json_yaml.hpp"
 #include "daemon/translate/status_text.hpp"
@@ -329,7 +328,7 @@ void Exchange::heard(const http::ResponseHead& head) {
 void Exchange::send_refusal(int http_status, std::string_view body) {
   // It is zood's own credential: who asks has another, and would throw it away. A service behind
   // upstream may be an API server, too (docs/decisions/145).
-  if (http_status == 401 && target_.subresource != "proxy" && route_ && !mapping().identity())
+  if (http_status == 401 && target_.subresource != "proxy")
     return fail(Error(Code::unavailable, "the upstream refuses zood's credential; try again"));
   tell_refusal(http_status, "upstream refused it");
   put_status(http_status,
@@ -371,23 +370,23 @@ void Exchange::tell_audit() {
   entry.peer = connection.peer;
   entry.user_agent = head_.headers.get("user-agent");
   std::optional<api::AuditLevel> level;
-  std::shared_ptr<const Gateway::Holder> holder; // keeps what the entry points into
+  std::shared_ptr<const Principal> claimed; // keeps what the entry points into
   if (route_) {
-    const auto& identity = route_->identity();
+    const auto& who = route_->principal();
     entry.tenant = mapping().id();
-    entry.user = identity.user;
-    entry.groups = identity.groups;
-    entry.impersonator = identity.impersonator;
-    entry.credential = identity.credential;
+    entry.user = who.user;
+    entry.groups = who.groups;
+    entry.impersonator = who.impersonator;
+    entry.credential = who.credential;
     level = view().audit;
   } else if (connection.peer_certificate_verified) {
     // Not let in; but zood signed what it was.
-    if (const auto known = gateway_.holder_of(connection)) {
-      holder = *known;
-      entry.tenant = holder->claimed.tenant;
-      entry.user = holder->claimed.user;
-      entry.groups = holder->claimed.groups;
-      entry.credential = holder->claimed.serial;
+    claimed = gateway_.source().claimed(connection);
+    if (claimed != nullptr) {
+      entry.tenant = claimed->id;
+      entry.user = claimed->user;
+      entry.groups = claimed->groups;
+      entry.credential = claimed->credential;
     }
   }
   entry.verb = target_.verb.empty() ? std::string_view(head_.method) : target_.verb;

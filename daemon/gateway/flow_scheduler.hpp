@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "daemon/gateway/flow_share.hpp"
+#include "daemon/access/flow_share.hpp"
+#include "daemon/gateway/flow_places.hpp"
 
 #include <cstdint>
 #include <deque>
@@ -15,6 +16,11 @@
 #include <vector>
 
 namespace zoo::gateway {
+
+using access::FlowLoad;
+using access::FlowShare;
+using access::FlowVerdict;
+using access::Work;
 
 /// Who waits while all places are taken, and whose turn it is (docs/decisions/122): a place that
 /// becomes free goes to the waiting tenant that has the fewest in proportion to its weight; inside

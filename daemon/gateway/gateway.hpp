@@ -3,13 +3,10 @@
 
 #include "common/base/result.hpp"
 #include "common/crypto/aead.hpp"
+#include "daemon/access/view_source.hpp"
 #include "daemon/gateway/live.hpp"
-#include "daemon/gateway/token_authn.hpp"
-#include "daemon/gateway/view.hpp"
 #include "daemon/http/stream.hpp"
 #include "daemon/net/loop.hpp"
-#include "daemon/tenants/directory.hpp"
-#include "daemon/tenants/identity.hpp"
 
 #include <chrono>
 #include <cstddef>
@@ -18,13 +15,9 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <unordered_map>
 
 namespace zoo::audit {
 class Log;
-}
-namespace zoo::authz {
-class PolicyStore;
 }
 namespace zoo::virtuals {
 class Board;
@@ -32,6 +25,8 @@ class Engine;
 } // namespace zoo::virtuals
 
 namespace zoo::gateway {
+
+using access::Route;
 
 class Exchange;
 class FlowControl;
@@ -44,10 +39,6 @@ struct GatewayLimits {
   std::size_t discovery = 64u << 20;            ///< bytes of a discovery or OpenAPI document
   std::chrono::milliseconds queue_wait{10'000}; ///< for a place, while all are taken
   bool compression = true;                      ///< gzip of large answers, for whoever takes it
-  // Of a tenant that has no terms of its own.
-  api::Guards guards;
-  api::Quota quota;
-  api::Flow flow;
 };
 
 /// Which nodes a tenant sees: all, those that carry its pods, or none.
@@ -55,10 +46,6 @@ enum class Nodes : std::uint8_t { all, own, none };
 
 /// What all loops' gateways share. Owned by app, outlives them; read-only but for what says so.
 struct GatewayShared {
-  const tenants::TenantDirectory& directory;
-  upstream::Upstream& upstream;
-  authz::PolicyStore& policies;                          ///< thread-safe
-  std::string administrators;                            ///< the group of a tenant's super-users
   std::shared_ptr<const crypto::Sealer> continue_sealer; ///< key "continue-tokens" of the Keyring
   FlowControl& flow_control;                             ///< thread-safe
   Ledger& ledger;                                        ///< thread-safe
@@ -72,11 +59,12 @@ struct GatewayShared {
   audit::Log* audit = nullptr; ///< thread-safe; told of every request that is over
 };
 
-/// The tenants' door on one loop: authenticates each request, gives it a Route and an Exchange.
-/// Loop thread only.
+/// A door on one loop: has each request authenticated by the door's ViewSource, gives it a Route
+/// and an Exchange. Loop thread only.
 class Gateway final : public http::Service {
 public:
-  Gateway(net::Loop& loop, const GatewayShared& shared, GatewayLimits limits);
+  Gateway(net::Loop& loop, const GatewayShared& shared, std::unique_ptr<access::ViewSource> source,
+          GatewayLimits limits);
   ~Gateway() override;
 
   std::unique_ptr<http::StreamHandler> on_request(http::RequestHead head,
@@ -88,18 +76,11 @@ public:
                                               const http::RequestHead& head);
   /// Then by a ServiceAccount's bearer token, perhaps later.
   void by_token(const http::RequestHead& head, std::function<void(Result<Route>)> done);
-  TokenAuthenticator& tokens() { return tokens_; }
-  /// Who a certificate says its holder is, read once and remembered: decoding one takes longer than
-  /// all the rest of a small request.
-  struct Holder {
-    tenants::Identity claimed;
-    Identity identity; ///< what it comes to where it is let in
-  };
-  Result<std::shared_ptr<const Holder>> holder_of(const http::ConnectionInfo& connection);
+  access::ViewSource& source() { return *source_; }
 
-  /// Exchanges in progress of a tenant, or of a certificate, that is not admitted any more are cut
-  /// (DESIGN 9).
-  void recheck(std::string_view tenant);
+  /// Something that was granted to the tenant or account `id` was withdrawn: its exchanges in
+  /// progress that are not let in any more are cut (DESIGN 9).
+  void recheck(std::string_view id);
 
   /// The same for streams whose user has lost the right to them, or whose token is over: every
   /// k_recheck while there are any.
@@ -117,30 +98,15 @@ public:
   void set_limits(const GatewayLimits& limits);       ///< for requests from now on
 
 private:
-  Result<Route> judge_certificate(const http::ConnectionInfo& connection);
-  std::shared_ptr<const View> view_of(const std::shared_ptr<const tenants::TenantEntry>& entry);
-
-  struct CachedView {
-    std::shared_ptr<const tenants::TenantEntry> entry;
-    std::shared_ptr<const translate::SharedNames> names;
-    std::shared_ptr<const View> view;
-  };
-
   net::Loop& loop_;
   const GatewayShared& shared_;
+  const std::unique_ptr<access::ViewSource> source_;
   GatewayLimits limits_;
   Live live_; ///< the ring of exchanges in progress
-  TokenAuthenticator tokens_;
   net::Timer recheck_timer_;
   bool rechecking_ = false;
   Live looked_at_; ///< stands in live_ within a round of recheck_rights(): what is behind it is due
   std::size_t compressing_ = 0;
-  std::unordered_map<std::string, CachedView> views_; ///< by tenant ID; bounded by k_max_views
-  static constexpr std::size_t k_max_views = 4096;
-  /// By certificate; bounded by k_max_holders.
-  struct Holders;
-  std::unique_ptr<Holders> holders_;
-  static constexpr std::size_t k_max_holders = 4096;
 };
 
 } // namespace zoo::gateway

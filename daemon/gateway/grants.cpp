@@ -2,7 +2,7 @@
 #include "daemon/gateway/grants.hpp"
 
 #include "common/base/json_text.hpp"
-#include "daemon/gateway/authorizer.hpp"
+#include "daemon/access/authorizer.hpp"
 #include "daemon/gateway/exchange.hpp"
 #include "daemon/gateway/render.hpp"
 #include "daemon/translate/discovery_json.hpp"
@@ -17,7 +17,7 @@ class Check {
 public:
   Check(const Exchange& exchange, translate::JsonNode object)
       : exchange_(exchange), target_(exchange.target()), object_(object),
-        user_(user_of(exchange.route().identity())) {}
+        user_(user_of(exchange.route().principal())) {}
 
   Result<void> run() const {
     if (target_.resource == "roles" || target_.resource == "clusterroles") return role();
@@ -108,7 +108,7 @@ private:
 Result<void> check_grant(const Exchange& exchange, std::string_view object) {
   const auto& target = exchange.target();
   if (target.group != k_rbac_group || !target.subresource.empty()) return {};
-  if (exchange.view().authorizer->super_user(exchange.route().identity())) return {};
+  if (exchange.view().authorizer->super_user(exchange.route().principal())) return {};
   if (!exchange.policy())
     return fail(Code::internal, "a write of RBAC without the tenant's policy");
   ZOO_TRY(const auto tree, translate::JsonTree::parse(object));

@@ -376,7 +376,7 @@ bool guarded(const api::Guards& guards, const translate::Target& target) {
 
 Result<void> check_guards(const api::Guards& guards, const translate::Mapping& mapping,
                           const translate::Target& target, std::string_view object, bool creates) {
-  if (mapping.identity() || !guarded(guards, target)) return {};
+  if (!guarded(guards, target)) return {};
   ZOO_TRY(const auto tree, translate::JsonTree::parse(object));
   return Check(guards, mapping, target, tree.root(), creates).run();
 }

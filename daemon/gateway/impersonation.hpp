@@ -2,8 +2,8 @@
 #pragma once
 
 #include "common/base/result.hpp"
+#include "daemon/access/route.hpp"
 #include "daemon/authz/rule.hpp"
-#include "daemon/gateway/view.hpp"
 #include "daemon/http/message.hpp"
 
 #include <optional>
@@ -11,10 +11,12 @@
 
 namespace zoo::gateway {
 
+using access::Principal;
+
 /// Somebody asks to be somebody else of his own tenant (kubectl --as), as k8s.io/apiserver
 /// pkg/endpoints/filters/impersonation reads it.
 struct Impersonation {
-  Identity as;                             ///< who he is then
+  Principal as;                            ///< who he is then
   std::vector<authz::Attributes> required; ///< each must be allowed to who he is now
 };
 

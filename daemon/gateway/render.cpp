@@ -125,7 +125,7 @@ std::optional<std::string> invalidity(const Exchange& exchange, std::string_view
 
 translate::StatusContext status_context(const Exchange& exchange) {
   translate::StatusContext context;
-  context.user = exchange.route().identity().user;
+  context.user = exchange.route().principal().user;
   context.group = exchange.target().group;
   context.resource = exchange.target().resource;
   context.misnamed = exchange.misnamed();
@@ -279,7 +279,7 @@ Result<void> ListWriter::end(std::string_view tail, std::string& out) {
 /// Upstream's token is its own key and revision: it leaves sealed (DESIGN 6).
 std::string ListWriter::sealed_metadata() const {
   const auto& verb = exchange_.target().verb;
-  if (exchange_.mapping().identity() || (verb != "list" && verb != "deletecollection"))
+  if (!exchange_.view().shows_own_keys() || (verb != "list" && verb != "deletecollection"))
     return metadata_;
   const auto tree = JsonTree::parse(metadata_);
   if (!tree) return "{}";

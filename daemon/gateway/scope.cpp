@@ -130,7 +130,7 @@ bool holds(const upstream::OwnerIndex::Moment& moment, const Exchange& exchange)
 
 /// The ranges of a kind of which upstream's objects and the tenant's own are shown.
 Reach mixed_reach(const Exchange& exchange) {
-  Reach reach;
+  Reach reach(Actor::zood(Reason::own_keys));
   reach.ranges = {whole("")};
   const auto moment = moment_of(exchange, 0); // the others are made
   if (!moment || !holds(*moment, exchange)) return reach;
@@ -145,13 +145,14 @@ Reach mixed_reach(const Exchange& exchange) {
 /// The ranges of a cluster-scoped kind that is built in.
 Reach cluster_reach(const Exchange& exchange) {
   const auto& mapping = exchange.mapping();
-  Reach reach;
+  Reach reach(Actor::zood(Reason::own_keys));
   const auto* facts = exchange.resource().facts;
   if (facts != nullptr && facts->treatment == translate::Treatment::mixed)
     return mixed_reach(exchange);
   switch (rule_of(exchange)) {
   case NameRule::verbatim: // shared, read-only
     reach.straight = true;
+    reach.actor = Actor::zood(Reason::cluster_read);
     return reach;
   case NameRule::prefixed:
   case NameRule::cluster_role: // the system roles are zood's own: system_roles.hpp
@@ -307,27 +308,27 @@ Result<Reach> reach_of(const Exchange& exchange) {
   const auto& target = exchange.target();
   const auto& mapping = exchange.mapping();
   const bool own_group = exchange.resource().own_group;
-  Reach reach;
-  if (mapping.identity() || !translate::k_proves) {
+  Reach reach(Actor::client());
+  if (!exchange.view().shows_own_keys() || !translate::k_proves) {
     reach.straight = true;
-    if (!mapping.identity()) reach.actor = Actor::tenant;
     return reach;
   }
   if (exchange.resource().namespaced && !target.name_space.empty()) {
     if (target.is(translate::k_rbac_group, "rolebindings") && target.verb == "deletecollection") {
       // Zood's own among them stay, and it is zood that reads them.
       ZOO_TRY_VOID(check_namespace_is_ours(exchange));
+      reach.actor = Actor::zood(Reason::own_keys);
       reach.ranges = {whole("")};
       return reach;
     }
     if (target.verb == "watch" && !own_group) // what filter_of() asks
       ZOO_TRY_VOID(exchange.upstream().unlabelled_namespaces());
     reach.straight = true;
-    reach.actor = Actor::tenant;
     return reach;
   }
   if (own_group) { // the group is the tenant's, and so is everything in it
     reach.straight = true;
+    reach.actor = Actor::zood(Reason::own_group);
     return reach;
   }
   const auto rule = rule_of(exchange);
@@ -336,6 +337,7 @@ Result<Reach> reach_of(const Exchange& exchange) {
   if (exchange.resource().namespaced || by_namespace) {
     ZOO_TRY_VOID(exchange.upstream().unlabelled_namespaces());
     if (by_namespace) return cluster_reach(exchange);
+    reach.actor = Actor::zood(Reason::own_keys);
     reach.ranges = {whole(mapping.prefix())};
     reach.all_namespaces = true;
     return reach;
@@ -345,19 +347,19 @@ Result<Reach> reach_of(const Exchange& exchange) {
 
 Actor actor_of(const Exchange& exchange) {
   const auto& target = exchange.target();
-  if (exchange.mapping().identity()) return Actor::zood;
-  if (exchange.resource().namespaced || !translate::k_proves) return Actor::tenant;
-  if (exchange.resource().own_group) return Actor::zood;
+  if (exchange.resource().namespaced || !translate::k_proves) return Actor::client();
+  if (exchange.view().answers.passage == access::Passage::caller) return Actor::client();
+  if (exchange.resource().own_group) return Actor::zood(Reason::own_group);
   // RBAC knows no prefixes, so that reads of cluster-scoped objects are fenced by zood's proof.
-  if (reads(target)) return Actor::zood;
+  if (reads(target)) return Actor::zood(Reason::cluster_read);
   // Stored inert: upstream's escalation check would ask for rights that nobody has.
-  if (rule_of(exchange) == NameRule::cluster_role || is_admission_policy(target)) {
-    return Actor::zood;
-  }
+  if (rule_of(exchange) == NameRule::cluster_role || is_admission_policy(target))
+    return Actor::zood(Reason::inert);
   // Upstream's admission asks for rights over the signer, which the tenant's user has not
   // (flows/approval.cpp asks for the tenant's own).
-  if (is_signing_request(target) && !target.subresource.empty()) return Actor::zood;
-  return Actor::tenant;
+  if (is_signing_request(target) && !target.subresource.empty())
+    return Actor::zood(Reason::signing);
+  return Actor::client();
 }
 
 bool is_admission_policy(const translate::Target& target) {
@@ -372,7 +374,7 @@ bool names_nodes(const translate::Target& target) {
 ObjectFilter filter_of(const Exchange& exchange, const KeyFilter& by_key) {
   const auto& target = exchange.target();
   const auto& mapping = exchange.mapping();
-  if (mapping.identity() || !translate::k_proves) return nullptr;
+  if (!exchange.view().shows_own_keys() || !translate::k_proves) return nullptr;
   if (target.is("", "namespaces")) {
     return [&mapping](std::string_view object) {
       const auto tree = translate::JsonTree::parse(object);
@@ -420,7 +422,7 @@ ObjectFilter filter_of(const Exchange& exchange, const KeyFilter& by_key) {
 
 KeyFilter key_filter_of(const Exchange& exchange) {
   const auto& target = exchange.target();
-  if (exchange.mapping().identity() || !translate::k_proves || !exchange.resource().namespaced)
+  if (!exchange.view().shows_own_keys() || !translate::k_proves || !exchange.resource().namespaced)
     return nullptr;
   const bool bindings = target.is(translate::k_rbac_group, "rolebindings");
   // A watch of one namespace may come from everybody's (DESIGN 7).
@@ -444,7 +446,7 @@ KeyFilter key_filter_of(const Exchange& exchange) {
 }
 
 bool needs_whole_object(const Exchange& exchange) {
-  if (exchange.mapping().identity()) return false;
+  if (!exchange.view().shows_own_keys()) return false;
   const auto rule = rule_of(exchange);
   return rule == NameRule::volume || rule == NameRule::service_address ||
          rule == NameRule::attachment || is_signing_request(exchange.target());

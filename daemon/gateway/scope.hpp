@@ -17,8 +17,10 @@ class Exchange;
 
 /// Where a list, watch or deletecollection finds the tenant's objects.
 struct Reach {
-  bool straight = false; ///< the path itself holds nothing but the tenant's
-  Actor actor = Actor::zood;
+  explicit Reach(Actor as) : actor(as) {}
+
+  Actor actor;
+  bool straight = false; ///< the path itself holds nothing but what the client may see
   std::vector<upstream::KeyRange> ranges; ///< else: these keys of a path that is everybody's
   bool all_namespaces = false;
   std::int64_t revision = -1; ///< at which `ranges` are all that there is; -1: as it is now

@@ -5,8 +5,8 @@
 #include "common/base/text.hpp"
 #include "common/crypto/digest.hpp"
 #include "common/kube/age.hpp"
+#include "daemon/access/authorizer.hpp"
 #include "daemon/authz/system_roles.hpp"
-#include "daemon/gateway/authorizer.hpp"
 #include "daemon/gateway/exchange.hpp"
 #include "daemon/translate/discovery_json.hpp"
 #include "daemon/translate/selector.hpp"
@@ -23,11 +23,11 @@ using translate::k_rbac_group;
 using translate::Representation;
 
 bool roles(const Exchange& exchange) {
-  return exchange.target().is(k_rbac_group, "clusterroles") && !exchange.mapping().identity();
+  return exchange.target().is(k_rbac_group, "clusterroles") && exchange.view().serves(Local::roles);
 }
 bool bindings(const Exchange& exchange) {
   return exchange.target().is(k_rbac_group, "clusterrolebindings") &&
-         !exchange.mapping().identity();
+         exchange.view().serves(Local::roles);
 }
 
 const std::vector<authz::SystemObjects::Document>& documents(const Exchange& exchange) {

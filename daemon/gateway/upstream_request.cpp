@@ -2,19 +2,12 @@
 #include "daemon/gateway/upstream_request.hpp"
 
 #include "common/base/text.hpp"
+#include "daemon/access/passage.hpp"
 #include "daemon/gateway/exchange.hpp"
-#include "daemon/http/field_lines.hpp"
 #include "daemon/translate/headers.hpp"
 #include "daemon/translate/query.hpp"
 
 namespace zoo::gateway {
-namespace {
-
-constexpr std::string_view k_tenants_group = "zoo:tenants";
-constexpr std::string_view k_anywhere_group = "zoo:tenants-anywhere"; // upstream_rbac.cpp
-
-} // namespace
-
 http::RequestHead upstream_request(const Exchange& exchange, Actor actor, std::string method,
                                    std::string path, bool upgrade) {
   http::RequestHead out;
@@ -36,28 +29,8 @@ http::RequestHead upstream_request(const Exchange& exchange, Actor actor, std::s
     }
   }
   if (!cookies.empty()) out.headers.add("Cookie", cookies);
-  if (actor != Actor::zood) {
-    const auto& identity = exchange.route().identity();
-    const bool anywhere = actor == Actor::tenant_anywhere;
-    out.prepared = identity.upstream_fields && !anywhere
-                       ? identity.upstream_fields
-                       : impersonation(exchange.view().upstream_user, identity, anywhere);
-  }
+  out.prepared = access::passage_of(exchange.view(), exchange.route().principal(), actor);
   return out;
-}
-
-std::shared_ptr<const http::FieldLines> impersonation(std::string_view upstream_user,
-                                                      const Identity& identity, bool anywhere) {
-  http::Headers out;
-  out.add("Impersonate-User", upstream_user);
-  out.add("Impersonate-Group", k_tenants_group);
-  if (anywhere) out.add("Impersonate-Group", k_anywhere_group);
-  // The tenant's own user and groups, for upstream's audit log; a stranger's bytes are encoded.
-  out.add("Impersonate-Extra-Zoo-User", translate::percent_encode(identity.user, ""));
-  for (const auto& group : identity.groups)
-    out.add("Impersonate-Extra-Zoo-Group", translate::percent_encode(group, ""));
-  // Throws rather than that a request went without it; nothing in here can be wrong.
-  return std::make_shared<const http::FieldLines>(http::FieldLines::make(out).value());
 }
 
 std::string with_query(std::string path, const translate::Params& params) {

@@ -110,27 +110,26 @@ std::string legacy_resource(const Mapping& mapping, const CatalogResource& resou
   return out + '}';
 }
 
-bool any_visible(const Mapping& mapping, const CatalogGroup& group, const CatalogVersion& version) {
+bool any_visible(const Viewer& viewer, const CatalogGroup& group, const CatalogVersion& version) {
   return std::any_of(version.resources.begin(), version.resources.end(),
                      [&](const CatalogResource& each) {
-                       return visible_resource(mapping, group.name, each).has_value();
+                       return visible_resource(viewer, group.name, each).has_value();
                      });
 }
 
 /// The versions of a group that hold anything for the tenant.
-std::vector<const CatalogVersion*> visible_versions(const Mapping& mapping,
+std::vector<const CatalogVersion*> visible_versions(const Viewer& viewer,
                                                     const CatalogGroup& group) {
   std::vector<const CatalogVersion*> out;
   for (const auto& version : group.versions) {
-    if (any_visible(mapping, group, version)) out.push_back(&version);
+    if (any_visible(viewer, group, version)) out.push_back(&version);
   }
   return out;
 }
 
 /// `"name":...,"versions":[...],"preferredVersion":{...}`, as APIGroup and its list have it.
-std::string group_members(const Mapping& mapping, const CatalogGroup& group,
-                          std::string_view name) {
-  const auto versions = visible_versions(mapping, group);
+std::string group_members(const Viewer& viewer, const CatalogGroup& group, std::string_view name) {
+  const auto versions = visible_versions(viewer, group);
   const auto entry = [&](const CatalogVersion* version) {
     return fmt::format("{{\"groupVersion\":{},\"version\":{}}}",
                        json_quote(fmt::format("{}/{}", name, version->version)),
@@ -155,13 +154,13 @@ bool CatalogResource::has_verb(std::string_view verb) const {
 namespace {
 
 /// nullopt: the tenant does not see it.
-std::optional<Treatment> visible_as(const Mapping& mapping, std::string_view upstream_group,
+std::optional<Treatment> visible_as(const Viewer& viewer, std::string_view upstream_group,
                                     const CatalogResource& resource) {
-  if (mapping.identity()) return Treatment::served;
+  if (!viewer.fenced()) return Treatment::served;
   const auto* facts = find_facts(upstream_group, resource.name);
   const bool custom = !builtin_group(upstream_group);
   const bool shared_cluster =
-      custom && !upstream_group.starts_with(mapping.prefix()) && !resource.namespaced;
+      custom && !upstream_group.starts_with(viewer.mapping.prefix()) && !resource.namespaced;
   const auto treatment =
       facts ? facts->treatment : (shared_cluster ? Treatment::read_only : Treatment::served);
   if (treatment == Treatment::hidden) return std::nullopt;
@@ -173,10 +172,10 @@ std::optional<Treatment> visible_as(const Mapping& mapping, std::string_view ups
 
 } // namespace
 
-std::optional<CatalogResource> visible_resource(const Mapping& mapping,
+std::optional<CatalogResource> visible_resource(const Viewer& viewer,
                                                 std::string_view upstream_group,
                                                 const CatalogResource& resource) {
-  const auto treatment = visible_as(mapping, upstream_group, resource);
+  const auto treatment = visible_as(viewer, upstream_group, resource);
   if (!treatment) return std::nullopt;
   auto out = resource;
   const bool mixed = *treatment == Treatment::mixed;
@@ -307,12 +306,12 @@ std::string Catalog::preferred_version(std::string_view group) const {
   return found == nullptr || found->versions.empty() ? "" : found->versions.front().version;
 }
 
-const CatalogResource* Catalog::find_visible(const Mapping& mapping, std::string_view group,
+const CatalogResource* Catalog::find_visible(const Viewer& viewer, std::string_view group,
                                              std::string_view version,
                                              std::string_view resource) const {
-  const auto upstream = mapping.group_in(group);
+  const auto upstream = viewer.mapping.group_in(group);
   const auto* found = find(upstream, version, resource);
-  return found != nullptr && visible_as(mapping, upstream, *found) ? found : nullptr;
+  return found != nullptr && visible_as(viewer, upstream, *found) ? found : nullptr;
 }
 
 std::vector<const CatalogGroup*> Catalog::groups_with_prefix(std::string_view prefix) const {
@@ -323,9 +322,9 @@ std::vector<const CatalogGroup*> Catalog::groups_with_prefix(std::string_view pr
   return out;
 }
 
-std::vector<Catalog::Seen> Catalog::seen(const Mapping& mapping) const {
+std::vector<Catalog::Seen> Catalog::seen(const Viewer& viewer) const {
   std::vector<Seen> out;
-  if (mapping.identity()) {
+  if (viewer.mapping.identity()) {
     for (const auto& each : apis_) {
       if (!each->group.name.empty()) out.push_back({&each->group, each->group.name});
     }
@@ -335,26 +334,26 @@ std::vector<Catalog::Seen> Catalog::seen(const Mapping& mapping) const {
     if (!group->name.empty()) out.push_back({group, group->name});
   }
   std::set<std::string_view> taken;
-  for (const auto& shared : mapping.shared().groups) {
+  for (const auto& shared : viewer.mapping.shared().groups) {
     const auto* group = find_group(shared);
     if (group == nullptr || builtin_group(shared)) continue;
     out.push_back({group, group->name});
     taken.insert(group->name);
   }
-  for (const auto* group : groups_with_prefix(mapping.prefix())) {
-    const auto name = mapping.group_out(group->name);
+  for (const auto* group : groups_with_prefix(viewer.mapping.prefix())) {
+    const auto name = viewer.mapping.group_out(group->name);
     if (name && !name->empty() && !taken.contains(*name))
       out.push_back({group, std::string(*name)});
   }
   std::erase_if(out,
-                [&](const Seen& each) { return visible_versions(mapping, *each.group).empty(); });
+                [&](const Seen& each) { return visible_versions(viewer, *each.group).empty(); });
   return out;
 }
 
-std::optional<Catalog::Seen> Catalog::seen_group(const Mapping& mapping,
+std::optional<Catalog::Seen> Catalog::seen_group(const Viewer& viewer,
                                                  std::string_view tenant_group) const {
-  const auto* group = find_group(mapping.group_in(tenant_group));
-  if (group == nullptr || visible_versions(mapping, *group).empty()) return std::nullopt;
+  const auto* group = find_group(viewer.mapping.group_in(tenant_group));
+  if (group == nullptr || visible_versions(viewer, *group).empty()) return std::nullopt;
   return Seen{group, std::string(tenant_group)};
 }
 
@@ -369,29 +368,29 @@ std::string Catalog::api_versions(std::string_view server_address) const {
                      string_array(versions), json_quote(server_address));
 }
 
-std::string Catalog::group_list(const Mapping& mapping) const {
+std::string Catalog::group_list(const Viewer& viewer) const {
   std::string out = "{\"kind\":\"APIGroupList\",\"apiVersion\":\"v1\",\"groups\":[";
   bool first = true;
-  for (const auto& each : seen(mapping)) {
+  for (const auto& each : seen(viewer)) {
     out += first ? "{" : ",{";
     first = false;
-    out += group_members(mapping, *each.group, each.name) + '}';
+    out += group_members(viewer, *each.group, each.name) + '}';
   }
   return out + "]}";
 }
 
-std::optional<std::string> Catalog::group(const Mapping& mapping, std::string_view group) const {
-  const auto found = group.empty() ? std::nullopt : seen_group(mapping, group);
+std::optional<std::string> Catalog::group(const Viewer& viewer, std::string_view group) const {
+  const auto found = group.empty() ? std::nullopt : seen_group(viewer, group);
   if (!found) return std::nullopt;
   return "{\"kind\":\"APIGroup\",\"apiVersion\":\"v1\"," +
-         group_members(mapping, *found->group, found->name) + '}';
+         group_members(viewer, *found->group, found->name) + '}';
 }
 
-std::optional<std::string> Catalog::resource_list(const Mapping& mapping, std::string_view group,
+std::optional<std::string> Catalog::resource_list(const Viewer& viewer, std::string_view group,
                                                   std::string_view version) const {
-  const auto found = seen_group(mapping, group);
+  const auto found = seen_group(viewer, group);
   if (!found) return std::nullopt;
-  for (const auto* each : visible_versions(mapping, *found->group)) {
+  for (const auto* each : visible_versions(viewer, *found->group)) {
     if (each->version != version) continue;
     const auto name = group.empty() ? std::string(version) : fmt::format("{}/{}", group, version);
     auto out = fmt::format(
@@ -399,18 +398,18 @@ std::optional<std::string> Catalog::resource_list(const Mapping& mapping, std::s
         json_quote(name));
     bool first = true;
     for (const auto& candidate : each->resources) {
-      const auto resource = visible_resource(mapping, found->group->name, candidate);
+      const auto resource = visible_resource(viewer, found->group->name, candidate);
       if (!resource) continue;
       // Bodyless subresource-only entries (a resource without verbs) have no line of their own.
       if (!resource->verbs.empty()) {
         out += first ? "" : ",";
         first = false;
-        out += legacy_resource(mapping, *resource, found->group->name, version, nullptr);
+        out += legacy_resource(viewer.mapping, *resource, found->group->name, version, nullptr);
       }
       for (const auto& sub : resource->subresources) {
         out += first ? "" : ",";
         first = false;
-        out += legacy_resource(mapping, *resource, found->group->name, version, &sub);
+        out += legacy_resource(viewer.mapping, *resource, found->group->name, version, &sub);
       }
     }
     return out + "]}";
@@ -418,14 +417,14 @@ std::optional<std::string> Catalog::resource_list(const Mapping& mapping, std::s
   return std::nullopt;
 }
 
-std::string Catalog::aggregated(const Mapping& mapping, bool core) const {
+std::string Catalog::aggregated(const Viewer& viewer, bool core) const {
   std::string out = "{\"kind\":\"APIGroupDiscoveryList\",\"apiVersion\":\"apidiscovery.k8s.io/v2\","
                     "\"metadata\":{},\"items\":[";
   std::vector<Seen> groups;
   if (core) {
     if (const auto* group = find_group("")) groups.push_back({group, ""});
   } else {
-    groups = seen(mapping);
+    groups = seen(viewer);
   }
   bool first_group = true;
   for (const auto& each : groups) {
@@ -435,17 +434,17 @@ std::string Catalog::aggregated(const Mapping& mapping, bool core) const {
                 : "{\"metadata\":{\"name\":" + json_quote(each.name) + '}';
     out += ",\"versions\":[";
     bool first_version = true;
-    for (const auto* version : visible_versions(mapping, *each.group)) {
+    for (const auto* version : visible_versions(viewer, *each.group)) {
       out += first_version ? "" : ",";
       first_version = false;
       out += "{\"version\":" + json_quote(version->version) + ",\"resources\":[";
       bool first = true;
       for (const auto& candidate : version->resources) {
-        const auto resource = visible_resource(mapping, each.group->name, candidate);
+        const auto resource = visible_resource(viewer, each.group->name, candidate);
         if (!resource) continue;
         out += first ? "" : ",";
         first = false;
-        out += aggregated_resource(mapping, *resource);
+        out += aggregated_resource(viewer.mapping, *resource);
       }
       out += ']';
       if (!version->freshness.empty()) out += ",\"freshness\":" + json_quote(version->freshness);

@@ -3,7 +3,7 @@
 
 #include "common/base/result.hpp"
 #include "daemon/translate/framer.hpp"
-#include "daemon/translate/mapping.hpp"
+#include "daemon/translate/viewer.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -66,7 +66,7 @@ public:
   std::string preferred_version(std::string_view group) const; ///< "" if not served
 
   /// The same by a tenant's group, and only what that tenant may see.
-  const CatalogResource* find_visible(const Mapping& mapping, std::string_view group,
+  const CatalogResource* find_visible(const Viewer& viewer, std::string_view group,
                                       std::string_view version, std::string_view resource) const;
 
   /// The built-in groups, core first, in upstream's order.
@@ -76,13 +76,13 @@ public:
 
   // The documents of one tenant, in its names. nullopt: nothing there that it may see (404).
   std::string api_versions(std::string_view server_address) const; ///< /api
-  std::string group_list(const Mapping& mapping) const;            ///< /apis
-  std::optional<std::string> group(const Mapping& mapping, std::string_view group) const;
+  std::string group_list(const Viewer& viewer) const;              ///< /apis
+  std::optional<std::string> group(const Viewer& viewer, std::string_view group) const;
   /// /apis/<g>/<v>; "" and v1 for /api/v1
-  std::optional<std::string> resource_list(const Mapping& mapping, std::string_view group,
+  std::optional<std::string> resource_list(const Viewer& viewer, std::string_view group,
                                            std::string_view version) const;
   /// APIGroupDiscoveryList v2 for /api (`core`) or /apis.
-  std::string aggregated(const Mapping& mapping, bool core) const;
+  std::string aggregated(const Viewer& viewer, bool core) const;
 
 private:
   struct Named {
@@ -96,8 +96,8 @@ private:
     const CatalogGroup* group;
     std::string name;
   };
-  std::vector<Seen> seen(const Mapping& mapping) const;
-  std::optional<Seen> seen_group(const Mapping& mapping, std::string_view tenant_group) const;
+  std::vector<Seen> seen(const Viewer& viewer) const;
+  std::optional<Seen> seen_group(const Viewer& viewer, std::string_view tenant_group) const;
   Document api_, apis_;
   std::vector<Named> by_name_; ///< of both; of two of one name the first one alone
   std::vector<const CatalogGroup*> builtin_;
@@ -138,7 +138,7 @@ private:
 
 /// A resource as a tenant may use it: hidden kinds give nullopt, read-only kinds keep get, list and
 /// watch, nodes/proxy goes.
-std::optional<CatalogResource> visible_resource(const Mapping& mapping,
+std::optional<CatalogResource> visible_resource(const Viewer& viewer,
                                                 std::string_view upstream_group,
                                                 const CatalogResource& resource);
 

@@ -124,8 +124,8 @@ bool OpenApiIndex::entry(std::string_view quoted_key, std::string_view value) {
   const auto own = mapping_.group_out(up);
   const bool served =
       own && mapping_.group_in(*own) == up &&
-      (parts.size() == 2 ? catalog_.group(mapping_, *own).has_value()
-                         : catalog_.resource_list(mapping_, *own, parts[2]).has_value());
+      (parts.size() == 2 ? catalog_.group(viewer_, *own).has_value()
+                         : catalog_.resource_list(viewer_, *own, parts[2]).has_value());
   if (!served) return true;
   if (*own == up) return copy();
   const auto tree = JsonTree::parse(value);

@@ -17,8 +17,8 @@ namespace zoo::translate {
 /// pkg/handler3 (OpenAPIV3Discovery).
 class OpenApiIndex {
 public:
-  OpenApiIndex(const Mapping& mapping, const Catalog& catalog)
-      : mapping_(mapping), catalog_(catalog) {}
+  OpenApiIndex(const Viewer& viewer, const Catalog& catalog)
+      : viewer_(viewer), mapping_(viewer.mapping), catalog_(catalog) {}
 
   /// Code::internal: it is no such index. Nothing may be fed afterwards.
   Result<void> feed(std::string_view chunk);
@@ -34,6 +34,7 @@ private:
   bool foreign(std::string_view quoted_key) const;
   bool entry(std::string_view quoted_key, std::string_view value);
 
+  const Viewer viewer_;
   const Mapping& mapping_;
   const Catalog& catalog_;
   Stage stage_ = Stage::document;

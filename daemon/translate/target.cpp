@@ -139,10 +139,22 @@ tl::unexpected<Error> refuse(const Target& target, std::string_view reason) {
   return fail(Code::forbidden, "{} {} is forbidden: {}", resource, json_quote(target.name), reason);
 }
 
+/// Is it a named volume whose name does not say whose it is?
+bool named_as_provisioned(const Target& target, const Mapping& mapping) {
+  return target.is("", "persistentvolumes") && target.named() &&
+         mapping.volume_in(target.name) == target.name;
+}
+
+/// Would upstream delete more than what is the tenant's?
+bool deletes_of_others(const Target& target, bool namespaced, const Mapping& mapping) {
+  if (target.verb != "deletecollection") return false;
+  if (target.is(k_rbac_group, "rolebindings")) return true;
+  return !namespaced && !mapping.custom_group(target.group);
+}
+
 /// What no right of the tenant's opens: Code::not_found for what is hidden, forbidden for writes.
 Result<void> check_treatment(const Target& target, bool namespaced, const KindFacts* facts,
                              const Mapping& mapping) {
-  if (mapping.identity()) return {};
   if (target.is("", "nodes") && target.subresource == "proxy")
     return refuse(
         target,
@@ -171,7 +183,7 @@ Result<void> check_treatment(const Target& target, bool namespaced, const KindFa
     return refuse(target,
                   "this ClusterRole is a copy that the platform provides (rule system-roles): make "
                   "one under another name");
-  if (must_check_claim(target, mapping))
+  if (named_as_provisioned(target, mapping))
     return refuse(target, "it was provisioned for a claim and goes with that claim (rule "
                           "claimed-volumes): delete the claim");
   if (facts->overlay && !target.name.empty() && mapping.shared_class(*facts->overlay, target.name))
@@ -337,23 +349,15 @@ Result<Target> parse_target(std::string_view method, std::string_view target) {
   return out;
 }
 
-bool must_check_claim(const Target& target, const Mapping& mapping) {
-  return !mapping.identity() && target.is("", "persistentvolumes") && target.named() &&
-         mapping.volume_in(target.name) == target.name;
-}
-
-bool must_expand(const Target& target, bool namespaced, const Mapping& mapping) {
-  if (target.verb != "deletecollection" || mapping.identity()) return false;
-  if (target.is(k_rbac_group, "rolebindings")) return true;
-  return !namespaced && !mapping.custom_group(target.group);
-}
-
-Result<std::string> upstream_path(const Target& target, bool namespaced, const Mapping& mapping) {
+Result<std::string> upstream_path(const Target& target, bool namespaced, const Viewer& viewer) {
+  const auto& mapping = viewer.mapping;
   const auto* facts = namespaced ? nullptr : find_facts(target.group, target.resource);
-  ZOO_TRY_VOID(check_treatment(target, namespaced,
-                               facts ? facts : find_facts(target.group, target.resource), mapping));
-  if (must_expand(target, namespaced, mapping))
-    return refuse(target, "a collection of this kind cannot be deleted as a whole");
+  if (viewer.fenced()) {
+    ZOO_TRY_VOID(check_treatment(
+        target, namespaced, facts ? facts : find_facts(target.group, target.resource), mapping));
+    if (deletes_of_others(target, namespaced, mapping))
+      return refuse(target, "a collection of this kind cannot be deleted as a whole");
+  }
   if (namespaced && target.name_space.empty()) {
     if (target.writes()) return not_allowed();
     if (target.named()) return no_resource();
@@ -365,7 +369,7 @@ Result<std::string> upstream_path(const Target& target, bool namespaced, const M
     return no_such(target.is("", "namespaces") ? target : Target{}, "namespaces",
                    target.name_space);
   if (target.group.size() > max_name) return no_resource();
-  if (hidden_object(target.group, target.resource, target.name) && !mapping.identity())
+  if (viewer.fenced() && hidden_object(target.group, target.resource, target.name))
     return no_such(target, target.resource, target.name);
 
   std::string path;

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "common/base/result.hpp"
-#include "daemon/translate/mapping.hpp"
 #include "daemon/translate/query.hpp"
+#include "daemon/translate/viewer.hpp"
 
 #include <cstdint>
 #include <optional>
@@ -127,18 +127,12 @@ inline constexpr std::size_t k_max_name = 246;     ///< 253 less prefix
 /// zood's own objects), Code::forbidden for writes to what is read-only, in Kubernetes' wording.
 /// A list or watch of a private cluster-scoped kind gets the kind's path; narrowing it to the
 /// tenant's range is the caller's (DESIGN 6).
-Result<std::string> upstream_path(const Target& target, bool namespaced, const Mapping& mapping);
-
-/// A deletecollection that must not be forwarded, because upstream would also delete what is not
-/// the tenant's to delete (other tenants' objects on a cluster-scoped path, zood's own
-/// RoleBindings): the caller lists the tenant's and deletes one by one. upstream_path() refuses it
-/// with Code::forbidden, so that a caller who forgets is fenced.
-bool must_expand(const Target& target, bool namespaced, const Mapping& mapping);
-
-/// A named PersistentVolume that keeps its name upstream (`pvc-<uid>`): the path does not say whose
-/// it is. upstream_path() refuses writes; before an answer to a read is shown, the caller checks
-/// that its spec.claimRef.namespace is the tenant's, else answers 404.
-bool must_check_claim(const Target& target, const Mapping& mapping);
+/// Under the platform's rules a deletecollection that upstream would also apply to what is not the
+/// tenant's (other tenants' objects on a cluster-scoped path, zood's own RoleBindings) is refused
+/// with Code::forbidden: the caller lists the tenant's objects and deletes one by one. So are
+/// writes of a PersistentVolume that keeps its name upstream (`pvc-<uid>`); before an answer to a
+/// read of one is shown, the caller checks that its spec.claimRef.namespace is the tenant's.
+Result<std::string> upstream_path(const Target& target, bool namespaced, const Viewer& viewer);
 
 /// "pods", "deployments.apps": how Status messages name a resource.
 std::string qualified_resource(std::string_view group, std::string_view resource);

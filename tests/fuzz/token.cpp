@@ -3,8 +3,8 @@
 // relies on; no signature is good but a real one; what zood writes is read again.
 #include "common/api/tenant.hpp"
 #include "common/crypto/digest.hpp"
-#include "daemon/gateway/token_claims.hpp"
-#include "daemon/gateway/token_signature.hpp"
+#include "daemon/tenants/token_claims.hpp"
+#include "daemon/tenants/token_signature.hpp"
 #include "daemon/translate/continue.hpp"
 #include "tests/fuzz/invariant.hpp"
 #include "tests/fuzz/tenant.hpp"

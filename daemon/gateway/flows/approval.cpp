@@ -18,7 +18,8 @@ public:
         rendering_(std::move(rendering)) {}
 
   void start() override {
-    const auto look = Outgoing::get(request_.path.substr(0, request_.path.rfind('/')));
+    const auto look =
+        Outgoing::get(Reason::look, request_.path.substr(0, request_.path.rfind('/')));
     ask(look, [this](const upstream::Answer& answer) {
       if (!answer.ok()) return refuse(answer);
       const auto tree = translate::JsonTree::parse(answer.body);

@@ -57,18 +57,15 @@ public:
     read.verb = "get";
     read.name = name_;
     read.subresource.clear();
-    Outgoing request;
-    request.actor = Actor::zood;
-    request.method = "GET";
-    auto path = translate::upstream_path(read, false, exchange_.mapping());
+    auto path = translate::upstream_path(read, false, exchange_.view().viewer());
     if (!path) return exchange_.fail(path.error());
-    request.path = *std::move(path);
-    ask(request, [this](const upstream::Answer& answer) {
-      if (answer.head.status == 404) return keep();
-      if (!answer.ok()) return refuse(answer);
-      if (rendering_.shown && !rendering_.shown(answer.body)) return keep();
-      refuse_platforms();
-    });
+    ask(Outgoing::get(Reason::cluster_read, *std::move(path)),
+        [this](const upstream::Answer& answer) {
+          if (answer.head.status == 404) return keep();
+          if (!answer.ok()) return refuse(answer);
+          if (rendering_.shown && !rendering_.shown(answer.body)) return keep();
+          refuse_platforms();
+        });
   }
 
 private:
@@ -105,7 +102,7 @@ std::shared_ptr<const VirtualTarget> beside_target(const Exchange& exchange,
   const auto& target = exchange.target();
   const auto* facts = exchange.resource().facts;
   if (facts == nullptr || facts->treatment != translate::Treatment::mixed ||
-      exchange.mapping().identity() || exchange.gateway().shared().board == nullptr)
+      !exchange.view().serves(Local::kept_kinds) || exchange.gateway().shared().board == nullptr)
     return nullptr;
   const auto* kind = virtuals::find_kind(target.group, target.resource);
   if (kind == nullptr || kind->version != target.version) return nullptr;

@@ -115,7 +115,7 @@ std::vector<Charge> charges_of(Exchange& exchange) {
   const auto& quota = exchange.view().quota;
   const bool creates = target.verb == "create";
   const bool changes = target.verb == "update" || target.verb == "patch";
-  if (exchange.mapping().identity() || quota.empty() || (!creates && !changes) ||
+  if (!exchange.view().holds(Fence::ceilings) || quota.empty() || (!creates && !changes) ||
       !is_stored(exchange) || is_event(target.group, target.resource)) {
     return out;
   }
@@ -267,13 +267,14 @@ void RoomFinder::find_sources(const translate::Catalog& catalog) {
 /// Every kind that the tenant may create objects of, but for Events and for what is not told apart
 /// by its key (PersistentVolumes).
 void RoomFinder::add_objects(const translate::Catalog& catalog) {
-  const auto& mapping = exchange_.mapping();
+  const auto viewer = exchange_.view().viewer();
+  const auto& mapping = viewer.mapping;
   const bool bytes = *counting_ == Counted::bytes;
   const auto add_group = [&](const translate::CatalogGroup& group, bool own) {
     std::set<std::string> seen;
     for (const auto& version : group.versions) {
       for (const auto& each : version.resources) {
-        const auto visible = translate::visible_resource(mapping, group.name, each);
+        const auto visible = translate::visible_resource(viewer, group.name, each);
         if (!visible || !visible->has_verb("list") || !visible->has_verb("create") ||
             is_event(group.name, each.name) || !seen.insert(each.name).second) {
           continue;

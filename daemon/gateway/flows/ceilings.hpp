@@ -31,7 +31,7 @@ public:
 private:
   /// One list of a count.
   struct Source {
-    ListPlan plan;
+    ListPlan plan{Actor::zood(Reason::own_keys)};
     std::string kind;                                      ///< before the key
     std::function<std::uint64_t(std::string_view)> amount; ///< of an item; null: 1
     ObjectFilter counts;                                   ///< null: all

@@ -78,10 +78,7 @@ private:
 
   void next_delete() {
     if (deleted_ == paths_.size()) return answer();
-    Outgoing request;
-    request.actor = actor_;
-    request.method = "DELETE";
-    request.path = paths_[deleted_];
+    Outgoing request(actor_, "DELETE", paths_[deleted_]);
     request.body = exchange_.body();
     if (!request.body.empty()) request.content_type = "application/json";
     for (const auto& param : exchange_.target().params) {

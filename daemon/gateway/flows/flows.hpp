@@ -18,19 +18,22 @@ namespace zoo::gateway {
 
 /// One request upstream, ready to be sent.
 struct Outgoing {
-  Actor actor = Actor::tenant;
+  Outgoing(Actor as, std::string how, std::string where, translate::Params with = {})
+      : actor(as), method(std::move(how)), path(std::move(where)), params(std::move(with)) {}
+
+  Actor actor;
   std::string method;
   std::string path; ///< upstream's, without query
   translate::Params params;
   std::string body;
   std::string content_type; ///< of the body; "" = none
   std::string if_none_match;
-  std::string lean_body{};       ///< guarded_patch() tries it first; "" = there is none
-  std::shared_ptr<void> place{}; ///< among the watches that are not shared; kept as long as this
+  std::string lean_body;       ///< guarded_patch() tries it first; "" = there is none
+  std::shared_ptr<void> place; ///< among the watches that are not shared; kept as long as this
 
-  /// A read of zood's own.
-  static Outgoing get(std::string path) {
-    return {Actor::zood, "GET", std::move(path), {}, {}, {}, {}};
+  /// A read as zood, for this reason.
+  static Outgoing get(Reason reason, std::string path) {
+    return {Actor::zood(reason), "GET", std::move(path)};
   }
 };
 /// Its head, with Accept.
@@ -80,6 +83,8 @@ struct VirtualTarget;
 
 /// A list that is read by key ranges (DESIGN 6): tenant-wide lists, private and overlay kinds.
 struct ListPlan {
+  explicit ListPlan(Actor as) : actor(as) {}
+
   std::string path;                        ///< upstream's
   translate::Params params;                ///< selectors, in upstream's names
   std::vector<upstream::KeyRange> ranges;  ///< more than one: merged by the tenant's names
@@ -88,7 +93,7 @@ struct ListPlan {
   bool all_namespaces = false;
   Rendering rendering;
   std::vector<OwnObject> own; ///< shown beside what upstream has
-  Actor actor = Actor::zood;  ///< of a watch that is not shared
+  Actor actor;                ///< of a watch that is not shared; ranges are read for own_keys
   /// Of a mixed kind: what zood keeps of the tenant's own beside it (virtual.hpp); else null.
   std::shared_ptr<const VirtualTarget> beside;
 };

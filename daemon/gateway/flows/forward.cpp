@@ -61,8 +61,7 @@ bool Collected::add(Exchange& exchange, std::string_view bytes) {
 bool recheck_refusal(Exchange& exchange, const Outgoing& request, int http_status,
                      const std::string& body,
                      std::function<std::unique_ptr<Flow>(Outgoing)> again) {
-  if (request.actor != Actor::tenant || !refuses_our_user(exchange, http_status, body))
-    return false;
+  if (!request.actor.is_client() || !refuses_our_user(exchange, http_status, body)) return false;
   auto name = namespace_in(request.path);
   if (name.empty() || !exchange.first_recheck()) return false;
   exchange.run(recheck_namespace(exchange, std::move(name), body,

@@ -98,12 +98,12 @@ private:
       exchange_.forbid_creation({create, refusal});
       return go();
     }
-    auto path = translate::upstream_path(target, resource.namespaced, exchange_.mapping());
+    auto path = translate::upstream_path(target, resource.namespaced, exchange_.view().viewer());
     if (!path) return exchange_.fail(path.error());
     const bool standing = target.is("", "namespaces") && is_standing(target.name);
     if (standing) return go(); // it appears to be there
-    auto look = Outgoing::get(*std::move(path));
-    if (resource.namespaced) look.actor = Actor::tenant;
+    auto look = Outgoing::get(Reason::look, *std::move(path));
+    if (resource.namespaced) look.actor = Actor::client();
     look_at(std::move(look), create, refusal);
   }
 
@@ -111,13 +111,13 @@ private:
     ask(
         look,
         [this, look, create, refusal](const upstream::Answer& answer) {
-          if (look.actor == Actor::tenant &&
+          if (look.actor.is_client() &&
               refuses_our_user(exchange_, answer.head.status, answer.body)) {
             // Its fence is not known yet where it was just raised; the write goes as the tenant.
             if (auto ours = check_namespace_is_ours(exchange_); !ours)
               return exchange_.fail(ours.error());
             auto again = look;
-            again.actor = Actor::zood;
+            again.actor = Actor::zood(Reason::namespace_gone);
             return look_at(std::move(again), create, refusal);
           }
           if (answer.head.status == 404) return exchange_.refuse(create, refusal);
@@ -155,7 +155,9 @@ std::unique_ptr<Flow> further_rights(Exchange& exchange,
   const bool stores = target.verb == "create" || target.verb == "update";
   const bool asks =
       opened_by_get(target) || may_make(exchange) || (stores && object_needs_rights(target));
-  if (!asks || exchange.view().authorizer->super_user(exchange.route().identity())) return nullptr;
+  if (!asks || !exchange.view().holds(Fence::objects) ||
+      exchange.view().authorizer->super_user(exchange.route().principal()))
+    return nullptr;
   return std::make_unique<FurtherRights>(exchange, std::move(next));
 }
 
@@ -183,7 +185,7 @@ void ParameterRights::policy(translate::JsonNode spec) {
   wanted.name_space = "*";
   demand(wanted, fmt::format("user {} must have \"get\" permission on all objects of the "
                              "referenced paramKind (kind={}, apiVersion={})",
-                             json_quote(exchange_.route().identity().user), kind["kind"].string(),
+                             json_quote(exchange_.route().principal().user), kind["kind"].string(),
                              api_version));
 }
 
@@ -197,16 +199,16 @@ void ParameterRights::binding(translate::JsonNode spec) {
     wanted.name_space = name_space;
     demand(wanted, fmt::format("user {} does not have \"{}\" permission on the object referenced "
                                "by paramRef",
-                               json_quote(exchange_.route().identity().user), wanted.verb));
+                               json_quote(exchange_.route().principal().user), wanted.verb));
   };
   auto policy = exchange_.target();
   policy.verb = "get";
   policy.name = spec["policyName"].string();
   policy.resource.resize(policy.resource.size() - k_bindings.size());
   policy.resource += "policies";
-  const auto path = translate::upstream_path(policy, false, exchange_.mapping());
+  const auto path = translate::upstream_path(policy, false, exchange_.view().viewer());
   if (policy.name.empty() || !path) return ask_for(read_of("", "", ""));
-  ask(Outgoing::get(*path), [this, ask_for](const upstream::Answer& answer) {
+  ask(Outgoing::get(Reason::look, *path), [this, ask_for](const upstream::Answer& answer) {
     const auto tree = translate::JsonTree::parse(answer.body);
     if (!answer.ok() || !tree) return ask_for(read_of("", "", ""));
     const auto kind = tree->root()["spec"]["paramKind"];
@@ -251,12 +253,13 @@ void ParameterRights::refused(const std::string& otherwise) {
   if (target.verb == "create") return forbid();
   auto of = target;
   of.verb = "get";
-  auto path = translate::upstream_path(of, false, exchange_.mapping());
+  auto path = translate::upstream_path(of, false, exchange_.view().viewer());
   if (!path) return exchange_.fail(path.error());
-  ask(Outgoing::get(*std::move(path)), [this, forbid](const upstream::Answer& answer) {
-    if (!answer.ok() || changes(answer.body)) return forbid();
-    then_();
-  });
+  ask(Outgoing::get(Reason::look, *std::move(path)),
+      [this, forbid](const upstream::Answer& answer) {
+        if (!answer.ok() || changes(answer.body)) return forbid();
+        then_();
+      });
 }
 
 bool ParameterRights::changes(std::string_view stored) const {

@@ -86,7 +86,7 @@ private:
       if (auto granted = check_stored_grant(exchange_, answer.body); !granted) {
         return exchange_.fail(granted.error());
       }
-      const bool all = exchange_.view().authorizer->super_user(exchange_.route().identity());
+      const bool all = exchange_.view().authorizer->super_user(exchange_.route().principal());
       if (all || !object_needs_rights(exchange_.target())) return proven(answer);
       translate::RewriteContext outward{exchange_.mapping(), translate::Direction::outward, {}};
       std::string own;
@@ -209,7 +209,7 @@ private:
     const auto name = exchange_.target().name_space.empty()
                           ? std::string()
                           : exchange_.mapping().name_in(exchange_.target().name_space);
-    if (request_.actor == Actor::tenant && !name.empty() &&
+    if (request_.actor.is_client() && !name.empty() &&
         refuses_our_user(exchange_, answer.head.status, answer.body) && exchange_.first_recheck()) {
       auto again = [exchange = &exchange_, request = request_, format = format_,
                     rendering = rendering_](Actor actor) -> std::unique_ptr<Flow> {

@@ -208,7 +208,7 @@ private:
 
 upstream::ListRequest list_request(Exchange& exchange, const ListPlan& plan) {
   upstream::ListRequest request;
-  request.head = upstream_request(exchange, Actor::zood, "GET", plan.path);
+  request.head = upstream_request(exchange, Actor::zood(Reason::own_keys), "GET", plan.path);
   request.head.headers.remove("content-type");
   request.head.headers.set("Accept", plan.rendering.wanted.upstream_accept);
   request.params = plan.params;
@@ -231,7 +231,7 @@ std::unique_ptr<upstream::List> read_range(const Exchange& exchange, const ListP
                                            upstream::ListRequest request, std::string_view part,
                                            upstream::ListHandler& handler) {
   auto hint = exchange.mapping().id() + plan.path + std::string(part);
-  if (plan.path == "/api/v1/namespaces" && !exchange.mapping().identity()) {
+  if (plan.path == "/api/v1/namespaces" && exchange.view().serves(Local::namespaces)) {
     return read_with_standing(exchange, std::move(request), std::move(hint), handler);
   }
   return upstream::list_range(exchange.upstream(),

@@ -2,7 +2,6 @@
 #include "common/base/log.hpp"
 #include "daemon/gateway/flows/standing.hpp"
 #include "daemon/gateway/flows/steps.hpp"
-#include "daemon/tenants/manifests.hpp"
 #include "daemon/translate/discovery_json.hpp"
 #include "daemon/translate/status_text.hpp"
 #include "daemon/translate/watch_event.hpp"
@@ -22,12 +21,10 @@ protected:
   /// Writes RoleBinding zoo-tenant and waits until upstream's authorizer knows it: its informer is
   /// some milliseconds behind its store.
   void raise_fence(const std::string& name, std::function<void()> next) {
-    Outgoing request;
-    request.actor = Actor::zood;
-    request.method = "POST";
-    request.path = "/apis/rbac.authorization.k8s.io/v1/namespaces/" + name + "/rolebindings";
+    Outgoing request(Actor::zood(Reason::room), "POST",
+                     "/apis/rbac.authorization.k8s.io/v1/namespaces/" + name + "/rolebindings");
     request.content_type = "application/json";
-    request.body = tenants::binding_text(exchange_.mapping().id(), name);
+    request.body = exchange_.view().texts.of_binding(exchange_.mapping().id(), name);
     ask(request, [this, name, next = std::move(next)](const upstream::Answer& answer) mutable {
       if (!answer.ok() && answer.head.status != 409) {
         log::warning("gateway", "RoleBinding zoo-tenant in {} could not be written: {} {}", name,
@@ -41,11 +38,8 @@ protected:
 
 private:
   void wait_for_fence(const std::string& name, std::size_t tries, std::function<void()> next) {
-    Outgoing probe;
-    probe.actor = Actor::tenant;
-    probe.method = "GET";
-    probe.path = "/api/v1/namespaces/" + name + "/configmaps";
-    probe.params = {{"limit", "1"}};
+    const Outgoing probe(Actor::client(), "GET", "/api/v1/namespaces/" + name + "/configmaps",
+                         {{"limit", "1"}});
     ask(probe, [this, name, tries, next = std::move(next)](const upstream::Answer& answer) mutable {
       if (answer.ok()) return next();
       static constexpr std::array k_waits{2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000};
@@ -111,12 +105,9 @@ public:
       : Fencing(exchange, Code::unavailable), name_(std::move(name)), then_(std::move(then)) {}
 
   void start() override {
-    Outgoing request;
-    request.actor = Actor::zood;
-    request.method = "POST";
-    request.path = "/api/v1/namespaces";
+    Outgoing request(Actor::zood(Reason::room), "POST", "/api/v1/namespaces");
     request.content_type = "application/json";
-    request.body = tenants::namespace_text(exchange_.mapping().id(), name_);
+    request.body = exchange_.view().texts.of_namespace(exchange_.mapping().id(), name_);
     ask(request, [this](const upstream::Answer& answer) {
       // Somebody may have been faster, or it is there all the time: whose it is, is asked later.
       if (answer.head.status == 409) return go_on();
@@ -146,7 +137,7 @@ public:
         again_(std::move(again)) {}
 
   void start() override {
-    const auto request = Outgoing::get("/api/v1/namespaces/" + name_);
+    const auto request = Outgoing::get(Reason::look, "/api/v1/namespaces/" + name_);
     ask(request, [this](const upstream::Answer& answer) {
       // The path was proven to be in the tenant's prefix. Where there is no such namespace, or it
       // is going (and its RoleBinding went before it), upstream's own answer to who may is the one
@@ -154,10 +145,10 @@ public:
       if (answer.head.status == 404) {
         const bool appears = is_standing_upstream(exchange_, name_);
         if (!may_repeat()) return not_there();
-        if (!appears || !exchange_.target().writes()) return repeat(Actor::tenant_anywhere);
+        if (!appears || !exchange_.target().writes()) return repeat(Actor::client_anywhere());
         return exchange_.later([this] {
           exchange_.run(
-              make_standing(exchange_, name_, [again = again_] { return again(Actor::tenant); }));
+              make_standing(exchange_, name_, [again = again_] { return again(Actor::client()); }));
         });
       }
       if (!answer.ok()) return forbidden();
@@ -168,8 +159,8 @@ public:
         return not_there(); // not the tenant's, whatever its name
       }
       if (metadata["deletionTimestamp"])
-        return may_repeat() ? repeat(Actor::tenant_anywhere) : forbidden();
-      raise_fence(name_, [this] { repeat(Actor::tenant); });
+        return may_repeat() ? repeat(Actor::client_anywhere()) : forbidden();
+      raise_fence(name_, [this] { repeat(Actor::client()); });
     });
   }
 

@@ -71,7 +71,8 @@ Result<std::unique_ptr<Flow>> document(Exchange& exchange, std::string_view type
 /// at this door.
 Result<std::unique_ptr<Flow>> issuer(Exchange& exchange) {
   const auto keys = "https://" + exchange.head().authority + "/openid/v1/jwks";
-  return std::make_unique<Fetched>(exchange, Outgoing::get(exchange.target().path),
+  return std::make_unique<Fetched>(exchange,
+                                   Outgoing::get(Reason::documents, exchange.target().path),
                                    [keys](std::string&& body) -> Result<std::string> {
                                      ZOO_TRY(const auto tree, translate::JsonTree::parse(body));
                                      const auto uri = tree.root()["jwks_uri"];
@@ -86,7 +87,7 @@ Result<std::unique_ptr<Flow>> issuer(Exchange& exchange) {
 
 Result<std::unique_ptr<Flow>> non_resource(Exchange& exchange) {
   const auto& path = exchange.target().path;
-  const auto& mapping = exchange.mapping();
+  const auto viewer = exchange.view().viewer();
   const auto& catalog = *exchange.resource().catalog;
   if (exchange.target().verb != "get" && exchange.target().verb != "head") {
     return translate::not_allowed();
@@ -97,7 +98,7 @@ Result<std::unique_ptr<Flow>> non_resource(Exchange& exchange) {
     return document(exchange, "text/plain; charset=utf-8", "ok");
   }
   if (path == "/version") {
-    return std::make_unique<Fetched>(exchange, Outgoing::get(path));
+    return std::make_unique<Fetched>(exchange, Outgoing::get(Reason::documents, path));
   }
   if (path == "/.well-known/openid-configuration" || path == "/openid/v1/jwks")
     return issuer(exchange);
@@ -109,21 +110,21 @@ Result<std::unique_ptr<Flow>> non_resource(Exchange& exchange) {
     ZOO_TRY_VOID(exchange.answer_as(wanted, false));
     const bool core = path == "/api";
     if (wanted.representation == translate::Representation::aggregated) {
-      return document(exchange, translate::k_aggregated_accept, catalog.aggregated(mapping, core));
+      return document(exchange, translate::k_aggregated_accept, catalog.aggregated(viewer, core));
     }
     return document(exchange, k_json,
                     core ? catalog.api_versions(exchange.head().authority)
-                         : catalog.group_list(mapping));
+                         : catalog.group_list(viewer));
   }
   const auto parts = text::split(std::string_view(path).substr(1), '/');
   if (parts.size() == 2 && parts[0] == "api") {
-    return document(exchange, k_json, catalog.resource_list(mapping, "", parts[1]));
+    return document(exchange, k_json, catalog.resource_list(viewer, "", parts[1]));
   }
   if (parts.size() == 2 && parts[0] == "apis") {
-    return document(exchange, k_json, catalog.group(mapping, parts[1]));
+    return document(exchange, k_json, catalog.group(viewer, parts[1]));
   }
   if (parts.size() == 3 && parts[0] == "apis") {
-    return document(exchange, k_json, catalog.resource_list(mapping, parts[1], parts[2]));
+    return document(exchange, k_json, catalog.resource_list(viewer, parts[1], parts[2]));
   }
   return translate::no_resource();
 }

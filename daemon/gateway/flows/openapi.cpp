@@ -26,11 +26,11 @@ constexpr std::string_view k_index = "/openapi/v3";
 class WithIndex : public Steps {
 protected:
   explicit WithIndex(Exchange& exchange)
-      : Steps(exchange), index_(exchange.mapping(), *exchange.resource().catalog) {}
+      : Steps(exchange), index_(exchange.view().viewer(), *exchange.resource().catalog) {}
 
   void ask_index(std::function<void(std::string index)> next) {
     ask(
-        Outgoing::get(std::string(k_index)),
+        Outgoing::get(Reason::documents, std::string(k_index)),
         [this, next = std::move(next)](const upstream::Answer& answer) {
           if (!answer.ok()) return refuse(answer);
           auto index = index_.finish();
@@ -84,7 +84,8 @@ std::optional<Place> place_of(const Exchange& exchange, std::string_view name) {
     return Place{whole, ""};
   }
   const bool group = (parts.size() == 2 || parts.size() == 3) && parts[0] == "apis";
-  if (!group || !exchange.resource().catalog->group(mapping, parts[1])) return std::nullopt;
+  if (!group || !exchange.resource().catalog->group(exchange.view().viewer(), parts[1]))
+    return std::nullopt;
   if (!mapping.custom_group(parts[1])) return Place{whole, ""};
   Place place{"/openapi/v3/apis/" + mapping.group_in(parts[1]), std::string(parts[1])};
   if (parts.size() == 3) place.path += "/" + std::string(parts[2]);
@@ -104,7 +105,7 @@ public:
   GroupVersion(Exchange& exchange, Place place) : Steps(exchange), place_(std::move(place)) {}
 
   void start() override {
-    auto request = Outgoing::get(place_.path);
+    auto request = Outgoing::get(Reason::documents, place_.path);
     request.if_none_match = exchange_.head().headers.get("if-none-match");
     ask(request, [this](upstream::Answer answer) {
       const bool same = answer.head.status == 304;
@@ -190,21 +191,22 @@ private:
     // Who has the turn may wait for long: upstream may not answer.
     if (!turn_ && ++looks_ < k_looks) return timer_.start(k_look_again, [this] { next(); });
     if (missing == nullptr) return finish();
-    ask(Outgoing::get(missing->place.path), [this, missing](upstream::Answer answer) {
-      if (answer.head.status == 404) { // it went between the index and now
-        missing->part = std::make_shared<const translate::OpenApiPart>();
-        whole_ = false;
-        return next();
-      }
-      if (!answer.ok()) return refuse(answer);
-      auto body = document_out(exchange_, missing->place, std::move(answer.body));
-      if (!body) return exchange_.fail(body.error());
-      auto part = translate::openapi_v2_part(*body);
-      if (!part) return exchange_.fail(part.error());
-      missing->part = std::make_shared<const translate::OpenApiPart>(*std::move(part));
-      cache_.put(missing->key, missing->part);
-      next();
-    });
+    ask(Outgoing::get(Reason::documents, missing->place.path),
+        [this, missing](upstream::Answer answer) {
+          if (answer.head.status == 404) { // it went between the index and now
+            missing->part = std::make_shared<const translate::OpenApiPart>();
+            whole_ = false;
+            return next();
+          }
+          if (!answer.ok()) return refuse(answer);
+          auto body = document_out(exchange_, missing->place, std::move(answer.body));
+          if (!body) return exchange_.fail(body.error());
+          auto part = translate::openapi_v2_part(*body);
+          if (!part) return exchange_.fail(part.error());
+          missing->part = std::make_shared<const translate::OpenApiPart>(*std::move(part));
+          cache_.put(missing->key, missing->part);
+          next();
+        });
   }
 
   Entry* first_missing(std::vector<Entry>& entries) {

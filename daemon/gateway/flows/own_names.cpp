@@ -60,7 +60,7 @@ public:
     auto strangers = exchange_.upstream().unlabelled_namespaces();
     if (!strangers) return exchange_.fail(strangers.error());
     strangers_ = *std::move(strangers);
-    ListPlan plan;
+    ListPlan plan(Actor::zood(Reason::own_keys));
     plan.path = path_;
     plan.ranges = {{exchange_.mapping().prefix(), {}, false}};
     plan.all_namespaces = true;

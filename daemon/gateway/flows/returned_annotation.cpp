@@ -24,7 +24,7 @@ public:
       : Steps(exchange), request_(std::move(request)), send_(std::move(send)) {}
 
   void start() override {
-    auto look = Outgoing::get(request_.path);
+    auto look = Outgoing::get(Reason::look, request_.path);
     // What has no namespace tenants' user may not read; nothing of it is told.
     if (exchange_.resource().namespaced) look.actor = request_.actor;
     ask(look, [this](const upstream::Answer& answer) {

@@ -20,7 +20,7 @@ public:
     if (!review) return exchange_.fail(review.error());
     switch (kind_) {
     case ReviewKind::self_subject:
-      return reply(translate::render_self(exchange_.body(), user(identity())));
+      return reply(translate::render_self(exchange_.body(), user(principal())));
     case ReviewKind::token:
       return token(*review);
     case ReviewKind::self_subject_rules:
@@ -31,14 +31,14 @@ public:
   }
 
 private:
-  const Identity& identity() const { return exchange_.route().identity(); }
+  const Principal& principal() const { return exchange_.route().principal(); }
 
-  static translate::ReviewUser user(const Identity& of) {
+  static translate::ReviewUser user(const Principal& of) {
     return {of.user, of.uid, of.groups, of.extra};
   }
 
   void access(const translate::Review& review) {
-    Identity subject = identity();
+    Principal subject = principal();
     if (kind_ != ReviewKind::self_subject_access) {
       // As it was asked: nobody is a member of a group that the question does not name.
       subject = {};
@@ -61,7 +61,7 @@ private:
 
   void rules(const std::string& name_space) {
     exchange_.view().authorizer->rules(
-        identity(), name_space,
+        principal(), name_space,
         while_open(exchange_, [this](const Result<authz::Policy::Rules>& held) {
           if (!held) return exchange_.fail(held.error());
           std::vector<translate::ReviewRule> rules;
@@ -77,20 +77,22 @@ private:
   void token(const translate::Review& review) {
     const auto& audiences = review.audiences;
     if (!audiences.empty() &&
-        std::find(audiences.begin(), audiences.end(), k_audience) == audiences.end()) {
-      return reply(translate::render_no_token(
-          exchange_.body(), "[invalid bearer token, token audiences [\"" + std::string(k_audience) +
-                                "\"] is invalid for the target audiences]"));
+        std::find(audiences.begin(), audiences.end(), access::k_audience) == audiences.end()) {
+      return reply(translate::render_no_token(exchange_.body(),
+                                              "[invalid bearer token, token audiences [\"" +
+                                                  std::string(access::k_audience) +
+                                                  "\"] is invalid for the target audiences]"));
     }
-    exchange_.gateway().tokens().authenticate(
-        review.token, while_open(exchange_, [this](const Result<TokenUser>& found) {
+    exchange_.gateway().source().by_token(
+        review.token, while_open(exchange_, [this](const Result<Route>& found) {
           const bool unknown = !found && found.error().code() == Code::unauthorized;
           if (!found && !unknown) return exchange_.fail(found.error());
           // Of another tenant's token nothing is told, not even that it is one.
-          if (unknown || found->tenant->id != exchange_.mapping().id()) {
+          if (unknown || found->principal().id != exchange_.route().principal().id) {
             return reply(translate::render_no_token(exchange_.body(), "invalid bearer token"));
           }
-          reply(translate::render_token(exchange_.body(), user(found->identity), k_audience));
+          reply(translate::render_token(exchange_.body(), user(found->principal()),
+                                        access::k_audience));
         }));
   }
 
@@ -106,6 +108,7 @@ private:
 } // namespace
 
 std::unique_ptr<Flow> review(Exchange& exchange) {
+  if (!exchange.view().serves(Local::reviews)) return nullptr;
   const auto kind = translate::review_kind(exchange.target().group, exchange.target().resource);
   if (!kind) return nullptr;
   return std::make_unique<ReviewFlow>(exchange, *kind);

@@ -332,7 +332,7 @@ bool is_standing(std::string_view name) {
 }
 
 bool is_standing_upstream(const Exchange& exchange, std::string_view upstream_name) {
-  if (exchange.mapping().identity()) return false;
+  if (!exchange.view().serves(Local::namespaces)) return false;
   const auto name = exchange.mapping().name_out(upstream_name);
   return name && is_standing(*name);
 }

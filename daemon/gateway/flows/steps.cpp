@@ -37,7 +37,7 @@ void Asking::refuse(const upstream::Answer& answer) {
 
 void Asking::may(const Attributes& attributes, std::function<void(const Decision&)> next) {
   exchange_.view().authorizer->authorize(
-      exchange_.route().identity(), attributes,
+      exchange_.route().principal(), attributes,
       while_open(exchange_, [this, next = std::move(next)](const Result<Decision>& decision) {
         if (!decision) return exchange_.fail(decision.error());
         next(*decision);

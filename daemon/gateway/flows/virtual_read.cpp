@@ -17,7 +17,7 @@ using virtuals::Shape;
 /// What the tenant is served, by its own discovery.
 virtuals::ServedGroups served_groups(const Exchange& exchange) {
   virtuals::ServedGroups out{{"", "v1"}};
-  const auto text = exchange.resource().catalog->group_list(exchange.mapping());
+  const auto text = exchange.resource().catalog->group_list(exchange.view().viewer());
   const auto tree = translate::JsonTree::parse(text);
   if (!tree) return out;
   for (const auto group : tree->root()["groups"].children())

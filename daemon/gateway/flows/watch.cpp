@@ -31,7 +31,8 @@ upstream::WatchRequest watch_request(const Exchange& exchange, const ListPlan& p
   request.timeout_seconds = target.list.timeout_seconds;
   // Where everybody's changes come the filter tells them apart.
   request.ranges = plan.watched.empty() ? plan.ranges : plan.watched;
-  if (facts != nullptr && !mapping.identity() && facts->names == translate::NameRule::crd)
+  if (facts != nullptr && exchange.view().shows_own_keys() &&
+      facts->names == translate::NameRule::crd)
     request.shows = [&mapping](std::string_view key) {
       return mapping.crd_name_out(key).has_value();
     };
@@ -234,7 +235,7 @@ private:
   /// to list again.
   bool others_are_shared() {
     const auto* facts = exchange_.resource().facts;
-    if (facts == nullptr || !facts->overlay || exchange_.mapping().identity()) return false;
+    if (facts == nullptr || !facts->overlay || !exchange_.view().shows_own_keys()) return false;
     const auto kind = static_cast<std::size_t>(*facts->overlay);
     const auto shared = exchange_.upstream().shared_names();
     const auto& before = exchange_.mapping().shared();
@@ -304,7 +305,7 @@ private:
     const auto& name = exchange_.target().name_space;
     // The namespace may not be there yet, which is no reason not to watch it, or be without its
     // fence.
-    if (plan_.actor == Actor::tenant && !name.empty() &&
+    if (plan_.actor.is_client() && !name.empty() &&
         refuses_our_user(exchange_, http_status, body) && exchange_.first_recheck()) {
       auto again = [exchange = &exchange_, plan = plan_](Actor actor) -> std::unique_ptr<Flow> {
         auto repeated = plan;

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/gateway/gateway.hpp"
 #include "daemon/gateway/impersonation.hpp"
-#include "daemon/gateway/upstream_request.hpp"
-#include "daemon/http/field_lines.hpp"
 
 #include <doctest/doctest.h>
 
@@ -90,17 +88,4 @@ TEST_CASE("what is incomplete or not understood is refused") {
   CHECK_FALSE(read_impersonation({{"Impersonate-Extra-a", "1"}}));
   CHECK_FALSE(read_impersonation({{"Impersonate-User", "jane"}, {"Impersonate-Soul", "x"}}));
   CHECK_FALSE(read_impersonation({{"Impersonate-User", "ja\xffne"}}));
-}
-
-TEST_CASE("upstream hears the tenant's user, and who that is inside in characters of its own") {
-  Identity identity;
-  identity.user = "jane\r\nImpersonate-User: admin";
-  identity.groups = {"dev", "system:masters", ""};
-  CHECK(impersonation("zoo:foofoo", identity)->text() ==
-        "Impersonate-User: zoo:foofoo\r\n"
-        "Impersonate-Group: zoo:tenants\r\n"
-        "Impersonate-Extra-Zoo-User: jane%0D%0AImpersonate-User%3A%20admin\r\n"
-        "Impersonate-Extra-Zoo-Group: dev\r\n"
-        "Impersonate-Extra-Zoo-Group: system%3Amasters\r\n"
-        "Impersonate-Extra-Zoo-Group: \r\n");
 }

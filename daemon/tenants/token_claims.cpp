@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/gateway/token_claims.hpp"
+#include "daemon/tenants/token_claims.hpp"
 
 #include "common/api/tenant.hpp"
 #include "common/base/text.hpp"
 #include "common/crypto/digest.hpp"
+#include "daemon/access/principal.hpp"
 #include "daemon/authz/rule.hpp"
 #include "daemon/translate/discovery_json.hpp"
 
 #include <cstddef>
 
-namespace zoo::gateway {
+namespace zoo::tenants {
 namespace {
 
+using access::k_audience;
 using translate::JsonTree;
 using translate::JsonType;
 
@@ -56,4 +58,4 @@ Result<TokenClaims> read_token(std::string_view token) {
   return out;
 }
 
-} // namespace zoo::gateway
+} // namespace zoo::tenants

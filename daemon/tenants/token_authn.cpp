@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/gateway/token_authn.hpp"
+#include "daemon/tenants/token_authn.hpp"
 
 #include "common/base/json_text.hpp"
 #include "common/base/make_room.hpp"
@@ -12,7 +12,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace zoo::gateway {
+namespace zoo::tenants {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -35,7 +35,7 @@ struct TokenAuthenticator::Question {
 };
 
 TokenAuthenticator::TokenAuthenticator(net::Loop& loop, upstream::Upstream& upstream,
-                                       const tenants::TenantDirectory& directory)
+                                       const TenantDirectory& directory)
     : loop_(loop), upstream_(upstream), directory_(directory), keys_(loop, upstream),
       alive_(std::make_shared<int>(0)) {}
 
@@ -44,10 +44,10 @@ TokenAuthenticator::~TokenAuthenticator() = default;
 Result<TokenUser> TokenAuthenticator::admit(const TokenUser& user) const {
   // A tenant may have gone, and another come under its ID, since the token was asked about.
   const auto entry = directory_.snapshot()->find(user.tenant->id);
-  if (!entry || !entry->honours_token(user.tenant->uid, user.identity.issued)) return refused();
+  if (!entry || !entry->honours_token(user.tenant->uid, user.principal.issued)) return refused();
   if (!entry->admits()) {
     return fail(Code::unauthorized, "Unauthorized: this tenant is {}",
-                entry->phase == tenants::Phase::suspended ? "suspended" : "not served");
+                entry->phase == Phase::suspended ? "suspended" : "not served");
   }
   auto out = user;
   out.tenant = entry;
@@ -102,7 +102,7 @@ void TokenAuthenticator::ask(const std::string& key, const std::string& token, T
   upstream::CallOptions options;
   options.body =
       R"({"apiVersion":"authentication.k8s.io/v1","kind":"TokenReview","spec":{"token":)" +
-      json_quote(token) + R"(,"audiences":[")" + std::string(k_audience) + R"("]}})";
+      json_quote(token) + R"(,"audiences":[")" + std::string(access::k_audience) + R"("]}})";
   question->call = std::make_unique<upstream::BufferedCall>(
       upstream_.caller(loop_), std::move(head), std::move(options), k_max_answer,
       [this, key](const Result<upstream::Answer>& answer) { answered(key, answer); });
@@ -156,19 +156,21 @@ Result<TokenUser> TokenAuthenticator::read(const TokenClaims& claims,
   TokenUser out;
   out.tenant = directory_.snapshot()->find(claims.tenant);
   if (!out.tenant) return refused();
-  auto& identity = out.identity;
-  identity.user = "system:serviceaccount:" + claims.name_space + ":" + claims.name;
-  identity.uid = user["uid"].string();
-  identity.groups = {std::string(authz::k_service_accounts),
-                     std::string(authz::k_service_accounts) + ":" + claims.name_space,
-                     std::string(authz::k_authenticated)};
+  auto& principal = out.principal;
+  principal.make = access::Make::tenant;
+  principal.id = claims.tenant;
+  principal.user = "system:serviceaccount:" + claims.name_space + ":" + claims.name;
+  principal.uid = user["uid"].string();
+  principal.groups = {std::string(authz::k_service_accounts),
+                      std::string(authz::k_service_accounts) + ":" + claims.name_space,
+                      std::string(authz::k_authenticated)};
   for (auto each = user["extra"].first(); each; each = each.next()) {
     if (each.key().starts_with("authentication.kubernetes.io/"))
-      identity.extra.emplace_back(each.key(), each.strings());
+      principal.extra.emplace_back(each.key(), each.strings());
   }
-  identity.credential = k_token_credential;
-  identity.issued = claims.issued;
+  principal.credential = access::k_token_credential;
+  principal.issued = claims.issued;
   return admit(out);
 }
 
-} // namespace zoo::gateway
+} // namespace zoo::tenants

@@ -8,10 +8,7 @@
 #include <string>
 #include <string_view>
 
-namespace zoo::gateway {
-
-/// The only audience of the tokens that zood hands out: upstream answers them with 401.
-inline constexpr std::string_view k_audience = "zood";
+namespace zoo::tenants {
 
 /// What a token says of itself before anybody has verified it.
 struct TokenClaims {
@@ -28,4 +25,4 @@ Result<TokenClaims> read_token(std::string_view token);
 /// Is `zood` one of the audiences, a string or a list of them?
 bool names_audience(translate::JsonNode audience);
 
-} // namespace zoo::gateway
+} // namespace zoo::tenants

@@ -2,10 +2,10 @@
 #pragma once
 
 #include "common/base/result.hpp"
-#include "daemon/gateway/token_claims.hpp"
-#include "daemon/gateway/token_keys.hpp"
-#include "daemon/gateway/view.hpp"
+#include "daemon/access/principal.hpp"
 #include "daemon/tenants/directory.hpp"
+#include "daemon/tenants/token_claims.hpp"
+#include "daemon/tenants/token_keys.hpp"
 #include "daemon/upstream/buffered_call.hpp"
 
 #include <chrono>
@@ -24,12 +24,12 @@ namespace zoo::upstream {
 class Upstream;
 }
 
-namespace zoo::gateway {
+namespace zoo::tenants {
 
 /// A ServiceAccount, verified by upstream.
 struct TokenUser {
-  std::shared_ptr<const tenants::TenantEntry> tenant;
-  Identity identity; ///< in the tenant's names
+  std::shared_ptr<const TenantEntry> tenant;
+  access::Principal principal; ///< in the tenant's names
 };
 
 /// Authenticates tokens of tenants' ServiceAccounts by TokenReview upstream, which knows whether
@@ -39,7 +39,7 @@ struct TokenUser {
 class TokenAuthenticator {
 public:
   TokenAuthenticator(net::Loop& loop, upstream::Upstream& upstream,
-                     const tenants::TenantDirectory& directory);
+                     const TenantDirectory& directory);
   ~TokenAuthenticator();
 
   using Done = std::function<void(Result<TokenUser>)>;
@@ -68,11 +68,11 @@ private:
 
   net::Loop& loop_;
   upstream::Upstream& upstream_;
-  const tenants::TenantDirectory& directory_;
+  const TenantDirectory& directory_;
   TokenKeys keys_;
   std::unordered_map<std::string, Answer> answers_; ///< by SHA-256 of the token
   std::unordered_map<std::string, std::unique_ptr<Question>> asked_;
   std::shared_ptr<void> alive_;
 };
 
-} // namespace zoo::gateway
+} // namespace zoo::tenants

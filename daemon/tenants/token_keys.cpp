@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/gateway/token_keys.hpp"
+#include "daemon/tenants/token_keys.hpp"
 
 #include "common/base/log.hpp"
 #include "daemon/net/loop.hpp"
@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <utility>
 
-namespace zoo::gateway {
+namespace zoo::tenants {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -46,4 +46,4 @@ void TokenKeys::read_again() {
       });
 }
 
-} // namespace zoo::gateway
+} // namespace zoo::tenants

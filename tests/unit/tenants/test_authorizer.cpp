@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/gateway/authorizer.hpp"
+#include "daemon/tenants/authorizer.hpp"
 
 #include <doctest/doctest.h>
 
-using namespace zoo::gateway;
+using namespace zoo::tenants;
 
 TEST_CASE("super-users are the members of two groups") {
   const auto group = [](std::vector<std::string> groups) {
-    Identity identity;
+    zoo::access::Principal identity;
     identity.user = "jane";
     identity.groups = std::move(groups);
     return std::string(super_user_group(identity, "zoo:cluster-admins"));

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/gateway/authorizer.hpp"
+#include "daemon/tenants/authorizer.hpp"
 
-namespace zoo::gateway {
+namespace zoo::tenants {
 
-std::string_view super_user_group(const Identity& subject, std::string_view administrators) {
+using access::Attributes;
+using access::Decision;
+using access::Principal;
+
+std::string_view super_user_group(const Principal& subject, std::string_view administrators) {
   for (const auto& group : subject.groups) {
     if (group == administrators || group == authz::k_masters) return group;
   }
@@ -14,7 +18,7 @@ TenantAuthorizer::TenantAuthorizer(authz::PolicyStore& policies, net::Loop& loop
                                    translate::Mapping mapping, std::string administrators)
     : policy_(policies, loop, std::move(mapping)), administrators_(std::move(administrators)) {}
 
-void TenantAuthorizer::authorize(const Identity& subject, const Attributes& attributes,
+void TenantAuthorizer::authorize(const Principal& subject, const Attributes& attributes,
                                  std::function<void(Result<Decision>)> done) const {
   if (auto known = decide_now(subject, attributes)) return done(*std::move(known));
   policy_.ask([user = user_of(subject), attributes,
@@ -24,7 +28,7 @@ void TenantAuthorizer::authorize(const Identity& subject, const Attributes& attr
   });
 }
 
-std::optional<Decision> TenantAuthorizer::decide_now(const Identity& subject,
+std::optional<Decision> TenantAuthorizer::decide_now(const Principal& subject,
                                                      const Attributes& attributes) const {
   if (const auto group = super_user_group(subject, administrators_); !group.empty())
     return Decision{true, std::string("member of group \"").append(group).append("\"")};
@@ -32,7 +36,7 @@ std::optional<Decision> TenantAuthorizer::decide_now(const Identity& subject,
   return std::nullopt;
 }
 
-void TenantAuthorizer::rules(const Identity& subject, const std::string& name_space,
+void TenantAuthorizer::rules(const Principal& subject, const std::string& name_space,
                              std::function<void(Result<authz::Policy::Rules>)> done) const {
   if (super_user(subject)) {
     authz::Policy::Rules all;
@@ -52,8 +56,8 @@ void TenantAuthorizer::policy(std::function<void(Result<authz::PolicyPtr>)> done
 
 authz::PolicyPtr TenantAuthorizer::known() const { return policy_.latest(); }
 
-bool TenantAuthorizer::super_user(const Identity& subject) const {
+bool TenantAuthorizer::super_user(const Principal& subject) const {
   return !super_user_group(subject, administrators_).empty();
 }
 
-} // namespace zoo::gateway
+} // namespace zoo::tenants

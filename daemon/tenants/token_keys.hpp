@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "daemon/gateway/token_signature.hpp"
+#include "daemon/tenants/token_signature.hpp"
 #include "daemon/upstream/buffered_call.hpp"
 
 #include <chrono>
@@ -15,7 +15,7 @@ namespace zoo::upstream {
 class Upstream;
 }
 
-namespace zoo::gateway {
+namespace zoo::tenants {
 
 /// The keys that upstream signs tokens of ServiceAccounts with, as it publishes them
 /// (/openid/v1/jwks). They only say which tokens are not worth a question: upstream may sign with
@@ -42,4 +42,4 @@ private:
   std::unique_ptr<upstream::BufferedCall> call_;
 };
 
-} // namespace zoo::gateway
+} // namespace zoo::tenants

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "common/crypto/digest.hpp"
-#include "daemon/gateway/token_authn.hpp"
+#include "daemon/tenants/token_authn.hpp"
 
 #include <doctest/doctest.h>
 
-using namespace zoo::gateway;
+using namespace zoo::tenants;
 
 namespace {
 

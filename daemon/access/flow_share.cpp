@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/gateway/flow_share.hpp"
+#include "daemon/access/flow_share.hpp"
 
 #include <algorithm>
 
-namespace zoo::gateway {
+namespace zoo::access {
 
 void FlowShare::set_terms(const api::Flow& flow) {
   // They hardly ever change: reading leaves the cache line with all loops.
@@ -94,4 +94,4 @@ FlowLoad FlowShare::load() const {
   return out;
 }
 
-} // namespace zoo::gateway
+} // namespace zoo::access

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "common/api/tenant.hpp"
+#include "common/api/terms.hpp"
+#include "daemon/access/actor.hpp"
+#include "daemon/access/principal.hpp"
+#include "daemon/access/set_of.hpp"
+#include "daemon/translate/mapping.hpp"
+#include "daemon/translate/viewer.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace zoo::access {
+
+class Authorizer;
+class FlowShare;
+
+/// Whom upstream takes a request for that goes as Actor::client().
+enum class Passage : std::uint8_t {
+  tenant_user, ///< user zoo:<id>, whose rights end at the tenant's namespaces
+  caller,      ///< the caller's own user, groups, UID and extras: upstream judges him
+};
+
+/// What may be seen of a path that holds objects of others, too.
+enum class Sight : std::uint8_t {
+  own_keys,      ///< only keys that are the view's own; positions in lists leave zood sealed
+  as_told_to_it, ///< what upstream answers to the caller himself
+};
+
+/// Rules of the platform that hold whatever rights the client has.
+enum class Fence : std::uint8_t {
+  kinds,    ///< kinds that are hidden or read-only, and subresources that reach other tenants
+  objects,  ///< what an object may not be: the guards, token secrets, signers, grants
+  tokens,   ///< a TokenRequest makes tokens for zood's own audience alone
+  ceilings, ///< how much may be stored
+};
+
+/// What zood answers itself, where upstream has something else under that name or nothing.
+enum class Local : std::uint8_t {
+  roles,      ///< the system roles and bindings
+  namespaces, ///< the standing namespaces; each new namespace gets the fence of its tenant
+  kept_kinds, ///< kinds that zood keeps itself, alone or beside the platform's objects
+  reviews,    ///< access reviews, TokenReview and SelfSubjectReview
+};
+
+/// The answers of a view to what the gateway asks. All of them are given when one is made: nothing
+/// has a default, and nothing is inferred from a missing prefix.
+class Answers {
+public:
+  constexpr Answers(Passage goes_as, Sight sees, SetOf<Fence> held_by, SetOf<Local> served_here,
+                    SetOf<Reason> reasons)
+      : passage(goes_as), sight(sees), fences(held_by), local(served_here), as_zood(reasons) {}
+
+  Passage passage;
+  Sight sight;
+  SetOf<Fence> fences;
+  SetOf<Local> local;
+  SetOf<Reason> as_zood; ///< the reasons for which its requests may go upstream as zood
+};
+
+/// A tenant's: it goes as the tenant's user, sees its own keys, and every fence holds.
+inline constexpr Answers k_tenant_answers{
+    Passage::tenant_user, Sight::own_keys, SetOf<Fence>::all(Fence::ceilings),
+    SetOf<Local>::all(Local::reviews), SetOf<Reason>::all(Reason::namespace_gone)};
+
+/// What zood writes upstream for a namespace that a client makes. Plain functions of the tenant's
+/// ID and the namespace's upstream name; each returns the JSON of one object.
+struct NamespaceTexts {
+  std::string (*of_namespace)(std::string_view id, std::string_view upstream_name);
+  std::string (*of_binding)(std::string_view id, std::string_view upstream_name);
+};
+
+/// What a client sees of an upstream: the one object that the rest of a request's way asks. A
+/// ViewSource makes it. Immutable, shared by the requests of one moment; any thread.
+struct View {
+  Answers answers;
+  translate::Mapping
+      mapping;         ///< which names are upstream's for the client's: with a prefix or as is
+  std::string uid;     ///< of the Tenant behind it; part of every sealed token
+  std::string created; ///< creationTimestamp of what every cluster has from the beginning
+  std::shared_ptr<const Authorizer> authorizer; ///< of requests and of reviews; never null
+  std::string upstream_user;                    ///< of Passage::tenant_user: "zoo:<id>"; else ""
+  std::optional<api::AuditLevel> audit;         ///< its own level; none: zood's
+  api::Guards guards;                           ///< asked where Fence::objects holds
+  api::Quota quota;                             ///< asked where Fence::ceilings holds
+  api::Flow flow;                               ///< how much may go on at the same time
+  std::shared_ptr<FlowShare> share;             ///< what does go on; thread-safe; never null
+  NamespaceTexts texts;                         ///< asked where Local::namespaces is served
+
+  bool holds(Fence fence) const { return answers.fences.has(fence); }
+  bool serves(Local local) const { return answers.local.has(local); }
+  bool shows_own_keys() const { return answers.sight == Sight::own_keys; }
+  /// May a request go upstream as zood for this reason? Never for one whose proof is the prefix, in
+  /// a view that has none.
+  bool allows(Reason reason) const {
+    return answers.as_zood.has(reason) && !(mapping.identity() && rests_on_prefix(reason));
+  }
+  /// For what looks up a kind or makes a path in translate/. Not longer than the view.
+  translate::Viewer viewer() const {
+    return {mapping,
+            holds(Fence::kinds) ? translate::KindRules::platform : translate::KindRules::upstream};
+  }
+};
+
+} // namespace zoo::access

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "common/api/terms.hpp"
+#include "daemon/access/view_source.hpp"
+#include "daemon/tenants/directory.hpp"
+#include "daemon/tenants/token_authn.hpp"
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <string>
+#include <unordered_map>
+
+namespace zoo::authz {
+class PolicyStore;
+}
+namespace zoo::net {
+class Loop;
+}
+namespace zoo::translate {
+struct SharedNames;
+}
+namespace zoo::upstream {
+class Upstream;
+}
+
+namespace zoo::tenants {
+
+/// The terms of a tenant that has none of its own: those of zood.yaml.
+struct DefaultTerms {
+  api::Guards guards;
+  api::Quota quota;
+  api::Flow flow;
+};
+
+/// What the sources of all loops share. Owned by the composition root, outlives them.
+struct ViewParts {
+  const TenantDirectory& directory; ///< thread-safe
+  upstream::Upstream& upstream;
+  authz::PolicyStore& policies; ///< thread-safe
+  std::string administrators;   ///< the group of a tenant's super-users
+  /// What a tenant has in progress, by its ID; any thread.
+  std::function<std::shared_ptr<access::FlowShare>(const std::string& id)> share_of;
+};
+
+/// Authentication at the tenants' door: certificates of zood's own authority, and tokens of the
+/// tenants' ServiceAccounts. Loop thread only.
+class TenantViewSource final : public access::ViewSource {
+public:
+  TenantViewSource(net::Loop& loop, const ViewParts& parts, DefaultTerms terms);
+  ~TenantViewSource() override;
+
+  Result<access::Route> by_certificate(const http::ConnectionInfo& connection) override;
+  void by_token(const std::string& token, std::function<void(Result<access::Route>)> done) override;
+  bool still(const access::Route& route) override;
+  std::shared_ptr<const access::Principal> claimed(const http::ConnectionInfo& connection) override;
+
+  void set_terms(const DefaultTerms& terms); ///< for requests from now on
+
+private:
+  /// Whom a certificate was made for, read once and remembered: decoding one takes longer than all
+  /// the rest of a small request.
+  struct Holder;
+  struct Holders;
+  struct CachedView {
+    std::shared_ptr<const TenantEntry> entry;
+    std::shared_ptr<const translate::SharedNames> names;
+    std::shared_ptr<const access::View> view;
+  };
+  Result<std::shared_ptr<const Holder>> holder_of(const http::ConnectionInfo& connection);
+  std::shared_ptr<const access::View> view_of(const std::shared_ptr<const TenantEntry>& entry);
+
+  static constexpr std::size_t k_max_holders = 4096, k_max_views = 4096;
+  net::Loop& loop_;
+  const ViewParts& parts_;
+  DefaultTerms terms_;
+  TokenAuthenticator tokens_;
+  std::unordered_map<std::string, CachedView> views_; ///< by tenant ID; at most k_max_views
+  std::unique_ptr<Holders> holders_;                  ///< by certificate; at most k_max_holders
+};
+
+} // namespace zoo::tenants
