@@ -105,7 +105,7 @@ std::optional<Volume> volume_of(const json& item, std::string_view prefix) {
   if (!(claim.empty() ? found.name : claim).starts_with(prefix)) return std::nullopt;
   const auto annotations =
       item.value("metadata", json::object()).value("annotations", json::object());
-  return Volume{found.name, claim,
+  return Volume{found.name, found.uid, claim,
                 annotations.contains("pv.kubernetes.io/provisioned-by") &&
                     spec.value("persistentVolumeReclaimPolicy", "") == "Delete",
                 found.terminating};
@@ -182,6 +182,7 @@ Found found_of(const json& object) {
   Found out;
   out.name = metadata.value("name", "");
   out.name_space = metadata.value("namespace", "");
+  out.uid = metadata.value("uid", "");
   out.resource_version = metadata.value("resourceVersion", "");
   out.terminating = metadata.contains("deletionTimestamp");
   const auto labels = metadata.value("labels", json::object());

@@ -49,7 +49,8 @@ std::vector<Kind> private_cluster_kinds(const std::vector<Kind>& kinds);
 
 /// The metadata of one object.
 struct Found {
-  std::string name, name_space, resource_version, label; ///< label: the tenant label's value
+  std::string name, name_space, uid, resource_version;
+  std::string label; ///< the tenant label's value
   bool labelled = false, terminating = false;
   std::vector<std::string> finalizers;
 };
@@ -95,8 +96,8 @@ Result<void> crds_of(upstream::ControlApi& api, const std::vector<std::string>& 
 Result<std::vector<Found>> tenant_crds(upstream::ControlApi& api, std::string_view id);
 
 struct Volume {
-  std::string name, claim_space; ///< claim_space: its claim's namespace; "": nobody claims it
-  bool provisioned = false;      ///< made by a provisioner, which removes it with its claim
+  std::string name, uid, claim_space; ///< claim_space: its claim's namespace; "": unclaimed
+  bool provisioned = false;           ///< made by a provisioner, which removes it with its claim
   bool terminating = false;
 };
 inline constexpr std::string_view k_volumes = "/api/v1/persistentvolumes";

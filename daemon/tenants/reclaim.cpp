@@ -14,6 +14,7 @@
 #include <array>
 #include <bit>
 #include <functional>
+#include <map>
 #include <optional>
 #include <set>
 
@@ -80,8 +81,7 @@ public:
   /// and with them every namespace from being deleted. Nobody reads them in another version any
   /// more.
   Result<void> stop_conversions() {
-    static const json none = {
-        {"spec", {{"conversion", {{"strategy", "None"}, {"webhook", nullptr}}}}}};
+    static const json none = {{"strategy", "None"}, {"webhook", nullptr}};
     ZOO_TRY(const auto found, tenant_crds(api_, tenant_.id));
     for (const auto& crd : found) {
       const auto path = std::string(k_crds) + kube::path({crd.name});
@@ -91,7 +91,9 @@ public:
       if (!object && object.error().code() == Code::not_found) continue; // it has gone meanwhile
       // One that cannot be stopped must not hold for ever: past the grace its definition goes.
       if (!past_grace_) ZOO_TRY_VOID(hold_());
-      const auto done = object ? api_.merge_patch(path, none) : Result<json>(fail(object.error()));
+      const auto done = object ? api_.merge_patch(path, {{"metadata", {{"uid", crd.uid}}},
+                                                         {"spec", {{"conversion", none}}}})
+                               : Result<json>(fail(object.error()));
       if (!done)
         log::at(usual_, "tenants", "tenant {}: the conversions of {} go on: {}", tenant_.id,
                 crd.name, done.error().text());
@@ -142,7 +144,7 @@ public:
       ++left;
       const auto path = std::string(k_namespaces) + kube::path({space.name});
       if (!space.terminating) {
-        ZOO_TRY_VOID(api_.remove(path, in_background()));
+        ZOO_TRY_VOID(api_.remove_read(path, space.uid, in_background()));
       }
       ZOO_TRY_VOID(tell_namespace(space, path));
       if (past_grace_ && space.terminating) {
@@ -160,7 +162,8 @@ public:
     for (const auto& crd : found) {
       waiting_.push_back("customresourcedefinition " + crd.name);
       if (!crd.terminating) {
-        ZOO_TRY_VOID(api_.remove(std::string(k_crds) + kube::path({crd.name}), in_background()));
+        ZOO_TRY_VOID(api_.remove_read(std::string(k_crds) + kube::path({crd.name}), crd.uid,
+                                      in_background()));
       } else if (past_grace_) {
         ZOO_TRY_VOID(
             strip("customresourcedefinitions", std::string(k_crds) + kube::path({crd.name}), crd));
@@ -200,7 +203,8 @@ public:
       if (!made && made.error().code() == Code::already_exists)
         continue; // whose, is seen next time
       if (!made) return fail(made.error());
-      ZOO_TRY_VOID(api_.remove(std::string(k_namespaces) + kube::path({space}), in_background()));
+      ZOO_TRY_VOID(api_.remove_read(std::string(k_namespaces) + kube::path({space}),
+                                    found_of(*made).uid, in_background()));
     }
     return spaces.size();
   }
@@ -218,19 +222,20 @@ public:
       waiting_.push_back("persistentvolume " + volume.name);
       // What was provisioned goes with its storage by its provisioner's hand, while there is time.
       if (volume.terminating || (volume.provisioned && !past_grace_)) continue;
-      ZOO_TRY_VOID(api_.remove(std::string(k_volumes) + kube::path({volume.name})));
+      ZOO_TRY_VOID(
+          api_.remove_read(std::string(k_volumes) + kube::path({volume.name}), volume.uid));
     }
     ZOO_TRY(const auto attachments, attachments_of(names));
-    for (const auto& name : attachments) {
+    for (const auto& [name, uid] : attachments) {
       waiting_.push_back("volumeattachment " + name);
-      ZOO_TRY_VOID(api_.remove(std::string(k_attachments) + kube::path({name})));
+      ZOO_TRY_VOID(api_.remove_read(std::string(k_attachments) + kube::path({name}), uid));
     }
     return found.size() + attachments.size();
   }
 
   /// Events about the tenant's cluster-scoped objects lie in upstream's `default`.
   Result<void> events() {
-    std::vector<std::string> names;
+    std::vector<Found> events;
     ZOO_TRY_VOID(range_objects(api_, "/api/v1/namespaces/default/events", prefix_, 50, 0, false, {},
                                [&](const json& item) {
                                  const auto about = item.value("involvedObject", json::object());
@@ -238,11 +243,12 @@ public:
                                  if (about.value("namespace", std::string()).empty() &&
                                      about.value("kind", std::string()) != "Node" &&
                                      about.value("name", std::string()).starts_with(prefix_)) {
-                                   names.push_back(found_of(item).name);
+                                   events.push_back(found_of(item));
                                  }
                                }));
-    for (const auto& name : names)
-      ZOO_TRY_VOID(api_.remove("/api/v1/namespaces/default/events" + kube::path({name})));
+    for (const auto& event : events)
+      ZOO_TRY_VOID(api_.remove_read("/api/v1/namespaces/default/events" + kube::path({event.name}),
+                                    event.uid));
     return {};
   }
 
@@ -266,23 +272,30 @@ private:
     return names_of ? names_of(owner_prefix) : std::nullopt;
   }
 
-  Result<Names> attachments_of(const Names& volumes) {
-    Names out;
-    for (const auto& volume : volumes) {
-      auto attached = known(parts_.attachments, volume + "/");
-      if (!attached) return every_attachment_of(volumes);
-      out.merge(*attached);
-    }
-    return out;
-  }
+  using Attachments = std::map<std::string, std::string>; ///< UIDs by name
 
-  Result<Names> every_attachment_of(const Names& volumes) {
-    Names out;
-    ZOO_TRY_VOID(range_objects(api_, k_attachments, {}, 500, 0, false, {}, [&](const json& item) {
+  Result<Attachments> attachments_of(const Names& volumes) {
+    Attachments out;
+    const auto take = [&](const json& item) {
       if (volumes.contains(
               item.value("/spec/source/persistentVolumeName"_json_pointer, std::string())))
-        out.insert(found_of(item).name);
-    }));
+        out.emplace(found_of(item).name, found_of(item).uid);
+    };
+    Names names;
+    for (const auto& volume : volumes) {
+      auto attached = known(parts_.attachments, volume + "/");
+      if (!attached) {
+        out.clear();
+        ZOO_TRY_VOID(range_objects(api_, k_attachments, {}, 500, 0, false, {}, take));
+        return out;
+      }
+      names.merge(*attached);
+    }
+    for (const auto& name : names) {
+      const auto item = api_.get(std::string(k_attachments) + kube::path({name}));
+      if (!item && item.error().code() != Code::not_found) return fail(item.error());
+      if (item) take(*item);
+    }
     return out;
   }
 
@@ -302,7 +315,7 @@ private:
       const auto path = kind.collection(object.name_space) + kube::path({object.name});
       waiting_.push_back(kind.title() + " " + object.name);
       if (!object.terminating) {
-        ZOO_TRY_VOID(api_.remove(path, in_background()));
+        ZOO_TRY_VOID(api_.remove_read(path, object.uid, in_background()));
       } else if (past_grace_) {
         ZOO_TRY_VOID(strip(kind.resource, path, object));
       }

@@ -62,7 +62,9 @@ Result<void> write_binding(ControlApi& api, std::string_view id, std::string_vie
       ensure(api, namespaced("rbac.authorization.k8s.io", name_space, "rolebindings"), wanted);
   // A roleRef cannot be changed (RBAC validation): one that points elsewhere is made anew.
   if (!done && done.error().code() == Code::invalid) {
-    ZOO_TRY_VOID(api.remove(binding_path(name_space)));
+    ZOO_TRY_VOID(api.remove_unless(binding_path(name_space), [&](const json& actual) {
+      return binding_is_ours(actual, id); // made right meanwhile
+    }));
     done = ensure(api, namespaced("rbac.authorization.k8s.io", name_space, "rolebindings"), wanted);
   }
   return done;
@@ -137,14 +139,16 @@ Result<void> Controller::make_service(ControlApi& api, std::string_view name_spa
   }
   const auto slices = namespaced("discovery.k8s.io", name_space, k_slices);
   if (!why_not_an_endpoint(settings_.advertise_host).empty()) {
-    return fresh ? Result<void>{} : api.remove(slices + "/kubernetes");
+    return fresh ? Result<void>{} : api.remove_unless(slices + "/kubernetes", nullptr);
   }
   const auto slice =
       endpoint_slice_manifest(name_space, settings_.advertise_host, settings_.advertise_port);
   if (fresh) return ensure(api, slices, slice);
   auto repaired = repair(api, slices, slice);
   if (!repaired && repaired.error().code() == Code::invalid) { // addressType cannot be changed
-    ZOO_TRY_VOID(api.remove(slices + "/kubernetes"));
+    ZOO_TRY_VOID(api.remove_unless(slices + "/kubernetes", [&](const json& actual) {
+      return actual.value("addressType", "") == slice.value("addressType", "");
+    }));
     repaired = repair(api, slices, slice);
   }
   return repaired;

@@ -95,7 +95,10 @@ Result<std::vector<ObjectState>> bootstrap(ControlApi& api, bool own) {
       // A binding's roleRef cannot be changed (RBAC validation): one of ours that points elsewhere
       // is made anew.
       if (!applied && applied.error().code() == Code::invalid && wanted.contains("roleRef")) {
-        if (auto gone = api.remove(manifest.path)) applied = api.apply(manifest.path, wanted);
+        const auto gone = api.remove_unless(manifest.path, [&](const nlohmann::json& actual) {
+          return actual.value("roleRef", nlohmann::json()) == wanted["roleRef"];
+        });
+        if (gone) applied = api.apply(manifest.path, wanted);
       }
       if (applied) {
         log::info("upstream", "installed {}: {}", manifest.title(), state.message);

@@ -68,6 +68,29 @@ Result<void> ControlApi::remove(std::string_view path, const nlohmann::json& opt
   return fail(kube::error_of(response));
 }
 
+Result<void> ControlApi::remove_read(std::string_view path, std::string_view uid,
+                                     const nlohmann::json& options) {
+  if (uid.empty()) return fail(Code::internal, "{} was read without a UID and stays", path);
+  auto with_uid = options;
+  with_uid["preconditions"] = {{"uid", uid}};
+  auto done = remove(path, with_uid);
+  if (!done && done.error().code() == Code::conflict) return {};
+  return done;
+}
+
+Result<void> ControlApi::remove_read(std::string_view path, std::string_view uid) {
+  return remove_read(path, uid, {{"apiVersion", "v1"}, {"kind", "DeleteOptions"}});
+}
+
+Result<void> ControlApi::remove_unless(std::string_view path,
+                                       const std::function<bool(const nlohmann::json&)>& keep) {
+  const auto actual = get(path);
+  if (!actual && actual.error().code() == Code::not_found) return {};
+  if (!actual) return fail(actual.error());
+  if (keep && keep(*actual)) return {};
+  return remove_read(path, actual->value("/metadata/uid"_json_pointer, std::string()));
+}
+
 KubeApi::KubeApi(kube::ClusterAccess access, Authorization authorization,
                  kube::KubeClientOptions options)
     : client_(std::move(access), std::move(options)), authorization_(std::move(authorization)) {}

@@ -37,6 +37,14 @@ public:
   /// An object that is not there any more is no error. `options`: metav1.DeleteOptions.
   Result<void> remove(std::string_view path);
   Result<void> remove(std::string_view path, const nlohmann::json& options);
+  /// The same for the object that was read with this UID: one that has taken its name meanwhile
+  /// stays, and is no error. An empty `uid` is Code::internal.
+  Result<void> remove_read(std::string_view path, std::string_view uid,
+                           const nlohmann::json& options);
+  Result<void> remove_read(std::string_view path, std::string_view uid);
+  /// The same for whatever stands there now, unless `keep` says that it is right.
+  Result<void> remove_unless(std::string_view path,
+                             const std::function<bool(const nlohmann::json&)>& keep);
 
 private:
   Result<nlohmann::json> json_of(std::string_view method, std::string_view path,

@@ -1,14 +1,53 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "common/base/json_text.hpp"
 #include "common/kube/status.hpp"
 #include "daemon/gateway/continue_token.hpp"
 #include "daemon/gateway/flows/steps.hpp"
+#include "daemon/translate/discovery_json.hpp"
 #include "daemon/upstream/upstream.hpp"
 
 namespace zoo::gateway {
 namespace {
 
+using translate::JsonTree;
+
+/// The UID of an item, or of a row of a Table.
+std::string uid_of(std::string_view item) {
+  const auto tree = JsonTree::parse(item);
+  if (!tree) return "";
+  const auto row = tree->root()["object"]["metadata"];
+  return (row ? row : tree->root()["metadata"])["uid"].string();
+}
+
+/// The client's DeleteOptions, good for the object of that UID alone. A UID of its own stays.
+std::string options_for(const std::string& given, std::string_view uid) {
+  const auto condition = R"({"uid":)" + json_quote(uid) + '}';
+  if (uid.empty()) return given;
+  if (given.empty())
+    return R"({"kind":"DeleteOptions","apiVersion":"v1","preconditions":)" + condition + '}';
+  const auto tree = JsonTree::parse(given);
+  if (!tree || !tree->root().is(translate::JsonType::object)) return given;
+  translate::JsonEdits edits;
+  const auto conditions = tree->root()["preconditions"];
+  if (!conditions) {
+    edits.append(tree->root(), "preconditions", condition);
+  } else if (conditions.is(translate::JsonType::null)) {
+    edits.replace(conditions, condition);
+  } else if (conditions.is(translate::JsonType::object) && !conditions["uid"]) {
+    edits.append(conditions, "uid", json_quote(uid));
+  }
+  return edits.apply(given);
+}
+
+/// Has another object taken the name? The words of apiserver's registry and of its storage.
+bool is_another(const upstream::Answer& answer) {
+  return answer.head.status == 409 && answer.body.find("UID in ") != std::string::npos &&
+         answer.body.find("precondition") != std::string::npos;
+}
+
 /// Lists the objects, then deletes one after the other, and answers the list, as they were, as
-/// apiserver's DeleteCollection does. What is gone by then is no error; the first refusal ends it.
+/// apiserver's DeleteCollection does. What is gone by then, or has given its name to another one,
+/// is no error; the first refusal ends it.
 /// What must not be deleted by its name stays, and is not told. A list above limits.object is not
 /// kept: the answer is a Status then.
 class DeleteCollection final : public Steps, private upstream::ListHandler {
@@ -45,14 +84,14 @@ private:
     if (exchange_.done() || !next_start_.empty() || !shows(plan_.rendering, item)) return;
     auto path = to_path_(key);
     if (!path) return;
-    if (limit_ != 0 && paths_.size() == limit_) {
+    if (limit_ != 0 && objects_.size() == limit_) {
       next_start_ = last_ + '\0';
       return;
     }
-    constexpr std::size_t k_path = 64; // that it takes besides
-    if (!exchange_.buffer(path->size() + k_path + (kept_ ? item.size() : 0)))
+    constexpr std::size_t k_object = 128; // that it takes besides
+    if (!exchange_.buffer(path->size() + k_object + (kept_ ? item.size() : 0)))
       return exchange_.fail(held_too_much());
-    paths_.push_back(*std::move(path));
+    objects_.push_back({*std::move(path), uid_of(item)});
     last_ = key;
     if (!kept_) return;
     if (auto written = writer_.item(item, list_text_); !written)
@@ -77,9 +116,9 @@ private:
   }
 
   void next_delete() {
-    if (deleted_ == paths_.size()) return answer();
-    Outgoing request(actor_, "DELETE", paths_[deleted_]);
-    request.body = exchange_.body();
+    if (deleted_ == objects_.size()) return answer();
+    Outgoing request(actor_, "DELETE", objects_[deleted_].path);
+    request.body = options_for(exchange_.body(), objects_[deleted_].uid);
     if (!request.body.empty()) request.content_type = "application/json";
     for (const auto& param : exchange_.target().params) {
       if (param.key == "dryRun" || param.key == "gracePeriodSeconds" ||
@@ -88,7 +127,7 @@ private:
       }
     }
     ask(request, [this](const upstream::Answer& answer) {
-      if (!answer.ok() && answer.head.status != 404) return refuse(answer);
+      if (!answer.ok() && answer.head.status != 404 && !is_another(answer)) return refuse(answer);
       ++deleted_;
       next_delete();
     });
@@ -108,7 +147,10 @@ private:
   Actor actor_;
   PathOf to_path_;
   std::size_t at_ = 0, deleted_ = 0;
-  std::vector<std::string> paths_;
+  struct Object {
+    std::string path, uid;
+  };
+  std::vector<Object> objects_;
   std::string last_; ///< key of the last of them
   ListWriter writer_;
   std::string list_text_; ///< what is told at the end

@@ -121,12 +121,14 @@ http_client::Response FakeUpstream::handle(const std::string& method, const std:
     auto object = json::parse(body);
     const auto place = path + "/" + object["metadata"]["name"].get<std::string>();
     if (objects_.contains(place)) return status(409, "AlreadyExists", place + " already exists");
+    object["metadata"]["uid"] = next_uid();
     objects_[place] = object;
     return answer(201, object);
   }
   if (method == "PATCH" || method == "PUT") {
     auto& object = objects_[path];
     object.merge_patch(json::parse(body));
+    if (!object["metadata"].contains("uid")) object["metadata"]["uid"] = next_uid();
     if (object["metadata"].contains("deletionTimestamp") &&
         !object["metadata"].contains("finalizers")) {
       objects_.erase(path);
@@ -135,19 +137,32 @@ http_client::Response FakeUpstream::handle(const std::string& method, const std:
     return answer(200, object);
   }
   if (method == "DELETE") {
-    if (found == objects_.end()) return status(404, "NotFound", path + " not found");
-    if (found->second["metadata"].contains("finalizers")) {
-      found->second["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z";
-      return answer(200, found->second);
+    if (const auto other = remade_.find(path); other != remade_.end()) {
+      objects_[path] = std::move(other->second);
+      remade_.erase(other);
     }
-    std::erase_if(objects_, [&](const auto& item) {
-      return item.first == path || item.first.starts_with(path + "/") ||
-             (path.starts_with("/api/v1/namespaces/") &&
-              item.first.find(path.substr(7) + "/") != std::string::npos);
-    });
-    return answer(200, json::object());
+    return remove(path, body);
   }
   return status(405, "MethodNotAllowed", method);
+}
+
+http_client::Response FakeUpstream::remove(const std::string& path, const std::string& body) {
+  const auto found = objects_.find(path);
+  if (found == objects_.end()) return status(404, "NotFound", path + " not found");
+  const auto options = body.empty() ? json::object() : json::parse(body);
+  const auto uid = options.value("/preconditions/uid"_json_pointer, std::string());
+  if (!uid.empty() && found->second["metadata"]["uid"] != uid)
+    return status(409, "Conflict", "Precondition failed: UID in precondition: " + uid);
+  if (found->second["metadata"].contains("finalizers")) {
+    found->second["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z";
+    return answer(200, found->second);
+  }
+  std::erase_if(objects_, [&](const auto& item) {
+    return item.first == path || item.first.starts_with(path + "/") ||
+           (path.starts_with("/api/v1/namespaces/") &&
+            item.first.find(path.substr(7) + "/") != std::string::npos);
+  });
+  return answer(200, json::object());
 }
 
 bool FakeUpstream::has(const std::string& path) const {
@@ -162,8 +177,18 @@ json FakeUpstream::at(const std::string& path) const {
 
 void FakeUpstream::put(const std::string& path, json object) {
   const std::lock_guard lock(mutex_);
+  objects_[path] = made(path, std::move(object));
+}
+
+void FakeUpstream::remake_before_delete(const std::string& path, json object) {
+  const std::lock_guard lock(mutex_);
+  remade_[path] = made(path, std::move(object));
+}
+
+json FakeUpstream::made(const std::string& path, json object) {
   object["metadata"]["name"] = path.substr(path.rfind('/') + 1);
-  objects_[path] = std::move(object);
+  object["metadata"]["uid"] = next_uid();
+  return object;
 }
 
 std::size_t FakeUpstream::size() const {

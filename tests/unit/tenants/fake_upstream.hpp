@@ -15,8 +15,8 @@
 namespace zoo::tests {
 
 /// Objects by path, enough of an API server for a controller: create, get, list (range positions
-/// and pages), patch, delete with finalizers. Namespaces vanish with what is in them. Faults are
-/// put in by `fault`. Any thread.
+/// and pages), patch, delete with finalizers and UIDs as preconditions. Namespaces vanish with what
+/// is in them. Faults are put in by `fault`. Any thread.
 class FakeUpstream {
 public:
   using Fault = std::function<std::optional<http_client::Response>(const std::string& method,
@@ -27,7 +27,10 @@ public:
   std::unique_ptr<upstream::ControlApi> connect();
 
   bool has(const std::string& path) const;
-  void put(const std::string& path, nlohmann::json object);
+  void put(const std::string& path, nlohmann::json object); ///< of a new UID
+  /// Before the next DELETE of `path` is looked at, this object has taken the name of what was
+  /// there.
+  void remake_before_delete(const std::string& path, nlohmann::json object);
   nlohmann::json at(const std::string& path) const;
   std::size_t size() const;
   void set_fault(Fault fault);
@@ -37,9 +40,13 @@ public:
 
 private:
   http_client::Response list(const std::string& collection, const std::string& query) const;
+  http_client::Response remove(const std::string& path, const std::string& body);
+  nlohmann::json made(const std::string& path, nlohmann::json object);
+  std::string next_uid() { return "uid-" + std::to_string(++uids_); }
 
   mutable std::mutex mutex_;
-  std::map<std::string, nlohmann::json> objects_;
+  std::map<std::string, nlohmann::json> objects_, remade_;
+  int uids_ = 0;
   std::vector<std::string> requests_;
   Fault fault_;
 };

@@ -228,7 +228,8 @@ TEST_CASE("volumes of a tenant that goes: others' are read once more when none i
   room.upstream.put(held, stuck);
   furnished = true;
   room.upstream.put(volumes + "/pvc-late", claimed("foofoo-default")); // is not known
-  room.upstream.put("/apis/storage.k8s.io/v1/volumeattachments/csi-1", json::object());
+  room.upstream.put("/apis/storage.k8s.io/v1/volumeattachments/csi-1",
+                    {{"spec", {{"source", {{"persistentVolumeName", "pvc-held"}}}}}});
   const auto asked = [&](const std::string& path) {
     const auto requests = room.upstream.requests();
     return std::count(requests.begin(), requests.end(), "GET " + path);
@@ -243,6 +244,38 @@ TEST_CASE("volumes of a tenant that goes: others' are read once more when none i
   CHECK(room.upstream.size() == k_others);
   CHECK(asked(volumes) - before >= asked(held) + 2);
   CHECK(asked("/apis/storage.k8s.io/v1/volumeattachments") <= 1); // of the late one
+}
+
+TEST_CASE("what has taken the name of an object that goes with its tenant stays") {
+  Room room;
+  const auto service = room.service();
+  must(service->create(wanted("foofoo"), false));
+  REQUIRE(eventually([&] { return ready(*service, "foofoo"); }));
+  const std::string volume = "/api/v1/persistentvolumes/foofoo-disk";
+  const std::string event = "/api/v1/namespaces/default/events/foofoo-x.17";
+  const std::string space = "/api/v1/namespaces/foofoo-team";
+  const std::string priority = "/apis/scheduling.k8s.io/v1/priorityclasses/foofoo-high";
+  room.upstream.put(volume, json::object());
+  room.upstream.put(event, {{"involvedObject", {{"kind", "Namespace"}, {"name", "foofoo-x"}}}});
+  const json labelled = {{"metadata", {{"labels", {{"tenant.kubezoo.io/id", "foofoo"}}}}}};
+  room.upstream.put(space, labelled);
+  room.upstream.put(priority, json::object());
+  // Between the look and the deletion others take the names.
+  room.upstream.remake_before_delete(volume,
+                                     {{"spec", {{"claimRef", {{"namespace", "barbar-team"}}}}}});
+  room.upstream.remake_before_delete(event, {{"involvedObject", {{"kind", "Node"}}}});
+  room.upstream.remake_before_delete(space, json::object());
+  room.upstream.remake_before_delete(priority, json::object());
+  must(service->remove("foofoo", {}, false));
+  REQUIRE(eventually([&] { return gone(*service, "foofoo"); }));
+  CHECK(room.upstream.has(volume));
+  CHECK(room.upstream.has(event));
+  CHECK(room.upstream.has(space));
+  // What still is the tenant's is seen by the next pass.
+  CHECK_FALSE(room.upstream.has(priority));
+  const auto requests = room.upstream.requests();
+  CHECK(std::count(requests.begin(), requests.end(), "DELETE " + priority) == 2);
+  CHECK(room.upstream.size() == 3);
 }
 
 TEST_CASE("what a webhook of a tenant holds is waited for, and goes with the tenant") {
