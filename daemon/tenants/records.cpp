@@ -8,7 +8,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <ctime>
+#include <utility>
 #include <vector>
 
 namespace zoo::tenants {
@@ -151,12 +153,12 @@ Result<std::unique_ptr<DirectoryFeeder>> DirectoryFeeder::start(store::Store& st
                                                                 TenantDirectory& directory) {
   auto out = std::make_unique<DirectoryFeeder>();
   std::string after;
-  std::optional<std::int64_t> from;
+  // The pages that were read, each with the last key in it and the moment at which it was true.
+  std::vector<std::pair<std::string, std::int64_t>> pages;
   std::vector<TenantSnapshot::Entry> entries;
   for (;;) {
     ZOO_TRY(const auto page, store.list(k_tenant_kind, {}, after, k_page));
-    // From the first page's moment: what changed while the others were read comes again.
-    if (!from) from = page.revision;
+    pages.emplace_back(page.records.empty() ? after : page.records.back().key, page.revision);
     for (const auto& record : page.records) {
       if (auto entry = read_entry(record)) entries.push_back(std::move(entry));
     }
@@ -164,8 +166,18 @@ Result<std::unique_ptr<DirectoryFeeder>> DirectoryFeeder::start(store::Store& st
     after = page.records.back().key;
   }
   directory.fill(std::move(entries));
+  // The watch begins at the first page's moment. Of a key in a later page it tells changes that the
+  // page holds already: they must not put an older record over a newer one.
+  const auto first = pages.front().second;
+  const auto held = [pages = std::move(pages)](const store::Record& record) {
+    const auto page =
+        std::lower_bound(pages.begin(), pages.end(), record.key,
+                         [](const auto& each, const std::string& key) { return each.first < key; });
+    return record.revision <= (page == pages.end() ? pages.back() : *page).second;
+  };
   ZOO_TRY(out->subscription_,
-          store.watch(k_tenant_kind, *from, [&directory](const store::Change& change) {
+          store.watch(k_tenant_kind, first, [&directory, held](const store::Change& change) {
+            if (held(change.record)) return;
             auto entry =
                 change.type == store::Change::Type::removed ? nullptr : read_entry(change.record);
             if (entry) {

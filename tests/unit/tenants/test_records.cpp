@@ -160,6 +160,93 @@ TEST_CASE("a snapshot made at once is one made step by step") {
   CHECK(met == 1999);
 }
 
+namespace {
+
+/// A store in which something happens between the pages of a list, and whose watch is told by hand.
+class PagedStore final : public store::Store {
+public:
+  explicit PagedStore(store::Store& inner) : inner_(inner) {}
+  std::function<void()> between;
+  std::function<void(const store::Change&)> told;
+  std::int64_t from = 0;
+
+  Result<store::Record> get(std::string_view kind, std::string_view key) override {
+    return inner_.get(kind, key);
+  }
+  Result<store::Record> put(std::string_view kind, std::string_view key, std::string_view value,
+                            std::optional<std::int64_t> expected) override {
+    return inner_.put(kind, key, value, expected);
+  }
+  Result<void> remove(std::string_view kind, std::string_view key,
+                      std::optional<std::int64_t> expected) override {
+    return inner_.remove(kind, key, expected);
+  }
+  Result<store::Page> list(std::string_view kind, std::string_view prefix,
+                           std::string_view after_key, std::size_t limit) override {
+    if (!after_key.empty() && between) std::exchange(between, nullptr)();
+    return inner_.list(kind, prefix, after_key, limit);
+  }
+  Result<std::int64_t> revision() override { return inner_.revision(); }
+  Result<store::Subscription> watch(std::string_view, std::int64_t from_revision,
+                                    std::function<void(const store::Change&)> on_change) override {
+    from = from_revision;
+    told = std::move(on_change);
+    return store::Subscription();
+  }
+
+private:
+  store::Store& inner_;
+};
+
+} // namespace
+
+TEST_CASE("the directory never goes back to what a tenant was before it was read") {
+  const Room room;
+  for (int i = 0; i < 600; ++i)
+    stored(*room.store, fmt::format("t{:05}", i));
+  PagedStore store(*room.store);
+  std::vector<store::Change> changes;
+  const auto change = [&](const std::string& id, bool suspended) {
+    const auto now = must(tenants::change_tenant(*room.store, id, {}, [&](auto& tenant) {
+      tenant.suspended = suspended;
+      return true;
+    }));
+    changes.push_back(
+        {store::Change::Type::put, must(room.store->get(tenants::k_tenant_kind, id)), false});
+    return now.resource_version;
+  };
+  // One tenant of each page is let go and held again, one of the second page is taken away.
+  store.between = [&] {
+    for (const auto* id : {"t00001", "t00599"}) {
+      change(id, false);
+      change(id, true);
+    }
+    const auto removed = must(room.store->get(tenants::k_tenant_kind, "t00598"));
+    change("t00598", true);
+    must(room.store->remove(tenants::k_tenant_kind, removed.key));
+    changes.push_back({store::Change::Type::removed, removed, false});
+    changes.back().record.revision = must(room.store->revision());
+  };
+  tenants::TenantDirectory directory;
+  const auto feeder = must(tenants::DirectoryFeeder::start(store, directory));
+  REQUIRE(store.told);
+  REQUIRE_FALSE(directory.snapshot()->find("t00599")->admits());
+  REQUIRE(directory.snapshot()->find("t00598") == nullptr);
+  REQUIRE(directory.snapshot()->find("t00001")->admits()); // its page was read before
+  for (const auto& each : changes) {
+    REQUIRE(each.record.revision > store.from);
+    store.told(each);
+    CHECK_FALSE(directory.snapshot()->find("t00599")->admits());
+    CHECK(directory.snapshot()->find("t00598") == nullptr);
+  }
+  CHECK_FALSE(directory.snapshot()->find("t00001")->admits());
+  store.told(
+      {store::Change::Type::put, must(room.store->get(tenants::k_tenant_kind, "t00599")), false});
+  change("t00599", false);
+  store.told(changes.back());
+  CHECK(directory.snapshot()->find("t00599")->admits());
+}
+
 TEST_CASE("the directory follows the store") {
   const Room room;
   for (int i = 0; i < 1200; ++i)
