@@ -4,6 +4,7 @@
 #include "common/base/json_text.hpp"
 #include "common/crypto/digest.hpp"
 #include "daemon/translate/cel.hpp"
+#include "daemon/translate/target.hpp"
 #include "daemon/translate/text.hpp"
 
 #include <array>
@@ -50,12 +51,6 @@ Fate constant(const Site& site, std::string_view prefix, std::string_view value,
   return put(output, std::string(value.substr(prefix.size())));
 }
 
-/// cluster-admin, admin, edit, view, system:*: read-only copies that zood computes (DESIGN 2).
-bool is_system_role(std::string_view name) {
-  return name == "cluster-admin" || name == "admin" || name == "edit" || name == "view" ||
-         name.starts_with("system:");
-}
-
 Fate namespace_of(const Site& site, std::string_view value, std::string& output) {
   // Upstream checks most of these itself, but not where they become part of an address: the Service
   // of a webhook.
@@ -83,7 +78,7 @@ Fate own_namespace(const Site& site, std::string_view value, std::string& output
 }
 
 Fate role_name(const Site& site, std::string_view value, std::string& output) {
-  if (inward(site) && is_system_role(value))
+  if (inward(site) && system_role(value))
     return refuse(output, "names a system role, which is read-only");
   return inward(site) ? put(output, site.mapping.name_in(value))
                       : put(output, site.mapping.name_out(value));
@@ -93,16 +88,19 @@ Fate role_name(const Site& site, std::string_view value, std::string& output) {
 Fate role_ref(const Site& site, std::string_view value, std::string& output) {
   if (site.siblings.kind != "ClusterRole" || value.empty()) return Fate::keep;
   if (inward(site)) {
-    return put(output, is_system_role(value) ? std::string(k_system_role) + std::string(value)
-                                             : site.mapping.name_in(value));
+    return put(output, system_role(value) ? std::string(k_system_role) + std::string(value)
+                                          : site.mapping.name_in(value));
   }
   if (value.starts_with(k_system_role)) {
     const auto own = value.substr(k_system_role.size());
-    if (!is_system_role(own)) return Fate::foreign;
+    // A stored reference of this form can also be to a role of the tenant's own whose name begins
+    // with `system:`. It is shown, but never written so.
+    const bool shown = site.direction == Direction::outward && own.starts_with("system:");
+    if (!shown && !system_role(own)) return Fate::foreign;
     return put(output, std::string(own));
   }
   const auto own = site.mapping.name_out(value);
-  if (own && is_system_role(*own)) return Fate::foreign;
+  if (own && system_role(*own)) return Fate::foreign;
   return put(output, own);
 }
 
@@ -407,7 +405,7 @@ Fate act_on_name(const Mapping& mapping, Direction direction, std::string_view g
     return in ? put(output, mapping.crd_name_in(name)) : put(output, mapping.crd_name_out(name));
   case Naming::role:
     // A reference to a system role (an Event about it): the copy's own name is the upstream's.
-    if (is_system_role(name)) return Fate::keep;
+    if (system_role(name)) return Fate::keep;
     return in ? put(output, mapping.name_in(name)) : put(output, mapping.name_out(name));
   case Naming::binding:
     if (in) return put(output, std::string(k_binding) + std::string(name));

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -110,8 +111,11 @@ std::string object_name_in(const Mapping& mapping, const KindFacts* facts, std::
 std::optional<std::string> object_name_out(const Mapping& mapping, const KindFacts* facts,
                                            std::string_view name);
 
-/// cluster-admin, admin, edit, view and system:*: copies that zood computes.
+/// Is it the name of one of the ClusterRoles that every cluster has from Kubernetes (`admin`,
+/// `system:node`)? They are read-only copies that zood computes; every other name, also one that
+/// begins with `system:`, is a tenant's to give.
 bool system_role(std::string_view name);
+std::span<const std::string_view> system_roles(); ///< these names, in byte order
 
 /// Objects in the tenant's namespaces that are zood's own: never shown, never written by a tenant.
 /// `name` in upstream's spelling.

@@ -170,11 +170,6 @@ const KindFacts* find_facts_of_kind(std::string_view group, std::string_view kin
   return found == k_facts.end() ? nullptr : &*found;
 }
 
-bool system_role(std::string_view name) {
-  return name == "cluster-admin" || name == "admin" || name == "edit" || name == "view" ||
-         name.starts_with("system:");
-}
-
 bool hidden_object(std::string_view group, std::string_view resource, std::string_view name) {
   return group == k_rbac_group && resource == "rolebindings" &&
          (name == "zoo-tenant" || name.starts_with("zoo:"));

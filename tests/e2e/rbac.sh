@@ -102,7 +102,7 @@ expect "none is zood's or the platform's" 0 "$(as "$a" get clusterroles -o name 
 expect "by label" 0 "$(as "$a" get clusterroles -l kubernetes.io/bootstrapping=rbac-defaults -o name | grep -c /namespaces)"
 check_fails "they are read-only" forbidden as "$a" label clusterrole view x=y
 check_fails "and cannot be deleted" forbidden as "$a" delete clusterrole admin
-check_fails "nor made" 'names a system role' as "$a" create clusterrole system:mine --verb=get --resource=pods
+check_fails "nor made" 'names a system role' as "$a" create clusterrole system:node --verb=get --resource=pods
 expect_match "their bindings are shown" '^cluster-admin +ClusterRole/cluster-admin' "$(as "$a" get clusterrolebindings --no-headers)"
 expect "one of them" system:authenticated "$(as "$a" get clusterrolebinding system:discovery -o jsonpath='{.subjects[0].name}')"
 check_fails "they are read-only too" forbidden as "$a" delete clusterrolebinding system:discovery
@@ -123,7 +123,22 @@ check_fails "another kind" 'roleRef.kind: Unsupported value: "Foo": supported va
 check_fails "an account of no namespace" '^The ClusterRoleBinding "x" is invalid: subjects\[0\].namespace: Required value$' \
   invalid "kind: ClusterRoleBinding, $role_ref: ClusterRole, name: view}, subjects: [{kind: ServiceAccount, name: d}]"
 check_fails "by a patch" 'ClusterRoleBinding "namespaces" is invalid: subjects\[0\].namespace: Required value$' \
+# Other names that begin with system: are the tenant's to give.
+check "a role is called as some charts call theirs" as "$a" create clusterrole system:vpa-actor --verb=get --resource=endpoints
+eventually "the watch shows it" 30 grep -q clusterrole.rbac.authorization.k8s.io/system:vpa-actor "$TMPDIR/roles.out"
   as "$a" patch clusterrolebinding namespaces --type merge -p '{"subjects":[{"kind":"ServiceAccount","name":"d"}]}'
+expect_match "so does a list" '^system:vpa-actor ' "$(as "$a" get clusterroles --no-headers)"
+expect "upstream it is one of the prefix" "$a-system:vpa-actor" "$(upstream get clusterrole "$a-system:vpa-actor" -o jsonpath='{.metadata.name}')"
+check "it is bound" as "$a" create clusterrolebinding system:vpa-actor --clusterrole=system:vpa-actor --user=vpa
+expect "by that name" system:vpa-actor "$(as "$a" get clusterrolebinding system:vpa-actor -o jsonpath='{.roleRef.name}')"
+vpa_may() { [[ $(as "$a" auth can-i get endpoints -A --as vpa 2>/dev/null) == "$1" ]]; }
+eventually "and gives what it says" 30 vpa_may yes
+check "it may be changed" as "$a" label clusterrole system:vpa-actor rbac.authorization.k8s.io/aggregate-to-view=true
+expect_match "and be a part of others" endpoints "$(as "$a" get clusterrole view -o jsonpath='{.rules[*].resources}')"
+check_fails "who has less cannot give it" 'attempting to grant RBAC permissions not currently held|forbidden' \
+  as "$a" create clusterrole system:more --verb=delete --resource=nodes --as vpa
+check "it goes" as "$a" delete clusterrole/system:vpa-actor clusterrolebinding/system:vpa-actor
+eventually "and so does the right" 30 vpa_may no
 check_fails "an aggregation of nothing" '^The ClusterRole "x" is invalid: aggregationRule.clusterRoleSelectors: Required value: at least one' \
   invalid "kind: ClusterRole, aggregationRule: {clusterRoleSelectors: []}"
 check_fails "by what is no label" 'aggregationRule.clusterRoleSelectors\[0\].matchLabels: Invalid value: "bad key"' \
