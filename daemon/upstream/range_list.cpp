@@ -69,6 +69,10 @@ public:
     if (current_) current_->call->resume();
   }
 
+  /// It failed because who serves the kind does not take a position of our making, an extension API
+  /// server for example, and nothing of the range was handed on.
+  bool position_refused() const { return position_refused_; }
+
 private:
   struct Metadata {
     std::string next, resource_version;
@@ -257,6 +261,11 @@ private:
   // translate::FrameHandler
   void on_frame_head(std::string_view head) override {
     head_of_page_ = head;
+    // Whoever has no versions keeps no keys in order either.
+    if (seek_ && space_.empty() && !later_page_) {
+      const auto meta = metadata_in(std::string(head) + "]}");
+      if (meta && *meta && (*meta)->resource_version.empty()) return refuse_position();
+    }
     ask_ahead(head);
     begin(head);
   }
@@ -294,10 +303,7 @@ private:
     const auto& range = request_.range;
     if (*key < range.prefix || *key < range.start) {
       if (!seek_) return;
-      past_end_ = true; // it read from somewhere else: nothing of this may pass for a range
-      broken_ = Error(Code::unavailable, "the upstream does not take the position of a list; "
-                                         "set upstream.range_reads to off");
-      return;
+      return refuse_position(); // it read from somewhere else: nothing of this may pass for a range
     }
     if (!range.contains(*key)) {
       past_end_ = true;
@@ -321,6 +327,13 @@ private:
     (counts ? delivered_ : hidden_) += 1;
     last_key_ = *key;
     handler_.on_list_item(*key, item);
+  }
+
+  void refuse_position() {
+    past_end_ = true;
+    position_refused_ = delivered_ + hidden_ == 0;
+    broken_ = Error(Code::unavailable, "the upstream does not take the position of a list; "
+                                       "set upstream.range_reads to off");
   }
 
   void on_frame_tail(std::string_view tail) override {
@@ -400,7 +413,8 @@ private:
   std::optional<http::ResponseHead> refused_; ///< of a page that was
   bool begun_ = false;
   bool past_end_ = false; ///< the first foreign key was seen
-  bool full_ = false;     ///< the limit is reached, and there is more
+  bool position_refused_ = false;
+  bool full_ = false; ///< the limit is reached, and there is more
   bool paused_ = false;
   bool later_page_ = false; ///< by upstream's own token
   std::optional<net::Timer> timer_;
@@ -452,6 +466,63 @@ void select(translate::Params& params, const char* selector, const std::string& 
 
 } // namespace
 
+namespace {
+
+/// Set under this, for a kind that is not read by positions of our making.
+std::string unseekable_key(const ListRequest& request) { return request.head.target + "?seeks=no"; }
+
+/// A tenant's range of all namespaces, at once; where who serves the kind takes no position,
+/// namespace by namespace, from now on without trying.
+class TriedRange final : public List, private ListHandler {
+public:
+  TriedRange(Upstream& upstream, Caller& caller, ListRequest request, std::string hint,
+             ListHandler& handler)
+      : upstream_(upstream), caller_(caller), request_(std::move(request)), hint_(std::move(hint)),
+        handler_(handler),
+        tried_(std::make_unique<RangeList>(upstream, caller, request_, hint_, true,
+                                           static_cast<ListHandler&>(*this))) {}
+
+  void pause() override {
+    paused_ = true;
+    (list_ ? list_.get() : tried_.get())->pause();
+  }
+  void resume() override {
+    paused_ = false;
+    (list_ ? list_.get() : tried_.get())->resume();
+  }
+
+private:
+  void on_list_begin(std::string_view head) override {
+    if (!std::exchange(begun_, true)) handler_.on_list_begin(head);
+  }
+  void on_list_item(std::string_view key, std::string_view item) override {
+    handler_.on_list_item(key, item);
+  }
+  std::size_t on_list_open_item(std::string_view key, std::string_view rest) override {
+    return handler_.on_list_open_item(key, rest);
+  }
+  void on_list_end(const ListEnd& end) override { handler_.on_list_end(end); }
+  void on_list_error(const Error& error, int http_status, std::string_view body) override {
+    if (list_ || !tried_->position_refused())
+      return handler_.on_list_error(error, http_status, body);
+    upstream_.remember(unseekable_key(request_), 1);
+    list_ =
+        fan_out(upstream_, caller_, std::move(request_), std::move(hint_), false, nullptr, *this);
+    if (paused_) list_->pause();
+  }
+
+  Upstream& upstream_;
+  Caller& caller_;
+  ListRequest request_;
+  std::string hint_;
+  ListHandler& handler_;
+  bool begun_ = false, paused_ = false;
+  std::unique_ptr<List> list_; ///< null: it is still tried
+  std::unique_ptr<RangeList> tried_;
+};
+
+} // namespace
+
 std::unique_ptr<List> list_range(Upstream& upstream, Caller& caller, ListRequest request,
                                  std::string hint, ListHandler& handler) {
   if (const auto& labels = request.range.labels; !labels.empty())
@@ -461,10 +532,15 @@ std::unique_ptr<List> list_range(Upstream& upstream, Caller& caller, ListRequest
     select(request.params, "fieldSelector", "metadata.name=" + request.range.prefix);
     return read_pages(upstream, caller, std::move(request), std::move(hint), false, handler);
   }
-  const bool seek = upstream.range_reads();
+  const bool seek = upstream.range_reads() &&
+                    (!request.all_namespaces || upstream.remembered(unseekable_key(request)) == 0);
   const auto known = spaces_of_page(upstream, request);
   if (known || (seek ? by_space(upstream, request) : request.all_namespaces))
     return fan_out(upstream, caller, std::move(request), std::move(hint), seek, known, handler);
+  if (seek && request.all_namespaces) {
+    return std::make_unique<TriedRange>(upstream, caller, std::move(request), std::move(hint),
+                                        handler);
+  }
   return read_pages(upstream, caller, std::move(request), std::move(hint), seek, handler);
 }
 

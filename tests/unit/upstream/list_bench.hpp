@@ -158,6 +158,7 @@ struct Bench {
   std::shared_ptr<const http::FieldLines> fields; ///< that each request shall have
   std::string path = "/api/v1/pods";
   std::int64_t revision = -1;
+  bool all_namespaces = true;
 
   std::unique_ptr<List> list(std::size_t limit = 0, std::string hidden = "",
                              const std::string& labels = "", std::string start = "") {
@@ -166,7 +167,7 @@ struct Bench {
     request.head.target = path;
     request.head.prepared = fields;
     request.range = {"foofoo-", std::move(start), false};
-    request.all_namespaces = true;
+    request.all_namespaces = all_namespaces;
     request.revision = revision;
     request.limit = limit;
     request.patience = std::make_shared<ListPatience>(loop);

@@ -526,3 +526,41 @@ TEST_CASE("where positions are not taken, a kind without versions is read at the
   REQUIRE(bench.heard.end);
   CHECK(bench.heard.end->resource_version == "5000000");
 }
+
+TEST_CASE("a kind whose server takes no positions is read namespace by namespace") {
+  SpaceBench bench(0);
+  const std::string metrics = "/apis/metrics.k8s.io/v1beta1/pods";
+  bench.path = metrics;
+  const auto objects = [&](const std::string& version) {
+    CHECK(bench.caller.path() == "/apis/metrics.k8s.io/v1beta1/namespaces/foofoo-a/pods");
+    bench.caller.answer(200, page("", {item("foofoo-a", "x")}, version), 100);
+    CHECK(bench.heard.keys == Names{"foofoo-a/x"});
+    CHECK(bench.heard.begun == 1);
+    REQUIRE(bench.heard.end);
+    CHECK(bench.heard.end->resource_version == "5000000");
+  };
+  const auto nowhere = [&] {
+    CHECK(bench.caller.path() == "/apis/metrics.k8s.io/v1beta1/namespaces/foofoo--/pods");
+    bench.caller.answer(200, page("", {}, ""), 100);
+  };
+  const auto first = bench.list();
+  CHECK(bench.caller.path() == metrics);
+  CHECK_FALSE(bench.caller.param("continue").empty());
+  SUBCASE("it has no versions, and gives all in any order") {
+    bench.caller.answer(200, page("", {item("zzzzzz-a", "y"), item("foofoo-a", "x")}, ""), 100);
+  }
+  SUBCASE("it begins at its beginning") {
+    bench.caller.answer(200, page("", {item("aaaaaa-a", "y"), item("foofoo-a", "x")}, "7"), 100);
+  }
+  bench.spaces({"foofoo-a"});
+  nowhere();
+  bench.spaces({"foofoo-a"});
+  objects("");
+  // From then on it is known.
+  bench.heard = {};
+  const auto second = bench.list();
+  bench.spaces({"foofoo-a"});
+  nowhere();
+  bench.spaces({"foofoo-a"});
+  objects("");
+}

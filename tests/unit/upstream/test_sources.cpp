@@ -221,7 +221,14 @@ TEST_CASE("an upstream that reads from elsewhere is no range") {
   bench.caller.answer(200, page("more", {item("aaaaaa-a", "secret"), item("foofoo-a", "x")}), 100);
   CHECK(bench.heard.keys.empty());
   CHECK_FALSE(bench.heard.end);
-  CHECK(bench.heard.error_status == 0);
+  CHECK_FALSE(bench.heard.error_status);
+  CHECK(bench.caller.path() == "/api/v1/namespaces"); // one after the other, then
+  Bench one;                                          // of one namespace there is no other way
+  one.all_namespaces = false;
+  const auto other = one.list();
+  one.caller.answer(200, page("more", {item("", "aaaaaa-a"), item("", "foofoo-a")}), 100);
+  CHECK(one.heard.keys.empty());
+  CHECK(one.heard.error_status == 0);
 }
 
 TEST_CASE("what a client's own limit left is not what lies behind") {
