@@ -16,6 +16,10 @@ class Exchange;
 /// position (DESIGN 6), so that nobody reads, forges or carries it elsewhere.
 std::string seal_continue(const Exchange& exchange, std::int64_t revision, std::string_view start);
 
+/// What `start` begins with where it is a name in the tenant's order, and no key of upstream's: of
+/// a merged list. No key begins so.
+inline constexpr char k_by_name = '\1';
+
 /// Code::bad_request for a token that is not of this tenant, path and selectors.
 Result<translate::UpstreamPosition> open_continue(const Exchange& exchange, std::string_view token);
 

@@ -98,6 +98,17 @@ expect "cluster-admin is shown" '*' "$(as "$a" get clusterrole cluster-admin -o 
 expect_match "in a table" '^view +20' "$(as "$a" get clusterrole view --no-headers)"
 expect_match "among the others" '^system:discovery ' "$(as "$a" get clusterroles --no-headers)"
 expect_match "beside its own" '^namespaces ' "$(as "$a" get clusterroles --no-headers)"
+roles_path=/apis/rbac.authorization.k8s.io/v1/clusterroles
+all_roles=$(as "$a" get --raw "$roles_path" | jq -r '.items[].metadata.name' | xargs)
+pages='' token=''
+while page=$(as "$a" get --raw "$roles_path?limit=30${token:+&continue=$token}") && [[ -n $page ]]; do
+  pages="$pages $(jq -r '.items[].metadata.name' <<<"$page" | xargs)" sizes="${sizes:+$sizes }$(jq '.items | length' <<<"$page")"
+  token=$(jq -r '.metadata.continue // empty' <<<"$page")
+  [[ -n $token ]] || break
+done
+expect_match "in pages of as many as were asked for" '^30 30 [0-9]+$' "$sizes"
+expect "which together are the list" "$all_roles" "${pages# }"
+check_fails "where a page goes on is zood's to say" 'continue key is not valid' as "$a" get --raw "$roles_path?limit=30&continue=nowhere"
 expect "none is zood's or the platform's" 0 "$(as "$a" get clusterroles -o name | grep -c zoo)"
 expect "by label" 0 "$(as "$a" get clusterroles -l kubernetes.io/bootstrapping=rbac-defaults -o name | grep -c /namespaces)"
 check_fails "they are read-only" forbidden as "$a" label clusterrole view x=y
@@ -112,21 +123,10 @@ watcher=$!
 eventually "a watch begins with them" 30 grep -q clusterrole.rbac.authorization.k8s.io/view "$TMPDIR/roles.out"
 check "a role comes" as "$a" create clusterrole watched --verb=get --resource=pods
 eventually "and shows its own" 30 grep -q clusterrole.rbac.authorization.k8s.io/watched "$TMPDIR/roles.out"
-kill "$watcher" && wait "$watcher" 2>/dev/null
-
-# ---- what Kubernetes takes for invalid ---------------------------------------------------------------------------------
-invalid() { as "$a" create -f - <<<"{apiVersion: rbac.authorization.k8s.io/v1, metadata: {name: x}, $1}"; }
-role_ref='roleRef: {apiGroup: rbac.authorization.k8s.io, kind'
-check_fails "a Role in the whole cluster" '^The ClusterRoleBinding "x" is invalid: roleRef.kind: Unsupported value: "Role": supported values: "ClusterRole"$' \
-  invalid "kind: ClusterRoleBinding, $role_ref: Role, name: r}"
-check_fails "another kind" 'roleRef.kind: Unsupported value: "Foo": supported values: "ClusterRole"$' invalid "kind: ClusterRoleBinding, $role_ref: Foo, name: r}"
-check_fails "an account of no namespace" '^The ClusterRoleBinding "x" is invalid: subjects\[0\].namespace: Required value$' \
-  invalid "kind: ClusterRoleBinding, $role_ref: ClusterRole, name: view}, subjects: [{kind: ServiceAccount, name: d}]"
-check_fails "by a patch" 'ClusterRoleBinding "namespaces" is invalid: subjects\[0\].namespace: Required value$' \
 # Other names that begin with system: are the tenant's to give.
 check "a role is called as some charts call theirs" as "$a" create clusterrole system:vpa-actor --verb=get --resource=endpoints
 eventually "the watch shows it" 30 grep -q clusterrole.rbac.authorization.k8s.io/system:vpa-actor "$TMPDIR/roles.out"
-  as "$a" patch clusterrolebinding namespaces --type merge -p '{"subjects":[{"kind":"ServiceAccount","name":"d"}]}'
+kill "$watcher" && wait "$watcher" 2>/dev/null
 expect_match "so does a list" '^system:vpa-actor ' "$(as "$a" get clusterroles --no-headers)"
 expect "upstream it is one of the prefix" "$a-system:vpa-actor" "$(upstream get clusterrole "$a-system:vpa-actor" -o jsonpath='{.metadata.name}')"
 check "it is bound" as "$a" create clusterrolebinding system:vpa-actor --clusterrole=system:vpa-actor --user=vpa
@@ -139,6 +139,17 @@ check_fails "who has less cannot give it" 'attempting to grant RBAC permissions 
   as "$a" create clusterrole system:more --verb=delete --resource=nodes --as vpa
 check "it goes" as "$a" delete clusterrole/system:vpa-actor clusterrolebinding/system:vpa-actor
 eventually "and so does the right" 30 vpa_may no
+
+# ---- what Kubernetes takes for invalid ---------------------------------------------------------------------------------
+invalid() { as "$a" create -f - <<<"{apiVersion: rbac.authorization.k8s.io/v1, metadata: {name: x}, $1}"; }
+role_ref='roleRef: {apiGroup: rbac.authorization.k8s.io, kind'
+check_fails "a Role in the whole cluster" '^The ClusterRoleBinding "x" is invalid: roleRef.kind: Unsupported value: "Role": supported values: "ClusterRole"$' \
+  invalid "kind: ClusterRoleBinding, $role_ref: Role, name: r}"
+check_fails "another kind" 'roleRef.kind: Unsupported value: "Foo": supported values: "ClusterRole"$' invalid "kind: ClusterRoleBinding, $role_ref: Foo, name: r}"
+check_fails "an account of no namespace" '^The ClusterRoleBinding "x" is invalid: subjects\[0\].namespace: Required value$' \
+  invalid "kind: ClusterRoleBinding, $role_ref: ClusterRole, name: view}, subjects: [{kind: ServiceAccount, name: d}]"
+check_fails "by a patch" 'ClusterRoleBinding "namespaces" is invalid: subjects\[0\].namespace: Required value$' \
+  as "$a" patch clusterrolebinding namespaces --type merge -p '{"subjects":[{"kind":"ServiceAccount","name":"d"}]}'
 check_fails "an aggregation of nothing" '^The ClusterRole "x" is invalid: aggregationRule.clusterRoleSelectors: Required value: at least one' \
   invalid "kind: ClusterRole, aggregationRule: {clusterRoleSelectors: []}"
 check_fails "by what is no label" 'aggregationRule.clusterRoleSelectors\[0\].matchLabels: Invalid value: "bad key"' \

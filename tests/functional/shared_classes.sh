@@ -35,6 +35,13 @@ watching=$!
 check "the platform begins to share one" upstream create -f - <<<"$(class StorageClass)"
 eventually "the tenant sees it" 30 as "$a" get storageclass "$name"
 check "a class of the tenant's own" as "$a" create -f - <<<"$(class StorageClass | sed "s/$name/own/")"
+pages='' token=''
+while page=$(as "$a" get --raw "$path?limit=1${token:+&continue=$token}") && [[ -n $page ]]; do
+  pages="$pages $(jq -r '[.items[].metadata.name] | join(",")' <<<"$page")"
+  token=$(jq -r '.metadata.continue // empty' <<<"$page")
+  [[ -n $token ]] || break
+done
+expect "its list comes in pages of as many as were asked for" "$(as "$a" get --raw "$path" | jq -r '.items[].metadata.name' | xargs)" "${pages# }"
 wait "$watching" # not by check, whose shell within the shell cannot wait for what is still running
 expect "who watches is told to list again, for its creation has passed" 0 $?
 expect "and nothing of what came behind it" "ERROR 410" "$(jq -r '.type + " " + (.object.code | tostring)' "$TMPDIR/watch" | xargs)"

@@ -62,7 +62,12 @@ public:
       auto position = open_continue(exchange_, token);
       if (!position) return exchange_.fail(position.error());
       revision_ = position->revision;
-      plan_.ranges.front().start = position->start;
+      auto& start = plan_.ranges.front().start;
+      start = position->start;
+      if (start.starts_with(k_by_name)) { // of a merged list
+        start = translate::object_name_in(exchange_.mapping(), exchange_.resource().facts,
+                                          std::string_view(start).substr(1));
+      }
     }
     next_range();
   }

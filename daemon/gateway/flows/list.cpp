@@ -111,15 +111,28 @@ private:
 
 /// Several ranges at one resourceVersion, or one whose keys are not in the tenant's order, merged
 /// by its names: overlay kinds, PersistentVolumes. Few and small objects; held whole, bounded by
-/// limits.discovery. limit is not honoured, which a server may do (metav1.ListOptions).
+/// limits.discovery. For each page of a client all of them are read at the revision of the first
+/// page; a page begins at a name in the tenant's order.
 class MergedFlow final : public Flow, private upstream::ListHandler {
 public:
   MergedFlow(Exchange& exchange, ListPlan plan)
       : exchange_(exchange), plan_(std::move(plan)), writer_(exchange, plan_.rendering) {}
 
   void start() override {
-    if (exchange_.target().list.match == translate::VersionMatch::exact) {
-      revision_ = std::stoll(exchange_.target().list.resource_version);
+    const auto& options = exchange_.target().list;
+    const auto* facts = exchange_.resource().facts;
+    const bool definitions = facts != nullptr && facts->names == translate::NameRule::crd;
+    // Later pages of definitions would be read from everybody's (scope.hpp): these come at once,
+    // which a server may do (metav1.ListOptions).
+    if (!definitions) limit_ = static_cast<std::size_t>(options.limit);
+    if (!options.continue_token.empty()) {
+      auto position = open_continue(exchange_, options.continue_token);
+      if (!position) return exchange_.fail(position.error());
+      revision_ = position->revision;
+      page_ = position->start;
+      start_ = page_.substr(page_.starts_with(k_by_name) ? 1 : 0);
+    } else if (options.match == translate::VersionMatch::exact) {
+      revision_ = std::stoll(options.resource_version);
     }
     next();
   }
@@ -140,14 +153,16 @@ private:
 
   void on_list_item(std::string_view key, std::string_view item) override {
     if (exchange_.done() || !shows(plan_.rendering, item)) return;
+    const auto* facts = exchange_.resource().facts;
+    auto name = translate::object_name_out(exchange_.mapping(), facts, key);
+    if (!name) name = key;
+    if (*name < start_) return; // of an earlier page
     bytes_ += item.size();
     if (bytes_ > exchange_.gateway().limits().discovery) {
       return exchange_.fail(Error(Code::too_large, "this list is too large to be merged"));
     }
     if (!exchange_.buffer(item.size())) return exchange_.fail(held_too_much());
-    const auto* facts = exchange_.resource().facts;
-    auto name = translate::object_name_out(exchange_.mapping(), facts, key);
-    items_.push_back({name.value_or(std::string(key)), std::string(item), false});
+    items_.push_back({*std::move(name), std::string(item), false});
   }
 
   void on_list_end(const upstream::ListEnd& end) override {
@@ -160,13 +175,18 @@ private:
     }
     if (++at_ < plan_.ranges.size()) return exchange_.later([this] { next(); });
     for (const auto& each : plan_.own) {
+      if (each.name < start_) continue;
       // One that a tenant wrote under such a name is nothing to its evaluator either.
       std::erase_if(items_, [&](const Item& item) { return item.name == each.name; });
       items_.push_back({each.name, gateway::own_item(plan_.rendering, each), true});
     }
     std::stable_sort(items_.begin(), items_.end(),
                      [](const auto& a, const auto& b) { return a.name < b.name; });
-    std::string out;
+    std::string out, token;
+    if (limit_ != 0 && items_.size() > limit_) {
+      items_.resize(limit_);
+      token = seal_continue(exchange_, revision_, k_by_name + items_.back().name + '\0');
+    }
     if (auto begun = writer_.begin(head_, out); !begun) return exchange_.abort(begun.error());
     for (const auto& item : items_) {
       if (item.own) {
@@ -175,7 +195,7 @@ private:
         return exchange_.abort(written.error());
       }
     }
-    writer_.end(std::to_string(revision_), "", out);
+    writer_.end(std::to_string(revision_), token, out);
     std::vector<Item>().swap(items_); // the client may take its time
     exchange_.send_head(list_head(plan_.rendering));
     exchange_.send(std::move(out));
@@ -185,12 +205,15 @@ private:
   void on_list_error(const Error& error, int http_status, std::string_view body) override {
     if (exchange_.done()) return;
     if (http_status == 0) return exchange_.abort(error);
-    refuse_list(exchange_, http_status, body);
+    refuse_page(exchange_, http_status, body, page_, false);
   }
 
   Exchange& exchange_;
   ListPlan plan_;
   ListWriter writer_;
+  std::string page_;      ///< where the client's page begins, as in its token
+  std::string start_;     ///< the name that this is
+  std::size_t limit_ = 0; ///< of its page; 0: all
   std::size_t at_ = 0;
   std::size_t bytes_ = 0;
   std::int64_t revision_ = -1;
@@ -312,7 +335,15 @@ std::unique_ptr<Flow> list(Exchange& exchange, ListPlan plan) {
   const auto* facts = exchange.resource().facts;
   const bool volumes = facts != nullptr && facts->names == translate::NameRule::volume &&
                        !exchange.resource().namespaced;
-  if (plan.ranges.size() == 1 && plan.own.empty() && !volumes) {
+  // Both kinds of lists are of overlay kinds, as the platform shares classes or none: a page goes
+  // on as the first one began.
+  const auto& token = exchange.target().list.continue_token;
+  const auto position =
+      token.empty() ? Result<translate::UpstreamPosition>() : open_continue(exchange, token);
+  const bool by_name = position && position->start.starts_with(k_by_name);
+  const bool by_key = position && !position->start.empty() && !by_name;
+  const bool one_range = plan.ranges.size() == 1 || (by_key && facts != nullptr && facts->overlay);
+  if (one_range && plan.own.empty() && !volumes && !by_name) {
     return std::make_unique<RangeFlow>(exchange, std::move(plan));
   }
   return std::make_unique<MergedFlow>(exchange, std::move(plan));
