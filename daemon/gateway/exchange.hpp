@@ -78,7 +78,7 @@ public:
   const translate::Target& target() const { return target_; }
   const Resource& resource() const { return resource_; }
   std::string& body() { return body_; }
-
+  const std::string& body() const { return body_; }
   /// Of a stream that was opened long ago: may its user still? Ends it if not (DESIGN 7).
   void recheck_rights();
 

@@ -303,7 +303,9 @@ void Exchange::put_status(int http_status, std::string_view status_json,
 }
 
 http::ResponseHead Exchange::head_out(http::ResponseHead head, translate::AnswerKind kind) const {
-  translate::AnswerHeaders filter(mapping(), kind, head.headers.all("connection"));
+  const auto context = status_context(*this);
+  translate::RequestWords words(mapping(), context);
+  translate::AnswerHeaders filter(mapping(), kind, head.headers.all("connection"), &words);
   std::vector<std::pair<std::string, std::string>> rewritten;
   head.headers.erase_if([&](const http::Header& field) {
     const auto passed = filter.passes(field.name, field.value);
@@ -318,7 +320,9 @@ http::ResponseHead Exchange::head_out(http::ResponseHead head, translate::Answer
 
 void Exchange::heard(const http::ResponseHead& head) {
   heard_.clear();
-  translate::AnswerHeaders filter(mapping(), translate::AnswerKind::api, {});
+  const auto context = status_context(*this);
+  translate::RequestWords words(mapping(), context);
+  translate::AnswerHeaders filter(mapping(), translate::AnswerKind::api, {}, &words);
   for (const auto value : head.headers.all("warning")) {
     if (const auto said = filter.passes("warning", value)) heard_.emplace_back(*said);
   }

@@ -129,6 +129,7 @@ translate::StatusContext status_context(const Exchange& exchange) {
   context.group = exchange.target().group;
   context.resource = exchange.target().resource;
   context.misnamed = exchange.misnamed();
+  context.request = {exchange.head().target, exchange.body()};
   if (exchange.target().verb == "list") {
     context.seal_continue = [&exchange](std::string_view token) {
       return seal_upstream_token(exchange, token);

@@ -509,7 +509,7 @@ Fate act(Action action, std::uint8_t parameter_value, const Site& site, std::str
     return event_namespace(site, value, output);
   case Action::text:
     if (site.direction != Direction::outward) return Fate::keep;
-    return put(output, stored_text_out(mapping, value));
+    return put(output, stored_text_out(mapping, value, site.words));
   case Action::cel:
     if (site.direction != Direction::outward && cel_asks_authorizer(value))
       return refuse(output, "asks 'authorizer', which answers by the platform's roles and not by "

@@ -13,6 +13,8 @@
 /// Action and KeyAction. The walk (rewrite.cpp) finds the places and carries the answers out.
 namespace zoo::translate {
 
+class WordSource;
+
 /// What shall become of a value or a key.
 enum class Fate : std::uint8_t {
   keep,    ///< as it is
@@ -51,6 +53,7 @@ struct Site {
   const Siblings& siblings;
   std::string_view key;             ///< of the member that holds the value
   std::string_view event_namespace; ///< in the input's names
+  WordSource* words = nullptr;      ///< outward: of the document, for texts
 };
 
 /// `value` unescaped. `output` holds the new value, or the reason.

@@ -198,8 +198,8 @@ std::optional<std::string_view> RequestHeaders::passes(std::string_view name,
 }
 
 AnswerHeaders::AnswerHeaders(const Mapping& mapping, AnswerKind kind,
-                             const std::vector<std::string_view>& connection)
-    : mapping_(mapping), kind_(kind) {
+                             const std::vector<std::string_view>& connection, WordSource* words)
+    : mapping_(mapping), kind_(kind), words_(words) {
   if (kind != AnswerKind::proxied) return; // the other lists say what passes
   for (const auto value : connection)
     nominate(value, nominated_);
@@ -209,7 +209,7 @@ std::optional<std::string_view> AnswerHeaders::passes(std::string_view name,
                                                       std::string_view value) {
   if (iequals(name, "warning")) {
     if (text::has_control(value)) return std::nullopt;
-    rewritten_ = text_out(mapping_, value);
+    rewritten_ = text_out(mapping_, value, words_);
     return rewritten_;
   }
   const bool wanted = kind_ == AnswerKind::proxied

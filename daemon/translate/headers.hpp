@@ -14,6 +14,8 @@
 /// both directions: what is not named here does not pass. Values without state, any thread.
 namespace zoo::translate {
 
+class WordSource;
+
 /// What goes upstream from a tenant's request: User-Agent, Content-Type and, with `upgrade`, the
 /// fields of the handshake without any credential in them. Of one that a tenant's own service
 /// answers (`proxied`) all that is not kept back, as apiserver has it
@@ -53,9 +55,10 @@ enum class AnswerKind : std::uint8_t {
 /// What comes back. Lengths, codings, ETags and upstream's flow-schema UIDs are not passed.
 class AnswerHeaders {
 public:
-  /// `connection`: the values of all fields of that name.
+  /// `connection`: the values of all fields of that name. `words`: of the request, for Warnings;
+  /// null: nothing is known of it. It outlives this.
   AnswerHeaders(const Mapping& mapping, AnswerKind kind,
-                const std::vector<std::string_view>& connection);
+                const std::vector<std::string_view>& connection, WordSource* words = nullptr);
 
   /// The value that comes back, until the next call; none: this field does not. A Warning's and a
   /// Location's become the tenant's; every other is `value` itself.
@@ -66,6 +69,7 @@ private:
 
   const Mapping& mapping_;
   const AnswerKind kind_;
+  WordSource* const words_;
   std::vector<std::string> nominated_;
   std::string rewritten_;
 };

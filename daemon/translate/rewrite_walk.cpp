@@ -7,6 +7,7 @@
 #include "daemon/translate/key_set.hpp"
 #include "daemon/translate/structure.hpp"
 
+#include <algorithm>
 #include <array>
 #include <memory>
 
@@ -37,7 +38,7 @@ Walker::Walker(const Root& root, RewriteContext& context, std::string_view docum
                std::string& out)
     : root_(root), context_(context), out_(out), begin_(document.data()),
       end_(document.data() + document.size()), copied_(begin_), full_(!context.patch),
-      event_namespace_(context.request_namespace) {}
+      event_namespace_(context.request_namespace), told_(begin_), made_from_(out.size()) {}
 
 Result<void> Walker::run() {
   if (context_.patch) {
@@ -154,6 +155,7 @@ Walker::Ptr Walker::leaf(const Node& node, Ptr p, const Siblings& siblings, std:
   if (end == nullptr) return not_json(p);
   std::string storage, output;
   const auto text = escaped ? string_at(p, end, storage) : between(p + 1, end - 1);
+  text_ = p;
   switch (act(node.action, node.parameter, site(siblings, key), text, output)) {
   case Fate::keep:
     break;
@@ -563,8 +565,26 @@ std::string Walker::path() const {
   return out;
 }
 
-Site Walker::site(const Siblings& siblings, std::string_view key) const {
-  return {context_.mapping, context_.direction, root_, siblings, key, event_namespace_};
+Site Walker::site(const Siblings& siblings, std::string_view key) {
+  return {context_.mapping, context_.direction, root_, siblings, key, event_namespace_, this};
+}
+
+/// What stands in front of a text tells whose its words are: the names of an object, and those of
+/// what an Event is about, come before its status or its message. Each piece is read once.
+KnownWords& Walker::words() {
+  if (!words_) words_ = std::make_unique<KnownWords>(context_.mapping.prefix());
+  if (text_ == nullptr || text_ <= told_) return *words_;
+  words_->upstream(between(told_, text_));
+  told_ = text_;
+  // The output is out_ and, behind it, what will be copied.
+  const auto made = out_.size() - std::min(made_from_, out_.size());
+  const auto pending = copied_ < text_ ? between(copied_, text_) : std::string_view();
+  const auto from = told_of_out_;
+  told_of_out_ = made + pending.size();
+  if (from < made) words_->shown(std::string_view(out_).substr(made_from_ + from));
+  const auto skipped = from > made ? std::min(from - made, pending.size()) : 0;
+  words_->shown(pending.substr(skipped));
+  return *words_;
 }
 
 } // namespace zoo::translate

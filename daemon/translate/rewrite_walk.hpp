@@ -2,10 +2,12 @@
 #pragma once
 
 #include "daemon/translate/actions.hpp"
+#include "daemon/translate/known_words.hpp"
 #include "daemon/translate/structure.hpp"
 
 #include <array>
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -15,7 +17,7 @@ namespace zoo::translate {
 /// One walk over one document, driven by the automaton. Recursion is bounded by the depth of the
 /// schema: what no rule names is skipped, not entered. Positions are pointers into the document;
 /// null means failed(), with the error in error_.
-class Walker {
+class Walker final : private WordSource {
 public:
   Walker(const Root& root, RewriteContext& context, std::string_view document, std::string& out);
 
@@ -90,7 +92,8 @@ private:
   bool inward() const { return context_.direction == Direction::inward; }
   bool outward() const { return context_.direction == Direction::outward; }
   bool proving() const { return context_.direction == Direction::prove; }
-  Site site(const Siblings& siblings, std::string_view key) const;
+  Site site(const Siblings& siblings, std::string_view key);
+  KnownWords& words() override;
 
   const Root& root_;
   RewriteContext& context_;
@@ -100,6 +103,12 @@ private:
   bool full_;                   ///< a whole object, not a patch of some members
   std::string event_namespace_; ///< the namespace of the object itself, in the tenant's names
   std::optional<Error> error_;
+  /// Of what stands in front of the text that is being read; null until one asks.
+  std::unique_ptr<KnownWords> words_;
+  Ptr told_;                    ///< the document up to here is in words_
+  std::size_t told_of_out_ = 0; ///< and so much of what was made of it
+  const std::size_t made_from_; ///< where in out_ that begins
+  Ptr text_ = nullptr;          ///< the string that is being read
   /// Where the walk is, for errors: a key, or an index if the key is null. Left uninitialised,
   /// since a document goes a few steps deep only.
   struct Step {

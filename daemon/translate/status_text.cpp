@@ -104,8 +104,17 @@ std::string own_name_of(const Mapping& mapping, const StatusContext& context, Js
 
 } // namespace
 
+KnownWords& RequestWords::words() {
+  if (words_) return *words_;
+  words_.emplace(mapping_.prefix());
+  if (context_.name.starts_with(mapping_.prefix())) words_->add(context_.name, true);
+  for (const auto part : context_.request)
+    words_->asked(part);
+  return *words_;
+}
+
 std::string message_out(const Mapping& mapping, const StatusContext& context,
-                        std::string_view message) {
+                        std::string_view message, RequestWords* words) {
   if (mapping.identity()) return std::string(message);
   std::string text(message);
   // The user that zood impersonates is nobody the tenant knows.
@@ -126,7 +135,8 @@ std::string message_out(const Mapping& mapping, const StatusContext& context,
     replace_all(text, "no kind \"RoleBinding\" is registered",
                 "no kind \"ClusterRoleBinding\" is registered");
   }
-  return text_out(mapping, text, context.name);
+  RequestWords own(mapping, context);
+  return text_out(mapping, text, words != nullptr ? words : &own);
 }
 
 std::string status_out(const Mapping& mapping, const StatusContext& context,
@@ -147,6 +157,7 @@ std::string status_out(const Mapping& mapping, const StatusContext& context,
   const auto own_name = own_name_of(mapping, context, details);
   auto about = context;
   about.name = own_name;
+  RequestWords words(mapping, about);
   const auto own_words = [&](JsonNode said) {
     if (!said.is(JsonType::string)) return;
     auto text = said.string();
@@ -154,7 +165,7 @@ std::string status_out(const Mapping& mapping, const StatusContext& context,
     // The name that it is about may be no name at all ("-dash"), which text_out() does not see.
     if (!own_name.empty() && upstreams == mapping.name_in(own_name))
       replace_all(text, json_quote(upstreams), json_quote(own_name));
-    edits.quote(said, message_out(mapping, about, text));
+    edits.quote(said, message_out(mapping, about, text, &words));
   };
   own_words(root["message"]);
   if (const auto token = root["metadata"]["continue"]; token) {

@@ -3,9 +3,12 @@
 
 #include "common/base/result.hpp"
 #include "common/kube/status.hpp"
+#include "daemon/translate/known_words.hpp"
 #include "daemon/translate/mapping.hpp"
 
+#include <array>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,8 +29,24 @@ struct StatusContext {
   std::function<std::string(std::string_view)> seal_continue;
   /// The name of the object, as the tenant gave it; "" where it is not known.
   std::string_view name;
+  /// What the tenant sent: the target of its request and its body, in its own names. They tell
+  /// which words of an answer are its own (known_words.hpp).
+  std::array<std::string_view, 2> request{};
   /// The request is about an object that cannot be called so; null: it is not.
   const Misnamed* misnamed = nullptr;
+};
+
+/// The words of a request, for the texts that answer it. The context and its request outlive it.
+class RequestWords final : public WordSource {
+public:
+  RequestWords(const Mapping& mapping, const StatusContext& context)
+      : mapping_(mapping), context_(context) {}
+  KnownWords& words() override;
+
+private:
+  const Mapping& mapping_;
+  const StatusContext& context_;
+  std::optional<KnownWords> words_;
 };
 
 /// Upstream's Status in the tenant's words: message, details.name (by kind), details.group,
@@ -37,9 +56,9 @@ std::string status_out(const Mapping& mapping, const StatusContext& context,
                        std::string_view document, int http_status);
 
 /// Text for people in the tenant's words: text_out() and what RBAC's storage adds (zoo:crb:,
-/// zoo:inert:<id>:, the user `zoo:<id>`).
+/// zoo:inert:<id>:, the user `zoo:<id>`). `words`: of this context; null: they are read anew.
 std::string message_out(const Mapping& mapping, const StatusContext& context,
-                        std::string_view message);
+                        std::string_view message, RequestWords* words = nullptr);
 
 /// A Status of ours. `kube::status_json` with the details that Kubernetes gives.
 std::string make_status(Code code, std::string_view message,

@@ -5,12 +5,14 @@
 #include "common/base/text.hpp"
 #include "daemon/translate/actions.hpp"
 #include "daemon/translate/discovery_json.hpp"
+#include "daemon/translate/known_words.hpp"
 #include "daemon/translate/query.hpp"
 #include "daemon/translate/rewrite.hpp"
 #include "daemon/translate/target.hpp"
 #include "daemon/translate/text.hpp"
 
 #include <array>
+#include <optional>
 #include <utility>
 
 namespace zoo::translate {
@@ -97,6 +99,14 @@ const KindFacts* facts_of_lower_kind(std::string_view kind) {
   return nullptr;
 }
 
+/// Who asked for a certificate, as the tenant knows him.
+std::string requester_of(std::string_view object) {
+  const auto tree = JsonTree::parse(object);
+  if (!tree) return "";
+  const auto named = tree->root()["spec"]["extra"][k_requester_extra].strings();
+  return named.empty() ? "" : percent_decode(named.front(), false).value_or("");
+}
+
 template <class Each>
 std::string each_of_list(std::string_view list, Each each) {
   std::string out;
@@ -166,14 +176,15 @@ Result<void> TableRewriter::set_head(std::string_view head) {
   return {};
 }
 
-std::string TableRewriter::cell(CellRule rule, std::string_view text, const ObjectKey& key) const {
+std::string TableRewriter::cell(CellRule rule, std::string_view text, const ObjectKey& key,
+                                WordSource& words) const {
   // Placeholders of the printers: <none>, <unset>, <unknown>.
   if (text.empty() || text.front() == '<') return std::string(text);
   switch (rule) {
   case CellRule::keep:
     break;
   case CellRule::requester:
-    return ""; // row() knows
+    return ""; // cells() knows
   case CellRule::own_name: {
     if (key.name.empty() || !text.starts_with(key.name)) return std::string(text);
     const auto* facts =
@@ -185,7 +196,7 @@ std::string TableRewriter::cell(CellRule rule, std::string_view text, const Obje
     if (text == key.name_space) return or_blank(mapping_.name_out(text));
     break;
   case CellRule::text:
-    return text_out(mapping_, text);
+    return text_out(mapping_, text, &words);
   case CellRule::claim: {
     const auto slash = text.find('/');
     if (slash == std::string_view::npos) return std::string(text);
@@ -253,23 +264,68 @@ Result<std::string> TableRewriter::object(std::string_view object) const {
   return out;
 }
 
-Result<std::string> TableRewriter::cells(const TableRow& row, const ObjectKey& key) const {
+namespace {
+
+/// What the other cells of a row, and its object, tell about the words of its texts.
+class RowWords final : public WordSource {
+public:
+  RowWords(const Mapping& mapping, std::string_view object, std::string_view own_object)
+      : mapping_(mapping), object_(object), own_object_(own_object) {}
+
+  KnownWords& words() override {
+    if (words_) return *words_;
+    words_.emplace(mapping_.prefix());
+    words_->upstream(object_);
+    words_->shown(own_object_);
+    for (const auto& [upstream, shown] : cells_) {
+      words_->upstream(upstream);
+      words_->shown(shown);
+    }
+    return *words_;
+  }
+  void add(std::string upstream, std::string shown) {
+    cells_.emplace_back(std::move(upstream), std::move(shown));
+  }
+
+private:
+  const Mapping& mapping_;
+  const std::string_view object_, own_object_;
+  std::vector<std::pair<std::string, std::string>> cells_;
+  std::optional<KnownWords> words_;
+};
+
+} // namespace
+
+/// Texts come last, since the other cells tell whose their words are.
+Result<std::string> TableRewriter::cells(const TableRow& row, const ObjectKey& key,
+                                         std::string_view own_object) const {
   if (mapping_.identity()) return std::string(row.cells);
   ZOO_TRY(const auto tree, JsonTree::parse(row.cells));
   JsonEdits edits;
-  std::size_t index = 0;
-  for (auto each = tree.root().first(); each; each = each.next(), ++index) {
-    if (!each.is(JsonType::string)) continue;
-    const auto rule = index < rules_.size() ? rules_[index] : CellRule::text;
-    if (rule == CellRule::keep) continue;
-    if (rule == CellRule::requester) {
-      ZOO_TRY(const auto object, JsonTree::parse(row.object));
-      const auto named = object.root()["spec"]["extra"][k_requester_extra].strings();
-      edits.quote(each, named.empty() ? "" : percent_decode(named.front(), false).value_or(""));
-      continue;
+  RowWords words(mapping_, row.object, own_object);
+  const auto each_cell = [&](auto take) {
+    std::size_t index = 0;
+    for (auto each = tree.root().first(); each; each = each.next(), ++index) {
+      if (each.is(JsonType::string))
+  };
+  bool texts = false;
+  each_cell([&](JsonNode, CellRule rule) { texts = texts || rule == CellRule::text; });
+  each_cell([&](JsonNode each, CellRule rule) {
+    if (rule == CellRule::text || (rule == CellRule::keep && !texts)) return;
+        take(each, index < rules_.size() ? rules_[index] : CellRule::text);
     }
     const auto before = each.string();
-    if (auto after = cell(rule, before, key); after != before) edits.quote(each, after);
+    auto after =
+        rule == CellRule::requester ? requester_of(row.object) : cell(rule, before, key, words);
+    if (after != before) edits.quote(each, after);
+    if (texts) words.add(before, std::move(after));
+  });
+  if (texts) {
+    each_cell([&](JsonNode each, CellRule rule) {
+      if (rule != CellRule::text) return;
+      const auto before = each.string();
+      if (auto after = cell(rule, before, key, words); after != before) edits.quote(each, after);
+    });
   }
   return edits.apply(row.cells);
 }
@@ -277,12 +333,10 @@ Result<std::string> TableRewriter::cells(const TableRow& row, const ObjectKey& k
 Result<void> TableRewriter::row(std::string_view row, std::string& out) const {
   ZOO_TRY(const auto parts, split_row(row));
   ZOO_TRY(const auto key, object_key(parts.object));
-  ZOO_TRY(const auto own_cells, cells(parts, key));
+  ZOO_TRY(auto own_object, object(parts.object));
+  ZOO_TRY(const auto own_cells, cells(parts, key, own_object));
   // A bookmark's object stays whatever the client asked for: it carries the annotation.
-  std::string own_object = "null";
-  if (options_.include != IncludeObject::none || key.name.empty()) {
-    ZOO_TRY(own_object, object(parts.object));
-  }
+  if (options_.include == IncludeObject::none && !key.name.empty()) own_object = "null";
   std::array<std::pair<std::string_view, std::string_view>, 2> pieces = {
       {{parts.cells, own_cells}, {parts.object, own_object}}};
   if (parts.object.data() < parts.cells.data()) std::swap(pieces[0], pieces[1]);

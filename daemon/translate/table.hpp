@@ -13,6 +13,7 @@
 namespace zoo::translate {
 
 struct Root;
+class WordSource;
 
 /// What a cell of a Table needs on its way out. Cells are rendered upstream (Kubernetes
 /// pkg/printers/internalversion/printers.go), so they are read by column and kind.
@@ -67,8 +68,10 @@ public:
   std::string next_columns();
 
 private:
-  std::string cell(CellRule rule, std::string_view text, const ObjectKey& key) const;
-  Result<std::string> cells(const TableRow& row, const ObjectKey& key) const;
+  std::string cell(CellRule rule, std::string_view text, const ObjectKey& key,
+                   WordSource& words) const;
+  Result<std::string> cells(const TableRow& row, const ObjectKey& key,
+                            std::string_view own_object) const;
   Result<std::string> object(std::string_view object) const;
   void set_columns(const std::vector<std::string>& names);
 

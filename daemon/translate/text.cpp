@@ -2,6 +2,8 @@
 #include "daemon/translate/text.hpp"
 
 #include "daemon/translate/cel.hpp"
+#include "daemon/translate/known_words.hpp"
+#include "daemon/translate/text_place.hpp"
 
 #include <algorithm>
 #include <array>
@@ -28,25 +30,27 @@ constexpr std::array<std::string_view, 4> k_causes = {
     "certificate one for SERVICE.NAMESPACE.svc of the caBundle?",
     "the platform does not tell why (rule webhook-errors)", "(rule webhook-errors)", ""};
 
-bool word(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); }
-
 /// Stands a name behind the prefix? It may be none that Kubernetes takes; a refusal repeats it. A
 /// prefix alone is somebody's own word.
 bool names(std::string_view text, std::size_t behind) {
   return behind < text.size() && text[behind] != ' ' && text[behind] != '"' && text[behind] != '\'';
 }
 
+/// Did the word at `at`, whose name begins at `name`, get its prefix from zood?
+bool has_prefix(std::string_view text, std::size_t at, std::size_t name, WordSource* around) {
+  const auto place = place_of(text, at, name);
+  if (place == Place::own || place == Place::prefixed) return place == Place::prefixed;
+  if (around == nullptr) return place == Place::perhaps;
+  auto& known = around->words();
+  const bool own = known.own(text.substr(at)), prefixed = known.prefixed(text.substr(at));
+  return own == prefixed ? place == Place::perhaps : prefixed;
+}
+
 /// `most`: bytes that it may have where a cause is left out.
-std::string text_within(const Mapping& mapping, std::string_view text, std::string_view own,
+std::string text_within(const Mapping& mapping, std::string_view text, WordSource* around,
                         std::size_t most) {
   const std::string_view prefix = mapping.prefix();
   if (mapping.identity()) return std::string(text);
-  const bool confusing = own.starts_with(prefix);
-  const auto is_own = [&](std::size_t at) {
-    const auto behind = at + own.size();
-    return confusing && text.substr(at).starts_with(own) &&
-           (behind == text.size() || (!word(text[behind]) && text[behind] != '-'));
-  };
   std::string expressions;
   if (text.find(prefix) != std::string_view::npos) {
     expressions = cel_text_out(mapping, text);
@@ -57,15 +61,11 @@ std::string text_within(const Mapping& mapping, std::string_view text, std::stri
   std::string out;
   std::size_t copied = 0;
   for (auto at = text.find(prefix); at != std::string_view::npos;) {
-    const bool start = at == 0 || (!word(text[at - 1]) && text[at - 1] != '-');
-    auto behind = at + prefix.size();
-    if (start && is_own(at)) {
-      at = text.find(prefix, at + own.size());
-    } else if (start && names(text, behind)) {
+    const auto name = at + prefix.size();
+    if (begins_word(text, at) && names(text, name) && has_prefix(text, at, name, around)) {
       out.append(text, copied, at - copied);
-      copied = behind;
-      if (is_own(behind)) behind += own.size();
-      at = text.find(prefix, behind);
+      copied = name;
+      at = text.find(prefix, name);
     } else {
       at = text.find(prefix, at + 1);
     }
@@ -80,12 +80,12 @@ std::string text_within(const Mapping& mapping, std::string_view text, std::stri
 
 } // namespace
 
-std::string text_out(const Mapping& mapping, std::string_view text, std::string_view own) {
-  return text_within(mapping, text, own, std::string::npos);
+std::string text_out(const Mapping& mapping, std::string_view text, WordSource* around) {
+  return text_within(mapping, text, around, std::string::npos);
 }
 
-std::string stored_text_out(const Mapping& mapping, std::string_view text) {
-  return text_within(mapping, text, {}, text.size());
+std::string stored_text_out(const Mapping& mapping, std::string_view text, WordSource* around) {
+  return text_within(mapping, text, around, text.size());
 }
 
 void replace_all(std::string& text, std::string_view from, std::string_view to) {

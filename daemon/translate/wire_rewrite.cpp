@@ -5,6 +5,7 @@
 #include "common/crypto/digest.hpp"
 #include "common/kube/protobuf_wire.hpp"
 #include "daemon/translate/discovery_json.hpp"
+#include "daemon/translate/known_words.hpp"
 #include "daemon/translate/protobuf_table.hpp"
 #include "daemon/translate/rewrite_walk.hpp"
 #include "daemon/translate/structure.hpp"
@@ -46,7 +47,7 @@ std::string varint(std::size_t value) {
 
 /// Collects what is to be changed, in the order of its place; lengths of the messages around it are
 /// changes themselves. Nothing is written before all is known.
-class WireWalker {
+class WireWalker final : private WordSource {
 public:
   WireWalker(const WireContext& context, std::string_view body)
       : context_(context), body_(body), event_namespace_(context.request_namespace) {
@@ -132,7 +133,7 @@ private:
   void entry(const Node& map, const Field& field, const Place& place, const Siblings& siblings,
              unsigned depth);
   bool leaves_out(const Node& node, const Field& field, const Place& place,
-                  const Siblings& siblings, std::string_view key) const;
+                  const Siblings& siblings, std::string_view key);
   bool untouched(const Node& node, const Place& place) const;
   void value(const Node& node, const Field& field, const Place& place, const Siblings& siblings,
              std::string_view key, unsigned depth);
@@ -142,9 +143,14 @@ private:
   void collect(const Message& message, const Place& place, Siblings& out);
   std::string_view own_namespace(const Message& message, const Place& place);
 
-  Site site(const Siblings& siblings, std::string_view key) const {
-    return {context_.mapping, Direction::outward, context_.root, siblings, key, event_namespace_};
+  Site site(const Siblings& siblings, std::string_view key) {
+    return {
+        context_.mapping, Direction::outward, context_.root, siblings, key, event_namespace_, this};
   }
+  KnownWords& words() override;
+  std::string_view word_at(std::size_t at) const;
+  /// A string that was changed, behind the first byte of its length.
+  void tell_edit(std::string_view text) { words_->shown(text.substr(text.empty() ? 0 : 1)); }
   std::string_view content(const Place& place) const {
     return body_.substr(place.content, place.end - place.content);
   }
@@ -155,8 +161,12 @@ private:
   const std::string_view body_;
   std::string event_namespace_; ///< as the walker of JSON has it
   std::vector<Edit> edits_;
-  bool broken_ = false;      ///< bytes that are no protobuf were met
-  std::ptrdiff_t delta_ = 0; ///< bytes that the message gains by its edits so far
+  std::optional<KnownWords> words_; ///< of what stands in front of text_; none until one asks
+  std::size_t text_ = 0;            ///< the string that is being read
+  std::size_t told_ = 0;            ///< the body up to here is in words_
+  std::size_t told_edits_ = 0;      ///< and so many of the edits
+  bool broken_ = false;             ///< bytes that are no protobuf were met
+  std::ptrdiff_t delta_ = 0;        ///< bytes that the message gains by its edits so far
 };
 
 Result<std::string> WireWalker::run() {
@@ -283,7 +293,7 @@ void WireWalker::member(const Node& node, const Field& field, const Place& place
 
 /// Is it a member that a tenant does not see at all?
 bool WireWalker::leaves_out(const Node& node, const Field& field, const Place& place,
-                            const Siblings& siblings, std::string_view key) const {
+                            const Siblings& siblings, std::string_view key) {
   if (node.action == Action::hide) return true;
   if (field.type != Type::string ||
       (node.action != Action::binding_namespace && node.action != Action::event_namespace))
@@ -372,6 +382,7 @@ void WireWalker::text(const Node& node, const Field& field, const Place& place,
   const auto given = field.type == Type::bytes ? crypto::base64_encode(content(place))
                                                : std::string(content(place));
   std::string output;
+  text_ = place.content;
   switch (act(node.action, node.parameter, site(siblings, key), given, output)) {
   case Fate::replace:
     if (output == given) return;
@@ -385,6 +396,37 @@ void WireWalker::text(const Node& node, const Field& field, const Place& place,
   if (field.type != Type::bytes) return put(place, output);
   const auto decoded = crypto::base64_decode(output);
   put(place, decoded ? *decoded : std::string());
+}
+
+/// The word that begins with the prefix at `at`: a whole string, whose length stands before it, or
+/// a part of one.
+std::string_view WireWalker::word_at(std::size_t at) const {
+  const std::size_t said = at > 0 ? static_cast<unsigned char>(body_[at - 1]) : 0;
+  if (said > context_.mapping.prefix().size() && said < 0x80 && said <= body_.size() - at) {
+    const auto whole = body_.substr(at, said);
+    if (word_length(whole) == said) return whole;
+  }
+  return begins_word(body_, at) ? body_.substr(at, word_length(body_.substr(at)))
+                                : std::string_view();
+}
+
+/// As the walker of JSON: what the edits have changed got the prefix from zood.
+KnownWords& WireWalker::words() {
+  const auto& prefix = context_.mapping.prefix();
+  if (!words_) words_.emplace(prefix);
+  for (auto at = body_.find(prefix, told_); at < text_; at = body_.find(prefix, at + 1)) {
+    const auto word = word_at(at);
+    if (word.empty()) continue;
+    while (told_edits_ < edits_.size() && edits_[told_edits_].at + edits_[told_edits_].size <= at)
+      tell_edit(edits_[told_edits_++].text);
+    words_->add(word, false);
+    const bool changed = told_edits_ < edits_.size() && edits_[told_edits_].at <= at;
+    if (!changed) words_->add(word, true);
+  }
+  while (told_edits_ < edits_.size() && edits_[told_edits_].at < text_)
+    tell_edit(edits_[told_edits_++].text);
+  told_ = std::max(told_, text_);
+  return *words_;
 }
 
 void WireWalker::json(const Node& node, const Place& place) {

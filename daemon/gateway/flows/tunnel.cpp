@@ -60,7 +60,11 @@ private:
 
   void on_end() override {
     if (!passing_ && is_status(body_.text)) return refused();
-    if (!passing_ && !service()) body_.text = translate::text_out(exchange_.mapping(), body_.text);
+    if (!passing_ && !service()) {
+      const auto context = status_context(exchange_);
+      translate::RequestWords words(exchange_.mapping(), context);
+      body_.text = translate::text_out(exchange_.mapping(), body_.text, &words);
+    }
     if (!passing_) {
       pass_on(service() ? translate::AnswerKind::proxied : translate::AnswerKind::api);
     }

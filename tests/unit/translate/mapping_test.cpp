@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "daemon/translate/known_words.hpp"
 #include "daemon/translate/mapping.hpp"
 #include "daemon/translate/rules.hpp"
 #include "daemon/translate/text.hpp"
@@ -69,6 +70,79 @@ TEST_CASE("text loses the prefix at the start of a token only") {
   CHECK(text_out(m, "abc123- abc123") == "abc123- abc123");
   CHECK(text_out(m, "abc123-abc123-a") == "abc123-a");
   CHECK(text_out(m, "") == "");
+}
+
+TEST_CASE("the place of a word in a text tells whether the prefix is zood's") {
+  const auto m = test::tenant();
+  for (const auto* own :
+       {"Created pod: abc123-web-7d9f", "Scaled up replica set abc123-web-7d9f from 0 to 1",
+        "create Pod abc123-web-0 in StatefulSet abc123-web successful",
+        "deployments.apps \"abc123-web\" not found", "exceeded quota: abc123-quota, used: pods=1",
+        "foos.example.com \"x\" is invalid: use abc123-web", "secret 'abc123-web' not found",
+        "error looking up service account abc123: serviceaccount \"abc123-sa\" not found",
+        "unmounted volumes=[abc123-data]", "Back-off pulling image \"abc123-web/nginx:1.2\"",
+        "system:serviceaccount:team:abc123-robot", "team/abc123-web", "deployment/abc123-web",
+        "https://abc123-web/healthz", "denied: abc123-web has no owner"})
+    CHECK(text_out(m, own) == own);
+  for (const auto& [said, shown] : {
+           std::pair("namespace abc123-team is going", "namespace team is going"),
+           std::pair("Namespace: \"abc123-web\"", "Namespace: \"web\""),
+           std::pair("system:serviceaccount:abc123-team:abc123-robot",
+                     "system:serviceaccount:team:abc123-robot"),
+           std::pair("pod=abc123-web-0_abc123-team(7f0d)", "pod=abc123-web-0_team(7f0d)"),
+           std::pair("object \"abc123-team\"/\"abc123-settings\" not registered",
+                     "object \"team\"/\"abc123-settings\" not registered"),
+           std::pair("Successfully assigned abc123-team/abc123-web-0 to node-1",
+                     "Successfully assigned team/abc123-web-0 to node-1"),
+           std::pair("no PriorityClass with name abc123-High was found",
+                     "no PriorityClass with name High was found"),
+           std::pair("storageclass.storage.k8s.io \"abc123-fast\" not found",
+                     "storageclass.storage.k8s.io \"fast\" not found"),
+           std::pair("device class abc123-gpu does not exist", "device class gpu does not exist"),
+           std::pair("AttachVolume.Attach failed for volume \"abc123-pv\" : timeout",
+                     "AttachVolume.Attach failed for volume \"pv\" : timeout"),
+           std::pair("abc123-example.com/v1, Kind=Foo", "example.com/v1, Kind=Foo"),
+           std::pair("no API group \"abc123-example.com\"", "no API group \"example.com\""),
+           std::pair("foos.abc123-example.com \"abc123-f\" not found",
+                     "foos.example.com \"abc123-f\" not found"),
+           std::pair("requested: abc123-fast.storageclass.storage.k8s.io/requests.storage=1Gi",
+                     "requested: fast.storageclass.storage.k8s.io/requests.storage=1Gi"),
+           std::pair("/api/v1/namespaces/abc123-team/pods/abc123-web",
+                     "/api/v1/namespaces/team/pods/abc123-web"),
+           std::pair("ValidatingAdmissionPolicy 'abc123-p' with binding 'abc123-b' denied request: "
+                     "abc123-web has no owner",
+                     "ValidatingAdmissionPolicy 'p' with binding 'b' denied request: "
+                     "abc123-web has no owner"),
+       })
+    CHECK(text_out(m, said) == shown);
+}
+
+TEST_CASE("what stands around a text tells whose its words are") {
+  struct Around final : WordSource {
+    KnownWords known{"abc123-"};
+    KnownWords& words() override { return known; }
+  } around;
+  const auto m = test::tenant();
+  const auto out = [&](std::string_view text) { return text_out(m, text, &around); };
+  around.known.upstream(R"({"namespace":"abc123-team","name":"abc123-web","class":"abc123-x.y"})");
+  around.known.shown(R"({"namespace":"team","name":"abc123-web","class":"x.y"})");
+  CHECK(out("abc123-team and abc123-web and abc123-web-1 and abc123-other") ==
+        "team and abc123-web and abc123-web-1 and abc123-other");
+  CHECK(out("abc123-team-2, abc123-team.svc, abc123-x.y, in abc123-web") ==
+        "abc123-team-2, team.svc, x.y, in abc123-web");
+  CHECK(out("hello abc123-default") == "hello default"); // every tenant has it
+  // A namespace may be called as a part of the name.
+  around.known.upstream(R"({"namespace":"abc123-web"})");
+  around.known.shown(R"({"namespace":"web"})");
+  CHECK(out("abc123-web/abc123-web-1: abc123-web") == "web/abc123-web-1: abc123-web");
+  // Of what was asked for.
+  around.known.asked(R"({"metadata":{"name":"abc123-y"},"ref":"_Bad","spec":"abc123-z"})");
+  CHECK(out("\"abc123-y\" \"abc123-_Bad\" \"abc123-z\"") == "\"abc123-y\" \"_Bad\" \"abc123-z\"");
+  // It holds a bounded number of words.
+  for (std::size_t i = 0; i < 2 * KnownWords::k_most; ++i)
+    around.known.add("abc123-n" + std::to_string(i), false);
+  CHECK(out("abc123-n1 abc123-n" + std::to_string(2 * KnownWords::k_most - 1)) ==
+        "n1 abc123-n" + std::to_string(2 * KnownWords::k_most - 1));
 }
 
 TEST_CASE("the table knows its kinds") {

@@ -533,6 +533,21 @@ TEST_CASE("text loses the prefix outward at every row of words") {
   }
 }
 
+TEST_CASE("a text in protobuf keeps the tenant's own words, as in JSON") {
+  // The lengths of these names are letters, digits and dashes.
+  for (const std::size_t more : {1, 5, 30, 42, 50, 90, 110}) {
+    CAPTURE(more);
+    const auto name = "abc123-web" + std::string(more, 'x');
+    const auto event = [&](const std::string& space, const std::string& said) {
+      return R"({"metadata":{"name":")" + name + R"(.17af","namespace":")" + space +
+             R"("},"involvedObject":{"kind":"Pod","namespace":")" + space + R"(","name":")" + name +
+             R"(","apiVersion":"v1"},"reason":"R","message":")" + name + "-1 " + said + R"("})";
+    };
+    wire_agrees(root_of("", "Event"), event("abc123-team", "abc123-team, abc123-other"),
+                event("team", "team, abc123-other"));
+  }
+}
+
 TEST_CASE("a foreign name is blanked outward and counted, and fails the proof") {
   const auto names = mapping();
   std::set<std::string> seen;

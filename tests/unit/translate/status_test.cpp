@@ -68,7 +68,8 @@ TEST_CASE("a refused reference is shown as it was written, though it is no name"
        {std::pair("no PriorityClass with name abc123-High was found",
                   "no PriorityClass with name High was found"),
         std::pair("Invalid value: \"abc123-_Bad\": a name", "Invalid value: \"_Bad\": a name"),
-        std::pair("\"abc123-.x\", 'abc123-\u00fc'", "\".x\", '\u00fc'"),
+        std::pair("Not found: \"abc123-.x\", Unsupported value: 'abc123-\u00fc'",
+                  "Not found: \".x\", Unsupported value: '\u00fc'"),
         // Alone it is a word of somebody's.
         std::pair("dash, \"abc123-\"", "dash, \"abc123-\""), std::pair("abc123-", "abc123-"),
         std::pair("replace('abc123-', 'x-abc123-Y')", "replace('abc123-', 'x-abc123-Y')"),
@@ -131,6 +132,24 @@ TEST_CASE("a tenant's own name may begin as upstream's prefix does") {
         "abc123-default: namespaces \"abc123-default\" not found");
   CHECK(said("namespaces", "abc123-default", "namespaces \"abc123-default\" not found") ==
         "default: namespaces \"default\" not found");
+}
+
+TEST_CASE("what the tenant sent tells which words of the answer are its own") {
+  StatusContext context;
+  const std::string target = "/apis/apps/v1/namespaces/team/deployments?fieldManager=abc123-m";
+  const std::string body = R"({"metadata":{"name":"abc123-web"},"spec":{"a":"abc123-a","b":"b"}})";
+  context.request = {target, body};
+  const auto shown = [&](std::string_view text) { return message_out(tenant(), context, text); };
+  CHECK(shown("spec.a: Invalid value: \"abc123-a\": no") ==
+        "spec.a: Invalid value: \"abc123-a\": no");
+  CHECK(shown("spec.b: Invalid value: \"abc123-b\": no") == "spec.b: Invalid value: \"b\": no");
+  CHECK(shown("abc123-web by abc123-m: abc123-team, abc123-b, abc123-never") ==
+        "abc123-web by abc123-m: team, b, abc123-never");
+  const auto mapping = tenant();
+  RequestWords words(mapping, context);
+  AnswerHeaders filter(mapping, AnswerKind::api, {}, &words);
+  CHECK(filter.passes("Warning", "299 - \"abc123-web in abc123-team is abc123-b\"") ==
+        "299 - \"abc123-web in team is b\"");
 }
 
 TEST_CASE("a ClusterRoleBinding's Status does not show how it is stored") {

@@ -69,6 +69,10 @@ TEST_CASE("cells are rewritten by column and kind") {
   CHECK(row("", "events", true, {"Last Seen", "Object", "Message"},
             {"1s", "namespace/abc123-a", "in abc123-a"}, "e",
             "abc123-default")["cells"] == json{"1s", "namespace/a", "in a"});
+  CHECK(row("", "events", true, {"Last Seen", "Object", "Message", "Name"},
+            {"1s", "deployment/abc123-web", "abc123-web-1 abc123-team abc123-a abc123-e",
+             "abc123-e.17af"},
+            "abc123-e.17af", "abc123-team")["cells"][2] == "abc123-web-1 team abc123-a abc123-e");
   // A pod of that name is the tenant's own word.
   CHECK(row("", "events", true, {"Last Seen", "Object"}, {"1s", "pod/abc123-a"}, "e",
             "abc123-default")["cells"][1] == "pod/abc123-a");
