@@ -95,6 +95,8 @@ Result<Rendering> rendering_of(Exchange& exchange) {
                                    include == nullptr ? std::string_view() : *include));
   rendering.shown_key = key_filter_of(exchange);
   rendering.shown = filter_of(exchange, rendering.shown_key);
+  rendering.left = left_filter_of(exchange);
+  rendering.decided = decided_filter_of(exchange);
   auto& as = rendering.wanted.representation;
   rendering.strips = rendering.shown && needs_whole_object(exchange) &&
                      (as == Representation::partial || as == Representation::partial_list);
@@ -155,7 +157,10 @@ public:
           resource_.facts != nullptr && resource_.facts->names == translate::NameRule::attachment;
       if (attachments) return attached_volumes(exchange_);
       if (lists_volumes_by_name(exchange_)) return own_volumes(exchange_);
-      if (names_nodes(target_) && exchange_.gateway().shared().nodes == Nodes::own) {
+      // A watch follows them itself.
+      const bool own_nodes_alone =
+          names_nodes(target_) && exchange_.gateway().shared().nodes == Nodes::own;
+      if (own_nodes_alone && target_.verb != "watch") {
         return own_nodes(exchange_);
       }
       if (lists_addresses_by_name(exchange_)) return own_addresses(exchange_);

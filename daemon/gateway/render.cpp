@@ -317,35 +317,109 @@ Result<void> EventWriter::event(std::string_view upstream_event, std::string& ou
       event.type != translate::EventType::bookmark && event.type != translate::EventType::error;
   // A namespace that ceases to be the tenant's loses its label, by which it is watched: what goes
   // was shown.
-  const bool left =
+  const bool gone =
       event.type == translate::EventType::deleted && exchange_.target().is("", "namespaces");
-  const bool judged = object && !left && rendering_.shown;
+  const bool judged = object && !gone && rendering_.shown;
   if (table_ && event.type != translate::EventType::error) {
+    auto type = event.type;
     if (judged) {
       ZOO_TRY(const auto tree, JsonTree::parse(event.object));
       for (const auto row : tree.root()["rows"].children()) {
-        if (!rendering_.shown(row["object"].raw())) return columns(tree.root());
+        const auto held = row["object"].raw();
+        if (!rendering_.shown(held)) {
+          ZOO_TRY_VOID(columns(tree.root()));
+          return left(held, out);
+        }
+        if (comes_back(type, held)) type = translate::EventType::added;
       }
     }
-    return table_->event(upstream_event, status_context(exchange_), out);
+    const auto told =
+        type == event.type ? std::string() : translate::make_event(type, event.object);
+    return table_->event(told.empty() ? upstream_event : told, status_context(exchange_), out);
   }
-  if (judged && !rendering_.shown(event.object)) return {};
+  if (judged && !rendering_.shown(event.object)) return left(event.object, out);
   if (event.type == translate::EventType::bookmark && rendering_.strips) {
     ZOO_TRY(const auto tree, JsonTree::parse(event.object));
     const auto metadata = tree.root()["metadata"];
-    out += translate::make_bookmark(
-        "meta.k8s.io/v1", "PartialObjectMetadata", metadata["resourceVersion"].string(),
-        metadata["annotations"]["k8s.io/initial-events-end"].string() == "true");
+    out += bookmark(metadata["resourceVersion"].string(),
+                    metadata["annotations"]["k8s.io/initial-events-end"].string() == "true");
     return {};
   }
+  if (judged && comes_back(event.type, event.object))
+    return object_event(translate::EventType::added, event.object, out);
   if (!object || !rendering_.complete) {
     return translate::event_out(root_of(exchange_), exchange_.mapping(), status_context(exchange_),
                                 upstream_event, out);
   }
+  return object_event(event.type, event.object, out);
+}
+
+Result<void> EventWriter::object_event(translate::EventType type, std::string_view object,
+                                       std::string& out) {
   std::string own;
-  ZOO_TRY_VOID(write_outward(exchange_, rendering_, event.object, own));
-  translate::append_event(out, event.type, own);
+  ZOO_TRY_VOID(write_outward(exchange_, rendering_, object, own));
+  translate::append_event(out, type, own);
   return {};
+}
+
+/// Was it told that this object is gone? Then it is a new one.
+bool EventWriter::comes_back(translate::EventType type, std::string_view object) {
+  if (left_.empty()) return false;
+  const auto key = translate::object_key(object);
+  return key && left_.erase(key->text()) != 0 && type != translate::EventType::deleted;
+}
+
+/// It has ceased to be the client's: to who saw it, it is gone. What it has become is not told.
+Result<void> EventWriter::left(std::string_view object, std::string& out) {
+  if (!rendering_.left || !rendering_.left(object, since_)) return {};
+  ZOO_TRY(const auto tree, JsonTree::parse(object));
+  const auto root = tree.root();
+  const auto metadata = root["metadata"];
+  ZOO_TRY(const auto key, translate::object_key(object));
+  if (left_.size() >= k_most_left) left_.clear();
+  if (!left_.insert(key.text()).second) return {};
+  std::string kept;
+  for (const auto* member : {"name", "namespace", "uid", "resourceVersion", "creationTimestamp"}) {
+    if (const auto value = metadata[member])
+      kept += (kept.empty() ? "" : ",") + json_quote(member) + ':' + std::string(value.raw());
+  }
+  std::string kind;
+  for (const auto* member : {"kind", "apiVersion"}) {
+    if (const auto value = root[member])
+      kind += json_quote(member) + ':' + std::string(value.raw()) + ',';
+  }
+  return bare(key.name, '{' + kind + "\"metadata\":{" + kept + "}}", out);
+}
+
+Result<void> EventWriter::gone(std::string_view name, std::string_view resource_version,
+                               std::string& out) {
+  const bool partial = rendering_.wanted.representation == Representation::partial;
+  const auto version = partial ? std::string("meta.k8s.io/v1") : list_api_version(exchange_);
+  const auto& kind = exchange_.resource().kind;
+  return bare(
+      name,
+      fmt::format(
+          R"({{"kind":{},"apiVersion":{},"metadata":{{"name":{},"resourceVersion":{}}}}})",
+          json_quote(partial ? std::string_view("PartialObjectMetadata") : std::string_view(kind)),
+          json_quote(version), json_quote(name), json_quote(resource_version)),
+      out);
+}
+
+Result<void> EventWriter::bare(std::string_view name, std::string_view object, std::string& out) {
+  if (!table_) return object_event(translate::EventType::deleted, object, out);
+  const auto table = table_of(table_->bare_row(name, object), "null");
+  return table_->event(translate::make_event(translate::EventType::deleted, table),
+                       status_context(exchange_), out);
+}
+
+std::string EventWriter::bookmark(std::string_view resource_version, bool initial_events_end) {
+  const auto version = list_api_version(exchange_);
+  const auto& kind = exchange_.resource().kind;
+  if (table_) return table_->bookmark(version, kind, resource_version, initial_events_end);
+  if (rendering_.strips || rendering_.wanted.representation == Representation::partial)
+    return translate::make_bookmark("meta.k8s.io/v1", "PartialObjectMetadata", resource_version,
+                                    initial_events_end);
+  return translate::make_bookmark(version, kind, resource_version, initial_events_end);
 }
 
 Result<void> EventWriter::columns(const translate::JsonNode& table) {

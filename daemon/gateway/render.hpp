@@ -5,10 +5,12 @@
 #include "daemon/translate/headers.hpp"
 #include "daemon/translate/status_text.hpp"
 #include "daemon/translate/table.hpp"
+#include "daemon/translate/watch_event.hpp"
 
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -36,6 +38,9 @@ const translate::Root& root_of(const Exchange& exchange);
 
 /// May this object be shown? It is in upstream's names; of a Table row it is the row's `object`.
 using ObjectFilter = std::function<bool(std::string_view object)>;
+/// May a watch that goes on from `since` have shown this object before, which is not to be shown
+/// now?
+using LeftFilter = std::function<bool(std::string_view object, std::int64_t since)>;
 /// The same by "<namespace>/<name>", in upstream's names.
 using KeyFilter = std::function<bool(std::string_view key)>;
 
@@ -45,6 +50,9 @@ struct Rendering {
   bool wire = false;   ///< in protobuf all the way (translate/wire_rewrite.hpp)
   ObjectFilter shown;  ///< null: everything is
   KeyFilter shown_key; ///< of `shown`, where it looks at nothing else; else null
+  LeftFilter left;     ///< of a watch, where an object may cease to be shown; else null
+  /// Of a watch: is it known by now whether `shown` will have this object? Null: always.
+  ObjectFilter decided;
   /// What is still to be done to an object outward; null: nothing.
   std::function<void(std::string& object)> complete;
   /// `shown` needs whole objects where only metadata was asked for: upstream gives the ones, and
@@ -109,9 +117,17 @@ class EventWriter {
 public:
   EventWriter(Exchange& exchange, const Rendering& rendering);
   Result<void> event(std::string_view upstream_event, std::string& out);
+  /// An object that the client has seen is gone for it at this resourceVersion: DELETED, with its
+  /// name in upstream's words and nothing else.
+  Result<void> gone(std::string_view name, std::string_view resource_version, std::string& out);
+  /// What comes is what happened behind this resourceVersion, for Rendering::left.
+  void goes_on_from(std::int64_t revision) { since_ = revision; }
   /// An object of a list as ADDED: the beginning of a watch from the current state.
   Result<void> added(std::string_view item, std::string& out);
   void added_own(std::string_view item, std::string& out); ///< see ListWriter::own_item()
+  /// A bookmark of our making, in what the client takes; of a Table it says the columns, too, if
+  /// it is the first event.
+  std::string bookmark(std::string_view resource_version, bool initial_events_end);
   /// Column definitions for what follows: of the head of a list of rows, or of an event that is not
   /// the tenant's. Nothing, where no Tables are sent.
   Result<void> columns_of(std::string_view table);
@@ -119,10 +135,20 @@ public:
 private:
   static std::string table_of(std::string_view row, const std::string& columns);
   Result<void> columns(const translate::JsonNode& table);
+  Result<void> object_event(translate::EventType type, std::string_view object, std::string& out);
+  Result<void> left(std::string_view object, std::string& out);
+  Result<void> bare(std::string_view name, std::string_view object, std::string& out);
+  bool comes_back(translate::EventType type, std::string_view object);
+
+  /// Objects that were told as DELETED because they are not to be shown any more. Of more than so
+  /// many it is forgotten, and told again.
+  static constexpr std::size_t k_most_left = 1024;
 
   Exchange& exchange_;
   const Rendering& rendering_;
   std::unique_ptr<translate::TableRewriter> table_;
+  std::int64_t since_ = 0;
+  std::set<std::string, std::less<>> left_;
 };
 
 } // namespace zoo::gateway

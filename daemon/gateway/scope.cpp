@@ -420,6 +420,49 @@ ObjectFilter filter_of(const Exchange& exchange, const KeyFilter& by_key) {
   };
 }
 
+ObjectFilter decided_filter_of(const Exchange& exchange) {
+  if (exchange.mapping().identity() || exchange.target().verb != "watch" ||
+      rule_of(exchange) != NameRule::attachment) {
+    return nullptr;
+  }
+  return [&mapping = exchange.mapping(), &upstream = exchange.upstream(),
+          claimed = exchange.own_names()](std::string_view object) {
+    const auto tree = translate::JsonTree::parse(object);
+    if (!tree) return true;
+    const auto root = tree->root();
+    const auto volume = root["spec"]["source"]["persistentVolumeName"].string();
+    if (!mapping.volume_out(volume) || mapping.owns_name(volume)) return true;
+    if (claimed != nullptr && claimed->contains(volume)) return true;
+    auto& volumes = upstream.volumes();
+    if (volumes.owner_of(volume)) return true;
+    const auto version = upstream::revision_of(root["metadata"]["resourceVersion"].string());
+    return !version || volumes.reached() >= *version;
+  };
+}
+
+LeftFilter left_filter_of(const Exchange& exchange) {
+  const auto rule = rule_of(exchange);
+  const bool attachments = rule == NameRule::attachment;
+  if (exchange.mapping().identity() || exchange.target().verb != "watch" ||
+      exchange.resource().namespaced || (rule != NameRule::volume && !attachments)) {
+    return nullptr;
+  }
+  exchange.upstream().volumes().hears(); // from now on, if nobody asked before
+  return [&mapping = exchange.mapping(), &upstream = exchange.upstream(),
+          attachments](std::string_view object, std::int64_t since) {
+    const auto tree = translate::JsonTree::parse(object);
+    if (!tree) return false;
+    const auto root = tree->root();
+    const auto volume =
+        (attachments ? root["spec"]["source"]["persistentVolumeName"] : root["metadata"]["name"])
+            .string();
+    if (!mapping.volume_out(volume)) return false;
+    return upstream.volumes().owned_behind(volume, since, [&](std::string_view space) {
+      return space.empty() ? mapping.owns_name(volume) : mapping.owns_name(space);
+    });
+  };
+}
+
 KeyFilter key_filter_of(const Exchange& exchange) {
   const auto& target = exchange.target();
   if (!exchange.view().shows_own_keys() || !translate::k_proves || !exchange.resource().namespaced)

@@ -72,6 +72,13 @@ KeyFilter key_filter_of(const Exchange& exchange);
 /// and the path let through.
 ObjectFilter filter_of(const Exchange& exchange, const KeyFilter& by_key);
 
+/// Of a watch whose objects may cease to be the tenant's while they are there: volumes, and what is
+/// attached of them. Null: they cannot, or upstream's own watch tells it.
+LeftFilter left_filter_of(const Exchange& exchange);
+/// Of a watch of attachments: has zood heard of the volume, or heard enough to know that there is
+/// none? Null for other kinds.
+ObjectFilter decided_filter_of(const Exchange& exchange);
+
 /// Does filter_of() look at more than metadata?
 bool needs_whole_object(const Exchange& exchange);
 

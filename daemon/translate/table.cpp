@@ -153,13 +153,6 @@ std::string columns_out(std::string_view group, std::string_view resource,
 TableRewriter::TableRewriter(const Mapping& mapping, const Root& root, Options options)
     : mapping_(mapping), root_(root), options_(std::move(options)) {}
 
-void TableRewriter::set_columns(const std::vector<std::string>& names) {
-  rules_.clear();
-  for (std::size_t i = 0; i < names.size(); ++i)
-    rules_.push_back(
-        cell_rule(options_.group, options_.resource, options_.namespaced, names[i], i));
-}
-
 Result<void> TableRewriter::set_head(std::string_view head) {
   std::string whole(text::trim(head));
   const bool envelope = whole.starts_with('{');
@@ -169,10 +162,15 @@ Result<void> TableRewriter::set_head(std::string_view head) {
   const auto columns = envelope ? tree->root()["columnDefinitions"] : tree->root();
   if (!columns.is(JsonType::array))
     return fail(Code::internal, "the upstream's Table has no column definitions");
-  std::vector<std::string> names;
-  for (auto column = columns.first(); column; column = column.next())
-    names.push_back(column["name"].string());
-  set_columns(names);
+  rules_.clear();
+  blanks_.clear();
+  for (auto column = columns.first(); column; column = column.next()) {
+    rules_.push_back(cell_rule(options_.group, options_.resource, options_.namespaced,
+                               column["name"].string(), rules_.size()));
+    const auto type = column["type"].string();
+    if (!blanks_.empty()) blanks_ += ',';
+    blanks_ += type == "integer" || type == "number" ? "0" : type == "boolean" ? "false" : "\"\"";
+  }
   return {};
 }
 
@@ -307,13 +305,13 @@ Result<std::string> TableRewriter::cells(const TableRow& row, const ObjectKey& k
     std::size_t index = 0;
     for (auto each = tree.root().first(); each; each = each.next(), ++index) {
       if (each.is(JsonType::string))
+        take(each, index < rules_.size() ? rules_[index] : CellRule::text);
+    }
   };
   bool texts = false;
   each_cell([&](JsonNode, CellRule rule) { texts = texts || rule == CellRule::text; });
   each_cell([&](JsonNode each, CellRule rule) {
     if (rule == CellRule::text || (rule == CellRule::keep && !texts)) return;
-        take(each, index < rules_.size() ? rules_[index] : CellRule::text);
-    }
     const auto before = each.string();
     auto after =
         rule == CellRule::requester ? requester_of(row.object) : cell(rule, before, key, words);
@@ -388,6 +386,25 @@ Result<void> TableRewriter::take_columns(std::string_view columns) {
   columns_ = mapping_.identity() ? std::string(columns)
                                  : columns_out(options_.group, options_.resource, columns);
   return {};
+}
+
+std::string TableRewriter::bare_row(std::string_view name, std::string_view object) const {
+  const auto comma = blanks_.find(',');
+  const auto rest = comma == std::string::npos ? std::string() : blanks_.substr(comma);
+  return fmt::format(R"({{"cells":[{}{}],"object":{}}})", json_quote(name), rest, object);
+}
+
+std::string TableRewriter::bookmark(std::string_view api_version, std::string_view kind,
+                                    std::string_view resource_version, bool initial_events_end) {
+  const bool whole = options_.include == IncludeObject::object;
+  const auto object =
+      bookmark_object(whole ? api_version : "meta.k8s.io/v1",
+                      whole ? kind : "PartialObjectMetadata", resource_version, initial_events_end);
+  return make_event(EventType::bookmark,
+                    fmt::format(R"({{"kind":"Table","apiVersion":"meta.k8s.io/v1","metadata":)"
+                                R"({{"resourceVersion":{}}},"columnDefinitions":{},"rows":)"
+                                R"([{{"cells":[{}],"object":{}}}]}})",
+                                json_quote(resource_version), next_columns(), blanks_, object));
 }
 
 std::string TableRewriter::next_columns() {

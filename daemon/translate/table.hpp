@@ -66,6 +66,12 @@ public:
   /// For an event that is written elsewhere: what stands in it for columnDefinitions, which is
   /// `null` once they were sent.
   std::string next_columns();
+  /// A row of an object of which no more is told than its name.
+  std::string bare_row(std::string_view name, std::string_view object) const;
+  /// A bookmark as apiserver writes it for Tables: one row whose object has the version alone. With
+  /// the columns if it is the first event.
+  std::string bookmark(std::string_view api_version, std::string_view kind,
+                       std::string_view resource_version, bool initial_events_end);
 
 private:
   std::string cell(CellRule rule, std::string_view text, const ObjectKey& key,
@@ -73,12 +79,12 @@ private:
   Result<std::string> cells(const TableRow& row, const ObjectKey& key,
                             std::string_view own_object) const;
   Result<std::string> object(std::string_view object) const;
-  void set_columns(const std::vector<std::string>& names);
 
   const Mapping& mapping_;
   const Root& root_;
   Options options_;
   std::vector<CellRule> rules_;
+  std::string blanks_;  ///< the cells of an object without anything in it, joined by commas
   std::string columns_; ///< of a watch: raw, in the tenant's words
   bool columns_sent_ = false;
 };

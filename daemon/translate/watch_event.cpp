@@ -183,14 +183,19 @@ std::string make_error_event(std::string_view status_json) {
   return make_event(EventType::error, status_json);
 }
 
-std::string make_bookmark(std::string_view api_version, std::string_view kind,
-                          std::string_view resource_version, bool initial_events_end) {
+std::string bookmark_object(std::string_view api_version, std::string_view kind,
+                            std::string_view resource_version, bool initial_events_end) {
   auto object =
       fmt::format("{{\"kind\":{},\"apiVersion\":{},\"metadata\":{{\"resourceVersion\":{}",
                   json_quote(kind), json_quote(api_version), json_quote(resource_version));
   if (initial_events_end) object += ",\"annotations\":{\"k8s.io/initial-events-end\":\"true\"}";
-  object += "}}";
-  return make_event(EventType::bookmark, object);
+  return object + "}}";
+}
+
+std::string make_bookmark(std::string_view api_version, std::string_view kind,
+                          std::string_view resource_version, bool initial_events_end) {
+  return make_event(EventType::bookmark,
+                    bookmark_object(api_version, kind, resource_version, initial_events_end));
 }
 
 Result<void> event_out(const Root& root, const Mapping& mapping, const StatusContext& context,

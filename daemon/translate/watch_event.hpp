@@ -54,6 +54,9 @@ std::string make_event(EventType type, std::string_view object_json);
 void append_event(std::string& out, EventType type, std::string_view object_json);
 /// The end of a watch that failed: type ERROR with this Status.
 std::string make_error_event(std::string_view status_json);
+/// The object of a bookmark: one that has a resourceVersion and nothing else.
+std::string bookmark_object(std::string_view api_version, std::string_view kind,
+                            std::string_view resource_version, bool initial_events_end);
 /// A BOOKMARK as upstream writes it for a kind, in the tenant's apiVersion.
 std::string make_bookmark(std::string_view api_version, std::string_view kind,
                           std::string_view resource_version, bool initial_events_end);

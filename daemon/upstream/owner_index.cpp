@@ -19,8 +19,14 @@ OwnerIndex::OwnerIndex(Upstream& upstream, net::Loop& loop, Caller& caller, std:
                        {
                          const std::scoped_lock lock(mutex_);
                          std::swap(held_, found_);
-                         for (const auto& [name, of] : found_.owners)
-                           if (!held_.owners.contains(name)) forget(name, of);
+                         for (const auto& [name, of] : found_.owners) {
+                           const auto now = held_.owners.find(name);
+                           if (now == held_.owners.end()) {
+                             forget(name, of);
+                           } else if (now->second != of) { // at a time that was not heard of
+                             left(name, of, std::numeric_limits<std::int64_t>::max());
+                           }
+                         }
                        }
                        found_ = {};
                        known_ = true;
@@ -70,6 +76,11 @@ void OwnerIndex::reach(std::string_view version) {
   revision_ = revision ? *revision : -1;
 }
 
+std::int64_t OwnerIndex::reached() const {
+  const std::scoped_lock lock(mutex_);
+  return revision_;
+}
+
 bool OwnerIndex::hears() {
   if (!asked_.exchange(true)) follower_.start();
   return follower_.hears();
@@ -89,6 +100,27 @@ void OwnerIndex::forget(const std::string& name, const std::string& owner) {
   gone_names_.pop_front();
 }
 
+void OwnerIndex::left(const std::string& name, std::string owner, std::int64_t revision) {
+  auto& former = left_[name];
+  if (former.empty()) left_names_.push_back(name);
+  former.push_back({std::move(owner), revision});
+  if (former.size() > k_owners) former.pop_front();
+  if (left_names_.size() <= k_gone) return;
+  left_.erase(left_names_.front());
+  left_names_.pop_front();
+}
+
+bool OwnerIndex::owned_behind(const std::string& name, std::int64_t revision,
+                              const std::function<bool(std::string_view)>& by) const {
+  const std::scoped_lock lock(mutex_);
+  if (const auto held = held_.owners.find(name); held != held_.owners.end() && by(held->second))
+    return true;
+  const auto former = left_.find(name);
+  return former != left_.end() &&
+         std::any_of(former->second.begin(), former->second.end(),
+                     [&](const Left& each) { return each.revision > revision && by(each.owner); });
+}
+
 std::size_t OwnerIndex::size() const {
   const std::scoped_lock lock(mutex_);
   return held_.owners.size();
@@ -103,6 +135,9 @@ void OwnerIndex::changed(translate::EventType type, const translate::ObjectKey& 
     held_.erase(key.name);
     forget(key.name, owner);
   } else {
+    const auto held = held_.owners.find(key.name);
+    if (held != held_.owners.end() && held->second != owner)
+      left(key.name, held->second, revision_);
     held_.put(key.name, std::move(owner));
   }
 }

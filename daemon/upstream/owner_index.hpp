@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <mutex>
 #include <optional>
 #include <set>
@@ -49,6 +50,11 @@ public:
   std::optional<Moment> moment_of(const std::vector<std::string>& owner_prefixes, std::size_t most);
   /// Whose is it, or was it if it is gone (k_gone), as far as was heard? nullopt: not known.
   std::optional<std::string> owner_of(const std::string& name) const;
+  /// Is it, as far as was heard, or was it at some time behind `revision` an owner's that `by`
+  /// takes? Of the last k_gone objects that changed theirs it is known; false: of others.
+  bool owned_behind(const std::string& name, std::int64_t revision,
+                    const std::function<bool(std::string_view owner)>& by) const;
+  std::int64_t reached() const;         ///< all up to this resourceVersion was heard; -1: unknown
   bool known() const { return known_; } ///< all were read once
   bool hears();                         ///< and changes are heard; begins when first asked
   std::size_t size() const;             ///< how many objects there are
@@ -67,6 +73,8 @@ private:
   void changed(translate::EventType type, const translate::ObjectKey& key, std::string_view object);
   void reach(std::string_view version);                           ///< with mutex_
   void forget(const std::string& name, const std::string& owner); ///< with mutex_
+  /// `name` has left `owner` at `revision`; with mutex_.
+  void left(const std::string& name, std::string owner, std::int64_t revision);
 
   const OwnerOf owner_of_;
   std::atomic<bool> asked_ = false, known_ = false;
@@ -77,6 +85,13 @@ private:
   /// Owners of the last ones that went: who hears of something else that went with them asks.
   std::unordered_map<std::string, std::string> gone_;
   std::deque<std::string> gone_names_; ///< in order
+  struct Left {
+    std::string owner;
+    std::int64_t revision;
+  };
+  static constexpr std::size_t k_owners = 4; ///< former ones of an object
+  std::unordered_map<std::string, std::deque<Left>> left_;
+  std::deque<std::string> left_names_; ///< in order
   /// Until when they are written, by what their owner begins with.
   std::unordered_map<std::string, std::chrono::steady_clock::time_point> written_;
   ChangeFollower follower_; // last: its callbacks end first

@@ -116,6 +116,15 @@ for query in '' 'resourceVersion=0&' 'sendInitialEvents=true&resourceVersionMatc
   expect "not without bookmarks: ?$query" '' "$(ends_of "$query")"
 done
 
+# Of Tables it is a Table, too: a row of an object that has the version alone.
+table_marks() { # PATH
+  get "$a" "$1?watch=true&timeoutSeconds=1&allowWatchBookmarks=true" -H 'Accept: application/json;as=Table;v=v1;g=meta.k8s.io' |
+    jq -rs 'map(select(.type == "BOOKMARK"))[0].object | [.kind, (.rows[0].cells | length), .rows[0].object.kind, .rows[0].object.metadata.annotations["k8s.io/initial-events-end"],
+      (.rows[0].object.metadata.resourceVersion == .metadata.resourceVersion and .metadata.resourceVersion != null)] | join(" ")'
+}
+expect "a bookmark among Tables" "Table 3 PartialObjectMetadata true true" "$(table_marks /api/v1/namespaces/default/configmaps)"
+expect "of a kind that zood keeps itself" "Table 4 PartialObjectMetadata true true" "$(table_marks /apis/apiregistration.k8s.io/v1/apiservices)"
+
 # Upstream sends the columns of a watch's Tables once, with whatever comes first, which is another tenant's here.
 bindings=/apis/rbac.authorization.k8s.io/v1/rolebindings
 version=$(get "$a" "$bindings?limit=1" | jq -r .metadata.resourceVersion)

@@ -132,5 +132,11 @@ check "and then what attached it" upstream delete volumeattachment "csi-$mark-w"
 eventually "which leaves the list" 30 is volumeattachments "csi-$mark-own"
 heard() { jq -r '.type + " " + .object.metadata.name' "$TMPDIR/attached" | grep -qx "DELETED csi-$mark-w"; }
 eventually "and is told to who watches" 30 heard
+# Whose it is, is not known when its event comes.
+u=pvc-$(cat /proc/sys/kernel/random/uuid)
+check "an attachment comes before its volume" upstream create -f - <<<"$(attachment "csi-$mark-u" "$u")"
+check "which is the tenant's" upstream create -f - <<<"$(volume "$u" "$a-default")"
+shown() { jq -r '.type + " " + .object.metadata.name' "$TMPDIR/attached" | grep -qx "ADDED csi-$mark-u"; }
+eventually "who watches is told of it" 30 shown
 kill "$watching"
 wait "$watching" 2>/dev/null || :

@@ -81,8 +81,18 @@ expect "in that list" "csi-$mark-own csi-$mark-w" "$(names "$a" volumeattachment
 # ---- what goes
 check "the claim goes" as "$a" delete pvc more --wait=false
 expect "its volume stays, released" "own $w $x" "$(names "$a" pv)"
+version=$(as "$a" get --raw /api/v1/persistentvolumes | jq -r .metadata.resourceVersion)
+"$KUBECTL" --kubeconfig "$TMPDIR/$a.kubeconfig" get --raw "/api/v1/persistentvolumes?watch=1&resourceVersion=$version&timeoutSeconds=120" >"$TMPDIR/watched" 2>&1 &
+watching=$!
 check "the platform gives one to the neighbour" upstream patch pv "$x" --type merge -p "{\"spec\":{\"claimRef\":{\"namespace\":\"$b-default\"}}}"
 expect "which the tenant sees no more" "own $w" "$(names "$a" pv)"
+eventually "who watches hears that it is gone" 30 grep -q DELETED "$TMPDIR/watched"
+check "the neighbour's changes" upstream label pv "$x" of=neighbour
+check "and one of the tenant's" as "$a" label pv own of=tenant
+eventually "are told apart" 30 grep -q '"of":"tenant"' "$TMPDIR/watched"
+kill "$watching" && wait "$watching" 2>/dev/null
+expect "once, and nothing of what it has become" "DELETED $x false MODIFIED own true" \
+  "$(jq -r '.type, .object.metadata.name, (.object | has("spec"))' "$TMPDIR/watched" | xargs)"
 check "and removes another, which nothing protects any more" upstream delete pv "$w" --timeout=120s
 expect "which is gone at once" "own" "$(names "$a" pv)"
 check "the tenant removes its own" as "$a" delete pv own --wait=false

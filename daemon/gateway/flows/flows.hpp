@@ -177,8 +177,8 @@ std::unique_ptr<Flow> approval(Exchange& exchange, Outgoing request, translate::
                                Rendering rendering);
 
 /// Finds the names of the tenant's volumes, of the nodes that carry its pods, or of its Services'
-/// addresses, for filter_of() and reach_of(); then chooses again. A watch goes on with the names of
-/// its beginning.
+/// addresses, for filter_of() and reach_of(); then chooses again. A watch of nodes follows them
+/// itself (pod_nodes.hpp).
 std::unique_ptr<Flow> own_volumes(Exchange& exchange);
 std::unique_ptr<Flow> own_addresses(Exchange& exchange);
 std::unique_ptr<Flow> own_nodes(Exchange& exchange);

@@ -1,10 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/gateway/flows/flows.hpp"
+#include "daemon/gateway/flows/pod_nodes.hpp"
 #include "daemon/gateway/flows/virtual.hpp"
+#include "daemon/gateway/scope.hpp"
+#include "daemon/translate/discovery_json.hpp"
 #include "daemon/translate/framer.hpp"
 #include "daemon/translate/watch_event.hpp"
 #include "daemon/upstream/upstream.hpp"
 #include "daemon/upstream/watch_source.hpp"
+
+#include <chrono>
+#include <map>
 
 namespace zoo::gateway {
 namespace {
@@ -49,12 +55,16 @@ class Watch final : public Flow, private upstream::ListHandler, private upstream
 public:
   Watch(Exchange& exchange, ListPlan plan)
       : exchange_(exchange), plan_(std::move(plan)), writer_(exchange, plan_.rendering),
-        timer_(exchange.gateway().loop()) {
+        timer_(exchange.gateway().loop()), owners_(exchange.gateway().loop()) {
     const auto request = watch_request(exchange, plan_);
     shows_ = request.shows;
     if (upstream::keeps_keys(request))
       keys_ = upstream::watch_keys(exchange.upstream(), exchange.gateway().loop(),
                                    exchange.mapping().id());
+    if (names_nodes(exchange.target()) && exchange.gateway().shared().nodes == Nodes::own &&
+        !exchange.mapping().identity()) {
+      follow_nodes();
+    }
     if (plan_.beside)
       beside_ =
           std::make_unique<BesideEvents>(exchange, plan_.beside, [this] { pump_beside(true); });
@@ -64,6 +74,13 @@ public:
     if (beside_) {
       if (auto started = beside_->start(); !started) return exchange_.fail(started.error());
     }
+    if (!pod_nodes_) return begin();
+    const auto& options = exchange_.target().list;
+    const auto asked = upstream::revision_of(options.resource_version);
+    pod_nodes_->start(options.begins_with_state() || !asked ? -1 : *asked);
+  }
+
+  void begin() {
     const auto& options = exchange_.target().list;
     // sendInitialEvents=false wants no state even from ''; the stream then begins at now.
     // A version that only the platform's own objects carry says nothing of upstream's.
@@ -81,6 +98,97 @@ public:
   }
 
 private:
+  /// Where a tenant sees its own nodes alone, these are the ones that carry its pods at each
+  /// moment.
+  void follow_nodes() {
+    pod_nodes_ = std::make_unique<PodNodes>(
+        exchange_, PodNodes::Hears{[this] {
+                                     for (const auto& [name, pods] : pod_nodes_->nodes())
+                                       seen_nodes_[name] = 0;
+                                     begin();
+                                   },
+                                   [this] { tell_nodes(); },
+                                   [this](const Error& error) {
+                                     exchange_.later([this, error] {
+                                       if (!exchange_.head_sent()) return exchange_.fail(error);
+                                       end_expired(error.message());
+                                     });
+                                   }});
+    plan_.rendering.shown_key = nullptr;
+    plan_.rendering.shown = [this](std::string_view object) {
+      const auto key = translate::object_key(object);
+      if (!key) return false;
+      const auto seen = seen_nodes_.find(key->name);
+      if (seen == seen_nodes_.end()) return false;
+      const auto version = upstream::revision_of(key->resource_version);
+      return !version || *version > seen->second; // else it was told already
+    };
+  }
+
+  /// What has come or gone among the tenant's nodes since the last look.
+  void tell_nodes() {
+    if (!watching_ || exchange_.done() || node_look_) return;
+    const auto& carrying = pod_nodes_->nodes();
+    for (auto seen = seen_nodes_.begin(); seen != seen_nodes_.end();) {
+      if (carrying.contains(seen->first)) {
+        ++seen;
+        continue;
+      }
+      if (auto told = writer_.gone(seen->first, pod_nodes_->version(), out_); !told)
+        return exchange_.abort(told.error());
+      seen = seen_nodes_.erase(seen);
+    }
+    flush();
+    if (exchange_.done()) return;
+    for (const auto& [name, pods] : carrying) {
+      if (seen_nodes_.contains(name)) continue;
+      node_look_ = std::make_unique<NodeLook>(*this, name);
+      return;
+    }
+  }
+
+  /// Reads one node that the client has not seen yet, if it is one that the client asks for.
+  class NodeLook final : public upstream::ListHandler {
+  public:
+    NodeLook(Watch& watch, std::string name) : watch_(watch), name_(std::move(name)) {
+      list_ = read_range(watch.exchange_, watch.plan_, watch.state_request({name_, {}, true}),
+                         "#node", *this);
+    }
+
+  private:
+    void on_list_begin(std::string_view head) override {
+      if (!watch_.exchange_.done()) watch_.on_watch_columns(head);
+    }
+    void on_list_item(std::string_view, std::string_view item) override {
+      if (watch_.exchange_.done()) return;
+      watch_.seen_nodes_[name_] = 0;
+      if (auto written = watch_.writer_.added(item, watch_.out_); !written)
+        return watch_.exchange_.abort(written.error());
+    }
+    void on_list_end(const upstream::ListEnd& end) override {
+      if (watch_.exchange_.done()) return;
+      // What the stream still has to tell of it up to here is known.
+      watch_.seen_nodes_[name_] = upstream::revision_of(end.resource_version).value_or(0);
+      go_on();
+    }
+    void on_list_error(const Error& error, int, std::string_view) override {
+      if (watch_.exchange_.done()) return;
+      watch_.exchange_.later([&watch = watch_, error] { watch.end_expired(error.message()); });
+    }
+    void go_on() {
+      watch_.flush();
+      if (watch_.exchange_.done()) return;
+      watch_.exchange_.later([&watch = watch_] {
+        watch.node_look_.reset();
+        watch.tell_nodes();
+      });
+    }
+
+    Watch& watch_;
+    const std::string name_;
+    std::unique_ptr<upstream::List> list_;
+  };
+
   void begin_state() {
     at_ = 0;
     if (beside_ && !beside_->knows(plan_.revision)) read_whole(plan_);
@@ -157,7 +265,7 @@ private:
     }
     const auto version = std::to_string(revision_);
     if (!only_revision_ && exchange_.target().list.marks_initial_events()) {
-      out_ += bookmark(version, true);
+      out_ += writer_.bookmark(version, true);
     }
     flush();
     if (exchange_.done()) return;
@@ -177,16 +285,6 @@ private:
     refused(http_status, body);
   }
 
-  std::string bookmark(std::string_view version, bool initial_events_end) const {
-    if (plan_.rendering.strips ||
-        plan_.rendering.wanted.representation == translate::Representation::partial) {
-      return translate::make_bookmark("meta.k8s.io/v1", "PartialObjectMetadata", version,
-                                      initial_events_end);
-    }
-    return translate::make_bookmark(api_version(exchange_, exchange_.target().group),
-                                    exchange_.resource().kind, version, initial_events_end);
-  }
-
   /// `trusted`: a list has just said this version.
   void watch_from(const std::string& version, bool trusted) {
     if (beside_) {
@@ -194,6 +292,7 @@ private:
       if (!revision) return exchange_.fail(revision.error());
       beside_->from(*revision);
     }
+    writer_.goes_on_from(upstream::revision_of(version).value_or(0));
     auto request = watch_request(exchange_, plan_);
     request.resource_version = version;
     request.trusted_version = trusted;
@@ -216,6 +315,7 @@ private:
     watching_ = true;
     pump_beside(false);
     if (!exchange_.done()) flush();
+    if (pod_nodes_) tell_nodes();
   }
 
   /// What zood keeps comes as soon as it is known: upstream's own events are milliseconds behind
@@ -261,12 +361,60 @@ private:
     return false;
   }
 
+  /// An event about which is not known yet whether it is to be shown waits until it is, and with it
+  /// all bookmarks: who goes on from one would never hear of it. True: this one waits.
+  bool wait_for_owner(const translate::Event& event, std::string_view text) {
+    if (!plan_.rendering.decided) return false;
+    const bool table = plan_.rendering.wanted.representation == translate::Representation::table;
+    auto object = event.object;
+    const auto tree = translate::JsonTree::parse(object);
+    if (!tree) return false;
+    if (table) object = tree->root()["rows"].at(0)["object"].raw();
+    const auto key = translate::object_key(object);
+    if (!key) return false;
+    const bool waited = waiting_.erase(key->name) != 0; // what is newer comes in its place
+    if (event.type == translate::EventType::deleted && waited) return true; // it was never shown
+    if (plan_.rendering.decided(object)) return false;
+    if (waiting_.size() >= k_most_waiting) {
+      end_expired("too many objects have come whose owners are not known yet; list again");
+      return true;
+    }
+    waiting_.emplace(key->name, Waiting{std::string(object), std::string(text)});
+    look_for_owners();
+    return true;
+  }
+
+  /// Something is still to be told of what has happened: no bookmark passes it by.
+  bool something_waits() const { return !waiting_.empty() || node_look_ != nullptr; }
+
+  void look_for_owners() {
+    constexpr std::chrono::milliseconds k_look{20};
+    owners_.start(k_look, [this] {
+      if (exchange_.done()) return;
+      for (auto each = waiting_.begin(); each != waiting_.end();) {
+        if (!plan_.rendering.decided(each->second.object)) {
+          ++each;
+          continue;
+        }
+        const auto event = std::move(each->second.event);
+        each = waiting_.erase(each);
+        if (auto written = writer_.event(event, out_); !written)
+          return exchange_.abort(written.error());
+      }
+      flush();
+      if (!exchange_.done() && !waiting_.empty()) look_for_owners();
+    });
+  }
+
   void on_watch_event(std::string_view event) override {
     if (exchange_.done() || others_are_shared()) return;
     if (beside_) {
       const auto parsed = translate::parse_event(event);
       const bool mark = parsed && parsed->type == translate::EventType::bookmark;
-      if (mark && !beside_told()) return;
+      if (mark && (something_waits() || !beside_told())) return;
+      if (parsed && !mark && parsed->type != translate::EventType::error &&
+          wait_for_owner(*parsed, event))
+        return;
     }
     if (auto written = writer_.event(event, out_); !written) {
       return exchange_.abort(written.error());
@@ -282,8 +430,8 @@ private:
 
   void on_watch_bookmark(std::string_view version) override {
     if (exchange_.done() || others_are_shared()) return;
-    if (!beside_told()) return;
-    out_ += bookmark(version, false);
+    if (something_waits() || !beside_told()) return;
+    out_ += writer_.bookmark(version, false);
     flush();
   }
 
@@ -349,7 +497,17 @@ private:
   std::unique_ptr<upstream::WatchKeys> keys_;       ///< of what the list shows; null: nobody asks
   bool watching_ = false, without_room_ = false;    ///< an event of upstream's waits
   std::unique_ptr<BesideEvents> beside_;            ///< null: not a mixed kind
-  net::Timer timer_;
+  /// Events of attachments whose volumes are not known yet, by name; more end the watch.
+  static constexpr std::size_t k_most_waiting = 256;
+  struct Waiting {
+    std::string object, event;
+  };
+  std::map<std::string, Waiting> waiting_;
+  net::Timer timer_, owners_;
+  std::unique_ptr<PodNodes> pod_nodes_; ///< null: the client sees all nodes, or none
+  /// Nodes that the client has seen, and the version up to which their changes were told.
+  std::map<std::string, std::int64_t, std::less<>> seen_nodes_;
+  std::unique_ptr<NodeLook> node_look_; ///< null: none is being read
   std::unique_ptr<upstream::List> retired_list_, list_;
   std::unique_ptr<upstream::WatchSubscription> watch_;
 };

@@ -96,6 +96,39 @@ TEST_CASE("objects of rows are dropped where nobody asked, and what is no row is
   CHECK_FALSE(table.set_head("{}"));
 }
 
+TEST_CASE("a bookmark among Tables is a Table") {
+  const auto mapping = tenant();
+  const auto mark = [&](IncludeObject include, bool columns, bool last) {
+    TableRewriter table(mapping, *find_root("", "Pod"), {"", "pods", true, include});
+    if (columns) {
+      REQUIRE(
+          table.take_columns(R"([{"name":"Name","type":"string"},{"name":"N","type":"integer"},)"
+                             R"({"name":"Is","type":"boolean"}])"));
+    }
+    const auto first = json::parse(table.bookmark("v1", "Pod", "7", last));
+    CHECK(first["type"] == "BOOKMARK");
+    if (columns) CHECK(first["object"]["columnDefinitions"].size() == 3);
+    const auto second = json::parse(table.bookmark("v1", "Pod", "7", last));
+    CHECK(second["object"]["columnDefinitions"] == nullptr);
+    return second["object"];
+  };
+  const json metadata = {{"resourceVersion", "7"}};
+  const auto end =
+      json{{"resourceVersion", "7"}, {"annotations", {{"k8s.io/initial-events-end", "true"}}}};
+  auto table = mark(IncludeObject::metadata, true, true);
+  CHECK(table["kind"] == "Table");
+  CHECK(table["apiVersion"] == "meta.k8s.io/v1");
+  CHECK(table["metadata"] == metadata);
+  CHECK(table["rows"][0]["cells"] == json{"", 0, false});
+  CHECK(table["rows"][0]["object"] == json{{"kind", "PartialObjectMetadata"},
+                                           {"apiVersion", "meta.k8s.io/v1"},
+                                           {"metadata", end}});
+  table = mark(IncludeObject::object, false, false);
+  CHECK(table["rows"][0]["cells"] == json::array());
+  CHECK(table["rows"][0]["object"] ==
+        json{{"kind", "Pod"}, {"apiVersion", "v1"}, {"metadata", metadata}});
+}
+
 TEST_CASE("the first Table event that is sent has the columns, and its cells their rules") {
   const auto mapping = tenant();
   TableRewriter table(mapping, *find_root("rbac.authorization.k8s.io", "RoleBinding"),

@@ -101,6 +101,39 @@ TEST_CASE("who first asks has all read, whole, and what changes is followed") {
   CHECK(indexed.index->owner_of("two").value_or("?") == "a-y/"); // it was
 }
 
+TEST_CASE("who an object was taken from is known for a while, since when") {
+  Indexed indexed;
+  CHECK(indexed.names("a-") == "?");
+  auto watch = indexed.follow(7, {thing("one", "a-x/", 3), thing("two", "a-x/", 4)});
+  const auto owned = [&](const std::string& name, std::int64_t revision, std::string_view by) {
+    return indexed.index->owned_behind(
+        name, revision, [by](std::string_view owner) { return owner.starts_with(by); });
+  };
+  CHECK(owned("one", 7, "a-")); // it is
+  CHECK_FALSE(owned("one", 7, "b-"));
+  CHECK_FALSE(owned("none", 7, ""));
+  indexed.say(watch, changed("MODIFIED", "one", "", 8) + changed("MODIFIED", "one", "b-x/", 9) +
+                         changed("MODIFIED", "one", "b-x/", 10));
+  CHECK(owned("one", 7, "a-"));
+  CHECK_FALSE(owned("one", 8, "a-")); // by then it had gone
+  CHECK(owned("one", 10, "b-"));
+  // What happened while nobody listened may have been at any time.
+  indexed.say(watch, gone_event());
+  indexed.world.end(watch);
+  watch = indexed.follow(20, {thing("one", "b-x/", 10), thing("two", "b-x/", 12)});
+  CHECK(owned("two", 12, "a-"));
+  CHECK_FALSE(owned("one", 12, "a-"));
+  // Of so many, the eldest is forgotten.
+  std::string changes;
+  for (std::size_t i = 0; i < OwnerIndex::k_gone + 1; ++i) {
+    const auto name = fmt::format("n{}", i);
+    changes += changed("ADDED", name, "c-/", 21) + changed("MODIFIED", name, "d-/", 22);
+  }
+  indexed.say(watch, changes);
+  CHECK_FALSE(owned("n0", 20, "c-"));
+  CHECK(owned(fmt::format("n{}", OwnerIndex::k_gone), 20, "c-"));
+}
+
 TEST_CASE("what cannot be followed is not known, and then it is read anew") {
   Indexed indexed;
   CHECK(indexed.names("a-") == "?");
