@@ -336,10 +336,10 @@ TEST_CASE("RBAC is stored inert") {
              R"({"roleRef":{"kind":"ClusterRole","name":"system:vpa-actor"}})",
              R"({"roleRef":{"kind":"ClusterRole","name":"abc123-system:vpa-actor"}})");
   CHECK(out(k_rbac, "RoleBinding",
-            R"({"roleRef":{"kind":"ClusterRole","name":"zoo:system:vpa-actor"}})") ==
+            R"({"roleRef":{"kind":"ClusterRole","name":"zoo:system:system:vpa-actor"}})") ==
         R"({"roleRef":{"kind":"ClusterRole","name":"system:vpa-actor"}})");
   CHECK(proof(k_rbac, "RoleBinding",
-              R"({"roleRef":{"kind":"ClusterRole","name":"zoo:system:vpa-actor"}})") != "");
+              R"({"roleRef":{"kind":"ClusterRole","name":"zoo:system:system:vpa-actor"}})") != "");
   // A ServiceAccount without a namespace is one of the binding's own.
   CHECK(
       in(k_rbac, "RoleBinding",
