@@ -100,7 +100,8 @@ bool KnownWords::prefixed(std::string_view text) {
     if (found != words_.end() && found->second.upstream > found->second.shown) return true;
     const auto name = text.substr(prefix_.size(), size - prefix_.size());
     if (standing(name)) return true;
-    if (asked_.empty() || searches_ >= k_most_searches) return false;
+    // A request that holds the word itself says more than one that holds a part of it.
+    if (asked_.empty() || searches_ >= k_most_searches || own(text)) return false;
     ++searches_;
     for (const auto each : asked_) {
       if (holds(each, name)) return true;

@@ -162,10 +162,11 @@ std::string status_out(const Mapping& mapping, const StatusContext& context,
     if (!said.is(JsonType::string)) return;
     auto text = said.string();
     if (context.misnamed != nullptr) text = words_out(*context.misnamed, std::move(text));
+    text = message_out(mapping, about, text, &words);
     // The name that it is about may be no name at all ("-dash"), which text_out() does not see.
     if (!own_name.empty() && upstreams == mapping.name_in(own_name))
       replace_all(text, json_quote(upstreams), json_quote(own_name));
-    edits.quote(said, message_out(mapping, about, text, &words));
+    edits.quote(said, text);
   };
   own_words(root["message"]);
   if (const auto token = root["metadata"]["continue"]; token) {

@@ -126,7 +126,7 @@ TEST_CASE("a tenant's own name may begin as upstream's prefix does") {
   CHECK(said("configmaps", "abc123-x", "configmaps \"abc123-x\" not found in abc123-team") ==
         "abc123-x: configmaps \"abc123-x\" not found in team");
   CHECK(said("configmaps", "abc123-x", "\"abc123-x-y\" and \"abc123-xy\"") ==
-        "abc123-x: \"x-y\" and \"xy\"");
+        "abc123-x: \"abc123-x-y\" and \"abc123-xy\"");
   CHECK(said("namespaces", "abc123-abc123-default",
              "namespaces \"abc123-abc123-default\" not found") ==
         "abc123-default: namespaces \"abc123-default\" not found");
@@ -391,8 +391,8 @@ TEST_CASE("watch events are taken apart and rewritten") {
   out.clear();
   REQUIRE(event_out(
       root, tenant(), {},
-      R"({"type":"ERROR","object":{"kind":"Status","message":"abc123-a","code":410}})", out));
-  CHECK(json::parse(out)["object"]["message"] == "a");
+      R"({"type":"ERROR","object":{"kind":"Status","message":"in abc123-a","code":410}})", out));
+  CHECK(json::parse(out)["object"]["message"] == "in a");
   CHECK(json::parse(make_bookmark(
             "v1", "Pod", "9",
             true))["object"]["metadata"]["annotations"]["k8s.io/initial-events-end"] == "true");
