@@ -4,6 +4,7 @@
 #include "common/kube/status.hpp"
 #include "daemon/audit/log.hpp"
 #include "daemon/gateway/exchange.hpp"
+#include "daemon/gateway/page_answer.hpp"
 #include "daemon/gateway/render.hpp"
 #include "daemon/http/codec.hpp"
 #include "daemon/translate/headers.hpp"
@@ -334,6 +335,11 @@ void Exchange::send_refusal(int http_status, std::string_view body) {
   // upstream may be an API server, too (docs/decisions/145).
   if (http_status == 401 && target_.subresource != "proxy")
     return fail(Error(Code::unavailable, "the upstream refuses zood's credential; try again"));
+  const auto location = head.headers.find("location");
+  if (const auto place = location ? proxy_place(*this) : std::nullopt) {
+    if (const auto link = translate::link_out(*place, *location))
+      head.headers.set("location", *link);
+  }
   tell_refusal(http_status, "upstream refused it");
   put_status(http_status,
              translate::status_out(mapping(), status_context(*this), body, http_status),

@@ -94,8 +94,9 @@ public:
   net::Loop& loop() { return loop_; }
   const GatewayShared& shared() const { return shared_; }
   const GatewayLimits& limits() const { return limits_; }
-  std::size_t& compressing() { return compressing_; } ///< answers; see CompressedAnswer
-  void set_limits(const GatewayLimits& limits);       ///< for requests from now on
+  std::size_t& compressing() { return compressing_; }   ///< answers; see CompressedAnswer
+  std::size_t& opened_pages() { return opened_pages_; } ///< see page_answer()
+  void set_limits(const GatewayLimits& limits);         ///< for requests from now on
 
 private:
   net::Loop& loop_;
@@ -106,7 +107,7 @@ private:
   net::Timer recheck_timer_;
   bool rechecking_ = false;
   Live looked_at_; ///< stands in live_ within a round of recheck_rights(): what is behind it is due
-  std::size_t compressing_ = 0;
+  std::size_t compressing_ = 0, opened_pages_ = 0;
 };
 
 } // namespace zoo::gateway

@@ -217,23 +217,7 @@ std::optional<std::string_view> AnswerHeaders::passes(std::string_view name,
                           : place_in(k_answer, name) || (kind_ == AnswerKind::upgrade &&
                                                          place_in(k_handshake_answer, name));
   if (!wanted || text::has_control(value)) return std::nullopt;
-  if (kind_ == AnswerKind::proxied && iequals(name, "location")) return location(value);
   return value;
-}
-
-/// Where a service redirects to itself, the API server has put its own address and the path of the
-/// proxy in front (apimachinery/pkg/util/proxy/transport.go).
-std::optional<std::string_view> AnswerHeaders::location(std::string_view value) {
-  constexpr std::string_view k_namespaces = "/api/v1/namespaces/";
-  const auto scheme = value.find("://");
-  const auto path = scheme == std::string_view::npos ? 0 : value.find('/', scheme + 3);
-  if (path == std::string_view::npos || !value.substr(path).starts_with(k_namespaces)) return value;
-  const auto rest = value.substr(path + k_namespaces.size());
-  const auto name = mapping_.name_out(rest.substr(0, rest.find('/')));
-  if (!name) return std::nullopt;
-  rewritten_ = fmt::format("{}{}{}", k_namespaces, *name,
-                           rest.substr(std::min(rest.find('/'), rest.size())));
-  return rewritten_;
 }
 
 Result<Negotiated> choose_accept(std::string_view accept, std::string_view include_object,

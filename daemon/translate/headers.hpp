@@ -60,13 +60,11 @@ public:
   AnswerHeaders(const Mapping& mapping, AnswerKind kind,
                 const std::vector<std::string_view>& connection, WordSource* words = nullptr);
 
-  /// The value that comes back, until the next call; none: this field does not. A Warning's and a
-  /// Location's become the tenant's; every other is `value` itself.
+  /// The value that comes back, until the next call; none: this field does not. A Warning's becomes
+  /// the tenant's; every other is `value` itself. (A Location: see link_out() of page_links.hpp.)
   std::optional<std::string_view> passes(std::string_view name, std::string_view value);
 
 private:
-  std::optional<std::string_view> location(std::string_view value);
-
   const Mapping& mapping_;
   const AnswerKind kind_;
   WordSource* const words_;

@@ -5,7 +5,6 @@
 #include "daemon/http/syntax.hpp"
 
 namespace zoo::upstream {
-namespace {
 
 void append_host(std::string& text, const UpstreamEndpoint& endpoint) {
   const bool v6 = endpoint.host.find(':') != std::string::npos;
@@ -15,6 +14,8 @@ void append_host(std::string& text, const UpstreamEndpoint& endpoint) {
   if (endpoint.port != (endpoint.tls ? 443 : 80))
     text.append(":").append(std::to_string(endpoint.port));
 }
+
+namespace {
 
 /// Set below, whatever the request says.
 bool is_ours(std::string_view name, bool own_encoding) {

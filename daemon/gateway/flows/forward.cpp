@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "common/base/text.hpp"
 #include "daemon/gateway/flows/flows.hpp"
+#include "daemon/gateway/page_answer.hpp"
 #include "daemon/translate/headers.hpp"
 #include "daemon/translate/protobuf_json.hpp"
 #include "daemon/upstream/upstream.hpp"
@@ -98,7 +99,7 @@ public:
     auto head = head_of(exchange_, request_, accept);
     if (exchange_.target().connect) { // a proxied answer is nobody's here to open
       options.encoding = upstream::CallOptions::Encoding::own;
-      const auto encodings = exchange_.head().headers.get("accept-encoding");
+      const auto encodings = page_encodings(exchange_.head().headers.get("accept-encoding"));
       if (!encodings.empty() && !text::has_control(encodings))
         head.headers.set("Accept-Encoding", encodings);
     }
@@ -108,7 +109,10 @@ public:
   }
 
   void on_drained() override {
-    if (call_) call_->resume();
+    open_more();
+    if (exchange_.done() || !call_ || behind()) return;
+    if (ended_) return on_end();
+    call_->resume();
   }
   bool keeps_much() const override {
     constexpr std::size_t k_much = 4096;
@@ -121,7 +125,12 @@ private:
     head_ = std::move(head);
     if (head_.status >= 400 && shape_ != AnswerShape::verbatim) return; // its Status is collected
     if (may_be_status(head_)) return;
-    translator_ = make_translator(exchange_, shape_, rendering_);
+    if (proxied()) {
+      auto page = page_answer(exchange_, head_);
+      if (!page) return refuse(page.error());
+      translator_ = *std::move(page);
+    }
+    if (!translator_) translator_ = make_translator(exchange_, shape_, rendering_);
     // One object is sent whole, with its length; everything else streams.
     if (shape_ != AnswerShape::object) send_head({});
   }
@@ -147,15 +156,24 @@ private:
     }
     const bool room = hold(came_ += bytes.size());
     if (!room && !exchange_.target().writes()) {
-      exchange_.fail(held_too_much());
-      retired_ = std::move(call_);
-      return;
+      return refuse(held_too_much());
     }
     if (out_.empty()) out_.reserve(bytes.size() + (shape_ == AnswerShape::object ? 64 : k_longer));
     if (auto fed = translator_->feed(bytes, out_); !fed) return broken(fed.error());
     if (exchange_.head_sent() && !hold_part()) return broken(held_too_much());
     flush();
     if (!room) wait_for_room();
+    open_more();
+  }
+
+  /// A compressed page is longer than what came of it: the next piece, when its client has read.
+  bool behind() const { return translator_ && translator_->behind(); }
+  void open_more() {
+    while (behind() && exchange_.writable()) {
+      if (auto fed = translator_->feed({}, out_); !fed) return broken(fed.error());
+      flush();
+    }
+    if (behind() && call_ && !ended_) call_->pause();
   }
 
   /// What a write has done shall be told: its answer stays upstream until its tenant may hold more.
@@ -183,6 +201,8 @@ private:
   }
 
   void on_end() override {
+    ended_ = behind();
+    if (ended_) return;
     if (!translator_ && (!proxied() || is_status(status_.text))) return refused();
     if (!translator_) pass_on();
     if (auto finished = translator_->finish(out_); !finished) return broken(finished.error());
@@ -220,6 +240,11 @@ private:
     exchange_.send(std::exchange(status_.text, {}));
   }
 
+  void refuse(const Error& error) {
+    exchange_.fail(error);
+    retired_ = std::move(call_);
+  }
+
   void broken(const Error& error) {
     const bool done = error.code() == Code::too_large && exchange_.target().writes();
     exchange_.abort(
@@ -254,6 +279,7 @@ private:
   std::string out_;
   std::size_t came_ = 0, held_ = 0; ///< bytes; of these, counted
   std::size_t part_ = 0;            ///< bytes counted of an object that is not whole
+  bool ended_ = false;              ///< upstream's answer, of which some has still to be opened
   std::size_t waits_ = 0;
   std::optional<net::Timer> room_;
   Collected status_;

@@ -280,22 +280,6 @@ TEST_CASE("an answer's fields pass by list, warnings in the tenant's words") {
   CHECK(passed(AnswerKind::proxied, {"close, set-cookie", "ETAG"}).size() == 4);
 }
 
-TEST_CASE("where a service redirects to is in the tenant's names") {
-  const auto mapping = tenant();
-  AnswerHeaders filter(mapping, AnswerKind::proxied, {});
-  const auto to = [&](std::string_view value) { return filter.passes("Location", value); };
-  const std::string_view ours = "/api/v1/namespaces/abc123-team/services/app/proxy/login?a=b";
-  const std::string_view want = "/api/v1/namespaces/team/services/app/proxy/login?a=b";
-  CHECK(to(ours) == want);
-  CHECK(to("https://192.0.2.1:6443" + std::string(ours)) == want);
-  CHECK(to("/api/v1/namespaces/abc123-team") == "/api/v1/namespaces/team");
-  for (const auto* other : {"https://login.example.com/?to=/api/v1/namespaces/abc123-team/",
-                            "../login", "/login", "https://login.example.com"})
-    CHECK(to(other) == other);
-  CHECK(!to("/api/v1/namespaces/def456-team/services/app/proxy/"));
-  CHECK(!AnswerHeaders(mapping, AnswerKind::api, {}).passes("Location", ours));
-}
-
 TEST_CASE("the representation is chosen from Accept") {
   struct Row {
     const char* accept;
