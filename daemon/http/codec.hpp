@@ -4,6 +4,7 @@
 #include "daemon/http/stream.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -26,6 +27,11 @@ struct Limits {
   std::uint32_t connection_window = 4u << 20;
   std::uint32_t reset_burst = 500; ///< HTTP/2: RST_STREAM a client may send at once,
   std::uint32_t reset_rate = 50;   ///< and a second (CVE-2023-44487)
+  /// Of a request that is answered before it is complete, the rest is read and thrown away: clients
+  /// read no answer before they have sent all, or while their sending fails. So many bytes, and for
+  /// so long after the answer has left, at most.
+  std::size_t discard_bytes = 32u << 20;
+  std::chrono::milliseconds discard_time{30'000};
 
   /// The low watermark of a stream that has `high` for its own.
   std::size_t low_for(std::size_t high) const { return std::min(low_watermark, high / 4); }
@@ -61,6 +67,9 @@ public:
   /// Resets streams that hold bytes of which none has left since the last call but one: their
   /// windows stay shut, whatever else their client does.
   virtual void reset_stalled() {}
+  /// The time is `now`: stops to read on what is to be thrown away once Limits::discard_time is
+  /// over. To be called each second or so; calls no handler.
+  virtual void stop_reading_on(std::chrono::steady_clock::time_point /*now*/) {}
   virtual void drain() = 0;  ///< GOAWAY, or Connection: close after the current one
   virtual void closed() = 0; ///< the connection is gone: on_reset() to all
 };

@@ -25,6 +25,8 @@ constexpr std::size_t k_idle_frames = 10'000;
 constexpr std::size_t k_max_settings = 32;
 constexpr std::size_t k_max_continuations = 8;
 constexpr std::size_t k_max_outbound_acks = 256;
+/// Streams of a connection that are answered while the rest of their requests is read on.
+constexpr std::size_t k_max_reading_on = 16;
 
 class H2Codec final : public ServerCodec, private H2Session {
 public:
@@ -42,6 +44,7 @@ public:
   std::uint64_t refused() const override { return refusals; }
   Waiting waiting_for() const override;
   void reset_stalled() override;
+  void stop_reading_on(std::chrono::steady_clock::time_point now) override;
   void drain() override;
   void closed() override;
 
@@ -72,6 +75,9 @@ private:
   void dispatch(H2Stream& stream);
   void refuse(H2Stream& stream, int status, std::string_view text);
   void end_request(H2Stream& stream);
+  void discard(H2Stream* stream, std::int32_t id, std::size_t bytes);
+  void read_on(H2Stream& stream);
+  void stop(H2Stream& stream);
   void reset_everybody();
   void notify_drained();
   void calm_down();
@@ -268,7 +274,8 @@ ServerCodec::Close H2Codec::wants_close() const {
 ServerCodec::Waiting H2Codec::waiting_for() const {
   if (!greeted_ || inside_headers_) return Waiting::head;
   const bool body = std::any_of(streams_.begin(), streams_.end(), [](const auto& each) {
-    return !each.second->request_ended && !each.second->detached && each.second->unconsumed == 0;
+    const auto& stream = *each.second;
+    return !stream.request_ended && !stream.detached && stream.unconsumed == 0;
   });
   return body ? Waiting::body : Waiting::nothing;
 }
@@ -278,6 +285,9 @@ ServerCodec::Waiting H2Codec::waiting_for() const {
 void H2Codec::drain() {
   if (draining_) return;
   draining_ = true;
+  for (auto& [id, stream] : streams_) {
+    if (stream->reads_on) stop(*stream);
+  }
   nghttp2_submit_shutdown_notice(session_);
   nghttp2_submit_ping(session_, NGHTTP2_FLAG_NONE, nullptr);
   wakeup();
@@ -310,6 +320,51 @@ void H2Codec::reset_stalled() {
     if (stream->detached || !stream->stalled()) continue;
     stream->reset(ResetReason::aborted);
     if (stream->handler) stream->handler->on_reset();
+  }
+}
+
+/// Nobody wants these bytes. The connection's other streams shall not wait for them; this one may
+/// go on until it has sent too many.
+void H2Codec::discard(H2Stream* stream, std::int32_t id, std::size_t bytes) {
+  nghttp2_session_consume_connection(session_, bytes);
+  if (stream == nullptr) return;
+  stream->discarded += bytes;
+  if (stream->discarded <= limits.discard_bytes) {
+    nghttp2_session_consume_stream(session_, id, bytes);
+  } else if (stream->reads_on) {
+    stop(*stream);
+  }
+}
+
+/// RFC 9113 section 8.1 allows a reset with NO_ERROR at once, where a request is answered before it
+/// is complete; but many clients lose the answer then. Those that wait longest make room for more.
+void H2Codec::read_on(H2Stream& stream) {
+  open_window(stream.id, std::exchange(stream.unconsumed, 0));
+  stream.destroy_handler(); // it has said all
+  if (draining_ || stream.discarded > limits.discard_bytes) return stop(stream);
+  stream.reads_on = true;
+  std::size_t count = 0;
+  H2Stream* first = nullptr; // the numbers grow: it has waited longest, or nearly
+  for (auto& [id, each] : streams_) {
+    if (!each->reads_on) continue;
+    if (first == nullptr) first = each.get();
+    ++count;
+  }
+  if (count > k_max_reading_on) stop(*first);
+}
+
+void H2Codec::stop(H2Stream& stream) {
+  stream.reads_on = false;
+  stream.reset_by_us = true;
+  nghttp2_submit_rst_stream(session_, NGHTTP2_FLAG_NONE, stream.id, NGHTTP2_NO_ERROR);
+  wakeup();
+}
+
+void H2Codec::stop_reading_on(std::chrono::steady_clock::time_point now) {
+  for (auto& [id, stream] : streams_) {
+    if (!stream->reads_on) continue;
+    if (!stream->reads_on_since) stream->reads_on_since = now;
+    if (now - *stream->reads_on_since > limits.discard_time) stop(*stream);
   }
 }
 
@@ -441,7 +496,7 @@ int H2Codec::data(std::int32_t id, std::string_view bytes) {
   idle_frames_ = 0;
   auto* stream = find(id);
   if (stream == nullptr || stream->detached || !stream->handler || stream->ended) {
-    nghttp2_session_consume(session_, id, bytes.size()); // nobody wants it
+    discard(stream, id, bytes.size());
     return 0;
   }
   stream->unconsumed += bytes.size();
@@ -471,11 +526,7 @@ int H2Codec::frame_sent(const nghttp2_frame& frame) {
   const bool carries_end = frame.hd.type == NGHTTP2_DATA || frame.hd.type == NGHTTP2_HEADERS;
   if (carries_end && (frame.hd.flags & NGHTTP2_FLAG_END_STREAM) != 0 && stream != nullptr) {
     stream->end_sent = true;
-    // RFC 9113 section 8.1: answered before the request was complete, and the rest is not wanted.
-    if (!stream->request_ended) {
-      stream->reset_by_us = true;
-      nghttp2_submit_rst_stream(session_, NGHTTP2_FLAG_NONE, stream->id, NGHTTP2_NO_ERROR);
-    }
+    if (!stream->request_ended) read_on(*stream);
   }
   // Resets that a client provokes by broken frames count like its own (CVE-2025-8671).
   if (frame.hd.type == NGHTTP2_RST_STREAM && (stream == nullptr || !stream->reset_by_us) &&

@@ -4,6 +4,7 @@
 #include "daemon/http/byte_queue.hpp"
 #include "daemon/http/codec.hpp"
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -84,6 +85,10 @@ struct H2Stream final : ServerStream {
   bool deferred = false; ///< the session waits for resume()
   bool detached = false; ///< the handler hears and says nothing any more
   bool reset_by_us = false;
+  /// It was answered before its request was complete, and the rest is read and thrown away.
+  bool reads_on = false;
+  std::size_t discarded = 0; ///< bytes of the request that came once it was answered
+  std::optional<std::chrono::steady_clock::time_point> reads_on_since; ///< as far as it is known
 
 private:
   template <class Bytes>

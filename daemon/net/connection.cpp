@@ -160,8 +160,13 @@ void Connection::note() {
 }
 
 void Connection::on_read(std::string_view bytes) {
-  if (dead_ || lingering_) return;
+  if (dead_) return;
   last_read_ = Clock::now();
+  if (lingering_) {
+    lingered_ += bytes.size();
+    if (lingered_ > limits_->http.discard_bytes) die();
+    return;
+  }
   {
     const Busy busy(*this);
     codec_->receive(bytes);
@@ -307,10 +312,15 @@ void Connection::sweep(Clock::time_point now) {
   if (!held || moved) progress_ = now;
   last_unsent_ = unsent;
   if (lingering_) {
-    const bool stuck = now - lingering_since_ > k_linger && unsent == 0;
+    // A client that is still sending reads its answer only then, or when its sending fails.
+    const bool quiet = now - std::max(lingering_since_, last_read_) > k_linger;
+    const bool over =
+        quiet || share_.draining || now - lingering_since_ > limits_->http.discard_time;
+    const bool stuck = over && now - lingering_since_ > k_linger && unsent == 0;
     if (stuck || now - progress_ > limits_->write || (read_ended_ && unsent == 0)) die();
     return;
   }
+  codec_->stop_reading_on(now); // notes
   const auto waiting = codec_->waiting_for();
   if (waiting != waiting_) {
     waiting_ = waiting;

@@ -75,7 +75,8 @@ private:
   bool busy_ = false;  ///< inside the codec: pump() follows anyway
   bool dirty_ = false; ///< the codec has something new to say
   bool posted_ = false;
-  bool lingering_ = false; ///< everything is written: what still comes is thrown away
+  bool lingering_ = false;   ///< everything is written: what still comes is thrown away
+  std::size_t lingered_ = 0; ///< bytes of that
   bool write_ended_ = false;
   bool read_ended_ = false;
   bool asked_to_go_ = false;

@@ -26,6 +26,7 @@ public:
     std::size_t unconsumed = 0;
   };
   std::map<std::int32_t, Answer> answers;
+  std::map<std::int32_t, std::size_t> sent; ///< bytes of bodies
   bool goaway = false;
   bool consume = true;
 
@@ -50,6 +51,14 @@ public:
 
   std::int32_t request(const std::string& method, const std::string& path, std::string body = "",
                        const std::vector<std::pair<std::string, std::string>>& extra = {}) {
+    return submit(method, path, std::move(body), false, extra);
+  }
+  /// A request whose body does not come.
+  std::int32_t begin_request(const std::string& method, const std::string& path) {
+    return submit(method, path, {}, true, {});
+  }
+  std::int32_t submit(const std::string& method, const std::string& path, std::string body,
+                      bool open, const std::vector<std::pair<std::string, std::string>>& extra) {
     std::vector<std::pair<std::string, std::string>> fields = {
         {":method", method}, {":scheme", "https"}, {":path", path}, {":authority", "host"}};
     fields.insert(fields.end(), extra.begin(), extra.end());
@@ -59,9 +68,9 @@ public:
                       reinterpret_cast<std::uint8_t*>(value.data()), name.size(), value.size(),
                       NGHTTP2_NV_FLAG_NONE});
     nghttp2_data_provider provider{};
-    provider.read_callback = read_body;
+    provider.read_callback = open ? read_nothing : read_body;
     const auto id = nghttp2_submit_request(session_, nullptr, list.data(), list.size(),
-                                           body.empty() ? nullptr : &provider, nullptr);
+                                           body.empty() && !open ? nullptr : &provider, nullptr);
     bodies_[id] = std::move(body);
     return id;
   }
@@ -130,8 +139,14 @@ private:
     const auto count = std::min(size, left.size());
     std::memcpy(buffer, left.data(), count);
     left.erase(0, count);
+    self(user).sent[id] += count;
     if (left.empty()) *flags |= NGHTTP2_DATA_FLAG_EOF;
     return static_cast<ssize_t>(count);
+  }
+
+  static ssize_t read_nothing(nghttp2_session*, std::int32_t, std::uint8_t*, std::size_t,
+                              std::uint32_t*, nghttp2_data_source*, void*) {
+    return NGHTTP2_ERR_DEFERRED;
   }
 
   nghttp2_session* session_ = nullptr;

@@ -346,16 +346,99 @@ TEST_CASE("h2: bytes that a reset stream had not consumed come back to the conne
   }
 }
 
-TEST_CASE("h2: an answer before the request's end stops the request") {
+TEST_CASE("h2: an answer before the request's end arrives, and the rest of the body is read on") {
   Bench bench;
-  bench.service.on_head = [](Heard& heard) { heard.stream->send_head({413, {}}, true); };
+  bench.service.on_head = [](Heard& heard) {
+    heard.stream->send_head({413, {}}, false);
+    heard.stream->send_data("too much", true);
+  };
   const auto id = bench.client.request("POST", "/", std::string(1'000'000, 'b'));
   bench.run();
-  CHECK(bench.client.answers[id].status == 413);
-  CHECK(bench.client.answers[id].error == 0); // NO_ERROR
+  const auto& answer = bench.client.answers[id];
+  CHECK(answer.status == 413);
+  CHECK(answer.body == "too much");
+  CHECK(answer.ended);
+  CHECK(answer.closed); // by the end of the request
+  CHECK(answer.error == 0);
+  CHECK(bench.client.sent[id] == 1'000'000);
   CHECK(bench.codec->open_streams() == 0);
   CHECK(bench.service.requests[0]->destroyed);
   CHECK(bench.service.requests[0]->resets == 0);
+}
+
+TEST_CASE("h2: what is read on after an early answer is bounded: bytes") {
+  Limits limits;
+  limits.discard_bytes = 600'000;
+  Bench bench(limits);
+  bench.service.on_head = [](Heard& heard) { heard.stream->send_head({413, {}}, true); };
+  const auto id = bench.client.request("POST", "/", std::string(5'000'000, 'b'));
+  bench.run();
+  CHECK(bench.client.answers[id].status == 413);
+  CHECK(bench.client.answers[id].closed);
+  CHECK(bench.client.answers[id].error == 0); // NO_ERROR
+  CHECK(bench.client.sent[id] > limits.discard_bytes);
+  CHECK(bench.client.sent[id] <= limits.discard_bytes + 2 * limits.stream_window);
+  CHECK(bench.codec->open_streams() == 0);
+}
+
+TEST_CASE("h2: what is read on after an early answer is bounded: time, and the number of streams") {
+  using namespace std::chrono_literals;
+  Bench bench;
+  bench.service.on_head = [](Heard& heard) { heard.stream->send_head({401, {}}, true); };
+  std::vector<std::int32_t> ids;
+  const auto start = [&](int count) {
+    for (int i = 0; i < count; ++i)
+      ids.push_back(bench.client.begin_request("POST", "/"));
+    bench.run();
+  };
+  start(16);
+  CHECK(bench.codec->open_streams() == 16);
+  CHECK(bench.codec->waiting_for() == ServerCodec::Waiting::nothing);
+  for (const auto& request : bench.service.requests)
+    CHECK(request->destroyed);
+  start(1);
+  CHECK(bench.codec->open_streams() == 16);
+  CHECK(bench.client.answers[ids[0]].closed);
+  CHECK(bench.client.answers[ids[0]].error == 0);
+  CHECK_FALSE(bench.client.answers[ids[1]].closed);
+
+  const auto now = std::chrono::steady_clock::now();
+  bench.codec->stop_reading_on(now);
+  bench.codec->stop_reading_on(now + Limits{}.discard_time);
+  bench.run();
+  CHECK(bench.codec->open_streams() == 16);
+  bench.codec->stop_reading_on(now + Limits{}.discard_time + 1ms);
+  bench.run();
+  CHECK(bench.codec->open_streams() == 0);
+  for (const auto id : ids)
+    CHECK(bench.client.answers[id].error == 0);
+
+  start(1);
+  CHECK(bench.codec->open_streams() == 1);
+  bench.codec->drain(); // who goes waits for nobody's body
+  bench.run();
+  CHECK(bench.codec->open_streams() == 0);
+}
+
+TEST_CASE("h2: a client that sends on and does not read its answer is not read without end") {
+  Limits limits;
+  limits.discard_bytes = 600'000;
+  Bench bench(limits);
+  bench.client.consume = false;
+  bench.service.on_head = [](Heard& heard) {
+    heard.stream->send_head({413, {}}, false);
+    heard.stream->send_data(std::string(200'000, 'a'), true);
+  };
+  const auto id = bench.client.request("POST", "/", std::string(5'000'000, 'b'));
+  bench.run();
+  CHECK(bench.client.sent[id] <= limits.discard_bytes + 2 * limits.stream_window);
+  CHECK_FALSE(bench.client.answers[id].ended);
+  bench.client.consume = true;
+  bench.client.consume_all(id);
+  bench.run();
+  CHECK(bench.client.answers[id].ended);
+  CHECK(bench.client.answers[id].closed);
+  CHECK(bench.client.answers[id].error == 0);
 }
 
 TEST_CASE("h2: resets from inside, and destruction is deferred") {

@@ -50,7 +50,8 @@ struct Seen {
 };
 
 /// "/": who the client is. "/echo": the body. "/big": 3 MB. "/wait": when the test says so.
-/// "/throw": an exception. "/busy": 429. "/tunnel": one that is over at once.
+/// "/throw": an exception. "/busy": 429. "/tunnel": one that is over at once. "/early": 413 before
+/// the body.
 class TestService : public http::Service {
 public:
   TestService(Loop& loop, Seen& seen) : loop_(loop), seen_(seen) {}
@@ -67,6 +68,9 @@ private:
       const std::lock_guard lock(service_.seen_.mutex);
       service_.seen_.loops.insert(&service_.loop_);
       ++service_.seen_.open;
+      if (head_.target != "/early") return;
+      stream_.send_head({413, {}}, false);
+      stream_.send_data("too much", true);
     }
     ~Handler() override {
       const std::lock_guard lock(service_.seen_.mutex);
@@ -512,6 +516,57 @@ TEST_CASE("clocks: handshake, head, body and idle end a connection") {
   const auto refused = test::talk(plain.port(), "nonsense\r\n\r\n" + std::string(100'000, 'x'));
   CHECK(refused.starts_with("HTTP/1.1 400"));
   CHECK(refused.ends_with("\"code\":400}"));
+}
+
+TEST_CASE("an answer before the request's end reaches a client that sends on") {
+  Bench bench(1);
+  bench.listen();
+  const auto client = bench.pki.issue("client");
+  for (const bool http2 : {true, false}) {
+    const auto got = test::fetch(
+        {bench.url("/early"), bench.pki.ca(), client, "", http2, std::string(8'000'000, 'b')});
+    CHECK(got.error == 0);
+    CHECK(got.status == 413);
+    CHECK(got.body == "too much");
+  }
+}
+
+namespace {
+
+/// Sends a head that says so, and a body of `bytes`, then reads what there is. How much was sent.
+std::size_t send_all_then_read(int port, std::size_t bytes, std::string& answer) {
+  const int socket = test::connect_to(port);
+  const auto head =
+      fmt::format("POST /early HTTP/1.1\r\nHost: h\r\nContent-Length: {}\r\n\r\n", bytes);
+  ::send(socket, head.data(), head.size(), MSG_NOSIGNAL);
+  const std::string piece(100'000, 'b');
+  std::size_t sent = 0;
+  while (sent < bytes) {
+    const auto count = ::send(socket, piece.data(), piece.size(), MSG_NOSIGNAL);
+    if (count <= 0) break;
+    sent += static_cast<std::size_t>(count);
+  }
+  char buffer[4'096];
+  for (ssize_t count = 0; (count = ::recv(socket, buffer, sizeof(buffer), 0)) > 0;)
+    answer.append(buffer, static_cast<std::size_t>(count));
+  ::close(socket);
+  return sent;
+}
+
+} // namespace
+
+TEST_CASE("what is read after an answer that came before the request's end is bounded") {
+  constexpr std::size_t k_body = 20'000'000;
+  ListenerLimits limits;
+  for (const bool much : {true, false}) {
+    if (!much) limits.http.discard_bytes = 100'000;
+    Bench bench(1);
+    bench.listen(limits, false);
+    std::string answer;
+    const auto sent = send_all_then_read(bench.port(), k_body, answer);
+    CHECK((sent >= k_body) == much);
+    if (much) CHECK(answer.ends_with("too much\r\n0\r\n\r\n"));
+  }
 }
 
 TEST_CASE("a client that does not close a tunnel that is over loses its connection") {
