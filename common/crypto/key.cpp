@@ -52,8 +52,14 @@ Result<PrivateKey> PrivateKey::from_pem(std::string_view pem) {
 
 Secret PrivateKey::to_pem() const {
   const Bio bio(BIO_new(BIO_s_secmem()));
-  if (!bio || PEM_write_bio_PKCS8PrivateKey(bio.get(), key_.get(), nullptr, nullptr, 0, nullptr,
-                                            nullptr) != 1) {
+  const auto write = [&] {
+    return EVP_PKEY_is_a(key_.get(), "EC") == 1
+               ? PEM_write_bio_PrivateKey_traditional(bio.get(), key_.get(), nullptr, nullptr, 0,
+                                                      nullptr, nullptr)
+               : PEM_write_bio_PKCS8PrivateKey(bio.get(), key_.get(), nullptr, nullptr, 0, nullptr,
+                                               nullptr);
+  };
+  if (!bio || write() != 1) {
     // Only memory can be missing: the key was made or read by OpenSSL itself.
     clear_openssl_errors();
     throw std::bad_alloc();

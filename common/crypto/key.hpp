@@ -25,7 +25,9 @@ public:
   PrivateKey& operator=(PrivateKey&& other) noexcept;
   ~PrivateKey();
 
-  /// PKCS#8 PEM ("BEGIN PRIVATE KEY"), not encrypted.
+  /// PEM, not encrypted: of an EC key the traditional block ("BEGIN EC PRIVATE KEY"), for it stands
+  /// in kubeconfigs, and fabric8's client takes a PKCS#8 block ("BEGIN PRIVATE KEY") for an RSA
+  /// key. Of other keys PKCS#8.
   Secret to_pem() const;
 
   bool same_public_key(const PrivateKey& other) const;

@@ -9,7 +9,7 @@ using namespace zoo::crypto;
 TEST_CASE("a key survives PEM") {
   const auto key = PrivateKey::generate_p256().value();
   const auto pem = key.to_pem();
-  CHECK(pem.view().starts_with("-----BEGIN PRIVATE KEY-----\n"));
+  CHECK(pem.view().starts_with("-----BEGIN EC PRIVATE KEY-----\n"));
   const auto again = PrivateKey::from_pem(pem.view()).value();
   CHECK(again.same_public_key(key));
   CHECK(again.to_pem().view() == pem.view());
