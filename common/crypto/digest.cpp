@@ -89,6 +89,13 @@ Sha256 sha256(std::string_view bytes) {
   return out;
 }
 
+std::string sha1(std::string_view bytes) {
+  std::string out(SHA_DIGEST_LENGTH, '\0');
+  SHA1(reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size(),
+       reinterpret_cast<unsigned char*>(out.data()));
+  return out;
+}
+
 std::string hex_encode(std::string_view bytes) {
   static constexpr char k_hex[] = "0123456789abcdef";
   std::string out;

@@ -36,6 +36,8 @@ Exchange::Exchange(std::shared_ptr<ExchangeRoom> room, http::RequestHead head,
       request_.headers.get("content-encoding") != "identity")
     broken_ = Error(Code::unsupported_media_type, "send the body without Content-Encoding");
   if (!broken_) facts_ = audit_facts(request_);
+  if (http::asks_for_websocket(head))
+    socket_ = http::EventSocket::open(head, head.headers.get("sec-websocket-protocol"));
   health_ = !broken_ && Router::is_health(request_);
   if (!health_) stranger_ = stranger(stream.connection());
 }
@@ -64,6 +66,7 @@ bool Exchange::refused() {
 void Exchange::on_data(std::string_view bytes) {
   if (!stream_) return;
   stream_->consume(bytes.size());
+  if (feed_ && socket_) return hear(bytes);
   if (answered_) return;
   bytes_in_ += bytes.size();
   if (refused() || health_) return; // nothing is kept for them
@@ -78,6 +81,7 @@ void Exchange::on_data(std::string_view bytes) {
 }
 
 void Exchange::on_end() {
+  if (stream_ && feed_ && socket_) return end_watch(); // its client went without a close
   if (!stream_ || answered_) return;
   if (refused()) return;
   if (health_) return finish(room_->router.health(request_), "-");
@@ -122,7 +126,26 @@ void Exchange::on_reset() {
 }
 
 void Exchange::on_drained() {
+  if (feed_ && socket_) hear({});
   if (feed_) pump();
+}
+
+void Exchange::hear(std::string_view frames) {
+  auto& socket = **socket_;
+  socket.receive(frames);
+  if (socket.over()) return end_watch();
+  if (!stream_->writable()) return;
+  std::string pong;
+  socket.add_pong(pong);
+  if (!pong.empty()) stream_->send_data(pong, false);
+}
+
+void Exchange::send_event(std::string_view line) {
+  if (line.empty()) return;
+  if (!socket_) return stream_->send_data(line, false);
+  std::string message;
+  http::EventSocket::add_message(http::EventSocket::Kind::text, line, message);
+  stream_->send_data(message, false);
 }
 
 void Exchange::log(int status, const std::string& who, const Answer& answer) const {
@@ -159,6 +182,9 @@ void Exchange::log(int status, const std::string& who, const Answer& answer) con
 
 void Exchange::finish(Answer answer, const std::string& who) {
   if (!stream_ || answered_) return;
+  if (answer.watch && socket_ && !*socket_) answer = failure(socket_->error());
+  const bool upgrades = answer.watch && socket_;
+  if (upgrades) answer.status = 101;
   answered_ = true;
   log(answer.status, who, answer);
   http::ResponseHead head;
@@ -170,6 +196,7 @@ void Exchange::finish(Answer answer, const std::string& who) {
   for (const auto& text : answer.warnings)
     head.headers.add("Warning", warning_value(text));
   if (answer.watch) {
+    if (upgrades) (*socket_)->shake_hands(head);
     stream_->send_head(head, false);
     return start_watch(std::move(answer.watch));
   }
@@ -186,7 +213,7 @@ void Exchange::start_watch(std::shared_ptr<WatchFeed> feed) {
   feed_ = std::move(feed);
   encoder_ = std::make_unique<WatchEncoder>(feed_->plan());
   if (const auto& refused = feed_->plan().refused) {
-    stream_->send_data(encoder_->error(*refused), false);
+    send_event(encoder_->error(*refused));
     return end_watch();
   }
   feed_->attach([&scheduler = room_->scheduler, link = link_] {
@@ -204,8 +231,7 @@ void Exchange::start_watch(std::shared_ptr<WatchFeed> feed) {
 void Exchange::schedule_bookmark() {
   if (!feed_ || !feed_->plan().bookmarks) return;
   bookmark_ = room_->scheduler.after(k_bookmark_interval, [this] {
-    if (stream_ && initial_done_ && stream_->writable())
-      stream_->send_data(encoder_->bookmark(false), false);
+    if (stream_ && initial_done_ && stream_->writable()) send_event(encoder_->bookmark(false));
     // Not from here: the alarm that runs would be replaced under its own feet.
     room_->scheduler.post([link = link_] {
       if (link->exchange) link->exchange->schedule_bookmark();
@@ -218,18 +244,16 @@ void Exchange::pump() {
   const auto now = room_->context.now();
   while (plan.emit_initial && initial_sent_ < plan.initial.size()) {
     if (!stream_->writable()) return;
-    const auto line = encoder_->initial(plan.initial[initial_sent_++], now);
-    if (!line.empty()) stream_->send_data(line, false);
+    send_event(encoder_->initial(plan.initial[initial_sent_++], now));
   }
   if (!initial_done_) {
     initial_done_ = true;
-    if (plan.mark_initial_end) stream_->send_data(encoder_->bookmark(true), false);
+    if (plan.mark_initial_end) send_event(encoder_->bookmark(true));
   }
   while (stream_->writable()) {
     const auto change = feed_->take();
     if (!change) break;
-    const auto line = encoder_->change(*change, now);
-    if (!line.empty()) stream_->send_data(line, false);
+    send_event(encoder_->change(*change, now));
   }
   // Ends like upstream's own watch cache does: the client comes back where it stood.
   if (feed_->overflowed()) end_watch();
@@ -237,7 +261,9 @@ void Exchange::pump() {
 
 void Exchange::end_watch() {
   if (!stream_) return;
-  stream_->send_data({}, true);
+  std::string last;
+  if (socket_) (*socket_)->add_close(last);
+  stream_->send_data(last, true);
   stream_ = nullptr;
   if (feed_) feed_->attach(nullptr);
   feed_.reset();

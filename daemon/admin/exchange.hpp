@@ -7,6 +7,7 @@
 #include "daemon/admin/scheduler.hpp"
 #include "daemon/admin/service.hpp"
 #include "daemon/admin/watch.hpp"
+#include "daemon/http/event_socket.hpp"
 #include "daemon/http/stream.hpp"
 
 #include <atomic>
@@ -49,6 +50,8 @@ private:
   bool refused();
   void finish(Answer answer, const std::string& who);
   void start_watch(std::shared_ptr<WatchFeed> feed);
+  void send_event(std::string_view line); ///< "" is none
+  void hear(std::string_view frames);     ///< of a WebSocket's client; empty: a pong may wait
   void pump();
   void end_watch();
   void schedule_bookmark();
@@ -70,6 +73,7 @@ private:
 
   std::shared_ptr<WatchFeed> feed_;
   std::unique_ptr<WatchEncoder> encoder_;
+  std::optional<Result<http::EventSocket>> socket_; ///< asked for; and what of the handshake
   std::size_t initial_sent_ = 0;
   bool initial_done_ = false;
   std::unique_ptr<Alarm> bookmark_, timeout_;

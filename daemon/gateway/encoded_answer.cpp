@@ -5,6 +5,8 @@
 #include "daemon/translate/json_protobuf.hpp"
 #include "daemon/translate/json_yaml.hpp"
 
+#include <algorithm>
+
 namespace zoo::gateway {
 namespace {
 
@@ -14,8 +16,12 @@ constexpr const char* k_stream_type = "application/vnd.kubernetes.protobuf;strea
 } // namespace
 
 bool EncodedAnswer::begin(http::ResponseHead& head) {
-  if (encoding_ == Encoding::protobuf_events) {
-    head.headers.set("content-type", k_stream_type);
+  if (turns_events()) {
+    if (socket_) {
+      socket_->shake_hands(head);
+    } else {
+      head.headers.set("content-type", k_stream_type);
+    }
     return true;
   }
   head_ = head;
@@ -23,6 +29,7 @@ bool EncodedAnswer::begin(http::ResponseHead& head) {
 }
 
 Result<std::string> EncodedAnswer::add(std::string_view json) {
+  if (turns_events()) return add_events(json);
   if (held_.size() + json.size() > limit_) {
     return fail(
         Code::too_large,
@@ -31,24 +38,58 @@ Result<std::string> EncodedAnswer::add(std::string_view json) {
         limit_, encoding_ == Encoding::yaml ? "YAML" : "protobuf");
   }
   held_ += json;
+  return std::string();
+}
+
+Result<std::string> EncodedAnswer::add_events(std::string_view json) {
   std::string out;
-  if (encoding_ != Encoding::protobuf_events) return out;
-  std::size_t begin = 0;
-  for (auto end = held_.find('\n'); end != std::string::npos; end = held_.find('\n', begin)) {
-    ZOO_TRY(const auto frame,
-            translate::event_to_protobuf(std::string_view(held_).substr(begin, end - begin)));
-    out += frame;
-    begin = end + 1;
+  if (encoding_ == Encoding::json_events) out.reserve(json.size() + growth(json));
+  for (auto end = json.find('\n'); end != std::string_view::npos; end = json.find('\n')) {
+    auto line = json.substr(0, end + 1);
+    json.remove_prefix(end + 1);
+    if (!held_.empty()) line = held_ += line;
+    ZOO_TRY_VOID(add_event(line, out));
+    held_.clear();
   }
-  held_.erase(0, begin);
+  if (held_.size() + json.size() > limit_)
+    return fail(Code::too_large, "an event has more than {} bytes", limit_);
+  held_ += json;
   if (held_.empty() && held_.capacity() > k_room) std::string().swap(held_);
   return out;
 }
 
+/// `line`: an event with the line's end, which upstream sends too, in a message as elsewhere.
+Result<void> EncodedAnswer::add_event(std::string_view line, std::string& out) const {
+  using Kind = http::EventSocket::Kind;
+  if (encoding_ == Encoding::json_events) {
+    http::EventSocket::add_message(Kind::text, line, out);
+    return {};
+  }
+  constexpr std::size_t k_length = 4; // in front of an event, where nothing else tells its end
+  ZOO_TRY(const auto frame, translate::event_to_protobuf(line.substr(0, line.size() - 1)));
+  if (socket_) {
+    http::EventSocket::add_message(Kind::binary, std::string_view(frame).substr(k_length), out);
+  } else {
+    out += frame;
+  }
+  return {};
+}
+
+std::size_t EncodedAnswer::growth(std::string_view events) const {
+  if (!socket_) return 0; // protobuf is shorter than JSON
+  const auto count = static_cast<std::size_t>(std::count(events.begin(), events.end(), '\n'));
+  return count * http::EventSocket::k_most_around;
+}
+
 Result<std::string> EncodedAnswer::end() {
-  if (encoding_ == Encoding::protobuf_events || held_.empty()) return std::string();
+  std::string out;
+  if (turns_events()) {
+    if (socket_) socket_->add_close(out);
+    return out;
+  }
+  if (held_.empty()) return out;
   const bool yaml = encoding_ == Encoding::yaml;
-  ZOO_TRY(auto out, yaml ? translate::json_to_yaml(held_) : translate::json_to_protobuf(held_));
+  ZOO_TRY(out, yaml ? translate::json_to_yaml(held_) : translate::json_to_protobuf(held_));
   head_.headers.set("content-type", yaml ? translate::k_yaml : translate::k_protobuf);
   head_.headers.set("content-length", std::to_string(out.size()));
   return out;

@@ -173,7 +173,10 @@ void Exchange::refuse_bytes() {
 
 void Exchange::on_data(std::string_view bytes) {
   outcome_.bytes_in += bytes.size();
-  if (dispatched_ && flow_ && !done_) return flow_->on_tunnel_data(bytes); // which consumes them
+  if (dispatched_ && flow_ && !done_) {
+    if (encoded_ && encoded_->socket() != nullptr) return on_frames(bytes);
+    return flow_->on_tunnel_data(bytes); // which consumes them
+  }
   if (done_ || dispatched_) return stream_.consume(bytes.size());
   // Until it is known who sends it, no more is taken than the stream's window holds.
   if (admitted_) {
@@ -196,6 +199,7 @@ void Exchange::consume(std::size_t bytes) {
 void Exchange::on_end() {
   if (done_ || std::exchange(foretold_, false)) return;
   if (dispatched_) {
+    if (encoded_ && encoded_->socket() != nullptr) return finish(); // it went without a close
     if (flow_) flow_->on_tunnel_end();
     return;
   }
@@ -217,7 +221,8 @@ void Exchange::on_reset() {
 
 void Exchange::on_drained() {
   count_unread();
-  if (flow_ && writable()) flow_->on_drained(); // else it comes once more
+  if (encoded_ && encoded_->socket() != nullptr && !done_) on_frames({}); // a pong may wait
+  if (flow_ && writable()) flow_->on_drained();                           // else it comes once more
 }
 
 bool Exchange::become(Result<std::string> json) {

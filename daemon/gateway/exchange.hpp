@@ -122,10 +122,9 @@ public:
   void take_back_head(); ///< where nothing has left yet, something else is answered
   bool done() const { return done_; }
 
-  /// The client takes something else than the JSON that flows answer. Errors stay JSON for who asks
-  /// for protobuf.
-  void answer_as(Encoding encoding);
-  /// The same, as negotiated. Code::not_acceptable: a watch has no YAML.
+  /// The client may take something else than the JSON that flows answer, and events over a
+  /// WebSocket. Errors stay JSON for who asks for protobuf. Code::not_acceptable: a watch has no
+  /// YAML; or what http::EventSocket::open() says of the handshake.
   Result<void> answer_as(const translate::Negotiated& wanted, bool events);
   void answer_as_sent() { encoded_.reset(); } ///< what flows answer is what the client takes
   /// That much more of an answer is held in memory. False: the tenant holds enough already.
@@ -195,6 +194,7 @@ private:
   void authorized(const Decision& decision);
   void begin_flow();
   void put_head(http::ResponseHead head);
+  void on_frames(std::string_view bytes); ///< of a WebSocket's client
   void count_unread();
   void holds_too_much();
   void break_off(); ///< the client must not take the answer for whole

@@ -6,6 +6,7 @@
 #include "daemon/gateway/exchange.hpp"
 #include "daemon/gateway/page_answer.hpp"
 #include "daemon/gateway/render.hpp"
+#include "daemon/gateway/upstream_request.hpp"
 #include "daemon/http/codec.hpp"
 #include "daemon/translate/headers.hpp"
 #include "daemon/translate/json_yaml.hpp"
@@ -32,21 +33,35 @@ void tell(LogLevel level, const http::RequestHead& head, std::string_view tenant
 
 } // namespace
 
-void Exchange::answer_as(Encoding encoding) {
-  encoded_ = std::make_unique<EncodedAnswer>(encoding, gateway_.limits().object);
-}
-
 Result<void> Exchange::answer_as(const translate::Negotiated& wanted, bool events) {
   if (wanted.yaml && events)
     return zoo::fail(Code::not_acceptable, "only the following media types are accepted: "
                                            "application/json;stream=watch, "
                                            "application/vnd.kubernetes.protobuf;stream=watch");
-  if (wanted.yaml) {
-    answer_as(Encoding::yaml);
-  } else if (wanted.protobuf) {
-    answer_as(events ? Encoding::protobuf_events : Encoding::protobuf);
+  std::optional<http::EventSocket> socket;
+  if (events && http::asks_for_websocket(head_)) {
+    ZOO_TRY(socket, http::EventSocket::open(head_, subprotocols_of(head_).offered));
   }
+  const bool plain = !wanted.yaml && !wanted.protobuf;
+  if (plain && !socket) return {};
+  const auto encoding = wanted.yaml ? Encoding::yaml
+                        : plain     ? Encoding::json_events
+                        : events    ? Encoding::protobuf_events
+                                    : Encoding::protobuf;
+  encoded_ = std::make_unique<EncodedAnswer>(encoding, gateway_.limits().object, std::move(socket));
   return {};
+}
+
+/// While the client does not read, the last pong alone waits, and takes no room in the stream.
+void Exchange::on_frames(std::string_view bytes) {
+  auto& socket = *encoded_->socket();
+  socket.receive(bytes);
+  stream_.consume(bytes.size());
+  if (socket.over()) return finish();
+  if (!stream_.writable()) return;
+  std::string pong;
+  socket.add_pong(pong);
+  put(pong);
 }
 
 void Exchange::send_head(http::ResponseHead head) {
@@ -60,9 +75,10 @@ void Exchange::send_head(http::ResponseHead head) {
   for (const auto& warning : heard_)
     head.headers.add("warning", warning);
   heard_.clear();
-  outcome_.status = head.status;
   if (head.status >= 300) encoded_.reset(); // what send_status() says is encoded already
-  if (encoded_ && !encoded_->begin(head)) return;
+  const bool held = encoded_ && !encoded_->begin(head);
+  outcome_.status = head.status;
+  if (held) return;
   put_head(std::move(head));
 }
 
@@ -110,7 +126,8 @@ void Exchange::send_events(std::string&& events) {
     if (unread_ > stream_.pending()) count_unread();
     return;
   }
-  if (!take_room(events.size())) return end_unread();
+  const auto growth = encoded_ ? encoded_->growth(events) : 0;
+  if (!take_room(events.size() + growth)) return end_unread();
   send(std::move(events));
 }
 
@@ -316,6 +333,11 @@ http::ResponseHead Exchange::head_out(http::ResponseHead head, translate::Answer
   });
   for (const auto& [name, value] : rewritten)
     head.headers.add(name, value);
+  const auto location = head.headers.find("location");
+  if (const auto place = location ? proxy_place(*this) : std::nullopt) {
+    if (const auto link = translate::link_out(*place, *location))
+      head.headers.set("location", *link);
+  }
   return head;
 }
 
@@ -335,11 +357,6 @@ void Exchange::send_refusal(int http_status, std::string_view body) {
   // upstream may be an API server, too (docs/decisions/145).
   if (http_status == 401 && target_.subresource != "proxy")
     return fail(Error(Code::unavailable, "the upstream refuses zood's credential; try again"));
-  const auto location = head.headers.find("location");
-  if (const auto place = location ? proxy_place(*this) : std::nullopt) {
-    if (const auto link = translate::link_out(*place, *location))
-      head.headers.set("location", *link);
-  }
   tell_refusal(http_status, "upstream refused it");
   put_status(http_status,
              translate::status_out(mapping(), status_context(*this), body, http_status),

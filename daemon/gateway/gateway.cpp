@@ -10,7 +10,8 @@ namespace zoo::gateway {
 namespace {
 
 /// RFC 6750 2.1, or the subprotocol by which a browser sends one (k8s.io/apiserver
-/// pkg/authentication/request/websocket). Empty: none.
+/// pkg/authentication/request/websocket), which counts only beside another one, for the server has
+/// to choose one that is no secret. Empty: none.
 std::string bearer_token(const http::RequestHead& head) {
   constexpr std::string_view k_scheme = "bearer ";
   const auto value = text::trim(head.headers.get("authorization"));
@@ -18,9 +19,9 @@ std::string bearer_token(const http::RequestHead& head) {
     return std::string(text::trim(value.substr(k_scheme.size())));
   }
   if (!head.upgrade) return {};
-  const auto encoded =
-      translate::split_subprotocols(head.headers.get("sec-websocket-protocol")).bearer;
-  return crypto::base64url_decode(encoded).value_or("");
+  const auto protocols = subprotocols_of(head);
+  if (protocols.offered.empty()) return {};
+  return crypto::base64url_decode(protocols.bearer).value_or("");
 }
 
 } // namespace

@@ -421,7 +421,7 @@ ObjectFilter filter_of(const Exchange& exchange, const KeyFilter& by_key) {
 }
 
 ObjectFilter decided_filter_of(const Exchange& exchange) {
-  if (exchange.mapping().identity() || exchange.target().verb != "watch" ||
+  if (!exchange.view().shows_own_keys() || exchange.target().verb != "watch" ||
       rule_of(exchange) != NameRule::attachment) {
     return nullptr;
   }
@@ -443,7 +443,7 @@ ObjectFilter decided_filter_of(const Exchange& exchange) {
 LeftFilter left_filter_of(const Exchange& exchange) {
   const auto rule = rule_of(exchange);
   const bool attachments = rule == NameRule::attachment;
-  if (exchange.mapping().identity() || exchange.target().verb != "watch" ||
+  if (!exchange.view().shows_own_keys() || exchange.target().verb != "watch" ||
       exchange.resource().namespaced || (rule != NameRule::volume && !attachments)) {
     return nullptr;
   }

@@ -40,4 +40,11 @@ std::string with_query(std::string path, const translate::Params& params) {
   return path;
 }
 
+translate::Subprotocols subprotocols_of(const http::RequestHead& head) {
+  std::string all;
+  for (const auto value : head.headers.all("sec-websocket-protocol"))
+    all.append(value).append(",");
+  return translate::split_subprotocols(all);
+}
+
 } // namespace zoo::gateway

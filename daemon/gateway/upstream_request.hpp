@@ -3,6 +3,7 @@
 
 #include "daemon/access/actor.hpp"
 #include "daemon/http/message.hpp"
+#include "daemon/translate/headers.hpp"
 #include "daemon/translate/query.hpp"
 
 #include <string>
@@ -18,6 +19,9 @@ class Exchange;
 /// and the impersonation that `actor` asks for. `path` is in upstream's names, with its query.
 http::RequestHead upstream_request(const Exchange& exchange, Actor actor, std::string method,
                                    std::string path, bool upgrade = false);
+
+/// What all Sec-WebSocket-Protocol fields of `head` say together (RFC 6455 11.3.4).
+translate::Subprotocols subprotocols_of(const http::RequestHead& head);
 
 /// `path` with "?a=b&c=d", percent-encoded.
 std::string with_query(std::string path, const translate::Params& params);

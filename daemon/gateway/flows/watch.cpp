@@ -62,7 +62,7 @@ public:
       keys_ = upstream::watch_keys(exchange.upstream(), exchange.gateway().loop(),
                                    exchange.mapping().id());
     if (names_nodes(exchange.target()) && exchange.gateway().shared().nodes == Nodes::own &&
-        !exchange.mapping().identity()) {
+        exchange.view().shows_own_keys()) {
       follow_nodes();
     }
     if (plan_.beside)
