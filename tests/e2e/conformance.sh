@@ -3,27 +3,30 @@
 # timeout: 2700
 # Kubernetes' own end-to-end specs, each through the kubeconfig of a tenant.
 #
-#   conformance.sh [--all | --specs FILE] [--direct] [--write] [--jobs N]
+#   conformance.sh [--all | --specs FILE] [--nodes] [--direct] [--write] [--jobs N]
 #
-#   (default)     the specs of conformance/sample.txt
+#   (default)     the specs of conformance/sample.txt, or with --nodes of conformance/sample-nodes.txt
 #   --all         all conformance specs that pass directly
 #   --specs FILE  one spec a line
+#   --nodes       the upstream has real nodes (tests/node/up): the outcome is that of the columns of real nodes
 #   --direct      against the upstream itself, all specs that there are unless --specs says which
 #   --write       keep the outcome in conformance/results.tsv, and write docs/conformance.md anew
 #
 # It fails when a spec fails that conformance/results.tsv says passed, unless conformance/expected-failures.tsv names it
-# with a reason; and when one that is named there passes, so that the list shrinks. ZOO_CONFORMANCE=all is --all.
+# with a reason (or expected-failures-nodes.tsv, with --nodes); and when one that is named there passes, so that the lists
+# shrink. ZOO_CONFORMANCE=all is --all.
 . "$(dirname "$0")/lib.sh"
 # shellcheck source=tests/upstream/go-env.sh
 . "$zoo_root/tests/upstream/go-env.sh"
 
 folder=$zoo_root/tests/e2e/conformance
-specs='' direct=0 write=0 jobs=4
+specs='' direct=0 write=0 jobs='' nodes=''
 [[ ${ZOO_CONFORMANCE:-} == all ]] && specs=all
 while (($#)); do
   case $1 in
     --all) specs=all ;;
     --specs) specs=$2; shift ;;
+    --nodes) nodes=-nodes ;;
     --direct) direct=1 ;;
     --write) write=1 ;;
     --jobs) jobs=$2; shift ;;
@@ -38,13 +41,15 @@ report() { python3 "$folder/report.py" --folder "$folder" --doc "$zoo_root/docs/
 binary=$(go_test_binary "$folder") || { failed "build Kubernetes' end-to-end tests" <<<"see above"; exit 1; }
 PATH=$(dirname "$KUBECTL"):$PATH # some specs call kubectl
 
+column=$( ((direct)) && echo direct || echo zood)
+[[ -z $nodes ]] || column=nodes-$column
 list=$TMPDIR/specs.txt
 if [[ $specs == all ]] || { [[ -z $specs ]] && ((direct)); }; then
   every=()
   ((direct)) && every=(--every)
-  require "list the specs" report list ${every[@]+"${every[@]}"} --out "$list"
+  require "list the specs" report list ${every[@]+"${every[@]}"} --column "$column" --out "$list"
 else
-  cp "${specs:-$folder/sample.txt}" "$list" || exit 66
+  cp "${specs:-$folder/sample$nodes.txt}" "$list" || exit 66
 fi
 
 # What the upstream does not serve nobody can pass: Kubernetes 1.33 has these not in v1.
@@ -53,13 +58,17 @@ if ! upstream get --raw /apis/admissionregistration.k8s.io/v1 | grep -q '"mutati
   sed -i '/MutatingAdmissionPolicy/d' "$list"
 fi
 
+# Pods that run wait for one another; those of fake nodes keep a processor busy.
+[[ -n $jobs ]] || jobs=$([[ -n $nodes ]] && echo 6 || echo 4)
 kubeconfigs=()
 if ((direct)); then
   for ((n = 0; n < jobs; ++n)); do kubeconfigs+=("$ZOO_E2E_KUBECONFIG"); done
 else
   # A tenant for each worker: what one spec does cluster-wide must not reach the others anyway.
   # Volumes and nodes by name are what the specs are about.
-  start_zood_with 'guards: {volume_drivers: "*", node_names: true}'
+  config='guards: {volume_drivers: "*", node_names: true}'
+  [[ -z $nodes ]] || config+=$'\nshared: {storage_classes: ["*"]}'
+  start_zood_with "$config"
   for ((n = 0; n < jobs; ++n)); do
     new_tenant id
     kubeconfigs+=("$TMPDIR/$id.kubeconfig")
@@ -71,7 +80,6 @@ results=$TMPDIR/results.json
 timeout=330
 [[ $specs == all ]] && timeout=900
 "$folder/run.py" --bin "$binary" --specs "$list" --out "$results" --timeout "$timeout" --again "${kubeconfigs[@]}"
-column=$( ((direct)) && echo direct || echo zood)
 if output=$(report check --column "$column" --results "$results" 2>&1); then
   passed "the specs end as they should"
 else

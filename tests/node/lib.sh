@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
+# Sourced by the scripts of the suite `node`: tests/e2e/lib.sh in front of a cluster whose pods really run. By hand:
+#
+#   ZOO_E2E_KUBECONFIG=$(tests/node/up start --dir /tmp/cluster) tests/node/SCRIPT.sh
+#   tests/node/up stop --dir /tmp/cluster
+. "$(dirname "${BASH_SOURCE[0]}")/../e2e/lib.sh"
+
+# Images that the nodes' registry has (images.py): a shell with its tools, and Kubernetes' test server with network tools.
+# shellcheck disable=SC2034 # for the scripts
+busybox=registry.k8s.io/e2e-test-images/busybox:1.37.0-1 agnhost=registry.k8s.io/e2e-test-images/agnhost:2.63.0
+
+real_nodes=$(upstream get nodes -o 'jsonpath={.items[*].metadata.name}' 2>/dev/null)
+[[ " $real_nodes " == *" node-1 "*" node-2 "* ]] || { echo "the upstream has no nodes node-1 and node-2: start one by tests/node/up"; exit 1; }
+
+# The platform shares its StorageClass. MORE are lines of zood.yaml.
+start_zood_of_nodes() { start_zood_with "$(printf 'shared: {storage_classes: ["*"]}\n%s' "${1:-}")"; }
+
+# pod NAME IMAGE [MEMBERS of its spec [MEMBERS of its container]] -- COMMAND...: its manifest as JSON. It ends at once when told
+# to, and has its name as the label `app`.
+pod() {
+  local name=$1 image=$2 spec='{}' container='{}'
+  shift 2
+  if [[ $1 != -- ]]; then spec=$1; shift; fi
+  if [[ $1 != -- ]]; then container=$1; shift; fi
+  shift
+  jq -cn --arg name "$name" --arg image "$image" --argjson spec "$spec" --argjson container "$container" '{apiVersion: "v1", kind: "Pod",
+    metadata: {name: $name, labels: {app: $name}}, spec: ({terminationGracePeriodSeconds: 1,
+    containers: [{name: "main", image: $image, command: $ARGS.positional} + $container]} + $spec)}' --args -- "$@"
+}
+
+# create ID MANIFEST, applied ID MANIFEST
+create() { as "$1" create -f - <<<"$2"; }
+applied() { as "$1" apply -f - <<<"$2"; }
+
+# ready ID WHAT...: waits until pods are Ready; a cold image takes its time.
+ready() { as "$1" wait --for=condition=Ready --timeout=90s "${@:2}"; }
+
+# inside ID POD COMMAND...: in a pod's container.
+inside() { as "$1" exec "$2" -- "${@:3}"; }
+
+# says TEXT COMMAND...: it succeeds, and prints that text alone.
+says() { local output; output=$("${@:2}") && [[ $output == "$1" ]] || { echo "$output"; return 1; }; }
+
+# fails COMMAND...
+fails() { ! "$@"; }
