@@ -11,7 +11,7 @@
 busybox=registry.k8s.io/e2e-test-images/busybox:1.37.0-1 agnhost=registry.k8s.io/e2e-test-images/agnhost:2.63.0
 
 real_nodes=$(upstream get nodes -o 'jsonpath={.items[*].metadata.name}' 2>/dev/null)
-[[ " $real_nodes " == *" node-1 "*" node-2 "* ]] || { echo "the upstream has no nodes node-1 and node-2: start one by tests/node/up"; exit 1; }
+[[ " $real_nodes " == *" node-1 node-2 "* ]] || { echo "the upstream has no nodes node-1 and node-2: start one by tests/node/up"; exit 1; }
 
 # The platform shares its StorageClass. MORE are lines of zood.yaml.
 start_zood_of_nodes() { start_zood_with "$(printf 'shared: {storage_classes: ["*"]}\n%s' "${1:-}")"; }
