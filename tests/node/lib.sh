@@ -44,3 +44,15 @@ says() { local output; output=$("${@:2}") && [[ $output == "$1" ]] || { echo "$o
 
 # fails COMMAND...
 fails() { ! "$@"; }
+
+# remove_tenants: what tenants have run goes at the end, so that the nodes are free for the next script. It is not waited for. A
+# script's own at_end calls it.
+remove_tenants() {
+  local file spaces=()
+  for file in "$TMPDIR"/??????.kubeconfig; do
+    [[ -e $file ]] || continue
+    mapfile -t -O ${#spaces[@]} spaces < <(upstream get namespaces -o name | grep "^namespace/$(basename "$file" .kubeconfig)-")
+  done
+  ((${#spaces[@]} == 0)) || upstream delete "${spaces[@]}" --wait=false >/dev/null
+}
+at_end() { remove_tenants; }

@@ -18,15 +18,19 @@ left() {
 }
 nothing_left() { [[ -z $(left) ]] || { left; return 1; }; }
 kubeconfig=$TMPDIR/c/upstream/admin.kubeconfig
-run_one() { "$KUBECTL" --kubeconfig "$kubeconfig" run one --image="$busybox" --restart=Never --attach --quiet --pod-running-timeout=90s -- echo it runs; }
+of() { "$KUBECTL" --kubeconfig "$kubeconfig" "$@"; }
+run_one() {
+  of run one --image="$busybox" --restart=Never -- echo it runs &&
+    of wait --for='jsonpath={.status.phase}'=Succeeded pod/one --timeout=90s
+}
 
 # ---- beside the other cluster, and stopped
 require "a cluster starts beside that of the other scripts" "$nodes" start --dir "$TMPDIR/c" --nodes 1
 number=$(<"$TMPDIR/c/run/number")
-eventually "what has to be there before pods" 30 "$KUBECTL" --kubeconfig "$kubeconfig" get serviceaccount default
-expect "it runs pods" "it runs" "$(run_one)"
+check "it runs pods" run_one
+expect "to their end" "it runs" "$(of logs one)"
 check_status "it is not started twice" 73 "$nodes" start --dir "$TMPDIR/c" --nodes 1
-expect "and has its own nodes" node-1 "$("$KUBECTL" --kubeconfig "$kubeconfig" get nodes -o 'jsonpath={.items[*].metadata.name}')"
+expect "and has its own nodes" node-1 "$(of get nodes -o 'jsonpath={.items[*].metadata.name}')"
 expect "which a command can enter" node-1 "$("$nodes" enter --dir "$TMPDIR/c" hostname)"
 check_fails "there is something to be removed" . nothing_left
 check "it stops" "$nodes" stop --dir "$TMPDIR/c"

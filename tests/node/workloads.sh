@@ -38,7 +38,7 @@ replaced=$(names_of web)
 check "it changes" applied "$id" "$(workload Deployment web '{"replicas": 2, "strategy": {"rollingUpdate": {"maxSurge": 2}}}' "$(serves second)")"
 check "and is rolled out again" as "$id" rollout status deployment/web --timeout=90s
 expect_no_match "by other pods" "^($(tr ' ' '|' <<<"$replaced"))\$" "$(names_of web | xargs -n 1)"
-edition() { inside "$id" deploy/web printenv EDITION; }
+edition() { inside "$id" deploy/web sh -c 'echo $EDITION'; }
 eventually "which are as they were changed" 30 says second edition
 check "and back" as "$id" rollout undo deployment/web
 check "that, too" as "$id" rollout status deployment/web --timeout=90s
