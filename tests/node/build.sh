@@ -17,7 +17,7 @@ images=$zoo_cache/node-images-$(key_of "${bin##*-}" images.py).tar
 # ---- what the machine must have -------------------------------------------------------------------------------------
 
 # The commands that are called by name, and the Debian packages that have them (packaging/build-deps).
-needed_commands=(runc socat iptables conntrack ip busybox bash dig nc curl gcc python3 nsenter unshare setpriv setsid flock openssl)
+needed_commands=(runc socat nginx iptables conntrack ip busybox bash dig nc curl gcc python3 nsenter unshare setpriv setsid flock openssl)
 
 # cannot_run: prints why not, and succeeds, where this machine cannot run nodes.
 cannot_run() {
