@@ -4,6 +4,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstddef>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -35,13 +36,17 @@ public:
     std::chrono::milliseconds rest{10'000};
     std::chrono::milliseconds pace{25}; ///< between two that were touched
   };
-  Queue() = default;
-  explicit Queue(const Pauses& pauses) : pauses_(pauses) {}
+  /// What time it is: Clock::now, but for tests, which do not wait for it. Any thread.
+  using Now = std::function<Clock::time_point()>;
+  Queue() : Queue(Pauses()) {}
+  explicit Queue(const Pauses& pauses, Now now = Clock::now)
+      : pauses_(pauses), now_(std::move(now)) {}
 
   /// What the key is about has changed: due soon. Nothing if it is not known.
   void touch(const std::string& key);
   /// Waits for a due key; nothing after a stop.
   std::optional<Work> take(const std::stop_token& stop);
+  std::optional<Work> take_due(); ///< the same without waiting: nothing if no key is due
   /// The worker is done with it: due again after `delay` (nothing: forget it). `again`: it did not
   /// come to its end, count an attempt.
   void done(const std::string& key, std::optional<Clock::duration> delay, bool again);
@@ -55,8 +60,10 @@ private:
     bool running = false, woken = false, touched = false;
   };
   void schedule(const std::string& key, Item& item, Clock::time_point due);
+  std::optional<Work> first_due(); ///< under the lock
 
   const Pauses pauses_;
+  const Now now_;
   mutable std::mutex mutex_;
   std::condition_variable_any changed_;
   std::map<std::string, Item> items_;
