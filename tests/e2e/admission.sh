@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
+# covers: gateway translate upstream tenants
 # timeout: 1500
 # What a tenant puts in the way of requests - webhooks, admission policies - works on its own objects and on nobody else's;
 # what cannot work is stored, shown and said.

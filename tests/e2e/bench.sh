@@ -1,5 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
+# covers: app common
+# step: all
+# alone
 # timeout: 420
 # The short measurement beside nginx runs through, and no request of it fails. It prints ratios; none is judged.
 . "$(dirname "$0")/lib.sh"

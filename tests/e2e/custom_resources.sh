@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Two tenants define the same kind in the same group; each has its own.
+# covers: gateway translate upstream
 # timeout: 900
+# Two tenants define the same kind in the same group; each has its own.
 . "$(dirname "$0")/lib.sh"
 
 start_zood

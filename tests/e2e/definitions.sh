@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
+# covers: gateway translate upstream tenants
 # timeout: 1200
 # What a definition of custom resources can say beyond its names: conversion between versions by a webhook, unknown fields,
 # defaults and validation, fields to select by; and definitions that the platform shares.

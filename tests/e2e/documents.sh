@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
+# covers: gateway translate upstream http
+# timeout: 600
 # Discovery and OpenAPI as documents: what is in them, ETag, gzip, how soon a change shows; and the first events of
 # watches, which zood makes of lists.
-# timeout: 600
 . "$(dirname "$0")/lib.sh"
 
 start_zood

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
+# covers: tenants upstream cli
+# timeout: 900
 # `zooctl doctor` says which piece of the fence upstream is missing or was changed, whichever it is, and that zood put it
 # back when it starts again. An upstream of its own, for its fence is taken down.
-# timeout: 900
 . "$(dirname "$0")/lib.sh"
 own=$TMPDIR/upstream
 require "an upstream of its own" eval '"$ZOO_UPSTREAM" start --dir "$own" --port 0 --nodes 0 --timeout 400 >"$TMPDIR/own.kubeconfig-path" 2>"$TMPDIR/own.out"'

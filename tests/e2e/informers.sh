@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
+# covers: gateway upstream translate
+# timeout: 1800
 # client-go's informers - typed, dynamic, metadata; JSON and protobuf; with and without initial events by watch - have
 # exactly the objects that there are, while two tenants write (clients/informers_test.go).
-# timeout: 1800
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/clients/lib.sh"
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
+# covers: gateway translate virtuals
 # timeout: 1500
 # Every kind that the upstream serves: two tenants hold an object of the same kind, namespace and name, and each sees,
 # changes and removes only its own. The kinds come from discovery, the objects from Kubernetes' own tests (kinds/).

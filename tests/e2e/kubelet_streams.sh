@@ -1,5 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
+# covers: gateway upstream http net
+# alone
 # timeout: 1200
 # Streams through zood by real clients: exec, attach, port-forward, logs and cp, over WebSocket and SPDY, to a stand-in for
 # a kubelet (streams/) with the streaming server of the container runtimes' own library; readers that stop, streams that

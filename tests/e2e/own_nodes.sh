@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
+# covers: virtuals gateway store
 # timeout: 900
 # Nodes and other kinds of the platform's: a tenant sees them read-only, and beside them stand its own, which zood keeps.
 . "$(dirname "$0")/lib.sh"

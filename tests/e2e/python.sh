@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Kubernetes' Python client (python/client.py), of the version in python/requirements.txt, kept in the upstream's cache.
+# covers: gateway translate http
 # timeout: 900
+# Kubernetes' Python client (python/client.py), of the version in python/requirements.txt, kept in the upstream's cache.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/python/lib.sh"
 

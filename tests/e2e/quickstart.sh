@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
+# covers: packaging app cli
 # timeout: 900
 # packaging/quickstart: comes up, can be run again, goes down, and comes up again with what it had.
 . "$(dirname "$0")/lib.sh"

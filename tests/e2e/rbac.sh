@@ -1,8 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
+# covers: authz gateway translate tenants
+# step: verify
+# timeout: 600
 # The tenant's own RBAC decides: users, groups, ServiceAccounts and their tokens, aggregation, escalation,
 # impersonation, reviews. Two tenants with the same names, so that what one grants is seen not to reach the other.
-# timeout: 600
 . "$(dirname "$0")/lib.sh"
 
 start_zood

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Hundreds of HTTP/2 streams of one client, compression, and streams on which nothing happens (clients/streams_test.go).
+# covers: http net gateway upstream
 # timeout: 1800
+# Hundreds of HTTP/2 streams of one client, compression, and streams on which nothing happens (clients/streams_test.go).
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/clients/lib.sh"
 

@@ -1,9 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
+# covers: tenants upstream packaging
+# step: verify
+# timeout: 900
 # With zood's proof switched off (docs/decisions/111-unproven.md) upstream alone still refuses a tenant what is another's:
 # paths in namespaces, cluster-scoped objects, lists and watches, reads and writes. That the program lets everything
 # through is shown by giving the tenants' group a right upstream for a moment, in this tenant's own two namespaces.
-# timeout: 900
 . "$(dirname "$0")/lib.sh"
 unproven=$ZOO_BUILD/tests/unproven/zood-unproven
 [[ -x $unproven ]] || skip "the build has no zood-unproven"

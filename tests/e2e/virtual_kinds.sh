@@ -1,5 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
+# covers: virtuals store gateway tenants translate
+# step: verify
 # timeout: 1200
 # What zood keeps itself (FlowSchemas, priority levels, APIServices), certificate requests that it signs, and the kinds of
 # which a tenant sees its own part: two tenants, the same names, all verbs, a restart in the middle, nothing left behind.

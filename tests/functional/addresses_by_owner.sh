@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# A tenant's IPAddresses and VolumeAttachments are read by their names where the cluster has many, and none of them is missed.
+# covers: upstream gateway
 # timeout: 900
+# A tenant's IPAddresses and VolumeAttachments are read by their names where the cluster has many, and none of them is missed.
 . "$(dirname "$0")/../e2e/lib.sh"
 
 own_upstream # what it has forgotten others may need

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
+# covers: admin
 # The admin API before tenants in memory, by every kubectl at hand: $KUBECTL, and those that ZOO_KUBECTLS names
 # (several, separated by blanks; older ones speak other dialects of discovery, OpenAPI and apply).
 . "$(dirname "$0")/../e2e/lib.sh"

@@ -1,8 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
+# covers: audit gateway admin cli
+# step: verify
+# timeout: 600
 # The audit log: who did what and what became of it, by tenant, time, user and verb; what must never be in it; a tenant's
 # own level; files that are put aside, by zood and by others; and what is read of it while it grows.
-# timeout: 600
 . "$(dirname "$0")/../e2e/lib.sh"
 
 cat >"$TMPDIR/zood.yaml" <<YAML

@@ -1,5 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
+# covers: store tenants app common
+# step: verify
 # A backup of zood's directory, restored (docs/backup.md): what works again and what an older one does not know; and a start
 # without what only a backup has.
 . "$(dirname "$0")/../e2e/lib.sh"

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
+# covers: app cli common admin http net gateway
 # Each mistake, accident or attack on the way in gets one clear answer, and nothing is left half-done.
 . "$(dirname "$0")/../e2e/lib.sh"
 

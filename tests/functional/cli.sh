@@ -1,5 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
+# covers: cli common
+# step: verify
 # zooctl as a black box against a scripted zood.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)

@@ -1,8 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
+# covers: tenants gateway admin cli
+# step: verify
+# timeout: 900
 # A tenant's credentials: several at once, short-lived, rotated, revoked one by one and all together, suspension; what
 # is taken back is refused at the next request, and streams that it opened end.
-# timeout: 900
 . "$(dirname "$0")/../e2e/lib.sh"
 
 start_zood_with 'tenants: {certificate_warning: 29s}'

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# A tenant's definitions are found by their label, so that nobody else's are read; those without one are found as well.
+# covers: upstream gateway
 # timeout: 900
+# A tenant's definitions are found by their label, so that nobody else's are read; those without one are found as well.
 . "$(dirname "$0")/../e2e/lib.sh"
 
 own_upstream # what others read there is not counted

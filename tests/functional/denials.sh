@@ -1,5 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
+# covers: gateway translate tenants audit
+# step: verify
 # timeout: 600
 # What no tenant may do is denied by a rule with a name, and the denial says what to do instead; what is stored without effect says so.
 . "$(dirname "$0")/../e2e/lib.sh"

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
+# covers: tenants app upstream
+# timeout: 900
 # What somebody takes from a tenant's room upstream comes back at once: zood hears of it, where it would look in some hours. Each
 # change is of another tenant, so that nothing but its own watch can tell of it.
-# timeout: 900
 . "$(dirname "$0")/../e2e/lib.sh"
 
 start_zood_with 'advertise: 192.0.2.7:6443'

@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
+# covers: gateway
+# timeout: 900
 # Places of all tenants together: while upstream answers nobody, one tenant's users take them all and queue. Another tenant
 # gets a place at once, is served in turn with all of them when upstream goes on, by weight, and loses nothing. Has an
 # upstream of its own, which it stops.
-# timeout: 900
 . "$(dirname "$0")/../e2e/lib.sh"
 
 up=$TMPDIR/up

@@ -1,5 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
+# covers: upstream gateway translate
+# step: verify
 # Lists where upstream takes no position of zood's making: the same answers, read another way.
 . "$(dirname "$0")/../e2e/lib.sh"
 

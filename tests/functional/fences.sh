@@ -1,5 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
+# covers: gateway tenants admin common
+# step: verify
 # timeout: 600
 # What a tenant may not write, how much it may store, and how much it may ask at the same time: guards, ceilings, flow.
 . "$(dirname "$0")/../e2e/lib.sh"

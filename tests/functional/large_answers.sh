@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
+# covers: gateway upstream
 # Where a tenant may hold less than an answer that is wanted whole, a read is refused and may be repeated; a write is done, and
 # its answer waits upstream for room, and then says so.
 . "$(dirname "$0")/../e2e/lib.sh"

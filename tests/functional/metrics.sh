@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
+# covers: app admin audit upstream common
 # What zood says of itself to a Prometheus: counts that are right, for administrators alone, and no tenant's words in them.
 . "$(dirname "$0")/../e2e/lib.sh"
 

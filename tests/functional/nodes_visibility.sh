@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
+# covers: gateway virtuals app
 # nodes.visibility: a tenant sees all nodes, those that carry its pods, or none.
 . "$(dirname "$0")/../e2e/lib.sh"
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
+# covers: upstream gateway translate authz virtuals
 # An object that is larger as JSON than zood hands on (of `<` Kubernetes makes six bytes) is its tenant's matter alone: whoever
 # follows the same kind, or has the keys in front of it, goes on; and zood starts.
 . "$(dirname "$0")/../e2e/lib.sh"

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
+# covers: gateway translate upstream
 # Answers that stay protobuf: one object, and lists of any length.
 . "$(dirname "$0")/../e2e/lib.sh"
 # shellcheck source=tests/hostile/tools/stage.bash

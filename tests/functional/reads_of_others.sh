@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# What zood does of its own accord reads few of others' objects.
+# covers: app tenants upstream authz
 # timeout: 900
+# What zood does of its own accord reads few of others' objects.
 . "$(dirname "$0")/../e2e/lib.sh"
 
 own_upstream # what others read there is not counted

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
+# covers: app net
 # SIGHUP and the certificate that the doors show: it is read again, from where the configuration now says it is.
 . "$(dirname "$0")/../e2e/lib.sh"
 

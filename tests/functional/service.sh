@@ -1,5 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
+# covers: packaging app
+# step: verify
 # zood as packaging/systemd/zood.service starts it: with the unit's group, runtime directory, capabilities and system
 # calls; when the unit starts it again.
 . "$(dirname "$0")/../e2e/lib.sh"

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
+# covers: app translate gateway upstream
 # shared.*: "*" shows tenants the platform's classes, of every kind that upstream serves, as they come and go.
 . "$(dirname "$0")/../e2e/lib.sh"
 

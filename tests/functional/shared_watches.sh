@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
+# covers: upstream gateway
+# timeout: 900
 # All watches of a kind hang on one upstream watch: each hears exactly what a watch of its own would, in upstream's
 # order, from where it says; and none notices that upstream was away. Has an upstream of its own, which it restarts.
-# timeout: 900
 . "$(dirname "$0")/../e2e/lib.sh"
 
 up=$TMPDIR/up

@@ -1,5 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
+# covers: gateway translate
+# step: verify
 # kube-public and kube-node-lease appear to exist, cost nothing, and are made at the first write.
 . "$(dirname "$0")/../e2e/lib.sh"
 

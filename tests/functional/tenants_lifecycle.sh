@@ -1,5 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
+# covers: tenants store upstream common
+# step: verify
 # timeout: 1200
 # The life of tenants, with zood's credential and fences, against a real control plane.
 set -euo pipefail

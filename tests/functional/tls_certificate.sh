@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
+# covers: app net tenants cli
 # A certificate of one's own towards tenants: kubeconfigs trust the tenants' CA, or what tls.ca names; zood says so where
 # the certificate is by neither.
 . "$(dirname "$0")/../e2e/lib.sh"

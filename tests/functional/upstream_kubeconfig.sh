@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
+# covers: upstream app common
 # An administrator's kubeconfig of the upstream is needed for the first start alone: then one of zood's own ServiceAccount
 # will do (docs/decisions/012), also when its token has ended.
 . "$(dirname "$0")/../e2e/lib.sh"
