@@ -13,8 +13,7 @@ namespace {
 
 /// A queue whose time passes when the test says so.
 struct TimedQueue {
-  explicit TimedQueue(const Queue::Pauses& pauses = {})
-      : queue(pauses, [this] { return now; }) {}
+  explicit TimedQueue(const Queue::Pauses& pauses = {}) : queue(pauses, [this] { return now; }) {}
 
   /// The key that is due, which is done at once; "" if none is.
   std::string due() {
@@ -24,7 +23,7 @@ struct TimedQueue {
     return work->key;
   }
 
-  Queue::Clock::time_point now{};
+  Queue::Clock::time_point now{24h}; // no key was done at any time near
   Queue queue;
 };
 
