@@ -13,6 +13,7 @@
 #include "daemon/store/sqlite.hpp"
 #include "daemon/tenants/directory.hpp"
 #include "daemon/tenants/identity.hpp"
+#include "daemon/tenants/view_source.hpp"
 #include "daemon/upstream/control_api.hpp"
 #include "daemon/upstream/owner_index.hpp"
 #include "daemon/upstream/shared_watches.hpp"
@@ -96,6 +97,7 @@ std::string certificate_of(const Person& person) {
 
 struct Settings {
   gateway::GatewayLimits limits;
+  tenants::DefaultTerms terms;
   gateway::Nodes nodes = gateway::Nodes::all;
   bool range_reads = true;
   translate::SharedNames shared;
@@ -113,24 +115,24 @@ Settings settings_of(const WorldSettings& values) {
       {"limits.object", [](auto& s, auto& v) { s.limits.object = std::stoul(v); }},
       {"limits.requests_inflight",
        [](auto& s, auto& v) {
-         s.limits.flow.requests = static_cast<std::uint32_t>(std::stoul(v));
+         s.terms.flow.requests = static_cast<std::uint32_t>(std::stoul(v));
        }},
       {"limits.mutations_inflight",
        [](auto& s, auto& v) {
-         s.limits.flow.mutations = static_cast<std::uint32_t>(std::stoul(v));
+         s.terms.flow.mutations = static_cast<std::uint32_t>(std::stoul(v));
        }},
       {"limits.long_running",
        [](auto& s, auto& v) {
-         s.limits.flow.long_running = static_cast<std::uint32_t>(std::stoul(v));
+         s.terms.flow.long_running = static_cast<std::uint32_t>(std::stoul(v));
        }},
-      {"guards.node_names", [](auto& s, auto& v) { s.limits.guards.node_names = boolean(v); }},
-      {"guards.endpoints", [](auto& s, auto& v) { s.limits.guards.endpoints = boolean(v); }},
-      {"guards.volume_drivers", [](auto& s, auto& v) { s.limits.guards.volume_drivers = {v}; }},
-      {"guards.ingress_hosts", [](auto& s, auto& v) { s.limits.guards.ingress_hosts = {v}; }},
+      {"guards.node_names", [](auto& s, auto& v) { s.terms.guards.node_names = boolean(v); }},
+      {"guards.endpoints", [](auto& s, auto& v) { s.terms.guards.endpoints = boolean(v); }},
+      {"guards.volume_drivers", [](auto& s, auto& v) { s.terms.guards.volume_drivers = {v}; }},
+      {"guards.ingress_hosts", [](auto& s, auto& v) { s.terms.guards.ingress_hosts = {v}; }},
       {"quota.namespaces",
-       [](auto& s, auto& v) { s.limits.quota[api::Counted::namespaces] = std::stoul(v); }},
+       [](auto& s, auto& v) { s.terms.quota[api::Counted::namespaces] = std::stoul(v); }},
       {"quota.loadbalancers",
-       [](auto& s, auto& v) { s.limits.quota[api::Counted::load_balancers] = std::stoul(v); }},
+       [](auto& s, auto& v) { s.terms.quota[api::Counted::load_balancers] = std::stoul(v); }},
       {"nodes.visibility",
        [](auto& s, auto& v) {
          s.nodes = v == "own"    ? gateway::Nodes::own
@@ -235,10 +237,6 @@ struct GatewayWorld::Impl {
   /// The one place that knows what a Gateway is made of.
   void make_gateway() {
     shared.emplace(gateway::GatewayShared{
-        .directory = tenants,
-        .upstream = upstream,
-        .policies = policies,
-        .administrators = std::string(tenants::k_tenant_admin_group),
         .continue_sealer = std::make_shared<const crypto::Sealer>(
             Secret(std::string(crypto::Sealer::k_key_size, 'k'))),
         .flow_control = flow_control,
@@ -247,7 +245,10 @@ struct GatewayWorld::Impl {
         .board = board.get(),
         .engine = engine.get(),
     });
-    gateway = std::make_unique<gateway::Gateway>(loop, *shared, gateway::GatewayLimits());
+    auto made = std::make_unique<tenants::TenantViewSource>(loop, parts, tenants::DefaultTerms());
+    source = made.get();
+    gateway = std::make_unique<gateway::Gateway>(loop, *shared, std::move(made),
+                                                 gateway::GatewayLimits());
   }
 
   std::shared_ptr<upstream::ControlApi> control_api() {
@@ -269,8 +270,12 @@ struct GatewayWorld::Impl {
   std::unique_ptr<store::Store> store;
   std::unique_ptr<virtuals::Board> board;
   std::unique_ptr<virtuals::Engine> engine;
+  const tenants::ViewParts parts{
+      tenants, upstream, policies, std::string(tenants::k_tenant_admin_group),
+      [this](const std::string& id) { return flow_control.share(id); }};
   std::optional<gateway::GatewayShared> shared;
   std::unique_ptr<gateway::Gateway> gateway;
+  tenants::TenantViewSource* source = nullptr; ///< the gateway's
   std::vector<std::shared_ptr<WorldClient>> clients;
   std::thread thread;
 };
@@ -310,7 +315,9 @@ GatewayWorld::GatewayWorld(const WorldSettings& settings)
   }
   on([&] {
     world.scripted.listen_for_rows();
-    world.gateway->set_limits(world.settings.limits); // what came before was not the row's
+    // What came before was not the row's.
+    world.gateway->set_limits(world.settings.limits);
+    world.source->set_terms(world.settings.terms);
   });
 }
 
