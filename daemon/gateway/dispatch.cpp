@@ -3,6 +3,7 @@
 #include "daemon/authz/system_roles.hpp"
 #include "daemon/gateway/continue_token.hpp"
 #include "daemon/gateway/flows/ceilings.hpp"
+#include "daemon/gateway/flows/definition_update.hpp"
 #include "daemon/gateway/flows/flows.hpp"
 #include "daemon/gateway/flows/further_rights.hpp"
 #include "daemon/gateway/flows/standing.hpp"
@@ -194,7 +195,7 @@ private:
   bool writes_definition() const {
     const bool stores =
         target_.verb == "create" || target_.verb == "update" || target_.verb == "patch";
-    return stores && target_.is("apiextensions.k8s.io", "customresourcedefinitions");
+    return stores && is_definition(target_);
   }
 
   bool writes_webhooks() const {
@@ -296,6 +297,10 @@ private:
     if (!view().holds(Fence::objects)) return {};
     ZOO_TRY_VOID(refuse_token_secret(target_, exchange_.body()));
     ZOO_TRY_VOID(refuse_signer(target_, exchange_.body()));
+    if (is_definition(target_)) {
+      ZOO_TRY(const auto tree, translate::JsonTree::parse(exchange_.body()));
+      ZOO_TRY_VOID(translate::members_once(tree.root())); // all that is read of it is read once
+    }
     ZOO_TRY_VOID(check_guards(exchange_.view().guards, mapping(), target_, exchange_.body(),
                               target_.verb == "create"));
     const bool counted = target_.is("", "services") && target_.subresource.empty();
@@ -356,6 +361,8 @@ private:
         return create_namespace(exchange_, std::move(request), rendering_);
       }
       if (writes_signing()) return approval(exchange_, std::move(request), format, rendering_);
+      if (is_definition(target_) && target_.verb == "update")
+        return update_definition(exchange_, std::move(request), std::move(rendering_));
     } else if (target_.verb == "delete") {
       request.body = std::move(exchange_.body());
       if (!request.body.empty()) {
@@ -399,7 +406,7 @@ private:
     if (writes_signing()) return approval(exchange_, std::move(request), format, rendering_);
     const bool guards = view().holds(Fence::objects) &&
                         (root_of(exchange_).guarded || guarded(view().guards, target_) ||
-                         object_needs_rights(target_));
+                         is_definition(target_) || object_needs_rights(target_));
     const auto send = [exchange = &exchange_, rendering = rendering_, format,
                        guards](Outgoing ready) {
       if (guards) return guarded_patch(*exchange, std::move(ready), format, rendering);

@@ -4,6 +4,7 @@
 #include "common/base/result.hpp"
 #include "common/crypto/aead.hpp"
 #include "daemon/access/view_source.hpp"
+#include "daemon/gateway/definitions.hpp"
 #include "daemon/gateway/live.hpp"
 #include "daemon/http/stream.hpp"
 #include "daemon/net/loop.hpp"
@@ -57,6 +58,8 @@ struct GatewayShared {
   /// This tenant is about to write webhooks, which upstream calls. Any thread.
   std::function<void(const std::string& id)> on_webhooks{};
   audit::Log* audit = nullptr; ///< thread-safe; told of every request that is over
+  /// Of the definitions whose stored versions tenants drop. Any thread.
+  std::shared_ptr<DefinitionAges> definition_ages = std::make_shared<DefinitionAges>();
 };
 
 /// A door on one loop: has each request authenticated by the door's ViewSource, gives it a Route

@@ -2,6 +2,7 @@
 #include "daemon/gateway/guards.hpp"
 
 #include "common/base/json_text.hpp"
+#include "daemon/gateway/definitions.hpp"
 #include "daemon/translate/discovery_json.hpp"
 
 #include <algorithm>
@@ -220,6 +221,7 @@ private:
                       "deleted: serve one version, or versions of one schema (strategy None)");
       }));
     }
+    ZOO_TRY_VOID(check_schemas(object_["spec"], {}));
     constexpr std::array<std::string_view, 2> k_all_versions{"spec", "versions"};
     constexpr std::array<std::string_view, 2> k_all_names{"spec", "names"};
     constexpr std::array<std::string_view, 3> k_short{"spec", "names", "shortNames"};

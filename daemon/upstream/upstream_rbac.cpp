@@ -209,15 +209,26 @@ constexpr std::array k_rows{
 "metadata":{"name":"zoo-tenants-definitions"},
 "spec":{"failurePolicy":"Fail","paramKind":{"apiVersion":"v1","kind":"ConfigMap"},
 "matchConstraints":{"resourceRules":[{"apiGroups":["apiextensions.k8s.io"],"apiVersions":["*"],
- "operations":["CREATE","UPDATE"],"resources":["customresourcedefinitions"],"scope":"Cluster"}]},
+ "operations":["CREATE","UPDATE"],
+ "resources":["customresourcedefinitions","customresourcedefinitions/status"],"scope":"Cluster"}]},
 "matchConditions":[{"name":"a-tenant",
  "expression":"has(request.userInfo.groups) && 'zoo:tenants' in request.userInfo.groups"}],
 "variables":[
 {"name":"id","expression":"request.userInfo.username.matches('^zoo:[a-z0-9]{6}$') ? request.userInfo.username.substring(4) : ''"},
 {"name":"allowed","expression":"params.?data.orValue({})"},
-{"name":"webhooks","expression":"variables.allowed[?'conversionWebhooks.' + variables.id].orValue(variables.allowed[?'conversionWebhooks'].orValue('false')) == 'true'"}],
+{"name":"webhooks","expression":"variables.allowed[?'conversionWebhooks.' + variables.id].orValue(variables.allowed[?'conversionWebhooks'].orValue('false')) == 'true'"},
+{"name":"status","expression":"has(request.subResource) && request.subResource == 'status'"},
+{"name":"trial","expression":"has(request.dryRun) && request.dryRun"},
+{"name":"now","expression":"object.?status.orValue({})"},
+{"name":"before","expression":"oldObject == null ? {} : oldObject.?status.orValue({})"},
+{"name":"cleans","expression":"oldObject != null && has(oldObject.metadata.deletionTimestamp) && 'customresourcecleanup.apiextensions.k8s.io' in oldObject.metadata.?finalizers.orValue([])"}],
 "validations":[
-{"expression":"variables.webhooks || object.spec.?conversion.?strategy.orValue('None') == 'None'","message":"a tenant's definition is not converted by a webhook (guards.conversion_webhooks of zood)"}]}})j"},
+{"expression":"variables.trial || !variables.cleans || 'customresourcecleanup.apiextensions.k8s.io' in object.metadata.?finalizers.orValue([])","message":"the finalizer by which upstream removes a definition's objects is its own to take away (rule definition-cleanup of zood)"},
+{"expression":"variables.trial || !variables.status || variables.before.?storedVersions.orValue([]).all(v, v in variables.now.?storedVersions.orValue([]))","message":"zood takes a version from status.storedVersions when no object is stored in it (rule stored-versions of zood)"},
+{"expression":"variables.trial || !variables.status || variables.now.?acceptedNames.orValue({}) == variables.before.?acceptedNames.orValue({})","message":"the accepted names of a definition are written by upstream's own controllers"},
+{"expression":"variables.trial || !variables.status || ['Established', 'NamesAccepted', 'Terminating'].all(t, variables.now.?conditions.orValue([]).filter(c, c.?type.orValue('') == t) == variables.before.?conditions.orValue([]).filter(c, c.?type.orValue('') == t))","message":"the conditions by which upstream serves a definition are written by its own controllers"},
+{"expression":"variables.status || object.spec.versions.all(v, v.?selectableFields.orValue([]).all(f, f.jsonPath.matches('^([.][A-Za-z0-9_-]+)+$')))","message":"the selectable fields of a tenant's definition are named by plain words (rule definition-schemas of zood)"},
+{"expression":"variables.webhooks || variables.status || object.spec.?conversion.?strategy.orValue('None') == 'None'","message":"a tenant's definition is not converted by a webhook (guards.conversion_webhooks of zood)"}]}})j"},
 
     // What controllers and kubelets write there decides where traffic goes, what the API server
     // connects to for `proxy`, and which devices are taken.

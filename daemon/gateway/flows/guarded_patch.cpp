@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/gateway/flows/ceilings.hpp"
+#include "daemon/gateway/flows/definition_update.hpp"
 #include "daemon/gateway/flows/further_rights.hpp"
 #include "daemon/gateway/flows/steps.hpp"
 #include "daemon/gateway/grants.hpp"
@@ -86,6 +87,7 @@ private:
       if (auto granted = check_stored_grant(exchange_, answer.body); !granted) {
         return exchange_.fail(granted.error());
       }
+      if (is_definition(exchange_.target()) && !creates) return hold_definition(answer);
       const bool all = exchange_.view().authorizer->super_user(exchange_.route().principal());
       if (all || !object_needs_rights(exchange_.target())) return proven(answer);
       translate::RewriteContext outward{exchange_.mapping(), translate::Direction::outward, {}};
@@ -97,6 +99,27 @@ private:
       });
       parameters_->start();
     });
+  }
+
+  void hold_definition(const upstream::Answer& trial) {
+    auto path = request_.path;
+    if (!exchange_.target().subresource.empty()) path.resize(path.rfind('/'));
+    definition_ = std::make_unique<DefinitionFence>(
+        exchange_, std::move(path), settled_ ? *settled_ : trial.body, dry_,
+        [this, trial = trial](DefinitionFence::Verdict verdict) mutable {
+          actor_ = verdict.actor;
+          if (!verdict.body.empty()) {
+            trial.body = verdict.body;
+            settled_ = std::move(verdict.body);
+          }
+          exchange_.later([this, trial = std::move(trial)] { proven(trial); });
+        },
+        [this] {
+          if (++tried_ < k_tries) return exchange_.later([this] { dry_run(); });
+          exchange_.fail(Error(Code::conflict, "the definition is changed by others all the "
+                                               "while; try again"));
+        });
+    definition_->start();
   }
 
   bool refuse_invalid(std::string_view stored) {
@@ -166,6 +189,7 @@ private:
 
   void real(const std::string& version) {
     auto request = request_;
+    if (actor_) request.actor = *actor_;
     if (settled_) { // the dry run's resourceVersion is in it
       request.method = "PUT";
       request.body = *settled_;
@@ -187,6 +211,7 @@ private:
           // run.
           if (moved && ++tried_ < k_tries) return exchange_.later([this] { dry_run(); });
           if (!answer.ok()) return refused(answer);
+          if (definition_) note_definition(exchange_, answer.body);
           reply(answer);
         },
         rendering_.wanted.upstream_accept);
@@ -229,6 +254,8 @@ private:
   std::string version_, uid_;          ///< of what the dry run found
   bool dry_ = false;                   ///< the client wants no more than a trial
   std::optional<std::string> settled_; ///< what is stored instead of the patch's result
+  std::optional<Actor> actor_;         ///< of the real request, where it is another one
+  std::unique_ptr<DefinitionFence> definition_;
   std::unique_ptr<ParameterRights> parameters_;
   std::unique_ptr<RoomFinder> room_;
   int tried_ = 0;
