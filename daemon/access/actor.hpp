@@ -10,16 +10,17 @@ namespace zoo::access {
 /// since upstream's RBAC cannot make it: RBAC knows neither prefixes nor key ranges. View::allows()
 /// says which of them a view may use at all.
 enum class Reason : std::uint8_t {
-  own_keys,       ///< a list or a shared watch that shows nothing but the view's own keys
-  own_group,      ///< every object of this API group is the view's own
-  cluster_read,   ///< a read of a cluster-scoped object whose name was proven to be the view's own
-  inert,          ///< a write of an object that is stored without effect upstream
-  signing,        ///< an approval or status of a certificate request; its signer was judged here
-  room,           ///< the namespace and the RoleBinding that give the tenant's user its rights
-  documents,      ///< discovery, OpenAPI, version and health: what zood answers from
-  look,           ///< a read that a decision of zood's rests on; nothing of it is shown
-  namespace_gone, ///< the tenant's own user has no rights yet or any more, and the namespace was
-                  ///< proven to be the tenant's
+  own_keys,        ///< a list or a shared watch that shows nothing but the view's own keys
+  own_group,       ///< every object of this API group is the view's own
+  cluster_read,    ///< a read of a cluster-scoped object whose name was proven to be the view's own
+  inert,           ///< a write of an object that is stored without effect upstream
+  stored_versions, ///< a definition drops versions in which no object is stored any more
+  signing,         ///< an approval or status of a certificate request; its signer was judged here
+  room,            ///< the namespace and the RoleBinding that give the tenant's user its rights
+  documents,       ///< discovery, OpenAPI, version and health: what zood answers from
+  look,            ///< a read that a decision of zood's rests on; nothing of it is shown
+  namespace_gone,  ///< the tenant's own user has no rights yet or any more, and the namespace was
+                   ///< proven to be the tenant's
 };
 
 /// Is the proof behind this reason that keys or groups begin with the view's prefix?

@@ -98,6 +98,44 @@ void examine_bindings(upstream::ControlApi& api, std::map<std::string, std::stri
   }
 }
 
+/// Upstream's controllers list every kind, so that one which cannot be listed keeps every namespace
+/// from being deleted.
+void examine_definitions(upstream::ControlApi& api,
+                         const std::map<std::string, api::Tenant>& tenants,
+                         std::vector<Finding>& out) {
+  const auto kinds = discover(api, [&](std::string_view group) {
+    return tenants.contains(std::string(id_of_name(group)));
+  });
+  if (!kinds) {
+    out.push_back({Level::warning, "tenants' kinds", kinds.error().text(), "try again"});
+    return;
+  }
+  std::size_t all = 0, failing = 0;
+  for (const auto& kind : *kinds) {
+    if (!tenants.contains(std::string(id_of_name(kind.group))) || !kind.removable) continue;
+    ++all;
+    auto listed = list_nothing(api, kind);
+    for (int tries = 0; !listed && tries < 3; ++tries) { // what was defined just now takes a moment
+      if (listed.error().code() == Code::not_found) break;
+      std::this_thread::sleep_for(std::chrono::milliseconds(500));
+      listed = list_nothing(api, kind);
+    }
+    if (listed || listed.error().code() == Code::not_found || ++failing > k_most) continue;
+    out.push_back({Level::problem, "definition " + kind.title(),
+                   fmt::format("the upstream cannot list its objects, so that no namespace of the "
+                               "platform is deleted: {}",
+                               listed.error().message()),
+                   fmt::format("as an administrator of the upstream give it the versions that its "
+                               "objects are stored in and schemas that take them, or zooctl tenant "
+                               "delete {}, which does so",
+                               id_of_name(kind.group))});
+  }
+  if (failing == 0) {
+    out.push_back({Level::ok, "tenants' kinds",
+                   fmt::format("the upstream lists the {} that tenants have defined", all), ""});
+  }
+}
+
 } // namespace
 
 /// What has just begun is waited for.
@@ -196,6 +234,7 @@ void TenantServiceImpl::examine_tenants(upstream::ControlApi& api,
   }
   out.push_back(
       {Level::ok, "tenants", fmt::format("{} of {} in order", ready, tenants.size()), ""});
+  examine_definitions(api, tenants, out);
   std::size_t strays = 0;
   std::map<std::string, std::string> spaces; // of tenants -> whose
   const auto listed = range_objects(

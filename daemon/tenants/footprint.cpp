@@ -291,6 +291,13 @@ Result<std::vector<Found>> tenant_crds(ControlApi& api, std::string_view id) {
   return out;
 }
 
+Result<void> list_nothing(ControlApi& api, const Kind& kind) {
+  const kube::Query query{
+      {"labelSelector", "zoo.kubezoo.io/nothing"}, {"limit", "1"}, {"resourceVersion", "0"}};
+  ZOO_TRY_VOID(api.get(kube::with_query(kind.collection(), query), k_metadata_list));
+  return {};
+}
+
 Result<std::vector<Volume>> tenant_volumes(ControlApi& api, std::string_view id,
                                            const std::optional<Names>& claimed) {
   std::vector<Volume> out;

@@ -95,6 +95,11 @@ Result<void> crds_of(upstream::ControlApi& api, const std::vector<std::string>& 
 /// CustomResourceDefinitions whose group begins with `<id>-`.
 Result<std::vector<Found>> tenant_crds(upstream::ControlApi& api, std::string_view id);
 
+/// Can upstream list this kind for its controllers? It is asked for what nothing is labelled with,
+/// as of any time: that comes from its memory, which it fills by reading all objects of the kind,
+/// and it refuses (Code::too_many_requests) until it has been able to.
+Result<void> list_nothing(upstream::ControlApi& api, const Kind& kind);
+
 struct Volume {
   std::string name, uid, claim_space; ///< claim_space: its claim's namespace; "": unclaimed
   bool provisioned = false;           ///< made by a provisioner, which removes it with its claim

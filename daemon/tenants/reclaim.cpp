@@ -3,6 +3,7 @@
 #include "common/kube/client.hpp"
 #include "daemon/tenants/certificates.hpp"
 #include "daemon/tenants/controller.hpp"
+#include "daemon/tenants/definitions.hpp"
 #include "daemon/tenants/manifests.hpp"
 #include "daemon/tenants/records.hpp"
 #include "daemon/upstream/control_api.hpp"
@@ -77,15 +78,27 @@ public:
     return {};
   }
 
-  /// A webhook of the tenant's that does not answer would keep upstream from listing its objects,
-  /// and with them every namespace from being deleted. Nobody reads them in another version any
-  /// more.
-  Result<void> stop_conversions() {
+  /// Prepares the tenant's definitions for the deletion of their objects:
+  ///  * A webhook that does not answer would keep upstream from listing them, and with them every
+  ///    namespace from being deleted. Nobody reads them in another version any more, so that no
+  ///    conversion is needed.
+  ///  * Upstream deletes a definition that is not established without its objects, and shows none
+  ///    of them: such a one is established again. Returns how many these were; their objects are
+  ///    seen in the next pass.
+  Result<std::size_t> open_definitions() {
     static const json none = {{"strategy", "None"}, {"webhook", nullptr}};
+    std::size_t hidden = 0;
     ZOO_TRY(const auto found, tenant_crds(api_, tenant_.id));
     for (const auto& crd : found) {
       const auto path = std::string(k_crds) + kube::path({crd.name});
       const auto object = api_.get(path);
+      if (object && hides_objects(*object)) {
+        ++hidden;
+        if (const auto done = api_.update(path + "/status", established(*object)); !done)
+          log::at(usual_, "tenants", "tenant {}: {} stays unestablished: {}", tenant_.id, crd.name,
+                  done.error().text());
+        continue; // its conversion is looked at in the next pass
+      }
       if (object && object->value("/spec/conversion/strategy"_json_pointer, "None") == "None")
         continue;
       if (!object && object.error().code() == Code::not_found) continue; // it has gone meanwhile
@@ -99,24 +112,53 @@ public:
                 crd.name, done.error().text());
       if (!past_grace_) ZOO_TRY_VOID(hold_());
     }
-    return {};
+    return hidden;
+  }
+
+  /// Upstream cannot read an object of this kind: that keeps it from deleting it, and every
+  /// namespace of the platform. The definition is made one under which everything can be read:
+  /// schemas that take anything, no conversion, the names that it has been given, and the versions
+  /// that upstream says it misses. `why`: its refusal of the list.
+  void make_readable(const Kind& kind, const Error& why) {
+    const auto path = std::string(k_crds) + kube::path({kind.title()});
+    const auto found = api_.get(path);
+    if (!found) return; // it has gone meanwhile, or is read in the next pass
+    const auto object = readable_definition(*found, missing_version(why.message(), kind.group));
+    auto done = object["spec"] == (*found)["spec"] ? found : api_.update(path, object);
+    if (done && object["status"] != (*found)["status"]) {
+      (*done)["status"] = object["status"];
+      done = api_.update(path + "/status", *done);
+    }
+    if (!done) {
+      log::at(usual_, "tenants", "tenant {}: {} cannot be made readable: {}", tenant_.id, path,
+              done.error().text());
+    } else if (*done != *found) {
+      log::warning("tenants", "tenant {}: {} was changed so that upstream can read its objects: {}",
+                   tenant_.id, path, why.message());
+    }
   }
 
   /// How many custom resources of the tenant's own groups are left; all of them are told to go.
-  /// What upstream cannot list is left too, and goes with its definition.
+  /// What upstream cannot list is left too, and its definition is made one under which it can.
   Result<std::size_t> custom_resources() {
-    ZOO_TRY_VOID(stop_conversions());
-    std::size_t left = 0;
+    ZOO_TRY(auto left, open_definitions());
     for (const auto& kind : kinds_) {
       if (!kind.group.starts_with(prefix_) || !kind.removable) continue;
       auto swept = sweep(kind, kind.collection(), {}, left);
       if (swept) {
+        const bool some = *swept != left;
         left = *swept;
+        // Its objects can be read one by one, and yet not all be listed as controllers list them.
+        if (const auto listed = list_nothing(api_, kind);
+            some && !listed && listed.error().code() == Code::too_many_requests)
+          make_readable(kind, listed.error());
         continue;
       }
       log::at(usual_, "tenants", "tenant {}: {} cannot be listed: {}", tenant_.id,
               kind.collection(), swept.error().text());
       waiting_.push_back(kind.title() + ", which upstream cannot list");
+      const auto code = swept.error().code();
+      if (code != Code::unavailable && code != Code::timeout) make_readable(kind, swept.error());
       ++left;
     }
     return left;

@@ -99,7 +99,7 @@ DefinitionFence::DefinitionFence(Exchange& exchange, std::string path, std::stri
       then_(std::move(then)), moved_(std::move(moved)) {}
 
 void DefinitionFence::start() {
-  ask(Outgoing::get(path_), [this](const upstream::Answer& answer) {
+  ask(Outgoing::get(Reason::look, path_), [this](const upstream::Answer& answer) {
     if (answer.ok()) return judge(answer.body);
     // Upstream says best that there is none.
     if (answer.head.status == 404) return then_({});
@@ -151,7 +151,7 @@ void DefinitionFence::rewrite_objects(const std::string& before) {
                           "stored-versions): serve one",
                           named(exchange_))));
   }
-  verdict_.actor = Actor::zood;
+  verdict_.actor = Actor::zood(Reason::stored_versions);
   namespaced_ = spec["scope"].string() != "Cluster";
   version_ = kube::path({"apis", spec["group"].string(), version});
   resource_ = spec["names"]["plural"].string();
@@ -193,10 +193,8 @@ void DefinitionFence::on_list_error(const Error& error, int http_status, std::st
 
 void DefinitionFence::next_object() {
   if (at_ == objects_.size()) return then_(std::move(verdict_));
-  Outgoing request;
-  request.actor = Actor::zood; // it changes nothing, and reaches namespaces that have no binding
-  request.method = "PATCH";
-  request.path = version_ + objects_[at_++];
+  // It changes nothing, and reaches namespaces that have no binding.
+  Outgoing request(Actor::zood(Reason::own_group), "PATCH", version_ + objects_[at_++]);
   request.body = "{}";
   request.content_type = "application/merge-patch+json";
   ask(request, [this](const upstream::Answer& answer) {

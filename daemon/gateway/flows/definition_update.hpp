@@ -50,7 +50,7 @@ private:
   Verdict verdict_;
   std::string version_, resource_; ///< of the kind's objects
   bool namespaced_ = false;
-  ListPlan plan_;
+  ListPlan plan_{Actor::zood(Reason::own_keys)};
   std::vector<std::string> objects_; ///< their paths behind version_
   std::size_t at_ = 0;
   std::unique_ptr<upstream::List> list_; // last: cancelled first

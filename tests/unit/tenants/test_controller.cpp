@@ -349,6 +349,53 @@ TEST_CASE(
   CHECK(room.upstream.size() == 0);
 }
 
+TEST_CASE("a definition whose objects upstream cannot read is made readable, and goes") {
+  Room room;
+  const std::string definition = std::string(tenants::k_crds) + "/gizmos.foofoo-own.example.com";
+  const auto service = room.service(Room::settings());
+  must(service->create(wanted("foofoo"), false));
+  REQUIRE(eventually([&] { return ready(*service, "foofoo"); }));
+  room.upstream.put(
+      definition,
+      {{"metadata",
+        {{"name", "gizmos.foofoo-own.example.com"},
+         {"labels", {{"tenant.kubezoo.io/id", "foofoo"}}},
+         {"finalizers", {"customresourcecleanup.apiextensions.k8s.io"}}}},
+       {"spec",
+        {{"versions", json::array({{{"name", "v1"}, {"served", true}, {"storage", true}}})},
+         {"names",
+          {{"plural", "gizmos"}, {"singular", "gizmo"}, {"kind", "G"}, {"listKind", "GList"}}}}},
+       {"status",
+        {{"acceptedNames",
+          {{"plural", "gizmos"}, {"singular", "gizmo"}, {"kind", "G"}, {"listKind", "GList"}}}}}});
+  std::atomic<bool> readable = false, is_established = false;
+  room.upstream.set_fault([&](const std::string& method, const std::string& path) {
+    if (method == "PUT" && path == definition) readable = true;
+    if (method == "PUT" && path == definition + "/status") {
+      is_established = true;
+      return std::optional(status(200, "", ""));
+    }
+    const bool lists = method == "GET" && path == "/apis/foofoo-own.example.com/v1/gizmos";
+    return lists && !readable
+               ? std::optional(status(500, "InternalError",
+                                      "request to convert CR from an invalid group/version: "
+                                      "foofoo-own.example.com/v1alpha1"))
+               : std::nullopt;
+  });
+  must(service->remove("foofoo", {}, false));
+  const auto versions = [&] { return room.upstream.at(definition)["spec"]["versions"]; };
+  REQUIRE(eventually([&] { return versions().size() == 2; }));
+  CHECK(versions()[1]["name"] == "v1alpha1");
+  CHECK(is_established);
+  auto done = room.upstream.at(definition);
+  done["status"]["conditions"] = {{{"type", "Established"}, {"status", "True"}}};
+  room.upstream.put(definition, done);
+  REQUIRE(eventually(
+      [&] { return room.upstream.at(definition)["metadata"].contains("deletionTimestamp"); }));
+  must(room.upstream.connect()->merge_patch(definition, {{"metadata", {{"finalizers", nullptr}}}}));
+  REQUIRE(eventually([&] { return gone(*service, "foofoo"); }));
+}
+
 TEST_CASE("a volume that came when its tenant was gone keeps the ID from others") {
   Room room;
   std::optional<tenants::Names> known = tenants::Names{"pvc-late"};
