@@ -28,6 +28,7 @@ expect_match "by the policy" zoo-tenants-definitions "$answer"
 would "take it" POST $definitions json "$(definition "$evil-direct.example.com" ",$hook")"
 # Where it is allowed the tenant goes all the same, which the end of this script waits for.
 made "an object" POST /apis/evil.example.com/v1/namespaces/team/holds json '{"apiVersion":"evil.example.com/v1","kind":"Hold","metadata":{"name":"evil","finalizers":["evil.example.com/hold"]}}'
+may_fail="/apis/$evil-evil.example.com/"
 terms '{"spec":{"guards":{"conversionWebhooks":true}}}'
 allowed() {
   try PATCH $definitions/holds.evil.example.com merge "{\"spec\":{$hook}}"
