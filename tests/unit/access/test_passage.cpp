@@ -32,9 +32,11 @@ constexpr std::string_view k_as_jane = "Impersonate-User: jane\r\n"
                                        "Impersonate-Extra-example.com%2Fscopes: a\r\n"
                                        "Impersonate-Extra-example.com%2Fscopes: b\r\n";
 
-constexpr Reason k_reasons[] = {Reason::own_keys,  Reason::own_group, Reason::cluster_read,
-                                Reason::inert,     Reason::signing,   Reason::room,
-                                Reason::documents, Reason::look,      Reason::namespace_gone};
+constexpr Reason k_reasons[] = {
+    Reason::own_keys,      Reason::own_group,       Reason::cluster_read,
+    Reason::inert,         Reason::stored_versions, Reason::signing,
+    Reason::room,          Reason::documents,       Reason::look,
+    Reason::namespace_gone};
 
 } // namespace
 
