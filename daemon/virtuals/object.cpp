@@ -60,6 +60,15 @@ ObjectPtr make_object(const Kind& kind, json object, std::int64_t revision) {
   return out;
 }
 
+ObjectPtr make_mark(const Kind& kind, std::int64_t revision, bool initial_events_end) {
+  json metadata = json::object();
+  if (initial_events_end) metadata["annotations"]["k8s.io/initial-events-end"] = "true";
+  return make_object(
+      kind,
+      {{"kind", kind.kind}, {"apiVersion", kind.api_version()}, {"metadata", std::move(metadata)}},
+      revision);
+}
+
 void write_object(const Object& object, Shape shape, std::int64_t now, std::string& out) {
   const auto partial = [&] {
     out += R"({"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1","metadata":)";

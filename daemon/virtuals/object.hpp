@@ -34,6 +34,10 @@ using ObjectPtr = std::shared_ptr<const Object>;
 /// `object` without resourceVersion, or with any: `revision` is written over it.
 ObjectPtr make_object(const Kind& kind, nlohmann::json object, std::int64_t revision);
 
+/// The object of a bookmark: it has a resourceVersion, and an annotation where it ends the initial
+/// events, and nothing else.
+ObjectPtr make_mark(const Kind& kind, std::int64_t revision, bool initial_events_end);
+
 /// How an object is written into an answer, as Negotiated has it.
 enum class Shape { object, partial, table_none, table_metadata, table_object };
 /// One object, its partial metadata, or its Table row. `now`: Unix seconds.

@@ -5,8 +5,6 @@
 #include "daemon/translate/watch_event.hpp"
 #include "daemon/upstream/shared_watches.hpp"
 
-#include <nlohmann/json.hpp>
-
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -162,25 +160,23 @@ private:
   }
 
   void bookmark(bool initial_events_end) {
-    const auto version = std::to_string(last_);
     if (target_.table()) {
       // One row, of an object that has a version and nothing else; whatever the client wants of
       // objects, for it carries the annotation.
       auto target = target_;
       if (target.shape() == virtuals::Shape::table_none)
         target.wanted.include = translate::IncludeObject::metadata;
-      const auto object = nlohmann::json::parse(translate::bookmark_object(
-          target_.kind->api_version(), target_.kind->kind, version, initial_events_end));
-      const auto row = virtuals::make_object(*target_.kind, object, last_);
+      const auto row = virtuals::make_mark(*target_.kind, last_, initial_events_end);
       exchange_.send(
           translate::make_event(EventType::bookmark, render_one(target, *row, !columns_sent_)));
       columns_sent_ = true;
       return;
     }
     const bool partial = target_.shape() == virtuals::Shape::partial;
-    exchange_.send(translate::make_bookmark(
-        partial ? "meta.k8s.io/v1" : target_.kind->api_version(),
-        partial ? "PartialObjectMetadata" : target_.kind->kind, version, initial_events_end));
+    exchange_.send(
+        translate::make_bookmark(partial ? "meta.k8s.io/v1" : target_.kind->api_version(),
+                                 partial ? "PartialObjectMetadata" : target_.kind->kind,
+                                 std::to_string(last_), initial_events_end));
   }
 
   static std::chrono::seconds duration(std::int64_t wanted) {
