@@ -123,7 +123,7 @@ table_marks() { # PATH
     jq -rs 'map(select(.type == "BOOKMARK"))[0].object | [.kind, (.rows[0].cells | length), .rows[0].object.kind, .rows[0].object.metadata.annotations["k8s.io/initial-events-end"],
       (.rows[0].object.metadata.resourceVersion == .metadata.resourceVersion and .metadata.resourceVersion != null)] | join(" ")'
 }
-expect "a bookmark among Tables" "Table 3 PartialObjectMetadata true true" "$(table_marks /api/v1/namespaces/default/configmaps)"
+expect "a bookmark among Tables" "Table 3 PartialObjectMetadata true true" "$(table_marks /api/v1/configmaps)"
 expect "of a kind that zood keeps itself" "Table 4 PartialObjectMetadata true true" "$(table_marks /apis/apiregistration.k8s.io/v1/apiservices)"
 
 # Upstream sends the columns of a watch's Tables once, with whatever comes first, which is another tenant's here.

@@ -75,6 +75,13 @@ expect "a selector that fits nothing" 0 "$(as "$a" get pods -A -l app=none -o na
 expect "a field selector by namespace" 2 "$(as "$a" get pods -A --field-selector metadata.namespace=default -o name | wc -l)"
 check "get all" as "$a" get all -A
 
+# A name of the tenant's own may begin as its prefix does.
+check "a deployment that begins so" as "$a" create deployment "$a-web" --image=none
+said() { as "$a" get events "$@" | grep -q "Created pod: $a-web-"; }
+eventually "its events say its name" 30 said -o 'jsonpath={.items[*].message}'
+check "in a table too" said
+check "it goes" as "$a" delete deployment "$a-web"
+
 check "label" as "$a" label deployment web tier=front
 expect "label is there" front "$(as "$a" get deployment web -o jsonpath='{.metadata.labels.tier}')"
 check "annotate" as "$a" annotate namespace team note=here
