@@ -342,7 +342,7 @@ void GatewayWorld::settle() {
 }
 
 bool GatewayWorld::eventually(const std::function<bool()>& holds) {
-  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+  const auto until = std::chrono::steady_clock::now() + k_patience;
   for (bool held = false;;) {
     on([&] { held = holds(); });
     if (held || std::chrono::steady_clock::now() > until) return held;

@@ -4,6 +4,7 @@
 #include "daemon/http/stream.hpp"
 #include "scripted_upstream.hpp"
 
+#include <chrono>
 #include <functional>
 #include <map>
 #include <memory>
@@ -50,6 +51,9 @@ private:
 /// constructor returns, zood has read what it follows and the policy of abc123.
 class GatewayWorld {
 public:
+  /// For what a row says to happen; a row that holds waits for milliseconds.
+  static constexpr std::chrono::seconds k_patience{30};
+
   explicit GatewayWorld(const WorldSettings& settings = {});
   ~GatewayWorld();
 
@@ -57,7 +61,7 @@ public:
   void on(const std::function<void()>& task);
   /// What was to be done at once is done: several turns of the loop.
   void settle();
-  /// Waits for a condition, which is asked on the loop; false after ten seconds.
+  /// Waits for a condition, which is asked on the loop; false after k_patience.
   bool eventually(const std::function<bool()>& holds);
 
   /// Lets that person ask. Throws std::runtime_error where nobody is called so.

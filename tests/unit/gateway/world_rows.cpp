@@ -273,7 +273,7 @@ private:
     if (!client_) wrong(fmt::format("in '{}' nobody has asked yet", row_.title));
     const bool stays = section.head.ends_with(" hears") || section.head.ends_with(" hears more");
     if (as_told_ && stays) {
-      const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+      const auto until = std::chrono::steady_clock::now() + GatewayWorld::k_patience;
       while (client_text() != section.text && std::chrono::steady_clock::now() < until)
         world_.settle();
     } else if (as_told_) {
