@@ -83,8 +83,11 @@ public:
         kind.version = version.value("version", "");
         kind.namespaced = resource.value("scope", "") == "Namespaced";
         const auto verbs = resource.value("verbs", json::array());
-        kind.removable =
-            has_verb(verbs, "list") && has_verb(verbs, "patch") && has_verb(verbs, "delete");
+        // Of a definition that is going upstream names neither create, update nor patch, and takes
+        // patches all the same.
+        const bool going = !has_verb(verbs, "create") && !has_verb(verbs, "update");
+        kind.removable = has_verb(verbs, "list") && has_verb(verbs, "delete") &&
+                         (has_verb(verbs, "patch") || going);
         out_.push_back(std::move(kind));
       }
     }

@@ -31,7 +31,7 @@ std::string_view id_of_name(std::string_view name);
 struct Kind {
   std::string group, version, resource;
   bool namespaced = false;
-  bool removable = false; ///< can be listed, patched and deleted
+  bool removable = false; ///< its objects can be listed, patched and deleted
 
   std::string collection(std::string_view name_space = {}) const;
   std::string title() const; ///< "storageclasses.storage.k8s.io"

@@ -113,6 +113,7 @@ cleans=$definitions/cleans.evil.example.com
 made "another definition" POST $definitions json "$(definition cleans Clean evil.example.com "$(version v1 true)")"
 eventually "it is served" 30 is_listed cleans
 made "an object that stays" POST /apis/evil.example.com/v1/namespaces/team/cleans json "$(object v1 Clean ',"finalizers":["evil.example.com/stays"]')"
+made "and another" POST /apis/evil.example.com/v1/namespaces/team/cleans json "$(object v1 Clean ',"finalizers":["evil.example.com/stays"]' | sed 's/"evil"/"other"/')"
 made "it is deleted" DELETE $cleans
 fence() { stored "$definitions/cleans.$evil-evil.example.com" '.metadata.finalizers | tojson'; }
 for path in $cleans $cleans/status; do
@@ -132,6 +133,9 @@ P
   direct PATCH "${path/evil.example.com/"$evil-evil.example.com"}" merge '{"metadata":{"finalizers":null}}'
   refused "upstream alone refuses it" '403|422'
 done
+
+made "the way out is to take the finalizers of its objects away" PATCH /apis/evil.example.com/v1/namespaces/team/cleans/other merge '{"metadata":{"finalizers":null}}'
+# The other object stays until the tenant goes, which the end of this script waits for.
 
 # ---- as if it had: zood finds such definitions, and deletes their tenant all the same -----------------------------------------------
 new_attacker broken
