@@ -2,6 +2,7 @@
 #include "common/crypto/digest.hpp"
 
 #include "common/crypto/openssl.hpp"
+#include "common/crypto/sha1.hpp"
 
 #include <openssl/crypto.h>
 #include <openssl/rand.h>

@@ -20,10 +20,6 @@ inline std::string_view view(const Sha256& digest) {
   return {reinterpret_cast<const char*>(digest.data()), digest.size()};
 }
 
-/// 20 bytes. For RFC 6455 alone, which asks for it: whoever wants to can make two texts have the
-/// same.
-std::string sha1(std::string_view bytes);
-
 std::string hex_encode(std::string_view bytes); ///< lower case
 Result<std::string> hex_decode(std::string_view text);
 

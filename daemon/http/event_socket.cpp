@@ -3,6 +3,7 @@
 
 #include "common/base/text.hpp"
 #include "common/crypto/digest.hpp"
+#include "common/crypto/sha1.hpp"
 #include "daemon/http/syntax.hpp"
 
 #include <fmt/format.h>
@@ -91,8 +92,8 @@ void EventSocket::shake_hands(ResponseHead& head) const {
     return !text::iequals(field.name, "warning") && !text::iequals(field.name, "audit-id");
   });
   head.headers.add("upgrade", "websocket");
-  head.headers.add("sec-websocket-accept", accept_);
-  if (!subprotocol_.empty()) head.headers.add("sec-websocket-protocol", subprotocol_);
+  head.headers.add("Sec-WebSocket-Accept", accept_);
+  if (!subprotocol_.empty()) head.headers.add("Sec-WebSocket-Protocol", subprotocol_);
 }
 
 void EventSocket::add_message(Kind kind, std::string_view message, std::string& out) {
