@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
+# covers: gateway http net translate
 # fabric8's Java client (fabric8/Fabric8.java), of the version in fabric8/pom.xml, with its default HTTP client and its default
 # watch, which is a WebSocket. Maven puts it into the upstream's cache.
 # timeout: 900

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
+# covers: gateway http net translate
 # What browsers and HTTP libraries need, beside upstream's own answers: watches over WebSocket, answers that come before the
 # request is complete (curl and httpx, over HTTP/2 and HTTP/1.1), and links and redirects of services behind the proxy.
 # timeout: 900

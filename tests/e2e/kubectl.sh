@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# covers: gateway translate authz upstream http net tenants app cli
+# covers: access gateway translate authz upstream http net tenants app cli
 # step: verify
 # Plain kubectl as a tenant's administrator, verb by verb, beside a second tenant with the same names.
 . "$(dirname "$0")/lib.sh"

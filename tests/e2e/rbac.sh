@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# covers: authz gateway translate tenants
+# covers: access authz gateway translate tenants
 # step: verify
 # timeout: 600
 # The tenant's own RBAC decides: users, groups, ServiceAccounts and their tokens, aggregation, escalation,

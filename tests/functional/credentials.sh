@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# covers: tenants gateway admin cli
+# covers: access tenants gateway admin cli
 # step: verify
 # timeout: 900
 # A tenant's credentials: several at once, short-lived, rotated, revoked one by one and all together, suspension; what

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# covers: tenants gateway app
+# covers: access tenants gateway app
 # timeout: 600
 # What is open for a tenant ends when the tenant is suspended or deleted, and settings change while zood runs.
 . "$(dirname "$0")/../e2e/lib.sh"

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
+# covers: gateway translate upstream
 # timeout: 240
 # Eviction by a tenant, within its PodDisruptionBudget; and a drain, which is the platform's, as a tenant sees it. It cordons
 # node-2 for a moment: nothing else may run meanwhile.

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
+# covers: gateway translate upstream
 # timeout: 300
 # tests/node/up itself: a second cluster beside the first, and nothing of one is left on the machine, however it ends.
 . "$(dirname "$0")/lib.sh"

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
+# covers: gateway translate upstream
 # timeout: 300
 # NetworkPolicies of tenants on real nodes: isolation within one tenant, between its namespaces, and from another tenant
 # whose pods carry the same labels.

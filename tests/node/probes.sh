@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
+# covers: gateway translate upstream
 # timeout: 240
 # Probes of a tenant's pods: one that fails restarts a container, another one takes a pod out of its Service.
 . "$(dirname "$0")/lib.sh"

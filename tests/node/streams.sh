@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
+# covers: gateway translate upstream
 # timeout: 180
 # A tenant's streams to containers that really run: exec, attach, logs, port-forward and cp.
 . "$(dirname "$0")/lib.sh"

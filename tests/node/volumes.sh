@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
+# covers: gateway translate upstream
 # timeout: 300
 # Volumes of a tenant's pods: a ConfigMap and a Secret that change under a running container, and a claim for which the
 # platform provisions a volume.

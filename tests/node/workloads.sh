@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
+# covers: gateway translate upstream
 # timeout: 300
 # What a tenant deploys on two real nodes: a Deployment behind a Service, a Job, a DaemonSet, a StatefulSet with volumes.
 . "$(dirname "$0")/lib.sh"
