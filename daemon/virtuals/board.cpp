@@ -52,6 +52,26 @@ Stored stored_of(const Key& key, const store::Record& record) {
   return {make_object(*key.kind, std::move(object), revision), grave};
 }
 
+/// Puts a record of the first list into the set that it belongs to. `begun`: where the watch
+/// begins.
+void read_into(std::unordered_map<std::string, std::shared_ptr<Set>>& sets,
+               const store::Record& record, std::int64_t begun) {
+  const auto key = parse_key(record.key);
+  if (!key) return;
+  auto [object, grave] = stored_of(*key, record);
+  if (!object) return;
+  auto& set = sets[key->set];
+  if (!set) set = std::make_shared<Set>();
+  set->floor = std::max(set->floor, object->revision);
+  if (!key->kind->beside) set->floor = std::max(set->floor, begun);
+  if (grave) {
+    set->graves.insert(key->name);
+    return;
+  }
+  set->bytes += object->json.size();
+  set->objects[key->name] = std::move(object);
+}
+
 } // namespace
 
 std::int64_t version_of(const json& object) {
@@ -89,6 +109,7 @@ std::optional<Set::Objects> Set::at(std::int64_t revision) const {
 Result<std::unique_ptr<Board>> Board::start(store::Store& store,
                                             std::function<bool(const Owner&)> lives) {
   std::unique_ptr<Board> board(new Board(std::move(lives)));
+  std::unordered_map<std::string, std::shared_ptr<Set>> sets;
   std::string after;
   std::int64_t begun = 0;
   for (;;) {
@@ -96,10 +117,11 @@ Result<std::unique_ptr<Board>> Board::start(store::Store& store,
     // Changes between two pages come again by the watch: it begins at the first one.
     if (begun == 0) board->begun_ = begun = page.revision;
     for (const auto& record : page.records)
-      board->put(record);
+      read_into(sets, record, begun);
     if (!page.more || page.records.empty()) break;
     after = page.records.back().key;
   }
+  board->sets_.insert(sets.begin(), sets.end());
   board->revision_ = begun;
   ZOO_TRY(board->subscription_,
           store.watch(k_record_kind, begun,
@@ -109,73 +131,72 @@ Result<std::unique_ptr<Board>> Board::start(store::Store& store,
 
 Board::~Board() = default;
 
-void Board::put(const store::Record& record) {
-  const auto key = parse_key(record.key);
-  if (!key) return;
-  auto [object, grave] = stored_of(*key, record);
-  if (!object) return;
-  auto& set = sets_[key->set];
-  auto next = set ? std::make_shared<Set>(*set) : std::make_shared<Set>();
-  next->floor = std::max(next->floor, object->revision);
-  if (!key->kind->beside) next->floor = std::max(next->floor, begun_);
-  if (grave) {
-    next->graves.insert(key->name);
-  } else {
-    next->bytes += object->json.size();
-    next->objects[key->name] = std::move(object);
+/// The set after a change that may be one it has already. Parses, renders and copies: what takes
+/// long is done here, on the store's thread, while event loops go on reading `old`.
+std::shared_ptr<const Set> Board::after(const std::shared_ptr<const Set>& old, const Kind& kind,
+                                        const Step& step) const {
+  auto next = old ? std::make_shared<Set>(*old) : std::make_shared<Set>();
+  if (!old && !kind.beside) next->floor = begun_;
+  if (step.grave && !step.forgotten) next->graves.insert(step.name);
+  if (!step.grave || step.forgotten) next->graves.erase(step.name);
+  const auto before = next->objects.find(step.name);
+  Event event{kind.beside ? step.object->revision : step.revision, nullptr, nullptr, nullptr,
+              nullptr};
+  if (before != next->objects.end()) {
+    event.before = before->second;
+    next->bytes -= before->second->json.size();
+    next->objects.erase(before);
   }
-  set = std::move(next);
+  // One that the first list had already: nothing new.
+  const bool known = event.before && event.before->revision >= event.revision;
+  if (step.forgotten || step.grave) {
+    event.last = step.object;
+  } else {
+    event.after = step.object;
+    if (event.before)
+      event.left =
+          make_object(kind, json::parse(event.before->json, nullptr, false), event.revision);
+    next->bytes += step.object->json.size();
+    next->objects[step.name] = step.object;
+  }
+  if (!known && (event.before || event.after)) {
+    next->recent_bytes += event.bytes();
+    next->recent.push_back(std::move(event));
+  }
+  while (next->recent.size() > k_events || next->recent_bytes > k_event_bytes) {
+    next->floor = next->recent.front().revision;
+    next->recent_bytes -= next->recent.front().bytes();
+    next->recent.pop_front();
+  }
+  return next;
 }
 
 void Board::change(const store::Change& change) {
   const auto key = parse_key(change.record.key);
-  const auto [object, grave] = key ? stored_of(*key, change.record) : Stored{};
   const bool forgotten = change.type == store::Change::Type::removed; // the record itself
-  const bool removed = forgotten || grave;
+  std::shared_ptr<const Set> next;
+  if (key) {
+    if (auto [object, grave] = stored_of(*key, change.record); object) {
+      std::shared_ptr<const Set> old;
+      {
+        const std::lock_guard lock(mutex_);
+        if (const auto found = sets_.find(key->set); found != sets_.end()) old = found->second;
+      }
+      // Nobody else changes the set meanwhile: only the store's thread does.
+      next = after(old, *key->kind,
+                   {key->name, std::move(object), change.record.revision, grave, forgotten});
+    }
+  }
   const bool lives = key && lives_(key->owner);
   std::vector<std::function<void()>> wake;
   {
     const std::lock_guard lock(mutex_);
     revision_ = std::max(revision_, change.record.revision);
-    if (key && object) {
-      auto& set = sets_[key->set];
-      auto next = set ? std::make_shared<Set>(*set) : std::make_shared<Set>();
-      if (!set && !key->kind->beside) next->floor = begun_;
-      if (grave && !forgotten) next->graves.insert(key->name);
-      if (!grave || forgotten) next->graves.erase(key->name);
-      const auto old = next->objects.find(key->name);
-      Event event{key->kind->beside ? object->revision : change.record.revision, nullptr, nullptr,
-                  nullptr, nullptr};
-      if (old != next->objects.end()) {
-        event.before = old->second;
-        next->bytes -= old->second->json.size();
-        next->objects.erase(old);
-      }
-      // One that the first list had already: nothing new.
-      const bool known = event.before && event.before->revision >= event.revision;
-      if (removed) {
-        event.last = object;
-      } else {
-        event.after = object;
-        if (event.before)
-          event.left = make_object(*key->kind, json::parse(event.before->json, nullptr, false),
-                                   event.revision);
-        next->bytes += object->json.size();
-        next->objects[key->name] = object;
-      }
-      if (!known && (event.before || event.after)) {
-        next->recent_bytes += event.bytes();
-        next->recent.push_back(std::move(event));
-      }
-      while (next->recent.size() > k_events || next->recent_bytes > k_event_bytes) {
-        next->floor = next->recent.front().revision;
-        next->recent_bytes -= next->recent.front().bytes();
-        next->recent.pop_front();
-      }
+    if (next) {
       if (next->objects.empty() && !lives) {
         sets_.erase(key->set);
       } else {
-        set = std::move(next);
+        std::swap(sets_[key->set], next); // the old one ends outside the lock
       }
       if (const auto hears = listeners_.find(key->set); hears != listeners_.end()) {
         for (const auto& [number, on_change] : hears->second)

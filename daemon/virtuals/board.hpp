@@ -117,7 +117,16 @@ public:
 private:
   explicit Board(std::function<bool(const Owner&)> lives) : lives_(std::move(lives)) {}
   void change(const store::Change& change);
-  void put(const store::Record& record);
+  /// One change of a record, read.
+  struct Step {
+    std::string name;
+    ObjectPtr object;          ///< as the record has it; of a removal its last state
+    std::int64_t revision = 0; ///< of the change
+    bool grave = false;        ///< the record only remembers a removal
+    bool forgotten = false;    ///< the record is gone
+  };
+  std::shared_ptr<const Set> after(const std::shared_ptr<const Set>& old, const Kind& kind,
+                                   const Step& step) const;
 
   std::function<bool(const Owner&)> lives_;
   mutable std::mutex mutex_;
