@@ -3,6 +3,7 @@
 
 #include "common/api/tenant.hpp"
 #include "common/base/text.hpp"
+#include "common/crypto/digest.hpp"
 #include "common/kube/client.hpp"
 
 #include <nlohmann/json.hpp>
@@ -228,6 +229,14 @@ Result<std::string> AdminClient::kubeconfig(std::string_view id, const Kubeconfi
   auto text = string_in(answer, "kubeconfig");
   if (text.empty()) return fail(Code::internal, "while {}, zood answered none", purpose);
   return text;
+}
+
+Result<std::string> AdminClient::kept_kubeconfig(std::string_view id) {
+  ZOO_TRY(const auto found, tenant(id));
+  const auto metadata = found.value("metadata", json::object());
+  const auto encoded = string_in(metadata.value("annotations", json::object()),
+                                 std::string(api::k_kubeconfig_annotation).c_str());
+  return crypto::base64_decode(encoded).value_or(std::string());
 }
 
 Result<json> AdminClient::ask(std::string_view id, const Call& call) {

@@ -57,6 +57,8 @@ public:
   /// `uid`: only that Tenant, not a later one of the same ID.
   Result<void> remove(std::string_view id, std::string_view uid, bool dry_run);
   Result<std::string> kubeconfig(std::string_view id, const KubeconfigWish& wish);
+  /// The kubeconfig of the tenant's administrator that zood keeps; "": it has none to show.
+  Result<std::string> kept_kubeconfig(std::string_view id);
   /// Sets spec.suspended; in force when it returns.
   Result<nlohmann::json> suspend(std::string_view id, bool suspended, bool dry_run);
   Result<nlohmann::json> rotate(std::string_view id, bool revoke_old, bool dry_run);

@@ -20,6 +20,8 @@
 namespace zoo::cli {
 namespace {
 
+constexpr std::string_view k_ttl = "24h"; ///< of a credential that is issued without --ttl
+
 /// The kubeconfig in memory that has no name in any directory and cannot be changed: kubectl
 /// inherits it, and it goes when the last process that holds it ends, however that ends.
 Result<file::Fd> unnamed_file(std::string_view text) {
@@ -57,7 +59,7 @@ Result<std::string> find_kubectl(const Context& context) {
 }
 
 struct Kubectl final : Command {
-  std::string tenant, user, ttl = "24h";
+  std::string tenant, user, ttl;
   std::vector<std::string> groups, arguments;
 
   void define(CLI::App& app) override {
@@ -66,9 +68,10 @@ struct Kubectl final : Command {
            "Run as this user of the tenant; without --user and --group as its administrator")
         ->type_name("USER");
     add_repeated(app, "--group", groups, "A group of that user; may be repeated", "GROUP");
-    app.add_option("--ttl", ttl, "How long the credential is valid")
-        ->type_name("DURATION")
-        ->capture_default_str();
+    app.add_option("--ttl", ttl,
+                   "Issue a credential that is valid for so long; without it the administrator's "
+                   "own is used, and a user's is valid for 24h")
+        ->type_name("DURATION");
     app.add_option("tenant", tenant, "The tenant's ID")->type_name("TENANT")->required();
     app.add_option("arguments", arguments, "What kubectl is told; write -- before it")
         ->type_name("ARGS");
@@ -109,14 +112,24 @@ struct Kubectl final : Command {
     return {};
   }
 
+  /// The kubeconfig that kubectl gets. zood keeps a valid certificate of each tenant's
+  /// administrator, so none is issued for the administrator unless --ttl asks for one. zood keeps
+  /// no key of a user: each call with --user or --group issues a certificate.
+  Result<std::string> credential(AdminClient& client, std::chrono::seconds span) const {
+    if (user.empty() && groups.empty() && ttl.empty()) {
+      ZOO_TRY(auto kept, client.kept_kubeconfig(tenant));
+      if (!kept.empty()) return kept;
+    }
+    return client.kubeconfig(tenant, {user, groups, span, {}});
+  }
+
   Result<int> run(Context& context) override {
     ZOO_TRY_VOID(check_arguments());
     ZOO_TRY_VOID(check_user(user, groups));
     ZOO_TRY(const auto path, find_kubectl(context));
-    ZOO_TRY(const auto span, option_ttl(ttl));
-    KubeconfigWish wish{user, groups, span, {}};
+    ZOO_TRY(const auto span, option_ttl(ttl.empty() ? k_ttl : ttl));
     ZOO_TRY(auto* client, context.client());
-    ZOO_TRY(const auto text, client->kubeconfig(tenant, wish));
+    ZOO_TRY(const auto text, credential(*client, span));
     ZOO_TRY(const auto fd, unnamed_file(text));
 
     Program program{path, {"kubectl"}, {}};

@@ -28,7 +28,7 @@ constexpr std::array k_table = {
     ErrorRow{Code::unavailable, "unavailable", 69, 503, "ServiceUnavailable", LogLevel::warning},
     ErrorRow{Code::internal, "internal", 70, 500, "InternalError", LogLevel::error},
     ErrorRow{Code::usage, "usage", 64, 400, "BadRequest", LogLevel::info},
-    ErrorRow{Code::io, "io", 74, 500, "InternalError", LogLevel::error},
+    ErrorRow{Code::io, "io", 74, 500, "StorageFailure", LogLevel::error},
     ErrorRow{Code::cancelled, "cancelled", 130, 499, "", LogLevel::debug},
 };
 

@@ -32,6 +32,9 @@ TEST_CASE("a Status maps to a code by its reason first") {
   CHECK(code_from_status(410, "Expired") == Code::expired);
   CHECK(code_from_status(410, "Gone") == Code::expired);
   CHECK(code_from_status(500, "ServerTimeout") == Code::timeout);
+  CHECK(code_from_status(500, error_row(Code::io).reason) == Code::io);
+  CHECK(code_from_status(500, "InternalError") == Code::internal);
+  CHECK(code_from_status(500, "") == Code::internal);
   CHECK(code_from_status(403, "NotFound") == Code::not_found);
 }
 

@@ -385,6 +385,7 @@ TEST_CASE("kubectl gets its words untouched, a kubeconfig without a name and a c
   Zooctl zooctl;
   zooctl.environment = {"PATH=/nowhere:" + directory.path().string(), "HOME=/srv/jane",
                         "KUBECONFIG=/srv/jane/prod"};
+  zooctl.server.on("GET " + std::string(k_tenants) + "/foofoo", {{200, tenant("foofoo")}});
   zooctl.server.on("POST " + std::string(k_tenants) + "/foofoo/kubeconfig",
                    {{200, R"({"kubeconfig":"x\n"})"}});
   const std::vector<std::vector<std::string>> lines = {
@@ -413,6 +414,35 @@ TEST_CASE("kubectl gets its words untouched, a kubeconfig without a name and a c
   }
 }
 
+TEST_CASE("kubectl as the administrator uses the certificate that there is") {
+  TemporaryDirectory directory;
+  std::filesystem::copy("/bin/true", directory / "kubectl");
+  Zooctl zooctl;
+  zooctl.environment = {"PATH=" + directory.path().string()};
+  auto kept = nlohmann::json::parse(tenant("foofoo"));
+  kept["metadata"]["annotations"]["kubezoo.io/tenant.kubeconfig.base64"] = "a2VwdAo=";
+  const auto one = std::string(k_tenants) + "/foofoo";
+  zooctl.server.on("GET " + one, {{200, kept.dump()}});
+  zooctl.server.on("POST " + one + "/kubeconfig", {{200, R"({"kubeconfig":"issued\n"})"}});
+  const auto given = [&](std::vector<std::string> arguments) {
+    zooctl.executed.clear();
+    zooctl.server.requests.clear();
+    const auto outcome = zooctl(std::move(arguments));
+    CAPTURE(outcome.err);
+    REQUIRE(zooctl.executed.size() == 1);
+    REQUIRE_FALSE(zooctl.server.requests.empty());
+    return zooctl.server.requests.back().method;
+  };
+  CHECK(given({"kubectl", "foofoo", "get", "pods"}) == "GET");
+  // What zood keeps is the administrator's for as long as zood says.
+  CHECK(given({"kubectl", "--user", "jane", "foofoo", "get", "pods"}) == "POST");
+  CHECK(given({"kubectl", "--group", "dev", "foofoo", "get", "pods"}) == "POST");
+  CHECK(given({"kubectl", "--ttl", "1h", "foofoo", "get", "pods"}) == "POST");
+  // One that zood cannot show is issued.
+  zooctl.server.on("GET " + one, {{200, tenant("foofoo")}});
+  CHECK(given({"kubectl", "foofoo", "get", "pods"}) == "POST");
+}
+
 TEST_CASE("kubectl's certificate is valid for a second at least, not for zood's default") {
   TemporaryDirectory directory;
   std::filesystem::copy("/bin/true", directory / "kubectl");
@@ -422,6 +452,16 @@ TEST_CASE("kubectl's certificate is valid for a second at least, not for zood's 
   CHECK(outcome.status == 64);
   CHECK(outcome.err.find("--ttl must be one second or more") != std::string::npos);
   CHECK(zooctl.executed.empty());
+}
+
+TEST_CASE("what zood cannot store is told by the exit status of files") {
+  Zooctl zooctl;
+  zooctl.server.on(
+      "GET " + std::string(k_tenants) + "/foofoo",
+      {{500, status(500, "StorageFailure", "cannot write zood.db: the disk is full")}});
+  const auto outcome = zooctl({"tenant", "get", "foofoo"});
+  CHECK(outcome.status == 74);
+  CHECK(has(outcome.err, "the disk is full"));
 }
 
 TEST_CASE("without kubectl: how to get it, before a credential is issued") {
