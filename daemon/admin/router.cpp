@@ -89,6 +89,7 @@ Answer Router::handle(const Request& request) {
     if (path[1] == "authentication.k8s.io" || path[1] == "authorization.k8s.io")
       return reviews(request);
     if (path[1] != api::k_tenant_group) return nothing_here("API group", path[1], k_groups);
+    if (path.size() < 4) return nothing_here("path", request.path(), {});
     if (path[2] != "v1alpha1") return nothing_here("version", path[2], k_versions);
     return tenants(request);
   }

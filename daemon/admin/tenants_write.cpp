@@ -234,15 +234,15 @@ Answer TenantApi::remove(const Request& request, const std::string& id) {
 Result<Answer> TenantApi::try_remove(const Request& request, const std::string& id) {
   ZOO_TRY(auto options, write_options(request));
   options.representation.shape = Shape::object;
-  std::string uid, version;
+  tenants::Preconditions expected;
   if (!text::trim(request.body).empty()) {
     std::vector<std::string> duplicates;
     ZOO_TRY(const auto body,
             parse_body(request.body, request.headers.get("content-type"), duplicates));
     if (!body.is_object()) return fail(Code::bad_request, "the body of a DELETE is DeleteOptions");
     if (const auto* conditions = member(body, "preconditions")) {
-      ZOO_TRY(uid, text_member(*conditions, "uid", "preconditions.uid"));
-      ZOO_TRY(version,
+      ZOO_TRY(expected.uid, text_member(*conditions, "uid", "preconditions.uid"));
+      ZOO_TRY(expected.resource_version,
               text_member(*conditions, "resourceVersion", "preconditions.resourceVersion"));
     }
     if (const auto* dry = member(body, "dryRun"); dry && dry->is_array()) {
@@ -251,16 +251,7 @@ Result<Answer> TenantApi::try_remove(const Request& request, const std::string& 
       }
     }
   }
-  if (!version.empty()) {
-    ZOO_TRY(const auto live, service_.get(id));
-    if (std::to_string(live.resource_version) != version)
-      return fail(Code::conflict,
-                  "Precondition failed: ResourceVersion in precondition: {}, ResourceVersion in "
-                  "object meta: {}",
-                  version, live.resource_version);
-    if (uid.empty()) uid = live.uid;
-  }
-  ZOO_TRY(const auto removed, service_.remove(id, uid, options.dry_run));
+  ZOO_TRY(const auto removed, service_.remove(id, expected, options.dry_run));
   return show(200, removed, options);
 }
 

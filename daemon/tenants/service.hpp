@@ -42,6 +42,11 @@ struct CertificateStatus {
   bool revoked = false;
 };
 
+/// What a Tenant must be for a deletion to begin; empty: it does not matter.
+struct Preconditions {
+  std::string uid, resource_version;
+};
+
 /// Which of a tenant's credentials are taken back.
 struct RevokeRequest {
   std::vector<std::string> serials;
@@ -91,8 +96,9 @@ public:
   virtual Result<TenantPage> list(std::string_view after, std::size_t limit) = 0;
   /// Replaces metadata (labels, annotations) and spec; compares resource_version if it is not 0.
   virtual Result<api::Tenant> update(api::Tenant wanted, bool dry_run) = 0;
-  /// Marks for deletion (phase Deleting) and wakes the controller; the record goes last.
-  virtual Result<api::Tenant> remove(std::string_view id, std::string_view uid_precondition,
+  /// Marks for deletion (phase Deleting) and wakes the controller; the record goes last. The
+  /// Tenant must be as `expected` says at the moment of the write: else Code::conflict.
+  virtual Result<api::Tenant> remove(std::string_view id, const Preconditions& expected,
                                      bool dry_run) = 0;
   /// Every change after `revision` (0 = from now). Code::expired if that is too long ago. The
   /// callback comes on a store thread and must not block.

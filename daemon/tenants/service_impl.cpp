@@ -214,14 +214,24 @@ Result<api::Tenant> TenantServiceImpl::update(api::Tenant wanted, bool dry_run) 
   return written;
 }
 
-Result<api::Tenant> TenantServiceImpl::remove(std::string_view id,
-                                              std::string_view uid_precondition, bool dry_run) {
+Result<api::Tenant> TenantServiceImpl::remove(std::string_view id, const Preconditions& expected,
+                                              bool dry_run) {
   api::Tenant seen;
-  bool other = false;
+  std::optional<Error> refused;
   auto written = change_tenant(parts_.store, id, {}, [&](api::Tenant& tenant) {
-    other = !uid_precondition.empty() && uid_precondition != tenant.uid;
+    refused.reset();
     seen = tenant;
-    if (other || !tenant.deletion_timestamp.empty()) return false;
+    const auto version = std::to_string(tenant.resource_version);
+    if (!expected.uid.empty() && expected.uid != tenant.uid)
+      refused.emplace(Code::conflict, fmt::format("tenant '{}' is another one by now: its uid is "
+                                                  "{}",
+                                                  id, tenant.uid));
+    else if (!expected.resource_version.empty() && expected.resource_version != version)
+      refused.emplace(Code::conflict,
+                      fmt::format("Precondition failed: ResourceVersion in precondition: {}, "
+                                  "ResourceVersion in object meta: {}",
+                                  expected.resource_version, version));
+    if (refused || !tenant.deletion_timestamp.empty()) return false;
     tenant.deletion_timestamp = now_text();
     tenant.phase = api::Phase::deleting;
     tenant.waiting_for = "the controller to begin";
@@ -232,9 +242,7 @@ Result<api::Tenant> TenantServiceImpl::remove(std::string_view id,
     return !dry_run;
   });
   if (!written) return written;
-  if (other) {
-    return fail(Code::conflict, "tenant '{}' is another one by now: its uid is {}", id, seen.uid);
-  }
+  if (refused) return fail(std::move(*refused));
   if (dry_run) return seen;
   log::info("tenants", "tenant {} is to be deleted", id);
   controller_.wake(id);

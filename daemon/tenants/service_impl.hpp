@@ -40,7 +40,7 @@ public:
   Result<api::Tenant> get(std::string_view id) override;
   Result<TenantPage> list(std::string_view after, std::size_t limit) override;
   Result<api::Tenant> update(api::Tenant wanted, bool dry_run) override;
-  Result<api::Tenant> remove(std::string_view id, std::string_view uid_precondition,
+  Result<api::Tenant> remove(std::string_view id, const Preconditions& expected,
                              bool dry_run) override;
   Result<std::unique_ptr<Subscription>>
   watch(std::int64_t revision, std::function<void(const TenantChange&)> on_change) override;

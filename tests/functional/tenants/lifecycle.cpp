@@ -365,7 +365,7 @@ TEST_CASE("a tenant becomes Ready and Populated, fenced, and goes without a trac
   }
 
   furnish(id);
-  const auto going = must(zood.service().remove(id, tenant.uid, false));
+  const auto going = must(zood.service().remove(id, {tenant.uid, {}}, false));
   CHECK(going.phase == api::Phase::deleting);
   CHECK(zood.service().stored_kubeconfig(id).value_or("?").empty());
   CHECK_FALSE(zood.service().kubeconfig(id, {}));

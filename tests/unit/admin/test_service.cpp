@@ -131,6 +131,10 @@ TEST_CASE("errors are Status, with what was meant") {
   for (const auto& each :
        {Case{"GET", k_tenants + "/nobody", 404, "not found"},
         Case{"GET", "/apis/tenant.kubezoo.io/v1alpha1/tenats", 404, "did you mean \"tenants\"?"},
+        Case{"POST", "/apis/tenant.kubezoo.io", 405, "it allows GET"},
+        Case{"POST", "/apis/tenant.kubezoo.io/v1alpha1", 405, "it allows GET"},
+        Case{"GET", "/apis/tenant.kubezoo.io/v1", 404, "could not find"},
+        Case{"PUT", "/apis/tenant.kubezo.io", 404, "did you mean \"tenant.kubezoo.io\"?"},
         Case{"GET", "/apis/tenants.kubezoo.io/v1alpha1/tenants", 404, "\"tenant.kubezoo.io\"?"},
         Case{"GET", "/apis/tenant.kubezoo.io/v1alpha2/tenants", 404, "\"v1alpha1\"?"},
         Case{"GET", "/apis/tenant.kubezoo.io/v1alpha1/namespaces/x/tenants", 404, "no namespace"},

@@ -208,7 +208,7 @@ TEST_CASE("patches: merge, JSON, and what is neither") {
 TEST_CASE("a patch that meets the controller's write is tried again") {
   World world;
   world.add("foofoo");
-  world.tenants.before_update(
+  world.tenants.before_write(
       [&] { world.tenants.touch("foofoo", [](auto& tenant) { tenant.labels["by"] = "other"; }); });
   auto patched =
       world.ask("PATCH", k_tenants + "/foofoo", R"({"spec":{"account":"a"}})", {k_merge});
@@ -254,6 +254,18 @@ TEST_CASE("a deletion honours its preconditions") {
   CHECK(gone->json()["kind"] == "Tenant");
   CHECK(gone->json()["metadata"]["deletionTimestamp"] == "2026-01-02T00:00:00Z");
   CHECK(world.ask("DELETE", k_tenants + "/nobody")->status() == 404);
+}
+
+TEST_CASE("a deletion's resourceVersion is compared by the write itself") {
+  World world;
+  world.add("foofoo");
+  const auto one = k_tenants + "/foofoo";
+  const auto version = world.ask("GET", one)->json()["metadata"]["resourceVersion"];
+  const auto options = json{{"preconditions", {{"resourceVersion", version}}}}.dump();
+  world.tenants.before_write(
+      [&] { world.tenants.touch("foofoo", [](auto& tenant) { tenant.account = "late"; }); });
+  CHECK(world.ask("DELETE", one, options, {k_json})->status() == 409);
+  CHECK_FALSE(world.ask("GET", one)->json()["metadata"].contains("deletionTimestamp"));
 }
 
 TEST_CASE("kubeconfigs: a user asked for is no super-user") {

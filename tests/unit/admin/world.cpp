@@ -74,13 +74,19 @@ Result<api::Tenant> FakeTenants::update(api::Tenant wanted, bool dry_run) {
   return live;
 }
 
-Result<api::Tenant> FakeTenants::remove(std::string_view id, std::string_view uid, bool dry_run) {
+Result<api::Tenant> FakeTenants::remove(std::string_view id, const tenants::Preconditions& expected,
+                                        bool dry_run) {
+  if (auto hook = std::exchange(hook_, nullptr)) hook();
   const std::lock_guard lock(mutex_);
   const auto at = tenants_.find(id);
   if (at == tenants_.end())
     return fail(Code::not_found, "tenants.tenant.kubezoo.io \"{}\" not found", id);
-  if (!uid.empty() && uid != at->second.uid)
-    return fail(Code::conflict, "Precondition failed: UID in precondition: {}", uid);
+  if (!expected.uid.empty() && expected.uid != at->second.uid)
+    return fail(Code::conflict, "Precondition failed: UID in precondition: {}", expected.uid);
+  if (!expected.resource_version.empty() &&
+      expected.resource_version != std::to_string(at->second.resource_version))
+    return fail(Code::conflict, "Precondition failed: ResourceVersion in precondition: {}",
+                expected.resource_version);
   auto gone = at->second;
   gone.phase = api::Phase::deleting;
   gone.deletion_timestamp = "2026-01-02T00:00:00Z";

@@ -24,7 +24,8 @@ public:
   Result<api::Tenant> get(std::string_view id) override;
   Result<tenants::TenantPage> list(std::string_view after, std::size_t limit) override;
   Result<api::Tenant> update(api::Tenant wanted, bool dry_run) override;
-  Result<api::Tenant> remove(std::string_view id, std::string_view uid, bool dry_run) override;
+  Result<api::Tenant> remove(std::string_view id, const tenants::Preconditions& expected,
+                             bool dry_run) override;
   Result<std::unique_ptr<tenants::Subscription>>
   watch(std::int64_t revision,
         std::function<void(const tenants::TenantChange&)> on_change) override;
@@ -44,7 +45,8 @@ public:
   void set_oldest(std::int64_t revision) { oldest_ = revision; }
   void hold(bool on); ///< get() waits while held
   std::size_t held() const;
-  void before_update(std::function<void()> hook) { hook_ = std::move(hook); }
+  /// Runs once, just before the next update() or remove() looks at the record.
+  void before_write(std::function<void()> hook) { hook_ = std::move(hook); }
 
   tenants::KubeconfigRequest last_kubeconfig;
   tenants::RevokeRequest last_revoke;

@@ -504,10 +504,12 @@ TEST_CASE("removal asks for the uid, is said once, and the ID comes back as anot
   Room room;
   const auto service = room.service();
   const auto first = must(service->create(wanted("foofoo"), false));
-  CHECK(service->remove("foofoo", "other", false).error().code() == Code::conflict);
-  CHECK(must(service->remove("foofoo", first.uid, true)).phase == api::Phase::deleting);
+  CHECK(service->remove("foofoo", {"other", {}}, false).error().code() == Code::conflict);
+  CHECK(must(service->remove("foofoo", {first.uid, {}}, true)).phase == api::Phase::deleting);
   CHECK(must(service->get("foofoo")).deletion_timestamp.empty());
-  must(service->remove("foofoo", first.uid, false));
+  const auto& version = std::to_string(must(service->get("foofoo")).resource_version + 1);
+  CHECK(service->remove("foofoo", {{}, version}, true).error().code() == Code::conflict);
+  must(service->remove("foofoo", {first.uid, {}}, false));
   REQUIRE(eventually([&] { return gone(*service, "foofoo"); }));
   CHECK(service->remove("foofoo", {}, false).error().code() == Code::not_found);
   CHECK(must(service->create(wanted("foofoo"), false)).uid != first.uid);
