@@ -2,7 +2,7 @@
 #pragma once
 
 #include "common/base/result.hpp"
-#include "daemon/admin/request.hpp"
+#include "daemon/admin/api_types.hpp"
 #include "daemon/http/stream.hpp"
 
 #include <optional>

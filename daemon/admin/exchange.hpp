@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "daemon/admin/api_types.hpp"
 #include "daemon/admin/audit.hpp"
-#include "daemon/admin/request.hpp"
 #include "daemon/admin/router.hpp"
-#include "daemon/admin/scheduler.hpp"
 #include "daemon/admin/service.hpp"
-#include "daemon/admin/watch.hpp"
 #include "daemon/http/event_socket.hpp"
 #include "daemon/http/stream.hpp"
+#include "daemon/resources/watch_stream.hpp"
 
 #include <atomic>
 #include <chrono>
@@ -49,12 +48,6 @@ private:
   /// Says so, if it is refused before its body was looked at.
   bool refused();
   void finish(Answer answer, const std::string& who);
-  void start_watch(std::shared_ptr<WatchFeed> feed);
-  void send_event(std::string_view line); ///< "" is none
-  void hear(std::string_view frames);     ///< of a WebSocket's client; empty: a pong may wait
-  void pump();
-  void end_watch();
-  void schedule_bookmark();
   void leave();
   void log(int status, const std::string& who, const Answer& answer) const;
 
@@ -71,12 +64,8 @@ private:
   std::chrono::steady_clock::time_point began_;
   bool answered_ = false;
 
-  std::shared_ptr<WatchFeed> feed_;
-  std::unique_ptr<WatchEncoder> encoder_;
   std::optional<Result<http::EventSocket>> socket_; ///< asked for; and what of the handshake
-  std::size_t initial_sent_ = 0;
-  bool initial_done_ = false;
-  std::unique_ptr<Alarm> bookmark_, timeout_;
+  std::unique_ptr<resources::WatchStream> watch_;
 };
 
 } // namespace zoo::admin

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "daemon/admin/request.hpp"
+#include "daemon/admin/api_types.hpp"
 #include "daemon/admin/server.hpp"
 
 namespace zoo::admin {

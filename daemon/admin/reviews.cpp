@@ -2,7 +2,7 @@
 #include "daemon/admin/reviews.hpp"
 
 #include "common/api/tenant.hpp"
-#include "daemon/admin/body.hpp"
+#include "daemon/resources/body.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -13,13 +13,13 @@ using nlohmann::json;
 
 Result<json> read(const Request& request, std::string_view kind) {
   const auto type = request.headers.get("content-type");
-  if (media_type(type) == "application/vnd.kubernetes.protobuf") {
+  if (resources::media_type(type) == "application/vnd.kubernetes.protobuf") {
     ZOO_TRY(auto review, review_from_protobuf(request.body));
     if (review["kind"] != kind) return fail(Code::bad_request, "the body must be a {}", kind);
     return review;
   }
   std::vector<std::string> duplicates;
-  ZOO_TRY(auto body, parse_body(request.body, type, duplicates));
+  ZOO_TRY(auto body, resources::parse_body(request.body, type, duplicates));
   if (!body.is_object() || body.value("kind", json()) != kind)
     return fail(Code::bad_request, "the body must be a {}", kind);
   return body;

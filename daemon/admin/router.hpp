@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "daemon/admin/request.hpp"
+#include "daemon/admin/api_types.hpp"
 #include "daemon/admin/server.hpp"
-#include "daemon/admin/tenants.hpp"
 #include "daemon/admin/workers.hpp"
+#include "daemon/resources/api.hpp"
+#include "daemon/tenants/service.hpp"
 
 #include <cstdint>
 #include <functional>
-#include <optional>
 
 namespace zoo::audit {
 class Log;
@@ -20,8 +20,7 @@ namespace zoo::admin {
 class Router {
 public:
   Router(tenants::TenantService& tenants, StatusSource& status, Workers& workers,
-         std::function<std::int64_t()> now, const audit::Log* audit = nullptr)
-      : tenants_(tenants), status_(status), audit_(audit), api_(tenants, workers, std::move(now)) {}
+         std::function<std::int64_t()> now, const audit::Log* audit = nullptr);
 
   Answer handle(const Request& request);
 
@@ -33,15 +32,13 @@ public:
   static Workers::Kind kind(const Request& request);
 
 private:
-  Answer get_or_405(const Request& request, std::optional<Answer> answer);
-  Answer tenants(const Request& request);
   Answer zoo(const Request& request);
   Answer reviews(const Request& request);
 
   tenants::TenantService& tenants_;
   StatusSource& status_;
   const audit::Log* audit_;
-  TenantApi api_;
+  resources::Api api_;
 };
 
 } // namespace zoo::admin

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "common/base/metric_text.hpp"
-#include "daemon/admin/request.hpp"
+#include "daemon/admin/api_types.hpp"
 #include "daemon/tenants/service.hpp"
 
 #include <chrono>

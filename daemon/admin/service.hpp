@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "daemon/admin/api_types.hpp"
 #include "daemon/admin/door.hpp"
 #include "daemon/admin/router.hpp"
-#include "daemon/admin/scheduler.hpp"
 #include "daemon/admin/server.hpp"
 #include "daemon/admin/workers.hpp"
 #include "daemon/http/stream.hpp"

@@ -7,7 +7,6 @@
 #include "common/base/text.hpp"
 #include "common/crypto/aead.hpp"
 #include "common/kube/kubeconfig.hpp"
-#include "daemon/admin/scheduler.hpp"
 #include "daemon/admin/service.hpp"
 #include "daemon/app/address.hpp"
 #include "daemon/app/door_certificates.hpp"
@@ -206,7 +205,7 @@ struct Zood::Impl {
   std::unique_ptr<Status> status;
   std::unique_ptr<admin::Workers> admin_workers;
   std::optional<admin::AdminContext> admin_context;
-  std::unique_ptr<admin::Scheduler> admin_scheduler;
+  std::unique_ptr<resources::Scheduler> admin_scheduler;
   std::unique_ptr<net::Listener> admin_socket, admin_listener;
 
   std::atomic<std::chrono::milliseconds> drain_timeout{};
@@ -408,7 +407,7 @@ Result<void> Zood::Impl::open_admin_doors() {
   });
   admin_loop = std::make_unique<net::Workers>(1, "admin-loop");
   admin_workers = std::make_unique<admin::Workers>();
-  admin_scheduler = admin::make_scheduler(*admin_loop->loops().front());
+  admin_scheduler = resources::make_scheduler(*admin_loop->loops().front());
   admin_context.emplace(
       admin::AdminContext{*tenants, *status, *admin_workers, {}, {}, audit.get()});
   const auto make = [this](net::Loop&) {

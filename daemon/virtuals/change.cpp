@@ -4,6 +4,7 @@
 #include "common/base/json_text.hpp"
 #include "common/crypto/digest.hpp"
 #include "common/kube/json_patch.hpp"
+#include "daemon/resources/fields.hpp"
 
 #include <algorithm>
 #include <array>
@@ -16,7 +17,6 @@ using nlohmann::json;
 using translate::BodyFormat;
 
 constexpr std::size_t k_depth = 64;         ///< of a body; the kinds are ten deep
-constexpr std::size_t k_generated = 5;      ///< characters behind a generateName
 constexpr std::size_t k_longest_name = 246; ///< 253 less the prefix, with which upstream checks it
 
 bool too_deep(const json& value, std::size_t left) {
@@ -51,8 +51,8 @@ Result<json> parse(const Body& body) {
     return fail(Code::bad_request, "the body is nested deeper than {} levels", k_depth);
   auto out = json::parse(body.text, nullptr, false);
   if (out.is_discarded()) return fail(Code::bad_request, "the body is not JSON");
-  ZOO_TRY_VOID(check_lists(out));
-  ZOO_TRY_VOID(check_fields(out));
+  ZOO_TRY_VOID(resources::check_lists(out, k_lists));
+  ZOO_TRY_VOID(resources::check_fields(out, k_lists));
   return out;
 }
 
@@ -75,16 +75,6 @@ Result<void> check_type(const Kind& kind, json& object) {
   return {};
 }
 
-std::string random_suffix() {
-  // k8s.io/apimachinery/pkg/util/rand: no vowels, nothing that reads like something else.
-  constexpr std::string_view k_letters = "bcdfghjklmnpqrstvwxz2456789";
-  std::string out;
-  const auto bytes = crypto::random_bytes(k_generated);
-  for (std::size_t i = 0; bytes && i < k_generated; ++i)
-    out += k_letters[static_cast<unsigned char>((*bytes)[i]) % k_letters.size()];
-  return out;
-}
-
 /// DNS subdomain, as for every name of these kinds; upstream checks the rest.
 bool name_can_be(std::string_view name) {
   return !name.empty() && name.size() <= k_longest_name &&
@@ -95,8 +85,9 @@ bool name_can_be(std::string_view name) {
 Result<json> patched(const json& old, const Body& body) {
   ZOO_TRY(const auto patch, parse(body));
   auto out = body.format == BodyFormat::json_patch ? kube::json_patch(old, patch, k_max_body_bytes)
-             : body.format == BodyFormat::merge_patch ? kube::merge_patch(old, patch)
-                                                      : strategic_merge(old, patch);
+             : body.format == BodyFormat::merge_patch
+                 ? kube::merge_patch(old, patch)
+                 : resources::strategic_merge(old, patch, k_lists);
   if (!out) return out;
   if (!out->is_object() || too_deep(*out, k_depth + 8))
     return fail(Code::bad_request, "the patch does not make an object");
@@ -120,22 +111,6 @@ Result<void> check_identity(const json& old, const json& now) {
       !version.empty() && version != "0" && version != member(before, "resourceVersion"))
     return fail(Code::conflict, "{}", k_modified);
   return {};
-}
-
-void keep_servers_metadata(const json& old, json& now) {
-  static constexpr std::array k_servers{
-      "uid",           "resourceVersion",   "creationTimestamp",          "generation",
-      "managedFields", "deletionTimestamp", "deletionGracePeriodSeconds", "generateName",
-      "selfLink",      "namespace"};
-  auto& metadata = now["metadata"];
-  const auto& before = metadata_of(old);
-  for (const auto* name : k_servers) {
-    if (before.contains(name)) {
-      metadata[name] = before[name];
-    } else {
-      metadata.erase(name);
-    }
-  }
 }
 
 } // namespace
@@ -170,7 +145,7 @@ Result<json> created(const Kind& kind, const Body& body, std::string_view path_n
                 path_name);
   if (!path_name.empty()) name = path_name;
   if (const auto start = member(given, "generateName"); name.empty() && !start.empty())
-    name = start.substr(0, k_longest_name - k_generated) + random_suffix();
+    name = resources::generated_name(start, k_longest_name);
   if (name.empty())
     return fail(Code::invalid,
                 "{} \"\" is invalid: metadata.name: Required value: name or "
@@ -214,9 +189,7 @@ Result<json> changed(const Kind& kind, const json& old, const Body& body, const 
       ZOO_TRY_VOID(check_identity(old, named));
     }
     ZOO_TRY(now, apply(old, config, writer, force));
-    const auto fields = now["metadata"]["managedFields"];
-    keep_servers_metadata(old, now);
-    now["metadata"]["managedFields"] = fields;
+    resources::keep_servers_metadata(now, old, {"resourceVersion", "namespace"});
   } else {
     if (body.format == BodyFormat::json || body.format == BodyFormat::yaml) {
       ZOO_TRY(now, parse(body));
@@ -229,11 +202,11 @@ Result<json> changed(const Kind& kind, const json& old, const Body& body, const 
                     kind.kind, json_quote(member(metadata_of(old), "name")));
     } else {
       ZOO_TRY(now, patched(old, body));
-      ZOO_TRY_VOID(check_fields(now));
+      ZOO_TRY_VOID(resources::check_fields(now, k_lists));
       ZOO_TRY_VOID(check_type(kind, now));
     }
     ZOO_TRY_VOID(check_identity(old, now));
-    keep_servers_metadata(old, now);
+    resources::keep_servers_metadata(now, old, {"resourceVersion", "namespace", "managedFields"});
   }
   if (writer.status) {
     auto whole = old;
@@ -310,18 +283,10 @@ bool set_condition(json& object, std::string_view type, std::string_view status,
   return true;
 }
 
-Result<DeleteOptions> delete_options(std::string_view body) {
-  DeleteOptions out;
-  if (body.empty()) return out;
+Result<resources::DeleteOptions> delete_options(std::string_view body) {
+  if (body.empty()) return resources::DeleteOptions();
   ZOO_TRY(const auto options, parse({BodyFormat::json, body}));
-  if (!options.is_object()) return fail(Code::bad_request, "the body is no DeleteOptions");
-  if (const auto dry = options.find("dryRun"); dry != options.end() && dry->is_array())
-    out.dry_run = !dry->empty();
-  if (const auto found = options.find("preconditions"); found != options.end()) {
-    out.uid = member(*found, "uid");
-    out.resource_version = member(*found, "resourceVersion");
-  }
-  return out;
+  return resources::delete_options(options);
 }
 
 } // namespace zoo::virtuals

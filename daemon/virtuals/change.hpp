@@ -2,8 +2,9 @@
 #pragma once
 
 #include "common/base/result.hpp"
+#include "daemon/resources/options.hpp"
+#include "daemon/resources/owners.hpp"
 #include "daemon/translate/headers.hpp"
-#include "daemon/virtuals/fields.hpp"
 #include "daemon/virtuals/kinds.hpp"
 
 #include <nlohmann/json.hpp>
@@ -14,6 +15,8 @@
 /// What a write makes of an object: the rules of k8s.io/apiserver pkg/registry/rest and of the
 /// kinds' strategies, on whole JSON values. Pure.
 namespace zoo::virtuals {
+
+using resources::Writer;
 
 /// Of one write: an object of k_max_object_bytes may be written with spaces.
 inline constexpr std::size_t k_max_body_bytes = std::size_t{512} << 10;
@@ -41,12 +44,8 @@ void settle(const nlohmann::json& old, nlohmann::json& now, const Writer& writer
 bool set_condition(nlohmann::json& object, std::string_view type, std::string_view status,
                    std::string_view reason, const std::string& message, const Writer& writer);
 
-/// The members of metav1.DeleteOptions that count here.
-struct DeleteOptions {
-  bool dry_run = false;
-  std::string uid, resource_version; ///< preconditions; "" is none
-};
-Result<DeleteOptions> delete_options(std::string_view body);
+/// Of a DELETE's body; an empty one wishes nothing. Code::bad_request.
+Result<resources::DeleteOptions> delete_options(std::string_view body);
 
 std::string member(const nlohmann::json& object, std::string_view name); ///< "" if no string
 const nlohmann::json& metadata_of(const nlohmann::json& object);

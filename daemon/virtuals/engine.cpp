@@ -179,7 +179,8 @@ Result<Answer> Engine::perform(const Validate& validate, const Request& request)
 Result<Answer> Engine::once(const Validate& validate, const Request& request) {
   if (request.kind->read_only) return translate::not_allowed();
   if (!parts_.lives(request.owner)) return fail(Code::unauthorized, "this tenant is not served");
-  const Writer writer{request.manager, request.kind->api_version(), now_text(), request.status};
+  const Writer writer{request.manager, request.kind->api_version(), now_text(), request.status,
+                      k_lists};
   if (request.verb == "create") return create(validate, request, writer);
   if (request.verb == "delete") return remove(request, request.name, writer);
   if (request.verb == "deletecollection") return collection(request, writer);
@@ -195,8 +196,8 @@ Result<Answer> Engine::refusal(Verdict verdict) const {
 }
 
 Result<void> Engine::room_for(const Request& request, const json& old, const json& object) const {
-  ZOO_TRY_VOID(check_lists(object));
-  ZOO_TRY_VOID(check_fields(object));
+  ZOO_TRY_VOID(resources::check_lists(object, k_lists));
+  ZOO_TRY_VOID(resources::check_fields(object, k_lists));
   const auto size = dump(object).size();
   if (size > k_max_object_bytes)
     return fail(Code::too_large, "the object has {} bytes; at most {} are kept", size,
@@ -227,7 +228,7 @@ bool Engine::has_level(const Owner& owner, const std::string& name) const {
 
 /// The conditions that a control plane's own controllers would write.
 void Engine::complete(const Request& request, json& object, const Writer& writer) const {
-  const Writer own{"zood", writer.api_version, writer.time, true};
+  const Writer own{"zood", writer.api_version, writer.time, true, k_lists};
   const auto spec = object.value("spec", json::object());
   if (request.kind->resource == "flowschemas") {
     const auto level = member(spec.value("priorityLevelConfiguration", json::object()), "name");
@@ -431,17 +432,17 @@ Result<Answer> Engine::remove(const Request& request, const std::string& name,
   if (!found.object) return absent(request, name);
   auto& object = *found.object;
   const auto uid = member(metadata_of(object), "uid");
-  if (!options.uid.empty() && options.uid != uid)
+  if (!options.expected.uid.empty() && options.expected.uid != uid)
     return fail(Code::conflict,
                 "Precondition failed: UID in precondition: {}, UID in object "
                 "meta: {}",
-                options.uid, uid);
+                options.expected.uid, uid);
   const auto version = member(metadata_of(object), "resourceVersion");
-  if (!options.resource_version.empty() && options.resource_version != version)
+  if (!options.expected.resource_version.empty() && options.expected.resource_version != version)
     return fail(Code::conflict,
                 "Precondition failed: ResourceVersion in precondition: {}, ResourceVersion in "
                 "object meta: {}",
-                options.resource_version, version);
+                options.expected.resource_version, version);
   auto asked = request;
   asked.dry_run = request.dry_run || options.dry_run;
   if (has_finalizers(object)) {

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "daemon/resources/owners.hpp"
+
 #include <nlohmann/json_fwd.hpp>
 
+#include <array>
 #include <string>
 #include <string_view>
 
@@ -27,6 +30,14 @@ struct Kind {
 
   std::string api_version() const;
   std::string title() const; ///< "flowschemas.flowcontrol.apiserver.k8s.io"
+};
+
+/// Lists of these kinds whose elements have owners of their own.
+inline constexpr std::array k_lists{
+    resources::ListRule{"status", "conditions", "type"},
+    resources::ListRule{"status", "addresses", "type"}, // of a Node
+    resources::ListRule{"spec", "podCIDRs", ""},
+    resources::ListRule{"spec", "drivers", "name"}, // of a CSINode
 };
 
 /// Null: not a virtual kind.

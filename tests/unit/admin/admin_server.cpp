@@ -117,7 +117,7 @@ int main(int argc, char** argv) {
   const auto client = issued(ca, ca_key, wanted);
 
   net::Workers loops(2, "loop");
-  std::vector<std::unique_ptr<admin::Scheduler>> schedulers;
+  std::vector<std::unique_ptr<resources::Scheduler>> schedulers;
   FakeTenants tenants;
   admin::test::FakeStatus status;
   admin::Workers workers;
@@ -131,7 +131,7 @@ int main(int argc, char** argv) {
     auto listener =
         must(net::Listener::tcp(loops.loops(), "127.0.0.1:0",
                                 must(net::TlsServerContext::create(tls)), {}, [&](net::Loop& loop) {
-                                  schedulers.push_back(admin::make_scheduler(loop));
+                                  schedulers.push_back(resources::make_scheduler(loop));
                                   return std::make_unique<admin::AdminService>(context,
                                                                                *schedulers.back());
                                 }));

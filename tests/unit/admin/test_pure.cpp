@@ -1,21 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/admin/body.hpp"
-#include "daemon/admin/fields.hpp"
-#include "daemon/admin/negotiate.hpp"
-#include "daemon/admin/openapi.hpp"
-#include "daemon/admin/request.hpp"
-#include "daemon/admin/selectors.hpp"
-#include "daemon/admin/table.hpp"
-#include "daemon/admin/tenants.hpp"
+#include "common/kube/age.hpp"
+#include "daemon/admin/tenant_kind.hpp"
+#include "daemon/resources/body.hpp"
+#include "daemon/resources/fields.hpp"
+#include "daemon/resources/negotiate.hpp"
+#include "daemon/resources/openapi.hpp"
+#include "daemon/resources/selectors.hpp"
+#include "tests/unit/admin/world.hpp"
 
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
 using nlohmann::json;
 using namespace zoo;
-using namespace zoo::admin;
+using namespace zoo::resources;
 
 namespace {
+
+/// The row of Tenant, over a service that nobody asks.
+const Kind& kind() {
+  static admin::test::FakeTenants tenants;
+  static const auto row = admin::tenant_kind(tenants);
+  return *row;
+}
+
+json openapi_of(bool v3) {
+  const KindPtr row(KindPtr(), &kind());
+  return v3 ? openapi_v3({&row, 1}, "x") : openapi_v2({&row, 1}, "x");
+}
 
 Result<Request> parse(const std::string& target) {
   http::RequestHead head;
@@ -30,9 +42,9 @@ bool selects(std::string_view labels, std::map<std::string, std::string> of,
   tenant.id = "foofoo";
   tenant.phase = api::Phase::ready;
   tenant.labels = std::move(of);
-  const auto selectors = Selectors::parse(labels, fields);
+  const auto selectors = Selectors::parse(kind(), labels, fields);
   REQUIRE(selectors);
-  return selectors->matches(tenant);
+  return selectors->matches(api::to_json(tenant));
 }
 
 } // namespace
@@ -104,11 +116,11 @@ TEST_CASE("selectors hold as Kubernetes' do") {
   CHECK_FALSE(selects("", {}, "metadata.name!=foofoo"));
   for (const char* bad : {"a in 1", "a near (1)", "a in (1", "=1", ",", "a b", "!"}) {
     CAPTURE(bad);
-    CHECK_FALSE(Selectors::parse(bad, ""));
+    CHECK_FALSE(Selectors::parse(kind(), bad, ""));
   }
   for (const char* bad : {"spec.x=1", "metadata.name", "=a"}) {
     CAPTURE(bad);
-    CHECK_FALSE(Selectors::parse("", bad));
+    CHECK_FALSE(Selectors::parse(kind(), "", bad));
   }
 }
 
@@ -148,27 +160,27 @@ TEST_CASE("ages read as kubectl's") {
                                                         {3000LL * 86400, "8y"}};
   for (const auto& [seconds, words] : cases) {
     CAPTURE(seconds);
-    CHECK(human_duration(seconds) == words);
+    CHECK(kube::human_duration(seconds) == words);
   }
-  CHECK(unix_seconds("1970-01-02T00:00:01Z") == 86401);
-  CHECK(unix_seconds("") == -1);
-  CHECK(unix_seconds("yesterday") == -1);
-  CHECK(unix_seconds("1970-01-02T00:00:01Zx") == -1);
+  CHECK(kube::unix_seconds("1970-01-02T00:00:01Z") == 86401);
+  CHECK(kube::unix_seconds("") == -1);
+  CHECK(kube::unix_seconds("yesterday") == -1);
+  CHECK(kube::unix_seconds("1970-01-02T00:00:01Zx") == -1);
 }
 
 TEST_CASE("unknown and repeated fields are named, with what was meant") {
   const json tenant = {
       {"spec", {{"displayNam", "x"}, {"id", 0}}}, {"metadata", {{"lables", {}}}}, {"zzz", 1}};
   const std::vector<std::string> twice = {"spec.quota"};
-  const auto warned = judge_fields(FieldValidation::warn, tenant, twice);
+  const auto warned = judge_fields(kind(), FieldValidation::warn, tenant, twice);
   REQUIRE(warned);
   CHECK(*warned == std::vector<std::string>{
                        "unknown field \"zzz\"",
                        "unknown field \"metadata.lables\", did you mean \"metadata.labels\"?",
                        "unknown field \"spec.displayNam\", did you mean \"spec.displayName\"?",
                        "duplicate field \"spec.quota\""});
-  CHECK(judge_fields(FieldValidation::ignore, tenant, twice)->empty());
-  const auto strict = judge_fields(FieldValidation::strict, tenant, {});
+  CHECK(judge_fields(kind(), FieldValidation::ignore, tenant, twice)->empty());
+  const auto strict = judge_fields(kind(), FieldValidation::strict, tenant, {});
   REQUIRE_FALSE(strict);
   CHECK(strict.error().message().starts_with("strict decoding error: unknown field"));
   CHECK_FALSE(field_validation("Loose"));
@@ -182,7 +194,7 @@ TEST_CASE("the kubeconfig never gets into what is stored") {
                    {"annotations",
                     {{key, "SECRET"},
                      {"kubectl.kubernetes.io/last-applied-configuration", applied.dump()}}}}}};
-  scrub(tenant);
+  scrub(kind(), tenant);
   CHECK(tenant.dump().find("SECRET") == std::string::npos);
   CHECK(tenant.dump().find("managedFields") == std::string::npos);
   const auto kept = json::parse(
@@ -194,7 +206,7 @@ TEST_CASE("the kubeconfig never gets into what is stored") {
       {"metadata",
        {{"annotations",
          {{"kubectl.kubernetes.io/last-applied-configuration", "{\"" + key + "\":\"SECRET"}}}}}};
-  scrub(broken);
+  scrub(kind(), broken);
   CHECK(broken.dump().find("SECRET") == std::string::npos);
 }
 
@@ -212,7 +224,7 @@ TEST_CASE("labels and annotations follow Kubernetes' rules") {
 }
 
 TEST_CASE("every schema that OpenAPI refers to is there") {
-  for (const auto& document : {openapi_v3(), openapi_v2()}) {
+  for (const auto& document : {openapi_of(true), openapi_of(false)}) {
     const auto text = document.dump();
     for (std::size_t at = text.find("\"$ref\":\"#"); at != std::string::npos;
          at = text.find("\"$ref\":\"#", at + 1)) {
@@ -223,13 +235,13 @@ TEST_CASE("every schema that OpenAPI refers to is there") {
     }
   }
   const auto patch =
-      openapi_v3()["paths"]["/apis/tenant.kubezoo.io/v1alpha1/tenants/{name}"]["patch"];
+      openapi_of(true)["paths"]["/apis/tenant.kubezoo.io/v1alpha1/tenants/{name}"]["patch"];
   CHECK(patch["x-kubernetes-group-version-kind"]["kind"] == "Tenant");
   CHECK(patch["parameters"].dump().find("fieldValidation") != std::string::npos);
 }
 
 TEST_CASE("OpenAPI 2.0 as protobuf starts as gnostic's Document does") {
-  const auto bytes = openapi_v2_protobuf(openapi_v2());
+  const auto bytes = openapi_v2_protobuf(openapi_of(false));
   CHECK(bytes.substr(0, 5) == std::string("\x0a\x03") + "2.0");
   CHECK(bytes.find("io.kubezoo.tenant.v1alpha1.TenantSpec") != std::string::npos);
 }
@@ -240,7 +252,7 @@ TEST_CASE("a warning cannot break out of its header") {
 
 TEST_CASE("an invalid Tenant's Status names the field") {
   const auto told = [](const char* message) {
-    const auto answer = tenant_failure(Error(Code::invalid, message), "foofoo");
+    const auto answer = failure_of(kind(), Error(Code::invalid, message), "foofoo");
     const auto details = json::parse(answer.body)["details"];
     CHECK(details["name"] == "foofoo");
     const auto& cause = details["causes"][0];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/admin/watch.hpp"
+#include "daemon/resources/watch.hpp"
 #include "tests/unit/admin/world.hpp"
 
 #include <doctest/doctest.h>
@@ -167,7 +167,7 @@ TEST_CASE("a reader who stops is waited for, then cut off") {
   watch->handler->on_drained();
   CHECK(watch->lines().size() == 10);
   watch->stream.open = false;
-  for (std::size_t i = 0; i <= WatchFeed::k_queue_limit; ++i)
+  for (std::size_t i = 0; i <= resources::WatchFeed::k_queue_limit; ++i)
     world.tenants.touch("aaaaaa", [](auto&) {});
   world.loop.run_ready();
   CHECK(watch->stream.ended);

@@ -225,7 +225,7 @@ void FakeStatus::metrics(MetricText& out) {
   out.sample(3);
 }
 
-struct HandLoop::HandAlarm final : Alarm {
+struct HandLoop::HandAlarm final : resources::Alarm {
   HandAlarm(HandLoop& owner, std::chrono::milliseconds after, std::function<void()> what)
       : loop(owner), delay(after), task(std::move(what)) {
     loop.alarms_.push_back(this);
@@ -242,8 +242,8 @@ void HandLoop::post(std::function<void()> task) {
   wake_.notify_all();
 }
 
-std::unique_ptr<Alarm> HandLoop::after(std::chrono::milliseconds delay,
-                                       std::function<void()> task) {
+std::unique_ptr<resources::Alarm> HandLoop::after(std::chrono::milliseconds delay,
+                                                  std::function<void()> task) {
   return std::make_unique<HandAlarm>(*this, delay, std::move(task));
 }
 

@@ -9,7 +9,8 @@ using namespace zoo::virtuals;
 
 namespace {
 
-const Writer k_writer{"me", "flowcontrol.apiserver.k8s.io/v1", "2026-01-01T00:00:00Z", false};
+const Writer k_writer{"me", "flowcontrol.apiserver.k8s.io/v1", "2026-01-01T00:00:00Z", false,
+                      k_lists};
 
 json made() {
   const auto body = flow("a").dump();
@@ -94,8 +95,8 @@ TEST_CASE("options of a deletion are read from its body") {
   const auto options = must(
       delete_options(R"({"dryRun":["All"],"preconditions":{"uid":"u","resourceVersion":"5"}})"));
   CHECK(options.dry_run);
-  CHECK(options.uid == "u");
-  CHECK(options.resource_version == "5");
+  CHECK(options.expected.uid == "u");
+  CHECK(options.expected.resource_version == "5");
   CHECK_FALSE(must(delete_options("")).dry_run);
   CHECK(delete_options("[]").error().code() == Code::bad_request);
 }

@@ -1,24 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/virtuals/fields.hpp"
+#include "daemon/virtuals/change.hpp"
 #include "tests/unit/virtuals/world.hpp"
 
 using nlohmann::json;
 using namespace zoo;
 using namespace zoo::test;
-using namespace zoo::virtuals;
+using namespace zoo::resources;
+using virtuals::k_lists;
 
 namespace {
 
 const std::string k_version = "flowcontrol.apiserver.k8s.io/v1";
 
 Writer writer(std::string manager, std::string time = "2026-01-01T00:00:00Z") {
-  return {std::move(manager), k_version, std::move(time), false};
+  return {std::move(manager), k_version, std::move(time), false, k_lists};
 }
 
 json entry(const json& object, const std::string& manager, const std::string& operation) {
   for (const auto& each : object["metadata"]["managedFields"])
     if (each["manager"] == manager && each["operation"] == operation) return each["fieldsV1"];
   return nullptr;
+}
+
+Result<json> strategic(const json& object, const json& patch) {
+  return strategic_merge(object, patch, k_lists);
 }
 
 } // namespace
@@ -31,7 +36,7 @@ TEST_CASE("fields are named as fieldsV1 names them, there and back") {
   object["spec"]["rules"] = {{{"subjects", {1, 2}}}};
   object["metadata"]["uid"] = "no";
   FieldSet set;
-  for (const auto& [path, value] : leaves_of(object, false))
+  for (const auto& [path, value] : leaves_of(object, false, k_lists))
     set.insert(path);
   const auto fields = fields_v1(set);
   CHECK(fields == json::parse(R"({
@@ -101,7 +106,7 @@ TEST_CASE("a strategic merge patch merges lists by their keys") {
   const auto object = json::parse(R"({"metadata":{"finalizers":["a","b"],"labels":{"x":"1"}},
     "status":{"conditions":[{"type":"A","status":"True","reason":"r"},{"type":"B","status":"True"}]},
     "spec":{"rules":[1,2],"limited":{"a":1,"b":2}}})");
-  const auto merged = must(strategic_merge(object, json::parse(R"({
+  const auto merged = must(strategic(object, json::parse(R"({
     "metadata":{"$deleteFromPrimitiveList/finalizers":["a"],"labels":null},
     "status":{"$setElementOrder/conditions":[{"type":"A"}],
               "conditions":[{"type":"A","status":"False"},{"type":"B","$patch":"delete"},
@@ -112,10 +117,9 @@ TEST_CASE("a strategic merge patch merges lists by their keys") {
       merged["status"]["conditions"] ==
       json::parse(R"([{"type":"A","status":"False","reason":"r"},{"type":"C","status":"True"}])"));
   CHECK(merged["spec"] == json::parse(R"({"rules":[3],"limited":{"b":2,"c":3}})"));
-  CHECK(must(strategic_merge(object,
-                             json::parse(R"({"spec":{"$patch":"replace","x":1}})")))["spec"] ==
+  CHECK(must(strategic(object, json::parse(R"({"spec":{"$patch":"replace","x":1}})")))["spec"] ==
         json{{"x", 1}});
-  CHECK(strategic_merge(object, json::parse(R"({"status":{"conditions":[{"status":"x"}]}})"))
+  CHECK(strategic(object, json::parse(R"({"status":{"conditions":[{"status":"x"}]}})"))
             .error()
             .code() == Code::bad_request);
 }
@@ -125,20 +129,20 @@ TEST_CASE("the paths of an object's fields are bounded together") {
   auto& at = wide["spec"][std::string(200'000, 'k')];
   for (int i = 0; i < 30; ++i)
     at[std::to_string(i)] = 0;
-  CHECK(check_fields(wide));
+  CHECK(check_fields(wide, k_lists));
   for (int i = 30; i < 60; ++i)
     at[std::to_string(i)] = 0;
-  CHECK(check_fields(wide).error().code() == Code::too_large);
+  CHECK(check_fields(wide, k_lists).error().code() == Code::too_large);
   json deep = json::object(), *inner = &deep;
   for (int i = 0; i < 60; ++i)
     inner = &(*inner)[std::string(4'000, 'd')];
   for (int i = 0; i < 60; ++i)
     (*inner)[std::to_string(i)] = 0;
-  CHECK(check_fields(deep).error().code() == Code::too_large);
+  CHECK(check_fields(deep, k_lists).error().code() == Code::too_large);
   json owners = json::array({{{"uid", std::string(200'000, 'u')}}});
   for (int i = 0; i < 60; ++i)
     owners[0][std::to_string(i)] = 0;
-  CHECK(check_fields({{"metadata", {{"ownerReferences", owners}}}}).error().code() ==
+  CHECK(check_fields({{"metadata", {{"ownerReferences", owners}}}}, k_lists).error().code() ==
         Code::too_large);
-  CHECK(check_fields(json::array()));
+  CHECK(check_fields(json::array(), k_lists));
 }
