@@ -195,6 +195,7 @@ resources::KindPtr tenant_kind(tenants::TenantService& service) {
   kind.actions = tenant_actions(service);
   kind.strategy.no_generated_names = "it is the tenant's ID, six characters of a-z and 0-9";
   kind.strategy.scrub = scrub;
+  kind.strategy.shape = [](json&) { return Result<void>(); }; // from_json() does, in accept()
   kind.strategy.accept = [](const resources::Who&, json object, const json*,
                             std::vector<std::string>&) { return accept(object); };
   kind.strategy.decorate = [&service](const resources::Who&, json& object,

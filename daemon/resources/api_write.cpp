@@ -95,9 +95,13 @@ Result<Api::Input> Api::accept(const Request& request, const Kind& kind, json ob
   ZOO_TRY(const auto wish, field_validation(request.parameter("fieldValidation")));
   ZOO_TRY(out.warnings, judge_fields(kind, wish, object, duplicates, stored));
   scrub(kind, object);
+  if (kind.strategy.shape) {
+    ZOO_TRY_VOID(kind.strategy.shape(object));
+  } else {
+    ZOO_TRY_VOID(check_shape(kind, object));
+  }
   const auto given = object;
-  if (kind.strategy.defaults && object.is_object())
-    kind.strategy.defaults(request.who, object, before);
+  if (kind.strategy.defaults) kind.strategy.defaults(request.who, object, before);
   if (kind.strategy.accept) {
     ZOO_TRY(object, kind.strategy.accept(request.who, std::move(object), before, out.warnings));
   }
@@ -226,6 +230,7 @@ Result<Answer> Api::patch(const Request& request, const Target& target) const {
     ZOO_TRY(auto after, type == k_json_patch  ? json_patch(before, patch)
                         : type == k_strategic ? strategic_merge(before, patch, lists)
                                               : merge_patch(before, patch));
+    if (!after.is_object()) return fail(Code::bad_request, "the patch does not make an object");
     ZOO_TRY_VOID(check_name(after, target.key));
     ZOO_TRY_VOID(check_uid(kind, after, before));
     if (kind.has_status()) after["status"] = before.value("status", json::object());

@@ -63,6 +63,61 @@ void look_into(const json& value, const Field& field, const std::string& path,
       look_into(*inner, each, path + "." + each.name, out);
 }
 
+std::string_view wanted_of(Field::Type type) {
+  switch (type) {
+  case Field::Type::text:
+    return "a string";
+  case Field::Type::flag:
+    return "true or false";
+  case Field::Type::number:
+    return "a whole number";
+  case Field::Type::map:
+    return "a mapping of strings";
+  case Field::Type::object:
+  case Field::Type::open:
+    return "a mapping";
+  case Field::Type::list:
+    return "a list";
+  }
+  return {};
+}
+
+bool fits(const json& value, Field::Type type) {
+  switch (type) {
+  case Field::Type::text:
+    return value.is_string();
+  case Field::Type::flag:
+    return value.is_boolean();
+  case Field::Type::number:
+    return value.is_number_integer();
+  case Field::Type::map:
+    return value.is_object() && std::all_of(value.begin(), value.end(),
+                                            [](const json& each) { return each.is_string(); });
+  case Field::Type::object:
+  case Field::Type::open:
+    return value.is_object();
+  case Field::Type::list:
+    return value.is_array();
+  }
+  return false;
+}
+
+Result<void> check_type(const json& value, const Field& field, const std::string& path) {
+  if (value.is_null()) return {};
+  if (!fits(value, field.type))
+    return fail(Code::invalid, "{} must be {}, not {}", path, wanted_of(field.type),
+                dump(value).substr(0, 64));
+  if (field.type == Field::Type::list && !field.fields.empty()) {
+    for (std::size_t i = 0; i < value.size(); ++i)
+      ZOO_TRY_VOID(check_type(value[i], field.fields.front(), fmt::format("{}[{}]", path, i)));
+  }
+  if (field.type != Field::Type::object) return {};
+  for (const auto& each : field.fields)
+    if (const auto* inner = member(value, each.name.c_str()))
+      ZOO_TRY_VOID(check_type(*inner, each, path + "." + each.name));
+  return {};
+}
+
 } // namespace
 
 const json* member(const json& object, const char* key) {
@@ -161,6 +216,27 @@ std::string generated_name(std::string_view start, std::size_t longest) {
   for (std::size_t i = 0; bytes && i < k_random; ++i)
     out += k_letters[static_cast<unsigned char>((*bytes)[i]) % k_letters.size()];
   return out;
+}
+
+Result<void> check_shape(const Kind& kind, json& object) {
+  if (!object.is_object())
+    return fail(Code::bad_request, "the body must be a {}, which is a mapping", kind.kind);
+  for (const auto& [name, expected] :
+       {std::pair("apiVersion", kind.api_version()), std::pair("kind", kind.kind)}) {
+    auto& given = object[name];
+    if (given.is_null() || given == "") given = expected;
+    if (given != expected)
+      return fail(Code::bad_request, "{} must be {} here, not {}", name, expected,
+                  dump(given).substr(0, 64));
+  }
+  if (object.contains("metadata") && object["metadata"].is_null()) object.erase("metadata");
+  const Field metadata{"metadata", Field::Type::object, {}, kind.metadata, {}};
+  if (const auto* value = member(object, "metadata"))
+    ZOO_TRY_VOID(check_type(*value, metadata, "metadata"));
+  for (const auto& field : kind.fields)
+    if (const auto* value = member(object, field.name.c_str()))
+      ZOO_TRY_VOID(check_type(*value, field, field.name));
+  return {};
 }
 
 Result<void> check_metadata(const json& object) {

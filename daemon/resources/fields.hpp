@@ -58,6 +58,11 @@ void keep_servers_metadata(nlohmann::json& object, const nlohmann::json& live,
 /// characters, and five random ones.
 std::string generated_name(std::string_view start, std::size_t longest);
 
+/// Is it an object of this kind, with fields of the types that the schema says? What it leaves out
+/// of apiVersion and kind is filled in, as its path says so; null is as good as nothing.
+/// Code::bad_request for another kind, Code::invalid for a field.
+Result<void> check_shape(const Kind& kind, nlohmann::json& object);
+
 /// The rules of metadata.labels and annotations (k8s.io/apimachinery/pkg/util/validation).
 Result<void> check_metadata(const nlohmann::json& object);
 

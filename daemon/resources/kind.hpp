@@ -74,6 +74,8 @@ struct Strategy {
   std::string no_generated_names = {};
   /// Takes out what a client must not store, before the object is looked at.
   std::function<void(nlohmann::json& object)> scrub = {};
+  /// Judges apiVersion, kind and the types of all fields; empty: check_shape() does by the schema.
+  std::function<Result<void>(nlohmann::json& object)> shape = {};
   /// Fills in what the client left out. `before` is null for a create.
   std::function<void(const Who& caller, nlohmann::json& object, const nlohmann::json* before)>
       defaults = {};

@@ -4,6 +4,7 @@
 #include "common/base/json_text.hpp"
 #include "common/crypto/digest.hpp"
 #include "common/kube/json_patch.hpp"
+#include "daemon/resources/body.hpp"
 #include "daemon/resources/fields.hpp"
 
 #include <algorithm>
@@ -16,7 +17,6 @@ namespace {
 using nlohmann::json;
 using translate::BodyFormat;
 
-constexpr std::size_t k_depth = 64;         ///< of a body; the kinds are ten deep
 constexpr std::size_t k_longest_name = 246; ///< 253 less the prefix, with which upstream checks it
 
 bool too_deep(const json& value, std::size_t left) {
@@ -31,26 +31,8 @@ Result<json> parse(const Body& body) {
   if (body.text.size() > k_max_body_bytes)
     return fail(Code::too_large, "the body has {} bytes; of objects that zood keeps at most {}",
                 body.text.size(), k_max_body_bytes);
-  // Nesting is refused before it costs a stack.
-  std::size_t depth = 0, deepest = 0;
-  bool quoted = false;
-  for (std::size_t i = 0; i < body.text.size(); ++i) {
-    const char c = body.text[i];
-    if (quoted) {
-      if (c == '\\') ++i;
-      if (c == '"') quoted = false;
-    } else if (c == '"') {
-      quoted = true;
-    } else if (c == '{' || c == '[') {
-      deepest = std::max(deepest, ++depth);
-    } else if ((c == '}' || c == ']') && depth > 0) {
-      --depth;
-    }
-  }
-  if (deepest > k_depth)
-    return fail(Code::bad_request, "the body is nested deeper than {} levels", k_depth);
-  auto out = json::parse(body.text, nullptr, false);
-  if (out.is_discarded()) return fail(Code::bad_request, "the body is not JSON");
+  std::vector<std::string> repeated; // upstream tells of them
+  ZOO_TRY(auto out, resources::parse_body(body.text, "application/json", repeated));
   ZOO_TRY_VOID(resources::check_lists(out, k_lists));
   ZOO_TRY_VOID(resources::check_fields(out, k_lists));
   return out;
@@ -89,7 +71,7 @@ Result<json> patched(const json& old, const Body& body) {
                  ? kube::merge_patch(old, patch)
                  : resources::strategic_merge(old, patch, k_lists);
   if (!out) return out;
-  if (!out->is_object() || too_deep(*out, k_depth + 8))
+  if (!out->is_object() || too_deep(*out, resources::k_depth_limit + 8))
     return fail(Code::bad_request, "the patch does not make an object");
   return out;
 }

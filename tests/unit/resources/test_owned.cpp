@@ -152,6 +152,35 @@ TEST_CASE("a create gets the strategy's defaults, judgement and a name") {
   CHECK(views.ask("jane", "GET", k_spaces + "/s").status == 404);
 }
 
+TEST_CASE("a body is what the schema says, or the field is named") {
+  Owned views;
+  const auto posted = [&](const char* body) {
+    return views.ask("jane", "POST", k_spaces, body, {k_json});
+  };
+  CHECK(posted(R"([])").status == 400);
+  CHECK(posted(R"({"kind":"Account","metadata":{"name":"s"}})").status == 400);
+  CHECK(posted(R"({"apiVersion":"v1","metadata":{"name":"s"}})").status == 400);
+  const auto told = [&](const char* body) {
+    const auto answer = posted(body);
+    CHECK(answer.status == 422);
+    return body_of(answer)["details"]["causes"][0]["field"].get<std::string>();
+  };
+  CHECK(told(R"({"metadata":{"name":"s"},"spec":{"note":7}})") == "spec.note");
+  CHECK(told(R"({"metadata":{"name":"s"},"spec":{"bindings":[{"name":"a"},{"name":{}}]}})") ==
+        "spec.bindings[1].name");
+  CHECK(told(R"({"metadata":{"name":"s","labels":{"a":1}}})") == "metadata.labels");
+  CHECK(posted(R"({"metadata":{"name":"s","annotations":null},"spec":{"note":null}})").status ==
+        201);
+  CHECK(views.live()["kind"] == "Space");
+  const http::Header json_patch{"Content-Type", "application/json-patch+json"};
+  CHECK(views
+            .ask("jane", "PATCH", k_spaces + "/s", R"([{"op":"replace","path":"","value":7}])",
+                 {json_patch})
+            .status == 400);
+  CHECK(views.ask("jane", "PATCH", k_spaces + "/s", R"({"metadata":"x"})", {k_merge}).status ==
+        422);
+}
+
 TEST_CASE("a deletion of what goes at once is answered with a Status") {
   Owned views;
   CHECK(views.apply("one", {{"account", "a"}}).status == 201);

@@ -273,7 +273,7 @@ TEST_CASE("a write costs no more than its size lets it") {
   World world;
   world.ok(world.request(flows(), "create", "", flow("f")));
   auto many = flow("f");
-  for (std::size_t i = 0; i <= virtuals::k_max_elements; ++i)
+  for (std::size_t i = 0; i <= resources::k_max_elements; ++i)
     many["metadata"]["finalizers"].push_back(fmt::format("example.com/{}", i));
   for (const auto format :
        {BodyFormat::apply_patch, BodyFormat::strategic_patch, BodyFormat::merge_patch}) {
