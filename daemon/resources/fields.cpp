@@ -3,6 +3,7 @@
 
 #include "common/base/text.hpp"
 #include "common/crypto/digest.hpp"
+#include "daemon/resources/patch.hpp"
 #include "daemon/translate/selector.hpp"
 
 #include <nlohmann/json.hpp>
@@ -221,6 +222,7 @@ std::string generated_name(std::string_view start, std::size_t longest) {
 Result<void> check_shape(const Kind& kind, json& object) {
   if (!object.is_object())
     return fail(Code::bad_request, "the body must be a {}, which is a mapping", kind.kind);
+  drop_nulls(object);
   for (const auto& [name, expected] :
        {std::pair("apiVersion", kind.api_version()), std::pair("kind", kind.kind)}) {
     auto& given = object[name];
@@ -229,7 +231,6 @@ Result<void> check_shape(const Kind& kind, json& object) {
       return fail(Code::bad_request, "{} must be {} here, not {}", name, expected,
                   dump(given).substr(0, 64));
   }
-  if (object.contains("metadata") && object["metadata"].is_null()) object.erase("metadata");
   const Field metadata{"metadata", Field::Type::object, {}, kind.metadata, {}};
   if (const auto* value = member(object, "metadata"))
     ZOO_TRY_VOID(check_type(*value, metadata, "metadata"));

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 
 namespace zoo::resources {
 namespace {
@@ -378,6 +379,45 @@ void own_update(const json& old, json& now, const Writer& writer) {
   now["metadata"]["managedFields"] = ordered(std::move(kept));
 }
 
+namespace {
+
+/// Does one of `fields` begin as `path` does, or is it `path`?
+bool has_within(const FieldSet& fields, const FieldPath& path) {
+  const auto at = fields.lower_bound(path);
+  return at != fields.end() && at->size() >= path.size() &&
+         std::equal(path.begin(), path.end(), at->begin());
+}
+
+/// What goes with a field that nobody wants any more: the field, or the whole element of a keyed
+/// list if nobody wants anything of it. Nothing where a part of it is somebody's.
+std::optional<FieldPath> leaving(const FieldPath& field, const FieldSet& wanted,
+                                 const FieldSet& others) {
+  const auto is_somebodys = [&](const FieldPath& path) {
+    return has_within(wanted, path) || has_within(others, path);
+  };
+  for (auto step = field.begin(); step != field.end(); ++step) {
+    if (!step->starts_with("k:")) continue;
+    FieldPath element(field.begin(), step + 1);
+    if (!is_somebodys(element)) return element;
+  }
+  if (is_somebodys(field)) return std::nullopt;
+  return field;
+}
+
+/// Is there an object at `path`? An empty one that is applied takes nothing from it.
+bool is_object_at(const json& object, const FieldPath& path) {
+  const json* at = &object;
+  for (const auto& step : path) {
+    if (!step.starts_with("f:") || !at->is_object()) return false;
+    const auto found = at->find(step.substr(2));
+    if (found == at->end()) return false;
+    at = &*found;
+  }
+  return at->is_object();
+}
+
+} // namespace
+
 Result<json> apply(const json& live, const json& config, const Writer& writer, bool force) {
   const auto wanted = leaves_of(config, writer.status, writer.lists);
   const auto present = leaves_of(live, writer.status, writer.lists);
@@ -407,10 +447,11 @@ Result<json> apply(const json& live, const json& config, const Writer& writer, b
   json out = live.is_object() ? live : config;
   for (const auto& [path, value] : wanted) {
     wanted_set.insert(path);
-    put_field(out, path, value);
+    const bool empty = value.is_object() && value.empty();
+    if (!empty || !is_object_at(out, path)) put_field(out, path, value);
   }
   for (const auto& path : previous)
-    if (!wanted_set.contains(path) && !others.contains(path)) remove_field(out, path);
+    if (const auto goes = leaving(path, wanted_set, others)) remove_field(out, *goes);
   auto kept = without(entries, taken, writer, "Apply");
   if (!wanted_set.empty()) kept.push_back(entry_of(writer, "Apply", wanted_set));
   // An apply that changes nothing leaves the time of the last one.

@@ -4,7 +4,6 @@
 #include <nlohmann/json.hpp>
 
 namespace zoo::resources {
-namespace {
 
 using nlohmann::json;
 
@@ -19,8 +18,6 @@ void drop_nulls(json& value) {
     }
   }
 }
-
-} // namespace
 
 Result<json> apply_patch(const json& object, const json& applied) {
   json over = applied;

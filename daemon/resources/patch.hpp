@@ -16,4 +16,7 @@ using kube::merge_patch;
 /// (docs/decisions/011-admin-api.md).
 Result<nlohmann::json> apply_patch(const nlohmann::json& object, const nlohmann::json& applied);
 
+/// Takes out all members of objects that are null; elements of lists stay.
+void drop_nulls(nlohmann::json& value);
+
 } // namespace zoo::resources
