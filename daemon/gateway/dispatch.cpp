@@ -2,6 +2,7 @@
 #include "common/base/json_text.hpp"
 #include "daemon/authz/system_roles.hpp"
 #include "daemon/gateway/continue_token.hpp"
+#include "daemon/gateway/flows/applied_selectors.hpp"
 #include "daemon/gateway/flows/ceilings.hpp"
 #include "daemon/gateway/flows/definition_update.hpp"
 #include "daemon/gateway/flows/flows.hpp"
@@ -385,20 +386,23 @@ private:
       ZOO_TRY_VOID(refuse_token_secret(target_, exchange_.body()));
       ZOO_TRY_VOID(refuse_signer(target_, exchange_.body()));
     }
-    // Lists of subjects are patched as a whole; upstream's own policy would refuse the trial.
-    if (format != BodyFormat::json_patch && target_.resource == "clusterrolebindings") {
+    // Lists of subjects are patched as a whole; upstream's own policy would refuse the trial. And
+    // what is applied has its name in it.
+    if ((format != BodyFormat::json_patch && target_.resource == "clusterrolebindings") ||
+        (format == BodyFormat::apply_patch && target_.resource == "priorityclasses")) {
       if (auto invalid = invalidity(exchange_, exchange_.body(), false))
         return std::make_unique<Refusal>(exchange_, *std::move(invalid));
     }
     auto request = outgoing(actor_of(exchange_), std::move(path), std::move(params));
-    const auto translated = [&](bool adds_level) {
+    const auto translated = [&](bool lean) {
       return translate::patch_in(root_of(exchange_), mapping(), format, exchange_.body(),
-                                 target_.name_space, adds_level);
+                                 target_.name_space, lean);
     };
-    ZOO_TRY(request.body, translated(true));
+    ZOO_TRY(request.body, translated(false));
     const bool applies = format == BodyFormat::apply_patch;
-    if (applies && target_.is("", "namespaces")) {
-      ZOO_TRY(request.lean_body, translated(false));
+    const bool selects = root_of(exchange_).form == translate::Form::admission;
+    if (applies && (selects || target_.is("", "namespaces"))) {
+      ZOO_TRY(request.lean_body, translated(true));
       if (request.lean_body == request.body) request.lean_body.clear();
     }
     request.content_type = std::string(translate::upstream_content_type(format));
@@ -407,10 +411,14 @@ private:
     const bool guards = view().holds(Fence::objects) &&
                         (root_of(exchange_).guarded || guarded(view().guards, target_) ||
                          is_definition(target_) || object_needs_rights(target_));
-    const auto send = [exchange = &exchange_, rendering = rendering_, format,
-                       guards](Outgoing ready) {
+    const auto judged = [exchange = &exchange_, rendering = rendering_, format,
+                         guards](Outgoing ready) {
       if (guards) return guarded_patch(*exchange, std::move(ready), format, rendering);
       return forward(*exchange, std::move(ready), AnswerShape::object, Rendering(rendering));
+    };
+    const auto send = [exchange = &exchange_, selects, judged](Outgoing ready) {
+      if (!selects || ready.lean_body.empty()) return judged(std::move(ready));
+      return applied_selectors(*exchange, std::move(ready), judged);
     };
     const auto* manager = translate::find_param(target_.params, "fieldManager");
     if (applies && manager != nullptr && *manager == "kubectl-last-applied")

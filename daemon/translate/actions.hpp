@@ -28,13 +28,13 @@ enum class Fate : std::uint8_t {
 /// The members beside (or above, up to the object whose node has Node::siblings) a value that
 /// decide what it means.
 struct Siblings {
-  std::string kind, api_version, group, resource, scope_name, key, type;
+  std::string kind, api_version, group, resource, scope_name, key, type, operation;
 };
 struct SiblingKey {
   std::string_view key; ///< of the member in JSON
   std::string Siblings::* to;
 };
-inline constexpr std::array<SiblingKey, 8> k_sibling_keys = {{
+inline constexpr std::array<SiblingKey, 9> k_sibling_keys = {{
     {"kind", &Siblings::kind},
     {"apiVersion", &Siblings::api_version},
     {"apiGroup", &Siblings::group},
@@ -43,6 +43,7 @@ inline constexpr std::array<SiblingKey, 8> k_sibling_keys = {{
     {"scopeName", &Siblings::scope_name},
     {"key", &Siblings::key},
     {"type", &Siblings::type},
+    {"operation", &Siblings::operation},
 }};
 
 /// Where a value stands.
@@ -54,6 +55,7 @@ struct Site {
   std::string_view key;             ///< of the member that holds the value
   std::string_view event_namespace; ///< in the input's names
   WordSource* words = nullptr;      ///< outward: of the document, for texts
+  bool in_metadata = false;         ///< a member of the object's own metadata
 };
 
 /// `value` unescaped. `output` holds the new value, or the reason.
@@ -86,7 +88,11 @@ inline constexpr std::string_view k_wish_version_label =
     "kept.zoo.kubezoo.io/pod-security-enforce-version";
 inline constexpr std::string_view k_version_label = "pod-security.kubernetes.io/enforce-version";
 inline constexpr std::string_view k_enforced_level = "baseline";
+inline constexpr std::string_view k_restricted = "restricted"; ///< the level that a tenant may add
 inline constexpr std::string_view k_name_label = "kubernetes.io/metadata.name";
+
+/// Is a definition of that name in a group of the platform's, where no tenant may have one?
+bool platforms_definition(const Mapping& mapping, std::string_view name);
 
 /// Does an Event about such an object need a namespace upstream? Not if the kind is namespaced.
 bool fills_event_namespace(const Siblings& siblings);

@@ -17,6 +17,8 @@
 namespace zoo::translate {
 
 inline constexpr std::string_view k_fence_condition = "zoo.kubezoo.io/own-objects";
+/// The same as an element of managedFields.
+inline constexpr std::string_view k_fence_field = R"(k:{"name":"zoo.kubezoo.io/own-objects"})";
 
 /// Seconds that a webhook may take: apiserver's default.
 inline constexpr std::int64_t k_longest_webhook = 10;

@@ -395,8 +395,7 @@ Result<std::string> with_test(JsonNode root, std::string_view body, std::string_
 } // namespace
 
 Result<std::string> patch_in(const Root& root, const Mapping& mapping, BodyFormat format,
-                             std::string_view body, std::string_view request_namespace,
-                             bool adds_level) {
+                             std::string_view body, std::string_view request_namespace, bool lean) {
   if (format == BodyFormat::json_patch) {
     if (mapping.identity()) {
       ZOO_TRY_VOID(JsonTree::parse(body));
@@ -408,7 +407,7 @@ Result<std::string> patch_in(const Root& root, const Mapping& mapping, BodyForma
   if (!tree.root().is(JsonType::object))
     return fail(Code::bad_request, "the patch is not a JSON object");
   RewriteContext context{mapping, Direction::inward, request_namespace, true, {}, {}, 0};
-  context.adds_level = adds_level;
+  context.lean = lean;
   std::string out;
   out.reserve(body.size() + 256);
   ZOO_TRY_VOID(rewrite(root, context, body, out));

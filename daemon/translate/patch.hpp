@@ -22,8 +22,8 @@ struct Root;
 /// JSON patch (RFC 6902): values and `test` values by the rules of their position, map keys within
 /// paths as the rewriter names them. An operation on a place that zood keeps from the tenant is
 /// left out; a `test` of one is refused.
-/// `adds_level`: an applied namespace that names no level of pod security gets the platform's. Its
-/// manager owns that label then, and takes it from who had set another one.
+/// `lean`: RewriteContext::lean, of an apply patch. Without it the manager owns what is added, and
+/// takes it from whoever had set something else.
 ///
 /// Code::bad_request: not JSON, not a patch, a member twice, an escape that is none.
 /// Code::invalid: `copy` and `move` between places whose rules differ, and from or to keys that are
@@ -32,7 +32,7 @@ struct Root;
 /// Whatever the rewriter refuses.
 Result<std::string> patch_in(const Root& root, const Mapping& mapping, BodyFormat format,
                              std::string_view body, std::string_view request_namespace,
-                             bool adds_level = true);
+                             bool lean = false);
 
 /// Adds the precondition for the second, real request of a guarded kind: a leading `test`
 /// operation, or `metadata.resourceVersion` in the body. `body` is what patch_in() gave.

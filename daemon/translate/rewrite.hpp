@@ -31,8 +31,10 @@ struct RewriteContext {
   /// outward: what is not in upstream's form stays. For text that the tenant may have written.
   /// Last, because callers give what stands above by position.
   bool lenient = false;
-  /// inward: a namespace that names no level of pod security gets the platform's.
-  bool adds_level = true;
+  /// inward, of an applied object: what another manager may have set is not added where this one
+  /// does not name it: a namespace's level of pod security, the namespaceSelector of a webhook or
+  /// policy.
+  bool lean = false;
 };
 
 /// Rewrites one whole JSON value (an object of the kind of `root`) by the rule table and appends it

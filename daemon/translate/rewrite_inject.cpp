@@ -25,14 +25,16 @@ Walker::Ptr Walker::labels_member(Object& object, Member& member) {
     keep(object, member);
     object.enforce = true;
     object.wish = level;
-    if (level != "restricted") replace(member.value, end, json_quote(k_enforced_level));
+    level_ = level;
+    if (level != k_restricted) replace(member.value, end, json_quote(k_enforced_level));
     return end;
   }
   if (proving()) {
-    object.enforce = level == k_enforced_level || level == "restricted";
+    object.enforce = level == k_enforced_level || level == k_restricted;
     if (!object.enforce) failure(Code::forbidden, "must be baseline or restricted");
     return error_ ? nullptr : end;
   }
+  level_ = level;
   if (level == k_enforced_level && object.wish.empty()) {
     drop(member, end);
     return end;
@@ -49,9 +51,8 @@ std::string Walker::tenant_labels(const Object* object) const {
   std::string out = quoted(k_tenant_label, context_.mapping.id());
   if (object != nullptr && object->node.key_action != KeyAction::namespace_labels) return out;
   const bool enforce = object != nullptr && object->enforce;
-  if (full_ && !enforce && context_.adds_level)
-    out += ',' + quoted(k_enforce_label, k_enforced_level);
-  if (enforce && !object->wish.empty() && object->wish != "restricted")
+  if (full_ && !enforce && !context_.lean) out += ',' + quoted(k_enforce_label, k_enforced_level);
+  if (enforce && !object->wish.empty() && object->wish != k_restricted)
     return out + ',' + quoted(k_wish_label, object->wish);
   if (enforce && !full_) out += ',' + json_quote(k_wish_label) + ":null";
   return out;
@@ -100,6 +101,12 @@ bool Walker::wanted(const Object& object, const Edge& edge) const {
   return true;
 }
 
+/// May another manager have set what an applied object does not name here? What else is added
+/// stands in lists and selectors that are owned as a whole, or has one value for ever.
+bool Walker::may_be_anothers(std::string_view key) const {
+  return root_.form == Form::admission && (key == "namespaceSelector" || key == "matchConstraints");
+}
+
 /// Adds what must stand upstream; in a proof, sees that it does.
 bool Walker::inject(Object& object) {
   const auto& node = object.node;
@@ -117,6 +124,7 @@ bool Walker::inject(Object& object) {
     }
     // A patch of some members: what it does not speak of stays as it is upstream.
     if (!full_ && depth_ <= 1) continue;
+    if (context_.lean && may_be_anothers(edge.key)) continue;
     append_member(object, edge.key, synthesize(*edge.to));
   }
   if ((node.flags & Node::inject_label) == 0) return true;

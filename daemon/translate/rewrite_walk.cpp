@@ -137,9 +137,11 @@ Walker::Ptr Walker::value(const Node& node, Ptr p, const Siblings& siblings, std
 }
 
 Walker::Ptr Walker::array(const Node& node, Ptr p, const Siblings& siblings, std::string_view key) {
+  const bool entries = depth_ == 2 && steps_[1].key() == "managedFields" && !proving();
   const auto index = depth_++;
   steps_[index] = {nullptr, 0};
   bool first = true, end = false;
+  if (entries) return entries_of(node, p, siblings, key);
   for (++p; next_element(p, first, end) && !end; first = false) {
     p = value(*node.element, p, siblings, key);
     if (p == nullptr) return nullptr;
@@ -566,7 +568,8 @@ std::string Walker::path() const {
 }
 
 Site Walker::site(const Siblings& siblings, std::string_view key) {
-  return {context_.mapping, context_.direction, root_, siblings, key, event_namespace_, this};
+  const bool own = depth_ == 2 && steps_[0].key() == "metadata";
+  return {context_.mapping, context_.direction, root_, siblings, key, event_namespace_, this, own};
 }
 
 /// What stands in front of a text tells whose its words are: the names of an object, and those of

@@ -7,8 +7,10 @@
 
 #include <array>
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -61,8 +63,11 @@ private:
   Ptr leaf(const Node& node, Ptr p, const Siblings& siblings, std::string_view key);
   Ptr embedded(const Node& node, Ptr p);
   Ptr last_applied(Ptr p);
+  Ptr entries_of(const Node& node, Ptr p, const Siblings& siblings, std::string_view key);
   Ptr fields(const Node& node, Ptr p, const Siblings& siblings);
-  Ptr fields_of(const Node& node, Ptr p, const Siblings& siblings);
+  Ptr fields_of(const Node& node, Ptr p, const Siblings& siblings, bool& gone);
+  bool adds_field(const Node& node, std::string_view key, const Siblings& entry) const;
+  void read_bare_selectors();
 
   Ptr member(Object& object, Member& member);
   Ptr labels_member(Object& object, Member& member);
@@ -73,6 +78,7 @@ private:
   bool holds_members(Ptr p) const;
   bool inject(Object& object);
   bool wanted(const Object& object, const Edge& edge) const;
+  bool may_be_anothers(std::string_view key) const;
   void append_member(Object& object, std::string_view key, std::string_view value);
   std::string synthesize(const Node& node) const;
   bool check_labels(const Object& object);
@@ -109,6 +115,10 @@ private:
   std::size_t told_of_out_ = 0; ///< and so much of what was made of it
   const std::size_t made_from_; ///< where in out_ that begins
   Ptr text_ = nullptr;          ///< the string that is being read
+  bool entry_gone_ = false; ///< an entry of managedFields had no other fields than zood's
+  std::string level_;       ///< of a namespace: the level of pod security that its labels enforce
+  /// Outward: where an admission object's selectors are zood's alone (read_bare_selectors()).
+  std::optional<std::set<std::string, std::less<>>> bare_;
   /// Where the walk is, for errors: a key, or an index if the key is null. Left uninitialised,
   /// since a document goes a few steps deep only.
   struct Step {

@@ -6,6 +6,7 @@
 #include "daemon/gateway/grants.hpp"
 #include "daemon/gateway/guards.hpp"
 #include "daemon/gateway/notes.hpp"
+#include "daemon/translate/conflicts.hpp"
 #include "daemon/translate/discovery_json.hpp"
 #include "daemon/translate/patch.hpp"
 #include "daemon/translate/rewrite.hpp"
@@ -59,10 +60,17 @@ private:
   }
 
   void dry_run() {
-    auto request = request_;
+    auto request = taking();
     translate::set_param(request.params, "dryRun", "All");
     ask(request, [this](const upstream::Answer& answer) {
-      if (!answer.ok()) return fence_refuses(answer) && fuller() ? dry_run() : refused(answer);
+      if (applies() && answer.head.status == 409 && translate::is_apply_conflict(answer.body))
+        return conflict(answer);
+      if (!answer.ok()) {
+        if (!fence_refuses(answer)) return refused(answer);
+        if (fuller()) return dry_run();
+        const auto allowed = check_applied();
+        return allowed ? refused(answer) : exchange_.fail(allowed.error());
+      }
       const bool creates = answer.head.status == 201;
       auto settled = translate::settle(root_of(exchange_), exchange_.mapping(), answer.body);
       if (!settled) return exchange_.fail(settled.error());
@@ -122,6 +130,35 @@ private:
     definition_->start();
   }
 
+  bool applies() const { return format_ == translate::BodyFormat::apply_patch; }
+
+  /// Conflicts over what zood has added are none: nobody has set it, so it is taken. This is still
+  /// the dry run: if the object changes before the real request, it is tried again, without force.
+  void conflict(const upstream::Answer& answer) {
+    auto look = Outgoing::get(Reason::look, request_.path);
+    // What has no namespace tenants' user may not read; of the answer no more is told than of the
+    // conflict.
+    if (exchange_.resource().namespaced) look.actor = request_.actor;
+    ask(look, [this, refusal = upstream::Answer(answer)](const upstream::Answer& stored) mutable {
+      if (!stored.ok()) return refused(refusal);
+      auto judged = translate::judge_conflicts(exchange_.mapping(), root_of(exchange_),
+                                               refusal.body, stored.body);
+      if (!judged && !takes_) {
+        takes_ = true;
+        return dry_run();
+      }
+      if (judged) refusal.body = *std::move(judged);
+      refused(refusal);
+    });
+  }
+
+  /// `request_`, which may take fields that other managers own upstream only.
+  Outgoing taking() const {
+    auto request = request_;
+    if (takes_) translate::set_param(request.params, "force", "true");
+    return request;
+  }
+
   bool refuse_invalid(std::string_view stored) {
     if (!translate::has_validity(exchange_.target().group, exchange_.target().resource))
       return false;
@@ -139,6 +176,14 @@ private:
            !refuses_our_user(exchange_, answer.head.status, answer.body);
   }
 
+  /// Upstream's admission has refused what is applied, and zood would have refused to create it:
+  /// the same is told of both. Only then, since what is there may come back as it was read.
+  Result<void> check_applied() const {
+    if (!applies()) return {};
+    return check_guards(exchange_.view().guards, exchange_.mapping(), exchange_.target(),
+                        exchange_.body(), true);
+  }
+
   /// The lean body was not enough: is there another one?
   bool fuller() {
     if (request_.lean_body.empty()) return false;
@@ -153,7 +198,7 @@ private:
     if (!key) return exchange_.fail(key.error());
     // A dry run that would create answers 201 and has no version to hold the real one to.
     version_ = answer.head.status == 201 ? std::string() : key->resource_version;
-    if (format_ == translate::BodyFormat::apply_patch) {
+    if (applies()) {
       const auto tree = translate::JsonTree::parse(answer.body);
       if (!tree) return exchange_.fail(tree.error());
       uid_ = tree->root()["metadata"]["uid"].string();
@@ -170,7 +215,7 @@ private:
   void answer_trial(const upstream::Answer& answer) {
     if (rendering_.wanted.representation == translate::Representation::object) return reply(answer);
     ask(
-        request_,
+        taking(),
         [this](const upstream::Answer& rendered) {
           if (!rendered.ok()) return refused(rendered);
           reply(rendered);
@@ -188,7 +233,7 @@ private:
   }
 
   void real(const std::string& version) {
-    auto request = request_;
+    auto request = taking();
     if (actor_) request.actor = *actor_;
     if (settled_) { // the dry run's resourceVersion is in it
       request.method = "PUT";
@@ -196,8 +241,7 @@ private:
       request.content_type = "application/json";
     } else if (!version.empty()) {
       auto body = translate::with_resource_version(format_, request_.body, version);
-      if (body && format_ == translate::BodyFormat::apply_patch)
-        body = translate::with_uid(format_, *body, uid_);
+      if (body && applies()) body = translate::with_uid(format_, *body, uid_);
       if (!body) return exchange_.fail(body.error());
       request.body = *std::move(body);
     }
@@ -209,7 +253,10 @@ private:
               (answer.head.status == 422 && format_ == translate::BodyFormat::json_patch);
           // Somebody wrote in between; a conflict that is the client's own comes back in the dry
           // run.
-          if (moved && ++tried_ < k_tries) return exchange_.later([this] { dry_run(); });
+          if (moved && ++tried_ < k_tries) {
+            takes_ = false;
+            return exchange_.later([this] { dry_run(); });
+          }
           if (!answer.ok()) return refused(answer);
           if (definition_) note_definition(exchange_, answer.body);
           reply(answer);
@@ -259,6 +306,7 @@ private:
   std::unique_ptr<ParameterRights> parameters_;
   std::unique_ptr<RoomFinder> room_;
   int tried_ = 0;
+  bool takes_ = false; ///< fields that zood had added (conflict())
   bool warned_ = false;
 };
 

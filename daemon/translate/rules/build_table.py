@@ -49,7 +49,7 @@ class Node:
         self.edges = {}  # key -> [Node, field, inlined, inject]
         self.element = self.value = None
         self.action, self.parameter, self.key_action = "none", 0, "none"
-        self.siblings = self.inject_label = self.plain_fields = False
+        self.siblings = self.inject_label = self.plain_fields = self.own_fields = False
 
     def member(self, key, numbers=None):
         edge = self.edges.setdefault(key, [Node(), None, 0, False])
@@ -365,10 +365,13 @@ class Builder:
         template = self.roots[("apps", "DaemonSet")].member("spec").member("template")
         data = revision.member("data")
         data.member("spec").edges["template"] = [template, 0, 0, False]
-        for root in self.roots.values():
+        for (group, kind), root in self.roots.items():
             if "metadata" in root.edges and "managedFields" in root.edges["metadata"][0].edges:
-                managed = root.edges["metadata"][0].edges["managedFields"][0]
-                managed.items().member("fieldsV1").plain_fields = key_acts(root) <= PLAIN_KEYS
+                entry = root.edges["metadata"][0].edges["managedFields"][0].items()
+                fields = entry.member("fieldsV1")
+                fields.plain_fields = key_acts(root) <= PLAIN_KEYS and kind not in ADMISSION
+                fields.own_fields = kind in ADMISSION or "namespace_labels" in key_acts(root)
+                entry.siblings = kind in ADMISSION  # who applies does not own defaults
 
 
 # What must occur for these to change anything outward; those that are not here always may. Keys that lead to rules
@@ -376,7 +379,7 @@ class Builder:
 PREFIX, DOMAIN, DEVICE = "<prefix>", "<domain>", "<device>"
 RARE = ["affinity", "priorityClassName", "runtimeClassName", "ephemeral", "clusterTrustBundle", "podCertificate",
         "storageos"]
-ACTS = {"none": (), "refuse": (), "text": (PREFIX,), "resource_key": (DEVICE,), "last_applied": (PREFIX,),
+ACTS = {"none": (), "refuse": (), "text": (PREFIX, DOMAIN), "resource_key": (DEVICE,), "last_applied": (PREFIX,),
         "managed_fields": (PREFIX, DOMAIN, DEVICE)}
 KEY_ACTS = {"none": (), "resource": (DEVICE,), "annotations": (DOMAIN,)}
 # The same of values on the way inward (of keys there is no difference): shown are texts, and what kubectl has written; what is hidden upstream may come along.
@@ -417,8 +420,10 @@ class Emitter:
         below = [e[1] for e in edges] + [x for x in (element, value) if x is not None]
         has_keys = node.key_action != "none" or any(self.nodes[b][6] for b in below if b is not None)
         rest = [x for x in (element, value) if x is not None]
-        needs = self.needs_of(NEEDS, ACTS.get(node.action), KEY_ACTS.get(node.key_action), node, edges, rest)
-        acts = (DEVICE,) if node.plain_fields else ACTS_INWARD.get(node.action)
+        # Some of zood's own fields have none of the words.
+        shown = None if node.own_fields else ACTS.get(node.action)
+        needs = self.needs_of(NEEDS, shown, KEY_ACTS.get(node.key_action), node, edges, rest)
+        acts = (DOMAIN, DEVICE) if node.plain_fields else ACTS_INWARD.get(node.action)
         inward = self.needs_of(NEEDS_INWARD, acts, KEY_ACTS.get(node.key_action), node, edges, rest)
         if any(edge[4] for edge in edges):
             inward = None  # a member that must be there

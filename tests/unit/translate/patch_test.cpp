@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "daemon/translate/conflicts.hpp"
+#include "daemon/translate/own_selectors.hpp"
 #include "daemon/translate/patch.hpp"
 #include "daemon/translate/rewrite.hpp"
 #include "tests/unit/translate/target_mapping.hpp"
@@ -155,23 +157,189 @@ TEST_CASE("the namespace that a ClusterRoleBinding has upstream is no part of it
 }
 
 TEST_CASE("an applied namespace takes its level of pod security from nobody") {
-  const auto labels = [](std::string_view body, bool adds_level) {
-    const auto out = patch_in(*find_root("", "Namespace"), tenant(), BodyFormat::apply_patch, body,
-                              "", adds_level);
+  const auto labels = [](std::string_view body, bool lean) {
+    const auto out =
+        patch_in(*find_root("", "Namespace"), tenant(), BodyFormat::apply_patch, body, "", lean);
     REQUIRE(out);
     return json::parse(*out)["metadata"]["labels"];
   };
   const std::string_view plain =
       R"({"apiVersion":"v1","kind":"Namespace","metadata":{"name":"a","labels":{"b":"c"}}})";
   const json id = {{"tenant.kubezoo.io/id", "abc123"}, {"b", "c"}};
-  CHECK(labels(plain, false) == id);
+  CHECK(labels(plain, true) == id);
   auto full = id;
   full["pod-security.kubernetes.io/enforce"] = "baseline";
-  CHECK(labels(plain, true) == full);
+  CHECK(labels(plain, false) == full);
   const std::string_view strict =
       R"({"apiVersion":"v1","kind":"Namespace","metadata":{"name":"a","labels":)"
       R"({"pod-security.kubernetes.io/enforce":"restricted"}}})";
   CHECK(labels(strict, false) == labels(strict, true));
+}
+
+namespace {
+
+constexpr std::string_view k_admission_group = "admissionregistration.k8s.io";
+
+json applied(std::string_view kind, const json& members, bool lean) {
+  auto body = members;
+  body["apiVersion"] = "admissionregistration.k8s.io/v1";
+  body["kind"] = kind;
+  body["metadata"]["name"] = "w";
+  const auto out = patch_in(*find_root(k_admission_group, kind), tenant(), BodyFormat::apply_patch,
+                            body.dump(), "", lean);
+  REQUIRE(out);
+  return json::parse(*out);
+}
+
+json with_selectors(const json& body, const json& stored, std::string_view manager) {
+  const auto text = stored.dump();
+  const auto tree = JsonTree::parse(text);
+  REQUIRE(tree);
+  const auto out = with_own_selectors(tenant(), body.dump(), tree->root(), manager);
+  REQUIRE(out);
+  return json::parse(*out);
+}
+
+/// One entry of managedFields, which owns the selector of webhook "a.b.c".
+json owner(std::string_view manager, std::string_view operation) {
+  return {
+      {"manager", manager},
+      {"operation", operation},
+      {"fieldsV1",
+       {{"f:webhooks", {{R"(k:{"name":"a.b.c"})", {{"f:namespaceSelector", json::object()}}}}}}}};
+}
+
+const json k_bare = {{"matchLabels", {{"tenant.kubezoo.io/id", "abc123"}}}};
+
+} // namespace
+
+TEST_CASE("a partial apply names no selector that its client has not named") {
+  const json partial = {
+      {"webhooks", json::array({{{"name", "a.b.c"}, {"clientConfig", {{"caBundle", "eA=="}}}}})}};
+  const auto full = applied("ValidatingWebhookConfiguration", partial, false);
+  CHECK(full["webhooks"][0]["namespaceSelector"] == k_bare);
+  const auto lean = applied("ValidatingWebhookConfiguration", partial, true);
+  CHECK_FALSE(lean["webhooks"][0].contains("namespaceSelector"));
+  CHECK(lean["webhooks"][0]["clientConfig"] == partial["webhooks"][0]["clientConfig"]);
+  // What is named is held all the same.
+  const json named = {
+      {"webhooks", json::array({{{"name", "a.b.c"}, {"namespaceSelector", json::object()}}})}};
+  CHECK(applied("ValidatingWebhookConfiguration", named,
+                true)["webhooks"][0]["namespaceSelector"] == k_bare);
+  const json policy = {{"spec", {{"failurePolicy", "Ignore"}}}};
+  CHECK_FALSE(
+      applied("ValidatingAdmissionPolicy", policy, true)["spec"].contains("matchConstraints"));
+  CHECK(applied("ValidatingAdmissionPolicy", policy,
+                false)["spec"]["matchConstraints"]["namespaceSelector"] == k_bare);
+  const json rules = {{"spec", {{"matchConstraints", {{"resourceRules", json::array()}}}}}};
+  CHECK_FALSE(
+      applied("ValidatingAdmissionPolicy", rules, true)["spec"]["matchConstraints"].contains(
+          "namespaceSelector"));
+}
+
+TEST_CASE("a selector is added where nobody else has one") {
+  const json body = {{"webhooks", json::array({{{"name", "a.b.c"}}})}};
+  auto stored = body;
+  const auto of = [&](const json& fields, std::string_view manager) {
+    stored["metadata"]["managedFields"] = fields;
+    return with_selectors(body, stored, manager)["webhooks"][0].value("namespaceSelector", json());
+  };
+  CHECK(with_selectors(body, json::object(), "x")["webhooks"][0]["namespaceSelector"] == k_bare);
+  CHECK(of(json::array(), "x") == json());
+  CHECK(of(json::array({owner("helm", "Apply")}), "x") == json());
+  CHECK(of(json::array({owner("x", "Update")}), "x") == json());
+  CHECK(of(json::array({owner("x", "Apply"), owner("helm", "Apply")}), "x") == json());
+  CHECK(of(json::array({owner("x", "Apply")}), "x") == k_bare); // upstream would take it away
+  auto named = body;
+  named["webhooks"][0]["namespaceSelector"] = {{"matchLabels", {{"a", "b"}}}};
+  CHECK(with_selectors(named, json::object(), "x") == named);
+  const json policy = {{"spec", {{"failurePolicy", "Ignore"}}}};
+  CHECK(with_selectors(policy, json::object(),
+                       "x")["spec"]["matchConstraints"]["namespaceSelector"] == k_bare);
+  auto there = policy;
+  there["spec"]["matchConstraints"] = {{"namespaceSelector", k_bare}};
+  CHECK(with_selectors(policy, there, "x") == policy);
+}
+
+TEST_CASE("a conflict over what zood has added is none") {
+  const auto status = [](const json& causes) {
+    return json{{"kind", "Status"},
+                {"apiVersion", "v1"},
+                {"status", "Failure"},
+                {"reason", "Conflict"},
+                {"code", 409},
+                {"message", "Apply failed"},
+                {"details", {{"causes", causes}}}}
+        .dump();
+  };
+  const auto cause = [](std::string_view manager, std::string_view field) {
+    return json{{"reason", "FieldManagerConflict"},
+                {"message", "conflict with " + std::string(manager)},
+                {"field", field}};
+  };
+  const auto judge = [&](std::string_view group, std::string_view kind, const json& causes,
+                         const json& stored) {
+    const auto text = status(causes);
+    REQUIRE(is_apply_conflict(text));
+    const auto out = judge_conflicts(tenant(), *find_root(group, kind), text, stored.dump());
+    return out ? json::parse(*out) : json();
+  };
+  const std::string enforce = ".metadata.labels.pod-security.kubernetes.io/enforce";
+  const std::string wish = ".metadata.labels.kept.zoo.kubezoo.io/pod-security-enforce";
+  const auto labelled = [](const json& labels) { return json{{"metadata", {{"labels", labels}}}}; };
+  const auto plain = labelled({{"pod-security.kubernetes.io/enforce", "baseline"}});
+  CHECK(judge("", "Namespace", json::array({cause(R"("kubectl-create" using v1)", enforce)}),
+              plain) == json());
+  // The tenant's own level, whatever is enforced of it.
+  const auto strict = labelled({{"pod-security.kubernetes.io/enforce", "restricted"}});
+  auto told = judge("", "Namespace", json::array({cause(R"("a")", enforce)}), strict);
+  CHECK(told["details"]["causes"][0]["field"] == enforce);
+  auto wished = plain;
+  wished["metadata"]["managedFields"] = json::array(
+      {{{"manager", "a"},
+        {"fieldsV1",
+         {{"f:metadata",
+           {{"f:labels", {{"f:kept.zoo.kubezoo.io/pod-security-enforce", json::object()}}}}}}}}});
+  told = judge("", "Namespace", json::array({cause(R"("a")", enforce)}), wished);
+  CHECK(told["details"]["causes"][0]["field"] == enforce);
+  CHECK(judge("", "Namespace", json::array({cause(R"("b")", enforce)}), wished) == json());
+  told = judge(
+      "", "Namespace",
+      json::array({cause(R"("a")", wish), cause(R"("b")", ".spec.x"), cause(R"("b")", enforce)}),
+      wished);
+  CHECK(told["message"] == "Apply failed with 2 conflicts: conflicts with \"a\":\n- " + enforce +
+                               "\nconflicts with \"b\":\n- .spec.x");
+  CHECK(told["code"] == 409);
+  CHECK(told["details"]["causes"].size() == 2);
+  told = judge("", "Namespace", json::array({cause(R"("a")", wish), cause(R"("b")", enforce)}),
+               wished);
+  CHECK(told["message"] == R"(Apply failed with 1 conflict: conflict with "a": )" + enforce);
+
+  const std::string kind = "MutatingWebhookConfiguration";
+  const std::string selector = R"(.webhooks[name="a.b.c"].namespaceSelector)";
+  auto hooks =
+      json{{"webhooks", json::array({{{"name", "a.b.c"}, {"namespaceSelector", k_bare}}})}};
+  CHECK(judge(k_admission_group, kind, json::array({cause(R"("a")", selector)}), hooks) == json());
+  // Who creates owns the default.
+  told =
+      judge(k_admission_group, kind,
+            json::array({cause(R"("a" using admissionregistration.k8s.io/v1)", selector)}), hooks);
+  CHECK(told["details"]["causes"].size() == 1);
+  hooks["webhooks"][0]["namespaceSelector"]["matchLabels"]["a"] = "b";
+  told = judge(k_admission_group, kind, json::array({cause(R"("a")", selector)}), hooks);
+  CHECK(told["details"]["causes"].size() == 1);
+  const json own = {
+      cause(
+          R"("a")",
+          R"(.webhooks[name="a.b.c"].matchConditions[name="zoo.kubezoo.io/own-objects"].expression)"),
+      cause(R"("a")", ".metadata.annotations.zoo.kubezoo.io/rule-scopes")};
+  CHECK(judge(k_admission_group, kind, own, hooks) == json());
+  told = judge("storage.k8s.io", "StorageClass",
+               json::array({cause(
+                   R"("a")", ".metadata.annotations.kept.zoo.kubezoo.io/storageclass-default")}),
+               json::object());
+  CHECK(told["details"]["causes"][0]["field"] ==
+        ".metadata.annotations.storageclass.kubernetes.io/is-default-class");
 }
 
 TEST_CASE("what is no patch is refused") {

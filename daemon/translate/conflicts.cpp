@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/translate/conflicts.hpp"
+
+#include "common/base/json_text.hpp"
+#include "common/kube/status.hpp"
+#include "daemon/translate/actions.hpp"
+#include "daemon/translate/admission_fence.hpp"
+#include "daemon/translate/discovery_json.hpp"
+#include "daemon/translate/own_selectors.hpp"
+#include "daemon/translate/status_text.hpp"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+#include <vector>
+
+namespace zoo::translate {
+namespace {
+
+constexpr std::string_view k_reason = "FieldManagerConflict";
+constexpr std::string_view k_with = "conflict with ";
+constexpr std::string_view k_labels = ".metadata.labels.";
+constexpr std::string_view k_annotations = ".metadata.annotations.";
+
+/// One cause of such a refusal (apimachinery pkg/util/managedfields/internal/conflict.go).
+struct Conflict {
+  std::string manager; ///< as upstream writes it: "x", or "x" using v1 where it did not apply
+  std::string field;   ///< .webhooks[name="a.b.c"].namespaceSelector
+  bool applied() const { return manager.find("\" using ") == std::string::npos; }
+};
+
+bool holds(JsonNode set, std::string_view above, std::string_view key) {
+  return static_cast<bool>(set["f:metadata"][above]["f:" + std::string(key)]);
+}
+
+/// Does a manager of that name own the wish for another level of pod security?
+bool owns_wish(JsonNode stored, std::string_view manager) {
+  for (auto entry = stored["metadata"]["managedFields"].first(); entry; entry = entry.next()) {
+    const auto name = json_quote(entry["manager"].string());
+    if (manager.starts_with(name) && holds(entry["fieldsV1"], "f:labels", k_wish_label))
+      return true;
+  }
+  return false;
+}
+
+/// The namespaceSelector of that path, where there is one: null else.
+JsonNode selector_at(JsonNode stored, std::string_view field) {
+  for (const auto& place : selector_places(stored)) {
+    const auto path = place.webhook.empty()
+                          ? std::string(".spec.matchConstraints.namespaceSelector")
+                          : ".webhooks[name=" + json_quote(place.webhook) + "].namespaceSelector";
+    if (field == path) return place.owner["namespaceSelector"];
+  }
+  return {};
+}
+
+bool added_by_zood(const Conflict& conflict, JsonNode stored) {
+  const std::string_view field = conflict.field;
+  if (field.find(fmt::format("[name={}]", json_quote(k_fence_condition))) != std::string_view::npos)
+    return true;
+  if (field == fmt::format("{}{}", k_annotations, k_scopes_annotation)) return true; // of its rules
+  if (field == fmt::format("{}{}", k_labels, k_tenant_label)) return true;
+  if (field == fmt::format("{}{}", k_labels, k_enforce_label)) {
+    const auto level = stored["metadata"]["labels"][k_enforce_label].string();
+    return level == k_enforced_level && !owns_wish(stored, conflict.manager);
+  }
+  // Who creates or updates owns the default that upstream would have set.
+  return conflict.applied() && is_bare(selector_at(stored, field));
+}
+
+/// A field as the tenant calls it, where zood stores it under another key.
+std::string field_out(const Mapping& mapping, const Root& root, const std::string& field) {
+  if (field == fmt::format("{}{}", k_annotations, k_aggregation_annotation))
+    return ".aggregationRule.clusterRoleSelectors";
+  if (field == fmt::format("{}{}", k_annotations, k_global_default_annotation))
+    return ".globalDefault";
+  if (field == fmt::format("{}{}", k_labels, k_wish_label))
+    return fmt::format("{}{}", k_labels, k_enforce_label);
+  const auto* metadata = root.object->step("metadata");
+  if (metadata == nullptr) return field;
+  for (const auto& [start, map] :
+       std::array{std::pair(k_labels, "labels"), std::pair(k_annotations, "annotations")}) {
+    const auto* node = metadata->step(map);
+    if (!field.starts_with(start) || node == nullptr) continue;
+    const Siblings none;
+    const Site site{mapping, Direction::outward, root, none, map, ""};
+    std::string output;
+    if (act_on_key(node->key_action, site, field.substr(start.size()), output) == Fate::replace)
+      return std::string(start) + output;
+  }
+  return field;
+}
+
+std::string refusal_of(std::vector<Conflict> conflicts) {
+  std::string text;
+  kube::StatusDetails details;
+  for (const auto& each : conflicts)
+    details.causes.push_back(
+        {std::string(k_reason), std::string(k_with) + each.manager, each.field});
+  if (conflicts.size() == 1) {
+    text = fmt::format("Apply failed with 1 conflict: {}{}: {}", k_with, conflicts[0].manager,
+                       conflicts[0].field);
+  } else {
+    std::vector<std::string> lines;
+    std::stable_sort(conflicts.begin(), conflicts.end(),
+                     [](const auto& a, const auto& b) { return a.manager < b.manager; });
+    for (std::size_t i = 0; i < conflicts.size(); ++i) {
+      if (i == 0 || conflicts[i].manager != conflicts[i - 1].manager)
+        lines.push_back(fmt::format("conflicts with {}:", conflicts[i].manager));
+      lines.push_back("- " + conflicts[i].field);
+    }
+    text =
+        fmt::format("Apply failed with {} conflicts: {}", conflicts.size(), fmt::join(lines, "\n"));
+  }
+  return make_status(Code::conflict, text, details);
+}
+
+} // namespace
+
+bool is_apply_conflict(std::string_view status) {
+  return status.find(k_reason) != std::string_view::npos;
+}
+
+std::optional<std::string> judge_conflicts(const Mapping& mapping, const Root& root,
+                                           std::string_view status, std::string_view stored) {
+  const auto refusal = JsonTree::parse(status), object = JsonTree::parse(stored);
+  if (!refusal || !object) return std::string(status);
+  std::vector<Conflict> own;
+  bool zoods = false, renamed = false;
+  for (auto cause = refusal->root()["details"]["causes"].first(); cause; cause = cause.next()) {
+    const auto message = cause["message"].string();
+    if (cause["reason"].string() != k_reason || !message.starts_with(k_with))
+      return std::string(status);
+    Conflict conflict{message.substr(k_with.size()), cause["field"].string()};
+    if (added_by_zood(conflict, object->root())) {
+      zoods = true;
+      continue;
+    }
+    auto shown = field_out(mapping, root, conflict.field);
+    renamed = renamed || shown != conflict.field;
+    conflict.field = std::move(shown);
+    const bool told = std::any_of(own.begin(), own.end(), [&](const auto& each) {
+      return each.manager == conflict.manager && each.field == conflict.field;
+    });
+    if (!told) own.push_back(std::move(conflict));
+  }
+  if (own.empty()) return zoods ? std::nullopt : std::optional(std::string(status));
+  if (!zoods && !renamed) return std::string(status);
+  return refusal_of(std::move(own));
+}
+
+} // namespace zoo::translate
