@@ -11,6 +11,8 @@
 #include "daemon/translate/headers.hpp"
 #include "daemon/translate/json_yaml.hpp"
 #include "daemon/translate/status_text.hpp"
+#include "daemon/translate/text.hpp"
+#include "daemon/translate/watch_event.hpp"
 
 #include <algorithm>
 #include <array>
@@ -29,6 +31,20 @@ void tell(LogLevel level, const http::RequestHead& head, std::string_view tenant
   log::at(level, "gateway", "{} {} of tenant {}{} {}{}", head.method, http::logged(head.target),
           tenant, what, error.text(),
           *left_out == 0 ? std::string() : fmt::format(" ({} others before)", *left_out));
+}
+
+/// A refusal in the words of Kubernetes, with the object's name: of a create that is in the body,
+/// and of an apply in the path, and both are told alike.
+std::string status_of(const Error& error, const translate::Target& target, std::string_view body) {
+  auto name = target.name;
+  if (error.code() != Code::forbidden || !target.resource_request)
+    return translate::error_status(error, target.group, target.resource, name);
+  if (name.empty() && target.verb == "create") {
+    if (const auto key = translate::object_key(body)) name = key->name;
+  }
+  if (error.message().find(" forbidden: ") == std::string::npos)
+    return translate::forbidden_status(target.group, target.resource, name, error.message());
+  return translate::error_status(error, target.group, target.resource, name);
 }
 
 } // namespace
@@ -280,8 +296,7 @@ void Exchange::fail(const Error& error) {
   const bool retry = error.code() == Code::too_many_requests || error.code() == Code::unavailable;
   if (retry) details.retry_after_seconds = 1;
   send_status(error_row(error.code()).http_status,
-              retry ? kube::status_json(error, details)
-                    : translate::error_status(error, target_.group, target_.resource, target_.name),
+              retry ? kube::status_json(error, details) : status_of(error, target_, body_),
               retry ? "1" : "");
 }
 
@@ -357,6 +372,8 @@ void Exchange::send_refusal(int http_status, std::string_view body) {
   // upstream may be an API server, too (docs/decisions/145).
   if (http_status == 401 && target_.subresource != "proxy")
     return fail(Error(Code::unavailable, "the upstream refuses zood's credential; try again"));
+  if (route_ && view().holds(Fence::objects) && translate::denied_by_platform(body))
+    http_status = error_row(Code::forbidden).http_status; // as its Status says then
   tell_refusal(http_status, "upstream refused it");
   put_status(http_status,
              translate::status_out(mapping(), status_context(*this), body, http_status),

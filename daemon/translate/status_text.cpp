@@ -123,7 +123,9 @@ std::string message_out(const Mapping& mapping, const StatusContext& context,
                 fmt::format("User {}", json_quote(context.user)));
   replace_all(text, fmt::format("zoo:inert:{}:", mapping.id()), "");
   if (text.find("violates PodSecurity \"") != std::string::npos)
-    text += " (the platform holds the pods of all tenants to this level: leave out what is named)";
+    text +=
+        " (rule pod-security): the platform holds the pods of all tenants to this level; leave out "
+        "what is named";
   if (about_classes(context)) text = drivers_out(text);
   if (about_bindings(context)) {
     replace_all(text, "zoo:crb:", "");
@@ -169,6 +171,12 @@ std::string status_out(const Mapping& mapping, const StatusContext& context,
     edits.quote(said, text);
   };
   own_words(root["message"]);
+  // A policy's reason is what its author says, Invalid by default; zood itself says Forbidden.
+  if (denied_by_platform(root["message"].string())) {
+    if (const auto reason = root["reason"]) edits.quote(reason, error_row(Code::forbidden).reason);
+    if (const auto code = root["code"])
+      edits.replace(code, std::to_string(error_row(Code::forbidden).http_status));
+  }
   if (const auto token = root["metadata"]["continue"]; token) {
     std::string sealed;
     if (context.seal_continue && !token.string().empty())

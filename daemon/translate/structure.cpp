@@ -26,15 +26,16 @@ struct Needle {
   Words word;
 };
 constexpr Words rare(unsigned number) { return static_cast<Words>(8U << number); }
-constexpr std::array<Needle, 9> k_needles = {{{"kubezoo.io", 2, 5, k_domain_word},
-                                              {"deviceclass.", 9, 7, k_device_word},
-                                              {"\"affinity\"", 2, 3, rare(0)},
-                                              {"\"priorityClassName\"", 8, 6, rare(1)},
-                                              {"\"runtimeClassName\"", 7, 6, rare(2)},
-                                              {"\"ephemeral\"", 2, 4, rare(3)},
-                                              {"\"clusterTrustBundle\"", 7, 1, rare(4)},
-                                              {"\"podCertificate\"", 3, 2, rare(5)},
-                                              {"\"storageos\"", 6, 3, rare(6)}}};
+constexpr std::array<Needle, 10> k_needles = {{{"kubezoo.io", 2, 5, k_domain_word},
+                                               {"'zoo-tenants-", 0, 5, k_domain_word},
+                                               {"deviceclass.", 9, 7, k_device_word},
+                                               {"\"affinity\"", 2, 3, rare(0)},
+                                               {"\"priorityClassName\"", 8, 6, rare(1)},
+                                               {"\"runtimeClassName\"", 7, 6, rare(2)},
+                                               {"\"ephemeral\"", 2, 4, rare(3)},
+                                               {"\"clusterTrustBundle\"", 7, 1, rare(4)},
+                                               {"\"podCertificate\"", 3, 2, rare(5)},
+                                               {"\"storageos\"", 6, 3, rare(6)}}};
 constexpr unsigned k_prefix_bucket = 0;
 
 /// In which buckets is a word whose window has these bytes? By the low half of each of three in a

@@ -30,6 +30,25 @@ constexpr std::array<std::string_view, 4> k_causes = {
     "certificate one for SERVICE.NAMESPACE.svc of the caBundle?",
     "the platform does not tell why (rule webhook-errors)", "(rule webhook-errors)", ""};
 
+/// How upstream begins to say that a policy of zood's (packaging/upstream-rbac.yaml) refuses.
+constexpr std::string_view k_policy = "ValidatingAdmissionPolicy 'zoo-tenants-";
+constexpr std::string_view k_denied = " denied request: ";
+constexpr std::string_view k_way_out =
+    " (rule platform-policies): leave out what is named, or ask the platform's administrator";
+
+/// Such a refusal in the words of zood's own: without the policy's name, with a rule and a way out
+/// where it has none and `most` bytes have room for it.
+std::string without_policy(std::string_view text, std::size_t most) {
+  std::string out(text);
+  const auto at = out.find(k_policy);
+  const auto denied = out.find(k_denied, at);
+  if (at == std::string::npos || denied == std::string::npos) return out;
+  out.erase(at, denied + k_denied.size() - at);
+  if (out.find("(rule ") == std::string::npos && out.size() + k_way_out.size() <= most)
+    out += k_way_out;
+  return out;
+}
+
 /// Stands a name behind the prefix? It may be none that Kubernetes takes; a refusal repeats it. A
 /// prefix alone is somebody's own word.
 bool names(std::string_view text, std::size_t behind) {
@@ -51,7 +70,11 @@ std::string text_within(const Mapping& mapping, std::string_view text, WordSourc
                         std::size_t most) {
   const std::string_view prefix = mapping.prefix();
   if (mapping.identity()) return std::string(text);
-  std::string expressions;
+  std::string expressions, denial;
+  if (denied_by_platform(text)) {
+    denial = without_policy(text, most);
+    text = denial;
+  }
   if (text.find(prefix) != std::string_view::npos) {
     expressions = cel_text_out(mapping, text);
     text = expressions;
@@ -79,6 +102,10 @@ std::string text_within(const Mapping& mapping, std::string_view text, WordSourc
 }
 
 } // namespace
+
+bool denied_by_platform(std::string_view text) {
+  return text.find(k_policy) != std::string_view::npos;
+}
 
 std::string text_out(const Mapping& mapping, std::string_view text, WordSource* around) {
   return text_within(mapping, text, around, std::string::npos);

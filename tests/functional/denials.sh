@@ -54,6 +54,48 @@ for signer in kubelet-serving kube-apiserver-client-kubelet legacy-unknown; do
   done
 done
 
+# ---- in the same words, however it is written ------------------------------------------------------------------------
+
+unpack "$a"
+send() { # METHOD PATH TYPE BODY: the Status and its code
+  curl -s --max-time 20 --cacert "$TMPDIR/$a.ca" --cert "$TMPDIR/$a.crt" --key "$TMPDIR/$a.key" -w '\n%{http_code}\n' \
+    -X "$1" -H "Content-Type: $3" --data-binary "$4" "https://$zood_address$2"
+}
+# alike WHAT RULE PATH NAME BODY: created and applied, 403 with the rule and the same words.
+alike() {
+  local made applied
+  made=$(send POST "$3" application/json "$5")
+  applied=$(send PATCH "$3/$4?fieldManager=t" application/apply-patch+yaml "$5")
+  expect "$1 is refused alike by create and by apply" "$made" "$applied"
+  expect_match "as forbidden" '^403$' "$made"
+  expect_match "by a rule" "is forbidden: .*$2" "$made"
+  expect_no_match "without a policy's name" 'AdmissionPolicy|zoo-' "$made"
+}
+pods=/api/v1/namespaces/team/pods
+alike "hostPath" 'rule pod-security.*leave out what is named' $pods p "$(pod '"volumes":[{"name":"v","hostPath":{"path":"/"}}],')"
+alike "a node's network" 'rule pod-security' $pods p "$(pod '"hostNetwork":true,')"
+alike "a node's name" 'rule guards.node_names' $pods p "$(pod '"nodeName":"kwok-1",')"
+alike "a priority of the system's" 'choose another PriorityClass' $pods p "$(pod '"priorityClassName":"system-node-critical",')"
+alike "externalIPs" 'rule external-ips' /api/v1/namespaces/team/services s '{"apiVersion":"v1","kind":"Service","metadata":{"name":"s","namespace":"team"},"spec":{"ports":[{"port":80}],"externalIPs":["192.0.2.1"]}}'
+alike "a volume on a node" 'rule node-paths' /api/v1/persistentvolumes v "$(volume '"hostPath":{"path":"/"}')"
+alike "a foreign volume" 'rule guards.volume_drivers' /api/v1/persistentvolumes v "$(volume '"csi":{"driver":"d.example.com","volumeHandle":"h"}')"
+alike "the tenant's label" 'rule reserved-names' /api/v1/namespaces n "$(labelled tenant.kubezoo.io/id "$a")"
+alike "a token" 'rule token-secrets' /api/v1/namespaces/team/secrets t '{"apiVersion":"v1","kind":"Secret","metadata":{"name":"t","namespace":"team","annotations":{"kubernetes.io/service-account.name":"default"}},"type":"kubernetes.io/service-account-token"}'
+# What controllers are told is told in events and conditions.
+make '{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"d","namespace":"team"},"spec":{"selector":{"matchLabels":{"a":"b"}},"template":{"metadata":{"labels":{"a":"b"}},"spec":{"volumes":[{"name":"v","hostPath":{"path":"/"}}],"containers":[{"name":"c","image":"none"}]}}}}' >"$TMPDIR/deployment" 2>&1
+told() { as "$a" -n team get events -o json | jq -r '.items[] | select(.reason == "FailedCreate").message' | grep 'hostPath volumes'; }
+eventually "the ReplicaSet's event tells of hostPath" 60 told
+# What a mutation has put into a template is denied to the controller, here as if a webhook had done it.
+upstream -n "$a-team" create -f - >"$TMPDIR/replicaset" 2>&1 <<'Y'
+{"apiVersion":"apps/v1","kind":"ReplicaSet","metadata":{"name":"placed"},"spec":{"selector":{"matchLabels":{"a":"c"}},"template":{"metadata":{"labels":{"a":"c"}},"spec":{"nodeName":"kwok-1","containers":[{"name":"c","image":"none"}]}}}}
+Y
+placed() { as "$a" -n team get events -o json | jq -r '.items[] | select(.reason == "FailedCreate").message' | grep 'spec.nodeName goes past the scheduler.*(rule '; }
+eventually "an event tells of a node's name, with a rule" 60 placed
+expect_match "and the condition" 'spec.nodeName goes past the scheduler.*\(rule ' "$(as "$a" -n team get replicaset placed -o jsonpath='{.status.conditions}')"
+seen=$(as "$a" -n team get events,deployments,replicasets -o yaml)
+expect_match "and its condition" 'hostPath volumes' "$(as "$a" -n team get deployment d -o jsonpath='{.status.conditions}')"
+expect_no_match "without a policy's name" "AdmissionPolicy|zoo-tenants|$a" "$seen"
+
 # ---- stored without effect: a Warning says so -----------------------------------------------------------------------
 
 warned() { # WHAT MESSAGE JSON

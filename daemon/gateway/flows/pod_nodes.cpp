@@ -13,7 +13,7 @@ constexpr std::string_view k_pods = "/api/v1/pods";
 constexpr int k_expired = 410;
 
 ListPlan plan_of(const Exchange& exchange) {
-  ListPlan plan;
+  ListPlan plan(Actor::zood(Reason::own_keys));
   plan.path = k_pods;
   plan.ranges = {{exchange.mapping().prefix(), {}, false}};
   plan.all_namespaces = true;

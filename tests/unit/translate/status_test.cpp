@@ -112,6 +112,39 @@ TEST_CASE("what a webhook's failure tells of the platform's network is not told"
   CHECK(text_out(tenant(), own) == own);
 }
 
+TEST_CASE("a policy of the platform's refuses as zood itself does") {
+  const std::string policy = "ValidatingAdmissionPolicy 'zoo-tenants-pods' with binding "
+                             "'zoo-tenants-pods' denied request: ";
+  const std::string why = "the affinity of a tenant's pod regards that tenant's namespaces alone";
+  const std::string way_out = " (rule platform-policies): leave out what is named, or ask the "
+                              "platform's administrator";
+  CHECK(text_out(tenant(), "Error creating: pods \"w\" is forbidden: " + policy + why) ==
+        "Error creating: pods \"w\" is forbidden: " + why + way_out);
+  CHECK(text_out(tenant(), policy + "no (rule x): leave it out") == "no (rule x): leave it out");
+  CHECK(stored_text_out(tenant(), policy + why) == why + way_out);
+  // Where there is no room for it, the way out is left out.
+  CHECK(stored_text_out(tenant(), "ValidatingAdmissionPolicy 'zoo-tenants-x' denied request: no") ==
+        "no");
+  const std::string own =
+      "ValidatingAdmissionPolicy 'abc123-p' with binding 'abc123-b' denied request: no";
+  CHECK(text_out(tenant(), own) ==
+        "ValidatingAdmissionPolicy 'p' with binding 'b' denied request: no");
+  StatusContext context;
+  context.resource = "pods";
+  const auto refusal = json{{"kind", "Status"},
+                            {"apiVersion", "v1"},
+                            {"status", "Failure"},
+                            {"reason", "Invalid"},
+                            {"code", 422},
+                            {"message", "pods \"w\" is forbidden: " + policy + why},
+                            {"details", {{"causes", {{{"message", policy + why}}}}}}};
+  const auto told = json::parse(status_out(tenant(), context, refusal.dump(), 422));
+  CHECK(told["code"] == 403);
+  CHECK(told["reason"] == "Forbidden");
+  CHECK(told["message"] == "pods \"w\" is forbidden: " + why + way_out);
+  CHECK(told["details"]["causes"][0]["message"] == why + way_out);
+}
+
 TEST_CASE("a tenant's own name may begin as upstream's prefix does") {
   const auto said = [](std::string_view kind, std::string_view name, std::string_view message) {
     const auto status = json::parse(status_out(tenant(), {},
