@@ -4,8 +4,10 @@
 #include "common/base/json_text.hpp"
 #include "common/crypto/digest.hpp"
 #include "daemon/translate/cel.hpp"
+#include "daemon/translate/selector.hpp"
 #include "daemon/translate/target.hpp"
 #include "daemon/translate/text.hpp"
+#include "daemon/translate/validity.hpp"
 
 #include <array>
 #include <optional>
@@ -52,14 +54,24 @@ Fate constant(const Site& site, std::string_view prefix, std::string_view value,
 }
 
 Fate namespace_of(const Site& site, std::string_view value, std::string& output) {
-  // Upstream checks most of these itself, but not where they become part of an address: the Service
-  // of a webhook.
   if (!inward(site)) return put(output, site.mapping.name_out(value));
-  if (value.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-") != std::string_view::npos) {
+  // The object's own must be that of the path, which upstream sees to. It does not look at others
+  // that become part of an address: the Service of a webhook.
+  if (!site.in_metadata &&
+      value.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-") != std::string_view::npos) {
     output = "must be the name of a namespace: lower-case letters, digits and '-'";
     return Fate::invalid;
   }
   return put(output, site.mapping.name_in(value));
+}
+
+/// The value of a label that holds a namespace's name. What can be no label's value matches
+/// nothing, and upstream refuses it: as it stands, since the prefix could make it one.
+Fate label_of_namespace(const Site& site, std::string_view value, std::string& output) {
+  if (site.direction == Direction::outward) return put(output, site.mapping.name_out(value));
+  if (!valid_label_value(value)) return Fate::keep;
+  return inward(site) ? put(output, site.mapping.name_in(value))
+                      : put(output, site.mapping.name_out(value));
 }
 
 Fate own_namespace(const Site& site, std::string_view value, std::string& output) {
@@ -67,8 +79,9 @@ Fate own_namespace(const Site& site, std::string_view value, std::string& output
   if (site.mapping.owns_name(value))
     return refuse(output, "may not begin with the tenant's own ID and a dash, " +
                               json_quote(site.mapping.prefix()));
+  // What is no name of a namespace anywhere is upstream's to refuse, with its fields.
   const auto limit = k_namespace_limit - site.mapping.prefix().size();
-  if (value.size() > limit) {
+  if (value.size() > limit && value.size() <= k_namespace_limit && dns_label(value)) {
     output = "must be no more than " + std::to_string(limit) +
              " characters, for the platform needs " + std::to_string(site.mapping.prefix().size()) +
              " of Kubernetes' 63";
@@ -241,6 +254,14 @@ bool cluster_scoped(const Siblings& siblings) {
 }
 
 } // namespace
+
+bool platforms_definition(const Mapping& mapping, std::string_view name) {
+  const auto dot = name.find('.');
+  if (dot == std::string_view::npos) return false;
+  const auto group = name.substr(dot + 1);
+  // Upstream itself refuses a definition whose group has no dot ("apps").
+  return !mapping.custom_group(group) && group.find('.') != std::string_view::npos;
+}
 
 bool fills_event_namespace(const Siblings& siblings) {
   if (siblings.kind.empty()) return false;
@@ -443,8 +464,7 @@ Fate act(Action action, std::uint8_t parameter_value, const Site& site, std::str
   case Action::volume:
     return in ? put(output, mapping.volume_in(value)) : put(output, mapping.volume_out(value));
   case Action::crd_name:
-    if (const auto dot = value.find('.');
-        in && dot != std::string_view::npos && !mapping.custom_group(value.substr(dot + 1)))
+    if (in && platforms_definition(mapping, value))
       return refuse(output, "names a group of the platform's, which no tenant may define kinds in");
     return in ? put(output, mapping.crd_name_in(value)) : put(output, mapping.crd_name_out(value));
   case Action::group:
@@ -483,9 +503,9 @@ Fate act(Action action, std::uint8_t parameter_value, const Site& site, std::str
     if (value != mapping.name_in("kube-system")) return Fate::foreign;
     return Fate::drop;
   case Action::label_namespace:
-    return namespace_of(site, value, output);
+    return label_of_namespace(site, value, output);
   case Action::selector_values:
-    return site.siblings.key == k_name_label ? namespace_of(site, value, output) : Fate::keep;
+    return site.siblings.key == k_name_label ? label_of_namespace(site, value, output) : Fate::keep;
   case Action::selector_key:
     if (value == k_tenant_label && in)
       return refuse(

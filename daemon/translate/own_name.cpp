@@ -6,18 +6,12 @@
 #include "daemon/translate/discovery_json.hpp"
 #include "daemon/translate/target.hpp"
 #include "daemon/translate/text.hpp"
+#include "daemon/translate/validity.hpp"
 
 #include <algorithm>
 
 namespace zoo::translate {
 namespace {
-
-bool alphanumeric(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); }
-
-bool dns_label(std::string_view text) {
-  return !text.empty() && alphanumeric(text.front()) && alphanumeric(text.back()) &&
-         std::all_of(text.begin(), text.end(), [](char c) { return alphanumeric(c) || c == '-'; });
-}
 
 bool dns_subdomain(std::string_view text) {
   const auto labels = text::split(text, '.');
@@ -34,6 +28,12 @@ Misnamed misnamed_as(std::string_view own, std::string prefixed, std::string_vie
   out.upstream = prefixed + std::string(spoiler);
   out.prefixed = std::move(prefixed);
   return out;
+}
+
+/// What stands behind the first dot of a definition's name.
+std::string_view group_of(std::string_view definition) {
+  const auto dot = definition.find('.');
+  return dot == std::string_view::npos ? std::string_view() : definition.substr(dot + 1);
 }
 
 } // namespace
@@ -59,6 +59,9 @@ std::optional<Misnamed> misnamed(const Mapping& mapping, const KindFacts* facts,
   if (good(name) || !good(prefixed)) return std::nullopt;
   auto out = misnamed_as(name, std::move(prefixed), "_");
   out.words = {{json_quote(out.upstream), json_quote(name)}};
+  // A definition's group is in its name (with_upstream_name()).
+  if (facts->names == NameRule::crd)
+    out.words.emplace_back(json_quote(group_of(out.upstream)), json_quote(group_of(name)));
   return out;
 }
 
@@ -69,6 +72,10 @@ std::string with_upstream_name(const Misnamed& misnamed, std::string object) {
   if (name.string() != misnamed.prefixed) return object;
   JsonEdits edits;
   edits.quote(name, misnamed.upstream);
+  // A definition has its group in its name: else upstream would say that the two do not fit.
+  const auto group = tree->root()["spec"]["group"];
+  const auto within = group_of(misnamed.prefixed);
+  if (!within.empty() && group.string() == within) edits.quote(group, group_of(misnamed.upstream));
   return edits.apply(object);
 }
 

@@ -3,6 +3,7 @@
 
 #include "common/base/json_text.hpp"
 #include "common/base/text.hpp"
+#include "daemon/translate/actions.hpp"
 #include "daemon/translate/selector.hpp"
 #include "daemon/translate/status_text.hpp"
 
@@ -190,9 +191,7 @@ Result<void> check_treatment(const Target& target, bool namespaced, const KindFa
     return refuse(
         target,
         "it is shared by the platform and read-only (rule shared): make one under another name");
-  const auto dot = target.name.find('.');
-  if (facts->names == NameRule::crd && dot != std::string::npos &&
-      !mapping.custom_group(std::string_view(target.name).substr(dot + 1)))
+  if (facts->names == NameRule::crd && platforms_definition(mapping, target.name))
     return refuse(
         target,
         "it is shared by the platform and read-only (rule shared): make one under another name");
@@ -365,7 +364,9 @@ Result<std::string> upstream_path(const Target& target, bool namespaced, const V
   const auto max_namespace = mapping.identity() ? std::size_t{63} : k_max_namespace;
   const auto max_name = mapping.identity() ? std::size_t{253} : k_max_name;
   if (!target.in_place(namespaced)) return no_resource();
-  if (target.name_space.size() > max_namespace)
+  // What is applied may be made: whether it may be called so is told with the body.
+  const bool applied = target.is("", "namespaces") && target.verb == "patch";
+  if (target.name_space.size() > max_namespace && !applied)
     return no_such(target.is("", "namespaces") ? target : Target{}, "namespaces",
                    target.name_space);
   if (target.group.size() > max_name) return no_resource();

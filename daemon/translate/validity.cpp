@@ -8,6 +8,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <utility>
 
 namespace zoo::translate {
@@ -141,13 +143,74 @@ void admission(JsonNode object, Faults& faults) {
   }
 }
 
+bool level_ok(std::string_view level) {
+  return level == "privileged" || level == "baseline" || level == "restricted";
+}
+
+/// "latest" or "v1.x"
+bool version_ok(std::string_view version) {
+  constexpr std::string_view k_start = "v1.";
+  if (version == "latest") return true;
+  if (!version.starts_with(k_start)) return false;
+  version.remove_prefix(k_start.size());
+  const bool digits = !version.empty() && std::all_of(version.begin(), version.end(),
+                                                      [](char c) { return c >= '0' && c <= '9'; });
+  return digits && (version.size() == 1 || version.front() != '0');
+}
+
+/// Levels and versions of pod security, in the order of PolicyToEvaluate
+/// (k8s.io/pod-security-admission api/helpers.go). Upstream judges what zood enforces, not what the
+/// tenant wished.
+void space(JsonNode object, Faults& faults) {
+  const auto labels = object["metadata"]["labels"];
+  for (const std::string mode : {"enforce", "audit", "warn"}) {
+    const auto key = "pod-security.kubernetes.io/" + mode, version_key = key + "-version";
+    const auto level = labels[key], version = labels[version_key];
+    if (level.is(JsonType::string) && !level_ok(level.string()))
+      faults.invalid("metadata.labels[" + key + "]", json_quote(level.string()),
+                     "must be one of privileged, baseline, restricted");
+    if (version.is(JsonType::string) && !version_ok(version.string()))
+      faults.invalid("metadata.labels[" + version_key + "]", json_quote(version.string()),
+                     R"(must be "latest" or "v1.x")");
+  }
+}
+
+/// ValidatePriorityClass (k8s.io/kubernetes pkg/apis/scheduling/validation): upstream sees another
+/// name.
+void priority_class(JsonNode object, Faults& faults) {
+  constexpr std::int64_t k_highest = 1'000'000'000;
+  const auto name = object["metadata"]["name"].string();
+  const bool theirs = name == "system-cluster-critical" || name == "system-node-critical";
+  if (theirs) return; // there are such, which are not the tenant's
+  if (name.starts_with("system-")) {
+    faults.forbidden("metadata.name",
+                     fmt::format("priority class names with 'system-' prefix are "
+                                 "reserved for system use only. error: {} is not a "
+                                 "known system priority class",
+                                 name));
+  } else if (object["value"].integer().value_or(0) > k_highest) {
+    faults.forbidden(
+        "value", fmt::format("maximum allowed value of a user defined priority is {}", k_highest));
+  }
+}
+
+constexpr std::string_view k_priorities = "scheduling.k8s.io";
 constexpr std::string_view k_admission = "admissionregistration.k8s.io";
+
+bool alphanumeric(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); }
 
 } // namespace
 
+bool dns_label(std::string_view text) {
+  return !text.empty() && alphanumeric(text.front()) && alphanumeric(text.back()) &&
+         std::all_of(text.begin(), text.end(), [](char c) { return alphanumeric(c) || c == '-'; });
+}
+
 bool has_validity(std::string_view group, std::string_view resource) {
-  return group == k_admission || (group == k_rbac_group && (resource == "clusterrolebindings" ||
-                                                            resource == "clusterroles"));
+  return group == k_admission || (group.empty() && resource == "namespaces") ||
+         (group == k_priorities && resource == "priorityclasses") ||
+         (group == k_rbac_group &&
+          (resource == "clusterrolebindings" || resource == "clusterroles"));
 }
 
 std::vector<kube::StatusCause> faults_of(std::string_view group, std::string_view resource,
@@ -155,6 +218,10 @@ std::vector<kube::StatusCause> faults_of(std::string_view group, std::string_vie
   Faults faults;
   if (group == k_admission) {
     admission(object, faults);
+  } else if (resource == "namespaces") {
+    space(object, faults);
+  } else if (resource == "priorityclasses") {
+    priority_class(object, faults);
   } else if (resource == "clusterrolebindings") {
     binding(object, whole, faults);
   } else if (resource == "clusterroles") {

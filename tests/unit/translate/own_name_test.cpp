@@ -35,6 +35,25 @@ TEST_CASE("a name that only the prefix makes good is refused by upstream all the
   CHECK(judged("storage.k8s.io", "storageclasses", "-a.b"));
 }
 
+TEST_CASE("a definition's group is spoiled with its name") {
+  const auto found =
+      judged("apiextensions.k8s.io", "customresourcedefinitions", "as.-x.example.com");
+  REQUIRE(found);
+  CHECK(found->upstream == "as.abc123--x.example.com_");
+  CHECK(with_upstream_name(*found, R"({"metadata":{"name":"as.abc123--x.example.com"},)"
+                                   R"("spec":{"group":"abc123--x.example.com"}})") ==
+        R"({"metadata":{"name":"as.abc123--x.example.com_"},)"
+        R"("spec":{"group":"abc123--x.example.com_"}})");
+  // Another group than that of its name is upstream's to tell.
+  CHECK(with_upstream_name(*found, R"({"metadata":{"name":"as.abc123--x.example.com"},)"
+                                   R"("spec":{"group":"abc123-y.example.com"}})") ==
+        R"({"metadata":{"name":"as.abc123--x.example.com_"},)"
+        R"("spec":{"group":"abc123-y.example.com"}})");
+  CHECK(
+      words_out(*found, R"(name: "as.abc123--x.example.com_", group: "abc123--x.example.com_")") ==
+      R"(name: "as.-x.example.com", group: "-x.example.com")");
+}
+
 TEST_CASE("good names, and those that are bad with the prefix too, go as they are") {
   for (const std::string_view name : {"a", "a.b-c", "0", "UPPER", "a..b", "dash-", ".", "-", ""})
     CHECK_FALSE(judged("scheduling.k8s.io", "priorityclasses", name));

@@ -57,6 +57,35 @@ TEST_CASE("a ClusterRoleBinding names a ClusterRole and the namespaces of its ac
   CHECK(of_binding(R"({"subjects":"x","roleRef":[]})").empty());
 }
 
+TEST_CASE("a namespace names levels and versions of pod security that there are") {
+  const auto of = [](const std::string& labels) {
+    return faults("", "namespaces", R"({"metadata":{"labels":{)" + labels + "}}}");
+  };
+  const std::string domain = "pod-security.kubernetes.io/";
+  for (const std::string good :
+       {"enforce\":\"privileged", "warn\":\"restricted", "enforce-version\":\"latest",
+        "audit-version\":\"v1.0", "enforce-version\":\"v1.36"})
+    CHECK(of('"' + domain + good + '"').empty());
+  CHECK(of('"' + domain + R"(enforce":"bogus",")" + domain + R"(audit-version":"v1.036")") ==
+        "metadata.labels[" + domain + "enforce] Invalid value: \"bogus\"\n" + "metadata.labels[" +
+            domain + "audit-version] Invalid value: \"v1.036\"\n");
+  CHECK(of('"' + domain + R"(enforce-version":"v1.")") != "");
+  CHECK(of("").empty());
+}
+
+TEST_CASE("a PriorityClass is judged by the name that the tenant gave it") {
+  const auto of = [](std::string_view object) {
+    return faults("scheduling.k8s.io", "priorityclasses", object);
+  };
+  CHECK(of(R"({"metadata":{"name":"system-x"},"value":2000000000})") ==
+        "metadata.name Forbidden: priority class names with 'system-' prefix are reserved for "
+        "system use only. error\n");
+  CHECK(of(R"({"metadata":{"name":"x"},"value":1000000001})") ==
+        "value Forbidden: maximum allowed value of a user defined priority is 1000000000\n");
+  CHECK(of(R"({"metadata":{"name":"x"},"value":1000000000})").empty());
+  CHECK(of(R"({"metadata":{"name":"system-node-critical"},"value":1})").empty()); // there is one
+}
+
 TEST_CASE("an aggregation rule has selectors, and they are such") {
   for (const auto* good :
        {"null", R"({"clusterRoleSelectors":[{}]})",
