@@ -3,6 +3,7 @@
 
 #include "common/base/json_text.hpp"
 #include "common/crypto/digest.hpp"
+#include "daemon/translate/admission_fence.hpp"
 #include "daemon/translate/cel.hpp"
 #include "daemon/translate/selector.hpp"
 #include "daemon/translate/target.hpp"
@@ -128,6 +129,12 @@ Fate signer(const Site& site, std::string_view value, std::string& output) {
     return refuse(output, "names a signer of the platform (rule signers): name one of your own");
   return put(output, site.mapping.signer_in(value));
 }
+
+constexpr std::string_view k_snapshots = "snapshot.storage.k8s.io";
+constexpr std::string_view k_own_snapshots =
+    "names the tenant's own kinds of snapshots, which the platform's storage does not know: the "
+    "volume would be empty (rule volume-snapshots): ask the platform to share the group "
+    "snapshot.storage.k8s.io, or clone another PersistentVolumeClaim";
 
 constexpr std::string_view k_device_resource = "deviceclass.resource.kubernetes.io/";
 
@@ -314,6 +321,21 @@ Fate by_resource(const Site& site, std::string_view value, std::string& output) 
   return act_on_name(site.mapping, site.direction, row->group, row->kind, value, output);
 }
 
+/// An expression of a policy or a match condition.
+Fate expression(const Site& site, std::string_view value, std::string& output) {
+  const auto& mapping = site.mapping;
+  if (site.direction == Direction::outward) return put(output, cel_out(mapping, value));
+  if (has_fence(site.root.kind) && value == fence_expression(site.root.kind, mapping) &&
+      !inward(site))
+    return Fate::keep; // zood's own, in upstream's names
+  if (const auto why = cel_refusal(value, site.root.kind == "MutatingAdmissionPolicy");
+      !why.empty())
+    return refuse(output, why);
+  if (inward(site)) return put(output, cel_in(mapping, value));
+  if (cel_in(mapping, cel_out(mapping, value)) == value) return Fate::keep;
+  return refuse(output, "reads upstream's names of groups or namespaces (rule expression-groups)");
+}
+
 struct Renamed {
   std::string_view tenant, upstream;
 };
@@ -467,6 +489,12 @@ Fate act(Action action, std::uint8_t parameter_value, const Site& site, std::str
     if (in && platforms_definition(mapping, value))
       return refuse(output, "names a group of the platform's, which no tenant may define kinds in");
     return in ? put(output, mapping.crd_name_in(value)) : put(output, mapping.crd_name_out(value));
+  case Action::source_group:
+    // Upstream's source knows this group as a literal, and drops a source of any other without a
+    // word: the volume would be empty (docs/decisions/163).
+    if (in && value == k_snapshots && mapping.custom_group(value))
+      return refuse(output, k_own_snapshots);
+    [[fallthrough]];
   case Action::group:
     if (value == k_no_group && !in) return Fate::keep;
     return in ? put(output, mapping.group_in(value)) : put(output, mapping.group_out(value));
@@ -531,12 +559,7 @@ Fate act(Action action, std::uint8_t parameter_value, const Site& site, std::str
     if (site.direction != Direction::outward) return Fate::keep;
     return put(output, stored_text_out(mapping, value, site.words));
   case Action::cel:
-    if (site.direction != Direction::outward && cel_asks_authorizer(value))
-      return refuse(output, "asks 'authorizer', which answers by the platform's roles and not by "
-                            "the tenant's");
-    if (in) return put(output, cel_in(mapping, value));
-    if (site.direction == Direction::outward) return put(output, cel_out(mapping, value));
-    return Fate::keep;
+    return expression(site, value, output);
   case Action::rule_scope:
     if (in) return put(output, std::string("Namespaced"));
     if (site.direction == Direction::prove && value != "Namespaced")

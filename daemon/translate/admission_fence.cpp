@@ -33,19 +33,6 @@ constexpr std::array<std::string_view, 12> k_reaching = {
 
 constexpr std::string_view k_looks = "ValidatingWebhookConfiguration";
 
-/// What kubelets and the scheduler write is left alone by webhooks that look, too: each would wait
-/// for one tenant's, in loops that serve all. Statuses of the tenant's own kinds are its own.
-std::string expression(std::string_view kind, const Mapping& mapping) {
-  const auto theirs =
-      fmt::format("!(has(request.subResource) && request.subResource in ['binding', 'status'] && "
-                  "!request.resource.group.startsWith('{}'))",
-                  mapping.prefix());
-  if (kind == k_looks) return theirs;
-  return fmt::format(
-      "!((request.resource.group + '/' + request.resource.resource) in ['{}']) && {}",
-      fmt::join(k_reaching, "', '"), theirs);
-}
-
 constexpr std::string_view k_conditions = "matchConditions";
 
 /// What has conditions: each webhook, or the policy's spec.
@@ -63,6 +50,19 @@ JsonNode fence_of(JsonNode place) {
 }
 
 } // namespace
+
+/// What kubelets and the scheduler write is left alone by webhooks that look, too: each would wait
+/// for one tenant's, in loops that serve all. Statuses of the tenant's own kinds are its own.
+std::string fence_expression(std::string_view kind, const Mapping& mapping) {
+  const auto theirs =
+      fmt::format("!(has(request.subResource) && request.subResource in ['binding', 'status'] && "
+                  "!request.resource.group.startsWith('{}'))",
+                  mapping.prefix());
+  if (kind == k_looks) return theirs;
+  return fmt::format(
+      "!((request.resource.group + '/' + request.resource.resource) in ['{}']) && {}",
+      fmt::join(k_reaching, "', '"), theirs);
+}
 
 bool is_theirs(std::string_view resource) {
   return resource.ends_with("/status") || resource.ends_with("/binding");
@@ -83,7 +83,7 @@ Result<std::string> fence_in(std::string_view kind, const Mapping& mapping, std:
   ZOO_TRY(const auto tree, JsonTree::parse(object));
   const auto condition =
       fmt::format(R"({{"name":{},"expression":{}}})", json_quote(k_fence_condition),
-                  json_quote(expression(kind, mapping)));
+                  json_quote(fence_expression(kind, mapping)));
   JsonEdits edits;
   for (const auto place : places(tree.root())) {
     if (!place.is(JsonType::object)) continue; // upstream says what is wrong
@@ -124,7 +124,7 @@ Result<std::string> fence_out(std::string object) {
 }
 
 Result<void> prove_fence(std::string_view kind, const Mapping& mapping, JsonNode root) {
-  const auto wanted = expression(kind, mapping);
+  const auto wanted = fence_expression(kind, mapping);
   for (const auto place : places(root)) {
     if (fence_of(place)["expression"].string() != wanted)
       return fail(Code::forbidden, "it would act on objects that reach beyond the tenant");

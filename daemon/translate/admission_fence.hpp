@@ -29,6 +29,9 @@ bool is_theirs(std::string_view resource);
 /// Do a tenant's mutations leave this resource ("pods", "pods/status") alone?
 bool reaches_out(std::string_view group, std::string_view resource);
 
+/// The condition's expression for this kind, in upstream's names.
+std::string fence_expression(std::string_view kind, const Mapping& mapping);
+
 /// Has this kind such a condition?
 bool has_fence(std::string_view kind);
 

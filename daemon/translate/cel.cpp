@@ -1,330 +1,328 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/translate/cel.hpp"
 
+#include "daemon/translate/cel_cuts.hpp"
+#include "daemon/translate/cel_tokens.hpp"
+
 #include <algorithm>
 #include <array>
-#include <charconv>
-#include <cstddef>
+#include <initializer_list>
 #include <optional>
-#include <span>
-#include <utility>
 #include <vector>
 
 namespace zoo::translate {
 namespace {
 
-constexpr auto npos = std::string_view::npos;
+constexpr auto npos = CelTokens::npos;
+using Words = std::initializer_list<std::string_view>;
 
-constexpr std::array<std::string_view, 3> k_object = {"object", "metadata", "namespace"};
-constexpr std::array<std::string_view, 3> k_old = {"oldObject", "metadata", "namespace"};
-constexpr std::array<std::string_view, 3> k_params = {"params", "metadata", "namespace"};
-constexpr std::array<std::string_view, 3> k_namespace = {"namespaceObject", "metadata", "name"};
-constexpr std::array<std::string_view, 2> k_request = {"request", "namespace"};
-using Chain = std::span<const std::string_view>;
-constexpr std::array<Chain, 5> k_chains = {Chain(k_object), Chain(k_old), Chain(k_params),
-                                           Chain(k_namespace), Chain(k_request)};
-
-bool word(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-}
-bool space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f'; }
-
-std::size_t skip_space(std::string_view text, std::size_t at) {
-  while (at < text.size() && space(text[at]))
-    ++at;
-  return at;
+bool among(std::string_view word, Words words) {
+  return std::find(words.begin(), words.end(), word) != words.end();
 }
 
-/// Offset behind the string literal whose quote stands at `at`; the end if it is not closed.
-std::size_t skip_string(std::string_view text, std::size_t at, bool raw) {
-  const auto quote = text.substr(at, 1);
-  const auto triple = std::string(3, quote[0]);
-  const bool is_triple = text.substr(at, 3) == triple;
-  const std::string_view closing = is_triple ? std::string_view(triple) : quote;
-  at += closing.size();
-  while (at < text.size()) {
-    if (!raw && text[at] == '\\') {
-      at += 2;
-    } else if (text.substr(at, closing.size()) == closing) {
-      return at + closing.size();
-    } else {
-      ++at;
-    }
-  }
-  return text.size();
+/// The members of `request` that hold a group.
+constexpr std::array<std::string_view, 4> k_requested = {"kind", "resource", "requestKind",
+                                                         "requestResource"};
+bool holds_group(std::string_view word) {
+  return std::find(k_requested.begin(), k_requested.end(), word) != k_requested.end();
 }
 
-std::size_t skip_word(std::string_view text, std::size_t at) {
-  while (at < text.size() && word(text[at]))
-    ++at;
-  return at;
-}
+/// Steps through which a piece that is cut may be reached. What is stored has a step more for each
+/// cut on the way, and is read back all the same.
+constexpr std::size_t k_longest_chain = 128;
+static_assert(CelTokens::k_most_steps >= 3 * k_longest_chain);
 
-/// Offset behind the chain of fields that begins at `at`; npos if it is another one, or a call.
-std::size_t match(std::string_view text, std::size_t at, Chain chain) {
-  auto end = at;
-  for (std::size_t i = 0; i < chain.size(); ++i) {
-    if (i != 0) {
-      at = skip_space(text, at);
-      if (at >= text.size() || text[at] != '.') return npos;
-      at = skip_space(text, at + 1);
-    }
-    end = skip_word(text, at);
-    if (text.substr(at, end - at) != chain[i]) return npos;
-    at = end;
-  }
-  const auto behind = skip_space(text, end);
-  return behind < text.size() && text[behind] == '(' ? npos : end;
-}
-
-/// Does `has(` stand directly before `at`? Its argument must stay a plain field.
-bool under_has(std::string_view text, std::size_t at) {
-  const auto back = [&] {
-    while (at > 0 && space(text[at - 1]))
-      --at;
-  };
-  back();
-  if (at == 0 || text[at - 1] != '(') return false;
-  --at;
-  back();
-  if (at < 3 || text.substr(at - 3, 3) != "has") return false;
-  return at == 3 || !(word(text[at - 4]) || text[at - 4] == '.');
-}
-
-/// Calls what an expression consists of, outside comments and white space: `literal()` for a
-/// string, `name(begin, end)` for an identifier, a number or a keyword, which answers where to go
-/// on, and `sign(c)` for everything else.
-template <typename Literal, typename Name, typename Sign>
-void each_token(std::string_view text, Literal literal, Name name, Sign sign) {
-  for (std::size_t at = 0; at < text.size();) {
-    const char c = text[at];
-    if (c == '\'' || c == '"') {
-      at = skip_string(text, at, false);
-      literal();
-    } else if (c == '/' && text.substr(at, 2) == "//") {
-      const auto end = text.find('\n', at);
-      at = end == npos ? text.size() : end;
-    } else if (word(c)) {
-      const auto end = skip_word(text, at);
-      const bool quoted = end < text.size() && (text[end] == '\'' || text[end] == '"');
-      if (quoted) { // r'...', b"...", rb'...'
-        const bool raw = text.substr(at, end - at).find_first_of("rR") != npos;
-        at = skip_string(text, end, raw);
-        literal();
-      } else {
-        at = name(at, end);
-      }
-    } else {
-      if (!space(c)) sign(c);
-      ++at;
-    }
-  }
-}
-
-/// Calls `found(begin, end)` for every name of a namespace that the expression reads; it answers
-/// where to go on.
-template <typename Found>
-void each_name(std::string_view text, Found found) {
-  bool selects = false; // a dot stands before: a field, not a variable
-  each_token(
-      text, [&] { selects = false; },
-      [&](std::size_t at, std::size_t end) {
-        const bool variable = !std::exchange(selects, false) && !under_has(text, at);
-        if (!variable) return end;
-        for (const auto& chain : k_chains) {
-          if (const auto behind = match(text, at, chain); behind != npos) return found(at, behind);
-        }
-        return end;
-      },
-      [&](char c) { selects = c == '.'; });
-}
-
-std::string cut_of(const Mapping& mapping) { return ".replace('" + mapping.prefix() + "', '', 1)"; }
-
-/// Of a request and a namespace upstream knows that the name is a string. An object's is of any
-/// type (dyn), and must stay so: a map or list literal takes no string beside others of that type.
-bool any_type(std::string_view chain) { return !chain.starts_with("request") && chain[0] != 'n'; }
-
-constexpr std::string_view k_open = "dyn(";
-
-// How the compiler tells of an error: "ERROR: <input>:LINE:COLUMN: why", below it the line, and
-// below that dots up to the column.
-constexpr std::string_view k_place = "<input>:";
-constexpr std::string_view k_below = "\n | ";
-
-/// Part of a chain of fields, white space as it stands or escaped.
-bool chain_text(std::string_view text) {
-  return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
-    return word(c) || space(c) || c == '.' || c == '\\';
-  });
-}
-
-struct Span {
-  std::size_t begin, end;
+/// A piece of the expression, and what stands around it upstream.
+struct Cut {
+  std::size_t begin, end; ///< offsets of the piece
+  std::string_view open, close;
 };
 
-/// The text without the calls that cel_in() adds. `removed`, if not null: where they stood.
-std::string without_cuts(std::string_view text, std::string_view cut, std::vector<Span>* removed) {
-  std::vector<Span> spans;
-  for (auto at = text.find(cut); at != npos; at = text.find(cut, at + cut.size())) {
-    auto end = at + cut.size();
-    auto chain = at; // where the chain of fields in front of it begins
-    while (chain > 0 && chain_text(text.substr(chain - 1, 1)))
-      --chain;
-    if (chain != at && text.substr(end, 1) == ")" && text.substr(0, chain).ends_with(k_open)) {
-      spans.push_back({chain - k_open.size(), chain});
-      ++end;
+/// Is the operand this chain of fields? Question marks between them do not count.
+bool operand_is(const CelTokens& tokens, const CelSelect& select, Words chain) {
+  auto at = select.first;
+  bool first = true;
+  for (const auto word : chain) {
+    if (!first) {
+      if (at >= select.step || !tokens.is_sign(at, '.')) return false;
+      ++at;
+      if (tokens.is_sign(at, '?')) ++at;
     }
-    spans.push_back({at, end});
+    if (at >= select.step || tokens.text(at) != word) return false;
+    ++at;
+    first = false;
   }
+  return at == select.step;
+}
+
+/// Finds the pieces that are cut. The same pieces are found in what the tenant wrote and in what
+/// upstream has of it, for no form of a cut holds a piece itself.
+class Finder {
+public:
+  Finder(const CelTokens& tokens, const CelCuts& forms, CelPlace place, std::size_t longest)
+      : tokens_(tokens), forms_(forms), place_(place), longest_(longest) {}
+
+  std::vector<Cut> run() {
+    if (place_ == CelPlace::api_version || place_ == CelPlace::api_version_optional_old) {
+      variables();
+      return std::move(cuts_);
+    }
+    for (const auto& select : tokens_.selects()) {
+      if (select.under_has || select.steps > longest_) continue;
+      if (place_ == CelPlace::admission) {
+        admission(select);
+      } else {
+        object(select);
+      }
+    }
+    return std::move(cuts_);
+  }
+
+private:
+  bool optional_old() const {
+    return place_ == CelPlace::object_optional_old || place_ == CelPlace::api_version_optional_old;
+  }
+
+  void add(const CelSelect& select, std::string_view open, std::string_view close) {
+    cuts_.push_back({tokens_[select.first].begin, tokens_[select.last].end, open, close});
+  }
+
+  void string(const CelSelect& select) {
+    if (select.optional) return add(select, {}, forms_.optional);
+    add(select, {}, forms_.string);
+  }
+  void string_of_any(const CelSelect& select) {
+    if (select.optional) return add(select, {}, forms_.optional);
+    add(select, k_dyn_open, forms_.string_of_any);
+  }
+  void any(const CelSelect& select) {
+    if (select.optional) return add(select, {}, forms_.optional);
+    add(select, k_list_open, forms_.any);
+  }
+  void list(const CelSelect& select) {
+    if (select.optional) return add(select, {}, forms_.optional_list);
+    add(select, k_list_open, forms_.list);
+  }
+
+  void admission(const CelSelect& select) {
+    const auto is = [&](Words chain) { return operand_is(tokens_, select, chain); };
+    if (select.field == "namespace") {
+      if (is({"request"})) return string(select);
+      if (is({"object", "metadata"}) || is({"oldObject", "metadata"}) || is({"params", "metadata"}))
+        string_of_any(select);
+    } else if (select.field == "name") {
+      if (is({"namespaceObject", "metadata"})) string(select);
+    } else if (select.field == "group") {
+      for (const auto what : k_requested)
+        if (is({"request", what})) return string(select);
+    } else if (select.field == "apiVersion") {
+      if (is({"object"}) || is({"oldObject"}) || is({"params"})) return string_of_any(select);
+      any(select);
+    } else if (select.field == "apiGroup") {
+      any(select);
+    } else if (select.field == "apiGroups") {
+      list(select);
+    }
+  }
+
+  void object(const CelSelect& select) {
+    if (select.field != "apiVersion") return;
+    if (operand_is(tokens_, select, {"self"})) return string(select);
+    if (operand_is(tokens_, select, {"oldSelf"})) {
+      auto old = select;
+      old.optional = old.optional || optional_old();
+      return string(old);
+    }
+    // An object within the object holds what the tenant wrote. Of what else an apiVersion is read,
+    // that may be the object itself where an expression hands on self or oldSelf as a whole.
+    if (!within(select) && hands_on()) any(select);
+  }
+
+  /// Does the operand lead from self by members and indexes alone?
+  bool within(const CelSelect& select) const {
+    if (!among(tokens_.text(select.first), {"self", "oldSelf"})) return false;
+    for (auto at = select.first; at < select.step; ++at)
+      if (tokens_.is_sign(at, '(')) return false;
+    return true;
+  }
+
+  /// Does the expression use self or oldSelf other than to select one of its members?
+  bool hands_on() {
+    if (hands_on_) return *hands_on_;
+    hands_on_ = false;
+    for (std::size_t i = 0; i < tokens_.size(); ++i) {
+      if (!among(tokens_.text(i), {"self", "oldSelf"}) || !tokens_.is_variable(i)) continue;
+      auto field = i + 2;
+      if (tokens_.is_sign(field, '?')) ++field;
+      const bool selects = tokens_.is_sign(i + 1, '.') && !tokens_.is_sign(field + 1, '(');
+      if (!selects) hands_on_ = true;
+    }
+    return *hands_on_;
+  }
+
+  void variables() {
+    for (std::size_t i = 0; i < tokens_.size(); ++i) {
+      const auto word = tokens_.text(i);
+      if (!among(word, {"self", "oldSelf"}) || !tokens_.is_variable(i)) continue;
+      const bool optional = word == "oldSelf" && optional_old();
+      cuts_.push_back({tokens_[i].begin,
+                       tokens_[i].end,
+                       {},
+                       optional ? std::string_view(forms_.optional) : forms_.string});
+    }
+  }
+
+  const CelTokens& tokens_;
+  const CelCuts& forms_;
+  const CelPlace place_;
+  const std::size_t longest_; ///< steps
+  std::vector<Cut> cuts_;
+  std::optional<bool> hands_on_;
+};
+
+/// A change of the text at one place.
+struct Change {
+  std::size_t begin, end;
+  std::string_view text;
+  std::size_t order; ///< among those that begin at the same place
+};
+
+std::string changed(std::string_view text, std::vector<Change> changes) {
+  std::sort(changes.begin(), changes.end(), [](const Change& a, const Change& b) {
+    return a.begin != b.begin ? a.begin < b.begin : a.order < b.order;
+  });
   std::string out;
   std::size_t copied = 0;
-  for (const auto& span : spans) {
-    out += text.substr(copied, span.begin - copied);
-    copied = span.end;
+  for (const auto& change : changes) {
+    out += text.substr(copied, change.begin - copied);
+    out += change.text;
+    copied = change.end;
   }
   out += text.substr(copied);
-  if (removed != nullptr) *removed = std::move(spans);
   return out;
 }
 
-/// How many of the characters before the (one-based) column were removed.
-std::size_t removed_before(std::string_view line, std::size_t column,
-                           const std::vector<Span>& removed) {
-  std::size_t at = 0; // offset of the column
-  for (std::size_t character = 1; at < line.size() && character < column; ++character) {
-    ++at;
-    while (at < line.size() && (static_cast<unsigned char>(line[at]) & 0xC0U) == 0x80U)
-      ++at;
+/// The tokens from `at` on that are one value: up to the comma or bracket that ends it.
+std::size_t value_end(const CelTokens& tokens, std::size_t at) {
+  while (at < tokens.size() && !tokens.is_sign(at, ',') && !tokens.is_sign(at, '}')) {
+    const auto partner = tokens[at].partner;
+    at = (partner != npos && partner > at ? partner : at) + 1;
   }
-  std::size_t out = 0;
-  for (const auto& [begin, end] : removed)
-    out += begin < at ? std::min(end, at) - begin : 0;
-  return out;
+  return at;
 }
 
-struct Pointed {
-  std::string text; ///< from k_place on, with the line shown and the dots
-  std::size_t read; ///< bytes of `rest` that are in it
-};
+/// Is the value that begins at `at` one literal that names no group which gets a prefix?
+bool plain_group(const CelTokens& tokens, std::size_t at, bool version) {
+  if (value_end(tokens, at) != at + 1) return false;
+  const auto literal = tokens.plain_literal(at);
+  if (!literal) return false;
+  const auto slash = literal->find('/');
+  if (version && slash == std::string_view::npos) return true; // v1
+  return builtin_group(version ? literal->substr(0, slash) : *literal);
+}
 
-/// `line` names a place at `place`, `shown` is the line below it, `rest` begins behind that.
-std::optional<Pointed> point_out(std::string_view line, std::size_t place, std::string_view shown,
-                                 std::string_view rest, std::string_view cut) {
-  const auto number = line.find(':', place + k_place.size());
-  if (number == npos) return std::nullopt;
-  std::size_t column = 0;
-  const auto* digits = line.data() + number + 1;
-  const auto parsed = std::from_chars(digits, line.data() + line.size(), column);
-  if (parsed.ec != std::errc()) return std::nullopt;
-  std::vector<Span> removed;
-  const auto own = without_cuts(shown, cut, &removed);
-  const auto fewer = removed_before(shown, column, removed);
-  Pointed out{std::string(line.substr(place, number + 1 - place)), 0};
-  out.text += std::to_string(column - fewer);
-  out.text +=
-      without_cuts(line.substr(static_cast<std::size_t>(parsed.ptr - line.data())), cut, nullptr);
-  out.text += k_below;
-  out.text += own;
-  if (!rest.starts_with(k_below)) return out;
-  const auto dots = rest.find_first_not_of('.', k_below.size());
-  const auto count = (dots == npos ? rest.size() : dots) - k_below.size();
-  out.text += k_below;
-  out.text += std::string(count - std::min(count, fewer), '.');
-  out.read = k_below.size() + count;
-  return out;
+/// Does a mutation write the group of a reference between objects other than as the name of a
+/// built-in one? In front of it stands a type (Object.metadata.ownerReferences{...}), or a JSON
+/// patch names the list.
+bool writes_groups(const CelTokens& tokens) {
+  bool patches_owners = false;
+  for (std::size_t i = 0; i < tokens.size(); ++i)
+    patches_owners = patches_owners || (tokens[i].kind == CelToken::Kind::literal &&
+                                        tokens.text(i).find("ownerReferences") != npos);
+  std::vector<bool> reference; // for each open brace: does it make a reference?
+  for (std::size_t i = 0; i < tokens.size(); ++i) {
+    if (tokens.is_sign(i, '{')) {
+      const auto type = i > 0 ? tokens.text(i - 1) : std::string_view();
+      const bool whole = type == "Object" && tokens.is_variable(i - 1);
+      reference.push_back(whole || patches_owners ||
+                          among(type, {"ownerReferences", "scaleTargetRef", "describedObject"}));
+    } else if (tokens.is_sign(i, '}')) {
+      if (!reference.empty()) reference.pop_back();
+    } else if (!reference.empty() && reference.back() && tokens.is_sign(i + 1, ':') &&
+               (tokens.is_sign(i - 1, '{') || tokens.is_sign(i - 1, ','))) {
+      const auto key = tokens.plain_literal(i).value_or(tokens.text(i));
+      if (among(key, {"apiVersion", "apiGroup"}) &&
+          !plain_group(tokens, i + 2, key == "apiVersion"))
+        return true;
+    }
+  }
+  return false;
+}
+
+/// Is `request`, or one of its members that hold a group, used as a whole?
+bool hands_on_request(const CelTokens& tokens) {
+  for (std::size_t i = 0; i < tokens.size(); ++i) {
+    if (tokens.text(i) != "request" || !tokens.is_variable(i) || tokens.under_has(i)) continue;
+    if (tokens.is_sign(i + 1, ':') && (tokens.is_sign(i - 1, '{') || tokens.is_sign(i - 1, ',')))
+      continue; // a field of that name is set
+    if (!tokens.is_sign(i + 1, '.')) return true;
+    auto member = i + 2;
+    if (tokens.is_sign(member, '?')) ++member;
+    if (!holds_group(tokens.text(member))) continue;
+    auto field = member + 2;
+    if (tokens.is_sign(field, '?')) ++field;
+    if (!tokens.is_sign(member + 1, '.') || tokens.is_sign(field + 1, '(')) return true;
+  }
+  return false;
+}
+
+bool asks_authorizer(const CelTokens& tokens) {
+  for (std::size_t i = 0; i < tokens.size(); ++i)
+    if (tokens.text(i) == "authorizer" && tokens.is_variable(i)) return true;
+  return false;
 }
 
 } // namespace
 
-std::string cel_in(const Mapping& mapping, std::string_view expression) {
+std::string cel_in(const Mapping& mapping, std::string_view expression, CelPlace place) {
   if (mapping.identity()) return std::string(expression);
-  const auto cut = cut_of(mapping);
-  std::string out;
-  std::size_t copied = 0;
-  each_name(expression, [&](std::size_t begin, std::size_t end) {
-    const auto chain = expression.substr(begin, end - begin);
-    out += expression.substr(copied, begin - copied);
-    if (any_type(chain)) out += k_open;
-    out += chain;
-    out += cut;
-    if (any_type(chain)) out += ')';
-    copied = end;
-    return end;
-  });
-  out += expression.substr(copied);
-  return out;
-}
-
-std::string cel_out(const Mapping& mapping, std::string_view expression) {
-  if (mapping.identity()) return std::string(expression);
-  const auto cut = cut_of(mapping);
-  std::string out;
-  std::size_t copied = 0;
-  each_name(expression, [&](std::size_t begin, std::size_t end) {
-    if (expression.substr(end, cut.size()) != cut) return end;
-    const auto behind = end + cut.size();
-    const auto before = expression.substr(copied, begin - copied);
-    const bool wrapped = any_type(expression.substr(begin, end - begin)) &&
-                         before.ends_with(k_open) && expression.substr(behind, 1) == ")";
-    out += wrapped ? before.substr(0, before.size() - k_open.size()) : before;
-    out += expression.substr(begin, end - begin);
-    copied = wrapped ? behind + 1 : behind;
-    return copied;
-  });
-  out += expression.substr(copied);
-  return out;
-}
-
-std::string cel_text_out(const Mapping& mapping, std::string_view text) {
-  const auto cut = cut_of(mapping);
-  if (mapping.identity() || text.find(cut) == npos) return std::string(text);
-  std::string out;
-  while (!text.empty()) {
-    const auto line = text.substr(0, text.find('\n'));
-    const auto behind = text.substr(line.size());
-    const auto place = line.rfind(k_place);
-    if (place != npos && behind.starts_with(k_below)) {
-      const auto shown =
-          behind.substr(k_below.size(), behind.find('\n', k_below.size()) - k_below.size());
-      const auto rest = behind.substr(k_below.size() + shown.size());
-      if (const auto moved = point_out(line, place, shown, rest, cut)) {
-        out += without_cuts(line.substr(0, place), cut, nullptr);
-        out += moved->text;
-        text = rest.substr(moved->read);
-        continue;
-      }
-    }
-    out += without_cuts(line, cut, nullptr);
-    text = behind;
-    if (!text.empty()) {
-      out += '\n';
-      text.remove_prefix(1);
-    }
+  const CelCuts forms(mapping);
+  const CelTokens tokens(expression);
+  std::vector<Change> changes;
+  for (const auto& cut : Finder(tokens, forms, place, k_longest_chain).run()) {
+    // What ends at a place stands in front of what begins there; of two that begin there, the
+    // longer one is around the other.
+    if (!cut.open.empty())
+      changes.push_back({cut.begin, cut.begin, cut.open, 1 + expression.size() - cut.end});
+    changes.push_back({cut.end, cut.end, cut.close, 0});
   }
-  return out;
+  return changed(expression, std::move(changes));
 }
 
-bool cel_asks_authorizer(std::string_view text) {
-  bool asks = false;
-  bool operand = false, selects = false; // what stands before; a dot behind an operand: a field
-  each_token(
-      text,
-      [&] {
-        operand = true;
-        selects = false;
-      },
-      [&](std::size_t at, std::size_t end) {
-        const auto name = text.substr(at, end - at);
-        asks = asks || (!std::exchange(selects, false) && name == "authorizer");
-        operand = name != "in";
-        return end;
-      },
-      [&](char c) {
-        selects = (c == '.' && operand) || (c == '?' && selects); // x.f, x.?f
-        operand = c == ')' || c == ']' || c == '}';
-      });
-  return asks;
+std::string cel_out(const Mapping& mapping, std::string_view expression, CelPlace place) {
+  if (mapping.identity() || expression.find(mapping.prefix()) == npos)
+    return std::string(expression);
+  const CelCuts forms(mapping);
+  const CelTokens tokens(expression);
+  std::vector<Change> changes;
+  for (const auto& cut : Finder(tokens, forms, place, CelTokens::k_most_steps).run()) {
+    if (!expression.substr(cut.end).starts_with(cut.close) ||
+        !expression.substr(0, cut.begin).ends_with(cut.open))
+      continue;
+    if (!cut.open.empty()) changes.push_back({cut.begin - cut.open.size(), cut.begin, {}, 0});
+    changes.push_back({cut.end, cut.end + cut.close.size(), {}, 0});
+  }
+  return changed(expression, std::move(changes));
+}
+
+std::string_view cel_refusal(std::string_view expression, bool mutates) {
+  const CelTokens tokens(expression);
+  if (asks_authorizer(tokens))
+    return "asks 'authorizer', which answers by the platform's roles and not by the tenant's";
+  const auto selects = tokens.selects();
+  if (std::any_of(selects.begin(), selects.end(),
+                  [](const CelSelect& each) { return each.steps > k_longest_chain; }))
+    return "selects through more than 128 steps at once (rule expression-groups): name the parts "
+           "in variables";
+  if (hands_on_request(tokens))
+    return "hands on 'request', or a kind or resource of it, as a whole, whose group upstream has "
+           "a prefix (rule expression-groups): name the member that you read, such as "
+           "request.kind.group";
+  if (mutates && writes_groups(tokens))
+    return "writes the API group of a reference, which has a prefix upstream (rule "
+           "expression-groups): let a controller or a webhook set a reference to a kind of your "
+           "own";
+  return {};
 }
 
 } // namespace zoo::translate

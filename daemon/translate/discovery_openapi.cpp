@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "common/base/json_text.hpp"
 #include "common/base/text.hpp"
+#include "daemon/translate/definition.hpp"
 #include "daemon/translate/discovery.hpp"
 #include "daemon/translate/discovery_json.hpp"
 
@@ -136,6 +137,7 @@ Result<std::string> openapi_document_out(const Mapping& mapping, std::string_vie
     const auto key = schema.key();
     if (const auto renamed = names.schema(key); renamed != key) edits.replace_key(schema, renamed);
     rename_below(edits, names, schema);
+    if (schema["x-kubernetes-group-version-kind"]) schema_out(mapping, schema, edits);
   }
   return edits.apply(document);
 }

@@ -3,6 +3,7 @@
 
 #include "common/base/json_text.hpp"
 #include "daemon/translate/admission_fence.hpp"
+#include "daemon/translate/definition.hpp"
 #include "daemon/translate/discovery_json.hpp"
 #include "daemon/translate/json.hpp"
 #include "daemon/translate/proof.hpp"
@@ -51,6 +52,15 @@ Result<std::optional<std::string>> labelled(const Mapping& mapping, std::string_
   JsonEdits edits;
   put(edits, tree.root(), "labels", k_tenant_label, json_quote(mapping.id()));
   return std::optional(edits.apply(definition));
+}
+
+/// A definition as it is to be stored, if something of it is missing; see settle().
+Result<std::optional<std::string>> settle_definition(const Mapping& mapping,
+                                                     std::string_view stored) {
+  ZOO_TRY(auto repaired, repair_definition(mapping, std::string(stored)));
+  ZOO_TRY(auto made, labelled(mapping, repaired));
+  if (made || repaired == stored) return made;
+  return std::optional(std::move(repaired));
 }
 
 struct AdmissionRule {
@@ -179,6 +189,7 @@ Result<void> check_parameters(JsonNode root, const Mapping& mapping) {
 }
 
 Result<void> prove_form(const Root& root, const Mapping& mapping, std::string_view document) {
+  if (root.form == Form::definition) return prove_definition(mapping, document);
   const auto held = held_member(root.form);
   if (root.form != Form::admission && !held) return {};
   ZOO_TRY(const auto tree, JsonTree::parse(document));
@@ -235,8 +246,20 @@ bool names_its_kind(JsonNode root) {
   return !root["kind"].string().empty() && !root["apiVersion"].string().empty();
 }
 
+/// A definition's schemas speak of the group of its objects.
+Result<std::string> reform_definition(const RewriteContext& context, std::string walked) {
+  if (context.direction == Direction::inward) {
+    ZOO_TRY(const auto tree, JsonTree::parse(walked));
+    ZOO_TRY_VOID(members_once(tree.root()));
+    return definition_in(context.mapping, std::move(walked));
+  }
+  if (!definition_may_change(context.mapping, walked)) return walked;
+  return definition_out(context.mapping, std::move(walked));
+}
+
 Result<std::string> reform(const Root& root, const RewriteContext& context,
                            std::string_view document, std::string walked) {
+  if (root.form == Form::definition) return reform_definition(context, std::move(walked));
   if (root.form == Form::signing_request) {
     if (context.direction == Direction::inward) return walked; // upstream writes its own
     return show_requester(std::move(walked));
@@ -320,7 +343,7 @@ Result<std::optional<std::string>> settle(const Root& root, const Mapping& mappi
                                           std::string_view stored) {
   if (mapping.identity()) return std::nullopt;
   if (root.kind == "CustomResourceDefinition" && root.group == "apiextensions.k8s.io")
-    return labelled(mapping, stored);
+    return settle_definition(mapping, stored);
   RewriteContext outward{mapping, Direction::outward, {}}, inward{mapping, Direction::inward, {}};
   std::string shown, settled;
   if (root.form != Form::admission) return std::nullopt;

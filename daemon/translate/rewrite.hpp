@@ -62,9 +62,9 @@ std::size_t rewrite_open(const Root& root, RewriteContext& context, std::string_
 
 /// What a patch made of an admission object can lack zood's own members (`namespaceSelector:
 /// null`), or speak of a URL where it named a Service (docs/decisions/086); of a definition, its
-/// label (docs/decisions/146). `stored`: the object as upstream has it. Answers what is to be
-/// stored in its place, as if the tenant had written what it reads now; nullopt if it is right.
-/// Objects of other kinds are.
+/// label (docs/decisions/146) or what its schemas say of its group (docs/decisions/162). `stored`:
+/// the object as upstream has it. Answers what is to be stored in its place, as if the tenant had
+/// written what it reads now; nullopt if it is right. Objects of other kinds are.
 Result<std::optional<std::string>> settle(const Root& root, const Mapping& mapping,
                                           std::string_view stored);
 

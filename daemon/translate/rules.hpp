@@ -23,6 +23,7 @@ enum class Action : std::uint8_t {
   volume,                 ///< PersistentVolume name
   crd_name,               ///< <plural>.<group>
   group,                  ///< API group
+  source_group,           ///< API group of what a claim's volume is filled from
   api_version,            ///< group/version
   signer,                 ///< signer name
   class_driver,           ///< who acts for a class: nobody of the platform's for a tenant's own
@@ -134,7 +135,14 @@ enum class Mode : std::uint8_t {
 };
 
 /// What stands around the walk for a kind that holds members back (see actions.hpp).
-enum class Form : std::uint8_t { plain, cluster_role, priority_class, admission, signing_request };
+enum class Form : std::uint8_t {
+  plain,
+  cluster_role,
+  priority_class,
+  admission,
+  signing_request,
+  definition
+};
 
 /// The rules of one kind.
 struct Root {

@@ -412,6 +412,15 @@ bool fulfils(const LabelRequirement& requirement, std::optional<std::string_view
   return false;
 }
 
+namespace {
+
+/// The apiVersion of a tenant's own kind, which a definition may name among its selectableFields.
+bool own_version(const Mapping& mapping, const SelectorScope& scope, std::string_view key) {
+  return key == "apiVersion" && mapping.custom_group(scope.group);
+}
+
+} // namespace
+
 Result<std::string> field_selector_in(const Mapping& mapping, const SelectorScope& scope,
                                       std::string_view text) {
   ZOO_TRY(const auto terms, parse_field_selector(text));
@@ -442,7 +451,7 @@ Result<std::string> field_selector_in(const Mapping& mapping, const SelectorScop
       }
     } else if (reference == "name") {
       term.value = object_name_in(mapping, reference_facts(terms, term.key), term.value);
-    } else if (reference == "apiVersion") {
+    } else if (reference == "apiVersion" || own_version(mapping, scope, term.key)) {
       term.value = mapping.api_version_in(term.value);
     }
     out.push_back(std::move(term));
@@ -471,7 +480,7 @@ Result<std::string> field_selector_out(const Mapping& mapping, const SelectorSco
     } else if (reference == "name") {
       term.value =
           object_name_out(mapping, reference_facts(original, term.key), term.value).value_or("");
-    } else if (reference == "apiVersion") {
+    } else if (reference == "apiVersion" || own_version(mapping, scope, term.key)) {
       term.value = mapping.api_version_out(term.value).value_or("");
     }
   }

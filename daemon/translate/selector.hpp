@@ -63,10 +63,10 @@ struct SelectorScope {
 };
 
 /// Both selectors inward. `field`: values of the keys that hold names (metadata.name on
-/// cluster-scoped kinds, metadata.namespace, involvedObject.*, regarding.*, spec.signerName);
-/// other keys pass. `label`: kubernetes.io/metadata.name on namespaces; for namespaces the
-/// requirement of the tenant label is added. Code::forbidden for a selector that names the tenant
-/// label.
+/// cluster-scoped kinds, metadata.namespace, involvedObject.*, regarding.*, spec.signerName, and
+/// the apiVersion of a tenant's own kinds); other keys pass. `label`: kubernetes.io/metadata.name
+/// on namespaces; for namespaces the requirement of the tenant label is added. Code::forbidden for
+/// a selector that names the tenant label.
 Result<std::string> field_selector_in(const Mapping& mapping, const SelectorScope& scope,
                                       std::string_view text);
 Result<std::string> label_selector_in(const Mapping& mapping, const SelectorScope& scope,

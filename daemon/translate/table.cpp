@@ -117,12 +117,22 @@ std::string each_of_list(std::string_view list, Each each) {
   return out;
 }
 
+/// Is this the apiVersion of one of the object's owners?
+bool names_owner(std::string_view object, std::string_view api_version) {
+  const auto tree = JsonTree::parse(object);
+  if (!tree) return false;
+  for (auto owner = tree->root()["metadata"]["ownerReferences"].first(); owner;
+       owner = owner.next())
+    if (owner["apiVersion"].string() == api_version) return true;
+  return false;
+}
+
 } // namespace
 
-CellRule cell_rule(std::string_view group, std::string_view resource, bool namespaced,
-                   std::string_view column, std::size_t index) {
+CellRule cell_rule(std::string_view group, std::string_view resource, std::string_view column,
+                   std::size_t index) {
   if (index == 0) return CellRule::own_name;
-  if (!builtin_group(group)) return namespaced ? CellRule::own_metadata : CellRule::keep;
+  if (!builtin_group(group)) return CellRule::own_metadata;
   for (const auto& row : k_columns) {
     if (row.resource == resource && row.column == column) return row.rule;
   }
@@ -165,8 +175,8 @@ Result<void> TableRewriter::set_head(std::string_view head) {
   rules_.clear();
   blanks_.clear();
   for (auto column = columns.first(); column; column = column.next()) {
-    rules_.push_back(cell_rule(options_.group, options_.resource, options_.namespaced,
-                               column["name"].string(), rules_.size()));
+    rules_.push_back(
+        cell_rule(options_.group, options_.resource, column["name"].string(), rules_.size()));
     const auto type = column["type"].string();
     if (!blanks_.empty()) blanks_ += ',';
     blanks_ += type == "integer" || type == "number" ? "0" : type == "boolean" ? "false" : "\"\"";
@@ -192,6 +202,8 @@ std::string TableRewriter::cell(CellRule rule, std::string_view text, const Obje
   }
   case CellRule::own_metadata:
     if (text == key.name_space) return or_blank(mapping_.name_out(text));
+    if (text.substr(0, text.find('/')) == mapping_.group_in(options_.group))
+      return mapping_.api_version_out(text).value_or("");
     break;
   case CellRule::text:
     return text_out(mapping_, text, &words);
@@ -313,8 +325,11 @@ Result<std::string> TableRewriter::cells(const TableRow& row, const ObjectKey& k
   each_cell([&](JsonNode each, CellRule rule) {
     if (rule == CellRule::text || (rule == CellRule::keep && !texts)) return;
     const auto before = each.string();
-    auto after =
-        rule == CellRule::requester ? requester_of(row.object) : cell(rule, before, key, words);
+    const bool of_owner = rule == CellRule::own_metadata && before.starts_with(mapping_.prefix()) &&
+                          names_owner(row.object, before);
+    auto after = rule == CellRule::requester ? requester_of(row.object)
+                 : of_owner                  ? mapping_.api_version_out(before).value_or("")
+                                             : cell(rule, before, key, words);
     if (after != before) edits.quote(each, after);
     if (texts) words.add(before, std::move(after));
   });

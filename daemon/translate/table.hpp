@@ -20,7 +20,8 @@ class WordSource;
 enum class CellRule : std::uint8_t {
   keep,
   own_name,      ///< the object's name, and what the printer adds behind it
-  own_metadata,  ///< custom resources: a cell that is exactly the object's namespace
+  own_metadata,  ///< custom resources: a cell that is exactly the object's namespace, its
+                 ///< apiVersion or that of an owner
   text,          ///< human text and other token lists
   claim,         ///< `ns/name`
   volume,        ///< PersistentVolume
@@ -97,7 +98,7 @@ std::string columns_out(std::string_view group, std::string_view resource,
                         std::string_view columns);
 
 /// The rule of one column of a kind; `index` 0 is the first column.
-CellRule cell_rule(std::string_view group, std::string_view resource, bool namespaced,
-                   std::string_view column, std::size_t index);
+CellRule cell_rule(std::string_view group, std::string_view resource, std::string_view column,
+                   std::size_t index);
 
 } // namespace zoo::translate

@@ -180,7 +180,8 @@ class Builder:
         elif rule == "CRDNAME":
             node.act("crd_name", row=row)
         elif rule == "GRP":
-            node.act("group", row=row)
+            sources = ("dataSource.apiGroup", "dataSourceRef.apiGroup")
+            node.act("source_group" if path.endswith(sources) else "group", row=row)
         elif rule == "GV":
             if row["in"] == "keep":
                 return
@@ -251,7 +252,7 @@ class Builder:
         elif rule == "TEXT":
             node.act("text", row=row)
         elif rule == "CEL":
-            # A definition's own rules see nothing but the object; a device's see the device.
+            # A definition's own are in its schema, which definition.cpp reads; a device's see the device.
             if kind in ADMISSION:
                 node.act("cel", row=row)
         elif rule == "WHSCOPE":
@@ -516,10 +517,11 @@ def main():
         at = emitter.nothing() if at is None else at
         row = kinds.get((group, kind))
         form = {"ClusterRole": "cluster_role", "PriorityClass": "priority_class",
-                "CertificateSigningRequest": "signing_request"}.get(
+                "CertificateSigningRequest": "signing_request",
+                "CustomResourceDefinition": "definition"}.get(
             kind, "admission" if kind in ADMISSION else "plain")
         if group not in ("rbac.authorization.k8s.io", "scheduling.k8s.io", "certificates.k8s.io",
-                         "admissionregistration.k8s.io"):
+                         "admissionregistration.k8s.io", "apiextensions.k8s.io"):
             form = "plain"
         mode = MODES[row["mode"]] if row else "none"
         roots.append((group, kind, at, mode, form, bool(row["namespaced"]) if row else True,

@@ -295,7 +295,7 @@ r('apiextensions.ServiceReference','namespace','namespace','prefix','strip','NS'
 r('apiextensions.ServiceReference','name','serviceRef','keep','keep','OPAQUE')
 r('apiextensions.WebhookClientConfig','url','url','reject','keep','URL','conversion webhook: the proxy must interpose, because the review carries <id>-group apiVersions')
 r('apiextensions.CustomResourceDefinitionCondition','message','text','keep','strip','TEXT')
-r('apiextensions.ValidationRule','rule','cel','keep','keep','CEL','self.metadata.name of a cluster-scoped CR is seen prefixed only if CRs are prefixed by name; apiVersion is not readable')
+r('apiextensions.ValidationRule','rule','cel','keep','keep','CEL','self.metadata.name of a cluster-scoped CR is seen prefixed only if CRs are prefixed by name; apiVersion is cut by definition.cpp')
 r('apiextensions.ValidationRule','messageExpression','cel','keep','keep','CEL')
 r('apiextensions.CustomResourceColumnDefinition','jsonPath','tableCell','keep','keep','TABLE','may point at .metadata.namespace/.metadata.name/ownerReferences: cells need stripping')
 r('apiextensions.JSONSchemaProps','default','objectImage','keep','keep','OPAQUE','default values may hold names; tenant data')

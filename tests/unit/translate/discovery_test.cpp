@@ -293,4 +293,12 @@ TEST_CASE("a custom group's OpenAPI document is renamed by its structure") {
   CHECK(schema["properties"]["default"]["$ref"] == "#/components/schemas/com.example.stable.v1.B");
   CHECK(schema["default"]["$ref"] == "#/components/schemas/com.example.abc123-stable.v1.B");
   CHECK(*openapi_document_out(tenant(), "apps", "{ }") == "{ }");
+  // What it says of the group is shown as it was written.
+  const auto rules = openapi_document_out(
+      tenant(), "stable.example.com",
+      R"({"components":{"schemas":{"com.example.abc123-stable.v1.A":{"x-kubernetes-group-version-kind":[{"group":"abc123-stable.example.com"}],)"
+      R"("x-kubernetes-validations":[{"rule":"self.apiVersion.replace('abc123-', '', 1) == 'a'"}],"not":{"properties":{"apiVersion":{"enum":["abc123-stable.example.com/v1"]}}}}}}})");
+  const auto shown = json::parse(*rules)["components"]["schemas"]["com.example.stable.v1.A"];
+  CHECK(shown["x-kubernetes-validations"][0]["rule"] == "self.apiVersion == 'a'");
+  CHECK(shown["not"]["properties"]["apiVersion"]["enum"][0] == "stable.example.com/v1");
 }

@@ -102,15 +102,23 @@ TEST_CASE("field selectors translate the values that are names") {
         "regarding.name=p,regarding.kind=Pod,regarding.namespace=abc123-a");
   CHECK(in("", "events", true, "a", "involvedObject.apiVersion=example.com/v1") ==
         "involvedObject.apiVersion=abc123-example.com/v1");
+  // A definition may name it among its selectable fields.
+  CHECK(in("example.com", "foos", true, "", "apiVersion=example.com/v1") ==
+        "apiVersion=abc123-example.com/v1");
+  CHECK(in("shared.example.org", "foos", true, "", "apiVersion=shared.example.org/v1") ==
+        "apiVersion=shared.example.org/v1");
   // Outside events the same words are somebody's own fields.
   CHECK(in("example.com", "foos", true, "a", "involvedObject.namespace=a") ==
         "involvedObject.namespace=a");
   for (const std::string_view bad : {"a", "a=b=c", "a=b\\x", "a=\\"})
     CHECK_FALSE(field_selector_in(mapping, {"", "pods", true, ""}, bad));
   for (const std::string_view text :
-       {"metadata.namespace=a", "metadata.namespace!=b,spec.nodeName=n", ""}) {
+       {"metadata.namespace=a", "metadata.namespace!=b,spec.nodeName=n",
+        "apiVersion=example.com/v1", ""}) {
     const SelectorScope scope{"", "pods", true, ""};
     CHECK(*field_selector_out(mapping, scope, *field_selector_in(mapping, scope, text)) == text);
+    const SelectorScope own{"example.com", "foos", true, ""};
+    CHECK(*field_selector_out(mapping, own, *field_selector_in(mapping, own, text)) == text);
   }
 }
 

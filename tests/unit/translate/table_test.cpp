@@ -40,6 +40,22 @@ json row(std::string_view group, std::string_view resource, bool namespaced, con
 
 } // namespace
 
+TEST_CASE("a custom resource's cells show its group and that of its owners without the prefix") {
+  const auto mapping = tenant();
+  TableRewriter table(mapping, custom_root(),
+                      {"example.com", "things", false, IncludeObject::metadata});
+  REQUIRE(table.set_head(
+      R"({"kind":"Table","columnDefinitions":[{"name":"Name"},{"name":"A"},{"name":"B"},{"name":"C"}],"rows":[)"));
+  std::string out;
+  REQUIRE(table.row(
+      R"({"cells":["t","abc123-example.com/v1","abc123-owner.org/v2","abc123-other.org/v2"],"object":)"
+      R"({"metadata":{"name":"t","ownerReferences":[{"apiVersion":"abc123-owner.org/v2"}]}}})",
+      out));
+  // The last one is neither: it is what the tenant has written.
+  CHECK(json::parse(out)["cells"] ==
+        json{"t", "example.com/v1", "owner.org/v2", "abc123-other.org/v2"});
+}
+
 TEST_CASE("cells are rewritten by column and kind") {
   CHECK(row("", "namespaces", false, {"Name", "Status"}, {"abc123-a", "Active"}, "abc123-a",
             "")["cells"] == json{"a", "Active"});
