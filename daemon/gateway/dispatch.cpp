@@ -352,7 +352,8 @@ private:
               translate::choose_body(target_.verb, exchange_.head().headers.get("content-type")));
       if (auto invalid = invalidity(exchange_, exchange_.body()))
         return std::make_unique<Refusal>(exchange_, *std::move(invalid));
-      if (view().holds(Fence::objects)) exchange_.warn(note_of(target_, exchange_.body()));
+      if (view().holds(Fence::objects))
+        exchange_.warn(note_of(target_, mapping(), exchange_.body()));
       ZOO_TRY(request.body, object_in(exchange_));
       ZOO_TRY_VOID(check_object());
       spoil_name(request);

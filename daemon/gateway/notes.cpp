@@ -57,18 +57,44 @@ std::string left_alone(JsonNode rules, bool mutates) {
 
 using Reasons = std::vector<std::string>;
 
-void admission(const translate::Target& target, JsonNode root, Reasons& reasons) {
+/// The first group that the rules name and that has the tenant's prefix in what a webhook is sent.
+std::string group_of_its_own(JsonNode rules, const translate::Mapping& mapping) {
+  for (const auto rule : rules.children()) {
+    for (const auto& group : rule["apiGroups"].strings())
+      if (group != "*" && mapping.custom_group(group)) return group;
+  }
+  return {};
+}
+
+void definition(JsonNode root, const translate::Mapping& mapping, Reasons& reasons) {
+  if (root["spec"]["conversion"]["strategy"].string() != "Webhook") return;
+  reasons.push_back(fmt::format(
+      "the conversion webhook is sent objects whose apiVersion begins with {}, and must "
+      "answer such (rule review-groups): set it from the review's desiredAPIVersion",
+      json_quote(mapping.prefix())));
+}
+
+void admission(const translate::Target& target, const translate::Mapping& mapping, JsonNode root,
+               Reasons& reasons) {
   bool effective = all_act(root["spec"]["matchConstraints"]["resourceRules"]) &&
                    all_act(root["spec"]["matchResources"]["resourceRules"]);
-  std::string by_url, alone, slow;
+  std::string by_url, alone, slow, group;
   const bool mutates = target.resource.starts_with("mutating");
   if (mutates) alone = left_alone(root["spec"]["matchConstraints"]["resourceRules"], true);
   for (const auto webhook : root["webhooks"].children()) {
     effective = effective && all_act(webhook["rules"]);
     if (by_url.empty() && translate::calls_url(webhook)) by_url = webhook["name"].string();
     if (alone.empty()) alone = left_alone(webhook["rules"], mutates);
+    if (group.empty()) group = group_of_its_own(webhook["rules"], mapping);
     if (webhook["timeoutSeconds"].integer().value_or(0) > translate::k_longest_webhook)
       slow = webhook["name"].string();
+  }
+  if (!group.empty()) {
+    reasons.push_back(fmt::format(
+        "a webhook for group {} is sent {} in its place, in the request as in the object (rule "
+        "review-groups): compare the end of a group, or say in matchConditions what you want, "
+        "which see your own names",
+        json_quote(group), json_quote(mapping.group_in(group))));
   }
   if (!slow.empty()) {
     reasons.push_back(fmt::format(
@@ -147,21 +173,29 @@ bool is_class(const translate::Target& target) {
          target.is("scheduling.k8s.io", "priorityclasses");
 }
 
+bool is_definition(const translate::Target& target) {
+  return target.is("apiextensions.k8s.io", "customresourcedefinitions");
+}
+
 } // namespace
 
 bool has_notes(const translate::Target& target) {
-  return target.subresource.empty() && (target.group == "admissionregistration.k8s.io" ||
-                                        target.is("", "namespaces") || is_class(target));
+  return target.subresource.empty() &&
+         (target.group == "admissionregistration.k8s.io" || target.is("", "namespaces") ||
+          is_definition(target) || is_class(target));
 }
 
-std::string note_of(const translate::Target& target, std::string_view body) {
+std::string note_of(const translate::Target& target, const translate::Mapping& mapping,
+                    std::string_view body) {
   if (!has_notes(target)) return {};
   const auto tree = translate::JsonTree::parse(body);
   if (!tree) return {};
   const auto root = tree->root();
   Reasons reasons;
   if (target.group == "admissionregistration.k8s.io") {
-    admission(target, root, reasons);
+    admission(target, mapping, root, reasons);
+  } else if (is_definition(target)) {
+    definition(root, mapping, reasons);
   } else if (target.resource == "namespaces") {
     pod_security(root, reasons);
   } else {

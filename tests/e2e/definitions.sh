@@ -10,7 +10,7 @@
 
 hook=$(go_program "$zoo_root/tests/e2e/admission") || { failed "build the webhook" <<<"see above"; exit 1; }
 shared=shared-$(random_id).example.org
-start_zood_with "shared: {groups: [\"$shared\"]}"
+start_zood_with "shared: {groups: [\"$shared\", snapshot.storage.k8s.io]}"
 new_tenant first
 new_tenant second
 for id in "$first" "$second"; do require "a namespace of $id" as "$id" create namespace team; done
@@ -36,6 +36,7 @@ require "which it does" ctl tenant apply -f - <<<"{\"apiVersion\":\"tenant.kubez
 converted() { as "$first" apply -f - <<<"$(crd_manifest $group things Thing Namespaced "$versions"$'\n  '"$by_service")"; }
 eventually "a definition with a conversion webhook" 130 converted # zood says so in a ConfigMap that others write, too
 require "is established" as "$first" wait --for=condition=Established "crd/things.$group" --timeout 120s
+expect_match "with a warning of the groups that its webhook sees" 'Warning: .*apiVersion begins with .*rule review-groups' "$(as "$first" label crd "things.$group" a=b 2>&1)"
 written() { as "$first" -n team apply -f - <<<"{apiVersion: $group/v1, kind: Thing, metadata: {name: t}, spec: {size: 7}}"; }
 eventually "write version 1" 30 written
 expect "read version 2" "$group/v2 7" "$(raw "/apis/$group/v2/namespaces/team/things/t" | jq -r '.apiVersion + " " + (.spec.length | tostring)')"
@@ -126,5 +127,11 @@ check_fails "nor changed" 'shared by the platform' as "$first" patch crd "gadget
 check_fails "nor another one made beside it" 'no tenant may define' as "$first" create -f - <<<"$(crd_manifest "$shared" evils Evil Namespaced "versions: [{name: v1, served: true, storage: true, schema: $open}]")"
 expect "deletecollection leaves it" "" "$(as "$first" delete crd --all 2>&1 | grep -F "$shared" | grep -v -e forbidden -e read-only)"
 check "it is there" upstream get crd "gadgets.$shared"
+
+# The group of snapshots, where the platform shares it, is the one that Kubernetes' source knows.
+restored='{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: restored, namespace: team}, spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}, dataSource: {apiGroup: snapshot.storage.k8s.io, kind: VolumeSnapshot, name: s}}}'
+check "a claim from a snapshot of the platform's kind" as "$first" create -f - <<<"$restored"
+expect "keeps its source" "snapshot.storage.k8s.io VolumeSnapshot s" "$(as "$first" -n team get pvc restored -o 'jsonpath={.spec.dataSource.apiGroup} {.spec.dataSource.kind} {.spec.dataSource.name}')"
+expect "upstream too" snapshot.storage.k8s.io "$(upstream -n "$first-team" get pvc restored -o 'jsonpath={.spec.dataSource.apiGroup}')"
 
 for id in "$first" "$second"; do check "delete tenant $id" ctl tenant delete "$id" --wait; done
