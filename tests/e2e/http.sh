@@ -63,11 +63,13 @@ require "a Service without a selector" as "$id" create -f - <<YAML
 {apiVersion: v1, kind: Service, metadata: {name: web}, spec: {ports: [{port: 80, targetPort: $port}]}}
 YAML
 require "leads there" upstream create -f - <<YAML
+{apiVersion: v1, kind: Endpoints, metadata: {name: web, namespace: $id-default}, subsets: [{addresses: [{ip: $address}], ports: [{port: $port}]}]}
+---
 apiVersion: discovery.k8s.io/v1
 kind: EndpointSlice
-metadata: {name: web, namespace: $id-default, labels: {kubernetes.io/service-name: web}}
+metadata: {name: web-own, namespace: $id-default, labels: {kubernetes.io/service-name: web}}
 addressType: IPv4
-ports: [{port: $port}]
+ports: [{name: "", port: $port}]
 endpoints: [{addresses: [$address], conditions: {ready: true}}]
 YAML
 there=/api/v1/namespaces/default/services/web:80/proxy

@@ -125,7 +125,8 @@ class Errors(ZooctlTest):
         for code, reason, exit_status in [(400, "BadRequest", 65), (401, "Unauthorized", 77),
                                           (403, "Forbidden", 77), (409, "Conflict", 6),
                                           (410, "Expired", 6), (422, "Invalid", 65),
-                                          (429, "TooManyRequests", 75), (500, "InternalError", 70), (500, "StorageFailure", 74),
+                                          (429, "TooManyRequests", 75), (500, "InternalError", 70),
+                                          (500, "StorageFailure", 74),
                                           (503, "ServiceUnavailable", 69), (504, "Timeout", 7)]:
             with self.subTest(reason):
                 zood.on("GET " + TENANTS, answer(code, status(code, reason, "it is so")))

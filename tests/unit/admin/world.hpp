@@ -81,7 +81,7 @@ class HandLoop final : public Scheduler {
 public:
   void post(std::function<void()> task) override;
   std::unique_ptr<resources::Alarm> after(std::chrono::milliseconds delay,
-                               std::function<void()> task) override;
+                                          std::function<void()> task) override;
   void run_one(); ///< waits for a task (at most ten seconds) and runs it
   void run_ready();
   bool fire(std::chrono::milliseconds delay); ///< the alarm set for exactly that long
