@@ -2,9 +2,8 @@
 #pragma once
 
 #include "common/base/result.hpp"
-#include "daemon/access/authorizer.hpp"
-#include "daemon/access/route.hpp"
 #include "daemon/audit/entry.hpp"
+#include "daemon/gateway/access.hpp"
 #include "daemon/gateway/compressed_answer.hpp"
 #include "daemon/gateway/encoded_answer.hpp"
 #include "daemon/gateway/flow.hpp"
@@ -29,13 +28,6 @@
 #include <vector>
 
 namespace zoo::gateway {
-
-using access::Attributes;
-using access::Decision;
-using access::Fence;
-using access::Local;
-using access::Principal;
-using access::View;
 
 class Exchange;
 
@@ -247,9 +239,6 @@ private:
   bool rechecked_ = false;
   bool asks_token_ = false, asks_policy_ = false; ///< recheck_rights() waits for an answer
 };
-
-/// Code::too_many_requests: Exchange::buffer() said no.
-Error held_too_much();
 
 /// The flow for what `exchange` asks (dispatch.cpp), or the refusal.
 Result<std::unique_ptr<Flow>> choose_flow(Exchange& exchange);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "common/base/result.hpp"
+
 #include <string_view>
 
 namespace zoo::gateway {
@@ -22,5 +24,8 @@ public:
   /// keeps that for minutes, and nothing counts what the flow has.
   virtual bool keeps_much() const { return true; }
 };
+
+/// Code::too_many_requests: Exchange::buffer() said no.
+Error held_too_much();
 
 } // namespace zoo::gateway

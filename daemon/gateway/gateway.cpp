@@ -4,6 +4,7 @@
 #include "common/base/text.hpp"
 #include "common/crypto/digest.hpp"
 #include "daemon/gateway/exchange.hpp"
+#include "daemon/gateway/upstream_request.hpp"
 #include "daemon/translate/headers.hpp"
 
 namespace zoo::gateway {

@@ -4,6 +4,7 @@
 #include "common/base/result.hpp"
 #include "common/crypto/aead.hpp"
 #include "daemon/access/view_source.hpp"
+#include "daemon/gateway/access.hpp"
 #include "daemon/gateway/definitions.hpp"
 #include "daemon/gateway/live.hpp"
 #include "daemon/http/stream.hpp"
@@ -26,8 +27,6 @@ class Engine;
 } // namespace zoo::virtuals
 
 namespace zoo::gateway {
-
-using access::Route;
 
 class Exchange;
 class FlowControl;

@@ -2,16 +2,14 @@
 #pragma once
 
 #include "common/base/result.hpp"
-#include "daemon/access/route.hpp"
 #include "daemon/authz/rule.hpp"
+#include "daemon/gateway/access.hpp"
 #include "daemon/http/message.hpp"
 
 #include <optional>
 #include <vector>
 
 namespace zoo::gateway {
-
-using access::Principal;
 
 /// Somebody asks to be somebody else of his own tenant (kubectl --as), as k8s.io/apiserver
 /// pkg/endpoints/filters/impersonation reads it.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "daemon/access/actor.hpp"
+#include "daemon/gateway/access.hpp"
 #include "daemon/http/message.hpp"
 #include "daemon/translate/headers.hpp"
 #include "daemon/translate/query.hpp"
@@ -9,9 +9,6 @@
 #include <string>
 
 namespace zoo::gateway {
-
-using access::Actor;
-using access::Reason;
 
 class Exchange;
 

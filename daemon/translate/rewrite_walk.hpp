@@ -115,8 +115,8 @@ private:
   std::size_t told_of_out_ = 0; ///< and so much of what was made of it
   const std::size_t made_from_; ///< where in out_ that begins
   Ptr text_ = nullptr;          ///< the string that is being read
-  bool entry_gone_ = false; ///< an entry of managedFields had no other fields than zood's
-  std::string level_;       ///< of a namespace: the level of pod security that its labels enforce
+  bool entry_gone_ = false;     ///< an entry of managedFields had no other fields than zood's
+  std::string level_; ///< of a namespace: the level of pod security that its labels enforce
   /// Outward: where an admission object's selectors are zood's alone (read_bare_selectors()).
   std::optional<std::set<std::string, std::less<>>> bare_;
   /// Where the walk is, for errors: a key, or an index if the key is null. Left uninitialised,

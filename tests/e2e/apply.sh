@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
+# covers: gateway translate
 # timeout: 300
 # Who owns which field: the same writes to the upstream itself and by a tenant leave the same managedFields and tell of the
 # same conflicts. What zood adds to an object (labels, selectors, match conditions) is nobody's, and stays there.

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
+# covers: gateway translate
 # timeout: 600
 # Helm 4, which applies on the server: install, upgrade, rollback and uninstall of a chart with a definition, a namespace and
 # webhooks, while other managers have fields of their own in the same objects.

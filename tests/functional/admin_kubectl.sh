@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# covers: admin tenants net http
+# covers: resources admin tenants net http
 # step: verify
 # The admin API of a whole zood, by kubectl over its TLS door.
 . "$(dirname "$0")/../e2e/lib.sh"

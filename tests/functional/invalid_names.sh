@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
+# covers: gateway translate
 # timeout: 300
 # What no cluster takes for a name, a group or a label's value, a tenant is refused in upstream's own words, with the fields:
 # each request goes to the upstream itself and as the tenant, and the two answers are the same.

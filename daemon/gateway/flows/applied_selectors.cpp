@@ -19,7 +19,7 @@ public:
 
   void start() override {
     // Tenants' users may not read what has no namespace; nothing of it is told.
-    ask(Outgoing::get(request_.path), [this](const upstream::Answer& answer) {
+    ask(Outgoing::get(Reason::look, request_.path), [this](const upstream::Answer& answer) {
       if (answer.ok()) {
         if (auto done = complete(answer.body); !done) return exchange_.fail(done.error());
       } else {

@@ -436,7 +436,7 @@ TEST_CASE("kubectl as the administrator uses the certificate that there is") {
   CHECK(given({"kubectl", "foofoo", "get", "pods"}) == "GET");
   // What zood keeps is the administrator's for as long as zood says.
   CHECK(given({"kubectl", "--user", "jane", "foofoo", "get", "pods"}) == "POST");
-  CHECK(given({"kubectl", "--group", "dev", "foofoo", "get", "pods"}) == "POST");
+  CHECK(given({"kubectl", "--user", "jane", "--group", "dev", "foofoo", "get", "pods"}) == "POST");
   CHECK(given({"kubectl", "--ttl", "1h", "foofoo", "get", "pods"}) == "POST");
   // One that zood cannot show is issued.
   zooctl.server.on("GET " + one, {{200, tenant("foofoo")}});

@@ -114,9 +114,7 @@ Settings settings_of(const WorldSettings& values) {
       {"limits.body", [](auto& s, auto& v) { s.limits.request_body = std::stoul(v); }},
       {"limits.object", [](auto& s, auto& v) { s.limits.object = std::stoul(v); }},
       {"limits.requests_inflight",
-       [](auto& s, auto& v) {
-         s.terms.flow.requests = static_cast<std::uint32_t>(std::stoul(v));
-       }},
+       [](auto& s, auto& v) { s.terms.flow.requests = static_cast<std::uint32_t>(std::stoul(v)); }},
       {"limits.mutations_inflight",
        [](auto& s, auto& v) {
          s.terms.flow.mutations = static_cast<std::uint32_t>(std::stoul(v));
@@ -270,9 +268,9 @@ struct GatewayWorld::Impl {
   std::unique_ptr<store::Store> store;
   std::unique_ptr<virtuals::Board> board;
   std::unique_ptr<virtuals::Engine> engine;
-  const tenants::ViewParts parts{
-      tenants, upstream, policies, std::string(tenants::k_tenant_admin_group),
-      [this](const std::string& id) { return flow_control.share(id); }};
+  const tenants::ViewParts parts{tenants, upstream, policies,
+                                 std::string(tenants::k_tenant_admin_group),
+                                 [this](const std::string& id) { return flow_control.share(id); }};
   std::optional<gateway::GatewayShared> shared;
   std::unique_ptr<gateway::Gateway> gateway;
   tenants::TenantViewSource* source = nullptr; ///< the gateway's

@@ -118,9 +118,21 @@ TEST_CASE(
             "zood:7443"))["serverAddressByClientCIDRs"][0]["serverAddress"] == "zood:7443");
 }
 
-TEST_CASE("without mapping everything is shown as it is") {
-  const auto out = json::parse(catalog().aggregated(tenant(""), false));
+TEST_CASE("by upstream's rules and without a prefix everything is shown as it is") {
+  const auto bare = tenant("");
+  const auto out = json::parse(catalog().aggregated(Viewer(bare, KindRules::upstream), false));
   CHECK(out["items"] == json::parse(data("apis"))["items"]);
+}
+
+TEST_CASE("the platform's rules about kinds hold without a prefix, too") {
+  const auto bare = tenant("");
+  const auto whole = catalog();
+  const auto* found = whole.find_visible(bare, "", "v1", "nodes");
+  REQUIRE(found != nullptr);
+  const auto nodes = visible_resource(bare, "", *found);
+  REQUIRE(nodes);
+  for (const auto& each : nodes->subresources)
+    CHECK(each.name == "status"); // nodes/proxy reaches the pods of all
 }
 
 namespace {

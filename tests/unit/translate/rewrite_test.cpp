@@ -646,36 +646,6 @@ TEST_CASE("an Event about a cluster-scoped object lies in its namespace upstream
       R"("namespace":"abc123-default"},"message":"m"})");
 }
 
-TEST_CASE("a text in an object keeps the tenant's own words") {
-  const std::string event =
-      R"({"metadata":{"name":"abc123-web.17af","namespace":"abc123-team"},"involvedObject":)"
-      R"({"kind":"Deployment","namespace":"abc123-team","name":"abc123-web","apiVersion":"apps/v1"},)"
-      R"("reason":"ScalingReplicaSet","message":"abc123-web-7d9f of abc123-web: abc123-team, abc123-z"})";
-  const std::string shown =
-      R"({"metadata":{"name":"abc123-web.17af","namespace":"team"},"involvedObject":)"
-      R"({"kind":"Deployment","namespace":"team","name":"abc123-web","apiVersion":"apps/v1"},)"
-      R"("reason":"ScalingReplicaSet","message":"abc123-web-7d9f of abc123-web: team, abc123-z"})";
-  CHECK(out("", "Event", event) == shown);
-  // A second text knows what stands in front of it, the first one included.
-  CHECK(
-      out("", "Pod",
-          R"({"metadata":{"namespace":"abc123-team"},"spec":{"priorityClassName":"abc123-high",)"
-          R"("containers":[{"name":"abc123-main"}]},"status":{"conditions":[{"message":)"
-          R"("abc123-main abc123-high"},{"message":"abc123-high-1 abc123-team abc123-main"}]}})") ==
-      R"({"metadata":{"namespace":"team"},"spec":{"priorityClassName":"high",)"
-      R"("containers":[{"name":"abc123-main"}]},"status":{"conditions":[{"message":)"
-      R"("abc123-main high"},{"message":"abc123-high-1 team abc123-main"}]}})");
-}
-
-TEST_CASE("text that names a policy of the platform's is shown without it") {
-  const std::string denial = "ValidatingAdmissionPolicy 'zoo-tenants-pods' with binding "
-                             "'zoo-tenants-pods' denied request: no (rule x): leave it out";
-  CHECK(Json::parse(out("apps", "ReplicaSet",
-                        R"({"status":{"conditions":[{"message":")" + denial +
-                            "\"}]}}"))["status"]["conditions"][0]["message"] ==
-        "no (rule x): leave it out");
-}
-
 TEST_CASE("a label's value that is none goes as it is, for upstream to refuse") {
   const auto policy = [](std::string_view value) {
     return fmt::format(
