@@ -138,8 +138,10 @@ std::string_view without_quote(std::string_view before) {
   return before;
 }
 
-/// Behind a slash: `namespaces/x`, `deployment/x`, `apis/x`, or the name behind a namespace.
-Place behind_slash(std::string_view before, std::string_view prefix) {
+/// Behind a slash: `namespaces/x`, `deployment/x`, `apis/x`, or the name behind a namespace. If it
+/// `goes_on` with another slash, the word behind a resource that begins the path is a namespace:
+/// `services/x/web`, though not `namespaces/team/pods/x/log`.
+Place behind_slash(std::string_view before, std::string_view prefix, bool goes_on) {
   before = without_quote(before);
   auto begin = before.size();
   while (begin > 0 && name_byte(before[begin - 1]))
@@ -148,7 +150,9 @@ Place behind_slash(std::string_view before, std::string_view prefix) {
   if (segment.empty()) return Place::nothing; // "https://"
   if (segment == "apis" || segment.find("deviceclass.resource.") != npos) return Place::prefixed;
   const auto place = place_behind(segment, prefix);
-  return place == Place::nothing ? Place::own : place;
+  if (place == Place::nothing) return Place::own;
+  const bool begins = begin == 0 || before[begin - 1] != '/';
+  return goes_on && begins && place == Place::own ? Place::perhaps : place;
 }
 
 bool digit(char c) { return c >= '0' && c <= '9'; }
@@ -163,8 +167,12 @@ Place place_of(std::string_view text, std::size_t at, std::size_t name) {
   }
   auto after = text.substr(std::max(at + word.size(), name));
   if (after.starts_with("/v") && after.size() > 2 && digit(after[2])) return Place::prefixed;
+  if (after.starts_with('"') || after.starts_with('\'')) after.remove_prefix(1);
+  const bool goes_on = after.size() > 1 && after[0] == '/' &&
+                       (name_byte(after[1]) || after[1] == '"' || after[1] == '\'');
   const auto before = without_quote(text.substr(0, at));
-  if (before.ends_with('/')) return behind_slash(before.substr(0, before.size() - 1), prefix);
+  if (before.ends_with('/'))
+    return behind_slash(before.substr(0, before.size() - 1), prefix, goes_on);
   if (before.ends_with('.') && before.size() > 1 && name_byte(before[before.size() - 2]))
     return Place::perhaps; // `widgets.foofoo-example.com`, `web.foofoo-team.svc`
   if (before.ends_with('_')) return Place::perhaps; // a pod: `web_foofoo-team(uid)`
@@ -178,9 +186,6 @@ Place place_of(std::string_view text, std::size_t at, std::size_t name) {
   }
   const auto place = by_words(before, prefix);
   // A namespace and a name in it: `foofoo-team/web`, `"foofoo-team"/"web"`.
-  if (after.starts_with('"') || after.starts_with('\'')) after.remove_prefix(1);
-  const bool goes_on = after.size() > 1 && after[0] == '/' &&
-                       (name_byte(after[1]) || after[1] == '"' || after[1] == '\'');
   if (goes_on && place != Place::prefixed) {
     auto rest = before;
     const auto last = text::lower(take_last_word(rest));

@@ -82,7 +82,8 @@ TEST_CASE("the place of a word in a text tells whether the prefix is zood's") {
         "error looking up service account abc123: serviceaccount \"abc123-sa\" not found",
         "unmounted volumes=[abc123-data]", "Back-off pulling image \"abc123-web/nginx:1.2\"",
         "system:serviceaccount:team:abc123-robot", "team/abc123-web", "deployment/abc123-web",
-        "https://abc123-web/healthz", "denied: abc123-web has no owner"})
+        "https://abc123-web/healthz", "/api/v1/namespaces/team/pods/abc123-web/log",
+        "denied: abc123-web has no owner"})
     CHECK(text_out(m, own) == own);
   for (const auto& [said, shown] : {
            std::pair("namespace abc123-team is going", "namespace team is going"),
@@ -109,6 +110,7 @@ TEST_CASE("the place of a word in a text tells whether the prefix is zood's") {
                      "requested: fast.storageclass.storage.k8s.io/requests.storage=1Gi"),
            std::pair("/api/v1/namespaces/abc123-team/pods/abc123-web",
                      "/api/v1/namespaces/team/pods/abc123-web"),
+           std::pair("services/abc123-team/abc123-web", "services/team/abc123-web"),
            std::pair("ValidatingAdmissionPolicy 'abc123-p' with binding 'abc123-b' denied request: "
                      "abc123-web has no owner",
                      "ValidatingAdmissionPolicy 'p' with binding 'b' denied request: "
