@@ -221,7 +221,6 @@ private:
                       "deleted: serve one version, or versions of one schema (strategy None)");
       }));
     }
-    ZOO_TRY_VOID(check_schemas(object_["spec"], {}));
     constexpr std::array<std::string_view, 2> k_all_versions{"spec", "versions"};
     constexpr std::array<std::string_view, 2> k_all_names{"spec", "names"};
     constexpr std::array<std::string_view, 3> k_short{"spec", "names", "shortNames"};
@@ -230,6 +229,7 @@ private:
     ZOO_TRY_VOID(each(object_, k_all_versions, few(k_what, "versions", k_versions)));
     ZOO_TRY_VOID(each(object_, k_short, few(k_what, "short names", k_names)));
     ZOO_TRY_VOID(each(object_, k_categories, few(k_what, "categories", k_names)));
+    ZOO_TRY_VOID(check_schemas(object_["spec"], {})); // of few versions: it compares each with each
     std::size_t versions = 0;
     ZOO_TRY_VOID(each(object_, k_all_versions, [&](JsonNode list) -> Result<void> {
       versions = std::max(versions, list.children().size());

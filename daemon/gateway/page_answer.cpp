@@ -88,8 +88,7 @@ std::optional<translate::ProxyPlace> proxy_place(const Exchange& exchange) {
   return place;
 }
 
-Result<std::unique_ptr<AnswerTranslator>> page_answer(Exchange& exchange,
-                                                      http::ResponseHead& head) {
+std::unique_ptr<AnswerTranslator> page_answer(Exchange& exchange, http::ResponseHead& head) {
   if (!is_page(exchange, head)) return nullptr;
   auto place = proxy_place(exchange);
   if (!place) return nullptr;
@@ -97,11 +96,7 @@ Result<std::unique_ptr<AnswerTranslator>> page_answer(Exchange& exchange,
   if (coding.empty()) return std::make_unique<PlainPage>(*std::move(place));
   if (coding != "gzip") return nullptr; // kube-apiserver has not opened it either, nor changed it
   auto& opened = exchange.gateway().opened_pages();
-  if (opened >= k_most_opened)
-    return fail(Code::too_many_requests,
-                "{} compressed pages are being opened already; try again, "
-                "or ask without Accept-Encoding",
-                opened);
+  if (opened >= k_most_opened) return nullptr; // others' pages must not wait for who does not read
   head.headers.remove("content-encoding");
   return std::make_unique<GzipPage>(*std::move(place), opened);
 }

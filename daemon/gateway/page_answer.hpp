@@ -20,9 +20,9 @@ std::optional<translate::ProxyPlace> proxy_place(const Exchange& exchange);
 
 /// For the body of `head`, a proxied service's answer: what rewrites its links, if it is a page of
 /// which kube-apiserver has rewritten them; else null. A page that is gzip is opened, and goes out
-/// as it is then: `head` loses its Content-Encoding. Code::too_many_requests while k_most_opened
-/// others are being opened on this loop.
-Result<std::unique_ptr<AnswerTranslator>> page_answer(Exchange& exchange, http::ResponseHead& head);
+/// as it is then: `head` loses its Content-Encoding. Null for it while k_most_opened others are
+/// being opened on this loop: it passes with upstream's links.
+std::unique_ptr<AnswerTranslator> page_answer(Exchange& exchange, http::ResponseHead& head);
 constexpr std::size_t k_most_opened = 64; ///< of 216 KiB each (common/base/gzip.hpp)
 
 /// Accept-Encoding for a proxied service: what the client says, without deflate, of which nobody

@@ -49,6 +49,9 @@ bool answers_optional(std::string_view name) {
 } // namespace
 
 CelTokens::CelTokens(std::string_view expression) : text_(expression) {
+  // Upstream refuses such an expression (cel-go parser, expressionSizeCodePointLimit).
+  const auto begins = [](char c) { return (static_cast<unsigned char>(c) & 0xc0U) != 0x80; };
+  if (std::count_if(text_.begin(), text_.end(), begins) > k_most_code_points) return;
   std::vector<std::size_t> open;
   const auto add = [&](CelToken::Kind kind, std::size_t begin, std::size_t end) {
     tokens_.push_back({kind, begin, std::min(end, text_.size()), npos});
@@ -199,9 +202,21 @@ std::optional<CelSelect> CelTokens::select_at(std::size_t step) const {
 
 std::vector<CelSelect> CelTokens::selects() const {
   std::vector<CelSelect> out;
+  std::optional<CelSelect> before; // the last selection, and whether its operand is known
+  bool known = false;
   for (std::size_t i = 1; i < tokens_.size(); ++i) {
     auto select = select_at(i);
-    if (!select || !find_operand(*select)) continue;
+    if (!select) continue;
+    if (before && before->last + 1 == select->step) { // its operand is the whole one in front
+      select->first = before->first;
+      select->steps = before->steps + 1;
+      select->optional = select->optional || before->optional;
+      known = known && select->steps <= k_most_steps;
+    } else {
+      known = find_operand(*select);
+    }
+    before = select;
+    if (!known) continue;
     select->under_has = under_has(select->first);
     out.push_back(*select);
   }

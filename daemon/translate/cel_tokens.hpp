@@ -60,6 +60,8 @@ public:
   std::vector<CelSelect> selects() const;
 
   static constexpr std::size_t k_most_steps = 512;
+  /// Of a longer expression there are no tokens: upstream refuses it.
+  static constexpr std::ptrdiff_t k_most_code_points = 100'000;
 
 private:
   bool ends_operand(std::size_t index) const;

@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -129,6 +130,7 @@ std::optional<std::string> judge_conflicts(const Mapping& mapping, const Root& r
   if (!refusal || !object) return std::string(status);
   std::vector<Conflict> own;
   bool zoods = false, renamed = false;
+  std::set<std::pair<std::string, std::string>> told; // manager and field
   for (auto cause = refusal->root()["details"]["causes"].first(); cause; cause = cause.next()) {
     const auto message = cause["message"].string();
     if (cause["reason"].string() != k_reason || !message.starts_with(k_with))
@@ -141,10 +143,7 @@ std::optional<std::string> judge_conflicts(const Mapping& mapping, const Root& r
     auto shown = field_out(mapping, root, conflict.field);
     renamed = renamed || shown != conflict.field;
     conflict.field = std::move(shown);
-    const bool told = std::any_of(own.begin(), own.end(), [&](const auto& each) {
-      return each.manager == conflict.manager && each.field == conflict.field;
-    });
-    if (!told) own.push_back(std::move(conflict));
+    if (told.emplace(conflict.manager, conflict.field).second) own.push_back(std::move(conflict));
   }
   if (own.empty()) return zoods ? std::nullopt : std::optional(std::string(status));
   if (!zoods && !renamed) return std::string(status);

@@ -2,6 +2,7 @@
 #include "daemon/translate/known_words.hpp"
 
 #include <array>
+#include <optional>
 
 namespace zoo::translate {
 namespace {
@@ -52,6 +53,7 @@ bool begins_word(std::string_view text, std::size_t at) {
 }
 
 std::size_t word_length(std::string_view text) {
+  text = text.substr(0, k_longest_word);
   std::size_t size = 0;
   while (size < text.size() && (alphanumeric(text[size]) || joins(text[size]) ||
                                 (static_cast<unsigned char>(text[size]) & 0x80U) != 0))
@@ -62,13 +64,14 @@ std::size_t word_length(std::string_view text) {
 }
 
 void KnownWords::take(std::string_view text, std::uint32_t Count::* where) {
-  for (auto at = text.find(prefix_); at != npos; at = text.find(prefix_, at + 1)) {
+  for (auto at = text.find(prefix_); at != npos && !full(); at = text.find(prefix_, at + 1)) {
     if (begins_word(text, at)) count(text.substr(at, word_length(text.substr(at))), where);
   }
 }
 
 void KnownWords::count(std::string_view word, std::uint32_t Count::* where) {
-  if (word.size() <= prefix_.size()) return;
+  if (word.size() <= prefix_.size() || full()) return;
+  ++looked_at_;
   auto found = words_.find(word);
   if (found == words_.end()) {
     if (words_.size() >= k_most) return;
@@ -94,6 +97,7 @@ bool KnownWords::own(std::string_view text) const {
 }
 
 bool KnownWords::prefixed(std::string_view text) {
+  std::optional<bool> is_own; // asked once: it walks all beginnings, too
   return each_beginning(text, prefix_.size(), [&](std::size_t size) {
     if (size < text.size() && text[size] == '-') return false; // a part of a longer name
     const auto found = words_.find(text.substr(0, size));
@@ -101,7 +105,9 @@ bool KnownWords::prefixed(std::string_view text) {
     const auto name = text.substr(prefix_.size(), size - prefix_.size());
     if (standing(name)) return true;
     // A request that holds the word itself says more than one that holds a part of it.
-    if (asked_.empty() || searches_ >= k_most_searches || own(text)) return false;
+    if (asked_.empty() || searches_ >= k_most_searches) return false;
+    if (!is_own) is_own = own(text);
+    if (*is_own) return false;
     ++searches_;
     for (const auto each : asked_) {
       if (holds(each, name)) return true;

@@ -20,6 +20,8 @@ public:
   static constexpr std::size_t k_most = 512;
   /// How often what was given to asked() is searched for a name.
   static constexpr std::size_t k_most_searches = 16;
+  /// Words, the same one counted each time, that are looked at.
+  static constexpr std::size_t k_most_looked_at = 8192;
 
   explicit KnownWords(std::string_view prefix) : prefix_(prefix) {}
 
@@ -30,6 +32,8 @@ public:
   void shown(std::string_view text) { take(text, &Count::shown); }
   /// The same for one word that is already cut out.
   void add(std::string_view word, bool shown);
+  /// Are k_most_looked_at words looked at already? Further ones are left out.
+  bool full() const { return looked_at_ >= k_most_looked_at; }
   /// Something that the tenant sent. Its words are the tenant's own; a name that it holds without
   /// the prefix may have got the prefix from zood. The bytes must outlive this object.
   void asked(std::string_view text);
@@ -51,6 +55,7 @@ private:
   std::map<std::string, Count, std::less<>> words_;
   std::vector<std::string_view> asked_;
   std::size_t searches_ = 0;
+  std::size_t looked_at_ = 0;
 };
 
 /// Something that can tell the words around a text. It is asked only when the text holds a word
@@ -65,8 +70,11 @@ protected:
 
 /// May a word begin at `at`? Not within another word, and not behind a dash.
 bool begins_word(std::string_view text, std::size_t at);
-/// The length of the word that `text` begins with: letters, digits, `.`, `-`, `_` and whatever is
-/// not ASCII, without the punctuation at its end.
+/// A longer word is none that Kubernetes takes for a name (253 bytes behind a prefix); it is cut
+/// here, so that looking at each word of a text takes a time in proportion to the text.
+inline constexpr std::size_t k_longest_word = 320;
+/// The length of the word that `text` begins with, at most k_longest_word: letters, digits, `.`,
+/// `-`, `_` and whatever is not ASCII, without the punctuation at its end.
 std::size_t word_length(std::string_view text);
 
 } // namespace zoo::translate

@@ -49,6 +49,9 @@ std::string without_policy(std::string_view text, std::size_t most) {
   return out;
 }
 
+/// Words of one text that are judged; what stands behind them stays as it is.
+constexpr std::size_t k_most_judged = 1024;
+
 /// Stands a name behind the prefix? It may be none that Kubernetes takes; a refusal repeats it. A
 /// prefix alone is somebody's own word.
 bool names(std::string_view text, std::size_t behind) {
@@ -82,10 +85,12 @@ std::string text_within(const Mapping& mapping, std::string_view text, WordSourc
   const auto whole = text;
   text = without_causes(whole);
   std::string out;
-  std::size_t copied = 0;
-  for (auto at = text.find(prefix); at != std::string_view::npos;) {
+  std::size_t copied = 0, judged = 0;
+  for (auto at = text.find(prefix); at != std::string_view::npos && judged < k_most_judged;) {
     const auto name = at + prefix.size();
-    if (begins_word(text, at) && names(text, name) && has_prefix(text, at, name, around)) {
+    const bool word = begins_word(text, at) && names(text, name);
+    judged += word ? 1 : 0;
+    if (word && has_prefix(text, at, name, around)) {
       out.append(text, copied, at - copied);
       copied = name;
       at = text.find(prefix, name);

@@ -414,7 +414,8 @@ std::string_view WireWalker::word_at(std::size_t at) const {
 KnownWords& WireWalker::words() {
   const auto& prefix = context_.mapping.prefix();
   if (!words_) words_.emplace(prefix);
-  for (auto at = body_.find(prefix, told_); at < text_; at = body_.find(prefix, at + 1)) {
+  for (auto at = body_.find(prefix, told_); at < text_ && !words_->full();
+       at = body_.find(prefix, at + 1)) {
     const auto word = word_at(at);
     if (word.empty()) continue;
     while (told_edits_ < edits_.size() && edits_[told_edits_].at + edits_[told_edits_].size <= at)

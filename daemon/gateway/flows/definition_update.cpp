@@ -207,7 +207,8 @@ void DefinitionFence::refuse_object(const upstream::Answer& answer) {
   if (upstream::passing(answer.head.status)) return refuse(answer);
   std::string_view own = objects_[at_ - 1];
   own.remove_prefix(namespaced_ ? std::string_view("/namespaces/").size() : 1);
-  if (namespaced_) own = exchange_.mapping().name_out(own).value_or(own);
+  if (namespaced_)
+    own = exchange_.mapping().name_out(own).value_or("an object outside of your namespaces");
   const auto tree = translate::JsonTree::parse(answer.body);
   exchange_.fail(Error(
       Code::forbidden,

@@ -125,11 +125,7 @@ private:
     head_ = std::move(head);
     if (head_.status >= 400 && shape_ != AnswerShape::verbatim) return; // its Status is collected
     if (may_be_status(head_)) return;
-    if (proxied()) {
-      auto page = page_answer(exchange_, head_);
-      if (!page) return refuse(page.error());
-      translator_ = *std::move(page);
-    }
+    if (proxied()) translator_ = page_answer(exchange_, head_);
     if (!translator_) translator_ = make_translator(exchange_, shape_, rendering_);
     // One object is sent whole, with its length; everything else streams.
     if (shape_ != AnswerShape::object) send_head({});

@@ -123,6 +123,7 @@ private:
           exchange_.later([this, trial = std::move(trial)] { proven(trial); });
         },
         [this] {
+          takes_ = false;
           if (++tried_ < k_tries) return exchange_.later([this] { dry_run(); });
           exchange_.fail(Error(Code::conflict, "the definition is changed by others all the "
                                                "while; try again"));

@@ -219,3 +219,13 @@ TEST_CASE("a definition is as old as its generation was seen") {
   CHECK(ages.age("n4095", 1, at(110)) == std::chrono::seconds(10));
   CHECK(ages.age("a", 2, at(110)).count() == 0);
 }
+
+TEST_CASE("of very many versions only those with an embedded resource are compared with others") {
+  std::string versions = R"({"name":"v1","schema":{"openAPIV3Schema":{}}})";
+  for (int i = 0; i < 100'000; ++i)
+    versions += ",{}";
+  CHECK(judge(R"({"versions":[)" + versions + "]}") == "");
+  const std::string embedded = R"({"name":"v1","schema":{"openAPIV3Schema":{"properties":{"a":)"
+                               R"({"x-kubernetes-embedded-resource":true}}}}})";
+  judge(R"({"versions":[)" + embedded + versions.substr(versions.find(',')) + "]}");
+}

@@ -226,3 +226,15 @@ TEST_CASE("text that repeats an expression shows the tenant's own") {
   CHECK(shown("<input>:1:x\n | a.replace('foofoo-', '', 1)") == "<input>:1:x\n | a");
   CHECK(shown("<input>:1:99: x\n | a.replace('foofoo-', '', 1)") == "<input>:1:73: x\n | a");
 }
+
+TEST_CASE("an expression that upstream is going to refuse for its length is left alone") {
+  std::string chain = "object.metadata.namespace == 'a' && a";
+  while (chain.size() < 100'000)
+    chain += ".b";
+  CHECK(in(chain) == chain);
+  // Code points are counted, not bytes.
+  std::string wide = "object.metadata.namespace == '";
+  while (wide.size() < 150'000)
+    wide += "\xc3\xa4";
+  CHECK(in(wide + "'") != wide + "'");
+}

@@ -119,6 +119,23 @@ TEST_CASE("the place of a word in a text tells whether the prefix is zood's") {
     CHECK(text_out(m, said) == shown);
 }
 
+TEST_CASE("a text of a million words of one sort takes as long as it is long") {
+  // Each of them would be a word that reaches to the end.
+  std::string text;
+  while (text.size() < 3'000'000)
+    text += "abc123-a.";
+  struct Around final : WordSource {
+    KnownWords known{"abc123-"};
+    KnownWords& words() override { return known; }
+  } around;
+  around.known.asked(text);
+  CHECK(around.known.full());
+  const auto m = test::tenant();
+  CHECK(text_out(m, text, &around).size() <= text.size());
+  CHECK(text_out(m, text).ends_with("abc123-a."));
+  CHECK(word_length(text) <= k_longest_word);
+}
+
 TEST_CASE("what stands around a text tells whose its words are") {
   struct Around final : WordSource {
     KnownWords known{"abc123-"};
