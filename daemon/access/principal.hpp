@@ -22,15 +22,11 @@ inline constexpr std::string_view k_audience = "zood";
 /// serial number is such a word.
 inline constexpr std::string_view k_token_credential = "token";
 
-/// What sort of client somebody is. It says which ViewSource let him in.
-enum class Make : std::uint8_t { tenant, account, administrator };
-
 /// Who a request comes from, in the words of his own view. Only authentication makes one: a
 /// ViewSource, or an impersonation that the client's own rights allowed. Immutable once it stands
 /// in a Route; any thread.
 struct Principal {
-  Make make = Make::tenant;
-  std::string id; ///< of the tenant or account that he belongs to; "" for an administrator
+  std::string id; ///< of the tenant that he belongs to
   std::string user;
   std::vector<std::string> groups;
   /// For the audit log and for revocation: the serial number of his certificate in lower-case
@@ -41,7 +37,7 @@ struct Principal {
   std::string uid;          ///< of the user, as a TokenReview tells it; "" if there is none
   authz::Extra extra;
   std::string impersonator; ///< the user that he was before he impersonated another one; "" = none
-  /// impersonation() of him for Passage::tenant_user, made once where the same principal is used
+  /// as_tenant_user() of him (passage.hpp), made once where the same principal is used
   /// for many requests; null: it is made for each request.
   std::shared_ptr<const http::FieldLines> upstream_fields;
 };

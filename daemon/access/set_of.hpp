@@ -22,7 +22,6 @@ public:
     return out;
   }
   constexpr bool has(Enum value) const { return (bits_ & bit(value)) != 0; }
-  constexpr bool empty() const { return bits_ == 0; }
 
 private:
   static constexpr std::uint32_t bit(Enum value) {

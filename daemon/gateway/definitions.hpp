@@ -49,7 +49,7 @@ struct DefinitionWrite {
 Result<DefinitionWrite> judge_definition(const translate::Target& target, std::string_view before,
                                          std::string_view after);
 
-/// Since when definitions are as they are, as far as this zood has seen. Any thread.
+/// For each definition, when this zood first saw its present generation. Any thread.
 class DefinitionAges {
 public:
   using Clock = std::chrono::steady_clock;

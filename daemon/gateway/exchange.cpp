@@ -62,7 +62,6 @@ void Exchange::impersonate(std::size_t at) {
     const auto& client = route_->principal();
     auto as = std::move(impersonation_->as);
     impersonation_.reset();
-    as.make = client.make;
     as.id = client.id;
     as.credential = client.credential;
     as.issued = client.issued;

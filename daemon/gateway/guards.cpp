@@ -3,6 +3,7 @@
 
 #include "common/base/json_text.hpp"
 #include "daemon/gateway/definitions.hpp"
+#include "daemon/gateway/scope.hpp"
 #include "daemon/translate/discovery_json.hpp"
 
 #include <algorithm>
@@ -88,7 +89,7 @@ public:
     if (target_.is("scheduling.k8s.io", "priorityclasses")) return priority();
     if (target_.is("networking.k8s.io", "ingresses")) return ingress();
     if (target_.is("storage.k8s.io", "csistoragecapacities")) return capacity();
-    if (target_.is("apiextensions.k8s.io", "customresourcedefinitions")) return definition();
+    if (is_definition(target_)) return definition();
     if (is_webhooks(target_)) return webhooks();
     if (is_endpoints(target_) && !guards_.endpoints) {
       return refuse("endpoints", "addresses are written by the platform's controllers alone: give "
@@ -362,8 +363,7 @@ bool host_matches(std::string_view pattern, std::string_view host, std::string_v
 }
 
 bool calls_out(const api::Guards& guards, const translate::Target& target) {
-  return is_webhooks(target) || (guards.conversion_webhooks &&
-                                 target.is("apiextensions.k8s.io", "customresourcedefinitions"));
+  return is_webhooks(target) || (guards.conversion_webhooks && is_definition(target));
 }
 
 bool guarded(const api::Guards& guards, const translate::Target& target) {
@@ -372,8 +372,8 @@ bool guarded(const api::Guards& guards, const translate::Target& target) {
   if (is_endpoints(target)) return !guards.endpoints;
   return pod_place(target) != nullptr || target.is("", "persistentvolumes") || is_claim(target) ||
          target.is("scheduling.k8s.io", "priorityclasses") ||
-         target.is("storage.k8s.io", "csistoragecapacities") ||
-         target.is("apiextensions.k8s.io", "customresourcedefinitions") || is_webhooks(target);
+         target.is("storage.k8s.io", "csistoragecapacities") || is_definition(target) ||
+         is_webhooks(target);
 }
 
 Result<void> check_guards(const api::Guards& guards, const translate::Mapping& mapping,

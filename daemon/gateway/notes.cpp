@@ -2,6 +2,7 @@
 #include "daemon/gateway/notes.hpp"
 
 #include "common/base/json_text.hpp"
+#include "daemon/gateway/scope.hpp"
 #include "daemon/translate/actions.hpp"
 #include "daemon/translate/admission_fence.hpp"
 #include "daemon/translate/discovery_json.hpp"
@@ -171,10 +172,6 @@ bool is_class(const translate::Target& target) {
          target.is("networking.k8s.io", "ingressclasses") ||
          target.is("node.k8s.io", "runtimeclasses") ||
          target.is("scheduling.k8s.io", "priorityclasses");
-}
-
-bool is_definition(const translate::Target& target) {
-  return target.is("apiextensions.k8s.io", "customresourcedefinitions");
 }
 
 } // namespace

@@ -367,6 +367,10 @@ bool is_admission_policy(const translate::Target& target) {
          target.resource.find("admissionpolic") != std::string::npos;
 }
 
+bool is_definition(const translate::Target& target) {
+  return target.is("apiextensions.k8s.io", "customresourcedefinitions");
+}
+
 bool names_nodes(const translate::Target& target) {
   return target.is("", "nodes") || target.is("storage.k8s.io", "csinodes");
 }

@@ -2,15 +2,15 @@
 #pragma once
 
 #include "common/base/result.hpp"
+#include "daemon/gateway/access.hpp"
 #include "daemon/gateway/render.hpp"
-#include "daemon/gateway/upstream_request.hpp"
 #include "daemon/translate/target.hpp"
 #include "daemon/upstream/list_source.hpp"
 
 #include <vector>
 
 /// How far a request reaches, and as whom it goes: the decisions on which isolation rests, in one
-/// place (DESIGN 6 and 8). Pure but for the exchange they read.
+/// place. Pure but for the exchange they read.
 namespace zoo::gateway {
 
 class Exchange;
@@ -62,6 +62,9 @@ Actor actor_of(const Exchange& exchange);
 
 /// Admission policies and their bindings.
 bool is_admission_policy(const translate::Target& target);
+
+/// CustomResourceDefinitions.
+bool is_definition(const translate::Target& target);
 
 /// Kinds whose objects are called as the nodes that they describe: nodes, csinodes.
 bool names_nodes(const translate::Target& target);

@@ -13,7 +13,8 @@
 namespace zoo::resources {
 
 inline constexpr std::size_t k_body_limit = 1u << 20; ///< bytes of a request body
-inline constexpr std::size_t k_depth_limit = 64;      ///< a Tenant's own schema is 5 deep
+inline constexpr std::size_t k_depth_limit =
+    64; ///< levels of it; no kind that is served here comes near
 
 /// A request body as JSON. `content_type` with or without parameters; empty means JSON.
 /// application/yaml and application/apply-patch+yaml take YAML or JSON; any "...json" takes JSON.

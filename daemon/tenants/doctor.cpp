@@ -115,7 +115,8 @@ void examine_definitions(upstream::ControlApi& api,
     if (!tenants.contains(std::string(id_of_name(kind.group))) || !kind.removable) continue;
     ++all;
     auto listed = list_nothing(api, kind);
-    for (int tries = 0; !listed && tries < 3; ++tries) { // what was defined just now takes a moment
+    for (int tries = 0; !listed && tries < 3 && failing < k_most;
+         ++tries) { // what was defined just now takes a moment
       if (listed.error().code() == Code::not_found) break;
       std::this_thread::sleep_for(std::chrono::milliseconds(500));
       listed = list_nothing(api, kind);

@@ -20,11 +20,6 @@ using translate::JsonTree;
 
 constexpr std::size_t k_max_answer = 256 * 1024;
 
-tl::unexpected<Error> refused() {
-  // One answer for all: nobody learns which tenants and accounts exist.
-  return fail(Code::unauthorized, "Unauthorized: the bearer token is not valid here");
-}
-
 } // namespace
 
 struct TokenAuthenticator::Question {
@@ -44,7 +39,8 @@ TokenAuthenticator::~TokenAuthenticator() = default;
 Result<TokenUser> TokenAuthenticator::admit(const TokenUser& user) const {
   // A tenant may have gone, and another come under its ID, since the token was asked about.
   const auto entry = directory_.snapshot()->find(user.tenant->id);
-  if (!entry || !entry->honours_token(user.tenant->uid, user.principal.issued)) return refused();
+  if (!entry || !entry->honours_token(user.tenant->uid, user.principal.issued))
+    return refused_token();
   if (!entry->admits()) {
     return fail(Code::unauthorized, "Unauthorized: this tenant is {}",
                 entry->phase == Phase::suspended ? "suspended" : "not served");
@@ -56,8 +52,8 @@ Result<TokenUser> TokenAuthenticator::admit(const TokenUser& user) const {
 
 void TokenAuthenticator::authenticate(const std::string& token, Done done) {
   auto claims = read_token(token);
-  if (!claims || claims->expires <= kube::unix_now()) return done(refused());
-  if (!directory_.snapshot()->find(claims->tenant)) return done(refused());
+  if (!claims || claims->expires <= kube::unix_now()) return done(refused_token());
+  if (!directory_.snapshot()->find(claims->tenant)) return done(refused_token());
   const std::string key(crypto::view(crypto::sha256(token)));
   if (const auto known = answers_.find(key); known != answers_.end()) {
     if (Clock::now() < known->second.until) {
@@ -67,7 +63,7 @@ void TokenAuthenticator::authenticate(const std::string& token, Done done) {
     answers_.erase(known);
   }
   const auto signature = keys_.check(token);
-  if (signature == Signature::forged) return done(refused());
+  if (signature == Signature::forged) return done(refused_token());
   const bool unknown = signature == Signature::unknown && keys_.any();
   ask(key, token, *std::move(claims), unknown, std::move(done));
 }
@@ -141,23 +137,22 @@ void TokenAuthenticator::answered(const std::string& key, const Result<upstream:
 Result<TokenUser> TokenAuthenticator::read(const TokenClaims& claims,
                                            const upstream::Answer& answer) const {
   const auto tree = JsonTree::parse(answer.body);
-  if (!tree) return refused();
+  if (!tree) return refused_token();
   const auto status = tree->root()["status"];
   const auto user = status["user"];
   // An upstream that does not speak of audiences has not checked them.
   if (!status["authenticated"].boolean() || !names_audience(status["audiences"]) ||
       user["username"].string() != claims.upstream_user) {
-    return refused();
+    return refused_token();
   }
   ZOO_TRY(const auto strangers, upstream_.unlabelled_namespaces());
   if (strangers->contains(claims.tenant + "-" + claims.name_space)) {
-    return refused(); // not the tenant's, whatever its name
+    return refused_token(); // not the tenant's, whatever its name
   }
   TokenUser out;
   out.tenant = directory_.snapshot()->find(claims.tenant);
-  if (!out.tenant) return refused();
+  if (!out.tenant) return refused_token();
   auto& principal = out.principal;
-  principal.make = access::Make::tenant;
   principal.id = claims.tenant;
   principal.user = "system:serviceaccount:" + claims.name_space + ":" + claims.name;
   principal.uid = user["uid"].string();

@@ -20,11 +20,11 @@ using translate::JsonType;
 constexpr std::size_t k_max_token = 16 * 1024;
 constexpr std::size_t k_id_length = 6;
 
-tl::unexpected<Error> refused() {
+} // namespace
+
+tl::unexpected<Error> refused_token() {
   return fail(Code::unauthorized, "Unauthorized: the bearer token is not valid here");
 }
-
-} // namespace
 
 bool names_audience(translate::JsonNode audience) {
   if (audience.is(JsonType::string)) return audience.string() == k_audience;
@@ -35,24 +35,24 @@ bool names_audience(translate::JsonNode audience) {
 }
 
 Result<TokenClaims> read_token(std::string_view token) {
-  if (token.size() > k_max_token) return refused();
+  if (token.size() > k_max_token) return refused_token();
   const auto parts = text::split(token, '.');
-  if (parts.size() != 3 || parts[0].empty() || parts[2].empty()) return refused();
+  if (parts.size() != 3 || parts[0].empty() || parts[2].empty()) return refused_token();
   const auto payload = crypto::base64url_decode(parts[1]);
-  if (!payload) return refused();
+  if (!payload) return refused_token();
   const auto tree = JsonTree::parse(*payload);
-  if (!tree) return refused();
+  if (!tree) return refused_token();
   const auto claims = tree->root();
   TokenClaims out;
   out.upstream_user = claims["sub"].string();
   out.expires = claims["exp"].integer().value_or(0);
   out.issued = claims["iat"].integer().value_or(0);
   const auto account = authz::service_account(out.upstream_user);
-  if (!account || !names_audience(claims["aud"])) return refused();
+  if (!account || !names_audience(claims["aud"])) return refused_token();
   if (account.name_space.size() <= k_id_length + 1 || account.name_space[k_id_length] != '-')
-    return refused();
+    return refused_token();
   out.tenant = account.name_space.substr(0, k_id_length);
-  if (!api::validate_id(out.tenant)) return refused();
+  if (!api::validate_id(out.tenant)) return refused_token();
   out.name_space = account.name_space.substr(k_id_length + 1);
   out.name = account.name;
   return out;

@@ -22,6 +22,9 @@ struct TokenClaims {
 /// else. Pure, any thread.
 Result<TokenClaims> read_token(std::string_view token);
 
+/// The one answer to every bad token: nobody learns which tenants and accounts exist.
+tl::unexpected<Error> refused_token();
+
 /// Is `zood` one of the audiences, a string or a list of them?
 bool names_audience(translate::JsonNode audience);
 

@@ -112,7 +112,6 @@ TenantViewSource::holder_of(const http::ConnectionInfo& connection) {
   ZOO_TRY(holder->claimed, identity_of(certificate));
   const auto& claimed = holder->claimed;
   auto& principal = holder->principal;
-  principal.make = access::Make::tenant;
   principal.id = claimed.tenant;
   principal.user = claimed.user;
   principal.groups = claimed.groups;

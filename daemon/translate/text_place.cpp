@@ -155,6 +155,14 @@ Place behind_slash(std::string_view before, std::string_view prefix, bool goes_o
   return goes_on && begins && place == Place::own ? Place::perhaps : place;
 }
 
+/// Is it within a key of upstream's storage, as conflicts show it: `Key: /services/specs/x/web`?
+bool in_storage_key(std::string_view before) {
+  constexpr std::size_t k_longest_key = 1024;
+  before = before.substr(before.size() - std::min(before.size(), k_longest_key));
+  const auto key = before.rfind("Key: /");
+  return key != npos && before.find_first_of(" ,", key + 5) == npos;
+}
+
 bool digit(char c) { return c >= '0' && c <= '9'; }
 
 } // namespace
@@ -171,6 +179,8 @@ Place place_of(std::string_view text, std::size_t at, std::size_t name) {
   const bool goes_on = after.size() > 1 && after[0] == '/' &&
                        (name_byte(after[1]) || after[1] == '"' || after[1] == '\'');
   const auto before = without_quote(text.substr(0, at));
+  // The last part of a key may be a name that the tenant gave, the others are zood's.
+  if (before.ends_with('/') && goes_on && in_storage_key(before)) return Place::prefixed;
   if (before.ends_with('/'))
     return behind_slash(before.substr(0, before.size() - 1), prefix, goes_on);
   if (before.ends_with('.') && before.size() > 1 && name_byte(before[before.size() - 2]))

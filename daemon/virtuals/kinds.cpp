@@ -78,7 +78,7 @@ json number(const json& value) { return value.is_number() ? value : json("<none>
 
 json flow_cells(const json& object) {
   const auto& spec = member_of(object, "spec");
-  return {member_of(member_of(object, "metadata"), "name"),
+  return {text_of(member_of(member_of(object, "metadata"), "name")),
           text_of(member_of(member_of(spec, "priorityLevelConfiguration"), "name"), ""),
           number(member_of(spec, "matchingPrecedence")),
           text_of(member_of(member_of(spec, "distinguisherMethod"), "type"), "<none>"),
@@ -90,7 +90,7 @@ json level_cells(const json& object) {
   const auto& spec = member_of(object, "spec");
   const auto& limited = member_of(spec, "limited");
   const auto& queuing = member_of(member_of(limited, "limitResponse"), "queuing");
-  return {member_of(member_of(object, "metadata"), "name"),
+  return {text_of(member_of(member_of(object, "metadata"), "name")),
           text_of(member_of(spec, "type"), ""),
           number(member_of(limited, "nominalConcurrencyShares")),
           number(member_of(queuing, "queues")),
@@ -105,7 +105,7 @@ json service_cells(const json& object) {
   auto status = text_of(member_of(available, "status"), "Unknown");
   const auto reason = text_of(member_of(available, "reason"), "");
   if (status != "True" && !reason.empty()) status += " (" + reason + ")";
-  return {member_of(member_of(object, "metadata"), "name"),
+  return {text_of(member_of(member_of(object, "metadata"), "name")),
           service.is_object() ? text_of(member_of(service, "namespace"), "") + "/" +
                                     text_of(member_of(service, "name"), "")
                               : std::string("Local"),
@@ -116,7 +116,7 @@ json component_cells(const json& object) {
   const auto& conditions = member_of(object, "conditions");
   const auto healthy =
       conditions.is_array() && !conditions.empty() ? conditions.front() : json::object();
-  return {member_of(member_of(object, "metadata"), "name"),
+  return {text_of(member_of(member_of(object, "metadata"), "name")),
           text_of(member_of(healthy, "status"), "") == "True" ? "Healthy" : "Unhealthy",
           text_of(member_of(healthy, "message"), ""), text_of(member_of(healthy, "error"), "")};
 }

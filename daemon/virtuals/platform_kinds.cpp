@@ -119,7 +119,7 @@ json driver_cells(const json& object, const json& name) {
 } // namespace
 
 json platform_cells(std::string_view resource, const json& object) {
-  const auto& name = member_of(member_of(object, "metadata"), "name");
+  const auto name = text_of(member_of(member_of(object, "metadata"), "name"));
   const auto& spec = member_of(object, "spec");
   if (resource == "nodes") return node_cells(object, name);
   if (resource == "ipaddresses") return address_cells(object, name);

@@ -236,7 +236,7 @@ grouped "an object's apiVersion" "object.apiVersion == 'rules.example.com/v1' &&
 eventually "is the tenant's" 30 denies a
 grouped "an owner's" "has(object.metadata.ownerReferences) && object.metadata.ownerReferences.exists(o, o.apiVersion == 'rules.example.com/v1')"
 eventually "is too" 30 denies a "$owner"
-check "without one it is let alone" limit a
+eventually "without one it is let alone" 30 allows a
 grouped "an optional that is asked for" "request.kind.?group.orValue('') == 'rules.example.com' && object.?metadata.?ownerReferences[?0].apiVersion.orValue('none') == 'none'"
 eventually "holds" 30 denies a
 check "and fails where there is an owner" limit a "$owner"

@@ -95,7 +95,6 @@ expect "a long one, which was short" "400000 400000" \
   "$(proxied -H 'Accept-Encoding: gzip' "$base/large" | awk -v want="href=\"$there/x\"" 'index($0, want) { n++ } END { print n, NR }')"
 expect "what is no HTML stays" "$(upstream get --raw "$above/text")" "$(as "$id" get --raw "$there/text")"
 expect "an error's page is a page" "404 yes" "$(proxied -o "$TMPDIR/page" -w '%{http_code} ' "$base/missing"; grep -q "href=\"$there/login" "$TMPDIR/page" && echo yes)"
-expect_match "a coding that nobody knows stays" "href=/style.css" "$(proxied "$base/unknown")"
 expect "deflate is not asked for" "gzip, br" "$(proxied -H 'Accept-Encoding: gzip, deflate, br' "$base/encodings")"
 header() { proxied -o /dev/null -D - "$2" | tr -d '\r' | sed -n "s/^$1: //Ip"; }
 expect "a redirect" "$there/login?a=b" "$(header location "$base/redirect")"

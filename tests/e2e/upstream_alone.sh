@@ -31,7 +31,7 @@ made "in its own namespace it may" GET "/api/v1/namespaces/$evil-team/configmaps
 upstream_refuses() {
   try "$@"
   refused "$1 $2" '403|404|422'
-  expect_match "says upstream" 'cannot [a-z]+ resource|ValidatingAdmissionPolicy .zoo-tenants|"namespaces not found"' "$answer"
+  expect_match "says upstream" 'cannot [a-z]+ resource|rule platform-policies|"namespaces not found"' "$answer"
 }
 there=/api/v1/namespaces/$victim-team
 for path in "$there/secrets/$vault" "$there/secrets" "$there/secrets?limit=1" "$there/secrets?watch=1&timeoutSeconds=1" "$there/pods/$vault" "$there/pods/$vault/log" "$there/services/$vault/proxy/" "$there/configmaps/$vault" "/apis/apps/v1/namespaces/$victim-team/deployments" \

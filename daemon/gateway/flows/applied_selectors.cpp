@@ -18,7 +18,7 @@ public:
       : Steps(exchange), request_(std::move(request)), send_(std::move(send)) {}
 
   void start() override {
-    // Tenants' users may not read what has no namespace; nothing of it is told.
+    // Read as zood: the tenant's user may not read cluster-scoped objects. Nothing of it is told.
     ask(Outgoing::get(Reason::look, request_.path), [this](const upstream::Answer& answer) {
       if (answer.ok()) {
         if (auto done = complete(answer.body); !done) return exchange_.fail(done.error());

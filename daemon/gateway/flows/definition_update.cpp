@@ -4,6 +4,7 @@
 #include "common/base/json_text.hpp"
 #include "common/kube/client.hpp"
 #include "common/kube/status.hpp"
+#include "daemon/gateway/scope.hpp"
 #include "daemon/translate/discovery_json.hpp"
 #include "daemon/translate/watch_event.hpp"
 
@@ -83,10 +84,6 @@ private:
 
 } // namespace
 
-bool is_definition(const translate::Target& target) {
-  return target.is(k_group, "customresourcedefinitions");
-}
-
 void note_definition(const Exchange& exchange, std::string_view object) {
   const auto tree = translate::JsonTree::parse(object);
   if (tree) age_of(exchange, tree->root()["metadata"]);
@@ -101,7 +98,7 @@ DefinitionFence::DefinitionFence(Exchange& exchange, std::string path, std::stri
 void DefinitionFence::start() {
   ask(Outgoing::get(Reason::look, path_), [this](const upstream::Answer& answer) {
     if (answer.ok()) return judge(answer.body);
-    // Upstream says best that there is none.
+    // Upstream's own 404 is the best answer.
     if (answer.head.status == 404) return then_({});
     refuse(answer);
   });

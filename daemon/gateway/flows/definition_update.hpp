@@ -56,8 +56,7 @@ private:
   std::unique_ptr<upstream::List> list_; // last: cancelled first
 };
 
-bool is_definition(const translate::Target& target);
-/// `object`, a whole definition, has just been written: it is as it is since now, or longer.
+/// `object`, a whole definition, was just written: notes when its generation was first seen.
 void note_definition(const Exchange& exchange, std::string_view object);
 
 /// PUT of a definition or of its status. `request.body` is translated and proven.

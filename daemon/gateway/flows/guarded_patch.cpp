@@ -6,6 +6,7 @@
 #include "daemon/gateway/grants.hpp"
 #include "daemon/gateway/guards.hpp"
 #include "daemon/gateway/notes.hpp"
+#include "daemon/gateway/scope.hpp"
 #include "daemon/translate/conflicts.hpp"
 #include "daemon/translate/discovery_json.hpp"
 #include "daemon/translate/patch.hpp"
@@ -137,8 +138,8 @@ private:
   /// the dry run: if the object changes before the real request, it is tried again, without force.
   void conflict(const upstream::Answer& answer) {
     auto look = Outgoing::get(Reason::look, request_.path);
-    // What has no namespace tenants' user may not read; of the answer no more is told than of the
-    // conflict.
+    // Read as zood: the tenant's user may not read cluster-scoped objects. Nothing of the answer is
+    // told beyond the conflict.
     if (exchange_.resource().namespaced) look.actor = request_.actor;
     ask(look, [this, refusal = upstream::Answer(answer)](const upstream::Answer& stored) mutable {
       if (!stored.ok()) return refused(refusal);

@@ -46,8 +46,6 @@ class Pages(http.server.BaseHTTPRequestHandler):
             self.answer(200, gzip.compress(page), Content_Type=html, Content_Encoding="gzip")
         elif what == "/large":
             self.answer(200, gzip.compress(b"<p>" + b'<a href="/x">x</a>\n' * 400_000), Content_Type=html, Content_Encoding="gzip")
-        elif what == "/unknown":
-            self.answer(200, page, Content_Type=html, Content_Encoding="unknown")
         elif what == "/missing":
             self.answer(404, page, Content_Type=html)
         elif what == "/redirect":

@@ -111,6 +111,12 @@ TEST_CASE("the place of a word in a text tells whether the prefix is zood's") {
            std::pair("/api/v1/namespaces/abc123-team/pods/abc123-web",
                      "/api/v1/namespaces/team/pods/abc123-web"),
            std::pair("services/abc123-team/abc123-web", "services/team/abc123-web"),
+           std::pair("Code: 4, Key: /services/specs/abc123-team/abc123-web, ResourceVersion: 0",
+                     "Code: 4, Key: /services/specs/team/abc123-web, ResourceVersion: 0"),
+           std::pair("Key: /abc123-example.com/widgets/abc123-team/abc123-w, ResourceVersion: 0",
+                     "Key: /example.com/widgets/team/abc123-w, ResourceVersion: 0"),
+           std::pair("Key: /clusterroles/abc123-x, ResourceVersion: 0",
+                     "Key: /clusterroles/x, ResourceVersion: 0"),
            std::pair("ValidatingAdmissionPolicy 'abc123-p' with binding 'abc123-b' denied request: "
                      "abc123-web has no owner",
                      "ValidatingAdmissionPolicy 'p' with binding 'b' denied request: "

@@ -158,3 +158,28 @@ TEST_CASE("an object is written whole, as metadata, and as a row") {
   CHECK(row["cells"] == json({"a", "lev\"el", "<none>", "<none>", "90s", "?"}));
   CHECK(row["cells"].size() == json::parse(flows().columns).size());
 }
+
+TEST_CASE("a row of nothing but a version has a cell for each column") {
+  for (const auto& [group, resource] :
+       {std::pair("flowcontrol.apiserver.k8s.io", "flowschemas"),
+        std::pair("flowcontrol.apiserver.k8s.io", "prioritylevelconfigurations"),
+        std::pair("apiregistration.k8s.io", "apiservices"), std::pair("", "componentstatuses"),
+        std::pair("", "nodes"), std::pair("storage.k8s.io", "csinodes"),
+        std::pair("storage.k8s.io", "csidrivers"), std::pair("storage.k8s.io", "volumeattachments"),
+        std::pair("networking.k8s.io", "ipaddresses"),
+        std::pair("networking.k8s.io", "servicecidrs")}) {
+    CAPTURE(resource);
+    const auto* kind = virtuals::find_kind(group, resource);
+    REQUIRE(kind != nullptr);
+    const auto mark = virtuals::make_mark(*kind, 7, true);
+    std::string out;
+    virtuals::write_object(*mark, virtuals::Shape::table_metadata, 0, out);
+    const auto row = json::parse(out, nullptr, false);
+    REQUIRE_FALSE(row.is_discarded());
+    // Upstream prints a cell more than it has columns of an IPAddress.
+    const std::size_t more = kind->resource == "ipaddresses" ? 1 : 0;
+    CHECK(row["cells"].size() == json::parse(kind->columns).size() + more);
+    CHECK(row["cells"][0] == "");
+    CHECK(row["object"]["metadata"]["resourceVersion"] == "7");
+  }
+}
