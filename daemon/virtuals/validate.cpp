@@ -7,6 +7,7 @@
 #include "daemon/translate/text.hpp"
 #include "daemon/upstream/control_api.hpp"
 #include "daemon/virtuals/board.hpp"
+#include "daemon/virtuals/change.hpp"
 #include "daemon/virtuals/object.hpp"
 
 #include <arpa/inet.h>
@@ -18,13 +19,6 @@ namespace zoo::virtuals {
 namespace {
 
 using nlohmann::json;
-
-std::string member(const json& object, std::string_view name) {
-  const auto found = object.is_object() ? object.find(name) : object.end();
-  return object.is_object() && found != object.end() && found->is_string()
-             ? found->get<std::string>()
-             : std::string();
-}
 
 /// The names that the object has upstream, and in the tenant.
 struct Names {

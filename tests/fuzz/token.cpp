@@ -32,16 +32,16 @@ const std::string k_signed =
     "eyJhbGciOiJFUzI1NiJ9.eyJpc3MiOiJqb2UiLA0KICJleHAiOjEzMDA4MTkzODAsDQogImh0dHA6Ly9leGFtcGxlLmNv"
     "bS9pc19yb290Ijp0cnVlfQ";
 
-const gateway::KeySet& published() {
+const tenants::KeySet& published() {
   static const auto keys = [] {
     const auto set =
         "{\"keys\":[{\"kid\":\"ec\"," + k_ec_key + "},{\"kid\":\"rsa\"," + k_rsa_key + "}]}";
-    auto out = gateway::read_key_set(set);
+    auto out = tenants::read_key_set(set);
     invariant(out && out->size() == 2, "the set is read", set);
     auto node = out->extract("ec"); // the RFC's token names no key
     node.key() = "";
     out->insert(std::move(node));
-    auto again = gateway::read_key_set(set);
+    auto again = tenants::read_key_set(set);
     out->insert(again->extract("ec"));
     return *std::move(out);
   }();
@@ -52,16 +52,16 @@ void signatures(std::string_view text) {
   const auto part = crypto::base64url_encode(text);
   for (const auto& token : {std::string(text), part + ".e30.c2ln",
                             k_signed + "." + std::string(text), k_signed + "." + part}) {
-    if (gateway::check_signature(published(), token) != gateway::Signature::good) continue;
+    if (tenants::check_signature(published(), token) != tenants::Signature::good) continue;
     invariant(token.substr(0, token.rfind('.')) == k_signed, "nobody signed it", token);
   }
   // What upstream publishes, whatever it is.
-  if (const auto keys = gateway::read_key_set(text)) {
+  if (const auto keys = tenants::read_key_set(text)) {
     for (const auto& [id, key] : *keys)
       invariant(!id.empty() && (key.takes("RS256") || key.takes("ES256") || key.takes("ES384") ||
                                 key.takes("ES512")),
                 "a key that can be used", text);
-    static_cast<void>(gateway::check_signature(*keys, k_signed + ".c2ln"));
+    static_cast<void>(tenants::check_signature(*keys, k_signed + ".c2ln"));
   }
 }
 
@@ -71,7 +71,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   // As it is, and as the payload of a token that is well-formed otherwise.
   for (const auto& token : {std::string(text), "e30." + crypto::base64url_encode(text) + ".c2ln"}) {
-    const auto claims = gateway::read_token(token);
+    const auto claims = tenants::read_token(token);
     if (!claims) continue;
     invariant(api::validate_id(claims->tenant).has_value(), "the tenant is an ID", token);
     invariant(!claims->name.empty() && !claims->name_space.empty(), "an account's names", token);

@@ -11,8 +11,6 @@
 namespace zoo::gateway {
 namespace {
 
-constexpr std::string_view k_group = "apiextensions.k8s.io";
-
 /// A version of the definition whose objects can be listed; "": none is served.
 std::string served_version(translate::JsonNode spec) {
   std::string out;
