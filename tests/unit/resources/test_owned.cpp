@@ -67,8 +67,8 @@ TEST_CASE("elements of a keyed list have owners of their own") {
   Owned views;
   const auto binding = [](const char* name) { return json{{"name", name}, {"role", "view"}}; };
   const auto bound = [&](json list) { return json{{"bindings", std::move(list)}}; };
-  CHECK(views.apply("one", bound({binding("a")})).status == 201);
-  CHECK(views.apply("two", bound({binding("b")})).status == 200);
+  CHECK(views.apply("one", bound(json::array({binding("a")}))).status == 201);
+  CHECK(views.apply("two", bound(json::array({binding("b")}))).status == 200);
   CHECK(views.live()["spec"]["bindings"].size() == 2);
   CHECK(views.apply("one", bound(json::array())).status == 200);
   CHECK(views.live()["spec"]["bindings"] == json::array({binding("b")}));
