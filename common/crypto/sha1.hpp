@@ -6,8 +6,8 @@
 
 namespace zoo::crypto {
 
-/// 20 bytes. For the handshake of RFC 6455 alone, which asks for it: whoever wants to can make two
-/// texts that have the same.
+/// The SHA-1 hash of `bytes`: 20 bytes. Use it for the handshake of RFC 6455 alone, which demands
+/// it: SHA-1 is broken, and two texts with one hash can be made on purpose.
 std::string sha1(std::string_view bytes);
 
 } // namespace zoo::crypto

@@ -82,7 +82,7 @@ struct View {
   translate::Mapping
       mapping;         ///< which names are upstream's for the client's: with a prefix or as is
   std::string uid;     ///< of the Tenant behind it; part of every sealed token
-  std::string created; ///< creationTimestamp of what every cluster has from the beginning
+  std::string created; ///< creationTimestamp of the objects that every cluster is made with
   std::shared_ptr<const Authorizer> authorizer; ///< of requests and of reviews; never null
   std::string upstream_user;                    ///< of Passage::tenant_user: "zoo:<id>"; else ""
   std::optional<api::AuditLevel> audit;         ///< its own level; none: zood's

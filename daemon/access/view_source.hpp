@@ -24,7 +24,7 @@ public:
   /// By the client certificate of a connection that shows one. Code::unauthorized, with the reason.
   virtual Result<Route> by_certificate(const http::ConnectionInfo& connection) = 0;
   /// By a bearer token. `done` is called on the loop, possibly inside the call.
-  /// Code::unauthorized; Code::unavailable if whoever has to verify it does not answer;
+  /// Code::unauthorized; Code::unavailable if upstream, which verifies it, does not answer;
   /// Code::too_many_requests if too many are being verified.
   virtual void by_token(const std::string& token, std::function<void(Result<Route>)> done) = 0;
   /// Is what `route` was given for still good, its dates aside? Asked again for requests in

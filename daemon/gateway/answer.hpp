@@ -18,7 +18,7 @@ public:
   virtual ~AnswerTranslator() = default;
   virtual Result<void> feed(std::string_view bytes, std::string& out) = 0;
   virtual Result<void> finish(std::string& out) = 0;
-  /// More of what was fed can be said: by feed() of nothing, once there is room for it.
+  /// There is more output for the input so far: call feed() with "" once the client has room.
   virtual bool behind() const { return false; }
   /// Bytes that it keeps of an object that is not whole yet.
   virtual std::size_t held() const { return 0; }

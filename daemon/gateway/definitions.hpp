@@ -24,12 +24,13 @@ inline constexpr std::size_t k_max_embedded = 128;
 
 /// Could upstream come to refuse to read an object that is stored under this definition?
 ///
-/// It does where `metadata`, `kind` or `apiVersion` of an embedded resource is malformed, so a
-/// place that is one in a version must be one in every version that keeps what stands there, and
-/// must have been one from the beginning. And it does where it cannot tell the value of a
-/// selectable field: as such it takes the name of a property for a JSONPath, in which some
-/// characters mean something else. `after`, `before`: the `spec` of the definition; `before` is
-/// absent where it is created. Code::forbidden with the rule (definition-schemas) and the way out.
+/// It does where `metadata`, `kind` or `apiVersion` of an embedded resource is malformed. So
+/// a field that is an embedded resource in one version must be one in each version that keeps the
+/// field, and must have been one since the definition was created. Upstream also refuses where it
+/// cannot evaluate the path of a selectable field: it reads the path as a JSONPath, in which some
+/// characters of property names have a meaning. `after`, `before`: the `spec` of the definition;
+/// `before` is absent where it is created. Code::forbidden with the rule (definition-schemas) and
+/// the way out.
 Result<void> check_schemas(translate::JsonNode after, translate::JsonNode before);
 
 /// A tenant's update of a definition, held against what is stored.

@@ -172,12 +172,12 @@ private:
   void take_place();                ///< received as a whole: of all tenants' too
   std::function<void(bool granted)> told_of_place(); ///< for who waits for one
   void wait_for_place();
-  void refuse_place(FlowControl::Verdict verdict);   ///< 429
-  void refuse_bytes();                               ///< 429
-  void admitted();                                   ///< it has its place: the body may come
-  bool become(Result<std::string> json);             ///< the body, as JSON; false: that is refused
-  void dispatch();                                   ///< body complete: as whom is it asked?
-  void resolve();                                    ///< who asks stands: what is asked?
+  void refuse_place(FlowControl::Verdict verdict); ///< 429
+  void refuse_bytes();                             ///< 429
+  void admitted();                                 ///< it has its place: the body may come
+  bool become(Result<std::string> json);           ///< the body, as JSON; false: that is refused
+  void dispatch();                                 ///< body complete: as whom is it asked?
+  void resolve(); ///< the principal is final: which resource is it?
   void with_resource(upstream::Freshness freshness); ///< looks it up, then authorizes
   void in_catalog(upstream::CatalogPtr catalog, upstream::Freshness freshness);
   bool find_resource(upstream::CatalogPtr catalog);

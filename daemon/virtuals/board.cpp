@@ -6,8 +6,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include <charconv>
-
 namespace zoo::virtuals {
 namespace {
 
@@ -73,13 +71,6 @@ void read_into(std::unordered_map<std::string, std::shared_ptr<Set>>& sets,
 }
 
 } // namespace
-
-std::int64_t version_of(const json& object) {
-  const auto text = object.value("metadata", json::object()).value("resourceVersion", "");
-  std::int64_t out = 0;
-  std::from_chars(text.data(), text.data() + text.size(), out);
-  return out;
-}
 
 std::string record_key(const Owner& owner, const Kind& kind, std::string_view name) {
   return set_key(owner, kind) + "/" + std::string(name);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "common/base/result.hpp"
+#include "daemon/resources/backing.hpp"
 #include "daemon/store/store.hpp"
 #include "daemon/virtuals/object.hpp"
 
@@ -143,8 +144,7 @@ private:
 /// Revisions that a value in the store carries: of a kind that stands beside upstream's, its
 /// metadata.resourceVersion; and whether it only remembers a removal.
 inline constexpr std::string_view k_grave = "zoodGone"; ///< a member of such a value
-/// metadata.resourceVersion as a number; 0 if it is none.
-std::int64_t version_of(const nlohmann::json& object);
+using resources::version_of;
 
 /// Removes everything of a tenant that is no more. Blocking.
 Result<void> sweep(store::Store& store, const Owner& owner);

@@ -30,10 +30,6 @@ void set_cells(Object& out, const json& cells) {
 
 } // namespace
 
-std::string dump(const json& value) {
-  return value.dump(-1, ' ', false, json::error_handler_t::replace);
-}
-
 ObjectPtr make_object(const Kind& kind, json object, std::int64_t revision) {
   auto out = std::make_shared<Object>();
   auto& metadata = object["metadata"];

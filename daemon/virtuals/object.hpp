@@ -2,6 +2,7 @@
 #pragma once
 
 #include "common/base/result.hpp"
+#include "daemon/resources/request.hpp"
 #include "daemon/translate/selector.hpp"
 #include "daemon/virtuals/kinds.hpp"
 
@@ -43,8 +44,7 @@ enum class Shape { object, partial, table_none, table_metadata, table_object };
 /// One object, its partial metadata, or its Table row. `now`: Unix seconds.
 void write_object(const Object& object, Shape shape, std::int64_t now, std::string& out);
 
-/// JSON text for the wire: bytes that are not UTF-8 replaced.
-std::string dump(const nlohmann::json& value);
+using resources::dump;
 
 /// labelSelector and fieldSelector over virtual objects. A value.
 class Selection {
