@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "common/base/result.hpp"
+#include "daemon/accounts/account.hpp"
+#include "daemon/accounts/ordered_table.hpp"
+#include "daemon/authz/rights.hpp"
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace zoo::accounts {
+
+/// One namespace of the upstream, as the view of spaces needs it. Tenants' namespaces are none of
+/// them. Immutable; any thread.
+struct Space {
+  std::string name, uid;
+  std::string account;        ///< that owns it, by its label; "": nobody
+  std::string phase;          ///< "Active", "Terminating"
+  std::int64_t revision = 0;  ///< metadata.resourceVersion
+  bool initializing = false;  ///< is being made: k_initializing
+  std::string object;         ///< the Namespace, as upstream wrote it (JSON)
+};
+using SpacePtr = std::shared_ptr<const Space>;
+
+/// Null: this is no Namespace with a name, or it is a tenant's.
+SpacePtr read_space(std::string_view namespace_object);
+
+/// What zood knows of namespaces, accounts and rights upstream, at one moment. A copy is cheap, and
+/// shares what has not changed. Immutable once published; any thread.
+struct State {
+  OrderedTable<Space> spaces;
+  OrderedTable<Account> accounts;
+  authz::RightsPtr rights; ///< null before they were read
+  /// Names of an account's spaces, those that are Terminating among them.
+  using Names = std::set<std::string, std::less<>>;
+  std::map<std::string, std::shared_ptr<const Names>, std::less<>> spaces_of_account;
+  /// Names of the accounts that have a subject of this key.
+  std::map<std::string, std::shared_ptr<const Names>, std::less<>> accounts_of_subject;
+  /// The newest resourceVersion seen on any of the streams: lists say it, and watches go on from
+  /// it.
+  std::int64_t revision = 0;
+  std::uint64_t sequence = 0; ///< of the publication: 1, 2, 3, ...
+  /// Why this is not to be believed: something was not read yet, or has not been heard of for too
+  /// long. Code::unavailable.
+  std::optional<Error> trouble;
+
+  /// The accounts that the user is a member of, by name: he, one of his groups, or the
+  /// ServiceAccount that he is stands among their subjects.
+  std::vector<AccountPtr> accounts_of(const authz::User& user) const;
+  bool is_member(const authz::User& user, const Account& account) const;
+  /// How many namespaces carry the account's label.
+  std::size_t count_of(std::string_view account) const;
+};
+using StatePtr = std::shared_ptr<const State>;
+
+/// What a publication has changed.
+struct Touched {
+  std::vector<std::string> spaces;   ///< names, sorted, each once
+  std::vector<std::string> accounts; ///< likewise
+  authz::TouchedRights rights;
+  bool everything = false; ///< it was all read anew
+};
+
+/// May the user see this space in the tenancy view: does upstream's RBAC let him `get` the
+/// namespace; or, of one that is being made, is he a member of its account?
+bool shows(const State& state, const authz::User& user, const Space& space);
+/// May the user see this account: is he a member, or may he `get` it in the tenancy group?
+bool shows(const State& state, const authz::User& user, const Account& account);
+
+} // namespace zoo::accounts

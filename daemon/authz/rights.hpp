@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "daemon/authz/objects.hpp"
+#include "daemon/authz/policy.hpp"
+#include "daemon/authz/rule.hpp"
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+/// The RBAC of the upstream itself, of all its users, kept so that a question about one user costs
+/// what that user has, not what the cluster has: bindings are found by subject.
+namespace zoo::authz {
+
+/// By what a subject of a binding is found: "u:jane" for a User, "g:devs" for a Group, and
+/// "u:system:serviceaccount:<namespace>:<name>" for a ServiceAccount, whose namespace is the
+/// binding's if it names none. Empty for any other kind, and for a ServiceAccount without
+/// namespace in a ClusterRoleBinding: they grant nothing (k8s.io/kubernetes
+/// pkg/registry/rbac/validation/rule.go, appliesToUser).
+std::string subject_key(const Subject& subject, std::string_view binding_namespace);
+/// By what everything that concerns a user is found: his own key, then one for each of his groups.
+std::vector<std::string> subject_keys(const User& user);
+
+/// Upstream's RBAC at one moment. Immutable; any thread.
+class Rights {
+public:
+  virtual ~Rights() = default;
+
+  /// What upstream's RBAC authorizer says; a member of system:masters may do everything. Other
+  /// authorizers of the upstream (webhook, node, ABAC) are not known here.
+  virtual Decision decide(const User& user, const Attributes& attributes) const = 0;
+
+  /// Where somebody may do something.
+  struct Reach {
+    bool everywhere = false; ///< in every namespace, also those that are made later
+    /// Else: in these, sorted. Some of them may not exist.
+    std::vector<std::string> namespaces;
+  };
+  /// The namespaces N for which decide() allows `wanted` with name_space N. A question about the
+  /// core kind `namespaces` itself is asked for the name N, too, as upstream's authorizer is for
+  /// /api/v1/namespaces/N. `wanted.name_space` is not looked at.
+  virtual Reach namespaces_of(const User& user, Attributes wanted) const = 0;
+
+  /// All rules that hold for a user in a namespace ("" = cluster-wide alone).
+  virtual Policy::Rules rules_for(const User& user, std::string_view name_space) const = 0;
+};
+using RightsPtr = std::shared_ptr<const Rights>;
+
+/// Whose rights may be others than they were.
+struct TouchedRights {
+  bool everybody = false;            ///< more than is worth to be told one by one
+  std::vector<std::string> subjects; ///< subject keys, sorted, each once
+  bool empty() const { return !everybody && subjects.empty(); }
+};
+
+/// Where Rights come from: objects are put in and taken out one by one, and each publish() gives a
+/// snapshot that shares with the last one all that has not changed. One thread.
+///
+/// ClusterRoles with an aggregationRule count with the rules that are stored in them: upstream's
+/// controller fills them in.
+class RightsTable {
+public:
+  RightsTable();
+  ~RightsTable();
+  RightsTable(const RightsTable&) = delete;
+  RightsTable& operator=(const RightsTable&) = delete;
+
+  /// Adds an object, or replaces the one of the same namespace and name. No namespace: ClusterRole,
+  /// ClusterRoleBinding.
+  void put(std::shared_ptr<const Role> role);
+  void put(std::shared_ptr<const Binding> binding);
+  /// Nothing happens if there is none.
+  void remove_role(std::string_view name_space, std::string_view name);
+  void remove_binding(std::string_view name_space, std::string_view name);
+
+  struct Published {
+    RightsPtr rights;
+    TouchedRights touched; ///< since the last publish()
+  };
+  Published publish();
+
+private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+} // namespace zoo::authz
