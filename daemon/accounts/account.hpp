@@ -38,10 +38,10 @@ using Labels = std::map<std::string, std::string, std::less<>>;
 /// One Account of config.kiosk.sh, read. Immutable; any thread.
 struct Account {
   std::string name, uid, resource_version;
-  std::vector<authz::Subject> subjects;  ///< the members
-  std::vector<std::string> subject_keys; ///< authz::subject_key() of each, sorted, each once
-  std::string cluster_role = "admin";    ///< bound for the members in each space; "": none
-  std::optional<std::int64_t> limit;     ///< of spaces; none: as many as they like
+  std::vector<authz::Subject> subjects;   ///< the members
+  std::vector<std::string> subject_keys;  ///< authz::subject_key() of each, sorted, each once
+  std::string cluster_role = "admin";     ///< bound for the members in each space; "": none
+  std::optional<std::int64_t> limit;      ///< of spaces; none: as many as they like
   Labels space_labels, space_annotations; ///< of spec.space.spaceTemplate: they win over the user's
   bool reconcile = true; ///< spec.space.reconcile: the template is kept on spaces that exist, too
   DeletionPolicy deletion = DeletionPolicy::orphan;

@@ -21,8 +21,8 @@ namespace zoo::accounts {
 /// loop runs; state() from any thread.
 class Follower {
 public:
-  using Publish = std::function<void(const StatePtr& before, const StatePtr& now,
-                                     const Touched& touched)>;
+  using Publish =
+      std::function<void(const StatePtr& before, const StatePtr& now, const Touched& touched)>;
   /// `publish` is called on the loop, in the order of publications, and must not block.
   Follower(upstream::Upstream& upstream, net::Loop& loop, std::size_t most_rbac_bytes,
            Publish publish);

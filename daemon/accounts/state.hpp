@@ -21,11 +21,11 @@ namespace zoo::accounts {
 /// them. Immutable; any thread.
 struct Space {
   std::string name, uid;
-  std::string account;        ///< that owns it, by its label; "": nobody
-  std::string phase;          ///< "Active", "Terminating"
-  std::int64_t revision = 0;  ///< metadata.resourceVersion
-  bool initializing = false;  ///< is being made: k_initializing
-  std::string object;         ///< the Namespace, as upstream wrote it (JSON)
+  std::string account;       ///< that owns it, by its label; "": nobody
+  std::string phase;         ///< "Active", "Terminating"
+  std::int64_t revision = 0; ///< metadata.resourceVersion
+  bool initializing = false; ///< is being made: k_initializing
+  std::string object;        ///< the Namespace, as upstream wrote it (JSON)
 };
 using SpacePtr = std::shared_ptr<const Space>;
 

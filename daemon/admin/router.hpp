@@ -3,7 +3,7 @@
 
 #include "daemon/admin/api_types.hpp"
 #include "daemon/admin/server.hpp"
-#include "daemon/admin/workers.hpp"
+#include "daemon/resources/workers.hpp"
 #include "daemon/resources/api.hpp"
 #include "daemon/tenants/service.hpp"
 

@@ -5,7 +5,7 @@
 #include "daemon/admin/door.hpp"
 #include "daemon/admin/router.hpp"
 #include "daemon/admin/server.hpp"
-#include "daemon/admin/workers.hpp"
+#include "daemon/resources/workers.hpp"
 #include "daemon/http/stream.hpp"
 
 #include <cstdint>

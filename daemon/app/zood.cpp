@@ -203,7 +203,7 @@ struct Zood::Impl {
   std::mutex told_mutex;                      ///< for a few instructions
   tenants::TenantServiceImpl* told = nullptr; ///< `tenants`, while it is there
   std::unique_ptr<Status> status;
-  std::unique_ptr<admin::Workers> admin_workers;
+  std::unique_ptr<resources::Workers> admin_workers;
   std::optional<admin::AdminContext> admin_context;
   std::unique_ptr<resources::Scheduler> admin_scheduler;
   std::unique_ptr<net::Listener> admin_socket, admin_listener;
@@ -406,7 +406,7 @@ Result<void> Zood::Impl::open_admin_doors() {
                   tenants->looks(), drift->hears()});
   });
   admin_loop = std::make_unique<net::Workers>(1, "admin-loop");
-  admin_workers = std::make_unique<admin::Workers>();
+  admin_workers = std::make_unique<resources::Workers>("zood-admin");
   admin_scheduler = resources::make_scheduler(*admin_loop->loops().front());
   admin_context.emplace(
       admin::AdminContext{*tenants, *status, *admin_workers, {}, {}, audit.get()});

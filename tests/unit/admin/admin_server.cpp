@@ -120,7 +120,7 @@ int main(int argc, char** argv) {
   std::vector<std::unique_ptr<resources::Scheduler>> schedulers;
   FakeTenants tenants;
   admin::test::FakeStatus status;
-  admin::Workers workers;
+  resources::Workers workers{"test"};
   const admin::AdminContext context{tenants, status, workers, {}, {}};
   net::TlsServerOptions tls;
   tls.certificate_chain_pem = server.certificate.to_pem();

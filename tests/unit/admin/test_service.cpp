@@ -279,7 +279,7 @@ TEST_CASE("a full queue answers 429 and keeps what it took") {
 }
 
 TEST_CASE("slow work leaves a thread for reads") {
-  Workers workers(4);
+  Workers workers("test", 4);
   std::latch blocked(3), release(1), quick(1);
   for (int i = 0; i < 6; ++i)
     REQUIRE(workers.submit(Workers::Kind::slow, [&blocked, &release, i] {

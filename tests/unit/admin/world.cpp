@@ -302,7 +302,7 @@ std::vector<nlohmann::json> Talk::lines() const {
   return out;
 }
 
-World::World() : workers(std::make_unique<Workers>(4, 8)) {
+World::World() : workers(std::make_unique<Workers>("test", 4, 8)) {
   info.peer = "unix";
   info.peer_uid = 0;
   info.peer_gid = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/admin/workers.hpp"
+#include "daemon/resources/workers.hpp"
 
 #include "common/base/log.hpp"
 
@@ -8,10 +8,11 @@
 #include <algorithm>
 #include <exception>
 
-namespace zoo::admin {
+namespace zoo::resources {
 
-Workers::Workers(std::size_t threads, std::size_t queue_limit)
-    : queue_limit_(queue_limit), slow_limit_(std::max<std::size_t>(1, threads - 1)) {
+Workers::Workers(std::string name, std::size_t threads, std::size_t queue_limit)
+    : name_(std::move(name)), queue_limit_(queue_limit),
+      slow_limit_(std::max<std::size_t>(1, threads - 1)) {
   for (std::size_t i = 0; i < threads; ++i)
     threads_.emplace_back([this, i] { run(i); });
 }
@@ -69,13 +70,13 @@ bool Workers::next(std::function<void()>& job, bool& slow) {
 }
 
 void Workers::run(std::size_t number) {
-  pthread_setname_np(pthread_self(), ("zood-admin-" + std::to_string(number)).c_str());
+  pthread_setname_np(pthread_self(), (name_ + "-" + std::to_string(number)).c_str());
   std::function<void()> job;
   for (bool slow = false; next(job, slow);) {
     try {
       job();
     } catch (const std::exception& problem) {
-      log::error("admin", "a request failed with an exception: {}", problem.what());
+      log::error("resources", "a request failed with an exception: {}", problem.what());
     }
     job = nullptr;
     if (!slow) continue;
@@ -87,4 +88,4 @@ void Workers::run(std::size_t number) {
   }
 }
 
-} // namespace zoo::admin
+} // namespace zoo::resources

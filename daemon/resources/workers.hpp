@@ -6,21 +6,23 @@
 #include <deque>
 #include <functional>
 #include <mutex>
+#include <string>
 #include <thread>
 #include <vector>
 
-namespace zoo::admin {
+namespace zoo::resources {
 
-/// The threads "zood-admin-0"... that run what blocks (store, upstream, NSS). One pool a process,
-/// shared by all loops; any thread may submit. Destroyed (or stop()ped) before the loops and the
-/// TenantService that its jobs use.
+/// The threads "<name>-0", "<name>-1", ... of one API that zood serves itself: they run what blocks
+/// (store, upstream, NSS). Shared by all loops; any thread may submit. Destroyed (or stop()ped)
+/// before the loops and before whatever its jobs use.
 class Workers {
 public:
   /// Slow work waits for the upstream; one thread is always kept free of it, so that a doctor
   /// that hangs on a dead upstream does not hold up `get tenants`.
   enum class Kind { quick, slow };
 
-  explicit Workers(std::size_t threads = 16, std::size_t queue_limit = 256);
+  /// `name`: ten characters at most, so that the kernel keeps the numbers behind it.
+  explicit Workers(std::string name, std::size_t threads = 16, std::size_t queue_limit = 256);
   ~Workers();
   Workers(const Workers&) = delete;
   Workers& operator=(const Workers&) = delete;
@@ -36,6 +38,7 @@ private:
   void run(std::size_t number);
   bool next(std::function<void()>& job, bool& slow);
 
+  const std::string name_;
   std::mutex mutex_;
   std::condition_variable wake_;
   std::deque<std::function<void()>> quick_, slow_;
@@ -45,4 +48,4 @@ private:
   std::vector<std::thread> threads_;
 };
 
-} // namespace zoo::admin
+} // namespace zoo::resources
