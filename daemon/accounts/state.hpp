@@ -7,7 +7,6 @@
 #include "daemon/authz/rights.hpp"
 
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -25,6 +24,7 @@ struct Space {
   std::string phase;         ///< "Active", "Terminating"
   std::int64_t revision = 0; ///< metadata.resourceVersion
   bool initializing = false; ///< is being made: k_initializing
+  std::string requester;     ///< the user that it is being made for; "" once it is made
   std::string object;        ///< the Namespace, as upstream wrote it (JSON)
 };
 using SpacePtr = std::shared_ptr<const Space>;
@@ -32,17 +32,22 @@ using SpacePtr = std::shared_ptr<const Space>;
 /// Null: this is no Namespace with a name, or it is a tenant's.
 SpacePtr read_space(std::string_view namespace_object);
 
+/// Some names that belong to one name.
+struct NameSet {
+  std::string name;
+  std::set<std::string, std::less<>> names;
+};
+
 /// What zood knows of namespaces, accounts and rights upstream, at one moment. A copy is cheap, and
 /// shares what has not changed. Immutable once published; any thread.
 struct State {
   OrderedTable<Space> spaces;
   OrderedTable<Account> accounts;
   authz::RightsPtr rights; ///< null before they were read
-  /// Names of an account's spaces, those that are Terminating among them.
-  using Names = std::set<std::string, std::less<>>;
-  std::map<std::string, std::shared_ptr<const Names>, std::less<>> spaces_of_account;
-  /// Names of the accounts that have a subject of this key.
-  std::map<std::string, std::shared_ptr<const Names>, std::less<>> accounts_of_subject;
+  /// By the account's name: its spaces, those that are Terminating among them.
+  OrderedTable<NameSet> spaces_of_account;
+  /// By authz::subject_key(): the accounts that have such a subject.
+  OrderedTable<NameSet> accounts_of_subject;
   /// The newest resourceVersion seen on any of the streams: lists say it, and watches go on from
   /// it.
   std::int64_t revision = 0;

@@ -53,7 +53,7 @@ public:
 
 private:
   struct Impl;
-  std::unique_ptr<Impl> impl_;
+  std::shared_ptr<Impl> impl_; ///< subscriptions share it
 };
 
 /// The caller as the evaluator of rights wants him.

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/accounts/kinds.hpp"
+
+#include "daemon/accounts/account.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+
+namespace zoo::accounts {
+namespace {
+
+using nlohmann::json;
+using resources::cell_of;
+using resources::Column;
+using resources::Field;
+using resources::Verb;
+using Type = Field::Type;
+
+/// The metadata of what is stored upstream.
+std::vector<Field> metadata() {
+  auto out = resources::standard_metadata();
+  out.push_back({"generateName", Type::text, "A name is made up that begins with this."});
+  out.push_back({"deletionGracePeriodSeconds", Type::number, "Read-only."});
+  out.push_back({"finalizers",
+                 Type::list,
+                 "Who must agree before it goes.",
+                 {{"", Type::text, "One of them."}}});
+  out.push_back(
+      {"ownerReferences", Type::list, "What it goes with.", {{"", Type::open, "One of them."}}});
+  out.push_back({"managedFields",
+                 Type::list,
+                 "Who has set which field.",
+                 {{"", Type::open, "One of them."}}});
+  out.push_back({"selfLink", Type::text, "Not used any more."});
+  return out;
+}
+
+const std::vector<Verb> k_all_verbs = {Verb::get,    Verb::list,  Verb::watch, Verb::create,
+                                       Verb::update, Verb::patch, Verb::remove};
+
+Field subjects(std::string description) {
+  return {"subjects",
+          Type::list,
+          std::move(description),
+          {{"",
+            Type::object,
+            "A user, a group or a ServiceAccount.",
+            {{"kind", Type::text, "User, Group or ServiceAccount."},
+             {"apiGroup", Type::text,
+              "rbac.authorization.k8s.io for users and groups; empty for a ServiceAccount."},
+             {"name", Type::text, "The name of the user, group or ServiceAccount."},
+             {"namespace", Type::text, "Of a ServiceAccount: where it is."}}}}};
+}
+
+Field space_template() {
+  return {"spaceTemplate",
+          Type::object,
+          "What every space of the account gets.",
+          {{"metadata",
+            Type::object,
+            "Labels and annotations of the spaces.",
+            {{"labels", Type::map, "They win over those that a user gives."},
+             {"annotations", Type::map, "They win over those that a user gives."},
+             {"name", Type::text, "Has no meaning here."},
+             {"creationTimestamp", Type::text, "Has no meaning here."}}}}};
+}
+
+Field account_spec() {
+  return {
+      "spec",
+      Type::object,
+      "What the account should be.",
+      {subjects("The members of the account."),
+       {"space",
+        Type::object,
+        "What holds for the spaces of the account.",
+        {{"clusterRole", Type::text,
+          "The ClusterRole that members have in each space. Default: admin; empty: none."},
+         {"limit", Type::number, "How many spaces the account may have. Default: any number."},
+         {"templateInstances",
+          Type::list,
+          "Templates of each space.",
+          {{"", Type::open, "One of them."}}},
+         space_template(),
+         {"reconcile", Type::flag,
+          "Whether the template is kept on spaces that exist already. Default: true."}}},
+       {"deletionPolicy", Type::text,
+        "What becomes of the spaces when the account is deleted: Orphan (the default), Delete or "
+        "Refuse."}}};
+}
+
+Field account_status() {
+  const Field named{"", Type::object, "A space.", {{"name", Type::text, "Its name."}}};
+  return {
+      "status",
+      Type::object,
+      "What the account is; written by zood alone.",
+      {{"namespaces", Type::list, "The spaces of the account.", {named}},
+       {"pending", Type::list, "Spaces that are being made.", {{"", Type::open, "One of them."}}},
+       {"failedSpaces",
+        Type::list,
+        "The last spaces that were not made, and why.",
+        {{"", Type::open, "One of them."}}},
+       {"conditions", Type::list, "The state in detail.", {{"", Type::open, "One of them."}}},
+       {"waitingFor", Type::text, "What the deletion waits for."},
+       {"observedGeneration", Type::number, "The generation of spec that this speaks of."}}};
+}
+
+/// "2/5": how many spaces there are, and may be.
+std::string spaces_of(const json& account, std::int64_t) {
+  const json none;
+  const auto at = [&](const char* pointer) -> const json& {
+    const json::json_pointer place(pointer);
+    return account.contains(place) ? account.at(place) : none;
+  };
+  const auto& limit = at("/spec/space/limit");
+  auto out = std::to_string(at("/status/namespaces").size());
+  if (limit.is_number_integer()) out += "/" + std::to_string(limit.get<std::int64_t>());
+  return out;
+}
+
+std::string members_of(const json& account, std::int64_t) {
+  const json::json_pointer place("/spec/subjects");
+  return std::to_string(account.contains(place) ? account.at(place).size() : 0);
+}
+
+resources::Kind tenancy_kind(std::string resource, std::string kind, std::string singular) {
+  resources::Kind out;
+  out.group = k_tenancy_group;
+  out.version = k_version;
+  out.resource = std::move(resource);
+  out.kind = std::move(kind);
+  out.singular = std::move(singular);
+  out.verbs = k_all_verbs;
+  out.metadata = metadata();
+  return out;
+}
+
+} // namespace
+
+resources::KindPtr space_kind(std::shared_ptr<resources::Backing> backing) {
+  auto out = tenancy_kind("spaces", "Space", "space");
+  out.description = "Space is a namespace as the members of the account that owns it see it.";
+  out.name_description = "The name of the namespace.";
+  out.fields = {{"spec",
+                 Type::object,
+                 "Whose the space is.",
+                 {{"account", Type::text,
+                   "The account that owns the space. Without it the space is the account's of "
+                   "which the user is a member, if there is only one."},
+                  {"finalizers",
+                   Type::list,
+                   "Finalizers of the namespace.",
+                   {{"", Type::text, "One of them."}}}}},
+                {"status",
+                 Type::object,
+                 "How the space is; read-only.",
+                 {{"phase", Type::text, "Initializing, Active or Terminating."}}}};
+  out.selectable = {"spec.account", "status.phase"};
+  out.columns = {
+      {"Name", "name", 0, "The name of the namespace.", cell_of("metadata.name")},
+      {"Owner", "", 0, "The account that owns the space.", cell_of("spec.account", "")},
+      {"Status", "", 0, "Initializing, Active or Terminating.", cell_of("status.phase", "")},
+      {"Age", "", 0, "Time since the space was created.", resources::age_of()}};
+  out.backing = std::move(backing);
+  return std::make_shared<const resources::Kind>(std::move(out));
+}
+
+resources::KindPtr account_kind(std::shared_ptr<resources::Backing> backing) {
+  auto out = tenancy_kind("accounts", "Account", "account");
+  out.description = "Account is a team: its members, and what its spaces are like.";
+  out.fields = {account_spec(), account_status()};
+  out.columns = {{"Name", "name", 0, "The name of the account.", cell_of("metadata.name")},
+                 {"Spaces", "", 0, "How many spaces the account has, and may have.", spaces_of},
+                 {"Members", "", 0, "How many subjects the account has.", members_of},
+                 {"Age", "", 0, "Time since the account was created.", resources::age_of()}};
+  out.backing = std::move(backing);
+  return std::make_shared<const resources::Kind>(std::move(out));
+}
+
+resources::KindPtr namespace_kind(std::shared_ptr<resources::Backing> backing) {
+  resources::Kind out;
+  out.version = "v1";
+  out.resource = "namespaces";
+  out.kind = "Namespace";
+  out.singular = "namespace";
+  out.short_names = {"ns"};
+  out.verbs = {Verb::get, Verb::list, Verb::watch, Verb::create};
+  out.metadata = metadata();
+  out.description = "Namespace is a scope for names.";
+  out.fields = {{"spec",
+                 Type::object,
+                 "What the namespace should be.",
+                 {{"finalizers",
+                   Type::list,
+                   "Who must agree before it goes.",
+                   {{"", Type::text, "One of them."}}}}},
+                {"status",
+                 Type::object,
+                 "How the namespace is.",
+                 {{"phase", Type::text, "Active or Terminating."},
+                  {"conditions",
+                   Type::list,
+                   "What its deletion waits for.",
+                   {{"", Type::open, "One of them."}}}}}};
+  out.selectable = {"status.phase"};
+  out.columns = {{"Name", "name", 0, "The name of the namespace.", cell_of("metadata.name")},
+                 {"Status", "", 0, "The status of the namespace", cell_of("status.phase", "")},
+                 {"Age", "", 0, "Time since the namespace was created.", resources::age_of()}};
+  out.backing = std::move(backing);
+  return std::make_shared<const resources::Kind>(std::move(out));
+}
+
+} // namespace zoo::accounts

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/accounts/state.hpp"
+
+#include "daemon/translate/discovery_json.hpp"
+#include "daemon/translate/mapping.hpp"
+
+#include <algorithm>
+#include <charconv>
+
+namespace zoo::accounts {
+namespace {
+
+using translate::JsonType;
+
+std::int64_t number(std::string_view text) {
+  std::int64_t out = 0;
+  std::from_chars(text.data(), text.data() + text.size(), out);
+  return out;
+}
+
+bool may_get(const State& state, const authz::User& user, std::string_view group,
+             std::string_view resource, const std::string& name, const std::string& name_space) {
+  if (state.rights == nullptr) return false;
+  authz::Attributes asked;
+  asked.verb = "get";
+  asked.group = group;
+  asked.resource = resource;
+  asked.name_space = name_space;
+  asked.name = name;
+  return state.rights->decide(user, asked).allowed;
+}
+
+} // namespace
+
+SpacePtr read_space(std::string_view namespace_object) {
+  const auto tree = translate::JsonTree::parse(namespace_object);
+  if (!tree || !tree->root().is(JsonType::object)) return nullptr;
+  const auto metadata = tree->root()["metadata"];
+  if (metadata["labels"][translate::k_tenant_label]) return nullptr;
+  auto out = std::make_shared<Space>();
+  out->name = metadata["name"].string();
+  if (out->name.empty()) return nullptr;
+  out->uid = metadata["uid"].string();
+  out->account = metadata["labels"][k_account_label].string();
+  out->phase = tree->root()["status"]["phase"].string();
+  out->revision = number(metadata["resourceVersion"].string());
+  out->initializing = metadata["annotations"][k_initializing].string() == "true";
+  if (out->initializing) {
+    const auto request = metadata["annotations"][k_space_request].string();
+    if (const auto words = translate::JsonTree::parse(request))
+      out->requester = words->root()["requester"].string();
+  }
+  out->object = std::string(namespace_object);
+  return out;
+}
+
+std::vector<AccountPtr> State::accounts_of(const authz::User& user) const {
+  std::set<std::string, std::less<>> names;
+  for (const auto& key : authz::subject_keys(user)) {
+    if (const auto found = accounts_of_subject.find(key))
+      names.insert(found->names.begin(), found->names.end());
+  }
+  std::vector<AccountPtr> out;
+  for (const auto& name : names) {
+    if (auto account = accounts.find(name)) out.push_back(std::move(account));
+  }
+  return out;
+}
+
+bool State::is_member(const authz::User& user, const Account& account) const {
+  for (const auto& key : authz::subject_keys(user)) {
+    if (std::binary_search(account.subject_keys.begin(), account.subject_keys.end(), key))
+      return true;
+  }
+  return false;
+}
+
+std::size_t State::count_of(std::string_view account) const {
+  const auto found = spaces_of_account.find(account);
+  return found ? found->names.size() : 0;
+}
+
+bool shows(const State& state, const authz::User& user, const Space& space) {
+  if (space.initializing) {
+    if (!space.requester.empty() && space.requester == user.name) return true;
+    const auto account = state.accounts.find(space.account);
+    if (account && state.is_member(user, *account)) return true;
+  }
+  return may_get(state, user, "", "namespaces", space.name, space.name);
+}
+
+bool shows(const State& state, const authz::User& user, const Account& account) {
+  return state.is_member(user, account) ||
+         may_get(state, user, k_tenancy_group, "accounts", account.name, {});
+}
+
+} // namespace zoo::accounts

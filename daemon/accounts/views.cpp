@@ -1,0 +1,346 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/accounts/views.hpp"
+
+#include "common/base/published.hpp"
+#include "daemon/accounts/objects.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <condition_variable>
+#include <deque>
+#include <iterator>
+#include <list>
+#include <mutex>
+#include <optional>
+#include <unordered_map>
+#include <utility>
+
+namespace zoo::accounts {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using resources::Change;
+using resources::ObjectPtr;
+
+/// How long ago a State may be from which a watch is resumed.
+constexpr std::chrono::seconds k_remembered{600};
+/// Another replica's streams, or one of ours, may lag so far behind the newest revision.
+constexpr std::chrono::seconds k_lag{2};
+/// States are remembered at ages that double, from the smallest one on.
+constexpr std::chrono::milliseconds k_smallest_age{500};
+
+/// Names of the spaces that the caller may perhaps see, sorted; nothing: it may be any.
+std::optional<std::vector<std::string>> candidates(const State& state, ViewOf what,
+                                                   const authz::User& user) {
+  std::vector<std::string> names;
+  if (state.rights != nullptr && what != ViewOf::accounts) {
+    authz::Attributes get;
+    get.verb = "get";
+    get.resource = "namespaces";
+    auto reach = state.rights->namespaces_of(user, get);
+    if (reach.everywhere) return std::nullopt;
+    names = std::move(reach.namespaces);
+  }
+  if (what == ViewOf::accounts) return std::nullopt; // few, and a name may be allowed alone
+  for (const auto& account : state.accounts_of(user)) {
+    const auto spaces = state.spaces_of_account.find(account->name);
+    if (!spaces) continue;
+    for (const auto& name : spaces->names) {
+      if (const auto space = state.spaces.find(name); space && space->initializing)
+        names.push_back(name);
+    }
+  }
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  return names;
+}
+
+/// What of one object a view shows, and which version of it that is.
+struct Shown {
+  SpacePtr space;
+  AccountPtr account;
+  bool operator==(const Shown&) const = default;
+  explicit operator bool() const { return space != nullptr || account != nullptr; }
+  const std::string& uid() const { return space ? space->uid : account->uid; }
+};
+
+Shown shown(const State& state, ViewOf what, const authz::User& user, std::string_view name) {
+  if (what == ViewOf::accounts) {
+    auto account = state.accounts.find(name);
+    return account && shows(state, user, *account) ? Shown{nullptr, std::move(account)} : Shown{};
+  }
+  auto space = state.spaces.find(name);
+  return space && shows(state, user, *space) ? Shown{std::move(space), nullptr} : Shown{};
+}
+
+ObjectPtr object(ViewOf what, const Shown& one, std::int64_t revision = 0) {
+  auto json = what == ViewOf::accounts ? tenancy_account(*one.account)
+              : what == ViewOf::spaces ? tenancy_space(*one.space)
+                                       : core_namespace(*one.space);
+  if (revision != 0) json["metadata"]["resourceVersion"] = std::to_string(revision);
+  return resources::make_object(std::move(json));
+}
+
+/// Calls `each` for every name that may be shown in either State, in order.
+void visit_names(const State& before, const State& now, ViewOf what, const authz::User& user,
+                 const std::function<void(const std::string&)>& each) {
+  std::vector<std::string> names;
+  for (const auto* state : {&before, &now}) {
+    if (auto some = candidates(*state, what, user)) {
+      names.insert(names.end(), std::make_move_iterator(some->begin()),
+                   std::make_move_iterator(some->end()));
+      continue;
+    }
+    const auto add = [&](const auto& one) {
+      names.push_back(one->name);
+      return true;
+    };
+    what == ViewOf::accounts ? state->accounts.visit("", add) : state->spaces.visit("", add);
+  }
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  for (const auto& name : names)
+    each(name);
+}
+
+} // namespace
+
+struct Views::Impl {
+  struct Watcher {
+    ViewOf what;
+    authz::User user;
+    std::vector<std::string> keys; ///< subject keys of the user
+    std::function<void(const Change&)> tell;
+    StatePtr known;            ///< what it has been told up to
+    std::uint64_t visited = 0; ///< sequence of the publication that it was looked at for
+  };
+  using Watchers = std::list<Watcher>;
+
+  class Subscribed final : public resources::Subscription {
+  public:
+    Subscribed(std::shared_ptr<Impl> impl, Watchers::iterator place)
+        : impl_(std::move(impl)), place_(place) {}
+    ~Subscribed() override {
+      const std::scoped_lock lock(impl_->mutex);
+      impl_->unlink(*place_);
+      impl_->watchers.erase(place_);
+    }
+
+  private:
+    std::shared_ptr<Impl> impl_;
+    Watchers::iterator place_;
+  };
+
+  /// A State from which watches are resumed, and when it was published.
+  struct Remembered {
+    StatePtr state;
+    Clock::time_point at;
+  };
+
+  void compare(const Watcher& watcher, const State& before, const State& now,
+               const std::string& name) const;
+  void compare_all(const Watcher& watcher, const State& before, const State& now) const;
+  void unlink(Watcher& watcher);
+  void remember(const StatePtr& now);
+  Result<StatePtr> behind(std::int64_t revision) const;
+
+  Published<const State> current;
+  mutable std::mutex mutex;
+  mutable std::condition_variable changed;
+  Watchers watchers;
+  std::unordered_multimap<std::string, Watcher*> by_subject;
+  std::deque<Remembered> remembered; ///< the oldest first
+};
+
+/// Tells of one object what is different.
+void Views::Impl::compare(const Watcher& watcher, const State& before, const State& now,
+                          const std::string& name) const {
+  const auto was = shown(before, watcher.what, watcher.user, name);
+  const auto is = shown(now, watcher.what, watcher.user, name);
+  if (was == is) return;
+  const auto tell = [&](Change::Type type, const Shown& one) {
+    const bool gone = type == Change::Type::deleted;
+    watcher.tell({type, object(watcher.what, one, gone ? now.revision : 0), now.revision});
+  };
+  if (!was) return tell(Change::Type::added, is);
+  if (!is) return tell(Change::Type::deleted, was);
+  if (was.uid() == is.uid()) return tell(Change::Type::modified, is);
+  tell(Change::Type::deleted, was);
+  tell(Change::Type::added, is);
+}
+
+void Views::Impl::compare_all(const Watcher& watcher, const State& before, const State& now) const {
+  visit_names(before, now, watcher.what, watcher.user,
+              [&](const std::string& name) { compare(watcher, before, now, name); });
+}
+
+void Views::Impl::unlink(Watcher& watcher) {
+  for (const auto& key : watcher.keys) {
+    const auto [first, last] = by_subject.equal_range(key);
+    for (auto at = first; at != last; ++at) {
+      if (at->second != &watcher) continue;
+      by_subject.erase(at);
+      break;
+    }
+  }
+}
+
+/// Keeps the newest State, and of older ones some whose ages about double.
+void Views::Impl::remember(const StatePtr& now) {
+  const auto at = Clock::now();
+  remembered.push_back({now, at});
+  std::deque<Remembered> kept;
+  Clock::duration next{};
+  for (auto one = remembered.rbegin(); one != remembered.rend(); ++one) {
+    const auto age = at - one->at;
+    if (!kept.empty() && age > k_remembered) break;
+    const bool oldest = std::next(one) == remembered.rend();
+    if (age < next && !oldest) continue;
+    next = std::max<Clock::duration>(k_smallest_age, 2 * age);
+    kept.push_front(std::move(*one));
+  }
+  remembered = std::move(kept);
+}
+
+/// A State of which somebody who has seen everything up to `revision` knows all.
+Result<StatePtr> Views::Impl::behind(std::int64_t revision) const {
+  if (remembered.empty() || revision < remembered.front().state->revision) {
+    return fail(Code::expired, "the resourceVersion {} is too old, or of another zood: list again",
+                revision);
+  }
+  const Remembered* newest = &remembered.front();
+  for (const auto& one : remembered) {
+    if (one.state->revision < revision) newest = &one;
+  }
+  // Streams are not in step: another zood may have said `revision` and lack what arrived here
+  // a moment before.
+  const Remembered* found = &remembered.front();
+  for (const auto& one : remembered) {
+    if (one.at <= newest->at - k_lag) found = &one;
+  }
+  return found->state;
+}
+
+Views::Views() : impl_(std::make_shared<Impl>()) {}
+
+Views::~Views() = default;
+
+void Views::published(const StatePtr& before, const StatePtr& now, const Touched& touched) {
+  auto& my = *impl_;
+  const std::scoped_lock lock(my.mutex);
+  my.current.store(now);
+  my.changed.notify_all();
+  if (now->trouble) return; // what is not to be believed is told to nobody
+  my.remember(now);
+  const bool all = touched.everything || touched.rights.everybody || before->trouble.has_value();
+  const auto look = [&](Impl::Watcher& watcher) {
+    if (watcher.visited == now->sequence) return;
+    watcher.visited = now->sequence;
+    my.compare_all(watcher, *watcher.known, *now);
+  };
+  if (all) {
+    for (auto& watcher : my.watchers)
+      look(watcher);
+  } else {
+    std::vector<std::string> keys = touched.rights.subjects;
+    for (const auto& name : touched.accounts) { // members see spaces that are being made
+      for (const auto* state : {before.get(), now.get()}) {
+        if (const auto account = state->accounts.find(name))
+          keys.insert(keys.end(), account->subject_keys.begin(), account->subject_keys.end());
+      }
+    }
+    for (const auto& key : keys) {
+      const auto [first, last] = my.by_subject.equal_range(key);
+      for (auto at = first; at != last; ++at)
+        look(*at->second);
+    }
+  }
+  for (auto& watcher : my.watchers) {
+    if (watcher.visited != now->sequence) {
+      const auto& names = watcher.what == ViewOf::accounts ? touched.accounts : touched.spaces;
+      for (const auto& name : names)
+        my.compare(watcher, *watcher.known, *now, name);
+    }
+    watcher.known = now;
+  }
+}
+
+Result<StatePtr> Views::state() const {
+  auto state = impl_->current.load();
+  if (state == nullptr) return fail(Code::unavailable, "zood has not read the accounts yet");
+  if (state->trouble) return fail(*state->trouble);
+  return state;
+}
+
+resources::ObjectPtr Views::object_of(const State& state, ViewOf what, const resources::Who& who,
+                                      std::string_view name) {
+  const auto one = shown(state, what, user_of(who), name);
+  return one ? object(what, one) : nullptr;
+}
+
+resources::Page Views::list(const State& state, ViewOf what, const resources::Who& who,
+                            std::string_view after, std::size_t limit) {
+  const auto user = user_of(who);
+  resources::Page page;
+  page.revision = state.revision;
+  std::string last;
+  // False: there is no room for another one.
+  const auto add = [&](const std::string& name) {
+    const auto one = shown(state, what, user, name);
+    if (!one) return true;
+    if (limit != 0 && page.items.size() == limit) {
+      page.next = resources::Key{{}, last};
+      return false;
+    }
+    page.items.push_back(object(what, one));
+    last = name;
+    return true;
+  };
+  const auto names = candidates(state, what, user);
+  if (!names) {
+    const auto each = [&](const auto& one) { return add(one->name); };
+    what == ViewOf::accounts ? state.accounts.visit(after, each) : state.spaces.visit(after, each);
+    return page;
+  }
+  for (auto name = std::upper_bound(names->begin(), names->end(), after); name != names->end();
+       ++name) {
+    if (!add(*name)) break;
+  }
+  return page;
+}
+
+Result<std::unique_ptr<resources::Subscription>>
+Views::watch(ViewOf what, const resources::Who& who, std::int64_t revision,
+             std::function<void(const Change&)> on_change) {
+  auto& my = *impl_;
+  const std::scoped_lock lock(my.mutex);
+  ZOO_TRY(const auto now, state());
+  auto user = user_of(who);
+  auto keys = authz::subject_keys(user);
+  Impl::Watcher watcher{what, std::move(user), std::move(keys), std::move(on_change),
+                        now,  now->sequence};
+  if (revision != 0) {
+    ZOO_TRY(const auto known, my.behind(revision));
+    my.compare_all(watcher, *known, *now);
+  }
+  const auto place = my.watchers.insert(my.watchers.end(), std::move(watcher));
+  for (const auto& key : place->keys)
+    my.by_subject.emplace(key, &*place);
+  return std::make_unique<Impl::Subscribed>(impl_, place);
+}
+
+bool Views::wait(const std::function<bool(const State&)>& holds,
+                 std::chrono::milliseconds most) const {
+  std::unique_lock lock(impl_->mutex);
+  return impl_->changed.wait_for(lock, most, [&] {
+    const auto state = impl_->current.load();
+    return state != nullptr && !state->trouble && holds(*state);
+  });
+}
+
+authz::User user_of(const resources::Who& who) {
+  return {who.name, who.uid, who.groups, who.extra};
+}
+
+} // namespace zoo::accounts
