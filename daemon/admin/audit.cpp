@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/admin/audit.hpp"
 
-#include "common/api/tenant.hpp"
 #include "daemon/audit/log.hpp"
 #include "daemon/audit/reader.hpp"
 
@@ -77,29 +76,6 @@ Answer audit_answer(const Request& request, const audit::Log* log) {
   }
   answer.body += fmt::format(R"(],"more":{},"torn":{}}})", found->more, found->torn);
   return answer;
-}
-
-AuditFacts audit_facts(const Request& request) {
-  AuditFacts out;
-  const auto& path = request.segments;
-  const bool named = path.size() > 4;
-  const bool watches = request.flag("watch").value_or(false);
-  const auto& method = request.method;
-  out.verb = method == "GET" || method == "HEAD" ? (named || path.size() != 4 ? "get"
-                                                    : watches                 ? "watch"
-                                                                              : "list")
-             : method == "POST"                  ? "create"
-             : method == "PUT"                   ? "update"
-             : method == "PATCH"                 ? "patch"
-             : method == "DELETE"                ? "delete"
-                                                 : method;
-  if (path.size() < 4 || path[0] != "apis") return out;
-  out.group = path[1];
-  out.version = path[2];
-  out.resource = path[3];
-  if (named) out.name = path[4];
-  if (path.size() > 5) out.subresource = path[5];
-  return out;
 }
 
 } // namespace zoo::admin

@@ -19,10 +19,4 @@ namespace zoo::admin {
 /// are left out, which were cut off. Blocking.
 Answer audit_answer(const Request& request, const audit::Log* log);
 
-/// What the audit log says of a request of an administrator.
-struct AuditFacts {
-  std::string verb, group, version, resource, subresource, name;
-};
-AuditFacts audit_facts(const Request& request);
-
 } // namespace zoo::admin

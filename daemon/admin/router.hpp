@@ -3,8 +3,8 @@
 
 #include "daemon/admin/api_types.hpp"
 #include "daemon/admin/server.hpp"
-#include "daemon/resources/workers.hpp"
 #include "daemon/resources/api.hpp"
+#include "daemon/resources/workers.hpp"
 #include "daemon/tenants/service.hpp"
 
 #include <cstdint>

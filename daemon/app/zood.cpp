@@ -27,6 +27,7 @@
 #include "daemon/net/listener.hpp"
 #include "daemon/net/tls_memory.hpp"
 #include "daemon/net/workers.hpp"
+#include "daemon/resources/service.hpp"
 #include "daemon/store/keyring.hpp"
 #include "daemon/store/sqlite.hpp"
 #include "daemon/tenants/identity.hpp"
@@ -204,7 +205,7 @@ struct Zood::Impl {
   tenants::TenantServiceImpl* told = nullptr; ///< `tenants`, while it is there
   std::unique_ptr<Status> status;
   std::unique_ptr<resources::Workers> admin_workers;
-  std::optional<admin::AdminContext> admin_context;
+  std::shared_ptr<resources::Door> admin_door;
   std::unique_ptr<resources::Scheduler> admin_scheduler;
   std::unique_ptr<net::Listener> admin_socket, admin_listener;
 
@@ -408,10 +409,9 @@ Result<void> Zood::Impl::open_admin_doors() {
   admin_loop = std::make_unique<net::Workers>(1, "admin-loop");
   admin_workers = std::make_unique<resources::Workers>("zood-admin");
   admin_scheduler = resources::make_scheduler(*admin_loop->loops().front());
-  admin_context.emplace(
-      admin::AdminContext{*tenants, *status, *admin_workers, {}, {}, audit.get()});
+  admin_door = admin::make_door({*tenants, *status, *admin_workers, {}, {}, audit.get()});
   const auto make = [this](net::Loop&) {
-    return std::make_unique<admin::AdminService>(*admin_context, *admin_scheduler);
+    return std::make_unique<resources::ApiService>(admin_door, *admin_workers, *admin_scheduler);
   };
   // The group of the socket is zood's own where there is no group zoo: quickstart, tests.
   const std::string group = group_exists("zoo") ? "zoo" : "";

@@ -121,20 +121,19 @@ int main(int argc, char** argv) {
   FakeTenants tenants;
   admin::test::FakeStatus status;
   resources::Workers workers{"test"};
-  const admin::AdminContext context{tenants, status, workers, {}, {}};
+  const auto door = admin::make_door({tenants, status, workers, {}, {}});
   net::TlsServerOptions tls;
   tls.certificate_chain_pem = server.certificate.to_pem();
   tls.key_pem = server.key.to_pem();
   tls.client_ca_pem = ca.to_pem();
   {
     const Controller controller(tenants);
-    auto listener =
-        must(net::Listener::tcp(loops.loops(), "127.0.0.1:0",
-                                must(net::TlsServerContext::create(tls)), {}, [&](net::Loop& loop) {
-                                  schedulers.push_back(resources::make_scheduler(loop));
-                                  return std::make_unique<admin::AdminService>(context,
-                                                                               *schedulers.back());
-                                }));
+    auto listener = must(net::Listener::tcp(
+        loops.loops(), "127.0.0.1:0", must(net::TlsServerContext::create(tls)), {},
+        [&](net::Loop& loop) {
+          schedulers.push_back(resources::make_scheduler(loop));
+          return std::make_unique<resources::ApiService>(door, workers, *schedulers.back());
+        }));
     for (const bool certified : {true, false}) {
       kube::KubeconfigParts parts;
       parts.cluster = parts.context = "admin";

@@ -306,10 +306,9 @@ World::World() : workers(std::make_unique<Workers>("test", 4, 8)) {
   info.peer = "unix";
   info.peer_uid = 0;
   info.peer_gid = 0;
-  service = std::make_unique<AdminService>(
-      AdminContext{tenants, status, *workers, DoorOptions{},
-                   [] { return std::int64_t{1767225600 + 3600}; }}, // an hour into 2026
-      loop);
+  const auto now = [] { return std::int64_t{1767225600 + 3600}; }; // an hour into 2026
+  service = std::make_unique<resources::ApiService>(
+      make_door({tenants, status, *workers, DoorOptions{}, now}), *workers, loop, now);
 }
 
 World::~World() {

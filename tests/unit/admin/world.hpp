@@ -2,6 +2,7 @@
 #pragma once
 
 #include "daemon/admin/service.hpp"
+#include "daemon/resources/service.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -14,7 +15,7 @@
 #include <thread>
 #include <vector>
 
-/// What stands around an AdminService in its tests: a TenantService in memory, a loop run by hand
+/// What stands around the admin API in its tests: a TenantService in memory, a loop run by hand
 /// on the test's thread, and a stream that remembers what was said.
 namespace zoo::admin::test {
 
@@ -143,7 +144,7 @@ struct World {
   FakeStatus status;
   HandLoop loop;
   std::unique_ptr<Workers> workers;
-  std::unique_ptr<AdminService> service;
+  std::unique_ptr<resources::ApiService> service;
   http::ConnectionInfo info;
 };
 

@@ -1,27 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "daemon/admin/api_types.hpp"
-#include "daemon/admin/audit.hpp"
-#include "daemon/admin/router.hpp"
-#include "daemon/admin/service.hpp"
-#include "daemon/http/event_socket.hpp"
 #include "daemon/http/stream.hpp"
-#include "daemon/resources/watch_stream.hpp"
+#include "daemon/resources/door.hpp"
+#include "daemon/resources/reply.hpp"
+#include "daemon/resources/scheduler.hpp"
+#include "daemon/resources/workers.hpp"
 
 #include <atomic>
 #include <chrono>
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 
-namespace zoo::admin {
+namespace zoo::resources {
 
 /// What the exchanges of one loop share; outlives them and the jobs they started.
 struct ExchangeRoom {
-  AdminContext context;
+  std::shared_ptr<Door> door;
+  Workers& workers;
   Scheduler& scheduler;
-  Router router;
+  std::function<std::int64_t()> now; ///< Unix seconds
 };
 
 /// One request on its loop: reads the body, hands it to a worker, writes what comes back, and if
@@ -29,7 +30,8 @@ struct ExchangeRoom {
 /// holds Link and never the exchange.
 class Exchange final : public http::StreamHandler {
 public:
-  Exchange(std::shared_ptr<ExchangeRoom> room, http::RequestHead head, http::ServerStream& stream);
+  Exchange(std::shared_ptr<ExchangeRoom> room, const http::RequestHead& head,
+           http::ServerStream& stream);
   ~Exchange() override;
 
   void on_data(std::string_view bytes) override;
@@ -53,19 +55,17 @@ private:
 
   std::shared_ptr<ExchangeRoom> room_;
   http::ServerStream* stream_; ///< null once nothing may be said any more
+  Reply reply_;
   Request request_;
   std::optional<Error> broken_;   ///< the head could not be understood
   std::optional<Error> stranger_; ///< whoever is at the other end is none of ours
-  bool health_ = false;           ///< needs no name, and no body
+  bool at_once_ = false;          ///< needs no name, and no body
   std::string method_, target_;
-  AuditFacts facts_;
+  RequestFacts facts_;
   std::size_t bytes_in_ = 0;
   std::shared_ptr<Link> link_;
   std::chrono::steady_clock::time_point began_;
   bool answered_ = false;
-
-  std::optional<Result<http::EventSocket>> socket_; ///< asked for; and what of the handshake
-  std::unique_ptr<resources::WatchStream> watch_;
 };
 
-} // namespace zoo::admin
+} // namespace zoo::resources
