@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "daemon/accounts/state.hpp"
+#include "daemon/accounts/views.hpp"
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace zoo::accounts::test {
+
+/// Rights that are said by hand: who may `get` which namespaces, and who may do everything.
+class SaidRights final : public authz::Rights {
+public:
+  using Names = std::set<std::string>;
+  std::map<std::string, Names> of_user; ///< "*": every namespace
+
+  authz::Decision decide(const authz::User& user, const authz::Attributes& asked) const override {
+    const auto found = of_user.find(user.name);
+    if (found == of_user.end()) return {};
+    const auto& name = asked.name_space.empty() ? asked.name : asked.name_space;
+    return {found->second.contains("*") || found->second.contains(name), ""};
+  }
+  Reach namespaces_of(const authz::User& user, authz::Attributes) const override {
+    const auto found = of_user.find(user.name);
+    if (found == of_user.end()) return {};
+    if (found->second.contains("*")) return {true, {}};
+    return {false, {found->second.begin(), found->second.end()}};
+  }
+  authz::Policy::Rules rules_for(const authz::User&, std::string_view) const override { return {}; }
+};
+
+/// A State that changes, each change published as the Follower does.
+class States {
+public:
+  States() { publish({}); }
+
+  void put_space(const std::string& name, const std::string& account = "",
+                 const std::string& more = "") {
+    publish([&](State& state, Touched& touched) {
+      auto text = R"({"metadata":{"name":")" + name + R"(","uid":"uid-)" + name +
+                  R"(","resourceVersion":")" + std::to_string(state.revision) + R"(","labels":{)";
+      if (!account.empty()) text += R"("kiosk.sh/account":")" + account + R"(",)";
+      text += R"("kubernetes.io/metadata.name":")" + name + R"("})" + more + "}}";
+      state.spaces.put(read_space(text));
+      touched.spaces = {name};
+    });
+  }
+  void remove_space(const std::string& name) {
+    publish([&](State& state, Touched& touched) {
+      state.spaces.remove(name);
+      touched.spaces = {name};
+    });
+  }
+  void grant(const std::string& user, const std::string& name) { right(user, name, true); }
+  void revoke(const std::string& user, const std::string& name) { right(user, name, false); }
+
+  Views views;
+  StatePtr now;
+
+private:
+  template <typename Change>
+  void publish(Change change) {
+    auto next = std::make_shared<State>(now ? *now : State());
+    ++next->revision;
+    ++next->sequence;
+    Touched touched;
+    if constexpr (std::is_invocable_v<Change, State&, Touched&>) change(*next, touched);
+    next->rights = std::make_shared<const SaidRights>(rights_);
+    const auto before = std::exchange(now, next);
+    views.published(before ? before : now, now, touched);
+  }
+  void publish(std::nullptr_t) {}
+  void right(const std::string& user, const std::string& name, bool may) {
+    publish([&](State&, Touched& touched) {
+      auto& names = rights_.of_user[user];
+      may ? (void)names.insert(name) : (void)names.erase(name);
+      touched.rights.subjects = {"u:" + user};
+    });
+  }
+
+  SaidRights rights_;
+};
+
+} // namespace zoo::accounts::test
