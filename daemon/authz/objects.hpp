@@ -42,6 +42,7 @@ struct Role {
 
 struct Subject {
   std::string kind, name, name_space;
+  bool operator==(const Subject&) const = default;
 };
 
 /// RoleBinding, or ClusterRoleBinding (no namespace).
@@ -49,6 +50,7 @@ struct Binding {
   std::string name_space, name;
   std::string role_kind, role_name;
   std::vector<Subject> subjects;
+  bool operator==(const Binding&) const = default;
 };
 
 /// Never fail for what an object contains: what is not of the type it should be counts as absent,

@@ -9,62 +9,6 @@
 #include <tuple>
 
 namespace zoo::authz {
-namespace {
-
-std::string subject_key(const Subject& subject, std::string_view name_space) {
-  if (subject.kind == "User") return "u" + subject.name;
-  if (subject.kind == "Group") return "g" + subject.name;
-  if (subject.kind != "ServiceAccount") return {};
-  const auto own = subject.name_space.empty() ? std::string(name_space) : subject.name_space;
-  if (own.empty()) return {};
-  // A ServiceAccount is the user of its name: one key for both ways to write it.
-  return "usystem:serviceaccount:" + own + ":" + subject.name;
-}
-
-bool is(const User& user, const Subject& subject, std::string_view name_space) {
-  if (subject.kind == "Group") return user.in_group(subject.name);
-  const auto key = subject_key(subject, name_space);
-  return !key.empty() && std::string_view(key).substr(1) == user.name;
-}
-
-std::string describe(const Binding& binding, const User& user) {
-  const bool cluster = binding.name_space.empty();
-  std::string who;
-  for (const auto& subject : binding.subjects) {
-    if (!is(user, subject, binding.name_space)) continue;
-    auto name = subject.name;
-    if (subject.kind == "ServiceAccount") {
-      name += "/" + (subject.name_space.empty() ? binding.name_space : subject.name_space);
-    }
-    who = subject.kind + " " + json_quote(name);
-    break;
-  }
-  return fmt::format("{} {} of {} {} to {}", cluster ? "ClusterRoleBinding" : "RoleBinding",
-                     json_quote(cluster ? binding.name : binding.name + "/" + binding.name_space),
-                     binding.role_kind, json_quote(binding.role_name), who);
-}
-
-std::string missing_role(const Binding& binding) {
-  if (binding.role_kind == "Role" || binding.role_kind == "ClusterRole") {
-    return fmt::format("{}.rbac.authorization.k8s.io {} not found",
-                       binding.role_kind == "Role" ? "role" : "clusterrole",
-                       json_quote(binding.role_name));
-  }
-  return fmt::format("unsupported role reference kind: {}", json_quote(binding.role_kind));
-}
-
-/// As k8s.io/apimachinery's Aggregate prints: one as it is, several in brackets, each once.
-std::string aggregate_text(const std::vector<std::string>& errors) {
-  std::vector<std::string_view> once;
-  std::set<std::string_view> seen; // a tenant may have as many as it has bindings
-  for (const auto& each : errors) {
-    if (seen.insert(each).second) once.push_back(each);
-  }
-  if (once.size() == 1) return std::string(once.front());
-  return fmt::format("[{}]", fmt::join(once, ", "));
-}
-
-} // namespace
 
 PolicyPtr Policy::build(const Objects& objects) {
   auto out = std::make_shared<Policy>();
@@ -174,15 +118,12 @@ const Role* Policy::cluster_role(std::string_view name) const {
 }
 
 bool Policy::visit_scope(const Scope& scope, const User& user, std::string_view name_space,
-                         const std::function<bool(const Found&)>& each) const {
+                         const EachGrant& each) const {
   std::set<std::size_t> places;
-  const auto find = [&](const std::string& key) {
+  for (const auto& key : subject_keys(user)) {
     const auto found = scope.by_subject.find(key);
     if (found != scope.by_subject.end()) places.insert(found->second.begin(), found->second.end());
-  };
-  find("u" + user.name);
-  for (const auto& group : user.groups)
-    find("g" + group);
+  }
   for (const auto place : places) {
     const auto& binding = *scope.bindings[place];
     if (!each({&binding, rules_of(binding.role_kind, binding.role_name, name_space)})) return false;
@@ -190,54 +131,20 @@ bool Policy::visit_scope(const Scope& scope, const User& user, std::string_view 
   return true;
 }
 
-void Policy::visit(const User& user, std::string_view name_space,
-                   const std::function<bool(const Found&)>& each) const {
-  std::set<const std::vector<Rule>*> seen; // a role may be bound a thousand times
-  const auto once = [&](const Found& found) {
-    return (found.rules != nullptr && !seen.insert(found.rules).second) || each(found);
-  };
-  if (!visit_scope(cluster_, user, "", once) || name_space.empty()) return;
+void Policy::visit(const User& user, std::string_view name_space, const EachGrant& each) const {
+  if (!visit_scope(cluster_, user, "", each) || name_space.empty()) return;
   const auto scope = scopes_.find(std::string(name_space));
-  if (scope != scopes_.end()) visit_scope(scope->second, user, name_space, once);
+  if (scope != scopes_.end()) visit_scope(scope->second, user, name_space, each);
 }
 
 Decision Policy::decide(const User& user, const Attributes& attributes) const {
-  Decision out;
-  std::vector<std::string> errors;
-  visit(user, attributes.resource_request ? attributes.name_space : "", [&](const Found& found) {
-    if (found.rules == nullptr) {
-      errors.push_back(missing_role(*found.binding));
-      return true;
-    }
-    out.allowed = std::any_of(found.rules->begin(), found.rules->end(),
-                              [&](const Rule& rule) { return allows(rule, attributes); });
-    if (out.allowed) out.reason = "RBAC: allowed by " + describe(*found.binding, user);
-    return !out.allowed;
+  return authz::decide(user, attributes, [&](const EachGrant& each) {
+    visit(user, attributes.resource_request ? attributes.name_space : "", each);
   });
-  if (!out.allowed && !errors.empty()) out.reason = "RBAC: " + aggregate_text(errors);
-  return out;
 }
 
 Policy::Rules Policy::rules_for(const User& user, std::string_view name_space) const {
-  Rules out;
-  std::size_t bytes = 0;
-  visit(user, name_space, [&](const Found& found) {
-    if (found.rules == nullptr) {
-      out.errors.push_back(missing_role(*found.binding));
-      return true;
-    }
-    for (const auto& rule : *found.rules) {
-      bytes += rule.bytes();
-      if (bytes > k_most_bytes) {
-        out.truncated = true;
-        out.errors.push_back(fmt::format("the rules have more than {} bytes", k_most_bytes));
-        return false;
-      }
-      out.rules.push_back(rule);
-    }
-    return true;
-  });
-  return out;
+  return held_rules([&](const EachGrant& each) { visit(user, name_space, each); });
 }
 
 Result<void> Policy::confirm_no_escalation(const User& user, std::string_view name_space,

@@ -2,10 +2,10 @@
 #pragma once
 
 #include "common/base/result.hpp"
+#include "daemon/authz/evaluate.hpp"
 #include "daemon/authz/objects.hpp"
 #include "daemon/authz/rule.hpp"
 
-#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -34,11 +34,7 @@ public:
   Decision decide(const User& user, const Attributes& attributes) const;
 
   /// All rules that hold for a user in a namespace ("" = cluster-wide alone).
-  struct Rules {
-    std::vector<Rule> rules;
-    std::vector<std::string> errors; ///< of roles that do not exist, and of what was too much
-    bool truncated = false;          ///< there are more
-  };
+  using Rules = HeldRules;
   Rules rules_for(const User& user, std::string_view name_space) const;
 
   /// Rules of the role that a binding in `name_space` refers to; null: there is none.
@@ -67,18 +63,13 @@ private:
     std::vector<std::shared_ptr<const Binding>> bindings; ///< by name
     std::unordered_map<std::string, std::vector<std::size_t>> by_subject;
   };
-  struct Found {
-    const Binding* binding;
-    const std::vector<Rule>* rules; ///< null: its role does not exist
-  };
 
   void index(Scope& scope, std::shared_ptr<const Binding> binding);
-  /// Calls `each` for every binding that applies, ClusterRoleBindings first, until it answers
-  /// false; of those to the same role for the first one.
-  void visit(const User& user, std::string_view name_space,
-             const std::function<bool(const Found&)>& each) const;
+  /// Calls `each` for every binding that applies, ClusterRoleBindings first, by name, until it
+  /// answers false.
+  void visit(const User& user, std::string_view name_space, const EachGrant& each) const;
   bool visit_scope(const Scope& scope, const User& user, std::string_view name_space,
-                   const std::function<bool(const Found&)>& each) const;
+                   const EachGrant& each) const;
   void aggregate_all();
   /// Nothing: it takes more than k_max_steps.
   std::optional<std::vector<Rule>> aggregate(const std::vector<LabelSelector>& selectors,
@@ -86,8 +77,7 @@ private:
 
   /// Comparisons for all aggregated roles of a tenant together; what does not fit grants nothing.
   static constexpr std::size_t k_max_steps = 5'000'000;
-  static constexpr std::size_t k_bytes_a_step = 16;                 ///< they are copied
-  static constexpr std::size_t k_most_bytes = std::size_t{4} << 20; ///< that rules_for() copies
+  static constexpr std::size_t k_bytes_a_step = 16; ///< they are copied
   std::map<std::string, std::shared_ptr<const Role>, std::less<>> cluster_roles_;
   std::map<std::string, std::vector<Rule>, std::less<>> aggregated_;   ///< rules of aggregated ones
   std::set<std::string, std::less<>> too_large_;                       ///< of these, without theirs

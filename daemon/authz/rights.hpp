@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "daemon/authz/evaluate.hpp"
 #include "daemon/authz/objects.hpp"
 #include "daemon/authz/policy.hpp"
 #include "daemon/authz/rule.hpp"
@@ -14,15 +15,6 @@
 /// The RBAC of the upstream itself, of all its users, kept so that a question about one user costs
 /// what that user has, not what the cluster has: bindings are found by subject.
 namespace zoo::authz {
-
-/// By what a subject of a binding is found: "u:jane" for a User, "g:devs" for a Group, and
-/// "u:system:serviceaccount:<namespace>:<name>" for a ServiceAccount, whose namespace is the
-/// binding's if it names none. Empty for any other kind, and for a ServiceAccount without
-/// namespace in a ClusterRoleBinding: they grant nothing (k8s.io/kubernetes
-/// pkg/registry/rbac/validation/rule.go, appliesToUser).
-std::string subject_key(const Subject& subject, std::string_view binding_namespace);
-/// By what everything that concerns a user is found: his own key, then one for each of his groups.
-std::vector<std::string> subject_keys(const User& user);
 
 /// Upstream's RBAC at one moment. Immutable; any thread.
 class Rights {

@@ -4,6 +4,7 @@
 #include "common/base/result.hpp"
 #include "daemon/authz/rights.hpp"
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -20,17 +21,19 @@ class Upstream;
 
 namespace zoo::authz {
 
-/// Follows the four RBAC kinds of the upstream and keeps a RightsTable by them. Objects in
-/// tenants' namespaces are left out: they are inert upstream (DESIGN 8). On one loop; no thread
-/// safety.
+/// Follows the four RBAC kinds of the upstream and keeps a RightsTable by them. Tenants' objects
+/// are left out: roles and bindings in their inert form grant nothing upstream (DESIGN 8), and the
+/// binding `zoo-tenant` concerns none but tenants' users. On one loop; no thread safety.
 class RightsSource {
 public:
   /// `changed` is called on the loop, never from inside start(), when take() has something new:
   /// objects, a revision, or whether all is known. The caller gathers.
   /// `most_bytes`: of RBAC objects as JSON; above it trouble() says so until there are fewer
-  /// (key accounts.rbac_limit, docs/limits.md).
+  /// (key accounts.rbac_limit, docs/limits.md). What it keeps of them is counted, and what it had
+  /// no room for. `believed`: for how long without hearing of a kind.
   RightsSource(upstream::Upstream& upstream, upstream::Caller& caller, net::Loop& loop,
-               std::size_t most_bytes, std::function<void()> changed);
+               std::size_t most_bytes, std::function<void()> changed,
+               std::chrono::milliseconds believed = std::chrono::seconds(5));
   ~RightsSource();
   RightsSource(const RightsSource&) = delete;
   RightsSource& operator=(const RightsSource&) = delete;
@@ -41,8 +44,9 @@ public:
   RightsTable::Published take();
   /// The newest resourceVersion that any of the four streams has told; 0 before the first.
   std::int64_t revision() const;
-  /// Why take() is not to be believed: not read yet, a stream that has been silent or cut off for
-  /// longer than 5 s, too many bytes. Code::unavailable. Nothing: it is.
+  /// Why take() is not to be believed: not read yet, a watch that has been cut off for longer than
+  /// `believed`, too many bytes. Code::unavailable. Nothing: it is. A way upstream that has died
+  /// without a word is found after ChangeFollower's silence.
   std::optional<Error> trouble() const;
 
 private:

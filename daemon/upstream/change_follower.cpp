@@ -31,6 +31,21 @@ void ChangeFollower::start() {
   loop_.post([this] { begin(); });
 }
 
+void ChangeFollower::reread() {
+  watch_.reset();
+  list_.reset();
+  silence_timer_.cancel();
+  set(false, false);
+  timer_.start({}, [this] { begin(); });
+}
+
+void ChangeFollower::set(bool follows, bool open) {
+  const bool before = hears();
+  follows_ = follows;
+  open_ = open;
+  if (hears_.hearing && hears() != before) hears_.hearing(!before);
+}
+
 /// Unless somebody asks what is there, nothing is wanted of the list but its resourceVersion.
 void ChangeFollower::begin() {
   watch_.reset();
@@ -74,7 +89,7 @@ void ChangeFollower::heard() {
   silence_timer_.start(silence_, [this] {
     log::warning("upstream", "the watch of {} has said nothing for {} s: it is opened anew", path_,
                  std::chrono::duration_cast<std::chrono::seconds>(silence_).count());
-    follows_ = false;
+    set(false, open_);
     watch();
   });
 }
@@ -86,8 +101,7 @@ void ChangeFollower::on_watch_begin() {
     hears_.began();
     if (hears_.passed) hears_.passed(version_);
   }
-  follows_ = true;
-  open_ = true;
+  set(true, true);
 }
 
 void ChangeFollower::on_watch_event(std::string_view text) {
@@ -97,8 +111,7 @@ void ChangeFollower::on_watch_event(std::string_view text) {
                          : Result<translate::ObjectKey>(fail(Code::internal, "no object"));
   if (!key) { // an ERROR, which ends the stream; or what cannot be read, and might be anything
     forgotten_ = true;
-    follows_ = false;
-    return;
+    return set(false, open_);
   }
   heard();
   pause_ = k_first_pause;
@@ -110,12 +123,11 @@ void ChangeFollower::on_watch_event(std::string_view text) {
 
 void ChangeFollower::on_watch_end(const WatchEnd& end) {
   silence_timer_.cancel();
-  open_ = false;
   const auto status = end.http_status;
   const bool refused = status != 0 && !passing(status);
   if (refused && status != k_gone)
     log::warning("upstream", "the watch of {} is refused ({}): {}", path_, status, end.body);
-  if (forgotten_ || status != 0 || end.error) follows_ = false;
+  set(follows_ && !forgotten_ && status == 0 && !end.error, false);
   again(forgotten_ || refused ? &ChangeFollower::begin : &ChangeFollower::watch);
 }
 

@@ -38,6 +38,8 @@ public:
     std::function<void(std::string_view version)> passed = nullptr;
     /// It looks from the start: what was found before it began may be no more.
     std::function<void()> looks = nullptr;
+    /// hears() is another than it was. Null: nobody waits for that.
+    std::function<void(bool hears)> hearing = nullptr;
     bool whole = false; ///< objects, not their metadata alone
   };
 
@@ -48,7 +50,10 @@ public:
                  std::chrono::milliseconds silence = std::chrono::seconds(90));
   ~ChangeFollower() override;
 
-  void start();                                            ///< any thread
+  void start(); ///< any thread
+  /// Looks from the start, and hears nothing until then. The loop's thread, and not from inside a
+  /// callback.
+  void reread();
   bool follows() const { return follows_.load(); }         ///< what changes now will be told
   bool hears() const { return follows() && open_.load(); } ///< and its watch is open
 
@@ -56,6 +61,7 @@ private:
   void begin();
   void watch();
   void again(void (ChangeFollower::*what)());
+  void set(bool follows, bool open);
   void heard(); ///< the watch is alive
   void on_list_begin(std::string_view) override {}
   void on_list_item(std::string_view name, std::string_view object) override;

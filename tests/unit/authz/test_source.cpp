@@ -2,6 +2,7 @@
 #include "daemon/authz/policy_source.hpp"
 #include "daemon/net/loop.hpp"
 #include "daemon/upstream/upstream.hpp"
+#include "tests/unit/authz/scripted_caller.hpp"
 
 #include <doctest/doctest.h>
 
@@ -12,63 +13,6 @@
 using namespace zoo;
 
 namespace {
-
-/// Keeps what was asked until the test answers.
-class ScriptedCaller final : public upstream::Caller {
-public:
-  std::unique_ptr<upstream::Call> start(http::RequestHead head, upstream::CallOptions,
-                                        upstream::CallHandler& handler) override {
-    requests.push_back({head.target, &handler});
-    if (started) started(requests.back().target);
-    return std::make_unique<Idle>();
-  }
-
-  /// The newest request for this resource, list or watch.
-  upstream::CallHandler& asked(std::string_view resource, bool watch) {
-    for (auto at = requests.rbegin(); at != requests.rend(); ++at) {
-      const bool is_watch = at->target.find("watch=true") != std::string::npos;
-      if (is_watch == watch && at->target.find(resource) != std::string::npos) return *at->handler;
-    }
-    FAIL("nobody asked for " << resource);
-    return *requests.back().handler;
-  }
-
-  void list(std::string_view resource, std::string_view items, int status = 200) {
-    auto& handler = asked(resource, false);
-    handler.on_head({status, {}});
-    handler.on_data(R"({"kind":"List","apiVersion":"v1","metadata":{"resourceVersion":")" +
-                    version + R"("},"items":[)" + std::string(items) + "]}");
-    handler.on_end();
-  }
-
-  void event(std::string_view resource, std::string_view type, std::string_view object) {
-    auto& handler = asked(resource, true);
-    handler.on_head({200, {}});
-    // Every change has a version of its own.
-    auto changed = std::string(object);
-    constexpr std::string_view k_version = R"("resourceVersion":")";
-    changed.insert(changed.find(k_version) + k_version.size(), std::to_string(++changes));
-    handler.on_data(R"({"type":")" + std::string(type) + R"(","object":)" + changed + "}\n");
-  }
-
-  std::function<void(const std::string& target)> started;
-  std::string version = "7"; ///< of lists
-
-private:
-  struct Request {
-    std::string target;
-    upstream::CallHandler* handler;
-  };
-  class Idle final : public upstream::Call {
-    void pause() override {}
-    void resume() override {}
-    void send_data(std::string_view) override {}
-    void send_end() override {}
-    bool writable() const override { return true; }
-  };
-  std::deque<Request> requests;
-  int changes = 10;
-};
 
 constexpr std::string_view k_role =
     R"({"metadata":{"name":"r","namespace":"foofoo-team","resourceVersion":"1"},)"
@@ -122,7 +66,7 @@ struct Bench {
 
   net::Loop loop;
   upstream::Upstream upstream{std::make_shared<upstream::UpstreamEndpoint>(), {&loop}, {}};
-  ScriptedCaller caller;
+  test::ScriptedCaller caller;
   translate::Mapping mapping{"foofoo", std::make_shared<const translate::SharedNames>()};
   authz::PolicyLimits limits_;
   std::function<void()> first;
