@@ -2,6 +2,9 @@
 #include "common/base/text.hpp"
 #include "common/config/config.hpp"
 
+#include <algorithm>
+#include <vector>
+
 namespace zoo::config {
 namespace {
 
@@ -64,15 +67,19 @@ std::string example(std::span<const Key> keys) {
   std::string out =
       "# zood.yaml: every key with its default. See zood.yaml(5). After a change:\n"
       "# zood --check-config --config FILE; keys marked (reload) take effect on SIGHUP.\n";
-  std::string_view section;
+  std::vector<std::string_view> sections; // that the line above stands in
   for (const auto& key : keys) {
-    const auto dot = key.name.find('.');
-    const auto own = dot == std::string_view::npos ? std::string_view() : key.name.substr(0, dot);
+    auto levels = text::split(key.name, '.');
+    const auto word = levels.back();
+    levels.pop_back();
     out += '\n';
-    if (!own.empty() && own != section) out += fmt::format("#{}:\n", own);
-    section = own;
-    const std::string_view indent = own.empty() ? "" : "  ";
-    const auto word = own.empty() ? key.name : key.name.substr(dot + 1);
+    for (std::size_t i = 0; i < levels.size(); ++i) {
+      const bool open = i < sections.size() &&
+                        std::equal(levels.begin(), levels.begin() + i + 1, sections.begin());
+      if (!open) out += fmt::format("#{}{}:\n", std::string(2 * i, ' '), levels[i]);
+    }
+    sections = levels;
+    const std::string indent(2 * levels.size(), ' ');
     const auto doc =
         fmt::format("{} ({}{})", key.doc, type_words(key), key.reloadable ? "; reload" : "");
     out += wrapped(doc, fmt::format("{}# ", indent));

@@ -237,6 +237,59 @@ constexpr Key k_keys[] = {
      .default_text = "0",
      .doc = "How many bytes these objects have together, as JSON.",
      .reloadable = true},
+    {.name = "accounts.enabled",
+     .type = Type::boolean,
+     .default_text = "false",
+     .doc = "Whether zood keeps accounts and their spaces: it then installs the kinds of "
+            "config.kiosk.sh upstream, with roles and policies. zooctl account uninstall takes "
+            "them away."},
+    {.name = "accounts.listen",
+     .type = Type::address,
+     .doc = "Where account users connect (TLS), with the credential that upstream takes from them. "
+            "Default: off. Port 0 lets the system choose."},
+    {.name = "accounts.advertise",
+     .type = Type::address,
+     .doc = "What kubeconfigs of account users name as the server. Default: the address of "
+            "accounts.listen, which must then be one to connect to."},
+    {.name = "accounts.default_cluster_role",
+     .type = Type::string,
+     .default_text = "admin",
+     .doc = "The ClusterRole that members have in the spaces of an Account that says nothing in "
+            "spec.space.clusterRole."},
+    {.name = "accounts.single_account_default",
+     .type = Type::boolean,
+     .default_text = "true",
+     .doc = "Whether a Space that names no account goes to the only account that its maker is a "
+            "member of. If false, spec.account is required of members."},
+    {.name = "accounts.self_service",
+     .type = Type::boolean,
+     .default_text = "false",
+     .doc = "Whether ClusterRole kiosk-edit is bound to every user of upstream: each member may "
+            "then make spaces, within the limit of the account. If false, an administrator binds "
+            "it to whom they choose."},
+    {.name = "accounts.rbac_limit",
+     .type = Type::size,
+     .default_text = "256Mi",
+     .doc =
+         "The most bytes of upstream's Roles, ClusterRoles and their bindings that zood keeps in "
+         "memory to know who sees which namespace. Beyond it the views answer 503.",
+     .minimum = k_mi,
+     .maximum = 16 * 1024 * k_mi},
+    {.name = "accounts.aggregated.listen",
+     .type = Type::address,
+     .doc = "Where upstream's kube-apiserver reaches zood for the kinds of tenancy.kiosk.sh. "
+            "Default: off. While the group is installed and zood does not answer, upstream deletes "
+            "no namespace."},
+    {.name = "accounts.aggregated.advertise",
+     .type = Type::address,
+     .doc =
+         "IP and port at which kube-apiserver reaches accounts.aggregated.listen; not a loopback "
+         "address, which upstream refuses. Default: the address of accounts.aggregated.listen."},
+    {.name = "accounts.aggregated.keep",
+     .type = Type::boolean,
+     .default_text = "false",
+     .doc = "Whether tenancy.kiosk.sh stays registered upstream when zood is stopped in order: for "
+            "two zoods behind one Service. If false it is withdrawn."},
     {.name = "compression",
      .type = Type::boolean,
      .default_text = "true",

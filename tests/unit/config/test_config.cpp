@@ -162,7 +162,7 @@ TEST_CASE("the example names every key and loads as the defaults, also uncomment
   }
   CHECK(loaded(live, "example").differing(defaults()).empty());
   for (const auto& key : zood_keys())
-    CHECK(contains(text, std::string(key.name.substr(key.name.find('.') + 1)) + ":"));
+    CHECK(contains(text, std::string(key.name.substr(key.name.rfind('.') + 1)) + ":"));
 }
 
 TEST_CASE("the manual page has a row for each key") {
