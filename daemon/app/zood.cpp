@@ -8,6 +8,7 @@
 #include "common/crypto/aead.hpp"
 #include "common/kube/kubeconfig.hpp"
 #include "daemon/admin/service.hpp"
+#include "daemon/app/account_kinds.hpp"
 #include "daemon/app/address.hpp"
 #include "daemon/app/door_certificates.hpp"
 #include "daemon/app/drift.hpp"
@@ -269,6 +270,7 @@ Result<void> Zood::Impl::open_upstream(const kube::ClusterAccess& access) {
   upstream::CredentialOptions options;
   options.directory = values.path("dir");
   ZOO_TRY(credential, upstream::Credential::obtain(access, options));
+  ZOO_TRY_VOID(install_account_kinds(*credential, values));
 
   ZOO_TRY(const auto address, parse_server_url(access.server));
   endpoint = std::make_shared<upstream::UpstreamEndpoint>();
@@ -384,7 +386,12 @@ Result<void> Zood::Impl::open_admin_doors() {
   tenants->set_usage([this](const api::Tenant& tenant) {
     return usage_json(tenant, *terms.load(), ledger, flow_control);
   });
-  tenants->set_findings([this] { return certificates->findings(); });
+  tenants->set_findings([this] {
+    auto out = certificates->findings();
+    for (auto& finding : account_findings(*credential, values))
+      out.push_back(std::move(finding));
+    return out;
+  });
   {
     const std::scoped_lock lock(told_mutex);
     told = tenants.get();

@@ -36,9 +36,9 @@ Error cannot_install(const Manifest& manifest, const Error& cause) {
   if (cause.code() == Code::forbidden) {
     return Error(Code::forbidden,
                  fmt::format("zood may not install {} upstream: {}; give an administrator's "
-                             "kubeconfig, or have one run: kubectl apply --server-side -f "
-                             "upstream-rbac.yaml (zood --print-upstream-rbac prints it)",
-                             manifest.title(), cause.message()));
+                             "kubeconfig, or have one run: zood {} | kubectl apply --server-side "
+                             "-f -",
+                             manifest.title(), cause.message(), manifest.printed_by));
   }
   if (cause.code() == Code::not_found) {
     return Error(cause.code(),
@@ -62,7 +62,7 @@ bool covers(const nlohmann::json& actual, const nlohmann::json& wanted, std::str
       const auto found = actual.find(key);
       // The server leaves out what is empty; a false or an empty list equals nothing.
       if (found == actual.end()) {
-        if (value.is_null() || (value.is_array() && value.empty())) continue;
+        if (value.is_null() || value == false || (value.is_array() && value.empty())) continue;
         return inside(key, false);
       }
       if (!inside(key, covers(*found, value, where))) return false;
@@ -78,16 +78,17 @@ bool covers(const nlohmann::json& actual, const nlohmann::json& wanted, std::str
   return actual == wanted;
 }
 
-std::vector<ObjectState> examine(ControlApi& api) {
+std::vector<ObjectState> examine(ControlApi& api, const std::vector<Manifest>& all) {
   std::vector<ObjectState> out;
-  for (const auto& manifest : upstream_manifests())
+  for (const auto& manifest : all)
     out.push_back(examine_one(api, manifest));
   return out;
 }
 
-Result<std::vector<ObjectState>> bootstrap(ControlApi& api, bool own) {
+Result<std::vector<ObjectState>> bootstrap(ControlApi& api, bool own,
+                                           const std::vector<Manifest>& all) {
   std::vector<ObjectState> out;
-  for (const auto& manifest : upstream_manifests()) {
+  for (const auto& manifest : all) {
     auto state = examine_one(api, manifest);
     if (state.state != State::equal) {
       const auto wanted = nlohmann::json::parse(manifest.json);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/upstream/upstream_rbac.hpp"
 
+#include "common/base/text.hpp"
 #include "common/kube/client.hpp"
 #include "common/kube/yaml.hpp"
 
@@ -13,25 +14,26 @@
 namespace zoo::upstream {
 namespace {
 
+constexpr std::string_view k_option = "--print-upstream-rbac";
+
 struct Row {
   Need need;
-  std::string_view plural;
   std::string_view json;
 };
 
 // Subresources are named one by one: `customresourcedefinitions/*` is no RBAC syntax.
 constexpr std::array k_rows{
-    Row{Need::identity, "namespaces", R"j({
+    Row{Need::identity, R"j({
 "apiVersion":"v1","kind":"Namespace","metadata":{"name":"zoo-system"}})j"},
 
-    Row{Need::identity, "serviceaccounts", R"j({
+    Row{Need::identity, R"j({
 "apiVersion":"v1","kind":"ServiceAccount",
 "metadata":{"name":"zood","namespace":"zoo-system"},
 "automountServiceAccountToken":false})j"},
 
     // Impersonation knows no prefixes and tenants' custom resources have any group, so that this
     // is as strong as cluster-admin; verbs are named all the same, and `bind` for one role only.
-    Row{Need::identity, "clusterroles", R"j({
+    Row{Need::identity, R"j({
 "apiVersion":"rbac.authorization.k8s.io/v1","kind":"ClusterRole","metadata":{"name":"zoo:zood"},
 "rules":[
 {"apiGroups":["*"],"resources":["*"],
@@ -42,22 +44,22 @@ constexpr std::array k_rows{
 {"apiGroups":["rbac.authorization.k8s.io"],"resources":["clusterroles","roles"],
  "verbs":["escalate"]},
 {"apiGroups":["rbac.authorization.k8s.io"],"resources":["clusterroles"],
- "resourceNames":["zoo:tenant","zoo:tenants-cluster","zoo:zood"],"verbs":["bind"]},
+ "resourceNames":["zoo:tenant","zoo:tenants-cluster","zoo:zood","zoo:zood-accounts"],"verbs":["bind"]},
 {"nonResourceURLs":["/api","/api/*","/apis","/apis/*","/openapi","/openapi/*","/version",
  "/version/*","/healthz","/livez","/readyz","/openid/v1/jwks"],"verbs":["get"]}]})j"},
 
-    Row{Need::identity, "clusterrolebindings", R"j({
+    Row{Need::identity, R"j({
 "apiVersion":"rbac.authorization.k8s.io/v1","kind":"ClusterRoleBinding",
 "metadata":{"name":"zoo:zood"},
 "roleRef":{"apiGroup":"rbac.authorization.k8s.io","kind":"ClusterRole","name":"zoo:zood"},
 "subjects":[{"kind":"ServiceAccount","name":"zood","namespace":"zoo-system"}]})j"},
 
-    Row{Need::fence, "clusterroles", R"j({
+    Row{Need::fence, R"j({
 "apiVersion":"rbac.authorization.k8s.io/v1","kind":"ClusterRole","metadata":{"name":"zoo:tenant"},
 "rules":[{"apiGroups":["*"],"resources":["*"],"verbs":["*"]}]})j"},
 
     // No reads, no deletecollection: RBAC cannot narrow them to a prefix, nor can admission.
-    Row{Need::fence, "clusterroles", R"j({
+    Row{Need::fence, R"j({
 "apiVersion":"rbac.authorization.k8s.io/v1","kind":"ClusterRole",
 "metadata":{"name":"zoo:tenants-cluster"},
 "rules":[
@@ -87,7 +89,7 @@ constexpr std::array k_rows{
  "verbs":["create","update","patch","delete"]}]})j"},
 
     // `ownObjects` is what translate::fence_in() writes.
-    Row{Need::fence, "validatingadmissionpolicies", R"j({
+    Row{Need::fence, R"j({
 "apiVersion":"admissionregistration.k8s.io/v1","kind":"ValidatingAdmissionPolicy",
 "metadata":{"name":"zoo-tenants-cluster-scoped"},
 "spec":{"failurePolicy":"Fail",
@@ -129,7 +131,7 @@ constexpr std::array k_rows{
 {"expression":"request.resource.resource != 'customresourcedefinitions' || object == null || (size(object.spec.versions) <= 16 && size(object.spec.names.?shortNames.orValue([])) <= 32 && size(object.spec.names.?categories.orValue([])) <= 32)","message":"a tenant's definition has at most 16 versions, 32 short names and 32 categories"}]}})j"},
 
     // What tenants store as RBAC is inert (DESIGN 8); here the upstream holds zood to it.
-    Row{Need::fence, "validatingadmissionpolicies", R"j({
+    Row{Need::fence, R"j({
 "apiVersion":"admissionregistration.k8s.io/v1","kind":"ValidatingAdmissionPolicy",
 "metadata":{"name":"zoo-tenants-roles"},
 "spec":{"failurePolicy":"Fail",
@@ -141,7 +143,7 @@ constexpr std::array k_rows{
 "validations":[
 {"expression":"!has(object.rules) || object.rules.all(r, r.verbs.all(v, v.startsWith('zoo:')))","message":"the verbs of a tenant's role are stored with the prefix zoo:"}]}})j"},
 
-    Row{Need::fence, "validatingadmissionpolicies", R"j({
+    Row{Need::fence, R"j({
 "apiVersion":"admissionregistration.k8s.io/v1","kind":"ValidatingAdmissionPolicy",
 "metadata":{"name":"zoo-tenants-rolebindings"},
 "spec":{"failurePolicy":"Fail",
@@ -157,7 +159,7 @@ constexpr std::array k_rows{
 {"expression":"object == null || !has(object.subjects) || object.subjects.all(s, s.kind == 'ServiceAccount' ? has(s.namespace) && s.namespace.startsWith(variables.inert) : s.name.startsWith(variables.inert))","message":"the subjects of a tenant's role binding are stored inert"}]}})j"},
 
     // A tenant holds no token that this upstream would take.
-    Row{Need::fence, "validatingadmissionpolicies", R"j({
+    Row{Need::fence, R"j({
 "apiVersion":"admissionregistration.k8s.io/v1","kind":"ValidatingAdmissionPolicy",
 "metadata":{"name":"zoo-tenants-tokens"},
 "spec":{"failurePolicy":"Fail",
@@ -173,10 +175,10 @@ constexpr std::array k_rows{
     // A tenant's own mutations change pods when zood has proven them, and pods that controllers
     // make (docs/decisions/087): what they must not set is held here. The parameters are
     // tenants::PodTerms'.
-    Row{Need::fence, "configmaps", R"j({
+    Row{Need::fence, R"j({
 "apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"zoo-pods","namespace":"zoo-system"}})j"},
 
-    Row{Need::fence, "validatingadmissionpolicies", R"j({
+    Row{Need::fence, R"j({
 "apiVersion":"admissionregistration.k8s.io/v1","kind":"ValidatingAdmissionPolicy",
 "metadata":{"name":"zoo-tenants-pods"},
 "spec":{"failurePolicy":"Fail","paramKind":{"apiVersion":"v1","kind":"ConfigMap"},
@@ -204,7 +206,7 @@ constexpr std::array k_rows{
 
     // Upstream's deletion of a namespace lists all kinds, also those of others, and stops at one
     // that nobody converts.
-    Row{Need::fence, "validatingadmissionpolicies", R"j({
+    Row{Need::fence, R"j({
 "apiVersion":"admissionregistration.k8s.io/v1","kind":"ValidatingAdmissionPolicy",
 "metadata":{"name":"zoo-tenants-definitions"},
 "spec":{"failurePolicy":"Fail","paramKind":{"apiVersion":"v1","kind":"ConfigMap"},
@@ -232,7 +234,7 @@ constexpr std::array k_rows{
 
     // What controllers and kubelets write there decides where traffic goes, what the API server
     // connects to for `proxy`, and which devices are taken.
-    Row{Need::fence, "validatingadmissionpolicies", R"j({
+    Row{Need::fence, R"j({
 "apiVersion":"admissionregistration.k8s.io/v1","kind":"ValidatingAdmissionPolicy",
 "metadata":{"name":"zoo-tenants-status"},
 "spec":{"failurePolicy":"Fail","paramKind":{"apiVersion":"v1","kind":"ConfigMap"},
@@ -256,7 +258,7 @@ constexpr std::array k_rows{
 {"expression":"request.resource.resource != 'resourceclaims' || (variables.now.?allocation.orValue({}) == variables.before.?allocation.orValue({}) && variables.now.?reservedFor.orValue([]) == variables.before.?reservedFor.orValue([]))","message":"devices are allocated by the scheduler"}]}})j"},
 
     // The scheduler takes them from all namespaces, by the name of their class.
-    Row{Need::fence, "validatingadmissionpolicies", R"j({
+    Row{Need::fence, R"j({
 "apiVersion":"admissionregistration.k8s.io/v1","kind":"ValidatingAdmissionPolicy",
 "metadata":{"name":"zoo-tenants-capacities"},
 "spec":{"failurePolicy":"Fail",
@@ -272,7 +274,7 @@ constexpr std::array k_rows{
     // Whom a tenant lets in, it lets in from its own namespaces. (zood tries a patch without
     // storing it, here and where policies above say `stores`, and stores what it made of the
     // result.)
-    Row{Need::fence, "validatingadmissionpolicies", R"j({
+    Row{Need::fence, R"j({
 "apiVersion":"admissionregistration.k8s.io/v1","kind":"ValidatingAdmissionPolicy",
 "metadata":{"name":"zoo-tenants-networkpolicies"},
 "spec":{"failurePolicy":"Fail",
@@ -289,7 +291,7 @@ constexpr std::array k_rows{
 
     // Controllers make claims of what a tenant's mutation has put into a StatefulSet or a pod. A
     // claim has upstream's default class by the time that it is seen here, a template has none.
-    Row{Need::fence, "validatingadmissionpolicies", R"j({
+    Row{Need::fence, R"j({
 "apiVersion":"admissionregistration.k8s.io/v1","kind":"ValidatingAdmissionPolicy",
 "metadata":{"name":"zoo-tenants-claims"},
 "spec":{"failurePolicy":"Fail","paramKind":{"apiVersion":"v1","kind":"ConfigMap"},
@@ -314,7 +316,7 @@ constexpr std::array k_rows{
 {"expression":"variables.claims.all(c, [string(c.spec.?volumeAttributesClassName.orValue(''))].all(n, n == '' || n.startsWith(variables.prefix) || n in variables.sharedAttributes || (variables.whole && !n.matches('^[a-z0-9]{6}-'))))","message":"a tenant's claim names a VolumeAttributesClass of its own or a shared one"}]}})j"},
 
     // After the policies: the right appears when its fence stands.
-    Row{Need::fence, "clusterrolebindings", R"j({
+    Row{Need::fence, R"j({
 "apiVersion":"rbac.authorization.k8s.io/v1","kind":"ClusterRoleBinding",
 "metadata":{"name":"zoo:tenants-cluster"},
 "roleRef":{"apiGroup":"rbac.authorization.k8s.io","kind":"ClusterRole","name":"zoo:tenants-cluster"},
@@ -322,19 +324,19 @@ constexpr std::array k_rows{
 
     // A namespace that is going has lost its RoleBinding: zood adds this group to a tenant's user
     // for requests there, and for those to a namespace that is not there.
-    Row{Need::fence, "clusterrolebindings", R"j({
+    Row{Need::fence, R"j({
 "apiVersion":"rbac.authorization.k8s.io/v1","kind":"ClusterRoleBinding",
 "metadata":{"name":"zoo:tenants-anywhere"},
 "roleRef":{"apiGroup":"rbac.authorization.k8s.io","kind":"ClusterRole","name":"zoo:tenant"},
 "subjects":[{"apiGroup":"rbac.authorization.k8s.io","kind":"Group","name":"zoo:tenants-anywhere"}]})j"},
 
-    Row{Need::fairness, "prioritylevelconfigurations", R"j({
+    Row{Need::fairness, R"j({
 "apiVersion":"flowcontrol.apiserver.k8s.io/v1","kind":"PriorityLevelConfiguration",
 "metadata":{"name":"zoo-tenants"},
 "spec":{"type":"Limited","limited":{"nominalConcurrencyShares":100,"lendablePercent":50,
 "limitResponse":{"type":"Queue","queuing":{"queues":128,"handSize":6,"queueLengthLimit":50}}}}})j"},
 
-    Row{Need::fairness, "flowschemas", R"j({
+    Row{Need::fairness, R"j({
 "apiVersion":"flowcontrol.apiserver.k8s.io/v1","kind":"FlowSchema",
 "metadata":{"name":"zoo-tenants"},
 "spec":{"priorityLevelConfiguration":{"name":"zoo-tenants"},"matchingPrecedence":1100,
@@ -346,13 +348,13 @@ constexpr std::array k_rows{
 
     // Range lists and shared watches of all tenants go as zood: they must not queue behind the
     // cluster's other service accounts, nor behind one tenant's own requests.
-    Row{Need::fairness, "prioritylevelconfigurations", R"j({
+    Row{Need::fairness, R"j({
 "apiVersion":"flowcontrol.apiserver.k8s.io/v1","kind":"PriorityLevelConfiguration",
 "metadata":{"name":"zoo-system"},
 "spec":{"type":"Limited","limited":{"nominalConcurrencyShares":60,"lendablePercent":50,
 "limitResponse":{"type":"Queue","queuing":{"queues":64,"handSize":6,"queueLengthLimit":100}}}}})j"},
 
-    Row{Need::fairness, "flowschemas", R"j({
+    Row{Need::fairness, R"j({
 "apiVersion":"flowcontrol.apiserver.k8s.io/v1","kind":"FlowSchema",
 "metadata":{"name":"zoo-system"},
 "spec":{"priorityLevelConfiguration":{"name":"zoo-system"},"matchingPrecedence":1000,
@@ -363,7 +365,25 @@ constexpr std::array k_rows{
 "nonResourceRules":[{"verbs":["*"],"nonResourceURLs":["*"]}]}]}})j"},
 };
 
-Manifest made_from(Need need, std::string_view plural, std::string_view json) {
+/// A policy holds nobody without its binding. The parameters of all that have some:
+/// tenants::PodTerms'.
+Manifest binding_of(const Manifest& policy) {
+  const auto object = nlohmann::json::parse(policy.json);
+  const std::string_view parameters =
+      object.at("spec").contains("paramKind")
+          ? R"(,"paramRef":{"name":"zoo-pods","namespace":"zoo-system","parameterNotFoundAction":"Deny"})"
+          : "";
+  return manifest_of(
+      policy.need, k_option,
+      fmt::format(R"({{"apiVersion":"admissionregistration.k8s.io/v1",)"
+                  R"("kind":"ValidatingAdmissionPolicyBinding","metadata":{{"name":"{0}"}},)"
+                  R"("spec":{{"policyName":"{0}","validationActions":["Deny"]{1}}}}})",
+                  policy.name, parameters));
+}
+
+} // namespace
+
+Manifest manifest_of(Need need, std::string_view printed_by, std::string json) {
   const auto object = nlohmann::json::parse(json);
   const auto& metadata = object.at("metadata");
   Manifest out;
@@ -371,7 +391,11 @@ Manifest made_from(Need need, std::string_view plural, std::string_view json) {
   out.name = metadata.at("name").get<std::string>();
   out.name_space = metadata.value("namespace", "");
   out.need = need;
-  out.json = json;
+  out.printed_by = printed_by;
+  out.json = std::move(json);
+  auto plural = text::lower(out.kind); // as it is of every kind in the tables
+  if (plural.ends_with('y')) plural.replace(plural.size() - 1, 1, "ie");
+  plural += 's';
   const auto api_version = object.at("apiVersion").get<std::string>();
   out.path = api_version == "v1" ? "/api/v1" : "/apis/" + api_version;
   if (!out.name_space.empty()) out.path += kube::path({"namespaces", out.name_space});
@@ -379,31 +403,12 @@ Manifest made_from(Need need, std::string_view plural, std::string_view json) {
   return out;
 }
 
-/// A policy holds nobody without its binding. The parameters of all that have some:
-/// tenants::PodTerms'.
-Manifest binding_of(const Row& policy) {
-  const auto object = nlohmann::json::parse(policy.json);
-  const auto name = object.at("metadata").at("name").get<std::string>();
-  const std::string_view parameters =
-      object.at("spec").contains("paramKind")
-          ? R"(,"paramRef":{"name":"zoo-pods","namespace":"zoo-system","parameterNotFoundAction":"Deny"})"
-          : "";
-  return made_from(
-      policy.need, "validatingadmissionpolicybindings",
-      fmt::format(R"({{"apiVersion":"admissionregistration.k8s.io/v1",)"
-                  R"("kind":"ValidatingAdmissionPolicyBinding","metadata":{{"name":"{0}"}},)"
-                  R"("spec":{{"policyName":"{0}","validationActions":["Deny"]{1}}}}})",
-                  name, parameters));
-}
-
-} // namespace
-
 const std::vector<Manifest>& upstream_manifests() {
   static const auto manifests = [] {
     std::vector<Manifest> out;
     for (const auto& row : k_rows) {
-      out.push_back(made_from(row.need, row.plural, row.json));
-      if (row.plural == "validatingadmissionpolicies") out.push_back(binding_of(row));
+      out.push_back(manifest_of(row.need, k_option, std::string(row.json)));
+      if (out.back().kind == "ValidatingAdmissionPolicy") out.push_back(binding_of(out.back()));
     }
     return out;
   }();

@@ -34,9 +34,14 @@ struct Manifest {
   std::string path;                   ///< of the object, "/api/v1/namespaces/zoo-system"
   std::string json;
   Need need = Need::identity;
+  std::string_view printed_by = "--print-upstream-rbac"; ///< option of zood, for what is said
 
   std::string title() const { return kind + " " + name; }
 };
+
+/// The object of this JSON, with the path where it is installed. Throws for what is no object of
+/// Kubernetes: the texts are ours.
+Manifest manifest_of(Need need, std::string_view printed_by, std::string json);
 
 /// In the order in which they are to be installed.
 const std::vector<Manifest>& upstream_manifests();

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/upstream/accounts_manifests.hpp"
+
+#include "common/kube/yaml.hpp"
+
+#include <fmt/format.h>
+
+#include <stdexcept>
+#include <utility>
+
+namespace zoo::upstream {
+namespace {
+
+constexpr std::string_view k_licence = "# SPDX-License-Identifier: Apache-2.0\n";
+constexpr std::string_view k_between = "---\n";
+constexpr std::string_view k_option = "--print-upstream-accounts";
+constexpr std::string_view k_policy = "ValidatingAdmissionPolicy";
+
+/// Policies hold tenants and members to what they may; the rest is zood's own and the users'.
+Need need_of(std::string_view kind) {
+  return kind.starts_with(k_policy) ? Need::fence : Need::identity;
+}
+
+Manifest read(std::string_view yaml) {
+  auto json = kube::yaml_to_json(yaml);
+  if (!json) throw std::logic_error(json.error().text()); // a test reads them all
+  auto out = manifest_of(Need::identity, k_option, *std::move(json));
+  out.need = need_of(out.kind);
+  return out;
+}
+
+std::vector<std::string_view> documents(std::string_view text) {
+  std::vector<std::string_view> out;
+  if (text.starts_with(k_licence)) text.remove_prefix(k_licence.size());
+  for (;;) {
+    const auto end = text.find(std::string("\n") += k_between);
+    out.push_back(text.substr(0, end == std::string_view::npos ? end : end + 1));
+    if (end == std::string_view::npos) return out;
+    text.remove_prefix(end + 1 + k_between.size());
+  }
+}
+
+/// Every document, and the binding behind each policy.
+std::vector<std::pair<std::string, Manifest>> all() {
+  std::vector<std::pair<std::string, Manifest>> out;
+  for (const auto text : account_manifest_texts()) {
+    for (const auto document : documents(text)) {
+      out.emplace_back(document, read(document));
+      if (const auto& policy = out.back().second; policy.kind == k_policy) {
+        const auto binding = fmt::format("apiVersion: admissionregistration.k8s.io/v1\n"
+                                         "kind: ValidatingAdmissionPolicyBinding\n"
+                                         "metadata:\n"
+                                         "  name: {0}\n"
+                                         "  labels:\n"
+                                         "    {1}: \"true\"\n"
+                                         "spec:\n"
+                                         "  policyName: {0}\n"
+                                         "  validationActions: [Deny]\n",
+                                         policy.name, k_managed_label);
+        out.emplace_back(binding, read(binding));
+      }
+    }
+  }
+  return out;
+}
+
+} // namespace
+
+const std::vector<Manifest>& account_manifests(bool self_service) {
+  static const auto without = [] {
+    std::vector<Manifest> out;
+    for (auto& [text, manifest] : all())
+      out.push_back(std::move(manifest));
+    return out;
+  }();
+  static const auto with = [] {
+    auto out = without;
+    out.push_back(self_service_manifest());
+    return out;
+  }();
+  return self_service ? with : without;
+}
+
+const Manifest& self_service_manifest() {
+  static const auto manifest = read(documents(self_service_text()).front());
+  return manifest;
+}
+
+std::string account_manifests_yaml() {
+  std::string out(k_licence);
+  out += "# What accounts and spaces need in the upstream cluster, beside upstream-rbac.yaml, for "
+         "those\n"
+         "# who install it themselves:\n"
+         "#   kubectl apply --server-side -f upstream-accounts.yaml\n"
+         "# Printed by `zood --print-upstream-accounts`.\n";
+  for (const auto& [text, manifest] : all())
+    out.append(k_between).append(text);
+  return out;
+}
+
+} // namespace zoo::upstream
