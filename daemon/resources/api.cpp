@@ -42,40 +42,46 @@ std::optional<Answer> Api::handle(const Request& request) const {
   for (auto answer : {discovery_answer(request, groups_), openapi_->answer(request)})
     if (answer) return reads(request) ? std::move(answer) : wrong_method(request, "GET");
   const auto& path = request.segments;
-  if (path.size() < 3 || path[0] != "apis" || !has_group(path[1])) return {};
+  const bool core = !path.empty() && path[0] == "api";
+  if (!core && (path.empty() || path[0] != "apis")) return {};
+  const std::size_t version = core ? 1 : 2;
+  if (path.size() <= version) return {};
+  const std::string_view group = core ? std::string_view() : path[1];
+  if (!has_group(group)) return {};
   Target target;
-  if (auto wrong = find(request, target)) return wrong;
+  if (auto wrong = find(request, group, version, target)) return wrong;
   return serve(request, target);
 }
 
-std::optional<Answer> Api::find(const Request& request, Target& target) const {
+std::optional<Answer> Api::find(const Request& request, std::string_view group, std::size_t version,
+                                Target& target) const {
   const auto& path = request.segments;
   std::vector<std::string_view> versions, resources;
   for (const auto& kind : parts_.kinds) {
-    if (kind->group != path[1]) continue;
+    if (kind->group != group) continue;
     versions.emplace_back(kind->version);
-    if (kind->version == path[2]) resources.emplace_back(kind->resource);
+    if (kind->version == path[version]) resources.emplace_back(kind->resource);
   }
-  if (resources.empty()) return nothing_here(parts_.name, "version", path[2], versions);
+  if (resources.empty()) return nothing_here(parts_.name, "version", path[version], versions);
   const auto kind_at = [&](std::size_t at) {
     for (const auto& kind : parts_.kinds)
-      if (at < path.size() && kind->group == path[1] && kind->version == path[2] &&
+      if (at < path.size() && kind->group == group && kind->version == path[version] &&
           kind->resource == path[at])
         return kind;
     return KindPtr();
   };
-  std::size_t at = 3;
-  if (path.size() > 4 && path[3] == "namespaces" && !kind_at(3)) {
-    auto kind = kind_at(5);
+  std::size_t at = version + 1;
+  if (path.size() > at + 1 && path[at] == "namespaces" && !kind_at(at)) {
+    auto kind = kind_at(at + 2);
     if (kind && kind->namespaced) {
-      target.key.space = path[4];
-      at = 5;
+      target.key.space = path[at + 1];
+      at += 2;
     } else {
       for (const auto& each : parts_.kinds)
-        if (!kind && each->group == path[1] && each->version == path[2]) kind = each;
-      return failure(
-          Error(Code::not_found, fmt::format("{}s have no namespace: ask for /apis/{}/{}",
-                                             kind->kind, kind->api_version(), kind->resource)));
+        if (!kind && each->group == group && each->version == path[version]) kind = each;
+      return failure(Error(Code::not_found, fmt::format("{}s have no namespace: ask for /{}/{}/{}",
+                                                        kind->kind, group.empty() ? "api" : "apis",
+                                                        kind->api_version(), kind->resource)));
     }
   }
   target.kind = kind_at(at);

@@ -43,7 +43,7 @@ public:
   bool has_group(std::string_view group) const;
 
 private:
-  /// What a path under /apis/<group>/<version> names.
+  /// What a path under /apis/<group>/<version> or /api/<version> names.
   struct Target {
     KindPtr kind;
     Key key;         ///< empty name: the collection
@@ -61,8 +61,10 @@ private:
     std::vector<std::string> warnings;
   };
 
-  /// Fills `target`, or says what is wrong with the path.
-  std::optional<Answer> find(const Request& request, Target& target) const;
+  /// Fills `target`, or says what is wrong with the path, whose segment `version` is one of the
+  /// group's.
+  std::optional<Answer> find(const Request& request, std::string_view group, std::size_t version,
+                             Target& target) const;
   Answer serve(const Request& request, const Target& target) const;
   Answer collection(const Request& request, const Target& target) const;
   Answer subresource(const Request& request, const Target& target) const;

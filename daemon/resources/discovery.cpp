@@ -83,6 +83,24 @@ std::optional<Answer> aggregated(const Request& request, json items) {
   return {};
 }
 
+/// /api and /api/<version>.
+std::optional<Answer> core_answer(const Request& request, std::span<const ServedGroup> groups) {
+  const auto& path = request.segments;
+  json items = json::array(), versions = json::array();
+  for (const auto& group : groups) {
+    if (!group.name.empty()) continue;
+    if (path.size() == 2 && path[1] == group.version)
+      return cacheable(request, json_answer(200, resource_list(group)));
+    items.push_back(aggregated_group(group));
+    versions.push_back(group.version);
+  }
+  if (path.size() != 1) return {};
+  if (auto whole = aggregated(request, std::move(items))) return cacheable(request, *whole);
+  return cacheable(request, json_answer(200, {{"kind", "APIVersions"},
+                                              {"versions", std::move(versions)},
+                                              {"serverAddressByClientCIDRs", json::array()}}));
+}
+
 } // namespace
 
 Answer cacheable(const Request& request, Answer answer) {
@@ -124,16 +142,12 @@ std::vector<ServedGroup> groups_of(std::span<const KindPtr> kinds) {
 std::optional<Answer> discovery_answer(const Request& request,
                                        std::span<const ServedGroup> groups) {
   const auto& path = request.segments;
-  if (path.size() == 1 && path[0] == "api") {
-    if (auto whole = aggregated(request, json::array())) return cacheable(request, *whole);
-    return cacheable(request, json_answer(200, {{"kind", "APIVersions"},
-                                                {"versions", json::array()},
-                                                {"serverAddressByClientCIDRs", json::array()}}));
-  }
+  if (!path.empty() && path[0] == "api") return core_answer(request, groups);
   if (path.empty() || path[0] != "apis" || path.size() > 3) return {};
   if (path.size() == 1) {
     json items = json::array(), list = json::array();
     for (const auto& group : groups) {
+      if (group.name.empty()) continue;
       items.push_back(aggregated_group(group));
       list.push_back(api_group(group));
     }
@@ -143,7 +157,7 @@ std::optional<Answer> discovery_answer(const Request& request,
                                                 {"groups", std::move(list)}}));
   }
   for (const auto& group : groups) {
-    if (path[1] != group.name) continue;
+    if (group.name.empty() || path[1] != group.name) continue;
     if (path.size() == 2) {
       auto one = api_group(group);
       one["kind"] = "APIGroup";

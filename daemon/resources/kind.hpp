@@ -92,7 +92,8 @@ struct Strategy {
 };
 
 struct Kind {
-  std::string group, version, resource, kind, singular;
+  std::string group; ///< "": the core group, whose paths begin with /api/<version>
+  std::string version, resource, kind, singular;
   std::vector<std::string> short_names = {}, categories = {};
   bool namespaced = false;
   std::string description;           ///< of the kind, for `kubectl explain`
@@ -113,8 +114,9 @@ struct Kind {
   bool finalizers = false;          ///< metadata.finalizers and ownerReferences mean something
   std::shared_ptr<Backing> backing; ///< never null
 
-  std::string api_version() const { return group + "/" + version; }
-  std::string title() const { return resource + "." + group; } ///< "tenants.tenant.kubezoo.io"
+  std::string api_version() const { return group.empty() ? version : group + "/" + version; }
+  /// "tenants.tenant.kubezoo.io"
+  std::string title() const { return group.empty() ? resource : resource + "." + group; }
   bool has(Verb verb) const;
   bool has_status() const;
   std::vector<ListRule> lists() const; ///< refers into this row

@@ -8,6 +8,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
+#include <iterator>
+
 namespace zoo::resources {
 namespace {
 
@@ -296,7 +299,10 @@ json openapi_v2(std::span<const KindPtr> kinds, std::string_view title) {
           {"definitions", std::move(schemas)}};
 }
 
-OpenApi::OpenApi(std::span<const KindPtr> kinds, std::string_view title) {
+OpenApi::OpenApi(std::span<const KindPtr> all, std::string_view title) {
+  std::vector<KindPtr> kinds;
+  std::copy_if(all.begin(), all.end(), std::back_inserter(kinds),
+               [](const KindPtr& kind) { return !kind->group.empty(); });
   std::map<std::string, std::vector<KindPtr>> versions;
   for (const auto& kind : kinds)
     versions["apis/" + kind->api_version()].push_back(kind);

@@ -15,7 +15,8 @@
 namespace zoo::resources {
 
 /// What `kubectl explain` shows and `kubectl apply` checks: OpenAPI 3.0 a group and version, and
-/// 2.0 for all kinds together. Made once of the rows; any thread.
+/// 2.0 for all kinds together. Kinds of the core group are left out: upstream's documents tell of
+/// them. Made once of the rows; any thread.
 class OpenApi {
 public:
   /// `title` of the documents: "zood admin API".

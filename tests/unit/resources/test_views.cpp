@@ -166,3 +166,46 @@ TEST_CASE("a kind has the verbs of its row and no others") {
   CHECK(views.ask("jane", "GET", k_group + "/namespaces/x/templateinstances").status == 200);
   CHECK(views.ask("jane", "GET", k_group + "/templateinstances").status == 200);
 }
+
+TEST_CASE("a kind of the core group is served below /api") {
+  Views views;
+  furnish(views);
+  const std::string all = "/api/v1/namespaces";
+  const auto list = body_of(views.ask("jane", "GET", all));
+  CHECK(list["kind"] == "NamespaceList");
+  CHECK(list["apiVersion"] == "v1");
+  REQUIRE(list["items"].size() == 2);
+  CHECK(views.ask("jane", "GET", all + "/a").status == 200);
+  CHECK(views.ask("jane", "GET", all + "/b").status == 404);
+  CHECK(views.ask("jane", "POST", all, "{}", {k_json}).status == 405);
+  const auto watch = views.ask("jane", "GET", all + "?watch=true&resourceVersion=107");
+  REQUIRE(watch.watch);
+  CHECK(Watching(watch.watch).told() == Lines{});
+
+  const auto sub = views.ask("jane", "GET", all + "/a/pods");
+  CHECK(sub.status == 404);
+  const auto version = views.ask("jane", "GET", "/api/v2/namespaces");
+  CHECK(version.status == 404);
+  const auto resource = body_of(views.ask("jane", "GET", "/api/v1/nodes"));
+  CHECK(resource["message"] == "the server could not find the requested resource: this API has no "
+                               "resource \"nodes\"");
+}
+
+TEST_CASE("discovery tells of the core group apart, and OpenAPI not at all") {
+  Views views;
+  CHECK(body_of(views.ask("jane", "GET", "/api"))["versions"] == json::array({"v1"}));
+  const auto resources = body_of(views.ask("jane", "GET", "/api/v1"));
+  CHECK(resources["groupVersion"] == "v1");
+  CHECK(resources["resources"][0]["name"] == "namespaces");
+  CHECK(body_of(views.ask("jane", "GET", "/apis"))["groups"].size() == 1);
+  const http::Header aggregated{
+      "Accept", "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"};
+  const auto core = body_of(views.ask("jane", "GET", "/api", "", {aggregated}));
+  REQUIRE(core["items"].size() == 1);
+  CHECK(core["items"][0]["metadata"]["name"] == "");
+  CHECK(core["items"][0]["versions"][0]["resources"][0]["resource"] == "namespaces");
+  CHECK(body_of(views.ask("jane", "GET", "/apis", "", {aggregated}))["items"].size() == 1);
+  CHECK(body_of(views.ask("jane", "GET", "/openapi/v3"))["paths"].size() == 1);
+  CHECK_FALSE(
+      body_of(views.ask("jane", "GET", "/openapi/v2"))["definitions"].contains("v1.Namespace"));
+}

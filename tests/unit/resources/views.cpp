@@ -241,8 +241,11 @@ Views::Views() {
   auto account = row("accounts", "Account", spaces);
   auto instance = row("templateinstances", "TemplateInstance", spaces);
   instance.namespaced = true;
+  auto core = row("namespaces", "Namespace", spaces);
+  core.group = "";
+  core.version = "v1";
   std::vector<KindPtr> kinds;
-  for (auto* each : {&space, &account, &instance})
+  for (auto* each : {&space, &account, &instance, &core})
     kinds.push_back(std::make_shared<const Kind>(std::move(*each)));
   api.emplace(Api::Parts{.kinds = std::move(kinds),
                          .name = "this API",
