@@ -40,7 +40,8 @@ struct Account {
   std::string name, uid, resource_version;
   std::vector<authz::Subject> subjects;   ///< the members
   std::vector<std::string> subject_keys;  ///< authz::subject_key() of each, sorted, each once
-  std::string cluster_role = "admin";     ///< bound for the members in each space; "": none
+  /// Bound for the members in each space; "": none. Nothing: accounts.default_cluster_role.
+  std::optional<std::string> cluster_role;
   std::optional<std::int64_t> limit;      ///< of spaces; none: as many as they like
   Labels space_labels, space_annotations; ///< of spec.space.spaceTemplate: they win over the user's
   bool reconcile = true; ///< spec.space.reconcile: the template is kept on spaces that exist, too

@@ -38,7 +38,9 @@ public:
 /// A State that changes, each change published as the Follower does.
 class States {
 public:
-  States() { publish({}); }
+  States() {
+    publish([](State&, Touched&) {});
+  }
 
   void put_space(const std::string& name, const std::string& account = "",
                  const std::string& more = "") {
@@ -70,12 +72,11 @@ private:
     ++next->revision;
     ++next->sequence;
     Touched touched;
-    if constexpr (std::is_invocable_v<Change, State&, Touched&>) change(*next, touched);
+    change(*next, touched);
     next->rights = std::make_shared<const SaidRights>(rights_);
     const auto before = std::exchange(now, next);
     views.published(before ? before : now, now, touched);
   }
-  void publish(std::nullptr_t) {}
   void right(const std::string& user, const std::string& name, bool may) {
     publish([&](State&, Touched& touched) {
       auto& names = rights_.of_user[user];
