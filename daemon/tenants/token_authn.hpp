@@ -5,8 +5,8 @@
 #include "daemon/access/principal.hpp"
 #include "daemon/tenants/directory.hpp"
 #include "daemon/tenants/token_claims.hpp"
-#include "daemon/tenants/token_keys.hpp"
-#include "daemon/upstream/buffered_call.hpp"
+#include "daemon/upstream/token_keys.hpp"
+#include "daemon/upstream/token_review.hpp"
 
 #include <chrono>
 #include <cstddef>
@@ -14,8 +14,6 @@
 #include <memory>
 #include <string>
 #include <string_view>
-#include <unordered_map>
-#include <vector>
 
 namespace zoo::net {
 class Loop;
@@ -54,24 +52,22 @@ public:
   static constexpr std::size_t k_max_unknown = 8, k_max_unknown_of_tenant = 2;
 
 private:
-  struct Answer {
-    Result<TokenUser> user = fail(Code::unauthorized, "");
-    std::chrono::steady_clock::time_point until;
+  struct About {
+    TokenClaims claims;
+    bool unknown; ///< what signed it
   };
-  struct Question;
 
   Result<TokenUser> admit(const TokenUser& user) const;
   void ask(const std::string& key, const std::string& token, TokenClaims claims, bool unknown,
            Done done);
-  void answered(const std::string& key, const Result<upstream::Answer>& answer);
-  Result<TokenUser> read(const TokenClaims& claims, const upstream::Answer& answer) const;
+  void answered(const std::string& key, const Result<upstream::TokenUser>& answer);
+  Result<TokenUser> read(const TokenClaims& claims, const upstream::TokenUser& user) const;
 
   net::Loop& loop_;
   upstream::Upstream& upstream_;
   const TenantDirectory& directory_;
-  TokenKeys keys_;
-  std::unordered_map<std::string, Answer> answers_; ///< by SHA-256 of the token
-  std::unordered_map<std::string, std::unique_ptr<Question>> asked_;
+  upstream::TokenKeys keys_;
+  upstream::TokenMemory<TokenUser, About> memory_;
   std::shared_ptr<void> alive_;
 };
 

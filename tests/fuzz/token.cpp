@@ -4,8 +4,8 @@
 #include "common/api/tenant.hpp"
 #include "common/crypto/digest.hpp"
 #include "daemon/tenants/token_claims.hpp"
-#include "daemon/tenants/token_signature.hpp"
 #include "daemon/translate/continue.hpp"
+#include "daemon/upstream/token_signature.hpp"
 #include "tests/fuzz/invariant.hpp"
 #include "tests/fuzz/tenant.hpp"
 
@@ -32,16 +32,16 @@ const std::string k_signed =
     "eyJhbGciOiJFUzI1NiJ9.eyJpc3MiOiJqb2UiLA0KICJleHAiOjEzMDA4MTkzODAsDQogImh0dHA6Ly9leGFtcGxlLmNv"
     "bS9pc19yb290Ijp0cnVlfQ";
 
-const tenants::KeySet& published() {
+const upstream::KeySet& published() {
   static const auto keys = [] {
     const auto set =
         "{\"keys\":[{\"kid\":\"ec\"," + k_ec_key + "},{\"kid\":\"rsa\"," + k_rsa_key + "}]}";
-    auto out = tenants::read_key_set(set);
+    auto out = upstream::read_key_set(set);
     invariant(out && out->size() == 2, "the set is read", set);
     auto node = out->extract("ec"); // the RFC's token names no key
     node.key() = "";
     out->insert(std::move(node));
-    auto again = tenants::read_key_set(set);
+    auto again = upstream::read_key_set(set);
     out->insert(again->extract("ec"));
     return *std::move(out);
   }();
@@ -52,16 +52,16 @@ void signatures(std::string_view text) {
   const auto part = crypto::base64url_encode(text);
   for (const auto& token : {std::string(text), part + ".e30.c2ln",
                             k_signed + "." + std::string(text), k_signed + "." + part}) {
-    if (tenants::check_signature(published(), token) != tenants::Signature::good) continue;
+    if (upstream::check_signature(published(), token) != upstream::Signature::good) continue;
     invariant(token.substr(0, token.rfind('.')) == k_signed, "nobody signed it", token);
   }
   // What upstream publishes, whatever it is.
-  if (const auto keys = tenants::read_key_set(text)) {
+  if (const auto keys = upstream::read_key_set(text)) {
     for (const auto& [id, key] : *keys)
       invariant(!id.empty() && (key.takes("RS256") || key.takes("ES256") || key.takes("ES384") ||
                                 key.takes("ES512")),
                 "a key that can be used", text);
-    static_cast<void>(tenants::check_signature(*keys, k_signed + ".c2ln"));
+    static_cast<void>(upstream::check_signature(*keys, k_signed + ".c2ln"));
   }
 }
 

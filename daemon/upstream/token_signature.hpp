@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-namespace zoo::tenants {
+namespace zoo::upstream {
 
 enum class Signature {
   good,    ///< made with one of upstream's keys; whether the token is good upstream has to say
@@ -26,4 +26,4 @@ Result<KeySet> read_key_set(std::string_view json);
 /// Holds a JWS in compact serialization (RFC 7515 5.2) against the keys. Pure, any thread.
 Signature check_signature(const KeySet& keys, std::string_view token);
 
-} // namespace zoo::tenants
+} // namespace zoo::upstream

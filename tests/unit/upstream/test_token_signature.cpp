@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "common/crypto/digest.hpp"
-#include "daemon/tenants/token_signature.hpp"
+#include "daemon/upstream/token_signature.hpp"
 
 #include <doctest/doctest.h>
 
 #include <string>
 
-using namespace zoo::tenants;
+using namespace zoo::upstream;
 
 namespace {
 

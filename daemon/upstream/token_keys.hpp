@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "daemon/tenants/token_signature.hpp"
 #include "daemon/upstream/buffered_call.hpp"
+#include "daemon/upstream/token_signature.hpp"
 
 #include <chrono>
 #include <memory>
@@ -12,17 +12,15 @@ namespace zoo::net {
 class Loop;
 }
 namespace zoo::upstream {
-class Upstream;
-}
 
-namespace zoo::tenants {
+class Upstream;
 
 /// The keys that upstream signs tokens of ServiceAccounts with, as it publishes them
 /// (/openid/v1/jwks). They only say which tokens are not worth a question: upstream may sign with
 /// keys that it does not publish (KEP-740), and may publish none. Loop thread.
 class TokenKeys {
 public:
-  TokenKeys(net::Loop& loop, upstream::Upstream& upstream) : loop_(loop), upstream_(upstream) {}
+  TokenKeys(net::Loop& loop, Upstream& upstream) : loop_(loop), upstream_(upstream) {}
 
   /// Asks upstream for its keys beside, when they are old or do not tell: the answer is for later
   /// tokens.
@@ -36,10 +34,10 @@ private:
   void read_again();
 
   net::Loop& loop_;
-  upstream::Upstream& upstream_;
+  Upstream& upstream_;
   KeySet keys_;
   std::chrono::steady_clock::time_point asked_{};
-  std::unique_ptr<upstream::BufferedCall> call_;
+  std::unique_ptr<BufferedCall> call_;
 };
 
-} // namespace zoo::tenants
+} // namespace zoo::upstream

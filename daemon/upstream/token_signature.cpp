@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/tenants/token_signature.hpp"
+#include "daemon/upstream/token_signature.hpp"
 
 #include "common/crypto/digest.hpp"
 #include "daemon/translate/discovery_json.hpp"
@@ -7,7 +7,7 @@
 #include <set>
 #include <utility>
 
-namespace zoo::tenants {
+namespace zoo::upstream {
 namespace {
 
 using translate::JsonNode;
@@ -63,4 +63,4 @@ Signature check_signature(const KeySet& keys, std::string_view token) {
   return good ? Signature::good : Signature::forged;
 }
 
-} // namespace zoo::tenants
+} // namespace zoo::upstream

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/tenants/token_keys.hpp"
+#include "daemon/upstream/token_keys.hpp"
 
 #include "common/base/log.hpp"
 #include "daemon/net/loop.hpp"
@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <utility>
 
-namespace zoo::tenants {
+namespace zoo::upstream {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -25,10 +25,10 @@ Signature TokenKeys::check(std::string_view token) {
 
 void TokenKeys::read_again() {
   asked_ = Clock::now();
-  auto head = upstream::get_head("/openid/v1/jwks", "application/jwk-set+json, application/json");
-  call_ = std::make_unique<upstream::BufferedCall>(
-      upstream_.caller(loop_), std::move(head), upstream::CallOptions{}, k_max_set,
-      [this](const Result<upstream::Answer>& answer) {
+  auto head = get_head("/openid/v1/jwks", "application/jwk-set+json, application/json");
+  call_ = std::make_unique<BufferedCall>(
+      upstream_.caller(loop_), std::move(head), CallOptions{}, k_max_set,
+      [this](const Result<Answer>& answer) {
         const auto call = std::move(call_);
         // Those that are known stay as long as upstream is only out of reach.
         if (!answer && answer.error().code() != Code::too_large) return;
@@ -38,7 +38,7 @@ void TokenKeys::read_again() {
           log::debug("gateway", "upstream does not tell the keys of its tokens: {}",
                      keys.error().message());
           const auto status = answer ? answer->head.status : 0;
-          if (upstream::passing(status) || status == 401) return;
+          if (passing(status) || status == 401) return;
           keys_.clear();
           return;
         }
@@ -46,4 +46,4 @@ void TokenKeys::read_again() {
       });
 }
 
-} // namespace zoo::tenants
+} // namespace zoo::upstream
