@@ -7,7 +7,8 @@
 namespace zoo::access {
 
 /// Why a request goes upstream with zood's own rights. Each is a proof that zood has made itself,
-/// since upstream's RBAC cannot make it: RBAC knows neither prefixes nor key ranges. View::allows()
+/// since upstream's RBAC cannot make it: RBAC knows neither prefixes nor key ranges, and filters no
+/// lists. View::allows()
 /// says which of them a view may use at all.
 enum class Reason : std::uint8_t {
   own_keys,        ///< a list or a shared watch that shows nothing but the view's own keys
@@ -21,11 +22,14 @@ enum class Reason : std::uint8_t {
   look,            ///< a read that a decision of zood's rests on; nothing of it is shown
   namespace_gone,  ///< the tenant's own user has no rights yet or any more, and the namespace was
                    ///< proven to be the tenant's
+  own_rights,      ///< a list or a shared watch that shows only what stands in namespaces where
+                   ///< upstream's own RBAC, as zood evaluates it, lets the caller read the kind
 };
 
 /// Is the proof behind this reason that keys or groups begin with the view's prefix?
 constexpr bool rests_on_prefix(Reason reason) {
-  return reason != Reason::signing && reason != Reason::documents && reason != Reason::look;
+  return reason != Reason::signing && reason != Reason::documents && reason != Reason::look &&
+         reason != Reason::own_rights;
 }
 
 /// As whom one request goes upstream. Every flow says it for every request; there is no default.

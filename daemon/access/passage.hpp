@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "common/base/result.hpp"
 #include "daemon/access/view.hpp"
 
 #include <memory>
@@ -21,8 +22,12 @@ namespace zoo::access {
 /// upstream's audit log.
 std::shared_ptr<const http::FieldLines>
 as_tenant_user(std::string_view upstream_user, const Principal& principal, bool anywhere = false);
-/// For Passage::caller: his own user, UID, groups and extras.
+/// For Passage::caller: his own user, UID, groups and extras. Who he was before he impersonated
+/// somebody stands in the extra zoo-impersonator.
 std::shared_ptr<const http::FieldLines> as_caller(const Principal& principal);
+/// Can as_caller() say who he is, so that upstream reads just that? Header fields lose blanks at
+/// their ends, and an empty group. Code::unauthorized, with what cannot be said.
+Result<void> check_caller(const Principal& principal);
 
 /// The fields for a request of `actor` through `view`; null: it goes as zood itself. A reason that
 /// the view does not allow makes it go as the client.

@@ -26,7 +26,9 @@ inline constexpr std::string_view k_token_credential = "token";
 /// ViewSource, or an impersonation that the client's own rights allowed. Immutable once it stands
 /// in a Route; any thread.
 struct Principal {
-  std::string id; ///< of the tenant that he belongs to
+  /// Of the tenant that he belongs to; of an account's user "u:" and his name. What is his is
+  /// counted under it.
+  std::string id;
   std::string user;
   std::vector<std::string> groups;
   /// For the audit log and for revocation: the serial number of his certificate in lower-case
@@ -37,8 +39,8 @@ struct Principal {
   std::string uid;          ///< of the user, as a TokenReview tells it; "" if there is none
   authz::Extra extra;
   std::string impersonator; ///< the user that he was before he impersonated another one; "" = none
-  /// as_tenant_user() of him (passage.hpp), made once where the same principal is used
-  /// for many requests; null: it is made for each request.
+  /// as_tenant_user() or as_caller() of him (passage.hpp), made once where the same principal is
+  /// used for many requests; null: it is made for each request.
   std::shared_ptr<const http::FieldLines> upstream_fields;
 };
 

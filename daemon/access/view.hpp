@@ -19,6 +19,8 @@ namespace zoo::access {
 
 class Authorizer;
 class FlowShare;
+class LocalApi;
+class UpstreamRights;
 
 /// Whom upstream takes a request for that goes as Actor::client().
 enum class Passage : std::uint8_t {
@@ -68,6 +70,12 @@ inline constexpr Answers k_tenant_answers{
     Passage::tenant_user, Sight::own_keys, SetOf<Fence>::all(Fence::ceilings),
     SetOf<Local>::all(Local::reviews), SetOf<Reason>::all(Reason::namespace_gone)};
 
+/// An account's user's: upstream judges him as himself, and no fence holds. What zood shows of a
+/// list over all namespaces to who may not read all of them, and what it serves itself, stands
+/// beside (View::rights, View::local_api).
+inline constexpr Answers k_account_answers{
+    Passage::caller, Sight::as_told_to_it, {}, {}, {Reason::documents, Reason::own_rights}};
+
 /// What zood writes upstream for a namespace that a client makes. Plain functions of the tenant's
 /// ID and the namespace's upstream name; each returns the JSON of one object.
 struct NamespaceTexts {
@@ -81,7 +89,7 @@ struct View {
   Answers answers;
   translate::Mapping
       mapping;         ///< which names are upstream's for the client's: with a prefix or as is
-  std::string uid;     ///< of the Tenant behind it; part of every sealed token
+  std::string uid;     ///< of the Tenant behind it, or ""; part of every sealed token
   std::string created; ///< creationTimestamp of the objects that every cluster is made with
   std::shared_ptr<const Authorizer> authorizer; ///< of requests and of reviews; never null
   std::string upstream_user;                    ///< of Passage::tenant_user: "zoo:<id>"; else ""
@@ -91,6 +99,10 @@ struct View {
   api::Flow flow;                               ///< how much may go on at the same time
   std::shared_ptr<FlowShare> share;             ///< what does go on; thread-safe; never null
   NamespaceTexts texts;                         ///< asked where Local::namespaces is served
+  std::shared_ptr<const LocalApi> local_api{};  ///< what is answered here; null: nothing
+  /// By what lists and watches over all namespaces are filtered for who has no right to the whole;
+  /// null: they are not.
+  std::shared_ptr<const UpstreamRights> rights{};
 
   bool holds(Fence fence) const { return answers.fences.has(fence); }
   bool serves(Local local) const { return answers.local.has(local); }

@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 
 namespace zoo::http {
 struct ConnectionInfo;
@@ -23,16 +24,19 @@ public:
 
   /// By the client certificate of a connection that shows one. Code::unauthorized, with the reason.
   virtual Result<Route> by_certificate(const http::ConnectionInfo& connection) = 0;
-  /// By a bearer token. `done` is called on the loop, possibly inside the call.
-  /// Code::unauthorized; Code::unavailable if upstream, which verifies it, does not answer;
-  /// Code::too_many_requests if too many are being verified.
-  virtual void by_token(const std::string& token, std::function<void(Result<Route>)> done) = 0;
+  /// By a bearer token that came over this connection. `done` is called on the loop, possibly
+  /// inside the call. Code::unauthorized; Code::unavailable if upstream, which verifies it, does
+  /// not answer; Code::too_many_requests if too many are being verified.
+  virtual void by_token(const http::ConnectionInfo& connection, const std::string& token,
+                        std::function<void(Result<Route>)> done) = 0;
   /// Is what `route` was given for still good, its dates aside? Asked again for requests in
   /// progress after something was withdrawn.
   virtual bool still(const Route& route) = 0;
   /// Who the verified certificate of a connection was made for, let in or not: for the audit log.
   /// Null if nobody can be read from it.
   virtual std::shared_ptr<const Principal> claimed(const http::ConnectionInfo& connection) = 0;
+  /// For the audit log: "tenants", "accounts".
+  virtual std::string_view door() const = 0;
 };
 
 } // namespace zoo::access

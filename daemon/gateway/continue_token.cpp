@@ -19,7 +19,9 @@ translate::ContinueRecord record_of(const Exchange& exchange) {
   const auto& target = exchange.target();
   translate::ContinueRecord record;
   record.tenant = exchange.mapping().id();
-  record.uid = exchange.view().uid;
+  record.uid = exchange.view().answers.passage == access::Passage::caller
+                   ? "u:" + exchange.route().principal().user
+                   : exchange.view().uid;
   record.path_hash = digest(target.path);
   // A separator that neither selector can contain.
   record.selector_hash = digest(target.list.label_selector + '\0' + target.list.field_selector);

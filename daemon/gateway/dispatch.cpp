@@ -168,6 +168,7 @@ public:
       if (lists_addresses_by_name(exchange_)) return own_addresses(exchange_);
     }
     if (target_.subresource == "log") return log();
+    ZOO_TRY(exchange_.own_spaces(), own_spaces_of(exchange_));
     ZOO_TRY(rendering_, rendering_of(exchange_));
     if (rendering_.wanted.protobuf && !translate::builtin_group(target_.group)) {
       return fail(Code::not_acceptable, "only the following media types are accepted: "
@@ -510,7 +511,8 @@ private:
     listing.verb = "list"; // the path of the kind, whatever is done with what it finds
     listing.name.clear();
     if (target_.is("", "namespaces")) listing.name_space.clear();
-    ListPlan plan(Actor::zood(Reason::own_keys));
+    ListPlan plan(exchange_.own_spaces() ? reach.actor : Actor::zood(Reason::own_keys));
+    plan.spaces = reach.spaces;
     ZOO_TRY(plan.path, translate::upstream_path(listing, resource_.namespaced, view().viewer()));
     ZOO_TRY(plan.params, params_in(exchange_, false));
     if (rendering_.wanted.representation == Representation::table) raise_include(plan.params);

@@ -5,7 +5,10 @@
 #include "common/base/log.hpp"
 #include "common/kube/age.hpp"
 #include "common/kube/yaml.hpp"
+#include "daemon/access/local_api.hpp"
+#include "daemon/access/passage.hpp"
 #include "daemon/audit/log.hpp"
+#include "daemon/gateway/flows/served.hpp"
 #include "daemon/gateway/render.hpp"
 #include "daemon/translate/headers.hpp"
 #include "daemon/translate/json.hpp"
@@ -37,7 +40,7 @@ void Exchange::begin() {
   ended_ = foretold_ = stream_.request_complete();
   if (auto known = gateway_.by_certificate(stream_.connection(), head_))
     return authenticated(*std::move(known));
-  gateway_.by_token(head_, [this, alive = alive()](Result<Route> route) {
+  gateway_.by_token(stream_.connection(), head_, [this, alive = alive()](Result<Route> route) {
     if (!alive.expired() && !done_) authenticated(std::move(route));
   });
 }
@@ -67,6 +70,10 @@ void Exchange::impersonate(std::size_t at) {
     as.issued = client.issued;
     as.expires = client.expires;
     as.impersonator = client.user;
+    if (view().answers.passage == access::Passage::caller) {
+      if (auto good = access::check_caller(as); !good)
+        return fail(Error(Code::bad_request, good.error().message()));
+    }
     route_->who = std::make_shared<const Principal>(std::move(as));
     return resolve();
   }
@@ -128,13 +135,14 @@ void Exchange::wait_for_place() {
 
 void Exchange::refuse_place(FlowControl::Verdict verdict) {
   const auto& flow = view().flow;
+  const std::string_view who = view().shows_own_keys() ? "tenant" : "user";
   std::string why;
   switch (verdict) {
   case FlowControl::Verdict::full_mutations:
-    why = fmt::format("this tenant has {} writes in flight, its limit", flow.mutations);
+    why = fmt::format("this {} has {} writes in flight, its limit", who, flow.mutations);
     break;
   case FlowControl::Verdict::full_long_running:
-    why = fmt::format("this tenant has {} watches, logs and tunnels open, its limit",
+    why = fmt::format("this {} has {} watches, logs and tunnels open, its limit", who,
                       flow.long_running);
     break;
   case FlowControl::Verdict::full_bytes:
@@ -143,7 +151,7 @@ void Exchange::refuse_place(FlowControl::Verdict verdict) {
     why = "all tenants together ask too much, and enough of this tenant's requests wait already";
     break;
   default:
-    why = fmt::format("this tenant has {} requests in flight, its limit", flow.requests);
+    why = fmt::format("this {} has {} requests in flight, its limit", who, flow.requests);
   }
   fail(Error(Code::too_many_requests, why + "; try again"));
 }
@@ -292,7 +300,21 @@ void Exchange::resolve() {
       if (!become(kube::yaml_to_json(body_, limits))) return;
     }
   }
+  if (begin_served()) return;
   with_resource(upstream::Freshness::any);
+}
+
+bool Exchange::begin_served() {
+  const auto& local = view().local_api;
+  if (local == nullptr || !local->serves(route_->principal(), target_)) return false;
+  judged(audit::Decision::allow, "zood answers it by the caller's own rights");
+  auto flow = served(*this);
+  if (flow) {
+    run(*std::move(flow));
+  } else {
+    fail(flow.error());
+  }
+  return true;
 }
 
 void Exchange::with_resource(upstream::Freshness freshness) {
@@ -359,21 +381,25 @@ void Exchange::authorize(Attributes attributes) {
 
 void Exchange::recheck_rights() {
   if (done_ || !flow_ || !target_.long_running) return;
+  flow_->recheck();
+  if (done_) return;
   if (policy_) { // no older one is kept for it
     if (auto now = view().authorizer->known()) policy_ = std::move(now);
   }
   if (const auto expires = route_->principal().expires; expires != 0 && expires <= kube::unix_now())
     return withdraw("the certificate that opened this stream has expired");
+  if (lost_right()) return withdraw("the right that opened this stream was taken away");
   // One question of each sort at a time: while upstream hangs they would pile up.
   if (route_->principal().credential == access::k_token_credential &&
       !std::exchange(asks_token_, true)) {
-    gateway_.by_token(head_, [this, alive = alive()](const Result<Route>& route) {
-      if (alive.expired()) return;
-      asks_token_ = false;
-      if (done_ || route) return;
-      if (route.error().code() == Code::unauthorized)
-        withdraw("the bearer token is not valid any more");
-    });
+    gateway_.by_token(stream_.connection(), head_,
+                      [this, alive = alive()](const Result<Route>& route) {
+                        if (alive.expired()) return;
+                        asks_token_ = false;
+                        if (done_ || route) return;
+                        if (route.error().code() == Code::unauthorized)
+                          withdraw("the bearer token is not valid any more");
+                      });
     if (done_) return;
   }
   if (view().authorizer->super_user(route_->principal()) || std::exchange(asks_policy_, true))
@@ -387,6 +413,19 @@ void Exchange::recheck_rights() {
     if (!judged_->decide(user_of(route_->principal()), asked_).allowed)
       withdraw("the right that opened this stream was taken away");
   });
+}
+
+/// Where upstream judges, it may have allowed what its RBAC does not: only who had it by that can
+/// lose it.
+bool Exchange::lost_right() {
+  const auto& known = view().rights;
+  if (known == nullptr || own_spaces_ || asked_.verb.empty()) return false;
+  auto rights = known->rights();
+  if (!rights || *rights == judged_rights_) return false;
+  judged_rights_ = *std::move(rights);
+  const bool had = std::exchange(
+      had_right_, judged_rights_->decide(user_of(route_->principal()), asked_).allowed);
+  return had && !had_right_;
 }
 
 void Exchange::withdraw(std::string_view why) {

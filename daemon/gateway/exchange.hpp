@@ -2,15 +2,16 @@
 #pragma once
 
 #include "common/base/result.hpp"
-#include "daemon/audit/entry.hpp"
 #include "daemon/gateway/access.hpp"
 #include "daemon/gateway/compressed_answer.hpp"
 #include "daemon/gateway/encoded_answer.hpp"
+#include "daemon/gateway/exchange_facts.hpp"
 #include "daemon/gateway/flow.hpp"
 #include "daemon/gateway/flow_control.hpp"
 #include "daemon/gateway/gateway.hpp"
 #include "daemon/gateway/impersonation.hpp"
 #include "daemon/gateway/ledger.hpp"
+#include "daemon/gateway/own_spaces.hpp"
 #include "daemon/http/stream.hpp"
 #include "daemon/net/loop.hpp"
 #include "daemon/translate/headers.hpp"
@@ -31,23 +32,6 @@ namespace zoo::gateway {
 
 class Exchange;
 
-/// What the request is for, as upstream serves it and the tenant may see it.
-struct Resource {
-  upstream::CatalogPtr catalog; ///< null once a long-running flow has begun
-  bool namespaced = false;
-  bool own_group = false;       ///< a custom group of the tenant's own
-  std::string kind, kind_group; ///< of the objects that travel; in the tenant's names
-  const translate::KindFacts* facts = nullptr;
-};
-
-/// What became of a request, for the audit log.
-struct Outcome {
-  int status = 0;
-  std::size_t bytes = 0, bytes_in = 0;
-  audit::Decision decision = audit::Decision::none;
-  std::string reason;
-};
-
 /// One tenant request from accept to answer (docs/life-of-a-request.md). Collects the body
 /// (bounded), asks the authorizer, picks a Flow (dispatch.cpp) and is what flows answer through.
 /// Loop thread only; owned by the connection.
@@ -66,6 +50,7 @@ public:
   upstream::Upstream& upstream() const { return route_->upstream; }
   /// The tenant's RBAC: there for requests about RBAC objects, null for others.
   const authz::PolicyPtr& policy() const { return policy_; }
+  const http::ConnectionInfo& connection() const { return stream_.connection(); }
   const http::RequestHead& head() const { return head_; }
   const translate::Target& target() const { return target_; }
   const Resource& resource() const { return resource_; }
@@ -131,6 +116,8 @@ public:
   bool first_recheck() { return !std::exchange(rechecked_, true); }
 
   const Attributes& asked() const { return asked_; } ///< what was allowed
+  /// For the audit log: may the client what he asks?
+  void judged(audit::Decision decision, std::string_view reason);
   /// 403: `attributes` are needed and `decision` refuses them.
   void refuse(const Attributes& attributes, const Decision& decision);
   /// What may not be made, should there be none (flows/further_rights.hpp).
@@ -145,6 +132,10 @@ public:
   using Names = std::set<std::string, std::less<>>;
   const std::shared_ptr<const Names>& own_names() const { return own_names_; }
   void set_own_names(std::shared_ptr<const Names> names) { own_names_ = std::move(names); }
+
+  /// The namespaces to which a list or watch over all of them is held (own_spaces.hpp).
+  const std::optional<OwnSpaces>& own_spaces() const { return own_spaces_; }
+  std::optional<OwnSpaces>& own_spaces() { return own_spaces_; }
 
   /// Room for what this stores: settled by how it ends.
   void hold(Ledger::Hold room) { rooms_.push_back(std::move(room)); }
@@ -182,6 +173,8 @@ private:
   void in_catalog(upstream::CatalogPtr catalog, upstream::Freshness freshness);
   bool find_resource(upstream::CatalogPtr catalog);
   void authorize(Attributes attributes);
+  bool begin_served();                 ///< false: it is not for the view's own API
+  bool lost_right();                   ///< of upstream's RBAC, since the last look
   void withdraw(std::string_view why); ///< ends what was allowed until now
   void authorized(const Decision& decision);
   void begin_flow();
@@ -194,7 +187,6 @@ private:
   void put(std::string_view bytes);
   void put(CompressedAnswer::Ready&& ready);
   void unsendable(const Error& why); ///< as `encoded_` has it
-  void judged(audit::Decision decision, std::string_view reason);
   void tell_refusal(int http_status, std::string_view reason);
   void put_status(int http_status, std::string_view status_json, std::string_view retry_after);
   void tell_audit(); ///< once, when it is over
@@ -211,11 +203,14 @@ private:
   translate::Target target_;
   Resource resource_;
   authz::PolicyPtr policy_;
-  authz::PolicyPtr judged_; ///< the policy that a long-running stream was last held against
-  Attributes asked_;        ///< what was allowed, once it was
+  authz::PolicyPtr judged_;        ///< the policy that a long-running stream was last held against
+  authz::RightsPtr judged_rights_; ///< the same of upstream's rights
+  bool had_right_ = false;         ///< by those
+  Attributes asked_;               ///< what was allowed, once it was
   std::string body_;
   std::size_t held_ = 0; ///< bytes of body_ that were not consumed before the client was known
   std::shared_ptr<const Names> own_names_;
+  std::optional<OwnSpaces> own_spaces_;
   std::optional<Refusal> no_creation_;
   std::unique_ptr<Flow> flow_;
   std::unique_ptr<Flow> retired_; ///< until the next callback: a flow never dies in its own call

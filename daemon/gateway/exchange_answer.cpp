@@ -410,7 +410,7 @@ void Exchange::tell_audit() {
   entry.time = std::chrono::system_clock::now();
   entry.took = std::chrono::duration_cast<std::chrono::microseconds>(
       std::chrono::steady_clock::now() - begun_);
-  entry.door = "tenants";
+  entry.door = gateway_.source().door();
   entry.peer = connection.peer;
   entry.user_agent = head_.headers.get("user-agent");
   std::optional<api::AuditLevel> level;

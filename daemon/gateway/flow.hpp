@@ -19,6 +19,9 @@ public:
   virtual void on_drained() {}                     ///< the client's buffer has room again
   virtual void on_tunnel_data(std::string_view) {} ///< after a 101
   virtual void on_tunnel_end() {}
+  /// Of a request that stays open, every Gateway::k_recheck: is what it shows still his to see? It
+  /// may end the exchange.
+  virtual void recheck() {}
   /// Does it keep anything once it has answered? Then it goes in the loop's next turn. Else it goes
   /// with the exchange, which is nearly always sooner; but a client that does not read its answer
   /// keeps that for minutes, and nothing counts what the flow has.

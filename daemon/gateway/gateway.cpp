@@ -49,13 +49,14 @@ std::optional<Result<Route>> Gateway::by_certificate(const http::ConnectionInfo&
   return route;
 }
 
-void Gateway::by_token(const http::RequestHead& head, std::function<void(Result<Route>)> done) {
+void Gateway::by_token(const http::ConnectionInfo& connection, const http::RequestHead& head,
+                       std::function<void(Result<Route>)> done) {
   const auto token = bearer_token(head);
   if (token.empty()) {
     return done(fail(Code::unauthorized,
                      "Unauthorized: neither a client certificate nor a bearer token was shown"));
   }
-  source_->by_token(token, std::move(done));
+  source_->by_token(connection, token, std::move(done));
 }
 
 void Gateway::enter(Exchange& exchange) {

@@ -7,6 +7,7 @@
 #include "daemon/gateway/access.hpp"
 #include "daemon/gateway/definitions.hpp"
 #include "daemon/gateway/live.hpp"
+#include "daemon/gateway/own_spaces.hpp"
 #include "daemon/http/stream.hpp"
 #include "daemon/net/loop.hpp"
 
@@ -57,6 +58,8 @@ struct GatewayShared {
   /// This tenant is about to write webhooks, which upstream calls. Any thread.
   std::function<void(const std::string& id)> on_webhooks{};
   audit::Log* audit = nullptr; ///< thread-safe; told of every request that is over
+  /// Of lists that are held to some namespaces. Any thread.
+  std::shared_ptr<SeenSpaces> seen_spaces = std::make_shared<SeenSpaces>();
   /// Of the definitions whose stored versions tenants drop. Any thread.
   std::shared_ptr<DefinitionAges> definition_ages = std::make_shared<DefinitionAges>();
 };
@@ -77,7 +80,8 @@ public:
   std::optional<Result<Route>> by_certificate(const http::ConnectionInfo& connection,
                                               const http::RequestHead& head);
   /// Then by a ServiceAccount's bearer token, perhaps later.
-  void by_token(const http::RequestHead& head, std::function<void(Result<Route>)> done);
+  void by_token(const http::ConnectionInfo& connection, const http::RequestHead& head,
+                std::function<void(Result<Route>)> done);
   access::ViewSource& source() { return *source_; }
 
   /// Something that was granted to the tenant or account `id` was withdrawn: its exchanges in

@@ -309,6 +309,13 @@ Result<Reach> reach_of(const Exchange& exchange) {
   const auto& mapping = exchange.mapping();
   const bool own_group = exchange.resource().own_group;
   Reach reach(Actor::client());
+  if (const auto& own = exchange.own_spaces()) {
+    reach.actor = Actor::zood(Reason::own_rights);
+    reach.ranges = {whole("")};
+    reach.all_namespaces = true;
+    if (own->spaces->size() <= k_most_own_spaces) reach.spaces = own->spaces;
+    return reach;
+  }
   if (!exchange.view().shows_own_keys() || !translate::k_proves) {
     reach.straight = true;
     return reach;
@@ -378,6 +385,12 @@ bool names_nodes(const translate::Target& target) {
 ObjectFilter filter_of(const Exchange& exchange, const KeyFilter& by_key) {
   const auto& target = exchange.target();
   const auto& mapping = exchange.mapping();
+  if (exchange.own_spaces()) {
+    return [by_key](std::string_view object) {
+      const auto key = translate::object_key(object);
+      return key && by_key(key->name_space + "/" + key->name);
+    };
+  }
   if (!exchange.view().shows_own_keys() || !translate::k_proves) return nullptr;
   if (target.is("", "namespaces")) {
     return [&mapping](std::string_view object) {
@@ -469,6 +482,8 @@ LeftFilter left_filter_of(const Exchange& exchange) {
 
 KeyFilter key_filter_of(const Exchange& exchange) {
   const auto& target = exchange.target();
+  if (exchange.own_spaces())
+    return [own = *exchange.own_spaces()](std::string_view key) { return own.contain(key); };
   if (!exchange.view().shows_own_keys() || !translate::k_proves || !exchange.resource().namespaced)
     return nullptr;
   const bool bindings = target.is(translate::k_rbac_group, "rolebindings");

@@ -6,6 +6,7 @@
 #include "daemon/gateway/render.hpp"
 #include "daemon/translate/target.hpp"
 #include "daemon/upstream/list_source.hpp"
+#include "daemon/upstream/page_spaces.hpp"
 
 #include <vector>
 
@@ -26,6 +27,8 @@ struct Reach {
   std::int64_t revision = -1; ///< at which `ranges` are all that there is; -1: as it is now
   /// What a watch hears where `ranges` are less than it may have to tell; empty: `ranges`.
   std::vector<upstream::KeyRange> watched;
+  /// A list of all namespaces is made of lists of these, each as the client himself; null: no.
+  upstream::PageSpaces::Spaces spaces;
 };
 Result<Reach> reach_of(const Exchange& exchange);
 

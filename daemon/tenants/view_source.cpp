@@ -80,7 +80,8 @@ Result<Route> TenantViewSource::by_certificate(const http::ConnectionInfo& conne
                std::shared_ptr<const Principal>(holder, &holder->principal)};
 }
 
-void TenantViewSource::by_token(const std::string& token, std::function<void(Result<Route>)> done) {
+void TenantViewSource::by_token(const http::ConnectionInfo&, const std::string& token,
+                                std::function<void(Result<Route>)> done) {
   tokens_.authenticate(token, [this, done = std::move(done)](Result<TokenUser> user) {
     if (!user) return done(fail(user.error()));
     done(Route{parts_.upstream, view_of(user->tenant),

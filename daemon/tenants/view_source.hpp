@@ -10,6 +10,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 
 namespace zoo::authz {
@@ -52,9 +53,11 @@ public:
   ~TenantViewSource() override;
 
   Result<access::Route> by_certificate(const http::ConnectionInfo& connection) override;
-  void by_token(const std::string& token, std::function<void(Result<access::Route>)> done) override;
+  void by_token(const http::ConnectionInfo& connection, const std::string& token,
+                std::function<void(Result<access::Route>)> done) override;
   bool still(const access::Route& route) override;
   std::shared_ptr<const access::Principal> claimed(const http::ConnectionInfo& connection) override;
+  std::string_view door() const override { return "tenants"; }
 
   void set_terms(const DefaultTerms& terms); ///< for requests from now on
 

@@ -4,6 +4,7 @@
 #include "common/base/result.hpp"
 #include "daemon/http/message.hpp"
 #include "daemon/translate/query.hpp"
+#include "daemon/upstream/page_spaces.hpp"
 
 #include <chrono>
 #include <cstdint>
@@ -76,9 +77,13 @@ struct ListRequest {
   translate::Params params; ///< selectors, includeObject; limit and continue are the source's
   KeyRange range;
   bool all_namespaces = false; ///< keys carry the namespace
-  bool table = false;          ///< rows of a Table instead of items
-  std::int64_t revision = -1;  ///< exactly at this resourceVersion; -1 = latest, consistent
-  std::size_t limit = 0;       ///< most items to deliver; 0 = all
+  /// Of an all-namespaces path: only these namespaces, each by a list of its own, so that whoever
+  /// may read no others can ask. In key order, each with a slash; not empty. Null: all of the
+  /// range.
+  PageSpaces::Spaces spaces{};
+  bool table = false;         ///< rows of a Table instead of items
+  std::int64_t revision = -1; ///< exactly at this resourceVersion; -1 = latest, consistent
+  std::size_t limit = 0;      ///< most items to deliver; 0 = all
   /// Of an item (of a Table: a row): does it count for the limit? Null: each does.
   std::function<bool(std::string_view)> counts;
   std::size_t max_object = k_largest_object; ///< bytes, of what is handed on

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "common/base/error_table.hpp"
 #include "daemon/translate/headers.hpp"
 #include "daemon/translate/mapping.hpp"
 #include "daemon/upstream/range_parts.hpp"
@@ -50,7 +51,8 @@ std::string path_in(std::string_view path, const std::string& space) {
 /// the range that upstream looks at for longer. The version is asked for between two lists of the
 /// range's namespaces: a namespace that has something at that version is in one of them, but for
 /// what docs/decisions/138-namespace-by-namespace.md names. Nothing is handed on before both are
-/// known. The pages behind the first one know them from it.
+/// known. The pages behind the first one know them from it. Where the asker says which namespaces
+/// there are (ListRequest::spaces), the first one's list says the version.
 class FanOut final : public List, private ListHandler {
 public:
   FanOut(Upstream& upstream, Caller& caller, ListRequest request, std::string hint, bool seek,
@@ -158,6 +160,7 @@ private:
     spaces_.erase(std::unique(spaces_.begin(), spaces_.end()), spaces_.end());
     if (revision_ != -1) {
       version_ = std::to_string(revision_);
+    } else if (request_.spaces) { // the first list says it
     } else if (auto revision = revision_of(version_)) {
       revision_ = *revision;
     } else if (seek_) {
@@ -188,17 +191,30 @@ private:
   void space_read(const ListEnd& end) {
     // Not ==: what counts may have changed between the two who ask.
     const bool full = request_.limit != 0 && delivered_ >= request_.limit;
+    if (revision_ == -1) { // an extension API server may have no versions: then each is as of now
+      revision_ = revision_of(end.resource_version).value_or(-1);
+      version_ = end.resource_version;
+    }
     if (!end.next_start && !full && at_ != spaces_.size()) return next_space();
     ListEnd mine{version_, end.next_start};
     // A position that ends with a slash is none (DecodeContinue in
     // apiserver/pkg/storage/continue.go).
     if (full && !end.next_start && at_ != spaces_.size()) mine.next_start = spaces_[at_] + '\0';
-    if (mine.next_start && spaces_.size() <= k_most_spaces) {
+    if (mine.next_start && !request_.spaces && spaces_.size() <= k_most_spaces) {
       upstream_.page_spaces().keep(list_key(request_, revision_),
                                    std::make_shared<const std::vector<std::string>>(spaces_));
     }
-    if (seek_ && request_.revision == -1) learn();
+    if (seek_ && !request_.spaces && request_.revision == -1) learn();
     handler_.on_list_end(mine);
+  }
+
+  /// The asker lost the right to one of his namespaces a moment ago: then it has nothing to show.
+  void space_refused(const Error& error, int http_status, std::string_view body) {
+    const bool forbidden = http_status == error_row(Code::forbidden).http_status;
+    const bool last = at_ == spaces_.size();
+    if (!forbidden || (last && !begun_)) return handler_.on_list_error(error, http_status, body);
+    if (!last) return next_space();
+    handler_.on_list_end({version_, std::nullopt});
   }
 
   void read_whole() {
@@ -232,6 +248,7 @@ private:
   }
 
   void on_list_error(const Error& error, int http_status, std::string_view body) override {
+    if (request_.spaces) return space_refused(error, http_status, body);
     // Compacted meanwhile, or not to be had at this version.
     const bool never = http_status == 410 || http_status == 500 || http_status == 504;
     if (never && !begun_ && seek_ && step_ != Step::whole) return read_whole();

@@ -534,10 +534,12 @@ std::unique_ptr<List> list_range(Upstream& upstream, Caller& caller, ListRequest
   }
   const bool seek = upstream.range_reads() &&
                     (!request.all_namespaces || upstream.remembered(unseekable_key(request)) == 0);
-  const auto known = spaces_of_page(upstream, request);
-  if (known || (seek ? by_space(upstream, request) : request.all_namespaces))
+  const auto known = request.spaces ? request.spaces : spaces_of_page(upstream, request);
+  // A range of everything has no namespaces of its own.
+  const bool spaced = request.all_namespaces && !request.range.prefix.empty();
+  if (known || (seek ? by_space(upstream, request) : spaced))
     return fan_out(upstream, caller, std::move(request), std::move(hint), seek, known, handler);
-  if (seek && request.all_namespaces) {
+  if (seek && spaced) {
     return std::make_unique<TriedRange>(upstream, caller, std::move(request), std::move(hint),
                                         handler);
   }

@@ -90,10 +90,11 @@ struct ListPlan {
   std::vector<upstream::KeyRange> ranges;  ///< more than one: merged by the tenant's names
   std::vector<upstream::KeyRange> watched; ///< Reach::watched
   std::int64_t revision = -1;              ///< Reach::revision, of a plan with `beside` only
+  upstream::PageSpaces::Spaces spaces;     ///< Reach::spaces
   bool all_namespaces = false;
   Rendering rendering;
   std::vector<OwnObject> own; ///< shown beside what upstream has
-  Actor actor;                ///< of a watch that is not shared; ranges are read for own_keys
+  Actor actor; ///< of a watch that is not shared; ranges are read for own_keys or own_rights
   /// Of a mixed kind: what zood keeps of the tenant's own beside it (virtual.hpp); else null.
   std::shared_ptr<const VirtualTarget> beside;
 };

@@ -31,6 +31,10 @@ public:
     if (!options.continue_token.empty()) {
       auto position = open_continue(exchange_, options.continue_token);
       if (!position) return exchange_.fail(position.error());
+      // Those that were still to come are his no more.
+      const auto space = position->start.substr(0, position->start.find('/') + 1);
+      if (plan_.spaces && space > plan_.spaces->back())
+        return exchange_.fail(Error(Code::expired, std::string(k_spaces_changed)));
       request.revision = position->revision;
       request.range.start = position->start;
       start_ = position->start;
@@ -78,6 +82,7 @@ private:
       token = seal_continue(exchange_, *now, *end.next_start);
     }
     writer_.end(end.resource_version, token, out_);
+    if (now) own_spaces_listed(exchange_, *now);
     flush();
     exchange_.finish();
   }
@@ -231,7 +236,11 @@ private:
 
 upstream::ListRequest list_request(Exchange& exchange, const ListPlan& plan) {
   upstream::ListRequest request;
-  request.head = upstream_request(exchange, Actor::zood(Reason::own_keys), "GET", plan.path);
+  const auto actor = !exchange.own_spaces() ? Actor::zood(Reason::own_keys)
+                     : plan.spaces          ? Actor::client()
+                                            : Actor::zood(Reason::own_rights);
+  request.head = upstream_request(exchange, actor, "GET", plan.path);
+  request.spaces = plan.spaces;
   request.head.headers.remove("content-type");
   request.head.headers.set("Accept", plan.rendering.wanted.upstream_accept);
   request.params = plan.params;
@@ -253,7 +262,7 @@ upstream::ListRequest list_request(Exchange& exchange, const ListPlan& plan) {
 std::unique_ptr<upstream::List> read_range(const Exchange& exchange, const ListPlan& plan,
                                            upstream::ListRequest request, std::string_view part,
                                            upstream::ListHandler& handler) {
-  auto hint = exchange.mapping().id() + plan.path + std::string(part);
+  auto hint = exchange.route().principal().id + plan.path + std::string(part);
   if (plan.path == "/api/v1/namespaces" && exchange.view().serves(Local::namespaces)) {
     return read_with_standing(exchange, std::move(request), std::move(hint), handler);
   }

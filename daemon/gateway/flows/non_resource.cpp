@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "common/base/text.hpp"
 #include "daemon/gateway/flows/document.hpp"
+#include "daemon/gateway/flows/served.hpp"
 #include "daemon/gateway/flows/steps.hpp"
 #include "daemon/translate/discovery.hpp"
 #include "daemon/translate/discovery_json.hpp"
@@ -100,8 +101,8 @@ Result<std::unique_ptr<Flow>> non_resource(Exchange& exchange) {
   if (path == "/version") {
     return std::make_unique<Fetched>(exchange, Outgoing::get(Reason::documents, path));
   }
-  if (path == "/.well-known/openid-configuration" || path == "/openid/v1/jwks")
-    return issuer(exchange);
+  const bool issues = path == "/.well-known/openid-configuration" || path == "/openid/v1/jwks";
+  if (issues && exchange.view().shows_own_keys()) return issuer(exchange);
   if (path.starts_with("/openapi/")) return openapi(exchange);
 
   if (path == "/api" || path == "/apis") {
@@ -110,21 +111,29 @@ Result<std::unique_ptr<Flow>> non_resource(Exchange& exchange) {
     ZOO_TRY_VOID(exchange.answer_as(wanted, false));
     const bool core = path == "/api";
     if (wanted.representation == translate::Representation::aggregated) {
-      return document(exchange, translate::k_aggregated_accept, catalog.aggregated(viewer, core));
+      auto all = catalog.aggregated(viewer, core);
+      if (!core) all = with_local_groups(exchange, std::move(all), true);
+      return document(exchange, translate::k_aggregated_accept, std::move(all));
     }
+    if (core) return document(exchange, k_json, catalog.api_versions(exchange.head().authority));
     return document(exchange, k_json,
-                    core ? catalog.api_versions(exchange.head().authority)
-                         : catalog.group_list(viewer));
+                    with_local_groups(exchange, catalog.group_list(viewer), false));
   }
   const auto parts = text::split(std::string_view(path).substr(1), '/');
   if (parts.size() == 2 && parts[0] == "api") {
     return document(exchange, k_json, catalog.resource_list(viewer, "", parts[1]));
   }
+  if (auto local = parts[0] == "apis" ? local_document(exchange, path) : std::nullopt)
+    return document(exchange, k_json, std::move(local->body));
   if (parts.size() == 2 && parts[0] == "apis") {
     return document(exchange, k_json, catalog.group(viewer, parts[1]));
   }
   if (parts.size() == 3 && parts[0] == "apis") {
     return document(exchange, k_json, catalog.resource_list(viewer, parts[1], parts[2]));
+  }
+  if (!exchange.view().shows_own_keys()) {
+    Outgoing request(Actor::client(), exchange.head().method, path, exchange.target().params);
+    return forward(exchange, std::move(request), AnswerShape::verbatim, {});
   }
   return translate::no_resource();
 }

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "common/base/json_text.hpp"
 #include "common/base/text.hpp"
 #include "common/crypto/digest.hpp"
 #include "daemon/gateway/flows/document.hpp"
+#include "daemon/gateway/flows/served.hpp"
 #include "daemon/gateway/flows/steps.hpp"
 #include "daemon/translate/discovery.hpp"
 #include "daemon/translate/discovery_json.hpp"
@@ -59,10 +61,37 @@ public:
 
   void start() override {
     ask_index([this](std::string index) {
+      index = with_local(std::move(index));
       Document document{std::string(k_json), std::move(index), "", "no-cache, private"};
       send_document(exchange_, std::move(document));
     });
   }
+
+private:
+  std::string with_local(std::string index) const {
+    const auto tree = translate::JsonTree::parse(index);
+    const auto added = local_documents(exchange_);
+    if (!tree || added.empty()) return index;
+    translate::JsonEdits edits;
+    for (const auto& each : added)
+      edits.append(tree->root()["paths"], each.name,
+                   R"({"serverRelativeURL":)" + json_quote(each.url) + '}');
+    return edits.apply(index);
+  }
+};
+
+/// A document of the view's own API.
+class LocalPage final : public Flow {
+public:
+  LocalPage(Exchange& exchange, std::string body) : exchange_(exchange), body_(std::move(body)) {}
+  void start() override {
+    send_document(exchange_,
+                  Document{std::string(k_json), std::move(body_), "", "no-cache, private"});
+  }
+
+private:
+  Exchange& exchange_;
+  std::string body_;
 };
 
 /// Where the document of one group-version lies upstream.
@@ -170,6 +199,18 @@ private:
       all += key + '\n';
       auto& entries = place->own_group.empty() ? common_entries_ : own_entries_;
       entries.push_back({*std::move(place), std::move(key), nullptr});
+    }
+    for (const auto& each : local_documents(exchange_)) {
+      common_key_ += each.url + '\n';
+      Entry entry{{"", ""}, each.url, cache_.find(each.url)};
+      if (!entry.part) {
+        const auto document = local_document(exchange_, "/openapi/v3/" + each.name);
+        if (!document) continue;
+        ZOO_TRY(auto part, translate::openapi_v2_part(document->body));
+        entry.part = std::make_shared<const translate::OpenApiPart>(std::move(part));
+        cache_.put(entry.key, entry.part);
+      }
+      common_entries_.push_back(std::move(entry));
     }
     return {};
   }
@@ -321,6 +362,8 @@ Result<std::unique_ptr<Flow>> openapi(Exchange& exchange) {
   if (path == "/openapi/v2") return std::make_unique<Version2>(exchange);
   if (path == k_index) return std::make_unique<Index>(exchange);
   if (!path.starts_with(k_index) || path[k_index.size()] != '/') return translate::no_resource();
+  if (auto local = local_document(exchange, path))
+    return std::make_unique<LocalPage>(exchange, std::move(local->body));
   auto place = place_of(exchange, path.substr(k_index.size() + 1));
   if (!place) return translate::no_resource();
   return std::make_unique<GroupVersion>(exchange, *std::move(place));

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "daemon/access/local_api.hpp"
 #include "daemon/gateway/flows/flows.hpp"
 #include "daemon/translate/reviews.hpp"
 
@@ -84,7 +85,8 @@ private:
                                                   "\"] is invalid for the target audiences]"));
     }
     exchange_.gateway().source().by_token(
-        review.token, while_open(exchange_, [this](const Result<Route>& found) {
+        exchange_.connection(), review.token,
+        while_open(exchange_, [this](const Result<Route>& found) {
           const bool unknown = !found && found.error().code() == Code::unauthorized;
           if (!found && !unknown) return exchange_.fail(found.error());
           // Of another tenant's token nothing is told, not even that it is one.
@@ -105,9 +107,72 @@ private:
   ReviewKind kind_;
 };
 
+/// A SelfSubjectAccessReview of which the answer is known.
+class Decided final : public Flow {
+public:
+  Decided(Exchange& exchange, Decision decision)
+      : exchange_(exchange), decision_(std::move(decision)) {}
+
+  void start() override {
+    const auto body = translate::render_decision(ReviewKind::self_subject_access, exchange_.body(),
+                                                 {decision_.allowed, false, decision_.reason, ""});
+    if (!body) return exchange_.fail(body.error());
+    exchange_.send_json(201, *body);
+  }
+
+private:
+  Exchange& exchange_;
+  const Decision decision_;
+};
+
+/// Does any version of it have namespaces?
+bool namespaced(const Exchange& exchange, std::string_view group, std::string_view resource) {
+  const auto* found = exchange.resource().catalog->find_group(group);
+  if (found == nullptr) return false;
+  for (const auto& version : found->versions)
+    for (const auto& each : version.resources)
+      if (each.name == resource) return each.namespaced;
+  return false;
+}
+
+/// Would zood answer, filtered by his rights, what upstream would refuse him?
+std::optional<Decision> filtered(const Exchange& exchange, const Attributes& asked) {
+  const auto& view = exchange.view();
+  const auto& who = exchange.route().principal();
+  if (view.local_api != nullptr) {
+    if (auto decided = view.local_api->decides(who, asked)) return decided;
+  }
+  const bool reads = asked.verb == "list" || asked.verb == "watch";
+  if (!reads || !asked.name_space.empty() || !asked.subresource.empty() ||
+      !namespaced(exchange, asked.group, asked.resource))
+    return std::nullopt;
+  const auto rights = view.rights->rights();
+  if (!rights) return std::nullopt;
+  const auto reach = (*rights)->namespaces_of(user_of(who), asked);
+  if (reach.everywhere || reach.namespaces.empty()) return std::nullopt;
+  return Decision{true, fmt::format("zood shows what stands in the {} namespaces where you may",
+                                    reach.namespaces.size())};
+}
+
+/// At a door that filters lists: yes where the filter answers; null: upstream's own answer.
+std::unique_ptr<Flow> filtered_review(Exchange& exchange) {
+  const auto& target = exchange.target();
+  const auto kind = translate::review_kind(target.group, target.resource);
+  if (kind != ReviewKind::self_subject_access || target.verb != "create") return nullptr;
+  const auto review = translate::parse_review(*kind, exchange.body(), target.name_space);
+  if (!review || !review->attributes || !review->attributes->resource_request) return nullptr;
+  const auto& asked = *review->attributes;
+  const auto decision =
+      filtered(exchange, {asked.verb, true, asked.group, asked.version, asked.resource,
+                          asked.subresource, asked.name_space, asked.name, ""});
+  if (!decision) return nullptr;
+  return std::make_unique<Decided>(exchange, *decision);
+}
+
 } // namespace
 
 std::unique_ptr<Flow> review(Exchange& exchange) {
+  if (exchange.view().rights != nullptr) return filtered_review(exchange);
   if (!exchange.view().serves(Local::reviews)) return nullptr;
   const auto kind = translate::review_kind(exchange.target().group, exchange.target().resource);
   if (!kind) return nullptr;

@@ -42,11 +42,15 @@ upstream::WatchRequest watch_request(const Exchange& exchange, const ListPlan& p
     request.shows = [&mapping](std::string_view key) {
       return mapping.crd_name_out(key).has_value();
     };
+  if (exchange.own_spaces())
+    request.shows = [own = *exchange.own_spaces()](std::string_view key) {
+      return own.contain(key);
+    };
   request.all_namespaces = plan.all_namespaces;
   request.table = plan.rendering.wanted.representation == translate::Representation::table;
   request.kind = bindings ? "RoleBinding" : exchange.resource().kind;
   request.api_version = api_version(exchange, mapping.group_in(target.group));
-  request.owner = mapping.id();
+  request.owner = exchange.route().principal().id;
   request.owned_kind = exchange.resource().own_group;
   return request;
 }
@@ -60,7 +64,7 @@ public:
     shows_ = request.shows;
     if (upstream::keeps_keys(request))
       keys_ = upstream::watch_keys(exchange.upstream(), exchange.gateway().loop(),
-                                   exchange.mapping().id());
+                                   exchange.route().principal().id);
     if (names_nodes(exchange.target()) && exchange.gateway().shared().nodes == Nodes::own &&
         exchange.view().shows_own_keys()) {
       follow_nodes();
@@ -88,6 +92,13 @@ public:
     if (own || options.begins_with_state()) return begin_state();
     if (options.resource_version.empty() || options.resource_version == "0") return find_now();
     watch_from(options.resource_version, false);
+  }
+
+  void recheck() override {
+    auto& own = exchange_.own_spaces();
+    if (!own || !own_spaces_changed(exchange_, *own)) return;
+    begin_answer();
+    end_expired(k_spaces_changed);
   }
 
   void on_drained() override {
@@ -264,6 +275,7 @@ private:
         writer_.added_own(own_item(plan_.rendering, each), out_);
     }
     const auto version = std::to_string(revision_);
+    own_spaces_listed(exchange_, revision_);
     if (!only_revision_ && exchange_.target().list.marks_initial_events()) {
       out_ += writer_.bookmark(version, true);
     }

@@ -33,10 +33,10 @@ constexpr std::string_view k_as_jane = "Impersonate-User: jane\r\n"
                                        "Impersonate-Extra-example.com%2Fscopes: b\r\n";
 
 constexpr Reason k_reasons[] = {
-    Reason::own_keys,      Reason::own_group,       Reason::cluster_read,
-    Reason::inert,         Reason::stored_versions, Reason::signing,
-    Reason::room,          Reason::documents,       Reason::look,
-    Reason::namespace_gone};
+    Reason::own_keys,       Reason::own_group,       Reason::cluster_read,
+    Reason::inert,          Reason::stored_versions, Reason::signing,
+    Reason::room,           Reason::documents,       Reason::look,
+    Reason::namespace_gone, Reason::own_rights};
 
 } // namespace
 
@@ -64,7 +64,9 @@ TEST_CASE("a tenant's client goes as the tenant's user, and as zood for a reason
                          "Impersonate-Group: zoo:tenants\r\n"
                          "Impersonate-Group: zoo:tenants-anywhere\r\n"));
   for (const auto reason : k_reasons)
-    CHECK(text_of(view, Actor::zood(reason)) == "zood");
+    if (reason != Reason::own_rights) CHECK(text_of(view, Actor::zood(reason)) == "zood");
+  // Upstream's RBAC says nothing of who somebody is inside of a tenant.
+  CHECK(text_of(view, Actor::zood(Reason::own_rights)) == text_of(view, Actor::client()));
 }
 
 TEST_CASE("through a view without a prefix its caller goes as himself, whatever a flow asks for") {
@@ -78,7 +80,7 @@ TEST_CASE("through a view without a prefix its caller goes as himself, whatever 
 TEST_CASE("no prefix is no proof: a reason that rests on one sends nothing as zood without it") {
   // Even where somebody has given such a view every reason there is.
   auto answers = k_callers;
-  answers.as_zood = SetOf<Reason>::all(Reason::namespace_gone);
+  answers.as_zood = SetOf<Reason>::all(Reason::own_rights);
   const auto view = view_of(answers, "");
   for (const auto reason : k_reasons) {
     const bool as_zood = text_of(view, Actor::zood(reason)) == "zood";
@@ -86,4 +88,41 @@ TEST_CASE("no prefix is no proof: a reason that rests on one sends nothing as zo
   }
   CHECK(rests_on_prefix(Reason::own_keys));
   CHECK_FALSE(rests_on_prefix(Reason::documents));
+}
+
+TEST_CASE(
+    "an account's user goes as himself, but for documents and what his rights have filtered") {
+  const auto view = view_of(k_account_answers, "");
+  CHECK(text_of(view, Actor::client()) == k_as_jane);
+  for (const auto reason : k_reasons) {
+    const bool as_zood = text_of(view, Actor::zood(reason)) == "zood";
+    CHECK(as_zood == (reason == Reason::documents || reason == Reason::own_rights));
+  }
+}
+
+TEST_CASE("whoever impersonates somebody is told to upstream beside him") {
+  auto who = jane();
+  who.impersonator = "root";
+  who.extra = {{"Example/Key", {"a"}}};
+  CHECK(as_caller(who)->text().ends_with("Impersonate-Extra-%45xample%2F%4Bey: a\r\n"
+                                         "Impersonate-Extra-zoo-impersonator: root\r\n"));
+}
+
+TEST_CASE("whoever cannot be told to upstream as he is, is not let in") {
+  CHECK(check_caller(jane()).has_value());
+  const auto refused = [](auto change) {
+    auto who = jane();
+    change(who);
+    const auto checked = check_caller(who);
+    return !checked && checked.error().code() == zoo::Code::unauthorized;
+  };
+  CHECK(refused([](auto& who) { who.user = ""; }));
+  CHECK(refused([](auto& who) { who.user = "admin "; })); // upstream would read "admin"
+  CHECK(refused([](auto& who) { who.user = "jane\r\nImpersonate-User: admin"; }));
+  CHECK(refused([](auto& who) { who.groups.emplace_back(""); }));
+  CHECK(refused([](auto& who) { who.groups.emplace_back(" system:masters"); }));
+  CHECK(refused([](auto& who) { who.uid = "7\x7f"; }));
+  CHECK(refused([](auto& who) { who.extra.push_back({"", {"x"}}); }));
+  CHECK(refused([](auto& who) { who.extra.push_back({"key", {"\xff"}}); }));
+  CHECK(refused([](auto& who) { who.impersonator = "\tx"; }));
 }
