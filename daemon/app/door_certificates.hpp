@@ -35,6 +35,12 @@ public:
   /// administrators' may not.
   Result<std::shared_ptr<net::TlsServerContext>> open_tenants(Secret ticket_key);
   Result<std::shared_ptr<net::TlsServerContext>> open_admin();
+  /// What a further door shows that trusts clients of these authorities; it reads this again when
+  /// it renews, and resumes no sessions.
+  Result<net::TlsServerOptions> identity_for(const std::string& client_ca) {
+    const std::scoped_lock lock(mutex_);
+    return identity(client_ca);
+  }
   /// <dir>/admin.kubeconfig for that server, kept fresh from now on. Where it cannot be written the
   /// log says so, and renew() tries again.
   void write_admin_kubeconfig(std::string server);

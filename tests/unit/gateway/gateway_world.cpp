@@ -5,6 +5,7 @@
 #include "common/base/text.hpp"
 #include "common/crypto/digest.hpp"
 #include "common/crypto/issue.hpp"
+#include "daemon/accounts/account_view_source.hpp"
 #include "daemon/authz/policy_store.hpp"
 #include "daemon/gateway/flow_control.hpp"
 #include "daemon/gateway/gateway.hpp"
@@ -43,9 +44,14 @@ T must(Result<T> result) {
 /// By a client certificate, if `tenant` is said, else by a token, if `token` is said.
 struct Person {
   std::string_view tenant, uid, user, group;
-  bool verified = true; ///< by the listener, against the tenants' authority
+  bool verified = true; ///< by the listener, against its door's authority
   std::string_view token{};
+  bool at_accounts = false; ///< at the account door; his certificate names no tenant
 };
+
+Person user(std::string_view name, std::string_view group = "") {
+  return {"", "", name, group, true, "", true};
+}
 
 const std::map<std::string, Person, std::less<>> k_people = {
     {"admin", {"abc123", "uid-abc", "admin", tenants::k_tenant_admin_group}},
@@ -64,6 +70,23 @@ const std::map<std::string, Person, std::less<>> k_people = {
     // Tokens of ServiceAccounts; nobody has signed them, upstream says what they are worth.
     {"robot", {"", "", "", "", true, "system:serviceaccount:abc123-default:robot"}},
     {"other-robot", {"", "", "", "", true, "system:serviceaccount:kube-system:default"}},
+    // Users of the upstream at the account door; what they may do is in account_world.cpp.
+    {"john", user("john", "devs")},
+    {"many", user("many")},
+    {"auditor", user("auditor")},
+    {"boss", user("boss")},
+    {"nobody", user("nobody")},
+    {"ci", {"", "", "", "", true, "system:serviceaccount:team-a:ci", true}},
+    {"ci-elsewhere", {"", "", "", "", true, "system:serviceaccount:new:ci", true}},
+    // Who is not let in there: a tenant's credentials, and nobody's.
+    {"tenant-at-accounts",
+     {"abc123", "uid-abc", "admin", tenants::k_tenant_admin_group, false, "", true}},
+    {"tenant-of-their-ca",
+     {"abc123", "uid-abc", "admin", tenants::k_tenant_admin_group, true, "", true}},
+    {"robot-at-accounts",
+     {"", "", "", "", true, "system:serviceaccount:abc123-default:robot", true}},
+    {"stranger-at-accounts", {"", "", "", "", true, "", true}},
+    {"blank", user("admin ")},
 };
 
 /// What a ServiceAccount's token says, without a signature that means anything.
@@ -85,8 +108,10 @@ std::string certificate_of(const Person& person) {
   crypto::CertificateRequest request;
   request.common_name = person.user;
   if (!person.group.empty()) request.organizations = {std::string(person.group)};
-  request.organizational_units = {std::string(person.tenant)};
-  request.uris = {tenants::uri_of({person.tenant, person.uid})};
+  if (!person.tenant.empty()) {
+    request.organizational_units = {std::string(person.tenant)};
+    request.uris = {tenants::uri_of({person.tenant, person.uid})};
+  }
   request.validity = std::chrono::hours(12);
   request.client = true;
   der = must(crypto::issue(ca, key, key, request)).der();
@@ -226,9 +251,11 @@ struct GatewayWorld::Impl {
 
   ~Impl() {
     engine.reset(); // while the loop answers what its threads still ask
+    accounts.stop();
     loop.stop();
     thread.join();
     clients.clear();
+    account_gateway.reset();
     gateway.reset();
   }
 
@@ -247,6 +274,14 @@ struct GatewayWorld::Impl {
     source = made.get();
     gateway = std::make_unique<gateway::Gateway>(loop, *shared, std::move(made),
                                                  gateway::GatewayLimits());
+    account_parts.emplace(accounts::AccountViewParts{
+        upstream, accounts.rights(), accounts.api(),
+        [](std::string_view name) { return name == "team-a"; },
+        [this](const std::string& id) { return flow_control.share(id); }});
+    account_gateway = std::make_unique<gateway::Gateway>(
+        loop, *shared,
+        std::make_unique<accounts::AccountViewSource>(loop, *account_parts, api::Flow()),
+        gateway::GatewayLimits());
   }
 
   std::shared_ptr<upstream::ControlApi> control_api() {
@@ -273,6 +308,9 @@ struct GatewayWorld::Impl {
                                  [this](const std::string& id) { return flow_control.share(id); }};
   std::optional<gateway::GatewayShared> shared;
   std::unique_ptr<gateway::Gateway> gateway;
+  AccountWorld accounts;
+  std::optional<accounts::AccountViewParts> account_parts;
+  std::unique_ptr<gateway::Gateway> account_gateway;
   tenants::TenantViewSource* source = nullptr; ///< the gateway's
   std::vector<std::shared_ptr<WorldClient>> clients;
   std::thread thread;
@@ -355,7 +393,7 @@ std::shared_ptr<WorldClient> GatewayWorld::ask(const std::string& who, http::Req
   const auto& person = found->second;
   http::ConnectionInfo connection;
   connection.peer = "192.0.2.1:40000";
-  if (!person.tenant.empty()) {
+  if (!person.user.empty()) {
     connection.peer_certificate_der = certificate_of(person);
     connection.peer_certificate_hash = std::hash<std::string>{}(connection.peer_certificate_der);
     connection.peer_certificate_verified = person.verified;
@@ -365,11 +403,16 @@ std::shared_ptr<WorldClient> GatewayWorld::ask(const std::string& who, http::Req
   client->complete = body.empty() && !head.upgrade;
   on([&] {
     impl_->clients.push_back(client);
-    client->handler = impl_->gateway->on_request(std::move(head), *client);
+    auto& door = person.at_accounts ? *impl_->account_gateway : *impl_->gateway;
+    client->handler = door.on_request(std::move(head), *client);
     if (!body.empty() && !client->over()) client->handler->on_data(body);
     if (!client->over()) client->handler->on_end();
   });
   return client;
+}
+
+void GatewayWorld::change_rights(const RightsOfJohn& rights) {
+  impl_->accounts.change_rights(rights);
 }
 
 ScriptedUpstream& GatewayWorld::upstream() { return impl_->scripted; }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "account_world.hpp"
 #include "daemon/http/stream.hpp"
 #include "scripted_upstream.hpp"
 
@@ -68,6 +69,7 @@ public:
   std::shared_ptr<WorldClient> ask(const std::string& who, http::RequestHead head,
                                    const std::string& body);
   ScriptedUpstream& upstream();
+  void change_rights(const RightsOfJohn& rights); ///< of the users at the account door
 
 private:
   struct Impl;

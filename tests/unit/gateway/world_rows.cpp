@@ -112,6 +112,22 @@ std::string printed(std::string text, const http::Headers& headers, std::string_
   return text;
 }
 
+/// Somebody who goes as he is, with all that upstream hears of him.
+std::string himself(const http::Headers& headers) {
+  std::string out = std::string(headers.get("impersonate-user")) + " himself";
+  if (const auto uid = headers.get("impersonate-uid"); !uid.empty())
+    out += fmt::format(" of UID {}", uid);
+  for (const auto group : headers.all("impersonate-group"))
+    out += fmt::format(" of {}", group);
+  constexpr std::string_view k_extra = "impersonate-extra-";
+  for (const auto& [name, value] : headers) {
+    const auto lower = text::lower(name);
+    if (lower.starts_with(k_extra))
+      out += fmt::format(" with {} {}", lower.substr(k_extra.size()), value);
+  }
+  return out;
+}
+
 /// The person that upstream is asked as: zood itself, or a tenant's user, in whose name.
 std::string whom(const http::Headers& headers) {
   std::string out = "zood";
@@ -120,6 +136,7 @@ std::string whom(const http::Headers& headers) {
   auto groups = headers.all("impersonate-group");
   if (user.empty() && groups.empty()) return out;
   if (out != "zood") return out;
+  if (!headers.has("impersonate-extra-zoo-user")) return himself(headers);
   out = user;
   for (const auto group : groups)
     if (group != "zoo:tenants") out += fmt::format(" and {}", group);
@@ -348,6 +365,8 @@ private:
     if (head.ends_with(" sends")) {
       return world_.on([&] { client_->handler->on_data(body_of(section.text, next_)); });
     }
+    if (head == "john is let into team-c") return world_.change_rights({"team-c"});
+    if (head == "john loses team-b") return world_.change_rights({"", "team-b"});
     if (head == "upstream is away") return world_.on([&] { world_.upstream().go_away(); });
     if (head == "upstream closes the stream" || head == "upstream goes on" ||
         head == "upstream breaks the stream") {
