@@ -8,7 +8,9 @@
 #include "common/crypto/aead.hpp"
 #include "common/kube/kubeconfig.hpp"
 #include "daemon/admin/service.hpp"
+#include "daemon/app/account_door.hpp"
 #include "daemon/app/account_kinds.hpp"
+#include "daemon/app/account_views.hpp"
 #include "daemon/app/address.hpp"
 #include "daemon/app/door_certificates.hpp"
 #include "daemon/app/drift.hpp"
@@ -209,6 +211,8 @@ struct Zood::Impl {
   std::shared_ptr<resources::Door> admin_door;
   std::unique_ptr<resources::Scheduler> admin_scheduler;
   std::unique_ptr<net::Listener> admin_socket, admin_listener;
+  std::unique_ptr<AccountViews> account_views; ///< null without accounts.enabled
+  std::unique_ptr<AccountDoor> account_door;   ///< null without accounts.listen
 
   std::atomic<std::chrono::milliseconds> drain_timeout{};
   std::mutex mutex;
@@ -225,6 +229,7 @@ struct Zood::Impl {
   Result<void> open_upstream(const kube::ClusterAccess& access);
   Result<void> open_pki();
   Result<void> open_tenants_door();
+  Result<void> open_account_door();
   Result<void> open_admin_doors();
   void reload();
   void drain();
@@ -305,7 +310,8 @@ Result<void> Zood::Impl::open_pki() {
   options.directory = values.path("dir");
   options.ca_certificate = values.path("pki.ca_certificate");
   options.ca_key = values.path("pki.ca_key");
-  for (const auto* key : {"listen", "advertise", "admin.listen"}) {
+  for (const auto* key :
+       {"listen", "advertise", "admin.listen", "accounts.listen", "accounts.advertise"}) {
     if (values.string(key).empty()) continue;
     ZOO_TRY(const auto address, parse_address(values.string(key)));
     options.hosts.push_back(address.host);
@@ -363,6 +369,26 @@ Result<void> Zood::Impl::open_tenants_door() {
     for (const auto& door : doors)
       door.loop->post([gateway = door.gateway, id = std::string(id)] { gateway->recheck(id); });
   });
+  return {};
+}
+
+Result<void> Zood::Impl::open_account_door() {
+  if (!values.boolean("accounts.enabled")) return {};
+  account_views = std::make_unique<AccountViews>(
+      *upstream, *loops->loops().front(),
+      static_cast<std::size_t>(values.integer("accounts.rbac_limit")));
+  account_views->start();
+  if (values.string("accounts.listen").empty()) return {};
+  ZOO_TRY(
+      account_door,
+      AccountDoor::open(
+          {values.string("accounts.listen"), *credential, *upstream, loops->loops(),
+           *gateway_shared, gateway_limits(values), listener_limits(values),
+           default_terms(values).flow,
+           [this](const std::string& id) { return flow_control.share(id); },
+           [this](const std::string& client_ca) { return certificates->identity_for(client_ca); },
+           pki->ca(), account_views->kinds(), account_views->rights(),
+           [this](std::string_view name) { return account_views->known_space(name); }}));
   return {};
 }
 
@@ -461,7 +487,9 @@ void Zood::Impl::reload() {
       door.source->set_terms(terms);
     });
   }
+  if (account_door) account_door->set_limits(gateway_limits(*loaded), terms.load()->flow);
   certificates->reload(*loaded);
+  if (account_door) account_door->renew();
   log::info("app", "reloaded");
   notify_ready();
 }
@@ -474,7 +502,8 @@ void Zood::Impl::drain() {
   std::mutex done_mutex;
   std::condition_variable done;
   std::size_t left = 0;
-  for (auto* each : {listener.get(), admin_socket.get(), admin_listener.get()}) {
+  for (auto* each : {listener.get(), admin_socket.get(), admin_listener.get(),
+                     account_door ? &account_door->listener() : nullptr}) {
     if (each == nullptr) continue;
     {
       const std::scoped_lock lock(done_mutex);
@@ -507,8 +536,11 @@ Zood::~Zood() {
   z.tenants.reset();
   z.feeder.reset(); // what it says of withdrawals is the gateways'
   z.listener.reset();
+  if (z.account_door) z.account_door->close();
+  z.account_views.reset();
   if (z.admin_loop) z.admin_loop->stop();
   if (z.loops) z.loops->stop();
+  z.account_door.reset();
   z.engine.reset();
   z.drift.reset();
   z.shared_classes.reset();
@@ -550,7 +582,7 @@ Result<kube::ClusterAccess> check_startable(const config::Values& values) {
     return fail(Code::usage, "no upstream is named: give --upstream KUBECONFIG, or set "
                              "upstream.kubeconfig in the configuration file");
   }
-  for (const auto* key : {"listen", "admin.listen"}) {
+  for (const auto* key : {"listen", "admin.listen", "accounts.listen"}) {
     const auto text = values.string(key);
     if (text.empty()) continue;
     if (auto address = net::parse_listen_address(text); !address)
@@ -581,6 +613,7 @@ Result<std::unique_ptr<Zood>> Zood::start(config::Values values,
   ZOO_TRY_VOID(z.open_upstream(access));
   ZOO_TRY_VOID(z.open_pki());
   ZOO_TRY_VOID(z.open_tenants_door());
+  ZOO_TRY_VOID(z.open_account_door());
   ZOO_TRY_VOID(z.open_admin_doors());
   log::info("app", "zood {} serves tenants on {} and administrators on {}", ZOO_VERSION,
             z.listener->address(), z.admin_socket->address());
@@ -610,6 +643,7 @@ void Zood::run(Signals& signals) {
       looked = now;
       lock.unlock(); // files and keys take their time, and a signal need not wait for them
       z.certificates->renew();
+      if (z.account_door) z.account_door->renew();
       lock.lock();
     }
     // The watchdog hears of a loop that turns, not merely of a process that exists.

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "daemon/access/local_api.hpp"
+#include "daemon/accounts/follower.hpp"
+#include "daemon/accounts/views.hpp"
+#include "daemon/resources/kind.hpp"
+
+#include <cstddef>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+namespace zoo::net {
+class Loop;
+}
+namespace zoo::upstream {
+class Upstream;
+}
+
+namespace zoo::app {
+
+/// What all doors of accounts show, and what it is made of. Made and destroyed while the loop runs.
+class AccountViews {
+public:
+  /// `loop`: one of upstream's. `most_rbac_bytes`: accounts.rbac_limit.
+  AccountViews(upstream::Upstream& upstream, net::Loop& loop, std::size_t most_rbac_bytes);
+
+  void start() { follower_.start(); } ///< any thread
+  accounts::Views& views() { return views_; }
+  std::shared_ptr<const access::UpstreamRights> rights() const { return rights_; }
+  /// Is there a namespace of this name that is no tenant's? Any thread; never blocks.
+  bool known_space(std::string_view name) const;
+  /// Of tenancy.kiosk.sh, and namespaces of the core group.
+  std::vector<resources::KindPtr> kinds();
+
+private:
+  accounts::Views views_;
+  const std::shared_ptr<const access::UpstreamRights> rights_;
+  accounts::Follower follower_;
+};
+
+} // namespace zoo::app
