@@ -414,6 +414,25 @@ Result<json> AdminClient::doctor() {
   return value;
 }
 
+Result<json> AdminClient::object_of(const Call& call) {
+  ZOO_TRY(const auto body, perform(call));
+  auto value = json::parse(body, nullptr, false);
+  if (!value.is_object())
+    return fail(Code::internal, "the answer is not a JSON object: is {} zood?", door_.name());
+  return value;
+}
+
+Result<json> AdminClient::aggregated() {
+  return object_of({.path = "/zoo/v1/aggregated", .purpose = "asking for the aggregated door"});
+}
+
+Result<json> AdminClient::switch_aggregated(bool on) {
+  return object_of({.method = "PUT",
+                    .path = "/zoo/v1/aggregated",
+                    .body = json{{"enabled", on}}.dump(),
+                    .purpose = "switching the aggregated door"});
+}
+
 Result<json> AdminClient::audit(const api::AuditQuery& wanted) {
   const std::string purpose = "asking for the audit log";
   kube::Query query = {{"limit", std::to_string(wanted.limit)}};

@@ -77,6 +77,9 @@ public:
 
   Result<nlohmann::ordered_json> status();
   Result<nlohmann::json> doctor();
+  /// What upstream knows of the aggregated door: api::aggregated::to_json(), and `trouble`.
+  Result<nlohmann::json> aggregated();
+  Result<nlohmann::json> switch_aggregated(bool on); ///< the same, afterwards
   /// {"items", "more"}, and `journal` if the lines are there (cli/journal.hpp) and none is here.
   Result<nlohmann::json> audit(const api::AuditQuery& wanted);
 
@@ -91,6 +94,7 @@ private:
     std::string purpose = {}; ///< "asking for the list of tenants"
   };
   Result<std::string> perform(const Call& call);
+  Result<nlohmann::json> object_of(const Call& call);
   Result<nlohmann::json> ask(std::string_view id, const Call& call);
   http_client::Request request_of(const Call& call) const;
   Error explain(Error error, const Call& call) const;

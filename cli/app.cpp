@@ -126,7 +126,8 @@ int dump(Context& context, CommandTree& tree, const std::vector<std::string>& ar
 
 std::vector<GroupEntry> all_groups() {
   return {{"tenant", "Make, show and remove tenants"},
-          {"kubeconfig", "Hand out credentials of tenants"}};
+          {"kubeconfig", "Hand out credentials of tenants"},
+          {"account", "Look after accounts and their spaces"}};
 }
 
 std::vector<CommandEntry> all_commands() {
@@ -152,6 +153,8 @@ std::vector<CommandEntry> all_commands() {
   add("tenant", "certificates", "List the certificates that a tenant has been given",
       make_tenant_certificates());
   add("kubeconfig", "export", "Issue a kubeconfig for a tenant", make_kubeconfig_export());
+  add("account", "aggregated", "Switch tenancy.kiosk.sh of the upstream on or off, or show it",
+      make_account_aggregated());
   add("", "kubectl", "Run kubectl as a tenant", make_kubectl());
   add("", "audit", "Show which requests came, and what became of them", make_audit());
   add("", "top", "Show what tenants use of their shares and ceilings", make_top());

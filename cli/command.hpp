@@ -60,6 +60,7 @@ std::unique_ptr<Command> make_tenant_rotate();
 std::unique_ptr<Command> make_tenant_revoke();
 std::unique_ptr<Command> make_tenant_certificates();
 std::unique_ptr<Command> make_kubeconfig_export();
+std::unique_ptr<Command> make_account_aggregated();
 std::unique_ptr<Command> make_kubectl();
 std::unique_ptr<Command> make_top();
 std::unique_ptr<Command> make_status();

@@ -48,6 +48,13 @@ Result<audit::Query> read_query(const Request& request) {
   return out;
 }
 
+audit::Decision decision_of(int status) {
+  return status == 401   ? audit::Decision::unauthenticated
+         : status == 403 ? audit::Decision::forbid
+         : status == 499 ? audit::Decision::none
+                         : audit::Decision::allow;
+}
+
 } // namespace
 
 Answer audit_answer(const Request& request, const audit::Log* log) {
@@ -76,6 +83,28 @@ Answer audit_answer(const Request& request, const audit::Log* log) {
   }
   answer.body += fmt::format(R"(],"more":{},"torn":{}}})", found->more, found->torn);
   return answer;
+}
+
+audit::Entry entry_of(const resources::Finished& finished, std::string_view door) {
+  const auto& facts = finished.facts;
+  audit::Entry entry;
+  entry.time = std::chrono::system_clock::now();
+  entry.took = finished.took;
+  entry.door = door;
+  entry.user = finished.who == "-" ? std::string_view() : finished.who;
+  entry.peer = finished.peer;
+  entry.verb = facts.verb.empty() ? finished.method : std::string_view(facts.verb);
+  entry.group = facts.group;
+  entry.version = facts.version;
+  entry.resource = facts.resource;
+  entry.subresource = facts.subresource;
+  entry.name = facts.name;
+  if (facts.resource.empty()) entry.path = finished.target;
+  entry.code = finished.status;
+  entry.bytes_in = finished.bytes_in;
+  entry.bytes_out = finished.answer.body.size();
+  entry.decision = decision_of(finished.status);
+  return entry;
 }
 
 } // namespace zoo::admin

@@ -2,9 +2,9 @@
 #pragma once
 
 #include "daemon/admin/api_types.hpp"
+#include "daemon/audit/entry.hpp"
+#include "daemon/resources/door.hpp"
 
-#include <chrono>
-#include <string>
 #include <string_view>
 
 namespace zoo::audit {
@@ -18,5 +18,9 @@ namespace zoo::admin {
 /// at most). The newest lines, oldest first; `more`: there are older ones; `torn`: so many lines
 /// are left out, which were cut off. Blocking.
 Answer audit_answer(const Request& request, const audit::Log* log);
+
+/// What the audit log says of a request to an API of zood's own, by whatever door: views into
+/// `finished`.
+audit::Entry entry_of(const resources::Finished& finished, std::string_view door);
 
 } // namespace zoo::admin

@@ -23,7 +23,7 @@ constexpr std::string_view k_roots[] = {"api",    "apis",    "healthz", "livez",
                                         "readyz", "openapi", "version", "zoo"};
 constexpr std::string_view k_groups[] = {"tenant.kubezoo.io", "authentication.k8s.io",
                                          "authorization.k8s.io"};
-constexpr std::string_view k_zoo[] = {"status", "doctor", "audit"};
+constexpr std::string_view k_zoo[] = {"status", "doctor", "audit", "aggregated"};
 
 Answer nothing_here(std::string_view what, std::string_view word,
                     std::span<const std::string_view> known) {
@@ -76,8 +76,9 @@ resources::Api tenant_api(tenants::TenantService& tenants, Workers& workers,
 } // namespace
 
 Router::Router(tenants::TenantService& tenants, StatusSource& status, Workers& workers,
-               std::function<std::int64_t()> now, const audit::Log* audit)
-    : tenants_(tenants), status_(status), audit_(audit),
+               std::function<std::int64_t()> now, const audit::Log* audit,
+               AggregatedSwitch* aggregated)
+    : tenants_(tenants), status_(status), audit_(audit), aggregated_(aggregated),
       api_(tenant_api(tenants, workers, std::move(now))) {}
 
 bool Router::is_health(const Request& request) {
@@ -103,7 +104,7 @@ Answer Router::handle(const Request& request) {
     answer.body =
         "{\"paths\":[\"/api\",\"/apis\",\"/apis/tenant.kubezoo.io/v1alpha1\",\"/healthz\","
         "\"/livez\",\"/metrics\",\"/openapi/v2\",\"/openapi/v3\",\"/readyz\",\"/version\",\"/zoo/"
-        "v1/audit\","
+        "v1/aggregated\",\"/zoo/v1/audit\","
         "\"/zoo/v1/doctor\",\"/zoo/v1/status\"]}\n";
     return reads(request) ? std::move(answer) : wrong_method(request, "GET");
   }
@@ -131,6 +132,7 @@ Answer Router::zoo(const Request& request) {
     return reads(request) ? status_answer(status_, tenants_) : wrong_method(request, "GET");
   if (path[2] == "audit")
     return reads(request) ? audit_answer(request, audit_) : wrong_method(request, "GET");
+  if (path[2] == "aggregated") return aggregated_answer(request, aggregated_);
   if (path[2] == "doctor")
     return reads(request) ? doctor_answer(tenants_) : wrong_method(request, "GET");
   return nothing_here("path", path[2], k_zoo);

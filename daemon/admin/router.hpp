@@ -20,7 +20,8 @@ namespace zoo::admin {
 class Router {
 public:
   Router(tenants::TenantService& tenants, StatusSource& status, Workers& workers,
-         std::function<std::int64_t()> now, const audit::Log* audit = nullptr);
+         std::function<std::int64_t()> now, const audit::Log* audit = nullptr,
+         AggregatedSwitch* aggregated = nullptr);
 
   Answer handle(const Request& request);
 
@@ -38,6 +39,7 @@ private:
   tenants::TenantService& tenants_;
   StatusSource& status_;
   const audit::Log* audit_;
+  AggregatedSwitch* aggregated_;
   resources::Api api_;
 };
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/admin/server.hpp"
 
+#include "daemon/resources/body.hpp"
+
 #include <nlohmann/json.hpp>
 
 namespace zoo::admin {
@@ -82,6 +84,27 @@ Answer health_answer(StatusSource& source, bool ready) {
   answer.headers.add("Retry-After", "1");
   answer.body = "not ready: " + missing + "\n";
   return answer;
+}
+
+Answer aggregated_answer(const Request& request, AggregatedSwitch* door) {
+  if (door == nullptr)
+    return failure(Error(Code::not_found,
+                         "this zood has no aggregated door: set accounts.enabled and "
+                         "accounts.aggregated.listen in its configuration"));
+  if (request.method == "PUT") {
+    std::vector<std::string> duplicates;
+    const auto body =
+        resources::parse_body(request.body, request.headers.get("content-type"), duplicates);
+    if (!body) return failure(body.error());
+    const auto enabled = body->is_object() ? body->find("enabled") : body->end();
+    if (enabled == body->end() || !enabled->is_boolean())
+      return failure(Error(Code::bad_request, R"(the body must be {"enabled": true} or false)"));
+    if (auto done = door->switch_to(enabled->get<bool>()); !done) return failure(done.error());
+  } else if (!resources::reads(request)) {
+    return wrong_method(request, "GET, PUT");
+  }
+  const auto state = door->state();
+  return state ? json_answer(200, *state) : failure(state.error());
 }
 
 } // namespace zoo::admin

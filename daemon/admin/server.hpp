@@ -5,6 +5,8 @@
 #include "daemon/admin/api_types.hpp"
 #include "daemon/tenants/service.hpp"
 
+#include <nlohmann/json_fwd.hpp>
+
 #include <chrono>
 #include <cstddef>
 #include <string>
@@ -46,6 +48,17 @@ public:
   virtual void metrics(MetricText& out) = 0;
 };
 
+/// The aggregated door of accounts, as administrators switch it. Worker threads; asks the upstream.
+class AggregatedSwitch {
+public:
+  virtual ~AggregatedSwitch() = default;
+  virtual Result<nlohmann::json> state() = 0;
+  virtual Result<void> switch_to(bool on) = 0;
+};
+
+/// GET /zoo/v1/aggregated: what the upstream knows of the door (common/api/aggregated_door.hpp),
+/// and `trouble`. PUT {"enabled": true|false} switches it, over restarts.
+Answer aggregated_answer(const Request& request, AggregatedSwitch* door);
 /// GET /zoo/v1/status: {version, listen, advertise, adminListen, adminSocket, upstream {server,
 /// reachable, version, message}, tenants {total, Ready, ...}, uptimeSeconds, workers, connections}.
 Answer status_answer(StatusSource& source, tenants::TenantService& tenants);

@@ -3,6 +3,7 @@
 
 #include "common/api/tenant.hpp"
 #include "common/kube/age.hpp"
+#include "daemon/admin/audit.hpp"
 #include "daemon/admin/router.hpp"
 #include "daemon/audit/log.hpp"
 
@@ -11,19 +12,13 @@
 namespace zoo::admin {
 namespace {
 
-audit::Decision decision_of(int status) {
-  return status == 401   ? audit::Decision::unauthenticated
-         : status == 403 ? audit::Decision::forbid
-         : status == 499 ? audit::Decision::none
-                         : audit::Decision::allow;
-}
-
 class AdminDoor final : public resources::Door {
 public:
   explicit AdminDoor(AdminContext context)
       : options_(std::move(context.door)), audit_(context.audit),
         router_(context.tenants, context.status, context.workers,
-                context.now ? std::move(context.now) : kube::unix_now, context.audit) {}
+                context.now ? std::move(context.now) : kube::unix_now, context.audit,
+                context.aggregated) {}
 
   std::string_view name() const override { return "admin"; }
   std::optional<Error> stranger(const http::ConnectionInfo& peer) const override {
@@ -46,26 +41,9 @@ private:
 
 void AdminDoor::over(const resources::Finished& finished) {
   if (audit_ == nullptr) return;
-  const auto& facts = finished.facts;
-  audit::Entry entry;
-  entry.time = std::chrono::system_clock::now();
-  entry.took = finished.took;
-  entry.door = name();
-  if (facts.resource == api::k_tenant_resource)
-    entry.tenant = finished.answer.object.empty() ? facts.name : finished.answer.object;
-  entry.user = finished.who == "-" ? std::string_view() : finished.who;
-  entry.peer = finished.peer;
-  entry.verb = facts.verb.empty() ? finished.method : std::string_view(facts.verb);
-  entry.group = facts.group;
-  entry.version = facts.version;
-  entry.resource = facts.resource;
-  entry.subresource = facts.subresource;
-  entry.name = facts.name;
-  if (facts.resource.empty()) entry.path = finished.target;
-  entry.code = finished.status;
-  entry.bytes_in = finished.bytes_in;
-  entry.bytes_out = finished.answer.body.size();
-  entry.decision = decision_of(finished.status);
+  auto entry = entry_of(finished, name());
+  if (finished.facts.resource == api::k_tenant_resource)
+    entry.tenant = finished.answer.object.empty() ? finished.facts.name : finished.answer.object;
   audit_->add(std::nullopt, entry);
 }
 

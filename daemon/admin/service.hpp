@@ -25,6 +25,7 @@ struct AdminContext {
   DoorOptions door;
   std::function<std::int64_t()> now; ///< Unix seconds, any thread; empty: the system's clock
   audit::Log* audit = nullptr;       ///< told of every request that is over; null: there is none
+  AggregatedSwitch* aggregated = nullptr; ///< null: this zood has no such door
 };
 
 /// The admin API (DESIGN 11): Kubernetes-shaped, for zooctl and kubectl. Who may ask says door.hpp,

@@ -12,6 +12,7 @@
 #include "daemon/app/account_kinds.hpp"
 #include "daemon/app/account_views.hpp"
 #include "daemon/app/address.hpp"
+#include "daemon/app/aggregated.hpp"
 #include "daemon/app/door_certificates.hpp"
 #include "daemon/app/drift.hpp"
 #include "daemon/app/memory.hpp"
@@ -213,6 +214,7 @@ struct Zood::Impl {
   std::unique_ptr<net::Listener> admin_socket, admin_listener;
   std::unique_ptr<AccountViews> account_views; ///< null without accounts.enabled
   std::unique_ptr<AccountDoor> account_door;   ///< null without accounts.listen
+  std::unique_ptr<Aggregated> aggregated;      ///< null without accounts.aggregated.listen
 
   std::atomic<std::chrono::milliseconds> drain_timeout{};
   std::mutex mutex;
@@ -230,6 +232,7 @@ struct Zood::Impl {
   Result<void> open_pki();
   Result<void> open_tenants_door();
   Result<void> open_account_door();
+  Result<void> open_aggregated_door();
   Result<void> open_admin_doors();
   void reload();
   void drain();
@@ -392,6 +395,15 @@ Result<void> Zood::Impl::open_account_door() {
   return {};
 }
 
+Result<void> Zood::Impl::open_aggregated_door() {
+  if (!account_views || values.string("accounts.aggregated.listen").empty()) return {};
+  ZOO_TRY(aggregated,
+          Aggregated::open({values, *credential, *upstream, *loops->loops().front(), *pki, *audit,
+                            [this] { return directory.snapshot(); }, listener_limits(values),
+                            account_views->kinds(), account_views->rights()}));
+  return {};
+}
+
 Result<void> Zood::Impl::open_admin_doors() {
   const auto listen = listener->address();
   ZOO_TRY(const auto advertised,
@@ -415,6 +427,8 @@ Result<void> Zood::Impl::open_admin_doors() {
   tenants->set_findings([this] {
     auto out = certificates->findings();
     for (auto& finding : account_findings(*credential, values))
+      out.push_back(std::move(finding));
+    for (auto& finding : aggregated ? aggregated->findings() : unserved_door(*credential))
       out.push_back(std::move(finding));
     return out;
   });
@@ -442,7 +456,8 @@ Result<void> Zood::Impl::open_admin_doors() {
   admin_loop = std::make_unique<net::Workers>(1, "admin-loop");
   admin_workers = std::make_unique<resources::Workers>("zood-admin");
   admin_scheduler = resources::make_scheduler(*admin_loop->loops().front());
-  admin_door = admin::make_door({*tenants, *status, *admin_workers, {}, {}, audit.get()});
+  admin_door =
+      admin::make_door({*tenants, *status, *admin_workers, {}, {}, audit.get(), aggregated.get()});
   const auto make = [this](net::Loop&) {
     return std::make_unique<resources::ApiService>(admin_door, *admin_workers, *admin_scheduler);
   };
@@ -499,11 +514,13 @@ void Zood::Impl::drain() {
   log::info("app", "draining: requests in progress have {} s",
             std::chrono::duration_cast<std::chrono::seconds>(deadline).count());
   notify_stopping();
+  if (aggregated) aggregated->withdraw();
   std::mutex done_mutex;
   std::condition_variable done;
   std::size_t left = 0;
   for (auto* each : {listener.get(), admin_socket.get(), admin_listener.get(),
-                     account_door ? &account_door->listener() : nullptr}) {
+                     account_door ? &account_door->listener() : nullptr,
+                     aggregated ? &aggregated->listener() : nullptr}) {
     if (each == nullptr) continue;
     {
       const std::scoped_lock lock(done_mutex);
@@ -537,10 +554,12 @@ Zood::~Zood() {
   z.feeder.reset(); // what it says of withdrawals is the gateways'
   z.listener.reset();
   if (z.account_door) z.account_door->close();
-  z.account_views.reset();
+  if (z.aggregated) z.aggregated->close();
   if (z.admin_loop) z.admin_loop->stop();
   if (z.loops) z.loops->stop();
+  z.aggregated.reset();
   z.account_door.reset();
+  z.account_views.reset();
   z.engine.reset();
   z.drift.reset();
   z.shared_classes.reset();
@@ -582,7 +601,8 @@ Result<kube::ClusterAccess> check_startable(const config::Values& values) {
     return fail(Code::usage, "no upstream is named: give --upstream KUBECONFIG, or set "
                              "upstream.kubeconfig in the configuration file");
   }
-  for (const auto* key : {"listen", "admin.listen", "accounts.listen"}) {
+  for (const auto* key :
+       {"listen", "admin.listen", "accounts.listen", "accounts.aggregated.listen"}) {
     const auto text = values.string(key);
     if (text.empty()) continue;
     if (auto address = net::parse_listen_address(text); !address)
@@ -614,6 +634,7 @@ Result<std::unique_ptr<Zood>> Zood::start(config::Values values,
   ZOO_TRY_VOID(z.open_pki());
   ZOO_TRY_VOID(z.open_tenants_door());
   ZOO_TRY_VOID(z.open_account_door());
+  ZOO_TRY_VOID(z.open_aggregated_door());
   ZOO_TRY_VOID(z.open_admin_doors());
   log::info("app", "zood {} serves tenants on {} and administrators on {}", ZOO_VERSION,
             z.listener->address(), z.admin_socket->address());
@@ -644,6 +665,7 @@ void Zood::run(Signals& signals) {
       lock.unlock(); // files and keys take their time, and a signal need not wait for them
       z.certificates->renew();
       if (z.account_door) z.account_door->renew();
+      if (z.aggregated) z.aggregated->renew();
       lock.lock();
     }
     // The watchdog hears of a loop that turns, not merely of a process that exists.

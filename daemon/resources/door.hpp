@@ -59,6 +59,8 @@ public:
   /// The answer to a request of `request.who`. Worker threads; may block.
   virtual Answer handle(const Request& request) = 0;
 
+  /// Is it worth a line of the log at its usual level? What comes by the clock is not.
+  virtual bool is_news(const Finished& /*finished*/) const { return true; }
   /// Hears of each request that is over, once. Loop threads.
   virtual void over(const Finished& /*finished*/) {}
 };

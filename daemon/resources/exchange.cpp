@@ -120,14 +120,26 @@ void Exchange::on_drained() { reply_.drained(); }
 
 void Exchange::log(int status, const std::string& who, const Answer& answer) const {
   const auto took = std::chrono::steady_clock::now() - began_;
+  const Finished finished{method_,
+                          target_,
+                          facts_,
+                          who,
+                          stream_ != nullptr ? std::string_view(stream_->connection().peer)
+                                             : std::string_view(),
+                          status,
+                          std::chrono::duration_cast<std::chrono::microseconds>(took),
+                          bytes_in_,
+                          answer};
   const auto& note = answer.log_note;
-  log::info(room_->door->name(), "{} {} {} {} {:.1f}ms{}{}", who.empty() ? "-" : who, method_,
-            shortened(target_), status, std::chrono::duration<double, std::milli>(took).count(),
-            note.empty() ? "" : " ", note);
-  room_->door->over(
-      {method_, target_, facts_, who,
-       stream_ != nullptr ? std::string_view(stream_->connection().peer) : std::string_view(),
-       status, std::chrono::duration_cast<std::chrono::microseconds>(took), bytes_in_, answer});
+  const auto line = fmt::format(
+      "{} {} {} {} {:.1f}ms{}{}", who.empty() ? "-" : who, method_, shortened(target_), status,
+      std::chrono::duration<double, std::milli>(took).count(), note.empty() ? "" : " ", note);
+  if (room_->door->is_news(finished)) {
+    log::info(room_->door->name(), "{}", line);
+  } else {
+    log::debug(room_->door->name(), "{}", line);
+  }
+  room_->door->over(finished);
 }
 
 void Exchange::finish(Answer answer, const std::string& who) {

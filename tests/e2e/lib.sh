@@ -263,7 +263,8 @@ as() {
 # upstream ARGUMENTS...: kubectl as the upstream's administrator.
 upstream() { "$KUBECTL" --kubeconfig "$ZOO_E2E_KUBECONFIG" "$@"; }
 
-# own_upstream: for a script that needs one alone. Its directory is $up; it ends with the script, unless that has an at_end of its own.
+# own_upstream [ARGUMENTS of `up start`...]: for a script that needs one alone. Its directory is $up; it ends with the script, unless that has an at_end
+# of its own.
 own_upstream() {
   local version=
   # Of the shared one's version, which in the suite `older` is another one.
@@ -271,7 +272,7 @@ own_upstream() {
   grep -qxF -- "${version:-none}" <<<"$("$ZOO_UPSTREAM" versions)" || version=
   up=$TMPDIR/upstream
   at_end() { "$ZOO_UPSTREAM" stop --dir "$up" >/dev/null; }
-  ZOO_E2E_KUBECONFIG=$("$ZOO_UPSTREAM" start --dir "$up" --port 0 --timeout 400 ${version:+--kubernetes "$version"}) || exit 1
+  ZOO_E2E_KUBECONFIG=$("$ZOO_UPSTREAM" start --dir "$up" --port 0 --timeout 400 ${version:+--kubernetes "$version"} "$@") || exit 1
 }
 
 # silent_server NAME: a listener that takes connections and says nothing; its port in $silent_port, its process in $silent. A line
