@@ -377,9 +377,8 @@ Result<void> Zood::Impl::open_tenants_door() {
 
 Result<void> Zood::Impl::open_account_door() {
   if (!values.boolean("accounts.enabled")) return {};
-  account_views = std::make_unique<AccountViews>(
-      *upstream, *loops->loops().front(),
-      static_cast<std::size_t>(values.integer("accounts.rbac_limit")));
+  account_views = std::make_unique<AccountViews>(*upstream, *loops->loops().front(),
+                                                 values.size("accounts.rbac_limit"));
   account_views->start();
   if (values.string("accounts.listen").empty()) return {};
   ZOO_TRY(

@@ -7,7 +7,7 @@
 # in them by his own rights, hears of a change within a second, and is nobody elsewhere; tenants are nobody there.
 . "$(dirname "$0")/lib.sh"
 
-start_zood_with $'accounts.enabled: true\naccounts.listen: 127.0.0.1:0'
+start_zood_with 'accounts: {enabled: true, listen: 127.0.0.1:0}'
 door=$(sed -n 's/.*the account door listens on //p' "$zood_dir.log" | tail -1)
 require "the account door listens" test -n "$door"
 new_tenant t
