@@ -41,7 +41,8 @@ public:
 };
 using RightsPtr = std::shared_ptr<const Rights>;
 
-/// Whose rights may be others than they were.
+/// Whose rights may be others than they were: subjects of the bindings that came or went, that a
+/// binding has gained or lost, and those of the bindings whose role is another.
 struct TouchedRights {
   bool everybody = false;            ///< more than is worth to be told one by one
   std::vector<std::string> subjects; ///< subject keys, sorted, each once

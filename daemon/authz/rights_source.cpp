@@ -83,11 +83,8 @@ struct RightsSource::Impl {
       return {.changed =
                   [this](EventType type, const ObjectKey& key, std::string_view object) {
                     owner_.reach(key.resource_version);
-                    if (type == EventType::deleted) {
+                    if (type == EventType::deleted || !take(object))
                       forget(key.name_space, key.name);
-                    } else {
-                      take(object);
-                    }
                     owner_.heard();
                   },
               .began = [this] { began(); },
@@ -129,9 +126,10 @@ struct RightsSource::Impl {
       if (std::exchange(deaf_, false)) owner_.changed();
     }
 
-    void take(std::string_view object) {
+    /// False: it cannot be read, and so grants nothing.
+    bool take(std::string_view object) {
       const auto tree = translate::JsonTree::parse(object);
-      if (!tree) return; // the follower has read its key
+      if (!tree) return false;
       if (of_roles_) {
         auto role = read_role(tree->root());
         role.labels = {}; // they choose what is aggregated, which is upstream's work
@@ -140,6 +138,7 @@ struct RightsSource::Impl {
       } else {
         take(read_binding(tree->root()), object.size());
       }
+      return true;
     }
     template <typename Object>
     void take(Object object, std::size_t bytes) {

@@ -26,7 +26,11 @@ struct Followed {
       };
       follower.emplace(world.upstream(), loop, world.upstream().caller(loop), "/api/v1/pods",
                        "metadata.name=x",
-                       upstream::ChangeFollower::Hears{changed, [this] { ++began; }}, silence);
+                       upstream::ChangeFollower::Hears{
+                           .changed = changed,
+                           .began = [this] { ++began; },
+                           .hearing = [this](bool hears) { hearing += hears ? '+' : '-'; }},
+                       silence);
     });
     follower->start();
   }
@@ -66,6 +70,7 @@ struct Followed {
   std::optional<upstream::ChangeFollower> follower;
   std::vector<std::string> heard; ///< on the loop
   int began = 0;
+  std::string hearing; ///< + and - in turn
 };
 
 } // namespace
@@ -155,4 +160,33 @@ TEST_CASE("a watch that says nothing for too long is opened anew") {
   CHECK_FALSE(followed.follower->follows());
   followed.accept(watch);
   CHECK(followed.began == 1);
+}
+
+TEST_CASE("it says when it hears, and when it does not") {
+  Followed followed(std::chrono::milliseconds(500));
+  auto watch = followed.listed(7);
+  CHECK(followed.hearing.empty());
+  followed.accept(watch);
+  CHECK(followed.hearing == "+");
+  followed.say(watch, event("ADDED", "foofoo-a/x", 8));
+  CHECK(followed.hearing == "+");
+  followed.world.end(watch);
+  watch = followed.watched_from("8");
+  CHECK(followed.hearing == "+-");
+  followed.accept(watch);
+  CHECK(followed.hearing == "+-+");
+  followed.watched_from("8"); // it was silent for too long
+  CHECK(followed.hearing == "+-+-");
+}
+
+TEST_CASE("it reads anew when it is told to") {
+  Followed followed;
+  followed.accept(followed.listed(7));
+  followed.world.on(0, [&] { followed.follower->reread(); });
+  const auto watch = followed.listed(9);
+  CHECK_FALSE(followed.follower->hears());
+  CHECK(followed.hearing == "+-");
+  followed.accept(watch);
+  CHECK(followed.began == 2);
+  CHECK(followed.hearing == "+-+");
 }
