@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "daemon/admin/accounts.hpp"
 #include "daemon/admin/api_types.hpp"
 #include "daemon/admin/server.hpp"
 #include "daemon/resources/api.hpp"
@@ -23,6 +24,9 @@ public:
          std::function<std::int64_t()> now, const audit::Log* audit = nullptr,
          AggregatedSwitch* aggregated = nullptr);
 
+  /// Without it, that path answers 503.
+  void set_uninstall_accounts(UninstallAccounts uninstall) { uninstall_ = std::move(uninstall); }
+
   Answer handle(const Request& request);
 
   /// /healthz, /livez and /readyz: answered on the loop, without asking who.
@@ -40,6 +44,7 @@ private:
   StatusSource& status_;
   const audit::Log* audit_;
   AggregatedSwitch* aggregated_;
+  UninstallAccounts uninstall_;
   resources::Api api_;
 };
 

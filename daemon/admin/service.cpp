@@ -18,7 +18,9 @@ public:
       : options_(std::move(context.door)), audit_(context.audit),
         router_(context.tenants, context.status, context.workers,
                 context.now ? std::move(context.now) : kube::unix_now, context.audit,
-                context.aggregated) {}
+                context.aggregated) {
+    router_.set_uninstall_accounts(std::move(context.uninstall_accounts));
+  }
 
   std::string_view name() const override { return "admin"; }
   std::optional<Error> stranger(const http::ConnectionInfo& peer) const override {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "daemon/admin/accounts.hpp"
 #include "daemon/admin/api_types.hpp"
 #include "daemon/admin/door.hpp"
 #include "daemon/admin/server.hpp"
@@ -26,6 +27,7 @@ struct AdminContext {
   std::function<std::int64_t()> now; ///< Unix seconds, any thread; empty: the system's clock
   audit::Log* audit = nullptr;       ///< told of every request that is over; null: there is none
   AggregatedSwitch* aggregated = nullptr; ///< null: this zood has no such door
+  UninstallAccounts uninstall_accounts = {};
 };
 
 /// The admin API (DESIGN 11): Kubernetes-shaped, for zooctl and kubectl. Who may ask says door.hpp,

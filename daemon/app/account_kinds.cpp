@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/app/account_kinds.hpp"
 
+#include "common/kiosk/removal.hpp"
 #include "daemon/upstream/bootstrap.hpp"
 #include "daemon/upstream/control_api.hpp"
 #include "daemon/upstream/credential.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <thread>
 
 namespace zoo::app {
 
@@ -39,6 +44,24 @@ std::vector<tenants::Finding> account_findings(const upstream::Credential& crede
   out.push_back({Level::ok, "accounts upstream",
                  fmt::format("{} of {} objects are as zood needs them", equal, states.size()), ""});
   return out;
+}
+
+Result<nlohmann::json> uninstall_account_kinds(const upstream::Credential& credential,
+                                               const config::Values& values, bool force,
+                                               bool dry_run) {
+  if (values.boolean("accounts.enabled") && !dry_run)
+    return fail(Code::conflict,
+                "accounts.enabled is true: set it to false in zood.yaml and restart "
+                "zood first, or it would install everything again");
+  const auto api = credential.api();
+  const kiosk::Ask ask = [&](std::string_view method, std::string_view path,
+                             std::string_view content_type, std::string body) {
+    return api->request(method, path, content_type, std::move(body), "application/json");
+  };
+  ZOO_TRY(const auto done, kiosk::remove_accounts(ask, {force, dry_run}, [](auto span) {
+            std::this_thread::sleep_for(span);
+          }));
+  return kiosk::to_json(done);
 }
 
 } // namespace zoo::app

@@ -5,6 +5,8 @@
 #include "common/config/config.hpp"
 #include "daemon/tenants/service.hpp"
 
+#include <nlohmann/json_fwd.hpp>
+
 #include <vector>
 
 namespace zoo::upstream {
@@ -21,5 +23,11 @@ Result<void> install_account_kinds(const upstream::Credential& credential,
 /// What doctor says of these objects; nothing without accounts.enabled. Blocks.
 std::vector<tenants::Finding> account_findings(const upstream::Credential& credential,
                                                const config::Values& values);
+
+/// Removes them. Code::conflict with accounts.enabled: this zood would put them back, and end the
+/// Accounts as their deletion policies say. Blocks.
+Result<nlohmann::json> uninstall_account_kinds(const upstream::Credential& credential,
+                                               const config::Values& values, bool force,
+                                               bool dry_run);
 
 } // namespace zoo::app

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "common/kiosk/removal.hpp"
 #include "daemon/upstream/accounts_manifests.hpp"
 #include "daemon/upstream/bootstrap.hpp"
 #include "daemon/upstream/control_api.hpp"
@@ -19,12 +20,6 @@ constexpr std::chrono::seconds k_takes_effect{20}; ///< of what was installed ju
 constexpr std::string_view k_own_role = "zoo:zood-accounts";
 constexpr std::string_view k_definition = "CustomResourceDefinition";
 
-bool is_ours(const nlohmann::json& object) {
-  const auto metadata = object.value("metadata", nlohmann::json::object());
-  const auto labels = metadata.value("labels", nlohmann::json::object());
-  return labels.value(std::string(k_managed_label), std::string()) == "true";
-}
-
 /// An installed kiosk has this APIService and this webhook; both programs would write the same
 /// objects.
 Result<void> refuse_kiosk(ControlApi& api) {
@@ -37,7 +32,7 @@ Result<void> refuse_kiosk(ControlApi& api) {
     const auto there = api.get(path);
     if (!there && there.error().code() != Code::not_found)
       return fail(Error(there.error()).context("while looking for an installed kiosk"));
-    if (!there || is_ours(*there)) continue;
+    if (!there || kiosk::is_zoods(*there)) continue;
     return fail(Code::conflict,
                 "{} upstream is not zood's: kiosk, or another program, serves its kinds in this "
                 "cluster. Remove that first, or set accounts.enabled to false",

@@ -13,4 +13,4 @@ configure_file(accounts/accounts_text.cpp.in
 zoo_add_library(zoo_upstream_control TOGETHER
   SOURCES accounts_install.cpp accounts_manifests.cpp bootstrap.cpp control_api.cpp credential.cpp
           upstream_rbac.cpp ${PROJECT_BINARY_DIR}/generated/upstream/accounts_text.cpp
-  LINK zoo_kube zoo_crypto zoo_api)
+  LINK zoo_kube zoo_crypto zoo_api zoo_kiosk)
