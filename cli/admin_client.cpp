@@ -433,6 +433,16 @@ Result<json> AdminClient::switch_aggregated(bool on) {
                     .purpose = "switching the aggregated door"});
 }
 
+Result<json> AdminClient::uninstall_accounts(bool force, bool dry_run) {
+  kube::Query query;
+  if (force) query.emplace_back("force", "true");
+  if (dry_run) query.emplace_back("dryRun", "All");
+  return object_of({.method = "POST",
+                    .path = kube::with_query("/zoo/v1/uninstall-accounts", query),
+                    .body = "{}",
+                    .purpose = "removing what accounts need upstream"});
+}
+
 Result<json> AdminClient::audit(const api::AuditQuery& wanted) {
   const std::string purpose = "asking for the audit log";
   kube::Query query = {{"limit", std::to_string(wanted.limit)}};

@@ -26,7 +26,8 @@ void define_globals(CLI::App& app, Globals& globals) {
                  "ZOO_DIR, else /run/zood/zood.sock or /var/lib/zood/zood.sock")
       ->type_name("FILE");
   app.add_option("--kubeconfig", globals.kubeconfig,
-                 "Ask zood over TLS with an administrator's kubeconfig")
+                 "Ask zood over TLS with an administrator's kubeconfig; of account, space, whoami "
+                 "and can-i the kubeconfig of the cluster to ask, else that of kubectl")
       ->type_name("FILE");
   app.add_option("--server", globals.server,
                  "Ask zood over TLS at this URL, with --kubeconfig or DIR/admin.kubeconfig")
@@ -126,8 +127,9 @@ int dump(Context& context, CommandTree& tree, const std::vector<std::string>& ar
 
 std::vector<GroupEntry> all_groups() {
   return {{"tenant", "Make, show and remove tenants"},
-          {"kubeconfig", "Hand out credentials of tenants"},
-          {"account", "Look after accounts and their spaces"}};
+          {"account", "Look after accounts and their members"},
+          {"space", "Make, use and remove the spaces of accounts"},
+          {"kubeconfig", "Hand out credentials"}};
 }
 
 std::vector<CommandEntry> all_commands() {
@@ -152,10 +154,33 @@ std::vector<CommandEntry> all_commands() {
       make_tenant_revoke());
   add("tenant", "certificates", "List the certificates that a tenant has been given",
       make_tenant_certificates());
-  add("kubeconfig", "export", "Issue a kubeconfig for a tenant", make_kubeconfig_export());
+  add("account", "create", "Create an account", make_account_create());
+  add("account", "get", "Show accounts", make_account_get());
+  add("account", "list", "List the accounts that you may see", make_account_list());
+  add("account", "describe", "Show everything about accounts", make_account_describe());
+  add("account", "delete", "Delete accounts; what becomes of their spaces they say themselves",
+      make_account_delete());
+  add("account", "add-member", "Let users into the spaces of an account",
+      make_account_add_member());
+  add("account", "remove-member", "Take users out of the spaces of an account",
+      make_account_remove_member());
   add("account", "aggregated", "Switch tenancy.kiosk.sh of the upstream on or off, or show it",
       make_account_aggregated());
+  add("account", "uninstall", "Remove from the upstream what zood has installed for accounts",
+      make_account_uninstall());
+  add("space", "create", "Create a space", make_space_create());
+  add("space", "list", "List the spaces that you may see", make_space_list());
+  add("space", "describe", "Show everything about spaces", make_space_describe());
+  add("space", "delete", "Delete spaces with all that is in them", make_space_delete());
+  add("space", "use", "Let kubectl work in a space from now on", make_space_use());
+  add("space", "adopt", "Give a namespace that nobody owns to an account", make_space_adopt());
+  add("space", "transfer", "Give a space to another account", make_space_transfer());
+  add("kubeconfig", "account", "Make a kubeconfig for users of accounts",
+      make_kubeconfig_account());
+  add("kubeconfig", "export", "Issue a kubeconfig for a tenant", make_kubeconfig_export());
   add("", "kubectl", "Run kubectl as a tenant", make_kubectl());
+  add("", "whoami", "Show whom the cluster takes you for, and your accounts", make_whoami());
+  add("", "can-i", "Show whether you may do something; exit status 1 if not", make_can_i());
   add("", "audit", "Show which requests came, and what became of them", make_audit());
   add("", "top", "Show what tenants use of their shares and ceilings", make_top());
   add("", "status", "Show how zood is", make_status());

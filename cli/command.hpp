@@ -18,8 +18,8 @@ namespace zoo::cli {
 /// One leaf of the command tree: an object of its own with its options' values. define() tells the
 /// parser of them once, run() does the work and returns the exit status.
 ///
-/// The types shown for values also drive completion: TENANT, FILE, DIR, DURATION, or the choices
-/// themselves ("json|yaml").
+/// The types shown for values also drive completion: TENANT, ACCOUNT, SPACE, FILE, DIR, DURATION,
+/// or the choices themselves ("json|yaml").
 class Command {
 public:
   virtual ~Command() = default;
@@ -61,6 +61,24 @@ std::unique_ptr<Command> make_tenant_revoke();
 std::unique_ptr<Command> make_tenant_certificates();
 std::unique_ptr<Command> make_kubeconfig_export();
 std::unique_ptr<Command> make_account_aggregated();
+std::unique_ptr<Command> make_account_create();
+std::unique_ptr<Command> make_account_get();
+std::unique_ptr<Command> make_account_list();
+std::unique_ptr<Command> make_account_describe();
+std::unique_ptr<Command> make_account_delete();
+std::unique_ptr<Command> make_account_add_member();
+std::unique_ptr<Command> make_account_remove_member();
+std::unique_ptr<Command> make_account_uninstall();
+std::unique_ptr<Command> make_space_create();
+std::unique_ptr<Command> make_space_list();
+std::unique_ptr<Command> make_space_describe();
+std::unique_ptr<Command> make_space_delete();
+std::unique_ptr<Command> make_space_use();
+std::unique_ptr<Command> make_space_adopt();
+std::unique_ptr<Command> make_space_transfer();
+std::unique_ptr<Command> make_kubeconfig_account();
+std::unique_ptr<Command> make_whoami();
+std::unique_ptr<Command> make_can_i();
 std::unique_ptr<Command> make_kubectl();
 std::unique_ptr<Command> make_top();
 std::unique_ptr<Command> make_status();

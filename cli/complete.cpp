@@ -2,6 +2,7 @@
 #include "cli/complete.hpp"
 
 #include "cli/admin_client.hpp"
+#include "cli/cluster.hpp"
 #include "cli/options.hpp"
 #include "cli/output/printer.hpp"
 #include "cli/output/table.hpp"
@@ -84,6 +85,10 @@ private:
     if (type == "DIR") return ":dir";
     if (type == "TENANT") {
       tenants(head);
+    } else if (type == "ACCOUNT") {
+      named(head, k_accounts_path, "/spec/space/clusterRole");
+    } else if (type == "SPACE") {
+      named(head, k_spaces_path, "/spec/account");
     } else if (type == "SERIAL") {
       serials(head);
     } else if (type == "VERB") {
@@ -96,11 +101,11 @@ private:
     return ":none";
   }
 
-  /// Null: nothing can be asked.
-  AdminClient* client() {
-    // Of the door, what the words so far say; wherever the options stand.
+  /// Of the door, what the words so far say; wherever the options stand.
+  void read_door() {
     auto& globals = context_.globals;
-    const std::map<std::string_view, std::string*> doors = {{"--dir", &globals.dir},
+    const std::map<std::string_view, std::string*> doors = {{"--context", &cluster_context_},
+                                                            {"--dir", &globals.dir},
                                                             {"--socket", &globals.socket},
                                                             {"--server", &globals.server},
                                                             {"--kubeconfig", &globals.kubeconfig}};
@@ -119,6 +124,11 @@ private:
       if (value->starts_with("~/")) *value = context_.env("HOME").value_or("~") + value->substr(1);
     }
     globals.request_timeout = k_server_time;
+  }
+
+  /// Null: nothing can be asked.
+  AdminClient* client() {
+    read_door();
     const auto client = context_.client();
     return client ? *client : nullptr;
   }
@@ -134,6 +144,20 @@ private:
       auto what = text_at(item, "/spec/displayName");
       if (what.empty()) what = text_at(item, "/status/phase");
       context_.out << head << printable(id) << '\t' << printable(what) << '\n';
+    }
+  }
+
+  /// Of the cluster that the kubeconfig names; what is said beside a name is at `beside`.
+  void named(const std::string& head, std::string_view path, std::string_view beside) {
+    read_door();
+    auto cluster = Cluster::open(context_, cluster_context_);
+    if (!cluster) return;
+    const auto list = cluster->list(path);
+    if (!list) return;
+    for (const auto& item : (*list)["items"]) {
+      const auto name = text_at(item, "/metadata/name");
+      if (!name.starts_with(current_)) continue;
+      context_.out << head << printable(name) << '\t' << printable(text_at(item, beside)) << '\n';
     }
   }
 
@@ -153,7 +177,7 @@ private:
 
   Context& context_;
   std::vector<std::string> words_;
-  std::string current_;
+  std::string current_, cluster_context_;
   Walk state_;
 };
 

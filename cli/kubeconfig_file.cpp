@@ -4,13 +4,17 @@
 #include "common/base/file.hpp"
 #include "common/base/text.hpp"
 #include "common/kube/kubeconfig.hpp"
+#include "common/kube/yaml.hpp"
 
 #include <fcntl.h>
+#include <nlohmann/json.hpp>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
+#include <functional>
+#include <vector>
 
 namespace zoo::cli {
 namespace {
@@ -74,6 +78,50 @@ private:
   fs::path path_;
 };
 
+/// An extension of a context: where `zooctl space use -` goes back to.
+constexpr std::string_view k_previous_namespace = "zoo.kubezoo.io/previous-namespace";
+
+using nlohmann::ordered_json;
+
+bool is_previous(const ordered_json& extension) {
+  return extension.is_object() && extension.value("name", std::string()) == k_previous_namespace;
+}
+
+Result<ordered_json> read_yaml(const fs::path& file, const std::string& yaml) {
+  auto text = kube::yaml_to_json(yaml);
+  if (!text) return fail(std::move(text).error().context("while reading {}", file.string()));
+  auto value = ordered_json::parse(*text, nullptr, false);
+  if (!value.is_object()) return fail(Code::invalid, "{} is no kubeconfig", file.string());
+  return value;
+}
+
+/// The entry of the list `contexts`; null if there is none that can be changed.
+ordered_json* context_in(ordered_json& config, std::string_view name) {
+  const auto list = config.find("contexts");
+  if (list == config.end() || !list->is_array()) return nullptr;
+  for (auto& each : *list)
+    if (each.is_object() && each.value("name", std::string()) == name && each.contains("context") &&
+        each["context"].is_object())
+      return &each;
+  return nullptr;
+}
+
+/// Replaces the text of `file` by what `with` makes of it, under the lock.
+Result<void> change(const fs::path& file,
+                    const std::function<Result<std::string>(const std::string&)>& with) {
+  const auto target = target_of(file);
+  if (target.has_parent_path()) ZOO_TRY_VOID(file::ensure_private_directory(target.parent_path()));
+  ZOO_TRY(const auto lock, Lock::take(target));
+  std::string existing;
+  if (auto bytes = file::read(target)) {
+    existing = *std::move(bytes);
+  } else if (bytes.error().code() != Code::not_found) {
+    return fail(std::move(bytes).error());
+  }
+  ZOO_TRY(const auto text, with(existing));
+  return write_kubeconfig_file(target, text);
+}
+
 } // namespace
 
 Result<void> write_kubeconfig_file(const fs::path& file, std::string_view text) {
@@ -113,19 +161,43 @@ Result<fs::path> default_kubeconfig_file(const Context& context) {
 }
 
 Result<void> merge_into_file(const fs::path& file, std::string_view added) {
-  const auto target = target_of(file);
-  if (target.has_parent_path()) ZOO_TRY_VOID(file::ensure_private_directory(target.parent_path()));
-  ZOO_TRY(const auto lock, Lock::take(target));
-  std::string existing;
-  if (auto bytes = file::read(target)) {
-    existing = *std::move(bytes);
-  } else if (bytes.error().code() != Code::not_found) {
-    return fail(std::move(bytes).error());
-  }
-  auto merged = kube::merge_kubeconfig(existing, added);
-  if (!merged)
-    return fail(std::move(merged).error().context("while merging into {}", file.string()));
-  return write_kubeconfig_file(target, *merged);
+  return change(file, [&](const std::string& existing) -> Result<std::string> {
+    auto merged = kube::merge_kubeconfig(existing, added);
+    if (!merged)
+      return fail(std::move(merged).error().context("while merging into {}", file.string()));
+    return merged;
+  });
+}
+
+Result<void> set_namespace(const fs::path& file, std::string_view context,
+                           std::string_view name_space) {
+  return change(file, [&](const std::string& existing) -> Result<std::string> {
+    ZOO_TRY(auto config, read_yaml(file, existing));
+    auto* found = context_in(config, context);
+    if (found == nullptr)
+      return fail(Code::not_found, "{} has no context '{}'", file.string(), context);
+    auto& body = (*found)["context"];
+    const auto before = body.value("namespace", std::string("default"));
+    if (before == name_space) return existing;
+    body["namespace"] = name_space;
+    auto& extensions = body["extensions"];
+    if (!extensions.is_array()) extensions = ordered_json::array();
+    std::erase_if(extensions.get_ref<ordered_json::array_t&>(), is_previous);
+    extensions.push_back({{"name", k_previous_namespace}, {"extension", {{"namespace", before}}}});
+    return kube::json_to_yaml(config);
+  });
+}
+
+Result<std::string> previous_namespace(const fs::path& file, std::string_view context) {
+  ZOO_TRY(const auto text, file::read(file));
+  ZOO_TRY(auto config, read_yaml(file, text));
+  const auto* found = context_in(config, context);
+  if (found == nullptr) return std::string();
+  const auto extensions = (*found)["context"].value("extensions", ordered_json::array());
+  for (const auto& extension : extensions)
+    if (is_previous(extension) && extension.contains("extension"))
+      return extension["extension"].value("namespace", std::string());
+  return std::string();
 }
 
 } // namespace zoo::cli

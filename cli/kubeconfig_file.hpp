@@ -5,6 +5,7 @@
 #include "common/base/result.hpp"
 
 #include <filesystem>
+#include <string>
 #include <string_view>
 
 /// Kubeconfigs on the disk: 0600 from their first byte, replaced in one step.
@@ -21,5 +22,12 @@ Result<std::filesystem::path> default_kubeconfig_file(const Context& context);
 /// Merges into `file` under kubectl's own lock (<file>.lock), keeping all else and the owner.
 /// Code::conflict if another program holds the lock; whatever fails, the file stays as it was.
 Result<void> merge_into_file(const std::filesystem::path& file, std::string_view added);
+
+/// Sets the namespace of a context of `file`, in the same way, and keeps the one before it for
+/// previous_namespace(). Code::not_found: there is no such context.
+Result<void> set_namespace(const std::filesystem::path& file, std::string_view context,
+                           std::string_view name_space);
+/// What the context's namespace was before the last set_namespace(); "" if nobody knows.
+Result<std::string> previous_namespace(const std::filesystem::path& file, std::string_view context);
 
 } // namespace zoo::cli

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/output/account_printer.hpp"
+
+#include "cli/output/table.hpp"
+
+#include <nlohmann/json.hpp>
+
+namespace zoo::cli {
+namespace {
+
+using nlohmann::json;
+
+json array_at(const json& object, const json::json_pointer& where) {
+  auto value = object.value(where, json::array());
+  return value.is_array() ? value : json::array();
+}
+
+std::string age_of(const Context& context, const json& object) {
+  const auto time = unix_time(text_at(object, "/metadata/creationTimestamp"));
+  const auto now =
+      std::chrono::duration_cast<std::chrono::seconds>(context.now().time_since_epoch()).count();
+  return time ? human_span(now - *time) : std::string("<unknown>");
+}
+
+std::string members_of(const json& account) {
+  std::string out;
+  for (const auto& subject : array_at(account, "/spec/subjects"_json_pointer))
+    out += (out.empty() ? "" : ", ") + member_text(subject);
+  return out;
+}
+
+std::string spaces_of(const json& account) {
+  const auto count = array_at(account, "/status/namespaces"_json_pointer).size();
+  const auto limit = text_at(account, "/spec/space/limit");
+  return limit.empty() ? std::to_string(count) : fmt::format("{}/{}", count, limit);
+}
+
+std::string role_of(const json& account) {
+  const auto role = text_at(account, "/spec/space/clusterRole");
+  const bool given = account.contains("/spec/space/clusterRole"_json_pointer);
+  return given && role.empty() ? "<none>" : given ? role : "<default>";
+}
+
+std::string condition_of(const json& account, std::string_view type) {
+  for (const auto& condition : array_at(account, "/status/conditions"_json_pointer))
+    if (text_at(condition, "/type") == type) return text_at(condition, "/status");
+  return {};
+}
+
+Colour colour_of(std::string_view phase) {
+  if (phase == "Active" || phase == "True") return Colour::good;
+  if (phase == "Initializing" || phase == "Terminating") return Colour::waiting;
+  return phase.empty() ? Colour::none : Colour::bad;
+}
+
+using Row = std::vector<Cell> (*)(const Context&, const json&, bool wide);
+
+std::vector<Cell> account_row(const Context& context, const json& account, bool wide) {
+  const auto ready = condition_of(account, "Ready");
+  std::vector<Cell> row = {
+      {text_at(account, "/metadata/name")},
+      {spaces_of(account)},
+      {std::to_string(array_at(account, "/spec/subjects"_json_pointer).size())},
+      {role_of(account)},
+      {ready, colour_of(ready)},
+      {age_of(context, account)}};
+  if (wide) {
+    row.push_back({members_of(account)});
+    row.push_back({text_at(account, "/spec/deletionPolicy")});
+  }
+  return row;
+}
+
+std::vector<Cell> space_row(const Context& context, const json& space, bool wide) {
+  const auto phase = text_at(space, "/status/phase");
+  std::vector<Cell> row = {{text_at(space, "/metadata/name")},
+                           {text_at(space, "/spec/account")},
+                           {phase, colour_of(phase)},
+                           {age_of(context, space)}};
+  if (wide) row.push_back({text_at(space, "/metadata/uid")});
+  return row;
+}
+
+void print_list(Context& context, const json& list, const PrintOptions& options,
+                std::vector<std::string> headers, Row row) {
+  if (options.format == Format::json || options.format == Format::yaml)
+    return print_record(context, list, options.format);
+  const auto items = array_at(list, "/items"_json_pointer);
+  if (options.format == Format::name) {
+    for (const auto& item : items)
+      context.out << printable(text_at(item, "/metadata/name")) << '\n';
+    return;
+  }
+  Table table{std::move(headers), {}};
+  for (const auto& item : items)
+    table.rows.push_back(row(context, item, options.format == Format::wide));
+  if (!table.rows.empty()) print_table(context.out, table, {options.headers, context.colours()});
+}
+
+void print_result_of(Context& context, std::string_view kind, const json& object,
+                     std::string_view what, bool dry_run, Format format,
+                     void (*print)(Context&, const json&, const PrintOptions&)) {
+  if (format == Format::json || format == Format::yaml) {
+    print_record(context, object, format);
+    context.printed = true;
+  } else if (format != Format::standard) {
+    print(context, {{"items", json::array({object})}}, {format, !context.printed});
+    context.printed = true;
+  } else if (!context.globals.quiet) {
+    context.out << fmt::format("{}/{} {}{}\n", kind, printable(text_at(object, "/metadata/name")),
+                               what, dry_run ? " (dry run)" : "")
+                << std::flush;
+  }
+}
+
+void line(Context& context, std::string_view name, std::string_view value) {
+  context.out << fmt::format("{:<17} {}\n", fmt::format("{}:", name),
+                             value.empty() ? "<none>" : printable(value));
+}
+
+void lines(Context& context, std::string_view name, const std::vector<std::string>& values) {
+  if (values.empty()) return line(context, name, "");
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (i == 0) {
+      line(context, name, values[i]);
+    } else {
+      context.out << std::string(18, ' ') << printable(values[i]) << '\n';
+    }
+  }
+}
+
+std::vector<std::string> pairs_at(const json& object, const json::json_pointer& where) {
+  std::vector<std::string> out;
+  const auto map = object.value(where, json::object());
+  if (!map.is_object()) return out;
+  for (const auto& [key, value] : map.items())
+    out.push_back(fmt::format("{}={}", key, value.is_string() ? value.get<std::string>() : ""));
+  return out;
+}
+
+std::vector<std::string> texts_at(const json& object, const json::json_pointer& where,
+                                  std::string (*text)(const json&)) {
+  std::vector<std::string> out;
+  for (const auto& each : array_at(object, where))
+    out.push_back(text(each));
+  return out;
+}
+
+void conditions(Context& context, const json& object) {
+  const auto all = array_at(object, "/status/conditions"_json_pointer);
+  if (all.empty()) return;
+  Table table{{"TYPE", "STATUS", "REASON", "MESSAGE"}, {}};
+  for (const auto& each : all)
+    table.rows.push_back({{text_at(each, "/type")},
+                          {text_at(each, "/status")},
+                          {text_at(each, "/reason")},
+                          {text_at(each, "/message")}});
+  context.out << "\nConditions:\n";
+  print_table(context.out, table, {true, context.colours()});
+}
+
+} // namespace
+
+std::string member_text(const json& subject) {
+  const auto kind = text_at(subject, "/kind"), name = text_at(subject, "/name");
+  if (kind == "Group") return "group " + name;
+  if (kind == "ServiceAccount")
+    return fmt::format("sa {}/{}", text_at(subject, "/namespace"), name);
+  return name;
+}
+
+void print_accounts(Context& context, const json& list, const PrintOptions& options) {
+  std::vector<std::string> headers = {"NAME", "SPACES", "MEMBERS", "ROLE", "READY", "AGE"};
+  if (options.format == Format::wide) {
+    headers.emplace_back("WHO");
+    headers.emplace_back("DELETION");
+  }
+  print_list(context, list, options, std::move(headers), account_row);
+}
+
+void print_spaces(Context& context, const json& list, const PrintOptions& options) {
+  std::vector<std::string> headers = {"NAME", "ACCOUNT", "STATUS", "AGE"};
+  if (options.format == Format::wide) headers.emplace_back("UID");
+  print_list(context, list, options, std::move(headers), space_row);
+}
+
+void print_account_result(Context& context, const json& account, std::string_view what,
+                          bool dry_run, Format format) {
+  print_result_of(context, "account", account, what, dry_run, format, print_accounts);
+}
+
+void print_space_result(Context& context, const json& space, std::string_view what, bool dry_run,
+                        Format format) {
+  print_result_of(context, "space", space, what, dry_run, format, print_spaces);
+}
+
+void describe_account(Context& context, const json& account) {
+  line(context, "Name", text_at(account, "/metadata/name"));
+  lines(context, "Members", texts_at(account, "/spec/subjects"_json_pointer, member_text));
+  line(context, "Role", role_of(account));
+  line(context, "Spaces", spaces_of(account));
+  lines(context, "Owns", texts_at(account, "/status/namespaces"_json_pointer, [](const json& each) {
+          return text_at(each, "/name");
+        }));
+  lines(context, "Being made",
+        texts_at(account, "/status/pending"_json_pointer, [](const json& each) {
+          return fmt::format("{} (for {})", text_at(each, "/name"), text_at(each, "/requester"));
+        }));
+  lines(context, "Failed",
+        texts_at(account, "/status/failedSpaces"_json_pointer, [](const json& each) {
+          return fmt::format("{}: {}", text_at(each, "/name"), text_at(each, "/message"));
+        }));
+  const auto policy = text_at(account, "/spec/deletionPolicy");
+  line(context, "Deletion policy", policy.empty() ? "Orphan" : policy);
+  lines(context, "Space labels",
+        pairs_at(account, "/spec/space/spaceTemplate/metadata/labels"_json_pointer));
+  lines(context, "Labels", pairs_at(account, "/metadata/labels"_json_pointer));
+  line(context, "Created", text_at(account, "/metadata/creationTimestamp"));
+  conditions(context, account);
+}
+
+void describe_space(Context& context, const json& space) {
+  line(context, "Name", text_at(space, "/metadata/name"));
+  line(context, "Account", text_at(space, "/spec/account"));
+  line(context, "Status", text_at(space, "/status/phase"));
+  line(context, "UID", text_at(space, "/metadata/uid"));
+  lines(context, "Labels", pairs_at(space, "/metadata/labels"_json_pointer));
+  lines(context, "Annotations", pairs_at(space, "/metadata/annotations"_json_pointer));
+  line(context, "Created", text_at(space, "/metadata/creationTimestamp"));
+}
+
+} // namespace zoo::cli
