@@ -56,8 +56,19 @@ eventually "OpenAPI v3 of the upstream has it" 60 has_schema
 has_old_schema() { api /openapi/v2 | jq -e --arg path "/apis/$group/v1alpha1/spaces" '.paths[$path]'; }
 eventually "OpenAPI v2 of the upstream has it" 60 has_old_schema
 check "kubectl explains the kind" upstream explain spaces
-check "an administrator lists spaces" upstream get "spaces.$group"
-check_fails "a user without the right does not" 'forbidden: User "john"' upstream get "spaces.$group" --as=john
+expect_match "an administrator lists every space" '^space.tenancy.kiosk.sh/kube-system$' "$(upstream get spaces -o name)"
+john() { upstream --as=john "$@"; }
+expect "a user sees none while he has a right to none" "" "$(john get spaces -o name)"
+check_fails "and makes none without the right to" 'forbidden: User "john"' john create -f - <<<'{apiVersion: tenancy.kiosk.sh/v1alpha1, kind: Space, metadata: {name: johns}}'
+upstream create namespace johns >/dev/null
+setsid timeout 120 "$KUBECTL" --kubeconfig "$ZOO_E2E_KUBECONFIG" --as=john get spaces -o name --watch >"$TMPDIR/watched" 2>&1 &
+watching=$!
+eventually "his watch is open" 30 grep -q 'aggregated: john GET .*watch=true' "$zood_dir.log"
+upstream create rolebinding john -n johns --clusterrole admin --user john >/dev/null
+eventually "what he is granted he sees" 30 grep -qx 'space.tenancy.kiosk.sh/johns' "$TMPDIR/watched"
+expect "and lists" space.tenancy.kiosk.sh/johns "$(john get spaces -o name)"
+check_fails "what he has no right to does not exist for him" 'NotFound' john get space kube-system
+kill -- "-$watching" 2>/dev/null || :
 check "a namespace goes while the door is there" deletes while-on
 status=$(ctl account aggregated status)
 expect_match "status says that it is registered" '^Registered: +yes$' "$status"
@@ -92,11 +103,13 @@ for who in upstreams-admin other-name other-ca forged "$id"; do
 done
 expect "a bearer token is nothing here" 401 "$(at_door $spaces -H "Authorization: Bearer $(upstream create token default)")"
 expect "who is not named is nobody" 401 "$(at_door $spaces "${proxy[@]}")"
+as_john=("${proxy[@]}" -X DELETE -H 'X-Remote-User: john')
 expect "impersonation is kube-apiserver's, not this door's" 403 \
-  "$(at_door $spaces "${proxy[@]}" -H 'X-Remote-User: john' -H 'Impersonate-User: root' -H 'Impersonate-Group: system:masters')"
+  "$(at_door $spaces/kube-system "${as_john[@]}" -H 'Impersonate-User: root' -H 'Impersonate-Group: system:masters')"
 expect "headers that the ConfigMap does not name say nothing" 403 \
-  "$(at_door $spaces "${proxy[@]}" -H 'X-Remote-User: john' -H 'X_Remote_Group: system:masters' -H 'X-Remote-Groups: system:masters')"
-expect "the right is asked for at the door, too" 403 "$(at_door $spaces "${proxy[@]}" -H 'X-Remote-User: john' -H 'X-Remote-Group: system:authenticated')"
+  "$(at_door $spaces/kube-system "${as_john[@]}" -H 'X_Remote_Group: system:masters' -H 'X-Remote-Groups: system:masters')"
+expect "who is anonymous has no right to list" 403 "$(at_door $spaces "${proxy[@]}" -H 'X-Remote-User: system:anonymous' -H 'X-Remote-Group: system:unauthenticated')"
+expect "the right is asked for at the door, too" 403 "$(at_door $spaces/kube-system "${as_john[@]}" -H 'X-Remote-Group: system:authenticated')"
 expect "and the refusal is a Status of the group" "$group" "$(jq -r .details.group "$TMPDIR/answer")"
 expect "discovery needs no right" 200 "$(at_door "/apis/$group/v1alpha1" "${proxy[@]}" -H 'X-Remote-User: john')"
 expect "a tenant's ServiceAccount is nobody here" 401 "$(at_door "/apis/$group/v1alpha1" "${proxy[@]}" -H "X-Remote-User: system:serviceaccount:$id-default:default")"
