@@ -430,7 +430,7 @@ bool Exchange::lost_right() {
 
 void Exchange::withdraw(std::string_view why) {
   log::info("gateway", "{} {} of tenant {} ends: {}", head_.method, http::logged(head_.target),
-            mapping().id(), why);
+            route_->principal().id, why);
   outcome_.reason = why;
   // A watch may end at any time, and its client comes back to hear why.
   if (target_.verb == "watch" && head_sent_) return finish();

@@ -124,7 +124,7 @@ void Exchange::count_unread() {
 void Exchange::holds_too_much() {
   outcome_.reason = "its client, or others of its tenant, do not read: no room for what comes";
   log::debug("gateway", "{} {} of tenant {} ends: {}", head_.method, http::logged(head_.target),
-             mapping().id(), outcome_.reason);
+             route_->principal().id, outcome_.reason);
 }
 
 bool Exchange::take_room(std::size_t bytes) {
@@ -284,7 +284,7 @@ void Exchange::send_json(int status, std::string_view body) {
 
 void Exchange::fail(const Error& error) {
   if (const auto level = error_row(error.code()).level; level >= LogLevel::warning)
-    tell(level, head_, route_ ? mapping().id() : "-", ":", error);
+    tell(level, head_, route_ ? route_->principal().id : "-", ":", error);
   if (error.code() == Code::unauthorized) {
     judged(audit::Decision::unauthenticated, error.message());
   } else if (error.code() == Code::forbidden) {
@@ -385,7 +385,7 @@ void Exchange::abort(const Error& why) {
   take_back_head();
   if (!head_sent_) return fail(why);
   outcome_.reason = error_row(why.code()).reason;
-  tell(LogLevel::warning, head_, route_ ? mapping().id() : "-", " broke off:", why);
+  tell(LogLevel::warning, head_, route_ ? route_->principal().id : "-", " broke off:", why);
   break_off();
 }
 

@@ -42,7 +42,8 @@ void TokenAuthenticator::authenticate(const std::string& token, Done done) {
     return done(admit(**known));
   }
   const auto signature = keys_.check(token);
-  if (signature == upstream::Signature::forged) return done(refused_token());
+  if (signature == upstream::Signature::none || signature == upstream::Signature::forged)
+    return done(refused_token());
   const bool unknown = signature == upstream::Signature::unknown && keys_.any();
   ask(key, token, *std::move(claims), unknown, std::move(done));
 }

@@ -51,9 +51,9 @@ Result<KeySet> read_key_set(std::string_view json) {
 Signature check_signature(const KeySet& keys, std::string_view token) {
   const auto last = token.rfind('.');
   const auto head = crypto::base64url_decode(token.substr(0, token.find('.')));
-  if (last == std::string_view::npos || !head) return Signature::forged;
+  if (last == std::string_view::npos || !head) return Signature::none;
   const auto tree = JsonTree::parse(*head);
-  if (!tree) return Signature::forged;
+  if (!tree) return Signature::none;
   const auto key = keys.find(tree->root()["kid"].string());
   const auto algorithm = tree->root()["alg"].string();
   if (key == keys.end() || !key->second.takes(algorithm)) return Signature::unknown;

@@ -12,6 +12,7 @@ namespace zoo::upstream {
 
 enum class Signature {
   good,    ///< made with one of upstream's keys; whether the token is good upstream has to say
+  none,    ///< it is no JWS: nothing is signed
   forged,  ///< names one of upstream's keys, and was not made with it
   unknown, ///< names a key that upstream does not publish, or an algorithm unknown here
 };

@@ -7,7 +7,7 @@
 # in them by his own rights, hears of a change within a second, and is nobody elsewhere; tenants are nobody there.
 . "$(dirname "$0")/lib.sh"
 
-start_zood_with 'accounts: {enabled: true, listen: 127.0.0.1:0}'
+start_zood_with $'accounts:\n  enabled: true\n  listen: 127.0.0.1:0'
 door=$(sed -n 's/.*the account door listens on //p' "$zood_dir.log" | tail -1)
 require "the account door listens" test -n "$door"
 new_tenant t
@@ -73,7 +73,8 @@ expect_match "nor is one that upstream made for it" '"code":401' \
   "$(bearer "$(upstream -n "$t-default" create token robot)" /api/v1/namespaces)"
 expect_match "header fields say nothing" '"code":401' \
   "$(curl -s --cacert "$TMPDIR/$t.ca" -H 'X-Remote-User: admin' -H 'X-Remote-Group: system:masters' "https://$door/api/v1/namespaces")"
-check_fails "he impersonates nobody without the right" 'cannot impersonate' john get ns --as admin
+check_fails "he impersonates nobody without the right" 'cannot impersonate resource' \
+  john get --raw /api/v1/namespaces --as admin
 boss() { upstream --server "https://$door" --certificate-authority "$TMPDIR/$t.ca" "$@"; }
 expect_match "who may, does" "$john" "$(boss auth whoami --as "$john")"
 
@@ -98,7 +99,7 @@ expect_match "and accounts are tenancy's" 'tenancy.kiosk.sh' "$(john explain acc
 expect_match "OpenAPI v2, too" 'tenancy.kiosk.sh' "$(john get --raw /openapi/v2)"
 
 # ---- what he hears -----------------------------------------------------------------------------------------------------
-john get ns -w --output-watch-events -o name >"$TMPDIR/spaces.watch" 2>&1 &
+john get ns -w --output-watch-events >"$TMPDIR/spaces.watch" 2>&1 &
 spaces_watch=$!
 john get configmaps -A -w --field-selector metadata.name=here --no-headers >"$TMPDIR/maps.watch" 2>&1 &
 maps_watch=$!
@@ -106,13 +107,13 @@ hears() { grep -q -- "$2" "$TMPDIR/$1.watch"; }
 eventually "a watch of namespaces begins" 30 hears spaces "$b"
 eventually "and one of what stands in them" 30 hears maps "$b"
 check "john is let into another namespace" grant "$c"
-eventually "which is ADDED" 30 hears spaces "ADDED.*$c"
+eventually "which is ADDED" 30 hears spaces "^ADDED  *$c "
 over() { ! kill -0 "$1" 2>/dev/null; }
 eventually "the other watch ends, so that he lists again" 30 over "$maps_watch"
 expect_match "and says why" 'have changed; list again' "$(cat "$TMPDIR/maps.watch")"
 expect "he sees what stands there" 3 "$(john get configmaps -A --field-selector metadata.name=here --no-headers | wc -l)"
 check "the right is taken away" upstream -n "$c" delete rolebinding "$john"
-eventually "and the namespace is DELETED for him" 30 hears spaces "DELETED.*$c"
+eventually "and the namespace is DELETED for him" 30 hears spaces "^DELETED  *$c "
 kill "$spaces_watch" 2>/dev/null
 
 # ---- the whole cluster -------------------------------------------------------------------------------------------------

@@ -365,7 +365,7 @@ private:
     if (head.ends_with(" sends")) {
       return world_.on([&] { client_->handler->on_data(body_of(section.text, next_)); });
     }
-    if (head == "john is let into team-c") return world_.change_rights({"team-c"});
+    if (head == "john is let into team-c") return world_.change_rights({"team-c", ""});
     if (head == "john loses team-b") return world_.change_rights({"", "team-b"});
     if (head == "upstream is away") return world_.on([&] { world_.upstream().go_away(); });
     if (head == "upstream closes the stream" || head == "upstream goes on" ||

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/accounts/account_view_source.hpp"
+#include "gateway_world.hpp"
+
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <memory>
+#include <vector>
+
+using namespace zoo;
+using namespace zoo::test;
+
+namespace {
+
+std::shared_ptr<WorldClient> ask_with(GatewayWorld& world, std::size_t token) {
+  http::RequestHead head;
+  head.method = "GET";
+  head.target = "/api/v1/nodes";
+  head.headers.add("Authorization", fmt::format("Bearer token-{}", token));
+  return world.ask("stranger-at-accounts", std::move(head), "");
+}
+
+} // namespace
+
+TEST_CASE("a connection has eight tokens verified at a time, and each of them once") {
+  constexpr auto k_most = accounts::AccountViewSource::k_max_asked_of_connection;
+  GatewayWorld world;
+  std::vector<std::shared_ptr<WorldClient>> clients;
+  for (std::size_t token = 0; token < k_most; ++token)
+    clients.push_back(ask_with(world, token));
+  const auto again = ask_with(world, 0);
+  const auto beyond = ask_with(world, k_most);
+  world.on([&] {
+    CHECK(beyond->head.status == 429);
+    CHECK_FALSE(again->over());
+  });
+  std::size_t reviews = 0;
+  CHECK(world.eventually([&] {
+    while (const auto asked = world.upstream().next())
+      if (asked->head.target.ends_with("/tokenreviews")) ++reviews;
+    return reviews >= k_most;
+  }));
+  world.settle();
+  CHECK(reviews == k_most);
+}
