@@ -5,11 +5,7 @@
 #include "daemon/tenants/records.hpp"
 #include "daemon/upstream/control_api.hpp"
 
-#include <pthread.h>
-
 #include <algorithm>
-#include <exception>
-#include <random>
 #include <utility>
 
 namespace zoo::tenants {
@@ -20,13 +16,7 @@ using std::chrono::milliseconds;
 // Before an ID: a key of its own in the queue.
 constexpr std::string_view k_sign = "sign/", k_webhooks = "webhooks/";
 /// Between two tenants that are looked after only for what may have drifted: 40 a second.
-constexpr milliseconds k_pace = Queue::Pauses{}.pace;
-
-milliseconds jittered(milliseconds middle) {
-  thread_local std::minstd_rand random(std::random_device{}());
-  std::uniform_int_distribution<std::int64_t> spread(-middle.count() / 4, middle.count() / 4);
-  return middle + milliseconds(spread(random));
-}
+constexpr milliseconds k_pace = reconcile::Queue::Pauses{}.pace;
 
 } // namespace
 
@@ -37,13 +27,22 @@ std::string Settings::server_url() const {
 }
 
 Controller::Controller(ControllerParts parts, Settings settings)
-    : parts_(std::move(parts)), settings_(std::move(settings)) {
+    : parts_(std::move(parts)), settings_(std::move(settings)), connections_(parts_.connect),
+      runner_(reconciler(), queue_) {
   set_policy(settings_.policy);
 }
 
-Controller::~Controller() {
-  for (auto& thread : threads_)
-    thread.request_stop();
+reconcile::Reconciler Controller::reconciler() {
+  reconcile::Reconciler out;
+  out.name = "tenants";
+  out.look = [this](const std::string& key, unsigned attempts) {
+    const auto api = connections_.take();
+    return reconcile(*api, key, attempts);
+  };
+  out.failed = [this](const std::string& key, const Error& error) { tell_failure(key, error); };
+  out.settled = settings_.resync / 2;
+  out.retry = settings_.retry;
+  return out;
 }
 
 /// Those that wait for something at once; the others one after another, so that a hundred thousand
@@ -81,31 +80,7 @@ milliseconds Controller::resync(bool told) const {
 
 Result<void> Controller::start() {
   ZOO_TRY_VOID(enqueue_all(false));
-  for (unsigned number = 1; number <= settings_.workers; ++number) {
-    threads_.emplace_back([this, number](const std::stop_token& stop) {
-      pthread_setname_np(pthread_self(), fmt::format("tenants-{}", number).c_str());
-      auto api = parts_.connect();
-      while (const auto work = queue_.take(stop)) {
-        Result<Next> next = fail(Code::internal, "not tried");
-        try {
-          next = reconcile(*api, work->key, work->attempts);
-        } catch (const std::exception& error) {
-          next = fail(Code::internal, "unexpected: {}", error.what());
-        }
-        if (next) {
-          // Sooner than the resync means: not there yet.
-          const bool again = *next && **next < settings_.resync / 2;
-          queue_.done(work->key, *next, again);
-          continue;
-        }
-        if (next.error().code() != Code::cancelled) // zood ends
-          tell_failure(work->key, next.error());
-        const auto delay = std::min(settings_.retry * (1L << std::min(work->attempts, 9U)),
-                                    settings_.retry * 300L);
-        queue_.done(work->key, jittered(delay), true);
-      }
-    });
-  }
+  runner_.start(settings_.workers);
   return {};
 }
 
@@ -147,7 +122,7 @@ Result<Controller::Next> Controller::reconcile(upstream::ControlApi& api, std::s
   ++looks_;
   auto next = tenant->deletion_timestamp.empty() ? sync(api, *tenant, attempts)
                                                  : reclaim(api, *tenant, attempts);
-  if (next && *next && **next >= settings_.resync) return Next{jittered(resync(told))};
+  if (next && *next && **next >= settings_.resync) return Next{reconcile::jittered(resync(told))};
   return next;
 }
 

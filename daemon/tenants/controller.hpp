@@ -5,11 +5,13 @@
 #include "common/base/published.hpp"
 #include "common/base/result.hpp"
 #include "common/crypto/aead.hpp"
+#include "daemon/reconcile/queue.hpp"
+#include "daemon/reconcile/runner.hpp"
 #include "daemon/store/store.hpp"
 #include "daemon/tenants/directory.hpp"
 #include "daemon/tenants/footprint.hpp"
 #include "daemon/tenants/pki.hpp"
-#include "daemon/tenants/queue.hpp"
+#include "daemon/upstream/connections.hpp"
 
 #include <atomic>
 #include <chrono>
@@ -22,10 +24,6 @@
 #include <string_view>
 #include <thread>
 #include <vector>
-
-namespace zoo::upstream {
-class ControlApi;
-}
 
 namespace zoo::tenants {
 
@@ -79,7 +77,7 @@ struct ControllerParts {
 class Controller {
 public:
   Controller(ControllerParts parts, Settings settings);
-  ~Controller(); ///< waits for steps in progress
+  ~Controller() = default; ///< waits for steps in progress
   Controller(const Controller&) = delete;
 
   Result<void> start(); ///< enqueues every record: of the directory, which must be filled by now
@@ -114,9 +112,9 @@ public:
 private:
   using Clock = std::chrono::steady_clock;
   static constexpr std::string_view k_all = "all/"; ///< a key of its own in the queue
-  /// When to look at the tenant again; nothing: never.
-  using Next = std::optional<std::chrono::milliseconds>;
+  using Next = reconcile::Next;
 
+  reconcile::Reconciler reconciler();
   Result<void> enqueue_all(bool settled_alone);
   /// Longer than the setting where there are many. `told`: since the look before it has begun.
   std::chrono::milliseconds resync(bool told) const;
@@ -150,9 +148,10 @@ private:
   ControllerParts parts_;
   Settings settings_;
   Published<const Policy> policy_;
-  Queue queue_;
+  upstream::Connections connections_;
+  reconcile::Queue queue_;
   std::atomic<std::uint64_t> looks_{0};
-  std::vector<std::jthread> threads_;
+  reconcile::Runner runner_; ///< last: its threads use all the rest
 };
 
 /// The administrator's key and certificate as the store keeps them, sealed.

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/tenants/queue.hpp"
+#include "daemon/reconcile/queue.hpp"
 
 #include <algorithm>
 
-namespace zoo::tenants {
+namespace zoo::reconcile {
 
 void Queue::schedule(const std::string& key, Item& item, Clock::time_point due) {
   due_.erase({item.due, key});
@@ -95,4 +95,4 @@ std::size_t Queue::size() const {
   return items_.size();
 }
 
-} // namespace zoo::tenants
+} // namespace zoo::reconcile

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/tenants/queue.hpp"
+#include "daemon/reconcile/queue.hpp"
 
 #include <doctest/doctest.h>
 
 #include <string>
 #include <thread>
 
-using zoo::tenants::Queue;
+using zoo::reconcile::Queue;
 using namespace std::chrono_literals;
 
 namespace {

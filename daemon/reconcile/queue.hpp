@@ -13,7 +13,7 @@
 #include <string>
 #include <utility>
 
-namespace zoo::tenants {
+namespace zoo::reconcile {
 
 /// Keys that are due at some time, each handed to one worker at a time. A key that is added while
 /// it is worked on is handed out again afterwards. Any thread.
@@ -71,4 +71,4 @@ private:
   std::set<std::pair<Clock::time_point, std::string>> due_;
 };
 
-} // namespace zoo::tenants
+} // namespace zoo::reconcile

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "common/base/result.hpp"
+#include "daemon/reconcile/queue.hpp"
+
+#include <chrono>
+#include <functional>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+/// Controllers that are level-triggered: a key says what to look at, and a look makes it as it
+/// should be, whatever has happened before.
+namespace zoo::reconcile {
+
+/// When to look again; nothing: when the key is added again.
+using Next = std::optional<std::chrono::milliseconds>;
+
+struct Reconciler {
+  std::string name; ///< of its threads: "tenants" for "tenants-1", "tenants-2", ...
+  /// One look, on one of the threads. It blocks, and may be repeated after it failed in the
+  /// middle. `attempts`: how many times in a row it was not there yet.
+  std::function<Result<Next>(const std::string& key, unsigned attempts)> look;
+  /// A look failed, and is tried again later; not told if zood ends (Code::cancelled).
+  std::function<void(const std::string& key, const Error& error)> failed;
+  /// A look that is to be repeated sooner was not there yet.
+  std::chrono::milliseconds settled{60'000};
+  std::chrono::milliseconds retry{200}; ///< after the first failure; doubles up to 300 times
+};
+
+/// A Reconciler's threads. Each key is looked at by one of them at a time.
+class Runner {
+public:
+  /// The queue outlives it.
+  Runner(Reconciler reconciler, Queue& queue) : reconciler_(std::move(reconciler)), queue_(queue) {}
+  ~Runner(); ///< waits for looks in progress
+  Runner(const Runner&) = delete;
+  Runner& operator=(const Runner&) = delete;
+
+  void start(unsigned threads);
+  /// Looks at every key that is due, on this thread: for tests, without threads of its own.
+  void run_due();
+
+private:
+  void look(const Queue::Work& work);
+
+  const Reconciler reconciler_;
+  Queue& queue_;
+  std::vector<std::jthread> threads_;
+};
+
+/// A quarter more or less, so that what failed together is not tried again together.
+std::chrono::milliseconds jittered(std::chrono::milliseconds middle);
+
+} // namespace zoo::reconcile
