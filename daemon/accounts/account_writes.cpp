@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/accounts/account_writes.hpp"
+
+#include "common/kube/client.hpp"
+#include "daemon/accounts/json_reads.hpp"
+#include "daemon/accounts/objects.hpp"
+#include "daemon/accounts/reservations.hpp"
+#include "daemon/accounts/views.hpp"
+#include "daemon/upstream/control_api.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <utility>
+
+namespace zoo::accounts {
+namespace {
+
+using nlohmann::json;
+using resources::Written;
+
+std::string query_of(const resources::WriteOptions& options) {
+  kube::Query query = {{"fieldManager", options.manager}};
+  if (options.dry_run) query.emplace_back("dryRun", "All");
+  return kube::with_query("", query);
+}
+
+std::string collection() { return kube::path({"apis", k_config_group, k_version, "accounts"}); }
+
+/// Upstream speaks of the group in which it is stored.
+Error as_tenancy(const Error& error) {
+  auto text = error.message();
+  for (auto at = text.find(k_config_group); at != std::string::npos; at = text.find(k_config_group))
+    text.replace(at, k_config_group.size(), k_tenancy_group);
+  return {error.code(), std::move(text)};
+}
+
+Result<Written> written(const Result<json>& stored) {
+  if (!stored) return fail(as_tenancy(stored.error()));
+  const auto account = read_account(text_of(*stored));
+  if (!account) return Written{};
+  return Written{resources::make_object(tenancy_account(*account)), {}};
+}
+
+json status_of(const json& object) {
+  const auto found = object.find("status");
+  return found != object.end() && !found->is_null() ? *found : json::object();
+}
+
+} // namespace
+
+Result<void> AccountWrites::admit(const resources::Who& who, std::string_view verb,
+                                  std::string_view other, std::string_view name) const {
+  ZOO_TRY(const auto state, parts_.state());
+  const auto user = user_of(who);
+  if (may_on(*state, user, verb, k_tenancy_group, "accounts", name) ||
+      (!other.empty() && may_on(*state, user, other, k_tenancy_group, "accounts", name)))
+    return {};
+  return fail(Code::forbidden,
+              "user \"{}\" cannot {} account \"{}\": it takes the right to {} accounts in group {}",
+              user.name, verb, name, verb, k_tenancy_group);
+}
+
+Result<Written> AccountWrites::create(const resources::Who& who, json account,
+                                      const resources::WriteOptions& options) {
+  ZOO_TRY_VOID(admit(who, "create", {}, {}));
+  auto object = config_account(std::move(account));
+  object.erase("status");
+  const auto api = connections_.take();
+  return written((*api).create(collection() + query_of(options), object));
+}
+
+Result<Written> AccountWrites::update(const resources::Who& who, json account,
+                                      const resources::WriteOptions& options) {
+  const auto name = text_at(account, "/metadata/name");
+  ZOO_TRY_VOID(admit(who, "update", "patch", name));
+  auto object = config_account(std::move(account));
+  const auto api = connections_.take();
+  const auto live = (*api).get(account_path(name));
+  if (!live) return fail(as_tenancy(live.error()));
+  if (object.contains("status") && status_of(object) != status_of(*live)) {
+    // Of an older version upstream says that it is one.
+    const auto version = text_at(object, "/metadata/resourceVersion");
+    if (version.empty() || version == text_at(*live, "/metadata/resourceVersion"))
+      return fail(Code::invalid, "status: field is immutable: zood writes the status of accounts");
+  }
+  object.erase("status");
+  if (text_at(object, "/metadata/resourceVersion").empty())
+    object["metadata"]["resourceVersion"] = text_at(*live, "/metadata/resourceVersion");
+  return written((*api).update(account_path(name) + query_of(options), object));
+}
+
+Result<Written> AccountWrites::remove(const resources::Who& who, const resources::Key& key,
+                                      const resources::Preconditions& expected,
+                                      const resources::WriteOptions& options) {
+  ZOO_TRY_VOID(admit(who, "delete", {}, key.name));
+  json conditions = json::object();
+  if (!expected.uid.empty()) conditions["uid"] = expected.uid;
+  if (!expected.resource_version.empty()) conditions["resourceVersion"] = expected.resource_version;
+  json body = {{"apiVersion", "v1"}, {"kind", "DeleteOptions"}};
+  if (!conditions.empty()) body["preconditions"] = std::move(conditions);
+  kube::Query query;
+  if (options.dry_run) query.emplace_back("dryRun", "All");
+  const auto api = connections_.take();
+  ZOO_TRY(const auto response,
+          (*api).request("DELETE", kube::with_query(account_path(key.name), query),
+                         "application/json", body.dump(), "application/json"));
+  if (response.status < 200 || response.status > 299)
+    return fail(as_tenancy(kube::error_of(response)));
+  const auto gone = json::parse(response.body, nullptr, false);
+  if (!gone.is_object() || text_at(gone, "/kind") != "Account") return Written{};
+  return written(gone);
+}
+
+} // namespace zoo::accounts

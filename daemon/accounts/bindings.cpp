@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/accounts/bindings.hpp"
+
+#include "common/kube/client.hpp"
+#include "daemon/accounts/json_reads.hpp"
+#include "daemon/upstream/control_api.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <set>
+#include <tuple>
+#include <utility>
+
+namespace zoo::accounts {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::string_view k_rbac_group = "rbac.authorization.k8s.io";
+
+std::string collection(std::string_view space) {
+  if (space.empty()) return kube::path({"apis", k_rbac_group, "v1", "rolebindings"});
+  return kube::path({"apis", k_rbac_group, "v1", "namespaces", space, "rolebindings"});
+}
+
+std::string path_of(std::string_view space, std::string_view name) {
+  return kube::path({"apis", k_rbac_group, "v1", "namespaces", space, "rolebindings", name});
+}
+
+json subjects_of(const Account& account) {
+  json out = json::array();
+  for (const auto& subject : account.subjects) {
+    json one = {{"kind", subject.kind}, {"name", subject.name}};
+    if (subject.kind == "ServiceAccount") {
+      one["namespace"] = subject.name_space;
+    } else {
+      one["apiGroup"] = k_rbac_group;
+    }
+    out.push_back(std::move(one));
+  }
+  return out;
+}
+
+using Subjects = std::set<std::tuple<std::string, std::string, std::string>>;
+Subjects subjects_in(const json& binding) {
+  Subjects out;
+  const auto list = binding.find("subjects");
+  if (list == binding.end() || !list->is_array()) return out;
+  for (const auto& subject : *list)
+    out.emplace(text_at(subject, "/kind"), text_at(subject, "/name"),
+                text_at(subject, "/namespace"));
+  return out;
+}
+
+bool binds(const json& binding, std::string_view role) {
+  return text_at(binding, "/roleRef/kind") == "ClusterRole" &&
+         text_at(binding, "/roleRef/name") == role;
+}
+
+bool owned_by(const json& binding, const Account& account) {
+  const auto owners = binding.value("/metadata/ownerReferences"_json_pointer, json::array());
+  return owners.is_array() && owners.size() == 1 && text_at(owners[0], "/uid") == account.uid;
+}
+
+/// Everything but the role, which is another binding's matter.
+bool is_right(const json& binding, const json& wanted, const Account& account) {
+  const auto labels = binding.value("/metadata/labels"_json_pointer, json::object());
+  for (const auto& [key, value] : wanted["metadata"]["labels"].items())
+    if (!labels.is_object() || labels.value(key, json()) != value) return false;
+  return subjects_in(binding) == subjects_in(wanted) && owned_by(binding, account);
+}
+
+const json* named(const std::vector<json>& bindings, std::string_view name) {
+  for (const auto& binding : bindings)
+    if (text_at(binding, "/metadata/name") == name) return &binding;
+  return nullptr;
+}
+
+Result<void> take_away(upstream::ControlApi& api, std::string_view space, const json& binding) {
+  return api.remove_read(path_of(space, text_at(binding, "/metadata/name")),
+                         text_at(binding, "/metadata/uid"));
+}
+
+/// A binding of this name with the role of the members; one with another role gives way. `there`:
+/// what was read of that name, or null.
+Result<void> put_one(upstream::ControlApi& api, std::string_view space, std::string_view name,
+                     const json* there, const Members& members) {
+  auto wanted = binding_manifest(space, name, members);
+  json read;
+  for (int attempt = 1; attempt <= 2; ++attempt) {
+    if (there != nullptr && binds(*there, members.role)) {
+      if (is_right(*there, wanted, *members.account)) return {};
+      auto changed = *there;
+      for (const char* member : {"apiVersion", "kind"}) // items of a list have neither
+        changed[member] = wanted[member];
+      for (const auto& [key, value] : wanted["metadata"]["labels"].items())
+        changed["metadata"]["labels"][key] = value;
+      changed["metadata"]["ownerReferences"] = wanted["metadata"]["ownerReferences"];
+      changed["subjects"] = wanted["subjects"];
+      ZOO_TRY_VOID(api.update(path_of(space, name), changed));
+      return {};
+    }
+    if (there != nullptr) ZOO_TRY_VOID(take_away(api, space, *there));
+    const auto made = api.create(collection(space), wanted);
+    if (made) return {};
+    if (made.error().code() != Code::already_exists) return fail(made.error());
+    // Made by somebody else meanwhile, or without the label by which ours are found.
+    ZOO_TRY(read, api.get(path_of(space, name)));
+    there = &read;
+  }
+  return fail(Code::conflict, "RoleBinding \"{}\" of space \"{}\" is made again and again", name,
+              space);
+}
+
+} // namespace
+
+Members members_of(AccountPtr account, std::string_view default_role) {
+  if (!account) return {};
+  auto role = account->cluster_role.value_or(std::string(default_role));
+  return {std::move(account), std::move(role)};
+}
+
+json binding_manifest(std::string_view space, std::string_view name, const Members& members) {
+  const auto& account = *members.account;
+  return {
+      {"apiVersion", fmt::format("{}/v1", k_rbac_group)},
+      {"kind", "RoleBinding"},
+      {"metadata",
+       {{"name", name},
+        {"namespace", space},
+        {"labels", {{k_managed_label, "true"}, {k_account_label, account.name}}},
+        {"ownerReferences",
+         json::array({{{"apiVersion", fmt::format("{}/{}", k_config_group, k_version)},
+                       {"kind", "Account"},
+                       {"name", account.name},
+                       {"uid", account.uid}}})}}},
+      {"roleRef", {{"apiGroup", k_rbac_group}, {"kind", "ClusterRole"}, {"name", members.role}}},
+      {"subjects", subjects_of(account)}};
+}
+
+Result<Bindings> bindings_in(upstream::ControlApi& api, std::string_view space) {
+  Bindings out;
+  std::string next;
+  do {
+    kube::Query query = {
+        {"labelSelector", fmt::format("{}=true,{}", k_managed_label, k_account_label)},
+        {"limit", "500"}};
+    if (!next.empty()) query.emplace_back("continue", next);
+    ZOO_TRY(auto page, api.get(kube::with_query(collection(space), query)));
+    auto& items = page["items"];
+    if (!items.is_array()) break;
+    for (auto& item : items) {
+      auto where = text_at(item, "/metadata/namespace");
+      out[where.empty() ? std::string(space) : std::move(where)].push_back(std::move(item));
+    }
+    next = text_at(page, "/metadata/continue");
+  } while (!next.empty());
+  return out;
+}
+
+bool bindings_are_right(const std::vector<json>& bindings, std::string_view space,
+                        const Members& members) {
+  if (!members.any()) return bindings.empty();
+  const auto* main = named(bindings, k_binding);
+  return main != nullptr && bindings.size() == 1 && binds(*main, members.role) &&
+         is_right(*main, binding_manifest(space, k_binding, members), *members.account);
+}
+
+Result<void> put_bindings_right(upstream::ControlApi& api, std::string_view space,
+                                std::vector<json> bindings, const Members& members) {
+  const auto* main = named(bindings, k_binding);
+  const auto* next = named(bindings, k_next_binding);
+  if (members.any()) {
+    if (main != nullptr && !binds(*main, members.role)) {
+      ZOO_TRY_VOID(put_one(api, space, k_next_binding, next, members));
+      ZOO_TRY_VOID(take_away(api, space, *main));
+      ZOO_TRY_VOID(put_one(api, space, k_binding, nullptr, members));
+      // It was made or changed above: what was read of it says nothing any more.
+      ZOO_TRY_VOID(api.remove(path_of(space, k_next_binding)));
+      next = nullptr;
+    } else {
+      ZOO_TRY_VOID(put_one(api, space, k_binding, main, members));
+    }
+  } else if (main != nullptr) {
+    ZOO_TRY_VOID(take_away(api, space, *main));
+  }
+  for (const auto& binding : bindings) {
+    const auto name = text_at(binding, "/metadata/name");
+    if (name == k_binding || (name == k_next_binding && next == nullptr)) continue;
+    ZOO_TRY_VOID(take_away(api, space, binding));
+  }
+  return {};
+}
+
+} // namespace zoo::accounts

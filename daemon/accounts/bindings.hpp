@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "common/base/result.hpp"
+#include "daemon/accounts/account.hpp"
+
+#include <nlohmann/json_fwd.hpp>
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace zoo::upstream {
+class ControlApi;
+}
+
+/// The RoleBinding that lets the members of an account into one of its spaces. Each function
+/// blocks.
+namespace zoo::accounts {
+
+inline constexpr std::string_view k_binding = "zoo:account";
+/// Stands while another role takes the place of the one that is bound: a roleRef never changes.
+inline constexpr std::string_view k_next_binding = "zoo:account-next";
+inline constexpr std::string_view k_managed_label = "zoo.kubezoo.io/managed";
+
+/// Whom to let in, and as what.
+struct Members {
+  AccountPtr account; ///< null: nobody
+  std::string role;   ///< a ClusterRole; "": nobody is let in
+  bool any() const { return account && !role.empty() && !account->subjects.empty(); }
+};
+/// `default_role`: of an Account that says nothing of it.
+Members members_of(AccountPtr account, std::string_view default_role);
+
+nlohmann::json binding_manifest(std::string_view space, std::string_view name,
+                                const Members& members);
+
+/// RoleBindings that zood made for members in one space, or (an empty name) in all, by space.
+using Bindings = std::map<std::string, std::vector<nlohmann::json>, std::less<>>;
+Result<Bindings> bindings_in(upstream::ControlApi& api, std::string_view space);
+
+/// Do the bindings of a space let in the members, and nobody else?
+bool bindings_are_right(const std::vector<nlohmann::json>& bindings, std::string_view space,
+                        const Members& members);
+
+/// Makes them so. `bindings` are those that were read. If another role is to be bound, the new
+/// binding comes first and the old one goes after it; where the role stays, one write moves the
+/// space from the old members to the new ones.
+Result<void> put_bindings_right(upstream::ControlApi& api, std::string_view space,
+                                std::vector<nlohmann::json> bindings, const Members& members);
+
+} // namespace zoo::accounts

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/accounts/saga.hpp"
+
+#include "common/api/tenant.hpp"
+#include "common/base/log.hpp"
+#include "common/kube/age.hpp"
+#include "common/kube/client.hpp"
+#include "daemon/accounts/account_status.hpp"
+#include "daemon/accounts/json_reads.hpp"
+#include "daemon/accounts/reservations.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <utility>
+
+namespace zoo::accounts {
+namespace {
+
+using nlohmann::json;
+
+} // namespace
+
+std::string SpaceRequest::text() const {
+  json out = {{"requester", requester}, {"account", account}, {"started", api::rfc3339(started)}};
+  if (!id.empty()) out["id"] = id;
+  return text_of(out);
+}
+
+std::optional<SpaceRequest> SpaceRequest::read(std::string_view text) {
+  const auto object = json::parse(text, nullptr, false);
+  if (!object.is_object()) return {};
+  SpaceRequest out{text_at(object, "/requester"), text_at(object, "/account"),
+                   text_at(object, "/id"), kube::unix_seconds(text_at(object, "/started"))};
+  if (out.account.empty() || out.started < 0) return {};
+  return out;
+}
+
+bool may_pass(Code code) {
+  switch (code) {
+  case Code::unavailable:
+  case Code::timeout:
+  case Code::too_many_requests:
+  case Code::conflict:
+  case Code::unauthorized: // a credential that is about to be renewed
+  case Code::internal:
+  case Code::io:
+  case Code::cancelled:
+    return true;
+  default:
+    return false;
+  }
+}
+
+Result<json> Saga::begin(upstream::ControlApi& api, json object, const SpaceRequest& request,
+                         std::string_view query) {
+  const auto name = text_at(object, "/metadata/name");
+  auto& metadata = object["metadata"];
+  metadata["labels"][std::string(k_account_label)] = request.account;
+  metadata["annotations"][std::string(k_initializing)] = "true";
+  metadata["annotations"][std::string(k_space_request)] = request.text();
+  // Step 6 of the specification; the label by which quotas find the namespace goes here, too.
+  parts_.step("namespace");
+  auto made = api.create(fmt::format("/api/v1/namespaces{}", query), object);
+  if (made) return made;
+  const bool unclear = may_pass(made.error().code());
+  if (unclear || made.error().code() == Code::already_exists) {
+    // It may have been made all the same. If it was not, it may still be: its entry stays until
+    // the deadline.
+    auto there = api.get(namespace_path(name));
+    if (there && annotation_of(*there, k_space_request) == request.text()) return there;
+    if (unclear) return fail(std::move(made).error());
+  }
+  if (const auto released = release(api, request.account, request.id); !released) {
+    log::warning("accounts", "space {} stays reserved in account {} for {} s: {}", name,
+                 request.account, parts_.deadline.count(), released.error().text());
+  }
+  return fail(std::move(made).error());
+}
+
+Result<json> Saga::forward(upstream::ControlApi& api, const json& object,
+                           const SpaceRequest& request) {
+  const auto name = text_at(object, "/metadata/name");
+  parts_.step("settle");
+  ZOO_TRY(const auto account, settle(api, request.account, request.id));
+  // Step 7, the slices of the account's quota, and step 8, its templates, go here: before anybody
+  // has access.
+  parts_.step("binding");
+  const auto members = members_of(account, parts_.default_cluster_role);
+  if (members.any()) ZOO_TRY_VOID(put_bindings_right(api, name, {}, members));
+  parts_.step("ready");
+  const json done = {{"metadata",
+                      {{"uid", text_at(object, "/metadata/uid")},
+                       {"annotations", {{k_initializing, nullptr}, {k_space_request, nullptr}}}}}};
+  return api.merge_patch(namespace_path(name), done);
+}
+
+Result<void> Saga::back(upstream::ControlApi& api, const json& object, const SpaceRequest& request,
+                        const Error& why, bool answered) {
+  const auto name = text_at(object, "/metadata/name");
+  parts_.step("back");
+  ZOO_TRY_VOID(api.remove_read(namespace_path(name), text_at(object, "/metadata/uid")));
+  log::warning("accounts", "space {} of account {} was not made: {}", name, request.account,
+               why.text());
+  const auto told =
+      change_status(api, request.account, [&](json& status, const Account&) -> Result<bool> {
+        const bool released = drop_entry(status, request.id);
+        if (!answered) return released;
+        note_failed_space(status, name, request.requester, why.text(), parts_.now());
+        return true;
+      });
+  if (!told && told.error().code() != Code::not_found)
+    log::warning("accounts", "account {} cannot be told of it: {}", request.account,
+                 told.error().text());
+  return {};
+}
+
+Result<json> Saga::finish(upstream::ControlApi& api, const json& object, bool answered) {
+  const auto name = text_at(object, "/metadata/name");
+  const auto request = SpaceRequest::read(annotation_of(object, k_space_request));
+  if (annotation_of(object, k_initializing) != "true" || !request) return object;
+  if (!text_at(object, "/metadata/deletionTimestamp").empty())
+    return fail(Code::conflict, "space \"{}\" is being deleted", name);
+  const bool late = parts_.now() - request->started > parts_.deadline.count();
+  Result<json> done = late ? fail(Code::invalid, "space \"{}\" was not ready within {} minutes",
+                                  name, parts_.deadline.count() / 60)
+                           : forward(api, object, *request);
+  if (done || may_pass(done.error().code())) {
+    // A conflict is passing but for an account that goes: nothing will be ready in it.
+    if (done || done.error().code() != Code::conflict) return done;
+    const auto account = fetch_account(api, request->account);
+    if (!account || !(*account)->deleting) return done;
+  }
+  ZOO_TRY_VOID(back(api, object, *request, done.error(), answered));
+  // Errors of upstream name objects of its own; whose request failed is said by the code.
+  const auto& error = done.error();
+  const auto code = error.code() == Code::not_found ? Code::invalid : error.code();
+  return fail(code, "{}; the space was not created", error.message());
+}
+
+Saga::Hold::Hold(Saga& saga, std::string space) : saga_(saga), space_(std::move(space)) {
+  const std::lock_guard lock(saga_.mutex_);
+  saga_.held_.insert(space_);
+}
+
+Saga::Hold::~Hold() {
+  const std::lock_guard lock(saga_.mutex_);
+  saga_.held_.erase(saga_.held_.find(space_));
+}
+
+bool Saga::held(std::string_view space) const {
+  const std::lock_guard lock(mutex_);
+  return held_.contains(space);
+}
+
+} // namespace zoo::accounts

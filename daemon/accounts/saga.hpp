@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "common/base/result.hpp"
+#include "daemon/accounts/bindings.hpp"
+#include "daemon/accounts/space_rules.hpp"
+#include "daemon/accounts/state.hpp"
+#include "daemon/upstream/connections.hpp"
+
+#include <nlohmann/json_fwd.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+
+namespace zoo::accounts {
+
+/// What writes of accounts and spaces are made with; all of it outlives them. The functions may be
+/// called from any thread.
+struct WriteParts {
+  /// A connection to the upstream as zood, with a timeout that is shorter than `answer_within`.
+  upstream::Connections::Connect connect;
+  std::function<Result<StatePtr>()> state;
+  /// Views::wait().
+  std::function<bool(const std::function<bool(const State&)>&, std::chrono::milliseconds)> wait;
+  TenantOf tenant_of;
+  std::function<std::int64_t()> now; ///< Unix seconds
+
+  std::string default_cluster_role = "admin"; ///< accounts.default_cluster_role
+  bool single_account_default = true;         ///< accounts.single_account_default
+  /// A space that is not ready so long after it was asked for is taken back.
+  std::chrono::seconds deadline{600};
+  /// What another zood, or a request, may have in hand, is left alone for so long.
+  std::chrono::seconds grace{10};
+  /// kube-apiserver and its aggregator wait for 60 seconds.
+  std::chrono::milliseconds answer_within{25'000};
+  /// How long a creation waits until the space is seen by its maker.
+  std::chrono::milliseconds seen_within{5'000};
+  std::function<void(std::string_view step)> on_step; ///< for tests: before each step
+
+  void step(std::string_view name) const {
+    if (on_step) on_step(name);
+  }
+};
+
+/// Who asked for a space: the annotation k_space_request of its namespace.
+struct SpaceRequest {
+  std::string requester, account, id; ///< `id`: of this creation, as in status.pending
+  std::int64_t started = 0;           ///< Unix seconds
+  std::string text() const;           ///< JSON
+  static std::optional<SpaceRequest> read(std::string_view text);
+};
+
+/// A failure that may pass: the step is tried again. Any other ends what was to be done.
+bool may_pass(Code code);
+
+/// How a space comes to be, step by step (docs/decisions/176). All that it knows stands in the
+/// namespace and in the Account, and each step may be done twice, so a zood that ends in between is
+/// followed by one that goes on from there; members have no access before the last but one. Any
+/// thread; calls block.
+class Saga {
+public:
+  explicit Saga(const WriteParts& parts) : parts_(parts) {}
+
+  /// Makes the namespace, which is reserved already. `query`: behind the path.
+  /// Code::already_exists, or what upstream refuses it with; the reservation goes then.
+  Result<nlohmann::json> begin(upstream::ControlApi& api, nlohmann::json namespace_object,
+                               const SpaceRequest& request, std::string_view query);
+
+  /// Goes on with a namespace that begin() made until it is ready; it is a space then. A failure
+  /// for which may_pass() is true leaves it as it is. Behind any other, and when the deadline is
+  /// over, it is taken back: nothing is left, and the error says why.
+  Result<nlohmann::json> finish(upstream::ControlApi& api, const nlohmann::json& namespace_object,
+                                bool answered);
+
+  /// Nobody else goes on with a space while a request of this zood has it in hand.
+  class Hold {
+  public:
+    Hold(Saga& saga, std::string space);
+    Hold(const Hold&) = delete;
+    ~Hold();
+
+  private:
+    Saga& saga_;
+    std::string space_;
+  };
+  bool held(std::string_view space) const;
+
+private:
+  Result<nlohmann::json> forward(upstream::ControlApi& api, const nlohmann::json& namespace_object,
+                                 const SpaceRequest& request);
+  Result<void> back(upstream::ControlApi& api, const nlohmann::json& namespace_object,
+                    const SpaceRequest& request, const Error& why, bool answered);
+
+  const WriteParts& parts_;
+  mutable std::mutex mutex_;
+  std::multiset<std::string, std::less<>> held_;
+};
+
+} // namespace zoo::accounts

@@ -1,0 +1,424 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/accounts/space_writes.hpp"
+
+#include "common/kube/client.hpp"
+#include "daemon/accounts/json_reads.hpp"
+#include "daemon/accounts/objects.hpp"
+#include "daemon/accounts/views.hpp"
+#include "daemon/upstream/control_api.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <functional>
+#include <optional>
+#include <utility>
+
+namespace zoo::accounts {
+
+/// What a write is judged by.
+struct SpaceWrites::Moment {
+  StatePtr state;
+  authz::User user;
+  std::string name; ///< of the space
+};
+
+namespace {
+
+using nlohmann::json;
+using resources::Written;
+
+constexpr int k_attempts = 5; ///< at an update whose writer named no resourceVersion
+
+std::string query_of(const resources::WriteOptions& options) {
+  kube::Query query = {{"fieldManager", options.manager}};
+  if (options.dry_run) query.emplace_back("dryRun", "All");
+  return kube::with_query("", query);
+}
+
+std::string said_by_upstream(const Error& error) {
+  auto text = error.message();
+  const std::string theirs = "namespaces \"", ours = fmt::format("spaces.{} \"", k_tenancy_group);
+  for (auto at = text.find(theirs); at != std::string::npos;
+       at = text.find(theirs, at + ours.size()))
+    text.replace(at, theirs.size(), ours);
+  return text;
+}
+
+Error not_found(std::string_view name) {
+  return {Code::not_found, fmt::format("spaces.{} \"{}\" not found", k_tenancy_group, name)};
+}
+
+/// An error of upstream about the namespace, as one about the space.
+Error as_space(const Error& error, std::string_view name) {
+  if (error.code() == Code::not_found) return not_found(name);
+  return {error.code(), said_by_upstream(error)};
+}
+
+Error may_not(const authz::User& user, std::string_view verb, std::string_view name) {
+  return {Code::forbidden,
+          fmt::format("user \"{}\" cannot {} space \"{}\": it takes the right to {} the namespace, "
+                      "or to be a member of the account that owns it",
+                      user.name, verb, name, verb)};
+}
+
+Error may_not_delete(const State& state, const authz::User& user, std::string_view name,
+                     std::string_view default_role) {
+  const auto space = state.spaces.find(name);
+  const auto account =
+      space && !space->account.empty() ? state.accounts.find(space->account) : nullptr;
+  if (!account || !state.is_member(user, *account)) {
+    return {Code::forbidden,
+            fmt::format("user \"{}\" cannot delete space \"{}\": it takes the right to delete the "
+                        "namespace",
+                        user.name, name)};
+  }
+  return {Code::forbidden,
+          fmt::format("user \"{}\" cannot delete space \"{}\": account \"{}\" binds \"{}\"; "
+                      "\"kiosk-space-admin\" may",
+                      user.name, name, account->name, members_of(account, default_role).role)};
+}
+
+bool may_update(const State& state, const authz::User& user, std::string_view name) {
+  return may_in_namespace(state, user, "update", name) ||
+         may_in_namespace(state, user, "patch", name);
+}
+
+bool may_give(const State& state, const authz::User& user, std::string_view account) {
+  return account.empty() || may_on(state, user, "update", k_config_group, "accounts", account);
+}
+
+/// A member of the account that owns the space by this State; or one who may give it away.
+bool owns(const State& state, const authz::User& user, std::string_view account) {
+  if (account.empty()) return false;
+  const auto known = state.accounts.find(account);
+  return (known && state.is_member(user, *known)) || may_give(state, user, account);
+}
+
+/// Of a space that is new: what only servers write does not count.
+void drop_servers_metadata(json& object) {
+  auto& metadata = object["metadata"];
+  for (const char* name : {"uid", "resourceVersion", "creationTimestamp", "generation", "selfLink",
+                           "deletionTimestamp", "deletionGracePeriodSeconds"})
+    metadata.erase(name);
+  object.erase("status");
+  object.erase("spec"); // finalizers are upstream's
+}
+
+void lay_template(json& object, const Account& account) {
+  for (const auto& [member, from] : {std::pair{"labels", &account.space_labels},
+                                     std::pair{"annotations", &account.space_annotations}}) {
+    for (const auto& [key, value] : *from)
+      if (for_templates(key)) object["metadata"][member][key] = value;
+  }
+}
+
+/// The Space that shows a Namespace.
+json space_of(const json& object) {
+  const auto space = read_space(text_of(object));
+  return space ? tenancy_space(*space) : json::object();
+}
+
+Written written(json object, std::vector<std::string> warnings = {}) {
+  return {resources::make_object(std::move(object)), std::move(warnings)};
+}
+
+Result<json> put(upstream::ControlApi& api, const std::string& name, const json& object,
+                 const resources::WriteOptions& options) {
+  auto done = api.update(namespace_path(name) + query_of(options), object);
+  if (!done) return fail(as_space(done.error(), name));
+  return done;
+}
+
+/// A space does not show these; who writes it back keeps them.
+void keep_hidden(json& object, const json& live) {
+  for (const auto key : {k_initializing, k_space_request}) {
+    const auto at = json::json_pointer("/metadata/annotations") / std::string(key);
+    if (live.contains(at)) object[at] = live.at(at);
+  }
+}
+
+} // namespace
+
+Result<void> SpaceWrites::admit(const resources::Who& who, resources::Verb verb,
+                                std::string_view name) const {
+  using resources::Verb;
+  ZOO_TRY(const auto state, parts_.state());
+  const auto user = user_of(who);
+  switch (verb) {
+  case Verb::create:
+    if (may_on(*state, user, "create", k_tenancy_group, "spaces", {}) ||
+        may_create_namespaces(*state, user))
+      return {};
+    return fail(Code::forbidden,
+                "user \"{}\" cannot create spaces: an administrator allows it by ClusterRole "
+                "\"kiosk-edit\"",
+                user.name);
+  case Verb::update:
+  case Verb::patch: {
+    if (may_in_namespace(*state, user, resources::verb_name(verb), name)) return {};
+    const auto space = state->spaces.find(name);
+    if (space && owns(*state, user, space->account)) return {};
+    return fail(may_not(user, "update", name));
+  }
+  case Verb::remove:
+    if (may_in_namespace(*state, user, "delete", name)) return {};
+    return fail(may_not_delete(*state, user, name, parts_.default_cluster_role));
+  default:
+    return {};
+  }
+}
+
+bool SpaceWrites::seen(const Moment& moment, const json& object, bool by_its_maker) const {
+  parts_.step("seen");
+  const auto version = resources::version_of(object);
+  const auto uid = text_at(object, "/metadata/uid");
+  return parts_.wait(
+      [&](const State& state) {
+        const auto space = state.spaces.find(moment.name);
+        return space && space->uid == uid && space->revision >= version &&
+               (!by_its_maker || shows(state, moment.user, *space));
+      },
+      parts_.seen_within);
+}
+
+Result<Written> SpaceWrites::create(const resources::Who& who, json space,
+                                    const resources::WriteOptions& options) {
+  return create_as(Form::space, who, std::move(space), options);
+}
+
+Result<Written> SpaceWrites::create_namespace(const resources::Who& who, json object,
+                                              const resources::WriteOptions& options) {
+  if (!object["metadata"].is_object()) object["metadata"] = json::object();
+  const auto wished = object["metadata"].value("annotations", json::object());
+  auto space = space_of(object);
+  if (wished.is_object() && wished.contains(k_account_label)) {
+    if (text_at(space, "/spec/account").empty() && wished.at(std::string(k_account_label)) != "")
+      space["spec"]["account"] = wished.at(std::string(k_account_label));
+    space["metadata"]["annotations"].erase(std::string(k_account_label));
+  }
+  return create_as(Form::name_space, who, std::move(space), options);
+}
+
+Result<Written> SpaceWrites::create_as(Form form, const resources::Who& who, json space,
+                                       const resources::WriteOptions& options) {
+  ZOO_TRY_VOID(admit(who, resources::Verb::create, {}));
+  ZOO_TRY(auto state, parts_.state());
+  const Moment moment{std::move(state), user_of(who), text_at(space, "/metadata/name")};
+  ZOO_TRY_VOID(check_space_name(moment.name, parts_.tenant_of));
+  auto owner = text_at(space, "/spec/account");
+  std::vector<std::string> warnings;
+  const bool named = !owner.empty();
+  if (!named) {
+    ZOO_TRY(auto chosen,
+            default_owner(*moment.state, moment.user, moment.name, parts_.single_account_default));
+    owner = std::move(chosen.account);
+    if (!chosen.warning.empty()) warnings.push_back(std::move(chosen.warning));
+  }
+  AccountPtr account;
+  if (!owner.empty()) {
+    const auto api = connections_.take();
+    ZOO_TRY(account, fetch_account(*api, owner));
+    if (!moment.state->is_member(moment.user, *account) &&
+        !may_create_namespaces(*moment.state, moment.user))
+      return fail(no_member(moment.user, owner));
+    if (account->deleting) return fail(account_goes(owner));
+  }
+  ZOO_TRY_VOID(check_reserved_keys(space, nullptr));
+  if (moment.state->spaces.find(moment.name)) {
+    return fail(Code::already_exists, "spaces.{} \"{}\" already exists", k_tenancy_group,
+                moment.name);
+  }
+  auto object = namespace_of(space);
+  drop_servers_metadata(object);
+  object["metadata"].erase("generateName");
+  return make(form, moment, std::move(object), account, options, std::move(warnings));
+}
+
+Result<Written> SpaceWrites::make(Form form, const Moment& moment, json object,
+                                  const AccountPtr& account, const resources::WriteOptions& options,
+                                  std::vector<std::string> warnings) {
+  const auto shown = [&](json made) {
+    return written(form == Form::space ? space_of(made) : std::move(made), std::move(warnings));
+  };
+  const auto query = query_of(options);
+  const auto api = connections_.take();
+  if (!account) { // nobody's: a namespace, no more
+    auto made = (*api).create("/api/v1/namespaces" + query, object);
+    if (!made) return fail(as_space(made.error(), moment.name));
+    if (!options.dry_run) seen(moment, *made, false);
+    return shown(*std::move(made));
+  }
+  lay_template(object, *account);
+  const Wish wish{account->name, moment.name, moment.user.name, parts_.now()};
+  parts_.step("reserve");
+  if (options.dry_run) {
+    ZOO_TRY_VOID(reserve(*api, wish, true));
+    object["metadata"]["labels"][std::string(k_account_label)] = account->name;
+    auto made = (*api).create("/api/v1/namespaces" + query, object);
+    if (!made) return fail(as_space(made.error(), moment.name));
+    return shown(*std::move(made));
+  }
+  const Saga::Hold hold(saga_, moment.name);
+  std::string id;
+  {
+    const std::lock_guard turn(turns_[std::hash<std::string>()(account->name) % turns_.size()]);
+    ZOO_TRY(id, reserve(*api, wish, false));
+  }
+  const SpaceRequest request{moment.user.name, account->name, id, wish.now};
+  auto begun = saga_.begin(*api, std::move(object), request, query);
+  if (!begun) return fail(as_space(begun.error(), moment.name));
+  auto ready = saga_.finish(*api, *begun, false);
+  if (!ready) {
+    if (!may_pass(ready.error().code())) return fail(as_space(ready.error(), moment.name));
+    warnings.push_back(fmt::format("space \"{}\" is being initialised ({}): see kubectl get space "
+                                   "{} -w",
+                                   moment.name, ready.error().message(), moment.name));
+    return shown(*std::move(begun));
+  }
+  // Members see it by their binding, if there is one.
+  const bool by_its_maker = moment.state->is_member(moment.user, *account) &&
+                            members_of(account, parts_.default_cluster_role).any();
+  if (!seen(moment, *ready, by_its_maker))
+    warnings.push_back(fmt::format("space \"{}\" is ready; it is seen in a moment", moment.name));
+  return shown(*std::move(ready));
+}
+
+Result<Written> SpaceWrites::update(const resources::Who& who, json space,
+                                    const resources::WriteOptions& options) {
+  const bool own_version = !text_at(space, "/metadata/resourceVersion").empty();
+  for (int attempt = 1;; ++attempt) {
+    auto done = update_once(who, space, options);
+    if (done || done.error().code() != Code::conflict || own_version || attempt == k_attempts)
+      return done;
+  }
+}
+
+Result<Written> SpaceWrites::update_once(const resources::Who& who, const json& space,
+                                         const resources::WriteOptions& options) {
+  ZOO_TRY(auto state, parts_.state());
+  const Moment moment{std::move(state), user_of(who), text_at(space, "/metadata/name")};
+  const auto api = connections_.take();
+  const bool right = may_update(*moment.state, moment.user, moment.name);
+  auto live = (*api).get(namespace_path(moment.name));
+  if (!live && live.error().code() != Code::not_found)
+    return fail(as_space(live.error(), moment.name));
+  const auto known = live ? read_space(text_of(*live)) : nullptr;
+  if (!known)
+    return fail(right ? not_found(moment.name) : may_not(moment.user, "update", moment.name));
+  if (!right && !owns(*moment.state, moment.user, known->account))
+    return fail(may_not(moment.user, "update", moment.name));
+  for (const char* of : {"/metadata/uid", "/metadata/resourceVersion"}) {
+    const auto given = text_at(space, of);
+    if (!given.empty() && given != text_at(*live, of)) {
+      return fail(Code::conflict,
+                  "space \"{}\" has changed since it was read: read it again, and apply your "
+                  "changes to that",
+                  moment.name);
+    }
+  }
+  const auto before = tenancy_space(*known);
+  ZOO_TRY_VOID(check_reserved_keys(space, &before));
+  const auto target = text_at(space, "/spec/account");
+  if (target != known->account) {
+    if (!may_give(*moment.state, moment.user, known->account) ||
+        !may_give(*moment.state, moment.user, target)) {
+      return fail(Code::forbidden,
+                  "user \"{}\" cannot move space \"{}\" from {} to {}: it takes the right to "
+                  "update both accounts in group {}",
+                  moment.user.name, moment.name,
+                  known->account.empty() ? "nobody" : fmt::format("account \"{}\"", known->account),
+                  target.empty() ? "nobody" : fmt::format("account \"{}\"", target),
+                  k_config_group);
+    }
+    if (known->initializing) {
+      return fail(Code::conflict, "space \"{}\" is being initialised: move it when it is ready",
+                  moment.name);
+    }
+  }
+  auto same_owner = space;
+  same_owner["spec"]["account"] = known->account;
+  if (!right && !only_labels_differ(same_owner, before)) {
+    return fail(Code::forbidden,
+                "user \"{}\" may change labels and annotations of space \"{}\" alone: the rest "
+                "takes the right to update the namespace",
+                moment.user.name, moment.name);
+  }
+  auto object = namespace_of(space);
+  // What was judged is what is written.
+  if (text_at(object, "/metadata/resourceVersion").empty())
+    object["metadata"]["resourceVersion"] = text_at(*live, "/metadata/resourceVersion");
+  if (live->contains("spec")) object["spec"] = live->at("spec");
+  keep_hidden(object, *live);
+  auto changed = target != known->account ? move(*api, moment, std::move(object), options)
+                                          : put(*api, moment.name, object, options);
+  if (!changed) return fail(std::move(changed).error());
+  if (!options.dry_run) seen(moment, *changed, false);
+  return written(space_of(*changed));
+}
+
+/// The owner changes (docs/decisions/186): reserved at the new one, then the label, then the
+/// binding. What a zood that ends in between has not done the controller does, since the label says
+/// it all.
+Result<json> SpaceWrites::move(upstream::ControlApi& api, const Moment& moment, json object,
+                               const resources::WriteOptions& options) {
+  const auto target = text_at(object, "/metadata/labels/kiosk.sh~1account");
+  AccountPtr account;
+  std::string id;
+  if (!target.empty()) {
+    ZOO_TRY(account, fetch_account(api, target));
+    parts_.step("reserve");
+    const std::lock_guard turn(turns_[std::hash<std::string>()(target) % turns_.size()]);
+    ZOO_TRY(id,
+            reserve(api, {target, moment.name, moment.user.name, parts_.now()}, options.dry_run));
+    if (account->reconcile) lay_template(object, *account);
+  }
+  // The annotation would name the old owner.
+  if (object["metadata"].contains("annotations"))
+    object["metadata"]["annotations"].erase(std::string(k_account_label));
+  parts_.step("label");
+  auto changed = put(api, moment.name, object, options);
+  if (!changed) {
+    if (!may_pass(changed.error().code()) || changed.error().code() == Code::conflict)
+      (void)release(api, target, id);
+    return changed;
+  }
+  if (options.dry_run) return changed;
+  parts_.step("binding");
+  // Whatever fails from here on is made good by the controller.
+  if (const auto bindings = bindings_in(api, moment.name)) {
+    const auto found = bindings->find(moment.name);
+    (void)put_bindings_right(api, moment.name,
+                             found != bindings->end() ? found->second : std::vector<json>{},
+                             members_of(account, parts_.default_cluster_role));
+  }
+  parts_.step("settle");
+  (void)release(api, target, id);
+  return changed;
+}
+
+Result<Written> SpaceWrites::remove(const resources::Who& who, const resources::Key& key,
+                                    const resources::Preconditions& expected,
+                                    const resources::WriteOptions& options) {
+  ZOO_TRY_VOID(admit(who, resources::Verb::remove, key.name));
+  const auto api = connections_.take();
+  const auto live = (*api).get(namespace_path(key.name));
+  if (!live) return fail(as_space(live.error(), key.name));
+  if (!read_space(text_of(*live))) return fail(not_found(key.name));
+  const auto uid = text_at(*live, "/metadata/uid");
+  json conditions = {{"uid", expected.uid.empty() ? uid : expected.uid}};
+  if (!expected.resource_version.empty()) conditions["resourceVersion"] = expected.resource_version;
+  const json body = {
+      {"apiVersion", "v1"}, {"kind", "DeleteOptions"}, {"preconditions", std::move(conditions)}};
+  kube::Query query;
+  if (options.dry_run) query.emplace_back("dryRun", "All");
+  const auto path = kube::with_query(namespace_path(key.name), query);
+  ZOO_TRY(const auto response,
+          (*api).request("DELETE", path, "application/json", body.dump(), "application/json"));
+  if (response.status < 200 || response.status > 299)
+    return fail(as_space(kube::error_of(response), key.name));
+  auto gone = json::parse(response.body, nullptr, false);
+  if (!gone.is_object() || text_at(gone, "/kind") != "Namespace") return Written{};
+  return written(space_of(gone));
+}
+
+} // namespace zoo::accounts

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "common/base/result.hpp"
+#include "daemon/accounts/reservations.hpp"
+#include "daemon/accounts/saga.hpp"
+#include "daemon/resources/backing.hpp"
+#include "daemon/upstream/connections.hpp"
+
+#include <nlohmann/json_fwd.hpp>
+
+#include <array>
+#include <mutex>
+#include <string>
+#include <string_view>
+
+namespace zoo::accounts {
+
+/// Writes of spaces: Spaces of tenancy.kiosk.sh, and the same as Namespaces at the account door.
+/// zood makes them as itself, so who may do what is judged here (docs/accounts.md). Any thread;
+/// calls block, a creation for as long as WriteParts::answer_within at most.
+///
+/// Errors are for the user: Code::forbidden is the same whether the space exists or not, unless he
+/// has the right.
+class SpaceWrites {
+public:
+  SpaceWrites(const WriteParts& parts, Saga& saga, upstream::Connections& connections)
+      : parts_(parts), saga_(saga), connections_(connections) {}
+
+  /// Backing::admit() of both forms: may he ask for this at all?
+  Result<void> admit(const resources::Who& who, resources::Verb verb, std::string_view name) const;
+
+  /// A Space; answers the Space. One that is not ready in time has status.phase Initializing, and a
+  /// warning says so.
+  Result<resources::Written> create(const resources::Who& who, nlohmann::json space,
+                                    const resources::WriteOptions& options);
+  /// The whole wanted Space, of an update and of a patch alike.
+  Result<resources::Written> update(const resources::Who& who, nlohmann::json space,
+                                    const resources::WriteOptions& options);
+  Result<resources::Written> remove(const resources::Who& who, const resources::Key& key,
+                                    const resources::Preconditions& expected,
+                                    const resources::WriteOptions& options);
+
+  /// `kubectl create namespace` at the account door: a Namespace in, a Namespace out. Its owner
+  /// stands in the label or in the annotation kiosk.sh/account.
+  Result<resources::Written> create_namespace(const resources::Who& who, nlohmann::json object,
+                                              const resources::WriteOptions& options);
+
+private:
+  enum class Form { space, name_space };
+  struct Moment;
+  Result<resources::Written> create_as(Form form, const resources::Who& who, nlohmann::json space,
+                                       const resources::WriteOptions& options);
+  Result<resources::Written> make(Form form, const Moment& moment, nlohmann::json object,
+                                  const AccountPtr& account, const resources::WriteOptions& options,
+                                  std::vector<std::string> warnings);
+  Result<nlohmann::json> move(upstream::ControlApi& api, const Moment& moment,
+                              nlohmann::json object, const resources::WriteOptions& options);
+  Result<resources::Written> update_once(const resources::Who& who, const nlohmann::json& space,
+                                         const resources::WriteOptions& options);
+  bool seen(const Moment& moment, const nlohmann::json& object, bool by_its_maker) const;
+
+  const WriteParts& parts_;
+  Saga& saga_;
+  upstream::Connections& connections_;
+  /// Creations of one account follow one another here, since each of their compare-and-swaps would
+  /// make the others' fail.
+  std::array<std::mutex, 16> turns_;
+};
+
+} // namespace zoo::accounts

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "daemon/accounts/account_writes.hpp"
+#include "daemon/accounts/controller.hpp"
+#include "daemon/accounts/saga.hpp"
+#include "daemon/accounts/space_writes.hpp"
+#include "daemon/upstream/connections.hpp"
+
+#include <utility>
+
+namespace zoo::accounts {
+
+/// All that writes accounts and spaces, put together on one pool of connections. Destroying it
+/// waits for the controller's looks in progress; no write may be in progress then.
+class Writes {
+public:
+  explicit Writes(WriteParts parts, ControllerSettings settings = {})
+      : parts_(std::move(parts)), connections_(parts_.connect), saga_(parts_),
+        spaces_(parts_, saga_, connections_), accounts_(parts_, connections_),
+        controller_(parts_, saga_, connections_, std::move(settings)) {}
+  Writes(const Writes&) = delete;
+  Writes& operator=(const Writes&) = delete;
+
+  SpaceWrites& spaces() { return spaces_; }
+  AccountWrites& accounts() { return accounts_; }
+  Controller& controller() { return controller_; }
+
+private:
+  const WriteParts parts_;
+  upstream::Connections connections_;
+  Saga saga_;
+  SpaceWrites spaces_;
+  AccountWrites accounts_;
+  Controller controller_;
+};
+
+} // namespace zoo::accounts
