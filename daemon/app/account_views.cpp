@@ -1,22 +1,40 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/app/account_views.hpp"
 
-#include "daemon/accounts/backings.hpp"
+#include "common/kube/age.hpp"
 #include "daemon/accounts/kinds.hpp"
 #include "daemon/accounts/known_rights.hpp"
+#include "daemon/accounts/write_backings.hpp"
+
+#include <utility>
 
 namespace zoo::app {
 
-using accounts::ViewBacking;
-using accounts::ViewOf;
+namespace {
+
+accounts::WriteParts with_views(accounts::WriteParts parts, accounts::Views& views) {
+  parts.state = [&views] { return views.state(); };
+  parts.wait = [&views](const auto& holds, auto most) { return views.wait(holds, most); };
+  parts.now = kube::unix_now;
+  return parts;
+}
+
+} // namespace
 
 AccountViews::AccountViews(upstream::Upstream& upstream, net::Loop& loop,
-                           std::size_t most_rbac_bytes)
-    : rights_(accounts::rights_of(views_)),
-      follower_(
-          upstream, loop, most_rbac_bytes,
-          [this](const accounts::StatePtr& before, const accounts::StatePtr& now,
-                 const accounts::Touched& touched) { views_.published(before, now, touched); }) {}
+                           std::size_t most_rbac_bytes, accounts::WriteParts parts)
+    : rights_(accounts::rights_of(views_)), writes_(with_views(std::move(parts), views_)),
+      follower_(upstream, loop, most_rbac_bytes,
+                [this](const accounts::StatePtr& before, const accounts::StatePtr& now,
+                       const accounts::Touched& touched) {
+                  views_.published(before, now, touched);
+                  writes_.controller().touched(before, now, touched);
+                }) {}
+
+void AccountViews::start() {
+  follower_.start();
+  writes_.controller().start();
+}
 
 bool AccountViews::known_space(std::string_view name) const {
   const auto state = views_.state();
@@ -24,12 +42,9 @@ bool AccountViews::known_space(std::string_view name) const {
 }
 
 std::vector<resources::KindPtr> AccountViews::kinds() {
-  const auto view = [this](ViewOf what, std::string resource) {
-    return std::make_shared<ViewBacking>(views_, what, std::move(resource));
-  };
-  return {accounts::space_kind(view(ViewOf::spaces, "spaces")),
-          accounts::account_kind(view(ViewOf::accounts, "accounts")),
-          accounts::namespace_kind(view(ViewOf::namespaces, ""))};
+  return {accounts::space_kind(std::make_shared<accounts::SpaceBacking>(views_, writes_)),
+          accounts::account_kind(std::make_shared<accounts::AccountBacking>(views_, writes_)),
+          accounts::namespace_kind(std::make_shared<accounts::NamespaceBacking>(views_, writes_))};
 }
 
 } // namespace zoo::app

@@ -4,6 +4,7 @@
 #include "daemon/access/local_api.hpp"
 #include "daemon/accounts/follower.hpp"
 #include "daemon/accounts/views.hpp"
+#include "daemon/accounts/writes.hpp"
 #include "daemon/resources/kind.hpp"
 
 #include <cstddef>
@@ -20,13 +21,16 @@ class Upstream;
 
 namespace zoo::app {
 
-/// What all doors of accounts show, and what it is made of. Made and destroyed while the loop runs.
+/// What all doors of accounts show and write, and what it is made of. Made and destroyed while the
+/// loop runs; when it is destroyed no request is in progress.
 class AccountViews {
 public:
-  /// `loop`: one of upstream's. `most_rbac_bytes`: accounts.rbac_limit.
-  AccountViews(upstream::Upstream& upstream, net::Loop& loop, std::size_t most_rbac_bytes);
+  /// `loop`: one of upstream's. `most_rbac_bytes`: accounts.rbac_limit. Of `parts` the functions
+  /// state, wait and now are set here.
+  AccountViews(upstream::Upstream& upstream, net::Loop& loop, std::size_t most_rbac_bytes,
+               accounts::WriteParts parts);
 
-  void start() { follower_.start(); } ///< any thread
+  void start(); ///< any thread
   accounts::Views& views() { return views_; }
   std::shared_ptr<const access::UpstreamRights> rights() const { return rights_; }
   /// Is there a namespace of this name that is no tenant's? Any thread; never blocks.
@@ -37,6 +41,7 @@ public:
 private:
   accounts::Views views_;
   const std::shared_ptr<const access::UpstreamRights> rights_;
+  accounts::Writes writes_;
   accounts::Follower follower_;
 };
 

@@ -377,8 +377,17 @@ Result<void> Zood::Impl::open_tenants_door() {
 
 Result<void> Zood::Impl::open_account_door() {
   if (!values.boolean("accounts.enabled")) return {};
-  account_views = std::make_unique<AccountViews>(*upstream, *loops->loops().front(),
-                                                 values.size("accounts.rbac_limit"));
+  accounts::WriteParts writes;
+  writes.connect = [this] { return credential->api(); };
+  writes.tenant_of = [this](std::string_view name) {
+    const auto id = name.substr(0, name.find('-'));
+    return id.size() < name.size() && directory.snapshot()->find(id) ? std::string(id)
+                                                                     : std::string();
+  };
+  writes.default_cluster_role = values.string("accounts.default_cluster_role");
+  writes.single_account_default = values.boolean("accounts.single_account_default");
+  account_views = std::make_unique<AccountViews>(
+      *upstream, *loops->loops().front(), values.size("accounts.rbac_limit"), std::move(writes));
   account_views->start();
   if (values.string("accounts.listen").empty()) return {};
   ZOO_TRY(
@@ -455,11 +464,8 @@ Result<void> Zood::Impl::open_admin_doors() {
   admin_loop = std::make_unique<net::Workers>(1, "admin-loop");
   admin_workers = std::make_unique<resources::Workers>("zood-admin");
   admin_scheduler = resources::make_scheduler(*admin_loop->loops().front());
-  const auto uninstall = [this](bool force, bool dry_run) {
-    return uninstall_account_kinds(*credential, values, force, dry_run);
-  };
-  admin_door = admin::make_door(
-      {*tenants, *status, *admin_workers, {}, {}, audit.get(), aggregated.get(), uninstall});
+  admin_door =
+      admin::make_door({*tenants, *status, *admin_workers, {}, {}, audit.get(), aggregated.get()});
   const auto make = [this](net::Loop&) {
     return std::make_unique<resources::ApiService>(admin_door, *admin_workers, *admin_scheduler);
   };
