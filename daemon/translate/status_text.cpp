@@ -9,6 +9,8 @@
 #include "daemon/translate/target.hpp"
 #include "daemon/translate/text.hpp"
 
+#include <algorithm>
+
 namespace zoo::translate {
 namespace {
 
@@ -102,6 +104,32 @@ std::string own_name_of(const Mapping& mapping, const StatusContext& context, Js
   return own.starts_with(mapping.prefix()) ? own.substr(mapping.prefix().size()) : "";
 }
 
+/// Bytes that are kept of the message of a Status whose end is missing.
+constexpr std::size_t k_cut_message = std::size_t{32} << 10;
+
+/// What is in `document`, which ends too early, of a Status' message; absent if it is no Status or
+/// ends before the message.
+std::optional<std::string> message_of_cut(std::string_view document) {
+  constexpr std::string_view k_key = R"("message":")";
+  const auto at = document.find(k_key);
+  if (!document.starts_with(R"({"kind":"Status",)") || at == std::string_view::npos)
+    return std::nullopt;
+  const auto text = document.substr(at + k_key.size());
+  std::size_t end = 0;
+  while (end < std::min(text.size(), k_cut_message) && text[end] != '"') {
+    const std::size_t step = text[end] != '\\' ? 1 : text.substr(end).starts_with("\\u") ? 6 : 2;
+    if (end + step > text.size()) break;
+    end += step;
+  }
+  // The end may be within a character, which has four bytes at most.
+  for (int i = 0; i < 3 && end > 0 && !is_utf8(text.substr(0, end)); ++i)
+    --end;
+  const auto quoted = fmt::format("\"{}\"", text.substr(0, end));
+  const auto said = JsonTree::parse(std::string_view(quoted));
+  if (!said) return std::nullopt;
+  return said->root().string();
+}
+
 } // namespace
 
 KnownWords& RequestWords::words() {
@@ -144,6 +172,14 @@ std::string message_out(const Mapping& mapping, const StatusContext& context,
 std::string status_out(const Mapping& mapping, const StatusContext& context,
                        std::string_view document, int http_status) {
   const auto tree = JsonTree::parse(document);
+  if (!tree) {
+    if (const auto said = message_of_cut(document)) {
+      const auto whole =
+          make_status(code_from_status(http_status, ""),
+                      *said + "... (upstream says more than is passed on; correct this first)");
+      return status_out(mapping, context, whole, http_status);
+    }
+  }
   if (!tree || !tree->root().is(JsonType::object) || tree->root()["kind"].string() != "Status") {
     const auto code = code_from_status(http_status, "");
     // A text/plain "404 page not found" has no more to say than its status.

@@ -51,7 +51,8 @@ private:
 
 /// Upstream's Status in the tenant's words: message, details.name (by kind), details.group,
 /// causes[].message and .field, metadata.continue. reason, code, uid and everything unknown stay.
-/// A body that is no JSON object is replaced by a Status of Code::internal; never fails.
+/// A body that is no Status is replaced by one that says so, and of a Status whose end is missing
+/// the message stays, as far as it came; never fails.
 std::string status_out(const Mapping& mapping, const StatusContext& context,
                        std::string_view document, int http_status);
 

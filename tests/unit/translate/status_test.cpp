@@ -17,6 +17,41 @@ using namespace zoo::translate;
 using nlohmann::json;
 using test::tenant;
 
+TEST_CASE("of a Status that was cut the message stays") {
+  const auto mapping = tenant();
+  const std::string head =
+      R"({"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":")";
+  const auto out = [&](const std::string& text) {
+    return json::parse(status_out(mapping, {}, text, 422));
+  };
+  const std::string_view rest = "... (upstream says more than is passed on; correct this first)";
+  // Within the causes: the message is whole.
+  auto status = out(
+      head +
+      R"(Foo.abc123-example.com \"x\" is invalid: [spec.a: \u003c1, spec.b: 2]","reason":"Invalid","details":{"causes":[{"message":"spec.a)");
+  CHECK(status["message"] ==
+        "Foo.example.com \"x\" is invalid: [spec.a: <1, spec.b: 2]" + std::string(rest));
+  CHECK(status["reason"] == "Invalid");
+  CHECK(status["code"] == 422);
+  // Within the message, and within an escape or a character of it.
+  for (const std::string_view end : {"", "\\", "\\u00", "\xc3", "\xf0\x9f\x98"}) {
+    status = out(head + "in abc123-default: no" + std::string(end));
+    CHECK(status["message"] == "in default: no" + std::string(rest));
+  }
+  // A long one is told in part.
+  std::string many;
+  while (many.size() < 100'000)
+    many += "spec.a: \u00fc, ";
+  status = out(head + many + R"(","reason":"Invalid","details":{"cau)");
+  const auto told = status["message"].get<std::string>();
+  CHECK(told.starts_with("spec.a: \u00fc, spec.a: \u00fc, "));
+  CHECK(told.ends_with(rest));
+  CHECK(told.size() < 40'000);
+  // Not even the message came.
+  CHECK(out(R"({"kind":"Status","apiVersion":"v1","metad)")["message"] ==
+        "the upstream answered with something that is no Status");
+}
+
 TEST_CASE("a Status of upstream speaks the tenant's names") {
   const auto mapping = tenant();
   StatusContext context;
