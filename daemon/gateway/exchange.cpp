@@ -335,11 +335,17 @@ void Exchange::in_catalog(upstream::CatalogPtr catalog, upstream::Freshness fres
     if (freshness == upstream::Freshness::any && mapping().custom_group(target_.group)) {
       return with_resource(upstream::Freshness::now);
     }
-    return send_status(
-        404, translate::make_status(Code::not_found, translate::no_resource().value().message()));
+    return send_status(404, not_served());
   }
   authorize({target_.verb, true, target_.group, target_.version, target_.resource,
              target_.subresource, target_.name_space, target_.authorization_name(), ""});
+}
+
+std::string Exchange::not_served() const {
+  // A custom resource without this subresource: upstream answers as if the object were not there.
+  if (resource_.own_group && !target_.subresource.empty() && !target_.name.empty())
+    return translate::not_found_status(target_.group, target_.resource, target_.name);
+  return translate::make_status(Code::not_found, translate::no_resource().value().message());
 }
 
 bool Exchange::find_resource(upstream::CatalogPtr catalog) {

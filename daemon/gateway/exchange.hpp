@@ -172,6 +172,7 @@ private:
   void with_resource(upstream::Freshness freshness); ///< looks it up, then authorizes
   void in_catalog(upstream::CatalogPtr catalog, upstream::Freshness freshness);
   bool find_resource(upstream::CatalogPtr catalog);
+  std::string not_served() const; ///< the Status for what find_resource() did not find
   void authorize(Attributes attributes);
   bool begin_served();                 ///< false: it is not for the view's own API
   bool lost_right();                   ///< of upstream's RBAC, since the last look
