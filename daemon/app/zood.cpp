@@ -464,8 +464,11 @@ Result<void> Zood::Impl::open_admin_doors() {
   admin_loop = std::make_unique<net::Workers>(1, "admin-loop");
   admin_workers = std::make_unique<resources::Workers>("zood-admin");
   admin_scheduler = resources::make_scheduler(*admin_loop->loops().front());
-  admin_door =
-      admin::make_door({*tenants, *status, *admin_workers, {}, {}, audit.get(), aggregated.get()});
+  const auto uninstall = [this](bool force, bool dry_run) {
+    return uninstall_account_kinds(*credential, values, force, dry_run);
+  };
+  admin_door = admin::make_door(
+      {*tenants, *status, *admin_workers, {}, {}, audit.get(), aggregated.get(), uninstall});
   const auto make = [this](net::Loop&) {
     return std::make_unique<resources::ApiService>(admin_door, *admin_workers, *admin_scheduler);
   };
