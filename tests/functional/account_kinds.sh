@@ -70,7 +70,7 @@ check_fails "V2: the owner's label in the template" "the label kiosk.sh/account 
 check "V3: other labels" apply "$(account v3 "$(labels '{"team":"blue"}')")"
 check "an empty owner's label" apply "$(account v3 "$(labels '{"kiosk.sh/account":""}')")"
 check "V4: status is not changed through the account" upstream patch $accounts v3 --type merge -p '{"status":{"namespaces":[{"name":"x"}]}}'
-expect "which is left out" "" "$(upstream get $accounts v3 -o jsonpath='{.status}')"
+expect "which is left out" "" "$(upstream get $accounts v3 -o jsonpath='{.status.namespaces[*].name}')"
 check "V5: subjects may change" apply "$(account v3 "$(subject "$john,$jane")")"
 check_fails "V6: a ServiceAccount without namespace, by an update" 'a ServiceAccount needs its namespace' apply "$(account v3 "$(subject '{"kind":"ServiceAccount","name":"robot"}')")"
 check_fails "V7: the owner's label, by an update" "the label kiosk.sh/account is the account's name" apply "$(account v3 "$(labels '{"kiosk.sh/account":"x"}')")"
@@ -96,6 +96,8 @@ check_fails "of no other template from then on" 'field is immutable' apply "$(in
 
 # ---- fences -------------------------------------------------------------------------------------------------------
 
+# They hold whether zood lives or not.
+stop_zood
 # May do everything with namespaces and bindings, and nothing with accounts.
 keeper() { upstream --as keeper "$@"; }
 require "a role" upstream create clusterrole keeper --verb '*' --resource namespaces,namespaces/status,namespaces/finalize,rolebindings.rbac.authorization.k8s.io
@@ -176,12 +178,13 @@ eventually "kiosk-space-admin may delete namespaces" 30 space_admin
 
 require "a policy goes" upstream delete validatingadmissionpolicy zoo-accounts-objects
 require "a role is changed" upstream patch clusterrole kiosk-edit --type json -p '[{"op":"replace","path":"/rules/0/verbs","value":["create"]}]'
-said=$(ctl doctor)
-expect_match "doctor finds the policy" '^problem +ValidatingAdmissionPolicy zoo-accounts-objects: it is not there' "$said"
-expect_match "and the role" '^warning +ClusterRole kiosk-edit: it differs at /rules/0/verbs' "$said"
-stop_zood
 start_zood --config "$TMPDIR/zood.yaml"
 expect_match "a start repairs them" 'accounts upstream: ([0-9]+) of \1 objects are as zood needs them' "$(ctl doctor)"
+require "a policy goes" upstream delete validatingadmissionpolicy zoo-accounts-config
+require "a role is changed" upstream patch clusterrole kiosk-edit --type json -p '[{"op":"replace","path":"/rules/0/verbs","value":["create"]}]'
+said=$(ctl doctor)
+expect_match "doctor finds the policy" '^problem +ValidatingAdmissionPolicy zoo-accounts-config: it is not there' "$said"
+expect_match "and the role" '^warning +ClusterRole kiosk-edit: it differs at /rules/0/verbs' "$said"
 stop_zood
 
 # ---- removed ------------------------------------------------------------------------------------------------------
@@ -211,7 +214,7 @@ check "but says what there is" ctl account uninstall --force --dry-run
 stop_zood
 configure false false
 start_zood --config "$TMPDIR/zood.yaml"
-check_fails "one that does not asks for --force, too" 'there is 1 account \(blue\) with 0 spaces' ctl account uninstall
+check_fails "one that does not asks for --force, too" 'there is 1 account \(blue\) with [0-9]+ spaces?' ctl account uninstall
 expect_match "and removes them" '^removed CustomResourceDefinition accounts.config.kiosk.sh' "$(ctl account uninstall --force)"
 expect "so that nothing is left" "" "$(upstream get crd,clusterroles,clusterrolebindings,validatingadmissionpolicies -o name | grep -E 'kiosk|accounts')"
 expect_no_match "which doctor does not miss" 'accounts' "$(ctl doctor)"
