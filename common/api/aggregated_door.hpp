@@ -38,9 +38,9 @@ inline constexpr std::string_view k_slices_of_service =
 inline constexpr std::string_view k_switch = "zoo.kubezoo.io/aggregated-door";
 inline constexpr std::string_view k_off = "off";
 
-/// Label of these objects, with this value.
-inline constexpr std::string_view k_label = "app.kubernetes.io/managed-by";
-inline constexpr std::string_view k_label_value = "zood";
+/// Label of these objects with this value, as of all that zood installs for accounts.
+inline constexpr std::string_view k_label = "zoo.kubezoo.io/managed";
+inline constexpr std::string_view k_label_value = "true";
 
 /// Is this APIService zood's? By its label, or since it leads to zood's Service.
 bool is_own(const nlohmann::json& api_service);

@@ -127,7 +127,7 @@ json door_service() {
 json door_slice(const DoorAddress& address) {
   auto meta = metadata(slice_name(address), true);
   meta["labels"]["kubernetes.io/service-name"] = aggregated::k_service;
-  meta["labels"]["endpointslice.kubernetes.io/managed-by"] = aggregated::k_label_value;
+  meta["labels"]["endpointslice.kubernetes.io/managed-by"] = "zood";
   const bool six = address.ip.find(':') != std::string::npos;
   return {{"apiVersion", "discovery.k8s.io/v1"},
           {"kind", "EndpointSlice"},

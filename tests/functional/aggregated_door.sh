@@ -49,6 +49,7 @@ freshness() {
   api /apis -H 'Accept: application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList' |
     jq -r --arg group "$group" '.items[] | select(.metadata.name == $group).versions[].freshness'
 }
+is_stale() { [[ $(freshness) == Stale ]]; }
 is_current() { [[ $(freshness) == Current ]]; }
 eventually "aggregated discovery has it, and it is not stale" 60 is_current
 has_schema() { api /openapi/v3 | jq -e --arg path "apis/$group/v1alpha1" '.paths[$path]' && api "/openapi/v3/apis/$group/v1alpha1" | jq -e .components; }
@@ -169,31 +170,42 @@ check "a namespace goes after an orderly end" deletes after-stop
 
 start_accounts
 eventually "registered once more" 60 available
-stop_zood KILL
-upstream create namespace held >/dev/null
-upstream delete namespace held --wait=false >/dev/null
-held() { [[ $(upstream get namespace held -o jsonpath='{.status.conditions[?(@.type=="NamespaceDeletionDiscoveryFailure")].status}') == True ]]; }
-eventually "with zood dead and the door registered a namespace does not go" 120 held
+# holds_up NAME: a namespace that does not go.
+holds_up() {
+  stop_zood KILL
+  eventually "kube-apiserver knows that nobody serves the group" 120 is_stale
+  upstream create namespace "$1" >/dev/null
+  upstream delete namespace "$1" --wait=false >/dev/null
+  eventually "with zood dead and the door registered a namespace does not go" 120 stuck "$1"
+}
+stuck() { [[ $(upstream get namespace "$1" -o jsonpath='{.status.conditions[?(@.type=="NamespaceDeletionDiscoveryFailure")].status}') == True ]]; }
+gone() { ! upstream get namespace "$1" >/dev/null 2>&1; }
+holds_up held-1
+start_accounts
+eventually "a zood that starts again frees it" 120 gone held-1
+eventually "and is available" 60 available
+holds_up held-2
 check_fails "zood cannot be asked, and zooctl names the way out" 'upstream KUBECONFIG' ctl account aggregated off
 unavailable() { ctl account aggregated status --upstream "$ZOO_E2E_KUBECONFIG" | grep -E '^Available: +False: .*refused'; }
 eventually "status is upstream's own" 120 unavailable
 check "off works without zood" ctl account aggregated off --upstream "$ZOO_E2E_KUBECONFIG"
 check "the APIService is gone" absent
-gone() { ! upstream get namespace held >/dev/null 2>&1; }
-eventually "and the namespace goes" 120 gone
+eventually "and the namespace goes" 120 gone held-2
+start_accounts
+eventually "zood has looked after this start, too" 30 looked_at_off
+check "off stays off, though no zood heard of it" absent
 
 # ---- another's ------------------------------------------------------------------------------------------------------
 
-check "on without zood" ctl account aggregated on --upstream "$ZOO_E2E_KUBECONFIG"
 upstream apply -f - >/dev/null <<YAML
 apiVersion: apiregistration.k8s.io/v1
 kind: APIService
 metadata: {name: $service}
 spec: {group: $group, version: v1alpha1, groupPriorityMinimum: 10000, versionPriority: 1000, insecureSkipTLSVerify: true, service: {name: kiosk, namespace: kiosk}}
 YAML
-start_accounts
+check "the door is switched on beside another's APIService" ctl account aggregated on
 foreign() { ctl account aggregated status | grep -q "another's"; }
-eventually "another's APIService is left alone" 30 foreign
+eventually "which is left alone" 30 foreign
 expect_match "doctor says so" "APIService $service is another's" "$(ctl doctor)"
 stop_zood
 expect "and an orderly end leaves it" kiosk "$(upstream get apiservice "$service" -o jsonpath='{.spec.service.name}')"

@@ -228,7 +228,7 @@ TEST_CASE("a slice of an address that zood had before goes") {
 }
 
 TEST_CASE("what upstream says of the door is read whatever it contains") {
-  const json object{{"metadata", {{"labels", {{"app.kubernetes.io/managed-by", "zood"}}}}},
+  const json object{{"metadata", {{"labels", {{"zoo.kubezoo.io/managed", "true"}}}}},
                     {"status",
                      {{"conditions", json::array({7,
                                                   {{"type", "Other"}},
