@@ -124,10 +124,15 @@ json door_service() {
          json::array({{{"name", k_port_name}, {"port", k_service_port}, {"protocol", "TCP"}}})}}}};
 }
 
-json door_slice(const DoorAddress& address) {
+json door_slice(const DoorAddress& address, const std::string& service_uid) {
   auto meta = metadata(slice_name(address), true);
   meta["labels"]["kubernetes.io/service-name"] = aggregated::k_service;
   meta["labels"]["endpointslice.kubernetes.io/managed-by"] = "zood";
+  if (!service_uid.empty())
+    meta["ownerReferences"] = json::array({{{"apiVersion", "v1"},
+                                            {"kind", "Service"},
+                                            {"name", aggregated::k_service},
+                                            {"uid", service_uid}}});
   const bool six = address.ip.find(':') != std::string::npos;
   return {{"apiVersion", "discovery.k8s.io/v1"},
           {"kind", "EndpointSlice"},
@@ -279,7 +284,9 @@ Result<void> Registration::settle(upstream::ControlApi& api) {
 
 Result<void> Registration::put_slice(upstream::ControlApi& api) const {
   const auto own = slice_name(parts_.address);
-  ZOO_TRY_VOID(put(api, slice_path(own), door_slice(parts_.address)));
+  ZOO_TRY(const auto service, api.get(aggregated::k_service_path));
+  const auto uid = service.value("/metadata/uid"_json_pointer, std::string());
+  ZOO_TRY_VOID(put(api, slice_path(own), door_slice(parts_.address, uid)));
   if (parts_.keep) return {};
   ZOO_TRY(const auto names, slice_names(api)); // of an address that zood had before
   for (const auto& name : names) {

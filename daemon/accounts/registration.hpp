@@ -31,7 +31,8 @@ Result<DoorAddress> parse_door_address(std::string_view text);
 
 /// The objects as zood makes them.
 nlohmann::json door_service();
-nlohmann::json door_slice(const DoorAddress& address);
+/// `service_uid`: of the Service, with which it goes; empty: it goes with nothing.
+nlohmann::json door_slice(const DoorAddress& address, const std::string& service_uid = {});
 nlohmann::json door_api_service(const std::string& ca_pem);
 
 /// Of a look at the objects upstream. Blocks.

@@ -145,6 +145,9 @@ priority_is() { [[ $(upstream get apiservice "$service" -o jsonpath='{.spec.vers
 eventually "and one that somebody changed is set right" 60 priority_is 1000
 upstream delete service zood-accounts -n zoo-system >/dev/null
 eventually "the Service comes back, too" 60 upstream get service zood-accounts -n zoo-system
+slice_owner() { upstream get endpointslices -n zoo-system -l kubernetes.io/service-name=zood-accounts -o jsonpath='{.items[*].metadata.ownerReferences[*].uid}'; }
+owned() { [[ $(slice_owner) == "$(upstream get service zood-accounts -n zoo-system -o jsonpath='{.metadata.uid}')" ]]; }
+eventually "with its endpoints, which go with it" 60 owned
 
 check "the door is switched off" ctl account aggregated off
 check "the APIService is gone then" absent

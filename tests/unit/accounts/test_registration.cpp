@@ -97,6 +97,12 @@ TEST_CASE("the door is registered when it is ready, not before, the APIService l
   CHECK(object["spec"]["versionPriority"] == 1000);
   CHECK(object["spec"]["caBundle"] == "UEVN");
   CHECK(world.endpoints() == std::vector<std::string>{"192.0.2.7:7445"});
+  for (const auto& slice : world.upstream.connect()
+                               ->get(aggregated::k_slices_of_service)
+                               .value_or(json::object())
+                               .value("items", json::array()))
+    CHECK(slice["metadata"]["ownerReferences"][0]["uid"] ==
+          world.upstream.at(k_service)["metadata"]["uid"]);
   const auto requests = world.upstream.requests();
   std::vector<std::string> writes;
   for (const auto& each : requests)
