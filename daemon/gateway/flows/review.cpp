@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "common/base/json_text.hpp"
 #include "daemon/access/local_api.hpp"
-#include "daemon/gateway/flows/flows.hpp"
+#include "daemon/gateway/flows/steps.hpp"
+#include "daemon/translate/discovery_json.hpp"
 #include "daemon/translate/reviews.hpp"
 
 #include <algorithm>
@@ -154,11 +156,59 @@ std::optional<Decision> filtered(const Exchange& exchange, const Attributes& ask
                                     reach.namespaces.size())};
 }
 
+/// The rules that upstream tells of, and what zood answers beside them.
+class AddedRules final : public Steps {
+public:
+  AddedRules(Exchange& exchange, std::string rules) : Steps(exchange), rules_(std::move(rules)) {}
+
+  void start() override {
+    Outgoing request(Actor::client(), "POST", exchange_.target().path, exchange_.target().params);
+    request.body = exchange_.body();
+    request.content_type = "application/json";
+    ask(request, [this](upstream::Answer answer) {
+      if (!answer.ok()) return refuse(answer);
+      const auto tree = translate::JsonTree::parse(answer.body);
+      if (!tree) return exchange_.fail(tree.error());
+      auto rules = tree->root()["status"]["resourceRules"];
+      if (rules.is(translate::JsonType::array)) {
+        const auto* const comma = rules.first() ? "," : "";
+        answer.body.insert(rules.begin() + 1, rules_ + comma);
+      }
+      exchange_.send_json(answer.head.status, answer.body);
+    });
+  }
+
+private:
+  const std::string rules_;
+};
+
+/// What zood answers about namespaces that upstream would refuse, as rules; "": nothing.
+std::string namespace_rules(const Exchange& exchange) {
+  const auto& local = exchange.view().local_api;
+  if (local == nullptr) return {};
+  const auto& who = exchange.route().principal();
+  const auto answered = [&](const char* verb) {
+    const auto decided = local->decides(who, {verb, true, "", "v1", "namespaces", "", "", "", ""});
+    return decided && decided->allowed;
+  };
+  std::string verbs;
+  for (const auto* verb : {"list", "watch", "create"})
+    if (answered(verb)) verbs += (verbs.empty() ? "" : ",") + json_quote(verb);
+  if (verbs.empty()) return {};
+  return R"({"verbs":[)" + verbs + R"(],"apiGroups":[""],"resources":["namespaces"]})";
+}
+
 /// At a door that filters lists: yes where the filter answers; null: upstream's own answer.
 std::unique_ptr<Flow> filtered_review(Exchange& exchange) {
   const auto& target = exchange.target();
   const auto kind = translate::review_kind(target.group, target.resource);
-  if (kind != ReviewKind::self_subject_access || target.verb != "create") return nullptr;
+  if (target.verb != "create") return nullptr;
+  if (kind == ReviewKind::self_subject_rules) {
+    auto rules = namespace_rules(exchange);
+    if (rules.empty()) return nullptr;
+    return std::make_unique<AddedRules>(exchange, std::move(rules));
+  }
+  if (kind != ReviewKind::self_subject_access) return nullptr;
   const auto review = translate::parse_review(*kind, exchange.body(), target.name_space);
   if (!review || !review->attributes || !review->attributes->resource_request) return nullptr;
   const auto& asked = *review->attributes;

@@ -162,6 +162,7 @@ std::optional<Answer> local_document(const Exchange& exchange, std::string_view 
   const auto& parts = request->segments;
   const std::size_t at = parts.size() > 2 && parts[0] == "openapi" ? 2 : 0;
   const bool of_group = parts.size() > at + 1 && parts[at] == "apis";
+  if (parts.size() > at + 3) return std::nullopt; // objects are no document, and have readers
   if (of_group && exchange.resource().catalog->find_group(parts[at + 1]) != nullptr)
     return std::nullopt;
   auto answer = local->api().handle(*request);
