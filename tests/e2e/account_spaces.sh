@@ -96,7 +96,7 @@ hidden() { sed "s/$1/NAME/g" <<<"$(bob delete space "$1" 2>&1)"; }
 expect "who has no right learns nothing" "$(hidden "$run-nowhere")" "$(hidden "$run-a")"
 check_fails "a member who may not delete is told who may" '"kiosk-space-admin" may' john delete space "$run-a"
 check "an administrator gives more" upstream patch account.config.kiosk.sh "$team" --type merge -p '{"spec":{"space":{"clusterRole":"kiosk-space-admin"}}}'
-may_delete() { [[ $(upstream auth can-i delete namespace "$run-a" -n "$run-a" --as "$john") == yes ]]; }
+may_delete() { [[ $(upstream auth can-i delete "namespaces/$run-a" -n "$run-a" --as "$john") == yes ]]; }
 eventually "it reaches spaces that exist" 30 may_delete
 check "so he deletes one" john delete space "$run-b" --timeout 60s
 eventually "and makes another" 60 john create namespace "$run-c"
