@@ -56,7 +56,7 @@ Controller::Controller(const WriteParts& parts, Saga& saga, upstream::Connection
 
 reconcile::Reconciler Controller::reconciler() {
   reconcile::Reconciler out;
-  out.name = "accounts";
+  out.name = "spaces";
   out.look = [this](const std::string& key, unsigned) {
     const auto api = connections_.take();
     return look(*api, key);
@@ -85,16 +85,16 @@ void Controller::touched(const StatePtr& before, const StatePtr& now, const Touc
     add(k_all, "", milliseconds(0));
     if (touched.everything) return;
   }
-  const auto account = [&](const std::string& name, std::string_view what) {
+  const auto account = [&](const std::string& name, std::string_view what, milliseconds delay) {
     if (name.empty()) return;
     const auto known = now->accounts.find(name);
-    add(known && known->deleting ? k_account : what, name, settings_.settle);
+    add(known && known->deleting ? k_account : what, name, delay);
   };
   for (const auto& name : touched.spaces) {
     const auto was = before->spaces.find(name);
     const auto is = now->spaces.find(name);
-    if (was) account(was->account, k_status);
-    if (is) account(is->account, k_status);
+    if (was) account(was->account, k_status, settings_.settle);
+    if (is) account(is->account, k_status, settings_.settle);
     if (is && (!is->account.empty() || (was && !was->account.empty()) || may_wish(*is)))
       add(k_space, name, milliseconds(0));
   }
@@ -108,7 +108,7 @@ void Controller::touched(const StatePtr& before, const StatePtr& now, const Touc
     for (const auto* state : {before.get(), now.get()}) {
       if (const auto accounts = state->accounts_of_subject.find(subject))
         for (const auto& name : accounts->names)
-          account(name, k_account);
+          account(name, k_account, settings_.hear);
     }
   }
 }
@@ -323,13 +323,14 @@ Result<void> Controller::adopt(upstream::ControlApi& api, const Space& space,
                  account);
     return {};
   }
-  const auto id = reserve(api, {account, space.name, "", parts_.now()}, false);
-  if (!id && may_pass(id.error().code())) return fail(id.error());
-  if (!id) {
-    log::warning("accounts", "namespace {} is not adopted: {}", space.name, id.error().text());
+  const auto reserved = reserve(api, {account, space.name, "", parts_.now()}, false);
+  if (!reserved && may_pass(reserved.error().code())) return fail(reserved.error());
+  if (!reserved) {
+    log::warning("accounts", "namespace {} is not adopted: {}", space.name,
+                 reserved.error().text());
     return change_status(api, account, [&](json& status, const Account&) -> Result<bool> {
       const auto before = status;
-      note_failed_space(status, space.name, "", id.error().message(), parts_.now());
+      note_failed_space(status, space.name, "", reserved.error().message(), parts_.now());
       return status != before;
     });
   }
@@ -339,7 +340,10 @@ Result<void> Controller::adopt(upstream::ControlApi& api, const Space& space,
                                        {"resourceVersion", std::to_string(space.revision)},
                                        {"labels", {{k_account_label, account}}},
                                        {"annotations", {{k_account_label, nullptr}}}}}});
-  ZOO_TRY_VOID(release(api, account, *id));
+  // If it may have been written all the same, the entry stays until the deadline.
+  const bool clear =
+      done || done.error().code() == Code::conflict || !may_pass(done.error().code());
+  if (clear) ZOO_TRY_VOID(release(api, account, reserved->id));
   if (!done && done.error().code() != Code::not_found) return fail(done.error());
   return {};
 }

@@ -23,6 +23,9 @@ struct ControllerSettings {
   unsigned threads = 2;
   /// Changes that come together are looked at together.
   std::chrono::milliseconds settle{250};
+  /// The same of rights: each space that is made changes some, and each look reads the bindings of
+  /// all spaces of the account.
+  std::chrono::milliseconds hear{1'000};
   /// Each account's, jittered, even if nothing was heard; longer where there are more than 40 a
   /// second.
   std::chrono::milliseconds resync{3'600'000};
@@ -35,7 +38,7 @@ struct ControllerSettings {
 /// Keeps accounts and their spaces as they should be: who is let into a space, its labels, its
 /// owner, the status of the Account, spaces that were half made, the spaces of an Account that is
 /// deleted. Level-triggered; all it goes by is upstream's objects, so it may end at any moment.
-/// Threads "accounts-1" and so on. An Account that fails fails alone, and says so in its condition
+/// Threads "spaces-1" and so on. An Account that fails fails alone, and says so in its condition
 /// Ready; one that cannot be read is never taken for deleted.
 class Controller {
 public:

@@ -128,12 +128,14 @@ Result<std::set<std::string>> namespaces_of(upstream::ControlApi& api, std::stri
   return names;
 }
 
-Result<std::string> reserve(upstream::ControlApi& api, const Wish& wish, bool dry_run) {
+Result<Reserved> reserve(upstream::ControlApi& api, const Wish& wish, bool dry_run) {
   ZOO_TRY(const auto id, fresh_id());
   bool entered = false;
+  AccountPtr now;
   const auto done =
       change_status(api, wish.account, [&](json& status, const Account& account) -> Result<bool> {
         entered = false;
+        now = std::make_shared<const Account>(account);
         if (account.deleting) return fail(account_goes(account.name));
         if (!account.limit) return false;
         ZOO_TRY(auto names, taken(api, status, account.name));
@@ -159,7 +161,7 @@ Result<std::string> reserve(upstream::ControlApi& api, const Wish& wish, bool dr
     if (entered && !dry_run) (void)release(api, wish.account, id);
     return fail(done.error());
   }
-  return id;
+  return Reserved{id, std::move(now)};
 }
 
 Result<AccountPtr> settle(upstream::ControlApi& api, std::string_view account,

@@ -48,10 +48,14 @@ struct Wish {
   std::int64_t now = 0; ///< Unix seconds
 };
 
-/// Reserves it: the ID of this creation. An account without limit needs no entry, and
+struct Reserved {
+  std::string id; ///< of this creation
+  AccountPtr account;
+};
+/// Reserves it. An account without limit needs no entry, and
 /// gets none. Code::forbidden if the limit is reached, Code::not_found and Code::conflict if there
 /// is no such account (any more). `dry_run`: looks only.
-Result<std::string> reserve(upstream::ControlApi& api, const Wish& wish, bool dry_run);
+Result<Reserved> reserve(upstream::ControlApi& api, const Wish& wish, bool dry_run);
 
 /// The namespace is there and counts by its label now, so the entry goes. Code::forbidden if the
 /// entry was gone already and there are too many spaces: this one came too late. Returns the

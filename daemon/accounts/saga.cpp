@@ -11,12 +11,15 @@
 
 #include <nlohmann/json.hpp>
 
+#include <functional>
 #include <utility>
 
 namespace zoo::accounts {
 namespace {
 
 using nlohmann::json;
+
+constexpr std::chrono::seconds k_longest_turn{5};
 
 } // namespace
 
@@ -81,7 +84,11 @@ Result<json> Saga::forward(upstream::ControlApi& api, const json& object,
                            const SpaceRequest& request) {
   const auto name = text_at(object, "/metadata/name");
   parts_.step("settle");
-  ZOO_TRY(const auto account, settle(api, request.account, request.id));
+  AccountPtr account;
+  {
+    const auto my_turn = turn(request.account);
+    ZOO_TRY(account, settle(api, request.account, request.id));
+  }
   // Step 7, the slices of the account's quota, and step 8, its templates, go here: before anybody
   // has access.
   parts_.step("binding");
@@ -145,6 +152,11 @@ Saga::Hold::Hold(Saga& saga, std::string space) : saga_(saga), space_(std::move(
 Saga::Hold::~Hold() {
   const std::lock_guard lock(saga_.mutex_);
   saga_.held_.erase(saga_.held_.find(space_));
+}
+
+std::unique_lock<std::timed_mutex> Saga::turn(std::string_view account) {
+  auto& mutex = turns_[std::hash<std::string_view>()(account) % turns_.size()];
+  return {mutex, k_longest_turn};
 }
 
 bool Saga::held(std::string_view space) const {

@@ -9,6 +9,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -91,6 +92,11 @@ public:
   };
   bool held(std::string_view space) const;
 
+  /// Writers of one account's status follow one another here, since each of their
+  /// compare-and-swaps would make the others' fail. Nothing rests on it: who waits too long for his
+  /// turn goes on without it.
+  std::unique_lock<std::timed_mutex> turn(std::string_view account);
+
 private:
   Result<nlohmann::json> forward(upstream::ControlApi& api, const nlohmann::json& namespace_object,
                                  const SpaceRequest& request);
@@ -100,6 +106,7 @@ private:
   const WriteParts& parts_;
   mutable std::mutex mutex_;
   std::multiset<std::string, std::less<>> held_;
+  std::array<std::timed_mutex, 16> turns_;
 };
 
 } // namespace zoo::accounts

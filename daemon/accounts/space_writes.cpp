@@ -9,7 +9,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include <functional>
 #include <optional>
 #include <utility>
 
@@ -214,10 +213,13 @@ Result<Written> SpaceWrites::create_as(Form form, const resources::Who& who, jso
     owner = std::move(chosen.account);
     if (!chosen.warning.empty()) warnings.push_back(std::move(chosen.warning));
   }
-  AccountPtr account;
   if (!owner.empty()) {
-    const auto api = connections_.take();
-    ZOO_TRY(account, fetch_account(*api, owner));
+    // One that was made this moment may not have been heard of; reserve() asks once more.
+    auto account = moment.state->accounts.find(owner);
+    if (!account || !moment.state->is_member(moment.user, *account)) {
+      const auto api = connections_.take();
+      ZOO_TRY(account, fetch_account(*api, owner));
+    }
     if (!moment.state->is_member(moment.user, *account) &&
         !may_create_namespaces(*moment.state, moment.user))
       return fail(no_member(moment.user, owner));
@@ -231,40 +233,40 @@ Result<Written> SpaceWrites::create_as(Form form, const resources::Who& who, jso
   auto object = namespace_of(space);
   drop_servers_metadata(object);
   object["metadata"].erase("generateName");
-  return make(form, moment, std::move(object), account, options, std::move(warnings));
+  return make(form, moment, std::move(object), owner, options, std::move(warnings));
 }
 
 Result<Written> SpaceWrites::make(Form form, const Moment& moment, json object,
-                                  const AccountPtr& account, const resources::WriteOptions& options,
+                                  const std::string& owner, const resources::WriteOptions& options,
                                   std::vector<std::string> warnings) {
   const auto shown = [&](json made) {
     return written(form == Form::space ? space_of(made) : std::move(made), std::move(warnings));
   };
   const auto query = query_of(options);
   const auto api = connections_.take();
-  if (!account) { // nobody's: a namespace, no more
+  if (owner.empty()) { // nobody's: a namespace, no more
     auto made = (*api).create("/api/v1/namespaces" + query, object);
     if (!made) return fail(as_space(made.error(), moment.name));
     if (!options.dry_run) seen(moment, *made, false);
     return shown(*std::move(made));
   }
-  lay_template(object, *account);
-  const Wish wish{account->name, moment.name, moment.user.name, parts_.now()};
+  const Wish wish{owner, moment.name, moment.user.name, parts_.now()};
   parts_.step("reserve");
+  const Saga::Hold hold(saga_, moment.name);
+  Reserved reserved;
+  {
+    const auto turn = saga_.turn(owner);
+    ZOO_TRY(reserved, reserve(*api, wish, options.dry_run));
+  }
+  const auto& account = reserved.account;
+  lay_template(object, *account);
   if (options.dry_run) {
-    ZOO_TRY_VOID(reserve(*api, wish, true));
-    object["metadata"]["labels"][std::string(k_account_label)] = account->name;
+    object["metadata"]["labels"][std::string(k_account_label)] = owner;
     auto made = (*api).create("/api/v1/namespaces" + query, object);
     if (!made) return fail(as_space(made.error(), moment.name));
     return shown(*std::move(made));
   }
-  const Saga::Hold hold(saga_, moment.name);
-  std::string id;
-  {
-    const std::lock_guard turn(turns_[std::hash<std::string>()(account->name) % turns_.size()]);
-    ZOO_TRY(id, reserve(*api, wish, false));
-  }
-  const SpaceRequest request{moment.user.name, account->name, id, wish.now};
+  const SpaceRequest request{moment.user.name, owner, reserved.id, wish.now};
   auto begun = saga_.begin(*api, std::move(object), request, query);
   if (!begun) return fail(as_space(begun.error(), moment.name));
   auto ready = saga_.finish(*api, *begun, false);
@@ -365,11 +367,12 @@ Result<json> SpaceWrites::move(upstream::ControlApi& api, const Moment& moment, 
   AccountPtr account;
   std::string id;
   if (!target.empty()) {
-    ZOO_TRY(account, fetch_account(api, target));
     parts_.step("reserve");
-    const std::lock_guard turn(turns_[std::hash<std::string>()(target) % turns_.size()]);
-    ZOO_TRY(id,
+    const auto turn = saga_.turn(target);
+    ZOO_TRY(auto reserved,
             reserve(api, {target, moment.name, moment.user.name, parts_.now()}, options.dry_run));
+    id = std::move(reserved.id);
+    account = std::move(reserved.account);
     if (account->reconcile) lay_template(object, *account);
   }
   // The annotation would name the old owner.

@@ -9,8 +9,6 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include <array>
-#include <mutex>
 #include <string>
 #include <string_view>
 
@@ -52,7 +50,7 @@ private:
   Result<resources::Written> create_as(Form form, const resources::Who& who, nlohmann::json space,
                                        const resources::WriteOptions& options);
   Result<resources::Written> make(Form form, const Moment& moment, nlohmann::json object,
-                                  const AccountPtr& account, const resources::WriteOptions& options,
+                                  const std::string& owner, const resources::WriteOptions& options,
                                   std::vector<std::string> warnings);
   Result<nlohmann::json> move(upstream::ControlApi& api, const Moment& moment,
                               nlohmann::json object, const resources::WriteOptions& options);
@@ -63,9 +61,6 @@ private:
   const WriteParts& parts_;
   Saga& saga_;
   upstream::Connections& connections_;
-  /// Creations of one account follow one another here, since each of their compare-and-swaps would
-  /// make the others' fail.
-  std::array<std::mutex, 16> turns_;
 };
 
 } // namespace zoo::accounts
