@@ -2,6 +2,7 @@
 #include "world_rows.hpp"
 
 #include "common/base/file.hpp"
+#include "common/base/json_text.hpp"
 #include "common/base/text.hpp"
 #include "common/crypto/digest.hpp"
 #include "common/kube/age.hpp"
@@ -66,7 +67,7 @@ std::string body_of(std::string text, const std::string& next) {
 }
 
 std::string printed_body(std::string_view body) {
-  const bool binary = std::any_of(body.begin(), body.end(), [](unsigned char c) {
+  const bool binary = !is_utf8(body) || std::any_of(body.begin(), body.end(), [](unsigned char c) {
     return c == 0x7f || (c < 0x20 && c != '\n' && c != '\t' && c != '\r');
   });
   if (!binary) return trimmed_end(std::string(body));
