@@ -38,8 +38,8 @@ using Labels = std::map<std::string, std::string, std::less<>>;
 /// One Account of config.kiosk.sh, read. Immutable; any thread.
 struct Account {
   std::string name, uid, resource_version;
-  std::vector<authz::Subject> subjects;   ///< the members
-  std::vector<std::string> subject_keys;  ///< authz::subject_key() of each, sorted, each once
+  std::vector<authz::Subject> subjects;  ///< the members
+  std::vector<std::string> subject_keys; ///< authz::subject_key() of each, sorted, each once
   /// Bound for the members in each space; "": none. Nothing: accounts.default_cluster_role.
   std::optional<std::string> cluster_role;
   std::optional<std::int64_t> limit;      ///< of spaces; none: as many as they like
