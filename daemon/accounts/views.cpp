@@ -25,8 +25,6 @@ using resources::ObjectPtr;
 
 /// How long ago a State may be from which a watch is resumed.
 constexpr std::chrono::seconds k_remembered{600};
-/// Another replica's streams, or one of ours, may lag so far behind the newest revision.
-constexpr std::chrono::seconds k_lag{2};
 /// States are remembered at ages that double, from the smallest one on.
 constexpr std::chrono::milliseconds k_smallest_age{500};
 
@@ -138,9 +136,12 @@ struct Views::Impl {
     Clock::time_point at;
   };
 
-  void compare(const Watcher& watcher, const State& before, const State& now,
-               const std::string& name) const;
-  void compare_all(const Watcher& watcher, const State& before, const State& now) const;
+  using Differences = std::vector<std::pair<Change::Type, Shown>>;
+  static void compare(const Watcher& watcher, const State& before, const State& now,
+                      const std::string& name, Differences& out);
+  static Differences compare_all(const Watcher& watcher, const State& before, const State& now);
+  static void tell(const Watcher& watcher, const Differences& differences, const State& before,
+                   const State& now);
   void unlink(Watcher& watcher);
   void remember(const StatePtr& now);
   Result<StatePtr> behind(std::int64_t revision) const;
@@ -153,26 +154,38 @@ struct Views::Impl {
   std::deque<Remembered> remembered; ///< the oldest first
 };
 
-/// Tells of one object what is different.
+/// Adds what is different of one object.
 void Views::Impl::compare(const Watcher& watcher, const State& before, const State& now,
-                          const std::string& name) const {
-  const auto was = shown(before, watcher.what, watcher.user, name);
-  const auto is = shown(now, watcher.what, watcher.user, name);
+                          const std::string& name, Differences& out) {
+  auto was = shown(before, watcher.what, watcher.user, name);
+  auto is = shown(now, watcher.what, watcher.user, name);
   if (was == is) return;
-  const auto tell = [&](Change::Type type, const Shown& one) {
-    const bool gone = type == Change::Type::deleted;
-    watcher.tell({type, object(watcher.what, one, gone ? now.revision : 0), now.revision});
-  };
-  if (!was) return tell(Change::Type::added, is);
-  if (!is) return tell(Change::Type::deleted, was);
-  if (was.uid() == is.uid()) return tell(Change::Type::modified, is);
-  tell(Change::Type::deleted, was);
-  tell(Change::Type::added, is);
+  if (was && is && was.uid() == is.uid()) {
+    out.emplace_back(Change::Type::modified, std::move(is));
+    return;
+  }
+  if (was) out.emplace_back(Change::Type::deleted, std::move(was));
+  if (is) out.emplace_back(Change::Type::added, std::move(is));
 }
 
-void Views::Impl::compare_all(const Watcher& watcher, const State& before, const State& now) const {
+Views::Impl::Differences Views::Impl::compare_all(const Watcher& watcher, const State& before,
+                                                  const State& now) {
+  Differences out;
   visit_names(before, now, watcher.what, watcher.user,
-              [&](const std::string& name) { compare(watcher, before, now, name); });
+              [&](const std::string& name) { compare(watcher, before, now, name, out); });
+  return out;
+}
+
+/// Who has heard the last one has heard all up to `now`, and who is cut off before it has not: he
+/// is where he was before.
+void Views::Impl::tell(const Watcher& watcher, const Differences& differences, const State& before,
+                       const State& now) {
+  for (const auto& [type, one] : differences) {
+    const bool last = &one == &differences.back().second;
+    const auto revision = last ? now.revision : before.revision;
+    const bool gone = type == Change::Type::deleted;
+    watcher.tell({type, object(watcher.what, one, gone ? revision : 0), revision});
+  }
 }
 
 void Views::Impl::unlink(Watcher& watcher) {
@@ -203,23 +216,19 @@ void Views::Impl::remember(const StatePtr& now) {
   remembered = std::move(kept);
 }
 
-/// A State of which somebody who has seen everything up to `revision` knows all.
+/// What somebody knows at least who has heard everything up to `revision`.
 Result<StatePtr> Views::Impl::behind(std::int64_t revision) const {
-  if (remembered.empty() || revision < remembered.front().state->revision) {
+  const State* found = nullptr;
+  for (const auto& one : remembered) {
+    // Of several of one revision the first: an event that was late may have come behind it.
+    const bool nearer = found == nullptr || one.state->revision > found->revision;
+    if (nearer && one.state->revision <= revision) found = one.state.get();
+  }
+  if (found == nullptr) {
     return fail(Code::expired, "the resourceVersion {} is too old, or of another zood: list again",
                 revision);
   }
-  const Remembered* newest = &remembered.front();
-  for (const auto& one : remembered) {
-    if (one.state->revision < revision) newest = &one;
-  }
-  // Streams are not in step: another zood may have said `revision` and lack what arrived here
-  // a moment before.
-  const Remembered* found = &remembered.front();
-  for (const auto& one : remembered) {
-    if (one.at <= newest->at - k_lag) found = &one;
-  }
-  return found->state;
+  return StatePtr(remembered.front().state, found);
 }
 
 Views::Views() : impl_(std::make_shared<Impl>()) {}
@@ -237,7 +246,7 @@ void Views::published(const StatePtr& before, const StatePtr& now, const Touched
   const auto look = [&](Impl::Watcher& watcher) {
     if (watcher.visited == now->sequence) return;
     watcher.visited = now->sequence;
-    my.compare_all(watcher, *watcher.known, *now);
+    Impl::tell(watcher, Impl::compare_all(watcher, *watcher.known, *now), *watcher.known, *now);
   };
   if (all) {
     for (auto& watcher : my.watchers)
@@ -259,8 +268,10 @@ void Views::published(const StatePtr& before, const StatePtr& now, const Touched
   for (auto& watcher : my.watchers) {
     if (watcher.visited != now->sequence) {
       const auto& names = watcher.what == ViewOf::accounts ? touched.accounts : touched.spaces;
+      Impl::Differences differences;
       for (const auto& name : names)
-        my.compare(watcher, *watcher.known, *now, name);
+        Impl::compare(watcher, *watcher.known, *now, name, differences);
+      Impl::tell(watcher, differences, *watcher.known, *now);
     }
     watcher.known = now;
   }
@@ -322,7 +333,7 @@ Views::watch(ViewOf what, const resources::Who& who, std::int64_t revision,
                         now,  now->sequence};
   if (revision != 0) {
     ZOO_TRY(const auto known, my.behind(revision));
-    my.compare_all(watcher, *known, *now);
+    Impl::tell(watcher, Impl::compare_all(watcher, *known, *now), *known, *now);
   }
   const auto place = my.watchers.insert(my.watchers.end(), std::move(watcher));
   for (const auto& key : place->keys)
