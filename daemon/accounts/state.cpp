@@ -91,7 +91,7 @@ bool shows(const State& state, const authz::User& user, const Space& space) {
 
 bool shows(const State& state, const authz::User& user, const Account& account) {
   return state.is_member(user, account) ||
-         may_get(state, user, k_tenancy_group, "accounts", account.name, {});
+         may_get(state, user, k_config_group, "accounts", account.name, {});
 }
 
 } // namespace zoo::accounts

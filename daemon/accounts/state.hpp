@@ -76,7 +76,8 @@ struct Touched {
 /// May the user see this space in the tenancy view: does upstream's RBAC let him `get` the
 /// namespace; or, of one that is being made, is he a member of its account?
 bool shows(const State& state, const authz::User& user, const Space& space);
-/// May the user see this account: is he a member, or may he `get` it in the tenancy group?
+/// May the user see this account: is he a member, or may he `get` it in the config group? What
+/// kiosk-view gives everybody in the tenancy group is to ask, not to see.
 bool shows(const State& state, const authz::User& user, const Account& account);
 
 } // namespace zoo::accounts
