@@ -16,7 +16,6 @@ using nlohmann::json;
 constexpr std::string_view k_merge_patch = "application/merge-patch+json";
 constexpr std::string_view k_definition = "CustomResourceDefinition";
 constexpr std::string_view k_accounts = "/apis/config.kiosk.sh/v1alpha1/accounts";
-constexpr std::string_view k_bindings = "/apis/rbac.authorization.k8s.io/v1/rolebindings";
 constexpr std::size_t k_most_pages = 10'000;
 constexpr std::size_t k_most_named = 5; ///< accounts in a refusal
 constexpr int k_looks = 600;            ///< at a definition that is going, each after k_pause
@@ -96,10 +95,16 @@ public:
     for (const auto& object : k_order) {
       // The members' access goes, and the Accounts go, when no policy guards them any more.
       if (object.name == "accounts.config.kiosk.sh") {
-        ZOO_TRY_VOID(remove_bindings());
+        ZOO_TRY_VOID(remove_each("rbac.authorization.k8s.io", "", "rolebindings",
+                                 "zoo.kubezoo.io/managed=true", "RoleBinding",
+                                 "of members in spaces"));
         ZOO_TRY_VOID(remove_each_account());
       }
       ZOO_TRY_VOID(remove(object));
+      if (object.kind == "Service")
+        ZOO_TRY_VOID(remove_each("discovery.k8s.io", "zoo-system", "endpointslices",
+                                 "kubernetes.io/service-name=zood-accounts", "EndpointSlice",
+                                 "of Service zood-accounts"));
     }
     ZOO_TRY_VOID(wait_for_definitions());
     return std::move(out_);
@@ -153,20 +158,24 @@ private:
                 accounts_.size() == 1 ? "" : "s", names, out_.spaces, out_.spaces == 1 ? "" : "s");
   }
 
-  Result<void> remove_bindings() {
+  /// What a selector selects, in all namespaces (`name_space` empty) or in one. `what`:
+  /// "RoleBinding", `why`: "of members in spaces".
+  Result<void> remove_each(std::string_view group, std::string_view name_space,
+                           std::string_view resource, std::string_view selector,
+                           std::string_view what, std::string_view why) {
     std::size_t count = 0;
-    ZOO_TRY_VOID(each(k_bindings, {{"labelSelector", "zoo.kubezoo.io/managed=true"}},
-                      [&](const json& binding) -> Result<void> {
-                        ++count;
-                        if (wish_.dry_run) return {};
-                        return gone(
-                            kube::path({"apis", "rbac.authorization.k8s.io", "v1", "namespaces",
-                                        text_at(binding, "/metadata/namespace"_json_pointer),
-                                        "rolebindings", name_of(binding)}));
-                      }));
+    ZOO_TRY_VOID(each(
+        name_space.empty() ? kube::path({"apis", group, "v1", resource})
+                           : kube::path({"apis", group, "v1", "namespaces", name_space, resource}),
+        {{"labelSelector", std::string(selector)}}, [&](const json& object) -> Result<void> {
+          ++count;
+          if (wish_.dry_run) return {};
+          const auto space = text_at(object, "/metadata/namespace"_json_pointer);
+          return gone(
+              kube::path({"apis", group, "v1", "namespaces", space, resource, name_of(object)}));
+        }));
     if (count > 0)
-      out_.removed.push_back(
-          fmt::format("{} RoleBinding{} of members in spaces", count, count == 1 ? "" : "s"));
+      out_.removed.push_back(fmt::format("{} {}{} {}", count, what, count == 1 ? "" : "s", why));
     return {};
   }
 

@@ -34,7 +34,8 @@ struct Upstream {
           R"({"kind":"Status","reason":"Forbidden","message":"ValidatingAdmissionPolicy )"
           R"('zoo-accounts-config' denied request"})"};
     }
-    if (path.ends_with("/accounts") || path.ends_with("/rolebindings")) {
+    if (path.ends_with("/accounts") || path.ends_with("/rolebindings") ||
+        path.ends_with("/endpointslices")) {
       json items = json::array();
       const auto kind = path.substr(path.rfind('/') + 1);
       for (const auto& [at, object] : objects)
@@ -80,6 +81,10 @@ TEST_CASE("everything goes, what upstream calls first, and another's stays") {
   auto server = installed();
   const auto order = kiosk::removal_order();
   server.objects[std::string(order[0].path)] = labelled("v1alpha1.tenancy.kiosk.sh");
+  auto slice = labelled("zood-accounts-1");
+  slice["metadata"]["namespace"] = "zoo-system";
+  server.objects["/apis/discovery.k8s.io/v1/namespaces/zoo-system/endpointslices/zood-accounts-1"] =
+      slice;
   auto& foreign = server.objects["/apis/rbac.authorization.k8s.io/v1/clusterroles/kiosk-edit"];
   foreign["metadata"].erase("labels");
   const auto result = kiosk::remove_accounts(std::ref(server), {}, k_no_pause);
