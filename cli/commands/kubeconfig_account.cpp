@@ -5,7 +5,12 @@
 #include "cli/kubeconfig_file.hpp"
 #include "cli/options.hpp"
 #include "cli/output/printer.hpp"
+#include "common/api/tenant.hpp"
 #include "common/base/file.hpp"
+#include "common/crypto/certificate.hpp"
+#include "common/crypto/digest.hpp"
+#include "common/crypto/key.hpp"
+#include "common/crypto/signing_request.hpp"
 
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
@@ -16,10 +21,15 @@ namespace {
 using nlohmann::json;
 
 constexpr std::string_view k_cluster = "zood-accounts";
+constexpr std::string_view k_requests = "/apis/certificates.k8s.io/v1/certificatesigningrequests";
+constexpr int k_looks = 300; ///< for a certificate, each after k_pause
+constexpr std::chrono::milliseconds k_pause{100};
 
-/// A kubeconfig of zood's account door: with the token of a ServiceAccount, or with none.
+/// A kubeconfig of zood's account door: with a certificate, with the token of a ServiceAccount, or
+/// with no credential.
 struct KubeconfigAccount final : Command {
-  std::string service_account, server, ca_file, ttl, output, context_name;
+  std::string service_account, user, server, ca_file, ttl, output, context_name;
+  std::vector<std::string> groups;
   bool bare = false, merge = false;
 
   void define(CLI::App& app) override {
@@ -30,7 +40,14 @@ struct KubeconfigAccount final : Command {
                    "kubeconfig names")
         ->type_name("NS/NAME")
         ->excludes(without);
-    app.add_option("--ttl", ttl, "How long the token is valid, as in 1h or 30d")
+    app.add_option(
+           "--user", user,
+           "A user, for whom a certificate is asked of that cluster and approved; it cannot "
+           "be revoked before its end")
+        ->type_name("USER")
+        ->excludes(without);
+    add_repeated(app, "--group", groups, "A group of that user; may be repeated", "GROUP");
+    app.add_option("--ttl", ttl, "How long the credential is valid, as in 1h or 30d")
         ->type_name("DURATION")
         ->excludes(without);
     app.add_option("--server", server,
@@ -49,6 +66,7 @@ struct KubeconfigAccount final : Command {
         ->excludes(file);
     add_examples(app, "  zooctl kubeconfig account --bare --server https://zoo.example.com:8443 "
                       "--certificate-authority ca.crt -o blue.kubeconfig\n"
+                      "  zooctl kubeconfig account --user jane --group blue-team --ttl 30d\n"
                       "  zooctl kubeconfig account --sa ci/deployer --ttl 30d -o ci.kubeconfig");
   }
 
@@ -73,9 +91,71 @@ struct KubeconfigAccount final : Command {
     return Secret(std::move(text));
   }
 
+  /// By the signer kubernetes.io/kube-apiserver-client: request, approval, certificate.
+  Result<void> certificate(Context& context, Cluster& cluster, kube::KubeconfigParts& parts) const {
+    ZOO_TRY(const auto key, crypto::PrivateKey::generate_p256());
+    ZOO_TRY(const auto pem, crypto::signing_request_pem(key, user, groups));
+    json wanted = {{"apiVersion", "certificates.k8s.io/v1"},
+                   {"kind", "CertificateSigningRequest"},
+                   {"metadata", {{"generateName", "zooctl-"}}},
+                   {"spec",
+                    {{"request", crypto::base64_encode(pem)},
+                     {"signerName", "kubernetes.io/kube-apiserver-client"},
+                     {"usages", {"client auth"}}}}};
+    if (!ttl.empty()) {
+      ZOO_TRY(const auto span, option_ttl(ttl));
+      wanted["spec"]["expirationSeconds"] = span.count();
+    }
+    ZOO_TRY(auto request, cluster.create(k_requests, wanted, false));
+    const auto path = fmt::format("{}/{}", k_requests, text_at(request, "/metadata/name"));
+    request["status"]["conditions"] = {{{"type", "Approved"},
+                                        {"status", "True"},
+                                        {"reason", "Zooctl"},
+                                        {"message", "approved by zooctl kubeconfig account"}}};
+    auto done = cluster.update(path + "/approval", request, false);
+    std::string signed_pem;
+    for (int look = 0; done && signed_pem.empty(); ++look) {
+      done = cluster.get(path);
+      if (!done) break;
+      if (const auto text = text_at(*done, "/status/certificate"); !text.empty()) {
+        ZOO_TRY(signed_pem, crypto::base64_decode(text));
+        break;
+      }
+      if (look == k_looks)
+        done = fail(Code::timeout,
+                    "the cluster does not sign the certificate: its controller manager needs the "
+                    "key of the cluster's CA");
+      context.pause(k_pause);
+    }
+    const auto removed = cluster.remove(path, false); // it has served, whether it goes or not
+    if (!done) return fail(std::move(done).error());
+    parts.client_cert_pem = signed_pem;
+    parts.client_key_pem = key.to_pem();
+    if (const auto read = crypto::Certificate::from_pem(signed_pem))
+      context.say(
+          fmt::format("the certificate is valid until {}, and cannot be revoked before",
+                      api::rfc3339(std::chrono::system_clock::to_time_t(read->not_after()))));
+    return {};
+  }
+
+  Result<void> check_names() const {
+    if (static_cast<int>(bare) + static_cast<int>(!service_account.empty()) +
+            static_cast<int>(!user.empty()) !=
+        1)
+      return fail(Code::usage,
+                  "say --bare, or whose kubeconfig it is to be: --user USER, or --sa NS/NAME");
+    ZOO_TRY_VOID(check_user(user, groups));
+    auto names = groups;
+    names.push_back(user);
+    for (const auto& name : names)
+      if (name.starts_with("system:"))
+        return fail(Code::usage, "'{}' is a name of the cluster's own: it gets no kubeconfig here",
+                    name);
+    return {};
+  }
+
   Result<int> run(Context& context) override {
-    if (bare == !service_account.empty())
-      return fail(Code::usage, "say --bare, or whose kubeconfig it is to be: --sa NS/NAME");
+    ZOO_TRY_VOID(check_names());
     if (!server.empty() && !server.starts_with("https://"))
       return fail(Code::usage, "--server must be an https URL, not '{}'", server);
     if (!server.empty() && ca_file.empty())
@@ -90,9 +170,10 @@ struct KubeconfigAccount final : Command {
     if (!ca_file.empty()) {
       ZOO_TRY(parts.ca_pem, file::read(ca_file));
     }
-    parts.user = bare ? "me" : service_account;
+    parts.user = bare ? "me" : service_account + user;
     parts.context = k_cluster;
-    if (!bare) {
+    if (!user.empty()) ZOO_TRY_VOID(certificate(context, cluster, parts));
+    if (!service_account.empty()) {
       ZOO_TRY(parts.token, token(cluster));
       parts.default_namespace = service_account.substr(0, service_account.find('/'));
     }

@@ -2,6 +2,7 @@
 #include "common/crypto/signing_request.hpp"
 
 #include "common/base/deleter.hpp"
+#include "common/crypto/key.hpp"
 #include "common/crypto/openssl.hpp"
 
 #include <openssl/bio.h>
@@ -9,6 +10,7 @@
 #include <openssl/pem.h>
 #include <openssl/x509.h>
 
+#include <algorithm>
 #include <climits>
 #include <new>
 
@@ -18,7 +20,8 @@ namespace {
 using Bio = std::unique_ptr<BIO, Deleter<BIO_free_all>>;
 using Request = std::unique_ptr<X509_REQ, Deleter<X509_REQ_free>>;
 
-constexpr int k_security_bits = 112; ///< RSA 2048; P-256 has 128
+constexpr std::size_t k_longest_name = 64; // RFC 5280, ub-common-name and ub-organization-name
+constexpr int k_security_bits = 112;       ///< RSA 2048; P-256 has 128
 
 Result<std::vector<std::string>> names_of(const X509_NAME* subject, int nid,
                                           std::string_view what) {
@@ -39,6 +42,23 @@ Result<std::vector<std::string>> names_of(const X509_NAME* subject, int nid,
     out.push_back(std::move(text));
   }
   return out;
+}
+
+Result<void> add_name(X509_NAME* subject, int nid, std::string_view value, std::string_view what) {
+  const auto characters = std::count_if(value.begin(), value.end(), [](char c) {
+    return (static_cast<unsigned char>(c) & 0xc0) != 0x80; // what does not continue one, in UTF-8
+  });
+  if (value.empty() || !is_clean_name(value) ||
+      static_cast<std::size_t>(characters) > k_longest_name)
+    return fail(Code::invalid,
+                "the {} of a certificate has 1 to {} characters of UTF-8, and no control "
+                "characters",
+                what, k_longest_name);
+  if (X509_NAME_add_entry_by_NID(subject, nid, MBSTRING_UTF8,
+                                 reinterpret_cast<const unsigned char*>(value.data()),
+                                 static_cast<int>(value.size()), -1, 0) != 1)
+    return fail(openssl_error(Code::internal, fmt::format("set the request's {}", what)));
+  return {};
 }
 
 } // namespace
@@ -73,6 +93,25 @@ Result<SigningRequest> SigningRequest::from_pem(std::string_view pem) {
   if (!users.empty()) out.common_name_ = std::move(users.front());
   ZOO_TRY(out.organizations_, names_of(subject, NID_organizationName, "organization"));
   return out;
+}
+
+Result<std::string> signing_request_pem(const PrivateKey& key, std::string_view common_name,
+                                        const std::vector<std::string>& organizations) {
+  const Request request(X509_REQ_new());
+  if (!request) throw std::bad_alloc();
+  auto* subject = X509_REQ_get_subject_name(request.get());
+  for (const auto& each : organizations)
+    ZOO_TRY_VOID(add_name(subject, NID_organizationName, each, "organization"));
+  ZOO_TRY_VOID(add_name(subject, NID_commonName, common_name, "common name"));
+  const Bio bio(BIO_new(BIO_s_mem()));
+  if (!bio) throw std::bad_alloc();
+  if (X509_REQ_set_pubkey(request.get(), key.native()) != 1 ||
+      X509_REQ_sign(request.get(), key.native(), EVP_sha256()) <= 0 ||
+      PEM_write_bio_X509_REQ(bio.get(), request.get()) != 1)
+    return fail(openssl_error(Code::internal, "make the certificate request"));
+  char* text = nullptr;
+  const auto size = BIO_get_mem_data(bio.get(), &text);
+  return std::string(text, static_cast<std::size_t>(size));
 }
 
 } // namespace zoo::crypto

@@ -39,4 +39,11 @@ private:
   std::unique_ptr<evp_pkey_st, Free> key_;
 };
 
+class PrivateKey;
+
+/// A request for a certificate of this key and subject, PEM. Code::invalid: a name that is empty,
+/// longer than 64 characters, or no clean UTF-8.
+Result<std::string> signing_request_pem(const PrivateKey& key, std::string_view common_name,
+                                        const std::vector<std::string>& organizations);
+
 } // namespace zoo::crypto

@@ -272,6 +272,26 @@ TEST_CASE("a kubeconfig for account users has the credential that was asked for,
   CHECK(has(text, "namespace: ci\n"));
   CHECK(room.body("POST", "/token")["spec"]["expirationSeconds"] == 7200);
   CHECK(room.zooctl({"kubeconfig", "account"}).status == 64);
+  CHECK(room.zooctl({"kubeconfig", "account", "--user", "system:admin"}).status == 64);
+  CHECK(room.zooctl({"kubeconfig", "account", "--bare", "--group", "devs"}).status == 64);
+  const std::string requests = "/apis/certificates.k8s.io/v1/certificatesigningrequests";
+  const json request = {{"metadata", {{"name", "zooctl-1"}}}, {"spec", json::object()}};
+  auto signed_one = request;
+  signed_one["status"]["certificate"] = "bm8gcmVhbCBvbmU=";
+  room.on("POST " + requests, request, 201);
+  room.on("PUT " + requests + "/zooctl-1/approval", request);
+  room.zooctl.server.on("GET " + requests + "/zooctl-1",
+                        {{200, request.dump()}, {200, signed_one.dump()}});
+  room.on("DELETE " + requests + "/zooctl-1", request);
+  const auto issued = room.zooctl(
+      {"kubeconfig", "account", "--user", "jane", "--group", "devs", "--ttl", "1h", "-o", "-"});
+  CAPTURE(issued.err);
+  CHECK(issued.status == 0);
+  CHECK(has(issued.out, "client-certificate-data: bm8gcmVhbCBvbmU=\n"));
+  CHECK(has(issued.out, "client-key-data: "));
+  CHECK(room.body("PUT", "/approval")["status"]["conditions"][0]["type"] == "Approved");
+  CHECK(room.body("POST", requests)["spec"]["expirationSeconds"] == 3600);
+  CHECK(room.zooctl.server.requests.back().method == "DELETE");
   CHECK(room.zooctl({"kubeconfig", "account", "--bare", "--server", "https://x"}).status == 64);
 }
 

@@ -79,3 +79,15 @@ TEST_CASE("what is no sound request is refused") {
   const auto request = SigningRequest::from_pem(forged);
   CHECK_FALSE(request);
 }
+
+TEST_CASE("a request that is made is read again, with its names") {
+  const auto key = PrivateKey::generate_p256().value();
+  const auto pem = signing_request_pem(key, "jane", {"developers", "testers"});
+  REQUIRE(pem);
+  const auto request = SigningRequest::from_pem(*pem);
+  REQUIRE(request);
+  CHECK(request->common_name() == "jane");
+  CHECK(request->organizations() == std::vector<std::string>{"developers", "testers"});
+  for (const auto& bad : {std::string(), std::string(65, 'x'), std::string("a\nb")})
+    CHECK(signing_request_pem(key, bad, {}).error().code() == Code::invalid);
+}
