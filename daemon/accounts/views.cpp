@@ -25,8 +25,10 @@ using resources::ObjectPtr;
 
 /// How long ago a State may be from which a watch is resumed.
 constexpr std::chrono::seconds k_remembered{600};
-/// States are remembered at ages that double, from the smallest one on.
-constexpr std::chrono::milliseconds k_smallest_age{500};
+/// Between two remembered States lies about as much time as has passed since, at least so much.
+constexpr std::chrono::milliseconds k_smallest_gap{500};
+/// A watch that has nothing to tell says so often how far it has come.
+constexpr std::chrono::seconds k_tell_position{30};
 
 /// Names of the spaces that the caller may perhaps see, sorted; nothing: it may be any.
 std::optional<std::vector<std::string>> candidates(const State& state, ViewOf what,
@@ -110,8 +112,8 @@ struct Views::Impl {
     authz::User user;
     std::vector<std::string> keys; ///< subject keys of the user
     std::function<void(const Change&)> tell;
-    StatePtr known;            ///< what it has been told up to
-    std::uint64_t visited = 0; ///< sequence of the publication that it was looked at for
+    StatePtr known;         ///< what it has been told up to
+    Clock::time_point told; ///< when it was told anything
   };
   using Watchers = std::list<Watcher>;
 
@@ -140,8 +142,9 @@ struct Views::Impl {
   static void compare(const Watcher& watcher, const State& before, const State& now,
                       const std::string& name, Differences& out);
   static Differences compare_all(const Watcher& watcher, const State& before, const State& now);
-  static void tell(const Watcher& watcher, const Differences& differences, const State& before,
+  static void tell(const Watcher& watcher, const Differences& differences, std::int64_t before,
                    const State& now);
+  void hear(Watcher& watcher, const Differences& differences, const StatePtr& now) const;
   void unlink(Watcher& watcher);
   void remember(const StatePtr& now);
   Result<StatePtr> behind(std::int64_t revision) const;
@@ -152,6 +155,7 @@ struct Views::Impl {
   Watchers watchers;
   std::unordered_multimap<std::string, Watcher*> by_subject;
   std::deque<Remembered> remembered; ///< the oldest first
+  Now clock;
 };
 
 /// Adds what is different of one object.
@@ -178,14 +182,25 @@ Views::Impl::Differences Views::Impl::compare_all(const Watcher& watcher, const 
 
 /// Who has heard the last one has heard all up to `now`, and who is cut off before it has not: he
 /// is where he was before.
-void Views::Impl::tell(const Watcher& watcher, const Differences& differences, const State& before,
+void Views::Impl::tell(const Watcher& watcher, const Differences& differences, std::int64_t before,
                        const State& now) {
   for (const auto& [type, one] : differences) {
     const bool last = &one == &differences.back().second;
-    const auto revision = last ? now.revision : before.revision;
+    const auto revision = last ? now.revision : before;
     const bool gone = type == Change::Type::deleted;
     watcher.tell({type, object(watcher.what, one, gone ? revision : 0), revision});
   }
+}
+
+/// What a publication has changed for a watcher.
+void Views::Impl::hear(Watcher& watcher, const Differences& differences,
+                       const StatePtr& now) const {
+  tell(watcher, differences, watcher.known->revision, *now);
+  watcher.known = now;
+  const auto at = clock();
+  if (differences.empty() && at - watcher.told < k_tell_position) return;
+  if (differences.empty()) watcher.tell({Change::Type::passed, nullptr, now->revision});
+  watcher.told = at;
 }
 
 void Views::Impl::unlink(Watcher& watcher) {
@@ -199,39 +214,42 @@ void Views::Impl::unlink(Watcher& watcher) {
   }
 }
 
-/// Keeps the newest State, and of older ones some whose ages about double.
-void Views::Impl::remember(const StatePtr& now) {
-  const auto at = Clock::now();
-  remembered.push_back({now, at});
+/// Keeps the newest State of all, and fewer of those that are older.
+void Views::Impl::remember(const StatePtr& state) {
+  const auto now = clock();
+  // Of several of one revision the first: what was late on its stream came behind it.
+  if (!remembered.empty() && remembered.back().state->revision == state->revision) return;
+  remembered.push_back({state, now});
   std::deque<Remembered> kept;
-  Clock::duration next{};
-  for (auto one = remembered.rbegin(); one != remembered.rend(); ++one) {
-    const auto age = at - one->at;
-    if (!kept.empty() && age > k_remembered) break;
-    const bool oldest = std::next(one) == remembered.rend();
-    if (age < next && !oldest) continue;
-    next = std::max<Clock::duration>(k_smallest_age, 2 * age);
-    kept.push_front(std::move(*one));
+  for (std::size_t i = 0; i < remembered.size(); ++i) {
+    const bool last = i + 1 == remembered.size();
+    // Older than what is remembered, and so is the next one: nobody goes on from here.
+    if (!last && now - remembered[i + 1].at >= k_remembered) continue;
+    const bool inner = !kept.empty() && !last;
+    if (inner) {
+      const auto& next = remembered[i + 1];
+      const auto gap = std::max<Clock::duration>(k_smallest_gap, now - next.at);
+      if (next.at - kept.back().at <= gap) continue;
+    }
+    kept.push_back(std::move(remembered[i]));
   }
   remembered = std::move(kept);
 }
 
 /// What somebody knows at least who has heard everything up to `revision`.
 Result<StatePtr> Views::Impl::behind(std::int64_t revision) const {
-  const State* found = nullptr;
+  StatePtr found;
   for (const auto& one : remembered) {
-    // Of several of one revision the first: an event that was late may have come behind it.
-    const bool nearer = found == nullptr || one.state->revision > found->revision;
-    if (nearer && one.state->revision <= revision) found = one.state.get();
+    if (one.state->revision <= revision) found = one.state;
   }
   if (found == nullptr) {
     return fail(Code::expired, "the resourceVersion {} is too old, or of another zood: list again",
                 revision);
   }
-  return StatePtr(remembered.front().state, found);
+  return found;
 }
 
-Views::Views() : impl_(std::make_shared<Impl>()) {}
+Views::Views(Now now) : impl_(std::make_shared<Impl>()) { impl_->clock = std::move(now); }
 
 Views::~Views() = default;
 
@@ -244,9 +262,8 @@ void Views::published(const StatePtr& before, const StatePtr& now, const Touched
   my.remember(now);
   const bool all = touched.everything || touched.rights.everybody || before->trouble.has_value();
   const auto look = [&](Impl::Watcher& watcher) {
-    if (watcher.visited == now->sequence) return;
-    watcher.visited = now->sequence;
-    Impl::tell(watcher, Impl::compare_all(watcher, *watcher.known, *now), *watcher.known, *now);
+    if (watcher.known == now) return;
+    my.hear(watcher, Impl::compare_all(watcher, *watcher.known, *now), now);
   };
   if (all) {
     for (auto& watcher : my.watchers)
@@ -266,14 +283,12 @@ void Views::published(const StatePtr& before, const StatePtr& now, const Touched
     }
   }
   for (auto& watcher : my.watchers) {
-    if (watcher.visited != now->sequence) {
-      const auto& names = watcher.what == ViewOf::accounts ? touched.accounts : touched.spaces;
-      Impl::Differences differences;
-      for (const auto& name : names)
-        Impl::compare(watcher, *watcher.known, *now, name, differences);
-      Impl::tell(watcher, differences, *watcher.known, *now);
-    }
-    watcher.known = now;
+    if (watcher.known == now) continue;
+    const auto& names = watcher.what == ViewOf::accounts ? touched.accounts : touched.spaces;
+    Impl::Differences differences;
+    for (const auto& name : names)
+      Impl::compare(watcher, *watcher.known, *now, name, differences);
+    my.hear(watcher, differences, now);
   }
 }
 
@@ -325,16 +340,30 @@ Result<std::unique_ptr<resources::Subscription>>
 Views::watch(ViewOf what, const resources::Who& who, std::int64_t revision,
              std::function<void(const Change&)> on_change) {
   auto& my = *impl_;
-  const std::scoped_lock lock(my.mutex);
-  ZOO_TRY(const auto now, state());
   auto user = user_of(who);
   auto keys = authz::subject_keys(user);
-  Impl::Watcher watcher{what, std::move(user), std::move(keys), std::move(on_change),
-                        now,  now->sequence};
-  if (revision != 0) {
-    ZOO_TRY(const auto known, my.behind(revision));
-    Impl::tell(watcher, Impl::compare_all(watcher, *known, *now), *known, *now);
+  ZOO_TRY(const auto first, state());
+  Impl::Watcher watcher{what,  std::move(user), std::move(keys), std::move(on_change),
+                        first, my.clock()};
+  if (revision > first->revision) {
+    return fail(Code::timeout, "Too large resource version: {}, current: {}", revision,
+                first->revision);
   }
+  if (revision != 0) {
+    StatePtr known;
+    {
+      const std::scoped_lock lock(my.mutex);
+      ZOO_TRY(known, my.behind(revision));
+    }
+    // The most of it without the lock, which the Follower's loop waits for.
+    Impl::tell(watcher, Impl::compare_all(watcher, *known, *first),
+               std::max(known->revision, revision), *first);
+  }
+  const std::scoped_lock lock(my.mutex);
+  ZOO_TRY(const auto now, state());
+  if (now != first)
+    Impl::tell(watcher, Impl::compare_all(watcher, *first, *now), first->revision, *now);
+  watcher.known = now;
   const auto place = my.watchers.insert(my.watchers.end(), std::move(watcher));
   for (const auto& key : place->keys)
     my.by_subject.emplace(key, &*place);

@@ -24,7 +24,9 @@ enum class ViewOf : std::uint8_t {
 /// DELETED, and a watch is resumed by the difference to an older State. Thread-safe.
 class Views {
 public:
-  Views();
+  using Now = std::function<std::chrono::steady_clock::time_point()>;
+  /// `now`: by which States are remembered for ten minutes; any thread.
+  explicit Views(Now now = std::chrono::steady_clock::now);
   ~Views();
   Views(const Views&) = delete;
   Views& operator=(const Views&) = delete;

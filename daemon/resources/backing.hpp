@@ -40,8 +40,9 @@ struct Page {
 
 /// One change that a watch tells of, as the watching caller sees it.
 struct Change {
-  enum class Type { added, modified, deleted } type = Type::added;
-  ObjectPtr object; ///< of one that is deleted its last state
+  /// passed: nothing has changed for this caller up to `revision`; there is no object.
+  enum class Type { added, modified, deleted, passed } type = Type::added;
+  ObjectPtr object; ///< of one that is deleted its last state; null if it is `passed`
   /// Where the watch stands behind this change; it never falls. Mostly the object's own
   /// resourceVersion. One that a grant brought to light is older than the grant: a bookmark then
   /// tells the client how far it has come.

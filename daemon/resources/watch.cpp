@@ -133,6 +133,7 @@ std::string WatchEncoder::told(const Change& change, const Key& key, std::int64_
 std::string WatchEncoder::change(const Change& change, std::int64_t now) {
   if (change.revision < plan_.revision) return {}; // stands in the list already
   revision_ = std::max(revision_, change.revision);
+  if (change.type == Change::Type::passed) return {};
   const auto key = key_of(*change.object);
   const auto only = plan_.selectors.only_name();
   if (!only.empty() && only != key.name) return {};

@@ -4,7 +4,7 @@
 #include "daemon/accounts/state.hpp"
 #include "daemon/accounts/views.hpp"
 
-#include <algorithm>
+#include <chrono>
 #include <map>
 #include <memory>
 #include <set>
@@ -62,7 +62,22 @@ public:
   void grant(const std::string& user, const std::string& name) { right(user, name, true); }
   void revoke(const std::string& user, const std::string& name) { right(user, name, false); }
 
-  Views views;
+  /// The clock of the views, and another revision that changes nothing.
+  std::chrono::steady_clock::time_point clock;
+  void pass(std::chrono::milliseconds time) {
+    clock += time;
+    publish([](State&, Touched&) {});
+  }
+  /// What a stream tells late: the State changes, its revision does not.
+  void put_late(const std::string& name) {
+    publish([&](State& state, Touched& touched) {
+      --state.revision;
+      state.spaces.put(read_space(R"({"metadata":{"name":")" + name + R"(","uid":"u"}})"));
+      touched.spaces = {name};
+    });
+  }
+
+  Views views{[this] { return clock; }};
   StatePtr now;
 
 private:

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "daemon/accounts/backings.hpp"
+#include "daemon/accounts/kinds.hpp"
 #include "daemon/accounts/views.hpp"
+#include "daemon/resources/watch.hpp"
 #include "tests/unit/accounts/states.hpp"
 
 #include <doctest/doctest.h>
@@ -21,6 +24,10 @@ public:
   Watch(Views& views, const resources::Who& who, std::int64_t revision = 0,
         ViewOf what = ViewOf::spaces)
       : subscription_(views.watch(what, who, revision, [this](const Change& change) {
+          if (change.type == Change::Type::passed) {
+            told_ += "@" + std::to_string(change.revision) + " ";
+            return;
+          }
           const char* sign = change.type == Change::Type::added     ? "+"
                              : change.type == Change::Type::deleted ? "-"
                                                                     : "~";
@@ -146,4 +153,86 @@ TEST_CASE("a space that is being made is shown to who asked for it") {
   CHECK((*shown)["status"]["phase"] == "Initializing");
   CHECK_FALSE((*shown)["metadata"].contains("annotations"));
   CHECK(Views::object_of(*states.now, ViewOf::spaces, {"eve", {}}, "new") == nullptr);
+}
+
+TEST_CASE("what was late on its stream is told to who has the revision already") {
+  States states;
+  states.grant("john", "*");
+  const auto listed = states.now->revision;
+  states.put_late("a");
+  REQUIRE(states.now->revision == listed);
+  Watch john(states.views, k_john, listed);
+  CHECK(john.told() == "+a@2 ");
+}
+
+TEST_CASE("a watch is resumed within ten minutes, and repeats at most as much as has passed") {
+  using namespace std::chrono_literals;
+  States states;
+  states.grant("john", "*");
+  std::vector<std::pair<std::int64_t, std::chrono::steady_clock::time_point>> passed;
+  for (int i = 0; i < 2'000; ++i) {
+    states.put_space("s" + std::to_string(i));
+    passed.emplace_back(states.now->revision, states.clock);
+    states.pass(i % 7 == 0 ? 1'500ms : 200ms);
+  }
+  for (std::size_t i = passed.size(); i-- > 0;) {
+    const auto [revision, at] = passed[i];
+    const auto age = states.clock - at;
+    Watch john(states.views, k_john, revision);
+    if (age >= 600s) continue; // it may be either
+    REQUIRE_FALSE(john.refused(Code::expired));
+    const auto told = john.told();
+    // All that came behind it, and of what came before no more than of as long a time again.
+    for (auto later = i + 1; later < passed.size(); ++later)
+      REQUIRE(told.find("+s" + std::to_string(later) + "@") != std::string::npos);
+    for (std::size_t before = 0; before < i; ++before) {
+      if (told.find("+s" + std::to_string(before) + "@") == std::string::npos) continue;
+      CHECK(at - passed[before].second <= age + 3s);
+    }
+  }
+  for (int i = 0; i < 2'000; ++i)
+    states.pass(1s);
+  CHECK(Watch(states.views, k_john, passed.back().first).refused(Code::expired));
+}
+
+TEST_CASE("a watch with nothing to tell says how far it has come") {
+  using namespace std::chrono_literals;
+  States states;
+  Watch john(states.views, k_john);
+  states.pass(29s);
+  CHECK(john.told().empty());
+  states.pass(1s);
+  CHECK(john.told() == "@3 ");
+  states.pass(1s);
+  CHECK(john.told().empty());
+}
+
+TEST_CASE("a resumed watch tells every difference through the room's encoder") {
+  States states;
+  states.put_space("a");
+  states.grant("john", "a");
+  const auto then = states.now->revision + 1;
+  states.clock += std::chrono::seconds(100);
+  states.put_space("x");
+  for (const char* name : {"b", "c", "d"}) {
+    states.put_space(name);
+    states.grant("john", name);
+  }
+  resources::WatchPlan plan;
+  plan.kind = space_kind(std::make_shared<ViewBacking>(states.views, ViewOf::spaces, "spaces"));
+  plan.caller = k_john;
+  plan.revision = then;
+  resources::WatchFeed feed(plan, [](const std::function<void()>& job) { job(); });
+  REQUIRE(feed.open());
+  resources::WatchEncoder encoder(feed.plan());
+  std::string lines;
+  while (const auto change = feed.take())
+    lines += encoder.change(*change, 0);
+  for (const char* name : {"b", "c", "d"})
+    CHECK(lines.find("\"name\":\"" + std::string(name) + "\"") != std::string::npos);
+}
+
+TEST_CASE("nobody goes on from what has not happened yet") {
+  States states;
+  CHECK(Watch(states.views, k_john, states.now->revision + 1).refused(Code::timeout));
 }
