@@ -60,10 +60,31 @@ Result<void> AccountWrites::admit(const resources::Who& who, std::string_view ve
               user.name, verb, name, verb, k_tenancy_group);
 }
 
+/// Who gives members a role upstream must be allowed to bind it there. The policy
+/// zoo-accounts-roles says the same of those who write Accounts upstream themselves.
+Result<void> AccountWrites::may_give_role(const resources::Who& who, const json& wanted,
+                                          const json* live) const {
+  const auto account = read_account(text_of(wanted));
+  if (!account) return {};
+  const auto before = live == nullptr ? nullptr : read_account(text_of(*live));
+  const auto role = account->cluster_role.value_or(parts_.default_cluster_role);
+  const bool same = before && before->cluster_role == account->cluster_role &&
+                    before->subject_keys == account->subject_keys;
+  if (same || role.empty()) return {};
+  ZOO_TRY(const auto state, parts_.state());
+  const auto user = user_of(who);
+  if (may_on(*state, user, "bind", "rbac.authorization.k8s.io", "clusterroles", role)) return {};
+  return fail(Code::forbidden,
+              "user \"{}\" may not give the members of account \"{}\" the role \"{}\": this needs "
+              "the right to bind it (verb bind on clusterroles)",
+              user.name, account->name, role);
+}
+
 Result<Written> AccountWrites::create(const resources::Who& who, json account,
                                       const resources::WriteOptions& options) {
   ZOO_TRY_VOID(admit(who, "create", {}, {}));
   auto object = config_account(std::move(account));
+  ZOO_TRY_VOID(may_give_role(who, object, nullptr));
   object.erase("status");
   const auto api = connections_.take();
   return written((*api).create(collection() + query_of(options), object));
@@ -77,6 +98,7 @@ Result<Written> AccountWrites::update(const resources::Who& who, json account,
   const auto api = connections_.take();
   const auto live = (*api).get(account_path(name));
   if (!live) return fail(as_tenancy(live.error()));
+  ZOO_TRY_VOID(may_give_role(who, object, &*live));
   if (object.contains("status") && status_of(object) != status_of(*live)) {
     // Of an older version upstream says that it is one.
     const auto version = text_at(object, "/metadata/resourceVersion");

@@ -31,6 +31,9 @@ public:
 private:
   Result<void> admit(const resources::Who& who, std::string_view verb, std::string_view other,
                      std::string_view name) const;
+  /// `live`: as it is; null for one that is made.
+  Result<void> may_give_role(const resources::Who& who, const nlohmann::json& wanted,
+                             const nlohmann::json* live) const;
 
   const WriteParts& parts_;
   upstream::Connections& connections_;

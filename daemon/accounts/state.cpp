@@ -32,6 +32,10 @@ bool may_get(const State& state, const authz::User& user, std::string_view group
 
 } // namespace
 
+bool systems_own(std::string_view name) {
+  return name == "default" || name.starts_with("kube-") || name.starts_with("zoo-");
+}
+
 SpacePtr read_space(std::string_view namespace_object) {
   const auto tree = translate::JsonTree::parse(namespace_object);
   if (!tree || !tree->root().is(JsonType::object)) return nullptr;
@@ -41,7 +45,7 @@ SpacePtr read_space(std::string_view namespace_object) {
   out->name = metadata["name"].string();
   if (out->name.empty()) return nullptr;
   out->uid = metadata["uid"].string();
-  out->account = metadata["labels"][k_account_label].string();
+  if (!systems_own(out->name)) out->account = metadata["labels"][k_account_label].string();
   out->phase = tree->root()["status"]["phase"].string();
   out->revision = number(metadata["resourceVersion"].string());
   out->initializing = metadata["annotations"][k_initializing].string() == "true";

@@ -29,6 +29,10 @@ struct Space {
 };
 using SpacePtr = std::shared_ptr<const Space>;
 
+/// Namespaces in which the cluster and zood itself work: default, kube-... and zoo-... No account
+/// owns one of them, whatever their labels say: its members would have rights there.
+bool systems_own(std::string_view name);
+
 /// Null: this is no Namespace with a name, or it is a tenant's.
 SpacePtr read_space(std::string_view namespace_object);
 

@@ -445,6 +445,7 @@ void Exchange::withdraw(std::string_view why) {
 
 void Exchange::authorized(const Decision& decision) {
   if (!decision.allowed) return refuse(asked_, decision);
+  if (target_.long_running) (void)lost_right(); // from now on
   judged(audit::Decision::allow, decision.reason);
   // Aggregated roles are filled in, and what a write grants is compared with what the writer has.
   const bool super_user = view().authorizer->super_user(route_->principal());

@@ -88,7 +88,8 @@ Result<std::optional<OwnSpaces>> own_spaces_of(const Exchange& exchange) {
 
 bool own_spaces_changed(const Exchange& exchange, OwnSpaces& before) {
   auto rights = exchange.view().rights->rights();
-  if (!rights || *rights == before.rights) return false;
+  if (!rights) return true; // it goes upstream as zood: nobody else would end it
+  if (*rights == before.rights) return false;
   const auto now = computed(exchange, *rights);
   if (!now || *now->spaces != *before.spaces) return true;
   before.rights = *std::move(rights);

@@ -179,6 +179,34 @@ TEST_CASE("SP10 who may delete the namespace deletes the space; a member is told
   CHECK((*gone.object)["status"]["phase"] == "Terminating");
 }
 
+TEST_CASE("who gives the members of an account a role may bind it") {
+  World world;
+  Zood zood(world.cluster);
+  world.cluster.allow("keeper", "*", "tenancy.kiosk.sh", "accounts");
+  world.cluster.allow("keeper", "bind", "rbac.authorization.k8s.io", "clusterroles", "view");
+  json account = {{"apiVersion", "tenancy.kiosk.sh/v1alpha1"},
+                  {"kind", "Account"},
+                  {"metadata", {{"name", "team"}}},
+                  {"spec", {{"subjects", json::array({user("keeper")})}}}};
+  const auto as = [&](const char* role) {
+    account["spec"]["space"]["clusterRole"] = role;
+    return zood.accounts->create(who("keeper"), account, options(true));
+  };
+  CHECK(refusal_of(as("cluster-admin"), Code::forbidden).find("verb bind") != std::string::npos);
+  must(as("view"));
+  must(as(""));
+  account["spec"].erase("space"); // the default is admin
+  CHECK(refusal_of(zood.accounts->create(who("keeper"), account, options()), Code::forbidden)
+            .find("\"admin\"") != std::string::npos);
+  must(zood.accounts->create(who("admin"), account, options()));
+  auto live = world.cluster.at(FakeCluster::account("team"));
+  live["metadata"]["labels"]["a"] = "b";
+  must(zood.accounts->update(who("keeper"), live, options())); // gives nobody anything
+  live["spec"]["subjects"].push_back(user("bob"));
+  CHECK(refusal_of(zood.accounts->update(who("keeper"), live, options()), Code::forbidden)
+            .find("verb bind") != std::string::npos);
+}
+
 TEST_CASE("A5 A6 V4 accounts are written by who may, in the group in which they are kept") {
   World world;
   Zood zood(world.cluster);

@@ -144,6 +144,7 @@ struct World {
     cluster.allow("admin", "*", "config.kiosk.sh", "accounts");
     cluster.allow("admin", "*", "tenancy.kiosk.sh", "accounts");
     cluster.allow("admin", "*", "tenancy.kiosk.sh", "spaces");
+    cluster.allow("admin", "*", "rbac.authorization.k8s.io", "clusterroles");
   }
 };
 
