@@ -199,7 +199,8 @@ Result<Controller::Next> Controller::look_at_account(upstream::ControlApi& api,
   }));
   if (broken) return fail(*std::move(broken));
   const auto resync = std::max(settings_.resync, k_pace * static_cast<std::int64_t>(queue_.size()));
-  return Next{pending ? k_pending : reconcile::jittered(resync)};
+  if (pending) return Next{k_pending, true};
+  return Next{reconcile::jittered(resync)};
 }
 
 Result<Controller::Next> Controller::look_at_status(upstream::ControlApi& api,
@@ -219,7 +220,7 @@ Result<Controller::Next> Controller::look_at_status(upstream::ControlApi& api,
     return changed;
   });
   if (!done && done.error().code() != Code::not_found) return fail(done.error());
-  return pending ? Next{k_pending} : Next{};
+  return pending ? Next{k_pending, true} : Next{};
 }
 
 Result<void> Controller::keep(upstream::ControlApi& api, const Space& space,
@@ -299,7 +300,7 @@ Result<Controller::Next> Controller::look_at_half_made(upstream::ControlApi& api
   // Whoever makes it may be at work.
   const auto age = std::chrono::seconds(parts_.now() - request->started);
   if (saga_.held(space.name) || age < parts_.grace)
-    return Next{std::max<milliseconds>(parts_.grace - age, milliseconds(500))};
+    return Next{std::max<milliseconds>(parts_.grace - age, milliseconds(500)), true};
   const auto live = api.get(namespace_path(space.name));
   if (!live && live.error().code() == Code::not_found) return Next{};
   if (!live) return fail(live.error());

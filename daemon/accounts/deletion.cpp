@@ -107,7 +107,7 @@ Result<Controller::Next> Controller::look_at_deleted(upstream::ControlApi& api,
       ZOO_TRY_VOID(let_go(api, space, account));
     // Those that were half made are gone when their namespaces are.
     ZOO_TRY(const auto left, namespaces_of(api, account.name));
-    if (!left.empty()) return Next{settings_.wait};
+    if (!left.empty()) return Next{settings_.wait, true};
   } else if (!spaces.empty()) {
     ZOO_TRY_VOID(wait_for(api, account, spaces));
     if (account.deletion == DeletionPolicy::refuse) return Next{settings_.resync};
@@ -121,7 +121,7 @@ Result<Controller::Next> Controller::look_at_deleted(upstream::ControlApi& api,
       log::info("accounts", "space {} is deleted with its account {}", space, account.name);
       ZOO_TRY_VOID(api.remove_read(namespace_path(space), text_at(*live, "/metadata/uid")));
     }
-    return Next{settings_.wait};
+    return Next{settings_.wait, true};
   }
   ZOO_TRY_VOID(set_finalizer(api, account, false));
   return Next{};

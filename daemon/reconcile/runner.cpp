@@ -32,8 +32,9 @@ void Runner::look(const Queue::Work& work) {
     next = fail(Code::internal, "unexpected: {}", error.what());
   }
   if (next) {
-    const bool again = *next && **next < reconciler_.settled;
-    queue_.done(work.key, *next, again);
+    const auto after = next->after;
+    const bool again = !next->waits && after && *after < reconciler_.settled;
+    queue_.done(work.key, after, again);
     return;
   }
   if (next.error().code() != Code::cancelled) reconciler_.failed(work.key, next.error());

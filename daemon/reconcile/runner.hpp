@@ -15,8 +15,13 @@
 /// should be, whatever has happened before.
 namespace zoo::reconcile {
 
-/// When to look again; nothing: when the key is added again.
-using Next = std::optional<std::chrono::milliseconds>;
+/// When to look again.
+struct Next {
+  std::optional<std::chrono::milliseconds> after; ///< nothing: when the key is added again
+  /// The look came to its end and waits for something else: no attempt is counted, however soon
+  /// the next look is.
+  bool waits = false;
+};
 
 struct Reconciler {
   std::string name; ///< of its threads: "tenants" for "tenants-1", "tenants-2", ...

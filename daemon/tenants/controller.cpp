@@ -122,7 +122,8 @@ Result<Controller::Next> Controller::reconcile(upstream::ControlApi& api, std::s
   ++looks_;
   auto next = tenant->deletion_timestamp.empty() ? sync(api, *tenant, attempts)
                                                  : reclaim(api, *tenant, attempts);
-  if (next && *next && **next >= settings_.resync) return Next{reconcile::jittered(resync(told))};
+  if (next && next->after && *next->after >= settings_.resync)
+    return Next{reconcile::jittered(resync(told))};
   return next;
 }
 

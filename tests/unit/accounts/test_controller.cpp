@@ -234,6 +234,27 @@ TEST_CASE("N8 an account that takes its spaces along waits for them, and says so
   CHECK_FALSE(at.cluster.has(FakeCluster::account("team")));
 }
 
+TEST_CASE("a deletion that has waited for long goes on soon after one failure") {
+  Kept at("Delete");
+  at.cluster.hold_namespaces(true);
+  at.cluster.remove(FakeCluster::account("team"));
+  at.zood.settle();
+  for (int look = 0; look < 30; ++look)
+    at.zood.pass(seconds(2));
+  int failures = 0;
+  at.cluster.set_fault([&](const std::string& request) -> std::optional<http_client::Response> {
+    if (request != "GET " + FakeCluster::account("team")) return {};
+    ++failures;
+    return refusal(503, "ServiceUnavailable", "away");
+  });
+  at.zood.pass(seconds(2));
+  REQUIRE(failures == 1);
+  at.cluster.set_fault({});
+  at.cluster.let_go();
+  at.zood.pass(seconds(1));
+  CHECK_FALSE(at.cluster.has(FakeCluster::account("team")));
+}
+
 TEST_CASE("N8 an account that refuses stays while it has spaces") {
   Kept at("Refuse");
   at.cluster.remove(FakeCluster::account("team"));

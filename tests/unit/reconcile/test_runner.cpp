@@ -99,6 +99,23 @@ TEST_CASE("a look that is to be repeated soon counts as an attempt") {
   CHECK(timed.looks == std::vector<std::string>{"a 0", "a 1", "a 2", "a 0"});
 }
 
+TEST_CASE("a look that waits for something else counts no attempt, and what failed before is over") {
+  Timed timed;
+  int look = 0;
+  timed.answer = [&](const std::string&, unsigned) -> Result<Next> {
+    if (++look == 4) return fail(Code::unavailable, "away");
+    return Next{1'000ms, true};
+  };
+  timed.queue.add("a", 0ms);
+  CHECK(timed.pass(0ms) == 1);
+  CHECK(timed.pass(1'000ms) == 1);
+  CHECK(timed.pass(1'000ms) == 1);
+  CHECK(timed.pass(1'000ms) == 1);
+  CHECK(timed.pass(2'000ms) == 1); // as after a first failure
+  CHECK(timed.pass(1'000ms) == 1);
+  CHECK(timed.looks == std::vector<std::string>{"a 0", "a 0", "a 0", "a 0", "a 1", "a 0"});
+}
+
 TEST_CASE("threads look at what is due, and end with the runner") {
   std::mutex mutex;
   std::condition_variable changed;
