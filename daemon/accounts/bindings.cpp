@@ -148,8 +148,7 @@ Result<Bindings> bindings_in(upstream::ControlApi& api, std::string_view space) 
         {"limit", "500"}};
     if (!next.empty()) query.emplace_back("continue", next);
     ZOO_TRY(auto page, api.get(kube::with_query(collection(space), query)));
-    auto& items = page["items"];
-    if (!items.is_array()) break;
+    ZOO_TRY(auto items, items_of(page, collection(space)));
     for (auto& item : items) {
       auto where = text_at(item, "/metadata/namespace");
       out[where.empty() ? std::string(space) : std::move(where)].push_back(std::move(item));

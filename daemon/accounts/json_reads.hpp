@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "common/base/result.hpp"
+
 #include <nlohmann/json.hpp>
 
 #include <string>
@@ -23,6 +25,18 @@ inline std::string annotation_of(const nlohmann::json& object, std::string_view 
   const auto& all = object.at(at);
   const auto found = all.find(key);
   return found != all.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
+
+/// The items of a list; `of`: its path. Code::unavailable if this is no list: it must not be taken
+/// for an empty one.
+inline Result<nlohmann::json> items_of(const nlohmann::json& list, std::string_view of) {
+  const auto found = list.find("items");
+  // A list of none may be written as null.
+  if (found != list.end() && found->is_null()) return nlohmann::json::array();
+  if (found != list.end() && found->is_array()) return *found;
+  return fail(Code::unavailable,
+              "the upstream answered GET {} with something that is not a list: is a proxy in between?",
+              of);
 }
 
 /// As text; what is not UTF-8 becomes U+FFFD.

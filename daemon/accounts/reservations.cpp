@@ -121,7 +121,8 @@ Result<std::set<std::string>> namespaces_of(upstream::ControlApi& api, std::stri
     if (!next.empty()) query.emplace_back("continue", next);
     ZOO_TRY(const auto page,
             api.get(kube::with_query("/api/v1/namespaces", query), k_metadata_list));
-    for (const auto& item : page.value("items", json::array()))
+    ZOO_TRY(const auto items, items_of(page, "/api/v1/namespaces"));
+    for (const auto& item : items)
       names.insert(item.value("/metadata/name"_json_pointer, std::string()));
     next = page.value("/metadata/continue"_json_pointer, std::string());
   } while (!next.empty());

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "daemon/accounts/reservations.hpp"
 #include "tests/unit/accounts/world.hpp"
 
 #include <algorithm>
@@ -326,6 +327,30 @@ TEST_CASE("an account that cannot be read is not taken for deleted") {
   at.zood.pass(seconds(2 * 3'600));
   CHECK(at.cluster.has(FakeCluster::binding("one")));
   CHECK(at.space("one")["metadata"]["labels"]["kiosk.sh/account"] == "team");
+}
+
+TEST_CASE("an answer that is no list is not taken for an empty one") {
+  Kept at("Delete", {{"limit", 2}});
+  const auto answered = [&](const std::string& path) {
+    at.cluster.set_fault([=](const std::string& request) -> std::optional<http_client::Response> {
+      if (request == "GET " + path) return http_client::Response{200, {}, "{}"};
+      return {};
+    });
+  };
+  answered("/api/v1/namespaces");
+  const auto api = at.cluster.connect();
+  CHECK(namespaces_of(*api, "team").error().code() == Code::unavailable);
+  // Nobody may have more for it, and nothing goes before the spaces are gone.
+  const auto more = at.zood.spaces->create(who("john"), a_space("three", "team"), options());
+  REQUIRE_FALSE(more.has_value());
+  CHECK(more.error().code() == Code::unavailable);
+  at.cluster.hold_namespaces(true);
+  at.cluster.remove(FakeCluster::account("team"));
+  at.zood.settle();
+  CHECK(at.cluster.has(FakeCluster::account("team")));
+
+  answered("/apis/rbac.authorization.k8s.io/v1/namespaces/one/rolebindings");
+  CHECK(bindings_in(*api, "one").error().code() == Code::unavailable);
 }
 
 TEST_CASE("one broken account fails alone, and says so") {
