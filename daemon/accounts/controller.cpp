@@ -81,10 +81,11 @@ void Controller::add(std::string_view kind, std::string_view name, milliseconds 
 }
 
 void Controller::touched(const StatePtr& before, const StatePtr& now, const Touched& touched) {
-  if (touched.everything || touched.rights.everybody || (before->trouble && !now->trouble)) {
+  if (touched.everything || (before->trouble && !now->trouble)) {
     add(k_all, "", milliseconds(0));
     if (touched.everything) return;
   }
+  if (touched.rights.everybody) add(k_all, "", settings_.hear);
   const auto account = [&](const std::string& name, std::string_view what, milliseconds delay) {
     if (name.empty()) return;
     const auto known = now->accounts.find(name);

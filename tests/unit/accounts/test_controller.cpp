@@ -353,6 +353,24 @@ TEST_CASE("an answer that is no list is not taken for an empty one") {
   CHECK(bindings_in(*api, "one").error().code() == Code::unavailable);
 }
 
+TEST_CASE("changes of everybody's rights that come together are looked at together") {
+  Kept at;
+  at.zood.pass(seconds(2));
+  at.cluster.forget_requests();
+  Touched everybody;
+  everybody.rights.everybody = true;
+  const auto now = at.cluster.state();
+  for (int change = 0; change < 3; ++change) {
+    at.zood.controller->touched(now, now, everybody);
+    at.zood.pass(seconds(0));
+  }
+  CHECK(at.cluster.requests().empty());
+  at.zood.pass(seconds(1));
+  const auto requests = at.cluster.requests();
+  CHECK(std::count(requests.begin(), requests.end(),
+                   "GET /apis/rbac.authorization.k8s.io/v1/rolebindings") == 1);
+}
+
 TEST_CASE("one broken account fails alone, and says so") {
   Kept at;
   put_account(at.cluster, "broken", {"jane"}, {{"clusterRole", "no/name"}});
