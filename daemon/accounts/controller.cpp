@@ -227,10 +227,23 @@ Result<Controller::Next> Controller::look_at_status(upstream::ControlApi& api,
 Result<void> Controller::keep(upstream::ControlApi& api, const Space& space,
                               const std::vector<json>& bindings, const Members& members) {
   if (space.initializing || space.phase == "Terminating") return {};
-  if (!bindings_are_right(bindings, space.name, members))
-    ZOO_TRY_VOID(put_bindings_right(api, space.name, bindings, members));
+  ZOO_TRY_VOID(keep_bindings(api, space, bindings, members));
   if (!members.account->reconcile) return {};
   return keep_template(api, space, *members.account);
+}
+
+/// What the State says of the owner may be old. Access is given and taken only if it is so upstream,
+/// too; if not, the change is heard of soon, and the space looked at again.
+Result<void> Controller::keep_bindings(upstream::ControlApi& api, const Space& space,
+                                       std::vector<json> bindings, const Members& members) {
+  if (bindings_are_right(bindings, space.name, members)) return {};
+  const auto live = api.get(namespace_path(space.name));
+  if (!live && live.error().code() == Code::not_found) return {};
+  if (!live) return fail(live.error());
+  if (text_at(*live, "/metadata/uid") != space.uid ||
+      text_at(*live, "/metadata/labels/kiosk.sh~1account") != space.account)
+    return {};
+  return put_bindings_right(api, space.name, std::move(bindings), members);
 }
 
 Result<void> Controller::keep_template(upstream::ControlApi& api, const Space& space,
@@ -289,7 +302,7 @@ Result<Controller::Next> Controller::look_at_space(upstream::ControlApi& api,
     return !space->account.empty() &&
            text_at(binding, "/metadata/labels/kiosk.sh~1account") == space->account;
   });
-  ZOO_TRY_VOID(put_bindings_right(api, name, std::move(bindings), {}));
+  ZOO_TRY_VOID(keep_bindings(api, *space, std::move(bindings), {}));
   return Next{};
 }
 

@@ -70,6 +70,8 @@ private:
   Result<Next> look_at_half_made(upstream::ControlApi& api, const Space& space);
   Result<void> keep(upstream::ControlApi& api, const Space& space,
                     const std::vector<nlohmann::json>& bindings, const Members& members);
+  Result<void> keep_bindings(upstream::ControlApi& api, const Space& space,
+                             std::vector<nlohmann::json> bindings, const Members& members);
   Result<void> keep_template(upstream::ControlApi& api, const Space& space, const Account& account);
   Result<void> adopt(upstream::ControlApi& api, const Space& space, const std::string& account);
   Result<Bindings> bindings_of(upstream::ControlApi& api, const NameSet& spaces) const;

@@ -194,6 +194,42 @@ TEST_CASE("N7 a label that an administrator changes upstream moves access and st
   CHECK_FALSE(at.cluster.has(FakeCluster::binding("one")));
 }
 
+TEST_CASE("nobody is let in or out by what was read before the space had another owner") {
+  Kept at;
+  put_account(at.cluster, "other", {"jane"});
+  const auto label = [&](const json& owner) {
+    must(at.cluster.connect()->merge_patch(
+        FakeCluster::space("one"), {{"metadata", {{"labels", {{"kiosk.sh/account", owner}}}}}}));
+  };
+  const auto of_jane = json::array({user("jane")});
+  at.zood.lagging = at.cluster.state();
+  label("other");
+  Zood(at.cluster).settle();
+  REQUIRE(at.binding("one")["subjects"] == of_jane);
+  at.zood.pass(seconds(2 * 3'600)); // a look at account team
+  CHECK(at.binding("one")["subjects"] == of_jane);
+  Touched heard;
+  heard.spaces = {"one"};
+  at.zood.controller->touched(at.zood.lagging, at.zood.lagging, heard);
+  at.zood.pass(seconds(1));
+  CHECK(at.binding("one")["subjects"] == of_jane);
+
+  // It was nobody's when it was read.
+  label(nullptr);
+  at.zood.lagging = at.cluster.state();
+  label("other");
+  Zood(at.cluster).settle();
+  const auto before = at.cluster.state();
+  REQUIRE(at.binding("one")["subjects"] == of_jane);
+  at.zood.controller->touched(before, at.zood.lagging, heard);
+  at.zood.pass(seconds(1));
+  CHECK(at.binding("one")["subjects"] == of_jane);
+  // When it reads on, nothing is left to do.
+  at.zood.lagging = nullptr;
+  at.zood.settle();
+  CHECK(at.binding("one")["subjects"] == of_jane);
+}
+
 TEST_CASE("kiosk's annotation names the owner where no label does, within the limit") {
   Kept at("Orphan", {{"limit", 3}});
   const json wish = {{"metadata", {{"annotations", {{"kiosk.sh/account", "team"}}}}}};

@@ -30,7 +30,7 @@ public:
     parts.connect = [&cluster, before, after] { return cluster.connect(before, after); };
     parts.state = [this]() -> Result<StatePtr> {
       if (trouble) return fail(Code::unavailable, "not read yet");
-      return cluster_.state();
+      return lagging ? lagging : cluster_.state();
     };
     parts.wait = [&cluster](const auto& holds, auto) { return holds(*cluster.state()); };
     parts.tenant_of = [](std::string_view name) {
@@ -70,6 +70,7 @@ public:
   std::int64_t now = 1'800'000'000;
   std::chrono::steady_clock::time_point clock{std::chrono::hours(24)};
   bool trouble = false;
+  StatePtr lagging; ///< what it has read of the cluster, if that is not what there is now
   std::unique_ptr<upstream::Connections> connections;
   std::unique_ptr<Saga> saga;
   std::unique_ptr<SpaceWrites> spaces;
