@@ -20,6 +20,8 @@ namespace {
 using nlohmann::json;
 
 constexpr std::chrono::seconds k_longest_turn{5};
+/// Of one half made namespace, which others may write at the same time.
+constexpr int k_removals = 5;
 
 } // namespace
 
@@ -101,11 +103,39 @@ Result<json> Saga::forward(upstream::ControlApi& api, const json& object,
   return api.merge_patch(namespace_path(name), done);
 }
 
-Result<void> Saga::back(upstream::ControlApi& api, const json& object, const SpaceRequest& request,
+/// Deletes a namespace that is half made. Another zood may have gone on with it meanwhile, so only
+/// what was judged is deleted. The answer is the namespace if it is ready by now and stays.
+Result<json> Saga::remove_half_made(upstream::ControlApi& api, json object,
+                                    const SpaceRequest& request) {
+  const auto path = namespace_path(text_at(object, "/metadata/name"));
+  const auto uid = text_at(object, "/metadata/uid");
+  if (uid.empty()) return fail(Code::internal, "{} was read without a UID and stays", path);
+  for (int attempt = 1; attempt <= k_removals; ++attempt) {
+    const auto done = api.remove(
+        path, {{"apiVersion", "v1"},
+               {"kind", "DeleteOptions"},
+               {"preconditions",
+                {{"uid", uid}, {"resourceVersion", text_at(object, "/metadata/resourceVersion")}}}});
+    if (done) return json();
+    if (done.error().code() != Code::conflict) return fail(done.error());
+    auto live = api.get(path);
+    if (!live && live.error().code() == Code::not_found) return json();
+    if (!live) return live;
+    if (text_at(*live, "/metadata/uid") != uid ||
+        !text_at(*live, "/metadata/deletionTimestamp").empty())
+      return json(); // it is gone, or goes
+    if (annotation_of(*live, k_space_request) != request.text()) return live;
+    object = *std::move(live);
+  }
+  return fail(Code::conflict, "{} is changed again and again", path);
+}
+
+Result<json> Saga::back(upstream::ControlApi& api, const json& object, const SpaceRequest& request,
                         const Error& why, bool answered) {
   const auto name = text_at(object, "/metadata/name");
   parts_.step("back");
-  ZOO_TRY_VOID(api.remove_read(namespace_path(name), text_at(object, "/metadata/uid")));
+  ZOO_TRY(auto ready, remove_half_made(api, object, request));
+  if (!ready.is_null()) return ready;
   log::warning("accounts", "space {} of account {} was not made: {}", name, request.account,
                why.text());
   const auto told =
@@ -118,7 +148,7 @@ Result<void> Saga::back(upstream::ControlApi& api, const json& object, const Spa
   if (!told && told.error().code() != Code::not_found)
     log::warning("accounts", "account {} cannot be told of it: {}", request.account,
                  told.error().text());
-  return {};
+  return json();
 }
 
 Result<json> Saga::finish(upstream::ControlApi& api, const json& object, bool answered) {
@@ -137,7 +167,8 @@ Result<json> Saga::finish(upstream::ControlApi& api, const json& object, bool an
     const auto account = fetch_account(api, request->account);
     if (!account || !(*account)->deleting) return done;
   }
-  ZOO_TRY_VOID(back(api, object, *request, done.error(), answered));
+  ZOO_TRY(auto ready, back(api, object, *request, done.error(), answered));
+  if (!ready.is_null()) return ready;
   // Errors of upstream name objects of its own; whose request failed is said by the code.
   const auto& error = done.error();
   const auto code = error.code() == Code::not_found ? Code::invalid : error.code();

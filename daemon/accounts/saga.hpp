@@ -75,7 +75,8 @@ public:
 
   /// Goes on with a namespace that begin() made until it is ready; it is a space then. A failure
   /// for which may_pass() is true leaves it as it is. Behind any other, and when the deadline is
-  /// over, it is taken back: nothing is left, and the error says why.
+  /// over, it is taken back: nothing is left, and the error says why; unless another zood has made
+  /// it ready meanwhile, which counts.
   Result<nlohmann::json> finish(upstream::ControlApi& api, const nlohmann::json& namespace_object,
                                 bool answered);
 
@@ -100,8 +101,12 @@ public:
 private:
   Result<nlohmann::json> forward(upstream::ControlApi& api, const nlohmann::json& namespace_object,
                                  const SpaceRequest& request);
-  Result<void> back(upstream::ControlApi& api, const nlohmann::json& namespace_object,
-                    const SpaceRequest& request, const Error& why, bool answered);
+  /// Answers the namespace if another zood has made it ready meanwhile, else null: it is gone.
+  Result<nlohmann::json> back(upstream::ControlApi& api, const nlohmann::json& namespace_object,
+                              const SpaceRequest& request, const Error& why, bool answered);
+  Result<nlohmann::json> remove_half_made(upstream::ControlApi& api,
+                                          nlohmann::json namespace_object,
+                                          const SpaceRequest& request);
 
   const WriteParts& parts_;
   mutable std::mutex mutex_;

@@ -157,6 +157,41 @@ TEST_CASE("past the deadline a half made space is taken back, and the account sa
   CHECK_FALSE(status.contains("pending"));
 }
 
+TEST_CASE("what is taken back is what was judged: a space that is ready meanwhile stays") {
+  for (const bool ready : {true, false}) {
+    CAPTURE(ready);
+    World world;
+    put_account(world.cluster, "team", {"john"}, {{"limit", 1}});
+    Death death{-1, 4};
+    try {
+      Zood zood(world.cluster, death.hook_before(), death.hook_behind());
+      (void)zood.spaces->create(who("john"), a_space("s", "team"), options());
+    } catch (const Crash&) {
+    }
+    REQUIRE(world.cluster.has(FakeCluster::space("s")));
+    int deletions = 0;
+    Zood late(world.cluster, [&](const std::string& request) {
+      if (request != "DELETE " + FakeCluster::space("s") || deletions++ > 0) return;
+      if (ready) { // one whose clock has not passed the deadline
+        Zood other(world.cluster);
+        other.now += 20;
+        other.settle();
+      } else {
+        must(world.cluster.connect()->merge_patch(FakeCluster::space("s"),
+                                                  {{"metadata", {{"labels", {{"a", "b"}}}}}}));
+      }
+    });
+    late.now += 601;
+    late.settle();
+    CHECK(deletions == (ready ? 1 : 2));
+    CHECK(world.cluster.has(FakeCluster::space("s")) == ready);
+    CHECK(world.cluster.has(FakeCluster::binding("s")) == ready);
+    CHECK(whole_or_nothing(world.cluster, "s"));
+    CHECK(world.cluster.at(FakeCluster::account("team"))["status"].contains("failedSpaces") ==
+          !ready);
+  }
+}
+
 TEST_CASE("a mark of somebody else is no half made space of ours") {
   World world;
   put_account(world.cluster, "team", {"john"});
