@@ -25,6 +25,16 @@ constexpr int k_removals = 5;
 
 } // namespace
 
+Result<http_client::Response> Timed::request(std::string_view method, std::string_view path,
+                                             std::string_view content_type, std::string body,
+                                             std::string_view accept) {
+  if (over()) {
+    return fail(Code::timeout, "the upstream is slow: it was not done within {} s",
+                std::chrono::duration_cast<std::chrono::seconds>(parts_.answer_within).count());
+  }
+  return api_.request(method, path, content_type, std::move(body), accept);
+}
+
 std::string SpaceRequest::text() const {
   json out = {{"requester", requester}, {"account", account}, {"started", api::rfc3339(started)}};
   if (!id.empty()) out["id"] = id;

@@ -24,7 +24,7 @@ namespace zoo::accounts {
 /// What writes of accounts and spaces are made with; all of it outlives them. The functions may be
 /// called from any thread.
 struct WriteParts {
-  /// A connection to the upstream as zood, with a timeout that is shorter than `answer_within`.
+  /// A connection to the upstream as zood.
   upstream::Connections::Connect connect;
   std::function<Result<StatePtr>()> state;
   /// Views::wait().
@@ -38,15 +38,36 @@ struct WriteParts {
   std::chrono::seconds deadline{600};
   /// What another zood, or a request, may have in hand, is left alone for so long.
   std::chrono::seconds grace{10};
-  /// kube-apiserver and its aggregator wait for 60 seconds.
-  std::chrono::milliseconds answer_within{25'000};
+  /// A creation asks upstream for nothing more behind this; the controller goes on with it. So the
+  /// answer comes within this, one request's timeout and `seen_within`: kube-apiserver and its
+  /// aggregator wait for 60 seconds.
+  std::chrono::milliseconds answer_within{20'000};
   /// How long a creation waits until the space is seen by its maker.
   std::chrono::milliseconds seen_within{5'000};
   std::function<void(std::string_view step)> on_step; ///< for tests: before each step
+  /// By which `answer_within` is measured; other than this for tests alone.
+  std::function<std::chrono::steady_clock::time_point()> clock = std::chrono::steady_clock::now;
 
   void step(std::string_view name) const {
     if (on_step) on_step(name);
   }
+};
+
+/// A connection that asks for nothing more when `answer_within` is over: Code::timeout, and nothing
+/// was sent. What it lends from outlives it; one thread at a time.
+class Timed final : public upstream::ControlApi {
+public:
+  Timed(upstream::ControlApi& api, const WriteParts& parts)
+      : api_(api), parts_(parts), until_(parts.clock() + parts.answer_within) {}
+  bool over() const { return parts_.clock() >= until_; }
+  Result<http_client::Response> request(std::string_view method, std::string_view path,
+                                        std::string_view content_type, std::string body,
+                                        std::string_view accept) override;
+
+private:
+  upstream::ControlApi& api_;
+  const WriteParts& parts_;
+  const std::chrono::steady_clock::time_point until_;
 };
 
 /// Who asked for a space: the annotation k_space_request of its namespace.

@@ -250,13 +250,20 @@ Result<Written> SpaceWrites::make(Form form, const Moment& moment, json object,
     if (!options.dry_run) seen(moment, *made, false);
     return shown(*std::move(made));
   }
+  Timed timed(*api, parts_);
   const Wish wish{owner, moment.name, moment.user.name, parts_.now()};
   parts_.step("reserve");
   const Saga::Hold hold(saga_, moment.name);
   Reserved reserved;
   {
     const auto turn = saga_.turn(owner);
-    ZOO_TRY(reserved, reserve(*api, wish, options.dry_run));
+    ZOO_TRY(reserved, reserve(timed, wish, options.dry_run));
+  }
+  if (timed.over()) { // nobody goes on with what was only reserved
+    (void)release(*api, owner, reserved.id);
+    return fail(Code::timeout,
+                "space \"{}\" was not created: the upstream is slow; try again in a moment",
+                moment.name);
   }
   const auto& account = reserved.account;
   lay_template(object, *account);
@@ -267,9 +274,9 @@ Result<Written> SpaceWrites::make(Form form, const Moment& moment, json object,
     return shown(*std::move(made));
   }
   const SpaceRequest request{moment.user.name, owner, reserved.id, wish.now};
-  auto begun = saga_.begin(*api, std::move(object), request, query);
+  auto begun = saga_.begin(timed, std::move(object), request, query);
   if (!begun) return fail(as_space(begun.error(), moment.name));
-  auto ready = saga_.finish(*api, *begun, false);
+  auto ready = saga_.finish(timed, *begun, false);
   if (!ready) {
     if (!may_pass(ready.error().code())) return fail(as_space(ready.error(), moment.name));
     warnings.push_back(fmt::format("space \"{}\" is being initialised ({}): see kubectl get space "

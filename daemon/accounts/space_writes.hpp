@@ -16,7 +16,7 @@ namespace zoo::accounts {
 
 /// Writes of spaces: Spaces of tenancy.kiosk.sh, and the same as Namespaces at the account door.
 /// zood makes them as itself, so who may do what is judged here (docs/accounts.md). Any thread;
-/// calls block, a creation for as long as WriteParts::answer_within at most.
+/// calls block, a creation for as long as WriteParts::answer_within says.
 ///
 /// Errors are for the user: Code::forbidden is the same whether the space exists or not, unless he
 /// has the right.

@@ -276,6 +276,50 @@ TEST_CASE("while upstream stumbles the space stays, and the user is told to look
   CHECK_FALSE(world.cluster.state()->spaces.find("s")->initializing);
 }
 
+TEST_CASE("where upstream is slow the answer comes in time, and the controller goes on") {
+  for (const std::string late : {"settle", "binding", "ready"}) {
+    CAPTURE(late);
+    World world;
+    put_account(world.cluster, "team", {"john"}, {{"limit", 1}});
+    Zood zood(world.cluster);
+    bool over = false;
+    std::size_t sent = 0;
+    zood.parts.on_step = [&](std::string_view step) {
+      if (step == late) {
+        zood.clock += std::chrono::seconds(30);
+        sent = world.cluster.requests().size();
+        over = true;
+      }
+    };
+    const auto made = must(zood.spaces->create(who("john"), a_space("s", "team"), options()));
+    REQUIRE(over);
+    CHECK(world.cluster.requests().size() == sent);
+    CHECK((*made.object)["status"]["phase"] == "Initializing");
+    REQUIRE(made.warnings.size() == 1);
+    CHECK(made.warnings[0].find("space \"s\" is being initialised") == 0);
+    zood.parts.on_step = nullptr;
+    zood.settle();
+    zood.pass(std::chrono::seconds(30));
+    CHECK(world.cluster.has(FakeCluster::binding("s")));
+    CHECK_FALSE(world.cluster.state()->spaces.find("s")->initializing);
+  }
+}
+
+TEST_CASE("who could not even reserve in time has made nothing, and holds no place") {
+  World world;
+  put_account(world.cluster, "team", {"john"}, {{"limit", 1}});
+  Zood* slow = nullptr;
+  Zood zood(world.cluster, {}, [&](const std::string& request) {
+    if (request == "PUT " + FakeCluster::account("team") + "/status")
+      slow->clock += std::chrono::seconds(30);
+  });
+  slow = &zood;
+  check_refused(zood.spaces->create(who("john"), a_space("s", "team"), options()),
+                {Code::timeout, "space \"s\" was not created"});
+  CHECK_FALSE(world.cluster.has(FakeCluster::space("s")));
+  CHECK_FALSE(world.cluster.at(FakeCluster::account("team"))["status"].contains("pending"));
+}
+
 TEST_CASE("an upstream without the kind, and a state that is not known, are no refusals") {
   World world;
   put_account(world.cluster, "team", {"john"});

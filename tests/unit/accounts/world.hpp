@@ -37,6 +37,7 @@ public:
       return std::string(name.starts_with("foofoo-") ? "foofoo" : "");
     };
     parts.now = [this] { return now; };
+    parts.clock = [this] { return clock; };
     connections = std::make_unique<upstream::Connections>(parts.connect);
     saga = std::make_unique<Saga>(parts);
     spaces = std::make_unique<SpaceWrites>(parts, *saga, *connections);
