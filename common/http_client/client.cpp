@@ -213,7 +213,10 @@ void Client::Impl::set_up(const Request& request, const Target& target, const He
   // libcurl sends any request a second time, unasked, when a reused connection ends before the
   // first byte of an answer, though the server may have acted on the first. RFC 9110 9.2.2 forbids
   // that where the method is not idempotent; a new connection is never retried.
-  if (!request.repeatable && (request.method == "POST" || request.method == "PATCH")) {
+  // A PUT may name the version that it replaces (If-Match, a resourceVersion): the second of two
+  // is refused then, and the first, which was acted on, looks as if it had been.
+  if (!request.repeatable &&
+      (request.method == "POST" || request.method == "PATCH" || request.method == "PUT")) {
     set(CURLOPT_FRESH_CONNECT, 1L);
     set(CURLOPT_FORBID_REUSE, 1L);
   }

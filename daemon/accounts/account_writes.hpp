@@ -16,6 +16,7 @@ namespace zoo::accounts {
 /// policies, versions) is refused in its words.
 class AccountWrites {
 public:
+  /// `connections`: of WriteParts::connect_once.
   AccountWrites(const WriteParts& parts, upstream::Connections& connections)
       : parts_(parts), connections_(connections) {}
 

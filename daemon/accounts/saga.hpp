@@ -26,6 +26,9 @@ namespace zoo::accounts {
 struct WriteParts {
   /// A connection to the upstream as zood.
   upstream::Connections::Connect connect;
+  /// The same, but that a write is sent once, though a kept connection turns out to be dead: for
+  /// what nobody compares with upstream before the user has the answer.
+  upstream::Connections::Connect connect_once;
   std::function<Result<StatePtr>()> state;
   /// Views::wait().
   std::function<bool(const std::function<bool(const State&)>&, std::chrono::milliseconds)> wait;

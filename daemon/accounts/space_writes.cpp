@@ -243,13 +243,14 @@ Result<Written> SpaceWrites::make(Form form, const Moment& moment, json object,
     return written(form == Form::space ? space_of(made) : std::move(made), std::move(warnings));
   };
   const auto query = query_of(options);
-  const auto api = connections_.take();
   if (owner.empty()) { // nobody's: a namespace, no more
-    auto made = (*api).create("/api/v1/namespaces" + query, object);
+    const auto once = once_.take();
+    auto made = (*once).create("/api/v1/namespaces" + query, object);
     if (!made) return fail(as_space(made.error(), moment.name));
     if (!options.dry_run) seen(moment, *made, false);
     return shown(*std::move(made));
   }
+  const auto api = connections_.take();
   Timed timed(*api, parts_);
   const Wish wish{owner, moment.name, moment.user.name, parts_.now()};
   parts_.step("reserve");
@@ -306,7 +307,7 @@ Result<Written> SpaceWrites::update_once(const resources::Who& who, const json& 
                                          const resources::WriteOptions& options) {
   ZOO_TRY(auto state, parts_.state());
   const Moment moment{std::move(state), user_of(who), text_at(space, "/metadata/name")};
-  const auto api = connections_.take();
+  const auto api = once_.take();
   const bool right = may_update(*moment.state, moment.user, moment.name);
   auto live = (*api).get(namespace_path(moment.name));
   if (!live && live.error().code() != Code::not_found)

@@ -22,8 +22,10 @@ namespace zoo::accounts {
 /// has the right.
 class SpaceWrites {
 public:
-  SpaceWrites(const WriteParts& parts, Saga& saga, upstream::Connections& connections)
-      : parts_(parts), saga_(saga), connections_(connections) {}
+  /// `once`: of WriteParts::connect_once.
+  SpaceWrites(const WriteParts& parts, Saga& saga, upstream::Connections& connections,
+              upstream::Connections& once)
+      : parts_(parts), saga_(saga), connections_(connections), once_(once) {}
 
   /// Backing::admit() of both forms: may he ask for this at all?
   Result<void> admit(const resources::Who& who, resources::Verb verb, std::string_view name) const;
@@ -61,6 +63,7 @@ private:
   const WriteParts& parts_;
   Saga& saga_;
   upstream::Connections& connections_;
+  upstream::Connections& once_;
 };
 
 } // namespace zoo::accounts

@@ -11,13 +11,13 @@
 
 namespace zoo::accounts {
 
-/// All that writes accounts and spaces, put together on one pool of connections. Destroying it
+/// All that writes accounts and spaces, put together on two pools of connections. Destroying it
 /// waits for the controller's looks in progress; no write may be in progress then.
 class Writes {
 public:
   explicit Writes(WriteParts parts, ControllerSettings settings = {})
-      : parts_(std::move(parts)), connections_(parts_.connect), saga_(parts_),
-        spaces_(parts_, saga_, connections_), accounts_(parts_, connections_),
+      : parts_(std::move(parts)), connections_(parts_.connect), once_(parts_.connect_once),
+        saga_(parts_), spaces_(parts_, saga_, connections_, once_), accounts_(parts_, once_),
         controller_(parts_, saga_, connections_, std::move(settings)) {}
   Writes(const Writes&) = delete;
   Writes& operator=(const Writes&) = delete;
@@ -28,7 +28,7 @@ public:
 
 private:
   const WriteParts parts_;
-  upstream::Connections connections_;
+  upstream::Connections connections_, once_;
   Saga saga_;
   SpaceWrites spaces_;
   AccountWrites accounts_;

@@ -379,6 +379,7 @@ Result<void> Zood::Impl::open_account_door() {
   if (!values.boolean("accounts.enabled")) return {};
   accounts::WriteParts writes;
   writes.connect = [this] { return credential->api(); };
+  writes.connect_once = [this] { return credential->api(false); };
   writes.tenant_of = [this](std::string_view name) {
     const auto id = name.substr(0, name.find('-'));
     return id.size() < name.size() && directory.snapshot()->find(id) ? std::string(id)

@@ -225,11 +225,11 @@ void Credential::on_change(std::function<void(Authorization)> listener) {
   listener(now);
 }
 
-std::unique_ptr<ControlApi> Credential::api() const {
+std::unique_ptr<ControlApi> Credential::api(bool repeatable) const {
   kube::KubeClientOptions options;
   // What zood writes for itself it compares first or repeats anyway: an object that is there
   // already is no failure, and a handshake costs upstream more than the write.
-  options.repeatable = true;
+  options.repeatable = repeatable;
   options.stop = stop_.get_token();
   return std::make_unique<KubeApi>(
       bare_.clone(), [this] { return authorization(); }, std::move(options));

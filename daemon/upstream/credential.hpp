@@ -46,8 +46,9 @@ public:
   /// Called now and after each renewal, on the thread of the caller or of this class.
   void on_change(std::function<void(Authorization)> listener);
 
-  /// A new client that follows renewals. Must not outlive this.
-  std::unique_ptr<ControlApi> api() const;
+  /// A new client that follows renewals. Must not outlive this. Not `repeatable`: what is written
+  /// is sent once (http_client::Request::repeatable), for answers that go to a user as they are.
+  std::unique_ptr<ControlApi> api(bool repeatable = true) const;
 
   /// Whatever is asked by an api() of this ends within moments, Code::cancelled, now and later.
   void stop_requests() { stop_.request_stop(); }

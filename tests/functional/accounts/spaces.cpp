@@ -183,7 +183,7 @@ int run(const std::vector<std::string>& words) {
   const auto parts = parts_of(connections);
   if (words.size() == 1 && words[0] == "keep") keep(parts, connections);
   Saga saga(parts);
-  SpaceWrites writes(parts, saga, connections);
+  SpaceWrites writes(parts, saga, connections, connections);
   if (words.size() < 3)
     throw std::runtime_error("spaces keep | create USER SPACE [ACCOUNT] | move USER SPACE ACCOUNT");
   const resources::Who who{words[1], {"system:authenticated"}, {}, {}};

@@ -320,6 +320,47 @@ TEST_CASE("who could not even reserve in time has made nothing, and holds no pla
   CHECK_FALSE(world.cluster.at(FakeCluster::account("team"))["status"].contains("pending"));
 }
 
+namespace {
+
+/// A connection on which each POST and PUT is sent twice, as where a kept one was dead, and the
+/// first had been acted on.
+class Twice final : public upstream::ControlApi {
+public:
+  explicit Twice(FakeCluster& cluster) : api_(cluster.connect()) {}
+  Result<http_client::Response> request(std::string_view method, std::string_view path,
+                                        std::string_view content_type, std::string body,
+                                        std::string_view accept) override {
+    if (method == "POST" || method == "PUT")
+      (void)api_->request(method, path, content_type, body, accept);
+    return api_->request(method, path, content_type, std::move(body), accept);
+  }
+
+private:
+  std::unique_ptr<upstream::ControlApi> api_;
+};
+
+} // namespace
+
+TEST_CASE("what a user writes is sent once, or compared before he is answered") {
+  World world;
+  Zood zood(world.cluster);
+  zood.parts.connect = [&] { return std::make_unique<Twice>(world.cluster); };
+  json account = {{"apiVersion", "tenancy.kiosk.sh/v1alpha1"},
+                  {"kind", "Account"},
+                  {"metadata", {{"name", "team"}}},
+                  {"spec", {{"subjects", json::array({user("john")})}, {"space", {{"limit", 2}}}}}};
+  account = *must(zood.accounts->create(who("admin"), account, options())).object;
+  account["spec"]["space"]["limit"] = 1;
+  must(zood.accounts->update(who("admin"), account, options()));
+  must(zood.spaces->create(who("admin"), a_space("nobodys"), options()));
+  const auto space = must(zood.spaces->create(who("john"), a_space("s", "team"), options()));
+  auto labelled = *space.object;
+  labelled["metadata"]["labels"]["a"] = "b";
+  must(zood.spaces->update(who("john"), labelled, options()));
+  CHECK(world.cluster.at(FakeCluster::space("s"))["metadata"]["labels"]["a"] == "b");
+  CHECK_FALSE(world.cluster.at(FakeCluster::account("team"))["status"].contains("pending"));
+}
+
 TEST_CASE("an upstream without the kind, and a state that is not known, are no refusals") {
   World world;
   put_account(world.cluster, "team", {"john"});

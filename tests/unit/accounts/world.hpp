@@ -38,10 +38,12 @@ public:
     };
     parts.now = [this] { return now; };
     parts.clock = [this] { return clock; };
-    connections = std::make_unique<upstream::Connections>(parts.connect);
+    parts.connect_once = parts.connect;
+    connections = std::make_unique<upstream::Connections>([this] { return parts.connect(); });
+    once = std::make_unique<upstream::Connections>([this] { return parts.connect_once(); });
     saga = std::make_unique<Saga>(parts);
-    spaces = std::make_unique<SpaceWrites>(parts, *saga, *connections);
-    accounts = std::make_unique<AccountWrites>(parts, *connections);
+    spaces = std::make_unique<SpaceWrites>(parts, *saga, *connections, *once);
+    accounts = std::make_unique<AccountWrites>(parts, *once);
     ControllerSettings settings;
     settings.now = [this] { return clock; };
     controller = std::make_unique<Controller>(parts, *saga, *connections, settings);
@@ -72,7 +74,7 @@ public:
   std::chrono::steady_clock::time_point clock{std::chrono::hours(24)};
   bool trouble = false;
   StatePtr lagging; ///< what it has read of the cluster, if that is not what there is now
-  std::unique_ptr<upstream::Connections> connections;
+  std::unique_ptr<upstream::Connections> connections, once;
   std::unique_ptr<Saga> saga;
   std::unique_ptr<SpaceWrites> spaces;
   std::unique_ptr<AccountWrites> accounts;
