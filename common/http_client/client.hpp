@@ -31,8 +31,9 @@ struct Request {
   std::chrono::milliseconds idle_timeout{0};
   std::size_t max_body = 64u << 20; ///< of the answer; larger is Code::too_large
   std::string unix_socket;          ///< connect here instead of the URL's host
-  /// A POST, PUT or PATCH too may be sent again when a kept connection turns out to be dead, though the
-  /// first may have been acted on: it is repeatable as it is. Else it gets a connection of its own.
+  /// A POST, PUT or PATCH too may be sent again when a kept connection turns out to be dead, though
+  /// the first may have been acted on: it is repeatable as it is. Else it gets a connection of its
+  /// own.
   bool repeatable = false;
   std::stop_token stop; ///< ends it within moments, Code::cancelled
 };

@@ -5,6 +5,7 @@
 #include "daemon/accounts/json_reads.hpp"
 #include "daemon/accounts/objects.hpp"
 #include "daemon/accounts/reservations.hpp"
+#include "daemon/accounts/user_requests.hpp"
 #include "daemon/accounts/views.hpp"
 #include "daemon/upstream/control_api.hpp"
 
@@ -17,12 +18,6 @@ namespace {
 
 using nlohmann::json;
 using resources::Written;
-
-std::string query_of(const resources::WriteOptions& options) {
-  kube::Query query = {{"fieldManager", options.manager}};
-  if (options.dry_run) query.emplace_back("dryRun", "All");
-  return kube::with_query("", query);
-}
 
 std::string collection() { return kube::path({"apis", k_config_group, k_version, "accounts"}); }
 
@@ -115,21 +110,9 @@ Result<Written> AccountWrites::remove(const resources::Who& who, const resources
                                       const resources::Preconditions& expected,
                                       const resources::WriteOptions& options) {
   ZOO_TRY_VOID(admit(who, "delete", {}, key.name));
-  json conditions = json::object();
-  if (!expected.uid.empty()) conditions["uid"] = expected.uid;
-  if (!expected.resource_version.empty()) conditions["resourceVersion"] = expected.resource_version;
-  json body = {{"apiVersion", "v1"}, {"kind", "DeleteOptions"}};
-  if (!conditions.empty()) body["preconditions"] = std::move(conditions);
-  kube::Query query;
-  if (options.dry_run) query.emplace_back("dryRun", "All");
   const auto api = connections_.take();
-  ZOO_TRY(const auto response,
-          (*api).request("DELETE", kube::with_query(account_path(key.name), query),
-                         "application/json", body.dump(), "application/json"));
-  if (response.status < 200 || response.status > 299)
-    return fail(as_tenancy(kube::error_of(response)));
-  const auto gone = json::parse(response.body, nullptr, false);
-  if (!gone.is_object() || text_at(gone, "/kind") != "Account") return Written{};
+  const auto gone = remove_for_user(*api, account_path(key.name), expected, options);
+  if (gone && text_at(*gone, "/kind") != "Account") return Written{};
   return written(gone);
 }
 

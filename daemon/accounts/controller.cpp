@@ -142,7 +142,7 @@ Result<Controller::Next> Controller::look_at_all(upstream::ControlApi& api) {
     const auto space = state->spaces.find(name);
     if (!space) continue;
     const bool others = std::any_of(of_one.begin(), of_one.end(), [&](const json& binding) {
-      return text_at(binding, "/metadata/labels/kiosk.sh~1account") != space->account;
+      return text_at(binding, k_account_label_at) != space->account;
     });
     if (others) add(k_space, name, milliseconds(0));
   }
@@ -232,8 +232,8 @@ Result<void> Controller::keep(upstream::ControlApi& api, const Space& space,
   return keep_template(api, space, *members.account);
 }
 
-/// What the State says of the owner may be old. Access is given and taken only if it is so upstream,
-/// too; if not, the change is heard of soon, and the space looked at again.
+/// What the State says of the owner may be old. Access is given and taken only if it is so
+/// upstream, too; if not, the change is heard of soon, and the space looked at again.
 Result<void> Controller::keep_bindings(upstream::ControlApi& api, const Space& space,
                                        std::vector<json> bindings, const Members& members) {
   if (bindings_are_right(bindings, space.name, members)) return {};
@@ -241,7 +241,7 @@ Result<void> Controller::keep_bindings(upstream::ControlApi& api, const Space& s
   if (!live && live.error().code() == Code::not_found) return {};
   if (!live) return fail(live.error());
   if (text_at(*live, "/metadata/uid") != space.uid ||
-      text_at(*live, "/metadata/labels/kiosk.sh~1account") != space.account)
+      text_at(*live, k_account_label_at) != space.account)
     return {};
   return put_bindings_right(api, space.name, std::move(bindings), members);
 }
@@ -299,8 +299,7 @@ Result<Controller::Next> Controller::look_at_space(upstream::ControlApi& api,
   }
   // Nobody owns it; or its label names an account that is not there, whose own bindings stay.
   std::erase_if(bindings, [&](const json& binding) {
-    return !space->account.empty() &&
-           text_at(binding, "/metadata/labels/kiosk.sh~1account") == space->account;
+    return !space->account.empty() && text_at(binding, k_account_label_at) == space->account;
   });
   ZOO_TRY_VOID(keep_bindings(api, *space, std::move(bindings), {}));
   return Next{};

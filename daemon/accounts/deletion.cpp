@@ -53,7 +53,7 @@ Result<void> Controller::let_go(upstream::ControlApi& api, const std::string& sp
   const auto live = api.get(namespace_path(space));
   if (!live && live.error().code() == Code::not_found) return {};
   if (!live) return fail(live.error());
-  if (text_at(*live, "/metadata/labels/kiosk.sh~1account") != account.name) return {};
+  if (text_at(*live, k_account_label_at) != account.name) return {};
   const auto uid = text_at(*live, "/metadata/uid");
   // Of one that is half made nobody has anything yet.
   if (SpaceRequest::read(annotation_of(*live, k_space_request)))
@@ -116,7 +116,7 @@ Result<Controller::Next> Controller::look_at_deleted(upstream::ControlApi& api,
       if (!live && live.error().code() == Code::not_found) continue;
       if (!live) return fail(live.error());
       if (!text_at(*live, "/metadata/deletionTimestamp").empty() ||
-          text_at(*live, "/metadata/labels/kiosk.sh~1account") != account.name)
+          text_at(*live, k_account_label_at) != account.name)
         continue;
       log::info("accounts", "space {} is deleted with its account {}", space, account.name);
       ZOO_TRY_VOID(api.remove_read(namespace_path(space), text_at(*live, "/metadata/uid")));

@@ -18,6 +18,9 @@ inline std::string text_at(const nlohmann::json& object, const char* pointer) {
   return object.at(at).get<std::string>();
 }
 
+/// Where an object has the label kiosk.sh/account: for text_at().
+inline constexpr const char* k_account_label_at = "/metadata/labels/kiosk.sh~1account";
+
 /// The value of an annotation; "" if there is none.
 inline std::string annotation_of(const nlohmann::json& object, std::string_view key) {
   const nlohmann::json::json_pointer at("/metadata/annotations");
@@ -34,9 +37,9 @@ inline Result<nlohmann::json> items_of(const nlohmann::json& list, std::string_v
   // A list of none may be written as null.
   if (found != list.end() && found->is_null()) return nlohmann::json::array();
   if (found != list.end() && found->is_array()) return *found;
-  return fail(Code::unavailable,
-              "the upstream answered GET {} with something that is not a list: is a proxy in between?",
-              of);
+  return fail(
+      Code::unavailable,
+      "the upstream answered GET {} with something that is not a list: is a proxy in between?", of);
 }
 
 /// As text; what is not UTF-8 becomes U+FFFD.

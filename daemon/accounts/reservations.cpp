@@ -53,18 +53,6 @@ Result<std::string> fresh_id() {
   return crypto::hex_encode(bytes);
 }
 
-} // namespace
-
-std::string namespace_path(std::string_view name) {
-  return kube::path({"api", "v1", "namespaces", name});
-}
-
-std::string account_path(std::string_view name) {
-  return kube::path({"apis", k_config_group, k_version, "accounts", name});
-}
-
-namespace {
-
 Result<json> fetch(upstream::ControlApi& api, std::string_view name) {
   auto object = api.get(account_path(name));
   if (object || object.error().code() != Code::not_found) return object;
@@ -86,6 +74,14 @@ Result<AccountPtr> read(const json& object, std::string_view name) {
 }
 
 } // namespace
+
+std::string namespace_path(std::string_view name) {
+  return kube::path({"api", "v1", "namespaces", name});
+}
+
+std::string account_path(std::string_view name) {
+  return kube::path({"apis", k_config_group, k_version, "accounts", name});
+}
 
 Result<AccountPtr> fetch_account(upstream::ControlApi& api, std::string_view name) {
   ZOO_TRY(const auto object, fetch(api, name));

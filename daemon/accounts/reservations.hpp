@@ -52,9 +52,9 @@ struct Reserved {
   std::string id; ///< of this creation
   AccountPtr account;
 };
-/// Reserves it. An account without limit needs no entry, and
-/// gets none. Code::forbidden if the limit is reached, Code::not_found and Code::conflict if there
-/// is no such account (any more). `dry_run`: looks only.
+/// Reserves a space. An account without limit needs no entry and gets none. Code::forbidden if the
+/// limit is reached, Code::not_found if there is no such account, Code::conflict if it is being
+/// deleted. `dry_run`: looks only.
 Result<Reserved> reserve(upstream::ControlApi& api, const Wish& wish, bool dry_run);
 
 /// The namespace is there and counts by its label now, so the entry goes. Code::forbidden if the

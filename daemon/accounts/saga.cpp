@@ -73,7 +73,7 @@ Result<json> Saga::begin(upstream::ControlApi& api, json object, const SpaceRequ
   metadata["labels"][std::string(k_account_label)] = request.account;
   metadata["annotations"][std::string(k_initializing)] = "true";
   metadata["annotations"][std::string(k_space_request)] = request.text();
-  // Step 6 of the specification; the label by which quotas find the namespace goes here, too.
+  // A label by which quotas of the account find the namespace would go here, too.
   parts_.step("namespace");
   auto made = api.create(fmt::format("/api/v1/namespaces{}", query), object);
   if (made) return made;
@@ -101,8 +101,7 @@ Result<json> Saga::forward(upstream::ControlApi& api, const json& object,
     const auto my_turn = turn(request.account);
     ZOO_TRY(account, settle(api, request.account, request.id));
   }
-  // Step 7, the slices of the account's quota, and step 8, its templates, go here: before anybody
-  // has access.
+  // Quotas and templates of the account would go here: before anybody has access.
   parts_.step("binding");
   const auto members = members_of(account, parts_.default_cluster_role);
   if (members.any()) ZOO_TRY_VOID(put_bindings_right(api, name, {}, members));
@@ -122,10 +121,11 @@ Result<json> Saga::remove_half_made(upstream::ControlApi& api, json object,
   if (uid.empty()) return fail(Code::internal, "{} was read without a UID and stays", path);
   for (int attempt = 1; attempt <= k_removals; ++attempt) {
     const auto done = api.remove(
-        path, {{"apiVersion", "v1"},
-               {"kind", "DeleteOptions"},
-               {"preconditions",
-                {{"uid", uid}, {"resourceVersion", text_at(object, "/metadata/resourceVersion")}}}});
+        path,
+        {{"apiVersion", "v1"},
+         {"kind", "DeleteOptions"},
+         {"preconditions",
+          {{"uid", uid}, {"resourceVersion", text_at(object, "/metadata/resourceVersion")}}}});
     if (done) return json();
     if (done.error().code() != Code::conflict) return fail(done.error());
     auto live = api.get(path);

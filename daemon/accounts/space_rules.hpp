@@ -59,7 +59,7 @@ Error no_account(std::string_view account);
 Error account_goes(std::string_view account);
 /// Code::forbidden.
 Error limit_reached(std::int64_t limit, std::string_view account);
-/// `john's` -> "2 accounts (a, b)"
+/// How many there are of what, and which, as in "2 accounts (a, b)".
 std::string counted(std::size_t count, std::string_view one, const std::vector<std::string>& names);
 
 /// Which account a space without spec.account goes to.

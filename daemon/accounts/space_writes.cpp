@@ -4,6 +4,7 @@
 #include "common/kube/client.hpp"
 #include "daemon/accounts/json_reads.hpp"
 #include "daemon/accounts/objects.hpp"
+#include "daemon/accounts/user_requests.hpp"
 #include "daemon/accounts/views.hpp"
 #include "daemon/upstream/control_api.hpp"
 
@@ -27,12 +28,6 @@ using nlohmann::json;
 using resources::Written;
 
 constexpr int k_attempts = 5; ///< at an update whose writer named no resourceVersion
-
-std::string query_of(const resources::WriteOptions& options) {
-  kube::Query query = {{"fieldManager", options.manager}};
-  if (options.dry_run) query.emplace_back("dryRun", "All");
-  return kube::with_query("", query);
-}
 
 std::string said_by_upstream(const Error& error) {
   auto text = error.message();
@@ -371,7 +366,7 @@ Result<Written> SpaceWrites::update_once(const resources::Who& who, const json& 
 /// it all.
 Result<json> SpaceWrites::move(upstream::ControlApi& api, const Moment& moment, json object,
                                const resources::WriteOptions& options) {
-  const auto target = text_at(object, "/metadata/labels/kiosk.sh~1account");
+  const auto target = text_at(object, k_account_label_at);
   AccountPtr account;
   std::string id;
   if (!target.empty()) {
@@ -415,21 +410,12 @@ Result<Written> SpaceWrites::remove(const resources::Who& who, const resources::
   const auto live = (*api).get(namespace_path(key.name));
   if (!live) return fail(as_space(live.error(), key.name));
   if (!read_space(text_of(*live))) return fail(not_found(key.name));
-  const auto uid = text_at(*live, "/metadata/uid");
-  json conditions = {{"uid", expected.uid.empty() ? uid : expected.uid}};
-  if (!expected.resource_version.empty()) conditions["resourceVersion"] = expected.resource_version;
-  const json body = {
-      {"apiVersion", "v1"}, {"kind", "DeleteOptions"}, {"preconditions", std::move(conditions)}};
-  kube::Query query;
-  if (options.dry_run) query.emplace_back("dryRun", "All");
-  const auto path = kube::with_query(namespace_path(key.name), query);
-  ZOO_TRY(const auto response,
-          (*api).request("DELETE", path, "application/json", body.dump(), "application/json"));
-  if (response.status < 200 || response.status > 299)
-    return fail(as_space(kube::error_of(response), key.name));
-  auto gone = json::parse(response.body, nullptr, false);
-  if (!gone.is_object() || text_at(gone, "/kind") != "Namespace") return Written{};
-  return written(space_of(gone));
+  auto judged = expected;
+  if (judged.uid.empty()) judged.uid = text_at(*live, "/metadata/uid");
+  const auto gone = remove_for_user(*api, namespace_path(key.name), judged, options);
+  if (!gone) return fail(as_space(gone.error(), key.name));
+  if (text_at(*gone, "/kind") != "Namespace") return Written{};
+  return written(space_of(*gone));
 }
 
 } // namespace zoo::accounts

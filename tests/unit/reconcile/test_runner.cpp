@@ -99,7 +99,8 @@ TEST_CASE("a look that is to be repeated soon counts as an attempt") {
   CHECK(timed.looks == std::vector<std::string>{"a 0", "a 1", "a 2", "a 0"});
 }
 
-TEST_CASE("a look that waits for something else counts no attempt, and what failed before is over") {
+TEST_CASE(
+    "a look that waits for something else counts no attempt, and what failed before is over") {
   Timed timed;
   int look = 0;
   timed.answer = [&](const std::string&, unsigned) -> Result<Next> {
