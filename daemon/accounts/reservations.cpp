@@ -141,6 +141,11 @@ Result<Reserved> reserve(upstream::ControlApi& api, const Wish& wish, bool dry_r
           return fail(limit_reached(*account.limit, account.name));
         if (dry_run) return false;
         auto& pending = pending_of(status);
+        if (std::any_of(pending.begin(), pending.end(),
+                        [&](const json& entry) { return text(entry, "id") == id; })) {
+          entered = true; // by an attempt whose answer was lost
+          return false;
+        }
         if (pending.size() >= k_most_entries) {
           return fail(Code::too_many_requests,
                       "{} spaces of account \"{}\" are being made already: try again in a moment",

@@ -57,7 +57,7 @@ struct WriteParts {
 };
 
 /// A connection that asks for nothing more when `answer_within` is over: Code::timeout, and nothing
-/// was sent. What it lends from outlives it; one thread at a time.
+/// was sent. `api` and `parts` outlive it; one thread at a time.
 class Timed final : public upstream::ControlApi {
 public:
   Timed(upstream::ControlApi& api, const WriteParts& parts)

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/accounts/space_writes.hpp"
 
-#include "common/kube/client.hpp"
 #include "daemon/accounts/json_reads.hpp"
 #include "daemon/accounts/objects.hpp"
 #include "daemon/accounts/user_requests.hpp"
