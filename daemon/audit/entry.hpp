@@ -23,7 +23,7 @@ enum class Decision {
 struct Entry {
   std::chrono::system_clock::time_point time; ///< when it was over
   std::chrono::microseconds took{};
-  std::string_view door; ///< "tenants", "admin", "aggregated"
+  std::string_view door; ///< "tenants", "admin", "accounts", "aggregated"
   std::string_view tenant, user, impersonator, credential, peer, user_agent;
   std::span<const std::string> groups;
   std::string_view verb, group, version, resource, subresource, name_space, name;

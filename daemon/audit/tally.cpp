@@ -11,6 +11,7 @@ namespace {
 constexpr std::array<std::string_view, 4> k_decisions = {"none", "allow", "forbid",
                                                          "unauthenticated"};
 
+/// The last one, if it is none of them.
 template <class Words>
 std::size_t place(const Words& words, std::string_view word) {
   const auto found = std::find(words.begin(), words.end(), word);
@@ -28,7 +29,7 @@ double value(const std::atomic<std::uint64_t>& what) {
 } // namespace
 
 void Tally::add(const Entry& entry) {
-  auto& door = doors_[entry.door == k_doors[1] ? 1 : 0];
+  auto& door = doors_[place(k_doors, entry.door)];
   const auto verb = place(k_verbs, entry.verb);
   const auto code = static_cast<std::size_t>(std::max(entry.code, 0));
   count(door.codes[verb][code < k_codes ? code : 0]);

@@ -3,6 +3,7 @@
 #include "daemon/audit/tally.hpp"
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include <string>
 #include <thread>
@@ -64,6 +65,24 @@ TEST_CASE("requests are counted by what is bounded: nobody's name is a label") {
   CHECK(says(text, R"(zood_request_duration_seconds_count{door="tenants",verb="get"} 3)"));
   for (const auto* word : {"foofoo", "jane", "secret-name", "BREW"})
     CHECK(text.find(word) == std::string::npos);
+}
+
+TEST_CASE("a request is counted at the door that it came by") {
+  for (const std::string door : {"tenants", "admin", "accounts", "aggregated"}) {
+    CAPTURE(door);
+    audit::Tally tally;
+    auto entry = request("get", 200, 1ms);
+    entry.door = door;
+    tally.add(entry);
+    MetricText out;
+    tally.write(out);
+    const auto& text = out.text();
+    CHECK(says(text,
+               fmt::format(R"(zood_requests_total{{door="{}",verb="get",code="200"}} 1)", door)));
+    for (const auto other : audit::Tally::k_doors)
+      CHECK(says(text, fmt::format(R"(zood_response_bytes_total{{door="{}"}} {})", other,
+                                   other == door ? 5 : 0)));
+  }
 }
 
 TEST_CASE("a log counts what it does not write, from any thread") {
