@@ -71,7 +71,10 @@ Result<std::unique_ptr<Aggregated>> Aggregated::open(const AggregatedParts& part
 
 Aggregated::Aggregated(const AggregatedParts& parts, accounts::FrontProxyTerms first)
     : parts_(parts), front_proxy_(parts.upstream, parts.loop, std::move(first),
-                                  [this](const auto& terms) { reload(terms.client_ca_pem); }),
+                                  [this](const auto&) {
+                                    const std::scoped_lock lock(renewing_);
+                                    reload(lock);
+                                  }),
       loop_(1, "aggr-loop"), workers_("aggregated", k_threads),
       scheduler_(resources::make_scheduler(*loop_.loops().front())) {
   accounts::AggregatedDoorParts door;
@@ -154,13 +157,12 @@ Result<net::TlsServerOptions> Aggregated::identity(const std::string& client_ca)
   out.certificate_chain_pem = certificate.to_pem();
   out.key_pem = key.to_pem();
   out.client_ca_pem = client_ca;
-  const std::scoped_lock lock(certificate_mutex_);
   certificate_ = std::move(certificate);
   return out;
 }
 
-void Aggregated::reload(const std::string& client_ca) {
-  const auto options = identity(client_ca);
+void Aggregated::reload(const std::scoped_lock<std::mutex>&) {
+  const auto options = identity(front_proxy_.terms()->client_ca_pem);
   const auto done = options ? tls_->reload(*options) : Result<void>(fail(options.error()));
   if (!done)
     log::error("app", "the aggregated door goes on with its old certificate and authorities: {}",
@@ -168,11 +170,8 @@ void Aggregated::reload(const std::string& client_ca) {
 }
 
 void Aggregated::renew() {
-  {
-    const std::scoped_lock lock(certificate_mutex_);
-    if (!certificate_ || !tenants::due_for_renewal(*certificate_)) return;
-  }
-  reload(front_proxy_.terms()->client_ca_pem);
+  const std::scoped_lock lock(renewing_);
+  if (certificate_ && tenants::due_for_renewal(*certificate_)) reload(lock);
 }
 
 bool Aggregated::of_tenant(std::string_view name_space) const {

@@ -81,14 +81,15 @@ private:
   Result<void> listen();
   /// A fresh key and certificate, for clients of these authorities.
   Result<net::TlsServerOptions> identity(const std::string& client_ca);
-  void reload(const std::string& client_ca);
+  /// For the authorities that upstream names now. The lock is of renewing_.
+  void reload(const std::scoped_lock<std::mutex>& lock);
   bool of_tenant(std::string_view name_space) const;
   Result<void> answers() const;
   void follow(std::string_view path, std::string_view name);
 
   const AggregatedParts parts_;
-  std::mutex certificate_mutex_;
-  std::optional<crypto::Certificate> certificate_; ///< that the door shows
+  std::mutex renewing_; ///< so that what was read last is what the listener is given last
+  std::optional<crypto::Certificate> certificate_; ///< that the door shows; under renewing_
   std::shared_ptr<net::TlsServerContext> tls_;
   accounts::FrontProxy front_proxy_;
   std::shared_ptr<resources::Door> door_;
