@@ -97,6 +97,9 @@ Result<Route> AccountViewSource::by_certificate(const http::ConnectionInfo& conn
     return fail(Code::unauthorized,
                 "Unauthorized: the client certificate is expired or of an unknown authority");
   }
+  if (!parts_.trusts(connection.peer_authority)) // which it was at the handshake
+    return fail(Code::unauthorized, "Unauthorized: the upstream takes no certificates of this "
+                                    "certificate's authority any more");
   ZOO_TRY(auto who, holder_of(connection));
   if (who->expires <= kube::unix_now()) // which it was not yet at the handshake
     return fail(Code::unauthorized, "Unauthorized: this certificate is not valid any more");
@@ -206,8 +209,7 @@ void AccountViewSource::answered(const std::string& key, const Result<PrincipalP
   }
 }
 
-/// Certificates and tokens are upstream's to withdraw: streams ask for their token again, and a
-/// certificate ends by its date.
+/// Certificates and tokens are upstream's to withdraw: streams ask for theirs again.
 bool AccountViewSource::still(const Route&) { return true; }
 
 std::shared_ptr<const Principal>

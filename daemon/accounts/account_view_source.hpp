@@ -37,15 +37,19 @@ struct AccountViewParts {
   /// Is there a namespace of this name that is no tenant's? Of others upstream is asked. Any
   /// thread, never blocks.
   std::function<bool(std::string_view name)> known_space;
+  /// Is the client authority with this SHA-256 (ConnectionInfo::peer_authority) among those that
+  /// upstream names at this moment? Any thread, never blocks.
+  std::function<bool(std::string_view sha256)> trusts;
   /// What a user has in progress, by Principal::id; any thread.
   std::function<std::shared_ptr<access::FlowShare>(const std::string& id)> share_of;
 };
 
 /// Authentication at the account door, with what upstream itself would take: a client certificate
 /// of its authority, whose CN is the user and whose O are his groups; and bearer tokens of any
-/// sort, by TokenReview. Tenants are nobody here: not their certificates, and not the
-/// ServiceAccounts in their namespaces. Header fields say nothing of who somebody is. Loop thread
-/// only.
+/// sort, by TokenReview. That the authority is still upstream's is asked again for each request, so
+/// that a certificate does not outlive its authority in a connection that is open. Tenants are
+/// nobody here: not their certificates, and not the ServiceAccounts in their namespaces. Header
+/// fields say nothing of who somebody is. Loop thread only.
 class AccountViewSource final : public access::ViewSource {
 public:
   AccountViewSource(net::Loop& loop, const AccountViewParts& parts, api::Flow flow);

@@ -5,6 +5,7 @@
 #include "daemon/translate/discovery_json.hpp"
 #include "daemon/upstream/upstream.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace zoo::accounts {
@@ -25,10 +26,24 @@ Result<std::string> client_authorities(std::string_view config_map,
   return out;
 }
 
-ClientAuthority::ClientAuthority(upstream::Upstream& upstream, net::Loop& loop, std::string first,
-                                 const crypto::Certificate& never,
-                                 std::function<void(const std::string& pem)> changed)
-    : pem_(std::move(first)), never_(never), changed_(std::move(changed)) {
+Authorities::Authorities(const std::string& pem) : pem_(pem) {
+  if (pem.empty()) return;
+  const auto bundle = crypto::Certificate::bundle_from_pem(pem);
+  if (!bundle) return; // nobody is trusted
+  for (const auto& each : *bundle)
+    digests_.push_back(each.sha256());
+}
+
+bool Authorities::include(std::string_view sha256) const {
+  return std::any_of(digests_.begin(), digests_.end(),
+                     [&](const auto& digest) { return crypto::view(digest) == sha256; });
+}
+
+ClientAuthority::ClientAuthority(upstream::Upstream& upstream, net::Loop& loop,
+                                 const std::string& first, const crypto::Certificate& never,
+                                 std::function<void()> changed)
+    : authorities_(std::make_shared<const Authorities>(first)), never_(never),
+      changed_(std::move(changed)) {
   upstream::ChangeFollower::Hears hears;
   hears.whole = true;
   hears.looks = [this] { seen_ = false; };
@@ -58,9 +73,9 @@ void ClientAuthority::take(std::string_view config_map) {
                k_authentication_name, pem.error().text());
     return;
   }
-  if (*pem == pem_) return;
-  pem_ = *std::move(pem);
-  changed_(pem_);
+  if (*pem == authorities_.load()->pem()) return;
+  authorities_.store(std::make_shared<const Authorities>(*pem));
+  changed_();
 }
 
 } // namespace zoo::accounts

@@ -30,11 +30,11 @@ Result<std::string> authorities_now(const AccountDoorParts& parts) {
 Result<std::unique_ptr<AccountDoor>> AccountDoor::open(AccountDoorParts parts) {
   ZOO_TRY(const auto client_ca, authorities_now(parts));
   std::unique_ptr<AccountDoor> out(new AccountDoor(std::move(parts), client_ca));
-  ZOO_TRY_VOID(out->listen(client_ca));
+  ZOO_TRY_VOID(out->listen());
   return out;
 }
 
-AccountDoor::AccountDoor(AccountDoorParts parts, std::string client_ca)
+AccountDoor::AccountDoor(AccountDoorParts parts, const std::string& client_ca)
     : parts_(std::move(parts)), workers_("accounts", k_threads),
       api_(std::make_shared<const accounts::AccountApi>(
           resources::Api::Parts{
@@ -44,15 +44,19 @@ AccountDoor::AccountDoor(AccountDoorParts parts, std::string client_ca)
               .later = [this](std::function<void()> job) { workers_.put_away(std::move(job)); },
               .now = kube::unix_now},
           workers_, parts_.rights)),
-      views_{parts_.upstream, parts_.rights, api_, parts_.known_space, parts_.share_of},
-      client_ca_(client_ca),
-      authority_(parts_.upstream, *parts_.loops.front(), std::move(client_ca), parts_.tenants_ca,
-                 [this](const std::string& pem) { reload(pem); }) {}
+      views_{parts_.upstream,
+             parts_.rights,
+             api_,
+             parts_.known_space,
+             [this](auto sha256) { return authority_.authorities()->include(sha256); },
+             parts_.share_of},
+      authority_(parts_.upstream, *parts_.loops.front(), client_ca, parts_.tenants_ca,
+                 [this] { renew(); }) {}
 
 AccountDoor::~AccountDoor() { close(); }
 
-Result<void> AccountDoor::listen(const std::string& client_ca) {
-  ZOO_TRY(const auto options, parts_.identity(client_ca));
+Result<void> AccountDoor::listen() {
+  ZOO_TRY(const auto options, parts_.identity(authority_.authorities()->pem()));
   ZOO_TRY(tls_, net::TlsServerContext::create(options));
   ZOO_TRY(listener_,
           net::Listener::tcp(
@@ -75,27 +79,15 @@ void AccountDoor::close() {
   workers_.stop();
 }
 
-void AccountDoor::reload(const std::string& client_ca) {
-  const std::scoped_lock lock(mutex_);
-  const auto options = parts_.identity(client_ca);
-  const auto done = options ? tls_->reload(*options) : Result<void>(fail(options.error()));
-  if (!done) {
-    log::error("app",
-               "the account door goes on with the certificate and the client authorities "
-               "that it has: {}",
-               done.error().text());
-    return;
-  }
-  client_ca_ = client_ca;
-}
-
 void AccountDoor::renew() {
-  std::string client_ca;
-  {
-    const std::scoped_lock lock(mutex_);
-    client_ca = client_ca_;
-  }
-  reload(client_ca);
+  const std::scoped_lock lock(renewing_);
+  const auto options = parts_.identity(authority_.authorities()->pem());
+  const auto done = options ? tls_->reload(*options) : Result<void>(fail(options.error()));
+  if (!done)
+    log::error("app",
+               "the account door goes on with the certificate that it has, and lets nobody in by a "
+               "client authority that is new: {}",
+               done.error().text());
 }
 
 void AccountDoor::set_limits(const gateway::GatewayLimits& limits, const api::Flow& flow) {

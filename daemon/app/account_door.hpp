@@ -64,9 +64,8 @@ public:
   void set_limits(const gateway::GatewayLimits& limits, const api::Flow& flow);
 
 private:
-  AccountDoor(AccountDoorParts parts, std::string client_ca);
-  Result<void> listen(const std::string& client_ca);
-  void reload(const std::string& client_ca);
+  AccountDoor(AccountDoorParts parts, const std::string& client_ca);
+  Result<void> listen();
 
   struct OnLoop { ///< one a loop; owned by the listener
     net::Loop* loop;
@@ -77,8 +76,7 @@ private:
   resources::Workers workers_;
   const std::shared_ptr<const access::LocalApi> api_;
   const accounts::AccountViewParts views_;
-  std::mutex mutex_;
-  std::string client_ca_; ///< that the listener trusts
+  std::mutex renewing_; ///< so that what was read last is what the listener is given last
   std::shared_ptr<net::TlsServerContext> tls_;
   std::vector<OnLoop> on_loops_;
   accounts::ClientAuthority authority_;

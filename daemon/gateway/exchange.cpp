@@ -394,6 +394,11 @@ void Exchange::recheck_rights() {
   }
   if (const auto expires = route_->principal().expires; expires != 0 && expires <= kube::unix_now())
     return withdraw("the certificate that opened this stream has expired");
+  if (route_->principal().credential != access::k_token_credential) {
+    const auto route = gateway_.by_certificate(stream_.connection(), {});
+    if (route && !*route)
+      return withdraw("the certificate that opened this stream is not good any more");
+  }
   if (lost_right()) return withdraw("the right that opened this stream was taken away");
   // One question of each sort at a time: while upstream hangs they would pile up.
   if (route_->principal().credential == access::k_token_credential &&

@@ -19,7 +19,10 @@ struct ConnectionInfo {
   std::string peer_certificate_der;       ///< empty: the client showed none
   std::size_t peer_certificate_hash = 0;  ///< of these bytes, for who keeps something by them
   bool peer_certificate_verified = false; ///< by the listener's client CA, dates included
-  int peer_uid = -1;                      ///< Unix socket: SO_PEERCRED; else -1
+  /// SHA-256 of the DER of the client authority that it was verified by; empty: it was not, or long
+  /// before, in a session that was resumed.
+  std::string peer_authority;
+  int peer_uid = -1; ///< Unix socket: SO_PEERCRED; else -1
   int peer_gid = -1;
   int peer_pid = -1;
 };

@@ -135,6 +135,7 @@ void Connection::on_open() {
   info_.peer_certificate_der = transport_->peer_certificate_der();
   info_.peer_certificate_hash = std::hash<std::string>{}(info_.peer_certificate_der);
   info_.peer_certificate_verified = transport_->peer_certificate_verified();
+  info_.peer_authority = transport_->peer_authority();
   const auto credentials = transport_->peer_credentials();
   info_.peer_uid = credentials.uid;
   info_.peer_gid = credentials.gid;

@@ -574,6 +574,18 @@ bool Transport::peer_certificate_verified() const {
          SSL_get_verify_result(impl_->tls.get()) == X509_V_OK;
 }
 
+std::string Transport::peer_authority() const {
+  if (!peer_certificate_verified()) return {};
+  const auto* chain = SSL_get0_verified_chain(impl_->tls.get());
+  const int length = chain == nullptr ? 0 : sk_X509_num(chain);
+  if (length == 0) return {};
+  std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
+  unsigned size = 0;
+  if (X509_digest(sk_X509_value(chain, length - 1), EVP_sha256(), digest.data(), &size) != 1)
+    return {};
+  return {reinterpret_cast<const char*>(digest.data()), size};
+}
+
 bool Transport::session_resumed() const {
   return impl_->tls && SSL_session_reused(impl_->tls.get()) == 1;
 }

@@ -64,6 +64,8 @@ public:
   std::string alpn() const;                 ///< empty: none was agreed on
   std::string peer_certificate_der() const; ///< empty: none was shown
   bool peer_certificate_verified() const;
+  /// ConnectionInfo::peer_authority.
+  std::string peer_authority() const;
   bool session_resumed() const;
 
 private:

@@ -50,6 +50,18 @@ TEST_CASE("an upstream that takes no client certificates has no authorities") {
   }
 }
 
+TEST_CASE("an authority is found by its digest, and none where there is none") {
+  const auto upstreams = authority("upstream"), second = authority("second"),
+             stranger = authority("stranger");
+  const accounts::Authorities both(upstreams.to_pem() + second.to_pem());
+  CHECK(both.include(crypto::view(upstreams.sha256())));
+  CHECK(both.include(crypto::view(second.sha256())));
+  CHECK_FALSE(both.include(crypto::view(stranger.sha256())));
+  CHECK_FALSE(both.include("")); // of a connection that was verified by nobody
+  CHECK_FALSE(accounts::Authorities("").include(""));
+  CHECK_FALSE(accounts::Authorities("no PEM").include(""));
+}
+
 TEST_CASE("what cannot be read is told, and trusts nobody new") {
   const auto tenants = authority("tenants");
   for (const auto& map :

@@ -97,6 +97,9 @@ std::string token_of(std::string_view account) {
          crypto::base64url_encode(claims) + "." + crypto::base64url_encode("signature");
 }
 
+/// ConnectionInfo::peer_authority of whoever is verified.
+constexpr std::string_view k_authority = "digest of their authority";
+
 /// Certificates are made once for all worlds.
 std::string certificate_of(const Person& person) {
   static const auto key = must(crypto::PrivateKey::generate_p256());
@@ -277,6 +280,7 @@ struct GatewayWorld::Impl {
     account_parts.emplace(accounts::AccountViewParts{
         upstream, accounts.rights(), accounts.api(),
         [](std::string_view name) { return name == "team-a"; },
+        [this](std::string_view sha256) { return sha256 == k_authority && trusting; },
         [this](const std::string& id) { return flow_control.share(id); }});
     account_gateway = std::make_unique<gateway::Gateway>(
         loop, *shared,
@@ -309,6 +313,7 @@ struct GatewayWorld::Impl {
   std::optional<gateway::GatewayShared> shared;
   std::unique_ptr<gateway::Gateway> gateway;
   AccountWorld accounts;
+  bool trusting = true; ///< the authority of clients at the account door; the loop's
   std::optional<accounts::AccountViewParts> account_parts;
   std::unique_ptr<gateway::Gateway> account_gateway;
   tenants::TenantViewSource* source = nullptr; ///< the gateway's
@@ -397,6 +402,7 @@ std::shared_ptr<WorldClient> GatewayWorld::ask(const std::string& who, http::Req
     connection.peer_certificate_der = certificate_of(person);
     connection.peer_certificate_hash = std::hash<std::string>{}(connection.peer_certificate_der);
     connection.peer_certificate_verified = person.verified;
+    if (person.verified) connection.peer_authority = k_authority;
   }
   if (!person.token.empty()) head.headers.add("Authorization", "Bearer " + token_of(person.token));
   auto client = std::make_shared<WorldClient>(std::move(connection));
@@ -409,6 +415,10 @@ std::shared_ptr<WorldClient> GatewayWorld::ask(const std::string& who, http::Req
     if (!client->over()) client->handler->on_end();
   });
   return client;
+}
+
+void GatewayWorld::trust_nobody() {
+  on([&] { impl_->trusting = false; });
 }
 
 void GatewayWorld::change_rights(const RightsOfJohn& rights) {

@@ -69,6 +69,7 @@ public:
   std::shared_ptr<WorldClient> ask(const std::string& who, http::RequestHead head,
                                    const std::string& body);
   ScriptedUpstream& upstream();
+  void trust_nobody();                            ///< by a client certificate, at the account door
   void change_rights(const RightsOfJohn& rights); ///< of the users at the account door
 
 private:

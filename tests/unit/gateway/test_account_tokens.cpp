@@ -21,7 +21,29 @@ std::shared_ptr<WorldClient> ask_with(GatewayWorld& world, std::size_t token) {
   return world.ask("stranger-at-accounts", std::move(head), "");
 }
 
+std::shared_ptr<WorldClient> john_asks(GatewayWorld& world, std::string_view target) {
+  http::RequestHead head;
+  head.method = "GET";
+  head.target = target;
+  return world.ask("john", std::move(head), "");
+}
+
 } // namespace
+
+TEST_CASE("a certificate does not outlive its authority: neither its requests nor its streams") {
+  GatewayWorld world;
+  const auto watch = john_asks(world, "/apis/tenancy.kiosk.sh/v1alpha1/spaces?watch=1");
+  CHECK(world.eventually([&] { return watch->head_came; }));
+  world.on([&] {
+    CHECK(watch->head.status == 200);
+    CHECK_FALSE(watch->over());
+  });
+  world.trust_nobody();
+  const auto after = john_asks(world, "/api");
+  CHECK(world.eventually([&] { return after->over(); }));
+  world.on([&] { CHECK(after->head.status == 401); });
+  CHECK(world.eventually([&] { return watch->over(); }));
+}
 
 TEST_CASE("a connection has eight tokens verified at a time, and each of them once") {
   constexpr auto k_most = accounts::AccountViewSource::k_max_asked_of_connection;

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "common/crypto/certificate.hpp"
+#include "common/crypto/digest.hpp"
 #include "daemon/net/listener.hpp"
 #include "daemon/net/transport.hpp"
 #include "daemon/net/workers.hpp"
@@ -100,6 +102,8 @@ private:
         if (sent_++ != 0) return; // its client has closed
         stream_.send_head({101, {}}, false);
         stream_.send_data("over", true);
+      } else if (head_.target == "/authority") {
+        answer(crypto::hex_encode(stream_.connection().peer_authority));
       } else if (head_.target == "/echo") {
         answer(body_);
       } else {
@@ -229,6 +233,13 @@ TEST_CASE("a client certificate is verified, and an unknown one still gets an an
     CHECK(ask(bench.pki.issue("me")) == "tcp cert=true verified=true uid=-1");
     CHECK(ask(other.issue("me")) == "tcp cert=true verified=false uid=-1");
     CHECK(ask(bench.pki.issue("old", -1)) == "tcp cert=true verified=false uid=-1");
+    const auto authority = [&](const test::Identity& client) {
+      return test::fetch({bench.url("/authority"), bench.pki.ca(), client, "", http2, ""}).body;
+    };
+    const auto ca = crypto::Certificate::from_pem(bench.pki.ca());
+    REQUIRE(ca);
+    CHECK(authority(bench.pki.issue("me")) == crypto::hex_encode(crypto::view(ca->sha256())));
+    CHECK(authority(other.issue("me")).empty());
   }
 }
 
