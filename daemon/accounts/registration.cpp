@@ -13,7 +13,7 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cstring>
+#include <exception>
 #include <utility>
 
 namespace zoo::accounts {
@@ -176,6 +176,15 @@ Result<void> remove_door(upstream::ControlApi& api) {
   return api.remove(aggregated::k_service_path);
 }
 
+Result<void> Registration::attempt(Step step) {
+  try {
+    return (this->*step)(*parts_.api());
+  } catch (const std::exception& problem) { // JSON of another shape than upstream's API has
+    return fail(Code::internal, "what upstream says of the door cannot be read: {}",
+                problem.what());
+  }
+}
+
 Registration::Registration(Parts parts) : parts_(std::move(parts)) {}
 
 Registration::~Registration() { stop(); }
@@ -217,7 +226,7 @@ void Registration::run() {
       Result<void> done;
       {
         const std::scoped_lock settling(settling_);
-        done = leave(*parts_.api());
+        done = attempt(&Registration::leave);
       }
       if (!done)
         log::warning("accounts",
@@ -233,7 +242,7 @@ void Registration::run() {
     if (ending_) return;
     touched_ = false;
     lock.unlock();
-    const auto done = settle(*parts_.api());
+    const auto done = attempt(&Registration::settle);
     lock.lock();
     if (done) {
       if (!told_.empty()) log::info("accounts", "the aggregated door is as it should be again");
@@ -295,7 +304,7 @@ Result<void> Registration::put_slice(upstream::ControlApi& api) const {
   return {};
 }
 
-Result<void> Registration::leave(upstream::ControlApi& api) const {
+Result<void> Registration::leave(upstream::ControlApi& api) {
   if (!parts_.keep) return remove_door(api);
   ZOO_TRY(const auto names, slice_names(api));
   if (names.size() < 2) return {};

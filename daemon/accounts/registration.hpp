@@ -85,7 +85,10 @@ private:
   void run();
   /// One look, and what follows from it.
   Result<void> settle(upstream::ControlApi& api);
-  Result<void> leave(upstream::ControlApi& api) const;
+  Result<void> leave(upstream::ControlApi& api);
+  using Step = Result<void> (Registration::*)(upstream::ControlApi& api);
+  /// One of these two. What it throws is an error that it returns.
+  Result<void> attempt(Step step);
   Result<void> put_slice(upstream::ControlApi& api) const;
 
   const Parts parts_;

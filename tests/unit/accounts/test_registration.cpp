@@ -233,6 +233,23 @@ TEST_CASE("a slice of an address that zood had before goes") {
   CHECK(world.endpoints() == std::vector<std::string>{"192.0.2.7:7445"});
 }
 
+TEST_CASE("an object of another shape is told of, and the door registered when it is another one") {
+  World world;
+  world.upstream.set_fault([](const auto& method, const auto& path) {
+    const bool odd = method == "GET" && path == k_service;
+    http_client::Response response;
+    response.status = 200;
+    response.body = R"({"metadata":{"uid":7}})";
+    return odd ? std::optional(response) : std::nullopt;
+  });
+  world.registration->start();
+  REQUIRE(eventually([&] { return !world.registration->trouble().empty(); }));
+  CHECK(world.registration->trouble().find("cannot be read") != std::string::npos);
+  CHECK_FALSE(world.registered());
+  world.upstream.set_fault(nullptr);
+  CHECK(eventually([&] { return world.registered() && world.registration->trouble().empty(); }));
+}
+
 TEST_CASE("what upstream says of the door is read whatever it contains") {
   const json object{{"metadata", {{"labels", {{"zoo.kubezoo.io/managed", "true"}}}}},
                     {"status",
