@@ -147,23 +147,25 @@ void AccountViewSource::by_token(const http::ConnectionInfo& connection, const s
   };
   const std::string key(crypto::view(crypto::sha256(token)));
   if (const auto* known = memory_.find(key)) return to_route(Result<PrincipalPtr>(*known));
-  if (keys_.check(token) == upstream::Signature::forged) return to_route(refused_token());
-  ask(connection.peer, key, token, std::move(to_route));
+  const auto signature = keys_.check(token);
+  if (signature == upstream::Signature::forged) return to_route(refused_token());
+  const bool anybodys = signature == upstream::Signature::none ||
+                        (signature == upstream::Signature::unknown && keys_.any());
+  ask(key, {connection.peer, anybodys, nullptr}, token, std::move(to_route));
 }
 
-void AccountViewSource::ask(const std::string& peer, const std::string& key,
-                            const std::string& token,
+void AccountViewSource::ask(const std::string& key, About about, const std::string& token,
                             std::function<void(Result<PrincipalPtr>)> done) {
   std::function<void(Result<PrincipalPtr>)> heard = std::move(done);
   if (memory_.join(key, heard)) return;
   const auto all = memory_.count([](const About&) { return true; });
-  const auto of_peer = memory_.count([&](const About& about) { return about.peer == peer; });
+  const auto of_peer = memory_.count([&](const About& other) { return other.peer == about.peer; });
   if (all >= k_max_asked || of_peer >= k_max_asked_of_connection)
     return heard(fail(Code::too_many_requests, "too many tokens are being verified; try again"));
   auto review = std::make_unique<upstream::TokenReview>(
       parts_.upstream.caller(loop_), token, "",
       [this, key](const Result<upstream::TokenUser>& answer) { reviewed(key, answer); });
-  memory_.ask(key, {peer, nullptr}, std::move(review), std::move(heard));
+  memory_.ask(key, std::move(about), std::move(review), std::move(heard));
 }
 
 void AccountViewSource::reviewed(const std::string& key,
@@ -200,7 +202,8 @@ void AccountViewSource::look_at_space(const std::string& key, const std::string&
 void AccountViewSource::answered(const std::string& key, const Result<PrincipalPtr>& who) {
   if (memory_.asked(key) == nullptr) return;
   const auto question = memory_.take(key);
-  if (who || who.error().code() == Code::unauthorized)
+  // Anybody can make what nobody has signed: it takes no room from those that are good.
+  if (who || (who.error().code() == Code::unauthorized && !question.about.anybodys))
     memory_.remember(key, who, who ? k_remembered : k_refusal_remembered);
   const std::weak_ptr<void> alive = alive_;
   for (const auto& done : question.waiting) {

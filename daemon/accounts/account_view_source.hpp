@@ -72,12 +72,13 @@ private:
   using PrincipalPtr = std::shared_ptr<const access::Principal>;
   struct About {
     std::string peer; ///< of the connection that asked first
+    bool anybodys;    ///< no key that upstream publishes has signed it
     std::unique_ptr<upstream::BufferedCall> look;
   };
 
   Result<PrincipalPtr> holder_of(const http::ConnectionInfo& connection);
   access::Route route_of(PrincipalPtr who);
-  void ask(const std::string& peer, const std::string& key, const std::string& token,
+  void ask(const std::string& key, About about, const std::string& token,
            std::function<void(Result<PrincipalPtr>)> done);
   void reviewed(const std::string& key, const Result<upstream::TokenUser>& answer);
   void look_at_space(const std::string& key, const std::string& name, PrincipalPtr who);

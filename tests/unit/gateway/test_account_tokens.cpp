@@ -28,6 +28,22 @@ std::shared_ptr<WorldClient> john_asks(GatewayWorld& world, std::string_view tar
   return world.ask("john", std::move(head), "");
 }
 
+/// Upstream verifies a token, and says that it is nobody's.
+bool upstream_refuses(GatewayWorld& world) {
+  return world.eventually([&] {
+    while (const auto asked = world.upstream().next()) {
+      const bool review = asked->head.target.ends_with("/tokenreviews");
+      Said said;
+      said.status = review ? 201 : 404;
+      said.headers.add("Content-Type", "application/json");
+      said.body = review ? R"({"kind":"TokenReview","status":{"authenticated":false}})" : "{}";
+      world.upstream().say(said);
+      if (review) return true;
+    }
+    return false;
+  });
+}
+
 } // namespace
 
 TEST_CASE("a certificate does not outlive its authority: neither its requests nor its streams") {
@@ -65,4 +81,15 @@ TEST_CASE("a connection has eight tokens verified at a time, and each of them on
   }));
   world.settle();
   CHECK(reviews == k_most);
+}
+
+TEST_CASE("of tokens that nobody has signed no refusal is kept: it would push out good ones") {
+  GatewayWorld world;
+  for (int time = 0; time < 2; ++time) {
+    CAPTURE(time);
+    const auto client = ask_with(world, 0);
+    CHECK(upstream_refuses(world));
+    CHECK(world.eventually([&] { return client->over(); }));
+    world.on([&] { CHECK(client->head.status == 401); });
+  }
 }
