@@ -101,6 +101,10 @@ Result<Route> AccountViewSource::by_certificate(const http::ConnectionInfo& conn
     return fail(Code::unauthorized, "Unauthorized: the upstream takes no certificates of this "
                                     "certificate's authority any more");
   ZOO_TRY(auto who, holder_of(connection));
+  const auto space = authz::service_account(who->user).name_space;
+  if (!space.empty() && !parts_.known_space(space))
+    return fail(Code::unauthorized, "Unauthorized: the client certificate is of nobody here: it is "
+                                    "a ServiceAccount's in a tenant's namespace, or in none");
   if (who->expires <= kube::unix_now()) // which it was not yet at the handshake
     return fail(Code::unauthorized, "Unauthorized: this certificate is not valid any more");
   return route_of(std::move(who));

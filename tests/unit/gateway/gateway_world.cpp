@@ -76,6 +76,7 @@ const std::map<std::string, Person, std::less<>> k_people = {
     {"auditor", user("auditor")},
     {"boss", user("boss")},
     {"nobody", user("nobody")},
+    {"ci-by-certificate", user("system:serviceaccount:team-a:ci")},
     {"ci", {"", "", "", "", true, "system:serviceaccount:team-a:ci", true}},
     {"ci-elsewhere", {"", "", "", "", true, "system:serviceaccount:new:ci", true}},
     // Who is not let in there: a tenant's credentials, and nobody's.
@@ -86,6 +87,7 @@ const std::map<std::string, Person, std::less<>> k_people = {
     {"robot-at-accounts",
      {"", "", "", "", true, "system:serviceaccount:abc123-default:robot", true}},
     {"stranger-at-accounts", {"", "", "", "", true, "", true}},
+    {"robot-by-certificate", user("system:serviceaccount:abc123-default:robot")},
     {"blank", user("admin ")},
 };
 
