@@ -24,17 +24,30 @@ bool Workers::submit(Kind kind, std::function<void()> job) {
     const std::lock_guard lock(mutex_);
     auto& queue = kind == Kind::slow ? slow_ : quick_;
     if (stopping_ || queue.size() >= queue_limit_) return false;
-    queue.push_back(std::move(job));
+    queue.push_back({std::move(job), {}});
   }
   wake_.notify_one();
   return true;
+}
+
+Workers::Place Workers::submit_slow(const std::string& whose, std::function<void()> job) {
+  {
+    const std::lock_guard lock(mutex_);
+    const auto known = slow_of_.find(whose);
+    if (known != slow_of_.end() && known->second >= k_slow_of_one) return Place::none_of_his;
+    if (stopping_ || slow_.size() >= queue_limit_) return Place::none;
+    slow_.push_back({std::move(job), whose});
+    ++slow_of_[whose];
+  }
+  wake_.notify_one();
+  return Place::given;
 }
 
 void Workers::put_away(std::function<void()> job) {
   {
     const std::lock_guard lock(mutex_);
     if (!stopping_) {
-      quick_.push_front(std::move(job));
+      quick_.push_front({std::move(job), {}});
       job = nullptr;
     }
   }
@@ -43,7 +56,7 @@ void Workers::put_away(std::function<void()> job) {
 }
 
 void Workers::stop() {
-  std::deque<std::function<void()>> dropped;
+  std::deque<Job> dropped;
   {
     const std::lock_guard lock(mutex_);
     stopping_ = true;
@@ -56,7 +69,7 @@ void Workers::stop() {
     if (thread.joinable()) thread.join();
 }
 
-bool Workers::next(std::function<void()>& job, bool& slow) {
+bool Workers::next(Job& job, bool& slow) {
   std::unique_lock lock(mutex_);
   const auto ready = [this] { return !slow_.empty() && slow_running_ < slow_limit_; };
   wake_.wait(lock, [&] { return stopping_ || !quick_.empty() || ready(); });
@@ -71,18 +84,20 @@ bool Workers::next(std::function<void()>& job, bool& slow) {
 
 void Workers::run(std::size_t number) {
   pthread_setname_np(pthread_self(), (name_ + "-" + std::to_string(number)).c_str());
-  std::function<void()> job;
+  Job job;
   for (bool slow = false; next(job, slow);) {
     try {
-      job();
+      job.run();
     } catch (const std::exception& problem) {
       log::error("resources", "a request failed with an exception: {}", problem.what());
     }
-    job = nullptr;
+    job.run = nullptr;
     if (!slow) continue;
     {
       const std::lock_guard lock(mutex_);
       --slow_running_;
+      if (const auto his = slow_of_.find(job.whose); his != slow_of_.end() && --his->second == 0)
+        slow_of_.erase(his);
     }
     wake_.notify_one();
   }

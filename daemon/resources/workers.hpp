@@ -8,6 +8,7 @@
 #include <mutex>
 #include <string>
 #include <thread>
+#include <unordered_map>
 #include <vector>
 
 namespace zoo::resources {
@@ -29,19 +30,30 @@ public:
 
   /// False if the queue of that kind is full or the pool has stopped. What a job throws is logged.
   bool submit(Kind kind, std::function<void()> job);
+  enum class Place { given, none, none_of_his };
+  /// The same for slow work of one of many users: of `whose` k_slow_of_one are done or wait, so
+  /// that one of them does not take the places of all others.
+  Place submit_slow(const std::string& whose, std::function<void()> job);
   /// Never refused: for what must be put away off the loop. Runs in place after stop().
   void put_away(std::function<void()> job);
   /// Finishes what runs, drops what waits, joins. Idempotent.
   void stop();
 
+  static constexpr std::size_t k_slow_of_one = 4;
+
 private:
+  struct Job {
+    std::function<void()> run;
+    std::string whose; ///< empty: it is not counted by whose it is
+  };
   void run(std::size_t number);
-  bool next(std::function<void()>& job, bool& slow);
+  bool next(Job& job, bool& slow);
 
   const std::string name_;
   std::mutex mutex_;
   std::condition_variable wake_;
-  std::deque<std::function<void()>> quick_, slow_;
+  std::deque<Job> quick_, slow_;
+  std::unordered_map<std::string, std::size_t> slow_of_; ///< done or waiting, by whose they are
   std::size_t queue_limit_;
   std::size_t slow_running_ = 0, slow_limit_;
   bool stopping_ = false;

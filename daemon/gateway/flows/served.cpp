@@ -70,9 +70,20 @@ public:
       }
       loop->post([answer, told]() mutable { told(*answer); });
     };
-    const auto kind = exchange_.target().writes() ? Workers::Kind::slow : Workers::Kind::quick;
-    if (!local->workers().submit(kind, std::move(job)))
+    auto& workers = local->workers();
+    const auto place = exchange_.target().writes()
+                           ? workers.submit_slow(exchange_.route().principal().id, std::move(job))
+                       : workers.submit(Workers::Kind::quick, std::move(job))
+                           ? Workers::Place::given
+                           : Workers::Place::none;
+    if (place == Workers::Place::none)
       exchange_.fail(Error(Code::too_many_requests, "zood is busy with other requests; try again"));
+    if (place == Workers::Place::none_of_his)
+      exchange_.fail(
+          Error(Code::too_many_requests,
+                fmt::format("{} writes of yours are in progress, which is as many as one "
+                            "user may have here; try again when one of them is done",
+                            Workers::k_slow_of_one)));
   }
 
   void on_drained() override {
