@@ -7,6 +7,7 @@
 # in them by his own rights, hears of a change within a second, and is nobody elsewhere; tenants are nobody there.
 . "$(dirname "$0")/lib.sh"
 
+own_upstream # what there is at all is compared, and others would change it
 start_zood_with $'accounts:\n  enabled: true\n  listen: 127.0.0.1:0'
 door=$(sed -n 's/.*the account door listens on //p' "$zood_dir.log" | tail -1)
 require "the account door listens" test -n "$door"
@@ -15,11 +16,6 @@ new_tenant t
 # ---- people ------------------------------------------------------------------------------------------------------------
 run=$(random_id)
 john=john-$run a=door-$run-a b=door-$run-b c=door-$run-c
-at_end() {
-  upstream delete --ignore-not-found --wait=false ns "$a" "$b" "$c"
-  upstream delete --ignore-not-found csr "$john"
-  upstream delete --ignore-not-found clusterrolebinding "$john"
-} >/dev/null 2>&1
 
 openssl req -new -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout "$TMPDIR/john.key" -out "$TMPDIR/john.csr" \
   -subj "/O=devs/CN=$john" 2>/dev/null

@@ -7,14 +7,15 @@
 . "$(dirname "$0")/../e2e/lib.sh"
 
 own_upstream
-port=$((20000 + RANDOM % 10000))
 start_zood_with "dir: $zood_dir
 upstream: {kubeconfig: $ZOO_E2E_KUBECONFIG}
-accounts: {enabled: true, listen: \"127.0.0.1:$port\", self_service: true}"
+accounts: {enabled: true, listen: \"127.0.0.1:0\", self_service: true}"
+listen=$(sed -n 's/.*the account door listens on //p' "$zood_dir.log" | tail -1)
+require "the account door listens" test -n "$listen"
 
 zooctl() { "$ZOO_BUILD/bin/zooctl" "$@"; }
 administrator() { zooctl --kubeconfig "$ZOO_E2E_KUBECONFIG" "$@"; }
-door=(--server "https://127.0.0.1:$port" --certificate-authority "$zood_dir/pki/ca.crt")
+door=(--server "https://$listen" --certificate-authority "$zood_dir/pki/ca.crt")
 
 require "an account" administrator account create blue --group blue-team --limit 2 --role kiosk-space-admin
 require "and another" administrator account create green --user jane
@@ -57,7 +58,7 @@ check_status "nor adopts" 4 john space adopt kube-system --account blue
 
 # The administrator's kubeconfig with the door for its server.
 "$KUBECTL" config view --raw --minify --flatten --kubeconfig "$ZOO_E2E_KUBECONFIG" -o json |
-  jq --arg server "https://127.0.0.1:$port" --arg ca "$(base64 -w0 <"$zood_dir/pki/ca.crt")" \
+  jq --arg server "https://$listen" --arg ca "$(base64 -w0 <"$zood_dir/pki/ca.crt")" \
     '.clusters[0].cluster = {server: $server, "certificate-authority-data": $ca}' >"$TMPDIR/door.kubeconfig"
 at_door() { zooctl --kubeconfig "$TMPDIR/door.kubeconfig" "$@"; }
 require "a namespace of nobody" upstream create namespace old
