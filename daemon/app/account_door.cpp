@@ -35,15 +35,16 @@ Result<std::unique_ptr<AccountDoor>> AccountDoor::open(AccountDoorParts parts) {
 }
 
 AccountDoor::AccountDoor(AccountDoorParts parts, const std::string& client_ca)
-    : parts_(std::move(parts)), workers_("accounts", k_threads),
+    : parts_(std::move(parts)),
+      workers_(std::make_shared<resources::Workers>("accounts", k_threads)),
       api_(std::make_shared<const accounts::AccountApi>(
           resources::Api::Parts{
               .kinds = parts_.kinds,
               .name = "zood's account door",
               .title = "zood accounts",
-              .later = [this](std::function<void()> job) { workers_.put_away(std::move(job)); },
+              .later = [workers = workers_](auto job) { workers->put_away(std::move(job)); },
               .now = kube::unix_now},
-          workers_, parts_.rights)),
+          *workers_, parts_.rights)),
       views_{parts_.upstream,
              parts_.rights,
              api_,
@@ -76,7 +77,7 @@ Result<void> AccountDoor::listen() {
 
 void AccountDoor::close() {
   listener_.reset();
-  workers_.stop();
+  workers_->stop();
 }
 
 void AccountDoor::renew() {

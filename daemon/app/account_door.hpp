@@ -73,7 +73,8 @@ private:
     accounts::AccountViewSource* source;
   };
   const AccountDoorParts parts_;
-  resources::Workers workers_;
+  /// Shared with the API, parts of which loops may hold for longer than the door is there.
+  const std::shared_ptr<resources::Workers> workers_;
   const std::shared_ptr<const access::LocalApi> api_;
   const accounts::AccountViewParts views_;
   std::mutex renewing_; ///< so that what was read last is what the listener is given last

@@ -75,7 +75,7 @@ Aggregated::Aggregated(const AggregatedParts& parts, accounts::FrontProxyTerms f
                                     const std::scoped_lock lock(renewing_);
                                     reload(lock);
                                   }),
-      loop_(1, "aggr-loop"), workers_("aggregated", k_threads),
+      workers_("aggregated", k_threads), loop_(1, "aggr-loop"),
       scheduler_(resources::make_scheduler(*loop_.loops().front())) {
   accounts::AggregatedDoorParts door;
   for (const auto& kind : parts.kinds) {

@@ -92,9 +92,9 @@ private:
   std::optional<crypto::Certificate> certificate_; ///< that the door shows; under renewing_
   std::shared_ptr<net::TlsServerContext> tls_;
   accounts::FrontProxy front_proxy_;
+  resources::Workers workers_; ///< above what puts its remains away there: the door, and the loop
   std::shared_ptr<resources::Door> door_;
   net::Workers loop_;
-  resources::Workers workers_;
   std::unique_ptr<resources::Scheduler> scheduler_;
   std::unique_ptr<accounts::Registration> registration_;
   std::vector<std::unique_ptr<upstream::ChangeFollower>> followers_;
