@@ -44,6 +44,12 @@ struct Principal {
   std::shared_ptr<const http::FieldLines> upstream_fields;
 };
 
+/// Whose what he does is counted as: "tenant abc123", "user john". For logs.
+inline std::string owner_of(const Principal& principal) {
+  return principal.id.starts_with("u:") ? "user " + principal.id.substr(2)
+                                        : "tenant " + principal.id;
+}
+
 /// The same person as the evaluator of RBAC wants him.
 inline authz::User user_of(const Principal& principal) {
   return {principal.user, principal.uid, principal.groups, principal.extra};

@@ -127,9 +127,11 @@ void Exchange::wait_for_place() {
   queue_timer_ = std::make_unique<net::Timer>(gateway_.loop());
   queue_timer_->start(gateway_.limits().queue_wait, [this] {
     if (done_) return;
-    fail(Error(Code::too_many_requests,
-               fmt::format("no place became free within {} ms: all tenants together ask too much",
-                           gateway_.limits().queue_wait.count())));
+    fail(Error(
+        Code::too_many_requests,
+        fmt::format("no place became free within {} ms: all tenants and users together ask too "
+                    "much",
+                    gateway_.limits().queue_wait.count())));
   });
 }
 
@@ -148,7 +150,9 @@ void Exchange::refuse_place(FlowControl::Verdict verdict) {
   case FlowControl::Verdict::full_bytes:
     return refuse_bytes();
   case FlowControl::Verdict::full_queue:
-    why = "all tenants together ask too much, and enough of this tenant's requests wait already";
+    why = fmt::format("all tenants and users together ask too much, and enough of this {}'s "
+                      "requests wait already",
+                      who);
     break;
   default:
     why = fmt::format("this {} has {} requests in flight, its limit", who, flow.requests);
@@ -173,9 +177,9 @@ void Exchange::admitted() {
 
 void Exchange::refuse_bytes() {
   fail(Error(Code::too_many_requests,
-             fmt::format("the bodies of this tenant's requests, and answers that its clients have "
-                         "not read, have {} bytes together, its limit; try again",
-                         view().flow.buffered)));
+             fmt::format("the bodies of this {}'s requests, and answers that its clients have not "
+                         "read, have {} bytes together, its limit; try again",
+                         view().shows_own_keys() ? "tenant" : "user", view().flow.buffered)));
 }
 
 void Exchange::on_data(std::string_view bytes) {
@@ -440,8 +444,8 @@ bool Exchange::lost_right() {
 }
 
 void Exchange::withdraw(std::string_view why) {
-  log::info("gateway", "{} {} of tenant {} ends: {}", head_.method, http::logged(head_.target),
-            route_->principal().id, why);
+  log::info("gateway", "{} {} of {} ends: {}", head_.method, http::logged(head_.target),
+            access::owner_of(route_->principal()), why);
   outcome_.reason = why;
   // A watch may end at any time, and its client comes back to hear why.
   if (target_.verb == "watch" && head_sent_) return finish();

@@ -22,14 +22,14 @@ namespace {
 
 /// Where upstream is away every request fails: a loop says it once a second, and of errors of
 /// zood's own another one.
-void tell(LogLevel level, const http::RequestHead& head, std::string_view tenant,
+void tell(LogLevel level, const http::RequestHead& head, const std::optional<Route>& route,
           std::string_view what, const Error& error) {
   if (!log::enabled(level)) return;
   thread_local std::array<log::Seldom, 2> seldom;
   const auto left_out = seldom[level == LogLevel::error ? 1 : 0].due();
   if (!left_out) return;
-  log::at(level, "gateway", "{} {} of tenant {}{} {}{}", head.method, http::logged(head.target),
-          tenant, what, error.text(),
+  log::at(level, "gateway", "{} {} of {}{} {}{}", head.method, http::logged(head.target),
+          route ? access::owner_of(route->principal()) : "nobody", what, error.text(),
           *left_out == 0 ? std::string() : fmt::format(" ({} others before)", *left_out));
 }
 
@@ -122,9 +122,11 @@ void Exchange::count_unread() {
 }
 
 void Exchange::holds_too_much() {
-  outcome_.reason = "its client, or others of its tenant, do not read: no room for what comes";
-  log::debug("gateway", "{} {} of tenant {} ends: {}", head_.method, http::logged(head_.target),
-             route_->principal().id, outcome_.reason);
+  outcome_.reason = view().shows_own_keys()
+                        ? "its client, or others of its tenant, do not read: no room for what comes"
+                        : "its client, or others of its user, do not read: no room for what comes";
+  log::debug("gateway", "{} {} of {} ends: {}", head_.method, http::logged(head_.target),
+             access::owner_of(route_->principal()), outcome_.reason);
 }
 
 bool Exchange::take_room(std::size_t bytes) {
@@ -284,7 +286,7 @@ void Exchange::send_json(int status, std::string_view body) {
 
 void Exchange::fail(const Error& error) {
   if (const auto level = error_row(error.code()).level; level >= LogLevel::warning)
-    tell(level, head_, route_ ? route_->principal().id : "-", ":", error);
+    tell(level, head_, route_, ":", error);
   if (error.code() == Code::unauthorized) {
     judged(audit::Decision::unauthenticated, error.message());
   } else if (error.code() == Code::forbidden) {
@@ -385,7 +387,7 @@ void Exchange::abort(const Error& why) {
   take_back_head();
   if (!head_sent_) return fail(why);
   outcome_.reason = error_row(why.code()).reason;
-  tell(LogLevel::warning, head_, route_ ? route_->principal().id : "-", " broke off:", why);
+  tell(LogLevel::warning, head_, route_, " broke off:", why);
   break_off();
 }
 
