@@ -17,8 +17,8 @@ class Upstream;
 namespace zoo::accounts {
 
 /// Keeps the State: follows upstream's namespaces, Accounts and RBAC on one loop, and publishes a
-/// new State some milliseconds after a change. Made and destroyed by the composition root while the
-/// loop runs; state() from any thread.
+/// new State some milliseconds after a change. The composition root makes it, and destroys it when
+/// the loop has stopped; state() from any thread.
 class Follower {
 public:
   using Publish =

@@ -21,8 +21,8 @@ class Upstream;
 
 namespace zoo::app {
 
-/// What all doors of accounts show and write, and what it is made of. Made and destroyed while the
-/// loop runs; when it is destroyed no request is in progress.
+/// What all doors of accounts show and write, and what it is made of. Destroyed when the loop has
+/// stopped and no request is in progress.
 class AccountViews {
 public:
   /// `loop`: one of upstream's. `most_rbac_bytes`: accounts.rbac_limit. Of `parts` the functions

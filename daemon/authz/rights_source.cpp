@@ -22,8 +22,9 @@ namespace {
 using translate::EventType;
 using translate::ObjectKey;
 
-/// From when there is room for all until they are read again: one object that comes and goes at the
-/// limit must not have upstream list all of them each time.
+/// How long there must have been room for all objects until those that were left out are read
+/// again. Without it one object that comes and goes at the limit would have upstream list all of
+/// them each time.
 constexpr std::chrono::seconds k_room_lasts{1};
 
 /// What tenants' objects have in their stored form, and nobody who comes to upstream

@@ -51,8 +51,9 @@ inline constexpr std::size_t k_most_own_spaces = 64;
 /// Thread-safe; bounded: who is forgotten lists once more.
 class SeenSpaces {
 public:
-  /// A list was answered at this resourceVersion, when a watch would have shown `watched`.
-  /// `changed`: it was answered by others.
+  /// A list of what `key` names, a user and a kind, was answered at this resourceVersion.
+  /// `watched`: a digest of the namespaces that a watch would show him at this moment. `changed`:
+  /// the list itself showed others, since they changed while it was read.
   void listed(const std::string& key, std::uint64_t watched, std::int64_t revision, bool changed);
   /// Has every list at this resourceVersion, or later, shown what stands in the same namespaces?
   bool same_since(const std::string& key, std::uint64_t watched, std::int64_t revision);
