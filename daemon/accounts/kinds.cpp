@@ -5,8 +5,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include <algorithm>
-
 namespace zoo::accounts {
 namespace {
 

@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <charconv>
 #include <exception>
+#include <optional>
 #include <utility>
 
 namespace zoo::accounts {

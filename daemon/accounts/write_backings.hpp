@@ -6,8 +6,6 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include <string>
-
 /// Views that can be written, too. The Views and the Writes outlive them.
 namespace zoo::accounts {
 

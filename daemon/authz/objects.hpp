@@ -6,7 +6,6 @@
 #include "daemon/translate/discovery_json.hpp"
 
 #include <map>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>

@@ -4,7 +4,6 @@
 #include "common/base/json_text.hpp"
 #include "daemon/authz/system_roles.hpp"
 
-#include <algorithm>
 #include <set>
 #include <tuple>
 

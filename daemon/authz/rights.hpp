@@ -6,7 +6,6 @@
 #include "daemon/authz/policy.hpp"
 #include "daemon/authz/rule.hpp"
 
-#include <cstddef>
 #include <memory>
 #include <string>
 #include <string_view>
