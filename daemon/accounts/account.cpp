@@ -3,6 +3,7 @@
 
 #include "daemon/authz/rights.hpp"
 #include "daemon/translate/discovery_json.hpp"
+#include "daemon/upstream/list_source.hpp"
 
 #include <algorithm>
 
@@ -47,6 +48,7 @@ AccountPtr read_account(std::string_view object) {
   if (out->name.empty()) return nullptr;
   out->uid = metadata["uid"].string();
   out->resource_version = metadata["resourceVersion"].string();
+  out->revision = upstream::revision_of(out->resource_version).value_or(0);
   out->deleting = metadata["deletionTimestamp"].is(JsonType::string);
   out->subjects = subjects_of(spec["subjects"]);
   for (const auto& subject : out->subjects) {

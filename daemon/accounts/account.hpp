@@ -38,6 +38,7 @@ using Labels = std::map<std::string, std::string, std::less<>>;
 /// One Account of config.kiosk.sh, read. Immutable; any thread.
 struct Account {
   std::string name, uid, resource_version;
+  std::int64_t revision = 0;             ///< the last one as a number
   std::vector<authz::Subject> subjects;  ///< the members
   std::vector<std::string> subject_keys; ///< authz::subject_key() of each, sorted, each once
   /// Bound for the members in each space; "": none. Nothing: accounts.default_cluster_role.

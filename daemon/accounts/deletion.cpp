@@ -5,6 +5,7 @@
 #include "daemon/accounts/controller.hpp"
 #include "daemon/accounts/json_reads.hpp"
 #include "daemon/accounts/reservations.hpp"
+#include "daemon/accounts/state.hpp"
 #include "daemon/upstream/control_api.hpp"
 
 #include <utility>
@@ -17,6 +18,12 @@ using nlohmann::json;
 
 constexpr std::string_view k_definition =
     "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/accounts.config.kiosk.sh";
+
+/// "" for a tenant's namespace and for the system's, whatever their labels say.
+std::string owner_of(const json& live) {
+  const auto space = read_space(text_of(live));
+  return space ? space->account : std::string();
+}
 
 } // namespace
 
@@ -53,7 +60,7 @@ Result<void> Controller::let_go(upstream::ControlApi& api, const std::string& sp
   const auto live = api.get(namespace_path(space));
   if (!live && live.error().code() == Code::not_found) return {};
   if (!live) return fail(live.error());
-  if (text_at(*live, k_account_label_at) != account.name) return {};
+  if (owner_of(*live) != account.name) return {};
   const auto uid = text_at(*live, "/metadata/uid");
   // Of one that is half made nobody has anything yet.
   if (SpaceRequest::read(annotation_of(*live, k_space_request)))
@@ -115,8 +122,7 @@ Result<Controller::Next> Controller::look_at_deleted(upstream::ControlApi& api,
       const auto live = api.get(namespace_path(space));
       if (!live && live.error().code() == Code::not_found) continue;
       if (!live) return fail(live.error());
-      if (!text_at(*live, "/metadata/deletionTimestamp").empty() ||
-          text_at(*live, k_account_label_at) != account.name)
+      if (!text_at(*live, "/metadata/deletionTimestamp").empty() || owner_of(*live) != account.name)
         continue;
       log::info("accounts", "space {} is deleted with its account {}", space, account.name);
       ZOO_TRY_VOID(api.remove_read(namespace_path(space), text_at(*live, "/metadata/uid")));

@@ -7,6 +7,8 @@
 #include "common/kube/client.hpp"
 #include "daemon/accounts/json_reads.hpp"
 #include "daemon/accounts/space_rules.hpp"
+#include "daemon/accounts/state.hpp"
+#include "daemon/translate/mapping.hpp"
 #include "daemon/upstream/control_api.hpp"
 
 #include <nlohmann/json.hpp>
@@ -112,14 +114,18 @@ Result<std::set<std::string>> namespaces_of(upstream::ControlApi& api, std::stri
   std::set<std::string> names;
   std::string next;
   do {
-    kube::Query query = {{"labelSelector", fmt::format("{}={}", k_account_label, account)},
+    // Tenants label their namespaces as they like: these are nobody's spaces.
+    kube::Query query = {{"labelSelector", fmt::format("{}={},!{}", k_account_label, account,
+                                                       translate::k_tenant_label)},
                          {"limit", "500"}};
     if (!next.empty()) query.emplace_back("continue", next);
     ZOO_TRY(const auto page,
             api.get(kube::with_query("/api/v1/namespaces", query), k_metadata_list));
     ZOO_TRY(const auto items, items_of(page, "/api/v1/namespaces"));
-    for (const auto& item : items)
-      names.insert(item.value("/metadata/name"_json_pointer, std::string()));
+    for (const auto& item : items) {
+      auto name = item.value("/metadata/name"_json_pointer, std::string());
+      if (!systems_own(name)) names.insert(std::move(name));
+    }
     next = page.value("/metadata/continue"_json_pointer, std::string());
   } while (!next.empty());
   return names;

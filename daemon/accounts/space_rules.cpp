@@ -66,7 +66,7 @@ Result<void> check_space_name(std::string_view name, const TenantOf& tenant_of) 
                 "and '-', and begins and ends with a letter or a digit",
                 name);
   }
-  if (name == "default" || name.starts_with("kube-") || name.starts_with("zoo-")) {
+  if (systems_own(name)) {
     return fail(Code::forbidden,
                 "the name \"{}\" is reserved: no space is named default, kube-... or zoo-...",
                 name);

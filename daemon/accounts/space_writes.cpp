@@ -87,14 +87,46 @@ bool owns(const State& state, const authz::User& user, std::string_view account)
   return (known && state.is_member(user, *known)) || may_give(state, user, account);
 }
 
-/// Of a space that is new: what only servers write does not count.
-void drop_servers_metadata(json& object) {
-  auto& metadata = object["metadata"];
-  for (const char* name : {"uid", "resourceVersion", "creationTimestamp", "generation", "selfLink",
-                           "deletionTimestamp", "deletionGracePeriodSeconds"})
-    metadata.erase(name);
+/// Of a space that is new only its name, its labels and its annotations count: finalizers and
+/// owners would hold it and others, and zood would have set them.
+void keep_names_and_labels(json& object) {
+  json metadata = json::object();
+  for (const char* name : {"name", "labels", "annotations"}) {
+    if (const auto found = object["metadata"].find(name); found != object["metadata"].end())
+      metadata[name] = std::move(*found);
+  }
+  object["metadata"] = std::move(metadata);
   object.erase("status");
   object.erase("spec"); // finalizers are upstream's
+}
+
+/// The members of the account that gets a namespace have rights there, which a RoleBinding gives.
+bool may_let_in(const State& state, const authz::User& user, const std::string& name_space) {
+  authz::Attributes asked;
+  asked.verb = "create";
+  asked.group = "rbac.authorization.k8s.io";
+  asked.resource = "rolebindings";
+  asked.name_space = name_space;
+  return state.rights->decide(user, asked).allowed;
+}
+
+/// Of a member's change: nothing that the account's template has set. Code::forbidden with the key.
+Result<void> check_template_keys(const json& space, const json& before, const Account& account) {
+  for (const auto& [member, from] : {std::pair{"labels", &account.space_labels},
+                                     std::pair{"annotations", &account.space_annotations}}) {
+    for (const auto& [key, value] : *from) {
+      const auto at = json::json_pointer("/metadata") / member / key;
+      const auto had = before.contains(at) ? before.at(at) : json();
+      const auto has = space.contains(at) ? space.at(at) : json();
+      if (had == has || has == value) continue;
+      return fail(
+          Code::forbidden,
+          "metadata.{}: {} is set by the spaceTemplate of account \"{}\": ask who may change "
+          "the account",
+          member, key, account.name);
+    }
+  }
+  return {};
 }
 
 void lay_template(json& object, const Account& account) {
@@ -225,8 +257,7 @@ Result<Written> SpaceWrites::create_as(Form form, const resources::Who& who, jso
                 moment.name);
   }
   auto object = namespace_of(space);
-  drop_servers_metadata(object);
-  object["metadata"].erase("generateName");
+  keep_names_and_labels(object);
   return make(form, moment, std::move(object), owner, options, std::move(warnings));
 }
 
@@ -334,6 +365,16 @@ Result<Written> SpaceWrites::update_once(const resources::Who& who, const json& 
                   target.empty() ? "nobody" : fmt::format("account \"{}\"", target),
                   k_config_group);
     }
+    if (!target.empty() && systems_own(moment.name)) {
+      return fail(Code::forbidden, "namespace \"{}\" is the system's: no account owns it",
+                  moment.name);
+    }
+    if (!target.empty() && !may_let_in(*moment.state, moment.user, moment.name)) {
+      return fail(Code::forbidden,
+                  "user \"{}\" cannot give space \"{}\" to account \"{}\": this gives its members "
+                  "rights there, and takes the right to create rolebindings in it",
+                  moment.user.name, moment.name, target);
+    }
     if (known->initializing) {
       return fail(Code::conflict, "space \"{}\" is being initialised: move it when it is ready",
                   moment.name);
@@ -347,6 +388,8 @@ Result<Written> SpaceWrites::update_once(const resources::Who& who, const json& 
                 "takes the right to update the namespace",
                 moment.user.name, moment.name);
   }
+  const auto account = moment.state->accounts.find(known->account);
+  if (!right && account) ZOO_TRY_VOID(check_template_keys(space, before, *account));
   auto object = namespace_of(space);
   // What was judged is what is written.
   if (text_at(object, "/metadata/resourceVersion").empty())

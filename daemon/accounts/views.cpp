@@ -25,8 +25,8 @@ using resources::ObjectPtr;
 
 /// How long ago a State may be from which a watch is resumed.
 constexpr std::chrono::seconds k_remembered{600};
-/// Between two remembered States lies about as much time as has passed since, at least so much.
-constexpr std::chrono::milliseconds k_smallest_gap{500};
+/// And so many of them: each holds what has changed since the one before, some KiB.
+constexpr std::size_t k_most_remembered = 2'048;
 /// A watch that has nothing to tell says so often how far it has come.
 constexpr std::chrono::seconds k_tell_position{30};
 
@@ -63,6 +63,7 @@ struct Shown {
   bool operator==(const Shown&) const = default;
   explicit operator bool() const { return space != nullptr || account != nullptr; }
   const std::string& uid() const { return space ? space->uid : account->uid; }
+  std::int64_t revision() const { return space ? space->revision : account->revision; }
 };
 
 Shown shown(const State& state, ViewOf what, const authz::User& user, std::string_view name) {
@@ -142,9 +143,10 @@ struct Views::Impl {
   static void compare(const Watcher& watcher, const State& before, const State& now,
                       const std::string& name, Differences& out);
   static Differences compare_all(const Watcher& watcher, const State& before, const State& now);
-  static void tell(const Watcher& watcher, const Differences& differences, std::int64_t before,
+  static void put_in_order(Differences& differences);
+  static void tell(const Watcher& watcher, Differences differences, std::int64_t before,
                    const State& now);
-  void hear(Watcher& watcher, const Differences& differences, const StatePtr& now) const;
+  void hear(Watcher& watcher, Differences differences, const StatePtr& now) const;
   void unlink(Watcher& watcher);
   void remember(const StatePtr& now);
   Result<StatePtr> behind(std::int64_t revision) const;
@@ -180,10 +182,22 @@ Views::Impl::Differences Views::Impl::compare_all(const Watcher& watcher, const 
   return out;
 }
 
+/// What goes first, then by resourceVersion: a client that is cut off in between goes on from the
+/// last one that it has heard.
+void Views::Impl::put_in_order(Differences& differences) {
+  std::stable_sort(differences.begin(), differences.end(), [](const auto& a, const auto& b) {
+    const auto place = [](const auto& each) {
+      return each.first == Change::Type::deleted ? 0 : each.second.revision();
+    };
+    return place(a) < place(b);
+  });
+}
+
 /// Who has heard the last one has heard all up to `now`, and who is cut off before it has not: he
 /// is where he was before.
-void Views::Impl::tell(const Watcher& watcher, const Differences& differences, std::int64_t before,
+void Views::Impl::tell(const Watcher& watcher, Differences differences, std::int64_t before,
                        const State& now) {
+  put_in_order(differences);
   for (const auto& [type, one] : differences) {
     const bool last = &one == &differences.back().second;
     const auto revision = last ? now.revision : before;
@@ -193,13 +207,13 @@ void Views::Impl::tell(const Watcher& watcher, const Differences& differences, s
 }
 
 /// What a publication has changed for a watcher.
-void Views::Impl::hear(Watcher& watcher, const Differences& differences,
-                       const StatePtr& now) const {
-  tell(watcher, differences, watcher.known->revision, *now);
+void Views::Impl::hear(Watcher& watcher, Differences differences, const StatePtr& now) const {
+  const bool nothing = differences.empty();
+  tell(watcher, std::move(differences), watcher.known->revision, *now);
   watcher.known = now;
   const auto at = clock();
-  if (differences.empty() && at - watcher.told < k_tell_position) return;
-  if (differences.empty()) watcher.tell({Change::Type::passed, nullptr, now->revision});
+  if (nothing && at - watcher.told < k_tell_position) return;
+  if (nothing) watcher.tell({Change::Type::passed, nullptr, now->revision});
   watcher.told = at;
 }
 
@@ -214,33 +228,23 @@ void Views::Impl::unlink(Watcher& watcher) {
   }
 }
 
-/// Keeps the newest State of all, and fewer of those that are older.
+/// Keeps a State that differs from the one before, for as long and as many as are remembered.
 void Views::Impl::remember(const StatePtr& state) {
   const auto now = clock();
-  // Of several of one revision the first: what was late on its stream came behind it.
-  if (!remembered.empty() && remembered.back().state->revision == state->revision) return;
   remembered.push_back({state, now});
-  std::deque<Remembered> kept;
-  for (std::size_t i = 0; i < remembered.size(); ++i) {
-    const bool last = i + 1 == remembered.size();
-    // Older than what is remembered, and so is the next one: nobody goes on from here.
-    if (!last && now - remembered[i + 1].at >= k_remembered) continue;
-    const bool inner = !kept.empty() && !last;
-    if (inner) {
-      const auto& next = remembered[i + 1];
-      const auto gap = std::max<Clock::duration>(k_smallest_gap, now - next.at);
-      if (next.at - kept.back().at <= gap) continue;
-    }
-    kept.push_back(std::move(remembered[i]));
-  }
-  remembered = std::move(kept);
+  while (remembered.size() > k_most_remembered ||
+         (remembered.size() > 1 && now - remembered[1].at >= k_remembered))
+    remembered.pop_front();
 }
 
-/// What somebody knows at least who has heard everything up to `revision`.
+/// What somebody knows who has heard everything up to `revision`: exactly that, since what came and
+/// went between a State and another is in no difference of the two.
 Result<StatePtr> Views::Impl::behind(std::int64_t revision) const {
   StatePtr found;
   for (const auto& one : remembered) {
-    if (one.state->revision <= revision) found = one.state;
+    if (one.state->revision > revision) break;
+    // Of several of one revision the first: what was late on its stream came behind it.
+    if (found == nullptr || one.state->revision != found->revision) found = one.state;
   }
   if (found == nullptr) {
     return fail(Code::expired, "the resourceVersion {} is too old, or of another zood: list again",
@@ -259,7 +263,9 @@ void Views::published(const StatePtr& before, const StatePtr& now, const Touched
   my.current.store(now);
   my.changed.notify_all();
   if (now->trouble) return; // what is not to be believed is told to nobody
-  my.remember(now);
+  const bool same = !touched.everything && touched.spaces.empty() && touched.accounts.empty() &&
+                    touched.rights.empty();
+  if (!same || my.remembered.empty()) my.remember(now);
   const bool all = touched.everything || touched.rights.everybody || before->trouble.has_value();
   const auto look = [&](Impl::Watcher& watcher) {
     if (watcher.known == now) return;
@@ -288,7 +294,7 @@ void Views::published(const StatePtr& before, const StatePtr& now, const Touched
     Impl::Differences differences;
     for (const auto& name : names)
       Impl::compare(watcher, *watcher.known, *now, name, differences);
-    my.hear(watcher, differences, now);
+    my.hear(watcher, std::move(differences), now);
   }
 }
 

@@ -36,6 +36,10 @@ bool selects(const std::string& selector, const json& object) {
   const auto labels = object["metadata"].value("labels", json::object());
   for (const auto term : text::split(selector, ',')) {
     if (term.empty()) continue;
+    if (term.front() == '!') {
+      if (labels.contains(std::string(term.substr(1)))) return false;
+      continue;
+    }
     const auto equals = term.find('=');
     const std::string key(term.substr(0, equals));
     if (!labels.contains(key)) return false;

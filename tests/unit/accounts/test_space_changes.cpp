@@ -111,6 +111,9 @@ TEST_CASE("N7 the owner changes by who may update both accounts, and access with
   CHECK(refusal_of(at.write("john", space), Code::forbidden).find("both accounts") !=
         std::string::npos);
   at.cluster.allow("john", "update", "config.kiosk.sh", "accounts", "b");
+  CHECK(refusal_of(at.write("john", space), Code::forbidden).find("create rolebindings") !=
+        std::string::npos);
+  at.cluster.allow("john", "create", "rbac.authorization.k8s.io", "rolebindings");
   const auto moved = must(at.write("john", space));
   CHECK((*moved.object)["spec"]["account"] == "b");
   const auto binding = at.cluster.at(FakeCluster::binding("of-a"));
@@ -240,4 +243,38 @@ TEST_CASE("A5 A6 V4 accounts are written by who may, in the group in which they 
             .code() == Code::conflict);
   must(zood.accounts->remove(who("admin"), {"", "team"}, {}, options()));
   CHECK_FALSE(world.cluster.has(FakeCluster::account("team")));
+}
+
+TEST_CASE("what a member adds to a space is neither a finalizer nor an owner of it") {
+  World world;
+  put_account(world.cluster, "team", {"john"});
+  Zood zood(world.cluster);
+  json space = {{"apiVersion", "tenancy.kiosk.sh/v1alpha1"},
+                {"kind", "Space"},
+                {"metadata",
+                 {{"name", "s"},
+                  {"labels", {{"a", "b"}}},
+                  {"finalizers", json::array({"example.com/never"})},
+                  {"ownerReferences", json::array({{{"kind", "Node"}, {"name", "n"}}})}}},
+                {"spec", {{"account", "team"}}}};
+  must(zood.spaces->create(who("john"), space, options()));
+  const auto made = world.cluster.at(FakeCluster::space("s"));
+  CHECK(made["metadata"]["labels"]["a"] == "b");
+  CHECK_FALSE(made["metadata"].contains("finalizers"));
+  CHECK_FALSE(made["metadata"].contains("ownerReferences"));
+}
+
+TEST_CASE("tenants' namespaces count in no account, and go with none") {
+  World world;
+  put_account(world.cluster, "team", {"john"});
+  Zood zood(world.cluster);
+  world.cluster.put(
+      FakeCluster::space("abc123-x"),
+      {{"apiVersion", "v1"},
+       {"kind", "Namespace"},
+       {"metadata",
+        {{"name", "abc123-x"},
+         {"labels", {{"kiosk.sh/account", "team"}, {"tenant.kubezoo.io/id", "abc123"}}}}}});
+  const auto api = world.cluster.connect();
+  CHECK(must(namespaces_of(*api, "team")).empty());
 }

@@ -149,6 +149,7 @@ struct World {
     cluster.allow("admin", "*", "tenancy.kiosk.sh", "accounts");
     cluster.allow("admin", "*", "tenancy.kiosk.sh", "spaces");
     cluster.allow("admin", "*", "rbac.authorization.k8s.io", "clusterroles");
+    cluster.allow("admin", "*", "rbac.authorization.k8s.io", "rolebindings");
   }
 };
 
