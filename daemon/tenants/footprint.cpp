@@ -65,6 +65,7 @@ public:
       : wanted_(wanted), out_(out) {}
 
   void on_frame(std::string_view text) override {
+    any_ = true;
     if (const auto key = translate::object_key(text); key && !wanted_(key->name)) return;
     const auto group = json::parse(text, nullptr, false);
     if (!group.is_object()) {
@@ -93,11 +94,12 @@ public:
     }
   }
   bool broken() const { return broken_; }
+  bool any() const { return any_; } ///< a group, wanted or not
 
 private:
   const std::function<bool(std::string_view)>& wanted_;
   std::vector<Kind>& out_;
-  bool broken_ = false;
+  bool broken_ = false, any_ = false;
 };
 
 std::optional<Volume> volume_of(const json& item, std::string_view prefix) {
@@ -114,7 +116,8 @@ std::optional<Volume> volume_of(const json& item, std::string_view prefix) {
                 found.terminating};
 }
 
-Result<void> add_kinds(ControlApi& api, std::string_view root,
+/// Whether the document has any group, wanted or not.
+Result<bool> add_kinds(ControlApi& api, std::string_view root,
                        const std::function<bool(std::string_view)>& wanted,
                        std::vector<Kind>& out) {
   ZOO_TRY(const auto document, api.request("GET", root, {}, {}, translate::k_aggregated_accept));
@@ -125,7 +128,7 @@ Result<void> add_kinds(ControlApi& api, std::string_view root,
   ZOO_TRY_VOID(framer.finish());
   if (reader.broken())
     return fail(Code::unavailable, "the upstream's discovery at {} is not JSON", root);
-  return {};
+  return reader.any();
 }
 
 } // namespace
@@ -160,9 +163,9 @@ std::string Kind::title() const { return group.empty() ? resource : resource + "
 Result<std::vector<Kind>> discover(ControlApi& api,
                                    const std::function<bool(std::string_view)>& wanted) {
   std::vector<Kind> out;
-  ZOO_TRY_VOID(add_kinds(api, "/api", wanted, out));
-  ZOO_TRY_VOID(add_kinds(api, "/apis", wanted, out));
-  if (out.empty()) {
+  ZOO_TRY(const bool core, add_kinds(api, "/api", wanted, out));
+  ZOO_TRY(const bool others, add_kinds(api, "/apis", wanted, out));
+  if (!core && !others) {
     return fail(Code::unavailable, "the upstream's aggregated discovery is empty: Kubernetes 1.33 "
                                    "or newer is needed");
   }

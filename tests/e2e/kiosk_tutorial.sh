@@ -1,0 +1,206 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# covers: accounts access gateway resources app upstream
+# step: verify
+# timeout: 900
+# kiosk's tutorial, in its order and with its objects, as far as spaces go: straight at the upstream, where zood serves
+# tenancy.kiosk.sh through the aggregation layer, and through the account door. With the kubectl of this run, and with
+# ZOO_OLD_KUBECTL if there is one; the suite `older` has both of an older Kubernetes.
+. "$(dirname "$0")/lib.sh"
+
+# An EndpointSlice takes no loopback address: kube-apiserver comes by the machine's own.
+ip=$(hostname -I | tr ' ' '\n' | grep -m 1 -E '^[0-9]+(\.[0-9]+){3}$') || skip "this machine has no IPv4 address but loopback"
+# The tutorial's names are fixed, and it lets everybody make spaces: the upstream is its own.
+own_upstream --nodes 1 --apiserver-arg --enable-aggregator-routing=true
+start_zood_with "accounts: {enabled: true, listen: '127.0.0.1:0', aggregated: {listen: '$ip:0'}}"
+door=$(sed -n 's/.*the account door listens on //p' "$zood_dir.log" | tail -1)
+require "the account door listens" test -n "$door"
+available() { [[ $(upstream get apiservice v1alpha1.tenancy.kiosk.sh -o 'jsonpath={.status.conditions[?(@.type=="Available")].status}') == True ]]; }
+eventually "kube-apiserver reaches the aggregated door" 60 available
+new_tenant t # its kubeconfig has the authority of the account door's certificate
+unpack "$t"
+
+# ---- kiosk's objects ----------------------------------------------------------------------------------------------
+
+objects=$TMPDIR/objects
+mkdir "$objects"
+# account NAME [MEMBERS OF SPACE]: an Account of john's.
+account() {
+  cat <<YAML
+apiVersion: tenancy.kiosk.sh/v1alpha1
+kind: Account
+metadata:
+  name: $1
+spec:
+${2:+  space:
+$2
+}  subjects:
+  - kind: User
+    name: john
+    apiGroup: rbac.authorization.k8s.io
+YAML
+}
+# space NAME ACCOUNT
+space() {
+  cat <<YAML
+apiVersion: tenancy.kiosk.sh/v1alpha1
+kind: Space
+metadata:
+  name: $1
+spec:
+  account: $2
+YAML
+}
+account johns-account >"$objects/account.yaml"
+account johns-account "    limit: 2" >"$objects/account-space-limit.yaml"
+account johns-account-deletable-spaces "    clusterRole: kiosk-space-admin" >"$objects/account-deletable-spaces.yaml"
+account johns-account-default-space-metadata '    clusterRole: kiosk-space-admin
+    spaceTemplate:
+      metadata:
+        labels:
+          some-label: "label-value"
+          some--other-label: "other-label-value"
+        annotations:
+          "space-annotation-1": "annotation-value-1"
+          "space-annotation-2": "annotation-value-2"' >"$objects/account-default-space-metadata.yaml"
+space johns-space johns-account >"$objects/space.yaml"
+space johns-space-2 johns-account >"$objects/space-2.yaml"
+space johns-space-3 johns-account >"$objects/space-3.yaml"
+space johns-space-deletable johns-account-deletable-spaces >"$objects/space-deletable.yaml"
+space johns-space-defaults johns-account-default-space-metadata >"$objects/space-defaults.yaml"
+cat >"$objects/account-sa.yaml" <<'YAML'
+apiVersion: tenancy.kiosk.sh/v1alpha1
+kind: Account
+metadata:
+  name: johns-account
+spec:
+  subjects:
+  - kind: ServiceAccount
+    name: john
+    namespace: kiosk
+YAML
+cat >"$objects/rbac-creator.yaml" <<'YAML'
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata:
+  name: kiosk-creator
+subjects:
+- kind: Group
+  name: system:authenticated
+  apiGroup: rbac.authorization.k8s.io
+roleRef:
+  kind: ClusterRole
+  name: kiosk-edit
+  apiGroup: rbac.authorization.k8s.io
+YAML
+cat >"$objects/deployment.yaml" <<'YAML'
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: nginx-deployment
+spec:
+  selector:
+    matchLabels:
+      app: nginx
+  replicas: 2
+  template:
+    metadata:
+      labels:
+        app: nginx
+    spec:
+      containers:
+      - name: nginx
+        image: nginx:1.14.2
+        ports:
+        - containerPort: 80
+YAML
+
+# ---- the tutorial -------------------------------------------------------------------------------------------------
+
+# admin ARGUMENTS...: the cluster's administrator, with the kubectl and at the door of this walk; john is impersonated.
+admin() {
+  case $at in
+    upstream) "$kubectl" --kubeconfig "$ZOO_E2E_KUBECONFIG" "$@" ;;
+    door) "$kubectl" --kubeconfig "$ZOO_E2E_KUBECONFIG" --server "https://$door" --certificate-authority "$TMPDIR/$t.ca" "$@" ;;
+  esac
+}
+john() { admin --as=john "$@"; }
+apply() { "$1" apply -f "$objects/$2.yaml"; }
+spaces() { john get spaces -o 'jsonpath={.items[*].metadata.name}'; }
+lists() { [[ $(john get "$1" -o 'jsonpath={.items[*].metadata.name}') == "$2" ]]; }
+running() { [[ $(john -n johns-space get pods --field-selector status.phase=Running -o name | wc -l) == 2 ]]; }
+gone() { ! upstream get "$@"; }
+
+# walk WHERE WITH: the whole tutorial; WHERE and WITH begin the name of each check.
+walk() {
+  local w="$1, $2:"
+  export KUBECACHEDIR=$TMPDIR/kube-cache-$2-$1 # what a kubectl knew before the door was there is forgotten
+
+  check "$w 2.1 the administrator creates an account" apply admin account
+  expect "$w 2.1 which is an Account of config.kiosk.sh" john "$(upstream get accounts.config.kiosk.sh johns-account -o 'jsonpath={.spec.subjects[0].name}')"
+  eventually "$w 2.2 john sees his account" 30 lists accounts johns-account
+  expect_match "$w 2.2 as a table" '^johns-account +0 ' "$(john get accounts)"
+  expect_match "$w 2.2 and reads it" '^ +name: john$' "$(john get account johns-account -o yaml)"
+  expect "$w 2.2 another user sees none" "" "$(admin --as=jane get accounts -o name)"
+  check_fails "$w 2.2 nor reads it" 'NotFound' admin --as=jane get account johns-account
+
+  check_fails "$w 3.1 john may not create spaces by default" 'Forbidden|forbidden' apply john space
+  check "$w 3.1 the administrator lets all users create spaces" apply admin rbac-creator
+  may_create() { [[ $(john auth can-i create spaces.tenancy.kiosk.sh) == yes ]]; }
+  eventually "$w 3.1 john may" 30 may_create
+  check "$w 3.2 john creates a space" apply john space
+  check "$w 3.2 and applies it again" apply john space
+  expect_match "$w 3.3 he lists his spaces" '^johns-space +johns-account +Active ' "$(john get spaces)"
+  expect "$w 3.3 and reads one" johns-account "$(john get space johns-space -o yaml | sed -n 's/^  account: //p')"
+  expect "$w 3.3 another user sees none" "" "$(admin --as=jane get spaces -o name)"
+  check "$w 3.4 he makes a deployment in it" john apply -n johns-space -f "$objects/deployment.yaml"
+  eventually "$w 3.4 whose pods run" 60 running
+  check_fails "$w 3.4 another user does not" 'forbidden' admin --as=jane apply -n johns-space -f "$objects/deployment.yaml"
+  check_fails "$w 3.4 nor does john elsewhere" 'forbidden' john apply -n default -f "$objects/deployment.yaml"
+  check_fails "$w 3.4 he may not delete the space" '"johns-account" binds "admin"' john delete space johns-space
+
+  check "$w 3.5 an account whose members may delete spaces" apply admin account-deletable-spaces
+  eventually "$w 3.5 is john's, too" 30 lists accounts 'johns-account johns-account-deletable-spaces'
+  check "$w 3.5 he creates a space of it" apply john space-deletable
+  expect "$w 3.6 he has two spaces" 'johns-space johns-space-deletable' "$(spaces)"
+  check "$w 3.6 he deletes it" john delete space johns-space-deletable --timeout 60s
+  expect "$w 3.6 one is left" johns-space "$(spaces)"
+  check "$w 3.6 and its namespace is gone" gone namespace johns-space-deletable
+
+  check "$w 3.7 an account with defaults for spaces" apply admin account-default-space-metadata
+  eventually "$w 3.7 is john's, too" 30 lists accounts 'johns-account johns-account-default-space-metadata johns-account-deletable-spaces'
+  check "$w 3.7 he creates a space of it" apply john space-defaults
+  expect "$w 3.7 which has them" 'label-value other-label-value annotation-value-1 annotation-value-2' "$(john get space johns-space-defaults -o \
+    'jsonpath={.metadata.labels.some-label} {.metadata.labels.some--other-label} {.metadata.annotations.space-annotation-1} {.metadata.annotations.space-annotation-2}')"
+
+  check "$w 4.1 the administrator limits the first account to two spaces" apply admin account-space-limit
+  limited() { [[ $(john get account johns-account -o 'jsonpath={.spec.space.limit}') == 2 ]]; }
+  eventually "$w 4.1 john sees the limit" 30 limited
+  expect_match "$w 4.1 in the table" '^johns-account +1/2 ' "$(john get accounts)"
+  check "$w 4.1 he creates the second space" apply john space-2
+  check_fails "$w 4.1 the third is refused" 'space limit of 2 reached for account johns-account' apply john space-3
+  check "$w 4.1 and no namespace is left of it" gone namespace johns-space-3
+
+  # The alternative of 2.1.
+  check "$w 2.1 the account's user becomes a ServiceAccount" apply admin account-sa
+  robot=(--as=system:serviceaccount:kiosk:john)
+  robots() { [[ $(admin "${robot[@]}" get spaces -o 'jsonpath={.items[*].metadata.name}') == "johns-space johns-space-2" ]]; }
+  eventually "$w 2.1 who has the spaces then" 30 robots
+  not_johns() { [[ $(spaces) == johns-space-defaults ]]; }
+  eventually "$w 2.1 and john has them no more" 30 not_johns
+
+  for name in johns-account johns-account-default-space-metadata johns-account-deletable-spaces; do
+    check "$w the account $name goes" admin delete account "$name" --timeout 60s
+  done
+  check "$w spaces are deleted by the administrator" admin delete space johns-space johns-space-2 johns-space-defaults --timeout 60s
+  check "$w and the right to create them" admin delete clusterrolebinding kiosk-creator
+  may_not() { [[ $(john auth can-i create spaces.tenancy.kiosk.sh) == no ]]; }
+  eventually "$w which john has no more" 30 may_not
+}
+
+kubectls=("$KUBECTL")
+if [[ -n ${ZOO_OLD_KUBECTL:-} ]]; then kubectls+=("$ZOO_OLD_KUBECTL"); fi
+for kubectl in "${kubectls[@]}"; do
+  version=$("$kubectl" version --client -o json | jq -r .clientVersion.gitVersion)
+  for at in upstream door; do walk "$at" "$version"; done
+done
