@@ -103,13 +103,13 @@ hears() { grep -q -- "$2" "$TMPDIR/$1.watch"; }
 eventually "a watch of namespaces begins" 30 hears spaces "$b"
 eventually "and one of what stands in them" 30 hears maps "$b"
 check "john is let into another namespace" grant "$c"
-eventually "which is ADDED" 30 hears spaces "^ADDED  *$c "
+eventually "N11: which is ADDED" 30 hears spaces "^ADDED  *$c "
 over() { ! kill -0 "$1" 2>/dev/null; }
 eventually "the other watch ends, so that he lists again" 30 over "$maps_watch"
 expect_match "and says why" 'have changed; list again' "$(cat "$TMPDIR/maps.watch")"
 expect "he sees what stands there" 3 "$(john get configmaps -A --field-selector metadata.name=here --no-headers | wc -l)"
 check "the right is taken away" upstream -n "$c" delete rolebinding "$john"
-eventually "and the namespace is DELETED for him" 30 hears spaces "^DELETED  *$c "
+eventually "N11: and the namespace is DELETED for him" 30 hears spaces "^DELETED  *$c "
 kill "$spaces_watch" 2>/dev/null
 
 # ---- the whole cluster -------------------------------------------------------------------------------------------------

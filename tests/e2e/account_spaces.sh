@@ -66,7 +66,7 @@ expect "it is his account's" "$team" "$(john get space "$run-b" -o 'jsonpath={.s
 check_fails "the name is taken" 'already exists' john create namespace "$run-b"
 check_fails "a name of the system is none" 'is reserved' john create namespace "kube-$run"
 check_fails "nor one under a tenant's prefix" "the prefix \"$t-\" belongs to a tenant" john create namespace "$t-$run"
-check_fails "a reserved label is not his to set" 'pod-security.kubernetes.io/enforce' \
+check_fails "N10: a reserved label is not his to set" 'pod-security.kubernetes.io/enforce' \
   john create -f - <<<"$(space "$run-x" "$team" | sed 's/"name"/"labels":{"pod-security.kubernetes.io\/enforce":"privileged"},"name"/')"
 check_fails "nobody makes a space of another's account" "user \"$bob\" is no member of account \"$team\"" bob create -f - <<<"$(space "$run-x" "$team")"
 check_fails "who is no member makes none" 'is a member of no account' bob create namespace "$run-x"
@@ -78,8 +78,8 @@ for ((i = 0; i < 10; ++i)); do
   makers+=($!)
 done
 wait "${makers[@]}"
-expect "of ten at once one is made" 1 "$(grep -l ' created' "$TMPDIR"/n?.out | wc -l)"
-expect "the others are told of the limit" 9 "$(grep -l "space limit of 3 reached for account $team" "$TMPDIR"/n?.out | wc -l)"
+expect "N1: of ten at once one is made" 1 "$(grep -l ' created' "$TMPDIR"/n?.out | wc -l)"
+expect "N1: the others are told of the limit" 9 "$(grep -l "space limit of 3 reached for account $team" "$TMPDIR"/n?.out | wc -l)"
 expect "three are there" 3 "$(upstream get ns -l "kiosk.sh/account=$team" -o name | wc -l)"
 
 # ---- changed ------------------------------------------------------------------------------------------------------
@@ -87,7 +87,7 @@ check "a member labels his space" john label space "$run-a" mine=yes
 expect "which is the namespace" yes "$(upstream get ns "$run-a" -o 'jsonpath={.metadata.labels.mine}')"
 check "and applies it" john apply -f - <<<"$(space "$run-a" "$team")"
 check_fails "not a reserved label" 'is reserved' john label space "$run-a" kiosk.sh/x=y
-check_fails "he moves it nowhere" 'update both accounts' john patch space "$run-a" --type merge -p '{"spec":{"account":"other"}}'
+check_fails "N7: he moves it nowhere" 'update both accounts' john patch space "$run-a" --type merge -p '{"spec":{"account":"other"}}'
 hidden() { sed "s/$1/NAME/g" <<<"$(bob delete space "$1" 2>&1)"; }
 expect_match "who has no right is refused" Forbidden "$(hidden "$run-a")"
 expect "and learns nothing" "$(hidden "$run-nowhere")" "$(hidden "$run-a")"
@@ -104,11 +104,11 @@ let_in() { [[ $(upstream auth can-i get pods -n "$1" --as "$2") == "$3" ]]; }
 eventually "it is put back" 30 let_in "$run-a" "$john" yes
 require "another member" upstream patch account.config.kiosk.sh "$team" --type json \
   -p '[{"op":"add","path":"/spec/subjects/-","value":{"kind":"User","apiGroup":"rbac.authorization.k8s.io","name":"'"$bob"'"}}]'
-eventually "has access" 30 let_in "$run-a" "$bob" yes
+eventually "N6: has access" 30 let_in "$run-a" "$bob" yes
 sees() { [[ $("$1" get spaces -o name | wc -l) == "$2" ]]; }
 eventually "and sees the spaces" 30 sees bob 3
 require "he leaves" upstream patch account.config.kiosk.sh "$team" --type json -p '[{"op":"remove","path":"/spec/subjects/1"}]'
-eventually "and sees none" 30 sees bob 0
+eventually "N6: and sees none" 30 sees bob 0
 expect "nor has he access" no "$(upstream auth can-i get pods -n "$run-a" --as "$bob")"
 
 # ---- zood killed while spaces are made --------------------------------------------------------------------------------
@@ -131,7 +131,7 @@ all_ready() {
     upstream get rolebinding -n "$ns" zoo:account >/dev/null || return 1
   done
 }
-eventually "what was half made is made" 60 all_ready
+eventually "N4: what was half made is made" 60 all_ready
 told() { [[ $(upstream get account.config.kiosk.sh "$team" -o json | jq '.status.namespaces | length') == "$(upstream get ns -l "kiosk.sh/account=$team" -o name | wc -l)" ]]; }
 eventually "and the account says so" 30 told
 

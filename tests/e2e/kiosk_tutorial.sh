@@ -12,6 +12,10 @@
 ip=$(hostname -I | tr ' ' '\n' | grep -m 1 -E '^[0-9]+(\.[0-9]+){3}$') || skip "this machine has no IPv4 address but loopback"
 # The tutorial's names are fixed, and it lets everybody make spaces: the upstream is its own.
 own_upstream --nodes 1 --apiserver-arg --enable-aggregator-routing=true
+at_end() { # zood first: it withdraws the door
+  stop_zood
+  "$ZOO_UPSTREAM" stop --dir "$up" >/dev/null
+}
 start_zood_with "accounts: {enabled: true, listen: '127.0.0.1:0', aggregated: {listen: '$ip:0'}}"
 door=$(sed -n 's/.*the account door listens on //p' "$zood_dir.log" | tail -1)
 require "the account door listens" test -n "$door"

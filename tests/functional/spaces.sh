@@ -42,7 +42,7 @@ for ((i = 0; i < 40; ++i)); do
   makers+=($!)
 done
 wait "${makers[@]}"
-expect "of forty creations at once five are done" 5 "$(grep -lx Active "$TMPDIR"/team*.out | wc -l)"
+expect "N1: of forty creations at once five are done" 5 "$(grep -lx Active "$TMPDIR"/team*.out | wc -l)"
 expect "the others are told of the limit" 35 "$(grep -l 'space limit of 5 reached for account team' "$TMPDIR"/team*.out | wc -l)"
 expect "which upstream says too" 5 "$(of team | wc -w)"
 expect "nothing is reserved any more" null "$(status team pending)"
@@ -95,9 +95,9 @@ eventually "is changed back" 30 labelled at-ready gold
 
 require "another account" account other otto '{"limit":3}'
 require "a label is changed by hand" upstream label namespace at-seen --overwrite kiosk.sh/account=other
-eventually "access moves" 30 binds at-seen 'admin otto'
-eventually "and the status of the new owner" 30 says other 'namespaces|map(.name)|join(" ")' at-seen
-eventually "and of the old one" 30 says short 'namespaces|map(.name)|join(" ")' 'at-binding at-ready at-settle'
+eventually "N7: access moves" 30 binds at-seen 'admin otto'
+eventually "A8: and the status of the new owner" 30 says other 'namespaces|map(.name)|join(" ")' at-seen
+eventually "A8: and of the old one" 30 says short 'namespaces|map(.name)|join(" ")' 'at-binding at-ready at-settle'
 check_fails "a member may not move a space" 'update both accounts' "$program" move otto at-seen short
 require "who may update both accounts" upstream create clusterrolebinding moves --clusterrole cluster-admin --user root
 check "may" "$program" move root at-seen short
@@ -115,17 +115,17 @@ eventually "and access with it" 30 unbound noted
 # ---- deletions ----------------------------------------------------------------------------------------------------
 
 require "an account goes" upstream delete account.config.kiosk.sh other --timeout 60s
-check "its space stays" upstream get namespace stray
+check "N8: its space stays" upstream get namespace stray
 expect "as nobody's" other "$(upstream get namespace stray -o jsonpath='{.metadata.labels.kiosk\.sh/account}{.metadata.annotations.zoo\.kubezoo\.io/orphaned-from}')"
 check "without its members" unbound stray
 require "one that takes its spaces along" account along john '{"limit":2}' Delete
 for name in along-a along-b; do require "a space of it" "$program" create john $name along; done
 require "goes" upstream delete account.config.kiosk.sh along --timeout 90s
-check "with them" gone namespace along-a along-b
+check "N8: with them" gone namespace along-a along-b
 require "one that refuses" account refuses john '{}' Refuse
 require "a space of it" "$program" create john kept refuses
 require "is deleted" upstream delete account.config.kiosk.sh refuses --wait=false
-eventually "and waits" 30 says refuses waitingFor '1 space (kept)'
+eventually "N8: and waits" 30 says refuses waitingFor '1 space (kept)'
 check "its member is still let in" binds kept 'admin john'
 require "until the space is gone" upstream delete namespace kept
 eventually "then it goes" 60 gone account.config.kiosk.sh refuses

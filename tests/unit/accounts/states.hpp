@@ -14,13 +14,15 @@
 
 namespace zoo::accounts::test {
 
-/// Rights that are said by hand: who may `get` which namespaces, and who may do everything.
+/// Rights that are said by hand: who may `get` which namespaces and accounts, and who may do
+/// everything. As by kiosk-view, everybody may read the kinds of tenancy.kiosk.sh.
 class SaidRights final : public authz::Rights {
 public:
   using Names = std::set<std::string>;
   std::map<std::string, Names> of_user; ///< "*": every namespace
 
   authz::Decision decide(const authz::User& user, const authz::Attributes& asked) const override {
+    if (asked.group == k_tenancy_group) return {true, ""};
     const auto found = of_user.find(user.name);
     if (found == of_user.end()) return {};
     const auto& name = asked.name_space.empty() ? asked.name : asked.name_space;
@@ -51,6 +53,15 @@ public:
       text += R"("kubernetes.io/metadata.name":")" + name + R"("})" + more + "}}";
       state.spaces.put(read_space(text));
       touched.spaces = {name};
+    });
+  }
+  void put_account(const std::string& name, const std::string& member) {
+    publish([&](State& state, Touched& touched) {
+      const auto account =
+          read_account(R"({"metadata":{"name":")" + name + R"(","uid":"uid-)" + name +
+                       R"("},"spec":{"subjects":[{"kind":"User","name":")" + member + R"("}]}})");
+      state.accounts.put(account);
+      touched.accounts = {name};
     });
   }
   void remove_space(const std::string& name) {

@@ -62,7 +62,7 @@ TEST_CASE("A7 the status names the spaces, and what is wrong") {
   CHECK(at.condition("OverLimit")["status"] == "False");
 }
 
-TEST_CASE("what is as it should be is not written") {
+TEST_CASE("A8 what is as it should be is not written") {
   Kept at;
   at.zood.pass(seconds(2));
   at.cluster.forget_requests();
@@ -172,7 +172,7 @@ TEST_CASE("N10 the template is kept on spaces that exist, unless the account say
   CHECK(tier() == "gold");
 }
 
-TEST_CASE("N7 a label that an administrator changes upstream moves access and status") {
+TEST_CASE("A8 N7 a label that an administrator changes upstream moves access and status") {
   Kept at;
   put_account(at.cluster, "other", {"jane"});
   const auto label = [&](const json& owner) {

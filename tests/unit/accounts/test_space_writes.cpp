@@ -141,7 +141,7 @@ TEST_CASE("SP6 SP8 N9 whose space it is") {
       {Code::bad_request, "spec.account is required: \"john\" is a member of 1 account (a)"});
 }
 
-TEST_CASE("an administrator makes spaces for an account, and namespaces that are nobody's") {
+TEST_CASE("N9 an administrator makes spaces for an account, and namespaces that are nobody's") {
   World world;
   put_account(world.cluster, "team", {"john"}, {{"limit", 1}});
   Zood zood(world.cluster);

@@ -71,7 +71,24 @@ TEST_CASE("a list shows what the caller may see, on full pages") {
   CHECK(Views::object_of(*states.now, ViewOf::spaces, k_john, "a") != nullptr);
 }
 
-TEST_CASE("a watch tells a grant as ADDED and a revocation as DELETED, each once") {
+TEST_CASE("A3 an account is shown to its members and to who may get it in config.kiosk.sh") {
+  States states;
+  for (const char* name : {"blue", "green", "red"})
+    states.put_account(name, "member-of-" + std::string(name));
+  states.grant("auditor", "green");
+  const auto seen = [&](const char* user) {
+    std::string out;
+    for (const char* name : {"blue", "green", "red"})
+      if (Views::object_of(*states.now, ViewOf::accounts, {user, {}}, name))
+        out += name, out += " ";
+    return out;
+  };
+  CHECK(seen("member-of-blue") == "blue ");
+  CHECK(seen("auditor") == "green ");
+  CHECK(seen("eve").empty());
+}
+
+TEST_CASE("N11 a watch tells a grant as ADDED and a revocation as DELETED, each once") {
   States states;
   states.put_space("a"); // 2
   states.put_space("b"); // 3
@@ -103,7 +120,7 @@ TEST_CASE("a space that comes back under its name is another one") {
   CHECK(john.told() == "-a@4 +a@5 ");
 }
 
-TEST_CASE("a watch is resumed by the difference to what was known then") {
+TEST_CASE("N11 a watch is resumed by the difference to what was known then") {
   States states;             // 1
   states.put_space("a");     // 2
   states.put_space("b");     // 3

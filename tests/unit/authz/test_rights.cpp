@@ -32,7 +32,7 @@ bool may(const RightsTable::Published& published, const User& user, const Attrib
 
 } // namespace
 
-TEST_CASE("subjects are found by their keys, a ServiceAccount as the user that it is") {
+TEST_CASE("U1 U2 U4 subjects are found by their keys, a ServiceAccount as the user that it is") {
   CHECK(subject_key(k_jane_subject, "team") == "u:jane");
   CHECK(subject_key(k_devs_subject, "") == "g:devs");
   const Subject robot{"ServiceAccount", "robot", ""};
@@ -96,7 +96,7 @@ TEST_CASE("rights hold where their binding is, and say by which one") {
   CHECK(rules.errors.size() == 2);
 }
 
-TEST_CASE("a ServiceAccount without namespace is the binding's, and nobody in a whole cluster") {
+TEST_CASE("U3 a ServiceAccount without namespace is the binding's, and nobody in a whole cluster") {
   RightsTable table;
   table.put(make_role("", "reader", k_reads_pods));
   const Subject bare{"ServiceAccount", "robot", ""};
