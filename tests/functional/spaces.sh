@@ -72,7 +72,7 @@ for step in settle binding ready seen; do
 done
 eventually "and what was reserved for nothing is free" 120 says short pending null
 expect "the account has what was made" 'at-binding at-ready at-seen at-settle' "$(of short)"
-eventually "and its status names it" 30 says short 'namespaces|map(.name)|join(" ")' 'at-binding at-ready at-seen at-settle'
+eventually "I2: and its status names it" 30 says short 'namespaces|map(.name)|join(" ")' 'at-binding at-ready at-seen at-settle'
 
 # ---- members, roles, bindings -------------------------------------------------------------------------------------
 
@@ -110,7 +110,7 @@ require "asks for an owner by annotation" upstream annotate namespace noted kios
 eventually "and has it" 30 binds noted 'admin otto'
 expect "by its label" 'noted stray' "$(of other)"
 require "the label goes" upstream label namespace noted kiosk.sh/account-
-eventually "and access with it" 30 unbound noted
+eventually "I5: and access with it" 30 unbound noted
 
 # ---- deletions ----------------------------------------------------------------------------------------------------
 

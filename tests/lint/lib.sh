@@ -23,32 +23,36 @@ files() {
 # sources: our own C++.
 sources() { files '*.cpp' '*.hpp'; }
 
-# fixture FILE TEXT: a tree of one file; what `problems` says of it.
+# fixture FILE TEXT [FILE TEXT]...: a tree of these files; what `problems` says of it.
 fixture() {
   local tree=$lint_scratch/tree
   rm -rf "$tree"
-  mkdir -p "$tree/$(dirname "$1")"
+  mkdir -p "$tree"
   (
     cd "$tree" || exit 1
     git init -q .
     [[ -f $lint_root/.clang-format ]] && cp "$lint_root/.clang-format" .
-    printf '%b' "$2" >"$1"
+    while (($# > 0)); do
+      mkdir -p "$(dirname "$1")"
+      printf '%b' "$2" >"$1"
+      shift 2
+    done
     problems
   )
 }
 
-finds() { # what, file, text
+finds() { # what, file, text, [file, text]...: the first file is complained of
   local said
-  said=$(fixture "$2" "$3" 2>&1)
+  said=$(fixture "${@:2}" 2>&1)
   if [[ $said != *"$2"* ]]; then
     echo "the check itself is broken: it does not see that $1; it says: ${said:-nothing}"
     lint_failed=1
   fi
 }
 
-accepts() { # what, file, text
+accepts() { # what, file, text, [file, text]...
   local said
-  said=$(fixture "$2" "$3" 2>&1)
+  said=$(fixture "${@:2}" 2>&1)
   if [[ -n $said ]]; then
     echo "the check itself is broken: it refuses that $1: $said"
     lint_failed=1
