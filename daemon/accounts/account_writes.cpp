@@ -21,9 +21,14 @@ using resources::Written;
 
 std::string collection() { return kube::path({"apis", k_config_group, k_version, "accounts"}); }
 
-/// Upstream speaks of the group in which it is stored.
+/// Upstream speaks of the group in which it is stored. Of what is invalid the door says itself
+/// which object that is.
 Error as_tenancy(const Error& error) {
   auto text = error.message();
+  constexpr std::string_view k_invalid = "\" is invalid: ";
+  if (const auto at = text.find(k_invalid);
+      error.code() == Code::invalid && at != std::string::npos && text.starts_with("Account."))
+    text.erase(0, at + k_invalid.size());
   for (auto at = text.find(k_config_group); at != std::string::npos; at = text.find(k_config_group))
     text.replace(at, k_config_group.size(), k_tenancy_group);
   return {error.code(), std::move(text)};

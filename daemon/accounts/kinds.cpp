@@ -131,6 +131,7 @@ resources::Kind tenancy_kind(std::string resource, std::string kind, std::string
   out.kind = std::move(kind);
   out.singular = std::move(singular);
   out.verbs = k_all_verbs;
+  out.finalizers = true; // upstream heeds them
   out.metadata = metadata();
   return out;
 }

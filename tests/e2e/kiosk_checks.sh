@@ -77,6 +77,8 @@ expect "A1: a list of them is an AccountList" AccountList "$(admin get --raw '/a
 check_fails "A4: who has no right creates no account" 'Forbidden|forbidden' made john "$(account "$team" "$john")"
 check "A4: an administrator creates one" made admin "$(account "$team" "$john")"
 check_fails "A4: and not a second time" 'already exists' made admin "$(account "$team" "$john")"
+check_fails "an account that upstream refuses is refused with its words" 'The Account "bad" is invalid: spec.subjects\[0\]' \
+  made admin "$(account bad x | sed 's/"apiGroup":"[^"]*",//')"
 require "two more" made admin "$(account "$team-b" nobody '"testlabel":"test"')"
 require "of others" made admin "$(account "$team-c" nobody)"
 eventually "A2: a member reads his account" 30 john get account "$team"

@@ -177,7 +177,8 @@ walk() {
   expect "$w 3.7 which has them" 'label-value other-label-value annotation-value-1 annotation-value-2' "$(john get space johns-space-defaults -o \
     'jsonpath={.metadata.labels.some-label} {.metadata.labels.some--other-label} {.metadata.annotations.space-annotation-1} {.metadata.annotations.space-annotation-2}')"
 
-  check "$w 4.1 the administrator limits the first account to two spaces" apply admin account-space-limit
+  expect "$w 4.1 the administrator limits the first account to two spaces" 'account.tenancy.kiosk.sh/johns-account configured' \
+    "$(apply admin account-space-limit 2>&1)"
   limited() { [[ $(john get account johns-account -o 'jsonpath={.spec.space.limit}') == 2 ]]; }
   eventually "$w 4.1 john sees the limit" 30 limited
   expect_match "$w 4.1 in the table" '^johns-account +1/2 ' "$(john get accounts)"
