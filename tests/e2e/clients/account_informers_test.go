@@ -32,6 +32,7 @@ import (
 	"k8s.io/client-go/metadata/metadatainformer"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/util/connrotation"
 )
 
 // Of account_informers.sh:
@@ -85,17 +86,18 @@ type listThenWatch struct{ *cache.ListWatch }
 
 func (listThenWatch) IsWatchListSemanticsUnSupported() bool { return true }
 
-// john is the user, whose connections go to where the door is now.
-func johnsConfig(t *testing.T) *rest.Config {
+// johnsConfig is of the user, whose connections go to where the door is now, and are cut by the dialer.
+func johnsConfig(t *testing.T) (*rest.Config, *connrotation.Dialer) {
 	config := newParty(t, "ZOO_JOHN").config
-	config.Dial = func(ctx context.Context, network, _ string) (net.Conn, error) {
+	dialer := connrotation.NewDialer(func(ctx context.Context, network, _ string) (net.Conn, error) {
 		address, err := os.ReadFile(os.Getenv("ZOO_DOOR_FILE"))
 		if err != nil {
 			return nil, err
 		}
 		return (&net.Dialer{Timeout: 5 * time.Second}).DialContext(ctx, network, strings.TrimSpace(string(address)))
-	}
-	return config
+	})
+	config.Dial = dialer.DialContext
+	return config, dialer
 }
 
 // follow starts clients of every make on namespaces and spaces.
@@ -266,7 +268,7 @@ func TestAccountInformers(t *testing.T) {
 	must(t, err, "ZOO_SECONDS")
 	admin, err := kubernetes.NewForConfig(newParty(t, "ZOO_ADMIN").config)
 	must(t, err, "the administrator's client")
-	config := johnsConfig(t)
+	config, dialer := johnsConfig(t)
 	john, err := dynamic.NewForConfig(config)
 	must(t, err, "john's client")
 	u := &unrest{admin: admin, user: os.Getenv("ZOO_JOHN_NAME"), prefix: os.Getenv("ZOO_PREFIX"), account: os.Getenv("ZOO_ACCOUNT")}
@@ -291,6 +293,13 @@ func TestAccountInformers(t *testing.T) {
 			goOn(t, end, seed+int64(i), actor.pause, actor.what)
 		})
 	}
+	work.Go(func() { // watches that are cut are resumed
+		random := rand.New(rand.NewSource(seed - 1))
+		for time.Now().Before(end) {
+			time.Sleep(time.Duration(random.Intn(6000)) * time.Millisecond)
+			dialer.CloseAll()
+		}
+	})
 	work.Go(func() { // what he was never let into he never sees
 		for ; time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
 			before := u.everywhere.Load()
@@ -309,7 +318,9 @@ func TestAccountInformers(t *testing.T) {
 
 	eventually(t, "the list is what he may see", func() error { return u.listIsRight(t.Context(), john) })
 	for _, s := range clients {
-		eventually(t, s.name+" has what is listed", func() error { return s.same(t.Context(), john) })
+		t.Run(s.name, func(t *testing.T) {
+			eventually(t, "it has what is listed", func() error { return s.same(t.Context(), john) })
+		})
 	}
 }
 
