@@ -5,30 +5,12 @@
 # watch, which is a WebSocket. Maven puts it into the upstream's cache.
 # timeout: 900
 . "$(dirname "$0")/lib.sh"
-# shellcheck source=tests/upstream/go-env.sh
-. "$zoo_root/tests/upstream/go-env.sh"
+. "$(dirname "$0")/fabric8/lib.sh"
 
-folder=$zoo_root/tests/e2e/fabric8
-
-# fetch_client: prints the folder with the client's packages.
-fetch_client() (
-  target=$zoo_cache/fabric8-$(sha256sum <"$folder/pom.xml" | cut -c1-16)
-  mkdir -p "$zoo_cache"
-  exec 9>"$zoo_cache/fabric8.lock"
-  flock 9
-  if [[ ! -d $target ]]; then
-    rm -rf "$target.part"
-    mvn -B -q -f "$folder/pom.xml" "-Dmaven.repo.local=$zoo_cache/maven" dependency:copy-dependencies -DincludeScope=runtime \
-      "-DoutputDirectory=$target.part" >&2 && mv "$target.part" "$target" || exit 1
-  fi
-  echo "$target"
-)
-
-packages=$(fetch_client) || { failed "get the client" <<<"Maven could not"; exit 1; }
 start_zood
 new_tenant id
 eventually "the namespace has its ServiceAccount" 30 as "$id" get serviceaccount default
-if java -XX:TieredStopAtLevel=1 -cp "$packages/*" "$folder/Fabric8.java" "$TMPDIR/$id.kubeconfig"; then
+if fabric8 Fabric8.java "$TMPDIR/$id.kubeconfig"; then
   passed "fabric8's client"
 else
   failed "fabric8's client" <<<"see above"
