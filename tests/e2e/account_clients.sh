@@ -94,15 +94,15 @@ spec:
 YAML
 h() { "$helm" -n "$web" "$@"; }
 greeting() { john -n "$web" get configmap page -o 'jsonpath={.data.greeting}'; }
-check "helm makes the namespace and installs" h install web "$chart" --create-namespace --wait --timeout 60s
+check "helm makes the namespace and installs" h install web "$chart" --create-namespace --server-side=false --wait --timeout 60s
 expect "which is his account's" "$john" "$(john get space "$web" -o 'jsonpath={.spec.account}')"
 expect "with what the chart says" hello "$(greeting)"
-check "helm upgrades" h upgrade web "$chart" --install --create-namespace --set greeting=bye --wait --timeout 60s
+check "helm upgrades" h upgrade web "$chart" --set greeting=bye --wait --timeout 60s
 expect "to what is said now" bye "$(greeting)"
 expect_match "helm lists it, in all of his namespaces" "^web[[:space:]]+$web" "$("$helm" list -A)"
 check "helm rolls back" h rollback web 1 --wait --timeout 60s
 expect "to what was said first" hello "$(greeting)"
-check_fails "helm makes no namespace of the system" 'is reserved' "$helm" -n "kube-$run" install web "$chart" --create-namespace --timeout 60s
+check_fails "helm makes no namespace of the system" 'is reserved' "$helm" -n "kube-$run" install web "$chart" --create-namespace --server-side=false --timeout 60s
 check "helm uninstalls" h uninstall web --wait --timeout 60s
 expect "and leaves nothing" "" "$(john -n "$web" get configmaps,deployments,roles -l app.kubernetes.io/managed-by=Helm -o name)"
 
@@ -146,7 +146,7 @@ for path in /api/v1/namespaces /apis/tenancy.kiosk.sh/v1alpha1/spaces; do
   version=$(answer .metadata.resourceVersion)
   ask "$path?watch=true&resourceVersion=$version&timeoutSeconds=2&allowWatchBookmarks=true" "$table" >"$TMPDIR/status" &
   watching=$!
-  check "$path: a change" john label --overwrite ns "$web" "turn=$RANDOM"
+  check "$path: a change" john label --overwrite space "$web" "turn=$RANDOM"
   wait "$watching"
   expect "$path: is watched" 200 "$(cat "$TMPDIR/status")"
   expect_match "$path: as a table" "^MODIFIED Table $web\$" "$(answer 'select(.type != "BOOKMARK") | .type + " " + .object.kind + " " + .object.rows[].object.metadata.name')"

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "common/base/text.hpp"
+#include "daemon/access/local_api.hpp"
 #include "daemon/gateway/flows/flows.hpp"
 #include "daemon/gateway/page_answer.hpp"
 #include "daemon/translate/headers.hpp"
 #include "daemon/translate/protobuf_json.hpp"
+#include "daemon/translate/status_text.hpp"
 #include "daemon/upstream/upstream.hpp"
 
 #include <algorithm>
@@ -58,6 +60,22 @@ bool Collected::add(Exchange& exchange, std::string_view bytes) {
   if (!full_) text.append(bytes);
   return !full_;
 }
+
+namespace {
+
+/// Is it one object of a namespace that is not there for who asks, of an account's user? Then
+/// neither is the object; whoever makes a namespace with what stands in it asks before.
+bool hidden_with_its_namespace(const Exchange& exchange) {
+  const auto& target = exchange.target();
+  const auto& known = exchange.view().rights;
+  if (known == nullptr || target.verb != "get" || target.name_space.empty()) return false;
+  const auto rights = known->rights();
+  authz::Attributes space{"get", true, "", "v1", "namespaces", "", {}, {}, ""};
+  space.name_space = space.name = target.name_space;
+  return rights && !(*rights)->decide(user_of(exchange.route().principal()), space).allowed;
+}
+
+} // namespace
 
 bool recheck_refusal(Exchange& exchange, const Outgoing& request, int http_status,
                      const std::string& body,
@@ -263,6 +281,11 @@ private:
     };
     if (recheck_refusal(exchange_, request_, head_.status, status_.text, std::move(again))) return;
     exchange_.heard(head_);
+    if (head_.status == 403 && hidden_with_its_namespace(exchange_)) {
+      const auto& target = exchange_.target();
+      return exchange_.send_status(
+          404, translate::not_found_status(target.group, target.resource, target.name));
+    }
     exchange_.send_refusal(head_.status, status_.text);
   }
 

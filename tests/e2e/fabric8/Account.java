@@ -12,7 +12,9 @@ import io.fabric8.kubernetes.client.dsl.base.ResourceDefinitionContext;
 import io.fabric8.kubernetes.client.informers.SharedIndexInformer;
 import java.io.File;
 import java.util.Collection;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
 
@@ -51,7 +53,15 @@ public class Account {
       }
       expect(2, client.configMaps().inAnyNamespace().withField("metadata.name", "here").list().getItems().size());
 
-      client.namespaces().withName(one).edit(n -> new NamespaceBuilder(n).editMetadata().addToLabels("mine", "yes").endMetadata().build());
+      client.genericKubernetesResources(spaces).withName(one).edit(s -> {
+        Map<String, String> labels = new HashMap<>();
+        if (s.getMetadata().getLabels() != null) {
+          labels.putAll(s.getMetadata().getLabels());
+        }
+        labels.put("mine", "yes");
+        s.getMetadata().setLabels(labels);
+        return s;
+      });
       eventually("a label is heard of", () -> "yes".equals(label(namespaces.getStore().getByKey(one))));
       client.namespaces().withName(one).delete();
       client.genericKubernetesResources(spaces).withName(two).delete();
