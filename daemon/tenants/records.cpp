@@ -17,7 +17,7 @@ namespace zoo::tenants {
 namespace {
 
 constexpr int k_attempts = 20;
-constexpr std::size_t k_page = 500;
+constexpr std::size_t k_records_page = 500;
 
 std::string text_of(const api::Tenant& tenant) {
   auto copy = tenant;
@@ -157,7 +157,7 @@ Result<std::unique_ptr<DirectoryFeeder>> DirectoryFeeder::start(store::Store& st
   std::vector<std::pair<std::string, std::int64_t>> pages;
   std::vector<TenantSnapshot::Entry> entries;
   for (;;) {
-    ZOO_TRY(const auto page, store.list(k_tenant_kind, {}, after, k_page));
+    ZOO_TRY(const auto page, store.list(k_tenant_kind, {}, after, k_records_page));
     pages.emplace_back(page.records.empty() ? after : page.records.back().key, page.revision);
     for (const auto& record : page.records) {
       if (auto entry = read_entry(record)) entries.push_back(std::move(entry));

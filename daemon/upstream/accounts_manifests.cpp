@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::string_view k_licence = "# SPDX-License-Identifier: Apache-2.0\n";
 constexpr std::string_view k_between = "---\n";
-constexpr std::string_view k_option = "--print-upstream-accounts";
+constexpr std::string_view k_accounts_option = "--print-upstream-accounts";
 constexpr std::string_view k_policy = "ValidatingAdmissionPolicy";
 
 /// Policies hold tenants and members to what they may; the rest is zood's own and the users'.
@@ -24,7 +24,7 @@ Need need_of(std::string_view kind) {
 Manifest read(std::string_view yaml) {
   auto json = kube::yaml_to_json(yaml);
   if (!json) throw std::logic_error(json.error().text()); // a test reads them all
-  auto out = manifest_of(Need::identity, k_option, *std::move(json));
+  auto out = manifest_of(Need::identity, k_accounts_option, *std::move(json));
   out.need = need_of(out.kind);
   return out;
 }

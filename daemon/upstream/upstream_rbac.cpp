@@ -14,7 +14,7 @@
 namespace zoo::upstream {
 namespace {
 
-constexpr std::string_view k_option = "--print-upstream-rbac";
+constexpr std::string_view k_tenants_option = "--print-upstream-rbac";
 
 struct Row {
   Need need;
@@ -374,7 +374,7 @@ Manifest binding_of(const Manifest& policy) {
           ? R"(,"paramRef":{"name":"zoo-pods","namespace":"zoo-system","parameterNotFoundAction":"Deny"})"
           : "";
   return manifest_of(
-      policy.need, k_option,
+      policy.need, k_tenants_option,
       fmt::format(R"({{"apiVersion":"admissionregistration.k8s.io/v1",)"
                   R"("kind":"ValidatingAdmissionPolicyBinding","metadata":{{"name":"{0}"}},)"
                   R"("spec":{{"policyName":"{0}","validationActions":["Deny"]{1}}}}})",
@@ -407,7 +407,7 @@ const std::vector<Manifest>& upstream_manifests() {
   static const auto manifests = [] {
     std::vector<Manifest> out;
     for (const auto& row : k_rows) {
-      out.push_back(manifest_of(row.need, k_option, std::string(row.json)));
+      out.push_back(manifest_of(row.need, k_tenants_option, std::string(row.json)));
       if (out.back().kind == "ValidatingAdmissionPolicy") out.push_back(binding_of(out.back()));
     }
     return out;

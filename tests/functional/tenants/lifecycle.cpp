@@ -295,7 +295,7 @@ TEST_CASE("an access without rights gets a sentence with object and right") {
   REQUIRE_FALSE(refused);
   CHECK(refused.error().code() == Code::forbidden);
   CHECK(refused.error().message().find("zoo-system") != std::string::npos);
-  CHECK(refused.error().message().find("upstream-rbac.yaml") != std::string::npos);
+  CHECK(refused.error().message().find("--print-upstream-rbac") != std::string::npos);
   must(upstream::bootstrap(admin(), false));
 }
 
