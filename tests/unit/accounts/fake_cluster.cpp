@@ -246,7 +246,7 @@ http_client::Response FakeCluster::write(const std::string& path, json object, b
   const auto& live = found->second;
   for (const char* member : {"resourceVersion", "uid"}) {
     const auto wanted = object["metadata"].value(member, std::string());
-    if (!wanted.empty() && wanted != live["metadata"][member])
+    if (!wanted.empty() && json(wanted) != live["metadata"][member])
       return refusal(409, "Conflict",
                      "the object has been modified; please apply your changes to "
                      "the latest version and try again");
@@ -334,7 +334,8 @@ http_client::Response FakeCluster::handle(const std::string& method, const std::
     object["metadata"].erase("resourceVersion");
     object.merge_patch(json::parse(body));
     const auto version = object["metadata"].value("resourceVersion", std::string());
-    const bool current = version.empty() || version == found->second["metadata"]["resourceVersion"];
+    const bool current =
+        version.empty() || json(version) == found->second["metadata"]["resourceVersion"];
     if (current && object["metadata"]["uid"] != found->second["metadata"]["uid"])
       return refusal(422, "Invalid", "metadata.uid: Invalid value: field is immutable");
     return write(path, object, status, dry_run);
