@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/admin_client.hpp"
 
+#include "cli/cluster.hpp"
 #include "common/api/tenant.hpp"
 #include "common/base/text.hpp"
 #include "common/crypto/digest.hpp"
@@ -35,12 +36,6 @@ Result<json> parse(const std::string& body, std::string_view purpose) {
                 purpose);
   }
   return value;
-}
-
-kube::Query write_query(bool dry_run) {
-  kube::Query query = {{"fieldManager", "zooctl"}, {"fieldValidation", "Strict"}};
-  if (dry_run) query.emplace_back("dryRun", "All");
-  return query;
 }
 
 std::string string_in(const json& object, const char* key) {

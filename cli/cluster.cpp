@@ -18,12 +18,6 @@ using nlohmann::json;
 constexpr std::size_t k_most_pages = 10'000;
 constexpr std::string_view k_json = "application/json";
 
-kube::Query write_query(bool dry_run) {
-  kube::Query query = {{"fieldManager", "zooctl"}, {"fieldValidation", "Strict"}};
-  if (dry_run) query.emplace_back("dryRun", "All");
-  return query;
-}
-
 /// `299 - "text"` (RFC 7234 5.5) -> text
 std::string warning_text(std::string_view header) {
   const auto first = header.find('"'), last = header.rfind('"');
@@ -55,6 +49,12 @@ Error not_served(const kube::ClusterAccess& access, std::string_view path) {
 }
 
 } // namespace
+
+kube::Query write_query(bool dry_run) {
+  kube::Query query = {{"fieldManager", "zooctl"}, {"fieldValidation", "Strict"}};
+  if (dry_run) query.emplace_back("dryRun", "All");
+  return query;
+}
 
 Cluster::Cluster(Context& context, kube::ClusterAccess access, std::filesystem::path file,
                  std::chrono::milliseconds timeout)

@@ -23,6 +23,9 @@ inline constexpr std::string_view k_accounts_path = "/apis/config.kiosk.sh/v1alp
 inline constexpr std::string_view k_own_accounts_path = "/apis/tenancy.kiosk.sh/v1alpha1/accounts";
 inline constexpr std::string_view k_spaces_path = "/apis/tenancy.kiosk.sh/v1alpha1/spaces";
 
+/// What every write of zooctl asks for: its field manager, strict fields, and a dry run or not.
+kube::Query write_query(bool dry_run);
+
 /// A Kubernetes API as an ordinary client of it: the upstream, or zood's account door, whichever
 /// the kubeconfig names. Each call is bounded by the request timeout. Errors are the server's
 /// Status by its reason; Code::unavailable also where the server does not serve the group at all.

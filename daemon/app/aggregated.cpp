@@ -31,7 +31,7 @@ constexpr std::string_view k_subject = "aggregated door"; ///< of findings
 constexpr std::chrono::hours k_validity{365 * 24};
 constexpr std::chrono::seconds k_withdrawal{5};
 constexpr std::chrono::seconds k_own_answer{5};
-constexpr std::size_t k_threads = 8;
+constexpr std::size_t k_door_threads = 8;
 constexpr std::size_t k_id = 6; ///< characters of a tenant's ID
 
 Result<accounts::FrontProxyTerms> terms_now(const upstream::Credential& credential) {
@@ -75,7 +75,7 @@ Aggregated::Aggregated(const AggregatedParts& parts, accounts::FrontProxyTerms f
                                     const std::scoped_lock lock(renewing_);
                                     reload(lock);
                                   }),
-      workers_("aggregated", k_threads), loop_(1, "aggr-loop"),
+      workers_("aggregated", k_door_threads), loop_(1, "aggr-loop"),
       scheduler_(resources::make_scheduler(*loop_.loops().front())) {
   accounts::AggregatedDoorParts door;
   for (const auto& kind : parts.kinds) {
