@@ -9,6 +9,7 @@
 . "$(dirname "$0")/fabric8/lib.sh"
 
 helm=$(go_program "$zoo_root/tests/e2e/helm") || { failed "build helm" <<<"see above"; exit 1; }
+own_upstream --nodes 1 # the kinds of accounts are installed in it
 start_zood_with $'drain_timeout: 2s\naccounts:\n  enabled: true\n  listen: 127.0.0.1:0\n  self_service: true'
 door=$(sed -n 's/.*the account door listens on //p' "$zood_dir.log" | tail -1)
 require "the account door listens" test -n "$door"
@@ -17,12 +18,6 @@ unpack "$t" # the account door's certificate is by the same authority as the ten
 
 run=$(random_id)
 john=john-$run
-at_end() {
-  upstream delete --ignore-not-found account.config.kiosk.sh "$john" --timeout 60s
-  upstream get ns -o name | grep "/$run-" | xargs -r "$KUBECTL" --kubeconfig "$ZOO_E2E_KUBECONFIG" delete --wait=false
-  upstream delete --ignore-not-found csr "$john"
-} >/dev/null 2>&1
-
 openssl req -new -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout "$TMPDIR/john.key" -out "$TMPDIR/john.csr" -subj "/CN=$john" 2>/dev/null
 openssl ec -in "$TMPDIR/john.key" -out "$TMPDIR/john.ec" 2>/dev/null # the form that all clients read
 upstream apply -f - >/dev/null <<YAML

@@ -19,6 +19,7 @@ start_with_door() {
   door=$(sed -n 's/.*the account door listens on //p' "$zood_dir.log" | tail -1)
   echo "$door" >"$TMPDIR/door.new" && mv "$TMPDIR/door.new" "$TMPDIR/door"
 }
+own_upstream # the kinds of accounts are installed in it
 start_with_door
 require "the account door listens" test -n "$door"
 new_tenant t
@@ -28,10 +29,7 @@ run=inf-$(random_id)
 john=john-$run
 at_end() {
   [[ -n ${following:-} ]] && kill "$following"
-  upstream get ns -o name | grep "/$run-" | xargs -r "$KUBECTL" --kubeconfig "$ZOO_E2E_KUBECONFIG" delete --wait=false
-  upstream delete --ignore-not-found clusterrolebinding "$run"
-  upstream delete --ignore-not-found csr "$john"
-  upstream delete --ignore-not-found account.config.kiosk.sh "$run" --timeout 60s
+  "$ZOO_UPSTREAM" stop --dir "$up"
 } >/dev/null 2>&1
 
 openssl req -new -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout "$TMPDIR/john.key" -out "$TMPDIR/john.csr" \

@@ -7,6 +7,7 @@
 # Credentials of one door at the other, and header fields that pose as somebody.
 . "$(dirname "$0")/lib.sh"
 
+own_upstream # the kinds of accounts are installed in it
 start_zood_with $'drain_timeout: 2s\naccounts:\n  enabled: true\n  listen: 127.0.0.1:0\n  self_service: true'
 door=$(sed -n 's/.*the account door listens on //p' "$zood_dir.log" | tail -1)
 require "the account door listens" test -n "$door"
@@ -18,13 +19,6 @@ upstream config view --raw -o 'jsonpath={.clusters[0].cluster.certificate-author
 run=$(random_id)
 victor=victor-$run mallory=mallory-$run
 treasure=$run-treasure loot=$run-loot nobodys=$run-nobodys
-at_end() {
-  upstream delete --ignore-not-found account.config.kiosk.sh "$victor" "$mallory" --timeout 60s
-  upstream get ns -o name | grep "/$run-" | xargs -r "$KUBECTL" --kubeconfig "$ZOO_E2E_KUBECONFIG" delete --wait=false
-  upstream delete --ignore-not-found csr "$victor" "$mallory"
-  upstream delete --ignore-not-found clusterrole,clusterrolebinding "$mallory"
-} >/dev/null 2>&1
-
 # person NAME: a user of the upstream with a certificate, who is the only member of an account of that name.
 person() {
   local file=$TMPDIR/$1

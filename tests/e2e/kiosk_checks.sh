@@ -8,6 +8,7 @@
 . "$(dirname "$0")/lib.sh"
 
 config=$'accounts:\n  enabled: true\n  listen: 127.0.0.1:0'
+own_upstream # the kinds of accounts are installed in it
 start_zood_with "$config"
 door=$(sed -n 's/.*the account door listens on //p' "$zood_dir.log" | tail -1)
 require "the account door listens" test -n "$door"
@@ -17,12 +18,6 @@ unpack root "$ZOO_E2E_KUBECONFIG"
 
 run=$(random_id)
 john=john-$run jane=jane-$run team=team-$run
-at_end() {
-  upstream delete --ignore-not-found --timeout 60s accounts.config.kiosk.sh "$team" "$team-b" "$team-c"
-  upstream get ns -o name | grep "/$run-" | xargs -r "$KUBECTL" --kubeconfig "$ZOO_E2E_KUBECONFIG" delete --wait=false
-  upstream get clusterroles,clusterrolebindings -o name | grep "/$run" | xargs -r "$KUBECTL" --kubeconfig "$ZOO_E2E_KUBECONFIG" delete
-} >/dev/null 2>&1
-
 admin() { upstream --server "https://$door" --certificate-authority "$TMPDIR/$t.ca" "$@"; }
 john() { admin --as "$john" "$@"; }
 jane() { admin --as "$jane" "$@"; }
