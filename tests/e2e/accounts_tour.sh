@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # covers: accounts access cli app
-# step: verify
 # timeout: 600
 # The tour of docs/accounts.md: each of its commands is run, and answers what stands there; ages, addresses, times and the
 # width of columns may differ. ZOO_TEST_ACCEPT=1 writes what this run answers into the page instead.

@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # covers: accounts access gateway resources app authz
-# step: verify
 # timeout: 600
 # What kiosk's own tests say of its views, and what it promised and did not test, through the account door. The name of a
 # check begins with its ID in docs/kiosk-checks.md, which says where the other ones are. Users are impersonated.

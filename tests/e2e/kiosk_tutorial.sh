@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # covers: accounts access gateway resources app upstream
-# step: verify
 # timeout: 900
 # kiosk's tutorial, in its order and with its objects, as far as spaces go: straight at the upstream, where zood serves
 # tenancy.kiosk.sh through the aggregation layer, and through the account door. With the kubectl of this run, and with
