@@ -30,11 +30,18 @@ constexpr std::size_t k_most_remembered = 2'048;
 /// A watch that has nothing to tell says so often how far it has come.
 constexpr std::chrono::seconds k_tell_position{30};
 
+/// Puts names in order, each once.
+void sort_once(std::vector<std::string>& names) {
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+}
+
 /// Names of the spaces that the caller may perhaps see, sorted; nothing: it may be any.
 std::optional<std::vector<std::string>> candidates(const State& state, ViewOf what,
                                                    const authz::User& user) {
+  if (what == ViewOf::accounts) return std::nullopt; // few, and a name may be allowed alone
   std::vector<std::string> names;
-  if (state.rights != nullptr && what != ViewOf::accounts) {
+  if (state.rights != nullptr) {
     authz::Attributes get;
     get.verb = "get";
     get.resource = "namespaces";
@@ -42,7 +49,6 @@ std::optional<std::vector<std::string>> candidates(const State& state, ViewOf wh
     if (reach.everywhere) return std::nullopt;
     names = std::move(reach.namespaces);
   }
-  if (what == ViewOf::accounts) return std::nullopt; // few, and a name may be allowed alone
   for (const auto& account : state.accounts_of(user)) {
     const auto spaces = state.spaces_of_account.find(account->name);
     if (!spaces) continue;
@@ -51,8 +57,7 @@ std::optional<std::vector<std::string>> candidates(const State& state, ViewOf wh
         names.push_back(name);
     }
   }
-  std::sort(names.begin(), names.end());
-  names.erase(std::unique(names.begin(), names.end()), names.end());
+  sort_once(names);
   return names;
 }
 
@@ -99,8 +104,7 @@ void visit_names(const State& before, const State& now, ViewOf what, const authz
     };
     what == ViewOf::accounts ? state->accounts.visit("", add) : state->spaces.visit("", add);
   }
-  std::sort(names.begin(), names.end());
-  names.erase(std::unique(names.begin(), names.end()), names.end());
+  sort_once(names);
   for (const auto& name : names)
     each(name);
 }
