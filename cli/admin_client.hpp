@@ -80,7 +80,7 @@ public:
   /// What upstream knows of the aggregated door: api::aggregated::to_json(), and `trouble`.
   Result<nlohmann::json> aggregated();
   Result<nlohmann::json> switch_aggregated(bool on); ///< the same, afterwards
-  /// kiosk::to_json() of what was removed.
+  /// Removes from upstream what accounts need there; answers kiosk::to_json() of the Removal.
   Result<nlohmann::json> uninstall_accounts(bool force, bool dry_run);
   /// {"items", "more"}, and `journal` if the lines are there (cli/journal.hpp) and none is here.
   Result<nlohmann::json> audit(const api::AuditQuery& wanted);

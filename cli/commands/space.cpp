@@ -193,7 +193,7 @@ struct SpaceOwner final : Command {
       return fail(Code::conflict,
                   "no account owns space '{}': `zooctl space adopt {} --account {}` gives it one",
                   name, name, account);
-    // Only of what was read: somebody else may move it meanwhile.
+    // The resourceVersion: if somebody has moved the space since it was read, this is refused.
     const json patch = {
         {"metadata", {{"resourceVersion", text_at(space, "/metadata/resourceVersion")}}},
         {"spec", {{"account", account}}}};

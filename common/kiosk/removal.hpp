@@ -41,7 +41,7 @@ struct RemovalWish {
 
 struct Removal {
   std::vector<std::string> removed;     ///< "ClusterRole kiosk-edit"
-  std::vector<std::string> left;        ///< the same of what is there and is another's
+  std::vector<std::string> left;        ///< objects of such names that are not zood's: they stay
   std::size_t accounts = 0, spaces = 0; ///< that were there
 };
 

@@ -22,8 +22,8 @@ enum class Reason : std::uint8_t {
   look,            ///< a read that a decision of zood's rests on; nothing of it is shown
   namespace_gone,  ///< the tenant's own user has no rights yet or any more, and the namespace was
                    ///< proven to be the tenant's
-  own_rights,      ///< a list or a shared watch that shows only what stands in namespaces where
-                   ///< upstream's own RBAC, as zood evaluates it, lets the caller read the kind
+  own_rights,      ///< a list or a shared watch of many namespaces; it shows only objects in those
+                   ///< where upstream's RBAC, evaluated by zood, lets the caller read that kind
 };
 
 /// Is the proof behind this reason that keys or groups begin with the view's prefix?

@@ -100,8 +100,8 @@ struct View {
   std::shared_ptr<FlowShare> share;             ///< what does go on; thread-safe; never null
   NamespaceTexts texts;                         ///< asked where Local::namespaces is served
   std::shared_ptr<const LocalApi> local_api{};  ///< what is answered here; null: nothing
-  /// By what lists and watches over all namespaces are filtered for who has no right to the whole;
-  /// null: they are not.
+  /// The caller's rights upstream. A list or a watch over all namespaces shows him only the
+  /// namespaces in which they let him read; null: such lists and watches are not filtered.
   std::shared_ptr<const UpstreamRights> rights{};
 
   bool holds(Fence fence) const { return answers.fences.has(fence); }

@@ -12,9 +12,10 @@
 
 namespace zoo::accounts {
 
-/// What zood answers at the account door itself: all of tenancy.kiosk.sh, and of the core kind
-/// `namespaces` get, list, watch and create for who has no right to the same over the whole cluster
-/// - he goes straight to upstream. Thread-safe.
+/// What zood answers at the account door itself: all requests for tenancy.kiosk.sh, and get, list,
+/// watch and create of the core kind `namespaces`. A caller whose rights allow him such a request
+/// on `namespaces` in the whole cluster is not answered here: it goes straight to upstream.
+/// Thread-safe.
 class AccountApi final : public access::LocalApi {
 public:
   /// `parts`: its kinds are those of tenancy.kiosk.sh and namespaces. `workers` must outlive it.

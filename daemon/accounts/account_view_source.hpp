@@ -47,10 +47,10 @@ struct AccountViewParts {
 /// Authentication at the account door, with what upstream itself would take: a client certificate
 /// of its authority, whose CN is the user and whose O are his groups; and bearer tokens of any
 /// sort, by TokenReview. That the authority is still upstream's is asked again for each request, so
-/// that a certificate does not outlive its authority in a connection that is open. Tenants are
-/// nobody here: not their certificates, and not the ServiceAccounts in their namespaces, be it by a
-/// token or by a certificate with such a name. Header fields say nothing of who somebody is. Loop
-/// thread only.
+/// that a certificate does not outlive its authority in a connection that is open. A
+/// tenant's certificate is refused here, and so is a ServiceAccount of a tenant's namespace,
+/// whether it shows a token or a certificate with its name. Header fields say nothing of who
+/// somebody is. Loop thread only.
 class AccountViewSource final : public access::ViewSource {
 public:
   AccountViewSource(net::Loop& loop, const AccountViewParts& parts, api::Flow flow);

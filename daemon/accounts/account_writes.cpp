@@ -21,8 +21,9 @@ using resources::Written;
 
 std::string collection() { return kube::path({"apis", k_config_group, k_version, "accounts"}); }
 
-/// Upstream speaks of the group in which it is stored. Of what is invalid the door says itself
-/// which object that is.
+/// An error of upstream for the client: it names the Account in config.kiosk.sh, where it is
+/// stored, and the client has asked for tenancy.kiosk.sh. The words in which upstream begins to
+/// say that an object is invalid are left out, since the door writes its own.
 Error as_tenancy(const Error& error) {
   auto text = error.message();
   constexpr std::string_view k_invalid = "\" is invalid: ";
