@@ -54,6 +54,16 @@ void add_wait_options(CLI::App& app, WaitOptions& value, std::string_view what) 
       ->capture_default_str();
 }
 
+void add_kubeconfig_output(CLI::App& app, std::string& output, bool& merge) {
+  auto* file =
+      app.add_option("-o,--output", output, "Write to this file, mode 0600; - is standard output")
+          ->type_name("FILE");
+  app.add_flag("--merge", merge,
+               "Merge into the file that kubectl uses ($KUBECONFIG, or ~/.kube/config) and "
+               "switch to the new context")
+      ->excludes(file);
+}
+
 CLI::Option* add_repeated(CLI::App& app, const std::string& name, std::vector<std::string>& values,
                           const std::string& doc, const std::string& type) {
   return app.add_option(name, values, doc)->type_name(type)->allow_extra_args(false);

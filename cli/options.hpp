@@ -36,6 +36,9 @@ struct WaitOptions {
 };
 void add_wait_options(CLI::App& app, WaitOptions& value, std::string_view what);
 
+/// -o/--output and --merge, which exclude each other: where a command writes a kubeconfig.
+void add_kubeconfig_output(CLI::App& app, std::string& output, bool& merge);
+
 /// An option that may be given several times, one value each time.
 CLI::Option* add_repeated(CLI::App& app, const std::string& name, std::vector<std::string>& values,
                           const std::string& doc, const std::string& type);

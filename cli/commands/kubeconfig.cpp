@@ -28,13 +28,7 @@ struct KubeconfigExport final : Command {
         ->type_name("DURATION");
     app.add_option("--server", server, "The URL to write instead of the advertised one")
         ->type_name("URL");
-    auto* file =
-        app.add_option("-o,--output", output, "Write to this file, mode 0600; - is standard output")
-            ->type_name("FILE");
-    app.add_flag("--merge", merge,
-                 "Merge into the file that kubectl uses ($KUBECONFIG, or ~/.kube/config) and "
-                 "switch to the new context")
-        ->excludes(file);
+    add_kubeconfig_output(app, output, merge);
     add_examples(app, "  zooctl kubeconfig export foofoo -o foofoo.kubeconfig\n"
                       "  zooctl kubeconfig export foofoo --user jane --group dev --ttl 8h --merge");
   }

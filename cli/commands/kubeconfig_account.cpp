@@ -57,13 +57,7 @@ struct KubeconfigAccount final : Command {
                    "The CA (PEM) of --server; else that of your kubeconfig")
         ->type_name("FILE");
     add_context_option(app, context_name);
-    auto* file =
-        app.add_option("-o,--output", output, "Write to this file, mode 0600; - is standard output")
-            ->type_name("FILE");
-    app.add_flag("--merge", merge,
-                 "Merge into the file that kubectl uses ($KUBECONFIG, or ~/.kube/config) and "
-                 "switch to the new context")
-        ->excludes(file);
+    add_kubeconfig_output(app, output, merge);
     add_examples(app, "  zooctl kubeconfig account --bare --server https://zoo.example.com:8443 "
                       "--certificate-authority ca.crt -o blue.kubeconfig\n"
                       "  zooctl kubeconfig account --user jane --group blue-team --ttl 30d\n"
