@@ -49,7 +49,7 @@ accounts:
         say("== zood for accounts")
         self.start_zood()
         self.people = {name: self.person(name, groups) for name, groups in (
-            (fixture.FIVE, []), (fixture.CROWD, fixture.GROUPS), (fixture.READER, []), ("maker", []))}
+            (fixture.FIVE, []), (fixture.CROWD, fixture.GROUPS), (fixture.READER, []))}
         self.open_door()
         self.sees(fixture.FIVE, 5)
 
@@ -198,16 +198,17 @@ accounts:
             "tenant": dict(kubeconfig=own, path=small.format("default", 1), pid=str(self.zood))}, scenario="get", c=1)
 
     def row_space_create(self):
-        """a member makes spaces: one after the other, and 50 at once"""
+        """members make spaces: one after the other, and 50 of them at once, beside namespaces alone"""
         self.grow(self.most)
         self.kube("apply", "-f", "-", input=json.dumps({"apiVersion": "config.kiosk.sh/v1alpha1", "kind": "Account", "metadata": {"name": "makers"},
-                  "spec": {"subjects": [{"kind": "User", "apiGroup": "rbac.authorization.k8s.io", "name": "maker"}]}}))
+                  "spec": {"subjects": [{"kind": "Group", "apiGroup": "rbac.authorization.k8s.io", "name": "makers"}]}}))
         self.kube("wait", "--for=condition=Ready", "account.config.kiosk.sh/makers", "--timeout=60s")
-        out = {}
-        for name, at_once in (("zood", 1), ("zood, 50 at once", 50)):
-            out[name] = self.load(kubeconfig=self.at_door["maker"], pid=str(self.zood), scenario="create", kind="space", ns="makers",
-                                  c=at_once, d=f"{self.options.seconds}s")
-        return out
+        # Of one person's writes four may be in progress here, so that each is a person of his own.
+        members = [self.kubeconfig(f"maker-{n}-door", self.door, self.door_ca, *self.person(f"maker-{n}", ["makers"])) for n in range(50)]
+        sides = {"direct": dict(kubeconfig=self.direct, kind="namespace", c=1), "zood": dict(kubeconfig=members[0], kind="space", c=1),
+                 "direct, 50 at once": dict(kubeconfig=self.direct, kind="namespace", c=50),
+                 "zood, 50 at once": dict(kubeconfig=",".join(map(str, members)), kind="space", c=50)}
+        return self.rounds({name: dict(side, pid=str(self.zood)) for name, side in sides.items()}, scenario="create", ns="makers")
 
 
 def say(text):

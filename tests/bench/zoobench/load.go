@@ -51,6 +51,8 @@ func object(kind, ns, name string) []byte {
 		o = map[string]any{"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": meta, "spec": map[string]any{
 			"group": group, "scope": "Cluster", "names": map[string]string{"plural": plural, "kind": "Same"},
 			"versions": []any{map[string]any{"name": "v1", "served": true, "storage": true, "schema": map[string]any{"openAPIV3Schema": map[string]string{"type": "object"}}}}}}
+	} else if kind == "namespace" {
+		o = map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": name}}
 	} else if kind == "space" { // ns: the account
 		o = map[string]any{"apiVersion": "tenancy.kiosk.sh/v1alpha1", "kind": "Space", "metadata": map[string]any{"name": name}, "spec": map[string]any{"account": ns}}
 	} else {
@@ -148,13 +150,21 @@ func pages(c *http.Client, host, path string) (int, int64, error) {
 	}
 }
 
+// somebody is the client of the n-th of those who ask at the same time: each his own where -kubeconfig names several.
+func somebody(clients []*http.Client, n int) *http.Client { return clients[n%len(clients)] }
+
 // load asks again and again, with -c requests under way, for the time of -d.
-func load(c *http.Client, host string, out figures) {
+func load(host string, out figures) {
+	var clients []*http.Client
+	for _, file := range strings.Split(*kubeconfig, ",") {
+		c, _ := client(file)
+		clients = append(clients, c)
+	}
 	var mu sync.Mutex
 	var lat []time.Duration
 	refused := map[string]int{} // why, and how often
 	var bytesIn, bad, seq atomic.Int64
-	one := func() (int, int64, error) {
+	one := func(c *http.Client) (int, int64, error) {
 		switch *scenario {
 		case "beside":
 			return beside(c, host, strings.Split(*path, ","))
@@ -162,7 +172,10 @@ func load(c *http.Client, host string, out figures) {
 			return pages(c, host, *path)
 		case "create":
 			name := fmt.Sprintf("c-%d-%d", os.Getpid(), seq.Add(1))
-			if *kind == "space" {
+			switch *kind {
+			case "namespace":
+				return do(c, "POST", host+"/api/v1/namespaces", "application/json", *accept, object("namespace", "", name))
+			case "space":
 				return do(c, "POST", host+"/apis/tenancy.kiosk.sh/v1alpha1/spaces", "application/json", *accept, object("space", *ns, name))
 			}
 			return do(c, "POST", fmt.Sprintf("%s/api/v1/namespaces/%s/configmaps", host, *ns), "application/json", *accept, object("configmap", *ns, name))
@@ -170,14 +183,15 @@ func load(c *http.Client, host string, out figures) {
 		return do(c, "GET", host+*path, "", *accept, nil)
 	}
 	if *scenario == "handshake" {
-		one = handshake(out)
+		anew := handshake(out)
+		one = func(*http.Client) (int, int64, error) { return anew() }
 	}
 	warm := 50
-	if *scenario == "list" || *scenario == "beside" || *scenario == "pages" || *kind == "space" {
+	if *scenario == "list" || *scenario == "beside" || *scenario == "pages" || *kind == "space" || *kind == "namespace" {
 		warm = 3
 	}
 	for i := 0; i < warm; i++ {
-		if st, _, err := one(); err != nil || st >= 300 {
+		if st, _, err := one(somebody(clients, i)); err != nil || st >= 300 {
 			must(fmt.Errorf("%s: status %d, %v", *path, st, err))
 		}
 	}
@@ -191,9 +205,10 @@ func load(c *http.Client, host string, out figures) {
 		go func() {
 			defer wg.Done()
 			var mine []time.Duration
+			c := somebody(clients, i)
 			for time.Now().Before(stop) {
 				t := time.Now()
-				st, n, err := one()
+				st, n, err := one(c)
 				if err != nil || st >= 300 {
 					bad.Add(1)
 					mu.Lock()

@@ -29,7 +29,7 @@ import (
 )
 
 var (
-	kubeconfig = flag.String("kubeconfig", "", "kubeconfig of the endpoint under test (attack: of each user, separated by commas; informers: a folder of them)")
+	kubeconfig = flag.String("kubeconfig", "", "kubeconfig of the endpoint under test (attack, get, list, create: of each user, separated by commas; informers: a folder of them)")
 	writer     = flag.String("writer", "", "kubeconfig that makes the changes (watch, watches, grants); watch without it: -kubeconfig")
 	scenario   = flag.String("scenario", "get", "get, list, beside, pages, create, handshake, watch, watches, grants, informers, fill, connect, attack or paced")
 	path       = flag.String("path", "/api/v1/namespaces/default/configmaps/bench", "path to GET (get, list, handshake, attack, paced; beside: paths, separated by commas, all at once; pages: and all that follow it) or to watch (informers: paths, separated by commas)")
@@ -44,7 +44,7 @@ var (
 	sessions   = flag.String("sessions", "new", "of TLS, where each request has a connection of its own (handshake): new or resumed")
 	count      = flag.Int("n", 1000, "objects (fill), watches on each connection (watches)")
 	first      = flag.Int("first", 0, "number of the first object (fill)")
-	kind       = flag.String("kind", "configmap", "object kind (fill): configmap, pod, persistentvolume, ipaddress or customresourcedefinition; (create): configmap or space")
+	kind       = flag.String("kind", "configmap", "object kind (fill): configmap, pod, persistentvolume, ipaddress or customresourcedefinition; (create): configmap, namespace or space")
 	prefix     = flag.String("prefix", "bench", "what names of objects begin with (fill)")
 	pids       = flag.String("pid", "", "processes whose CPU and memory are read, separated by commas")
 )
@@ -60,7 +60,7 @@ func main() {
 		must(json.NewEncoder(os.Stdout).Encode(out))
 		return
 	}
-	c, host := client(*kubeconfig)
+	c, host := client(strings.Split(*kubeconfig, ",")[0])
 	switch *scenario {
 	case "fill":
 		fill(c, host, out)
@@ -73,7 +73,7 @@ func main() {
 	case "grants":
 		grants(c, host, out)
 	case "get", "list", "beside", "pages", "create", "handshake":
-		load(c, host, out)
+		load(host, out)
 	case "paced":
 		paced(c, host, out)
 	default:
