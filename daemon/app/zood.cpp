@@ -6,10 +6,12 @@
 #include "common/base/published.hpp"
 #include "common/base/text.hpp"
 #include "common/crypto/aead.hpp"
+#include "common/kube/age.hpp"
 #include "common/kube/kubeconfig.hpp"
 #include "daemon/admin/service.hpp"
 #include "daemon/app/accounts.hpp"
 #include "daemon/app/address.hpp"
+#include "daemon/app/backup.hpp"
 #include "daemon/app/door_certificates.hpp"
 #include "daemon/app/drift.hpp"
 #include "daemon/app/memory.hpp"
@@ -99,6 +101,7 @@ struct Zood::Impl {
   std::unique_ptr<tenants::PodTermsKeeper> pod_terms;
   std::mutex told_mutex;                      ///< for a few instructions
   tenants::TenantServiceImpl* told = nullptr; ///< `tenants`, while it is there
+  std::unique_ptr<Backups> backups;
   std::unique_ptr<Status> status;
   std::unique_ptr<resources::Workers> admin_workers;
   std::shared_ptr<resources::Door> admin_door;
@@ -289,12 +292,21 @@ Result<void> Zood::Impl::open_admin_doors() {
           [this](auto owner) { return upstream->volumes().names_of(owner); },
           [this](auto owner) { return upstream->attachments().names_of(owner); }},
       std::move(settings), credential.get());
+  backups = std::make_unique<Backups>(BackupParts{
+      *store, values.path("dir"), values.path("upstream.kubeconfig"),
+      [this] {
+        const auto room = credential->api()->get("/api/v1/namespaces/kube-system");
+        return room ? room->value("/metadata/uid"_json_pointer, std::string()) : std::string();
+      },
+      kube::unix_now});
   tenants->set_usage([this](const api::Tenant& tenant) {
     return usage_json(tenant, *terms.load(), ledger, flow_control);
   });
   tenants->set_findings([this] {
     auto out = certificates->findings();
     for (auto& finding : accounts->findings())
+      out.push_back(std::move(finding));
+    for (auto& finding : backups->findings())
       out.push_back(std::move(finding));
     return out;
   });
@@ -318,6 +330,7 @@ Result<void> Zood::Impl::open_admin_doors() {
   status->set_measure([this](MetricText& out) {
     measure(out, {*listener, flow_control, *upstream, *audit, *credential, *pki, *certificates,
                   tenants->looks(), drift->hears()});
+    backups->measure(out);
   });
   admin_loop = std::make_unique<net::Workers>(1, "admin-loop");
   admin_workers = std::make_unique<resources::Workers>("zood-admin");
@@ -330,7 +343,8 @@ Result<void> Zood::Impl::open_admin_doors() {
        {},
        audit.get(),
        accounts->aggregated_switch(),
-       [this](bool force, bool dry_run) { return accounts->uninstall(force, dry_run); }});
+       [this](bool force, bool dry_run) { return accounts->uninstall(force, dry_run); },
+       backups.get()});
   const auto make = [this](net::Loop&) {
     return std::make_unique<resources::ApiService>(admin_door, *admin_workers, *admin_scheduler);
   };

@@ -36,7 +36,8 @@ class Rows:
         self.start_upstream("--apiserver-arg", "--enable-aggregator-routing=true")
         self.most = 1000 if self.options.short else 10_000
         self.grow(100)
-        self.config = f"""limits:
+        self.config = f"""drain_timeout: 1s
+limits:
   connections: 12000
   long_running: 20000
 accounts:
