@@ -64,7 +64,7 @@ struct BackupCreate final : Command {
         ->type_name("FILE");
     add_passphrase_option(app, passphrase_file);
     app.add_flag("--plain", plain, "Without encryption: whoever reads the file has every tenant");
-    add_examples(app, "  zooctl backup create --passphrase-file /root/zood.passphrase\n"
+    add_examples(app, "  zooctl backup create --passphrase-file /etc/zood/backup.passphrase\n"
                       "  zooctl backup create -o zood.backup --plain");
   }
 
