@@ -268,11 +268,11 @@ Result<void> Zood::Impl::open_tenants_door() {
 }
 
 Result<void> Zood::Impl::open_accounts() {
-  ZOO_TRY(accounts,
-          Accounts::open({values, *credential, *upstream, loops->loops(), *pki, *certificates,
-                          *audit, *gateway_shared, [this] { return directory.snapshot(); },
-                          [this](const std::string& id) { return flow_control.share(id); }}));
-  return {};
+  accounts = std::make_unique<Accounts>(
+      AccountsParts{values, *credential, *upstream, loops->loops(), *pki, *certificates, *audit,
+                    *gateway_shared, [this] { return directory.snapshot(); },
+                    [this](const std::string& id) { return flow_control.share(id); }});
+  return accounts->open();
 }
 
 Result<void> Zood::Impl::open_admin_doors() {
