@@ -84,6 +84,10 @@ std::unique_ptr<Command> make_top();
 std::unique_ptr<Command> make_status();
 std::unique_ptr<Command> make_doctor();
 std::unique_ptr<Command> make_audit();
+std::unique_ptr<Command> make_backup_create();
+std::unique_ptr<Command> make_backup_verify();
+std::unique_ptr<Command> make_backup_show();
+std::unique_ptr<Command> make_backup_acknowledge();
 std::unique_ptr<Command> make_version();
 std::unique_ptr<Command> make_completion();
 

@@ -3,6 +3,7 @@
 
 #include "common/base/error_table.hpp"
 #include "common/base/text.hpp"
+#include "daemon/app/backup.hpp"
 #include "daemon/app/zood.hpp"
 #include "daemon/translate/proof.hpp"
 #include "daemon/upstream/accounts_manifests.hpp"
@@ -63,7 +64,8 @@ std::string runtime_directory() {
 CommandLine parse_command_line(int argc, char** argv) {
   CommandLine out;
   CLI::App app("zood: gives each tenant of one Kubernetes cluster an API of its own", "zood");
-  std::string dir, upstream, listen, advertise, admin_listen, log_level, config_file;
+  std::string dir, upstream, listen, advertise, admin_listen, log_level, config_file, backup_file,
+      passphrase_file;
   bool check = false, print_config = false, print_rbac = false, print_accounts = false;
   app.set_help_flag("-h,--help", "Print this help");
   app.add_option("--dir", dir, "Everything that zood owns: database, keys, PKI, socket")
@@ -87,6 +89,12 @@ CommandLine parse_command_line(int argc, char** argv) {
                "Print what zood needs in the upstream cluster");
   app.add_flag("--print-upstream-accounts", print_accounts,
                "Print what accounts and spaces need there beside that");
+  app.add_option("--restore", backup_file,
+                 "Put a backup of zooctl's into an empty directory, and end")
+      ->type_name("FILE");
+  app.add_option("--passphrase-file", passphrase_file,
+                 "The passphrase of that backup: the first line of this file")
+      ->type_name("FILE");
   app.set_version_flag("--version", translate::k_proves ? "zood " ZOO_VERSION
                                                         : "zood " ZOO_VERSION
                                                           " (test program, proves nothing)");
@@ -146,6 +154,12 @@ CommandLine parse_command_line(int argc, char** argv) {
     return out;
   }
   out.values = *std::move(values);
+  if (!backup_file.empty()) {
+    const auto done = restore(out.values, backup_file, passphrase_file);
+    if (done) fmt::print("{}\n", *done);
+    out.exit_status = done ? 0 : complain(done.error());
+    return out;
+  }
   if (check) {
     if (const auto startable = check_startable(out.values); !startable) {
       out.exit_status = complain(startable.error());
