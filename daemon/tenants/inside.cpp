@@ -270,13 +270,13 @@ Result<std::chrono::milliseconds> Inside::look(ControlApi& api, Clock::time_poin
   }
   InsideState next;
   ZOO_TRY_VOID(find_version(api, now));
-  ZOO_TRY_VOID(keep_door(api, next));
   if (version_.empty()) {
-    publish(std::move(next), false, "UpstreamTooOld",
+    publish({}, false, "UpstreamTooOld",
             "the upstream serves no MutatingAdmissionPolicy (Kubernetes 1.36 does, 1.34 and 1.35 "
             "where v1beta1 is switched on): pods are given upstream's own address and token");
     return k_usual;
   }
+  ZOO_TRY_VOID(keep_door(api, next));
   next.version = version_;
   next.missing_names = parts_.cover ? parts_.cover(next.cluster_ip) : std::vector<std::string>();
   const auto& missing = next.missing_names;
