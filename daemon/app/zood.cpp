@@ -11,9 +11,11 @@
 #include "daemon/admin/service.hpp"
 #include "daemon/app/accounts.hpp"
 #include "daemon/app/address.hpp"
+#include "daemon/app/authorities.hpp"
 #include "daemon/app/backup.hpp"
 #include "daemon/app/door_certificates.hpp"
 #include "daemon/app/drift.hpp"
+#include "daemon/app/inside_access.hpp"
 #include "daemon/app/memory.hpp"
 #include "daemon/app/metrics.hpp"
 #include "daemon/app/names.hpp"
@@ -73,6 +75,8 @@ struct Zood::Impl {
   std::shared_ptr<upstream::UpstreamEndpoint> endpoint;
   std::unique_ptr<tenants::Pki> pki;
   std::unique_ptr<DoorCertificates> certificates;
+  /// That pods verify the tenants' door by, as PEM; set before it is opened.
+  Published<const std::string> authorities;
   std::unique_ptr<crypto::Sealer> credential_sealer;
   tenants::TenantDirectory directory;
   std::unique_ptr<tenants::DirectoryFeeder> feeder;
@@ -97,6 +101,7 @@ struct Zood::Impl {
   };
   std::vector<TenantsDoor> doors;
   std::unique_ptr<net::Listener> listener;
+  std::unique_ptr<InsideAccess> inside;
   std::unique_ptr<tenants::TenantServiceImpl> tenants;
   std::unique_ptr<tenants::PodTermsKeeper> pod_terms;
   std::mutex told_mutex;                      ///< for a few instructions
@@ -119,6 +124,7 @@ struct Zood::Impl {
     if (told != nullptr) what(*told);
   }
   bool lives(const virtuals::Owner& owner) const;
+  void publish_authorities();
   Result<void> open_store();
   Result<void> open_audit();
   Result<void> open_upstream(const kube::ClusterAccess& access);
@@ -133,6 +139,18 @@ struct Zood::Impl {
 bool Zood::Impl::lives(const virtuals::Owner& owner) const {
   const auto entry = directory.snapshot()->find(owner.id);
   return entry && entry->uid == owner.uid && entry->phase != tenants::Phase::deleting;
+}
+
+void Zood::Impl::publish_authorities() {
+  auto trusted = pki->server_ca_pem();
+  Authorities remembered(values.path("dir") / "pki" / "door-authorities.pem");
+  auto bundle = remembered.bundle(trusted, std::chrono::system_clock::now());
+  if (!bundle) log::error("app", "what pods trust is not known: {}", bundle.error().text());
+  auto next = std::make_shared<const std::string>(bundle ? *std::move(bundle) : std::move(trusted));
+  const auto before = authorities.load();
+  const bool other = before && *before != *next;
+  authorities.store(std::move(next));
+  if (other) tell([](auto& service) { service.touch_all(); });
 }
 
 Result<void> Zood::Impl::open_store() {
@@ -211,6 +229,8 @@ Result<void> Zood::Impl::open_pki() {
     ZOO_TRY(const auto address, parse_address(values.string(key)));
     options.hosts.push_back(address.host);
   }
+  for (auto& host : hosts_inside(values, *credential))
+    options.hosts.push_back(std::move(host));
   ZOO_TRY(const auto first, store->list(tenants::k_tenant_kind, {}, {}, 1));
   options.has_tenants = !first.records.empty();
   ZOO_TRY(pki, tenants::Pki::open(std::move(options)));
@@ -249,6 +269,7 @@ Result<void> Zood::Impl::open_tenants_door() {
       audit.get()});
   ZOO_TRY(auto ticket_key, keyring->key("session-tickets"));
   ZOO_TRY(const auto tls, certificates->open_tenants(std::move(ticket_key)));
+  publish_authorities();
   ZOO_TRY(listener, net::Listener::tcp(loops->loops(), values.string("listen"), tls,
                                        listener_limits(values), [this](net::Loop& loop) {
                                          auto source = std::make_unique<tenants::TenantViewSource>(
@@ -285,12 +306,17 @@ Result<void> Zood::Impl::open_admin_doors() {
   settings.advertise_host = advertised.host;
   settings.advertise_port = advertised.port == 0 ? listened.port : advertised.port;
   const auto advertise = settings.server_url();
+  inside = std::make_unique<InsideAccess>(InsideAccess::Parts{
+      values, *credential, *upstream, *loops->loops().front(), *certificates, *pki, directory,
+      *store, Address{settings.advertise_host, settings.advertise_port}, [] { return true; },
+      [this] { tell([](auto& service) { service.touch_all(); }); }});
   tenants = std::make_unique<tenants::TenantServiceImpl>(
       tenants::ControllerParts{
           *store, *pki, *credential_sealer, [this] { return credential->api(); }, &directory,
           [this] { return drift->hears(); },
           [this](auto owner) { return upstream->volumes().names_of(owner); },
-          [this](auto owner) { return upstream->attachments().names_of(owner); }},
+          [this](auto owner) { return upstream->attachments().names_of(owner); },
+          [this] { return inside->access(); }},
       std::move(settings), credential.get());
   backups = std::make_unique<Backups>(BackupParts{
       *store, values.path("dir"), values.path("upstream.kubeconfig"),
@@ -306,6 +332,8 @@ Result<void> Zood::Impl::open_admin_doors() {
     auto out = certificates->findings();
     for (auto& finding : accounts->findings())
       out.push_back(std::move(finding));
+    for (auto& finding : inside->findings())
+      out.push_back(std::move(finding));
     for (auto& finding : backups->findings())
       out.push_back(std::move(finding));
     return out;
@@ -319,7 +347,7 @@ Result<void> Zood::Impl::open_admin_doors() {
       [this] { return credential->api(); },
       [this] {
         return tenants::PodTerms::Sources{terms.load()->guards, upstream->shared_names(),
-                                          directory.snapshot()};
+                                          directory.snapshot(), inside->audiences()};
       },
       [this] { return upstream->priorities().names_of(upstream::k_default_priority); });
 
@@ -390,6 +418,7 @@ void Zood::Impl::reload() {
     });
   }
   certificates->reload(*loaded);
+  publish_authorities();
   accounts->reload(*loaded);
   log::info("app", "reloaded");
   notify_ready();
@@ -435,6 +464,7 @@ Zood::~Zood() {
     const std::scoped_lock lock(z.told_mutex);
     z.told = nullptr;
   }
+  if (z.inside) z.inside->close();
   z.pod_terms.reset();
   z.tenants.reset();
   z.feeder.reset(); // what it says of withdrawals is the gateways'
@@ -444,6 +474,7 @@ Zood::~Zood() {
   if (z.loops) z.loops->stop();
   z.accounts.reset();
   z.engine.reset();
+  z.inside.reset();
   z.drift.reset();
   z.shared_classes.reset();
   z.policies.reset();
@@ -492,6 +523,7 @@ Result<kube::ClusterAccess> check_startable(const config::Values& values) {
       return fail(std::move(address).error().context("{}", key));
   }
   ZOO_TRY_VOID(check_advertised(values));
+  ZOO_TRY_VOID(check_inside(values));
   ZOO_TRY(auto access, kube::load_kubeconfig(kubeconfig));
   if (auto verifiable = check_verifiable(access); !verifiable)
     return fail(std::move(verifiable).error().context("in {}", kubeconfig.string()));
