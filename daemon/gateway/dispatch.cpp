@@ -369,8 +369,7 @@ private:
       if (is_definition(target_) && target_.verb == "update")
         return update_definition(exchange_, std::move(request), std::move(rendering_));
       if (target_.verb == "update" && !mapping().identity() &&
-          translate::may_hold_hidden(root_of(exchange_), !target_.subresource.empty(),
-                                     exchange_.body())) {
+          translate::may_hold_hidden(root_of(exchange_), target_.subresource, exchange_.body())) {
         const auto send = [exchange = &exchange_, rendering = rendering_](Outgoing ready) {
           return forward(*exchange, std::move(ready), AnswerShape::object, Rendering(rendering));
         };

@@ -221,11 +221,13 @@ Result<std::string> operations_with_hidden(const Root& root, const Mapping& mapp
 
 } // namespace
 
-bool may_hold_hidden(const Root& root, bool subresource, std::string_view body) {
+bool may_hold_hidden(const Root& root, std::string_view subresource, std::string_view body) {
   if (!root.group.empty()) return false;
   if (root.kind == "Namespace") return true;
   if (root.kind != "Pod") return false;
-  if (subresource) return true;
+  // These keep the metadata as it is (k8s.io/kubernetes pkg/registry/core/pod/strategy.go).
+  if (subresource == "ephemeralcontainers" || subresource == "resize") return false;
+  if (!subresource.empty()) return true;
   const auto tree = JsonTree::parse(body);
   return tree && reads_namespace(tree->root());
 }

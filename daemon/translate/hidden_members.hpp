@@ -18,9 +18,9 @@ namespace zoo::translate {
 struct Root;
 
 /// Can an object that is replaced as a whole hold labels or annotations that do not come of the
-/// document? A namespace can; a pod, if it reads its namespace (pod_fields.hpp), and through a
-/// subresource, for which the document need not tell. `body`: in the tenant's words.
-bool may_hold_hidden(const Root& root, bool subresource, std::string_view body);
+/// document? A namespace can; a pod, if it reads its namespace (pod_fields.hpp), and through its
+/// status, for which the document need not tell. `body`: in the tenant's words.
+bool may_hold_hidden(const Root& root, std::string_view subresource, std::string_view body);
 
 /// Does a patch take away, replace or test labels or annotations as a whole (`"annotations": null`,
 /// `$patch`, a JSON patch of /metadata/annotations or of what is above)? Not of what is applied: its
