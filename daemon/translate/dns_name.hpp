@@ -13,7 +13,8 @@
 /// thread.
 namespace zoo::translate {
 
-/// The namespace gets the prefix: `web.shop.svc.cluster.local` -> `web.foofoo-shop.svc.cluster.local`.
+/// The namespace gets the prefix: `web.shop.svc.cluster.local` ->
+/// `web.foofoo-shop.svc.cluster.local`.
 std::string service_name_in(const Mapping& mapping, std::string_view name);
 /// The inverse; nullopt: it names a Service of somebody else's.
 std::optional<std::string> service_name_out(const Mapping& mapping, std::string_view name);

@@ -188,9 +188,8 @@ private:
     const auto back = op == "test" ? has.hidden : put_back(has);
     if (back.empty()) return std::string(node.raw());
     if (op == "remove") {
-      return std::string(node.raw()) +
-             fmt::format(R"(,{{"op":"add","path":{},"value":{}}})", json_quote(pointer),
-                         object_of(back));
+      return std::string(node.raw()) + fmt::format(R"(,{{"op":"add","path":{},"value":{}}})",
+                                                   json_quote(pointer), object_of(back));
     }
     JsonEdits edits;
     if (value.is(JsonType::object)) {

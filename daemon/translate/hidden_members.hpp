@@ -23,8 +23,8 @@ struct Root;
 bool may_hold_hidden(const Root& root, std::string_view subresource, std::string_view body);
 
 /// Does a patch take away, replace or test labels or annotations as a whole (`"annotations": null`,
-/// `$patch`, a JSON patch of /metadata/annotations or of what is above)? Not of what is applied: its
-/// manager owns nothing of these. `body`: in the tenant's words; what is no patch is none such.
+/// `$patch`, a JSON patch of /metadata/annotations or of what is above)? Not of what is applied:
+/// its manager owns nothing of these. `body`: in the tenant's words; what is no patch is none such.
 bool patches_whole_maps(BodyFormat format, std::string_view body);
 
 /// The object `document`, in upstream's form, with what its tenant does not see of `stored`.
@@ -32,8 +32,9 @@ bool patches_whole_maps(BodyFormat format, std::string_view body);
 Result<std::string> with_hidden(const Root& root, const Mapping& mapping, std::string document,
                                 std::string_view stored);
 
-/// The patch in upstream's form, so that it takes away what its tenant sees and nothing else. `asked`:
-/// what the tenant wrote; `patch`: what patch_in() made of it. Code::bad_request: not JSON.
+/// The patch in upstream's form, so that it takes away what its tenant sees and nothing else.
+/// `asked`: what the tenant wrote; `patch`: what patch_in() made of it. Code::bad_request: not
+/// JSON.
 Result<std::string> patch_with_hidden(const Root& root, const Mapping& mapping, BodyFormat format,
                                       std::string_view asked, std::string patch,
                                       std::string_view stored);

@@ -40,9 +40,9 @@ bool has_only(JsonNode object, std::initializer_list<std::string_view> members) 
 }
 
 // k8s.io/api/core/v1/generated.proto.
-constexpr std::uint32_t k_downward_api = 2, k_config_map = 3; // VolumeProjection
-constexpr std::uint32_t k_reference = 1, k_items = 2;         // ConfigMapProjection
-constexpr std::uint32_t k_key = 1, k_path = 2, k_mode = 3;    // KeyToPath
+constexpr std::uint32_t k_downward_api = 2, k_config_map = 3;          // VolumeProjection
+constexpr std::uint32_t k_reference = 1, k_items = 2;                  // ConfigMapProjection
+constexpr std::uint32_t k_key = 1, k_path = 2, k_mode = 3;             // KeyToPath
 constexpr std::uint32_t k_file_path = 1, k_field = 2, k_file_mode = 4; // DownwardAPIVolumeFile
 
 /// Calls `take` with each field of a message; false: it is none, or `take` does not know the field.
@@ -55,9 +55,7 @@ bool each_field(std::string_view message, Take&& take) {
   return true;
 }
 
-bool reads_it(JsonNode item) {
-  return item["fieldRef"]["fieldPath"].string() == k_namespace_field;
-}
+bool reads_it(JsonNode item) { return item["fieldRef"]["fieldPath"].string() == k_namespace_field; }
 
 bool one_reads_it(JsonNode items) {
   for (auto item = items.first(); item; item = item.next()) {
@@ -105,8 +103,7 @@ std::optional<std::string> namespace_source(JsonNode source) {
   const auto item = map["items"].first();
   if (!has_only(source, {"configMap"}) || !has_only(map, {"name", "items"}) ||
       map["name"].string() != k_root_ca || !has_only(item, {"key", "path", "mode"}) ||
-      item.next() || item["key"].string() != k_namespace_key ||
-      !item["path"].is(JsonType::string))
+      item.next() || item["key"].string() != k_namespace_key || !item["path"].is(JsonType::string))
     return std::nullopt;
   auto out = R"({"downwardAPI":{"items":[{"path":)" + std::string(item["path"].raw()) +
              R"(,"fieldRef":{"apiVersion":"v1","fieldPath":"metadata.namespace"})";
@@ -124,24 +121,29 @@ std::optional<std::string> namespace_source_wire(std::string_view source) {
     to = field.bytes;
     return true;
   };
-  const bool shaped = each_field(source, [&](const WireField& f) {
-    return map.empty() && takes(f, k_config_map, map);
-  }) && each_field(map, [&](const WireField& f) {
-    if (takes(f, k_items, item)) return ++items == 1;
-    return takes(f, k_reference, reference);
-  }) && each_field(reference, [&](const WireField& f) {
-    std::string_view name;
-    named = takes(f, 1, name) && name == k_root_ca;
-    return named;
-  }) && each_field(item, [&](const WireField& f) {
-    std::string_view key;
-    if (takes(f, k_key, key)) return keyed = key == k_namespace_key;
-    if (f.number == k_mode && f.wire == Wire::varint) {
-      mode = f.value;
-      return true;
-    }
-    return takes(f, k_path, path);
-  });
+  const bool shaped =
+      each_field(source,
+                 [&](const WireField& f) { return map.empty() && takes(f, k_config_map, map); }) &&
+      each_field(map,
+                 [&](const WireField& f) {
+                   if (takes(f, k_items, item)) return ++items == 1;
+                   return takes(f, k_reference, reference);
+                 }) &&
+      each_field(reference,
+                 [&](const WireField& f) {
+                   std::string_view name;
+                   named = takes(f, 1, name) && name == k_root_ca;
+                   return named;
+                 }) &&
+      each_field(item, [&](const WireField& f) {
+        std::string_view key;
+        if (takes(f, k_key, key)) return keyed = key == k_namespace_key;
+        if (f.number == k_mode && f.wire == Wire::varint) {
+          mode = f.value;
+          return true;
+        }
+        return takes(f, k_path, path);
+      });
   if (!shaped || !named || !keyed || items != 1) return std::nullopt;
   std::string field, file, list, out;
   put_bytes(field, 1, "v1");

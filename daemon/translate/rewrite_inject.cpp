@@ -9,7 +9,8 @@
 
 namespace zoo::translate {
 
-/// The source of a projected volume at `p`, if it is one that upstream's policy has made; else null.
+/// The source of a projected volume at `p`, if it is one that upstream's policy has made; else
+/// null.
 Walker::Ptr Walker::source_out(Ptr p) {
   const Ptr end = skip_value(p, end_);
   if (end == nullptr) return nullptr;

@@ -34,8 +34,8 @@ private:
   Result<void> complete(std::string_view stored) {
     const auto& root = root_of(exchange_);
     if (format_ == translate::BodyFormat::json) {
-      ZOO_TRY(request_.body, translate::with_hidden(root, exchange_.mapping(),
-                                                    std::move(request_.body), stored));
+      ZOO_TRY(request_.body,
+              translate::with_hidden(root, exchange_.mapping(), std::move(request_.body), stored));
       return {};
     }
     ZOO_TRY(request_.body,

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/translate/hidden_members.hpp"
-
 #include "daemon/translate/patch.hpp"
 #include "daemon/translate/rewrite.hpp"
 #include "daemon/translate/rules.hpp"
@@ -29,8 +28,7 @@ const json k_space = json::parse(R"({"metadata":{"name":"abc123-shop",
 /// The patch as it goes upstream, for an object of this kind.
 json spared(std::string_view kind, const json& stored, BodyFormat format, const json& asked) {
   const auto names = tenant();
-  const auto& root =
-      root_of(kind == "ClusterRole" ? "rbac.authorization.k8s.io" : "", kind);
+  const auto& root = root_of(kind == "ClusterRole" ? "rbac.authorization.k8s.io" : "", kind);
   CHECK(patches_whole_maps(format, asked.dump()));
   auto patch = patch_in(root, names, format, asked.dump(), "shop");
   REQUIRE_MESSAGE(patch, patch.error().text());
@@ -53,20 +51,18 @@ TEST_CASE("a merge patch that takes a map away names what its tenant sees") {
           json{{"metadata", {{"annotations", json::object()}}}});
     CHECK(spared("Namespace", k_space, format,
                  {{"metadata", {{"labels", nullptr}, {"annotations", nullptr}}}}) ==
-          json{{"metadata",
-                {{"labels", {{"team", nullptr}}}, {"annotations", json::object()}}}});
+          json{{"metadata", {{"labels", {{"team", nullptr}}}, {"annotations", json::object()}}}});
   }
 }
 
 TEST_CASE("a namespace that gives up its level of pod security enforces the platform's") {
   auto stored = k_space;
   stored["metadata"]["labels"]["kept.zoo.kubezoo.io/pod-security-enforce"] = "privileged";
-  const auto out = spared("Namespace", stored, BodyFormat::merge_patch,
-                          {{"metadata", {{"labels", nullptr}}}});
-  CHECK(out["metadata"]["labels"] ==
-        json{{"team", nullptr},
-             {"kept.zoo.kubezoo.io/pod-security-enforce", nullptr},
-             {"pod-security.kubernetes.io/enforce", "baseline"}});
+  const auto out =
+      spared("Namespace", stored, BodyFormat::merge_patch, {{"metadata", {{"labels", nullptr}}}});
+  CHECK(out["metadata"]["labels"] == json{{"team", nullptr},
+                                          {"kept.zoo.kubezoo.io/pod-security-enforce", nullptr},
+                                          {"pod-security.kubernetes.io/enforce", "baseline"}});
 }
 
 TEST_CASE("what zood holds back in an annotation survives, and what is set beside it") {
@@ -107,8 +103,7 @@ TEST_CASE("a JSON patch of a whole map") {
         json::array({operation("remove", path), operation("add", path, back)}));
   for (const auto* op : {"add", "replace", "test"}) {
     CHECK(patched(json::array({operation(op, path, {{"c", "3"}})})) ==
-          json::array({operation(
-              op, path, {{"c", "3"}, {"zoo.kubezoo.io/namespace", "shop"}})}));
+          json::array({operation(op, path, {{"c", "3"}, {"zoo.kubezoo.io/namespace", "shop"}})}));
     CHECK(patched(json::array({operation(op, path, nullptr)})) ==
           json::array({operation(op, path, back)}));
   }
@@ -120,19 +115,19 @@ TEST_CASE("a JSON patch of a whole map") {
                      operation("add", "/metadata/annotations/c", "3")}));
   CHECK(patched(json::array({operation("replace", "/metadata", {{"name", "p"}})})) ==
         json::array({operation("replace", "/metadata", {{"name", "p"}, {"annotations", back}})}));
-  CHECK(patched(json::array({operation(
-            "replace", "", {{"kind", "Pod"}, {"metadata", {{"annotations", {{"c", "3"}}}}}})})) ==
-        json::array({operation(
-            "replace", "",
-            {{"kind", "Pod"},
-             {"metadata",
-              {{"annotations", {{"c", "3"}, {"zoo.kubezoo.io/namespace", "shop"}}}}}})}));
+  CHECK(
+      patched(json::array({operation(
+          "replace", "", {{"kind", "Pod"}, {"metadata", {{"annotations", {{"c", "3"}}}}}})})) ==
+      json::array({operation(
+          "replace", "",
+          {{"kind", "Pod"},
+           {"metadata", {{"annotations", {{"c", "3"}, {"zoo.kubezoo.io/namespace", "shop"}}}}}})}));
   const json kept = {{"tenant.kubezoo.io/id", "abc123"},
                      {"zoo.kubezoo.io/inside", "none"},
                      {"pod-security.kubernetes.io/enforce", "baseline"}};
   CHECK(patched(json::array({operation("remove", "/metadata/labels")}), k_space, "Namespace") ==
-        json::array({operation("remove", "/metadata/labels"),
-                     operation("add", "/metadata/labels", kept)}));
+        json::array(
+            {operation("remove", "/metadata/labels"), operation("add", "/metadata/labels", kept)}));
 }
 
 TEST_CASE("which patches need a look at what is stored") {
@@ -152,7 +147,8 @@ TEST_CASE("which patches need a look at what is stored") {
   };
   CHECK_FALSE(operations(R"([{"op":"remove","path":"/metadata/annotations/a"}])"));
   CHECK_FALSE(operations(R"([{"op":"remove","path":"/spec"},{"op":"remove"}])"));
-  CHECK(operations(R"([{"op":"add","path":"/spec","value":1},{"op":"remove","path":"/metadata"}])"));
+  CHECK(
+      operations(R"([{"op":"add","path":"/spec","value":1},{"op":"remove","path":"/metadata"}])"));
   CHECK(operations(R"([{"op":"replace","path":"","value":{}}])"));
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pods as upstream's policy zoo-pods-inside has made them, shown in their tenant's words.
-#include "daemon/translate/dns_name.hpp"
 #include "daemon/translate/discovery_json.hpp"
+#include "daemon/translate/dns_name.hpp"
 #include "daemon/translate/json_protobuf.hpp"
 #include "daemon/translate/pod_fields.hpp"
 #include "daemon/translate/protobuf_json.hpp"
@@ -40,9 +40,7 @@ std::string shown_pod(const json& stored) {
   return *out;
 }
 
-json field(const char* path) {
-  return {{"fieldRef", {{"apiVersion", "v1"}, {"fieldPath", path}}}};
-}
+json field(const char* path) { return {{"fieldRef", {{"apiVersion", "v1"}, {"fieldPath", path}}}}; }
 json file(const char* name, const char* path) {
   auto out = field(path);
   out["path"] = name;
@@ -53,18 +51,17 @@ json file(const char* name, const char* path) {
 json pod_volume(bool upstream) {
   const json token = {{"serviceAccountToken",
                        {{"expirationSeconds", 3607}, {"path", "token"}, {"audience", "zood"}}}};
-  const json authorities = {
-      {"configMap",
-       {{"name", upstream ? "zoo-root-ca.crt" : "kube-root-ca.crt"},
-        {"items", {{{"key", "ca.crt"}, {"path", "ca.crt"}}}}}}};
+  const json authorities = {{"configMap",
+                             {{"name", upstream ? "zoo-root-ca.crt" : "kube-root-ca.crt"},
+                              {"items", {{{"key", "ca.crt"}, {"path", "ca.crt"}}}}}}};
   const json space =
       upstream ? json{{"configMap",
                        {{"name", "zoo-root-ca.crt"},
                         {"items", {{{"key", "namespace"}, {"path", "namespace"}}}}}}}
                : json{{"downwardAPI", {{"items", {file("namespace", "metadata.namespace")}}}}};
-  return {{"name", "kube-api-access-x"},
-          {"projected",
-           {{"sources", json::array({token, authorities, space})}, {"defaultMode", 420}}}};
+  return {
+      {"name", "kube-api-access-x"},
+      {"projected", {{"sources", json::array({token, authorities, space})}, {"defaultMode", 420}}}};
 }
 
 json pod_of(bool upstream) {
@@ -72,10 +69,10 @@ json pod_of(bool upstream) {
   const auto* map = upstream ? "zoo-root-ca.crt" : "kube-root-ca.crt";
   json annotations = {{"a", "b"}};
   if (upstream) annotations["zoo.kubezoo.io/namespace"] = "shop";
-  const json env = {{{"name", "POD_NAMESPACE"}, {"valueFrom", field(path)}},
-                    {{"name", "CA"},
-                     {"valueFrom", {{"configMapKeyRef", {{"name", map}, {"key", "ca.crt"}}}}}},
-                    {{"name", "NODE"}, {"valueFrom", field("spec.nodeName")}}};
+  const json env = {
+      {{"name", "POD_NAMESPACE"}, {"valueFrom", field(path)}},
+      {{"name", "CA"}, {"valueFrom", {{"configMapKeyRef", {{"name", map}, {"key", "ca.crt"}}}}}},
+      {{"name", "NODE"}, {"valueFrom", field("spec.nodeName")}}};
   const json containers = {
       {{"name", "c"}, {"env", env}, {"envFrom", {{{"configMapRef", {{"name", map}}}}}}}};
   json volumes = json::array({pod_volume(upstream)});
@@ -129,10 +126,8 @@ TEST_CASE("a pod comes out of protobuf as it does of JSON, alone and in a list")
     json items = json::array();
     for (int i = 0; i < count; ++i)
       items.push_back(pod);
-    const json list = {{"apiVersion", "v1"},
-                       {"kind", "PodList"},
-                       {"metadata", json::object()},
-                       {"items", items}};
+    const json list = {
+        {"apiVersion", "v1"}, {"kind", "PodList"}, {"metadata", json::object()}, {"items", items}};
     return json_to_protobuf(list.dump()).value();
   };
   const auto listed = list_in_pieces({names, root, "shop", {}}, list_of(pod_of(true), 3), 50);
@@ -150,8 +145,7 @@ TEST_CASE("a pod comes out of protobuf as it does of JSON, alone and in a list")
   const auto longer = list_in_pieces({names, root, "shop", {}}, list_of(many, 2), 50);
   REQUIRE_MESSAGE(longer, longer.error().text());
   CHECK(longer->find("abc123") == std::string::npos);
-  const auto alone = wire_outward({names, root, "shop", {}},
-                                  json_to_protobuf(many.dump()).value());
+  const auto alone = wire_outward({names, root, "shop", {}}, json_to_protobuf(many.dump()).value());
   REQUIRE(alone);
   CHECK(alone->find("zoo-root-ca") == std::string::npos);
 }
@@ -171,11 +165,9 @@ TEST_CASE("a source is the namespace's field only if the policy has made it so")
         json{{"downwardAPI", {{"items", {file("p", "metadata.namespace")}}}}});
   auto shown = file("p", "metadata.namespace");
   shown["mode"] = 256;
-  CHECK(source(map("zoo-root-ca.crt", {with_mode})) ==
-        json{{"downwardAPI", {{"items", {shown}}}}});
-  for (const auto& other :
-       {json::array({item, item}), json::array({{{"key", "ca.crt"}, {"path", "p"}}}),
-        json::array()})
+  CHECK(source(map("zoo-root-ca.crt", {with_mode})) == json{{"downwardAPI", {{"items", {shown}}}}});
+  for (const auto& other : {json::array({item, item}),
+                            json::array({{{"key", "ca.crt"}, {"path", "p"}}}), json::array()})
     CHECK(source(map("zoo-root-ca.crt", other)) == map("kube-root-ca.crt", other));
   CHECK(source(map("x", {item})) == map("x", {item}));
   auto optional = map("zoo-root-ca.crt", {item});
@@ -196,9 +188,9 @@ TEST_CASE("what a pod is given cannot be asked for by its name") {
         std::string::npos);
   CHECK(why(env(field("metadata.labels['kept.zoo.kubezoo.io/x']"))).find("reserved") !=
         std::string::npos);
-  for (const auto* path : {"metadata.annotations['a']", "metadata.annotations",
-                           "metadata.annotations['kubezoo.io/x']", "metadata.namespace",
-                           "metadata.annotations['", "metadata.annotations['']"})
+  for (const auto* path :
+       {"metadata.annotations['a']", "metadata.annotations", "metadata.annotations['kubezoo.io/x']",
+        "metadata.namespace", "metadata.annotations['", "metadata.annotations['']"})
     CHECK(why(env(field(path))) == "taken");
   CHECK(why(env({{"configMapKeyRef", {{"name", "zoo-root-ca.crt"}, {"key", "k"}}}}))
             .find("name kube-root-ca.crt") != std::string::npos);
@@ -227,7 +219,8 @@ TEST_CASE("which pods read their namespace by the annotation") {
   CHECK(reads(pod_of(false)["spec"]));
   CHECK_FALSE(reads({{"volumes", {pod_volume(false)}}}));
   CHECK_FALSE(reads(json::object()));
-  CHECK_FALSE(reads({{"containers", {{{"env", {{{"name", "E"}, {"value", "metadata.namespace"}}}}}}}}));
+  CHECK_FALSE(
+      reads({{"containers", {{{"env", {{{"name", "E"}, {"value", "metadata.namespace"}}}}}}}}));
   for (const auto* group : {"containers", "initContainers", "ephemeralContainers"})
     CHECK(reads({{group, {{{"env", {{{"valueFrom", field("metadata.namespace")}}}}}}}}));
   CHECK(reads({{"volumes", {{{"downwardAPI", {{"items", {file("n", "metadata.namespace")}}}}}}}}));
@@ -277,8 +270,8 @@ TEST_CASE("names of Services in the cluster's DNS") {
     CHECK(service_name_out(names, upstream) == own);
   }
   for (const auto* other :
-       {"", ".", "svc", ".svc", "shop.svc", ".shop.svc", "shop.svc.cluster.local",
-        "web..svc", "www.example.com", "web.shop.svc.example.com", "web.shop.pod.cluster.local",
+       {"", ".", "svc", ".svc", "shop.svc", ".shop.svc", "shop.svc.cluster.local", "web..svc",
+        "www.example.com", "web.shop.svc.example.com", "web.shop.pod.cluster.local",
         "web.shop.svc.cluster.local.abc123.zoo.cluster.local", "websvc", "web.shop.xsvc"}) {
     CAPTURE(other);
     CHECK(service_name_in(names, other) == other);
