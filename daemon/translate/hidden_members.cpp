@@ -133,6 +133,7 @@ Result<std::string> merge_with_hidden(const Root& root, const Mapping& mapping,
   JsonEdits edits;
   for (const auto map : k_maps) {
     const auto has = read_map(root, mapping, map, stored);
+    if (put_back(has).empty()) continue;
     if (replaced) {
       complete_map(edits, metadata, map, put_back(has));
     } else if (tenants[map] && whole(tenants[map])) {
