@@ -81,7 +81,7 @@ direct_account() { upstream -n "direct-$a" get serviceaccount default; }
 eventually "the platform's account is there" 30 direct_account
 check "the same pod is made directly" upstream -n "direct-$a" apply -f "$TMPDIR/web.yaml"
 plain() { # of env, DNS and the token's audience the policy's are visible
-  jq -S '.spec | del(.nodeName, .dnsPolicy, .dnsConfig, .containers[].env[] | select(type == "object" and ((.name // "") | startswith("KUBERNETES_"))))
+  jq -S '.spec | del(.nodeName, .dnsPolicy, .dnsConfig) | del(.containers[].env[] | select(.name | startswith("KUBERNETES_")))
     | (.volumes[] | select(.name | startswith("kube-api-access-")).name) = "token" | (.containers[].volumeMounts[] | select(.name | startswith("kube-api-access-")).name) = "token"
     | del(.volumes[].projected.sources[]?.serviceAccountToken.audience?)'
 }
@@ -89,6 +89,8 @@ expect "is what the tenant sees of its own" "$(upstream -n "direct-$a" get pod w
 
 # ---- what is written back --------------------------------------------------------------------------------------------
 
+runs() { [[ $(stored web | jq -r '.status.conditions[]? | select(.type == "Ready").status') == True ]]; }
+eventually "the pod runs, and nobody writes it any more" 60 runs
 before=$(spec_of web)
 kept() { # WHAT
   expect "$1: the annotation is there" shop "$(given)"

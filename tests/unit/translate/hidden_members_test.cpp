@@ -16,11 +16,11 @@ namespace {
 using nlohmann::json;
 using test::tenant;
 
-const json k_pod = json::parse(R"({"metadata":{"name":"p","labels":{"l":"1"},
+const json k_given_pod = json::parse(R"({"metadata":{"name":"p","labels":{"l":"1"},
   "annotations":{"a":"1","b":"2","zoo.kubezoo.io/namespace":"shop"}}})");
-const json k_bare = json::parse(R"({"metadata":{"name":"p",
+const json k_bare_pod = json::parse(R"({"metadata":{"name":"p",
   "annotations":{"zoo.kubezoo.io/namespace":"shop"}}})");
-const json k_space = json::parse(R"({"metadata":{"name":"abc123-shop",
+const json k_given_space = json::parse(R"({"metadata":{"name":"abc123-shop",
   "labels":{"tenant.kubezoo.io/id":"abc123","zoo.kubezoo.io/inside":"none","team":"x",
             "pod-security.kubernetes.io/enforce":"baseline"},
   "annotations":{"zoo.kubezoo.io/x":"y"}}})");
@@ -38,25 +38,25 @@ json spared(std::string_view kind, const json& stored, BodyFormat format, const 
   return json::parse(*out);
 }
 
-json operation(const char* op, const char* path) { return {{"op", op}, {"path", path}}; }
-json operation(const char* op, const char* path, json value) {
+json patch_step(const char* op, const char* path) { return {{"op", op}, {"path", path}}; }
+json patch_step(const char* op, const char* path, json value) {
   return {{"op", op}, {"path", path}, {"value", std::move(value)}};
 }
 
 TEST_CASE("a merge patch that takes a map away names what its tenant sees") {
   for (const auto format : {BodyFormat::merge_patch, BodyFormat::strategic_patch}) {
-    CHECK(spared("Pod", k_pod, format, {{"metadata", {{"annotations", nullptr}}}}) ==
+    CHECK(spared("Pod", k_given_pod, format, {{"metadata", {{"annotations", nullptr}}}}) ==
           json{{"metadata", {{"annotations", {{"a", nullptr}, {"b", nullptr}}}}}});
-    CHECK(spared("Pod", k_bare, format, {{"metadata", {{"annotations", nullptr}}}}) ==
+    CHECK(spared("Pod", k_bare_pod, format, {{"metadata", {{"annotations", nullptr}}}}) ==
           json{{"metadata", {{"annotations", json::object()}}}});
-    CHECK(spared("Namespace", k_space, format,
+    CHECK(spared("Namespace", k_given_space, format,
                  {{"metadata", {{"labels", nullptr}, {"annotations", nullptr}}}}) ==
           json{{"metadata", {{"labels", {{"team", nullptr}}}, {"annotations", json::object()}}}});
   }
 }
 
 TEST_CASE("a namespace that gives up its level of pod security enforces the platform's") {
-  auto stored = k_space;
+  auto stored = k_given_space;
   stored["metadata"]["labels"]["kept.zoo.kubezoo.io/pod-security-enforce"] = "privileged";
   const auto out =
       spared("Namespace", stored, BodyFormat::merge_patch, {{"metadata", {{"labels", nullptr}}}});
@@ -80,7 +80,8 @@ TEST_CASE("what zood holds back in an annotation survives, and what is set besid
 
 TEST_CASE("directives of a strategic patch") {
   const auto patched = [](const json& metadata) {
-    return spared("Pod", k_pod, BodyFormat::strategic_patch, {{"metadata", metadata}})["metadata"];
+    return spared("Pod", k_given_pod, BodyFormat::strategic_patch,
+                  {{"metadata", metadata}})["metadata"];
   };
   CHECK(patched({{"annotations", {{"$patch", "replace"}, {"a", "9"}, {"c", "3"}}}}) ==
         json{{"annotations", {{"a", "9"}, {"b", nullptr}, {"c", "3"}}}});
@@ -93,41 +94,41 @@ TEST_CASE("directives of a strategic patch") {
 }
 
 TEST_CASE("a JSON patch of a whole map") {
-  const auto patched = [](const json& operations, const json& stored = k_pod,
+  const auto patched = [](const json& operations, const json& stored = k_given_pod,
                           std::string_view kind = "Pod") {
     return spared(kind, stored, BodyFormat::json_patch, operations);
   };
   const json back = {{"zoo.kubezoo.io/namespace", "shop"}};
   const auto* const path = "/metadata/annotations";
-  CHECK(patched(json::array({operation("remove", path)})) ==
-        json::array({operation("remove", path), operation("add", path, back)}));
+  CHECK(patched(json::array({patch_step("remove", path)})) ==
+        json::array({patch_step("remove", path), patch_step("add", path, back)}));
   for (const auto* op : {"add", "replace", "test"}) {
-    CHECK(patched(json::array({operation(op, path, {{"c", "3"}})})) ==
-          json::array({operation(op, path, {{"c", "3"}, {"zoo.kubezoo.io/namespace", "shop"}})}));
-    CHECK(patched(json::array({operation(op, path, nullptr)})) ==
-          json::array({operation(op, path, back)}));
+    CHECK(patched(json::array({patch_step(op, path, {{"c", "3"}})})) ==
+          json::array({patch_step(op, path, {{"c", "3"}, {"zoo.kubezoo.io/namespace", "shop"}})}));
+    CHECK(patched(json::array({patch_step(op, path, nullptr)})) ==
+          json::array({patch_step(op, path, back)}));
   }
   // A test behind a removal sees what is left.
-  CHECK(patched(json::array({operation("remove", path), operation("test", path, nullptr),
-                             operation("add", "/metadata/annotations/c", "3")})) ==
-        json::array({operation("remove", path), operation("add", path, back),
-                     operation("test", path, back),
-                     operation("add", "/metadata/annotations/c", "3")}));
-  CHECK(patched(json::array({operation("replace", "/metadata", {{"name", "p"}})})) ==
-        json::array({operation("replace", "/metadata", {{"name", "p"}, {"annotations", back}})}));
+  CHECK(patched(json::array({patch_step("remove", path), patch_step("test", path, nullptr),
+                             patch_step("add", "/metadata/annotations/c", "3")})) ==
+        json::array({patch_step("remove", path), patch_step("add", path, back),
+                     patch_step("test", path, back),
+                     patch_step("add", "/metadata/annotations/c", "3")}));
+  CHECK(patched(json::array({patch_step("replace", "/metadata", {{"name", "p"}})})) ==
+        json::array({patch_step("replace", "/metadata", {{"name", "p"}, {"annotations", back}})}));
   CHECK(
-      patched(json::array({operation(
+      patched(json::array({patch_step(
           "replace", "", {{"kind", "Pod"}, {"metadata", {{"annotations", {{"c", "3"}}}}}})})) ==
-      json::array({operation(
+      json::array({patch_step(
           "replace", "",
           {{"kind", "Pod"},
            {"metadata", {{"annotations", {{"c", "3"}, {"zoo.kubezoo.io/namespace", "shop"}}}}}})}));
   const json kept = {{"tenant.kubezoo.io/id", "abc123"},
                      {"zoo.kubezoo.io/inside", "none"},
                      {"pod-security.kubernetes.io/enforce", "baseline"}};
-  CHECK(patched(json::array({operation("remove", "/metadata/labels")}), k_space, "Namespace") ==
-        json::array(
-            {operation("remove", "/metadata/labels"), operation("add", "/metadata/labels", kept)}));
+  CHECK(patched(json::array({patch_step("remove", "/metadata/labels")}), k_given_space,
+                "Namespace") == json::array({patch_step("remove", "/metadata/labels"),
+                                             patch_step("add", "/metadata/labels", kept)}));
 }
 
 TEST_CASE("which patches need a look at what is stored") {
@@ -160,15 +161,15 @@ TEST_CASE("an object that is replaced keeps what its tenant does not see") {
     return json::parse(*out)["metadata"];
   };
   const json back = {{"zoo.kubezoo.io/namespace", "shop"}};
-  CHECK(put("Pod", {{"metadata", {{"name", "p"}}}}, k_pod) ==
+  CHECK(put("Pod", {{"metadata", {{"name", "p"}}}}, k_given_pod) ==
         json{{"name", "p"}, {"annotations", back}});
-  CHECK(put("Pod", {{"metadata", {{"annotations", nullptr}}}}, k_pod) ==
+  CHECK(put("Pod", {{"metadata", {{"annotations", nullptr}}}}, k_given_pod) ==
         json{{"annotations", back}});
-  CHECK(put("Pod", {{"metadata", {{"annotations", {{"a", "5"}}}}}}, k_pod)["annotations"] ==
+  CHECK(put("Pod", {{"metadata", {{"annotations", {{"a", "5"}}}}}}, k_given_pod)["annotations"] ==
         json{{"a", "5"}, {"zoo.kubezoo.io/namespace", "shop"}});
   CHECK(put("Pod", {{"metadata", json::object()}}, json{{"metadata", json::object()}}) ==
         json::object());
-  const auto space = put("Namespace", {{"metadata", {{"labels", {{"team", "y"}}}}}}, k_space);
+  const auto space = put("Namespace", {{"metadata", {{"labels", {{"team", "y"}}}}}}, k_given_space);
   CHECK(space["labels"]["zoo.kubezoo.io/inside"] == json(std::string("none")));
   CHECK(space["labels"]["team"] == json(std::string("y")));
   CHECK(space["annotations"] == json{{"zoo.kubezoo.io/x", "y"}});
