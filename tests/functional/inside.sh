@@ -162,6 +162,9 @@ expect "the Service has the address that pods have" "$ip" "$(upstream -n zoo-sys
 check "somebody changes what pods are given" upstream -n zoo-system patch configmap zoo-inside --type merge -p '{"data":{"apiHost":"192.0.2.66"}}'
 good_params() { [[ $(params | jq -r .apiHost) == "$ip" ]]; }
 eventually "it is put right" 60 good_params
+# What was taken away has not kept upstream from hearing of new parameters.
+shown() { as "$a" -n shop create --dry-run=server -o json -f - <<<"$(plain shown)" | jq -r '.spec.dnsConfig.nameservers[0]'; }
+expect "a pod is given what stands there" "$dns" "$(shown)"
 check "and the policy" upstream patch "$upstream_policies" zoo-pods-inside --type merge -p '{"spec":{"failurePolicy":"Ignore"}}'
 good_policy() { [[ $(upstream get "$upstream_policies" zoo-pods-inside -o 'jsonpath={.spec.failurePolicy}') == Fail ]]; }
 eventually "it is put right, too" 60 good_policy
@@ -180,9 +183,9 @@ check "while zood is away the policy holds" upstream -n "$a-shop" create -f - <<
 expect "as before" "\"$ip\"" "$(stored '.spec.containers[0].env[0].value' alone)"
 check "and somebody takes the binding" upstream delete "$upstream_bindings" zoo-pods-inside
 as_controller() { upstream --as system:serviceaccount:kube-system:replicaset-controller --as-group system:serviceaccounts:kube-system --as-group system:authenticated "$@"; }
-token_refused() { as_controller -n "$a-shop" create -f - <<<"$(plain tokens)" 2>&1 | grep -q 'no token that the platform.s API server takes'; }
+token_refused() { as_controller -n "$a-shop" create --dry-run=server -f - <<<"$(plain tokens)" 2>&1 | grep -q 'no token that the platform.s API server takes'; }
 eventually "no pod is given a token of upstream's" 60 token_refused
-check "but where the Tenant wants it" as_controller -n "$dns_alone-shop" create -f - <<<"$(plain tokens)"
+check "but where the Tenant wants it" as_controller -n "$dns_alone-shop" create --dry-run=server -f - <<<"$(plain tokens)"
 start_zood --config "$TMPDIR/zood.yaml"
 eventually "zood puts it back" 60 there get "$upstream_bindings" zoo-pods-inside
 
