@@ -95,8 +95,10 @@ std::unique_ptr<http::StreamHandler> RelayService::on_request(http::RequestHead 
   // Upstream adds ?timeout=10s.
   const auto path = std::string_view(head.target).substr(0, head.target.find('?'));
   const bool posts = head.method == "POST";
+  const auto relay = parts.relay();
+  if (!relay) return std::make_unique<Refusal>(stream, 503, "zood has not started yet");
   if (posts && parts.reaches && parts.reaches(path)) return std::make_unique<Reached>(stream);
-  auto name = translate::parse_relay_path(*parts.relay, path);
+  auto name = translate::parse_relay_path(*relay, path);
   auto mapping = name ? parts.mapping_of(name->id) : std::nullopt;
   if (!name || !mapping) {
     parts.tally.stranger();

@@ -26,7 +26,8 @@ namespace zoo::relay {
 struct Parts {
   net::Loop& loop;
   upstream::Caller& caller; ///< to upstream, on this loop
-  std::shared_ptr<const translate::Relay> relay; ///< whose paths are taken; never null
+  /// Whose paths are taken; null: none yet.
+  std::function<std::shared_ptr<const translate::Relay>()> relay;
   /// The names of a tenant that there is, suspended or not; nullopt for an ID that is nobody's.
   std::function<std::optional<translate::Mapping>(const std::string& id)> mapping_of;
   std::function<bool()> hears; ///< Hooks' of the same name
