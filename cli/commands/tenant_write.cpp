@@ -45,8 +45,8 @@ struct TenantCreate final : Command {
     app.add_option("--webhooks", webhooks,
                    "How upstream calls the tenant's webhooks: relay or direct")
         ->type_name("HOW")
-        ->check(CLI::IsMember({std::string(api::k_webhooks_relay),
-                               std::string(api::k_webhooks_direct)}));
+        ->check(CLI::IsMember(
+            {std::string(api::k_webhooks_relay), std::string(api::k_webhooks_direct)}));
     app.add_option("-f,--filename", file,
                    "Create the Tenants of a manifest; - reads standard input")
         ->type_name("FILE");

@@ -11,9 +11,8 @@
 #include "daemon/upstream/credential.hpp"
 #include "daemon/upstream/upstream.hpp"
 
-#include <nlohmann/json.hpp>
-
 #include <arpa/inet.h>
+#include <nlohmann/json.hpp>
 
 #include <future>
 #include <limits>
@@ -119,8 +118,9 @@ Result<void> RelayDoor::listen() {
   }
   advertised_ = *given;
   if (unspecified(advertised_))
-    return fail(Code::usage, "'{}' stands for every address of this machine: set relay.advertise "
-                             "to HOST:PORT at which the upstream's kube-apiserver reaches it",
+    return fail(Code::usage,
+                "'{}' stands for every address of this machine: set relay.advertise "
+                "to HOST:PORT at which the upstream's kube-apiserver reaches it",
                 advertised_.text());
   ZOO_TRY(const auto options, identity());
   ZOO_TRY(tls_, net::TlsServerContext::create(options));
@@ -131,8 +131,7 @@ Result<void> RelayDoor::listen() {
         loop_.loops(), place.text(), tls_, limits_of_relay(parts_.limits), [&](net::Loop&) {
           auto made = std::make_unique<relay::RelayService>(relay::Parts{
               loop, pool_, [this] { return own_.load(); },
-              [this](const std::string& id) { return mapping_of(id); },
-              [this] { return hears(); },
+              [this](const std::string& id) { return mapping_of(id); }, [this] { return hears(); },
               [this](std::string_view path) { return reach_->hears(path); }, tally_});
           service_ = made.get();
           return made;
@@ -282,7 +281,8 @@ void RelayDoor::told(const Result<void>& proof) {
 }
 
 void RelayDoor::remember(bool proven) {
-  const nlohmann::json record = {{"listen", kept_listen_}, {"base", proven ? own_.load()->base : ""}};
+  const nlohmann::json record = {{"listen", kept_listen_},
+                                 {"base", proven ? own_.load()->base : ""}};
   if (const auto put = parts_.store.put(k_relay_kind, k_relay_key, record.dump()); !put)
     log::warning("app", "the relay's address is not kept for the next start: {}",
                  put.error().text());
@@ -310,7 +310,8 @@ std::vector<tenants::Finding> RelayDoor::findings() const {
     return {{Level::warning, subject, "it is being tried whether the upstream reaches it",
              "ask again in a moment"}};
   if (trouble_.empty())
-    return {{Level::ok, subject, "the upstream calls tenants' webhooks through " + own_.load()->base, ""}};
+    return {{Level::ok, subject,
+             "the upstream calls tenants' webhooks through " + own_.load()->base, ""}};
   return {{relayed ? Level::problem : Level::warning, subject,
            relayed ? trouble_ : "webhooks are called directly, in upstream's words: " + trouble_,
            "set relay.advertise to HOST:PORT at which the upstream's kube-apiserver reaches "

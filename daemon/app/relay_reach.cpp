@@ -26,8 +26,7 @@ constexpr int k_call_seconds = 3;
 
 /// By the address, so that zoods in front of the same upstream do not take each other's.
 std::string name_of(const std::string& base) {
-  return "zoo-relay-reach-" +
-         crypto::hex_encode(crypto::view(crypto::sha256(base))).substr(0, 8);
+  return "zoo-relay-reach-" + crypto::hex_encode(crypto::view(crypto::sha256(base))).substr(0, 8);
 }
 
 /// It is called for one name in one namespace, which nothing but a proof asks for; so Fail, which
@@ -47,8 +46,8 @@ json webhook(const std::string& name, const std::string& url, const std::string&
                {"clientConfig", {{"url", url}, {"caBundle", crypto::base64_encode(ca_pem)}}}};
   hook["namespaceSelector"]["matchLabels"]["kubernetes.io/metadata.name"] = "zoo-system";
   hook["objectSelector"]["matchLabels"]["zoo.kubezoo.io/relay-reach"] = name;
-  hook["matchConditions"] = json::array(
-      {{{"name", "own"}, {"expression", fmt::format("request.name == '{}'", name)}}});
+  hook["matchConditions"] =
+      json::array({{{"name", "own"}, {"expression", fmt::format("request.name == '{}'", name)}}});
   return {{"apiVersion", "admissionregistration.k8s.io/v1"},
           {"kind", "ValidatingWebhookConfiguration"},
           {"metadata", {{"name", name}}},

@@ -29,8 +29,8 @@ public:
     std::string ca_pem; ///< that upstream verifies the door by
     /// On the thread, after each proof: nothing, or why it failed.
     std::function<void(const Result<void>& proof)> told;
-    std::chrono::milliseconds again{30'000};  ///< after one that failed; sooner at first
-    std::chrono::milliseconds usual{600'000}; ///< after one that did not
+    std::chrono::milliseconds again{30'000};   ///< after one that failed; sooner at first
+    std::chrono::milliseconds usual{600'000};  ///< after one that did not
     std::chrono::milliseconds patience{5'000}; ///< until upstream has heard of the webhook
   };
   explicit RelayReach(Parts parts);

@@ -332,11 +332,11 @@ Result<void> Zood::Impl::open_pki() {
 
 Result<void> Zood::Impl::open_relay() {
   ZOO_TRY(auto key, keyring->key("webhook-relay"));
-  ZOO_TRY(relay, RelayDoor::open(
-                     {values, *credential, endpoint, pool_limits(values), *upstream,
-                      *loops->loops().front(), *pki, *store, std::move(key),
-                      [this] { return directory.snapshot(); }, listener_limits(values),
-                      [this] { tell([](auto& service) { service.relay_changed(); }); }}));
+  ZOO_TRY(relay,
+          RelayDoor::open({values, *credential, endpoint, pool_limits(values), *upstream,
+                           *loops->loops().front(), *pki, *store, std::move(key),
+                           [this] { return directory.snapshot(); }, listener_limits(values),
+                           [this] { tell([](auto& service) { service.relay_changed(); }); }}));
   return {};
 }
 
@@ -548,10 +548,10 @@ void Zood::Impl::drain() {
   std::mutex done_mutex;
   std::condition_variable done;
   std::size_t left = 0;
-  for (auto* each : {listener.get(), admin_socket.get(), admin_listener.get(),
-                     account_door ? &account_door->listener() : nullptr,
-                     aggregated ? &aggregated->listener() : nullptr,
-                     relay ? relay->listener() : nullptr}) {
+  for (auto* each :
+       {listener.get(), admin_socket.get(), admin_listener.get(),
+        account_door ? &account_door->listener() : nullptr,
+        aggregated ? &aggregated->listener() : nullptr, relay ? relay->listener() : nullptr}) {
     if (each == nullptr) continue;
     {
       const std::scoped_lock lock(done_mutex);
@@ -634,9 +634,8 @@ Result<kube::ClusterAccess> check_startable(const config::Values& values) {
     return fail(Code::usage, "no upstream is named: give --upstream KUBECONFIG, or set "
                              "upstream.kubeconfig in the configuration file");
   }
-  for (const auto* key :
-       {"listen", "admin.listen", "accounts.listen", "accounts.aggregated.listen",
-        "relay.listen"}) {
+  for (const auto* key : {"listen", "admin.listen", "accounts.listen", "accounts.aggregated.listen",
+                          "relay.listen"}) {
     const auto text = values.string(key);
     if (text.empty()) continue;
     if (auto address = net::parse_listen_address(text); !address)

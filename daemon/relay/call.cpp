@@ -117,9 +117,9 @@ void HookCall::heard(Result<HookAnswer> answer) {
     return fail_with(Outcome::unusable, 502,
                      fmt::format("{}: {}", server, review.error().message()));
   if (review->size() > room_->parts.limits.answer)
-    return fail_with(Outcome::unusable, 502,
-                     fmt::format("{}: its answer has more than {} bytes", server,
-                                 room_->parts.limits.answer));
+    return fail_with(
+        Outcome::unusable, 502,
+        fmt::format("{}: its answer has more than {} bytes", server, room_->parts.limits.answer));
   this->answer(Outcome::answered, 200, *std::move(review));
 }
 

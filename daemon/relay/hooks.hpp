@@ -56,8 +56,8 @@ public:
         std::function<bool()> hears)
       : caller_(caller), reviews_(reviews), limits_(limits), hears_(std::move(hears)) {}
 
-  /// `done` may come from inside the call. Code::not_found: there is no such webhook; Code::invalid:
-  /// nobody can verify it; Code::unavailable.
+  /// `done` may come from inside the call. Code::not_found: there is no such webhook;
+  /// Code::invalid: nobody can verify it; Code::unavailable.
   using Done = std::function<void(Result<HookPtr>)>;
   void find(const translate::Mapping& mapping, const translate::HookName& name, Done done);
 

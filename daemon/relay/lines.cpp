@@ -109,8 +109,8 @@ void Lines::place(const JobPtr& job, const PodPorts& pods) {
 bool Lines::use_kept(const JobPtr& job, Line& line, const std::vector<PodPort>& pods) {
   for (auto at = line.tunnels.begin(); at != line.tunnels.end();) {
     const auto& way = at->tunnel->way();
-    const bool stands = std::find(pods.begin(), pods.end(), PodPort{way.pod, way.port}) !=
-                        pods.end();
+    const bool stands =
+        std::find(pods.begin(), pods.end(), PodPort{way.pod, way.port}) != pods.end();
     if (!at->tunnel->idle()) {
       ++at;
     } else if (!stands || at->hook != job->hook || at->tunnel->over()) {
@@ -175,10 +175,10 @@ void Lines::send(const JobPtr& job, Kept& kept) {
   job->tunnel = kept.tunnel;
   ++job->tries;
   auto request = job->tries < k_tries ? job->request : std::move(job->request);
-  kept.tunnel->ask(std::move(request), [this, job, tunnel = kept.tunnel.get()](
-                                           Result<HookAnswer> answer, bool began) {
-    answered(job, tunnel, std::move(answer), began);
-  });
+  kept.tunnel->ask(std::move(request),
+                   [this, job, tunnel = kept.tunnel.get()](Result<HookAnswer> answer, bool began) {
+                     answered(job, tunnel, std::move(answer), began);
+                   });
 }
 
 void Lines::answered(const JobPtr& job, Tunnel* tunnel, Result<HookAnswer> answer, bool began) {

@@ -45,8 +45,8 @@ std::string space_path(std::string_view api, const ServicePort& wanted) {
 
 Error not_asked(std::string_view what, const Result<upstream::Answer>& answer) {
   if (!answer) return Error(answer.error()).context("while asking for {}", what);
-  return {Code::unavailable,
-          fmt::format("the upstream answered {} to the question for {}", answer->head.status, what)};
+  return {Code::unavailable, fmt::format("the upstream answered {} to the question for {}",
+                                         answer->head.status, what)};
 }
 
 } // namespace
@@ -117,7 +117,8 @@ void Pods::ask_service(const EntryPtr& entry) {
       question(fmt::format("{}/services/{}", space_path("/api/v1", wanted),
                            translate::percent_encode(wanted.service, "")),
                wanted),
-      upstream::CallOptions{}, k_answer, [this, weak = std::weak_ptr(entry)](Result<upstream::Answer> answer) {
+      upstream::CallOptions{}, k_answer,
+      [this, weak = std::weak_ptr(entry)](Result<upstream::Answer> answer) {
         const auto asked = weak.lock();
         const auto& service = asked->wanted.service;
         if (answer && answer->head.status == 404)
@@ -135,12 +136,13 @@ void Pods::ask_slices(const EntryPtr& entry) {
   const auto& wanted = entry->wanted;
   entry->call = std::make_unique<upstream::BufferedCall>(
       caller_,
-      question(fmt::format("{}/endpointslices?labelSelector={}",
-                           space_path("/apis/discovery.k8s.io/v1", wanted),
-                           translate::percent_encode(
-                               "kubernetes.io/service-name=" + wanted.service, "")),
+      question(fmt::format(
+                   "{}/endpointslices?labelSelector={}",
+                   space_path("/apis/discovery.k8s.io/v1", wanted),
+                   translate::percent_encode("kubernetes.io/service-name=" + wanted.service, "")),
                wanted),
-      upstream::CallOptions{}, k_answer, [this, weak = std::weak_ptr(entry)](Result<upstream::Answer> answer) {
+      upstream::CallOptions{}, k_answer,
+      [this, weak = std::weak_ptr(entry)](Result<upstream::Answer> answer) {
         const auto asked = weak.lock();
         const auto& service = asked->wanted.service;
         if (!answer || !answer->ok())

@@ -74,7 +74,8 @@ private:
 
   upstream::Caller& caller_;
   const Limits& limits_;
-  std::unordered_map<std::string, EntryPtr> known_; ///< by ServicePort::key(); Limits::hooks at most
+  std::unordered_map<std::string, EntryPtr>
+      known_;                           ///< by ServicePort::key(); Limits::hooks at most
   std::unordered_set<EntryPtr> asking_; ///< whose call is on its way; Limits::calls at most
 };
 

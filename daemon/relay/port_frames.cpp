@@ -104,8 +104,8 @@ PortFrames::Event PortFrames::end_head() {
 }
 
 PortFrames::Event PortFrames::take_payload(std::string_view& input) {
-  auto piece = input.substr(0, static_cast<std::size_t>(std::min<std::uint64_t>(left_,
-                                                                                input.size())));
+  auto piece =
+      input.substr(0, static_cast<std::size_t>(std::min<std::uint64_t>(left_, input.size())));
   input.remove_prefix(piece.size());
   left_ -= piece.size();
   const unsigned opcode = head_[0] & 0xfU;

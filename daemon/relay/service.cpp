@@ -57,9 +57,10 @@ public:
       const auto node = tree->root()["request"]["uid"];
       if (node.is(translate::JsonType::string)) uid = node.raw();
     }
-    send_whole(*std::exchange(stream_, nullptr), 200,
-               R"({"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","response":{"uid":)" +
-                   uid + R"(,"allowed":true}})");
+    send_whole(
+        *std::exchange(stream_, nullptr), 200,
+        R"({"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","response":{"uid":)" + uid +
+            R"(,"allowed":true}})");
   }
   void on_reset() override { stream_ = nullptr; }
   void on_drained() override {}
@@ -112,8 +113,8 @@ std::unique_ptr<http::StreamHandler> RelayService::on_request(http::RequestHead 
     room_->tell(*name, status, place.error().message());
     return std::make_unique<Refusal>(stream, status, place.error().message());
   }
-  return std::make_unique<HookCall>(room_, *std::move(name), *std::move(mapping),
-                                    *std::move(place), stream);
+  return std::make_unique<HookCall>(room_, *std::move(name), *std::move(mapping), *std::move(place),
+                                    stream);
 }
 
 } // namespace zoo::relay

@@ -87,8 +87,9 @@ void Tunnel::close() {
 void Tunnel::on_head(http::ResponseHead head) {
   const auto self = shared_from_this();
   if (head.status != 101)
-    return fail_with(Code::unavailable,
-                     fmt::format("the port-forward to it was answered with status {}", head.status));
+    return fail_with(
+        Code::unavailable,
+        fmt::format("the port-forward to it was answered with status {}", head.status));
   if (head.headers.get("sec-websocket-protocol") != PortFrames::k_protocol)
     return fail_with(Code::unavailable, "the port-forward to it speaks another protocol");
   auto tls = net::TlsPipe::connect(*way_.tls);
@@ -110,8 +111,8 @@ void Tunnel::on_data(std::string_view bytes) {
     case PortFrames::Event::ended:
       return fail_with(Code::unavailable, "it closed the port-forward");
     case PortFrames::Event::refused:
-      return fail_with(Code::unavailable, "its port cannot be reached: " +
-                                              in_one_line(frames_.words()));
+      return fail_with(Code::unavailable,
+                       "its port cannot be reached: " + in_one_line(frames_.words()));
     case PortFrames::Event::broken:
       return fail_with(Code::unavailable, "the port-forward to it is no WebSocket");
     }
@@ -196,8 +197,7 @@ void Tunnel::flush() {
   if (!call_ || !tls_) return;
   std::string out;
   frames_.add_pong(random_mask, out);
-  if (const auto cipher = tls_->take(); !cipher.empty())
-    PortFrames::add(cipher, random_mask, out);
+  if (const auto cipher = tls_->take(); !cipher.empty()) PortFrames::add(cipher, random_mask, out);
   if (!out.empty()) call_->send_data(out);
 }
 

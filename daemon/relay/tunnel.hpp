@@ -27,10 +27,10 @@ struct HookAnswer {
 
 /// Where a tunnel leads: one port of one pod of the tenant's.
 struct Way {
-  std::string name_space; ///< upstream's name, proven to be the tenant's
-  std::string pod;        ///< a DNS name
-  std::uint16_t port = 0; ///< of the pod
-  std::string owner;      ///< the tenant's ID
+  std::string name_space;                     ///< upstream's name, proven to be the tenant's
+  std::string pod;                            ///< a DNS name
+  std::uint16_t port = 0;                     ///< of the pod
+  std::string owner;                          ///< the tenant's ID
   std::shared_ptr<const http::FieldLines> as; ///< the tenant's user, who may do this there
   std::shared_ptr<const net::TlsClientContext> tls;
 

@@ -66,9 +66,9 @@ using NamesOf = std::function<std::optional<Names>(std::string_view owner_prefix
 /// Does upstream call tenants' webhooks through the relay?
 struct RelayNow {
   bool known = false; ///< else it was not tried yet, and stored webhooks stay as they are
-  std::shared_ptr<const translate::Relay> relay{};          ///< null: it does not
-  std::string why;                                          ///< of null: a sentence
-  std::shared_ptr<const translate::SharedNames> shared{};   ///< of names; not null where known
+  std::shared_ptr<const translate::Relay> relay{};        ///< null: it does not
+  std::string why;                                        ///< of null: a sentence
+  std::shared_ptr<const translate::SharedNames> shared{}; ///< of names; not null where known
 };
 
 struct ControllerParts {
@@ -128,7 +128,7 @@ public:
 
 private:
   using Clock = std::chrono::steady_clock;
-  static constexpr std::string_view k_all = "all/"; ///< a key of its own in the queue
+  static constexpr std::string_view k_all = "all/";     ///< a key of its own in the queue
   static constexpr std::string_view k_hooks = "hooks/"; ///< before an ID; alone: of all tenants
   using Next = reconcile::Next;
 

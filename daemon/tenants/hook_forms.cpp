@@ -139,13 +139,14 @@ Result<Controller::Next> Controller::restate_hooks(ControlApi& api, const api::T
     }
   }
   std::vector<std::string> definitions;
-  ZOO_TRY_VOID(range_objects(
-      api, k_crds, {}, k_page_of_definitions, 0, true,
-      {{"labelSelector", fmt::format("{}={}", k_tenant_label, tenant.id)}},
-      [&](const nlohmann::json& object) {
-        auto name = object.value("/metadata/name"_json_pointer, std::string());
-        if (group_of_crd(name).starts_with(tenant.id + "-")) definitions.push_back(std::move(name));
-      }));
+  ZOO_TRY_VOID(range_objects(api, k_crds, {}, k_page_of_definitions, 0, true,
+                             {{"labelSelector", fmt::format("{}={}", k_tenant_label, tenant.id)}},
+                             [&](const nlohmann::json& object) {
+                               auto name =
+                                   object.value("/metadata/name"_json_pointer, std::string());
+                               if (group_of_crd(name).starts_with(tenant.id + "-"))
+                                 definitions.push_back(std::move(name));
+                             }));
   for (const auto& name : definitions) {
     ZOO_TRY(const auto done, restate_one(api, mapping, Hook::conversion, relay,
                                          std::string(k_crds) + kube::path({name})));

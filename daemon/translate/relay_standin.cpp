@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/translate/webhook_relay.hpp"
-
 #include "common/base/text.hpp"
 #include "common/crypto/digest.hpp"
+#include "daemon/translate/webhook_relay.hpp"
 
 #include <fmt/format.h>
 

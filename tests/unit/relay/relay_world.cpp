@@ -161,8 +161,8 @@ private:
 };
 
 RelayUpstream::RelayUpstream(net::Loop& loop, const Identity& identity) : loop_(loop) {
-  auto made = net::TlsServerContext::create(
-      {identity.certificate, Secret::copy_of(identity.key), "", {}});
+  auto made =
+      net::TlsServerContext::create({identity.certificate, Secret::copy_of(identity.key), "", {}});
   REQUIRE(made);
   tls_ = *std::move(made);
 }
@@ -192,17 +192,17 @@ RelayWorld::RelayWorld(relay::Limits limits) {
   made->base = "https://relay";
   made->key = Secret::copy_of(std::string(32, 'k'));
   relay_ = made;
-  relay::Parts parts{
-      *loop->loops().front(),
-      *upstream,
-      [this] { return relay_; },
-      [](const std::string& id) -> std::optional<translate::Mapping> {
-        if (id == "nobody") return std::nullopt;
-        return translate::Mapping(id, std::make_shared<const translate::SharedNames>());
-      },
-      [] { return true; },
-      [](std::string_view where) { return where == "/reach/secret"; },
-      tally};
+  relay::Parts parts{*loop->loops().front(),
+                     *upstream,
+                     [this] { return relay_; },
+                     [](const std::string& id) -> std::optional<translate::Mapping> {
+                       if (id == "nobody") return std::nullopt;
+                       return translate::Mapping(id,
+                                                 std::make_shared<const translate::SharedNames>());
+                     },
+                     [] { return true; },
+                     [](std::string_view where) { return where == "/reach/secret"; },
+                     tally};
   parts.limits = limits;
   parts.reviews.target = [this](const translate::Mapping& mapping, const translate::HookName&,
                                 std::string_view stored) -> Result<translate::HookTarget> {
@@ -275,9 +275,8 @@ std::string RelayWorld::path(const std::string& webhook, const std::string& id) 
   return relay_path(*relay_, {id, translate::Hook::validating, id + "-cfg", webhook});
 }
 
-std::shared_ptr<RelayWorld::Sent> RelayWorld::send(const std::string& method,
-                                                   const std::string& path,
-                                                   const std::string& body) {
+std::shared_ptr<RelayWorld::Sent>
+RelayWorld::send(const std::string& method, const std::string& path, const std::string& body) {
   auto sent = std::make_shared<Sent>();
   on_loop([&] {
     http::RequestHead head;
@@ -330,8 +329,9 @@ void RelayWorld::Sent::send_data(std::string_view bytes, bool end) {
 }
 
 std::string http_answer(const std::string& body, const std::string& status) {
-  return fmt::format("HTTP/1.1 {}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{}",
-                     status, body.size(), body);
+  return fmt::format(
+      "HTTP/1.1 {}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{}", status,
+      body.size(), body);
 }
 
 } // namespace zoo::test
