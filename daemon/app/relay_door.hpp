@@ -73,6 +73,11 @@ public:
 
   /// For views: null while upstream is not known to reach it.
   std::shared_ptr<const translate::Relay> relay() const { return published_.load(); }
+  /// With which the URLs begin that tenants' webhooks may name; "": there is no door.
+  std::string base() const {
+    const auto own = own_.load();
+    return own ? own->base : std::string();
+  }
   tenants::RelayNow now() const; ///< for the controller
   /// The same of a zood without one.
   static tenants::RelayNow none(const upstream::Upstream& upstream);

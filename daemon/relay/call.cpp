@@ -101,7 +101,7 @@ void HookCall::heard(Result<HookAnswer> answer) {
   if (stream_ == nullptr) return;
   const auto& server = hook_->target.server;
   if (!answer) {
-    room_->hooks.changed(name_.object); // what is remembered of it may be old by a moment
+    room_->hooks.doubt(name_);
     const bool large = answer.error().code() == Code::too_large;
     return fail_with(large ? Outcome::unusable : Outcome::unreachable, 502,
                      fmt::format("{}: {}", server, answer.error().text()));

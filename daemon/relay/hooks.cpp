@@ -119,6 +119,12 @@ void Hooks::changed(std::string_view object) {
   }
 }
 
+void Hooks::doubt(const translate::HookName& name) {
+  const auto found = known_.find(key_of(name));
+  if (found != known_.end() && Clock::now() - found->second->since >= limits_.doubted)
+    found->second->hook = nullptr;
+}
+
 void Hooks::all_changed() {
   for (const auto& [key, entry] : known_) {
     entry->hook = nullptr;

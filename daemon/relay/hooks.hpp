@@ -64,6 +64,8 @@ public:
   /// An object of that name is another than it was, or gone.
   void changed(std::string_view object);
   void all_changed();
+  /// What is known of it may be old: who asks after Limits::doubted reads it again.
+  void doubt(const translate::HookName& name);
 
 private:
   using Clock = std::chrono::steady_clock;

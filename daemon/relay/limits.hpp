@@ -19,7 +19,9 @@ struct Limits {
   std::size_t tunnels_of_hook = 4;
   std::chrono::milliseconds idle{60'000};  ///< that a tunnel is kept for the next call
   std::chrono::milliseconds known{10'000}; ///< that the pods of a Service are believed
-  std::size_t hooks = 4'096;               ///< webhooks that are remembered
+  /// A failure, and how old what is doubted must be before upstream is asked again.
+  std::chrono::milliseconds doubted{1'000};
+  std::size_t hooks = 4'096; ///< webhooks that are remembered
   /// What a webhook's time is shortened by, so that upstream hears why before it gives up; and the
   /// least that is left of it.
   std::chrono::milliseconds reserve{500}, least{500};

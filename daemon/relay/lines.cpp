@@ -197,7 +197,7 @@ void Lines::answered(const JobPtr& job, Tunnel* tunnel, Result<HookAnswer> answe
   if (!answer && !began && job->tries < k_tries && job->lines != nullptr) {
     // A kept one may have died of age; a new one says something of its pod.
     if (!used) job->avoided = tunnel->way().pod;
-    pods_.forget(job->wanted);
+    pods_.doubt(job->wanted);
     find_pods(job);
   } else {
     settle(job, std::move(answer));

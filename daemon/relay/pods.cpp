@@ -99,14 +99,17 @@ void Pods::find(const ServicePort& wanted, Done done) {
   }
   const auto entry = found->second;
   if (entry->pods && Clock::now() - entry->since < limits_.known) return done(entry->pods);
+  if (entry->failed && Clock::now() - entry->since < limits_.doubted)
+    return done(fail(*entry->failed));
   entry->waiting.push_back(std::move(done));
   if (entry->waiting.size() > 1) return;
   asking_.insert(entry);
   ask_service(entry);
 }
 
-void Pods::forget(const ServicePort& wanted) {
-  if (const auto found = known_.find(wanted.key()); found != known_.end())
+void Pods::doubt(const ServicePort& wanted) {
+  const auto found = known_.find(wanted.key());
+  if (found != known_.end() && Clock::now() - found->second->since >= limits_.doubted)
     found->second->pods = nullptr;
 }
 
@@ -159,6 +162,7 @@ void Pods::settle(const EntryPtr& entry, Result<PodPorts> pods) {
   const auto kept = entry;
   asking_.erase(kept);
   entry->pods = pods ? *pods : nullptr;
+  entry->failed = pods ? std::nullopt : std::optional(pods.error());
   entry->since = Clock::now();
   const auto waiting = std::exchange(kept->waiting, {});
   for (const auto& done : waiting)

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -54,14 +55,15 @@ public:
   /// port, no pod that is ready), Code::unavailable; in one sentence.
   using Done = std::function<void(Result<PodPorts>)>;
   void find(const ServicePort& wanted, Done done);
-  /// What is known of it is wrong: the next one asks again.
-  void forget(const ServicePort& wanted);
+  /// What is known of it may be wrong: who asks after Limits::doubted asks again.
+  void doubt(const ServicePort& wanted);
 
 private:
   using Clock = std::chrono::steady_clock;
   struct Entry {
     ServicePort wanted;
-    PodPorts pods; ///< null: not known
+    PodPorts pods;               ///< null: not known
+    std::optional<Error> failed; ///< why not
     Clock::time_point since{};
     std::string port_name;
     std::vector<Done> waiting; ///< not empty: it is being asked
