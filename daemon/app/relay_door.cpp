@@ -150,6 +150,8 @@ Result<void> RelayDoor::listen() {
   own->ca_pem = parts_.pki.ca_pem();
   own->key = parts_.key.clone();
 
+  for (const auto path : k_followed)
+    follow(path);
   RelayReach::Parts reach;
   reach.api = [&credential = parts_.credential]() -> std::unique_ptr<upstream::ControlApi> {
     return credential.api();
@@ -167,8 +169,6 @@ Result<void> RelayDoor::listen() {
   }
   kept_listen_ = listened.text();
   remember(kept_base_ == own->base);
-  for (const auto path : k_followed)
-    follow(path);
   log::info("app", "the relay of webhooks listens on {}", listener_->address());
   return {};
 }

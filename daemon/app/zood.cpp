@@ -69,7 +69,7 @@ std::size_t worker_count(const config::Values& values) {
 
 /// Connections of clients and to upstream, and what else there is.
 std::size_t files_wanted(const config::Values& values) {
-  constexpr std::size_t k_others = 256;
+  constexpr std::size_t k_others = 256 + 2'048; // the relay's connections and tunnels
   return static_cast<std::size_t>(values.integer("limits.connections")) +
          worker_count(values) * upstream::PoolLimits{}.connections + k_others;
 }

@@ -51,7 +51,11 @@ HookCall::HookCall(std::shared_ptr<Room> room, translate::HookName name, transla
   limit(k_most);
 }
 
-HookCall::~HookCall() { *self_ = nullptr; }
+HookCall::~HookCall() {
+  *self_ = nullptr;
+  place_.reset();
+  room_->parts.tally.calls(room_->places.calls());
+}
 
 void HookCall::limit(milliseconds most) {
   const auto& limits = room_->parts.limits;
@@ -63,6 +67,7 @@ void HookCall::limit(milliseconds most) {
 void HookCall::on_data(std::string_view bytes) {
   if (stream_ == nullptr) return;
   stream_->consume(bytes.size());
+  if (answered_) return;
   if (review_.size() + bytes.size() > room_->parts.limits.review)
     return fail_with(Outcome::refused, 413,
                      fmt::format("the review has more than {} bytes", room_->parts.limits.review));
@@ -73,14 +78,14 @@ void HookCall::on_data(std::string_view bytes) {
 }
 
 void HookCall::on_end() {
-  if (stream_ == nullptr) return;
+  if (over()) return;
   room_->hooks.find(mapping_, name_, [self = self_](Result<HookPtr> hook) {
     if (*self != nullptr) (*self)->call(std::move(hook));
   });
 }
 
 void HookCall::call(Result<HookPtr> hook) {
-  if (stream_ == nullptr) return;
+  if (over()) return;
   if (!hook) return fail_with(Outcome::unreachable, 502, hook.error().text());
   hook_ = *std::move(hook);
   const auto& target = hook_->target;
@@ -98,7 +103,7 @@ void HookCall::call(Result<HookPtr> hook) {
 }
 
 void HookCall::heard(Result<HookAnswer> answer) {
-  if (stream_ == nullptr) return;
+  if (over()) return;
   const auto& server = hook_->target.server;
   if (!answer) {
     room_->hooks.doubt(name_);
@@ -134,13 +139,13 @@ void HookCall::late() {
 }
 
 void HookCall::fail_with(Outcome outcome, int status, std::string_view why) {
-  if (stream_ == nullptr) return;
+  if (over()) return;
   room_->tell(name_, status, why);
   answer(outcome, status, http::status_document(status, why));
 }
 
 void HookCall::answer(Outcome outcome, int status, std::string body) {
-  auto* const stream = std::exchange(stream_, nullptr);
+  answered_ = true;
   timer_.cancel();
   asking_.reset();
   std::string().swap(review_);
@@ -151,14 +156,14 @@ void HookCall::answer(Outcome outcome, int status, std::string body) {
   head.status = status;
   head.headers.add("Content-Type", "application/json");
   head.headers.add("Content-Length", std::to_string(body.size()));
-  stream->send_head(head, false);
-  stream->give_data(std::move(body), true);
+  stream_->send_head(head, false);
+  stream_->give_data(std::move(body), true);
 }
 
 /// Upstream has gone: it waits no longer.
 void HookCall::on_reset() {
-  if (std::exchange(stream_, nullptr) != nullptr)
-    room_->parts.tally.count(name_.hook, Outcome::timeout, {});
+  stream_ = nullptr;
+  if (!std::exchange(answered_, true)) room_->parts.tally.count(name_.hook, Outcome::timeout, {});
   timer_.cancel();
   asking_.reset();
 }

@@ -31,6 +31,7 @@ private:
   void call(Result<HookPtr> hook);
   void heard(Result<HookAnswer> answer);
   void late();
+  bool over() const { return stream_ == nullptr || answered_; }
   void limit(std::chrono::milliseconds most);
   void answer(Outcome outcome, int status, std::string body);
   void fail_with(Outcome outcome, int status, std::string_view why);
@@ -38,8 +39,9 @@ private:
   const std::shared_ptr<Room> room_;
   const translate::HookName name_;
   const translate::Mapping mapping_;
-  const std::unique_ptr<Places::Place> place_;
-  http::ServerStream* stream_; ///< null once nothing may be said any more
+  std::unique_ptr<Places::Place> place_;
+  http::ServerStream* stream_; ///< null once upstream has gone
+  bool answered_ = false;
   const Clock::time_point began_ = Clock::now();
   std::shared_ptr<HookCall*> self_; ///< of what comes later; it holds null once this is gone
   net::Timer timer_;

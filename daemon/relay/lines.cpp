@@ -34,7 +34,9 @@ Lines::Asking::~Asking() {
   // What it says later would be taken for the answer to the next question.
   tunnel->close();
   lines->drop(job_->key, tunnel.get());
-  lines->loop_.post([lines, job = job_, keep = tunnel] { lines->serve_waiting(job->key); });
+  lines->loop_.post([lines, lives = std::weak_ptr(lines->lives_), job = job_, keep = tunnel] {
+    if (lives.lock()) lines->serve_waiting(job->key);
+  });
 }
 
 bool Lines::Asking::queued() const { return job_->queued; }

@@ -92,6 +92,7 @@ private:
   std::size_t open_ = 0;
   net::Timer sweeper_;
   bool sweeping_ = false;
+  const std::shared_ptr<bool> lives_ = std::make_shared<bool>(true); ///< for what is posted
 };
 
 } // namespace zoo::relay
