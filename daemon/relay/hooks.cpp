@@ -14,7 +14,6 @@ namespace {
 
 constexpr std::size_t k_object = std::size_t{10} << 20; ///< beyond what etcd takes
 constexpr std::chrono::seconds k_unheard{1};
-constexpr std::string_view k_user = "zoo:webhook-relay"; ///< for upstream's audit log
 
 constexpr std::string_view collection_of(translate::Hook hook) {
   switch (hook) {
@@ -26,13 +25,6 @@ constexpr std::string_view collection_of(translate::Hook hook) {
     break;
   }
   return "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/";
-}
-
-std::shared_ptr<const http::FieldLines> as_tenant(const std::string& id) {
-  access::Principal relay;
-  relay.id = id;
-  relay.user = k_user;
-  return access::as_tenant_user("zoo:" + id, relay);
 }
 
 } // namespace
@@ -97,7 +89,7 @@ Result<HookPtr> Hooks::read(const Entry& entry, std::string_view stored) const {
     return fail(Code::invalid, "the caBundle of its clientConfig cannot be used: {}",
                 tls.error().message());
   hook->tls = *std::move(tls);
-  hook->as = as_tenant(entry.name.id);
+  hook->as = access::as_relay("zoo:" + entry.name.id);
   return hook;
 }
 
