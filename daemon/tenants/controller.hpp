@@ -52,6 +52,9 @@ struct Settings {
   /// gives a request 34 seconds (k8s.io/apiserver/pkg/endpoints/handlers/rest.go,
   /// requestTimeoutUpperBound), and hears of webhooks a moment late.
   std::chrono::milliseconds held{45'000};
+  /// After a tenant's webhooks were stored anew, until they are looked at once more: writes of its
+  /// own that were under way have ended by then.
+  std::chrono::milliseconds restated{5'000};
   unsigned workers = 8;
   /// For tests: told the name of each step before it is done.
   std::function<void(std::string_view step)> on_step;

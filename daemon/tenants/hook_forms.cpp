@@ -20,9 +20,6 @@ using translate::Hook;
 using upstream::ControlApi;
 
 constexpr milliseconds k_hooks_pace{25};
-/// After objects were written: until writes of the tenant's own that were under way have ended.
-constexpr milliseconds k_look_again{5'000};
-
 constexpr std::size_t k_page_of_definitions = 500;
 
 struct HookKind {
@@ -155,7 +152,7 @@ Result<Controller::Next> Controller::restate_hooks(ControlApi& api, const api::T
   if (changed > 0) {
     log::info("tenants", "tenant {}: {} objects with webhooks are stored anew: {}", tenant.id,
               changed, wanted->message);
-    return Next{k_look_again};
+    return Next{settings_.restated};
   }
   const auto told = change_tenant(parts_.store, tenant.id, tenant.uid, [&](api::Tenant& stored) {
     const auto before = stored.conditions;

@@ -59,7 +59,9 @@ TEST_CASE("stored webhooks are called as the relay and the Tenant say") {
   tenants::ControllerParts parts{*room.store, *room.pki, room.sealer,
                                  [&] { return room.upstream.connect(); }};
   parts.relay = [&said] { return said.get(); };
-  tenants::TenantServiceImpl service(std::move(parts), Room::settings());
+  auto settings = Room::settings();
+  settings.restated = std::chrono::milliseconds(1);
+  tenants::TenantServiceImpl service(std::move(parts), std::move(settings));
   must(service.start());
   must(service.create(wanted("123456"), false));
   REQUIRE(eventually([&] {
