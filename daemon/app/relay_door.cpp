@@ -49,6 +49,12 @@ bool is_relay_ip(const std::string& host) {
          ::inet_pton(AF_INET6, host.c_str(), &any) == 1;
 }
 
+/// Is this of an upstream that cannot be asked now, rather than of one that was?
+bool says_nothing(Code code) {
+  return code == Code::unavailable || code == Code::timeout || code == Code::cancelled ||
+         code == Code::too_many_requests;
+}
+
 /// The loop has done all that was posted before.
 void flush(net::Loop& loop) {
   std::promise<void> done;
@@ -260,6 +266,10 @@ void RelayDoor::told(const Result<void>& proof) {
   bool first = false;
   {
     const std::scoped_lock lock(mutex_);
+    if (!proof && says_nothing(proof.error().code())) {
+      if (!known_) trouble_ = proof.error().text();
+      return;
+    }
     first = !std::exchange(known_, true);
     failures_ = proof ? 0 : failures_ + 1;
     trouble_ = proof ? std::string() : proof.error().text();
@@ -307,7 +317,9 @@ std::vector<tenants::Finding> RelayDoor::findings() const {
   const bool relayed = published_.load() != nullptr;
   const std::scoped_lock lock(mutex_);
   if (!known_)
-    return {{Level::warning, subject, "it is being tried whether the upstream reaches it",
+    return {{Level::warning, subject,
+             "it is being tried whether the upstream reaches it" +
+                 (trouble_.empty() ? std::string() : ": " + trouble_),
              "ask again in a moment"}};
   if (trouble_.empty())
     return {{Level::ok, subject,

@@ -21,6 +21,9 @@ using std::chrono::milliseconds;
 constexpr std::string_view k_reach_webhooks =
     "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations";
 constexpr std::string_view k_reach_maps = "/api/v1/namespaces/zoo-system/configmaps?dryRun=All";
+/// Of what upstream says when a webhook does not answer (k8s.io/apiserver pkg/admission/plugin/
+/// webhook, ErrCallingWebhook).
+constexpr std::string_view k_calling = "failed calling webhook";
 constexpr milliseconds k_first_pause{1'000}, k_step{100};
 constexpr int k_call_seconds = 3;
 
@@ -142,11 +145,13 @@ Result<void> RelayReach::ask(upstream::ControlApi& api) {
     std::unique_lock lock(mutex_);
     if (heard_) return {};
     if (ending_) return fail(Code::cancelled, "zood ends");
+    if (!made && made.error().message().find(k_calling) == std::string::npos)
+      return fail(made.error());
     if (!made)
-      return fail(Code::unavailable, "the upstream cannot call {}: {}", parts_.base,
+      return fail(Code::invalid, "the upstream cannot call {}: {}", parts_.base,
                   made.error().message());
     if (std::chrono::steady_clock::now() >= end)
-      return fail(Code::unavailable,
+      return fail(Code::invalid,
                   "the upstream says that it has called {}, and nothing came: does that address "
                   "lead to another zood?",
                   parts_.base);

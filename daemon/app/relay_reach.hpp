@@ -40,7 +40,8 @@ public:
   void stop(); ///< joins; requests in progress must have been stopped
   /// Is this the path of the proof that is under way? Then it has come. Any thread.
   bool hears(std::string_view path);
-  /// One proof. Code::unavailable, with what upstream says. Blocks; the thread's, and tests'.
+  /// One proof. Code::invalid: upstream does not reach it, in its words; any other code: upstream
+  /// could not be asked. Blocks; the thread's, and tests'.
   Result<void> prove(upstream::ControlApi& api);
 
 private:

@@ -48,7 +48,7 @@ public:
     out.body =
         out.status < 300
             ? "{}"
-            : R"({"kind":"Status","status":"Failure","message":"dial tcp: refused","code":500})";
+            : R"({"kind":"Status","status":"Failure","message":"failed calling webhook \"x\": dial tcp: refused","code":500})";
     return out;
   }
 
@@ -126,8 +126,14 @@ TEST_CASE("why upstream does not reach the relay is told in its words") {
   upstream.creates = [](const json&) { return 500; };
   auto proof = reach.prove(*upstream.connect());
   REQUIRE_FALSE(proof);
-  CHECK(proof.error().message().find("cannot call https://192.0.2.1:7444: dial tcp: refused") !=
-        std::string::npos);
+  CHECK(proof.error().code() == Code::invalid);
+  CHECK(proof.error().message() ==
+        "the upstream cannot call https://192.0.2.1:7444: failed calling "
+        "webhook \"x\": dial tcp: refused");
+  upstream.creates = [](const json&) { return 503; };
+  proof = reach.prove(*upstream.connect());
+  REQUIRE_FALSE(proof);
+  CHECK(proof.error().code() != Code::invalid);
   upstream.creates = [](const json&) { return 201; };
   proof = reach.prove(*upstream.connect());
   REQUIRE_FALSE(proof);
