@@ -33,7 +33,7 @@ Result<std::map<std::string, std::string>> labels_of(const std::vector<std::stri
 }
 
 struct TenantCreate final : Command {
-  std::string id, display_name, file, format;
+  std::string id, display_name, webhooks, file, format;
   std::vector<std::string> labels;
   bool dry_run = false;
   WaitOptions wait{true, "60s"};
@@ -42,6 +42,11 @@ struct TenantCreate final : Command {
     app.add_option("id", id, "The new tenant's ID: six characters of a-z and 0-9")->type_name("ID");
     app.add_option("--display-name", display_name, "A name for people")->type_name("TEXT");
     add_repeated(app, "--label", labels, "A label of the Tenant; may be repeated", "KEY=VALUE");
+    app.add_option("--webhooks", webhooks,
+                   "How upstream calls the tenant's webhooks: relay or direct")
+        ->type_name("HOW")
+        ->check(CLI::IsMember(
+            {std::string(api::k_webhooks_relay), std::string(api::k_webhooks_direct)}));
     app.add_option("-f,--filename", file,
                    "Create the Tenants of a manifest; - reads standard input")
         ->type_name("FILE");
@@ -54,9 +59,9 @@ struct TenantCreate final : Command {
 
   Result<std::vector<json>> wanted(Context& context) const {
     if (!file.empty()) {
-      if (!id.empty() || !display_name.empty() || !labels.empty()) {
-        return fail(Code::usage, "-f excludes an ID, --display-name and --label: the manifest "
-                                 "says them");
+      if (!id.empty() || !display_name.empty() || !webhooks.empty() || !labels.empty()) {
+        return fail(Code::usage, "-f excludes an ID, --display-name, --webhooks and --label: the "
+                                 "manifest says them");
       }
       return read_manifests(file, context.in);
     }
@@ -69,6 +74,7 @@ struct TenantCreate final : Command {
                    {"spec", json::object()}};
     if (!pairs.empty()) tenant["metadata"]["labels"] = pairs;
     if (!display_name.empty()) tenant["spec"]["displayName"] = display_name;
+    if (!webhooks.empty()) tenant["spec"]["webhooks"] = webhooks;
     return std::vector<json>{std::move(tenant)};
   }
 

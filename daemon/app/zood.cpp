@@ -19,6 +19,7 @@
 #include "daemon/app/metrics.hpp"
 #include "daemon/app/names.hpp"
 #include "daemon/app/open_files.hpp"
+#include "daemon/app/relay_door.hpp"
 #include "daemon/app/signals.hpp"
 #include "daemon/app/status.hpp"
 #include "daemon/app/usage.hpp"
@@ -68,7 +69,7 @@ std::size_t worker_count(const config::Values& values) {
 
 /// Connections of clients and to upstream, and what else there is.
 std::size_t files_wanted(const config::Values& values) {
-  constexpr std::size_t k_others = 256;
+  constexpr std::size_t k_others = 256 + 2'048; // the relay's connections and tunnels
   return static_cast<std::size_t>(values.integer("limits.connections")) +
          worker_count(values) * upstream::PoolLimits{}.connections + k_others;
 }
@@ -212,6 +213,7 @@ struct Zood::Impl {
   std::shared_ptr<resources::Door> admin_door;
   std::unique_ptr<resources::Scheduler> admin_scheduler;
   std::unique_ptr<net::Listener> admin_socket, admin_listener;
+  std::unique_ptr<RelayDoor> relay;            ///< null without relay.enabled
   std::unique_ptr<AccountViews> account_views; ///< null without accounts.enabled
   std::unique_ptr<AccountDoor> account_door;   ///< null without accounts.listen
   std::unique_ptr<Aggregated> aggregated;      ///< null without accounts.aggregated.listen
@@ -230,6 +232,7 @@ struct Zood::Impl {
   Result<void> open_audit();
   Result<void> open_upstream(const kube::ClusterAccess& access);
   Result<void> open_pki();
+  Result<void> open_relay();
   Result<void> open_tenants_door();
   Result<void> open_account_door();
   Result<void> open_aggregated_door();
@@ -327,6 +330,16 @@ Result<void> Zood::Impl::open_pki() {
   return upstream::refuse_trusted_ca(*api, pki->ca(), pki->ca_key());
 }
 
+Result<void> Zood::Impl::open_relay() {
+  ZOO_TRY(auto key, keyring->key("webhook-relay"));
+  ZOO_TRY(relay,
+          RelayDoor::open({values, *credential, endpoint, pool_limits(values), *upstream,
+                           *loops->loops().front(), *pki, *store, std::move(key),
+                           [this] { return directory.snapshot(); }, listener_limits(values),
+                           [this] { tell([](auto& service) { service.relay_changed(); }); }}));
+  return {};
+}
+
 Result<void> Zood::Impl::open_tenants_door() {
   ZOO_TRY_VOID(shared_classes->wait(k_classes_known));
   engine = std::make_unique<virtuals::Engine>(virtuals::EngineParts{
@@ -348,7 +361,8 @@ Result<void> Zood::Impl::open_tenants_door() {
   policies = std::make_unique<authz::PolicyStore>(*upstream, loops->loops());
   view_parts.emplace(tenants::ViewParts{
       directory, *upstream, *policies, std::string(tenants::k_tenant_admin_group),
-      [this](const std::string& id) { return flow_control.share(id); }});
+      [this](const std::string& id) { return flow_control.share(id); },
+      [this] { return relay ? relay->relay() : nullptr; }});
   gateway_shared.emplace(gateway::GatewayShared{
       std::make_shared<const crypto::Sealer>(std::move(key)), flow_control, ledger,
       visible_nodes(values), board.get(), engine.get(),
@@ -428,7 +442,8 @@ Result<void> Zood::Impl::open_admin_doors() {
           *store, *pki, *credential_sealer, [this] { return credential->api(); }, &directory,
           [this] { return drift->hears(); },
           [this](auto owner) { return upstream->volumes().names_of(owner); },
-          [this](auto owner) { return upstream->attachments().names_of(owner); }},
+          [this](auto owner) { return upstream->attachments().names_of(owner); },
+          [this] { return relay ? relay->now() : RelayDoor::none(*upstream); }},
       std::move(settings), credential.get());
   tenants->set_usage([this](const api::Tenant& tenant) {
     return usage_json(tenant, *terms.load(), ledger, flow_control);
@@ -436,6 +451,8 @@ Result<void> Zood::Impl::open_admin_doors() {
   tenants->set_findings([this] {
     auto out = certificates->findings();
     for (auto& finding : account_findings(*credential, values))
+      out.push_back(std::move(finding));
+    for (auto& finding : relay ? relay->findings() : std::vector<tenants::Finding>())
       out.push_back(std::move(finding));
     for (auto& finding : aggregated ? aggregated->findings() : unserved_door(*credential))
       out.push_back(std::move(finding));
@@ -461,6 +478,7 @@ Result<void> Zood::Impl::open_admin_doors() {
   status->set_measure([this](MetricText& out) {
     measure(out, {*listener, flow_control, *upstream, *audit, *credential, *pki, *certificates,
                   tenants->looks(), drift->hears()});
+    if (relay) relay->measure(out);
   });
   admin_loop = std::make_unique<net::Workers>(1, "admin-loop");
   admin_workers = std::make_unique<resources::Workers>("zood-admin");
@@ -530,9 +548,10 @@ void Zood::Impl::drain() {
   std::mutex done_mutex;
   std::condition_variable done;
   std::size_t left = 0;
-  for (auto* each : {listener.get(), admin_socket.get(), admin_listener.get(),
-                     account_door ? &account_door->listener() : nullptr,
-                     aggregated ? &aggregated->listener() : nullptr}) {
+  for (auto* each :
+       {listener.get(), admin_socket.get(), admin_listener.get(),
+        account_door ? &account_door->listener() : nullptr,
+        aggregated ? &aggregated->listener() : nullptr, relay ? relay->listener() : nullptr}) {
     if (each == nullptr) continue;
     {
       const std::scoped_lock lock(done_mutex);
@@ -567,8 +586,10 @@ Zood::~Zood() {
   z.listener.reset();
   if (z.account_door) z.account_door->close();
   if (z.aggregated) z.aggregated->close();
+  if (z.relay) z.relay->close();
   if (z.admin_loop) z.admin_loop->stop();
   if (z.loops) z.loops->stop();
+  z.relay.reset();
   z.aggregated.reset();
   z.account_door.reset();
   z.account_views.reset();
@@ -613,8 +634,8 @@ Result<kube::ClusterAccess> check_startable(const config::Values& values) {
     return fail(Code::usage, "no upstream is named: give --upstream KUBECONFIG, or set "
                              "upstream.kubeconfig in the configuration file");
   }
-  for (const auto* key :
-       {"listen", "admin.listen", "accounts.listen", "accounts.aggregated.listen"}) {
+  for (const auto* key : {"listen", "admin.listen", "accounts.listen", "accounts.aggregated.listen",
+                          "relay.listen"}) {
     const auto text = values.string(key);
     if (text.empty()) continue;
     if (auto address = net::parse_listen_address(text); !address)
@@ -644,10 +665,12 @@ Result<std::unique_ptr<Zood>> Zood::start(config::Values values,
   ZOO_TRY_VOID(z.open_audit());
   ZOO_TRY_VOID(z.open_upstream(access));
   ZOO_TRY_VOID(z.open_pki());
+  ZOO_TRY_VOID(z.open_relay());
   ZOO_TRY_VOID(z.open_tenants_door());
   ZOO_TRY_VOID(z.open_account_door());
   ZOO_TRY_VOID(z.open_aggregated_door());
   ZOO_TRY_VOID(z.open_admin_doors());
+  if (z.relay) z.relay->start();
   log::info("app", "zood {} serves tenants on {} and administrators on {}", ZOO_VERSION,
             z.listener->address(), z.admin_socket->address());
   return zood;
@@ -678,6 +701,7 @@ void Zood::run(Signals& signals) {
       z.certificates->renew();
       if (z.account_door) z.account_door->renew();
       if (z.aggregated) z.aggregated->renew();
+      if (z.relay) z.relay->renew();
       lock.lock();
     }
     // The watchdog hears of a loop that turns, not merely of a process that exists.
