@@ -467,7 +467,8 @@ Result<void> Zood::Impl::open_admin_doors() {
       [this] { return credential->api(); },
       [this] {
         return tenants::PodTerms::Sources{terms.load()->guards, upstream->shared_names(),
-                                          directory.snapshot()};
+                                          directory.snapshot(),
+                                          relay ? relay->base() : std::string()};
       },
       [this] { return upstream->priorities().names_of(upstream::k_default_priority); });
 

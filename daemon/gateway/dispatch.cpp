@@ -358,7 +358,8 @@ private:
       if (auto invalid = invalidity(exchange_, exchange_.body()))
         return std::make_unique<Refusal>(exchange_, *std::move(invalid));
       if (view().holds(Fence::objects))
-        exchange_.warn(note_of(target_, mapping(), exchange_.body()));
+        exchange_.warn(
+            note_of(target_, mapping(), exchange_.body(), view().relay != nullptr));
       ZOO_TRY(request.body, object_in(exchange_));
       ZOO_TRY_VOID(check_object());
       spoil_name(request);
