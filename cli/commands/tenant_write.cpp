@@ -41,7 +41,7 @@ Result<api::Inside> inside_of(const std::string& text) {
 }
 
 struct TenantCreate final : Command {
-  std::string id, display_name, inside, file, format;
+  std::string id, display_name, webhooks, inside, file, format;
   std::vector<std::string> labels;
   bool dry_run = false;
   WaitOptions wait{true, "60s"};
@@ -53,6 +53,11 @@ struct TenantCreate final : Command {
                    "What zood does inside its pods: all (the default), api, dns or none")
         ->type_name("all|api|dns|none");
     add_repeated(app, "--label", labels, "A label of the Tenant; may be repeated", "KEY=VALUE");
+    app.add_option("--webhooks", webhooks,
+                   "How upstream calls the tenant's webhooks: relay or direct")
+        ->type_name("HOW")
+        ->check(CLI::IsMember(
+            {std::string(api::k_webhooks_relay), std::string(api::k_webhooks_direct)}));
     app.add_option("-f,--filename", file,
                    "Create the Tenants of a manifest; - reads standard input")
         ->type_name("FILE");
@@ -65,9 +70,11 @@ struct TenantCreate final : Command {
 
   Result<std::vector<json>> wanted(Context& context) const {
     if (!file.empty()) {
-      if (!id.empty() || !display_name.empty() || !inside.empty() || !labels.empty()) {
-        return fail(Code::usage, "-f excludes an ID, --display-name, --inside and --label: the "
-                                 "manifest says them");
+      if (!id.empty() || !display_name.empty() || !webhooks.empty() || !inside.empty() ||
+          !labels.empty()) {
+        return fail(Code::usage,
+                    "-f excludes an ID, --display-name, --webhooks, --inside and --label: the "
+                    "manifest says them");
       }
       return read_manifests(file, context.in);
     }
@@ -80,6 +87,7 @@ struct TenantCreate final : Command {
                    {"spec", json::object()}};
     if (!pairs.empty()) tenant["metadata"]["labels"] = pairs;
     if (!display_name.empty()) tenant["spec"]["displayName"] = display_name;
+    if (!webhooks.empty()) tenant["spec"]["webhooks"] = webhooks;
     if (!inside.empty()) {
       ZOO_TRY(const auto wish, inside_of(inside));
       if (!wish.api) tenant["spec"]["inside"]["api"] = false;

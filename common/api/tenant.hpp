@@ -45,6 +45,10 @@ enum class AuditLevel : std::uint8_t {
 std::string_view audit_level_name(AuditLevel level);
 std::optional<AuditLevel> audit_level(std::string_view name);
 
+/// How upstream calls a tenant's webhooks: through zood's relay where it reaches that, or the
+/// tenant's Services by itself.
+inline constexpr std::string_view k_webhooks_relay = "relay", k_webhooks_direct = "direct";
+
 struct RevokedCertificate {
   std::string serial; ///< lower-case hex
   std::string expiry; ///< nothing is kept of it beyond
@@ -79,6 +83,8 @@ struct Tenant {
   std::string account;
   bool suspended = false;
   std::optional<AuditLevel> audit; ///< spec.audit.level; none: zood's
+  /// spec.webhooks: k_webhooks_relay, k_webhooks_direct, or "", which is the first.
+  std::string webhooks;
   Inside inside;
   /// JSON objects as text; empty: not set. What they mean: terms.hpp.
   std::string quota_json, flow_json, guards_json;

@@ -172,6 +172,10 @@ Result<void> read_spec(Reader& spec, Tenant& out) {
   ZOO_TRY(out.account, spec.text("account"));
   ZOO_TRY(out.suspended, spec.flag("suspended"));
   ZOO_TRY_VOID(read_audit(spec, out));
+  ZOO_TRY(out.webhooks, spec.text("webhooks"));
+  if (!out.webhooks.empty() && out.webhooks != k_webhooks_relay &&
+      out.webhooks != k_webhooks_direct)
+    return fail(Code::invalid, "spec.webhooks must be relay or direct, not '{}'", out.webhooks);
   ZOO_TRY_VOID(read_inside(spec, out));
   ZOO_TRY(out.quota_json, spec.opaque("quota"));
   ZOO_TRY(out.flow_json, spec.opaque("flow"));
@@ -286,6 +290,7 @@ Json to_json(const Tenant& tenant) {
   put(spec, "account", tenant.account);
   if (tenant.suspended) spec["suspended"] = true;
   if (tenant.audit) spec["audit"] = {{"level", audit_level_name(*tenant.audit)}};
+  put(spec, "webhooks", tenant.webhooks);
   if (!tenant.inside.api) spec["inside"]["api"] = false;
   if (!tenant.inside.dns) spec["inside"]["dns"] = false;
   if (!tenant.quota_json.empty()) spec["quota"] = kept(tenant.quota_json);

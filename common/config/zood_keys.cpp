@@ -309,6 +309,21 @@ constexpr Key k_keys[] = {
      .default_text = "false",
      .doc = "Whether tenancy.kiosk.sh stays registered upstream when zood is stopped in order: for "
             "two zoods behind one Service. If false it is withdrawn."},
+    {.name = "relay.enabled",
+     .type = Type::boolean,
+     .default_text = "true",
+     .doc = "Whether upstream calls tenants' webhooks through zood, in the tenants' own words, "
+            "where it reaches zood. If false, it calls their Services itself."},
+    {.name = "relay.listen",
+     .type = Type::address,
+     .doc = "Where upstream's kube-apiserver reaches the relay of webhooks (TLS). What is stored "
+            "upstream names it, so that a port that the system chooses (0) is kept for the next "
+            "start. Default: the host of listen, and the port behind it; if that is taken, one "
+            "that the system chooses."},
+    {.name = "relay.advertise",
+     .type = Type::address,
+     .doc = "HOST:PORT at which upstream's kube-apiserver reaches relay.listen. Default: the host "
+            "of advertise, and the port of relay.listen."},
     {.name = "compression",
      .type = Type::boolean,
      .default_text = "true",

@@ -15,6 +15,10 @@
 #include <string>
 #include <string_view>
 
+namespace zoo::translate {
+struct Relay;
+} // namespace zoo::translate
+
 namespace zoo::access {
 
 class Authorizer;
@@ -107,6 +111,8 @@ struct View {
   /// The caller's rights upstream. A list or a watch over all namespaces shows him only the
   /// namespaces in which they let him read; null: such lists and watches are not filtered.
   std::shared_ptr<const UpstreamRights> rights{};
+  /// Through which upstream calls the tenant's webhooks; null: it calls their Services itself.
+  std::shared_ptr<const translate::Relay> relay{};
 
   bool holds(Fence fence) const { return answers.fences.has(fence); }
   bool serves(Local local) const { return answers.local.has(local); }

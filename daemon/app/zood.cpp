@@ -20,6 +20,7 @@
 #include "daemon/app/metrics.hpp"
 #include "daemon/app/names.hpp"
 #include "daemon/app/open_files.hpp"
+#include "daemon/app/relay_door.hpp"
 #include "daemon/app/settings.hpp"
 #include "daemon/app/signals.hpp"
 #include "daemon/app/status.hpp"
@@ -112,6 +113,7 @@ struct Zood::Impl {
   std::shared_ptr<resources::Door> admin_door;
   std::unique_ptr<resources::Scheduler> admin_scheduler;
   std::unique_ptr<net::Listener> admin_socket, admin_listener;
+  std::unique_ptr<RelayDoor> relay; ///< null without relay.enabled
   std::unique_ptr<Accounts> accounts;
 
   std::atomic<std::chrono::milliseconds> drain_timeout{};
@@ -129,6 +131,7 @@ struct Zood::Impl {
   Result<void> open_audit();
   Result<void> open_upstream(const kube::ClusterAccess& access);
   Result<void> open_pki();
+  Result<void> open_relay();
   Result<void> open_tenants_door();
   Result<void> open_accounts();
   Result<void> open_admin_doors();
@@ -239,6 +242,16 @@ Result<void> Zood::Impl::open_pki() {
   return upstream::refuse_trusted_ca(*api, pki->ca(), pki->ca_key());
 }
 
+Result<void> Zood::Impl::open_relay() {
+  ZOO_TRY(auto key, keyring->key("webhook-relay"));
+  ZOO_TRY(relay,
+          RelayDoor::open({values, *credential, endpoint, pool_limits(values), *upstream,
+                           *loops->loops().front(), *pki, *store, std::move(key),
+                           [this] { return directory.snapshot(); }, listener_limits(values),
+                           [this] { tell([](auto& service) { service.relay_changed(); }); }}));
+  return {};
+}
+
 Result<void> Zood::Impl::open_tenants_door() {
   ZOO_TRY_VOID(shared_classes->wait(k_classes_known));
   engine = std::make_unique<virtuals::Engine>(virtuals::EngineParts{
@@ -260,7 +273,8 @@ Result<void> Zood::Impl::open_tenants_door() {
   policies = std::make_unique<authz::PolicyStore>(*upstream, loops->loops());
   view_parts.emplace(tenants::ViewParts{
       directory, *upstream, *policies, std::string(tenants::k_tenant_admin_group),
-      [this](const std::string& id) { return flow_control.share(id); }});
+      [this](const std::string& id) { return flow_control.share(id); },
+      [this] { return relay ? relay->relay() : nullptr; }});
   gateway_shared.emplace(gateway::GatewayShared{
       std::make_shared<const crypto::Sealer>(std::move(key)), flow_control, ledger,
       visible_nodes(values), board.get(), engine.get(),
@@ -316,6 +330,7 @@ Result<void> Zood::Impl::open_admin_doors() {
           [this] { return drift->hears(); },
           [this](auto owner) { return upstream->volumes().names_of(owner); },
           [this](auto owner) { return upstream->attachments().names_of(owner); },
+          [this] { return relay ? relay->now() : RelayDoor::none(*upstream); },
           [this] { return inside->access(); }},
       std::move(settings), credential.get());
   backups = std::make_unique<Backups>(BackupParts{
@@ -332,6 +347,8 @@ Result<void> Zood::Impl::open_admin_doors() {
     auto out = certificates->findings();
     for (auto& finding : accounts->findings())
       out.push_back(std::move(finding));
+    for (auto& finding : relay ? relay->findings() : std::vector<tenants::Finding>())
+      out.push_back(std::move(finding));
     for (auto& finding : inside->findings())
       out.push_back(std::move(finding));
     for (auto& finding : backups->findings())
@@ -347,7 +364,8 @@ Result<void> Zood::Impl::open_admin_doors() {
       [this] { return credential->api(); },
       [this] {
         return tenants::PodTerms::Sources{terms.load()->guards, upstream->shared_names(),
-                                          directory.snapshot(), inside->audiences()};
+                                          directory.snapshot(), inside->audiences(),
+                                          relay ? relay->base() : std::string()};
       },
       [this] { return upstream->priorities().names_of(upstream::k_default_priority); });
 
@@ -358,6 +376,7 @@ Result<void> Zood::Impl::open_admin_doors() {
   status->set_measure([this](MetricText& out) {
     measure(out, {*listener, flow_control, *upstream, *audit, *credential, *pki, *certificates,
                   tenants->looks(), drift->hears()});
+    if (relay) relay->measure(out);
     backups->measure(out);
   });
   admin_loop = std::make_unique<net::Workers>(1, "admin-loop");
@@ -434,7 +453,8 @@ void Zood::Impl::drain() {
   std::condition_variable done;
   std::size_t left = 0;
   auto listeners = accounts->listeners();
-  listeners.insert(listeners.end(), {listener.get(), admin_socket.get(), admin_listener.get()});
+  listeners.insert(listeners.end(), {listener.get(), admin_socket.get(), admin_listener.get(),
+                                     relay ? relay->listener() : nullptr});
   for (auto* each : listeners) {
     if (each == nullptr) continue;
     {
@@ -470,8 +490,10 @@ Zood::~Zood() {
   z.feeder.reset(); // what it says of withdrawals is the gateways'
   z.listener.reset();
   if (z.accounts) z.accounts->close();
+  if (z.relay) z.relay->close();
   if (z.admin_loop) z.admin_loop->stop();
   if (z.loops) z.loops->stop();
+  z.relay.reset();
   z.accounts.reset();
   z.engine.reset();
   z.inside.reset();
@@ -515,8 +537,8 @@ Result<kube::ClusterAccess> check_startable(const config::Values& values) {
     return fail(Code::usage, "no upstream is named: give --upstream KUBECONFIG, or set "
                              "upstream.kubeconfig in the configuration file");
   }
-  for (const auto* key :
-       {"listen", "admin.listen", "accounts.listen", "accounts.aggregated.listen"}) {
+  for (const auto* key : {"listen", "admin.listen", "accounts.listen", "accounts.aggregated.listen",
+                          "relay.listen"}) {
     const auto text = values.string(key);
     if (text.empty()) continue;
     if (auto address = net::parse_listen_address(text); !address)
@@ -547,9 +569,11 @@ Result<std::unique_ptr<Zood>> Zood::start(config::Values values,
   ZOO_TRY_VOID(z.open_audit());
   ZOO_TRY_VOID(z.open_upstream(access));
   ZOO_TRY_VOID(z.open_pki());
+  ZOO_TRY_VOID(z.open_relay());
   ZOO_TRY_VOID(z.open_tenants_door());
   ZOO_TRY_VOID(z.open_accounts());
   ZOO_TRY_VOID(z.open_admin_doors());
+  if (z.relay) z.relay->start();
   log::info("app", "zood {} serves tenants on {} and administrators on {}", ZOO_VERSION,
             z.listener->address(), z.admin_socket->address());
   return zood;
@@ -579,6 +603,7 @@ void Zood::run(Signals& signals) {
       lock.unlock(); // files and keys take their time, and a signal need not wait for them
       z.certificates->renew();
       z.accounts->renew();
+      if (z.relay) z.relay->renew();
       lock.lock();
     }
     // The watchdog hears of a loop that turns, not merely of a process that exists.

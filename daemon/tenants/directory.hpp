@@ -38,7 +38,8 @@ struct TenantEntry {
   api::Terms terms;                                   ///< where it differs from zood.yaml
   /// The controller waits for nothing of it: it is Ready and furnished as its spec wants it.
   bool settled = false;
-  bool expiring = false; ///< has a certificate that ends soon (condition k_expiring)
+  bool webhooks_direct = false; ///< spec.webhooks of it is "direct"
+  bool expiring = false;        ///< has a certificate that ends soon (condition k_expiring)
 
   bool admits() const { return phase == Phase::ready || phase == Phase::pending; }
   /// Is a certificate of the tenant `of_uid` still good, leaving its dates aside?

@@ -95,7 +95,8 @@ Result<std::int64_t> PodTerms::default_priority(upstream::ControlApi& api,
 
 Result<void> PodTerms::look(upstream::ControlApi& api, Sources now, Clock::time_point at) {
   const bool same = now.tenants == seen_.tenants && now.shared == seen_.shared &&
-                    now.guards == seen_.guards && now.audiences == seen_.audiences;
+                    now.guards == seen_.guards && now.audiences == seen_.audiences &&
+                    now.relay == seen_.relay;
   if (!same) limits_ = limits_priority(now.guards, *now.tenants);
   const auto defaults = limits_ && defaults_ ? defaults_() : std::nullopt;
   const bool other = defaults && defaults != seen_defaults_;
@@ -109,6 +110,7 @@ Result<void> PodTerms::look(upstream::ControlApi& api, Sources now, Clock::time_
   }
   auto wanted =
       pod_terms(now.guards, *now.shared, *now.tenants, limits_ ? least_ : 0, now.audiences);
+  if (!now.relay.empty()) wanted["relay"] = now.relay;
   if (stale || wanted != written_) {
     const nlohmann::json object = {
         {"apiVersion", "v1"},

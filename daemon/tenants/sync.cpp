@@ -341,6 +341,7 @@ Result<Controller::Next> Controller::sync(ControlApi& api, const api::Tenant& te
     return api::to_json(now) != before;
   });
   if (!written) return fail(std::move(written).error());
+  look_at_hooks(*written);
   if (fresh) log::info("tenants", "tenant {} is Ready", tenant.id);
   if (!written->deletion_timestamp.empty() || written->generation != tenant.generation) {
     return Next{milliseconds(0)};

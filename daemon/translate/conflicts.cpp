@@ -7,6 +7,7 @@
 #include "daemon/translate/admission_fence.hpp"
 #include "daemon/translate/discovery_json.hpp"
 #include "daemon/translate/own_selectors.hpp"
+#include "daemon/translate/relay_form.hpp"
 #include "daemon/translate/rewrite.hpp"
 #include "daemon/translate/status_text.hpp"
 
@@ -58,8 +59,42 @@ JsonNode selector_at(JsonNode stored, std::string_view field) {
   return {};
 }
 
+/// The webhooks of an object, by their names, with the paths of their clientConfig.
+std::vector<std::pair<std::string, std::string>> hook_paths(JsonNode stored) {
+  std::vector<std::pair<std::string, std::string>> out;
+  for (auto hook = stored["webhooks"].first(); hook; hook = hook.next()) {
+    auto name = hook["name"].string();
+    auto path = ".webhooks[name=" + json_quote(name) + "].clientConfig";
+    out.emplace_back(std::move(name), std::move(path));
+  }
+  if (stored["spec"]["conversion"]["webhook"].is(JsonType::object))
+    out.emplace_back("", ".spec.conversion.webhook.clientConfig");
+  return out;
+}
+
+/// The address of the relay, where a tenant has a Service.
+bool relays_address(std::string_view field, JsonNode stored) {
+  for (const auto& [webhook, path] : hook_paths(stored)) {
+    if (field != path + ".url" && field != path + ".caBundle") continue;
+    if (stored["metadata"]["annotations"][service_annotation(webhook)]) return true;
+  }
+  return false;
+}
+
+/// What an annotation of a webhook stands for; "": it is none.
+std::string held_field(std::string_view field, JsonNode stored) {
+  for (const auto& [webhook, path] : hook_paths(stored)) {
+    if (field == fmt::format("{}{}", k_annotations, service_annotation(webhook)))
+      return path + ".service";
+    if (field == fmt::format("{}{}", k_annotations, authority_annotation(webhook)))
+      return path + ".caBundle";
+  }
+  return {};
+}
+
 bool added_by_zood(const Conflict& conflict, JsonNode stored) {
   const std::string_view field = conflict.field;
+  if (relays_address(field, stored)) return true;
   if (field.find(fmt::format("[name={}]", json_quote(k_fence_condition))) != std::string_view::npos)
     return true;
   if (field == fmt::format("{}{}", k_annotations, k_scopes_annotation)) return true; // of its rules
@@ -73,7 +108,9 @@ bool added_by_zood(const Conflict& conflict, JsonNode stored) {
 }
 
 /// A field as the tenant calls it, where zood stores it under another key.
-std::string field_out(const Mapping& mapping, const Root& root, const std::string& field) {
+std::string field_out(const Mapping& mapping, const Root& root, const std::string& field,
+                      JsonNode stored) {
+  if (auto held = held_field(field, stored); !held.empty()) return held;
   if (field == fmt::format("{}{}", k_annotations, k_aggregation_annotation))
     return ".aggregationRule.clusterRoleSelectors";
   if (field == fmt::format("{}{}", k_annotations, k_global_default_annotation))
@@ -206,7 +243,7 @@ std::optional<std::string> judge_conflicts(const Mapping& mapping, const Root& r
       zoods = true;
       continue;
     }
-    auto shown = field_out(mapping, root, conflict.field);
+    auto shown = field_out(mapping, root, conflict.field, object->root());
     renamed = renamed || shown != conflict.field;
     conflict.field = std::move(shown);
     if (told.emplace(conflict.manager, conflict.field).second) own.push_back(std::move(conflict));

@@ -22,6 +22,11 @@ std::string_view without_causes(std::string_view text) {
   const bool converts = before.ends_with(" failed") &&
                         before.find("conversion webhook for ") != std::string_view::npos;
   if (!before.ends_with("failed to call webhook") && !converts) return text;
+  const auto url = text.substr(post + k_post.size());
+  const auto path = url.find('/');
+  const bool relayed = path != std::string_view::npos && url.substr(path).starts_with("/w/") &&
+                       url.substr(0, path).find(".svc:") == std::string_view::npos;
+  if (relayed) return text.substr(0, post + 2); // the relay's address is not the tenant's to know
   const auto end = text.find("\": ", post + k_post.size());
   return end == std::string_view::npos ? text : text.substr(0, end + 3);
 }
