@@ -64,6 +64,13 @@ struct Credentials {
   bool revokes(std::string_view serial) const;
 };
 
+/// What zood does inside the pods of a tenant: spec.inside.
+struct Inside {
+  bool api = true; ///< it is the API server that they find, with a token for it alone
+  bool dns = true; ///< they find the tenant's names where they look for names
+  bool operator==(const Inside&) const = default;
+};
+
 struct Tenant {
   std::string id; ///< metadata.name
   std::string uid;
@@ -78,6 +85,7 @@ struct Tenant {
   std::optional<AuditLevel> audit; ///< spec.audit.level; none: zood's
   /// spec.webhooks: k_webhooks_relay, k_webhooks_direct, or "", which is the first.
   std::string webhooks;
+  Inside inside;
   /// JSON objects as text; empty: not set. What they mean: terms.hpp.
   std::string quota_json, flow_json, guards_json;
 

@@ -7,6 +7,7 @@
 #include "daemon/gateway/flows/definition_update.hpp"
 #include "daemon/gateway/flows/flows.hpp"
 #include "daemon/gateway/flows/further_rights.hpp"
+#include "daemon/gateway/flows/hidden_members.hpp"
 #include "daemon/gateway/flows/relayed_patch.hpp"
 #include "daemon/gateway/flows/standing.hpp"
 #include "daemon/gateway/flows/virtual.hpp"
@@ -16,6 +17,7 @@
 #include "daemon/gateway/scope.hpp"
 #include "daemon/gateway/system_roles.hpp"
 #include "daemon/translate/discovery_json.hpp"
+#include "daemon/translate/hidden_members.hpp"
 #include "daemon/translate/json.hpp"
 #include "daemon/translate/own_name.hpp"
 #include "daemon/translate/patch.hpp"
@@ -358,8 +360,7 @@ private:
       if (auto invalid = invalidity(exchange_, exchange_.body()))
         return std::make_unique<Refusal>(exchange_, *std::move(invalid));
       if (view().holds(Fence::objects))
-        exchange_.warn(
-            note_of(target_, mapping(), exchange_.body(), view().relay != nullptr));
+        exchange_.warn(note_of(target_, mapping(), exchange_.body(), view().relay != nullptr));
       ZOO_TRY(request.body, object_in(exchange_));
       ZOO_TRY_VOID(check_object());
       spoil_name(request);
@@ -371,6 +372,13 @@ private:
       if (writes_signing()) return approval(exchange_, std::move(request), format, rendering_);
       if (is_definition(target_) && target_.verb == "update")
         return update_definition(exchange_, std::move(request), std::move(rendering_));
+      if (target_.verb == "update" && !mapping().identity() &&
+          translate::may_hold_hidden(root_of(exchange_), target_.subresource, exchange_.body())) {
+        const auto send = [exchange = &exchange_, rendering = rendering_](Outgoing ready) {
+          return forward(*exchange, std::move(ready), AnswerShape::object, Rendering(rendering));
+        };
+        return hidden_members(exchange_, std::move(request), BodyFormat::json, send);
+      }
     } else if (target_.verb == "delete") {
       request.body = std::move(exchange_.body());
       if (!request.body.empty()) {
@@ -434,6 +442,8 @@ private:
       if (!selects || ready.lean_body.empty()) return judged(std::move(ready));
       return applied_selectors(*exchange, std::move(ready), judged);
     };
+    if (!mapping().identity() && translate::patches_whole_maps(format, exchange_.body()))
+      return hidden_members(exchange_, std::move(request), format, send);
     const auto* manager = translate::find_param(target_.params, "fieldManager");
     if (applies && manager != nullptr && *manager == "kubectl-last-applied")
       return returned_annotation(exchange_, std::move(request), send);
