@@ -84,7 +84,8 @@ std::string fault_of(const JsonValue& service, bool whole) {
   if (steps.size() > 1 && steps.ends_with('/')) steps.remove_suffix(1);
   std::size_t index = 0;
   for (const auto step : text::split(steps, '/')) {
-    if (step.empty() || step == "/") return wrong(fmt::format("segment[{}] may not be empty", index));
+    if (step.empty() || step == "/")
+      return wrong(fmt::format("segment[{}] may not be empty", index));
     if (!dns_subdomain(step))
       return wrong(fmt::format(
           "segment[{}]: a lowercase RFC 1123 subdomain must consist of lower case alphanumeric "

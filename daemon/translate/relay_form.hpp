@@ -47,7 +47,8 @@ std::vector<HookPlace> hook_places(Hook hook, JsonValue& object);
 HookName hook_name(const Mapping& mapping, Hook hook, const JsonValue& object,
                    const std::string& webhook);
 
-/// "ValidatingWebhookConfiguration.admissionregistration.k8s.io "x" is invalid", by its tenant's name.
+/// `ValidatingWebhookConfiguration.admissionregistration.k8s.io "x" is invalid`, by its tenant's
+/// name.
 std::string hook_fault(const Mapping& mapping, const HookName& name);
 
 /// Could it be in the relayed form? Reads its bytes only.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/translate/relay_patch.hpp"
 
+#include "daemon/translate/hidden_members.hpp"
 #include "daemon/translate/json_patch.hpp"
 #include "daemon/translate/patch.hpp"
 #include "daemon/translate/relay_form.hpp"
@@ -157,7 +158,7 @@ Result<std::string> merge_in(const Root& root, const Mapping& mapping, const Rel
     for (auto& [key, value] : held.members)
       annotations.set(key, std::move(value));
   }
-  return patch.written();
+  return patch_with_hidden(root, mapping, format, body, patch.written(), stored);
 }
 
 } // namespace

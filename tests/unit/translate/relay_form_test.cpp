@@ -73,7 +73,7 @@ TEST_CASE("a path says whom it is for, and nobody else can make one") {
   CHECK_FALSE(parse_relay_path(another, path));
 }
 
-TEST_CASE("a webhook of a Service is stored with the relay's address, and shown as it was written") {
+TEST_CASE("a webhook of a Service has the relay's address, and is shown as it was written") {
   const auto stored = Json::parse(test::stored_guard());
   const auto& config = stored["webhooks"][0]["clientConfig"];
   CHECK(config == Json{{"url", url_of(guard())},
