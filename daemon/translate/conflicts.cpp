@@ -76,7 +76,7 @@ std::vector<std::pair<std::string, std::string>> hook_paths(JsonNode stored) {
 bool relays_address(std::string_view field, JsonNode stored) {
   for (const auto& [webhook, path] : hook_paths(stored)) {
     if (field != path + ".url" && field != path + ".caBundle") continue;
-    if (stored["metadata"]["annotations"][service_annotation(webhook)]) return true;
+    if (stored["metadata"]["annotations"][held_annotation(Held::name, webhook)]) return true;
   }
   return false;
 }
@@ -84,10 +84,11 @@ bool relays_address(std::string_view field, JsonNode stored) {
 /// What an annotation of a webhook stands for; "": it is none.
 std::string held_field(std::string_view field, JsonNode stored) {
   for (const auto& [webhook, path] : hook_paths(stored)) {
-    if (field == fmt::format("{}{}", k_annotations, service_annotation(webhook)))
-      return path + ".service";
-    if (field == fmt::format("{}{}", k_annotations, authority_annotation(webhook)))
-      return path + ".caBundle";
+    for (const auto held : k_held) {
+      if (field != fmt::format("{}{}", k_annotations, held_annotation(held, webhook))) continue;
+      return fmt::format("{}{}.{}", path, held == Held::authority ? "" : ".service",
+                         member_of(held));
+    }
   }
   return {};
 }

@@ -15,9 +15,9 @@ namespace zoo::translate {
 /// Operations of one patch, as apiserver's handlers/patch.go has it.
 inline constexpr std::size_t k_max_operations = 10'000;
 
-/// Changes `document`. Code::bad_request: no patch; Code::invalid: a place that is not there, a test
-/// that fails, copies of more than 3 MiB together, more than 20,000,000 members looked at; Code::
-/// too_large: more than 10,000 operations. What `document` is then is of no use.
+/// Changes `document`. Code::bad_request: no patch; Code::invalid: a place that is not there, a
+/// test that fails, copies of more than 3 MiB together, more than 20,000,000 members looked at;
+/// Code::too_large: more than 10,000 operations. What `document` is then is of no use.
 Result<void> apply_json_patch(JsonValue& document, JsonNode patch);
 
 /// Does to `document`, which holds more than `from`, what would make `to` of `from`: what it has

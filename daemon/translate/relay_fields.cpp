@@ -51,42 +51,51 @@ void fields_in(Hook hook, const HeldFields& held, JsonValue& set) {
   auto* owner = look(set, above);
   auto* config = owner == nullptr ? nullptr : owner->find(k_config);
   if (config == nullptr) return;
-  const bool service = config->erase(k_service);
-  const bool authority = config->erase(k_ca);
-  if (service) {
+  std::vector<Held> owned;
+  bool names = false;
+  if (auto* service = config->find(k_service)) {
+    for (const auto each : k_held)
+      if (service->erase("f:" + std::string(member_of(each)))) owned.push_back(each);
+    names = !owned.empty() && owned.front() == Held::name;
+    config->erase(k_service);
+  }
+  if (config->erase(k_ca)) owned.push_back(Held::authority);
+  if (names) { // who says where it is
     config->set(k_url, JsonValue::object());
     config->set(k_ca, JsonValue::object());
   } else if (bare(*config)) {
     owner->erase(k_config);
   }
-  const auto own = [&set](const std::string& key) {
-    make(set, {"f:metadata", "f:annotations"}).set("f:" + key, JsonValue::object());
-  };
-  if (service) own(service_annotation(held.webhook));
-  if (authority) own(authority_annotation(held.webhook));
+  for (const auto each : owned)
+    make(set, {"f:metadata", "f:annotations"})
+        .set("f:" + held_annotation(each, held.webhook), JsonValue::object());
 }
 
 void fields_out(Hook hook, const HeldFields& held, bool applied, JsonValue& set) {
-  const bool service = take_annotation(set, service_annotation(held.webhook));
-  const bool authority = take_annotation(set, authority_annotation(held.webhook));
+  std::vector<Held> owned;
+  for (const auto each : k_held)
+    if (take_annotation(set, held_annotation(each, held.webhook))) owned.push_back(each);
   auto path = above_config(hook, held.webhook);
   auto* owner = look(set, path);
   auto* config = owner == nullptr ? nullptr : owner->find(k_config);
-  if (config != nullptr && !held.service.empty()) {
+  if (config != nullptr && held.relayed) {
     config->erase(k_url);
     config->erase(k_ca);
-    if (bare(*config) && !service && !authority) owner->erase(k_config);
+    if (bare(*config) && owned.empty()) owner->erase(k_config);
   }
-  if (!service && !authority) return;
+  if (owned.empty()) return;
   path.emplace_back(k_config);
   auto& own = make(set, path);
-  if (service) {
+  for (const auto each : owned) {
+    if (each == Held::authority) {
+      own.set(k_ca, JsonValue::object());
+      continue;
+    }
     auto& members = own.child(k_service);
-    if (!applied) members.set(".", JsonValue::object()); // who applies owns no more than leaves
-    for (const auto& member : held.service)
-      members.set("f:" + member, JsonValue::object());
+    // Who applies owns leaves alone; who created it otherwise, that it is there.
+    if (each == Held::name && !applied) members.set(".", JsonValue::object());
+    members.set("f:" + std::string(member_of(each)), JsonValue::object());
   }
-  if (authority) own.set(k_ca, JsonValue::object());
 }
 
 template <typename Change>

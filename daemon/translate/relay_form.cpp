@@ -21,17 +21,6 @@ constexpr std::int64_t k_longest_call = 30; ///< seconds, which upstream gives a
 constexpr std::array<std::string_view, 3> k_kinds = {
     "ValidatingWebhookConfiguration", "MutatingWebhookConfiguration", "CustomResourceDefinition"};
 
-std::string annotation(std::string_view start, std::string_view webhook) {
-  constexpr std::size_t k_digits = 32; // of a name's 63 characters
-  if (webhook.empty()) return std::string(start) + "conversion";
-  return std::string(start) +
-         crypto::hex_encode(crypto::view(crypto::sha256(webhook))).substr(0, k_digits);
-}
-
-bool is_held(std::string_view key) {
-  return key.starts_with(k_hook_service) || key.starts_with(k_hook_authority);
-}
-
 JsonValue* at(JsonValue& object, std::initializer_list<std::string_view> path) {
   auto* out = &object;
   for (const auto name : path) {
@@ -43,6 +32,20 @@ JsonValue* at(JsonValue& object, std::initializer_list<std::string_view> path) {
 
 bool given(const JsonValue* value) { return value != nullptr && !value->is(JsonType::null); }
 
+JsonValue number(std::string text) {
+  JsonValue out;
+  out.type = JsonType::number;
+  out.text = std::move(text);
+  return out;
+}
+
+bool is_port(std::string_view text) {
+  constexpr std::size_t k_digits = 5;
+  return !text.empty() && text.size() <= k_digits &&
+         std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; }) &&
+         (text.size() == 1 || text.front() != '0');
+}
+
 /// validation.IsDNS1123Subdomain of k8s.io/apimachinery, but for its length.
 bool dns_subdomain(std::string_view text) {
   const auto parts = text::split(text, '.');
@@ -51,17 +54,17 @@ bool dns_subdomain(std::string_view text) {
 
 /// ValidateWebhookService of k8s.io/apiserver pkg/util/webhook/validation.go: upstream sees no
 /// Service of a webhook that it calls through the relay.
-std::string fault_of(const JsonValue& service) {
+std::string fault_of(const JsonValue& service, bool whole) {
   const auto text = [&service](std::string_view name) {
     const auto* value = service.find(name);
     return value == nullptr ? std::string() : value->unquoted();
   };
   const auto name = text("name"), path = text("path");
-  if (name.empty()) return "name: Required value";
+  if (whole && name.empty()) return "name: Required value";
   constexpr std::size_t k_label = 63;
-  if (!dns_label(name) || name.size() > k_label)
+  if (!name.empty() && (!dns_label(name) || name.size() > k_label))
     return fmt::format("name: Invalid value: {}: no Service can be called so", json_quote(name));
-  if (text("namespace").empty()) return "namespace: Required value";
+  if (whole && text("namespace").empty()) return "namespace: Required value";
   if (const auto* port = service.find("port"); given(port)) {
     const auto tree = JsonTree::parse(port->text);
     const auto number = tree ? tree->root().integer() : std::nullopt;
@@ -81,7 +84,8 @@ std::string fault_of(const JsonValue& service) {
   if (steps.size() > 1 && steps.ends_with('/')) steps.remove_suffix(1);
   std::size_t index = 0;
   for (const auto step : text::split(steps, '/')) {
-    if (step.empty() || step == "/") return wrong(fmt::format("segment[{}] may not be empty", index));
+    if (step.empty() || step == "/")
+      return wrong(fmt::format("segment[{}] may not be empty", index));
     if (!dns_subdomain(step))
       return wrong(fmt::format(
           "segment[{}]: a lowercase RFC 1123 subdomain must consist of lower case alphanumeric "
@@ -102,12 +106,18 @@ std::optional<Hook> hook_of(const Root& root) {
   return static_cast<Hook>(found - k_kinds.begin());
 }
 
-std::string service_annotation(std::string_view webhook) {
-  return annotation(k_hook_service, webhook);
+std::string_view member_of(Held held) {
+  constexpr std::array<std::string_view, 5> k_members = {"name", "namespace", "path", "port",
+                                                         "caBundle"};
+  return k_members[static_cast<std::size_t>(held)];
 }
 
-std::string authority_annotation(std::string_view webhook) {
-  return annotation(k_hook_authority, webhook);
+std::string held_annotation(Held held, std::string_view webhook) {
+  constexpr std::size_t k_digits = 32;
+  auto out = fmt::format("{}{}.", k_any_annotation,
+                         held == Held::authority ? "ca" : member_of(held));
+  if (webhook.empty()) return out + "conversion";
+  return out + crypto::hex_encode(crypto::view(crypto::sha256(webhook))).substr(0, k_digits);
 }
 
 std::vector<HookPlace> hook_places(Hook hook, JsonValue& object) {
@@ -164,7 +174,7 @@ bool calls_relay(const HookName& name, const JsonValue& config) {
 }
 
 Result<void> relay_config(const Relay& relay, const HookName& name, const HookPlace& place,
-                          JsonValue& annotations) {
+                          bool whole, JsonValue& annotations) {
   auto& config = *place.config;
   const auto* service = config.find("service");
   if (given(config.find("url")) || (given(service) && !service->is(JsonType::object))) return {};
@@ -173,16 +183,18 @@ Result<void> relay_config(const Relay& relay, const HookName& name, const HookPl
   if (const auto* bundle = config.find("caBundle"); given(bundle)) {
     authority = bundle->unquoted();
     if (!bundle->is(JsonType::string) || !crypto::base64_decode(authority))
-      return fail(Code::bad_request, "{}.clientConfig.caBundle must be authorities in PEM, as base64",
-                  place.at);
+      return fail(Code::bad_request,
+                  "{}.clientConfig.caBundle must be authorities in PEM, as base64", place.at);
   }
   if (serves) {
-    if (const auto fault = fault_of(*service); !fault.empty())
+    if (const auto fault = fault_of(*service, whole); !fault.empty())
       return fail(Code::invalid, "{}.clientConfig.service.{}", place.at, fault);
-    auto held = JsonValue::object();
-    for (const auto& [key, value] : service->members)
-      if (!value.is(JsonType::null)) held.set(key, value);
-    annotations.set(service_annotation(name.webhook), JsonValue::string(held.written()));
+    for (const auto held : k_held) {
+      const auto* value = held == Held::authority ? nullptr : service->find(member_of(held));
+      if (!given(value)) continue;
+      annotations.set(held_annotation(held, name.webhook),
+                      JsonValue::string(held == Held::port ? value->text : value->unquoted()));
+    }
     config.erase("service");
     config.set("url", JsonValue::string(relay.base + relay_path(relay, name)));
     config.set("caBundle", JsonValue::string(crypto::base64_encode(relay.ca_pem)));
@@ -190,32 +202,33 @@ Result<void> relay_config(const Relay& relay, const HookName& name, const HookPl
     config.erase("caBundle");
   }
   if (!authority.empty())
-    annotations.set(authority_annotation(name.webhook), JsonValue::string(authority));
+    annotations.set(held_annotation(Held::authority, name.webhook), JsonValue::string(authority));
   return {};
 }
 
-Result<void> relay_in(const Mapping& mapping, const Relay& relay, Hook hook, JsonValue& object) {
+Result<void> relay_in(const Mapping& mapping, const Relay& relay, Hook hook, bool whole,
+                      JsonValue& object) {
   auto annotations = JsonValue::object();
-  std::vector<HeldFields> held;
+  std::vector<HeldFields> fields;
   for (const auto& place : hook_places(hook, object)) {
     if (place.config == nullptr) continue;
     const auto name = hook_name(mapping, hook, object, place.webhook);
-    HeldFields fields{place.webhook, {}};
-    if (const auto* service = place.config->find("service"); given(service)) {
+    if (auto* service = place.config->find("service"); given(service)) {
       if (name.object.empty())
         return fail(Code::invalid,
                     "{}: {}: a webhook is called by the name of its object, which generateName "
                     "does not tell (rule webhook-names): set metadata.name",
                     hook_fault(mapping, name), place.at);
-      for (const auto& [key, value] : service->members)
-        fields.service.push_back(key);
+      // apiserver's default, which is its writer's, as everything is of who does not apply.
+      if (whole && service->is(JsonType::object) && !given(service->find("port")))
+        service->set("port", number("443"));
     }
-    if (auto done = relay_config(relay, name, place, annotations); !done) {
+    if (auto done = relay_config(relay, name, place, whole, annotations); !done) {
       if (done.error().code() != Code::invalid) return done;
       return fail(Code::invalid, "{}: {}", hook_fault(mapping, name), done.error().message());
     }
     if (place.config->members.empty()) place.owner->erase("clientConfig");
-    held.push_back(std::move(fields));
+    fields.push_back({place.webhook, true});
   }
   std::size_t bytes = 0;
   for (const auto& [key, value] : annotations.members)
@@ -229,63 +242,69 @@ Result<void> relay_in(const Mapping& mapping, const Relay& relay, Hook hook, Jso
   auto& there = object.child("metadata").child("annotations");
   for (auto& [key, value] : annotations.members)
     there.set(key, std::move(value));
-  relay_fields_in(hook, held, object);
+  relay_fields_in(hook, fields, object);
   return {};
 }
+
+namespace {
+
+/// What the annotations keep of a webhook's Service; no members: nothing.
+JsonValue held_service(const JsonValue& annotations, std::string_view webhook) {
+  auto out = JsonValue::object();
+  for (const auto held : k_held) {
+    const auto* value = annotations.find(held_annotation(held, webhook));
+    if (value == nullptr || held == Held::authority) continue;
+    const bool port = held == Held::port && is_port(value->unquoted());
+    out.set(member_of(held), port ? number(value->unquoted()) : *value);
+  }
+  return out;
+}
+
+} // namespace
 
 void relay_out(const Mapping& mapping, Hook hook, JsonValue& object, bool shown) {
   auto* annotations = at(object, {"metadata", "annotations"});
   if (annotations == nullptr) return;
-  std::vector<HeldFields> held;
+  std::vector<HeldFields> fields;
   for (const auto& place : hook_places(hook, object)) {
     if (place.config == nullptr) continue;
     auto& config = *place.config;
-    const auto* kept = annotations->find(service_annotation(place.webhook));
-    const auto* authority = annotations->find(authority_annotation(place.webhook));
-    const bool direct = given(config.find("service"));
-    if (kept != nullptr &&
-        calls_relay(hook_name(mapping, hook, object, place.webhook), config)) {
-      auto service = JsonValue::parse(kept->unquoted());
-      if (!service || !service->is(JsonType::object)) continue; // nobody but zood writes it
-      HeldFields fields{place.webhook, {}};
-      for (const auto& [key, value] : service->members)
-        fields.service.push_back(key);
-      held.push_back(std::move(fields));
-      if (shown && service->find("port") == nullptr) {
-        JsonValue port;
-        port.type = JsonType::number;
-        port.text = "443"; // apiserver's default
-        service->set("port", std::move(port));
-      }
+    auto service = held_service(*annotations, place.webhook);
+    const auto* authority = annotations->find(held_annotation(Held::authority, place.webhook));
+    const bool relayed = !service.members.empty() &&
+                         calls_relay(hook_name(mapping, hook, object, place.webhook), config);
+    if (relayed) {
+      if (shown && service.find("port") == nullptr) service.set("port", number("443"));
       config.erase("url");
       config.erase("caBundle");
-      config.set("service", *std::move(service));
-    } else if (!direct || authority == nullptr) {
+      config.set("service", std::move(service));
+    } else if (!given(config.find("service")) || authority == nullptr) {
       continue; // a URL of the tenant's, or as its tenant wrote it
-    } else {
-      held.push_back({place.webhook, {}}); // applied since it was stated as direct
-    }
+    } // else it was applied since the object was stated as direct
+    fields.push_back({place.webhook, relayed});
     if (authority != nullptr) config.set("caBundle", *authority);
   }
-  relay_fields_out(hook, held, object);
+  relay_fields_out(hook, fields, object);
   if (!shown)
-    std::erase_if(annotations->members, [](const auto& each) { return is_held(each.first); });
+    std::erase_if(annotations->members,
+                  [](const auto& each) { return each.first.starts_with(k_any_annotation); });
 }
 
 Result<void> prove_relayed(const Mapping& mapping, const Relay* relay, Hook hook,
                            JsonValue& object) {
   const auto* annotations = at(object, {"metadata", "annotations"});
   for (const auto& place : hook_places(hook, object)) {
-    if (place.config == nullptr) continue;
+    if (place.config == nullptr || annotations == nullptr) continue;
     const auto name = hook_name(mapping, hook, object, place.webhook);
-    const bool held = annotations != nullptr &&
-                      annotations->find(service_annotation(place.webhook)) != nullptr;
+    const auto service = held_service(*annotations, place.webhook);
     // Else it is a URL like any other, and has no effect (docs/decisions/086).
-    if (!held || !calls_relay(name, *place.config)) continue;
+    if (service.members.empty() || !calls_relay(name, *place.config)) continue;
     if (relay == nullptr ||
         place.config->find("url")->unquoted() != relay->base + relay_path(*relay, name))
       return fail(Code::forbidden, "{} would be called through a relay that is not its own",
                   place.at);
+    if (const auto fault = fault_of(service, true); !fault.empty())
+      return fail(Code::forbidden, "{}.clientConfig.service.{}", place.at, fault);
   }
   return {};
 }
@@ -297,15 +316,16 @@ bool restore_held(const Mapping& mapping, Hook hook, JsonValue& stored, JsonValu
   auto& annotations = stored.child("metadata").child("annotations");
   for (const auto& place : hook_places(hook, stored)) {
     if (place.config == nullptr ||
-        !calls_relay(hook_name(mapping, hook, stored, place.webhook), *place.config))
+        !calls_relay(hook_name(mapping, hook, stored, place.webhook), *place.config) ||
+        !held_service(annotations, place.webhook).members.empty())
       continue;
-    const auto key = service_annotation(place.webhook);
-    const auto* service = had->find(key);
-    if (service == nullptr || annotations.find(key) != nullptr) continue;
-    missing = true;
-    annotations.set(key, *service);
-    const auto authority = authority_annotation(place.webhook);
-    if (const auto* value = had->find(authority)) annotations.set(authority, *value);
+    for (const auto held : k_held) {
+      const auto key = held_annotation(held, place.webhook);
+      const auto* value = had->find(key);
+      if (value == nullptr) continue;
+      missing = true;
+      annotations.set(key, *value);
+    }
   }
   return missing;
 }
@@ -316,7 +336,7 @@ Result<std::optional<std::string>> restate(const Mapping& mapping, Hook hook, co
   ZOO_TRY(auto object, JsonValue::parse(stored_object));
   auto before = object;
   relay_out(mapping, hook, object, false);
-  if (relay != nullptr) ZOO_TRY_VOID(relay_in(mapping, *relay, hook, object));
+  if (relay != nullptr) ZOO_TRY_VOID(relay_in(mapping, *relay, hook, true, object));
   // Who owns a field says nothing of the form.
   auto after = object;
   for (auto* each : {&before, &after})
@@ -334,7 +354,7 @@ Result<HookTarget> hook_target(const Mapping& mapping, const HookName& name,
     if (hook_name(mapping, name.hook, object, place.webhook).object != name.object) break;
     const auto* service = place.config->find("service");
     if (!given(service)) break;
-    if (const auto fault = fault_of(*service); !fault.empty())
+    if (const auto fault = fault_of(*service, true); !fault.empty())
       return fail(Code::forbidden, "{}.clientConfig.service.{}", place.at, fault);
     HookTarget out;
     out.service = service->find("name")->unquoted();
@@ -345,13 +365,13 @@ Result<HookTarget> hook_target(const Mapping& mapping, const HookName& name,
     out.server = fmt::format("{}.{}.svc", out.service, *own);
     if (const auto* path = service->find("path"); given(path) && !path->unquoted().empty())
       out.path = path->unquoted();
-    const auto number = [](const JsonValue* value) -> std::int64_t {
+    const auto integer = [](const JsonValue* value) -> std::int64_t {
       const auto tree = value == nullptr ? JsonTree::parse("null") : JsonTree::parse(value->text);
       return tree ? tree->root().integer().value_or(0) : 0;
     };
-    if (const auto port = number(service->find("port")); port > 0)
+    if (const auto port = integer(service->find("port")); port > 0)
       out.port = static_cast<std::uint16_t>(port); // fault_of() has seen to its size
-    const auto seconds = number(place.owner->find("timeoutSeconds"));
+    const auto seconds = integer(place.owner->find("timeoutSeconds"));
     if (seconds > 0 && seconds <= k_longest_call) out.seconds = static_cast<std::uint32_t>(seconds);
     if (const auto* bundle = place.config->find("caBundle"); given(bundle)) {
       ZOO_TRY(out.ca_pem, crypto::base64_decode(bundle->unquoted()));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/translate/relay_patch.hpp"
 
+#include "daemon/translate/hidden_members.hpp"
 #include "daemon/translate/json_patch.hpp"
 #include "daemon/translate/patch.hpp"
 #include "daemon/translate/relay_form.hpp"
@@ -83,6 +84,11 @@ void null_missing(JsonValue& config) {
     if (config.find(name) == nullptr) config.set(name, k_null);
 }
 
+void forget(std::string_view webhook, JsonValue& annotations) {
+  for (const auto held : k_held)
+    annotations.set(held_annotation(held, webhook), k_null);
+}
+
 /// The members of metadata.annotations, which a patch may mean to take away as a whole.
 JsonValue& annotations_of(JsonValue& patch, const JsonValue& shown) {
   auto& metadata = patch.child("metadata");
@@ -132,19 +138,16 @@ Result<std::string> merge_in(const Root& root, const Mapping& mapping, const Rel
 
   auto held = JsonValue::object();
   if (whole_list) {
-    for (const auto& place : hook_places(hook, before)) {
-      held.set(service_annotation(place.webhook), k_null);
-      held.set(authority_annotation(place.webhook), k_null);
-    }
+    for (const auto& place : hook_places(hook, before))
+      forget(place.webhook, held);
   }
   for (const auto& place : hook_places(hook, patch)) {
     const bool deleted = directs(*place.owner, "delete");
     if (place.config == nullptr && !deleted) continue;
-    held.set(service_annotation(place.webhook), k_null);
-    held.set(authority_annotation(place.webhook), k_null);
+    forget(place.webhook, held);
     if (place.config == nullptr) continue;
     const auto name = hook_name(mapping, hook, before, place.webhook);
-    if (auto done = relay_config(relay, name, place, held); !done) {
+    if (auto done = relay_config(relay, name, place, true, held); !done) {
       if (done.error().code() != Code::invalid) return fail(done.error());
       return fail(Code::invalid, "{}: {}", hook_fault(mapping, name), done.error().message());
     }
@@ -155,7 +158,7 @@ Result<std::string> merge_in(const Root& root, const Mapping& mapping, const Rel
     for (auto& [key, value] : held.members)
       annotations.set(key, std::move(value));
   }
-  return patch.written();
+  return patch_with_hidden(root, mapping, format, body, patch.written(), stored);
 }
 
 } // namespace

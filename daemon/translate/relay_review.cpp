@@ -2,12 +2,9 @@
 #include "daemon/translate/relay_review.hpp"
 
 #include "common/base/json_text.hpp"
-#include "common/base/text.hpp"
 #include "common/crypto/digest.hpp"
-#include "daemon/translate/actions.hpp"
 #include "daemon/translate/admission_fence.hpp"
 #include "daemon/translate/json_patch.hpp"
-#include "daemon/translate/query.hpp"
 #include "daemon/translate/rewrite.hpp"
 #include "daemon/translate/target.hpp"
 
@@ -18,30 +15,11 @@ namespace zoo::translate {
 namespace {
 
 constexpr std::string_view k_admission_review = "AdmissionReview";
-constexpr std::string_view k_accounts = "system:serviceaccount:";
-constexpr std::string_view k_account_groups = "system:serviceaccounts:";
-constexpr std::string_view k_tenant_user = "zoo:";
 
 JsonValue word(std::string text) {
   JsonValue out;
   out.type = JsonType::boolean;
   out.text = std::move(text);
-  return out;
-}
-
-JsonValue list_of(const std::vector<std::string>& words) {
-  JsonValue out;
-  out.type = JsonType::array;
-  for (const auto& each : words)
-    out.elements.push_back(JsonValue::string(each));
-  return out;
-}
-
-std::vector<std::string> words_at(const JsonValue* list) {
-  std::vector<std::string> out;
-  if (list == nullptr) return out;
-  for (const auto& each : list->elements)
-    out.push_back(each.unquoted());
   return out;
 }
 
@@ -64,7 +42,8 @@ Result<Subject> subject_of(const Mapping& mapping, const JsonValue& request) {
     return fail(Code::forbidden, "the review is about an object outside of the tenant");
   out.own_space = *own;
   const auto kind_group = text_of(within(request, "kind", "group"));
-  const auto own_kind_group = mapping.group_out(kind_group), own_group = mapping.group_out(out.group);
+  const auto own_kind_group = mapping.group_out(kind_group);
+  const auto own_group = mapping.group_out(out.group);
   if (!own_kind_group || !own_group)
     return fail(Code::forbidden, "the review is about a kind outside of the tenant");
   out.own_group = *own_group;
@@ -85,135 +64,6 @@ Result<void> groups_out(const Mapping& mapping, JsonValue& request) {
   return {};
 }
 
-/// The tenant's caller, whom zood names in extras (access/passage.cpp).
-JsonValue caller_of(const JsonValue& user) {
-  const auto told = [&user](std::string_view key) {
-    std::vector<std::string> out;
-    for (const auto& each : words_at(within(user, "extra", key)))
-      out.push_back(percent_decode(each, false).value_or(""));
-    return out;
-  };
-  const auto names = told(k_requester_extra);
-  auto groups = told(k_requester_group_extra);
-  const bool known = std::any_of(groups.begin(), groups.end(), [](const auto& group) {
-    return group == "system:authenticated" || group == "system:unauthenticated";
-  });
-  if (!known) groups.emplace_back("system:authenticated");
-  auto out = JsonValue::object();
-  out.set("username", JsonValue::string(names.empty() ? "" : names.front()));
-  out.set("groups", list_of(groups));
-  return out;
-}
-
-/// A ServiceAccount of the tenant's, which upstream knows itself.
-JsonValue account_of(const Mapping& mapping, std::string_view space, std::string_view account,
-                     const JsonValue& user) {
-  const auto own = std::string(mapping.name_out(space).value_or(""));
-  const auto group = std::string(k_account_groups) + std::string(space);
-  auto groups = words_at(user.find("groups"));
-  std::replace(groups.begin(), groups.end(), group, std::string(k_account_groups) + own);
-  auto out = JsonValue::object();
-  out.set("username",
-          JsonValue::string(std::string(k_accounts) + own + ":" + std::string(account)));
-  if (const auto* uid = user.find("uid")) out.set("uid", *uid);
-  out.set("groups", list_of(groups));
-  auto extra = JsonValue::object();
-  for (const auto* key :
-       {"authentication.kubernetes.io/pod-name", "authentication.kubernetes.io/pod-uid"})
-    if (const auto* value = within(user, "extra", key)) extra.set(key, *value);
-  if (!extra.members.empty()) out.set("extra", std::move(extra));
-  return out;
-}
-
-Result<JsonValue> user_out(const Mapping& mapping, const JsonValue& user) {
-  const auto name = text_of(user.find("username"));
-  if (name == std::string(k_tenant_user) + mapping.id()) return caller_of(user);
-  constexpr std::size_t k_id = 6;
-  const auto rest = std::string_view(name).substr(std::min(name.size(), k_tenant_user.size()));
-  if (name.starts_with(k_tenant_user) && rest.size() == k_id)
-    return fail(Code::forbidden, "the review is about a request of another tenant's");
-  if (name.starts_with(k_accounts)) {
-    const auto parts = text::split(std::string_view(name).substr(k_accounts.size()), ':');
-    if (parts.size() == 2 && mapping.owns_name(parts[0]))
-      return account_of(mapping, parts[0], parts[1], user);
-  }
-  // Controllers, nodes and users of the platform: who they are, and of their groups Kubernetes' own.
-  auto groups = words_at(user.find("groups"));
-  std::erase_if(groups, [](const auto& group) { return !group.starts_with("system:"); });
-  auto out = JsonValue::object();
-  out.set("username", JsonValue::string(name));
-  out.set("groups", list_of(groups));
-  return out;
-}
-
-/// A Status whose words are the tenant's: of its members those that upstream shows.
-JsonValue refusal_in(const Mapping& mapping, const JsonValue& status) {
-  constexpr std::size_t k_causes = 32, k_short = 1024;
-  const auto text = [](const JsonValue& from, std::string_view member, std::size_t most,
-                       JsonValue& to) {
-    const auto* value = from.find(member);
-    if (value != nullptr && value->is(JsonType::string))
-      to.set(member, JsonValue::string(cut_text(value->unquoted(), most)));
-  };
-  const auto number = [](const JsonValue& from, std::string_view member, std::int64_t most,
-                         JsonValue& to) {
-    const auto* value = from.find(member);
-    if (value == nullptr || !value->is(JsonType::number)) return;
-    const auto tree = JsonTree::parse(value->text);
-    const auto is = tree ? tree->root().integer() : std::nullopt;
-    if (is && *is >= 0 && *is <= most) to.set(member, *value);
-  };
-  auto out = JsonValue::object();
-  text(status, "status", k_short, out);
-  text(status, "message", k_longest_review_text, out);
-  text(status, "reason", k_short, out);
-  number(status, "code", 599, out);
-  const auto* details = status.find("details");
-  if (details == nullptr || !details->is(JsonType::object)) return out;
-  auto& shown = out.child("details");
-  text(*details, "name", k_short, shown);
-  text(*details, "kind", k_short, shown);
-  if (const auto* group = details->find("group"); group != nullptr && !group->unquoted().empty())
-    shown.set("group", JsonValue::string(mapping.group_in(cut_text(group->unquoted(), k_short))));
-  number(*details, "retryAfterSeconds", 3600, shown);
-  const auto* causes = details->find("causes");
-  if (causes == nullptr) return out;
-  JsonValue list;
-  list.type = JsonType::array;
-  for (const auto& cause : causes->elements) {
-    if (list.elements.size() == k_causes) break;
-    auto made = JsonValue::object();
-    for (const auto* member : {"reason", "message", "field"})
-      text(cause, member, k_short, made);
-    list.elements.push_back(std::move(made));
-  }
-  shown.set("causes", std::move(list));
-  return out;
-}
-
-JsonValue warnings_in(const JsonValue& list) {
-  constexpr std::size_t k_warnings = 32, k_longest_warning = 4096;
-  JsonValue out;
-  out.type = JsonType::array;
-  for (const auto& each : list.elements) {
-    if (out.elements.size() == k_warnings) break;
-    if (each.is(JsonType::string))
-      out.elements.push_back(JsonValue::string(cut_text(each.unquoted(), k_longest_warning)));
-  }
-  return out;
-}
-
-JsonValue annotations_in(const JsonValue& map) {
-  constexpr std::size_t k_annotations = 16, k_longest_key = 253, k_longest_value = 1024;
-  auto out = JsonValue::object();
-  for (const auto& [key, value] : map.members) {
-    if (out.members.size() == k_annotations) break;
-    if (value.is(JsonType::string) && key.size() <= k_longest_key)
-      out.set(key, JsonValue::string(cut_text(value.unquoted(), k_longest_value)));
-  }
-  return out;
-}
-
 tl::unexpected<Error> leaves(const Error& why) {
   return fail(Code::invalid, "the webhook's patch does not stay inside the tenant: {}",
               why.message());
@@ -221,7 +71,8 @@ tl::unexpected<Error> leaves(const Error& why) {
 
 /// What upstream may be told to change, so that what comes of it is proven. `patch`: the tenant's,
 /// of what it was shown.
-Result<std::string> patch_of(const Mapping& mapping, const JsonValue& request, std::string_view patch) {
+Result<std::string> patch_of(const Mapping& mapping, const JsonValue& request,
+                             std::string_view patch) {
   ZOO_TRY(const auto subject, subject_of(mapping, request));
   const auto* object = request.find("object");
   if (object == nullptr || !object->is(JsonType::object))
@@ -267,15 +118,16 @@ Result<JsonValue> response_in(const Mapping& mapping, bool mutating, const JsonV
   const auto* allowed = response.find("allowed");
   const bool allows = allowed != nullptr && allowed->text == "true";
   if (allowed != nullptr && !allowed->is(JsonType::boolean) && !allowed->is(JsonType::null))
-    return fail(Code::invalid, "response.allowed of the webhook's answer is neither true nor false");
+    return fail(Code::invalid,
+                "response.allowed of the webhook's answer is neither true nor false");
   auto out = JsonValue::object();
   out.set("allowed", word(allows ? "true" : "false"));
   if (const auto* status = response.find("status"); status != nullptr)
-    out.set("status", refusal_in(mapping, *status));
+    out.set("status", review_status_in(mapping, *status));
   if (const auto* list = response.find("warnings"); list != nullptr)
-    out.set("warnings", warnings_in(*list));
+    out.set("warnings", review_warnings_in(*list));
   if (const auto* map = response.find("auditAnnotations"); map != nullptr)
-    out.set("auditAnnotations", annotations_in(*map));
+    out.set("auditAnnotations", review_annotations_in(*map));
   const auto patch = text_of(response.find("patch"));
   const auto type = text_of(response.find("patchType"));
   if (first_version && !mutating && !(patch.empty() && type.empty()))
@@ -319,7 +171,7 @@ Result<OutwardReview> admission_out(const Mapping& mapping, std::string_view bod
     ZOO_TRY(*object, object_out(*subject.root, mapping, subject.own_space, *object));
   }
   if (auto* user = request.find("userInfo")) {
-    ZOO_TRY(*user, user_out(mapping, *user));
+    ZOO_TRY(*user, review_user_out(mapping, *user));
   }
   ZOO_TRY_VOID(groups_out(mapping, request));
   request.set("namespace", JsonValue::string(subject.own_space));
@@ -336,14 +188,6 @@ Result<OutwardReview> admission_out(const Mapping& mapping, std::string_view bod
 }
 
 } // namespace
-
-std::string cut_text(std::string text, std::size_t bytes) {
-  if (text.size() <= bytes) return text;
-  while (bytes > 0 && (static_cast<unsigned char>(text[bytes]) & 0xC0U) == 0x80U)
-    --bytes;
-  text.resize(bytes);
-  return text;
-}
 
 const JsonValue* within(const JsonValue& object, std::string_view member, std::string_view next) {
   const auto* value = object.find(member);

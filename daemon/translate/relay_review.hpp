@@ -42,6 +42,15 @@ Result<void> prove_object(const Root& root, const Mapping& mapping, std::string_
 const JsonValue* within(const JsonValue& object, std::string_view member, std::string_view next);
 std::string text_of(const JsonValue* value); ///< "" for null
 
+/// `userInfo` in the tenant's words: of its own users what they are there, of its ServiceAccounts
+/// their own names, of others no more than their names and Kubernetes' groups. Code::forbidden:
+/// another tenant's.
+Result<JsonValue> review_user_out(const Mapping& mapping, const JsonValue& user);
+// What of an answer is handed on: the members that upstream shows, as long as they may be.
+JsonValue review_status_in(const Mapping& mapping, const JsonValue& status);
+JsonValue review_warnings_in(const JsonValue& list);
+JsonValue review_annotations_in(const JsonValue& map);
+
 /// The two kinds of reviews (relay_review.cpp, relay_conversion.cpp).
 Result<OutwardReview> conversion_out(const Mapping& mapping, const HookName& name,
                                      std::string_view body);

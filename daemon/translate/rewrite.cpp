@@ -315,7 +315,7 @@ Result<std::string> relayed(const RewriteContext& context, Hook hook, std::strin
     return value != nullptr && !value->unquoted().empty();
   };
   if (context.patch && !(names("kind") && names("apiVersion"))) return direct;
-  ZOO_TRY_VOID(relay_in(context.mapping, *context.relay, hook, object));
+  ZOO_TRY_VOID(relay_in(context.mapping, *context.relay, hook, !context.patch, object));
   return object.written();
 }
 

@@ -34,6 +34,8 @@ std::string proof(std::string_view stored, const Relay* through = &relay()) {
   return out ? "" : out.error().message();
 }
 
+std::string annotation(Held held) { return held_annotation(held, "a.guard.test"); }
+
 /// A version upstream has.
 Json versioned(Json object) {
   object["metadata"]["resourceVersion"] = "7";
@@ -71,15 +73,17 @@ TEST_CASE("a path says whom it is for, and nobody else can make one") {
   CHECK_FALSE(parse_relay_path(another, path));
 }
 
-TEST_CASE("a webhook of a Service is stored with the relay's address, and shown as it was written") {
+TEST_CASE("a webhook of a Service has the relay's address, and is shown as it was written") {
   const auto stored = Json::parse(test::stored_guard());
   const auto& config = stored["webhooks"][0]["clientConfig"];
   CHECK(config == Json{{"url", url_of(guard())},
                        {"caBundle", "LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0tCnpvb2QK"}});
   const auto& held = stored["metadata"]["annotations"];
-  CHECK(Json::parse(held[service_annotation("a.guard.test")].get<std::string>()) ==
-        Json::parse(R"({"name":"hook","namespace":"abc123-shop","path":"/validate"})"));
-  CHECK(held[authority_annotation("a.guard.test")] == Json(std::string("Q0E=")));
+  CHECK(held[annotation(Held::name)] == Json(std::string("hook")));
+  CHECK(held[annotation(Held::name_space)] == Json(std::string("abc123-shop")));
+  CHECK(held[annotation(Held::path)] == Json(std::string("/validate")));
+  CHECK(held[annotation(Held::port)] == Json(std::string("443"))); // apiserver's default
+  CHECK(held[annotation(Held::authority)] == Json(std::string("Q0E=")));
   CHECK(proof(stored.dump()) == "");
 
   auto wanted = Json::parse(test::k_configuration);
@@ -106,8 +110,7 @@ TEST_CASE("a relay's address is proven to be the webhook's own") {
   CHECK(proof(stored.dump()).find("URL") != std::string::npos);
   // The Service behind the right address must be the tenant's.
   url = url_of(guard());
-  stored["metadata"]["annotations"][service_annotation("a.guard.test")] =
-      R"({"name":"hook","namespace":"zzz999-shop"})";
+  stored["metadata"]["annotations"][annotation(Held::name_space)] = "zzz999-shop";
   CHECK(proof(stored.dump()).find("outside the tenant") != std::string::npos);
 }
 
@@ -150,13 +153,11 @@ TEST_CASE("what is applied by two managers stays apart") {
   const auto applied = Json::parse(*out);
   CHECK_FALSE(applied["webhooks"][0].contains("clientConfig"));
   CHECK(applied["metadata"]["annotations"] ==
-        Json{{authority_annotation("a.guard.test"), "Q0E="}});
+        Json{{annotation(Held::authority), "Q0E="}});
 }
 
 TEST_CASE("who owns a Service or an authority owns it in both forms") {
   auto stored = Json::parse(test::stored_guard());
-  const auto service = "f:" + service_annotation("a.guard.test");
-  const auto authority = "f:" + authority_annotation("a.guard.test");
   const std::string hook = R"(k:{"name":"a.guard.test"})";
   stored["metadata"]["managedFields"] = Json::parse(R"([
     {"manager":"helm","operation":"Apply","apiVersion":"admissionregistration.k8s.io/v1",
@@ -164,13 +165,14 @@ TEST_CASE("who owns a Service or an authority owns it in both forms") {
     {"manager":"injector","operation":"Apply","apiVersion":"admissionregistration.k8s.io/v1",
      "fieldsType":"FieldsV1","fieldsV1":{}}])");
   auto& helm = stored["metadata"]["managedFields"][0]["fieldsV1"];
-  helm["f:metadata"]["f:annotations"][service] = Json::object();
+  for (const auto held : {Held::name, Held::name_space, Held::path})
+    helm["f:metadata"]["f:annotations"]["f:" + annotation(held)] = Json::object();
   helm["f:webhooks"][hook] = {{".", Json::object()},
                               {"f:name", Json::object()},
                               {"f:clientConfig",
                                {{"f:url", Json::object()}, {"f:caBundle", Json::object()}}}};
   auto& injector = stored["metadata"]["managedFields"][1]["fieldsV1"];
-  injector["f:metadata"]["f:annotations"][authority] = Json::object();
+  injector["f:metadata"]["f:annotations"]["f:" + annotation(Held::authority)] = Json::object();
   injector["f:webhooks"][hook] = {{".", Json::object()}, {"f:name", Json::object()}};
 
   const auto seen = shown(stored.dump());
@@ -187,6 +189,32 @@ TEST_CASE("who owns a Service or an authority owns it in both forms") {
   CHECK(Json::parse(*back)["metadata"]["managedFields"] == stored["metadata"]["managedFields"]);
 }
 
+TEST_CASE("who creates a webhook otherwise owns its parts, and who changes one of them that one") {
+  auto stored = Json::parse(test::stored_guard());
+  const std::string hook = R"(k:{"name":"a.guard.test"})";
+  stored["metadata"]["managedFields"] = Json::parse(R"([
+    {"manager":"create","operation":"Update","apiVersion":"admissionregistration.k8s.io/v1",
+     "fieldsType":"FieldsV1","fieldsV1":{"f:metadata":{"f:annotations":{".":{}}}}},
+    {"manager":"edit","operation":"Update","apiVersion":"admissionregistration.k8s.io/v1",
+     "fieldsType":"FieldsV1","fieldsV1":{}}])");
+  auto& create = stored["metadata"]["managedFields"][0]["fieldsV1"];
+  for (const auto held : {Held::name, Held::name_space, Held::path, Held::authority})
+    create["f:metadata"]["f:annotations"]["f:" + annotation(held)] = Json::object();
+  create["f:webhooks"][hook]["f:clientConfig"] = {
+      {".", Json::object()}, {"f:url", Json::object()}, {"f:caBundle", Json::object()}};
+  auto& edit = stored["metadata"]["managedFields"][1]["fieldsV1"];
+  edit["f:metadata"]["f:annotations"]["f:" + annotation(Held::port)] = Json::object();
+  const auto seen = shown(stored.dump());
+  const auto& fields = seen["metadata"]["managedFields"];
+  REQUIRE(fields.size() == 2);
+  CHECK(fields[0]["fieldsV1"] ==
+        Json::parse(R"({"f:webhooks":{"k:{\"name\":\"a.guard.test\"}":{"f:clientConfig":{".":{},)"
+                    R"("f:caBundle":{},"f:service":{".":{},"f:name":{},"f:namespace":{},)"
+                    R"("f:path":{}}}}}})"));
+  CHECK(fields[1]["fieldsV1"]["f:webhooks"][hook] ==
+        Json::parse(R"({"f:clientConfig":{"f:service":{"f:port":{}}}})"));
+}
+
 TEST_CASE("conflicts over annotations of webhooks are told as what they stand for") {
   const auto stored = versioned(Json::parse(test::stored_guard()));
   const auto told = [&](const std::string& field) {
@@ -201,10 +229,10 @@ TEST_CASE("conflicts over annotations of webhooks are told as what they stand fo
         judge_conflicts(test::tenant(), guard_root(), refusal.dump(), stored.dump());
     return out ? Json::parse(*out)["details"]["causes"][0]["field"].get<std::string>() : "taken";
   };
-  CHECK(told(".metadata.annotations." + authority_annotation("a.guard.test")) ==
+  CHECK(told(".metadata.annotations." + annotation(Held::authority)) ==
         R"(.webhooks[name="a.guard.test"].clientConfig.caBundle)");
-  CHECK(told(".metadata.annotations." + service_annotation("a.guard.test")) ==
-        R"(.webhooks[name="a.guard.test"].clientConfig.service)");
+  CHECK(told(".metadata.annotations." + annotation(Held::port)) ==
+        R"(.webhooks[name="a.guard.test"].clientConfig.service.port)");
   CHECK(told(R"(.webhooks[name="a.guard.test"].clientConfig.url)") == "taken");
 }
 
@@ -219,8 +247,8 @@ TEST_CASE("a stored object changes its form, and back, with who owns its fields"
   REQUIRE(*direct);
   const auto stated = Json::parse(**direct);
   CHECK(stated["webhooks"][0]["clientConfig"] ==
-        Json::parse(R"({"service":{"name":"hook","namespace":"abc123-shop","path":"/validate"},)"
-                    R"("caBundle":"Q0E="})"));
+        Json::parse(R"({"service":{"name":"hook","namespace":"abc123-shop","path":"/validate",)"
+                    R"("port":443},"caBundle":"Q0E="})"));
   CHECK(stated["metadata"]["annotations"].empty());
   CHECK_FALSE(*restate(names, Hook::validating, nullptr, **direct));
   const auto again = restate(names, Hook::validating, &relay(), **direct);
@@ -251,8 +279,7 @@ TEST_CASE("the relay learns where a webhook is") {
   other.webhook = "b.guard.test";
   CHECK(hook_target(names, other, test::stored_guard()).error().code() == Code::not_found);
   auto foreign = Json::parse(test::stored_guard());
-  foreign["metadata"]["annotations"][service_annotation("a.guard.test")] =
-      R"({"name":"hook","namespace":"zzz999-shop"})";
+  foreign["metadata"]["annotations"][annotation(Held::name_space)] = "zzz999-shop";
   CHECK(hook_target(names, guard(), foreign.dump()).error().code() == Code::forbidden);
 }
 

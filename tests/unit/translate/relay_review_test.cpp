@@ -27,7 +27,8 @@ Json asked() {
       "managedFields":[{"manager":"kubectl","operation":"Update","apiVersion":"v1",
         "fieldsType":"FieldsV1","fieldsV1":{"f:metadata":{"f:labels":{"f:app":{}}}}}]},
       "spec":{"containers":[{"name":"c","image":"i"}],"priorityClassName":"abc123-low"}},
-    "oldObject":null,"dryRun":false,"options":{"kind":"CreateOptions","apiVersion":"meta.k8s.io/v1"},
+    "oldObject":null,"dryRun":false,
+    "options":{"kind":"CreateOptions","apiVersion":"meta.k8s.io/v1"},
     "platformsOwn":{"x":1}}})");
 }
 
