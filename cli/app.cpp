@@ -130,7 +130,8 @@ std::vector<GroupEntry> all_groups() {
           {"account", "Look after accounts and their members"},
           {"space", "Make, use and remove the spaces of accounts"},
           {"kubeconfig", "Hand out credentials"},
-          {"backup", "Copy zood's state, and look at copies"}};
+          {"backup", "Copy zood's state, and look at copies"},
+          {"dns", "Find a tenant's names in its pods"}};
 }
 
 std::vector<CommandEntry> all_commands() {
@@ -185,6 +186,7 @@ std::vector<CommandEntry> all_commands() {
   add("backup", "show", "Show what a backup says of itself", make_backup_show());
   add("backup", "acknowledge", "Say that what a restored state does not know has been seen to",
       make_backup_acknowledge());
+  add("dns", "corefile", "Print the rules that CoreDNS of the upstream needs", make_dns_corefile());
   add("", "kubectl", "Run kubectl as a tenant", make_kubectl());
   add("", "whoami", "Show whom the cluster takes you for, and your accounts", make_whoami());
   add("", "can-i", "Show whether you may do something; exit status 1 if not", make_can_i());

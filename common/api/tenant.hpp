@@ -45,6 +45,10 @@ enum class AuditLevel : std::uint8_t {
 std::string_view audit_level_name(AuditLevel level);
 std::optional<AuditLevel> audit_level(std::string_view name);
 
+/// How upstream calls a tenant's webhooks: through zood's relay where it reaches that, or the
+/// tenant's Services by itself.
+inline constexpr std::string_view k_webhooks_relay = "relay", k_webhooks_direct = "direct";
+
 struct RevokedCertificate {
   std::string serial; ///< lower-case hex
   std::string expiry; ///< nothing is kept of it beyond
@@ -60,6 +64,13 @@ struct Credentials {
   bool revokes(std::string_view serial) const;
 };
 
+/// What zood does inside the pods of a tenant: spec.inside.
+struct Inside {
+  bool api = true; ///< it is the API server that they find, with a token for it alone
+  bool dns = true; ///< they find the tenant's names where they look for names
+  bool operator==(const Inside&) const = default;
+};
+
 struct Tenant {
   std::string id; ///< metadata.name
   std::string uid;
@@ -72,6 +83,9 @@ struct Tenant {
   std::string account;
   bool suspended = false;
   std::optional<AuditLevel> audit; ///< spec.audit.level; none: zood's
+  /// spec.webhooks: k_webhooks_relay, k_webhooks_direct, or "", which is the first.
+  std::string webhooks;
+  Inside inside;
   /// JSON objects as text; empty: not set. What they mean: terms.hpp.
   std::string quota_json, flow_json, guards_json;
 

@@ -5,6 +5,7 @@
 #include "common/crypto/sha1.hpp"
 
 #include <openssl/crypto.h>
+#include <openssl/hmac.h>
 #include <openssl/rand.h>
 #include <openssl/sha.h>
 
@@ -94,6 +95,16 @@ std::string sha1(std::string_view bytes) {
   std::string out(SHA_DIGEST_LENGTH, '\0');
   SHA1(reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size(),
        reinterpret_cast<unsigned char*>(out.data()));
+  return out;
+}
+
+Sha256 hmac_sha256(std::string_view key, std::string_view bytes) {
+  Sha256 out;
+  unsigned size = 0;
+  const auto* made = HMAC(EVP_sha256(), key.data(), static_cast<int>(key.size()),
+                          reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size(),
+                          out.data(), &size);
+  if (made == nullptr || size != out.size()) throw std::runtime_error("HMAC-SHA256 fails");
   return out;
 }
 

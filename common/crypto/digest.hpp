@@ -20,6 +20,9 @@ inline std::string_view view(const Sha256& digest) {
   return {reinterpret_cast<const char*>(digest.data()), digest.size()};
 }
 
+/// RFC 2104 over SHA-256.
+Sha256 hmac_sha256(std::string_view key, std::string_view bytes);
+
 std::string hex_encode(std::string_view bytes); ///< lower case
 Result<std::string> hex_decode(std::string_view text);
 

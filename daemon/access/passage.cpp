@@ -17,6 +17,8 @@ namespace {
 constexpr std::string_view k_tenants_group = "zoo:tenants";
 constexpr std::string_view k_anywhere_group = "zoo:tenants-anywhere"; // upstream_rbac.cpp
 
+constexpr std::string_view k_relay_group = "zoo:relay"; // which has no rights
+
 const std::string k_extra_field = "Impersonate-Extra-";
 constexpr std::string_view k_impersonator = "zoo-impersonator";
 
@@ -56,6 +58,13 @@ std::shared_ptr<const http::FieldLines> as_tenant_user(std::string_view upstream
   out.add("Impersonate-Extra-Zoo-User", translate::percent_encode(principal.user, ""));
   for (const auto& group : principal.groups)
     out.add("Impersonate-Extra-Zoo-Group", translate::percent_encode(group, ""));
+  return lines_of(out);
+}
+
+std::shared_ptr<const http::FieldLines> as_relay(std::string_view upstream_user) {
+  http::Headers out;
+  out.add("Impersonate-User", upstream_user);
+  out.add("Impersonate-Group", k_relay_group);
   return lines_of(out);
 }
 

@@ -7,6 +7,7 @@
 #include "daemon/app/zood.hpp"
 #include "daemon/translate/proof.hpp"
 #include "daemon/upstream/accounts_manifests.hpp"
+#include "daemon/upstream/inside_manifests.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -66,7 +67,8 @@ CommandLine parse_command_line(int argc, char** argv) {
   CLI::App app("zood: gives each tenant of one Kubernetes cluster an API of its own", "zood");
   std::string dir, upstream, listen, advertise, admin_listen, log_level, config_file, backup_file,
       passphrase_file;
-  bool check = false, print_config = false, print_rbac = false, print_accounts = false;
+  bool check = false, print_config = false, print_rbac = false, print_accounts = false,
+       print_inside = false;
   app.set_help_flag("-h,--help", "Print this help");
   app.add_option("--dir", dir, "Everything that zood owns: database, keys, PKI, socket")
       ->type_name("DIR");
@@ -95,6 +97,8 @@ CommandLine parse_command_line(int argc, char** argv) {
   app.add_option("--passphrase-file", passphrase_file,
                  "The passphrase of that backup: the first line of this file")
       ->type_name("FILE");
+  app.add_flag("--print-upstream-inside", print_inside,
+               "Print the policy that makes zood the API server inside tenants' pods");
   app.set_version_flag("--version", translate::k_proves ? "zood " ZOO_VERSION
                                                         : "zood " ZOO_VERSION
                                                           " (test program, proves nothing)");
@@ -107,10 +111,11 @@ CommandLine parse_command_line(int argc, char** argv) {
     out.exit_status = refuse(app, argc, argv, error);
     return out;
   }
-  if (print_config || print_rbac || print_accounts) {
-    const auto text = print_config ? config::example()
-                      : print_rbac ? upstream::upstream_rbac_yaml()
-                                   : upstream::account_manifests_yaml();
+  if (print_config || print_rbac || print_accounts || print_inside) {
+    const auto text = print_config     ? config::example()
+                      : print_rbac     ? upstream::upstream_rbac_yaml()
+                      : print_accounts ? upstream::account_manifests_yaml()
+                                       : upstream::inside_manifests_yaml();
     std::fwrite(text.data(), 1, text.size(), stdout);
     out.exit_status = 0;
     return out;

@@ -15,7 +15,7 @@ std::size_t worker_count(const config::Values& values) {
 }
 
 std::size_t files_wanted(const config::Values& values) {
-  constexpr std::size_t k_others = 256;
+  constexpr std::size_t k_others = 256 + 2'048; // the relay's connections and tunnels
   return static_cast<std::size_t>(values.integer("limits.connections")) +
          worker_count(values) * upstream::PoolLimits{}.connections + k_others;
 }

@@ -11,13 +11,16 @@
 #include "daemon/admin/service.hpp"
 #include "daemon/app/accounts.hpp"
 #include "daemon/app/address.hpp"
+#include "daemon/app/authorities.hpp"
 #include "daemon/app/backup.hpp"
 #include "daemon/app/door_certificates.hpp"
 #include "daemon/app/drift.hpp"
+#include "daemon/app/inside_access.hpp"
 #include "daemon/app/memory.hpp"
 #include "daemon/app/metrics.hpp"
 #include "daemon/app/names.hpp"
 #include "daemon/app/open_files.hpp"
+#include "daemon/app/relay_door.hpp"
 #include "daemon/app/settings.hpp"
 #include "daemon/app/signals.hpp"
 #include "daemon/app/status.hpp"
@@ -73,6 +76,8 @@ struct Zood::Impl {
   std::shared_ptr<upstream::UpstreamEndpoint> endpoint;
   std::unique_ptr<tenants::Pki> pki;
   std::unique_ptr<DoorCertificates> certificates;
+  /// That pods verify the tenants' door by, as PEM; set before it is opened.
+  Published<const std::string> authorities;
   std::unique_ptr<crypto::Sealer> credential_sealer;
   tenants::TenantDirectory directory;
   std::unique_ptr<tenants::DirectoryFeeder> feeder;
@@ -97,6 +102,7 @@ struct Zood::Impl {
   };
   std::vector<TenantsDoor> doors;
   std::unique_ptr<net::Listener> listener;
+  std::unique_ptr<InsideAccess> inside;
   std::unique_ptr<tenants::TenantServiceImpl> tenants;
   std::unique_ptr<tenants::PodTermsKeeper> pod_terms;
   std::mutex told_mutex;                      ///< for a few instructions
@@ -107,6 +113,7 @@ struct Zood::Impl {
   std::shared_ptr<resources::Door> admin_door;
   std::unique_ptr<resources::Scheduler> admin_scheduler;
   std::unique_ptr<net::Listener> admin_socket, admin_listener;
+  std::unique_ptr<RelayDoor> relay; ///< null without relay.enabled
   std::unique_ptr<Accounts> accounts;
 
   std::atomic<std::chrono::milliseconds> drain_timeout{};
@@ -119,10 +126,12 @@ struct Zood::Impl {
     if (told != nullptr) what(*told);
   }
   bool lives(const virtuals::Owner& owner) const;
+  void publish_authorities();
   Result<void> open_store();
   Result<void> open_audit();
   Result<void> open_upstream(const kube::ClusterAccess& access);
   Result<void> open_pki();
+  Result<void> open_relay();
   Result<void> open_tenants_door();
   Result<void> open_accounts();
   Result<void> open_admin_doors();
@@ -133,6 +142,18 @@ struct Zood::Impl {
 bool Zood::Impl::lives(const virtuals::Owner& owner) const {
   const auto entry = directory.snapshot()->find(owner.id);
   return entry && entry->uid == owner.uid && entry->phase != tenants::Phase::deleting;
+}
+
+void Zood::Impl::publish_authorities() {
+  auto trusted = pki->server_ca_pem();
+  Authorities remembered(values.path("dir") / "pki" / "door-authorities.pem");
+  auto bundle = remembered.bundle(trusted, std::chrono::system_clock::now());
+  if (!bundle) log::error("app", "what pods trust is not known: {}", bundle.error().text());
+  auto next = std::make_shared<const std::string>(bundle ? *std::move(bundle) : std::move(trusted));
+  const auto before = authorities.load();
+  const bool other = before && *before != *next;
+  authorities.store(std::move(next));
+  if (other) tell([](auto& service) { service.touch_all(); });
 }
 
 Result<void> Zood::Impl::open_store() {
@@ -211,12 +232,24 @@ Result<void> Zood::Impl::open_pki() {
     ZOO_TRY(const auto address, parse_address(values.string(key)));
     options.hosts.push_back(address.host);
   }
+  for (auto& host : hosts_inside(values, *credential))
+    options.hosts.push_back(std::move(host));
   ZOO_TRY(const auto first, store->list(tenants::k_tenant_kind, {}, {}, 1));
   options.has_tenants = !first.records.empty();
   ZOO_TRY(pki, tenants::Pki::open(std::move(options)));
   certificates = std::make_unique<DoorCertificates>(*pki, values);
   const auto api = credential->api();
   return upstream::refuse_trusted_ca(*api, pki->ca(), pki->ca_key());
+}
+
+Result<void> Zood::Impl::open_relay() {
+  ZOO_TRY(auto key, keyring->key("webhook-relay"));
+  ZOO_TRY(relay,
+          RelayDoor::open({values, *credential, endpoint, pool_limits(values), *upstream,
+                           *loops->loops().front(), *pki, *store, std::move(key),
+                           [this] { return directory.snapshot(); }, listener_limits(values),
+                           [this] { tell([](auto& service) { service.relay_changed(); }); }}));
+  return {};
 }
 
 Result<void> Zood::Impl::open_tenants_door() {
@@ -240,7 +273,8 @@ Result<void> Zood::Impl::open_tenants_door() {
   policies = std::make_unique<authz::PolicyStore>(*upstream, loops->loops());
   view_parts.emplace(tenants::ViewParts{
       directory, *upstream, *policies, std::string(tenants::k_tenant_admin_group),
-      [this](const std::string& id) { return flow_control.share(id); }});
+      [this](const std::string& id) { return flow_control.share(id); },
+      [this] { return relay ? relay->relay() : nullptr; }});
   gateway_shared.emplace(gateway::GatewayShared{
       std::make_shared<const crypto::Sealer>(std::move(key)), flow_control, ledger,
       visible_nodes(values), board.get(), engine.get(),
@@ -249,6 +283,7 @@ Result<void> Zood::Impl::open_tenants_door() {
       audit.get()});
   ZOO_TRY(auto ticket_key, keyring->key("session-tickets"));
   ZOO_TRY(const auto tls, certificates->open_tenants(std::move(ticket_key)));
+  publish_authorities();
   ZOO_TRY(listener, net::Listener::tcp(loops->loops(), values.string("listen"), tls,
                                        listener_limits(values), [this](net::Loop& loop) {
                                          auto source = std::make_unique<tenants::TenantViewSource>(
@@ -285,12 +320,18 @@ Result<void> Zood::Impl::open_admin_doors() {
   settings.advertise_host = advertised.host;
   settings.advertise_port = advertised.port == 0 ? listened.port : advertised.port;
   const auto advertise = settings.server_url();
+  inside = std::make_unique<InsideAccess>(InsideAccess::Parts{
+      values, *credential, *upstream, *loops->loops().front(), *certificates, *pki, directory,
+      *store, Address{settings.advertise_host, settings.advertise_port}, [] { return true; },
+      [this] { tell([](auto& service) { service.touch_all(); }); }});
   tenants = std::make_unique<tenants::TenantServiceImpl>(
       tenants::ControllerParts{
           *store, *pki, *credential_sealer, [this] { return credential->api(); }, &directory,
           [this] { return drift->hears(); },
           [this](auto owner) { return upstream->volumes().names_of(owner); },
-          [this](auto owner) { return upstream->attachments().names_of(owner); }},
+          [this](auto owner) { return upstream->attachments().names_of(owner); },
+          [this] { return relay ? relay->now() : RelayDoor::none(*upstream); },
+          [this] { return inside->access(); }},
       std::move(settings), credential.get());
   backups = std::make_unique<Backups>(BackupParts{
       *store, values.path("dir"), values.path("upstream.kubeconfig"),
@@ -306,6 +347,10 @@ Result<void> Zood::Impl::open_admin_doors() {
     auto out = certificates->findings();
     for (auto& finding : accounts->findings())
       out.push_back(std::move(finding));
+    for (auto& finding : relay ? relay->findings() : std::vector<tenants::Finding>())
+      out.push_back(std::move(finding));
+    for (auto& finding : inside->findings())
+      out.push_back(std::move(finding));
     for (auto& finding : backups->findings())
       out.push_back(std::move(finding));
     return out;
@@ -319,7 +364,8 @@ Result<void> Zood::Impl::open_admin_doors() {
       [this] { return credential->api(); },
       [this] {
         return tenants::PodTerms::Sources{terms.load()->guards, upstream->shared_names(),
-                                          directory.snapshot()};
+                                          directory.snapshot(), inside->audiences(),
+                                          relay ? relay->base() : std::string()};
       },
       [this] { return upstream->priorities().names_of(upstream::k_default_priority); });
 
@@ -330,6 +376,7 @@ Result<void> Zood::Impl::open_admin_doors() {
   status->set_measure([this](MetricText& out) {
     measure(out, {*listener, flow_control, *upstream, *audit, *credential, *pki, *certificates,
                   tenants->looks(), drift->hears()});
+    if (relay) relay->measure(out);
     backups->measure(out);
   });
   admin_loop = std::make_unique<net::Workers>(1, "admin-loop");
@@ -390,6 +437,7 @@ void Zood::Impl::reload() {
     });
   }
   certificates->reload(*loaded);
+  publish_authorities();
   accounts->reload(*loaded);
   log::info("app", "reloaded");
   notify_ready();
@@ -405,7 +453,8 @@ void Zood::Impl::drain() {
   std::condition_variable done;
   std::size_t left = 0;
   auto listeners = accounts->listeners();
-  listeners.insert(listeners.end(), {listener.get(), admin_socket.get(), admin_listener.get()});
+  listeners.insert(listeners.end(), {listener.get(), admin_socket.get(), admin_listener.get(),
+                                     relay ? relay->listener() : nullptr});
   for (auto* each : listeners) {
     if (each == nullptr) continue;
     {
@@ -435,15 +484,19 @@ Zood::~Zood() {
     const std::scoped_lock lock(z.told_mutex);
     z.told = nullptr;
   }
+  if (z.inside) z.inside->close();
   z.pod_terms.reset();
   z.tenants.reset();
   z.feeder.reset(); // what it says of withdrawals is the gateways'
   z.listener.reset();
   if (z.accounts) z.accounts->close();
+  if (z.relay) z.relay->close();
   if (z.admin_loop) z.admin_loop->stop();
   if (z.loops) z.loops->stop();
+  z.relay.reset();
   z.accounts.reset();
   z.engine.reset();
+  z.inside.reset();
   z.drift.reset();
   z.shared_classes.reset();
   z.policies.reset();
@@ -484,14 +537,15 @@ Result<kube::ClusterAccess> check_startable(const config::Values& values) {
     return fail(Code::usage, "no upstream is named: give --upstream KUBECONFIG, or set "
                              "upstream.kubeconfig in the configuration file");
   }
-  for (const auto* key :
-       {"listen", "admin.listen", "accounts.listen", "accounts.aggregated.listen"}) {
+  for (const auto* key : {"listen", "admin.listen", "accounts.listen", "accounts.aggregated.listen",
+                          "relay.listen"}) {
     const auto text = values.string(key);
     if (text.empty()) continue;
     if (auto address = net::parse_listen_address(text); !address)
       return fail(std::move(address).error().context("{}", key));
   }
   ZOO_TRY_VOID(check_advertised(values));
+  ZOO_TRY_VOID(check_inside(values));
   ZOO_TRY(auto access, kube::load_kubeconfig(kubeconfig));
   if (auto verifiable = check_verifiable(access); !verifiable)
     return fail(std::move(verifiable).error().context("in {}", kubeconfig.string()));
@@ -515,9 +569,11 @@ Result<std::unique_ptr<Zood>> Zood::start(config::Values values,
   ZOO_TRY_VOID(z.open_audit());
   ZOO_TRY_VOID(z.open_upstream(access));
   ZOO_TRY_VOID(z.open_pki());
+  ZOO_TRY_VOID(z.open_relay());
   ZOO_TRY_VOID(z.open_tenants_door());
   ZOO_TRY_VOID(z.open_accounts());
   ZOO_TRY_VOID(z.open_admin_doors());
+  if (z.relay) z.relay->start();
   log::info("app", "zood {} serves tenants on {} and administrators on {}", ZOO_VERSION,
             z.listener->address(), z.admin_socket->address());
   return zood;
@@ -547,6 +603,7 @@ void Zood::run(Signals& signals) {
       lock.unlock(); // files and keys take their time, and a signal need not wait for them
       z.certificates->renew();
       z.accounts->renew();
+      if (z.relay) z.relay->renew();
       lock.lock();
     }
     // The watchdog hears of a loop that turns, not merely of a process that exists.

@@ -7,6 +7,8 @@
 #include "daemon/gateway/flows/definition_update.hpp"
 #include "daemon/gateway/flows/flows.hpp"
 #include "daemon/gateway/flows/further_rights.hpp"
+#include "daemon/gateway/flows/hidden_members.hpp"
+#include "daemon/gateway/flows/relayed_patch.hpp"
 #include "daemon/gateway/flows/standing.hpp"
 #include "daemon/gateway/flows/virtual.hpp"
 #include "daemon/gateway/grants.hpp"
@@ -15,10 +17,12 @@
 #include "daemon/gateway/scope.hpp"
 #include "daemon/gateway/system_roles.hpp"
 #include "daemon/translate/discovery_json.hpp"
+#include "daemon/translate/hidden_members.hpp"
 #include "daemon/translate/json.hpp"
 #include "daemon/translate/own_name.hpp"
 #include "daemon/translate/patch.hpp"
 #include "daemon/translate/proof.hpp"
+#include "daemon/translate/relay_patch.hpp"
 #include "daemon/translate/reviews.hpp"
 #include "daemon/translate/rewrite.hpp"
 #include "daemon/translate/rules.hpp"
@@ -80,9 +84,11 @@ Result<std::string> object_in(Exchange& exchange) {
   std::string out;
   translate::RewriteContext inward{exchange.mapping(), translate::Direction::inward,
                                    exchange.target().name_space};
+  inward.relay = exchange.view().relay.get();
   ZOO_TRY_VOID(translate::rewrite(root_of(exchange), inward, exchange.body(), out));
   translate::RewriteContext proof{exchange.mapping(), translate::Direction::prove,
                                   exchange.target().name_space};
+  proof.relay = inward.relay;
   std::string none;
   ZOO_TRY_VOID(translate::rewrite(root_of(exchange), proof, out, none));
   return out;
@@ -354,7 +360,7 @@ private:
       if (auto invalid = invalidity(exchange_, exchange_.body()))
         return std::make_unique<Refusal>(exchange_, *std::move(invalid));
       if (view().holds(Fence::objects))
-        exchange_.warn(note_of(target_, mapping(), exchange_.body()));
+        exchange_.warn(note_of(target_, mapping(), exchange_.body(), view().relay != nullptr));
       ZOO_TRY(request.body, object_in(exchange_));
       ZOO_TRY_VOID(check_object());
       spoil_name(request);
@@ -366,6 +372,13 @@ private:
       if (writes_signing()) return approval(exchange_, std::move(request), format, rendering_);
       if (is_definition(target_) && target_.verb == "update")
         return update_definition(exchange_, std::move(request), std::move(rendering_));
+      if (target_.verb == "update" && !mapping().identity() &&
+          translate::may_hold_hidden(root_of(exchange_), target_.subresource, exchange_.body())) {
+        const auto send = [exchange = &exchange_, rendering = rendering_](Outgoing ready) {
+          return forward(*exchange, std::move(ready), AnswerShape::object, Rendering(rendering));
+        };
+        return hidden_members(exchange_, std::move(request), BodyFormat::json, send);
+      }
     } else if (target_.verb == "delete") {
       request.body = std::move(exchange_.body());
       if (!request.body.empty()) {
@@ -398,9 +411,15 @@ private:
     auto request = outgoing(actor_of(exchange_), std::move(path), std::move(params));
     const auto translated = [&](bool lean) {
       return translate::patch_in(root_of(exchange_), mapping(), format, exchange_.body(),
-                                 target_.name_space, lean);
+                                 target_.name_space, lean, view().relay.get());
     };
-    ZOO_TRY(request.body, translated(false));
+    const bool relayed = view().relay != nullptr && target_.subresource.empty() &&
+                         translate::needs_stored(root_of(exchange_), format);
+    if (relayed) {
+      request.body = exchange_.body();
+    } else {
+      ZOO_TRY(request.body, translated(false));
+    }
     const bool applies = format == BodyFormat::apply_patch;
     const bool selects = root_of(exchange_).form == translate::Form::admission;
     if (applies && (selects || target_.is("", "namespaces"))) {
@@ -418,10 +437,13 @@ private:
       if (guards) return guarded_patch(*exchange, std::move(ready), format, rendering);
       return forward(*exchange, std::move(ready), AnswerShape::object, Rendering(rendering));
     };
+    if (relayed) return relayed_patch(exchange_, std::move(request), format, judged);
     const auto send = [exchange = &exchange_, selects, judged](Outgoing ready) {
       if (!selects || ready.lean_body.empty()) return judged(std::move(ready));
       return applied_selectors(*exchange, std::move(ready), judged);
     };
+    if (!mapping().identity() && translate::patches_whole_maps(format, exchange_.body()))
+      return hidden_members(exchange_, std::move(request), format, send);
     const auto* manager = translate::find_param(target_.params, "fieldManager");
     if (applies && manager != nullptr && *manager == "kubectl-last-applied")
       return returned_annotation(exchange_, std::move(request), send);

@@ -75,8 +75,8 @@ void definition(JsonNode root, const translate::Mapping& mapping, Reasons& reaso
       json_quote(mapping.prefix())));
 }
 
-void admission(const translate::Target& target, const translate::Mapping& mapping, JsonNode root,
-               Reasons& reasons) {
+void admission(const translate::Target& target, const translate::Mapping& mapping, bool relayed,
+               JsonNode root, Reasons& reasons) {
   bool effective = all_act(root["spec"]["matchConstraints"]["resourceRules"]) &&
                    all_act(root["spec"]["matchResources"]["resourceRules"]);
   std::string by_url, alone, slow, group;
@@ -90,7 +90,7 @@ void admission(const translate::Target& target, const translate::Mapping& mappin
     if (webhook["timeoutSeconds"].integer().value_or(0) > translate::k_longest_webhook)
       slow = webhook["name"].string();
   }
-  if (!group.empty()) {
+  if (!group.empty() && !relayed) {
     reasons.push_back(fmt::format(
         "a webhook for group {} is sent {} in its place, in the request as in the object (rule "
         "review-groups): compare the end of a group, or say in matchConditions what you want, "
@@ -183,16 +183,16 @@ bool has_notes(const translate::Target& target) {
 }
 
 std::string note_of(const translate::Target& target, const translate::Mapping& mapping,
-                    std::string_view body) {
+                    std::string_view body, bool relayed) {
   if (!has_notes(target)) return {};
   const auto tree = translate::JsonTree::parse(body);
   if (!tree) return {};
   const auto root = tree->root();
   Reasons reasons;
   if (target.group == "admissionregistration.k8s.io") {
-    admission(target, mapping, root, reasons);
+    admission(target, mapping, relayed, root, reasons);
   } else if (is_definition(target)) {
-    definition(root, mapping, reasons);
+    if (!relayed) definition(root, mapping, reasons);
   } else if (target.resource == "namespaces") {
     pod_security(root, reasons);
   } else {

@@ -17,8 +17,9 @@ bool has_notes(const translate::Target& target);
 /// docs/decisions/086), a level of pod security, defaults for a whole cluster, classes for which
 /// nobody acts (124; which of it is denied instead: 133), webhooks that are sent groups with the
 /// tenant's prefix (162). "" for other kinds, and where all of it
-/// is effective. `body`: the JSON of a create, update or patch, in the tenant's names. Pure.
+/// is effective. `body`: the JSON of a create, update or patch, in the tenant's names. `relayed`:
+/// the tenant's webhooks are called through the relay, and sent its own groups. Pure.
 std::string note_of(const translate::Target& target, const translate::Mapping& mapping,
-                    std::string_view body);
+                    std::string_view body, bool relayed);
 
 } // namespace zoo::gateway

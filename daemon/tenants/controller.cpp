@@ -104,8 +104,10 @@ Result<Controller::Next> Controller::reconcile(upstream::ControlApi& api, std::s
           return !std::exchange(tenant.had_webhooks, true);
         });
     if (!noted && noted.error().code() != Code::not_found) return fail(noted.error());
+    if (noted) look_at_hooks(*noted);
     return Next{};
   }
+  if (key.starts_with(k_hooks)) return reconcile_hooks(api, key.substr(k_hooks.size()));
   const bool told = parts_.hears && parts_.hears(); // of what changes during the look, too
   const bool signing = key.starts_with(k_sign);
   const auto id = signing ? key.substr(k_sign.size()) : key;

@@ -10,6 +10,7 @@
 #include "daemon/store/store.hpp"
 #include "daemon/tenants/directory.hpp"
 #include "daemon/tenants/footprint.hpp"
+#include "daemon/tenants/inside.hpp"
 #include "daemon/tenants/pki.hpp"
 #include "daemon/upstream/connections.hpp"
 
@@ -23,6 +24,11 @@
 #include <string>
 #include <string_view>
 #include <vector>
+
+namespace zoo::translate {
+struct Relay;
+struct SharedNames;
+} // namespace zoo::translate
 
 namespace zoo::tenants {
 
@@ -47,6 +53,9 @@ struct Settings {
   /// gives a request 34 seconds (k8s.io/apiserver/pkg/endpoints/handlers/rest.go,
   /// requestTimeoutUpperBound), and hears of webhooks a moment late.
   std::chrono::milliseconds held{45'000};
+  /// After a tenant's webhooks were stored anew, until they are looked at once more: writes of its
+  /// own that were under way have ended by then.
+  std::chrono::milliseconds restated{5'000};
   unsigned workers = 8;
   /// For tests: told the name of each step before it is done.
   std::function<void(std::string_view step)> on_step;
@@ -58,6 +67,14 @@ struct Settings {
 /// without reading everybody's; nullopt: not known.
 using NamesOf = std::function<std::optional<Names>(std::string_view owner_prefix)>;
 
+/// Does upstream call tenants' webhooks through the relay?
+struct RelayNow {
+  bool known = false; ///< else it was not tried yet, and stored webhooks stay as they are
+  std::shared_ptr<const translate::Relay> relay{};        ///< null: it does not
+  std::string why;                                        ///< of null: a sentence
+  std::shared_ptr<const translate::SharedNames> shared{}; ///< of names; not null where known
+};
+
 struct ControllerParts {
   store::Store& store;
   const Pki& pki;
@@ -67,6 +84,9 @@ struct ControllerParts {
   std::function<bool()> hears{};              ///< is it told of what drifts, by touch()? Null: no
   NamesOf claimed_volumes{}; ///< PersistentVolumes by their claim's namespace. Null: never known
   NamesOf attachments{};     ///< VolumeAttachments by their volume and a slash. Null: never known
+  std::function<RelayNow()> relay{}; ///< any thread. Null: there is none, and nothing is said of it
+  /// Is zood the API server inside pods? Null: as far as Service default/kubernetes leads there.
+  std::function<InClusterAccess()> in_cluster{};
 };
 
 /// Makes the upstream what the records of the store want (DESIGN 9): level-triggered, resumable
@@ -96,6 +116,10 @@ public:
   /// The tenant writes webhooks that upstream calls: its record is to say so, for good. Any thread.
   void has_webhooks(std::string_view id);
 
+  /// The relay has become another, or none: every tenant's stored webhooks are to be called as
+  /// RelayNow says. Any thread.
+  void relay_changed() { queue_.add(std::string(k_hooks), Clock::duration::zero()); }
+
   /// A new certificate for the administrator, in the place of the one that is kept; that one stays
   /// valid, and on record. Returns the new one's expiry. Blocking; any thread.
   Result<std::string> renew_credential(const api::Tenant& tenant);
@@ -110,7 +134,8 @@ public:
 
 private:
   using Clock = std::chrono::steady_clock;
-  static constexpr std::string_view k_all = "all/"; ///< a key of its own in the queue
+  static constexpr std::string_view k_all = "all/";     ///< a key of its own in the queue
+  static constexpr std::string_view k_hooks = "hooks/"; ///< before an ID; alone: of all tenants
   using Next = reconcile::Next;
 
   reconcile::Reconciler reconciler();
@@ -127,11 +152,22 @@ private:
   Result<void> repair_room(upstream::ControlApi& api, const api::Tenant& tenant);
   Result<void> make_authentication(upstream::ControlApi& api, const api::Tenant& tenant,
                                    bool fresh);
+  Result<void> label_inside(upstream::ControlApi& api, const api::Tenant& tenant,
+                            const std::string& name);
+  InClusterAccess in_cluster_access(const api::Tenant& tenant) const;
   Result<void> make_service(upstream::ControlApi& api, std::string_view name_space, bool fresh);
   Result<std::string> ensure_credential(const api::Tenant& tenant);
   /// Of certificates alone, where the rest cannot be told.
   Result<void> tell_expiry(const api::Tenant& tenant, const std::string& expiry);
   Result<bool> populated(upstream::ControlApi& api, std::string_view id);
+
+  // hook_forms.cpp
+  /// What condition k_webhooks_relayed is to say; nullopt: nothing, as far as is known.
+  std::optional<api::Condition> wanted_relaying(const api::Tenant& tenant,
+                                                const RelayNow& now) const;
+  void look_at_hooks(const api::Tenant& tenant); ///< soon, if that condition says something else
+  Result<Next> restate_hooks(upstream::ControlApi& api, const api::Tenant& tenant);
+  Result<Next> reconcile_hooks(upstream::ControlApi& api, std::string_view id);
 
   // signing.cpp
   Result<void> sign_requests(upstream::ControlApi& api, const api::Tenant& tenant);

@@ -34,10 +34,12 @@ struct TenantEntry {
   std::int64_t tokens_after = 0; ///< Unix seconds: tokens made until then are refused; 0: none are
   std::set<std::string, std::less<>> revoked_serials; ///< lower-case hex
   std::optional<api::AuditLevel> audit;               ///< its own; else audit.level
+  api::Inside inside;                                 ///< what its pods are given
   api::Terms terms;                                   ///< where it differs from zood.yaml
   /// The controller waits for nothing of it: it is Ready and furnished as its spec wants it.
   bool settled = false;
-  bool expiring = false; ///< has a certificate that ends soon (condition k_expiring)
+  bool webhooks_direct = false; ///< spec.webhooks of it is "direct"
+  bool expiring = false;        ///< has a certificate that ends soon (condition k_expiring)
 
   bool admits() const { return phase == Phase::ready || phase == Phase::pending; }
   /// Is a certificate of the tenant `of_uid` still good, leaving its dates aside?

@@ -14,6 +14,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <thread>
 
 namespace zoo::upstream {
@@ -22,17 +23,20 @@ class ControlApi;
 
 namespace zoo::tenants {
 
-/// The parameters of upstream's policies zoo-tenants-pods, -status, -claims and -definitions
-/// (upstream_rbac.cpp), as ConfigMap zoo-system/zoo-pods holds them: what zood.yaml and the Tenants
-/// let them have. "nodeNames", "priority", "serviceStatus" and "conversionWebhooks" for everybody,
-/// "nodeNames.<id>" and so on where a Tenant differs; "priorityClasses", of the platform, that may
-/// exceed the priority; "runtimeClasses", "storageClasses" and "volumeAttributesClasses" that are
-/// shared.
+/// The parameters of upstream's policies zoo-tenants-pods, -status, -claims, -definitions and
+/// -webhooks (upstream_rbac.cpp), as ConfigMap zoo-system/zoo-pods holds them: what zood.yaml and
+/// the Tenants let them have. "nodeNames", "priority", "serviceStatus" and "conversionWebhooks" for
+/// everybody, "nodeNames.<id>" and so on where a Tenant differs; "priorityClasses", of the
+/// platform, that may exceed the priority; "runtimeClasses", "storageClasses" and
+/// "volumeAttributesClasses" that are shared; "audiences" of upstream's own tokens, which a pod may
+/// not ask for, where pods are given zood's (inside.hpp); "relay", with which the URLs of the relay
+/// of webhooks begin, where there is one.
 using PodTermsData = std::map<std::string, std::string>;
 
 /// `least_priority`: what pods without a class get upstream, and may therefore have.
 PodTermsData pod_terms(const api::Guards& guards, const translate::SharedNames& shared,
-                       const TenantSnapshot& tenants, std::int64_t least_priority);
+                       const TenantSnapshot& tenants, std::int64_t least_priority,
+                       std::string_view audiences = {});
 
 /// Keeps them upstream as they are here; one thread at a time.
 class PodTerms {
@@ -42,6 +46,8 @@ public:
     api::Guards guards; ///< zood.yaml's
     std::shared_ptr<const translate::SharedNames> shared;
     std::shared_ptr<const TenantSnapshot> tenants;
+    std::string audiences{}; ///< upstream's, separated by spaces; "": pods may have any token
+    std::string relay{};     ///< translate::Relay::base; "": webhooks are called directly
   };
 
   /// Names of the PriorityClasses that a pod gets which names none; asked for where a priority is

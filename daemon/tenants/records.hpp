@@ -19,6 +19,7 @@ namespace zoo::tenants {
 inline constexpr std::string_view k_tenant_kind = "tenant";
 inline constexpr std::string_view k_credential_kind = "credential";
 /// The condition of a tenant whose in-cluster address is published, or known not to be reachable.
+inline constexpr std::string_view k_webhooks_relayed = "WebhooksRelayed";
 inline constexpr std::string_view k_in_cluster = "InClusterAccess";
 
 std::string now_text();                                                  ///< RFC 3339

@@ -56,6 +56,7 @@ public:
   void sign_soon(std::string_view id) { controller_.sign_soon(id); }
   void has_webhooks(std::string_view id) { controller_.has_webhooks(id); }
   void touch(std::string_view id) { controller_.touch(id); }
+  void relay_changed() { controller_.relay_changed(); }
   void touch_all() { controller_.touch_all(); }
   std::uint64_t looks() const { return controller_.looks(); }
 

@@ -135,13 +135,14 @@ void TenantViewSource::set_terms(const DefaultTerms& terms) {
 std::shared_ptr<const View>
 TenantViewSource::view_of(const std::shared_ptr<const TenantEntry>& entry) {
   auto names = parts_.upstream.shared_names();
+  auto relay = parts_.relay && !entry->webhooks_direct ? parts_.relay() : nullptr;
   auto found = views_.find(entry->id);
   if (found == views_.end()) {
     make_room(views_, entry->id, k_max_views);
     found = views_.try_emplace(entry->id).first;
   }
   auto& cached = found->second;
-  if (cached.entry != entry || cached.names != names) {
+  if (cached.entry != entry || cached.names != names || cached.relay != relay) {
     const translate::Mapping mapping(entry->id, names);
     cached.view = std::make_shared<const View>(View{
         access::k_tenant_answers, mapping, entry->uid, entry->created,
@@ -149,7 +150,11 @@ TenantViewSource::view_of(const std::shared_ptr<const TenantEntry>& entry) {
                                                  parts_.administrators),
         upstream_user(entry->id), entry->audit, api::merged(terms_.guards, entry->terms.guards),
         api::merged(terms_.quota, entry->terms.quota), api::merged(terms_.flow, entry->terms.flow),
-        parts_.share_of(entry->id), access::NamespaceTexts{namespace_text, binding_text}});
+        parts_.share_of(entry->id),
+        access::NamespaceTexts{namespace_text, binding_text, inside_patch,
+                               inside_label(entry->inside)},
+        nullptr, nullptr, relay});
+    cached.relay = std::move(relay);
     cached.entry = entry;
     cached.names = std::move(names);
   }

@@ -20,8 +20,9 @@ namespace zoo::net {
 class Loop;
 }
 namespace zoo::translate {
+struct Relay;
 struct SharedNames;
-}
+} // namespace zoo::translate
 namespace zoo::upstream {
 class Upstream;
 }
@@ -43,6 +44,8 @@ struct ViewParts {
   std::string administrators;   ///< the group of a tenant's super-users
   /// What a tenant has in progress, by its ID; any thread.
   std::function<std::shared_ptr<access::FlowShare>(const std::string& id)> share_of;
+  /// How upstream reaches the relay of webhooks, null while it does not; any thread. Null: never.
+  std::function<std::shared_ptr<const translate::Relay>()> relay{};
 };
 
 /// Authentication at the tenants' door: certificates of zood's own authority, and tokens of the
@@ -69,6 +72,7 @@ private:
   struct CachedView {
     std::shared_ptr<const TenantEntry> entry;
     std::shared_ptr<const translate::SharedNames> names;
+    std::shared_ptr<const translate::Relay> relay;
     std::shared_ptr<const access::View> view;
   };
   Result<std::shared_ptr<const Holder>> holder_of(const http::ConnectionInfo& connection);

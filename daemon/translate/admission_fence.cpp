@@ -35,6 +35,15 @@ constexpr std::string_view k_looks = "ValidatingWebhookConfiguration";
 
 constexpr std::string_view k_conditions = "matchConditions";
 
+// What zood reaches a tenant's webhook by, and what it keeps in each of the tenant's namespaces.
+constexpr std::string_view k_not_zoods =
+    "!(has(request.subResource) && request.subResource == 'portforward' && "
+    "!(has(request.userInfo.groups) && 'zoo:tenants' in request.userInfo.groups)) && "
+    "!(has(request.name) && (request.resource.group + '/' + request.resource.resource + '/' + "
+    "request.name) in ['/configmaps/zoo-root-ca.crt', "
+    "'networking.k8s.io/networkpolicies/zoo-baseline', "
+    "'rbac.authorization.k8s.io/rolebindings/zoo-tenant'])";
+
 /// What has conditions: each webhook, or the policy's spec.
 std::vector<JsonNode> places(JsonNode root) {
   if (const auto hooks = root["webhooks"]) return hooks.children();
@@ -52,12 +61,14 @@ JsonNode fence_of(JsonNode place) {
 } // namespace
 
 /// What kubelets and the scheduler write is left alone by webhooks that look, too: each would wait
-/// for one tenant's, in loops that serve all. Statuses of the tenant's own kinds are its own.
+/// for one tenant's, in loops that serve all. Statuses of the tenant's own kinds are its own. A
+/// port that the relay of webhooks forwards must not wait for the webhook that it leads to, and the
+/// objects that zood keeps are there before any pod that could answer.
 std::string fence_expression(std::string_view kind, const Mapping& mapping) {
   const auto theirs =
       fmt::format("!(has(request.subResource) && request.subResource in ['binding', 'status'] && "
-                  "!request.resource.group.startsWith('{}'))",
-                  mapping.prefix());
+                  "!request.resource.group.startsWith('{}')) && {}",
+                  mapping.prefix(), k_not_zoods);
   if (kind == k_looks) return theirs;
   return fmt::format(
       "!((request.resource.group + '/' + request.resource.resource) in ['{}']) && {}",

@@ -7,6 +7,8 @@
 #include "daemon/translate/admission_fence.hpp"
 #include "daemon/translate/discovery_json.hpp"
 #include "daemon/translate/own_selectors.hpp"
+#include "daemon/translate/relay_form.hpp"
+#include "daemon/translate/rewrite.hpp"
 #include "daemon/translate/status_text.hpp"
 
 #include <fmt/ranges.h>
@@ -57,8 +59,43 @@ JsonNode selector_at(JsonNode stored, std::string_view field) {
   return {};
 }
 
+/// The webhooks of an object, by their names, with the paths of their clientConfig.
+std::vector<std::pair<std::string, std::string>> hook_paths(JsonNode stored) {
+  std::vector<std::pair<std::string, std::string>> out;
+  for (auto hook = stored["webhooks"].first(); hook; hook = hook.next()) {
+    auto name = hook["name"].string();
+    auto path = ".webhooks[name=" + json_quote(name) + "].clientConfig";
+    out.emplace_back(std::move(name), std::move(path));
+  }
+  if (stored["spec"]["conversion"]["webhook"].is(JsonType::object))
+    out.emplace_back("", ".spec.conversion.webhook.clientConfig");
+  return out;
+}
+
+/// The address of the relay, where a tenant has a Service.
+bool relays_address(std::string_view field, JsonNode stored) {
+  for (const auto& [webhook, path] : hook_paths(stored)) {
+    if (field != path + ".url" && field != path + ".caBundle") continue;
+    if (stored["metadata"]["annotations"][held_annotation(Held::name, webhook)]) return true;
+  }
+  return false;
+}
+
+/// What an annotation of a webhook stands for; "": it is none.
+std::string held_field(std::string_view field, JsonNode stored) {
+  for (const auto& [webhook, path] : hook_paths(stored)) {
+    for (const auto held : k_held) {
+      if (field != fmt::format("{}{}", k_annotations, held_annotation(held, webhook))) continue;
+      return fmt::format("{}{}.{}", path, held == Held::authority ? "" : ".service",
+                         member_of(held));
+    }
+  }
+  return {};
+}
+
 bool added_by_zood(const Conflict& conflict, JsonNode stored) {
   const std::string_view field = conflict.field;
+  if (relays_address(field, stored)) return true;
   if (field.find(fmt::format("[name={}]", json_quote(k_fence_condition))) != std::string_view::npos)
     return true;
   if (field == fmt::format("{}{}", k_annotations, k_scopes_annotation)) return true; // of its rules
@@ -72,7 +109,9 @@ bool added_by_zood(const Conflict& conflict, JsonNode stored) {
 }
 
 /// A field as the tenant calls it, where zood stores it under another key.
-std::string field_out(const Mapping& mapping, const Root& root, const std::string& field) {
+std::string field_out(const Mapping& mapping, const Root& root, const std::string& field,
+                      JsonNode stored) {
+  if (auto held = held_field(field, stored); !held.empty()) return held;
   if (field == fmt::format("{}{}", k_annotations, k_aggregation_annotation))
     return ".aggregationRule.clusterRoleSelectors";
   if (field == fmt::format("{}{}", k_annotations, k_global_default_annotation))
@@ -93,6 +132,69 @@ std::string field_out(const Mapping& mapping, const Root& root, const std::strin
   }
   return field;
 }
+
+/// The value at a path as structured-merge-diff writes it, where elements of lists are told by
+/// their names: .spec.containers[name="c"].env[name="N"].valueFrom.fieldRef
+JsonNode value_at(JsonNode node, std::string_view path) {
+  constexpr std::string_view k_named = "[name=\"";
+  while (node && !path.empty()) {
+    if (path.starts_with(k_named)) {
+      const auto end = path.find("\"]", k_named.size());
+      if (end == std::string_view::npos) return {};
+      const auto name = path.substr(k_named.size(), end - k_named.size());
+      for (node = node.first(); node && node["name"].string() != name;)
+        node = node.next();
+      path.remove_prefix(end + 2);
+    } else if (path.front() == '.') {
+      const auto end = std::min(path.find_first_of(".[", 1), path.size());
+      node = node[path.substr(1, end - 1)];
+      path.remove_prefix(end);
+    } else {
+      return {};
+    }
+  }
+  return node;
+}
+
+bool same_value(JsonNode one, JsonNode other) { // bounded by the depth of the smaller one
+  if (one.is(JsonType::string) && other.is(JsonType::string)) return one.string() == other.string();
+  const bool object = one.is(JsonType::object) && other.is(JsonType::object);
+  if (!object && !(one.is(JsonType::array) && other.is(JsonType::array)))
+    return one && other && one.raw() == other.raw();
+  const auto ones = one.children(), others = other.children();
+  if (ones.size() != others.size()) return false;
+  for (std::size_t i = 0; i < ones.size(); ++i) {
+    if (!same_value(ones[i], object ? other[ones[i].key()] : others[i])) return false;
+  }
+  return true;
+}
+
+/// Of fields that upstream's policy for pods has changed.
+class PodConflicts {
+public:
+  PodConflicts(const Mapping& mapping, const Root& root, std::string_view applied,
+               std::string_view stored)
+      : applied_(applied), stored_(stored) {
+    RewriteContext outward{mapping, Direction::outward, {}};
+    pod_ = root.kind == "Pod" && root.group.empty() &&
+           rewrite(root, outward, stored, shown_).has_value();
+  }
+  /// Was this field applied as the tenant sees it, and not as it is stored?
+  bool none(std::string_view field) const {
+    if (!pod_) return false;
+    const auto wished = JsonTree::parse(applied_), has = JsonTree::parse(stored_),
+               seen = JsonTree::parse(std::string_view(shown_));
+    if (!wished || !has || !seen) return false;
+    const auto value = value_at(wished->root(), field);
+    return same_value(value, value_at(seen->root(), field)) &&
+           !same_value(value, value_at(has->root(), field));
+  }
+
+private:
+  std::string_view applied_, stored_;
+  std::string shown_;
+  bool pod_ = false;
+};
 
 std::string refusal_of(std::vector<Conflict> conflicts) {
   std::string text;
@@ -125,9 +227,11 @@ bool is_apply_conflict(std::string_view status) {
 }
 
 std::optional<std::string> judge_conflicts(const Mapping& mapping, const Root& root,
-                                           std::string_view status, std::string_view stored) {
+                                           std::string_view status, std::string_view applied,
+                                           std::string_view stored) {
   const auto refusal = JsonTree::parse(status), object = JsonTree::parse(stored);
   if (!refusal || !object) return std::string(status);
+  const PodConflicts pods(mapping, root, applied, stored);
   std::vector<Conflict> own;
   bool zoods = false, renamed = false;
   std::set<std::pair<std::string, std::string>> told; // manager and field
@@ -136,11 +240,11 @@ std::optional<std::string> judge_conflicts(const Mapping& mapping, const Root& r
     if (cause["reason"].string() != k_reason || !message.starts_with(k_with))
       return std::string(status);
     Conflict conflict{message.substr(k_with.size()), cause["field"].string()};
-    if (added_by_zood(conflict, object->root())) {
+    if (added_by_zood(conflict, object->root()) || pods.none(conflict.field)) {
       zoods = true;
       continue;
     }
-    auto shown = field_out(mapping, root, conflict.field);
+    auto shown = field_out(mapping, root, conflict.field, object->root());
     renamed = renamed || shown != conflict.field;
     conflict.field = std::move(shown);
     if (told.emplace(conflict.manager, conflict.field).second) own.push_back(std::move(conflict));

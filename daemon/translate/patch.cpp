@@ -5,6 +5,8 @@
 #include "common/base/text.hpp"
 #include "daemon/translate/actions.hpp"
 #include "daemon/translate/discovery_json.hpp"
+#include "daemon/translate/json_patch.hpp"
+#include "daemon/translate/json_pointer.hpp"
 #include "daemon/translate/rewrite.hpp"
 
 #include <algorithm>
@@ -14,17 +16,6 @@
 
 namespace zoo::translate {
 namespace {
-
-using Segments = std::vector<std::string>;
-
-constexpr std::size_t k_max_operations = 10'000; // as apiserver's handlers/patch.go
-constexpr std::size_t k_max_segments = 64;
-
-bool numeric(std::string_view segment) {
-  return segment == "-" ||
-         (!segment.empty() &&
-          std::all_of(segment.begin(), segment.end(), [](char c) { return c >= '0' && c <= '9'; }));
-}
 
 /// What the rewriter may add to a map beside the tenant's own members.
 bool injected(std::string_view key) {
@@ -44,52 +35,9 @@ Result<void> check_reserved(const std::vector<std::string>& path) {
   return {};
 }
 
-/// RFC 6901.
-Result<Segments> parse_pointer(std::string_view pointer) {
-  Segments out;
-  if (pointer.empty()) return out;
-  if (pointer.front() != '/')
-    return fail(Code::bad_request, "JSON patch path {} does not begin with '/'",
-                json_quote(pointer));
-  for (const auto raw : text::split(pointer.substr(1), '/')) {
-    std::string segment;
-    for (std::size_t i = 0; i < raw.size(); ++i) {
-      if (raw[i] != '~') {
-        segment += raw[i];
-      } else if (i + 1 < raw.size() && (raw[i + 1] == '0' || raw[i + 1] == '1')) {
-        segment += raw[++i] == '0' ? '~' : '/';
-      } else {
-        return fail(Code::bad_request, "JSON patch path {} has an escape that is none",
-                    json_quote(pointer));
-      }
-    }
-    out.push_back(std::move(segment));
-  }
-  if (out.size() > k_max_segments)
-    return fail(Code::bad_request, "JSON patch path has more than {} segments", k_max_segments);
-  return out;
-}
-
-std::string format_pointer(const Segments& segments) {
-  std::string out;
-  for (const auto& segment : segments) {
-    out += '/';
-    for (const char c : segment) {
-      if (c == '~') {
-        out += "~0";
-      } else if (c == '/') {
-        out += "~1";
-      } else {
-        out += c;
-      }
-    }
-  }
-  return out;
-}
-
 /// A number is an index where the table has a list, and where it has nothing to say.
 bool index(const Node* node, std::string_view segment) {
-  return numeric(segment) && (node == nullptr || node->element != nullptr);
+  return is_index(segment) && (node == nullptr || node->element != nullptr);
 }
 
 const Node* step(const Node* node, std::string_view segment) {
@@ -209,7 +157,7 @@ Result<std::optional<Placed>> JsonPatch::place(const Segments& path, std::string
 Result<std::optional<Segments>> JsonPatch::place_path(const Segments& path) const {
   auto named = path;
   Segments indexes;
-  while (!named.empty() && numeric(named.back())) {
+  while (!named.empty() && is_index(named.back())) {
     indexes.insert(indexes.begin(), named.back());
     named.pop_back();
   }
@@ -246,7 +194,7 @@ Result<void> JsonPatch::check_transfer(const Segments& from, const Segments& pat
   const bool same =
       from.size() == path.size() && std::equal(from.begin(), from.end(), path.begin(),
                                                [](const std::string& a, const std::string& b) {
-                                                 return a == b || (numeric(a) && numeric(b));
+                                                 return a == b || (is_index(a) && is_index(b));
                                                });
   const auto source = position(from);
   const auto to = position(path);
@@ -395,7 +343,8 @@ Result<std::string> with_test(JsonNode root, std::string_view body, std::string_
 } // namespace
 
 Result<std::string> patch_in(const Root& root, const Mapping& mapping, BodyFormat format,
-                             std::string_view body, std::string_view request_namespace, bool lean) {
+                             std::string_view body, std::string_view request_namespace, bool lean,
+                             const Relay* relay) {
   if (format == BodyFormat::json_patch) {
     if (mapping.identity()) {
       ZOO_TRY_VOID(JsonTree::parse(body));
@@ -408,6 +357,7 @@ Result<std::string> patch_in(const Root& root, const Mapping& mapping, BodyForma
     return fail(Code::bad_request, "the patch is not a JSON object");
   RewriteContext context{mapping, Direction::inward, request_namespace, true, {}, {}, 0};
   context.lean = lean;
+  context.relay = relay;
   std::string out;
   out.reserve(body.size() + 256);
   ZOO_TRY_VOID(rewrite(root, context, body, out));

@@ -12,6 +12,7 @@
 /// a guarded kind is proven by its result, not here. Pure functions, any thread.
 namespace zoo::translate {
 
+struct Relay;
 struct Root;
 
 /// Translates a patch in JSON (an apply body in YAML was converted before) for the kind of `root`.
@@ -23,7 +24,8 @@ struct Root;
 /// paths as the rewriter names them. An operation on a place that zood keeps from the tenant is
 /// left out; a `test` of one is refused.
 /// `lean`: RewriteContext::lean, of an apply patch. Without it the manager owns what is added, and
-/// takes it from whoever had set something else.
+/// takes it from whoever had set something else. `relay`: RewriteContext::relay, of an apply patch;
+/// other patches of what names webhooks: relay_patch.hpp.
 ///
 /// Code::bad_request: not JSON, not a patch, a member twice, an escape that is none.
 /// Code::invalid: `copy` and `move` between places whose rules differ, and from or to keys that are
@@ -32,7 +34,7 @@ struct Root;
 /// Whatever the rewriter refuses.
 Result<std::string> patch_in(const Root& root, const Mapping& mapping, BodyFormat format,
                              std::string_view body, std::string_view request_namespace,
-                             bool lean = false);
+                             bool lean = false, const Relay* relay = nullptr);
 
 /// Adds the precondition for the second, real request of a guarded kind: a leading `test`
 /// operation, or `metadata.resourceVersion` in the body. `body` is what patch_in() gave.

@@ -8,6 +8,7 @@
 #include "daemon/translate/json.hpp"
 #include "daemon/translate/proof.hpp"
 #include "daemon/translate/query.hpp"
+#include "daemon/translate/relay_form.hpp"
 #include "daemon/translate/rewrite_walk.hpp"
 
 #include <vector>
@@ -54,13 +55,29 @@ Result<std::optional<std::string>> labelled(const Mapping& mapping, std::string_
   return std::optional(edits.apply(definition));
 }
 
+/// `stored` with the annotations of its webhooks that a patch has taken away.
+Result<std::string> with_held(const Mapping& mapping, Hook hook, std::string_view stored,
+                              std::string_view before) {
+  if (!may_be_relayed(before)) return std::string(stored);
+  ZOO_TRY(auto is, JsonValue::parse(stored));
+  ZOO_TRY(auto was, JsonValue::parse(before));
+  return restore_held(mapping, hook, is, was) ? is.written() : std::string(stored);
+}
+
 /// A definition as it is to be stored, if something of it is missing; see settle().
 Result<std::optional<std::string>> settle_definition(const Mapping& mapping,
-                                                     std::string_view stored) {
-  ZOO_TRY(auto repaired, repair_definition(mapping, std::string(stored)));
-  ZOO_TRY(auto made, labelled(mapping, repaired));
-  if (made || repaired == stored) return made;
-  return std::optional(std::move(repaired));
+                                                     std::string_view stored, const Relay* relay,
+                                                     std::string_view before) {
+  ZOO_TRY(auto held, with_held(mapping, Hook::conversion, stored, before));
+  ZOO_TRY(auto settled, repair_definition(mapping, std::move(held)));
+  ZOO_TRY(auto made, labelled(mapping, settled));
+  if (made) settled = *std::move(made);
+  if (relay != nullptr || may_be_relayed(settled)) {
+    ZOO_TRY(auto restated, restate(mapping, Hook::conversion, relay, settled));
+    if (restated) settled = *std::move(restated);
+  }
+  if (settled == stored) return std::nullopt;
+  return std::optional(std::move(settled));
 }
 
 struct AdmissionRule {
@@ -289,6 +306,19 @@ Result<std::string> reform(const Root& root, const RewriteContext& context,
               : show_scopes(document, std::move(walked));
 }
 
+/// The object as upstream calls its webhooks through the relay. Of a patch that names no kind only
+/// who knows the stored object can say what it leads to (relay_patch.hpp).
+Result<std::string> relayed(const RewriteContext& context, Hook hook, std::string direct) {
+  ZOO_TRY(auto object, JsonValue::parse(direct));
+  const auto names = [&object](std::string_view member) {
+    const auto* value = object.find(member);
+    return value != nullptr && !value->unquoted().empty();
+  };
+  if (context.patch && !(names("kind") && names("apiVersion"))) return direct;
+  ZOO_TRY_VOID(relay_in(context.mapping, *context.relay, hook, !context.patch, object));
+  return object.written();
+}
+
 /// What the caller wants to know where nothing is mapped.
 Result<void> look(RewriteContext& context, std::string_view document) {
   ZOO_TRY(const auto tree, JsonTree::parse(document));
@@ -312,6 +342,16 @@ Result<void> rewrite(const Root& root, RewriteContext& context, std::string_view
     if (context.direction != Direction::prove) out += document;
     return {};
   }
+  std::string direct;
+  const auto hook = root.form == Form::plain ? std::nullopt : hook_of(root);
+  if (hook && context.direction != Direction::inward && may_be_relayed(document)) {
+    ZOO_TRY(auto object, JsonValue::parse(document));
+    if (context.direction == Direction::prove)
+      ZOO_TRY_VOID(prove_relayed(context.mapping, context.relay, *hook, object));
+    relay_out(context.mapping, *hook, object, true);
+    direct = object.written();
+    document = direct;
+  }
   if (context.direction == Direction::prove) {
     if (!k_proves) return {};
     ZOO_TRY_VOID(Walker(root, context, document, out).run());
@@ -325,7 +365,10 @@ Result<void> rewrite(const Root& root, RewriteContext& context, std::string_view
   }
   std::string walked;
   ZOO_TRY_VOID(Walker(root, context, document, walked).run());
-  ZOO_TRY(const auto reformed, reform(root, context, document, std::move(walked)));
+  ZOO_TRY(auto reformed, reform(root, context, document, std::move(walked)));
+  if (hook && context.direction == Direction::inward && context.relay != nullptr) {
+    ZOO_TRY(reformed, relayed(context, *hook, std::move(reformed)));
+  }
   out += reformed;
   return {};
 }
@@ -340,27 +383,39 @@ std::size_t rewrite_open(const Root& root, RewriteContext& context, std::string_
 }
 
 Result<std::optional<std::string>> settle(const Root& root, const Mapping& mapping,
-                                          std::string_view stored) {
+                                          std::string_view stored, const Relay* relay,
+                                          std::string_view before) {
   if (mapping.identity()) return std::nullopt;
   if (root.kind == "CustomResourceDefinition" && root.group == "apiextensions.k8s.io")
-    return settle_definition(mapping, stored);
+    return settle_definition(mapping, stored, relay, before);
   RewriteContext outward{mapping, Direction::outward, {}}, inward{mapping, Direction::inward, {}};
   std::string shown, settled;
   if (root.form != Form::admission) return std::nullopt;
-  ZOO_TRY_VOID(rewrite(root, outward, stored, shown));
+  const auto hook = hook_of(root);
+  std::string held(stored);
+  if (hook) {
+    ZOO_TRY(held, with_held(mapping, *hook, stored, before));
+  }
+  ZOO_TRY_VOID(rewrite(root, outward, held, shown));
   ZOO_TRY(const auto view, JsonTree::parse(shown));
   for (const auto& rule : rules_of(view.root())) {
     if (matches_nothing(rule.node)) return std::nullopt; // what it was is not known any more
   }
+  inward.relay = relay;
   ZOO_TRY_VOID(rewrite(root, inward, shown, settled));
-  ZOO_TRY(const auto before, JsonTree::parse(stored));
+  ZOO_TRY(const auto was, JsonTree::parse(stored));
   ZOO_TRY(const auto after, JsonTree::parse(settled));
-  const auto is = rules_of(before.root()), ought = rules_of(after.root());
+  const auto is = rules_of(was.root()), ought = rules_of(after.root());
   RewriteContext proof{mapping, Direction::prove, {}};
+  proof.relay = relay;
   std::string none;
-  bool right = rewrite(root, proof, stored, none).has_value();
+  bool right = held == stored && rewrite(root, proof, stored, none).has_value();
   for (std::size_t i = 0; i < is.size() && i < ought.size(); ++i)
     right = right && matches_nothing(is[i].node) == matches_nothing(ought[i].node);
+  if (right && hook && (relay != nullptr || may_be_relayed(stored))) {
+    ZOO_TRY(const auto restated, restate(mapping, *hook, relay, stored));
+    right = !restated;
+  }
   if (right) return std::nullopt;
   return std::optional(std::move(settled));
 }

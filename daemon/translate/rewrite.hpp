@@ -13,6 +13,7 @@
 namespace zoo::translate {
 
 class JsonNode;
+struct Relay;
 
 /// What one rewrite may need beyond the document, and what it found out. One a document.
 struct RewriteContext {
@@ -35,6 +36,9 @@ struct RewriteContext {
   /// does not name it: a namespace's level of pod security, the namespaceSelector of a webhook or
   /// policy.
   bool lean = false;
+  /// inward, of what names webhooks: through which upstream shall call them. prove: which one may
+  /// stand there. null: it calls their Services itself.
+  const Relay* relay = nullptr;
 };
 
 /// Rewrites one whole JSON value (an object of the kind of `root`) by the rule table and appends it
@@ -65,8 +69,12 @@ std::size_t rewrite_open(const Root& root, RewriteContext& context, std::string_
 /// label (docs/decisions/146) or what its schemas say of its group (docs/decisions/162). `stored`:
 /// the object as upstream has it. Answers what is to be stored in its place, as if the tenant had
 /// written what it reads now; nullopt if it is right. Objects of other kinds are.
+///
+/// `relay`: RewriteContext::relay; webhooks are called so in the answer. `before`: the object that
+/// was patched, or ""; what a patch took away with all annotations is taken from it.
 Result<std::optional<std::string>> settle(const Root& root, const Mapping& mapping,
-                                          std::string_view stored);
+                                          std::string_view stored, const Relay* relay = nullptr,
+                                          std::string_view before = {});
 
 /// Is this webhook of a configuration named by a URL?
 bool calls_url(JsonNode webhook);

@@ -58,10 +58,20 @@ struct HookTarget {
 Result<HookTarget> hook_target(const Mapping& mapping, const HookName& name,
                                std::string_view stored_object);
 
+/// The stored object, in upstream's names, in the form that `relay` asks for: called through it, or
+/// directly (null). Who owns which field goes with it. nullopt: it has that form. Upstream gives
+/// the fields that an update changes to whoever writes it: the text, written a second time with the
+/// new resourceVersion, gives them back. Code::invalid: it has no such form.
+Result<std::optional<std::string>> restate(const Mapping& mapping, Hook hook, const Relay* relay,
+                                           std::string_view stored_object);
+
 /// A review on its way to the tenant.
 struct OutwardReview {
   std::string body; ///< AdmissionReview or ConversionReview in the tenant's names
   std::string uid;  ///< which the answer must carry
+  /// Not empty: the object is one that zood keeps, and the tenant is not asked. Upstream is
+  /// answered this.
+  std::string answer;
 };
 /// `body`: what upstream sent. Code::bad_request: no such review; Code::forbidden: it shows what is
 /// not the tenant's.

@@ -104,7 +104,7 @@ constexpr std::array k_rows{
 {"name":"objects","expression":"[object, oldObject].filter(o, o != null)"},
 {"name":"stores","expression":"object != null && !(has(request.dryRun) && request.dryRun)"},
 {"name":"webhooks","expression":"variables.stores && request.resource.resource in ['mutatingwebhookconfigurations', 'validatingwebhookconfigurations'] ? object.?webhooks.orValue([]) : []"},
-{"name":"notTheirs","expression":"\"!(has(request.subResource) && request.subResource in ['binding', 'status'] && !request.resource.group.startsWith('\" + variables.prefix + \"'))\""},
+{"name":"notTheirs","expression":"\"!(has(request.subResource) && request.subResource in ['binding', 'status'] && !request.resource.group.startsWith('\" + variables.prefix + \"')) && !(has(request.subResource) && request.subResource == 'portforward' && !(has(request.userInfo.groups) && 'zoo:tenants' in request.userInfo.groups)) && !(has(request.name) && (request.resource.group + '/' + request.resource.resource + '/' + request.name) in ['/configmaps/zoo-root-ca.crt', 'networking.k8s.io/networkpolicies/zoo-baseline', 'rbac.authorization.k8s.io/rolebindings/zoo-tenant'])\""},
 {"name":"ownObjects","expression":"(request.resource.resource == 'mutatingwebhookconfigurations' ? \"!((request.resource.group + '/' + request.resource.resource) in ['/services', '/persistentvolumeclaims', '/endpoints', '/serviceaccounts', '/bindings', 'discovery.k8s.io/endpointslices', 'networking.k8s.io/ingresses', 'networking.k8s.io/networkpolicies', 'rbac.authorization.k8s.io/roles', 'rbac.authorization.k8s.io/rolebindings', 'resource.k8s.io/resourceclaims', 'resource.k8s.io/resourceclaimtemplates']) && \" : '') + variables.notTheirs"},
 {"name":"annotations","expression":"variables.stores ? object.metadata.?annotations.orValue({}) : {}"}],
 "validations":[
@@ -118,7 +118,6 @@ constexpr std::array k_rows{
 {"expression":"request.resource.resource != 'namespaces' || request.resource.group != '' || object == null || 'kubernetes' in object.spec.?finalizers.orValue([]) || (oldObject != null && !('kubernetes' in oldObject.spec.?finalizers.orValue([])))","message":"the finalizer kubernetes of a namespace is upstream's to take away, when all that is in it is gone: delete the namespace (rule namespace-finalizers)"},
 {"expression":"variables.webhooks.all(w, w.?namespaceSelector.?matchLabels[?'tenant.kubezoo.io/id'].orValue('') == variables.id)","messageExpression":"'the webhooks of this tenant are called for its namespaces alone: their namespaceSelector has the label tenant.kubezoo.io/id=' + variables.id"},
 {"expression":"variables.webhooks.all(w, w.?rules.orValue([]).all(r, r.?scope.orValue('*') == 'Namespaced' || r.?apiGroups.orValue([]) == ['cluster.zoo.kubezoo.io']))","message":"the webhooks of a tenant are called for objects in namespaces alone"},
-{"expression":"variables.webhooks.all(w, w.clientConfig.?service.?namespace.orValue('').startsWith(variables.prefix) || w.?rules.orValue([]).all(r, r.?apiGroups.orValue([]) == ['cluster.zoo.kubezoo.io']))","messageExpression":"'the webhooks of this tenant are Services in namespaces that begin with ' + variables.prefix"},
 {"expression":"variables.webhooks.all(w, w.?matchConditions.orValue([]).exists(c, c.name == 'zoo.kubezoo.io/own-objects' && c.expression == variables.ownObjects))","message":"the webhooks of a tenant leave alone what reaches out of it, and what kubelets and the scheduler write: match condition zoo.kubezoo.io/own-objects"},
 {"expression":"variables.webhooks.all(w, w.?timeoutSeconds.orValue(10) <= 10)","message":"a tenant's webhook has ten seconds"},
 {"expression":"request.resource.resource != 'priorityclasses' || !variables.stores || !object.?globalDefault.orValue(false)","message":"a tenant's PriorityClass is nobody's default"},
@@ -196,8 +195,11 @@ constexpr std::array k_rows{
 {"name":"runtime","expression":"object.spec.?runtimeClassName.orValue('')"},
 {"name":"shared","expression":"variables.class != '' && variables.class in variables.allowed[?'priorityClasses'].orValue('').split(' ')"},
 {"name":"required","expression":"object.spec.?affinity.?podAffinity.?requiredDuringSchedulingIgnoredDuringExecution.orValue([]) + object.spec.?affinity.?podAntiAffinity.?requiredDuringSchedulingIgnoredDuringExecution.orValue([])"},
-{"name":"preferred","expression":"object.spec.?affinity.?podAffinity.?preferredDuringSchedulingIgnoredDuringExecution.orValue([]) + object.spec.?affinity.?podAntiAffinity.?preferredDuringSchedulingIgnoredDuringExecution.orValue([])"}],
+{"name":"preferred","expression":"object.spec.?affinity.?podAffinity.?preferredDuringSchedulingIgnoredDuringExecution.orValue([]) + object.spec.?affinity.?podAntiAffinity.?preferredDuringSchedulingIgnoredDuringExecution.orValue([])"},
+{"name":"foreign","expression":"variables.allowed[?'audiences'].orValue('')"},
+{"name":"tokens","expression":"variables.foreign != '' && namespaceObject.metadata.labels[?'zoo.kubezoo.io/inside'].orValue('') in ['', 'api']"}],
 "validations":[
+{"expression":"!variables.tokens || object.spec.?volumes.orValue([]).all(v, v.?projected.?sources.orValue([]).all(s, !has(s.serviceAccountToken) || !(s.serviceAccountToken.?audience.orValue('') in variables.foreign.split(' ') + [''])))","message":"a tenant's pod has no token that the platform's API server takes (spec.inside.api of the Tenant)"},
 {"expression":"(variables.required + variables.preferred.map(p, p.podAffinityTerm)).all(t, t.?namespaces.orValue([]).all(n, n.startsWith(variables.id + '-')) && (!has(t.namespaceSelector) || t.namespaceSelector.?matchLabels[?'tenant.kubezoo.io/id'].orValue('') == variables.id || t.namespaceSelector.?matchExpressions.orValue([]).exists(e, e.key == 'tenant.kubezoo.io/id' && e.operator == 'In' && e.values == [variables.id])))","message":"the affinity of a tenant's pod regards that tenant's namespaces alone"},
 {"expression":"variables.nodes || object.spec.?nodeName.orValue('') == ''","message":"spec.nodeName goes past the scheduler (guards.node_names of zood)"},
 {"expression":"variables.shared || (object.spec.?priority.orValue(0) <= variables.priority && !variables.class.startsWith('system-'))","messageExpression":"'the priority of a tenant\\'s pod is at most ' + string(variables.priority) + ', and its class none of the system\\'s (guards.priority of zood)'"},
@@ -231,6 +233,30 @@ constexpr std::array k_rows{
 {"expression":"variables.trial || !variables.status || ['Established', 'NamesAccepted', 'Terminating'].all(t, variables.now.?conditions.orValue([]).filter(c, c.?type.orValue('') == t) == variables.before.?conditions.orValue([]).filter(c, c.?type.orValue('') == t))","message":"the conditions by which upstream serves a definition are written by its own controllers"},
 {"expression":"variables.status || object.spec.versions.all(v, v.?selectableFields.orValue([]).all(f, f.jsonPath.matches('^([.][A-Za-z0-9_-]+)+$')))","message":"the selectable fields of a tenant's definition are named by plain words (rule definition-schemas of zood)"},
 {"expression":"variables.webhooks || variables.status || object.spec.?conversion.?strategy.orValue('None') == 'None'","message":"a tenant's definition is not converted by a webhook (guards.conversion_webhooks of zood)"}]}})j"},
+
+    // Whom upstream calls for a tenant: its own Services, or zood's relay in its name.
+    Row{Need::fence, R"j({
+"apiVersion":"admissionregistration.k8s.io/v1","kind":"ValidatingAdmissionPolicy",
+"metadata":{"name":"zoo-tenants-webhooks"},
+"spec":{"failurePolicy":"Fail","paramKind":{"apiVersion":"v1","kind":"ConfigMap"},
+"matchConstraints":{"resourceRules":[{"apiGroups":["admissionregistration.k8s.io"],
+ "apiVersions":["*"],"operations":["CREATE","UPDATE"],
+ "resources":["mutatingwebhookconfigurations","validatingwebhookconfigurations"],"scope":"Cluster"},
+ {"apiGroups":["apiextensions.k8s.io"],"apiVersions":["*"],"operations":["CREATE","UPDATE"],
+ "resources":["customresourcedefinitions"],"scope":"Cluster"}]},
+"matchConditions":[{"name":"a-tenant",
+ "expression":"has(request.userInfo.groups) && 'zoo:tenants' in request.userInfo.groups"},
+{"name":"to-store","expression":"!(has(request.dryRun) && request.dryRun)"}],
+"variables":[
+{"name":"prefix","expression":"(request.userInfo.username.matches('^zoo:[a-z0-9]{6}$') ? request.userInfo.username.substring(4) : '') + '-'"},
+{"name":"relay","expression":"params.?data[?'relay'].orValue('')"},
+{"name":"start","expression":"variables.relay + '/w/' + variables.prefix.substring(0, size(variables.prefix) - 1) + '/'"},
+{"name":"webhooks","expression":"request.resource.resource == 'customresourcedefinitions' ? [] : object.?webhooks.orValue([])"},
+{"name":"conversion","expression":"request.resource.resource == 'customresourcedefinitions' ? object.spec.?conversion.?webhook.?clientConfig.orValue({}) : {}"}],
+"validations":[
+{"expression":"size(variables.prefix) > 1","message":"a member of zoo:tenants must be a user named zoo:<id>"},
+{"expression":"variables.webhooks.all(w, w.clientConfig.?service.?namespace.orValue('').startsWith(variables.prefix) || (variables.relay != '' && w.clientConfig.?url.orValue('').startsWith(variables.start)) || w.?rules.orValue([]).all(r, r.?apiGroups.orValue([]) == ['cluster.zoo.kubezoo.io']))","messageExpression":"'the webhooks of this tenant are Services in namespaces that begin with ' + variables.prefix + ', or the relay of zood calls them'"},
+{"expression":"variables.conversion == {} || variables.conversion.?service.?namespace.orValue('').startsWith(variables.prefix) || (variables.relay != '' && variables.conversion.?url.orValue('').startsWith(variables.start))","messageExpression":"'objects of this tenant are converted by Services in namespaces that begin with ' + variables.prefix + ', or through the relay of zood'"}]}})j"},
 
     // What controllers and kubelets write there decides where traffic goes, what the API server
     // connects to for `proxy`, and which devices are taken.

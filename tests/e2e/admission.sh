@@ -10,8 +10,9 @@
 
 hook=$(go_program "$zoo_root/tests/e2e/admission") || { failed "build the webhook" <<<"see above"; exit 1; }
 start_zood
-new_tenant first
-new_tenant second
+# Their webhook runs on this machine and in no pod.
+new_tenant first --webhooks direct
+new_tenant second --webhooks direct
 for id in "$first" "$second"; do
   require "namespaces of $id" as "$id" create -f - <<<'{apiVersion: v1, kind: List, items: [{apiVersion: v1, kind: Namespace, metadata: {name: team}}, {apiVersion: v1, kind: Namespace, metadata: {name: calm}}]}'
 done

@@ -11,8 +11,9 @@
 hook=$(go_program "$zoo_root/tests/e2e/admission") || { failed "build the webhook" <<<"see above"; exit 1; }
 shared=shared-$(random_id).example.org
 start_zood_with "shared: {groups: [\"$shared\", snapshot.storage.k8s.io]}"
-new_tenant first
-new_tenant second
+# Their webhook runs on this machine and in no pod.
+new_tenant first --webhooks direct
+new_tenant second --webhooks direct
 for id in "$first" "$second"; do require "a namespace of $id" as "$id" create namespace team; done
 "$hook" --out "$TMPDIR/hook.json" --log "$TMPDIR/calls" --names "hook.$first-team.svc" >"$TMPDIR/hook.log" 2>&1 &
 hook_pid=$!

@@ -6,6 +6,7 @@
 #include "daemon/gateway/exchange.hpp"
 #include "daemon/gateway/system_roles.hpp"
 #include "daemon/gateway/upstream_request.hpp"
+#include "daemon/upstream/buffered_call.hpp"
 #include "daemon/upstream/list_source.hpp"
 
 #include <functional>
@@ -30,6 +31,10 @@ struct Outgoing {
   std::string if_none_match;
   std::string lean_body;       ///< guarded_patch() tries it first; "" = there is none
   std::shared_ptr<void> place; ///< among the watches that are not shared; kept as long as this
+  std::string stored;          ///< the object that the body, a patch, was made for; "" = any
+  /// guarded_patch() runs it where upstream refuses since that object may have changed; null: it
+  /// tells the refusal.
+  std::function<std::unique_ptr<Flow>(const upstream::Answer& refusal)> again;
 
   /// A read as zood, for this reason.
   static Outgoing get(Reason reason, std::string path) {

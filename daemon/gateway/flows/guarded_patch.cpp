@@ -67,18 +67,23 @@ private:
       if (applies() && answer.head.status == 409 && translate::is_apply_conflict(answer.body))
         return conflict(answer);
       if (!answer.ok()) {
+        if (request_.again && may_have_changed(answer))
+          return exchange_.run(request_.again(answer));
         if (!fence_refuses(answer)) return refused(answer);
         if (fuller()) return dry_run();
         const auto allowed = check_applied();
         return allowed ? refused(answer) : exchange_.fail(allowed.error());
       }
       const bool creates = answer.head.status == 201;
-      auto settled = translate::settle(root_of(exchange_), exchange_.mapping(), answer.body);
+      const auto* relay = exchange_.view().relay.get();
+      auto settled = translate::settle(root_of(exchange_), exchange_.mapping(), answer.body, relay,
+                                       request_.stored);
       if (!settled) return exchange_.fail(settled.error());
       settled_ = creates ? std::nullopt : *std::move(settled);
       if (refuse_invalid(answer.body)) return;
       translate::RewriteContext context{exchange_.mapping(), translate::Direction::prove,
                                         exchange_.target().name_space};
+      context.relay = relay;
       std::string none;
       if (auto proven = translate::rewrite(root_of(exchange_), context,
                                            settled_ ? *settled_ : answer.body, none);
@@ -144,7 +149,7 @@ private:
     ask(look, [this, refusal = upstream::Answer(answer)](const upstream::Answer& stored) mutable {
       if (!stored.ok()) return refused(refusal);
       auto judged = translate::judge_conflicts(exchange_.mapping(), root_of(exchange_),
-                                               refusal.body, stored.body);
+                                               refusal.body, exchange_.body(), stored.body);
       if (!judged && !takes_) {
         takes_ = true;
         return dry_run();
@@ -170,6 +175,11 @@ private:
     const auto status = invalidity(exchange_, own);
     if (status) exchange_.send_status(422, *status);
     return status.has_value();
+  }
+
+  bool may_have_changed(const upstream::Answer& answer) const {
+    return answer.head.status == 409 ||
+           (answer.head.status == 422 && format_ == translate::BodyFormat::json_patch);
   }
 
   /// A conflict is the client's own, and whom upstream does not know may be known in a moment.
@@ -231,7 +241,8 @@ private:
     std::string shown;
     if (!translate::rewrite(root_of(exchange_), outward, answer.body, shown)) return;
     warned_ = true;
-    exchange_.warn(note_of(exchange_.target(), exchange_.mapping(), shown));
+    exchange_.warn(note_of(exchange_.target(), exchange_.mapping(), shown,
+                           exchange_.view().relay != nullptr));
   }
 
   void real(const std::string& version) {
@@ -250,9 +261,7 @@ private:
     ask(
         request,
         [this](const upstream::Answer& answer) {
-          const bool moved =
-              answer.head.status == 409 ||
-              (answer.head.status == 422 && format_ == translate::BodyFormat::json_patch);
+          const bool moved = may_have_changed(answer);
           // Somebody wrote in between; a conflict that is the client's own comes back in the dry
           // run.
           if (moved && ++tried_ < k_tries) {

@@ -6,6 +6,9 @@
 //	/validate  refuses what carries the label refuse=yes, and warns of all else
 //	/mutate    adds the label touched=yes
 //	/convert   renames spec.size to spec.length between versions v1 and v2
+//	/review    notes the whole review, and allows
+//	/patch     patches what the object's annotation `patch` says
+//	/hang, /broken, /other-uid, /large  are no good
 package main
 
 import (
@@ -20,6 +23,7 @@ import (
 	"encoding/pem"
 	"flag"
 	"fmt"
+	"io"
 	"log"
 	"math/big"
 	"net"
@@ -156,6 +160,29 @@ func main() {
 	s.admit("/validate", validate)
 	s.admit("/mutate", mutate)
 	s.answer("/convert", s.convert)
+	s.admit("/other-uid", func(_, response object) { response["uid"] = "other" })
+	s.admit("/large", func(_, response object) { response["warnings"] = []string{strings.Repeat("x", 4<<20)} })
+	s.admit("/patch", func(request, response object) { // whatever the object's annotation says
+		response["patchType"] = "JSONPatch"
+		response["patch"] = base64.StdEncoding.EncodeToString([]byte(text(request, "object", "metadata", "annotations", "patch")))
+	})
+	http.HandleFunc("/hang", func(_ http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		s.note("/hang")
+		<-r.Context().Done()
+	})
+	http.HandleFunc("/broken", func(w http.ResponseWriter, _ *http.Request) {
+		http.Error(w, "it is broken", http.StatusInternalServerError)
+	})
+	http.HandleFunc("/review", func(w http.ResponseWriter, r *http.Request) { // notes the whole review
+		body, _ := io.ReadAll(r.Body)
+		s.note("%s", body)
+		var review object
+		_ = json.Unmarshal(body, &review)
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(w).Encode(object{"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview",
+			"response": object{"uid": at(review, "request", "uid"), "allowed": true}})
+	})
 	told, _ := json.Marshal(object{"port": listener.Addr().(*net.TCPAddr).Port, "ca": base64.StdEncoding.EncodeToString(ca)})
 	if err := os.WriteFile(*out+".part", told, 0o600); err != nil {
 		log.Fatal(err)

@@ -40,6 +40,7 @@ type kubelet struct {
 	client  *kubernetes.Clientset
 	node    string
 	port    int
+	podIP   string
 	flooded atomic.Int64 // bytes that `flood` has got rid of
 }
 
@@ -296,7 +297,7 @@ func (k *kubelet) runPods(ctx context.Context) {
 				continue
 			}
 			now := metav1.Now()
-			pod.Status.Phase, pod.Status.PodIP, pod.Status.HostIP, pod.Status.StartTime = corev1.PodRunning, "127.0.0.1", "127.0.0.1", &now
+			pod.Status.Phase, pod.Status.PodIP, pod.Status.HostIP, pod.Status.StartTime = corev1.PodRunning, k.podIP, "127.0.0.1", &now
 			pod.Status.ContainerStatuses = nil
 			for _, each := range pod.Spec.Containers {
 				pod.Status.ContainerStatuses = append(pod.Status.ContainerStatuses, corev1.ContainerStatus{Name: each.Name, Image: each.Image,
@@ -310,7 +311,7 @@ func (k *kubelet) runPods(ctx context.Context) {
 	}
 }
 
-func serveKubelet(ctx context.Context, kubeconfig, node string) error {
+func serveKubelet(ctx context.Context, kubeconfig, node, podIP string) error {
 	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
 	if err != nil {
 		return err
@@ -323,7 +324,7 @@ func serveKubelet(ctx context.Context, kubeconfig, node string) error {
 	if err != nil {
 		return err
 	}
-	k := &kubelet{client: client, node: node, port: listener.Addr().(*net.TCPAddr).Port}
+	k := &kubelet{client: client, node: node, port: listener.Addr().(*net.TCPAddr).Port, podIP: podIP}
 	server := &http.Server{Handler: k.handler(), TLSConfig: &tls.Config{Certificates: []tls.Certificate{selfSigned()}},
 		ReadHeaderTimeout: 30 * time.Second, TLSNextProto: map[string]func(*http.Server, *tls.Conn, http.Handler){}}
 	go func() { log.Print(server.ServeTLS(listener, "", "")) }()

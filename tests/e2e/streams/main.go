@@ -21,6 +21,7 @@ func run(ctx context.Context) error {
 	flags := flag.NewFlagSet("streams", flag.ExitOnError)
 	kubeconfig := flags.String("kubeconfig", "", "")
 	node := flags.String("node", "", "of the kubelet")
+	podIP := flags.String("pod-ip", "127.0.0.1", "that its pods say they have; EndpointSlices take no loopback address")
 	namespace := flags.String("namespace", "default", "of the pod")
 	name := flags.String("pod", "", "to execute in")
 	count := flags.Int("count", 1000, "streams at once")
@@ -32,7 +33,7 @@ func run(ctx context.Context) error {
 	}
 	_ = flags.Parse(os.Args[2:])
 	if os.Args[1] == "kubelet" {
-		return serveKubelet(ctx, *kubeconfig, *node)
+		return serveKubelet(ctx, *kubeconfig, *node, *podIP)
 	}
 	p, err := connect(*kubeconfig, *namespace, *name)
 	if err != nil {

@@ -126,3 +126,8 @@ TEST_CASE("whoever cannot be told to upstream as he is, is not let in") {
   CHECK(refused([](auto& who) { who.extra.push_back({"key", {"\xff"}}); }));
   CHECK(refused([](auto& who) { who.impersonator = "\tx"; }));
 }
+
+TEST_CASE("the relay of webhooks goes as the tenant's user, and is none of its tenants") {
+  CHECK(as_relay("zoo:foofoo")->text() == "Impersonate-User: zoo:foofoo\r\n"
+                                          "Impersonate-Group: zoo:relay\r\n");
+}

@@ -127,7 +127,15 @@ http_client::Response FakeUpstream::handle(const std::string& method, const std:
   }
   if (method == "PATCH" || method == "PUT") {
     auto& object = objects_[path];
-    object.merge_patch(json::parse(body));
+    if (method == "PUT") {
+      const auto before = std::exchange(object, json::parse(body));
+      for (const auto* kept : {"uid", "deletionTimestamp"}) {
+        const json::json_pointer at(std::string("/metadata/") + kept);
+        if (before.contains(at)) object[at] = before[at];
+      }
+    } else {
+      object.merge_patch(json::parse(body));
+    }
     if (!object["metadata"].contains("uid")) object["metadata"]["uid"] = next_uid();
     if (object["metadata"].contains("deletionTimestamp") &&
         !object["metadata"].contains("finalizers")) {
