@@ -30,7 +30,6 @@
 #include "daemon/gateway/flow_control.hpp"
 #include "daemon/gateway/gateway.hpp"
 #include "daemon/gateway/ledger.hpp"
-#include "daemon/net/address.hpp"
 #include "daemon/net/listener.hpp"
 #include "daemon/net/tls_memory.hpp"
 #include "daemon/net/workers.hpp"
@@ -501,55 +500,6 @@ Zood::~Zood() {
   z.shared_classes.reset();
   z.policies.reset();
   z.upstream.reset();
-}
-
-namespace {
-
-/// What kubeconfigs name must be somewhere to connect to.
-Result<void> check_advertised(const config::Values& values) {
-  const auto& given = values.string("advertise");
-  const auto& text = given.empty() ? values.string("listen") : given;
-  ZOO_TRY(const auto address, parse_address(text));
-  if (!unspecified(address)) return {};
-  return fail(Code::usage,
-              "{}: '{}' stands for every address of this machine, and tenants' kubeconfigs need "
-              "one that leads here: set advertise (--advertise) to HOST:PORT, as "
-              "zood.example.com:7443",
-              given.empty() ? "listen" : "advertise", text);
-}
-
-/// Requests of tenants go on connections that always verify the upstream.
-Result<void> check_verifiable(const kube::ClusterAccess& access) {
-  ZOO_TRY_VOID(parse_server_url(access.server));
-  if (!access.credentials.insecure) return {};
-  return fail(Code::invalid,
-              "cluster '{}' has insecure-skip-tls-verify, and zood speaks to no upstream that it "
-              "cannot verify: put the authority of {} into certificate-authority-data instead, and "
-              "tls-server-name if its certificate has another name",
-              access.cluster, access.server);
-}
-
-} // namespace
-
-Result<kube::ClusterAccess> check_startable(const config::Values& values) {
-  const auto kubeconfig = values.path("upstream.kubeconfig");
-  if (kubeconfig.empty()) {
-    return fail(Code::usage, "no upstream is named: give --upstream KUBECONFIG, or set "
-                             "upstream.kubeconfig in the configuration file");
-  }
-  for (const auto* key : {"listen", "admin.listen", "accounts.listen", "accounts.aggregated.listen",
-                          "relay.listen"}) {
-    const auto text = values.string(key);
-    if (text.empty()) continue;
-    if (auto address = net::parse_listen_address(text); !address)
-      return fail(std::move(address).error().context("{}", key));
-  }
-  ZOO_TRY_VOID(check_advertised(values));
-  ZOO_TRY_VOID(check_inside(values));
-  ZOO_TRY(auto access, kube::load_kubeconfig(kubeconfig));
-  if (auto verifiable = check_verifiable(access); !verifiable)
-    return fail(std::move(verifiable).error().context("in {}", kubeconfig.string()));
-  return access;
 }
 
 Result<std::unique_ptr<Zood>> Zood::start(config::Values values,
