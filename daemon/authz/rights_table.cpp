@@ -14,7 +14,7 @@ namespace {
 using BindingPtr = std::shared_ptr<const Binding>;
 using Keys = std::vector<std::string>; ///< sorted, each once
 
-constexpr std::size_t k_most_touched = 1'024; ///< subject keys that are told one by one
+constexpr std::size_t k_most_touched = 1'024; ///< subject keys, namespaces: told one by one
 
 Keys keys_of(const Binding& binding) {
   Keys out;
@@ -73,7 +73,18 @@ struct RightsTable::Impl {
     everybody = key == "g:system:authenticated" || key == "g:system:unauthenticated";
     if (!everybody) touched.insert(key);
     if (touched.size() > k_most_touched) everybody = true;
-    if (everybody) touched.clear();
+    if (everybody) forget();
+  }
+  /// A binding there came, went or is another.
+  void touch_place(std::string_view name_space) {
+    if (everybody || name_space.empty()) return;
+    places.emplace(name_space);
+    everybody = places.size() > k_most_touched;
+    if (everybody) forget();
+  }
+  void forget() {
+    touched.clear();
+    places.clear();
   }
   void touch_holders(std::string_view name_space, std::string_view name) {
     changed = true;
@@ -119,7 +130,7 @@ struct RightsTable::Impl {
   std::unordered_set<Kept, HashOfName, SameName> bindings;
   std::unordered_map<std::string, std::vector<const Kept*>> by_role;
   bool changed = true, everybody = false;
-  std::set<std::string> touched;
+  std::set<std::string> touched, places;
   RightsPtr last;
 };
 
@@ -153,6 +164,7 @@ void RightsTable::put(BindingPtr binding) {
   }
   for (const auto& key : others)
     impl_->touch(key);
+  impl_->touch_place(binding->name_space);
   if (old) impl_->unindex(*found, old_keys);
   impl_->index(std::move(binding), keys);
   impl_->changed = true;
@@ -172,6 +184,7 @@ void RightsTable::remove_binding(std::string_view name_space, std::string_view n
   const auto keys = keys_of(*found->binding);
   for (const auto& key : keys)
     impl_->touch(key);
+  impl_->touch_place(name_space);
   impl_->unindex(*found, keys);
   impl_->changed = true;
 }
@@ -181,9 +194,10 @@ RightsTable::Published RightsTable::publish() {
     impl_->last = rights_of(impl_->tables);
     ++impl_->edition; // what is written from now on is written elsewhere
   }
-  Published out{impl_->last, {std::exchange(impl_->everybody, false), {}}};
+  Published out{impl_->last, {std::exchange(impl_->everybody, false), {}, {}}};
   out.touched.subjects.assign(impl_->touched.begin(), impl_->touched.end());
-  impl_->touched.clear();
+  out.touched.namespaces.assign(impl_->places.begin(), impl_->places.end());
+  impl_->forget();
   return out;
 }
 
