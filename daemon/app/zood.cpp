@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/app/zood.hpp"
 
+#include "common/api/network_peer.hpp"
 #include "common/base/file.hpp"
 #include "common/base/log.hpp"
 #include "common/base/published.hpp"
@@ -108,6 +109,8 @@ tenants::DefaultTerms default_terms(const config::Values& values) {
   terms.guards.volume_drivers = values.list("guards.volume_drivers");
   terms.guards.ingress_hosts = values.list("guards.ingress_hosts");
   terms.guards.priority = values.integer("guards.priority");
+  terms.guards.isolated = values.string("guards.network") == api::k_isolated;
+  terms.guards.network_from = values.list("guards.network_from");
   constexpr std::pair<api::Counted, std::string_view> k_ceilings[] = {
       {api::Counted::namespaces, "quota.namespaces"},
       {api::Counted::definitions, "quota.customresourcedefinitions"},
@@ -123,6 +126,13 @@ tenants::DefaultTerms default_terms(const config::Values& values) {
   if (const auto bytes = values.size("quota.bytes"); bytes > 0)
     terms.quota[api::Counted::bytes] = bytes;
   return terms;
+}
+
+/// What the table of keys cannot say of them.
+Result<void> check_networks(const config::Values& values) {
+  auto good = api::check_network_peers(values.list("guards.network_from"));
+  if (!good) return fail(std::move(good).error().context("guards.network_from"));
+  return {};
 }
 
 gateway::FlowControl::Limits flow_limits(const config::Values& values) {
@@ -162,6 +172,7 @@ tenants::Policy tenants_policy(const config::Values& values) {
   policy.certificate_warning = std::chrono::duration_cast<std::chrono::seconds>(
       values.duration("tenants.certificate_warning"));
   policy.delete_grace = values.duration("tenants.delete_grace");
+  policy.guards = default_terms(values).guards;
   return policy;
 }
 
@@ -186,6 +197,8 @@ struct Zood::Impl {
   gateway::FlowControl flow_control;
   gateway::Ledger ledger;
   Published<const tenants::DefaultTerms> terms; ///< for usage
+  /// What pods of tenants verify zood by (PEM): publish_authorities() alone writes it.
+  Published<const std::string> authorities;
   std::unique_ptr<net::Workers> loops;
   std::unique_ptr<net::Workers> admin_loop;
   std::unique_ptr<upstream::Upstream> upstream;
@@ -226,6 +239,9 @@ struct Zood::Impl {
     if (told != nullptr) what(*told);
   }
   bool lives(const virtuals::Owner& owner) const;
+  /// If they are others than before, the ConfigMaps of all tenants are written anew, one tenant
+  /// after the other. Any thread, but one at a time.
+  void publish_authorities(std::string pem);
   Result<void> open_store();
   Result<void> open_audit();
   Result<void> open_upstream(const kube::ClusterAccess& access);
@@ -241,6 +257,13 @@ struct Zood::Impl {
 bool Zood::Impl::lives(const virtuals::Owner& owner) const {
   const auto entry = directory.snapshot()->find(owner.id);
   return entry && entry->uid == owner.uid && entry->phase != tenants::Phase::deleting;
+}
+
+void Zood::Impl::publish_authorities(std::string pem) {
+  const auto before = authorities.load();
+  if (before && *before == pem) return;
+  authorities.store(std::make_shared<const std::string>(std::move(pem)));
+  tell([](auto& service) { service.touch_all(); });
 }
 
 Result<void> Zood::Impl::open_store() {
@@ -348,7 +371,8 @@ Result<void> Zood::Impl::open_tenants_door() {
   policies = std::make_unique<authz::PolicyStore>(*upstream, loops->loops());
   view_parts.emplace(tenants::ViewParts{
       directory, *upstream, *policies, std::string(tenants::k_tenant_admin_group),
-      [this](const std::string& id) { return flow_control.share(id); }});
+      [this](const std::string& id) { return flow_control.share(id); },
+      [this] { return authorities.load(); }});
   gateway_shared.emplace(gateway::GatewayShared{
       std::make_shared<const crypto::Sealer>(std::move(key)), flow_control, ledger,
       visible_nodes(values), board.get(), engine.get(),
@@ -357,6 +381,7 @@ Result<void> Zood::Impl::open_tenants_door() {
       audit.get()});
   ZOO_TRY(auto ticket_key, keyring->key("session-tickets"));
   ZOO_TRY(const auto tls, certificates->open_tenants(std::move(ticket_key)));
+  publish_authorities(pki->server_ca_pem());
   ZOO_TRY(listener, net::Listener::tcp(loops->loops(), values.string("listen"), tls,
                                        listener_limits(values), [this](net::Loop& loop) {
                                          auto source = std::make_unique<tenants::TenantViewSource>(
@@ -428,7 +453,8 @@ Result<void> Zood::Impl::open_admin_doors() {
           *store, *pki, *credential_sealer, [this] { return credential->api(); }, &directory,
           [this] { return drift->hears(); },
           [this](auto owner) { return upstream->volumes().names_of(owner); },
-          [this](auto owner) { return upstream->attachments().names_of(owner); }},
+          [this](auto owner) { return upstream->attachments().names_of(owner); },
+          [this] { return authorities.load(); }},
       std::move(settings), credential.get());
   tenants->set_usage([this](const api::Tenant& tenant) {
     return usage_json(tenant, *terms.load(), ledger, flow_control);
@@ -491,8 +517,10 @@ void Zood::Impl::reload() {
   notify_reloading();
   audit->reopen(); // whatever the configuration says: its file may have been moved away
   const auto loaded = read();
-  if (!loaded) {
-    log::error("app", "the configuration was not reloaded: {}", loaded.error().text());
+  const auto networks = loaded ? check_networks(*loaded) : Result<void>();
+  if (!loaded || !networks) {
+    log::error("app", "the configuration was not reloaded: {}",
+               (loaded ? networks.error() : loaded.error()).text());
     return notify_ready();
   }
   for (const auto* key : values.differing(*loaded)) {
@@ -516,6 +544,7 @@ void Zood::Impl::reload() {
   }
   if (account_door) account_door->set_limits(gateway_limits(*loaded), terms.load()->flow);
   certificates->reload(*loaded);
+  publish_authorities(pki->server_ca_pem());
   if (account_door) account_door->renew();
   log::info("app", "reloaded");
   notify_ready();
@@ -621,6 +650,7 @@ Result<kube::ClusterAccess> check_startable(const config::Values& values) {
       return fail(std::move(address).error().context("{}", key));
   }
   ZOO_TRY_VOID(check_advertised(values));
+  ZOO_TRY_VOID(check_networks(values));
   ZOO_TRY(auto access, kube::load_kubeconfig(kubeconfig));
   if (auto verifiable = check_verifiable(access); !verifiable)
     return fail(std::move(verifiable).error().context("in {}", kubeconfig.string()));

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "common/api/tenant.hpp"
+#include "common/api/terms.hpp"
 #include "common/base/published.hpp"
 #include "common/base/result.hpp"
 #include "common/crypto/aead.hpp"
@@ -26,12 +27,15 @@
 
 namespace zoo::tenants {
 
+struct KeptTerms;
+
 /// What may change while zood runs.
 struct Policy {
   std::vector<std::string> reserved_ids;
   std::chrono::seconds certificate_validity{365 * 24 * 3600};
   std::chrono::seconds certificate_warning{14 * 24 * 3600};
   std::chrono::milliseconds delete_grace{30'000};
+  api::Guards guards; ///< of a Tenant that says nothing else; of these only those about networks
 };
 
 struct Settings {
@@ -67,6 +71,9 @@ struct ControllerParts {
   std::function<bool()> hears{};              ///< is it told of what drifts, by touch()? Null: no
   NamesOf claimed_volumes{}; ///< PersistentVolumes by their claim's namespace. Null: never known
   NamesOf attachments{};     ///< VolumeAttachments by their volume and a slash. Null: never known
+  /// What pods verify zood by (PEM); any thread. Null: what kubeconfigs trust. Who changes it calls
+  /// touch_all().
+  std::function<std::shared_ptr<const std::string>()> authorities{};
 };
 
 /// Makes the upstream what the records of the store want (DESIGN 9): level-triggered, resumable
@@ -104,9 +111,10 @@ public:
 
   /// The policy in force. Any thread; a value that stays as it is.
   std::shared_ptr<const Policy> policy() const { return policy_.load(); }
-  void set_policy(Policy policy) {
-    policy_.store(std::make_shared<const Policy>(std::move(policy)));
-  }
+  /// Where tenants' networks are kept apart in another way than before, all are looked after.
+  void set_policy(Policy policy);
+  /// What is kept in the namespaces of a tenant, by the policy in force. Any thread.
+  KeptTerms kept_terms(const api::Tenant& tenant) const;
 
 private:
   using Clock = std::chrono::steady_clock;

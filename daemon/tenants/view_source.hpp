@@ -43,6 +43,10 @@ struct ViewParts {
   std::string administrators;   ///< the group of a tenant's super-users
   /// What a tenant has in progress, by its ID; any thread.
   std::function<std::shared_ptr<access::FlowShare>(const std::string& id)> share_of;
+  /// View::authorities; any thread. Null: none (tests).
+  std::function<std::shared_ptr<const std::string>()> authorities{};
+  /// View::inside, of a tenant; any thread. Null: of all.
+  std::function<bool(const TenantEntry& entry)> inside{};
 };
 
 /// Authentication at the tenants' door: certificates of zood's own authority, and tokens of the
@@ -69,6 +73,8 @@ private:
   struct CachedView {
     std::shared_ptr<const TenantEntry> entry;
     std::shared_ptr<const translate::SharedNames> names;
+    std::shared_ptr<const std::string> authorities;
+    bool inside = false;
     std::shared_ptr<const access::View> view;
   };
   Result<std::shared_ptr<const Holder>> holder_of(const http::ConnectionInfo& connection);

@@ -63,6 +63,7 @@ private:
   Ptr leaf(const Node& node, Ptr p, const Siblings& siblings, std::string_view key);
   Ptr embedded(const Node& node, Ptr p);
   Ptr last_applied(Ptr p);
+  Ptr root_ca(Ptr p);
   Ptr entries_of(const Node& node, Ptr p, const Siblings& siblings, std::string_view key);
   Ptr fields(const Node& node, Ptr p, const Siblings& siblings);
   Ptr fields_of(const Node& node, Ptr p, const Siblings& siblings, bool& gone);

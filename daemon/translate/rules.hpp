@@ -52,7 +52,8 @@ enum class Action : std::uint8_t {
   last_applied,           ///< kubectl's annotation: outward where upstream wrote it
   managed_fields,         ///< fieldsV1: the keys of this root's own positions
   selector_key,           ///< key of a selector's expression: the tenant label is refused
-  reserved_name,          ///< name of a RoleBinding: zood's own are refused
+  reserved_name,          ///< name of a kind of hidden_names.hpp: zood's own are refused
+  root_ca,                ///< data of a ConfigMap: in kube-root-ca.crt the authorities of zood
   refuse,                 ///< a tenant may not set it: forbidden inward
   hide,                   ///< the member is left out outward
 };
