@@ -101,7 +101,7 @@ void InsideAccess::heard(const tenants::InsideState& state) {
       follow(fmt::format("{}{}/{}", k_registration_group, state.version, kind),
              upstream::k_inside_policy);
   }
-  parts_.changed();
+  parts_.changed(state.access.given);
 }
 
 /// A change of an object of that name.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/app/zood.hpp"
 
+#include "common/api/network_peer.hpp"
 #include "common/base/file.hpp"
 #include "common/base/log.hpp"
 #include "common/base/published.hpp"
@@ -38,6 +39,7 @@
 #include "daemon/store/keyring.hpp"
 #include "daemon/store/sqlite.hpp"
 #include "daemon/tenants/identity.hpp"
+#include "daemon/tenants/kept.hpp"
 #include "daemon/tenants/pki.hpp"
 #include "daemon/tenants/pod_terms.hpp"
 #include "daemon/tenants/records.hpp"
@@ -85,6 +87,8 @@ struct Zood::Impl {
   gateway::FlowControl flow_control;
   gateway::Ledger ledger;
   Published<const tenants::DefaultTerms> terms; ///< for usage
+  /// What pods of tenants verify zood by (PEM): publish_authorities() alone writes it.
+  Published<const std::string> authorities;
   std::unique_ptr<net::Workers> loops;
   std::unique_ptr<net::Workers> admin_loop;
   std::unique_ptr<upstream::Upstream> upstream;
@@ -103,6 +107,7 @@ struct Zood::Impl {
   std::vector<TenantsDoor> doors;
   std::unique_ptr<net::Listener> listener;
   std::unique_ptr<InsideAccess> inside;
+  std::atomic<bool> pods_find_zood = false; ///< what `inside` has come to
   std::unique_ptr<tenants::TenantServiceImpl> tenants;
   std::unique_ptr<tenants::PodTermsKeeper> pod_terms;
   std::mutex told_mutex;                      ///< for a few instructions
@@ -126,7 +131,10 @@ struct Zood::Impl {
     if (told != nullptr) what(*told);
   }
   bool lives(const virtuals::Owner& owner) const;
+  /// If they are others than before, the ConfigMaps of all tenants are written anew, one tenant
+  /// after the other. Any thread, but one at a time.
   void publish_authorities();
+  bool namespaces_are_furnished() const;
   Result<void> open_store();
   Result<void> open_audit();
   Result<void> open_upstream(const kube::ClusterAccess& access);
@@ -154,6 +162,13 @@ void Zood::Impl::publish_authorities() {
   const bool other = before && *before != *next;
   authorities.store(std::move(next));
   if (other) tell([](auto& service) { service.touch_all(); });
+}
+
+bool Zood::Impl::namespaces_are_furnished() const {
+  const auto api = credential->api();
+  const auto all = tenants::all_have_authorities(*api);
+  if (!all) log::warning("app", "namespaces cannot be looked through: {}", all.error().text());
+  return all && *all;
 }
 
 Result<void> Zood::Impl::open_store() {
@@ -274,7 +289,11 @@ Result<void> Zood::Impl::open_tenants_door() {
   view_parts.emplace(tenants::ViewParts{
       directory, *upstream, *policies, std::string(tenants::k_tenant_admin_group),
       [this](const std::string& id) { return flow_control.share(id); },
-      [this] { return relay ? relay->relay() : nullptr; }});
+      [this] { return relay ? relay->relay() : nullptr; },
+      [this] { return authorities.load(); },
+      [this](const tenants::TenantEntry& entry) {
+        return entry.inside.api && pods_find_zood.load();
+      }});
   gateway_shared.emplace(gateway::GatewayShared{
       std::make_shared<const crypto::Sealer>(std::move(key)), flow_control, ledger,
       visible_nodes(values), board.get(), engine.get(),
@@ -322,8 +341,11 @@ Result<void> Zood::Impl::open_admin_doors() {
   const auto advertise = settings.server_url();
   inside = std::make_unique<InsideAccess>(InsideAccess::Parts{
       values, *credential, *upstream, *loops->loops().front(), *certificates, *pki, directory,
-      *store, Address{settings.advertise_host, settings.advertise_port}, [] { return true; },
-      [this] { tell([](auto& service) { service.touch_all(); }); }});
+      *store, Address{settings.advertise_host, settings.advertise_port}, [this] { return namespaces_are_furnished(); },
+      [this](bool given) {
+        pods_find_zood = given;
+        tell([](auto& service) { service.touch_all(); });
+      }});
   tenants = std::make_unique<tenants::TenantServiceImpl>(
       tenants::ControllerParts{
           *store, *pki, *credential_sealer, [this] { return credential->api(); }, &directory,
@@ -331,7 +353,7 @@ Result<void> Zood::Impl::open_admin_doors() {
           [this](auto owner) { return upstream->volumes().names_of(owner); },
           [this](auto owner) { return upstream->attachments().names_of(owner); },
           [this] { return relay ? relay->now() : RelayDoor::none(*upstream); },
-          [this] { return inside->access(); }},
+          [this] { return inside->access(); }, [this] { return authorities.load(); }},
       std::move(settings), credential.get());
   backups = std::make_unique<Backups>(BackupParts{
       *store, values.path("dir"), values.path("upstream.kubeconfig"),
@@ -413,8 +435,10 @@ void Zood::Impl::reload() {
   notify_reloading();
   audit->reopen(); // whatever the configuration says: its file may have been moved away
   const auto loaded = read();
-  if (!loaded) {
-    log::error("app", "the configuration was not reloaded: {}", loaded.error().text());
+  const auto networks = loaded ? check_networks(*loaded) : Result<void>();
+  if (!loaded || !networks) {
+    log::error("app", "the configuration was not reloaded: {}",
+               (loaded ? networks.error() : loaded.error()).text());
     return notify_ready();
   }
   for (const auto* key : values.differing(*loaded)) {
@@ -546,6 +570,7 @@ Result<kube::ClusterAccess> check_startable(const config::Values& values) {
   }
   ZOO_TRY_VOID(check_advertised(values));
   ZOO_TRY_VOID(check_inside(values));
+  ZOO_TRY_VOID(check_networks(values));
   ZOO_TRY(auto access, kube::load_kubeconfig(kubeconfig));
   if (auto verifiable = check_verifiable(access); !verifiable)
     return fail(std::move(verifiable).error().context("in {}", kubeconfig.string()));
