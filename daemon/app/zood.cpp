@@ -187,6 +187,7 @@ struct Zood::Impl {
   gateway::Ledger ledger;
   Published<const tenants::DefaultTerms> terms; ///< for usage
   std::unique_ptr<net::Workers> loops;
+  std::unique_ptr<net::Workers> rights_loop; ///< of the Follower; null without accounts.enabled
   std::unique_ptr<net::Workers> admin_loop;
   std::unique_ptr<upstream::Upstream> upstream;
   std::unique_ptr<virtuals::Engine> engine;
@@ -293,7 +294,11 @@ Result<void> Zood::Impl::open_upstream(const kube::ClusterAccess& access) {
     endpoint->authorization.store(std::make_shared<const http::FieldLines>(*std::move(line)));
   });
   loops = std::make_unique<net::Workers>(worker_count(values), "worker");
-  upstream = std::make_unique<upstream::Upstream>(endpoint, loops->loops(), pool_limits(values));
+  if (values.boolean("accounts.enabled"))
+    rights_loop = std::make_unique<net::Workers>(1, "rights-loop");
+  upstream = std::make_unique<upstream::Upstream>(endpoint, loops->loops(), pool_limits(values),
+                                                  rights_loop ? rights_loop->loops()
+                                                              : std::vector<net::Loop*>());
   if (values.string("upstream.range_reads") == "off") upstream->set_range_reads(false);
   upstream->start();
   shared_classes = std::make_unique<SharedClasses>(values, *upstream, *loops->loops().front(),
@@ -387,8 +392,9 @@ Result<void> Zood::Impl::open_account_door() {
   };
   writes.default_cluster_role = values.string("accounts.default_cluster_role");
   writes.single_account_default = values.boolean("accounts.single_account_default");
-  account_views = std::make_unique<AccountViews>(
-      *upstream, *loops->loops().front(), values.size("accounts.rbac_limit"), std::move(writes));
+  account_views =
+      std::make_unique<AccountViews>(*upstream, *rights_loop->loops().front(),
+                                     values.size("accounts.rbac_limit"), std::move(writes));
   account_views->start();
   if (values.string("accounts.listen").empty()) return {};
   ZOO_TRY(
@@ -437,7 +443,13 @@ Result<void> Zood::Impl::open_admin_doors() {
     auto out = certificates->findings();
     for (auto& finding : account_findings(*credential, values))
       out.push_back(std::move(finding));
-    for (auto& finding : aggregated ? aggregated->findings() : unserved_door(*credential))
+    if (account_views) {
+      for (auto& finding : account_views->findings())
+        out.push_back(std::move(finding));
+    }
+    for (auto& finding : aggregated
+                             ? aggregated->findings()
+                             : unserved_door(*credential, values.boolean("accounts.enabled")))
       out.push_back(std::move(finding));
     return out;
   });
@@ -458,9 +470,20 @@ Result<void> Zood::Impl::open_admin_doors() {
                                                     : values.path("dir") / "zood.sock";
   status = std::make_unique<Status>(*credential, *listener, worker_count(values), advertise,
                                     socket.string(), *audit);
+  if (account_door) {
+    ZOO_TRY(auto address, parse_address(values.string("accounts.advertise").empty()
+                                            ? account_door->listener().address()
+                                            : values.string("accounts.advertise")));
+    if (address.port == 0) {
+      ZOO_TRY(const auto real, parse_address(account_door->listener().address()));
+      address.port = real.port;
+    }
+    status->set_account_door("https://" + address.text(), [this] { return pki->server_ca_pem(); });
+  }
   status->set_measure([this](MetricText& out) {
     measure(out, {*listener, flow_control, *upstream, *audit, *credential, *pki, *certificates,
                   tenants->looks(), drift->hears()});
+    if (account_views) account_views->measure(out);
   });
   admin_loop = std::make_unique<net::Workers>(1, "admin-loop");
   admin_workers = std::make_unique<resources::Workers>("zood-admin");
@@ -568,6 +591,7 @@ Zood::~Zood() {
   if (z.account_door) z.account_door->close();
   if (z.aggregated) z.aggregated->close();
   if (z.admin_loop) z.admin_loop->stop();
+  if (z.rights_loop) z.rights_loop->stop();
   if (z.loops) z.loops->stop();
   z.aggregated.reset();
   z.account_door.reset();
@@ -586,12 +610,23 @@ Result<void> check_advertised(const config::Values& values) {
   const auto& given = values.string("advertise");
   const auto& text = given.empty() ? values.string("listen") : given;
   ZOO_TRY(const auto address, parse_address(text));
-  if (!unspecified(address)) return {};
+  if (unspecified(address))
+    return fail(Code::usage,
+                "{}: '{}' stands for every address of this machine, and tenants' kubeconfigs need "
+                "one that leads here: set advertise (--advertise) to HOST:PORT, as "
+                "zood.example.com:7443",
+                given.empty() ? "listen" : "advertise", text);
+  const auto& door = values.string("accounts.listen");
+  if (!values.boolean("accounts.enabled") || door.empty()) return {};
+  const auto& said = values.string("accounts.advertise");
+  const auto& shown = said.empty() ? door : said;
+  ZOO_TRY(const auto of_door, parse_address(shown));
+  if (!unspecified(of_door)) return {};
   return fail(Code::usage,
-              "{}: '{}' stands for every address of this machine, and tenants' kubeconfigs need "
-              "one that leads here: set advertise (--advertise) to HOST:PORT, as "
-              "zood.example.com:7443",
-              given.empty() ? "listen" : "advertise", text);
+              "{}: '{}' stands for every address of this machine, and the account door's "
+              "certificate and its users need one that leads here: set accounts.advertise to "
+              "HOST:PORT, as zood.example.com:8443",
+              said.empty() ? "accounts.listen" : "accounts.advertise", shown);
 }
 
 /// Requests of tenants go on connections that always verify the upstream.
