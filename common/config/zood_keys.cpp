@@ -308,7 +308,9 @@ constexpr Key k_keys[] = {
      .default_text = "256Mi",
      .doc =
          "The most bytes of upstream's Roles, ClusterRoles and their bindings that zood keeps in "
-         "memory to know who sees which namespace. Beyond it the views answer 503.",
+         "memory to know who sees which namespace. Beyond it the views answer 503. Of one "
+         "namespace "
+         "a sixteenth is kept, and 1Mi at least: what is more there is not shown.",
      .minimum = k_mi,
      .maximum = 16 * 1024 * k_mi},
     {.name = "accounts.aggregated.listen",

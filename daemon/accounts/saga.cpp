@@ -5,6 +5,7 @@
 #include "common/base/log.hpp"
 #include "common/kube/age.hpp"
 #include "common/kube/client.hpp"
+#include "daemon/accounts/account_events.hpp"
 #include "daemon/accounts/account_status.hpp"
 #include "daemon/accounts/json_reads.hpp"
 #include "daemon/accounts/reservations.hpp"
@@ -148,16 +149,21 @@ Result<json> Saga::back(upstream::ControlApi& api, const json& object, const Spa
   if (!ready.is_null()) return ready;
   log::warning("accounts", "space {} of account {} was not made: {}", name, request.account,
                why.text());
+  AccountPtr concerned;
   const auto told =
-      change_status(api, request.account, [&](json& status, const Account&) -> Result<bool> {
+      change_status(api, request.account, [&](json& status, const Account& now) -> Result<bool> {
         const bool released = drop_entry(status, request.id);
         if (!answered) return released;
+        concerned = std::make_shared<const Account>(now);
         note_failed_space(status, name, request.requester, why.text(), parts_.now());
         return true;
       });
   if (!told && told.error().code() != Code::not_found)
     log::warning("accounts", "account {} cannot be told of it: {}", request.account,
                  told.error().text());
+  if (told && concerned)
+    tell_event(api, *concerned, "SpaceFailed",
+               fmt::format("space \"{}\" was not made: {}", name, why.text()), parts_.now());
   return json();
 }
 

@@ -87,9 +87,8 @@ struct Zood::Impl {
   gateway::FlowControl flow_control;
   gateway::Ledger ledger;
   Published<const tenants::DefaultTerms> terms; ///< for usage
-  /// What pods of tenants verify zood by (PEM): publish_authorities() alone writes it.
-  Published<const std::string> authorities;
   std::unique_ptr<net::Workers> loops;
+  std::unique_ptr<net::Workers> rights_loop; ///< of the Follower; null without accounts.enabled
   std::unique_ptr<net::Workers> admin_loop;
   std::unique_ptr<upstream::Upstream> upstream;
   std::unique_ptr<virtuals::Engine> engine;
@@ -221,7 +220,11 @@ Result<void> Zood::Impl::open_upstream(const kube::ClusterAccess& access) {
     endpoint->authorization.store(std::make_shared<const http::FieldLines>(*std::move(line)));
   });
   loops = std::make_unique<net::Workers>(worker_count(values), "worker");
-  upstream = std::make_unique<upstream::Upstream>(endpoint, loops->loops(), pool_limits(values));
+  if (values.boolean("accounts.enabled"))
+    rights_loop = std::make_unique<net::Workers>(1, "rights-loop");
+  upstream = std::make_unique<upstream::Upstream>(endpoint, loops->loops(), pool_limits(values),
+                                                  rights_loop ? rights_loop->loops()
+                                                              : std::vector<net::Loop*>());
   if (values.string("upstream.range_reads") == "off") upstream->set_range_reads(false);
   upstream->start();
   shared_classes = std::make_unique<SharedClasses>(values, *upstream, *loops->loops().front(),
@@ -323,7 +326,8 @@ Result<void> Zood::Impl::open_tenants_door() {
 
 Result<void> Zood::Impl::open_accounts() {
   ZOO_TRY(accounts,
-          Accounts::open({values, *credential, *upstream, loops->loops(), *pki, *certificates,
+          Accounts::open({values, *credential, *upstream, loops->loops(),
+                          rights_loop ? rights_loop->loops().front() : nullptr, *pki, *certificates,
                           *audit, *gateway_shared, [this] { return directory.snapshot(); },
                           [this](const std::string& id) { return flow_control.share(id); }}));
   return {};
@@ -395,11 +399,15 @@ Result<void> Zood::Impl::open_admin_doors() {
                                                     : values.path("dir") / "zood.sock";
   status = std::make_unique<Status>(*credential, *listener, worker_count(values), advertise,
                                     socket.string(), *audit);
+  ZOO_TRY(const auto account_door, accounts->door_url());
+  if (!account_door.empty())
+    status->set_account_door(account_door, [this] { return pki->server_ca_pem(); });
   status->set_measure([this](MetricText& out) {
     measure(out, {*listener, flow_control, *upstream, *audit, *credential, *pki, *certificates,
                   tenants->looks(), drift->hears()});
     if (relay) relay->measure(out);
     backups->measure(out);
+    accounts->measure(out);
   });
   admin_loop = std::make_unique<net::Workers>(1, "admin-loop");
   admin_workers = std::make_unique<resources::Workers>("zood-admin");
@@ -516,6 +524,7 @@ Zood::~Zood() {
   if (z.accounts) z.accounts->close();
   if (z.relay) z.relay->close();
   if (z.admin_loop) z.admin_loop->stop();
+  if (z.rights_loop) z.rights_loop->stop();
   if (z.loops) z.loops->stop();
   z.relay.reset();
   z.accounts.reset();
@@ -534,12 +543,23 @@ Result<void> check_advertised(const config::Values& values) {
   const auto& given = values.string("advertise");
   const auto& text = given.empty() ? values.string("listen") : given;
   ZOO_TRY(const auto address, parse_address(text));
-  if (!unspecified(address)) return {};
+  if (unspecified(address))
+    return fail(Code::usage,
+                "{}: '{}' stands for every address of this machine, and tenants' kubeconfigs need "
+                "one that leads here: set advertise (--advertise) to HOST:PORT, as "
+                "zood.example.com:7443",
+                given.empty() ? "listen" : "advertise", text);
+  const auto& door = values.string("accounts.listen");
+  if (!values.boolean("accounts.enabled") || door.empty()) return {};
+  const auto& said = values.string("accounts.advertise");
+  const auto& shown = said.empty() ? door : said;
+  ZOO_TRY(const auto of_door, parse_address(shown));
+  if (!unspecified(of_door)) return {};
   return fail(Code::usage,
-              "{}: '{}' stands for every address of this machine, and tenants' kubeconfigs need "
-              "one that leads here: set advertise (--advertise) to HOST:PORT, as "
-              "zood.example.com:7443",
-              given.empty() ? "listen" : "advertise", text);
+              "{}: '{}' stands for every address of this machine, and the account door's "
+              "certificate and its users need one that leads here: set accounts.advertise to "
+              "HOST:PORT, as zood.example.com:8443",
+              said.empty() ? "accounts.listen" : "accounts.advertise", shown);
 }
 
 /// Requests of tenants go on connections that always verify the upstream.
