@@ -23,16 +23,14 @@ Result<void> Accounts::install(const upstream::Credential& credential,
   return install_account_kinds(credential, values);
 }
 
-Result<std::unique_ptr<Accounts>> Accounts::open(AccountsParts parts) {
-  std::unique_ptr<Accounts> out(new Accounts(std::move(parts)));
-  if (!out->parts_.values.boolean("accounts.enabled")) return out;
-  out->follow();
-  ZOO_TRY_VOID(out->open_door());
-  ZOO_TRY_VOID(out->open_aggregated());
-  return out;
-}
-
 Accounts::~Accounts() = default;
+
+Result<void> Accounts::open() {
+  if (!parts_.values.boolean("accounts.enabled")) return {};
+  follow();
+  ZOO_TRY_VOID(open_door());
+  return open_aggregated();
+}
 
 void Accounts::follow() {
   accounts::WriteParts writes;

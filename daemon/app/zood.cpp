@@ -325,12 +325,12 @@ Result<void> Zood::Impl::open_tenants_door() {
 }
 
 Result<void> Zood::Impl::open_accounts() {
-  ZOO_TRY(accounts,
-          Accounts::open({values, *credential, *upstream, loops->loops(),
-                          rights_loop ? rights_loop->loops().front() : nullptr, *pki, *certificates,
-                          *audit, *gateway_shared, [this] { return directory.snapshot(); },
-                          [this](const std::string& id) { return flow_control.share(id); }}));
-  return {};
+  accounts = std::make_unique<Accounts>(AccountsParts{
+      values, *credential, *upstream, loops->loops(),
+      rights_loop ? rights_loop->loops().front() : nullptr, *pki, *certificates, *audit,
+      *gateway_shared, [this] { return directory.snapshot(); },
+      [this](const std::string& id) { return flow_control.share(id); }});
+  return accounts->open();
 }
 
 Result<void> Zood::Impl::open_admin_doors() {
