@@ -76,6 +76,9 @@ check "a pod comes" as "$a" run -n shop comes --image="$tools" --restart=Never -
 wait "$watching"
 expect "and is seen" comes "$(sed 1d "$TMPDIR/watched")"
 
+clock() { as "$1" logs -n shop "job/$(as "$1" get jobs -n shop -o json | jq -r '[.items[] | select(.metadata.ownerReferences[0].kind == "CronJob" and .status.succeeded == 1)][0].metadata.name')"; }
+for id in "$a" "$b"; do eventually "kubectl in the CronJob of $id" 120 says pod/bare clock "$id"; done
+
 # ---- rights
 check_fails "nothing of another namespace" 'forbidden.*cannot list resource "pods"' within "$a" shop bare probe pods default
 check_fails "nor what the right does not name" 'forbidden' within "$a" shop bare kubectl get secrets
