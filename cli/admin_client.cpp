@@ -3,6 +3,7 @@
 
 #include "cli/cluster.hpp"
 #include "common/api/tenant.hpp"
+#include "common/backup/content.hpp"
 #include "common/base/text.hpp"
 #include "common/crypto/digest.hpp"
 #include "common/kube/client.hpp"
@@ -73,6 +74,7 @@ http_client::Request AdminClient::request_of(const Call& call) const {
   request.headers = {{"Accept", "application/json"}, {"User-Agent", "zooctl/" ZOO_VERSION}};
   if (!call.body.empty()) request.headers.emplace_back("Content-Type", call.content_type);
   request.body = call.body;
+  if (call.max_body != 0) request.max_body = call.max_body;
   return request;
 }
 
@@ -436,6 +438,21 @@ Result<json> AdminClient::uninstall_accounts(bool force, bool dry_run) {
                     .path = kube::with_query("/zoo/v1/uninstall-accounts", query),
                     .body = "{}",
                     .purpose = "removing what accounts need upstream"});
+}
+
+Result<Secret> AdminClient::backup() {
+  ZOO_TRY(auto text, perform({.path = "/zoo/v1/backup",
+                              .max_body = backup::k_most_bytes,
+                              .purpose = "making a backup"}));
+  return Secret(std::move(text));
+}
+
+Result<void> AdminClient::acknowledge_restore() {
+  ZOO_TRY_VOID(object_of({.method = "POST",
+                          .path = "/zoo/v1/backup",
+                          .body = R"({"acknowledged":true})",
+                          .purpose = "acknowledging that the state was restored"}));
+  return {};
 }
 
 Result<json> AdminClient::audit(const api::AuditQuery& wanted) {

@@ -4,6 +4,7 @@
 #include "cli/door.hpp"
 #include "common/api/audit_lines.hpp"
 #include "common/base/result.hpp"
+#include "common/base/secret.hpp"
 #include "common/http_client/client.hpp"
 
 #include <nlohmann/json_fwd.hpp>
@@ -82,6 +83,9 @@ public:
   Result<nlohmann::json> switch_aggregated(bool on); ///< the same, afterwards
   /// Removes from upstream what accounts need there; answers kiosk::to_json() of the Removal.
   Result<nlohmann::json> uninstall_accounts(bool force, bool dry_run);
+  /// zood's state as backup::text_of() writes it: it holds zood's keys.
+  Result<Secret> backup();
+  Result<void> acknowledge_restore(); ///< doctor says no more that the state was restored
   /// {"items", "more"}, and `journal` if the lines are there (cli/journal.hpp) and none is here.
   Result<nlohmann::json> audit(const api::AuditQuery& wanted);
 
@@ -93,6 +97,7 @@ private:
     std::string path = {};
     std::string content_type = "application/json";
     std::string body = {};
+    std::size_t max_body = 0; ///< of the answer; 0: as http_client has it
     std::string purpose = {}; ///< "asking for the list of tenants"
   };
   Result<std::string> perform(const Call& call);

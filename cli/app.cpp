@@ -129,7 +129,9 @@ std::vector<GroupEntry> all_groups() {
   return {{"tenant", "Make, show and remove tenants"},
           {"account", "Look after accounts and their members"},
           {"space", "Make, use and remove the spaces of accounts"},
-          {"kubeconfig", "Hand out credentials"}};
+          {"kubeconfig", "Hand out credentials"},
+          {"backup", "Copy zood's state, and look at copies"},
+          {"dns", "Find a tenant's names in its pods"}};
 }
 
 std::vector<CommandEntry> all_commands() {
@@ -178,6 +180,13 @@ std::vector<CommandEntry> all_commands() {
   add("kubeconfig", "account", "Make a kubeconfig for users of accounts",
       make_kubeconfig_account());
   add("kubeconfig", "export", "Issue a kubeconfig for a tenant", make_kubeconfig_export());
+  add("backup", "create", "Copy zood's state into a file, while zood runs", make_backup_create());
+  add("backup", "verify", "Find out whether a backup is whole and can be restored",
+      make_backup_verify());
+  add("backup", "show", "Show what a backup says of itself", make_backup_show());
+  add("backup", "acknowledge", "Say that what a restored state does not know has been seen to",
+      make_backup_acknowledge());
+  add("dns", "corefile", "Print the rules that CoreDNS of the upstream needs", make_dns_corefile());
   add("", "kubectl", "Run kubectl as a tenant", make_kubectl());
   add("", "whoami", "Show whom the cluster takes you for, and your accounts", make_whoami());
   add("", "can-i", "Show whether you may do something; exit status 1 if not", make_can_i());

@@ -82,8 +82,13 @@ std::unique_ptr<Command> make_can_i();
 std::unique_ptr<Command> make_kubectl();
 std::unique_ptr<Command> make_top();
 std::unique_ptr<Command> make_status();
+std::unique_ptr<Command> make_dns_corefile();
 std::unique_ptr<Command> make_doctor();
 std::unique_ptr<Command> make_audit();
+std::unique_ptr<Command> make_backup_create();
+std::unique_ptr<Command> make_backup_verify();
+std::unique_ptr<Command> make_backup_show();
+std::unique_ptr<Command> make_backup_acknowledge();
 std::unique_ptr<Command> make_version();
 std::unique_ptr<Command> make_completion();
 

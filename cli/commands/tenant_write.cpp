@@ -32,8 +32,16 @@ Result<std::map<std::string, std::string>> labels_of(const std::vector<std::stri
   return labels;
 }
 
+Result<api::Inside> inside_of(const std::string& text) {
+  if (text == "all") return api::Inside{};
+  if (text == "api") return api::Inside{true, false};
+  if (text == "dns") return api::Inside{false, true};
+  if (text == "none") return api::Inside{false, false};
+  return fail(Code::usage, "--inside is all, api, dns or none, not '{}'", text);
+}
+
 struct TenantCreate final : Command {
-  std::string id, display_name, file, format;
+  std::string id, display_name, inside, file, format;
   std::vector<std::string> labels;
   bool dry_run = false;
   WaitOptions wait{true, "60s"};
@@ -41,6 +49,9 @@ struct TenantCreate final : Command {
   void define(CLI::App& app) override {
     app.add_option("id", id, "The new tenant's ID: six characters of a-z and 0-9")->type_name("ID");
     app.add_option("--display-name", display_name, "A name for people")->type_name("TEXT");
+    app.add_option("--inside", inside,
+                   "What zood does inside its pods: all (the default), api, dns or none")
+        ->type_name("all|api|dns|none");
     add_repeated(app, "--label", labels, "A label of the Tenant; may be repeated", "KEY=VALUE");
     app.add_option("-f,--filename", file,
                    "Create the Tenants of a manifest; - reads standard input")
@@ -54,9 +65,9 @@ struct TenantCreate final : Command {
 
   Result<std::vector<json>> wanted(Context& context) const {
     if (!file.empty()) {
-      if (!id.empty() || !display_name.empty() || !labels.empty()) {
-        return fail(Code::usage, "-f excludes an ID, --display-name and --label: the manifest "
-                                 "says them");
+      if (!id.empty() || !display_name.empty() || !inside.empty() || !labels.empty()) {
+        return fail(Code::usage, "-f excludes an ID, --display-name, --inside and --label: the "
+                                 "manifest says them");
       }
       return read_manifests(file, context.in);
     }
@@ -69,6 +80,11 @@ struct TenantCreate final : Command {
                    {"spec", json::object()}};
     if (!pairs.empty()) tenant["metadata"]["labels"] = pairs;
     if (!display_name.empty()) tenant["spec"]["displayName"] = display_name;
+    if (!inside.empty()) {
+      ZOO_TRY(const auto wish, inside_of(inside));
+      if (!wish.api) tenant["spec"]["inside"]["api"] = false;
+      if (!wish.dns) tenant["spec"]["inside"]["dns"] = false;
+    }
     return std::vector<json>{std::move(tenant)};
   }
 

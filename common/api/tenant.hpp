@@ -60,6 +60,13 @@ struct Credentials {
   bool revokes(std::string_view serial) const;
 };
 
+/// What zood does inside the pods of a tenant: spec.inside.
+struct Inside {
+  bool api = true; ///< it is the API server that they find, with a token for it alone
+  bool dns = true; ///< they find the tenant's names where they look for names
+  bool operator==(const Inside&) const = default;
+};
+
 struct Tenant {
   std::string id; ///< metadata.name
   std::string uid;
@@ -72,6 +79,7 @@ struct Tenant {
   std::string account;
   bool suspended = false;
   std::optional<AuditLevel> audit; ///< spec.audit.level; none: zood's
+  Inside inside;
   /// JSON objects as text; empty: not set. What they mean: terms.hpp.
   std::string quota_json, flow_json, guards_json;
 

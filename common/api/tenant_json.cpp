@@ -41,9 +41,9 @@ public:
     return value.is_null() ? std::string() : value.get<std::string>();
   }
 
-  Result<bool> flag(const char* key) {
+  Result<bool> flag(const char* key, bool without = false) {
     ZOO_TRY(const auto value, take(key, Json::value_t::boolean, "true or false"));
-    return !value.is_null() && value.get<bool>();
+    return value.is_null() ? without : value.get<bool>();
   }
 
   /// An object as text; empty if it is not there.
@@ -152,6 +152,18 @@ Result<void> read_audit(Reader& spec, Tenant& out) {
   return {};
 }
 
+Result<void> read_inside(Reader& spec, Tenant& out) {
+  ZOO_TRY(auto object, spec.take("inside", Json::value_t::object, "a mapping"));
+  if (object.is_null()) return {};
+  Reader reader(std::move(object), "spec.inside");
+  ZOO_TRY(out.inside.api, reader.flag("api", true));
+  ZOO_TRY(out.inside.dns, reader.flag("dns", true));
+  if (const auto rest = reader.rest(); !rest.empty()) {
+    return fail(Code::invalid, "spec.inside has api, dns and nothing else, not {}", rest);
+  }
+  return {};
+}
+
 Result<void> read_spec(Reader& spec, Tenant& out) {
   // KubeZoo's manifests carry an id that nothing reads: kept as it is, but it must be its int32.
   auto id = spec.remove("id");
@@ -160,6 +172,7 @@ Result<void> read_spec(Reader& spec, Tenant& out) {
   ZOO_TRY(out.account, spec.text("account"));
   ZOO_TRY(out.suspended, spec.flag("suspended"));
   ZOO_TRY_VOID(read_audit(spec, out));
+  ZOO_TRY_VOID(read_inside(spec, out));
   ZOO_TRY(out.quota_json, spec.opaque("quota"));
   ZOO_TRY(out.flow_json, spec.opaque("flow"));
   ZOO_TRY(out.guards_json, spec.opaque("guards"));
@@ -273,6 +286,8 @@ Json to_json(const Tenant& tenant) {
   put(spec, "account", tenant.account);
   if (tenant.suspended) spec["suspended"] = true;
   if (tenant.audit) spec["audit"] = {{"level", audit_level_name(*tenant.audit)}};
+  if (!tenant.inside.api) spec["inside"]["api"] = false;
+  if (!tenant.inside.dns) spec["inside"]["dns"] = false;
   if (!tenant.quota_json.empty()) spec["quota"] = kept(tenant.quota_json);
   if (!tenant.flow_json.empty()) spec["flow"] = kept(tenant.flow_json);
   if (!tenant.guards_json.empty()) spec["guards"] = kept(tenant.guards_json);

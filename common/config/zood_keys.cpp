@@ -41,6 +41,11 @@ constexpr Key k_keys[] = {
      .doc = "CA certificates (PEM) that tls.certificate is by: what kubeconfigs that zood writes "
             "trust from then on. Without tls.certificate it is nothing. Default: the tenants' CA.",
      .reloadable = true},
+    {.name = "tls.further_ca",
+     .type = Type::path,
+     .doc = "CA certificates (PEM) that kubeconfigs and pods trust beside the door's own: of a CA "
+            "that is about to come, or has just gone. Default: none.",
+     .reloadable = true},
     {.name = "admin.socket",
      .type = Type::path,
      .doc =
@@ -237,6 +242,20 @@ constexpr Key k_keys[] = {
      .default_text = "0",
      .doc = "How many bytes these objects have together, as JSON.",
      .reloadable = true},
+    {.name = "inside.enabled",
+     .type = Type::boolean,
+     .default_text = "true",
+     .doc = "Whether zood is the API server inside tenants' pods: upstream gives them its address, "
+            "its CA and tokens for it alone, by an admission policy that zood keeps there "
+            "(Kubernetes 1.36 or newer). It needs an advertise that pods reach."},
+    {.name = "inside.domain",
+     .type = Type::string,
+     .default_text = "cluster.local",
+     .doc = "The domain of upstream's cluster, as its kubelets and its DNS have it."},
+    {.name = "inside.dns_servers",
+     .type = Type::list,
+     .doc = "Addresses of the DNS servers that tenants' pods ask, as 169.254.20.10 for "
+            "NodeLocal DNSCache. Default: that of Service kube-system/kube-dns."},
     {.name = "accounts.enabled",
      .type = Type::boolean,
      .default_text = "false",

@@ -79,8 +79,12 @@ inline constexpr Answers k_account_answers{
 /// What zood writes upstream for a namespace that a client makes. Plain functions of the tenant's
 /// ID and the namespace's upstream name; each returns the JSON of one object.
 struct NamespaceTexts {
-  std::string (*of_namespace)(std::string_view id, std::string_view upstream_name);
+  std::string (*of_namespace)(std::string_view id, std::string_view upstream_name,
+                              std::string_view inside);
   std::string (*of_binding)(std::string_view id, std::string_view upstream_name);
+  /// A merge patch of a namespace, for what the client itself could not say in it.
+  std::string (*of_inside)(std::string_view inside) = nullptr;
+  std::string_view inside{}; ///< what the Tenant has switched off for its pods; "": nothing
 };
 
 /// What a client sees of an upstream: the one object that the rest of a request's way asks. A

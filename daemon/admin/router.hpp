@@ -26,6 +26,7 @@ public:
 
   /// Without it, that path answers 503.
   void set_uninstall_accounts(UninstallAccounts uninstall) { uninstall_ = std::move(uninstall); }
+  void set_backup(BackupSource* source) { backup_ = source; } ///< likewise
 
   Answer handle(const Request& request);
 
@@ -45,6 +46,7 @@ private:
   const audit::Log* audit_;
   AggregatedSwitch* aggregated_;
   UninstallAccounts uninstall_;
+  BackupSource* backup_ = nullptr;
   resources::Api api_;
 };
 

@@ -86,6 +86,27 @@ Answer health_answer(StatusSource& source, bool ready) {
   return answer;
 }
 
+Answer backup_answer(const Request& request, BackupSource* source) {
+  if (source == nullptr) return failure(Error(Code::unavailable, "this zood makes no backups"));
+  if (request.method == "POST") {
+    std::vector<std::string> duplicates;
+    const auto body =
+        resources::parse_body(request.body, request.headers.get("content-type"), duplicates);
+    if (!body) return failure(body.error());
+    if (!body->is_object() || body->value("acknowledged", json()) != json(true))
+      return failure(Error(Code::bad_request, R"(the body must be {"acknowledged": true})"));
+    if (auto done = source->acknowledge(); !done) return failure(done.error());
+    return json_answer(200, {{"acknowledged", true}});
+  }
+  if (request.method != "GET") return wrong_method(request, "GET, POST");
+  const auto text = source->make();
+  if (!text) return failure(text.error());
+  Answer answer;
+  answer.content_type = "application/x-ndjson";
+  answer.body = text->view();
+  return answer;
+}
+
 Answer aggregated_answer(const Request& request, AggregatedSwitch* door) {
   if (door == nullptr)
     return failure(Error(Code::not_found,

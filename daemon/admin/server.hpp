@@ -2,6 +2,7 @@
 #pragma once
 
 #include "common/base/metric_text.hpp"
+#include "common/base/secret.hpp"
 #include "daemon/admin/api_types.hpp"
 #include "daemon/tenants/service.hpp"
 
@@ -56,6 +57,19 @@ public:
   virtual Result<void> switch_to(bool on) = 0;
 };
 
+/// zood's state, as it is backed up (docs/backup.md). Worker threads.
+class BackupSource {
+public:
+  virtual ~BackupSource() = default;
+  /// The text of backup::text_of(), which holds zood's keys: for administrators alone. One at
+  /// a time: others wait. Errors of the store and of files, and Code::too_large.
+  virtual Result<Secret> make() = 0;
+  /// doctor says no more that this state was restored.
+  virtual Result<void> acknowledge() = 0;
+};
+
+/// GET /zoo/v1/backup: the text. POST {"acknowledged": true}.
+Answer backup_answer(const Request& request, BackupSource* source);
 /// GET /zoo/v1/aggregated: what the upstream knows of the door (common/api/aggregated_door.hpp),
 /// and `trouble`. PUT {"enabled": true|false} switches it, over restarts.
 Answer aggregated_answer(const Request& request, AggregatedSwitch* door);

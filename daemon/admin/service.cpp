@@ -20,6 +20,7 @@ public:
                 context.now ? std::move(context.now) : kube::unix_now, context.audit,
                 context.aggregated) {
     router_.set_uninstall_accounts(std::move(context.uninstall_accounts));
+    router_.set_backup(context.backup);
   }
 
   std::string_view name() const override { return "admin"; }

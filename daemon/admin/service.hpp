@@ -28,6 +28,7 @@ struct AdminContext {
   audit::Log* audit = nullptr;       ///< told of every request that is over; null: there is none
   AggregatedSwitch* aggregated = nullptr; ///< null: this zood has no such door
   UninstallAccounts uninstall_accounts = {};
+  BackupSource* backup = nullptr; ///< null: that path answers 503
 };
 
 /// The admin API (DESIGN 11): Kubernetes-shaped, for zooctl and kubectl. Who may ask says door.hpp,

@@ -50,6 +50,12 @@ Field spec() {
                Type::object,
                "What is written of the tenant's requests.",
                {{"level", Type::text, "none, denied, writes or all; without it zood's own."}}},
+              {"inside",
+               Type::object,
+               "What zood does inside the tenant's pods; all of it, unless it is switched off.",
+               {{"api", Type::flag,
+                 "zood is the API server that they find, with a token for it alone."},
+                {"dns", Type::flag, "They find the tenant's names where they look for names."}}},
               {"quota", Type::open,
                "Ceilings on what the tenant may store instead of zood.yaml's: namespaces, "
                "customresourcedefinitions, webhooks, policies, services.nodeports, "

@@ -3,9 +3,11 @@
 
 #include "common/base/error_table.hpp"
 #include "common/base/text.hpp"
+#include "daemon/app/backup.hpp"
 #include "daemon/app/zood.hpp"
 #include "daemon/translate/proof.hpp"
 #include "daemon/upstream/accounts_manifests.hpp"
+#include "daemon/upstream/inside_manifests.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -63,8 +65,10 @@ std::string runtime_directory() {
 CommandLine parse_command_line(int argc, char** argv) {
   CommandLine out;
   CLI::App app("zood: gives each tenant of one Kubernetes cluster an API of its own", "zood");
-  std::string dir, upstream, listen, advertise, admin_listen, log_level, config_file;
-  bool check = false, print_config = false, print_rbac = false, print_accounts = false;
+  std::string dir, upstream, listen, advertise, admin_listen, log_level, config_file, backup_file,
+      passphrase_file;
+  bool check = false, print_config = false, print_rbac = false, print_accounts = false,
+       print_inside = false;
   app.set_help_flag("-h,--help", "Print this help");
   app.add_option("--dir", dir, "Everything that zood owns: database, keys, PKI, socket")
       ->type_name("DIR");
@@ -87,6 +91,14 @@ CommandLine parse_command_line(int argc, char** argv) {
                "Print what zood needs in the upstream cluster");
   app.add_flag("--print-upstream-accounts", print_accounts,
                "Print what accounts and spaces need there beside that");
+  app.add_option("--restore", backup_file,
+                 "Put a backup of zooctl's into an empty directory, and end")
+      ->type_name("FILE");
+  app.add_option("--passphrase-file", passphrase_file,
+                 "The passphrase of that backup: the first line of this file")
+      ->type_name("FILE");
+  app.add_flag("--print-upstream-inside", print_inside,
+               "Print the policy that makes zood the API server inside tenants' pods");
   app.set_version_flag("--version", translate::k_proves ? "zood " ZOO_VERSION
                                                         : "zood " ZOO_VERSION
                                                           " (test program, proves nothing)");
@@ -99,10 +111,11 @@ CommandLine parse_command_line(int argc, char** argv) {
     out.exit_status = refuse(app, argc, argv, error);
     return out;
   }
-  if (print_config || print_rbac || print_accounts) {
-    const auto text = print_config ? config::example()
-                      : print_rbac ? upstream::upstream_rbac_yaml()
-                                   : upstream::account_manifests_yaml();
+  if (print_config || print_rbac || print_accounts || print_inside) {
+    const auto text = print_config     ? config::example()
+                      : print_rbac     ? upstream::upstream_rbac_yaml()
+                      : print_accounts ? upstream::account_manifests_yaml()
+                                       : upstream::inside_manifests_yaml();
     std::fwrite(text.data(), 1, text.size(), stdout);
     out.exit_status = 0;
     return out;
@@ -146,6 +159,12 @@ CommandLine parse_command_line(int argc, char** argv) {
     return out;
   }
   out.values = *std::move(values);
+  if (!backup_file.empty()) {
+    const auto done = restore(out.values, backup_file, passphrase_file);
+    if (done) fmt::print("{}\n", *done);
+    out.exit_status = done ? 0 : complain(done.error());
+    return out;
+  }
   if (check) {
     if (const auto startable = check_startable(out.values); !startable) {
       out.exit_status = complain(startable.error());

@@ -24,7 +24,8 @@ Result<std::vector<crypto::Certificate>> certificates_of(const std::filesystem::
 
 DoorCertificates::DoorCertificates(tenants::Pki& pki, const config::Values& values)
     : pki_(pki), certificate_file_(values.path("tls.certificate")),
-      key_file_(values.path("tls.key")), ca_file_(values.path("tls.ca")) {}
+      key_file_(values.path("tls.key")), ca_file_(values.path("tls.ca")),
+      further_ca_file_(values.path("tls.further_ca")) {}
 
 Result<net::TlsServerOptions> DoorCertificates::identity(const std::string& client_ca) {
   net::TlsServerOptions options;
@@ -44,7 +45,7 @@ Result<DoorCertificates::Shown> DoorCertificates::tenants_identity() {
   Shown out;
   ZOO_TRY(out.options, identity(pki_.ca_pem()));
   out.options.ticket_key = ticket_key_.clone();
-  if (certificate_file_.empty()) return out; // by the tenants' CA
+  if (certificate_file_.empty()) return with_further(std::move(out)); // by the tenants' CA
   std::vector<crypto::Certificate> authorities;
   if (ca_file_.empty()) {
     ZOO_TRY(authorities, crypto::Certificate::bundle_from_pem(pki_.ca_pem()));
@@ -66,7 +67,16 @@ Result<DoorCertificates::Shown> DoorCertificates::tenants_identity() {
                  "set tls.ca to the certificate of a CA it is by",
                  ca_file_.empty() ? "the tenants' CA" : "a CA of tls.ca");
   }
-  return out;
+  return with_further(std::move(out));
+}
+
+Result<DoorCertificates::Shown> DoorCertificates::with_further(Shown shown) const {
+  if (further_ca_file_.empty()) return shown;
+  ZOO_TRY(const auto further, certificates_of(further_ca_file_));
+  if (shown.trusted.empty()) shown.trusted = pki_.ca_pem();
+  for (const auto& each : further)
+    shown.trusted += each.to_pem();
+  return shown;
 }
 
 void DoorCertificates::note(const net::TlsServerOptions& options) {
@@ -133,6 +143,7 @@ void DoorCertificates::reload(const config::Values& values) {
   certificate_file_ = values.path("tls.certificate");
   key_file_ = values.path("tls.key");
   ca_file_ = values.path("tls.ca");
+  further_ca_file_ = values.path("tls.further_ca");
   const auto trusted = pki_.server_ca_pem();
   load();
   if (admin_certificate_ && pki_.server_ca_pem() != trusted) rewrite_admin_kubeconfig();
@@ -163,6 +174,22 @@ void DoorCertificates::renew() {
   if (!rewrite_admin_kubeconfig()) return;
   log::info("app", "admin.kubeconfig is renewed: its certificate ends {}",
             tenants::time_text(admin_certificate_->not_after()));
+}
+
+std::vector<std::string> DoorCertificates::cover(const std::vector<std::string>& hosts) {
+  const std::scoped_lock lock(mutex_);
+  if (certificate_file_.empty() && pki_.add_hosts(hosts)) load();
+  std::vector<std::string> out;
+  if (!serving_) return hosts;
+  const auto dns = serving_->dns_sans();
+  const auto addresses = serving_->ip_sans();
+  for (const auto& host : hosts) {
+    const auto among = [&host](const auto& names) {
+      return std::find(names.begin(), names.end(), host) != names.end();
+    };
+    if (!among(addresses) && !(dns && among(*dns))) out.push_back(host);
+  }
+  return out;
 }
 
 std::optional<DoorCertificates::Time> DoorCertificates::serving_ends() const {

@@ -51,6 +51,11 @@ public:
   /// Makes anew what is due, as doors and admin.kubeconfig then have it; a failure is logged.
   void renew();
 
+  /// The tenants' door is to be good for these names and addresses, too: zood's own certificate is
+  /// made anew where it is not, and shown at once. Returns those that the one that is shown is not
+  /// good for, which is then zood.yaml's.
+  std::vector<std::string> cover(const std::vector<std::string>& hosts);
+
   using Time = std::chrono::system_clock::time_point;
   std::optional<Time> serving_ends() const;
   std::optional<Time> admin_ends() const;         ///< nullopt: there is no admin.kubeconfig
@@ -64,6 +69,7 @@ private:
     std::string trusted; ///< what kubeconfigs trust then; "": the tenants' CA
   };
   Result<Shown> tenants_identity();
+  Result<Shown> with_further(Shown shown) const;
   bool take(net::TlsServerContext& door, const net::TlsServerOptions& options);
   static bool refused(const Error& error); ///< logged; false
   bool rewrite_admin_kubeconfig();
@@ -74,6 +80,7 @@ private:
   mutable std::mutex mutex_;
   std::filesystem::path certificate_file_, key_file_; ///< empty: zood's own
   std::filesystem::path ca_file_;                     ///< empty: the tenants' CA
+  std::filesystem::path further_ca_file_;             ///< trusted beside it; empty: none
   Secret ticket_key_;
   std::shared_ptr<net::TlsServerContext> tenants_, admin_;
   std::string admin_server_;

@@ -3,6 +3,7 @@
 
 #include "daemon/app/door_certificates.hpp"
 #include "daemon/app/memory.hpp"
+#include "daemon/app/process.hpp"
 #include "daemon/audit/log.hpp"
 #include "daemon/gateway/flow_control.hpp"
 #include "daemon/net/listener.hpp"
@@ -25,6 +26,18 @@ double seconds(std::chrono::system_clock::time_point time) {
 void process(MetricText& out) {
   out.family("zood_build_info", Type::gauge, "1; what runs");
   out.sample(1, {{"version", ZOO_VERSION}});
+  if (const auto facts = process_facts()) {
+    out.family("process_cpu_seconds_total", Type::counter, "That zood's threads have run");
+    out.sample(facts->cpu_seconds);
+    out.family("process_start_time_seconds", Type::gauge, "When zood was started, in Unix seconds");
+    out.sample(facts->started);
+    out.family("process_threads", Type::gauge, "Threads of zood");
+    out.sample(static_cast<double>(facts->threads));
+    out.family("process_open_fds", Type::gauge, "Descriptors that zood has open");
+    out.sample(static_cast<double>(facts->open_files));
+    out.family("process_max_fds", Type::gauge, "Descriptors that it may have open");
+    out.sample(static_cast<double>(facts->most_files));
+  }
   const auto resident = resident_memory();
   if (!resident) return;
   out.family("process_resident_memory_bytes", Type::gauge, "Memory that zood has");

@@ -6,19 +6,21 @@
 #include "common/base/published.hpp"
 #include "common/base/text.hpp"
 #include "common/crypto/aead.hpp"
+#include "common/kube/age.hpp"
 #include "common/kube/kubeconfig.hpp"
 #include "daemon/admin/service.hpp"
-#include "daemon/app/account_door.hpp"
-#include "daemon/app/account_kinds.hpp"
-#include "daemon/app/account_views.hpp"
+#include "daemon/app/accounts.hpp"
 #include "daemon/app/address.hpp"
-#include "daemon/app/aggregated.hpp"
+#include "daemon/app/authorities.hpp"
+#include "daemon/app/backup.hpp"
 #include "daemon/app/door_certificates.hpp"
 #include "daemon/app/drift.hpp"
+#include "daemon/app/inside_access.hpp"
 #include "daemon/app/memory.hpp"
 #include "daemon/app/metrics.hpp"
 #include "daemon/app/names.hpp"
 #include "daemon/app/open_files.hpp"
+#include "daemon/app/settings.hpp"
 #include "daemon/app/signals.hpp"
 #include "daemon/app/status.hpp"
 #include "daemon/app/usage.hpp"
@@ -52,118 +54,12 @@
 #include <atomic>
 #include <condition_variable>
 #include <mutex>
-#include <thread>
 
 namespace zoo::app {
 namespace {
 
 constexpr unsigned k_socket_mode = 0660;
 constexpr std::chrono::seconds k_classes_known{30};
-
-std::size_t worker_count(const config::Values& values) {
-  const auto wanted = values.integer("workers");
-  return wanted > 0 ? static_cast<std::size_t>(wanted)
-                    : std::max<std::size_t>(1, std::thread::hardware_concurrency());
-}
-
-/// Connections of clients and to upstream, and what else there is.
-std::size_t files_wanted(const config::Values& values) {
-  constexpr std::size_t k_others = 256;
-  return static_cast<std::size_t>(values.integer("limits.connections")) +
-         worker_count(values) * upstream::PoolLimits{}.connections + k_others;
-}
-
-net::ListenerLimits listener_limits(const config::Values& values) {
-  net::ListenerLimits limits;
-  limits.connections = static_cast<std::size_t>(values.integer("limits.connections"));
-  limits.http.header_bytes = values.size("limits.header");
-  limits.http.streams = static_cast<std::uint32_t>(values.integer("limits.streams"));
-  limits.idle = values.duration("limits.idle_timeout");
-  return limits;
-}
-
-gateway::GatewayLimits gateway_limits(const config::Values& values) {
-  gateway::GatewayLimits limits;
-  limits.request_body = values.size("limits.body");
-  limits.object = values.size("limits.object");
-  limits.queue_wait = values.duration("limits.queue_wait");
-  limits.compression = values.boolean("compression");
-  return limits;
-}
-
-tenants::DefaultTerms default_terms(const config::Values& values) {
-  tenants::DefaultTerms terms;
-  const auto number = [&](std::string_view name) {
-    return static_cast<std::uint32_t>(values.integer(name));
-  };
-  terms.flow.requests = number("limits.requests_inflight");
-  terms.flow.mutations = number("limits.mutations_inflight");
-  terms.flow.long_running = number("limits.long_running");
-  terms.flow.buffered = values.size("limits.buffered");
-  terms.guards.node_names = values.boolean("guards.node_names");
-  terms.guards.admin_access = values.boolean("guards.admin_access");
-  terms.guards.endpoints = values.boolean("guards.endpoints");
-  terms.guards.service_status = values.boolean("guards.service_status");
-  terms.guards.conversion_webhooks = values.boolean("guards.conversion_webhooks");
-  terms.guards.volume_drivers = values.list("guards.volume_drivers");
-  terms.guards.ingress_hosts = values.list("guards.ingress_hosts");
-  terms.guards.priority = values.integer("guards.priority");
-  constexpr std::pair<api::Counted, std::string_view> k_ceilings[] = {
-      {api::Counted::namespaces, "quota.namespaces"},
-      {api::Counted::definitions, "quota.customresourcedefinitions"},
-      {api::Counted::webhooks, "quota.webhooks"},
-      {api::Counted::policies, "quota.policies"},
-      {api::Counted::node_ports, "quota.nodeports"},
-      {api::Counted::load_balancers, "quota.loadbalancers"},
-      {api::Counted::objects, "quota.objects"}};
-  for (const auto& [what, key] : k_ceilings) {
-    if (values.integer(key) > 0)
-      terms.quota[what] = static_cast<std::uint64_t>(values.integer(key));
-  }
-  if (const auto bytes = values.size("quota.bytes"); bytes > 0)
-    terms.quota[api::Counted::bytes] = bytes;
-  return terms;
-}
-
-gateway::FlowControl::Limits flow_limits(const config::Values& values) {
-  return {static_cast<std::uint32_t>(values.integer("limits.total_inflight")),
-          static_cast<std::uint32_t>(values.integer("limits.queue"))};
-}
-
-upstream::PoolLimits pool_limits(const config::Values& values) {
-  upstream::PoolLimits limits;
-  limits.connect = values.duration("timeouts.upstream_connect");
-  limits.answer = values.duration("timeouts.request");
-  return limits;
-}
-
-gateway::Nodes visible_nodes(const config::Values& values) {
-  const auto text = values.string("nodes.visibility");
-  return text == "all"   ? gateway::Nodes::all
-         : text == "own" ? gateway::Nodes::own
-                         : gateway::Nodes::none;
-}
-
-audit::Policy audit_policy(const config::Values& values) {
-  audit::Policy policy;
-  policy.level = api::audit_level(values.string("audit.level")).value_or(policy.level);
-  policy.overflow =
-      values.string("audit.overflow") == "refuse" ? audit::Overflow::refuse : audit::Overflow::drop;
-  policy.file_bytes = values.size("audit.max_size");
-  policy.files = static_cast<unsigned>(values.integer("audit.max_files"));
-  return policy;
-}
-
-tenants::Policy tenants_policy(const config::Values& values) {
-  tenants::Policy policy;
-  policy.reserved_ids = values.list("tenants.reserved_ids");
-  policy.certificate_validity = std::chrono::duration_cast<std::chrono::seconds>(
-      values.duration("tenants.certificate_validity"));
-  policy.certificate_warning = std::chrono::duration_cast<std::chrono::seconds>(
-      values.duration("tenants.certificate_warning"));
-  policy.delete_grace = values.duration("tenants.delete_grace");
-  return policy;
-}
 
 } // namespace
 
@@ -179,6 +75,8 @@ struct Zood::Impl {
   std::shared_ptr<upstream::UpstreamEndpoint> endpoint;
   std::unique_ptr<tenants::Pki> pki;
   std::unique_ptr<DoorCertificates> certificates;
+  /// That pods verify the tenants' door by, as PEM; set before it is opened.
+  Published<const std::string> authorities;
   std::unique_ptr<crypto::Sealer> credential_sealer;
   tenants::TenantDirectory directory;
   std::unique_ptr<tenants::DirectoryFeeder> feeder;
@@ -203,18 +101,18 @@ struct Zood::Impl {
   };
   std::vector<TenantsDoor> doors;
   std::unique_ptr<net::Listener> listener;
+  std::unique_ptr<InsideAccess> inside;
   std::unique_ptr<tenants::TenantServiceImpl> tenants;
   std::unique_ptr<tenants::PodTermsKeeper> pod_terms;
   std::mutex told_mutex;                      ///< for a few instructions
   tenants::TenantServiceImpl* told = nullptr; ///< `tenants`, while it is there
+  std::unique_ptr<Backups> backups;
   std::unique_ptr<Status> status;
   std::unique_ptr<resources::Workers> admin_workers;
   std::shared_ptr<resources::Door> admin_door;
   std::unique_ptr<resources::Scheduler> admin_scheduler;
   std::unique_ptr<net::Listener> admin_socket, admin_listener;
-  std::unique_ptr<AccountViews> account_views; ///< null without accounts.enabled
-  std::unique_ptr<AccountDoor> account_door;   ///< null without accounts.listen
-  std::unique_ptr<Aggregated> aggregated;      ///< null without accounts.aggregated.listen
+  std::unique_ptr<Accounts> accounts;
 
   std::atomic<std::chrono::milliseconds> drain_timeout{};
   std::mutex mutex;
@@ -226,13 +124,13 @@ struct Zood::Impl {
     if (told != nullptr) what(*told);
   }
   bool lives(const virtuals::Owner& owner) const;
+  void publish_authorities();
   Result<void> open_store();
   Result<void> open_audit();
   Result<void> open_upstream(const kube::ClusterAccess& access);
   Result<void> open_pki();
   Result<void> open_tenants_door();
-  Result<void> open_account_door();
-  Result<void> open_aggregated_door();
+  Result<void> open_accounts();
   Result<void> open_admin_doors();
   void reload();
   void drain();
@@ -241,6 +139,18 @@ struct Zood::Impl {
 bool Zood::Impl::lives(const virtuals::Owner& owner) const {
   const auto entry = directory.snapshot()->find(owner.id);
   return entry && entry->uid == owner.uid && entry->phase != tenants::Phase::deleting;
+}
+
+void Zood::Impl::publish_authorities() {
+  auto trusted = pki->server_ca_pem();
+  Authorities remembered(values.path("dir") / "pki" / "door-authorities.pem");
+  auto bundle = remembered.bundle(trusted, std::chrono::system_clock::now());
+  if (!bundle) log::error("app", "what pods trust is not known: {}", bundle.error().text());
+  auto next = std::make_shared<const std::string>(bundle ? *std::move(bundle) : std::move(trusted));
+  const auto before = authorities.load();
+  const bool other = before && *before != *next;
+  authorities.store(std::move(next));
+  if (other) tell([](auto& service) { service.touch_all(); });
 }
 
 Result<void> Zood::Impl::open_store() {
@@ -278,7 +188,7 @@ Result<void> Zood::Impl::open_upstream(const kube::ClusterAccess& access) {
   upstream::CredentialOptions options;
   options.directory = values.path("dir");
   ZOO_TRY(credential, upstream::Credential::obtain(access, options));
-  ZOO_TRY_VOID(install_account_kinds(*credential, values));
+  ZOO_TRY_VOID(Accounts::install(*credential, values));
 
   ZOO_TRY(const auto address, parse_server_url(access.server));
   endpoint = std::make_shared<upstream::UpstreamEndpoint>();
@@ -319,6 +229,8 @@ Result<void> Zood::Impl::open_pki() {
     ZOO_TRY(const auto address, parse_address(values.string(key)));
     options.hosts.push_back(address.host);
   }
+  for (auto& host : hosts_inside(values, *credential))
+    options.hosts.push_back(std::move(host));
   ZOO_TRY(const auto first, store->list(tenants::k_tenant_kind, {}, {}, 1));
   options.has_tenants = !first.records.empty();
   ZOO_TRY(pki, tenants::Pki::open(std::move(options)));
@@ -357,6 +269,7 @@ Result<void> Zood::Impl::open_tenants_door() {
       audit.get()});
   ZOO_TRY(auto ticket_key, keyring->key("session-tickets"));
   ZOO_TRY(const auto tls, certificates->open_tenants(std::move(ticket_key)));
+  publish_authorities();
   ZOO_TRY(listener, net::Listener::tcp(loops->loops(), values.string("listen"), tls,
                                        listener_limits(values), [this](net::Loop& loop) {
                                          auto source = std::make_unique<tenants::TenantViewSource>(
@@ -375,41 +288,11 @@ Result<void> Zood::Impl::open_tenants_door() {
   return {};
 }
 
-Result<void> Zood::Impl::open_account_door() {
-  if (!values.boolean("accounts.enabled")) return {};
-  accounts::WriteParts writes;
-  writes.connect = [this] { return credential->api(); };
-  writes.connect_once = [this] { return credential->api(false); };
-  writes.tenant_of = [this](std::string_view name) {
-    const auto id = name.substr(0, name.find('-'));
-    return id.size() < name.size() && directory.snapshot()->find(id) ? std::string(id)
-                                                                     : std::string();
-  };
-  writes.default_cluster_role = values.string("accounts.default_cluster_role");
-  writes.single_account_default = values.boolean("accounts.single_account_default");
-  account_views = std::make_unique<AccountViews>(
-      *upstream, *loops->loops().front(), values.size("accounts.rbac_limit"), std::move(writes));
-  account_views->start();
-  if (values.string("accounts.listen").empty()) return {};
-  ZOO_TRY(
-      account_door,
-      AccountDoor::open(
-          {values.string("accounts.listen"), *credential, *upstream, loops->loops(),
-           *gateway_shared, gateway_limits(values), listener_limits(values),
-           default_terms(values).flow,
-           [this](const std::string& id) { return flow_control.share(id); },
-           [this](const std::string& client_ca) { return certificates->identity_for(client_ca); },
-           pki->ca(), account_views->kinds(), account_views->rights(),
-           [this](std::string_view name) { return account_views->known_space(name); }}));
-  return {};
-}
-
-Result<void> Zood::Impl::open_aggregated_door() {
-  if (!account_views || values.string("accounts.aggregated.listen").empty()) return {};
-  ZOO_TRY(aggregated,
-          Aggregated::open({values, *credential, *upstream, *loops->loops().front(), *pki, *audit,
-                            [this] { return directory.snapshot(); }, listener_limits(values),
-                            account_views->kinds(), account_views->rights()}));
+Result<void> Zood::Impl::open_accounts() {
+  ZOO_TRY(accounts,
+          Accounts::open({values, *credential, *upstream, loops->loops(), *pki, *certificates,
+                          *audit, *gateway_shared, [this] { return directory.snapshot(); },
+                          [this](const std::string& id) { return flow_control.share(id); }}));
   return {};
 }
 
@@ -423,21 +306,35 @@ Result<void> Zood::Impl::open_admin_doors() {
   settings.advertise_host = advertised.host;
   settings.advertise_port = advertised.port == 0 ? listened.port : advertised.port;
   const auto advertise = settings.server_url();
+  inside = std::make_unique<InsideAccess>(InsideAccess::Parts{
+      values, *credential, *upstream, *loops->loops().front(), *certificates, *pki, directory,
+      *store, Address{settings.advertise_host, settings.advertise_port}, [] { return true; },
+      [this] { tell([](auto& service) { service.touch_all(); }); }});
   tenants = std::make_unique<tenants::TenantServiceImpl>(
       tenants::ControllerParts{
           *store, *pki, *credential_sealer, [this] { return credential->api(); }, &directory,
           [this] { return drift->hears(); },
           [this](auto owner) { return upstream->volumes().names_of(owner); },
-          [this](auto owner) { return upstream->attachments().names_of(owner); }},
+          [this](auto owner) { return upstream->attachments().names_of(owner); },
+          [this] { return inside->access(); }},
       std::move(settings), credential.get());
+  backups = std::make_unique<Backups>(BackupParts{
+      *store, values.path("dir"), values.path("upstream.kubeconfig"),
+      [this] {
+        const auto room = credential->api()->get("/api/v1/namespaces/kube-system");
+        return room ? room->value("/metadata/uid"_json_pointer, std::string()) : std::string();
+      },
+      kube::unix_now});
   tenants->set_usage([this](const api::Tenant& tenant) {
     return usage_json(tenant, *terms.load(), ledger, flow_control);
   });
   tenants->set_findings([this] {
     auto out = certificates->findings();
-    for (auto& finding : account_findings(*credential, values))
+    for (auto& finding : accounts->findings())
       out.push_back(std::move(finding));
-    for (auto& finding : aggregated ? aggregated->findings() : unserved_door(*credential))
+    for (auto& finding : inside->findings())
+      out.push_back(std::move(finding));
+    for (auto& finding : backups->findings())
       out.push_back(std::move(finding));
     return out;
   });
@@ -450,7 +347,7 @@ Result<void> Zood::Impl::open_admin_doors() {
       [this] { return credential->api(); },
       [this] {
         return tenants::PodTerms::Sources{terms.load()->guards, upstream->shared_names(),
-                                          directory.snapshot()};
+                                          directory.snapshot(), inside->audiences()};
       },
       [this] { return upstream->priorities().names_of(upstream::k_default_priority); });
 
@@ -461,15 +358,21 @@ Result<void> Zood::Impl::open_admin_doors() {
   status->set_measure([this](MetricText& out) {
     measure(out, {*listener, flow_control, *upstream, *audit, *credential, *pki, *certificates,
                   tenants->looks(), drift->hears()});
+    backups->measure(out);
   });
   admin_loop = std::make_unique<net::Workers>(1, "admin-loop");
   admin_workers = std::make_unique<resources::Workers>("zood-admin");
   admin_scheduler = resources::make_scheduler(*admin_loop->loops().front());
-  const auto uninstall = [this](bool force, bool dry_run) {
-    return uninstall_account_kinds(*credential, values, force, dry_run);
-  };
   admin_door = admin::make_door(
-      {*tenants, *status, *admin_workers, {}, {}, audit.get(), aggregated.get(), uninstall});
+      {*tenants,
+       *status,
+       *admin_workers,
+       {},
+       {},
+       audit.get(),
+       accounts->aggregated_switch(),
+       [this](bool force, bool dry_run) { return accounts->uninstall(force, dry_run); },
+       backups.get()});
   const auto make = [this](net::Loop&) {
     return std::make_unique<resources::ApiService>(admin_door, *admin_workers, *admin_scheduler);
   };
@@ -514,9 +417,9 @@ void Zood::Impl::reload() {
       door.source->set_terms(terms);
     });
   }
-  if (account_door) account_door->set_limits(gateway_limits(*loaded), terms.load()->flow);
   certificates->reload(*loaded);
-  if (account_door) account_door->renew();
+  publish_authorities();
+  accounts->reload(*loaded);
   log::info("app", "reloaded");
   notify_ready();
 }
@@ -526,13 +429,13 @@ void Zood::Impl::drain() {
   log::info("app", "draining: requests in progress have {} s",
             std::chrono::duration_cast<std::chrono::seconds>(deadline).count());
   notify_stopping();
-  if (aggregated) aggregated->withdraw();
+  accounts->withdraw();
   std::mutex done_mutex;
   std::condition_variable done;
   std::size_t left = 0;
-  for (auto* each : {listener.get(), admin_socket.get(), admin_listener.get(),
-                     account_door ? &account_door->listener() : nullptr,
-                     aggregated ? &aggregated->listener() : nullptr}) {
+  auto listeners = accounts->listeners();
+  listeners.insert(listeners.end(), {listener.get(), admin_socket.get(), admin_listener.get()});
+  for (auto* each : listeners) {
     if (each == nullptr) continue;
     {
       const std::scoped_lock lock(done_mutex);
@@ -561,18 +464,17 @@ Zood::~Zood() {
     const std::scoped_lock lock(z.told_mutex);
     z.told = nullptr;
   }
+  if (z.inside) z.inside->close();
   z.pod_terms.reset();
   z.tenants.reset();
   z.feeder.reset(); // what it says of withdrawals is the gateways'
   z.listener.reset();
-  if (z.account_door) z.account_door->close();
-  if (z.aggregated) z.aggregated->close();
+  if (z.accounts) z.accounts->close();
   if (z.admin_loop) z.admin_loop->stop();
   if (z.loops) z.loops->stop();
-  z.aggregated.reset();
-  z.account_door.reset();
-  z.account_views.reset();
+  z.accounts.reset();
   z.engine.reset();
+  z.inside.reset();
   z.drift.reset();
   z.shared_classes.reset();
   z.policies.reset();
@@ -621,6 +523,7 @@ Result<kube::ClusterAccess> check_startable(const config::Values& values) {
       return fail(std::move(address).error().context("{}", key));
   }
   ZOO_TRY_VOID(check_advertised(values));
+  ZOO_TRY_VOID(check_inside(values));
   ZOO_TRY(auto access, kube::load_kubeconfig(kubeconfig));
   if (auto verifiable = check_verifiable(access); !verifiable)
     return fail(std::move(verifiable).error().context("in {}", kubeconfig.string()));
@@ -645,8 +548,7 @@ Result<std::unique_ptr<Zood>> Zood::start(config::Values values,
   ZOO_TRY_VOID(z.open_upstream(access));
   ZOO_TRY_VOID(z.open_pki());
   ZOO_TRY_VOID(z.open_tenants_door());
-  ZOO_TRY_VOID(z.open_account_door());
-  ZOO_TRY_VOID(z.open_aggregated_door());
+  ZOO_TRY_VOID(z.open_accounts());
   ZOO_TRY_VOID(z.open_admin_doors());
   log::info("app", "zood {} serves tenants on {} and administrators on {}", ZOO_VERSION,
             z.listener->address(), z.admin_socket->address());
@@ -676,8 +578,7 @@ void Zood::run(Signals& signals) {
       looked = now;
       lock.unlock(); // files and keys take their time, and a signal need not wait for them
       z.certificates->renew();
-      if (z.account_door) z.account_door->renew();
-      if (z.aggregated) z.aggregated->renew();
+      z.accounts->renew();
       lock.lock();
     }
     // The watchdog hears of a loop that turns, not merely of a process that exists.

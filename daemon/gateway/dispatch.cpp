@@ -7,6 +7,7 @@
 #include "daemon/gateway/flows/definition_update.hpp"
 #include "daemon/gateway/flows/flows.hpp"
 #include "daemon/gateway/flows/further_rights.hpp"
+#include "daemon/gateway/flows/hidden_members.hpp"
 #include "daemon/gateway/flows/standing.hpp"
 #include "daemon/gateway/flows/virtual.hpp"
 #include "daemon/gateway/grants.hpp"
@@ -15,6 +16,7 @@
 #include "daemon/gateway/scope.hpp"
 #include "daemon/gateway/system_roles.hpp"
 #include "daemon/translate/discovery_json.hpp"
+#include "daemon/translate/hidden_members.hpp"
 #include "daemon/translate/json.hpp"
 #include "daemon/translate/own_name.hpp"
 #include "daemon/translate/patch.hpp"
@@ -366,6 +368,13 @@ private:
       if (writes_signing()) return approval(exchange_, std::move(request), format, rendering_);
       if (is_definition(target_) && target_.verb == "update")
         return update_definition(exchange_, std::move(request), std::move(rendering_));
+      if (target_.verb == "update" && !mapping().identity() &&
+          translate::may_hold_hidden(root_of(exchange_), target_.subresource, exchange_.body())) {
+        const auto send = [exchange = &exchange_, rendering = rendering_](Outgoing ready) {
+          return forward(*exchange, std::move(ready), AnswerShape::object, Rendering(rendering));
+        };
+        return hidden_members(exchange_, std::move(request), BodyFormat::json, send);
+      }
     } else if (target_.verb == "delete") {
       request.body = std::move(exchange_.body());
       if (!request.body.empty()) {
@@ -422,6 +431,8 @@ private:
       if (!selects || ready.lean_body.empty()) return judged(std::move(ready));
       return applied_selectors(*exchange, std::move(ready), judged);
     };
+    if (!mapping().identity() && translate::patches_whole_maps(format, exchange_.body()))
+      return hidden_members(exchange_, std::move(request), format, send);
     const auto* manager = translate::find_param(target_.params, "fieldManager");
     if (applies && manager != nullptr && *manager == "kubectl-last-applied")
       return returned_annotation(exchange_, std::move(request), send);

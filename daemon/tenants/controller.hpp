@@ -10,6 +10,7 @@
 #include "daemon/store/store.hpp"
 #include "daemon/tenants/directory.hpp"
 #include "daemon/tenants/footprint.hpp"
+#include "daemon/tenants/inside.hpp"
 #include "daemon/tenants/pki.hpp"
 #include "daemon/upstream/connections.hpp"
 
@@ -67,6 +68,8 @@ struct ControllerParts {
   std::function<bool()> hears{};              ///< is it told of what drifts, by touch()? Null: no
   NamesOf claimed_volumes{}; ///< PersistentVolumes by their claim's namespace. Null: never known
   NamesOf attachments{};     ///< VolumeAttachments by their volume and a slash. Null: never known
+  /// Is zood the API server inside pods? Null: as far as Service default/kubernetes leads there.
+  std::function<InClusterAccess()> in_cluster{};
 };
 
 /// Makes the upstream what the records of the store want (DESIGN 9): level-triggered, resumable
@@ -127,6 +130,9 @@ private:
   Result<void> repair_room(upstream::ControlApi& api, const api::Tenant& tenant);
   Result<void> make_authentication(upstream::ControlApi& api, const api::Tenant& tenant,
                                    bool fresh);
+  Result<void> label_inside(upstream::ControlApi& api, const api::Tenant& tenant,
+                            const std::string& name);
+  InClusterAccess in_cluster_access(const api::Tenant& tenant) const;
   Result<void> make_service(upstream::ControlApi& api, std::string_view name_space, bool fresh);
   Result<std::string> ensure_credential(const api::Tenant& tenant);
   /// Of certificates alone, where the rest cannot be told.

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "common/api/sealed.hpp"
 #include "common/base/log.hpp"
 #include "common/crypto/digest.hpp"
 #include "daemon/tenants/certificates.hpp"
@@ -16,7 +17,7 @@ using nlohmann::json;
 
 namespace {
 
-std::string purpose(std::string_view id) { return fmt::format("tenant-credential/{}", id); }
+std::string purpose(std::string_view id) { return api::sealed::credential(id); }
 
 } // namespace
 

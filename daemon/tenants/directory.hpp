@@ -34,6 +34,7 @@ struct TenantEntry {
   std::int64_t tokens_after = 0; ///< Unix seconds: tokens made until then are refused; 0: none are
   std::set<std::string, std::less<>> revoked_serials; ///< lower-case hex
   std::optional<api::AuditLevel> audit;               ///< its own; else audit.level
+  api::Inside inside;                                 ///< what its pods are given
   api::Terms terms;                                   ///< where it differs from zood.yaml
   /// The controller waits for nothing of it: it is Ready and furnished as its spec wants it.
   bool settled = false;

@@ -5,6 +5,7 @@
 #include "common/kube/client.hpp"
 #include "daemon/translate/framer.hpp"
 #include "daemon/translate/headers.hpp"
+#include "daemon/translate/inside.hpp"
 #include "daemon/translate/watch_event.hpp"
 #include "daemon/upstream/control_api.hpp"
 
@@ -195,6 +196,10 @@ Found found_of(const json& object) {
   if (const auto label = labels.find(k_tenant_label); label != labels.end()) {
     out.labelled = true;
     out.label = label->is_string() ? label->get<std::string>() : std::string();
+  }
+  if (const auto inside = labels.find(translate::k_inside);
+      inside != labels.end() && inside->is_string()) {
+    out.inside = inside->get<std::string>();
   }
   for (const auto& finalizer : metadata.value("finalizers", json::array()))
     if (finalizer.is_string()) out.finalizers.push_back(finalizer.get<std::string>());

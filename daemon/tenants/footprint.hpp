@@ -50,7 +50,8 @@ std::vector<Kind> private_cluster_kinds(const std::vector<Kind>& kinds);
 /// The metadata of one object.
 struct Found {
   std::string name, name_space, uid, resource_version;
-  std::string label; ///< the tenant label's value
+  std::string label;  ///< the tenant label's value
+  std::string inside; ///< that of label translate::k_inside; "": it has none
   bool labelled = false, terminating = false;
   std::vector<std::string> finalizers;
 };

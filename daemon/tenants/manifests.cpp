@@ -3,6 +3,7 @@
 
 #include "common/kube/client.hpp"
 #include "daemon/tenants/footprint.hpp"
+#include "daemon/translate/inside.hpp"
 #include "daemon/upstream/bootstrap.hpp"
 #include "daemon/upstream/upstream_rbac.hpp"
 
@@ -24,17 +25,31 @@ bool is_v6(std::string_view address) { return address.find(':') != std::string_v
 
 } // namespace
 
-json namespace_manifest(std::string_view id, std::string_view upstream_name) {
-  return {
+std::string_view inside_label(const api::Inside& inside) {
+  if (inside.api) return inside.dns ? "" : "api";
+  return inside.dns ? "dns" : "none";
+}
+
+json namespace_manifest(std::string_view id, std::string_view upstream_name,
+                        std::string_view inside) {
+  json out = {
       {"apiVersion", "v1"},
       {"kind", "Namespace"},
       {"metadata",
        {{"name", upstream_name},
         {"labels", {{k_tenant_label, id}, {"pod-security.kubernetes.io/enforce", "baseline"}}}}}};
+  if (!inside.empty()) out["metadata"]["labels"][translate::k_inside] = inside;
+  return out;
 }
 
-std::string namespace_text(std::string_view id, std::string_view upstream_name) {
-  return namespace_manifest(id, upstream_name).dump();
+std::string namespace_text(std::string_view id, std::string_view upstream_name,
+                           std::string_view inside) {
+  return namespace_manifest(id, upstream_name, inside).dump();
+}
+
+std::string inside_patch(std::string_view inside) {
+  const auto value = inside.empty() ? json() : json(std::string(inside));
+  return json{{"metadata", {{"labels", {{translate::k_inside, value}}}}}}.dump();
 }
 
 json binding_manifest(std::string_view id, std::string_view upstream_name) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "common/api/tenant.hpp"
+
 #include <nlohmann/json_fwd.hpp>
 
 #include <cstdint>
@@ -19,10 +21,18 @@ inline constexpr std::string_view k_authentication_reader =
     "extension-apiserver-authentication-reader";
 inline constexpr std::string_view k_service = "kubernetes"; ///< and its EndpointSlice
 
+/// The value of label k_inside of a tenant's namespaces: "none", or what is left of api and dns;
+/// "": they have no such label. The policy of upstream/inside_manifests.hpp goes by it.
+std::string_view inside_label(const api::Inside& inside);
+
 /// With the tenant label and pod security `baseline`: for every namespace of a tenant, the ones
-/// that the gateway makes included. `upstream_name` carries the prefix.
-nlohmann::json namespace_manifest(std::string_view id, std::string_view upstream_name);
-std::string namespace_text(std::string_view id, std::string_view upstream_name); ///< the same
+/// that the gateway makes included. `upstream_name` carries the prefix, `inside` is inside_label().
+nlohmann::json namespace_manifest(std::string_view id, std::string_view upstream_name,
+                                  std::string_view inside = {});
+std::string namespace_text(std::string_view id, std::string_view upstream_name,
+                           std::string_view inside); ///< the same
+/// A merge patch that gives a namespace that label, or takes it away.
+std::string inside_patch(std::string_view inside);
 
 /// RoleBinding zoo-tenant: user zoo:<id> may do anything in this namespace.
 nlohmann::json binding_manifest(std::string_view id, std::string_view upstream_name);

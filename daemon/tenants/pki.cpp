@@ -38,8 +38,7 @@ struct HostNames {
 };
 
 HostNames names_of(const std::vector<std::string>& hosts) {
-  HostNames out{{"localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc",
-                 "kubernetes.default.svc.cluster.local"},
+  HostNames out{{"localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc"},
                 {"127.0.0.1", "::1"}};
   const auto add = [](std::vector<std::string>& list, const std::string& value) {
     if (std::find(list.begin(), list.end(), value) == list.end()) list.push_back(value);
@@ -234,6 +233,23 @@ Result<KeyPair> Pki::serving(const std::vector<std::string>& hosts) {
                kept.error().text());
   }
   return pair;
+}
+
+bool Pki::add_hosts(const std::vector<std::string>& more) {
+  const std::lock_guard lock(hosts_lock_);
+  bool added = false;
+  for (const auto& each : more) {
+    auto& known = options_.hosts;
+    if (each.empty() || std::find(known.begin(), known.end(), each) != known.end()) continue;
+    known.push_back(each);
+    added = true;
+  }
+  return added;
+}
+
+std::vector<std::string> Pki::hosts() const {
+  const std::lock_guard lock(hosts_lock_);
+  return options_.hosts;
 }
 
 void Pki::trust_server_by(std::string ca_pem) {

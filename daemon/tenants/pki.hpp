@@ -57,7 +57,9 @@ public:
   /// The certificate of both doors; made anew when a third of its life is left, when the hosts
   /// changed or when the CA did. Call at start, at SIGHUP, and when it is due.
   Result<KeyPair> serving(const std::vector<std::string>& hosts);
-  Result<KeyPair> serving() { return serving(options_.hosts); }
+  Result<KeyPair> serving() { return serving(hosts()); }
+  /// More hosts for serving(), from the next call on. True if one of them is new.
+  bool add_hosts(const std::vector<std::string>& more);
 
   /// Writes <directory>/admin.kubeconfig (0600) for https://host:port of the admin listener, with
   /// a certificate of group zoo:administrators, renewed like the serving one. Returns that one.
@@ -78,6 +80,7 @@ private:
   Pki(PkiOptions options, crypto::Certificate ca, crypto::PrivateKey ca_key,
       crypto::Certificate admin_ca, crypto::PrivateKey admin_ca_key);
   std::filesystem::path file(std::string_view name) const;
+  std::vector<std::string> hosts() const;
 
   PkiOptions options_;
   crypto::Certificate ca_;
@@ -85,6 +88,7 @@ private:
   crypto::Certificate admin_ca_;
   crypto::PrivateKey admin_ca_key_;
   std::mutex files_;
+  mutable std::mutex hosts_lock_; ///< of options_.hosts
   mutable std::mutex server_ca_lock_;
   std::string server_ca_; ///< "": ca_
 };

@@ -46,8 +46,10 @@ bool limits_priority(const api::Guards& guards, const TenantSnapshot& tenants) {
 } // namespace
 
 PodTermsData pod_terms(const api::Guards& guards, const translate::SharedNames& shared,
-                       const TenantSnapshot& tenants, std::int64_t least_priority) {
+                       const TenantSnapshot& tenants, std::int64_t least_priority,
+                       std::string_view audiences) {
   PodTermsData out;
+  if (!audiences.empty()) out["audiences"] = audiences;
   out["nodeNames"] = word(guards.node_names);
   out["serviceStatus"] = word(guards.service_status);
   out["conversionWebhooks"] = word(guards.conversion_webhooks);
@@ -92,8 +94,8 @@ Result<std::int64_t> PodTerms::default_priority(upstream::ControlApi& api,
 }
 
 Result<void> PodTerms::look(upstream::ControlApi& api, Sources now, Clock::time_point at) {
-  const bool same =
-      now.tenants == seen_.tenants && now.shared == seen_.shared && now.guards == seen_.guards;
+  const bool same = now.tenants == seen_.tenants && now.shared == seen_.shared &&
+                    now.guards == seen_.guards && now.audiences == seen_.audiences;
   if (!same) limits_ = limits_priority(now.guards, *now.tenants);
   const auto defaults = limits_ && defaults_ ? defaults_() : std::nullopt;
   const bool other = defaults && defaults != seen_defaults_;
@@ -105,7 +107,8 @@ Result<void> PodTerms::look(upstream::ControlApi& api, Sources now, Clock::time_
     read_ = at;
     seen_defaults_ = defaults;
   }
-  auto wanted = pod_terms(now.guards, *now.shared, *now.tenants, limits_ ? least_ : 0);
+  auto wanted =
+      pod_terms(now.guards, *now.shared, *now.tenants, limits_ ? least_ : 0, now.audiences);
   if (stale || wanted != written_) {
     const nlohmann::json object = {
         {"apiVersion", "v1"},

@@ -14,6 +14,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <thread>
 
 namespace zoo::upstream {
@@ -27,12 +28,14 @@ namespace zoo::tenants {
 /// let them have. "nodeNames", "priority", "serviceStatus" and "conversionWebhooks" for everybody,
 /// "nodeNames.<id>" and so on where a Tenant differs; "priorityClasses", of the platform, that may
 /// exceed the priority; "runtimeClasses", "storageClasses" and "volumeAttributesClasses" that are
-/// shared.
+/// shared; "audiences" of upstream's own tokens, which a pod may not ask for, where pods are given
+/// zood's (inside.hpp).
 using PodTermsData = std::map<std::string, std::string>;
 
 /// `least_priority`: what pods without a class get upstream, and may therefore have.
 PodTermsData pod_terms(const api::Guards& guards, const translate::SharedNames& shared,
-                       const TenantSnapshot& tenants, std::int64_t least_priority);
+                       const TenantSnapshot& tenants, std::int64_t least_priority,
+                       std::string_view audiences = {});
 
 /// Keeps them upstream as they are here; one thread at a time.
 class PodTerms {
@@ -42,6 +45,7 @@ public:
     api::Guards guards; ///< zood.yaml's
     std::shared_ptr<const translate::SharedNames> shared;
     std::shared_ptr<const TenantSnapshot> tenants;
+    std::string audiences{}; ///< upstream's, separated by spaces; "": pods may have any token
   };
 
   /// Names of the PriorityClasses that a pod gets which names none; asked for where a priority is

@@ -109,6 +109,7 @@ std::shared_ptr<const TenantEntry> entry_of(const api::Tenant& tenant) {
   entry->created = tenant.creation_timestamp;
   entry->revision = tenant.resource_version;
   entry->audit = tenant.audit;
+  entry->inside = tenant.inside;
   entry->credential_epoch = tenant.credentials.epoch;
   if (const auto& from = tenant.credentials.not_before; !from.empty()) {
     entry->tokens_after = std::chrono::system_clock::to_time_t(parse_time(from));

@@ -40,6 +40,7 @@ void take_wishes(api::Tenant& into, const api::Tenant& from) {
   into.account = from.account;
   into.suspended = from.suspended;
   into.audit = from.audit;
+  into.inside = from.inside;
   into.quota_json = from.quota_json;
   into.flow_json = from.flow_json;
   into.guards_json = from.guards_json;

@@ -98,7 +98,8 @@ Result<void> wait_until_bound(ControlApi& api, std::string_view id, std::string_
 
 Result<void> Controller::make_namespace(ControlApi& api, const api::Tenant& tenant,
                                         const std::string& name) {
-  const auto wanted = namespace_manifest(tenant.id, name);
+  const auto inside = inside_label(tenant.inside);
+  const auto wanted = namespace_manifest(tenant.id, name, inside);
   auto made = api.create("/api/v1/namespaces", wanted);
   if (!made) {
     if (made.error().code() != Code::already_exists) {
@@ -125,8 +126,17 @@ Result<void> Controller::make_namespace(ControlApi& api, const api::Tenant& tena
       auto applied = api.apply(path, wanted);
       if (!applied) return fail(std::move(applied).error().context("while repairing {}", name));
     }
+    if (found.inside != inside) ZOO_TRY_VOID(label_inside(api, tenant, name));
   }
   return {};
+}
+
+Result<void> Controller::label_inside(ControlApi& api, const api::Tenant& tenant,
+                                      const std::string& name) {
+  const auto patched = api.merge_patch(kube::path({"api", "v1", "namespaces", name}),
+                                       json::parse(inside_patch(inside_label(tenant.inside))));
+  if (patched || patched.error().code() == Code::not_found) return {};
+  return fail(Error(patched.error()).context("while labelling namespace {}", name));
 }
 
 Result<void> Controller::make_service(ControlApi& api, std::string_view name_space, bool fresh) {
@@ -193,6 +203,8 @@ Result<void> Controller::repair_room(ControlApi& api, const api::Tenant& tenant)
   for (const auto& space : spaces) {
     if (space.labelled && space.label == tenant.id && !space.terminating) {
       mine.push_back(space.name);
+      if (space.inside != inside_label(tenant.inside))
+        ZOO_TRY_VOID(label_inside(api, tenant, space.name));
     }
   }
   for (const std::string_view name : k_first_namespaces) {
@@ -244,6 +256,17 @@ Result<void> Controller::tell_expiry(const api::Tenant& tenant, const std::strin
   return {};
 }
 
+InClusterAccess Controller::in_cluster_access(const api::Tenant& tenant) const {
+  if (const auto why_not = why_not_an_endpoint(settings_.advertise_host); !why_not.empty())
+    return {false, "NotReachable", why_not + "; Service default/kubernetes has no endpoints"};
+  if (!tenant.inside.api) {
+    return {false, "SwitchedOff",
+            "spec.inside.api is false: pods are given the platform's own address and token"};
+  }
+  if (parts_.in_cluster) return parts_.in_cluster();
+  return {true, "Published", "Service default/kubernetes leads to " + settings_.server_url()};
+}
+
 Result<Controller::Next> Controller::sync(ControlApi& api, const api::Tenant& tenant,
                                           unsigned attempts) {
   const auto* ready = tenant.condition("Ready");
@@ -289,7 +312,7 @@ Result<Controller::Next> Controller::sync(ControlApi& api, const api::Tenant& te
 
   ZOO_TRY(const auto certificates, recorded_certificates(parts_.store, tenant));
   step("ready");
-  const auto why_not = why_not_an_endpoint(settings_.advertise_host);
+  const auto access = in_cluster_access(tenant);
   auto written = change_tenant(parts_.store, tenant.id, tenant.uid, [&](api::Tenant& now) -> bool {
     if (!now.deletion_timestamp.empty()) return false;
     const auto before = api::to_json(now);
@@ -313,12 +336,8 @@ Result<Controller::Next> Controller::sync(ControlApi& api, const api::Tenant& te
       now.waiting_for = "the upstream's controllers to fill the namespaces";
     }
     if (!fresh)
-      now.set_condition(k_in_cluster, why_not.empty() ? "True" : "False",
-                        why_not.empty() ? "Published" : "NotReachable",
-                        why_not.empty()
-                            ? "Service default/kubernetes leads to " + settings_.server_url()
-                            : why_not + "; Service default/kubernetes has no endpoints",
-                        time);
+      now.set_condition(k_in_cluster, access.given ? "True" : "False", access.reason,
+                        access.message, time);
     return api::to_json(now) != before;
   });
   if (!written) return fail(std::move(written).error());

@@ -149,7 +149,9 @@ TenantViewSource::view_of(const std::shared_ptr<const TenantEntry>& entry) {
                                                  parts_.administrators),
         upstream_user(entry->id), entry->audit, api::merged(terms_.guards, entry->terms.guards),
         api::merged(terms_.quota, entry->terms.quota), api::merged(terms_.flow, entry->terms.flow),
-        parts_.share_of(entry->id), access::NamespaceTexts{namespace_text, binding_text}});
+        parts_.share_of(entry->id),
+        access::NamespaceTexts{namespace_text, binding_text, inside_patch,
+                               inside_label(entry->inside)}});
     cached.entry = entry;
     cached.names = std::move(names);
   }

@@ -5,6 +5,8 @@
 #include "common/crypto/digest.hpp"
 #include "daemon/translate/admission_fence.hpp"
 #include "daemon/translate/cel.hpp"
+#include "daemon/translate/dns_name.hpp"
+#include "daemon/translate/pod_fields.hpp"
 #include "daemon/translate/selector.hpp"
 #include "daemon/translate/target.hpp"
 #include "daemon/translate/text.hpp"
@@ -248,6 +250,18 @@ Fate secret_namespace(const Site& site, std::string_view value, std::string& out
   return fate;
 }
 
+constexpr std::string_view k_others_service =
+    "leads to a Service outside of the tenant's namespaces (rule external-names): set it anew, and "
+    "it leads to the tenant's own";
+
+Fate external_name(const Site& site, std::string_view value, std::string& output) {
+  if (inward(site)) return put(output, service_name_in(site.mapping, value));
+  auto own = service_name_out(site.mapping, value);
+  if (own) return put(output, std::move(own));
+  // Written before names were translated, or by the platform: shown, but written by no tenant.
+  return site.direction == Direction::prove ? refuse(output, k_others_service) : Fate::keep;
+}
+
 /// group of "group/version", "" for core.
 std::string_view group_of(std::string_view api_version) {
   const auto slash = api_version.find('/');
@@ -464,6 +478,7 @@ Fate act(Action action, std::uint8_t parameter_value, const Site& site, std::str
   const bool in = inward(site);
   switch (action) {
   case Action::none:
+  case Action::namespace_source:
   case Action::managed_fields:
   case Action::embedded:
   case Action::last_applied:
@@ -565,6 +580,12 @@ Fate act(Action action, std::uint8_t parameter_value, const Site& site, std::str
     if (site.direction == Direction::prove && value != "Namespaced")
       return refuse(output, "must be Namespaced");
     return Fate::keep;
+  case Action::external_name:
+    return external_name(site, value, output);
+  case Action::pod_field:
+    return pod_field(site.direction, value, output);
+  case Action::root_ca:
+    return root_ca(site.direction, value, output);
   case Action::reserved_name:
     if (site.direction != Direction::outward &&
         (value == "zoo-tenant" || (value.starts_with("zoo:") && in)))

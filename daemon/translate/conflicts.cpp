@@ -7,6 +7,7 @@
 #include "daemon/translate/admission_fence.hpp"
 #include "daemon/translate/discovery_json.hpp"
 #include "daemon/translate/own_selectors.hpp"
+#include "daemon/translate/rewrite.hpp"
 #include "daemon/translate/status_text.hpp"
 
 #include <fmt/ranges.h>
@@ -94,6 +95,69 @@ std::string field_out(const Mapping& mapping, const Root& root, const std::strin
   return field;
 }
 
+/// The value at a path as structured-merge-diff writes it, where elements of lists are told by
+/// their names: .spec.containers[name="c"].env[name="N"].valueFrom.fieldRef
+JsonNode value_at(JsonNode node, std::string_view path) {
+  constexpr std::string_view k_named = "[name=\"";
+  while (node && !path.empty()) {
+    if (path.starts_with(k_named)) {
+      const auto end = path.find("\"]", k_named.size());
+      if (end == std::string_view::npos) return {};
+      const auto name = path.substr(k_named.size(), end - k_named.size());
+      for (node = node.first(); node && node["name"].string() != name;)
+        node = node.next();
+      path.remove_prefix(end + 2);
+    } else if (path.front() == '.') {
+      const auto end = std::min(path.find_first_of(".[", 1), path.size());
+      node = node[path.substr(1, end - 1)];
+      path.remove_prefix(end);
+    } else {
+      return {};
+    }
+  }
+  return node;
+}
+
+bool same_value(JsonNode one, JsonNode other) { // bounded by the depth of the smaller one
+  if (one.is(JsonType::string) && other.is(JsonType::string)) return one.string() == other.string();
+  const bool object = one.is(JsonType::object) && other.is(JsonType::object);
+  if (!object && !(one.is(JsonType::array) && other.is(JsonType::array)))
+    return one && other && one.raw() == other.raw();
+  const auto ones = one.children(), others = other.children();
+  if (ones.size() != others.size()) return false;
+  for (std::size_t i = 0; i < ones.size(); ++i) {
+    if (!same_value(ones[i], object ? other[ones[i].key()] : others[i])) return false;
+  }
+  return true;
+}
+
+/// Of fields that upstream's policy for pods has changed.
+class PodConflicts {
+public:
+  PodConflicts(const Mapping& mapping, const Root& root, std::string_view applied,
+               std::string_view stored)
+      : applied_(applied), stored_(stored) {
+    RewriteContext outward{mapping, Direction::outward, {}};
+    pod_ = root.kind == "Pod" && root.group.empty() &&
+           rewrite(root, outward, stored, shown_).has_value();
+  }
+  /// Was this field applied as the tenant sees it, and not as it is stored?
+  bool none(std::string_view field) const {
+    if (!pod_) return false;
+    const auto wished = JsonTree::parse(applied_), has = JsonTree::parse(stored_),
+               seen = JsonTree::parse(std::string_view(shown_));
+    if (!wished || !has || !seen) return false;
+    const auto value = value_at(wished->root(), field);
+    return same_value(value, value_at(seen->root(), field)) &&
+           !same_value(value, value_at(has->root(), field));
+  }
+
+private:
+  std::string_view applied_, stored_;
+  std::string shown_;
+  bool pod_ = false;
+};
+
 std::string refusal_of(std::vector<Conflict> conflicts) {
   std::string text;
   kube::StatusDetails details;
@@ -125,9 +189,11 @@ bool is_apply_conflict(std::string_view status) {
 }
 
 std::optional<std::string> judge_conflicts(const Mapping& mapping, const Root& root,
-                                           std::string_view status, std::string_view stored) {
+                                           std::string_view status, std::string_view applied,
+                                           std::string_view stored) {
   const auto refusal = JsonTree::parse(status), object = JsonTree::parse(stored);
   if (!refusal || !object) return std::string(status);
+  const PodConflicts pods(mapping, root, applied, stored);
   std::vector<Conflict> own;
   bool zoods = false, renamed = false;
   std::set<std::pair<std::string, std::string>> told; // manager and field
@@ -136,7 +202,7 @@ std::optional<std::string> judge_conflicts(const Mapping& mapping, const Root& r
     if (cause["reason"].string() != k_reason || !message.starts_with(k_with))
       return std::string(status);
     Conflict conflict{message.substr(k_with.size()), cause["field"].string()};
-    if (added_by_zood(conflict, object->root())) {
+    if (added_by_zood(conflict, object->root()) || pods.none(conflict.field)) {
       zoods = true;
       continue;
     }

@@ -16,10 +16,13 @@ namespace zoo::translate {
 /// Is `status` a refusal of an apply, of which `judge_conflicts` may make something else?
 bool is_apply_conflict(std::string_view status);
 
-/// `status`: upstream's refusal of an apply for its conflicts. `stored`: the object that it was
-/// applied to. nullopt: all of them are over what zood has added, so that the fields may be taken.
-/// Else the refusal with the others alone, and the fields as the tenant calls them.
+/// `status`: upstream's refusal of an apply for its conflicts. `applied`: what the tenant sent.
+/// `stored`: the object that it was applied to. Over a field of a pod that upstream's policy has
+/// changed there is none either, if the tenant applied what it sees (pod_fields.hpp). nullopt: all
+/// of them are over what zood has added, so that the fields may be taken. Else the refusal with the
+/// others alone, and the fields as the tenant calls them.
 std::optional<std::string> judge_conflicts(const Mapping& mapping, const Root& root,
-                                           std::string_view status, std::string_view stored);
+                                           std::string_view status, std::string_view applied,
+                                           std::string_view stored);
 
 } // namespace zoo::translate

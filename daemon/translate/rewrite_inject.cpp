@@ -1,11 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 // What an object carries upstream and its tenant never sees: the tenant's label, the level of pod
-// security, and the members that a rule asks for.
+// security, the members that a rule asks for, and what a pod reads its namespace from.
 #include "common/base/json_text.hpp"
+#include "daemon/translate/discovery_json.hpp"
 #include "daemon/translate/json.hpp"
+#include "daemon/translate/pod_fields.hpp"
 #include "daemon/translate/rewrite_walk.hpp"
 
 namespace zoo::translate {
+
+/// The source of a projected volume at `p`, if it is one that upstream's policy has made; else
+/// null.
+Walker::Ptr Walker::source_out(Ptr p) {
+  const Ptr end = skip_value(p, end_);
+  if (end == nullptr) return nullptr;
+  const auto tree = JsonTree::parse(std::string_view(p, static_cast<std::size_t>(end - p)));
+  const auto shown = tree ? namespace_source(tree->root()) : std::nullopt;
+  if (!shown) return nullptr;
+  replace(p, end, *shown);
+  return end;
+}
 
 /// The level of pod security that is enforced, and the tenant's wish beside it (DESIGN 8).
 Walker::Ptr Walker::labels_member(Object& object, Member& member) {

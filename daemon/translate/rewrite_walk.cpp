@@ -110,6 +110,9 @@ Walker::Ptr Walker::value(const Node& node, Ptr p, const Siblings& siblings, std
                    node.key_action != KeyAction::none || node.flags & Node::inject_label;
   switch (*p) {
   case '{':
+    if (node.action == Action::namespace_source && outward()) {
+      if (const Ptr end = source_out(p)) return end;
+    }
     if (map) return object(node, p, siblings);
     break;
   case '[':

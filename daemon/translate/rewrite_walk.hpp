@@ -61,6 +61,7 @@ private:
   }
   Ptr array(const Node& node, Ptr p, const Siblings& siblings, std::string_view key);
   Ptr leaf(const Node& node, Ptr p, const Siblings& siblings, std::string_view key);
+  Ptr source_out(Ptr p);
   Ptr embedded(const Node& node, Ptr p);
   Ptr last_applied(Ptr p);
   Ptr entries_of(const Node& node, Ptr p, const Siblings& siblings, std::string_view key);

@@ -53,6 +53,10 @@ enum class Action : std::uint8_t {
   managed_fields,         ///< fieldsV1: the keys of this root's own positions
   selector_key,           ///< key of a selector's expression: the tenant label is refused
   reserved_name,          ///< name of a RoleBinding: zood's own are refused
+  external_name,          ///< DNS name of a Service: its namespace (dns_name.hpp)
+  pod_field,              ///< fieldPath of a pod: shown as the namespace (pod_fields.hpp)
+  root_ca,                ///< name of a ConfigMap that a pod reads: of the authorities
+  namespace_source,       ///< source of a projected volume: shown as the namespace's field
   refuse,                 ///< a tenant may not set it: forbidden inward
   hide,                   ///< the member is left out outward
 };

@@ -26,8 +26,10 @@ struct Needle {
   Words word;
 };
 constexpr Words rare(unsigned number) { return static_cast<Words>(8U << number); }
-constexpr std::array<Needle, 10> k_needles = {{{"kubezoo.io", 2, 5, k_domain_word},
+constexpr std::array<Needle, 12> k_needles = {{{"kubezoo.io", 2, 5, k_domain_word},
                                                {"'zoo-tenants-", 0, 5, k_domain_word},
+                                               {"zoo-pods-inside", 0, 5, k_domain_word},
+                                               {"zoo-root-ca.crt", 0, 5, k_domain_word},
                                                {"deviceclass.", 9, 7, k_device_word},
                                                {"\"affinity\"", 2, 3, rare(0)},
                                                {"\"priorityClassName\"", 8, 6, rare(1)},

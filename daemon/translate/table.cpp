@@ -5,6 +5,7 @@
 #include "common/base/text.hpp"
 #include "daemon/translate/actions.hpp"
 #include "daemon/translate/discovery_json.hpp"
+#include "daemon/translate/dns_name.hpp"
 #include "daemon/translate/known_words.hpp"
 #include "daemon/translate/query.hpp"
 #include "daemon/translate/rewrite.hpp"
@@ -56,6 +57,7 @@ constexpr std::array k_columns = {
     ColumnRow{"volumeattributesclasses", "DriverName", CellRule::class_driver},
     ColumnRow{"ingresses", "Class", CellRule::ingress_class},
     ColumnRow{"ipaddresses", "ParentRef", CellRule::text},
+    ColumnRow{"services", "External-IP", CellRule::external_name},
     ColumnRow{"csistoragecapacities", "StorageClassName", CellRule::storage_class},
     ColumnRow{"validatingadmissionpolicybindings", "PolicyName", CellRule::private_name},
     ColumnRow{"validatingadmissionpolicybindings", "ParamRef", CellRule::claim},
@@ -251,6 +253,8 @@ std::string TableRewriter::cell(CellRule rule, std::string_view text, const Obje
     const auto own = object_name_out(mapping_, facts, text.substr(slash + 1));
     return own ? std::string(text.substr(0, slash + 1)) + *own : "";
   }
+  case CellRule::external_name:
+    return service_name_out(mapping_, text).value_or(std::string(text));
   case CellRule::private_name:
     return or_blank(mapping_.name_out(text));
   case CellRule::api_version_kind: {

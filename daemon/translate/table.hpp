@@ -35,8 +35,9 @@ enum class CellRule : std::uint8_t {
   private_name,     ///< name of a private cluster-scoped object
   api_version_kind, ///< `group/version/Kind`
   signer,
-  class_driver, ///< who acts for a class
-  requester,    ///< who asked for a certificate: read from the object
+  class_driver,  ///< who acts for a class
+  requester,     ///< who asked for a certificate: read from the object
+  external_name, ///< DNS name of a Service, or an address
 };
 
 /// Rewrites a Table outward, one row at a time (the rows come from a Framer), and the Tables within

@@ -2,6 +2,7 @@
 #include "daemon/translate/text.hpp"
 
 #include "daemon/translate/cel.hpp"
+#include "daemon/translate/inside.hpp"
 #include "daemon/translate/known_words.hpp"
 #include "daemon/translate/text_place.hpp"
 
@@ -35,6 +36,24 @@ constexpr std::string_view k_policy = "ValidatingAdmissionPolicy 'zoo-tenants-";
 constexpr std::string_view k_denied = " denied request: ";
 constexpr std::string_view k_way_out =
     " (rule platform-policies): leave out what is named, or ask the platform's administrator";
+
+/// Upstream's words where its policy for the pods of tenants could not do its work: an expression,
+/// or parameters that are missing (docs/decisions/195). It is nothing that the tenant could mend.
+constexpr std::string_view k_inside_policy = "policy 'zoo-pods-inside' with binding '";
+constexpr std::array<std::string_view, 3> k_inside_reasons = {
+    "the platform could not prepare this pod for the tenant's own API and DNS (rule pods-inside): "
+    "try again later, or tell the platform's administrator",
+    "the platform could not prepare this pod (rule pods-inside)", "(rule pods-inside)"};
+
+std::string without_inside_policy(std::string_view text, std::size_t most) {
+  const auto at = text.find(k_inside_policy);
+  if (at == std::string_view::npos) return std::string(text);
+  auto out = std::string(text.substr(0, at));
+  const auto* reason =
+      std::find_if(k_inside_reasons.begin(), k_inside_reasons.end(),
+                   [&](std::string_view each) { return out.size() + each.size() <= most; });
+  return out += *reason; // the last one is shorter than what was cut
+}
 
 /// Such a refusal in the words of zood's own: without the policy's name, with a rule and a way out
 /// where it has none and `most` bytes have room for it.
@@ -73,10 +92,15 @@ std::string text_within(const Mapping& mapping, std::string_view text, WordSourc
                         std::size_t most) {
   const std::string_view prefix = mapping.prefix();
   if (mapping.identity()) return std::string(text);
-  std::string expressions, denial;
+  std::string expressions, denial, authorities;
   if (denied_by_platform(text)) {
-    denial = without_policy(text, most);
+    denial = without_inside_policy(without_policy(text, most), most);
     text = denial;
+  }
+  if (text.find(k_root_ca) != std::string_view::npos) {
+    authorities = text;
+    replace_all(authorities, k_root_ca, k_upstream_root_ca);
+    text = authorities;
   }
   if (text.find(prefix) != std::string_view::npos) {
     expressions = cel_text_out(mapping, text);
@@ -109,7 +133,8 @@ std::string text_within(const Mapping& mapping, std::string_view text, WordSourc
 } // namespace
 
 bool denied_by_platform(std::string_view text) {
-  return text.find(k_policy) != std::string_view::npos;
+  return text.find(k_policy) != std::string_view::npos ||
+         text.find(k_inside_policy) != std::string_view::npos;
 }
 
 std::string text_out(const Mapping& mapping, std::string_view text, WordSource* around) {

@@ -6,6 +6,7 @@
 #include "common/kube/protobuf_wire.hpp"
 #include "daemon/translate/discovery_json.hpp"
 #include "daemon/translate/known_words.hpp"
+#include "daemon/translate/pod_fields.hpp"
 #include "daemon/translate/protobuf_table.hpp"
 #include "daemon/translate/rewrite_walk.hpp"
 #include "daemon/translate/structure.hpp"
@@ -120,10 +121,12 @@ private:
   void put(const Place& place, std::string_view text) {
     auto made = varint(text.size());
     made += text;
+    if (shrinks_ && made.size() > place.end - place.length) return;
     change(place.length, place.end - place.length, std::move(made));
   }
 
   void object(const Message& message, const Place& place, const Siblings& siblings);
+  void again_without_growth(const Message& item, const Place& place);
   void message(const Node& node, const Message& message, const Place& place,
                const Siblings& siblings, unsigned depth);
   void members(const Node& node, const Message& message, const Place& place,
@@ -165,6 +168,7 @@ private:
   std::size_t text_ = 0;            ///< the string that is being read
   std::size_t told_ = 0;            ///< the body up to here is in words_
   std::size_t told_edits_ = 0;      ///< and so many of the edits
+  bool shrinks_ = false;            ///< what would get longer stays as it is
   bool broken_ = false;             ///< bytes that are no protobuf were met
   std::ptrdiff_t delta_ = 0;        ///< bytes that the message gains by its edits so far
 };
@@ -206,6 +210,7 @@ Result<void> WireWalker::run_field(const Message& item, std::string& out) {
     if (place.field.wire != Wire::bytes) return;
     if (place.field.number == 2) {
       within(place, [&] { object(item, place, {}); });
+      if (delta_ > 0) again_without_growth(item, place);
     } else if (place.field.number == 1 && context_.seal_continue) {
       within(place, [&] {
         each(place.content, place.end, [&](const Place& meta) {
@@ -219,6 +224,17 @@ Result<void> WireWalker::run_field(const Message& item, std::string& out) {
   if (broken_) return wrong();
   apply(out);
   return {};
+}
+
+/// No object of a list may get longer (wire_list.hpp). Only a pod does that mentions zood's
+/// ConfigMap more often than it has bytes to give for it: its name stays there.
+void WireWalker::again_without_growth(const Message& item, const Place& place) {
+  edits_.clear();
+  words_.reset();
+  told_ = told_edits_ = 0;
+  delta_ = 0;
+  shrinks_ = true;
+  within(place, [&] { object(item, place, {}); });
 }
 
 void WireWalker::object(const Message& shape, const Place& place, const Siblings& siblings) {
@@ -348,6 +364,9 @@ void WireWalker::value(const Node& node, const Field& field, const Place& place,
   case Type::bytes:
     return text(node, field, place, siblings, key);
   case Type::message:
+    if (node.action == Action::namespace_source) {
+      if (const auto shown = namespace_source_wire(content(place))) return put(place, *shown);
+    }
     return within(place, [&] { message(node, messages[field.message], place, siblings, depth); });
   case Type::strings:
     if (node.element == nullptr) return;

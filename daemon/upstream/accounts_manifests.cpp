@@ -1,18 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/upstream/accounts_manifests.hpp"
 
-#include "common/kube/yaml.hpp"
+#include "daemon/upstream/yaml_manifests.hpp"
 
 #include <fmt/format.h>
 
-#include <stdexcept>
 #include <utility>
 
 namespace zoo::upstream {
 namespace {
 
-constexpr std::string_view k_licence = "# SPDX-License-Identifier: Apache-2.0\n";
-constexpr std::string_view k_between = "---\n";
 constexpr std::string_view k_accounts_option = "--print-upstream-accounts";
 constexpr std::string_view k_policy = "ValidatingAdmissionPolicy";
 
@@ -22,22 +19,9 @@ Need need_of(std::string_view kind) {
 }
 
 Manifest read(std::string_view yaml) {
-  auto json = kube::yaml_to_json(yaml);
-  if (!json) throw std::logic_error(json.error().text()); // a test reads them all
-  auto out = manifest_of(Need::identity, k_accounts_option, *std::move(json));
+  auto out = manifest_of_yaml(Need::identity, k_accounts_option, yaml);
   out.need = need_of(out.kind);
   return out;
-}
-
-std::vector<std::string_view> documents(std::string_view text) {
-  std::vector<std::string_view> out;
-  if (text.starts_with(k_licence)) text.remove_prefix(k_licence.size());
-  for (;;) {
-    const auto end = text.find(std::string("\n") += k_between);
-    out.push_back(text.substr(0, end == std::string_view::npos ? end : end + 1));
-    if (end == std::string_view::npos) return out;
-    text.remove_prefix(end + 1 + k_between.size());
-  }
 }
 
 /// Every document, and the binding behind each policy.
@@ -87,14 +71,14 @@ const Manifest& self_service_manifest() {
 }
 
 std::string account_manifests_yaml() {
-  std::string out(k_licence);
+  std::string out(k_licence_line);
   out += "# What accounts and spaces need in the upstream cluster, beside upstream-rbac.yaml, for "
          "those\n"
          "# who install it themselves:\n"
          "#   kubectl apply --server-side -f upstream-accounts.yaml\n"
          "# Printed by `zood --print-upstream-accounts`.\n";
   for (const auto& [text, manifest] : all())
-    out.append(k_between).append(text);
+    out.append(k_between_documents).append(text);
   return out;
 }
 

@@ -10,7 +10,15 @@ endforeach()
 configure_file(accounts/accounts_text.cpp.in
                ${PROJECT_BINARY_DIR}/generated/upstream/accounts_text.cpp @ONLY)
 
+set(text ${CMAKE_CURRENT_LIST_DIR}/inside/policy.yaml)
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${text})
+file(READ ${text} ZOO_INSIDE_policy)
+configure_file(inside/inside_text.cpp.in
+               ${PROJECT_BINARY_DIR}/generated/upstream/inside_text.cpp @ONLY)
+
 zoo_add_library(zoo_upstream_control TOGETHER
   SOURCES accounts_install.cpp accounts_manifests.cpp bootstrap.cpp control_api.cpp credential.cpp
-          upstream_rbac.cpp ${PROJECT_BINARY_DIR}/generated/upstream/accounts_text.cpp
+          inside_manifests.cpp upstream_rbac.cpp yaml_manifests.cpp
+          ${PROJECT_BINARY_DIR}/generated/upstream/accounts_text.cpp
+          ${PROJECT_BINARY_DIR}/generated/upstream/inside_text.cpp
   LINK zoo_kube zoo_crypto zoo_api zoo_kiosk)

@@ -196,8 +196,11 @@ constexpr std::array k_rows{
 {"name":"runtime","expression":"object.spec.?runtimeClassName.orValue('')"},
 {"name":"shared","expression":"variables.class != '' && variables.class in variables.allowed[?'priorityClasses'].orValue('').split(' ')"},
 {"name":"required","expression":"object.spec.?affinity.?podAffinity.?requiredDuringSchedulingIgnoredDuringExecution.orValue([]) + object.spec.?affinity.?podAntiAffinity.?requiredDuringSchedulingIgnoredDuringExecution.orValue([])"},
-{"name":"preferred","expression":"object.spec.?affinity.?podAffinity.?preferredDuringSchedulingIgnoredDuringExecution.orValue([]) + object.spec.?affinity.?podAntiAffinity.?preferredDuringSchedulingIgnoredDuringExecution.orValue([])"}],
+{"name":"preferred","expression":"object.spec.?affinity.?podAffinity.?preferredDuringSchedulingIgnoredDuringExecution.orValue([]) + object.spec.?affinity.?podAntiAffinity.?preferredDuringSchedulingIgnoredDuringExecution.orValue([])"},
+{"name":"foreign","expression":"variables.allowed[?'audiences'].orValue('')"},
+{"name":"tokens","expression":"variables.foreign != '' && namespaceObject.metadata.labels[?'zoo.kubezoo.io/inside'].orValue('') in ['', 'api']"}],
 "validations":[
+{"expression":"!variables.tokens || object.spec.?volumes.orValue([]).all(v, v.?projected.?sources.orValue([]).all(s, !has(s.serviceAccountToken) || !(s.serviceAccountToken.?audience.orValue('') in variables.foreign.split(' ') + [''])))","message":"a tenant's pod has no token that the platform's API server takes (spec.inside.api of the Tenant)"},
 {"expression":"(variables.required + variables.preferred.map(p, p.podAffinityTerm)).all(t, t.?namespaces.orValue([]).all(n, n.startsWith(variables.id + '-')) && (!has(t.namespaceSelector) || t.namespaceSelector.?matchLabels[?'tenant.kubezoo.io/id'].orValue('') == variables.id || t.namespaceSelector.?matchExpressions.orValue([]).exists(e, e.key == 'tenant.kubezoo.io/id' && e.operator == 'In' && e.values == [variables.id])))","message":"the affinity of a tenant's pod regards that tenant's namespaces alone"},
 {"expression":"variables.nodes || object.spec.?nodeName.orValue('') == ''","message":"spec.nodeName goes past the scheduler (guards.node_names of zood)"},
 {"expression":"variables.shared || (object.spec.?priority.orValue(0) <= variables.priority && !variables.class.startsWith('system-'))","messageExpression":"'the priority of a tenant\\'s pod is at most ' + string(variables.priority) + ', and its class none of the system\\'s (guards.priority of zood)'"},

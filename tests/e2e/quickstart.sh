@@ -29,9 +29,18 @@ expect "the second run succeeds" 0 $?
 expect_match "the second run finds zood" 'zood runs already' "$output"
 expect "the second run leaves the pods alone" "$pods" "$(tenant get pods -o name | sort)"
 
+output=$("$quickstart" --dir "$state" --accounts 2>&1)
+expect "with accounts it succeeds" 0 $?
+john() { "$KUBECTL" --kubeconfig "$state/john.kubeconfig" "$@"; }
+expect_match "and says how john goes on" "KUBECONFIG=$state/john.kubeconfig" "$output"
+check "john makes a namespace" john create namespace quick-web
+expect "which is all that he sees" namespace/quick-web "$(john get namespaces -o name)"
+expect "the tenant has its pods still" "$pods" "$(tenant get pods -o name | sort)"
+
 check "stops" "$quickstart" stop --dir "$state"
 expect "nothing of it runs any more" "" "$("$ZOO_UPSTREAM" status --dir "$state/upstream")"
 check_fails "nobody answers the tenant" 'refused|connect' tenant get pods --request-timeout=5s
 
 check "comes up again" "$quickstart" --dir "$state"
 expect "the pods are still there" "$pods" "$(tenant get pods -o name | sort)"
+expect "and john's namespace, through the same address" namespace/quick-web "$(john get namespaces -o name)"

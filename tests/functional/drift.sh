@@ -6,7 +6,9 @@
 # change is of another tenant, so that nothing but its own watch can tell of it.
 . "$(dirname "$0")/../e2e/lib.sh"
 
-start_zood_with 'advertise: 192.0.2.7:6443'
+# Pods of others, in front of the same upstream, stay as they are.
+start_zood_with 'advertise: 192.0.2.7:6443
+inside: {enabled: false}'
 changes=(binding binding-of-its-own label space Service EndpointSlice authority reader approval)
 declare -A tenants=() paths=() before=()
 for change in "${changes[@]}"; do
@@ -24,7 +26,7 @@ kind: CertificateSigningRequest
 metadata: {name: web}
 spec: {request: $(base64 -w0 <"$TMPDIR/request"), signerName: kubernetes.io/kube-apiserver-client, usages: [client auth]}
 Y
-settled() { (($(ctl tenant list -o json | jq '[.items[] | select([.status.conditions[] | select(.status == "True").type] | contains(["InClusterAccess", "Populated", "Ready"]))] | length') == ${#changes[@]})); }
+settled() { (($(ctl tenant list -o json | jq '[.items[] | select([.status.conditions[] | select(.status == "True" or .type == "InClusterAccess").type] | contains(["InClusterAccess", "Populated", "Ready"]))] | length') == ${#changes[@]})); }
 eventually "all have what they wait for" 120 settled
 # A tenant that was made has its last look after that: until then any change would come to light.
 looks() { curl -sSf --unix-socket "$zood_dir/zood.sock" http://zood/metrics | awk '$1 == "zood_tenant_looks_total" { print $2 }'; }

@@ -41,7 +41,8 @@ inline Words words_by_bytes(std::string_view text, std::string_view prefix) {
     return text.find(word) != std::string_view::npos;
   };
   Words out = has(prefix) ? k_prefix_word : Words{0};
-  if (has("kubezoo.io")) out |= k_domain_word;
+  for (const auto* word : {"kubezoo.io", "'zoo-tenants-", "zoo-pods-inside", "zoo-root-ca.crt"})
+    if (has(word)) out |= k_domain_word;
   if (has("deviceclass.")) out |= k_device_word;
   for (unsigned i = 0; i < k_rare_keys.size(); ++i)
     if (has('"' + std::string(k_rare_keys[i]) + '"')) out |= static_cast<Words>(8U << i);

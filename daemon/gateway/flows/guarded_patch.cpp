@@ -144,7 +144,7 @@ private:
     ask(look, [this, refusal = upstream::Answer(answer)](const upstream::Answer& stored) mutable {
       if (!stored.ok()) return refused(refusal);
       auto judged = translate::judge_conflicts(exchange_.mapping(), root_of(exchange_),
-                                               refusal.body, stored.body);
+                                               refusal.body, exchange_.body(), stored.body);
       if (!judged && !takes_) {
         takes_ = true;
         return dry_run();

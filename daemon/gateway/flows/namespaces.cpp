@@ -74,11 +74,31 @@ public:
       if (dry_run != nullptr) return reply();
       const auto key = translate::object_key(answer_.body);
       if (!key) return exchange_.fail(key.error());
-      raise_fence(key->name, [this] { reply(); });
+      label(key->name, [this, name = key->name] { raise_fence(name, [this] { reply(); }); });
     });
   }
 
 private:
+  /// The policy for pods goes by it, and who makes a namespace cannot say it.
+  void label(const std::string& name, std::function<void()> next) {
+    const auto& texts = exchange_.view().texts;
+    if (texts.inside.empty()) return next();
+    Outgoing request(Actor::zood(Reason::room), "PATCH", "/api/v1/namespaces/" + name);
+    request.content_type = "application/merge-patch+json";
+    request.body = texts.of_inside(texts.inside);
+    ask(request, [this, name, next = std::move(next)](upstream::Answer answer) {
+      if (!answer.ok()) {
+        log::warning("gateway", "namespace {} could not be labelled: {} {}", name,
+                     answer.head.status, answer.body);
+        return exchange_.fail(Error(Code::timeout,
+                                    "the namespace is not ready yet: its label could "
+                                    "not be written; try again"));
+      }
+      answer_.body = std::move(answer.body); // of its version by now
+      next();
+    });
+  }
+
   void reply() {
     std::string out;
     Rendering plain = rendering_;
@@ -107,7 +127,8 @@ public:
   void start() override {
     Outgoing request(Actor::zood(Reason::room), "POST", "/api/v1/namespaces");
     request.content_type = "application/json";
-    request.body = exchange_.view().texts.of_namespace(exchange_.mapping().id(), name_);
+    const auto& texts = exchange_.view().texts;
+    request.body = texts.of_namespace(exchange_.mapping().id(), name_, texts.inside);
     ask(request, [this](const upstream::Answer& answer) {
       // Somebody may have been faster, or it is there all the time: whose it is, is asked later.
       if (answer.head.status == 409) return go_on();

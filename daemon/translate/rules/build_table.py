@@ -189,6 +189,12 @@ class Builder:
                 self.owner(node)
             else:
                 node.act("api_version", row=row)
+        elif rule == "PODFIELD":
+            node.act("pod_field", row=row)
+        elif rule == "ROOTCA":
+            node.act("root_ca", row=row)
+        elif rule == "EXTNAME":
+            node.act("external_name", row=row)
         elif rule == "SIGNER":
             node.act("signer", row=row)
         elif rule == "DRIVER":
@@ -366,6 +372,8 @@ class Builder:
         template = self.roots[("apps", "DaemonSet")].member("spec").member("template")
         data = revision.member("data")
         data.member("spec").edges["template"] = [template, 0, 0, False]
+        volume = self.roots[("", "Pod")].member("spec").member("volumes").items()
+        volume.member("projected").member("sources").items().act("namespace_source")
         for (group, kind), root in self.roots.items():
             if "metadata" in root.edges and "managedFields" in root.edges["metadata"][0].edges:
                 entry = root.edges["metadata"][0].edges["managedFields"][0].items()
@@ -381,10 +389,12 @@ PREFIX, DOMAIN, DEVICE = "<prefix>", "<domain>", "<device>"
 RARE = ["affinity", "priorityClassName", "runtimeClassName", "ephemeral", "clusterTrustBundle", "podCertificate",
         "storageos"]
 ACTS = {"none": (), "refuse": (), "text": (PREFIX, DOMAIN), "resource_key": (DEVICE,), "last_applied": (PREFIX,),
-        "managed_fields": (PREFIX, DOMAIN, DEVICE)}
+        "managed_fields": (PREFIX, DOMAIN, DEVICE), "pod_field": (DOMAIN,), "root_ca": (DOMAIN,),
+        "namespace_source": (DOMAIN,), "external_name": (PREFIX,)}
 KEY_ACTS = {"none": (), "resource": (DEVICE,), "annotations": (DOMAIN,)}
 # The same of values on the way inward (of keys there is no difference): shown are texts, and what kubectl has written; what is hidden upstream may come along.
-ACTS_INWARD = {"none": (), "hide": (), "text": (), "last_applied": (), "resource_key": (DEVICE,)}
+ACTS_INWARD = {"none": (), "hide": (), "text": (), "last_applied": (), "resource_key": (DEVICE,), "pod_field": (DOMAIN,),
+               "root_ca": (DOMAIN,), "namespace_source": ()}
 
 
 # Managed fields are renamed by the key actions of their kind alone; of these, inward, only the first renames anything.

@@ -72,6 +72,9 @@ r('core.PodDNSConfig','searches','dns','keep','keep','DNS','untranslatable in ge
 r('core.PodDNSConfig','nameservers','dns','keep','keep','OPAQUE','',suf='[]')
 r('core.HostAlias','hostnames','dns','keep','keep','DNS','',suf='[]')
 r('core.ObjectFieldSelector','fieldPath','downwardAPI','keep','keep','DOWNWARD','metadata.namespace resolves in the kubelet to the upstream namespace: untranslatable at the API, see note 5 (rewrite to a literal, or accept)')
+r('core.ObjectFieldSelector','fieldPath','downwardAPI','keep','strip','PODFIELD','the annotation that a pod is given is shown as metadata.namespace, and refused inward')
+for t in ('ConfigMapKeySelector','ConfigMapEnvSource','ConfigMapVolumeSource','ConfigMapProjection'):
+    r('core.'+t,'name','configMap','keep','strip','ROOTCA','zoo-root-ca.crt is shown as kube-root-ca.crt, and refused inward')
 r('core.EnvVar','value','dns','keep','keep','OPAQUE','may embed service DNS names; untranslatable')
 r('core.HTTPGetAction','host','dns','keep','keep','DNS')
 r('core.TCPSocketAction','host','dns','keep','keep','DNS')
@@ -100,7 +103,7 @@ r('core.WindowsSecurityContextOptions','gmsaCredentialSpecName','clusterName:GMS
 r('core.Secret','data','namespace(base64)','prefix','strip','B64NS','only type kubernetes.io/service-account-token, key "namespace" (base64 of the prefixed namespace); key "token" is a JWT whose claims stay prefixed; key "ca.crt" is the upstream CA',suf='{namespace}')
 r('core.Secret','stringData','namespace','prefix','keep','B64NS','write-only twin of data',suf='{namespace}')
 # --- service
-r('core.ServiceSpec','externalName','dns','keep','keep','DNS','<svc>.<ns>.svc.<clusterDomain> may be rewritten both ways when the suffix matches; else keep')
+r('core.ServiceSpec','externalName','dns','prefix','strip','EXTNAME','<svc>.<ns>.svc[.<clusterDomain>][.]; others keep')
 r('core.ServiceSpec','externalIPs','none','reject','keep','GUARD','CVE-2020-8554: guard in a shared cluster',suf='[]')
 r('core.ServiceSpec','loadBalancerClass','none','keep','keep','OPAQUE')
 r('core.EndpointAddress','nodeName','clusterName:Node','keep','keep','SHARED')
@@ -385,6 +388,8 @@ def leaftype(p):
     return str(p.get('type')) + (':' + p['format'] if 'format' in p else '')
 
 TENANTLABEL = '(tenant label)'
+# Pods alone: templates are as the tenant wrote them.
+OF_PODS = ('PODFIELD', 'ROOTCA')
 def nssel(gvk, path, note):
     emit(gvk, path, 'selector:namespaceLabels', 'prefix', 'strip', 'NSSEL', note)
     emit(gvk, path + '.matchLabels{kubernetes.io/metadata.name}', 'namespace', 'prefix', 'strip', 'LBLVAL', 'value is a namespace name')
@@ -402,6 +407,8 @@ def walk(gvk, tname, path, stack):
             verdict.setdefault((t, p, lt), 'rule:' + ','.join(x[4] for x in rules) if rules else 'keep')
         if rules:
             for suf, refers, i, o, rule, note in rules:
+                pod = gvk == ('', 'v1', 'Pod')
+                if rule in OF_PODS and not pod or rule == 'DOWNWARD' and pod: continue
                 if rule == 'NSSEL': nssel(gvk, pp, note)
                 else:
                     emit(gvk, pp + suf, refers, i, o, rule, note, {'untranslatable': True} if rule in ('CEL','X509','JWT','DOWNWARD','DNS','URL') else None)

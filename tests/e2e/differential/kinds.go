@@ -95,6 +95,10 @@ func kinds(seed int64, namespace string) []kind {
 			return object{"type": "Opaque", "stringData": object{"a": word(r)}, "data": object{"b": "YmI="}}
 		}},
 		{"", "v1", "services", "Service", true, false, func(r *rand.Rand) object {
+			if r.Intn(4) == 0 {
+				hosts := []string{"web.default.svc.cluster.local", "a.b.kube-system.svc.", "www.example.com", "web.svc"}
+				return object{"spec": object{"type": "ExternalName", "externalName": hosts[r.Intn(4)]}}
+			}
 			return object{"spec": object{"clusterIP": "None", // no selector, or a controller writes for it
 				"ports": list{object{"name": "a", "port": port(r)}, object{"name": "b", "port": 2000 + port(r)}}}}
 		}},

@@ -10,6 +10,8 @@
 #include <openssl/ssl.h>
 #include <openssl/x509.h>
 
+#include <algorithm>
+
 using namespace zoo;
 using namespace std::chrono_literals;
 
@@ -125,4 +127,44 @@ TEST_CASE("doctor is told of a door whose certificate ends") {
     CHECK(found[1].subject == "administrators' CA");
     CHECK(found[1].level == Level::ok);
   }
+}
+
+TEST_CASE("a host that is known later is in zood's own certificate, and nothing is made twice") {
+  Bench bench(60min);
+  const auto before = shown(*bench.tenants_door);
+  CHECK(bench.certificates->cover({"10.0.0.77", "kubernetes.default.svc.example"}).empty());
+  const auto after = shown(*bench.tenants_door);
+  CHECK(after != before);
+  const auto certificate = must(crypto::Certificate::from_der(after));
+  const auto addresses = certificate.ip_sans();
+  CHECK(std::find(addresses.begin(), addresses.end(), "10.0.0.77") != addresses.end());
+  CHECK(shown(*bench.admin_door) == after);
+  CHECK(bench.certificates->cover({"10.0.0.77"}).empty());
+  CHECK(shown(*bench.tenants_door) == after);
+}
+
+TEST_CASE("of a certificate that is given it is told what it is not good for") {
+  const test::TemporaryDirectory given;
+  const auto key = must(crypto::PrivateKey::generate_p256());
+  must(file::write_secret(given.path() / "tls.crt",
+                          must(crypto::make_ca(key, "given", 60min)).to_pem()));
+  must(file::write_secret(given.path() / "tls.key", key.to_pem().view()));
+  config::Values values;
+  must(values.set("tls.certificate", (given.path() / "tls.crt").string()));
+  must(values.set("tls.key", (given.path() / "tls.key").string()));
+  Bench bench(60min, values);
+  const std::vector<std::string> hosts{"10.0.0.77", "kubernetes"};
+  CHECK(bench.certificates->cover(hosts) == hosts);
+}
+
+TEST_CASE("a CA that is about to come is trusted beside the one that is") {
+  const test::TemporaryDirectory given;
+  const auto next = must(crypto::make_ca(must(crypto::PrivateKey::generate_p256()), "next", 60min));
+  must(file::write_secret(given.path() / "next.crt", next.to_pem()));
+  config::Values values;
+  must(values.set("tls.further_ca", (given.path() / "next.crt").string()));
+  Bench bench(60min, values);
+  CHECK(bench.pki->server_ca_pem() == bench.pki->ca_pem() + next.to_pem());
+  bench.certificates->reload(config::Values());
+  CHECK(bench.pki->server_ca_pem() == bench.pki->ca_pem());
 }

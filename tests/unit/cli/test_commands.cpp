@@ -66,6 +66,11 @@ TEST_CASE("command lines that lack something are usage errors, and ask nothing")
       {"tenant", "create", "foofoo", "--timeout", "soon"},
       {"tenant", "create", "foofoo", "--timeout", "0s"},
       {"tenant", "create", "foofoo", "barbar"},
+      {"tenant", "create", "foofoo", "--inside", "some"},
+      {"tenant", "create", "--inside", "api", "-f", "-"},
+      {"dns"},
+      {"dns", "corefile", "--domain", "a b"},
+      {"dns", "corefile", "--domain", "cluster.local."},
       {"kubeconfig", "export"},
       {"kubeconfig", "export", "foofoo", "--ttl", "-3h"},
       {"kubeconfig", "export", "foofoo", "--ttl", "500ms"}, // 0 s would be zood's default: a year
@@ -582,4 +587,30 @@ TEST_CASE("audit --follow shows each line once, in columns that stay, until zood
   for (std::string each; std::getline(read, each);)
     users.push_back(json::parse(each)["user"]);
   CHECK(users == std::vector<std::string>{"jane", "j", "k", "somebody-longer"});
+}
+
+TEST_CASE("the rules for CoreDNS are printed without asking anybody") {
+  Zooctl zooctl;
+  const auto rules = zooctl({"dns", "corefile", "--domain", "k8s.example"});
+  CHECK(rules.status == 0);
+  CHECK(has(rules.out, "zood.zoo-system.svc.k8s.example answer auto"));
+  const auto layer = zooctl({"dns", "corefile", "--second-layer"});
+  CHECK(has(layer.out, "template IN ANY cluster.local {"));
+  CHECK(has(layer.out, "(system|calico|"));
+  CHECK(zooctl.server.requests.empty());
+}
+
+TEST_CASE("what zood does inside pods is said when a tenant is made") {
+  for (const auto& [word, inside] :
+       std::vector<std::pair<std::string, json>>{{"all", json()},
+                                                 {"api", {{"dns", false}}},
+                                                 {"dns", {{"api", false}}},
+                                                 {"none", {{"api", false}, {"dns", false}}}}) {
+    CAPTURE(word);
+    Zooctl zooctl;
+    zooctl.server.on(k_post, {{201, tenant("foofoo")}});
+    zooctl({"tenant", "create", "foofoo", "--no-wait", "--inside", word});
+    const auto sent = json::parse(zooctl.server.asked("POST", k_tenants).body);
+    CHECK(sent["spec"].value("inside", json()) == inside);
+  }
 }

@@ -156,3 +156,23 @@ TEST_CASE("times are RFC 3339 in UTC") {
   CHECK(rfc3339(0) == "1970-01-01T00:00:00Z");
   CHECK(rfc3339(1769850000) == "2026-01-31T09:00:00Z");
 }
+
+TEST_CASE("what zood does inside pods is on, unless spec.inside says otherwise") {
+  const auto plain = from_json(manifest());
+  REQUIRE(plain);
+  CHECK(plain->inside == Inside{true, true});
+  CHECK(!to_json(*plain)["spec"].contains("inside"));
+  const auto off = from_json(manifest({{"spec", {{"inside", {{"api", false}}}}}}));
+  REQUIRE(off);
+  CHECK(off->inside == Inside{false, true});
+  CHECK(to_json(*off)["spec"]["inside"] == Json{{"api", false}});
+  const auto on = from_json(manifest({{"spec", {{"inside", {{"api", true}, {"dns", true}}}}}}));
+  REQUIRE(on);
+  CHECK(!to_json(*on)["spec"].contains("inside"));
+  CHECK(error(manifest({{"spec", {{"inside", {{"dns", "no"}}}}}})) ==
+        "spec.inside.dns must be true or false, not a string");
+  CHECK(contains(error(manifest({{"spec", {{"inside", {{"dsn", false}}}}}})),
+                 "spec.inside has api, dns and nothing else"));
+  CHECK(
+      contains(error(manifest({{"spec", {{"inside", false}}}})), "spec.inside must be a mapping"));
+}

@@ -356,3 +356,29 @@ TEST_CASE("everything is there after reopening, revisions and history too") {
   CHECK(seen[1].type == Change::Type::removed);
   CHECK(store->put("k", "c", "3")->revision == 4);
 }
+
+TEST_CASE("a snapshot is all that there is, and is taken up with its revision") {
+  StoreMaker maker, another;
+  const auto store = maker.open();
+  const std::string value("a\0b", 3);
+  REQUIRE(store->put("tenant", "foofoo", value));
+  REQUIRE(store->put("tenant", "barbar", "2"));
+  REQUIRE(store->put("keyring", "x", "3"));
+  REQUIRE(store->remove("tenant", "barbar"));
+  auto taken = store->snapshot().value();
+  CHECK(taken.revision == 4);
+  REQUIRE(taken.records.size() == 2);
+  CHECK(taken.records[0].kind == "keyring");
+  CHECK(taken.records[1].value == value);
+
+  taken.revision = 1'000'000;
+  const auto other = another.open();
+  REQUIRE(other->load(taken));
+  CHECK(other->revision().value() == 1'000'000);
+  CHECK(other->get("tenant", "foofoo")->value == value);
+  CHECK(other->get("tenant", "foofoo")->revision == 1);
+  CHECK(other->watch("tenant", 4, [](const Change&) {}).error().code() == Code::expired);
+  CHECK(other->watch("tenant", 1'000'000, [](const Change&) {}));
+  CHECK(other->put("tenant", "barbar", "4").value().revision == 1'000'001);
+  CHECK(other->load(taken).error().code() == Code::conflict);
+}

@@ -3,6 +3,7 @@
 #include "common/kube/yaml.hpp"
 #include "daemon/upstream/accounts_manifests.hpp"
 #include "daemon/upstream/bootstrap.hpp"
+#include "daemon/upstream/inside_manifests.hpp"
 #include "tests/unit/tenants/fixture.hpp"
 
 #include <cstdlib>
@@ -25,6 +26,14 @@ TEST_CASE("packaging/upstream-rbac.yaml is what the table says") {
 TEST_CASE("packaging/upstream-accounts.yaml is what the table says") {
   const std::filesystem::path file = ZOO_SOURCE_DIR "/packaging/upstream-accounts.yaml";
   const auto wanted_text = upstream::account_manifests_yaml();
+  if (std::getenv("ZOO_TEST_ACCEPT") != nullptr) must(file::write(file, wanted_text, 0644));
+  CHECK_MESSAGE(must(file::read(file)) == wanted_text,
+                "run this test with ZOO_TEST_ACCEPT=1 to take the table's text over");
+}
+
+TEST_CASE("packaging/upstream-inside.yaml is what the table says") {
+  const std::filesystem::path file = ZOO_SOURCE_DIR "/packaging/upstream-inside.yaml";
+  const auto wanted_text = upstream::inside_manifests_yaml();
   if (std::getenv("ZOO_TEST_ACCEPT") != nullptr) must(file::write(file, wanted_text, 0644));
   CHECK_MESSAGE(must(file::read(file)) == wanted_text,
                 "run this test with ZOO_TEST_ACCEPT=1 to take the table's text over");

@@ -546,3 +546,37 @@ TEST_CASE("which addresses pods can reach") {
     CHECK_FALSE(why_not_an_endpoint(host).empty());
   }
 }
+
+TEST_CASE("what a Tenant switches off for its pods stands on each of its namespaces") {
+  Room room;
+  const auto service = room.service();
+  auto tenant = wanted("foofoo");
+  tenant.inside = {false, true};
+  must(service->create(tenant, false));
+  REQUIRE(eventually([&] {
+    const auto* told = must(service->get("foofoo")).condition(tenants::k_in_cluster);
+    return told != nullptr && told->reason == "SwitchedOff";
+  }));
+  const auto label = [&](const std::string& space) {
+    return room.upstream.at("/api/v1/namespaces/" + space)["metadata"]["labels"].value(
+        "zoo.kubezoo.io/inside", "");
+  };
+  CHECK(label("foofoo-default") == "dns");
+  CHECK(label("foofoo-kube-system") == "dns");
+  room.upstream.put("/api/v1/namespaces/foofoo-own",
+                    {{"metadata", {{"labels", {{"tenant.kubezoo.io/id", "foofoo"}}}}}});
+  service->touch("foofoo");
+  CHECK(eventually([&] { return label("foofoo-own") == "dns"; }));
+
+  tenant = must(service->get("foofoo"));
+  tenant.inside = {true, true};
+  must(service->update(tenant, false));
+  CHECK(eventually([&] {
+    return label("foofoo-default").empty() && label("foofoo-kube-system").empty() &&
+           label("foofoo-own").empty();
+  }));
+  CHECK(eventually([&] {
+    const auto* told = must(service->get("foofoo")).condition(tenants::k_in_cluster);
+    return told != nullptr && told->status == "True";
+  }));
+}

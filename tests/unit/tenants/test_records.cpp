@@ -187,6 +187,8 @@ public:
     return inner_.list(kind, prefix, after_key, limit);
   }
   Result<std::int64_t> revision() override { return inner_.revision(); }
+  Result<store::Snapshot> snapshot() override { return inner_.snapshot(); }
+  Result<void> load(const store::Snapshot& all) override { return inner_.load(all); }
   Result<store::Subscription> watch(std::string_view, std::int64_t from_revision,
                                     std::function<void(const store::Change&)> on_change) override {
     from = from_revision;

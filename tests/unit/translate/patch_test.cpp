@@ -281,7 +281,7 @@ TEST_CASE("a conflict over what zood has added is none") {
                          const json& stored) {
     const auto text = status(causes);
     REQUIRE(is_apply_conflict(text));
-    const auto out = judge_conflicts(tenant(), *find_root(group, kind), text, stored.dump());
+    const auto out = judge_conflicts(tenant(), *find_root(group, kind), text, "{}", stored.dump());
     return out ? json::parse(*out) : json();
   };
   const std::string enforce = ".metadata.labels.pod-security.kubernetes.io/enforce";
@@ -340,6 +340,43 @@ TEST_CASE("a conflict over what zood has added is none") {
                json::object());
   CHECK(told["details"]["causes"][0]["field"] ==
         ".metadata.annotations.storageclass.kubernetes.io/is-default-class");
+}
+
+TEST_CASE(
+    "a pod that is applied as it is shown has no conflict over what upstream's policy changed") {
+  const auto pod = [](const char* path) {
+    return json{
+        {"kind", "Pod"},
+        {"spec",
+         {{"containers",
+           {{{"name", "c"},
+             {"env",
+              {{{"name", "N"},
+                {"valueFrom", {{"fieldRef", {{"apiVersion", "v1"}, {"fieldPath", path}}}}}}}}}}}}}};
+  };
+  const std::string field = R"(.spec.containers[name="c"].env[name="N"].valueFrom.fieldRef)";
+  const auto status = [&](const std::string& at) {
+    return json{{"kind", "Status"},
+                {"details",
+                 {{"causes",
+                   {{{"reason", "FieldManagerConflict"},
+                     {"message", "conflict with \"x\""},
+                     {"field", at}}}}}}}
+        .dump();
+  };
+  const auto stored = pod("metadata.annotations['zoo.kubezoo.io/namespace']").dump();
+  const auto& root = root_of("", "Pod");
+  const auto judged = [&](const json& applied, const std::string& at) {
+    return judge_conflicts(tenant(), root, status(at), applied.dump(), stored);
+  };
+  CHECK_FALSE(judged(pod("metadata.namespace"), field));
+  CHECK(judged(pod("metadata.name"), field));
+  for (const auto* other :
+       {"", ".spec", ".spec.containers", R"(.spec.containers[name="d"].env)",
+        R"(.spec.containers[name="c)", ".spec.containers[0]", ".metadata.labels.a", "spec"})
+    CHECK(judged(json{{"kind", "Pod"}}, other));
+  CHECK(judge_conflicts(tenant(), root_of("apps", "Deployment"), status(field),
+                        pod("metadata.namespace").dump(), stored));
 }
 
 TEST_CASE("what is no patch is refused") {

@@ -180,6 +180,12 @@ std::vector<Case> cases_of(const Json& row, const std::vector<Step>& steps) {
     return {maps("example.com/x", "zoo-inert-example.com/x"), maps("x", "zoo-inert-x"),
             maps("csi.example.com", "zoo-inert-csi.example.com"),
             same("kubernetes.io/no-provisioner")};
+  if (rule == "EXTNAME")
+    return {maps("web.shop.svc.cluster.local", "web.abc123-shop.svc.cluster.local"),
+            maps("db-0.db.shop.svc.", "db-0.db.abc123-shop.svc."), same("www.example.com")};
+  // What upstream's policy puts there is shown otherwise, and refused inward: pods_inside_test.cpp
+  if (rule == "PODFIELD") return {same("metadata.namespace"), same("metadata.annotations['a']")};
+  if (rule == "ROOTCA") return {same("kube-root-ca.crt"), same("x")};
   if (rule == "SIGNER") return {maps("example.com/s", "abc123-example.com/s")};
   if (rule == "BYKIND") {
     if (row["in"] == "keep" || refers == "clusterName:<paramKind>" ||

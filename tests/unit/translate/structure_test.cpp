@@ -95,6 +95,9 @@ TEST_CASE("words are found wherever they stand, and nothing else is") {
   on_each_processor([] {
     const std::vector<std::string> words = {"abc123-",
                                             "kubezoo.io",
+                                            "'zoo-tenants-",
+                                            "zoo-pods-inside",
+                                            "zoo-root-ca.crt",
                                             "deviceclass.",
                                             "\"affinity\"",
                                             "\"priorityClassName\"",

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/app/accounts.hpp"
+
+#include "daemon/app/account_kinds.hpp"
+#include "daemon/app/door_certificates.hpp"
+#include "daemon/app/settings.hpp"
+#include "daemon/tenants/directory.hpp"
+#include "daemon/tenants/pki.hpp"
+#include "daemon/upstream/control_api.hpp"
+#include "daemon/upstream/credential.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <iterator>
+#include <string_view>
+#include <utility>
+
+namespace zoo::app {
+
+Result<void> Accounts::install(const upstream::Credential& credential,
+                               const config::Values& values) {
+  return install_account_kinds(credential, values);
+}
+
+Result<std::unique_ptr<Accounts>> Accounts::open(AccountsParts parts) {
+  std::unique_ptr<Accounts> out(new Accounts(std::move(parts)));
+  if (!out->parts_.values.boolean("accounts.enabled")) return out;
+  out->follow();
+  ZOO_TRY_VOID(out->open_door());
+  ZOO_TRY_VOID(out->open_aggregated());
+  return out;
+}
+
+Accounts::~Accounts() = default;
+
+void Accounts::follow() {
+  accounts::WriteParts writes;
+  writes.connect = [this] { return parts_.credential.api(); };
+  writes.connect_once = [this] { return parts_.credential.api(false); };
+  writes.tenant_of = [this](std::string_view name) {
+    const auto id = name.substr(0, name.find('-'));
+    return id.size() < name.size() && parts_.tenants()->find(id) ? std::string(id) : std::string();
+  };
+  writes.default_cluster_role = parts_.values.string("accounts.default_cluster_role");
+  writes.single_account_default = parts_.values.boolean("accounts.single_account_default");
+  views_ =
+      std::make_unique<AccountViews>(parts_.upstream, *parts_.loops.front(),
+                                     parts_.values.size("accounts.rbac_limit"), std::move(writes));
+  views_->start();
+}
+
+Result<void> Accounts::open_door() {
+  const auto& values = parts_.values;
+  if (values.string("accounts.listen").empty()) return {};
+  const auto identity = [this](const std::string& client_ca) {
+    return parts_.certificates.identity_for(client_ca);
+  };
+  const auto known_space = [this](std::string_view name) { return views_->known_space(name); };
+  ZOO_TRY(door_, AccountDoor::open(
+                     {values.string("accounts.listen"), parts_.credential, parts_.upstream,
+                      parts_.loops, parts_.gateway, gateway_limits(values), listener_limits(values),
+                      default_terms(values).flow, parts_.share_of, identity, parts_.pki.ca(),
+                      views_->kinds(), views_->rights(), known_space}));
+  return {};
+}
+
+Result<void> Accounts::open_aggregated() {
+  const auto& values = parts_.values;
+  if (values.string("accounts.aggregated.listen").empty()) return {};
+  ZOO_TRY(aggregated_,
+          Aggregated::open({values, parts_.credential, parts_.upstream, *parts_.loops.front(),
+                            parts_.pki, parts_.audit, parts_.tenants, listener_limits(values),
+                            views_->kinds(), views_->rights()}));
+  return {};
+}
+
+std::vector<tenants::Finding> Accounts::findings() const {
+  auto out = account_findings(parts_.credential, parts_.values);
+  auto of_door = aggregated_ ? aggregated_->findings() : unserved_door(parts_.credential);
+  out.insert(out.end(), std::make_move_iterator(of_door.begin()),
+             std::make_move_iterator(of_door.end()));
+  return out;
+}
+
+Result<nlohmann::json> Accounts::uninstall(bool force, bool dry_run) const {
+  return uninstall_account_kinds(parts_.credential, parts_.values, force, dry_run);
+}
+
+void Accounts::reload(const config::Values& loaded) {
+  if (!door_) return;
+  door_->set_limits(gateway_limits(loaded), default_terms(loaded).flow);
+  door_->renew();
+}
+
+void Accounts::renew() {
+  if (door_) door_->renew();
+  if (aggregated_) aggregated_->renew();
+}
+
+void Accounts::withdraw() {
+  if (aggregated_) aggregated_->withdraw();
+}
+
+std::vector<net::Listener*> Accounts::listeners() {
+  std::vector<net::Listener*> out;
+  if (door_) out.push_back(&door_->listener());
+  if (aggregated_) out.push_back(&aggregated_->listener());
+  return out;
+}
+
+void Accounts::close() {
+  if (door_) door_->close();
+  if (aggregated_) aggregated_->close();
+}
+
+} // namespace zoo::app

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "common/base/result.hpp"
+#include "common/config/config.hpp"
+#include "daemon/app/account_door.hpp"
+#include "daemon/app/account_views.hpp"
+#include "daemon/app/aggregated.hpp"
+#include "daemon/tenants/service.hpp"
+
+#include <nlohmann/json_fwd.hpp>
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace zoo::app {
+
+class DoorCertificates;
+
+/// What accounts stand on; all of it outlives them.
+struct AccountsParts {
+  const config::Values& values;
+  const upstream::Credential& credential;
+  upstream::Upstream& upstream;
+  std::vector<net::Loop*> loops; ///< of the workers; the first one is where upstream is followed
+  tenants::Pki& pki;
+  DoorCertificates& certificates;
+  audit::Log& audit;
+  const gateway::GatewayShared& gateway;
+  std::function<std::shared_ptr<const tenants::TenantSnapshot>()> tenants;
+  std::function<std::shared_ptr<access::FlowShare>(const std::string& id)> share_of;
+};
+
+/// All that zood does for users of the upstream: what is known of accounts and spaces, the account
+/// door and the aggregated door, as far as the configuration asks for them. Without
+/// accounts.enabled it serves nothing, and only says what is left of them upstream. Owned by Zood;
+/// functions are for its threads, and block as far as they say so.
+class Accounts {
+public:
+  /// Before anything is followed upstream: the kinds, as install_account_kinds() says.
+  static Result<void> install(const upstream::Credential& credential, const config::Values& values);
+  /// Follows upstream, and opens the doors. Blocks. Errors: those of the doors.
+  static Result<std::unique_ptr<Accounts>> open(AccountsParts parts);
+  ~Accounts(); ///< when the loops have stopped
+
+  std::vector<tenants::Finding> findings() const; ///< for doctor. Blocks.
+  /// Null without an aggregated door.
+  admin::AggregatedSwitch* aggregated_switch() { return aggregated_.get(); }
+  /// As uninstall_account_kinds() says. Blocks.
+  Result<nlohmann::json> uninstall(bool force, bool dry_run) const;
+
+  void reload(const config::Values& loaded); ///< SIGHUP; when the certificates were read again
+  void renew();                              ///< certificates that are due
+  void withdraw(); ///< what others would ask in vain; before the listeners drain
+  std::vector<net::Listener*> listeners(); ///< to drain
+  void close();                            ///< the doors and their threads; before loops stop
+
+private:
+  explicit Accounts(AccountsParts parts) : parts_(std::move(parts)) {}
+  void follow();
+  Result<void> open_door();
+  Result<void> open_aggregated();
+
+  const AccountsParts parts_;
+  std::unique_ptr<AccountViews> views_;    ///< null without accounts.enabled
+  std::unique_ptr<AccountDoor> door_;      ///< null without accounts.listen
+  std::unique_ptr<Aggregated> aggregated_; ///< null without accounts.aggregated.listen
+};
+
+} // namespace zoo::app

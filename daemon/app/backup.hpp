@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "common/base/metric_text.hpp"
+#include "common/base/result.hpp"
+#include "common/base/secret.hpp"
+#include "common/config/config.hpp"
+#include "daemon/admin/server.hpp"
+#include "daemon/store/store.hpp"
+#include "daemon/tenants/service.hpp"
+
+#include <chrono>
+#include <filesystem>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace zoo::app {
+
+/// What backups are made of; all of it outlives them.
+struct BackupParts {
+  store::Store& store;
+  std::filesystem::path directory;           ///< zood's
+  std::filesystem::path kubeconfig;          ///< the upstream's
+  std::function<std::string()> upstream_uid; ///< of its kube-system; "": not known. May block.
+  std::function<std::int64_t()> now;         ///< Unix seconds
+};
+
+/// zood's state as a backup holds it, made while zood runs: the records at one moment, and the
+/// files that belong to them (docs/backup.md). Remembers in the store when the last one was made,
+/// and whether this state was itself restored. Any thread; calls block for the disk.
+class Backups final : public admin::BackupSource {
+public:
+  static constexpr std::chrono::hours k_old{48}; ///< a last backup that doctor speaks of
+
+  explicit Backups(BackupParts parts) : parts_(std::move(parts)) {}
+
+  Result<Secret> make() override;
+  Result<void> acknowledge() override;
+  std::vector<tenants::Finding> findings() const; ///< for doctor
+  void measure(MetricText& out) const;            ///< zood_backup_age_seconds, if there was one
+
+private:
+  std::int64_t time_of(std::string_view key) const; ///< -1: there is no such record
+  const BackupParts parts_;
+  std::mutex making_;
+};
+
+/// `zood --restore`: puts what the backup `file` holds into the directory of `values`, which has to
+/// be empty, so that a zood can be started there; its versions are far above those that were handed
+/// out before, so that who watches lists again. `passphrase_file`: "" for a backup that needs none.
+/// Says what was restored. Code::conflict: something is there already; Code::invalid: damaged, or
+/// it would not work; Code::forbidden: another passphrase; Code::io.
+Result<std::string> restore(const config::Values& values, const std::filesystem::path& file,
+                            const std::filesystem::path& passphrase_file);
+
+} // namespace zoo::app
