@@ -112,5 +112,18 @@ expect "its options, but for ndots" "options timeout:1 ndots:7" "$(grep ^options
 expect "by it a name is found" 192.0.2.7 "$(by musl "$a" default own www)"
 expect_no_match "the other one has no searches of a tenant" zoo "$(inside "$a" plain cat /etc/resolv.conf)"
 
-# ---- doctor
-expect_match "zooctl doctor finds the rules" '(DNS|CoreDNS|corefile|kube-dns)' "$(ctl doctor --all 2>&1 || ctl doctor 2>&1)"
+# ---- the second layer: full names, for clients that do not search
+before=$(upstream -n kube-system get configmap coredns -o 'jsonpath={.data.Corefile}')
+absolute() { within "$1" default client dig +short "web.shop.svc.cluster.local." | tail -n 1; }
+expect "without it a full name is none of the tenant's" "" "$(absolute "$a")"
+# Where this cluster would ask for names outside, there is nobody but CoreDNS itself.
+check "CoreDNS gets it" set_corefile "$(ctl dns corefile --second-layer | grep -v '^ *forward ')"$'\n'"$before"
+for id in "$a" "$b"; do
+  eventually "then a full name is the one of $id" 60 says "$(address "$id" shop web)" absolute "$id"
+  expect "and the others are as they were" "$(address "$id" shop web)" "$(by musl "$id" default client web.shop.svc)"
+done
+check "CoreDNS is as it was" set_corefile "$before"
+
+# ---- doctor, who does not reach the address of a Service from outside of the nodes
+expect_match "doctor has looked at pods" "a pod in namespace .* would find zood" "$(ctl doctor)"
+expect_match "and at names" "names inside pods: " "$(ctl doctor)"

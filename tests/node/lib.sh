@@ -45,7 +45,12 @@ tenants_names() {
   grep -q 'zoo.cluster.local' <<<"$corefile" && return 0
   rules+=$'\nhosts {\n    192.0.2.7 www.example.com\n    fallthrough\n}'
   corefile=$(awk -v rules="$rules" '/^ *kubernetes / { print rules } { print }' <<<"$corefile")
-  jq -n --arg file "$corefile" '{data: {Corefile: $file}}' >"$TMPDIR/corefile.json" &&
+  set_corefile "$corefile"
+}
+
+# set_corefile TEXT: waits until CoreDNS goes by it.
+set_corefile() {
+  jq -n --arg file "$1" '{data: {Corefile: $file}}' >"$TMPDIR/corefile.json" &&
     upstream -n kube-system patch configmap coredns --patch-file "$TMPDIR/corefile.json" >/dev/null &&
     upstream -n kube-system rollout restart deployment/coredns >/dev/null &&
     upstream -n kube-system rollout status deployment/coredns --timeout=90s
