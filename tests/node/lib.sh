@@ -44,7 +44,7 @@ tenants_names() {
   corefile=$(upstream -n kube-system get configmap coredns -o 'jsonpath={.data.Corefile}')
   grep -q 'zoo.cluster.local' <<<"$corefile" && return 0
   rules+=$'\nhosts {\n    192.0.2.7 www.example.com\n    fallthrough\n}'
-  corefile=$(awk -v rules="$rules" '/^ *kubernetes / { print rules } { print }' <<<"$corefile")
+  corefile=$(rules=$rules awk '/^ *kubernetes / { print ENVIRON["rules"] } { print }' <<<"$corefile")
   set_corefile "$corefile"
 }
 
