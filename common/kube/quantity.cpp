@@ -187,6 +187,21 @@ Quantity Quantity::rounded_up() const {
   return out;
 }
 
+Quantity Quantity::floored(const Quantity& unit) const {
+  auto out = *this;
+  auto rest = nanos_ % unit.nanos_;
+  if (rest < 0) rest += unit.nanos_;
+  out.nanos_ -= rest;
+  return out;
+}
+
+Quantity Quantity::portion(std::int64_t part, std::int64_t of) const {
+  auto out = *this;
+  // The remainder is below `of`, so that neither product leaves the range.
+  out.nanos_ = nanos_ / of * part + nanos_ % of * part / of;
+  return out;
+}
+
 Quantity& Quantity::operator+=(const Quantity& other) {
   if (nanos_ == 0) format_ = other.format_;
   // Both lie within the range, so that their sum fits.

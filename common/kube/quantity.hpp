@@ -30,6 +30,10 @@ public:
   bool negative() const { return nanos_ < 0; }
   /// The next whole number, away from zero.
   Quantity rounded_up() const;
+  /// The largest multiple of `unit`, which is above zero, that is not above this one.
+  Quantity floored(const Quantity& unit) const;
+  /// This times `part` divided by `of`, rounded down to a billionth. `part` is at most `of`.
+  Quantity portion(std::int64_t part, std::int64_t of) const;
 
   /// Zero takes the other one's format.
   Quantity& operator+=(const Quantity& other);

@@ -81,6 +81,10 @@ TEST_CASE("quantities are compared and added by value") {
   CHECK(parsed("-1100m").rounded_up().text() == "-2");
   CHECK(parsed("2").rounded_up().text() == "2");
   CHECK(Quantity::of(10).text() == "10");
+  CHECK(parsed("1999m").floored(Quantity::of(1)).text() == "1");
+  CHECK(parsed("-1").floored(Quantity::of(10)).text() == "-10");
+  CHECK(parsed("10").portion(1, 4).text() == "2500m");
+  CHECK(parsed("1e27").portion(3, 7) < parsed("1e27").portion(4, 7));
   auto much = parsed("1e27");
   for (int i = 0; i < 100; ++i)
     much += much;
