@@ -74,7 +74,6 @@ Result<json> Saga::begin(upstream::ControlApi& api, json object, const SpaceRequ
   metadata["labels"][std::string(k_account_label)] = request.account;
   metadata["annotations"][std::string(k_initializing)] = "true";
   metadata["annotations"][std::string(k_space_request)] = request.text();
-  // A label by which quotas of the account find the namespace would go here, too.
   parts_.step("namespace");
   auto made = api.create(fmt::format("/api/v1/namespaces{}", query), object);
   if (made) return made;
@@ -102,7 +101,8 @@ Result<json> Saga::forward(upstream::ControlApi& api, const json& object,
     const auto my_turn = turn(request.account);
     ZOO_TRY(account, settle(api, request.account, request.id));
   }
-  // Quotas and templates of the account would go here: before anybody has access.
+  parts_.step("furnish");
+  if (parts_.furnish) ZOO_TRY_VOID(parts_.furnish(api, name, *account));
   parts_.step("binding");
   const auto members = members_of(account, parts_.default_cluster_role);
   if (members.any()) ZOO_TRY_VOID(put_bindings_right(api, name, {}, members));

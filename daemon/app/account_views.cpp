@@ -31,11 +31,34 @@ AccountViews::AccountViews(upstream::Upstream& upstream, net::Loop& loop,
                        const accounts::Touched& touched) {
                   views_.published(before, now, touched);
                   writes_.controller().touched(before, now, touched);
-                }) {}
+                  touch_quotas(*before, *now, touched);
+                }),
+      quotas_(upstream, loop, writes_.quota_table(),
+              [this](std::string_view account) { writes_.quotas().touched(account); }) {}
+
+/// Spaces that have come, gone, or changed their owner are to be shared out to again.
+void AccountViews::touch_quotas(const accounts::State& before, const accounts::State& now,
+                                const accounts::Touched& touched) {
+  if (touched.everything) {
+    for (const auto& account : writes_.quota_table().accounts())
+      writes_.quotas().touched(account);
+    return;
+  }
+  for (const auto& name : touched.spaces) {
+    const auto was = before.spaces.find(name), is = now.spaces.find(name);
+    if (was && is && was->account == is->account && was->phase == is->phase) continue;
+    for (const auto& space : {was, is})
+      if (space) writes_.quotas().touched(space->account);
+  }
+  for (const auto& name : touched.accounts)
+    if (!before.accounts.find(name)) writes_.quotas().touched(name);
+}
 
 void AccountViews::start() {
   follower_.start();
+  quotas_.start();
   writes_.controller().start();
+  writes_.quotas().start();
 }
 
 bool AccountViews::known_space(std::string_view name) const {

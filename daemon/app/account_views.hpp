@@ -4,6 +4,7 @@
 #include "common/base/metric_text.hpp"
 #include "daemon/access/local_api.hpp"
 #include "daemon/accounts/follower.hpp"
+#include "daemon/accounts/quota_follower.hpp"
 #include "daemon/accounts/views.hpp"
 #include "daemon/accounts/writes.hpp"
 #include "daemon/resources/kind.hpp"
@@ -44,10 +45,14 @@ public:
   std::vector<resources::KindPtr> kinds();
 
 private:
+  void touch_quotas(const accounts::State& before, const accounts::State& now,
+                    const accounts::Touched& touched);
+
   accounts::Views views_;
   const std::shared_ptr<const access::UpstreamRights> rights_;
   accounts::Writes writes_;
   accounts::Follower follower_;
+  accounts::QuotaFollower quotas_;
 };
 
 } // namespace zoo::app
