@@ -24,7 +24,8 @@ struct AccountsParts {
   const config::Values& values;
   const upstream::Credential& credential;
   upstream::Upstream& upstream;
-  std::vector<net::Loop*> loops; ///< of the workers; the first one is where upstream is followed
+  std::vector<net::Loop*> loops; ///< of the workers
+  net::Loop* rights_loop;        ///< where upstream is followed; null without accounts.enabled
   tenants::Pki& pki;
   DoorCertificates& certificates;
   audit::Log& audit;
@@ -47,6 +48,9 @@ public:
   Result<void> open();
 
   std::vector<tenants::Finding> findings() const; ///< for doctor. Blocks.
+  void measure(MetricText& out) const; ///< for /metrics; any thread
+  /// Where clients find the account door: "https://HOST:PORT"; "": there is none.
+  Result<std::string> door_url() const;
   /// Null without an aggregated door.
   admin::AggregatedSwitch* aggregated_switch() { return aggregated_.get(); }
   /// As uninstall_account_kinds() says. Blocks.

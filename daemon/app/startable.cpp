@@ -2,6 +2,7 @@
 #include "common/kube/kubeconfig.hpp"
 #include "daemon/app/address.hpp"
 #include "daemon/app/inside_access.hpp"
+#include "daemon/app/settings.hpp"
 #include "daemon/app/zood.hpp"
 #include "daemon/net/address.hpp"
 
@@ -13,12 +14,23 @@ Result<void> check_advertised(const config::Values& values) {
   const auto& given = values.string("advertise");
   const auto& text = given.empty() ? values.string("listen") : given;
   ZOO_TRY(const auto address, parse_address(text));
-  if (!unspecified(address)) return {};
+  if (unspecified(address))
+    return fail(Code::usage,
+                "{}: '{}' stands for every address of this machine, and tenants' kubeconfigs need "
+                "one that leads here: set advertise (--advertise) to HOST:PORT, as "
+                "zood.example.com:7443",
+                given.empty() ? "listen" : "advertise", text);
+  const auto& door = values.string("accounts.listen");
+  if (!values.boolean("accounts.enabled") || door.empty()) return {};
+  const auto& said = values.string("accounts.advertise");
+  const auto& shown = said.empty() ? door : said;
+  ZOO_TRY(const auto of_door, parse_address(shown));
+  if (!unspecified(of_door)) return {};
   return fail(Code::usage,
-              "{}: '{}' stands for every address of this machine, and tenants' kubeconfigs need "
-              "one that leads here: set advertise (--advertise) to HOST:PORT, as "
-              "zood.example.com:7443",
-              given.empty() ? "listen" : "advertise", text);
+              "{}: '{}' stands for every address of this machine, and the account door's "
+              "certificate and its users need one that leads here: set accounts.advertise to "
+              "HOST:PORT, as zood.example.com:8443",
+              said.empty() ? "accounts.listen" : "accounts.advertise", shown);
 }
 
 /// Requests of tenants go on connections that always verify the upstream.
@@ -49,6 +61,7 @@ Result<kube::ClusterAccess> check_startable(const config::Values& values) {
   }
   ZOO_TRY_VOID(check_advertised(values));
   ZOO_TRY_VOID(check_inside(values));
+  ZOO_TRY_VOID(check_networks(values));
   ZOO_TRY(auto access, kube::load_kubeconfig(kubeconfig));
   if (auto verifiable = check_verifiable(access); !verifiable)
     return fail(std::move(verifiable).error().context("in {}", kubeconfig.string()));
