@@ -105,16 +105,11 @@ void Controller::touched(const StatePtr& before, const StatePtr& now, const Touc
     const auto is = now->accounts.find(name);
     if (is && (!was || !same_wishes(*was, *is))) add(k_account, name, milliseconds(0));
   }
-  // Whose rights have changed may have lost a binding of ours: in these namespaces, everybody.
-  for (const auto& name : touched.rights.open_namespaces) {
-    if (const auto space = now->spaces.find(name); space && !space->account.empty())
-      add(k_space, name, settings_.hear);
-  }
-  for (const auto& subject : touched.rights.subjects) {
-    for (const auto* state : {before.get(), now.get()}) {
-      if (const auto accounts = state->accounts_of_subject.find(subject))
-        for (const auto& name : accounts->names)
-          account(name, k_account, settings_.hear);
+  // Where bindings have changed it may have been ours.
+  for (const auto* places : {&touched.rights.namespaces, &touched.rights.open_namespaces}) {
+    for (const auto& name : *places) {
+      if (const auto space = now->spaces.find(name); space && !space->account.empty())
+        add(k_space, name, settings_.hear);
     }
   }
 }

@@ -48,7 +48,7 @@ public:
   Result<void> open();
 
   std::vector<tenants::Finding> findings() const; ///< for doctor. Blocks.
-  void measure(MetricText& out) const; ///< for /metrics; any thread
+  void measure(MetricText& out) const;            ///< for /metrics; any thread
   /// Where clients find the account door: "https://HOST:PORT"; "": there is none.
   Result<std::string> door_url() const;
   /// Null without an aggregated door.

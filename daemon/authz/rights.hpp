@@ -47,7 +47,11 @@ struct TouchedRights {
   std::vector<std::string> subjects; ///< subject keys, sorted, each once
   /// Namespaces in which those of everybody may be others; sorted, each once.
   std::vector<std::string> open_namespaces;
-  bool empty() const { return !everybody && subjects.empty() && open_namespaces.empty(); }
+  /// Of the RoleBindings that came, went or are others; sorted, each once.
+  std::vector<std::string> namespaces;
+  bool empty() const {
+    return !everybody && subjects.empty() && open_namespaces.empty() && namespaces.empty();
+  }
 };
 
 /// Where Rights come from: objects are put in and taken out one by one, and each publish() gives a

@@ -14,7 +14,7 @@ namespace {
 using BindingPtr = std::shared_ptr<const Binding>;
 using Keys = std::vector<std::string>; ///< sorted, each once
 
-constexpr std::size_t k_most_touched = 1'024; ///< subject keys that are told one by one
+constexpr std::size_t k_most_touched = 1'024; ///< subject keys, namespaces: told one by one
 
 Keys keys_of(const Binding& binding) {
   Keys out;
@@ -75,9 +75,19 @@ struct RightsTable::Impl {
     if (all && !name_space.empty()) open_namespaces.insert(name_space);
     everybody =
         (all && name_space.empty()) || touched.size() + open_namespaces.size() > k_most_touched;
-    if (!everybody) return;
+    if (everybody) forget();
+  }
+  /// A binding there came, went or is another.
+  void touch_place(std::string_view name_space) {
+    if (everybody || name_space.empty()) return;
+    places.emplace(name_space);
+    everybody = places.size() > k_most_touched;
+    if (everybody) forget();
+  }
+  void forget() {
     touched.clear();
     open_namespaces.clear();
+    places.clear();
   }
   void touch_holders(std::string_view name_space, std::string_view name) {
     changed = true;
@@ -123,7 +133,7 @@ struct RightsTable::Impl {
   std::unordered_set<Kept, HashOfName, SameName> bindings;
   std::unordered_map<std::string, std::vector<const Kept*>> by_role;
   bool changed = true, everybody = false;
-  std::set<std::string> touched, open_namespaces;
+  std::set<std::string> touched, open_namespaces, places;
   RightsPtr last;
 };
 
@@ -157,6 +167,7 @@ void RightsTable::put(BindingPtr binding) {
   }
   for (const auto& key : others)
     impl_->touch(key, binding->name_space);
+  impl_->touch_place(binding->name_space);
   if (old) impl_->unindex(*found, old_keys);
   impl_->index(std::move(binding), keys);
   impl_->changed = true;
@@ -176,6 +187,7 @@ void RightsTable::remove_binding(std::string_view name_space, std::string_view n
   const auto keys = keys_of(*found->binding);
   for (const auto& key : keys)
     impl_->touch(key, found->binding->name_space);
+  impl_->touch_place(name_space);
   impl_->unindex(*found, keys);
   impl_->changed = true;
 }
@@ -185,11 +197,11 @@ RightsTable::Published RightsTable::publish() {
     impl_->last = rights_of(impl_->tables);
     ++impl_->edition; // what is written from now on is written elsewhere
   }
-  Published out{impl_->last, {std::exchange(impl_->everybody, false), {}, {}}};
+  Published out{impl_->last, {std::exchange(impl_->everybody, false), {}, {}, {}}};
   out.touched.subjects.assign(impl_->touched.begin(), impl_->touched.end());
   out.touched.open_namespaces.assign(impl_->open_namespaces.begin(), impl_->open_namespaces.end());
-  impl_->touched.clear();
-  impl_->open_namespaces.clear();
+  out.touched.namespaces.assign(impl_->places.begin(), impl_->places.end());
+  impl_->forget();
   return out;
 }
 

@@ -422,6 +422,24 @@ TEST_CASE("changes of everybody's rights that come together are looked at togeth
   }));
 }
 
+TEST_CASE("a binding that has changed costs a look at its namespace, and none at the others") {
+  Kept at;
+  at.zood.pass(seconds(2));
+  at.cluster.remove(FakeCluster::binding("one"));
+  at.cluster.forget_requests();
+  Touched heard;
+  heard.rights.subjects = {"u:john"};
+  heard.rights.namespaces = {"nobodys", "one"};
+  const auto now = at.cluster.state();
+  at.zood.controller->touched(now, now, heard);
+  at.zood.pass(seconds(1));
+  CHECK(at.cluster.has(FakeCluster::binding("one")));
+  for (const auto& request : at.cluster.requests()) {
+    CHECK(request.find("/namespaces/two") == std::string::npos);
+    CHECK(request.find("/v1/rolebindings") == std::string::npos);
+  }
+}
+
 TEST_CASE("one broken account fails alone, and says so") {
   Kept at;
   put_account(at.cluster, "broken", {"jane"}, {{"clusterRole", "no/name"}});

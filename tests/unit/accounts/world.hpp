@@ -81,7 +81,7 @@ public:
   std::unique_ptr<Controller> controller;
 
 private:
-  /// Of rights: the members of every account.
+  /// Of rights: in every space a binding.
   static Touched difference(const State& before, const State& now) {
     Touched out;
     const auto names = [](const auto& a, const auto& b, std::vector<std::string>& into) {
@@ -97,12 +97,10 @@ private:
     };
     names(before.spaces, now.spaces, out.spaces);
     names(before.accounts, now.accounts, out.accounts);
-    for (const auto* state : {&before, &now})
-      state->accounts.visit("", [&](const AccountPtr& account) {
-        out.rights.subjects.insert(out.rights.subjects.end(), account->subject_keys.begin(),
-                                   account->subject_keys.end());
-        return true;
-      });
+    now.spaces.visit("", [&](const SpacePtr& space) {
+      out.rights.namespaces.push_back(space->name);
+      return true;
+    });
     return out;
   }
 

@@ -199,10 +199,14 @@ TEST_CASE("who is touched is told by subject, once, and nobody by what changes n
     return make_binding("team", "a", "Role", "reader", std::move(subjects));
   };
   table.put(binding({k_devs_subject, k_jane_subject, k_jane_subject}));
-  CHECK(touched().subjects == Names{"g:devs", "u:jane"});
+  const auto first = touched();
+  CHECK(first.subjects == Names{"g:devs", "u:jane"});
+  CHECK(first.namespaces == Names{"team"});
   CHECK(touched().empty());
   table.put(make_role("team", "reader", k_reads_pods));
-  CHECK(touched().subjects == Names{"g:devs", "u:jane"});
+  const auto of_role = touched();
+  CHECK(of_role.subjects == Names{"g:devs", "u:jane"});
+  CHECK(of_role.namespaces.empty());
   table.put(make_role("team", "reader", k_reads_pods));
   table.put(make_role("", "reader", k_reads_pods));
   table.put(make_role("other", "reader", k_reads_pods));
@@ -220,7 +224,11 @@ TEST_CASE("who is touched is told by subject, once, and nobody by what changes n
   CHECK(touched().subjects == Names{"u:jane"});
   table.remove_role("", "reader");
   table.remove_binding("team", "a");
-  CHECK(touched().subjects == Names{"u:jane"});
+  const auto last = touched();
+  CHECK(last.subjects == Names{"u:jane"});
+  CHECK(last.namespaces == Names{"team"});
+  table.put(make_binding("", "a", "ClusterRole", "reader", {k_jane_subject}));
+  CHECK(touched().namespaces.empty());
 }
 
 TEST_CASE("what touches very many touches everybody") {
