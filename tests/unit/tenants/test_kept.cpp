@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/tenants/kept.hpp"
+#include "daemon/tenants/records.hpp"
 #include "tests/unit/tenants/fixture.hpp"
 
 #include <algorithm>
