@@ -205,10 +205,11 @@ constexpr Key k_keys[] = {
     {.name = "guards.network",
      .type = Type::choice,
      .default_text = "open",
-     .doc = "Whether pods of a tenant are reached from outside: open (by all, as upstream has it), or "
-            "isolated: by the tenant's own pods and from guards.network_from, through a "
-            "NetworkPolicy in each of its namespaces. Choose isolated where upstream's network "
-            "plugin enforces NetworkPolicies: where it does not, nothing is kept apart.",
+     .doc =
+         "Whether pods of a tenant are reached from outside: open (by all, as upstream has it), or "
+         "isolated: by the tenant's own pods and from guards.network_from, through a "
+         "NetworkPolicy in each of its namespaces. Choose isolated where upstream's network "
+         "plugin enforces NetworkPolicies: where it does not, nothing is kept apart.",
      .reloadable = true,
      .choices = k_networks},
     {.name = "guards.network_from",

@@ -93,13 +93,13 @@ struct NewObject {
 /// ID and the namespace's upstream name; each returns the JSON of one object.
 struct NamespaceTexts {
   std::string (*of_namespace)(std::string_view id, std::string_view upstream_name,
-                              std::string_view inside);
-  std::string (*of_binding)(std::string_view id, std::string_view upstream_name);
+                              std::string_view inside) = nullptr;
+  std::string (*of_binding)(std::string_view id, std::string_view upstream_name) = nullptr;
   /// A merge patch of a namespace, for what the client itself could not say in it.
   std::string (*of_inside)(std::string_view inside) = nullptr;
   std::string_view inside{}; ///< what the Tenant has switched off for its pods; "": nothing
   /// What stands in each namespace beside that binding (translate/hidden_names.hpp).
-  std::vector<NewObject> (*kept_in)(const View& view, std::string_view upstream_name);
+  std::vector<NewObject> (*kept_in)(const View& view, std::string_view upstream_name) = nullptr;
 };
 
 /// What a client sees of an upstream: the one object that the rest of a request's way asks. A

@@ -126,13 +126,12 @@ Route AccountViewSource::route_of(PrincipalPtr who) {
     static const auto no_names = std::make_shared<const translate::SharedNames>();
     make_room(views_, who->id, k_max_views);
     found = views_
-                .emplace(who->id,
-                         std::make_shared<const View>(View{
-                             access::k_account_answers, translate::Mapping("", no_names), "", "",
-                             authorizer_, "", std::nullopt, api::Guards(), api::Quota(), flow_,
-                             parts_.share_of(who->id),
-                             access::NamespaceTexts{nullptr, nullptr, nullptr},
-                             parts_.api, parts_.rights}))
+                .emplace(who->id, std::make_shared<const View>(View{
+                                      access::k_account_answers, translate::Mapping("", no_names),
+                                      "", "", authorizer_, "", std::nullopt, api::Guards(),
+                                      api::Quota(), flow_, parts_.share_of(who->id),
+                                      access::NamespaceTexts{}, parts_.api,
+                                      parts_.rights}))
                 .first;
   }
   return {parts_.upstream, found->second, std::move(who)};

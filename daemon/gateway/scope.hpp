@@ -87,7 +87,8 @@ ObjectFilter decided_filter_of(const Exchange& exchange);
 
 /// What a list or deletecollection of one namespace asks upstream for beside the client's own
 /// selector, so that neither finds what is hidden (translate/hidden_names.hpp) and a page holds as
-/// many objects as it says; "": nothing. A watch, and a list of all namespaces, has key_filter_of().
+/// many objects as it says; "": nothing. A watch, and a list of all namespaces, has
+/// key_filter_of().
 std::string own_field_selector(const Exchange& exchange);
 
 /// Does filter_of() look at more than metadata?

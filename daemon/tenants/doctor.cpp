@@ -109,12 +109,12 @@ void examine_kept(upstream::ControlApi& api, const std::map<std::string, std::st
     return;
   }
   for (const auto& fault : *faults) {
-    out.push_back({Level::problem, fault.title,
-                   fmt::format("it is {} (tenant {})", fault.what, fault.id),
-                   fmt::format("wait: zood restores it within seconds, or minutes while it does not "
-                               "hear of changes upstream; where it cannot, condition Synced of the "
-                               "tenant says why: zooctl tenant describe {}",
-                               fault.id)});
+    out.push_back(
+        {Level::problem, fault.title, fmt::format("it is {} (tenant {})", fault.what, fault.id),
+         fmt::format("wait: zood restores it within seconds, or minutes while it does not "
+                     "hear of changes upstream; where it cannot, condition Synced of the "
+                     "tenant says why: zooctl tenant describe {}",
+                     fault.id)});
   }
   if (faults->empty()) {
     out.push_back({Level::ok, "tenants' namespaces",
@@ -286,8 +286,8 @@ void TenantServiceImpl::examine_tenants(upstream::ControlApi& api,
   }
   examine_bindings(api, spaces, out);
   examine_kept(
-      api, spaces,
-      [&](const std::string& id) { return controller_.kept_terms(tenants.at(id)); }, out);
+      api, spaces, [&](const std::string& id) { return controller_.kept_terms(tenants.at(id)); },
+      out);
 }
 
 std::vector<Finding> TenantServiceImpl::doctor() {

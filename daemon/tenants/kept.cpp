@@ -161,8 +161,8 @@ Result<void> repair_kept(ControlApi& api, std::string_view id,
   const auto page = spaces.size() + 1;
   Wanted maps, policies;
   for (const auto& space : spaces) {
-    maps.emplace(space, KeptObject{config_maps_in(space),
-                                   root_ca_manifest(id, space, terms.authorities)});
+    maps.emplace(space,
+                 KeptObject{config_maps_in(space), root_ca_manifest(id, space, terms.authorities)});
     if (terms.guards.isolated)
       policies.emplace(space,
                        KeptObject{policies_in(space), network_manifest(id, space, terms.guards)});
@@ -173,8 +173,7 @@ Result<void> repair_kept(ControlApi& api, std::string_view id,
     ZOO_TRY_VOID(remove_policies(api, id, spaces));
     return repaired;
   }
-  ZOO_TRY_VOID(
-      drop_good(api, k_policies, translate::k_network_baseline, prefix, page, policies));
+  ZOO_TRY_VOID(drop_good(api, k_policies, translate::k_network_baseline, prefix, page, policies));
   ZOO_TRY_VOID(repair_all(api, id, policies));
   return repaired;
 }
@@ -208,8 +207,8 @@ kept_faults(ControlApi& api, const std::map<std::string, std::string>& spaces,
     maps.emplace(space, KeptObject{config_maps_in(space),
                                    root_ca_manifest(id, space, known->second.authorities)});
     if (known->second.guards.isolated)
-      policies.emplace(space, KeptObject{policies_in(space),
-                                         network_manifest(id, space, known->second.guards)});
+      policies.emplace(
+          space, KeptObject{policies_in(space), network_manifest(id, space, known->second.guards)});
   }
   std::vector<KeptFault> out;
   ZOO_TRY_VOID(drop_good(api, k_config_maps, translate::k_root_ca, {}, k_page, maps));

@@ -374,8 +374,9 @@ Result<std::string> upstream_path(const Target& target, bool namespaced, const V
   if (viewer.fenced() && target.named() &&
       hidden_object(target.group, target.resource, target.name)) {
     if (!target.writes()) return no_such(target, target.resource, target.name);
-    return refuse(target, "this name is reserved (rule reserved-names): the platform keeps it for an "
-                          "object of its own, choose another name");
+    return refuse(target,
+                  "this name is reserved (rule reserved-names): the platform keeps it for an "
+                  "object of its own, choose another name");
   }
 
   std::string path;

@@ -45,7 +45,7 @@ private:
   std::string held_;       ///< the head, a field that has not ended, or what stands behind the list
   std::string head_;       ///< what stands before the list's length, until that is said
   std::uint64_t left_ = 0; ///< bytes of the list that are still to come
-  std::uint64_t slack_ = 0; ///< bytes that were said and have not been filled
+  std::uint64_t slack_ = 0;   ///< bytes that were said and have not been filled
   std::uint64_t reserve_ = 0; ///< of these, for the object that may get longer
 };
 

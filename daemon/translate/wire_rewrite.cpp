@@ -146,8 +146,7 @@ private:
   void json(const Node& node, const Place& place);
   void collect(const Message& message, const Place& place, Siblings& out);
   /// A string of the object's own metadata; "": it has none of that name.
-  std::string_view of_metadata(const Message& message, const Place& place,
-                               std::string_view member);
+  std::string_view of_metadata(const Message& message, const Place& place, std::string_view member);
   void root_ca(const Place& place);
 
   Site site(const Siblings& siblings, std::string_view key) {

@@ -92,8 +92,7 @@ TEST_CASE("networks are open or kept apart, and let in addresses and namespaces"
   defaults.network_from = {"10.0.0.0/8"};
   CHECK_FALSE(merged(defaults, terms_of(tenant)->guards).isolated);
   CHECK(merged(defaults, terms_of(tenant)->guards).network_from.empty());
-  CHECK(wrong("", "", R"({"network":"closed"})") ==
-        "spec.guards.network must be open or isolated");
+  CHECK(wrong("", "", R"({"network":"closed"})") == "spec.guards.network must be open or isolated");
   CHECK(wrong("", "", R"({"network":true})") == "spec.guards.network must be open or isolated");
   CHECK(wrong("", "", R"({"networkFrom":"10.0.0.0/8"})") ==
         "spec.guards.networkFrom must be a list of strings");

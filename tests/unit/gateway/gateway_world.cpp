@@ -311,7 +311,9 @@ struct GatewayWorld::Impl {
   std::unique_ptr<store::Store> store;
   std::unique_ptr<virtuals::Board> board;
   std::unique_ptr<virtuals::Engine> engine;
-  const tenants::ViewParts parts{tenants, upstream, policies,
+  const tenants::ViewParts parts{tenants,
+                                 upstream,
+                                 policies,
                                  std::string(tenants::k_tenant_admin_group),
                                  [this](const std::string& id) { return flow_control.share(id); },
                                  [this] { return authorities; }};

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/tenants/kept.hpp"
+#include "daemon/tenants/records.hpp"
 #include "tests/unit/tenants/fixture.hpp"
 
 #include <algorithm>
@@ -145,9 +146,8 @@ TEST_CASE("one that cannot be changed is made anew") {
 
 TEST_CASE("doctor is told what is missing, different or not wanted") {
   Kept kept;
-  const std::map<std::string, std::string> spaces = {{"foofoo-default", "foofoo"},
-                                                     {"foofoo-team", "foofoo"},
-                                                     {"barbar-default", "barbar"}};
+  const std::map<std::string, std::string> spaces = {
+      {"foofoo-default", "foofoo"}, {"foofoo-team", "foofoo"}, {"barbar-default", "barbar"}};
   for (const auto& [space, id] : spaces)
     kept.upstream.put("/api/v1/namespaces/" + space, {});
   const auto of = [](const std::string& id) { return terms(id == "barbar"); };
