@@ -7,6 +7,7 @@
 #include "daemon/translate/pod_fields.hpp"
 #include "daemon/translate/rules.hpp"
 
+#include <algorithm>
 #include <array>
 #include <utility>
 #include <vector>
@@ -15,7 +16,7 @@ namespace zoo::translate {
 namespace {
 
 constexpr std::array<std::string_view, 2> k_maps = {"labels", "annotations"};
-constexpr std::string_view k_patch_directive = "$patch";
+constexpr std::string_view k_patch_directive = "$patch", k_retain_directive = "$retainKeys";
 constexpr std::string_view k_wishes = "kept.zoo.kubezoo.io/"; ///< a tenant's own, held back
 
 /// Members of one map: keys, and values in JSON.
@@ -100,23 +101,41 @@ void complete_map(JsonEdits& edits, JsonNode metadata, std::string_view map,
 // ---- merge and strategic patches
 
 /// Is all of this replaced or deleted, and not merged?
-bool whole(JsonNode node) {
+bool replaces(JsonNode node) {
   const auto directive = node[k_patch_directive].string();
   return node.is(JsonType::null) || directive == "replace" || directive == "delete";
+}
+
+/// Also, does a directive name the members that stay?
+bool whole(JsonNode node) { return replaces(node) || static_cast<bool>(node[k_retain_directive]); }
+
+bool lists(JsonNode list, std::string_view name) {
+  const auto names = list.strings();
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+/// Each member of a map that is shown and not retained, by its name, as what is taken away.
+KeptMembers taken_away(const StoredMap& stored, JsonNode retained) {
+  KeptMembers out;
+  for (const auto& each : stored.instead) {
+    if (!lists(retained, each.first)) out.push_back(each);
+  }
+  for (const auto& key : stored.shown) {
+    if (!lists(retained, key)) out.emplace_back(key, "null");
+  }
+  return out;
 }
 
 /// A map that `asked` takes away or replaces: each member that is shown, by its name.
 void spell_out(JsonEdits& edits, JsonNode metadata, std::string_view map, JsonNode asked,
                const StoredMap& stored) {
-  const auto there = metadata[map];
-  KeptMembers gone = stored.instead;
-  for (const auto& key : stored.shown)
-    gone.emplace_back(key, "null");
+  const auto there = metadata[map], retained = there[k_retain_directive];
+  const auto gone = taken_away(stored, retained);
   if (there.is(JsonType::object)) {
-    if (const auto directive = there[k_patch_directive]) {
-      if (directive.string() == "delete") return edits.replace(there, object_of(gone));
-      edits.remove(there, directive);
-    }
+    const auto directive = there[k_patch_directive];
+    if (directive.string() == "delete") return edits.replace(there, object_of(gone));
+    for (const auto each : {directive, retained})
+      if (each) edits.remove(there, each);
     add_missing(edits, there, gone);
   } else if (there.is(JsonType::null) && asked.is(JsonType::null)) {
     edits.replace(there, object_of(gone));
@@ -129,17 +148,24 @@ Result<std::string> merge_with_hidden(const Root& root, const Mapping& mapping,
   ZOO_TRY(const auto wished, JsonTree::parse(asked));
   ZOO_TRY(const auto made, JsonTree::parse(patch));
   const auto metadata = made.root()["metadata"], tenants = wished.root()["metadata"];
-  const bool replaced = whole(wished.root()) || whole(tenants);
+  const bool replaced = replaces(wished.root()) || replaces(tenants);
+  const auto retained = metadata[k_retain_directive];
+  auto stay = std::string(retained.raw()); // a list, with the maps that it lacks
   JsonEdits edits;
   for (const auto map : k_maps) {
     const auto has = read_map(root, mapping, map, stored);
     if (put_back(has).empty()) continue;
     if (replaced) {
       complete_map(edits, metadata, map, put_back(has));
+    } else if (retained.is(JsonType::array) && !metadata[map] && !lists(retained, map)) {
+      edits.append(metadata, map, object_of(taken_away(has, {})));
+      stay.replace(stay.size() - 1, 1,
+                   (stay.find('"') == std::string::npos ? "" : ",") + json_quote(map) + ']');
     } else if (tenants[map] && whole(tenants[map])) {
       spell_out(edits, metadata, map, tenants[map], has);
     }
   }
+  if (stay != retained.raw()) edits.replace(retained, stay);
   return edits.apply(patch);
 }
 
@@ -238,7 +264,7 @@ bool patches_whole_maps(BodyFormat format, std::string_view body) {
   if (!tree) return false;
   if (format != BodyFormat::json_patch) {
     const auto metadata = tree->root()["metadata"];
-    if (whole(tree->root()) || whole(metadata)) return true;
+    if (replaces(tree->root()) || whole(metadata)) return true;
     for (const auto map : k_maps) {
       if (metadata[map] && whole(metadata[map])) return true;
     }

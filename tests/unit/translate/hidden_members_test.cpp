@@ -93,6 +93,26 @@ TEST_CASE("directives of a strategic patch") {
              {"annotations", {{"zoo.kubezoo.io/namespace", "shop"}}}});
 }
 
+TEST_CASE("a strategic patch that says what is retained") {
+  const auto patched = [](const json& metadata) {
+    return spared("Pod", k_given_pod, BodyFormat::strategic_patch,
+                  {{"metadata", metadata}})["metadata"];
+  };
+  CHECK(patched({{"annotations", {{"$retainKeys", json::array({"a"})}, {"a", "9"}}}}) ==
+        json{{"annotations", {{"a", "9"}, {"b", nullptr}}}});
+  CHECK(patched({{"$retainKeys", json::array({"name", "labels"})}, {"name", "p"}}) ==
+        json{{"$retainKeys", json::array({"name", "labels", "annotations"})},
+             {"name", "p"},
+             {"annotations", {{"a", nullptr}, {"b", nullptr}}}});
+  CHECK(patched({{"$retainKeys", json::array({"annotations"})}, {"annotations", {{"c", "3"}}}}) ==
+        json{{"$retainKeys", json::array({"annotations"})}, {"annotations", {{"c", "3"}}}});
+  const auto space = spared("Namespace", k_given_space, BodyFormat::strategic_patch,
+                            {{"metadata", {{"$retainKeys", json::array()}}}})["metadata"];
+  CHECK(space["$retainKeys"] == json::array({"labels", "annotations"}));
+  CHECK(space["annotations"] == json::object());
+  CHECK(space["labels"]["team"] == json());
+}
+
 TEST_CASE("a JSON patch of a whole map") {
   const auto patched = [](const json& operations, const json& stored = k_given_pod,
                           std::string_view kind = "Pod") {
