@@ -64,8 +64,8 @@ Result<void> relay_in(const Mapping& mapping, const Relay& relay, Hook hook, boo
 /// relayed -> direct. Webhooks that are direct stay. `shown`: for the rewriter, which takes zood's
 /// annotations out, and whose reader expects apiserver's defaults; else it is to be stored.
 void relay_out(const Mapping& mapping, Hook hook, JsonValue& object, bool shown);
-/// clientConfig as relay_in() writes it, and its annotations into `annotations`. Not `whole`: it
-/// is applied, and others may have set what it does not name.
+/// clientConfig as relay_in() writes it, and its annotations into `annotations`. Not `whole`: it is
+/// applied, and others may have set what it does not name, or it is as upstream has it.
 Result<void> relay_config(const Relay& relay, const HookName& name, const HookPlace& place,
                           bool whole, JsonValue& annotations);
 
