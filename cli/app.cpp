@@ -157,6 +157,7 @@ std::vector<CommandEntry> all_commands() {
   add("tenant", "certificates", "List the certificates that a tenant has been given",
       make_tenant_certificates());
   add("account", "create", "Create an account", make_account_create());
+  add("account", "apply", "Create an account, or change it to what is said", make_account_apply());
   add("account", "get", "Show accounts", make_account_get());
   add("account", "list", "List the accounts that you may see", make_account_list());
   add("account", "describe", "Show everything about accounts", make_account_describe());

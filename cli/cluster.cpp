@@ -158,6 +158,12 @@ Result<json> Cluster::merge_patch(std::string_view path, const json& patch, bool
               &patch);
 }
 
+Result<json> Cluster::apply(std::string_view path, const json& object, bool dry_run) {
+  auto query = write_query(dry_run);
+  query.emplace_back("force", "true");
+  return send("PATCH", kube::with_query(path, query), "application/apply-patch+yaml", &object);
+}
+
 Result<json> Cluster::remove(std::string_view path, bool dry_run) {
   return send("DELETE", dry_run ? kube::with_query(path, {{"dryRun", "All"}}) : std::string(path),
               {}, nullptr);

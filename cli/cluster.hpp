@@ -44,6 +44,8 @@ public:
   Result<nlohmann::json> update(std::string_view path, const nlohmann::json& object, bool dry_run);
   Result<nlohmann::json> merge_patch(std::string_view path, const nlohmann::json& patch,
                                      bool dry_run);
+  /// Server-side apply, which takes fields from other managers.
+  Result<nlohmann::json> apply(std::string_view path, const nlohmann::json& object, bool dry_run);
   Result<nlohmann::json> remove(std::string_view path, bool dry_run);
   /// Any request; an HTTP status is no error.
   Result<http_client::Response> raw(std::string_view method, std::string_view path,

@@ -61,6 +61,7 @@ std::unique_ptr<Command> make_tenant_revoke();
 std::unique_ptr<Command> make_tenant_certificates();
 std::unique_ptr<Command> make_kubeconfig_export();
 std::unique_ptr<Command> make_account_aggregated();
+std::unique_ptr<Command> make_account_apply();
 std::unique_ptr<Command> make_account_create();
 std::unique_ptr<Command> make_account_get();
 std::unique_ptr<Command> make_account_list();

@@ -67,15 +67,15 @@ Result<json> read_account(Cluster& cluster, const std::string& name) {
                            "zooctl account list"));
 }
 
-struct AccountCreate final : Command {
+/// What an account is to be, as options say it.
+struct AccountOptions : Command {
   std::string name, role, policy, format, context_name;
   std::vector<std::string> labels;
   std::string limit;
   Members members;
   bool dry_run = false;
 
-  void define(CLI::App& app) override {
-    app.add_option("account", name, "The new account's name")->type_name("NAME")->required();
+  void define_wanted(CLI::App& app) {
     members.define(app);
     app.add_option("--role", role,
                    "The ClusterRole that members have in their spaces, or \"none\"; else "
@@ -89,8 +89,6 @@ struct AccountCreate final : Command {
     add_dry_run(app, dry_run);
     add_context_option(app, context_name);
     add_format_option(app, format, k_object_formats);
-    add_examples(app, "  zooctl account create blue --user john --group blue-team --limit 5\n"
-                      "  zooctl account create robots --sa ci/deployer --role edit");
   }
 
   Result<json> wanted() const {
@@ -119,6 +117,15 @@ struct AccountCreate final : Command {
     if (!policy.empty()) spec["deletionPolicy"] = policy;
     return out;
   }
+};
+
+struct AccountCreate final : AccountOptions {
+  void define(CLI::App& app) override {
+    app.add_option("account", name, "The new account's name")->type_name("NAME")->required();
+    define_wanted(app);
+    add_examples(app, "  zooctl account create blue --user john --group blue-team --limit 5\n"
+                      "  zooctl account create robots --sa ci/deployer --role edit");
+  }
 
   Result<int> run(Context& context) override {
     ZOO_TRY(const auto account, wanted());
@@ -128,6 +135,34 @@ struct AccountCreate final : Command {
     if (members.empty())
       context.hint(
           fmt::format("It has no members yet: zooctl account add-member {} --user USER", name));
+    return 0;
+  }
+};
+
+/// Makes the account, or changes it to what the options say: what an earlier apply has set and this
+/// one does not say goes, and what others have set beside it stays.
+struct AccountApply final : AccountOptions {
+  void define(CLI::App& app) override {
+    app.add_option("account", name, "The account's name")->type_name("NAME")->required();
+    define_wanted(app);
+    add_examples(app, "  zooctl account apply blue --user john --user jane --limit 5\n"
+                      "  zooctl account apply blue --group blue-team --dry-run -o yaml");
+  }
+
+  Result<int> run(Context& context) override {
+    ZOO_TRY(const auto account, wanted());
+    ZOO_TRY(auto cluster, Cluster::open(context, context_name));
+    const auto before = cluster.get(path_of(name));
+    if (!before && before.error().code() != Code::not_found) return fail(before.error());
+    ZOO_TRY(const auto made, cluster.apply(path_of(name), account, dry_run));
+    const auto version = [](const json& object) {
+      return text_at(object, "/metadata/resourceVersion");
+    };
+    print_account_result(context, made,
+                         !before                             ? "created"
+                         : version(*before) == version(made) ? "unchanged"
+                                                             : "configured",
+                         dry_run, format_of(format));
     return 0;
   }
 };
@@ -322,6 +357,7 @@ struct AccountMembers final : Command {
 
 } // namespace
 
+std::unique_ptr<Command> make_account_apply() { return std::make_unique<AccountApply>(); }
 std::unique_ptr<Command> make_account_create() { return std::make_unique<AccountCreate>(); }
 std::unique_ptr<Command> make_account_get() { return std::make_unique<AccountGet>(); }
 std::unique_ptr<Command> make_account_list() { return std::make_unique<AccountList>(); }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "cli/cluster.hpp"
 #include "cli/command.hpp"
 #include "cli/options.hpp"
 #include "cli/output/printer.hpp"
@@ -13,6 +14,9 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
+#include <utility>
+#include <vector>
 
 namespace zoo::cli {
 namespace {
@@ -96,12 +100,48 @@ struct BackupCreate final : Command {
   }
 };
 
+/// What the backup and the cluster that zood stands in front of do not agree about, a sentence
+/// each.
+Result<std::vector<std::string>> differences(Context& context, const backup::Content& content,
+                                             const std::string& kubeconfig) {
+  constexpr const char* k_label = "tenant.kubezoo.io/id";
+  ZOO_TRY(auto cluster, Cluster::open_file(context, kubeconfig, ""));
+  ZOO_TRY(const auto room, cluster.get("/api/v1/namespaces/kube-system"));
+  const auto uid = room.value("/metadata/uid"_json_pointer, std::string());
+  std::vector<std::string> out;
+  if (!content.header.upstream.empty() && uid != content.header.upstream) {
+    out.push_back(fmt::format("the backup is of a zood in front of another cluster: its "
+                              "kube-system is {}, and here it is {}",
+                              content.header.upstream, uid));
+    return out;
+  }
+  ZOO_TRY(const auto list, cluster.list("/api/v1/namespaces", {{"labelSelector", k_label}}));
+  std::set<std::string> known, there;
+  for (const auto& record : content.records)
+    if (record.kind == "tenant") known.insert(record.key);
+  for (const auto& item : list.value("items", json::array())) {
+    const auto labels = item.value("/metadata/labels"_json_pointer, json::object());
+    there.insert(labels.value(k_label, std::string()));
+  }
+  for (const auto& id : there)
+    if (!known.contains(id))
+      out.push_back(
+          fmt::format("tenant {} has namespaces there, and the backup does not know it", id));
+  for (const auto& id : known)
+    if (!there.contains(id)) out.push_back(fmt::format("tenant {} has no namespace there", id));
+  return out;
+}
+
 struct BackupVerify final : Command {
-  std::string name, passphrase_file;
+  std::string name, passphrase_file, against;
 
   void define(CLI::App& app) override {
     app.add_option("file", name, "The backup")->type_name("FILE")->required();
     add_passphrase_option(app, passphrase_file);
+    app.add_option("--against", against,
+                   "An administrator's kubeconfig of the upstream: which tenants are in one of "
+                   "both alone? Exit status 1 if any")
+        ->type_name("FILE");
     add_examples(app, "  zooctl backup verify zood.backup --passphrase-file zood.passphrase");
   }
 
@@ -116,7 +156,12 @@ struct BackupVerify final : Command {
     context.out << fmt::format("{} is whole and can be restored: {}\n", printable(name),
                                counted(content.header.records))
                 << std::flush;
-    return 0;
+    if (against.empty()) return 0;
+    ZOO_TRY(const auto different, differences(context, content, against));
+    for (const auto& each : different)
+      context.err << printable(each) << '\n';
+    context.err << std::flush;
+    return different.empty() ? 0 : 1;
   }
 };
 

@@ -51,14 +51,16 @@ struct KubeconfigAccount final : Command {
         ->type_name("DURATION")
         ->excludes(without);
     app.add_option("--server", server,
-                   "The URL of the account door; else the server of your kubeconfig")
+                   "The URL of the account door; else what zood says of it, where it can be asked, "
+                   "or the server of your kubeconfig")
         ->type_name("URL");
     app.add_option("--certificate-authority", ca_file,
-                   "The CA (PEM) of --server; else that of your kubeconfig")
+                   "The CA (PEM) of --server; else what zood says, or that of your kubeconfig")
         ->type_name("FILE");
     add_context_option(app, context_name);
     add_kubeconfig_output(app, output, merge);
-    add_examples(app, "  zooctl kubeconfig account --bare --server https://zoo.example.com:8443 "
+    add_examples(app, "  zooctl kubeconfig account --bare -o blue.kubeconfig\n"
+                      "  zooctl kubeconfig account --bare --server https://zoo.example.com:8443 "
                       "--certificate-authority ca.crt -o blue.kubeconfig\n"
                       "  zooctl kubeconfig account --user jane --group blue-team --ttl 30d\n"
                       "  zooctl kubeconfig account --sa ci/deployer --ttl 30d -o ci.kubeconfig");
@@ -148,6 +150,41 @@ struct KubeconfigAccount final : Command {
     return {};
   }
 
+  /// Where zood says that its account door is, with its CA; false: it cannot be asked, or has none.
+  bool ask_zood(Context& context, kube::KubeconfigParts& parts) const {
+    if (!server.empty() || !context.globals.kubeconfig.empty() || !context_name.empty())
+      return false;
+    const auto client = context.client();
+    const auto status = client ? (*client)->status() : fail(client.error());
+    if (!status) return false;
+    const json said = json(*status);
+    parts.server = text_at(said, "/accountDoor/server");
+    auto ca = crypto::base64_decode(text_at(said, "/accountDoor/certificateAuthorityData"));
+    if (parts.server.empty() || !ca) return false;
+    parts.ca_pem = *std::move(ca);
+    return true;
+  }
+
+  /// What the cluster of the user's kubeconfig gives: the credential, and the server and its CA
+  /// where zood has not told them.
+  Result<void> ask_cluster(Context& context, bool told, kube::KubeconfigParts& parts) const {
+    ZOO_TRY(auto cluster, Cluster::open(context, context_name));
+    const auto& access = cluster.access();
+    if (!told) {
+      parts.server = server.empty() ? access.server : server;
+      parts.ca_pem = access.credentials.ca_pem;
+      if (server.empty()) parts.tls_server_name = access.credentials.tls_server_name;
+    }
+    if (!ca_file.empty()) {
+      ZOO_TRY(parts.ca_pem, file::read(ca_file));
+    }
+    if (!user.empty()) ZOO_TRY_VOID(certificate(context, cluster, parts));
+    if (service_account.empty()) return {};
+    ZOO_TRY(parts.token, token(cluster));
+    parts.default_namespace = service_account.substr(0, service_account.find('/'));
+    return {};
+  }
+
   Result<int> run(Context& context) override {
     ZOO_TRY_VOID(check_names());
     if (!server.empty() && !server.starts_with("https://"))
@@ -155,22 +192,14 @@ struct KubeconfigAccount final : Command {
     if (!server.empty() && ca_file.empty())
       return fail(Code::usage, "--server needs --certificate-authority FILE: the CA of your "
                                "kubeconfig is another server's");
-    ZOO_TRY(auto cluster, Cluster::open(context, context_name));
     kube::KubeconfigParts parts;
     parts.cluster = k_cluster;
-    parts.server = server.empty() ? cluster.access().server : server;
-    parts.ca_pem = cluster.access().credentials.ca_pem;
-    if (server.empty()) parts.tls_server_name = cluster.access().credentials.tls_server_name;
-    if (!ca_file.empty()) {
-      ZOO_TRY(parts.ca_pem, file::read(ca_file));
-    }
+    const bool told = ask_zood(context, parts);
+    if (told && !ca_file.empty())
+      return fail(Code::usage, "--certificate-authority needs --server: it is of that server");
+    if (!told || !bare) ZOO_TRY_VOID(ask_cluster(context, told, parts));
     parts.user = bare ? "me" : service_account + user;
     parts.context = k_cluster;
-    if (!user.empty()) ZOO_TRY_VOID(certificate(context, cluster, parts));
-    if (!service_account.empty()) {
-      ZOO_TRY(parts.token, token(cluster));
-      parts.default_namespace = service_account.substr(0, service_account.find('/'));
-    }
     const auto text = kube::write_kubeconfig(parts);
     if (merge) {
       ZOO_TRY(const auto file, default_kubeconfig_file(context));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "common/api/terms.hpp"
 
+#include "common/api/network_peer.hpp"
 #include "common/api/tenant.hpp"
 #include "common/base/text.hpp"
 
@@ -19,9 +20,9 @@ constexpr std::array<std::string_view, k_counted> k_names = {
     "namespaces",         "customresourcedefinitions", "webhooks", "policies",
     "services.nodeports", "services.loadbalancers",    "objects",  "bytes"};
 
-constexpr std::array<std::string_view, 8> k_guards = {
-    "nodeNames",          "adminAccess",   "endpoints",    "serviceStatus",
-    "conversionWebhooks", "volumeDrivers", "ingressHosts", "priority"};
+constexpr std::array<std::string_view, 10> k_guards = {
+    "nodeNames",     "adminAccess",  "endpoints", "serviceStatus", "conversionWebhooks",
+    "volumeDrivers", "ingressHosts", "priority",  "network",       "networkFrom"};
 constexpr std::array<std::string_view, 5> k_flow = {"maxRequestsInflight", "maxMutationsInflight",
                                                     "maxLongRunning", "maxBufferedBytes", "weight"};
 
@@ -119,6 +120,17 @@ Result<GuardTerms> read_guards(const Tenant& tenant) {
     }
     out.priority = at->get<std::int64_t>();
   }
+  if (const auto at = guards.find("network"); at != guards.end() && !at->is_null()) {
+    const auto word = at->is_string() ? at->get<std::string>() : std::string();
+    if (word != k_isolated && word != k_open)
+      return fail(Code::invalid, "spec.guards.network must be {} or {}", k_open, k_isolated);
+    out.isolated = word == k_isolated;
+  }
+  ZOO_TRY(out.network_from, words(guards, "networkFrom"));
+  if (out.network_from) {
+    if (const auto good = check_network_peers(*out.network_from); !good)
+      return fail(Error(good.error()).context("spec.guards.networkFrom"));
+  }
   return out;
 }
 
@@ -178,6 +190,8 @@ Guards merged(Guards defaults, const GuardTerms& own) {
   take(defaults.volume_drivers, own.volume_drivers);
   take(defaults.ingress_hosts, own.ingress_hosts);
   take(defaults.priority, own.priority);
+  take(defaults.isolated, own.isolated);
+  take(defaults.network_from, own.network_from);
   return defaults;
 }
 

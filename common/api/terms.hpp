@@ -27,6 +27,9 @@ struct Guards {
   /// Hosts of Ingresses: names, "*.example.com", "{tenant}" stands for the ID; "*": all.
   std::vector<std::string> ingress_hosts{"*"};
   std::int64_t priority = 1'000'000'000; ///< the highest value of its own PriorityClasses
+  /// Its pods are reached by its own alone, and by `network_from` (network_peer.hpp).
+  bool isolated = false;
+  std::vector<std::string> network_from;
 
   bool operator==(const Guards&) const = default;
 };
@@ -34,8 +37,9 @@ struct Guards {
 /// The same as a Tenant says it: what is not set is zood.yaml's.
 struct GuardTerms {
   std::optional<bool> node_names, admin_access, endpoints, service_status, conversion_webhooks;
-  std::optional<std::vector<std::string>> volume_drivers, ingress_hosts;
+  std::optional<std::vector<std::string>> volume_drivers, ingress_hosts, network_from;
   std::optional<std::int64_t> priority;
+  std::optional<bool> isolated; ///< spec.guards.network
 };
 Guards merged(Guards defaults, const GuardTerms& own);
 

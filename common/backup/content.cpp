@@ -145,7 +145,8 @@ Result<Header> read_header(std::string_view line) {
   ZOO_TRY(out.created, text_at(object, "created"));
   ZOO_TRY(out.upstream, text_at(object, "upstream"));
   ZOO_TRY(out.revision, number_at(object, "revision"));
-  for (const auto& [kind, count] : object.value("records", json::object()).items()) {
+  const auto records = object.value("records", json::object());
+  for (const auto& [kind, count] : records.items()) {
     if (!count.is_number_unsigned()) return fail(Code::invalid, "its counts are no numbers");
     out.records[kind] = count.get<std::size_t>();
   }

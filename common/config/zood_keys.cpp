@@ -7,6 +7,7 @@ namespace {
 constexpr std::string_view k_drivers[] = {"sqlite"};
 constexpr std::string_view k_range_reads[] = {"auto", "off"};
 constexpr std::string_view k_visibilities[] = {"all", "own", "none"};
+constexpr std::string_view k_networks[] = {"open", "isolated"};
 constexpr std::string_view k_audit_outputs[] = {"file", "stderr", "none"};
 constexpr std::string_view k_audit_levels[] = {"none", "denied", "writes", "all"};
 constexpr std::string_view k_audit_overflows[] = {"drop", "refuse"};
@@ -201,6 +202,22 @@ constexpr Key k_keys[] = {
      .reloadable = true,
      .minimum = -2147483648,
      .maximum = 1'000'000'000},
+    {.name = "guards.network",
+     .type = Type::choice,
+     .default_text = "open",
+     .doc = "Whether pods of a tenant are reached from outside: open (by all, as upstream has it), or "
+            "isolated: by the tenant's own pods and from guards.network_from, through a "
+            "NetworkPolicy in each of its namespaces. Choose isolated where upstream's network "
+            "plugin enforces NetworkPolicies: where it does not, nothing is kept apart.",
+     .reloadable = true,
+     .choices = k_networks},
+    {.name = "guards.network_from",
+     .type = Type::list,
+     .doc = "From where pods are reached whose network is isolated: CIDRs, as 10.0.0.0/8, and "
+            "labels of the platform's namespaces, as kubernetes.io/metadata.name=ingress-nginx. "
+            "The API servers' addresses have to be among them where upstream calls tenants' "
+            "webhooks, and ingress controllers on nodes.",
+     .reloadable = true},
     {.name = "quota.namespaces",
      .type = Type::integer,
      .default_text = "1000",
@@ -291,7 +308,9 @@ constexpr Key k_keys[] = {
      .default_text = "256Mi",
      .doc =
          "The most bytes of upstream's Roles, ClusterRoles and their bindings that zood keeps in "
-         "memory to know who sees which namespace. Beyond it the views answer 503.",
+         "memory to know who sees which namespace. Beyond it the views answer 503. Of one "
+         "namespace "
+         "a sixteenth is kept, and 1Mi at least: what is more there is not shown.",
      .minimum = k_mi,
      .maximum = 16 * 1024 * k_mi},
     {.name = "accounts.aggregated.listen",

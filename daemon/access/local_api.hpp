@@ -7,6 +7,7 @@
 #include "daemon/authz/rule.hpp"
 
 #include <optional>
+#include <string_view>
 
 namespace zoo::resources {
 class Api;
@@ -24,8 +25,12 @@ class LocalApi {
 public:
   virtual ~LocalApi() = default;
   /// Is this request about an object, or a list of them, answered here and not by upstream? On the
-  /// loop; never blocks.
-  virtual bool serves(const Principal& principal, const translate::Target& target) const = 0;
+  /// loop; never blocks. `content_type`: of the body that it has.
+  virtual bool serves(const Principal& principal, const translate::Target& target,
+                      std::string_view content_type) const = 0;
+  /// Is it a list or a watch of a kind that serves() leaves to upstream for some callers, and not
+  /// for others? The rights that decide may change while clients follow the kind. Never blocks.
+  virtual bool divides(const translate::Target& target) const = 0;
   /// What an access review says of a request that is answered here and that upstream would refuse
   /// him; nothing: upstream says. Never blocks.
   virtual std::optional<authz::Decision> decides(const Principal& principal,

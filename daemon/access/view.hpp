@@ -14,6 +14,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace zoo::translate {
 struct Relay;
@@ -80,6 +81,14 @@ inline constexpr Answers k_tenant_answers{
 inline constexpr Answers k_account_answers{
     Passage::caller, Sight::as_told_to_it, {}, {}, {Reason::documents, Reason::own_rights}};
 
+struct View;
+
+/// An object to be made upstream.
+struct NewObject {
+  std::string collection; ///< upstream's path of it
+  std::string json;
+};
+
 /// What zood writes upstream for a namespace that a client makes. Plain functions of the tenant's
 /// ID and the namespace's upstream name; each returns the JSON of one object.
 struct NamespaceTexts {
@@ -89,6 +98,8 @@ struct NamespaceTexts {
   /// A merge patch of a namespace, for what the client itself could not say in it.
   std::string (*of_inside)(std::string_view inside) = nullptr;
   std::string_view inside{}; ///< what the Tenant has switched off for its pods; "": nothing
+  /// What stands in each namespace beside that binding (translate/hidden_names.hpp).
+  std::vector<NewObject> (*kept_in)(const View& view, std::string_view upstream_name);
 };
 
 /// What a client sees of an upstream: the one object that the rest of a request's way asks. A
@@ -113,6 +124,12 @@ struct View {
   std::shared_ptr<const UpstreamRights> rights{};
   /// Through which upstream calls the tenant's webhooks; null: it calls their Services itself.
   std::shared_ptr<const translate::Relay> relay{};
+  /// PEM: what pods of the tenant verify zood by, ConfigMap zoo-root-ca.crt. Null: nothing is kept
+  /// in its namespaces.
+  std::shared_ptr<const std::string> authorities{};
+  /// Are pods given these authorities, and zood's address, in place of upstream's? Then `mapping`
+  /// shows them in ConfigMap kube-root-ca.crt.
+  bool inside = false;
 
   bool holds(Fence fence) const { return answers.fences.has(fence); }
   bool serves(Local local) const { return answers.local.has(local); }

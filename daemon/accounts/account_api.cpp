@@ -18,15 +18,28 @@ bool AccountApi::may_everywhere(const access::Principal& principal,
   return rights && (*rights)->decide(user_of(principal), attributes).allowed;
 }
 
-bool AccountApi::serves(const access::Principal& principal, const translate::Target& target) const {
+bool AccountApi::serves(const access::Principal& principal, const translate::Target& target,
+                        std::string_view content_type) const {
   if (!target.resource_request) return false;
   if (target.group == k_tenancy_group) return true;
   if (!target.is("", "namespaces") || !target.subresource.empty() || target.legacy_watch)
     return false;
   const auto& verb = target.verb;
+  if (verb == "patch") {
+    if (!content_type.starts_with("application/apply-patch+")) return false;
+    const auto rights = rights_->rights();
+    const access::Attributes wanted{
+        verb, true, "", target.version, target.resource, "", target.name, target.name, ""};
+    return !rights || !(*rights)->decide(user_of(principal), wanted).allowed;
+  }
   if (verb != "get" && verb != "list" && verb != "watch" && verb != "create") return false;
   return !may_everywhere(principal, {verb, true, "", target.version, target.resource, "", "",
                                      target.authorization_name(), ""});
+}
+
+bool AccountApi::divides(const translate::Target& target) const {
+  return target.is("", "namespaces") && target.subresource.empty() && !target.legacy_watch &&
+         (target.verb == "list" || target.verb == "watch");
 }
 
 std::optional<access::Decision> AccountApi::decides(const access::Principal& principal,

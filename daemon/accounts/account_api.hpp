@@ -13,16 +13,18 @@
 namespace zoo::accounts {
 
 /// What zood answers at the account door itself: all requests for tenancy.kiosk.sh, and get, list,
-/// watch and create of the core kind `namespaces`. A caller whose rights allow him such a request
-/// on `namespaces` in the whole cluster is not answered here: it goes straight to upstream.
-/// Thread-safe.
+/// watch, create and server-side apply of the core kind `namespaces`. A caller whose rights allow
+/// him such a request on `namespaces` in the whole cluster is not answered here: it goes straight
+/// to upstream, and so does an apply by one who may patch that namespace. Thread-safe.
 class AccountApi final : public access::LocalApi {
 public:
   /// `parts`: its kinds are those of tenancy.kiosk.sh and namespaces. `workers` must outlive it.
   AccountApi(resources::Api::Parts parts, resources::Workers& workers,
              std::shared_ptr<const access::UpstreamRights> rights);
 
-  bool serves(const access::Principal& principal, const translate::Target& target) const override;
+  bool serves(const access::Principal& principal, const translate::Target& target,
+              std::string_view content_type) const override;
+  bool divides(const translate::Target& target) const override;
   std::optional<access::Decision> decides(const access::Principal& principal,
                                           const access::Attributes& attributes) const override;
   const resources::Api& api() const override { return api_; }

@@ -130,7 +130,8 @@ Route AccountViewSource::route_of(PrincipalPtr who) {
                          std::make_shared<const View>(View{
                              access::k_account_answers, translate::Mapping("", no_names), "", "",
                              authorizer_, "", std::nullopt, api::Guards(), api::Quota(), flow_,
-                             parts_.share_of(who->id), access::NamespaceTexts{nullptr, nullptr},
+                             parts_.share_of(who->id),
+                             access::NamespaceTexts{nullptr, nullptr, nullptr},
                              parts_.api, parts_.rights}))
                 .first;
   }

@@ -81,6 +81,12 @@ public:
     return resources::reads(request) ? resources::Workers::Kind::quick
                                      : resources::Workers::Kind::slow;
   }
+  /// The same share for each user as at the account door, though all of them come by one
+  /// connection.
+  std::string whose(const http::ConnectionInfo& peer, const Request& request) override {
+    const auto who = identify(peer, request);
+    return who ? who->name : std::string();
+  }
   Result<Who> identify(const http::ConnectionInfo& peer, const Request& request) override;
   Answer handle(const Request& request) override;
   /// kube-apiserver looks several times a minute whether the door is there.

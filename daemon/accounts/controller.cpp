@@ -2,6 +2,7 @@
 #include "daemon/accounts/controller.hpp"
 
 #include "common/base/log.hpp"
+#include "daemon/accounts/account_events.hpp"
 #include "daemon/accounts/account_status.hpp"
 #include "daemon/accounts/json_reads.hpp"
 #include "daemon/accounts/reservations.hpp"
@@ -85,7 +86,7 @@ void Controller::touched(const StatePtr& before, const StatePtr& now, const Touc
     add(k_all, "", milliseconds(0));
     if (touched.everything) return;
   }
-  if (touched.rights.everybody) add(k_all, "", settings_.hear);
+  if (touched.rights.everybody) look_at_all_later();
   const auto account = [&](const std::string& name, std::string_view what, milliseconds delay) {
     if (name.empty()) return;
     const auto known = now->accounts.find(name);
@@ -104,7 +105,11 @@ void Controller::touched(const StatePtr& before, const StatePtr& now, const Touc
     const auto is = now->accounts.find(name);
     if (is && (!was || !same_wishes(*was, *is))) add(k_account, name, milliseconds(0));
   }
-  // Whose rights have changed may have lost a binding of ours.
+  // Whose rights have changed may have lost a binding of ours: in these namespaces, everybody.
+  for (const auto& name : touched.rights.open_namespaces) {
+    if (const auto space = now->spaces.find(name); space && !space->account.empty())
+      add(k_space, name, settings_.hear);
+  }
   for (const auto& subject : touched.rights.subjects) {
     for (const auto* state : {before.get(), now.get()}) {
       if (const auto accounts = state->accounts_of_subject.find(subject))
@@ -112,6 +117,14 @@ void Controller::touched(const StatePtr& before, const StatePtr& now, const Touc
           account(name, k_account, settings_.hear);
     }
   }
+}
+
+/// Everybody's rights may change often, and a look at all of it asks upstream for all bindings.
+void Controller::look_at_all_later() {
+  const auto now = settings_.now();
+  const auto earliest = all_looked_.load() + settings_.rest;
+  add(k_all, "",
+      std::max(settings_.hear, std::chrono::duration_cast<milliseconds>(earliest - now)));
 }
 
 Result<Controller::Next> Controller::look(upstream::ControlApi& api, const std::string& key) {
@@ -125,6 +138,7 @@ Result<Controller::Next> Controller::look(upstream::ControlApi& api, const std::
 }
 
 Result<Controller::Next> Controller::look_at_all(upstream::ControlApi& api) {
+  all_looked_ = settings_.now();
   ZOO_TRY(const auto state, parts_.state());
   milliseconds delay{0};
   state->accounts.visit("", [&](const AccountPtr& account) {
@@ -342,11 +356,19 @@ Result<void> Controller::adopt(upstream::ControlApi& api, const Space& space,
   if (!reserved) {
     log::warning("accounts", "namespace {} is not adopted: {}", space.name,
                  reserved.error().text());
-    return change_status(api, account, [&](json& status, const Account&) -> Result<bool> {
+    bool news = false;
+    ZOO_TRY_VOID(change_status(api, account, [&](json& status, const Account&) -> Result<bool> {
       const auto before = status;
       note_failed_space(status, space.name, "", reserved.error().message(), parts_.now());
-      return status != before;
-    });
+      news = status != before;
+      return news;
+    }));
+    if (news)
+      tell_event(api, **live, "SpaceNotAdopted",
+                 fmt::format("namespace \"{}\" is not adopted: {}", space.name,
+                             reserved.error().message()),
+                 parts_.now());
+    return {};
   }
   const auto done = api.merge_patch(namespace_path(space.name),
                                     {{"metadata",

@@ -11,6 +11,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include <atomic>
 #include <chrono>
 #include <optional>
 #include <string>
@@ -26,6 +27,8 @@ struct ControllerSettings {
   /// The same of rights: each space that is made changes some, and each look reads the bindings of
   /// all spaces of the account.
   std::chrono::milliseconds hear{1'000};
+  /// Between two looks at all of it for changes of everybody's rights.
+  std::chrono::milliseconds rest{10'000};
   /// Each account's, jittered, even if nothing was heard; longer where there are more than 40 a
   /// second.
   std::chrono::milliseconds resync{3'600'000};
@@ -62,6 +65,8 @@ private:
   reconcile::Reconciler reconciler();
   void add(std::string_view kind, std::string_view name, std::chrono::milliseconds delay);
 
+  void look_at_all_later();
+
   Result<Next> look(upstream::ControlApi& api, const std::string& key);
   Result<Next> look_at_all(upstream::ControlApi& api);
   Result<Next> look_at_account(upstream::ControlApi& api, const std::string& name);
@@ -88,6 +93,7 @@ private:
   Saga& saga_;
   upstream::Connections& connections_;
   const ControllerSettings settings_;
+  std::atomic<reconcile::Queue::Clock::time_point> all_looked_{}; ///< when, last
   reconcile::Queue queue_;
   reconcile::Runner runner_; ///< last: its threads use all the rest
 };

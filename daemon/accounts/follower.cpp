@@ -21,6 +21,12 @@ constexpr std::chrono::milliseconds k_gather{5};   ///< changes that come togeth
 constexpr std::chrono::milliseconds k_look{1'000}; ///< whether all streams are still heard
 constexpr std::chrono::milliseconds k_believed{5'000};
 
+/// Of accounts.rbac_limit the roles and bindings of one namespace may have a sixteenth, or a MiB.
+std::size_t most_of_namespace(std::size_t most) {
+  constexpr std::size_t k_share = 16, k_least = 1u << 20;
+  return std::min(most, std::max(most / k_share, k_least));
+}
+
 void add_to(OrderedTable<NameSet>& table, const std::string& key, const std::string& name) {
   auto entry = std::make_shared<NameSet>();
   if (const auto old = table.find(key)) {
@@ -58,7 +64,8 @@ struct Follower::Impl {
 
   Impl(upstream::Upstream& upstream, net::Loop& on, std::size_t most_rbac_bytes, Publish publish)
       : loop(on), tell(std::move(publish)),
-        rights(upstream, upstream.caller(on), on, most_rbac_bytes, [this] { changed(); }),
+        rights(upstream, upstream.caller(on), on,
+               {most_rbac_bytes, most_of_namespace(most_rbac_bytes)}, [this] { changed(); }),
         gather(on), look(on) {
     working.trouble = Error(Code::unavailable, "namespaces, accounts and rights are being read "
                                                "from upstream; try again in a moment");
@@ -244,6 +251,8 @@ void Follower::Impl::publish() {
   touched_accounts.clear();
   touched.rights = std::move(taken.touched);
   working.rights = std::move(taken.rights);
+  working.crowded = rights.crowded();
+  working.restless = rights.restless();
   working.revision = std::max(working.revision, rights.revision());
   const bool believed_before = !working.trouble.has_value();
   working.trouble = trouble();

@@ -3,6 +3,7 @@
 
 #include "common/base/log.hpp"
 #include "common/base/text.hpp"
+#include "common/crypto/digest.hpp"
 #include "daemon/authz/rule.hpp"
 #include "daemon/upstream/change_follower.hpp"
 #include "daemon/upstream/upstream.hpp"
@@ -143,8 +144,11 @@ Result<void> believe_front_proxy(const FrontProxyTerms& terms, const http::Conne
   const auto certificate = crypto::Certificate::from_der(peer.peer_certificate_der);
   if (!certificate) return refused();
   if (now < certificate->not_before() || now > certificate->not_after()) return refused();
-  if (std::none_of(terms.authorities.begin(), terms.authorities.end(),
-                   [&](const auto& authority) { return certificate->issued_by(authority); }))
+  // By the authority itself, or by intermediates that the handshake has followed to it.
+  if (std::none_of(terms.authorities.begin(), terms.authorities.end(), [&](const auto& authority) {
+        return certificate->issued_by(authority) ||
+               crypto::view(authority.sha256()) == peer.peer_authority;
+      }))
     return refused();
   if (terms.allowed_names.empty()) return {};
   const auto name = certificate->common_name();

@@ -156,6 +156,7 @@ resources::KindPtr space_kind(std::shared_ptr<resources::Backing> backing) {
                  Type::object,
                  "How the space is; read-only.",
                  {{"phase", Type::text, "Initializing, Active or Terminating."}}}};
+  out.applies = true;
   out.selectable = {"spec.account", "status.phase"};
   out.columns = {
       {"Name", "name", 0, "The name of the namespace.", cell_of("metadata.name")},
@@ -169,6 +170,11 @@ resources::KindPtr space_kind(std::shared_ptr<resources::Backing> backing) {
 resources::KindPtr account_kind(std::shared_ptr<resources::Backing> backing) {
   auto out = tenancy_kind("accounts", "Account", "account");
   out.description = "Account is a team: its members, and what its spaces are like.";
+  out.strategy.own_status = "status: field is immutable: zood writes the status of accounts";
+  // As kiosk's README has them; kiosk itself reads none of them.
+  out.strategy.former = {{"spec.spaceClusterRole", "spec.space.clusterRole"},
+                         {"spec.spaceLimit", "spec.space.limit"},
+                         {"spec.spaceDefaultTemplates", "spec.space.templateInstances"}};
   out.fields = {account_spec(), account_status()};
   out.columns = {{"Name", "name", 0, "The name of the account.", cell_of("metadata.name")},
                  {"Spaces", "", 0, "How many spaces the account has, and may have.", spaces_of},
@@ -185,7 +191,9 @@ resources::KindPtr namespace_kind(std::shared_ptr<resources::Backing> backing) {
   out.kind = "Namespace";
   out.singular = "namespace";
   out.short_names = {"ns"};
-  out.verbs = {Verb::get, Verb::list, Verb::watch, Verb::create};
+  // Of patches only server-side apply comes here (AccountApi).
+  out.verbs = {Verb::get, Verb::list, Verb::watch, Verb::create, Verb::patch};
+  out.applies = true;
   out.metadata = metadata();
   out.description = "Namespace is a scope for names.";
   out.fields = {{"spec",

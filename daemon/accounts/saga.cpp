@@ -5,6 +5,7 @@
 #include "common/base/log.hpp"
 #include "common/kube/age.hpp"
 #include "common/kube/client.hpp"
+#include "daemon/accounts/account_events.hpp"
 #include "daemon/accounts/account_status.hpp"
 #include "daemon/accounts/json_reads.hpp"
 #include "daemon/accounts/reservations.hpp"
@@ -73,7 +74,6 @@ Result<json> Saga::begin(upstream::ControlApi& api, json object, const SpaceRequ
   metadata["labels"][std::string(k_account_label)] = request.account;
   metadata["annotations"][std::string(k_initializing)] = "true";
   metadata["annotations"][std::string(k_space_request)] = request.text();
-  // A label by which quotas of the account find the namespace would go here, too.
   parts_.step("namespace");
   auto made = api.create(fmt::format("/api/v1/namespaces{}", query), object);
   if (made) return made;
@@ -101,7 +101,8 @@ Result<json> Saga::forward(upstream::ControlApi& api, const json& object,
     const auto my_turn = turn(request.account);
     ZOO_TRY(account, settle(api, request.account, request.id));
   }
-  // Quotas and templates of the account would go here: before anybody has access.
+  parts_.step("furnish");
+  if (parts_.furnish) ZOO_TRY_VOID(parts_.furnish(api, name, *account));
   parts_.step("binding");
   const auto members = members_of(account, parts_.default_cluster_role);
   if (members.any()) ZOO_TRY_VOID(put_bindings_right(api, name, {}, members));
@@ -148,16 +149,21 @@ Result<json> Saga::back(upstream::ControlApi& api, const json& object, const Spa
   if (!ready.is_null()) return ready;
   log::warning("accounts", "space {} of account {} was not made: {}", name, request.account,
                why.text());
+  AccountPtr concerned;
   const auto told =
-      change_status(api, request.account, [&](json& status, const Account&) -> Result<bool> {
+      change_status(api, request.account, [&](json& status, const Account& now) -> Result<bool> {
         const bool released = drop_entry(status, request.id);
         if (!answered) return released;
+        concerned = std::make_shared<const Account>(now);
         note_failed_space(status, name, request.requester, why.text(), parts_.now());
         return true;
       });
   if (!told && told.error().code() != Code::not_found)
     log::warning("accounts", "account {} cannot be told of it: {}", request.account,
                  told.error().text());
+  if (told && concerned)
+    tell_event(api, *concerned, "SpaceFailed",
+               fmt::format("space \"{}\" was not made: {}", name, why.text()), parts_.now());
   return json();
 }
 

@@ -34,6 +34,9 @@ struct WriteParts {
   std::function<bool(const std::function<bool(const State&)>&, std::chrono::milliseconds)> wait;
   TenantOf tenant_of;
   std::function<std::int64_t()> now; ///< Unix seconds
+  /// Puts into a new space what has to be there before anybody has access. Null: nothing.
+  std::function<Result<void>(upstream::ControlApi&, const std::string& space, const Account&)>
+      furnish;
 
   std::string default_cluster_role = "admin"; ///< accounts.default_cluster_role
   bool single_account_default = true;         ///< accounts.single_account_default

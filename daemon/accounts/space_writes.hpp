@@ -4,6 +4,7 @@
 #include "common/base/result.hpp"
 #include "daemon/accounts/reservations.hpp"
 #include "daemon/accounts/saga.hpp"
+#include "daemon/accounts/space_judge.hpp"
 #include "daemon/resources/backing.hpp"
 #include "daemon/upstream/connections.hpp"
 
@@ -41,6 +42,17 @@ public:
                                     const resources::Preconditions& expected,
                                     const resources::WriteOptions& options);
 
+  /// Server-side apply of a Space, or of a Namespace as create_namespace() takes one. Upstream
+  /// merges it and keeps who owns which field; what comes of it is judged as an update is. A space
+  /// that is not there is made. Code::conflict names the fields that others own.
+  Result<resources::Written> apply(const resources::Who& who, std::string_view name,
+                                   nlohmann::json space, const resources::WriteOptions& options);
+  Result<resources::Written> apply_namespace(const resources::Who& who, std::string_view name,
+                                             nlohmann::json object,
+                                             const resources::WriteOptions& options);
+  /// May he ask for apply_namespace()? Whoever may make spaces may, and members of a space's owner.
+  Result<void> admit_apply(const resources::Who& who, std::string_view name) const;
+
   /// `kubectl create namespace` at the account door: a Namespace in, a Namespace out. Its owner
   /// stands in the label or in the annotation kiosk.sh/account.
   Result<resources::Written> create_namespace(const resources::Who& who, nlohmann::json object,
@@ -48,17 +60,23 @@ public:
 
 private:
   enum class Form { space, name_space };
-  struct Moment;
   Result<resources::Written> create_as(Form form, const resources::Who& who, nlohmann::json space,
                                        const resources::WriteOptions& options);
-  Result<resources::Written> make(Form form, const Moment& moment, nlohmann::json object,
+  Result<resources::Written> make(Form form, const SpaceMoment& moment, nlohmann::json object,
                                   const std::string& owner, const resources::WriteOptions& options,
                                   std::vector<std::string> warnings);
-  Result<nlohmann::json> move(upstream::ControlApi& api, const Moment& moment,
+  Result<nlohmann::json> move(upstream::ControlApi& api, const SpaceMoment& moment,
                               nlohmann::json object, const resources::WriteOptions& options);
+  Result<resources::Written> apply_as(Form form, const resources::Who& who, std::string_view name,
+                                      nlohmann::json space, const resources::WriteOptions& options);
+  Result<resources::Written> apply_once(Form form, const SpaceMoment& moment,
+                                        const nlohmann::json& live, const nlohmann::json& space,
+                                        const resources::WriteOptions& options);
+  static resources::Written written(Form form, nlohmann::json name_space,
+                                    std::vector<std::string> warnings = {});
   Result<resources::Written> update_once(const resources::Who& who, const nlohmann::json& space,
                                          const resources::WriteOptions& options);
-  bool seen(const Moment& moment, const nlohmann::json& object, bool by_its_maker) const;
+  bool seen(const SpaceMoment& moment, const nlohmann::json& object, bool by_its_maker) const;
 
   const WriteParts& parts_;
   Saga& saga_;

@@ -4,6 +4,7 @@
 #include "common/base/result.hpp"
 #include "daemon/accounts/account.hpp"
 #include "daemon/accounts/ordered_table.hpp"
+#include "daemon/authz/namespace_budget.hpp"
 #include "daemon/authz/rights.hpp"
 
 #include <cstdint>
@@ -56,6 +57,9 @@ struct State {
   /// it.
   std::int64_t revision = 0;
   std::uint64_t sequence = 0; ///< of the publication: 1, 2, 3, ...
+  /// Namespaces with more roles and bindings than are kept of one.
+  authz::NamespaceBudget::Crowded crowded;
+  std::size_t restless = 0; ///< namespaces in which everybody's rights change too often
   /// Why this is not to be believed: something was not read yet, or has not been heard of for too
   /// long. Code::unavailable.
   std::optional<Error> trouble;

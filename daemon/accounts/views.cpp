@@ -8,8 +8,6 @@
 
 #include <algorithm>
 #include <condition_variable>
-#include <deque>
-#include <iterator>
 #include <list>
 #include <mutex>
 #include <optional>
@@ -23,62 +21,8 @@ using Clock = std::chrono::steady_clock;
 using resources::Change;
 using resources::ObjectPtr;
 
-/// How long ago a State may be from which a watch is resumed.
-constexpr std::chrono::seconds k_remembered{600};
-/// And so many of them: each holds what has changed since the one before, some KiB.
-constexpr std::size_t k_most_remembered = 2'048;
 /// A watch that has nothing to tell says so often how far it has come.
 constexpr std::chrono::seconds k_tell_position{30};
-
-/// Puts names in order, each once.
-void sort_once(std::vector<std::string>& names) {
-  std::sort(names.begin(), names.end());
-  names.erase(std::unique(names.begin(), names.end()), names.end());
-}
-
-/// Names of the spaces that the caller may perhaps see, sorted; nothing: it may be any.
-std::optional<std::vector<std::string>> candidates(const State& state, ViewOf what,
-                                                   const authz::User& user) {
-  if (what == ViewOf::accounts) return std::nullopt; // few, and a name may be allowed alone
-  std::vector<std::string> names;
-  if (state.rights != nullptr) {
-    authz::Attributes get;
-    get.verb = "get";
-    get.resource = "namespaces";
-    auto reach = state.rights->namespaces_of(user, get);
-    if (reach.everywhere) return std::nullopt;
-    names = std::move(reach.namespaces);
-  }
-  for (const auto& account : state.accounts_of(user)) {
-    const auto spaces = state.spaces_of_account.find(account->name);
-    if (!spaces) continue;
-    for (const auto& name : spaces->names) {
-      if (const auto space = state.spaces.find(name); space && space->initializing)
-        names.push_back(name);
-    }
-  }
-  sort_once(names);
-  return names;
-}
-
-/// What of one object a view shows, and which version of it that is.
-struct Shown {
-  SpacePtr space;
-  AccountPtr account;
-  bool operator==(const Shown&) const = default;
-  explicit operator bool() const { return space != nullptr || account != nullptr; }
-  const std::string& uid() const { return space ? space->uid : account->uid; }
-  std::int64_t revision() const { return space ? space->revision : account->revision; }
-};
-
-Shown shown(const State& state, ViewOf what, const authz::User& user, std::string_view name) {
-  if (what == ViewOf::accounts) {
-    auto account = state.accounts.find(name);
-    return account && shows(state, user, *account) ? Shown{nullptr, std::move(account)} : Shown{};
-  }
-  auto space = state.spaces.find(name);
-  return space && shows(state, user, *space) ? Shown{std::move(space), nullptr} : Shown{};
-}
 
 ObjectPtr object(ViewOf what, const Shown& one, std::int64_t revision = 0) {
   auto json = what == ViewOf::accounts ? tenancy_account(*one.account)
@@ -88,34 +32,10 @@ ObjectPtr object(ViewOf what, const Shown& one, std::int64_t revision = 0) {
   return resources::make_object(std::move(json));
 }
 
-/// Calls `each` for every name that may be shown in either State, in order.
-void visit_names(const State& before, const State& now, ViewOf what, const authz::User& user,
-                 const std::function<void(const std::string&)>& each) {
-  std::vector<std::string> names;
-  for (const auto* state : {&before, &now}) {
-    if (auto some = candidates(*state, what, user)) {
-      names.insert(names.end(), std::make_move_iterator(some->begin()),
-                   std::make_move_iterator(some->end()));
-      continue;
-    }
-    const auto add = [&](const auto& one) {
-      names.push_back(one->name);
-      return true;
-    };
-    what == ViewOf::accounts ? state->accounts.visit("", add) : state->spaces.visit("", add);
-  }
-  sort_once(names);
-  for (const auto& name : names)
-    each(name);
-}
-
 } // namespace
 
 struct Views::Impl {
-  struct Watcher {
-    ViewOf what;
-    authz::User user;
-    std::vector<std::string> keys; ///< subject keys of the user
+  struct Watcher : Viewer {
     std::function<void(const Change&)> tell;
     StatePtr known;         ///< what it has been told up to
     Clock::time_point told; ///< when it was told anything
@@ -137,54 +57,19 @@ struct Views::Impl {
     Watchers::iterator place_;
   };
 
-  /// A State from which watches are resumed, and when it was published.
-  struct Remembered {
-    StatePtr state;
-    Clock::time_point at;
-  };
-
-  using Differences = std::vector<std::pair<Change::Type, Shown>>;
-  static void compare(const Watcher& watcher, const State& before, const State& now,
-                      const std::string& name, Differences& out);
-  static Differences compare_all(const Watcher& watcher, const State& before, const State& now);
   static void put_in_order(Differences& differences);
   static void tell(const Watcher& watcher, Differences differences, std::int64_t before,
                    const State& now);
   void hear(Watcher& watcher, Differences differences, const StatePtr& now) const;
   void unlink(Watcher& watcher);
-  void remember(const StatePtr& now);
-  Result<StatePtr> behind(std::int64_t revision) const;
-
   Published<const State> current;
   mutable std::mutex mutex;
   mutable std::condition_variable changed;
   Watchers watchers;
   std::unordered_multimap<std::string, Watcher*> by_subject;
-  std::deque<Remembered> remembered; ///< the oldest first
+  ViewHistory history;
   Now clock;
 };
-
-/// Adds what is different of one object.
-void Views::Impl::compare(const Watcher& watcher, const State& before, const State& now,
-                          const std::string& name, Differences& out) {
-  auto was = shown(before, watcher.what, watcher.user, name);
-  auto is = shown(now, watcher.what, watcher.user, name);
-  if (was == is) return;
-  if (was && is && was.uid() == is.uid()) {
-    out.emplace_back(Change::Type::modified, std::move(is));
-    return;
-  }
-  if (was) out.emplace_back(Change::Type::deleted, std::move(was));
-  if (is) out.emplace_back(Change::Type::added, std::move(is));
-}
-
-Views::Impl::Differences Views::Impl::compare_all(const Watcher& watcher, const State& before,
-                                                  const State& now) {
-  Differences out;
-  visit_names(before, now, watcher.what, watcher.user,
-              [&](const std::string& name) { compare(watcher, before, now, name, out); });
-  return out;
-}
 
 /// What goes first, then by resourceVersion: a client that is cut off in between goes on from the
 /// last one that it has heard.
@@ -232,31 +117,6 @@ void Views::Impl::unlink(Watcher& watcher) {
   }
 }
 
-/// Keeps a State that differs from the one before, for as long and as many as are remembered.
-void Views::Impl::remember(const StatePtr& state) {
-  const auto now = clock();
-  remembered.push_back({state, now});
-  while (remembered.size() > k_most_remembered ||
-         (remembered.size() > 1 && now - remembered[1].at >= k_remembered))
-    remembered.pop_front();
-}
-
-/// What somebody knows who has heard everything up to `revision`: exactly that, since what came and
-/// went between a State and another is in no difference of the two.
-Result<StatePtr> Views::Impl::behind(std::int64_t revision) const {
-  StatePtr found;
-  for (const auto& one : remembered) {
-    if (one.state->revision > revision) break;
-    // Of several of one revision the first: what was late on its stream came behind it.
-    if (found == nullptr || one.state->revision != found->revision) found = one.state;
-  }
-  if (found == nullptr) {
-    return fail(Code::expired, "the resourceVersion {} is too old, or of another zood: list again",
-                revision);
-  }
-  return found;
-}
-
 Views::Views(Now now) : impl_(std::make_shared<Impl>()) { impl_->clock = std::move(now); }
 
 Views::~Views() = default;
@@ -269,11 +129,15 @@ void Views::published(const StatePtr& before, const StatePtr& now, const Touched
   if (now->trouble) return; // what is not to be believed is told to nobody
   const bool same = !touched.everything && touched.spaces.empty() && touched.accounts.empty() &&
                     touched.rights.empty();
-  if (!same || my.remembered.empty()) my.remember(now);
   const bool all = touched.everything || touched.rights.everybody || before->trouble.has_value();
+  if (!same || my.history.empty()) {
+    auto changes = touched;
+    changes.everything = all;
+    my.history.remember(now, std::move(changes), my.clock());
+  }
   const auto look = [&](Impl::Watcher& watcher) {
     if (watcher.known == now) return;
-    my.hear(watcher, Impl::compare_all(watcher, *watcher.known, *now), now);
+    my.hear(watcher, compare_all(watcher, *watcher.known, *now), now);
   };
   if (all) {
     for (auto& watcher : my.watchers)
@@ -292,12 +156,13 @@ void Views::published(const StatePtr& before, const StatePtr& now, const Touched
         look(*at->second);
     }
   }
+  const auto spaces = names_touched(touched, ViewOf::spaces);
   for (auto& watcher : my.watchers) {
     if (watcher.known == now) continue;
-    const auto& names = watcher.what == ViewOf::accounts ? touched.accounts : touched.spaces;
-    Impl::Differences differences;
+    const auto& names = watcher.what == ViewOf::accounts ? touched.accounts : spaces;
+    Differences differences;
     for (const auto& name : names)
-      Impl::compare(watcher, *watcher.known, *now, name, differences);
+      compare(watcher, *watcher.known, *now, name, differences);
     my.hear(watcher, std::move(differences), now);
   }
 }
@@ -353,26 +218,29 @@ Views::watch(ViewOf what, const resources::Who& who, std::int64_t revision,
   auto user = user_of(who);
   auto keys = authz::subject_keys(user);
   ZOO_TRY(const auto first, state());
-  Impl::Watcher watcher{what,  std::move(user), std::move(keys), std::move(on_change),
-                        first, my.clock()};
+  Impl::Watcher watcher{
+      {what, std::move(user), std::move(keys)}, std::move(on_change), first, my.clock()};
   if (revision > first->revision) {
     return fail(Code::timeout, "Too large resource version: {}, current: {}", revision,
                 first->revision);
   }
+  auto known = first;
   if (revision != 0) {
-    StatePtr known;
+    ViewHistory::Part history;
     {
       const std::scoped_lock lock(my.mutex);
-      ZOO_TRY(known, my.behind(revision));
+      ZOO_TRY(history, my.history.since(revision));
     }
     // The most of it without the lock, which the Follower's loop waits for.
-    Impl::tell(watcher, Impl::compare_all(watcher, *known, *first),
-               std::max(known->revision, revision), *first);
+    ZOO_TRY(auto differences, ViewHistory::replay(watcher, history));
+    // Those behind it that are not remembered are no others.
+    if (history.back().state->sequence > first->sequence) known = history.back().state;
+    Impl::tell(watcher, std::move(differences), std::max(history.front().state->revision, revision),
+               *known);
   }
   const std::scoped_lock lock(my.mutex);
   ZOO_TRY(const auto now, state());
-  if (now != first)
-    Impl::tell(watcher, Impl::compare_all(watcher, *first, *now), first->revision, *now);
+  if (now != known) Impl::tell(watcher, compare_all(watcher, *known, *now), known->revision, *now);
   watcher.known = now;
   const auto place = my.watchers.insert(my.watchers.end(), std::move(watcher));
   for (const auto& key : place->keys)

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "common/base/result.hpp"
-#include "daemon/accounts/state.hpp"
+#include "daemon/accounts/view_changes.hpp"
 #include "daemon/resources/backing.hpp"
 
 #include <chrono>
@@ -11,13 +11,6 @@
 #include <memory>
 
 namespace zoo::accounts {
-
-/// What a view is of.
-enum class ViewOf : std::uint8_t {
-  spaces,     ///< Space of tenancy.kiosk.sh
-  namespaces, ///< the same objects as core Namespaces, at the account door
-  accounts,   ///< Account of tenancy.kiosk.sh
-};
 
 /// The state, and who waits for it to change: the one engine behind all doors. Each change of a
 /// view is the difference of two States for one caller, so that a grant is ADDED and a revocation

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/admin/server.hpp"
 
+#include "common/crypto/digest.hpp"
 #include "daemon/resources/body.hpp"
 
 #include <nlohmann/json.hpp>
@@ -35,11 +36,16 @@ Answer status_answer(StatusSource& source, tenants::TenantService& tenants) {
     total += count;
   }
   counts["total"] = total;
+  json account_door = json::object();
+  if (const auto& door = status.account_door; !door.server.empty())
+    account_door = {{"server", door.server},
+                    {"certificateAuthorityData", crypto::base64_encode(door.ca_pem)}};
   return json_answer(200, {{"version", status.version},
                            {"listen", status.listen},
                            {"advertise", status.advertise},
                            {"adminListen", status.admin_listen},
                            {"adminSocket", status.admin_socket},
+                           {"accountDoor", account_door},
                            {"upstream",
                             {{"server", status.upstream.server},
                              {"reachable", status.upstream.reachable},

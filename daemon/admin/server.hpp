@@ -22,6 +22,10 @@ struct ServerStatus {
   std::string admin_listen; ///< "" = no TLS door
   std::string admin_socket;
   struct {
+    std::string server; ///< its URL, as kubeconfigs have it; "" = there is none
+    std::string ca_pem; ///< by which it is verified
+  } account_door;
+  struct {
     std::string server;
     bool reachable = false;
     std::string version; ///< "v1.36.3"; "" while unreachable

@@ -69,7 +69,8 @@ Field spec() {
               {"guards", Type::open,
                "What the tenant may write instead of what zood.yaml lets: nodeNames, "
                "adminAccess, endpoints, serviceStatus, conversionWebhooks, volumeDrivers, "
-               "ingressHosts, priority."},
+               "ingressHosts, priority. network: open or isolated, and networkFrom: from where pods "
+               "are reached whose network is isolated."},
               {"id", Type::number, "Stands in manifests made for KubeZoo; has no meaning here."},
           }};
 }

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "common/base/metric_text.hpp"
 #include "daemon/access/local_api.hpp"
 #include "daemon/accounts/follower.hpp"
+#include "daemon/accounts/quota_follower.hpp"
 #include "daemon/accounts/views.hpp"
 #include "daemon/accounts/writes.hpp"
 #include "daemon/resources/kind.hpp"
+#include "daemon/tenants/service.hpp"
 
 #include <cstddef>
 #include <memory>
@@ -35,14 +38,21 @@ public:
   std::shared_ptr<const access::UpstreamRights> rights() const { return rights_; }
   /// Is there a namespace of this name that is no tenant's? Any thread; never blocks.
   bool known_space(std::string_view name) const;
+  /// For doctor: namespaces of which not all rights are known or shown. Any thread.
+  std::vector<tenants::Finding> findings() const;
+  void measure(MetricText& out) const; ///< the same as numbers (docs/metrics.md); any thread
   /// Of tenancy.kiosk.sh, and namespaces of the core group.
   std::vector<resources::KindPtr> kinds();
 
 private:
+  void touch_quotas(const accounts::State& before, const accounts::State& now,
+                    const accounts::Touched& touched);
+
   accounts::Views views_;
   const std::shared_ptr<const access::UpstreamRights> rights_;
   accounts::Writes writes_;
   accounts::Follower follower_;
+  accounts::QuotaFollower quotas_;
 };
 
 } // namespace zoo::app

@@ -2,6 +2,7 @@
 #include "daemon/app/accounts.hpp"
 
 #include "daemon/app/account_kinds.hpp"
+#include "daemon/app/address.hpp"
 #include "daemon/app/door_certificates.hpp"
 #include "daemon/app/settings.hpp"
 #include "daemon/tenants/directory.hpp"
@@ -22,16 +23,14 @@ Result<void> Accounts::install(const upstream::Credential& credential,
   return install_account_kinds(credential, values);
 }
 
-Result<std::unique_ptr<Accounts>> Accounts::open(AccountsParts parts) {
-  std::unique_ptr<Accounts> out(new Accounts(std::move(parts)));
-  if (!out->parts_.values.boolean("accounts.enabled")) return out;
-  out->follow();
-  ZOO_TRY_VOID(out->open_door());
-  ZOO_TRY_VOID(out->open_aggregated());
-  return out;
-}
-
 Accounts::~Accounts() = default;
+
+Result<void> Accounts::open() {
+  if (!parts_.values.boolean("accounts.enabled")) return {};
+  follow();
+  ZOO_TRY_VOID(open_door());
+  return open_aggregated();
+}
 
 void Accounts::follow() {
   accounts::WriteParts writes;
@@ -44,7 +43,7 @@ void Accounts::follow() {
   writes.default_cluster_role = parts_.values.string("accounts.default_cluster_role");
   writes.single_account_default = parts_.values.boolean("accounts.single_account_default");
   views_ =
-      std::make_unique<AccountViews>(parts_.upstream, *parts_.loops.front(),
+      std::make_unique<AccountViews>(parts_.upstream, *parts_.rights_loop,
                                      parts_.values.size("accounts.rbac_limit"), std::move(writes));
   views_->start();
 }
@@ -76,10 +75,28 @@ Result<void> Accounts::open_aggregated() {
 
 std::vector<tenants::Finding> Accounts::findings() const {
   auto out = account_findings(parts_.credential, parts_.values);
-  auto of_door = aggregated_ ? aggregated_->findings() : unserved_door(parts_.credential);
-  out.insert(out.end(), std::make_move_iterator(of_door.begin()),
-             std::make_move_iterator(of_door.end()));
+  const auto add = [&out](std::vector<tenants::Finding> more) {
+    out.insert(out.end(), std::make_move_iterator(more.begin()),
+               std::make_move_iterator(more.end()));
+  };
+  if (views_) add(views_->findings());
+  add(aggregated_ ? aggregated_->findings()
+                  : unserved_door(parts_.credential, parts_.values.boolean("accounts.enabled")));
   return out;
+}
+
+void Accounts::measure(MetricText& out) const {
+  if (views_) views_->measure(out);
+}
+
+Result<std::string> Accounts::door_url() const {
+  if (!door_) return std::string();
+  const auto& said = parts_.values.string("accounts.advertise");
+  ZOO_TRY(const auto real, parse_address(door_->listener().address()));
+  if (said.empty()) return "https://" + real.text();
+  ZOO_TRY(auto address, parse_address(said));
+  if (address.port == 0) address.port = real.port;
+  return "https://" + address.text();
 }
 
 Result<nlohmann::json> Accounts::uninstall(bool force, bool dry_run) const {

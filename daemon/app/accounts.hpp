@@ -24,7 +24,8 @@ struct AccountsParts {
   const config::Values& values;
   const upstream::Credential& credential;
   upstream::Upstream& upstream;
-  std::vector<net::Loop*> loops; ///< of the workers; the first one is where upstream is followed
+  std::vector<net::Loop*> loops; ///< of the workers
+  net::Loop* rights_loop;        ///< where upstream is followed; null without accounts.enabled
   tenants::Pki& pki;
   DoorCertificates& certificates;
   audit::Log& audit;
@@ -41,11 +42,15 @@ class Accounts {
 public:
   /// Before anything is followed upstream: the kinds, as install_account_kinds() says.
   static Result<void> install(const upstream::Credential& credential, const config::Values& values);
-  /// Follows upstream, and opens the doors. Blocks. Errors: those of the doors.
-  static Result<std::unique_ptr<Accounts>> open(AccountsParts parts);
-  ~Accounts(); ///< when the loops have stopped
+  explicit Accounts(AccountsParts parts) : parts_(std::move(parts)) {}
+  ~Accounts(); ///< when the loops have stopped, also where open() has failed
+  /// Follows upstream, and opens the doors; once. Blocks. Errors: those of the doors.
+  Result<void> open();
 
   std::vector<tenants::Finding> findings() const; ///< for doctor. Blocks.
+  void measure(MetricText& out) const; ///< for /metrics; any thread
+  /// Where clients find the account door: "https://HOST:PORT"; "": there is none.
+  Result<std::string> door_url() const;
   /// Null without an aggregated door.
   admin::AggregatedSwitch* aggregated_switch() { return aggregated_.get(); }
   /// As uninstall_account_kinds() says. Blocks.
@@ -58,7 +63,6 @@ public:
   void close();                            ///< the doors and their threads; before loops stop
 
 private:
-  explicit Accounts(AccountsParts parts) : parts_(std::move(parts)) {}
   void follow();
   Result<void> open_door();
   Result<void> open_aggregated();

@@ -44,6 +44,13 @@ Result<accounts::FrontProxyTerms> terms_now(const upstream::Credential& credenti
   return accounts::read_front_proxy_terms(map->dump());
 }
 
+tenants::Finding foreign_door() {
+  return {tenants::Finding::Level::problem, std::string(k_subject),
+          fmt::format("APIService {} is another's, and is left alone", names::k_api_service),
+          fmt::format("is kiosk installed? Remove it, or `kubectl delete apiservice {}`",
+                      names::k_api_service)};
+}
+
 /// The connection is kube-apiserver's, and many users' requests come by it: that some of them are
 /// refused is no reason to read the others' more slowly.
 net::ListenerLimits limits_of_shared(net::ListenerLimits limits) {
@@ -53,8 +60,9 @@ net::ListenerLimits limits_of_shared(net::ListenerLimits limits) {
 
 } // namespace
 
-std::vector<tenants::Finding> unserved_door(const upstream::Credential& credential) {
+std::vector<tenants::Finding> unserved_door(const upstream::Credential& credential, bool enabled) {
   const auto state = accounts::look_at_door(*credential.api());
+  if (state && state->foreign && enabled) return {foreign_door()};
   if (!state || !state->registered || state->available == "True") return {};
   return {{tenants::Finding::Level::problem, std::string(k_subject),
            "it is registered upstream, and no zood serves it: upstream deletes no namespace",
@@ -226,11 +234,7 @@ std::vector<tenants::Finding> Aggregated::findings() const {
   if (!state)
     return {
         {Level::warning, subject, state.error().text(), "is the upstream reachable? Try again"}};
-  if (state->foreign)
-    return {{Level::problem, subject,
-             fmt::format("APIService {} is another's, and is left alone", names::k_api_service),
-             fmt::format("is kiosk installed? Remove it, or `kubectl delete apiservice {}`",
-                         names::k_api_service)}};
+  if (state->foreign) return {foreign_door()};
   if (state->off) return {{Level::ok, subject, "it is switched off", ""}};
   if (!state->registered) {
     const auto trouble = registration_->trouble();

@@ -55,8 +55,8 @@ struct AggregatedParts {
 };
 
 /// For doctor, of a zood that has no such door: is one registered upstream all the same, which
-/// nobody here serves? Blocks.
-std::vector<tenants::Finding> unserved_door(const upstream::Credential& credential);
+/// nobody here serves? `enabled`: accounts are, and another's would be in their way. Blocks.
+std::vector<tenants::Finding> unserved_door(const upstream::Credential& credential, bool enabled);
 
 /// The aggregated door as a whole: its listener with a loop and workers of its own, the
 /// certificate, upstream's terms of front proxies, and the registration upstream. Any thread, but

@@ -57,7 +57,8 @@ Result<std::string> Authorities::bundle(std::string_view trusted, Time now) {
   const auto text = file::read(file_);
   if (!text && text.error().code() != Code::not_found)
     log::error("app", "authorities that were trusted are not known: {}", text.error().text());
-  auto former = read_remembered(text ? *text : std::string());
+  const auto remembered = read_remembered(text ? *text : std::string());
+  auto former = remembered;
   std::vector<Remembered> all;
   bool worth = false;
   for (const auto& each : certificates) {
@@ -65,8 +66,10 @@ Result<std::string> Authorities::bundle(std::string_view trusted, Time now) {
     const auto among = [&pem](const Remembered& one) { return one.pem == pem; };
     if (std::any_of(all.begin(), all.end(), among)) continue;
     const auto known = std::find_if(former.begin(), former.end(), among);
-    worth = worth || known == former.end() || now + k_kept - known->until > k_worth_writing;
-    if (known != former.end()) former.erase(known);
+    if (known != former.end()) {
+      worth = worth || now + k_kept - known->until > k_worth_writing;
+      former.erase(known);
+    }
     all.push_back({std::move(pem), now + k_kept});
   }
   std::stable_sort(former.begin(), former.end(),
@@ -74,13 +77,13 @@ Result<std::string> Authorities::bundle(std::string_view trusted, Time now) {
   for (auto& each : former) {
     const auto certificate = crypto::Certificate::from_pem(each.pem);
     const bool ended = each.until <= now || !certificate || certificate->not_after() <= now;
-    if (ended || all.size() >= std::max(k_most, certificates.size())) {
-      worth = true;
-      continue;
-    }
+    if (ended || all.size() >= std::max(k_most, certificates.size())) continue;
     all.push_back(std::move(each));
   }
-  if (worth) {
+  const bool same =
+      std::equal(all.begin(), all.end(), remembered.begin(), remembered.end(),
+                 [](const auto& left, const auto& right) { return left.pem == right.pem; });
+  if (worth || !same) {
     if (const auto done = file::write_secret(file_, written(all)); !done)
       log::error("app", "the authorities that pods trust are not remembered: {}",
                  done.error().text());

@@ -4,6 +4,7 @@
 #include "common/api/dns_rules.hpp"
 #include "common/crypto/digest.hpp"
 #include "daemon/app/door_certificates.hpp"
+#include "daemon/tenants/manifests.hpp"
 #include "daemon/tenants/pki.hpp"
 #include "daemon/upstream/control_api.hpp"
 #include "daemon/upstream/credential.hpp"
@@ -87,6 +88,8 @@ InsideAccess::InsideAccess(Parts parts)
                },
                parts_.spaces_are_furnished},
               [this](const tenants::InsideState& state) { heard(state); }) {
+  const auto& settings = keeper_.settings();
+  if (!settings.enabled || !tenants::why_not_an_endpoint(settings.host).empty()) return;
   follow("/api/v1/namespaces/zoo-system/services", "zood");
   follow("/apis/discovery.k8s.io/v1/namespaces/zoo-system/endpointslices", "zood");
   follow("/api/v1/namespaces/zoo-system/configmaps", upstream::k_inside_params);
@@ -101,7 +104,7 @@ void InsideAccess::heard(const tenants::InsideState& state) {
       follow(fmt::format("{}{}/{}", k_registration_group, state.version, kind),
              upstream::k_inside_policy);
   }
-  parts_.changed();
+  parts_.changed(state.access.given);
 }
 
 /// A change of an object of that name.

@@ -53,7 +53,8 @@ public:
     store::Store& store;
     Address advertised;
     std::function<bool()> spaces_are_furnished; ///< tenants::Inside::Parts
-    std::function<void()> changed;              ///< what pods have; on the keeper's thread
+    /// What pods have has changed; `given`: they find zood. On the keeper's thread.
+    std::function<void(bool given)> changed;
   };
   explicit InsideAccess(Parts parts);
 

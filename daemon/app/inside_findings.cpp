@@ -120,7 +120,8 @@ void try_pod(upstream::ControlApi& api, const std::string& space, const tenants:
   out.push_back(
       {Level::problem, std::string(k_subject),
        fmt::format("a pod in namespace {} would not be given what it needs: {}", space, fault),
-       "does another policy or webhook of the platform change pods behind zood's?"});
+       "does another policy or webhook of the platform change pods behind zood's? If not, "
+       "restart kube-apiserver: it may have stopped hearing of zoo-system/zoo-inside"});
 }
 
 void ask_names(const tenants::InsideSettings& settings, const tenants::InsideState& state,

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/app/settings.hpp"
 
+#include "common/api/network_peer.hpp"
+
 #include <algorithm>
 #include <string_view>
 #include <thread>
@@ -55,6 +57,8 @@ tenants::DefaultTerms default_terms(const config::Values& values) {
   terms.guards.volume_drivers = values.list("guards.volume_drivers");
   terms.guards.ingress_hosts = values.list("guards.ingress_hosts");
   terms.guards.priority = values.integer("guards.priority");
+  terms.guards.isolated = values.string("guards.network") == api::k_isolated;
+  terms.guards.network_from = values.list("guards.network_from");
   constexpr std::pair<api::Counted, std::string_view> k_ceilings[] = {
       {api::Counted::namespaces, "quota.namespaces"},
       {api::Counted::definitions, "quota.customresourcedefinitions"},
@@ -101,6 +105,12 @@ audit::Policy audit_policy(const config::Values& values) {
   return policy;
 }
 
+Result<void> check_networks(const config::Values& values) {
+  auto good = api::check_network_peers(values.list("guards.network_from"));
+  if (!good) return fail(std::move(good).error().context("guards.network_from"));
+  return {};
+}
+
 tenants::Policy tenants_policy(const config::Values& values) {
   tenants::Policy policy;
   policy.reserved_ids = values.list("tenants.reserved_ids");
@@ -109,6 +119,7 @@ tenants::Policy tenants_policy(const config::Values& values) {
   policy.certificate_warning = std::chrono::duration_cast<std::chrono::seconds>(
       values.duration("tenants.certificate_warning"));
   policy.delete_grace = values.duration("tenants.delete_grace");
+  policy.guards = default_terms(values).guards;
   return policy;
 }
 

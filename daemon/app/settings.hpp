@@ -25,6 +25,8 @@ gateway::FlowControl::Limits flow_limits(const config::Values& values);
 upstream::PoolLimits pool_limits(const config::Values& values);
 gateway::Nodes visible_nodes(const config::Values& values);
 audit::Policy audit_policy(const config::Values& values);
+/// Code::usage: what the table of keys cannot say of guards.network_from.
+Result<void> check_networks(const config::Values& values);
 tenants::Policy tenants_policy(const config::Values& values);
 /// What holds for a tenant whose Tenant says nothing else.
 tenants::DefaultTerms default_terms(const config::Values& values);

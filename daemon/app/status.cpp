@@ -21,12 +21,19 @@ void Status::set_admin_listen(std::string address) {
   admin_listen_ = std::move(address);
 }
 
+void Status::set_account_door(std::string server, std::function<std::string()> ca_pem) {
+  account_door_ = std::move(server);
+  account_ca_ = std::move(ca_pem);
+}
+
 admin::ServerStatus Status::status() {
   admin::ServerStatus out;
   out.version = ZOO_VERSION;
   out.listen = listener_.address();
   out.advertise = advertise_;
   out.admin_socket = socket_;
+  out.account_door.server = account_door_;
+  if (account_ca_) out.account_door.ca_pem = account_ca_();
   {
     const std::scoped_lock lock(mutex_);
     out.admin_listen = admin_listen_;

@@ -27,6 +27,8 @@ public:
   Status(const upstream::Credential& credential, const net::Listener& listener, std::size_t workers,
          std::string advertise, std::string socket, const audit::Log& audit);
   void set_admin_listen(std::string address);
+  /// Its URL, and who says by which CA it is verified; before the first request.
+  void set_account_door(std::string server, std::function<std::string()> ca_pem);
 
   admin::ServerStatus status() override;
   std::string not_ready() const override { return {}; }
@@ -39,7 +41,8 @@ private:
   const net::Listener& listener_;
   const audit::Log& audit_;
   std::size_t workers_;
-  std::string advertise_, socket_;
+  std::string advertise_, socket_, account_door_;
+  std::function<std::string()> account_ca_;
   mutable std::mutex mutex_;
   std::string admin_listen_;
   std::function<void(MetricText&)> measure_ = [](MetricText&) {};

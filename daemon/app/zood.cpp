@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/app/zood.hpp"
 
+#include "common/api/network_peer.hpp"
 #include "common/base/file.hpp"
 #include "common/base/log.hpp"
 #include "common/base/published.hpp"
@@ -38,6 +39,7 @@
 #include "daemon/store/keyring.hpp"
 #include "daemon/store/sqlite.hpp"
 #include "daemon/tenants/identity.hpp"
+#include "daemon/tenants/kept.hpp"
 #include "daemon/tenants/pki.hpp"
 #include "daemon/tenants/pod_terms.hpp"
 #include "daemon/tenants/records.hpp"
@@ -86,6 +88,7 @@ struct Zood::Impl {
   gateway::Ledger ledger;
   Published<const tenants::DefaultTerms> terms; ///< for usage
   std::unique_ptr<net::Workers> loops;
+  std::unique_ptr<net::Workers> rights_loop; ///< of the Follower; null without accounts.enabled
   std::unique_ptr<net::Workers> admin_loop;
   std::unique_ptr<upstream::Upstream> upstream;
   std::unique_ptr<virtuals::Engine> engine;
@@ -103,6 +106,7 @@ struct Zood::Impl {
   std::vector<TenantsDoor> doors;
   std::unique_ptr<net::Listener> listener;
   std::unique_ptr<InsideAccess> inside;
+  std::atomic<bool> pods_find_zood = false; ///< what `inside` has come to
   std::unique_ptr<tenants::TenantServiceImpl> tenants;
   std::unique_ptr<tenants::PodTermsKeeper> pod_terms;
   std::mutex told_mutex;                      ///< for a few instructions
@@ -126,7 +130,10 @@ struct Zood::Impl {
     if (told != nullptr) what(*told);
   }
   bool lives(const virtuals::Owner& owner) const;
+  /// If they are others than before, the ConfigMaps of all tenants are written anew, one tenant
+  /// after the other. Any thread, but one at a time.
   void publish_authorities();
+  bool namespaces_are_furnished() const;
   Result<void> open_store();
   Result<void> open_audit();
   Result<void> open_upstream(const kube::ClusterAccess& access);
@@ -154,6 +161,13 @@ void Zood::Impl::publish_authorities() {
   const bool other = before && *before != *next;
   authorities.store(std::move(next));
   if (other) tell([](auto& service) { service.touch_all(); });
+}
+
+bool Zood::Impl::namespaces_are_furnished() const {
+  const auto api = credential->api();
+  const auto all = tenants::all_have_authorities(*api);
+  if (!all) log::warning("app", "namespaces cannot be looked through: {}", all.error().text());
+  return all && *all;
 }
 
 Result<void> Zood::Impl::open_store() {
@@ -206,7 +220,11 @@ Result<void> Zood::Impl::open_upstream(const kube::ClusterAccess& access) {
     endpoint->authorization.store(std::make_shared<const http::FieldLines>(*std::move(line)));
   });
   loops = std::make_unique<net::Workers>(worker_count(values), "worker");
-  upstream = std::make_unique<upstream::Upstream>(endpoint, loops->loops(), pool_limits(values));
+  if (values.boolean("accounts.enabled"))
+    rights_loop = std::make_unique<net::Workers>(1, "rights-loop");
+  upstream = std::make_unique<upstream::Upstream>(endpoint, loops->loops(), pool_limits(values),
+                                                  rights_loop ? rights_loop->loops()
+                                                              : std::vector<net::Loop*>());
   if (values.string("upstream.range_reads") == "off") upstream->set_range_reads(false);
   upstream->start();
   shared_classes = std::make_unique<SharedClasses>(values, *upstream, *loops->loops().front(),
@@ -274,7 +292,11 @@ Result<void> Zood::Impl::open_tenants_door() {
   view_parts.emplace(tenants::ViewParts{
       directory, *upstream, *policies, std::string(tenants::k_tenant_admin_group),
       [this](const std::string& id) { return flow_control.share(id); },
-      [this] { return relay ? relay->relay() : nullptr; }});
+      [this] { return relay ? relay->relay() : nullptr; },
+      [this] { return authorities.load(); },
+      [this](const tenants::TenantEntry& entry) {
+        return entry.inside.api && pods_find_zood.load();
+      }});
   gateway_shared.emplace(gateway::GatewayShared{
       std::make_shared<const crypto::Sealer>(std::move(key)), flow_control, ledger,
       visible_nodes(values), board.get(), engine.get(),
@@ -303,11 +325,12 @@ Result<void> Zood::Impl::open_tenants_door() {
 }
 
 Result<void> Zood::Impl::open_accounts() {
-  ZOO_TRY(accounts,
-          Accounts::open({values, *credential, *upstream, loops->loops(), *pki, *certificates,
-                          *audit, *gateway_shared, [this] { return directory.snapshot(); },
-                          [this](const std::string& id) { return flow_control.share(id); }}));
-  return {};
+  accounts = std::make_unique<Accounts>(AccountsParts{
+      values, *credential, *upstream, loops->loops(),
+      rights_loop ? rights_loop->loops().front() : nullptr, *pki, *certificates, *audit,
+      *gateway_shared, [this] { return directory.snapshot(); },
+      [this](const std::string& id) { return flow_control.share(id); }});
+  return accounts->open();
 }
 
 Result<void> Zood::Impl::open_admin_doors() {
@@ -322,8 +345,11 @@ Result<void> Zood::Impl::open_admin_doors() {
   const auto advertise = settings.server_url();
   inside = std::make_unique<InsideAccess>(InsideAccess::Parts{
       values, *credential, *upstream, *loops->loops().front(), *certificates, *pki, directory,
-      *store, Address{settings.advertise_host, settings.advertise_port}, [] { return true; },
-      [this] { tell([](auto& service) { service.touch_all(); }); }});
+      *store, Address{settings.advertise_host, settings.advertise_port}, [this] { return namespaces_are_furnished(); },
+      [this](bool given) {
+        pods_find_zood = given;
+        tell([](auto& service) { service.touch_all(); });
+      }});
   tenants = std::make_unique<tenants::TenantServiceImpl>(
       tenants::ControllerParts{
           *store, *pki, *credential_sealer, [this] { return credential->api(); }, &directory,
@@ -331,7 +357,7 @@ Result<void> Zood::Impl::open_admin_doors() {
           [this](auto owner) { return upstream->volumes().names_of(owner); },
           [this](auto owner) { return upstream->attachments().names_of(owner); },
           [this] { return relay ? relay->now() : RelayDoor::none(*upstream); },
-          [this] { return inside->access(); }},
+          [this] { return inside->access(); }, [this] { return authorities.load(); }},
       std::move(settings), credential.get());
   backups = std::make_unique<Backups>(BackupParts{
       *store, values.path("dir"), values.path("upstream.kubeconfig"),
@@ -373,11 +399,15 @@ Result<void> Zood::Impl::open_admin_doors() {
                                                     : values.path("dir") / "zood.sock";
   status = std::make_unique<Status>(*credential, *listener, worker_count(values), advertise,
                                     socket.string(), *audit);
+  ZOO_TRY(const auto account_door, accounts->door_url());
+  if (!account_door.empty())
+    status->set_account_door(account_door, [this] { return pki->server_ca_pem(); });
   status->set_measure([this](MetricText& out) {
     measure(out, {*listener, flow_control, *upstream, *audit, *credential, *pki, *certificates,
                   tenants->looks(), drift->hears()});
     if (relay) relay->measure(out);
     backups->measure(out);
+    accounts->measure(out);
   });
   admin_loop = std::make_unique<net::Workers>(1, "admin-loop");
   admin_workers = std::make_unique<resources::Workers>("zood-admin");
@@ -413,8 +443,10 @@ void Zood::Impl::reload() {
   notify_reloading();
   audit->reopen(); // whatever the configuration says: its file may have been moved away
   const auto loaded = read();
-  if (!loaded) {
-    log::error("app", "the configuration was not reloaded: {}", loaded.error().text());
+  const auto networks = loaded ? check_networks(*loaded) : Result<void>();
+  if (!loaded || !networks) {
+    log::error("app", "the configuration was not reloaded: {}",
+               (loaded ? networks.error() : loaded.error()).text());
     return notify_ready();
   }
   for (const auto* key : values.differing(*loaded)) {
@@ -492,6 +524,7 @@ Zood::~Zood() {
   if (z.accounts) z.accounts->close();
   if (z.relay) z.relay->close();
   if (z.admin_loop) z.admin_loop->stop();
+  if (z.rights_loop) z.rights_loop->stop();
   if (z.loops) z.loops->stop();
   z.relay.reset();
   z.accounts.reset();
@@ -510,12 +543,23 @@ Result<void> check_advertised(const config::Values& values) {
   const auto& given = values.string("advertise");
   const auto& text = given.empty() ? values.string("listen") : given;
   ZOO_TRY(const auto address, parse_address(text));
-  if (!unspecified(address)) return {};
+  if (unspecified(address))
+    return fail(Code::usage,
+                "{}: '{}' stands for every address of this machine, and tenants' kubeconfigs need "
+                "one that leads here: set advertise (--advertise) to HOST:PORT, as "
+                "zood.example.com:7443",
+                given.empty() ? "listen" : "advertise", text);
+  const auto& door = values.string("accounts.listen");
+  if (!values.boolean("accounts.enabled") || door.empty()) return {};
+  const auto& said = values.string("accounts.advertise");
+  const auto& shown = said.empty() ? door : said;
+  ZOO_TRY(const auto of_door, parse_address(shown));
+  if (!unspecified(of_door)) return {};
   return fail(Code::usage,
-              "{}: '{}' stands for every address of this machine, and tenants' kubeconfigs need "
-              "one that leads here: set advertise (--advertise) to HOST:PORT, as "
-              "zood.example.com:7443",
-              given.empty() ? "listen" : "advertise", text);
+              "{}: '{}' stands for every address of this machine, and the account door's "
+              "certificate and its users need one that leads here: set accounts.advertise to "
+              "HOST:PORT, as zood.example.com:8443",
+              said.empty() ? "accounts.listen" : "accounts.advertise", shown);
 }
 
 /// Requests of tenants go on connections that always verify the upstream.
@@ -546,6 +590,7 @@ Result<kube::ClusterAccess> check_startable(const config::Values& values) {
   }
   ZOO_TRY_VOID(check_advertised(values));
   ZOO_TRY_VOID(check_inside(values));
+  ZOO_TRY_VOID(check_networks(values));
   ZOO_TRY(auto access, kube::load_kubeconfig(kubeconfig));
   if (auto verifiable = check_verifiable(access); !verifiable)
     return fail(std::move(verifiable).error().context("in {}", kubeconfig.string()));

@@ -2,6 +2,7 @@
 #include "daemon/authz/policy_source.hpp"
 
 #include "common/base/log.hpp"
+#include "daemon/translate/hidden_names.hpp"
 #include "daemon/translate/rewrite.hpp"
 #include "daemon/translate/rules.hpp"
 #include "daemon/translate/target.hpp"

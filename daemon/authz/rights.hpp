@@ -45,7 +45,9 @@ using RightsPtr = std::shared_ptr<const Rights>;
 struct TouchedRights {
   bool everybody = false;            ///< more than is worth to be told one by one
   std::vector<std::string> subjects; ///< subject keys, sorted, each once
-  bool empty() const { return !everybody && subjects.empty(); }
+  /// Namespaces in which those of everybody may be others; sorted, each once.
+  std::vector<std::string> open_namespaces;
+  bool empty() const { return !everybody && subjects.empty() && open_namespaces.empty(); }
 };
 
 /// Where Rights come from: objects are put in and taken out one by one, and each publish() gives a

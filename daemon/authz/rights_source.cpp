@@ -2,6 +2,7 @@
 #include "daemon/authz/rights_source.hpp"
 
 #include "common/base/log.hpp"
+#include "daemon/authz/open_namespaces.hpp"
 #include "daemon/net/loop.hpp"
 #include "daemon/translate/discovery_json.hpp"
 #include "daemon/upstream/change_follower.hpp"
@@ -26,6 +27,12 @@ using translate::ObjectKey;
 /// again. Without it one object that comes and goes at the limit would have upstream list all of
 /// them each time.
 constexpr std::chrono::seconds k_room_lasts{1};
+
+/// The same of one namespace within its budget: whoever writes there shall not have upstream list
+/// the objects of all others at his will.
+constexpr std::chrono::seconds k_budget_room_lasts{60};
+/// How often is looked for namespaces that have come to rest.
+constexpr std::chrono::seconds k_rest_look{10};
 
 /// What tenants' objects have in their stored form, and nobody who comes to upstream
 /// (docs/decisions/021).
@@ -67,25 +74,31 @@ struct RightsSource::Impl {
       reading_ = true;
       follower_.reread();
     }
-    bool read() const { return read_; }                ///< once
-    bool deaf() const { return deaf_; }                ///< for too long
-    bool reading() const { return reading_; }          ///< from the start
-    std::size_t left_out() const { return left_out_; } ///< for want of room
+    bool read() const { return read_; }                      ///< once
+    bool deaf() const { return deaf_; }                      ///< for too long
+    bool reading() const { return reading_; }                ///< from the start
+    std::size_t left_out() const { return left_out_; }       ///< for want of room
+    std::size_t crowded_out() const { return crowded_out_; } ///< the same in their namespace
     const std::string& name() const { return name_; }
 
   private:
+    /// Why an object is kept, or is not.
+    enum class Place : std::uint8_t { kept, no_room, crowded_out };
     struct Known {
       std::size_t bytes = 0; ///< as JSON
       unsigned look = 0;     ///< in which it was last seen
-      bool kept = false;     ///< else it was left out
+      Place place = Place::no_room;
     };
 
     upstream::ChangeFollower::Hears hears() {
       return {.changed =
                   [this](EventType type, const ObjectKey& key, std::string_view object) {
                     owner_.reach(key.resource_version);
+                    const bool was = owner_.names_everybody(key, of_roles_);
                     if (type == EventType::deleted || !take(object))
                       forget(key.name_space, key.name);
+                    if (was || owner_.names_everybody(key, of_roles_))
+                      owner_.changed_for_all(key.name_space);
                     owner_.heard();
                   },
               .began = [this] { began(); },
@@ -145,12 +158,13 @@ struct RightsSource::Impl {
     void take(Object object, std::size_t bytes) {
       if (is_inert(object)) return forget(object.name_space, object.name);
       auto& known = known_[{object.name_space, object.name}];
-      count_out(known);
-      known = {bytes, look_, owner_.bytes + bytes <= owner_.most_bytes};
-      owner_.bytes += bytes;
-      left_out_ += known.kept ? 0 : 1;
-      if (known.kept) {
-        owner_.table.put(std::make_shared<const Object>(std::move(object)));
+      count_out(known, object.name_space);
+      const bool crowded = !owner_.budget.take(object.name_space, bytes);
+      const bool room = owner_.bytes + bytes <= owner_.limits.bytes;
+      known = {bytes, look_, crowded ? Place::crowded_out : room ? Place::kept : Place::no_room};
+      count_in(known);
+      if (known.place == Place::kept) {
+        put(std::make_shared<const Object>(std::move(object)));
       } else {
         remove(object.name_space, object.name);
       }
@@ -158,21 +172,34 @@ struct RightsSource::Impl {
     void forget(const std::string& name_space, const std::string& name) {
       const auto found = known_.find({name_space, name});
       if (found == known_.end()) return;
-      count_out(found->second);
+      count_out(found->second, name_space);
       known_.erase(found);
       remove(name_space, name);
     }
+    void count_in(const Known& known) {
+      crowded_out_ += known.place == Place::crowded_out ? 1 : 0;
+      if (known.place == Place::crowded_out) return; // the limit is of what the budgets let in
+      owner_.bytes += known.bytes;
+      left_out_ += known.place == Place::no_room ? 1 : 0;
+    }
     /// A new one counts nothing yet.
-    void count_out(const Known& known) {
+    void count_out(const Known& known, const std::string& name_space) {
+      if (known.bytes == 0) return;
+      const bool crowded = known.place == Place::crowded_out;
+      owner_.budget.give_back(name_space, known.bytes, !crowded);
+      crowded_out_ -= crowded ? 1 : 0;
+      if (crowded) return;
       owner_.bytes -= known.bytes;
-      left_out_ -= known.bytes != 0 && !known.kept ? 1 : 0;
+      left_out_ -= known.place == Place::no_room ? 1 : 0;
+    }
+    void put(std::shared_ptr<const Role> role) { owner_.table.put(std::move(role)); }
+    void put(std::shared_ptr<const Binding> binding) {
+      owner_.table.put(owner_.open.put(std::move(binding)));
     }
     void remove(const std::string& name_space, const std::string& name) {
-      if (of_roles_) {
-        owner_.table.remove_role(name_space, name);
-      } else {
-        owner_.table.remove_binding(name_space, name);
-      }
+      if (of_roles_) return owner_.table.remove_role(name_space, name);
+      owner_.open.remove(name_space, name);
+      owner_.table.remove_binding(name_space, name);
     }
 
     using Name = std::pair<std::string, std::string>; ///< namespace, name
@@ -189,16 +216,16 @@ struct RightsSource::Impl {
     const bool of_roles_;
     bool read_ = false, deaf_ = false, reading_ = false;
     unsigned look_ = 0;
-    std::size_t left_out_ = 0;
+    std::size_t left_out_ = 0, crowded_out_ = 0;
     std::unordered_map<Name, Known, HashOfName> known_;
     net::Timer deaf_timer_;
     upstream::ChangeFollower follower_; // last: its callbacks end first
   };
 
-  Impl(upstream::Upstream& of, upstream::Caller& by, net::Loop& on, std::size_t most,
+  Impl(upstream::Upstream& of, upstream::Caller& by, net::Loop& on, RightsLimits most,
        std::function<void()> tell, std::chrono::milliseconds without_hearing)
-      : upstream(of), caller(by), loop(on), most_bytes(most), changed(std::move(tell)),
-        believed(without_hearing), room(on),
+      : upstream(of), caller(by), loop(on), limits(most), changed(std::move(tell)),
+        believed(without_hearing), budget(most.of_namespace), room(on), budget_room(on), rest(on),
         kinds{Kind(*this, "ClusterRoles", "clusterroles", true),
               Kind(*this, "ClusterRoleBindings", "clusterrolebindings", false),
               Kind(*this, "Roles", "roles", true),
@@ -214,11 +241,21 @@ struct RightsSource::Impl {
 
   /// Something is another than it was.
   void heard() {
-    if (lacks() && bytes <= most_bytes && !room_waits) {
+    if (budget.may_have_room() && !budget_room_waits) {
+      budget_room_waits = true;
+      budget_room.start(k_budget_room_lasts, [this] {
+        budget_room_waits = false;
+        if (!budget.may_have_room()) return;
+        for (auto& kind : kinds) {
+          if (kind.crowded_out() != 0 && !kind.reading()) kind.reread();
+        }
+      });
+    }
+    if (lacks() && bytes <= limits.bytes && !room_waits) {
       room_waits = true;
       room.start(k_room_lasts, [this] {
         room_waits = false;
-        if (bytes > most_bytes) return;
+        if (bytes > limits.bytes) return;
         for (auto& kind : kinds) {
           if (kind.left_out() != 0 && !kind.reading()) kind.reread();
         }
@@ -226,6 +263,36 @@ struct RightsSource::Impl {
     }
     changed();
   }
+  /// Is it a binding that names everybody, or a role where there is one?
+  bool names_everybody(const ObjectKey& key, bool role) const {
+    if (key.name_space.empty()) return false;
+    return role ? open.open(key.name_space) : open.has(key.name_space, key.name);
+  }
+  /// What everybody may in a namespace has changed, or may have.
+  void changed_for_all(const std::string& name_space) {
+    const auto now = std::chrono::steady_clock::now();
+    const auto without = open.changed(name_space, now);
+    if (!without.empty()) {
+      log::warning("authz",
+                   "in namespace {} what everybody may changes too often: until it rests for {} s, "
+                   "nobody is shown it for being everybody",
+                   name_space, OpenNamespaces::k_span.count());
+    }
+    for (const auto& binding : without)
+      table.put(binding);
+    if (!std::exchange(resting, true)) rest_later();
+  }
+  void rest_later() {
+    rest.start(k_rest_look, [this] {
+      const auto again = open.settle(std::chrono::steady_clock::now());
+      for (const auto& binding : again)
+        table.put(binding);
+      if (!again.empty()) changed();
+      resting = open.any();
+      if (resting) rest_later();
+    });
+  }
+
   /// Was something left out that nobody reads now?
   bool lacks() const {
     return std::any_of(kinds.begin(), kinds.end(),
@@ -245,22 +312,23 @@ struct RightsSource::Impl {
   upstream::Upstream& upstream;
   upstream::Caller& caller;
   net::Loop& loop;
-  const std::size_t most_bytes;
+  const RightsLimits limits;
   const std::function<void()> changed;
   const std::chrono::milliseconds believed;
   RightsTable table;
-  std::size_t bytes = 0; ///< of all, kept or left out
+  OpenNamespaces open;
+  NamespaceBudget budget;
+  std::size_t bytes = 0; ///< of all that the budgets let in, kept or left out
   std::int64_t revision = 0;
-  net::Timer room;
-  bool room_waits = false;
+  net::Timer room, budget_room, rest;
+  bool room_waits = false, budget_room_waits = false, resting = false;
   std::array<Kind, 4> kinds;
 };
 
 RightsSource::RightsSource(upstream::Upstream& upstream, upstream::Caller& caller, net::Loop& loop,
-                           std::size_t most_bytes, std::function<void()> changed,
+                           RightsLimits limits, std::function<void()> changed,
                            std::chrono::milliseconds believed)
-    : impl_(std::make_unique<Impl>(upstream, caller, loop, most_bytes, std::move(changed),
-                                   believed)) {}
+    : impl_(std::make_unique<Impl>(upstream, caller, loop, limits, std::move(changed), believed)) {}
 RightsSource::~RightsSource() = default;
 
 void RightsSource::start() {
@@ -269,6 +337,10 @@ void RightsSource::start() {
 }
 
 RightsTable::Published RightsSource::take() { return impl_->table.publish(); }
+
+NamespaceBudget::Crowded RightsSource::crowded() const { return impl_->budget.crowded(); }
+
+std::size_t RightsSource::restless() const { return impl_->open.restless(); }
 
 std::int64_t RightsSource::revision() const { return impl_->revision; }
 
@@ -283,10 +355,10 @@ std::optional<Error> RightsSource::trouble() const {
                                    "this lasts",
                                    unread));
   }
-  if (impl_->bytes > impl_->most_bytes) {
+  if (impl_->bytes > impl_->limits.bytes) {
     return unavailable(fmt::format("upstream's roles and bindings have {} bytes, and zood keeps at "
                                    "most {}; raise accounts.rbac_limit",
-                                   impl_->bytes, impl_->most_bytes));
+                                   impl_->bytes, impl_->limits.bytes));
   }
   if (const auto lacking = impl_->those([](const Kind& kind) { return kind.left_out() != 0; });
       !lacking.empty()) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "common/base/result.hpp"
+#include "daemon/authz/namespace_budget.hpp"
 #include "daemon/authz/rights.hpp"
 
 #include <chrono>
@@ -21,6 +22,14 @@ class Upstream;
 
 namespace zoo::authz {
 
+/// Of RBAC objects as JSON. What is more than that of one namespace is left out, and the rights
+/// that it gives are not known; above the limit of all, trouble() says so until there are fewer
+/// (key accounts.rbac_limit, docs/limits.md).
+struct RightsLimits {
+  std::size_t bytes;
+  std::size_t of_namespace;
+};
+
 /// Follows the four RBAC kinds of the upstream and keeps a RightsTable by them. Tenants' objects
 /// are left out: roles and bindings in their inert form grant nothing upstream (DESIGN 8), and the
 /// binding `zoo-tenant` concerns none but tenants' users. On one loop; no thread safety.
@@ -28,11 +37,9 @@ class RightsSource {
 public:
   /// `changed` is called on the loop, never from inside start(), when take() has something new:
   /// objects, a revision, or whether all is known. The caller gathers.
-  /// `most_bytes`: of RBAC objects as JSON; above it trouble() says so until there are fewer
-  /// (key accounts.rbac_limit, docs/limits.md). What it keeps of them is counted, and what it had
-  /// no room for. `believed`: for how long without hearing of a kind.
+  /// `believed`: for how long without hearing of a kind.
   RightsSource(upstream::Upstream& upstream, upstream::Caller& caller, net::Loop& loop,
-               std::size_t most_bytes, std::function<void()> changed,
+               RightsLimits limits, std::function<void()> changed,
                std::chrono::milliseconds believed = std::chrono::seconds(5));
   ~RightsSource();
   RightsSource(const RightsSource&) = delete;
@@ -42,6 +49,10 @@ public:
 
   /// What is there now, and what has changed since the last take().
   RightsTable::Published take();
+  /// Namespaces whose roles and bindings are more than one namespace may have.
+  NamespaceBudget::Crowded crowded() const;
+  /// Namespaces in which everybody's rights change too often (OpenNamespaces).
+  std::size_t restless() const;
   /// The newest resourceVersion that any of the four streams has told; 0 before the first.
   std::int64_t revision() const;
   /// Why take() is not to be believed: not read yet, a watch that has been cut off for longer than

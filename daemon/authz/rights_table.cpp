@@ -67,13 +67,17 @@ struct SameName {
 } // namespace
 
 struct RightsTable::Impl {
-  void touch(const std::string& key) {
+  void touch(const std::string& key, const std::string& name_space) {
     if (everybody) return;
     // Each user of the cluster has one of these.
-    everybody = key == "g:system:authenticated" || key == "g:system:unauthenticated";
-    if (!everybody) touched.insert(key);
-    if (touched.size() > k_most_touched) everybody = true;
-    if (everybody) touched.clear();
+    const bool all = key == "g:system:authenticated" || key == "g:system:unauthenticated";
+    if (!all) touched.insert(key);
+    if (all && !name_space.empty()) open_namespaces.insert(name_space);
+    everybody =
+        (all && name_space.empty()) || touched.size() + open_namespaces.size() > k_most_touched;
+    if (!everybody) return;
+    touched.clear();
+    open_namespaces.clear();
   }
   void touch_holders(std::string_view name_space, std::string_view name) {
     changed = true;
@@ -81,7 +85,7 @@ struct RightsTable::Impl {
     if (found == by_role.end()) return;
     for (const auto* kept : found->second) {
       for (const auto& key : keys_of(*kept->binding))
-        touch(key);
+        touch(key, kept->binding->name_space);
       if (everybody) return;
     }
   }
@@ -119,7 +123,7 @@ struct RightsTable::Impl {
   std::unordered_set<Kept, HashOfName, SameName> bindings;
   std::unordered_map<std::string, std::vector<const Kept*>> by_role;
   bool changed = true, everybody = false;
-  std::set<std::string> touched;
+  std::set<std::string> touched, open_namespaces;
   RightsPtr last;
 };
 
@@ -152,7 +156,7 @@ void RightsTable::put(BindingPtr binding) {
                    std::back_inserter(others));
   }
   for (const auto& key : others)
-    impl_->touch(key);
+    impl_->touch(key, binding->name_space);
   if (old) impl_->unindex(*found, old_keys);
   impl_->index(std::move(binding), keys);
   impl_->changed = true;
@@ -171,7 +175,7 @@ void RightsTable::remove_binding(std::string_view name_space, std::string_view n
   if (found == impl_->bindings.end()) return;
   const auto keys = keys_of(*found->binding);
   for (const auto& key : keys)
-    impl_->touch(key);
+    impl_->touch(key, found->binding->name_space);
   impl_->unindex(*found, keys);
   impl_->changed = true;
 }
@@ -181,9 +185,11 @@ RightsTable::Published RightsTable::publish() {
     impl_->last = rights_of(impl_->tables);
     ++impl_->edition; // what is written from now on is written elsewhere
   }
-  Published out{impl_->last, {std::exchange(impl_->everybody, false), {}}};
+  Published out{impl_->last, {std::exchange(impl_->everybody, false), {}, {}}};
   out.touched.subjects.assign(impl_->touched.begin(), impl_->touched.end());
+  out.touched.open_namespaces.assign(impl_->open_namespaces.begin(), impl_->open_namespaces.end());
   impl_->touched.clear();
+  impl_->open_namespaces.clear();
   return out;
 }
 

@@ -3,8 +3,11 @@
 
 #include "daemon/gateway/continue_token.hpp"
 #include "daemon/gateway/exchange.hpp"
+#include "daemon/gateway/sides.hpp"
 #include "daemon/translate/framer.hpp"
+#include "daemon/translate/watch_event.hpp"
 #include "daemon/translate/wire_list.hpp"
+#include "daemon/upstream/list_source.hpp"
 
 namespace zoo::gateway {
 namespace {
@@ -71,15 +74,24 @@ public:
       : Framed(exchange, Shape::list,
                rendering.wanted.representation == translate::Representation::table ? "rows"
                                                                                    : "items"),
-        writer_(exchange, rendering) {}
+        exchange_(exchange), writer_(exchange, rendering) {}
 
 private:
-  void on_frame_head(std::string_view head) override { note(writer_.begin(head, out())); }
+  void on_frame_head(std::string_view head) override {
+    if (exchange_.side()) {
+      const auto begin = translate::object_key(translate::closed_head(head));
+      const auto revision = begin ? upstream::revision_of(begin->resource_version)
+                                  : Result<std::int64_t>(fail(begin.error()));
+      if (revision) side_listed(exchange_, *revision);
+    }
+    note(writer_.begin(head, out()));
+  }
   void on_frame(std::string_view value) override { note(writer_.item(value, out())); }
   std::size_t on_open_frame(std::string_view rest) override {
     return writer_.open_item({}, rest, out());
   }
   void on_frame_tail(std::string_view tail) override { note(writer_.end(tail, out())); }
+  Exchange& exchange_;
   ListWriter writer_;
 };
 
@@ -119,10 +131,13 @@ private:
 class WatchAnswer final : public Framed {
 public:
   WatchAnswer(Exchange& exchange, const Rendering& rendering)
-      : Framed(exchange, Shape::watch, ""), writer_(exchange, rendering) {}
+      : Framed(exchange, Shape::watch, ""), exchange_(exchange), writer_(exchange, rendering) {}
 
 private:
-  void on_frame(std::string_view value) override { note(writer_.event(value, out())); }
+  void on_frame(std::string_view value) override {
+    if (side_tells(exchange_, value)) note(writer_.event(value, out()));
+  }
+  Exchange& exchange_;
   EventWriter writer_;
 };
 

@@ -70,8 +70,10 @@ Result<translate::Params> params_in(const Exchange& exchange, bool paged_by_upst
   // Of two that are wrong the upstream tells of the labels.
   ZOO_TRY(const auto label,
           translate::label_selector_in(exchange.mapping(), scope, target.list.label_selector));
-  ZOO_TRY(const auto field,
+  ZOO_TRY(auto field,
           translate::field_selector_in(exchange.mapping(), scope, target.list.field_selector));
+  if (const auto own = paged_by_upstream ? own_field_selector(exchange) : ""; !own.empty())
+    field += (field.empty() ? "" : ",") + own;
   if (!field.empty()) translate::set_param(out, "fieldSelector", field);
   if (!label.empty()) translate::set_param(out, "labelSelector", label);
   return out;

@@ -309,8 +309,16 @@ void Exchange::resolve() {
 }
 
 bool Exchange::begin_served() {
+  auto side = side_of(*this);
+  if (!side) {
+    fail(side.error());
+    return true;
+  }
+  side_ = *std::move(side);
   const auto& local = view().local_api;
-  if (local == nullptr || !local->serves(route_->principal(), target_)) return false;
+  if (local == nullptr ||
+      !local->serves(route_->principal(), target_, head_.headers.get("content-type")))
+    return false;
   judged(audit::Decision::allow, "zood answers it by the caller's own rights");
   auto flow = served(*this);
   if (flow) {
@@ -402,6 +410,10 @@ void Exchange::recheck_rights() {
     const auto route = gateway_.by_certificate(stream_.connection(), {});
     if (route && !*route)
       return withdraw("the certificate that opened this stream is not good any more");
+  }
+  if (side_changed(*this)) {
+    if (!head_sent_) return fail(Error(Code::expired, std::string(k_spaces_changed)));
+    return withdraw(k_spaces_changed);
   }
   if (lost_right()) return withdraw("the right that opened this stream was taken away");
   // One question of each sort at a time: while upstream hangs they would pile up.

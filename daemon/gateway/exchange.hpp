@@ -12,6 +12,7 @@
 #include "daemon/gateway/impersonation.hpp"
 #include "daemon/gateway/ledger.hpp"
 #include "daemon/gateway/own_spaces.hpp"
+#include "daemon/gateway/sides.hpp"
 #include "daemon/http/stream.hpp"
 #include "daemon/net/loop.hpp"
 #include "daemon/translate/headers.hpp"
@@ -137,6 +138,10 @@ public:
   const std::optional<OwnSpaces>& own_spaces() const { return own_spaces_; }
   std::optional<OwnSpaces>& own_spaces() { return own_spaces_; }
 
+  /// Who answers a list or watch of a kind that is divided (sides.hpp).
+  const std::optional<Side>& side() const { return side_; }
+  std::optional<Side>& side() { return side_; }
+
   /// Room for what this stores: settled by how it ends.
   void hold(Ledger::Hold room) { rooms_.push_back(std::move(room)); }
 
@@ -174,7 +179,7 @@ private:
   bool find_resource(upstream::CatalogPtr catalog);
   std::string not_served() const; ///< the Status for what find_resource() did not find
   void authorize(Attributes attributes);
-  bool begin_served();                 ///< false: it is not for the view's own API
+  bool begin_served();                 ///< false: it is not for the view's own API, nor answered
   bool lost_right();                   ///< of upstream's RBAC, since the last look
   void withdraw(std::string_view why); ///< ends what was allowed until now
   void authorized(const Decision& decision);
@@ -212,6 +217,7 @@ private:
   std::size_t held_ = 0; ///< bytes of body_ that were not consumed before the client was known
   std::shared_ptr<const Names> own_names_;
   std::optional<OwnSpaces> own_spaces_;
+  std::optional<Side> side_;
   std::optional<Refusal> no_creation_;
   std::unique_ptr<Flow> flow_;
   std::unique_ptr<Flow> retired_; ///< until the next callback: a flow never dies in its own call

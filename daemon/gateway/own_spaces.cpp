@@ -47,20 +47,20 @@ std::optional<OwnSpaces> computed(const Exchange& exchange, authz::RightsPtr rig
   return out;
 }
 
-/// Whose rights to what: they follow from his name and his groups.
-std::string key_of(const Exchange& exchange) {
+} // namespace
+
+std::string seen_key_of(const Exchange& exchange) {
   const auto& who = exchange.route().principal();
   auto groups = who.groups;
   std::sort(groups.begin(), groups.end());
   std::string all = who.user;
   for (const auto& group : groups)
     all += '\0' + group;
-  const auto& asked = exchange.asked();
-  all += '\0' + std::string("/") + asked.group + '/' + asked.resource + '/' + asked.name;
+  const auto& target = exchange.target();
+  all += '\0' + std::string("/") + target.group + '/' + target.resource + '/' +
+         target.authorization_name();
   return std::string(crypto::view(crypto::sha256(all)));
 }
-
-} // namespace
 
 bool OwnSpaces::contain(std::string_view key) const {
   const auto slash = key.find('/');
@@ -80,8 +80,8 @@ Result<std::optional<OwnSpaces>> own_spaces_of(const Exchange& exchange) {
   const auto from = upstream::revision_of(options.resource_version);
   if (target.verb != "watch" || options.begins_with_state() || !from || *from == 0) return out;
   auto& seen = *exchange.gateway().shared().seen_spaces;
-  const bool same = out ? seen.same_since(key_of(exchange), out->watched, *from)
-                        : seen.whole_since(key_of(exchange), *from);
+  const bool same = out ? seen.same_since(seen_key_of(exchange), out->watched, *from)
+                        : seen.whole_since(seen_key_of(exchange), *from);
   if (!same) return fail(Code::expired, "{}", k_spaces_changed);
   return out;
 }
@@ -133,6 +133,15 @@ bool SeenSpaces::whole_since(const std::string& key, std::int64_t revision) {
   return false;
 }
 
+void SeenSpaces::told(const std::string& key, std::uint64_t watched, std::int64_t revision) {
+  const std::scoped_lock lock(mutex_);
+  const auto found = seen_.find(key);
+  if (found == seen_.end()) return;
+  auto& seen = found->second;
+  seen.handed = std::max(seen.handed, revision);
+  if (seen.watched != watched) seen.since = std::max(seen.since, revision + 1);
+}
+
 void own_spaces_listed(const Exchange& exchange, std::int64_t revision) {
   if (!exchange.own_spaces()) return;
   auto now = *exchange.own_spaces();
@@ -142,7 +151,8 @@ void own_spaces_listed(const Exchange& exchange, std::int64_t revision) {
     changed = !fresh || fresh->watched != now.watched || *fresh->spaces != *now.spaces;
     if (fresh) now.watched = fresh->watched;
   }
-  exchange.gateway().shared().seen_spaces->listed(key_of(exchange), now.watched, revision, changed);
+  exchange.gateway().shared().seen_spaces->listed(seen_key_of(exchange), now.watched, revision,
+                                                  changed);
 }
 
 } // namespace zoo::gateway

@@ -60,6 +60,10 @@ public:
   /// The same of who may read all of them now, where nothing need be known of his lists.
   bool whole_since(const std::string& key, std::int64_t revision);
 
+  /// A watch of his that was begun while he was shown `watched` has told this resourceVersion. Who
+  /// goes on from there by what is seen now goes on from something else.
+  void told(const std::string& key, std::uint64_t watched, std::int64_t revision);
+
   static constexpr std::size_t k_most = 16'384;
 
 private:
@@ -71,6 +75,9 @@ private:
   std::mutex mutex_;
   std::unordered_map<std::string, Seen> seen_;
 };
+
+/// Whose rights to what: they follow from his name and his groups. A key of SeenSpaces.
+std::string seen_key_of(const Exchange& exchange);
 
 /// The list of `exchange`, which was held to its OwnSpaces, was answered at this resourceVersion.
 void own_spaces_listed(const Exchange& exchange, std::int64_t revision);

@@ -285,9 +285,12 @@ std::string ListWriter::sealed_metadata() const {
   const auto tree = JsonTree::parse(metadata_);
   if (!tree) return "{}";
   const auto token = tree->root()["continue"];
-  if (!token || token.string().empty()) return metadata_;
   translate::JsonEdits edits;
-  edits.quote(token, seal_upstream_token(exchange_, token.string()));
+  if (token && !token.string().empty())
+    edits.quote(token, seal_upstream_token(exchange_, token.string()));
+  // Upstream has counted what is not shown, too.
+  const auto remaining = tree->root()["remainingItemCount"];
+  if (remaining && rendering_.shown) edits.remove(tree->root(), remaining);
   return edits.apply(metadata_);
 }
 

@@ -4,7 +4,9 @@
 #include "common/base/json_text.hpp"
 #include "daemon/gateway/exchange.hpp"
 #include "daemon/translate/discovery_json.hpp"
+#include "daemon/translate/hidden_names.hpp"
 #include "daemon/translate/proof.hpp"
+#include "daemon/translate/selector.hpp"
 #include "daemon/translate/watch_event.hpp"
 #include "daemon/upstream/owner_index.hpp"
 #include "daemon/upstream/upstream.hpp"
@@ -321,7 +323,8 @@ Result<Reach> reach_of(const Exchange& exchange) {
     return reach;
   }
   if (exchange.resource().namespaced && !target.name_space.empty()) {
-    if (target.is(translate::k_rbac_group, "rolebindings") && target.verb == "deletecollection") {
+    const auto* hidden = translate::hidden_names(target.group, target.resource);
+    if (hidden != nullptr && !hidden->selectable() && target.verb == "deletecollection") {
       // Zood's own among them stay, and it is zood that reads them.
       ZOO_TRY_VOID(check_namespace_is_ours(exchange));
       reach.actor = Actor::zood(Reason::own_keys);
@@ -486,25 +489,34 @@ KeyFilter key_filter_of(const Exchange& exchange) {
     return [own = *exchange.own_spaces()](std::string_view key) { return own.contain(key); };
   if (!exchange.view().shows_own_keys() || !translate::k_proves || !exchange.resource().namespaced)
     return nullptr;
-  const bool bindings = target.is(translate::k_rbac_group, "rolebindings");
+  const auto* hidden = translate::hidden_names(target.group, target.resource);
   // A watch of one namespace may come from everybody's (DESIGN 7).
   const bool everywhere =
       (target.name_space.empty() || target.verb == "watch" || target.verb == "deletecollection") &&
       !exchange.resource().own_group;
-  if (!bindings && !everywhere) return nullptr;
+  // Of one namespace upstream is asked for all others (own_field_selector()).
+  if (!everywhere && (hidden == nullptr || hidden->selectable())) return nullptr;
   // A namespace under the prefix without the tenant's label is not the tenant's.
   // Asked anew each time, since a watch lives long; while it is not known nothing is shown.
-  return [bindings, everywhere, &upstream = exchange.upstream()](std::string_view key) {
+  return [hidden, everywhere, &upstream = exchange.upstream()](std::string_view key) {
     const auto slash = key.find('/');
     if (slash == std::string_view::npos) return false;
-    if (bindings &&
-        translate::hidden_object(translate::k_rbac_group, "rolebindings", key.substr(slash + 1))) {
-      return false;
-    }
+    if (hidden != nullptr && hidden->hides(key.substr(slash + 1))) return false;
     if (!everywhere) return true;
     const auto strangers = upstream.unlabelled_namespaces();
     return strangers && !(*strangers)->contains(key.substr(0, slash));
   };
+}
+
+std::string own_field_selector(const Exchange& exchange) {
+  const auto& target = exchange.target();
+  const bool straight = target.verb == "list" || target.verb == "deletecollection";
+  if (!straight || target.name_space.empty() || !exchange.resource().namespaced ||
+      !exchange.view().shows_own_keys() || !translate::k_proves)
+    return "";
+  const auto* hidden = translate::hidden_names(target.group, target.resource);
+  if (hidden == nullptr || !hidden->selectable()) return "";
+  return translate::serialize_field_selector({{"metadata.name", false, std::string(hidden->name)}});
 }
 
 bool needs_whole_object(const Exchange& exchange) {

@@ -85,6 +85,11 @@ LeftFilter left_filter_of(const Exchange& exchange);
 /// none? Null for other kinds.
 ObjectFilter decided_filter_of(const Exchange& exchange);
 
+/// What a list or deletecollection of one namespace asks upstream for beside the client's own
+/// selector, so that neither finds what is hidden (translate/hidden_names.hpp) and a page holds as
+/// many objects as it says; "": nothing. A watch, and a list of all namespaces, has key_filter_of().
+std::string own_field_selector(const Exchange& exchange);
+
 /// Does filter_of() look at more than metadata?
 bool needs_whole_object(const Exchange& exchange);
 

@@ -150,12 +150,16 @@ Result<Answer> Api::list(const Request& request, const Target& target) const {
   if (request.parameter("continue").empty())
     ZOO_TRY_VOID(check_version(request, position.revision));
 
+  const auto listed = [&](Answer answer) {
+    answer.revision = position.revision;
+    return answer;
+  };
   json metadata{{"resourceVersion", std::to_string(position.revision)}};
   if (!next.empty()) metadata["continue"] = next;
   if (representation.shape == Shape::table) {
     auto table = table_of(kind, items, representation.version, row, parts_.now(), true);
     table["metadata"] = std::move(metadata);
-    return render(200, table, representation);
+    return listed(render(200, table, representation));
   }
   json out{{"kind", kind.kind + "List"}, {"apiVersion", kind.api_version()}};
   if (representation.shape == Shape::metadata) {
@@ -165,6 +169,7 @@ Result<Answer> Api::list(const Request& request, const Target& target) const {
   if (as_text) {
     Answer answer;
     answer.status = 200;
+    answer.revision = position.revision;
     answer.body = fmt::format("{{\"apiVersion\":{},\"items\":[{}],\"kind\":{},\"metadata\":{}}}\n",
                               dump(out["apiVersion"]), text, dump(out["kind"]), dump(metadata));
     return answer;
@@ -173,7 +178,7 @@ Result<Answer> Api::list(const Request& request, const Target& target) const {
   out["items"] = json::array();
   for (const auto& object : items)
     out["items"].push_back(shown(*object));
-  return render(200, out, representation);
+  return listed(render(200, out, representation));
 }
 
 Result<Answer> Api::get(const Request& request, const Target& target, bool decorated) const {

@@ -66,6 +66,29 @@ void settle(const Kind& kind, json& object, const Key& key, const json* live) {
   object["status"] = status != nullptr ? *status : json::object();
 }
 
+/// Status is the server's: of a kind that says so, who changes it is told.
+Result<void> check_status(const Kind& kind, const json& object, const json& live) {
+  const auto* wanted = member(object, "status");
+  if (kind.strategy.own_status.empty() || wanted == nullptr || wanted->is_null()) return {};
+  const auto* has = member(live, "status");
+  if (*wanted == (has != nullptr ? *has : json::object())) return {};
+  // Of an older version is said that it is one.
+  const auto version = text_at(object, "metadata.resourceVersion");
+  if (!version.empty() && version != "0" && version != text_at(live, "metadata.resourceVersion"))
+    return {};
+  return fail(Code::invalid, "{}", kind.strategy.own_status);
+}
+
+/// A Warning for each field that the client calls as it was called once.
+void hint_at_former(const Kind& kind, const json& object, std::vector<std::string>& warnings) {
+  for (const auto& [former, name] : kind.strategy.former) {
+    std::string pointer = "/" + former;
+    std::replace(pointer.begin(), pointer.end(), '.', '/');
+    if (object.contains(json::json_pointer(pointer)))
+      warnings.push_back(fmt::format("{} has no effect: it is called {} now", former, name));
+  }
+}
+
 std::string version_text(const json& object) { return text_at(object, "metadata.resourceVersion"); }
 
 } // namespace
@@ -94,6 +117,7 @@ Result<Api::Input> Api::accept(const Request& request, const Kind& kind, json ob
   Input out;
   ZOO_TRY(const auto wish, field_validation(request.parameter("fieldValidation")));
   ZOO_TRY(out.warnings, judge_fields(kind, wish, object, duplicates, stored));
+  hint_at_former(kind, object, out.warnings);
   scrub(kind, object);
   if (kind.strategy.shape) {
     ZOO_TRY_VOID(kind.strategy.shape(object));
@@ -179,6 +203,7 @@ Result<Answer> Api::update(const Request& request, const Target& target) const {
             accept(request, kind, object, &*live, duplicates,
                    unknown_fields(kind, status == nullptr ? json() : json{{"status", *status}})));
     ZOO_TRY_VOID(check_uid(kind, object, *live));
+    ZOO_TRY_VOID(check_status(kind, object, *live));
     auto& wanted = input.object;
     settle(kind, wanted, target.key, &*live);
     const auto given = version_text(wanted);
@@ -213,7 +238,9 @@ Result<Answer> Api::patch(const Request& request, const Target& target) const {
                 "include: {} (got '{}')",
                 fmt::join(known, ", "), type);
   ZOO_TRY(auto write, write_of(request));
-  ZOO_TRY_VOID(kind.backing->admit(request.who, Verb::patch, target.key));
+  const bool applies = type == k_apply && kind.applies;
+  ZOO_TRY_VOID(applies ? kind.backing->admit_apply(request.who, target.key)
+                       : kind.backing->admit(request.who, Verb::patch, target.key));
   if (type == k_apply) {
     ZOO_TRY(write.force, request.flag("force"));
     return apply(request, target, write);
@@ -233,6 +260,7 @@ Result<Answer> Api::patch(const Request& request, const Target& target) const {
     if (!after.is_object()) return fail(Code::bad_request, "the patch does not make an object");
     ZOO_TRY_VOID(check_name(after, target.key));
     ZOO_TRY_VOID(check_uid(kind, after, before));
+    ZOO_TRY_VOID(check_status(kind, after, before));
     if (kind.has_status()) after["status"] = before.value("status", json::object());
     // What a merge patch says itself is judged, be it there before.
     ZOO_TRY(auto input, accept(request, kind, std::move(after), &before, duplicates,
@@ -265,6 +293,14 @@ Result<Answer> Api::apply(const Request& request, const Target& target, const Wr
   if (const auto* metadata = member(applied, "metadata");
       metadata && member(*metadata, "managedFields") && !metadata->at("managedFields").empty())
     return fail(Code::bad_request, "metadata.managedFields must be nil");
+  if (kind.applies) {
+    ZOO_TRY(auto input, accept(request, kind, applied, nullptr, duplicates));
+    auto options = write.options;
+    options.force = write.force;
+    ZOO_TRY(const auto done_by,
+            kind.backing->apply(request.who, target.key, std::move(input.object), options));
+    return done(done_by.created ? 201 : 200, kind, done_by, write, std::move(input.warnings));
+  }
   const auto lists = kind.lists();
   auto writes = writer(kind, write);
   writes.lists = lists;

@@ -61,12 +61,14 @@ std::string_view verb_name(Verb verb); ///< as RBAC spells it: "get", ..., "dele
 struct WriteOptions {
   bool dry_run = false; ///< everything is checked, nothing is written
   std::string manager;  ///< fieldManager, or the first word of User-Agent
+  bool force = false;   ///< of an apply: fields that others own are taken from them
 };
 
 /// What a write made.
 struct Written {
   ObjectPtr object; ///< as it is now; null: it is gone
   std::vector<std::string> warnings = {};
+  bool created = false; ///< by an apply of what was not there
 };
 
 /// What an object must be at the moment of a write; empty: it does not matter.
@@ -110,6 +112,13 @@ public:
   /// are compared by the write itself: Code::conflict.
   virtual Result<Written> update(const Who& caller, nlohmann::json object,
                                  const WriteOptions& options);
+  /// The same as admit() of a server-side apply, which may make the object: asked instead of it
+  /// where Kind::applies. By default it is what Verb::patch is.
+  virtual Result<void> admit_apply(const Who& caller, const Key& key);
+  /// Server-side apply of what a client wrote, where Kind::applies says that the backing does it.
+  /// Code::conflict where others own fields, unless options.force.
+  virtual Result<Written> apply(const Who& caller, const Key& key, nlohmann::json config,
+                                const WriteOptions& options);
   /// The object as it goes, or null where it is gone. Preconditions are compared by the write
   /// itself: Code::conflict.
   virtual Result<Written> remove(const Who& caller, const Key& key, const Preconditions& expected,

@@ -53,6 +53,12 @@ public:
   /// Does the answer wait for the upstream? Loop threads.
   virtual Workers::Kind kind(const Request& request) const = 0;
 
+  /// Whose slow work this is, so that of each of many users no more is in progress than
+  /// Workers::k_slow_of_one; empty: it is not counted. Loop threads; does not block.
+  virtual std::string whose(const http::ConnectionInfo& /*peer*/, const Request& /*request*/) {
+    return {};
+  }
+
   /// Who asks. Worker threads; may block. Code::unauthorized, Code::forbidden, with what to do.
   virtual Result<Who> identify(const http::ConnectionInfo& peer, const Request& request) = 0;
 

@@ -77,6 +77,9 @@ void Exchange::on_end() {
   if (at_once_) return finish(room_->door->at_once(request_), "-");
 
   const auto kind = room_->door->kind(request_);
+  const auto whose = kind == Workers::Kind::slow
+                         ? room_->door->whose(stream_->connection(), request_)
+                         : std::string();
   // The connection may be gone before a worker gets to it: its facts are copied.
   auto job = [room = room_, link = link_, peer = stream_->connection(),
               request = std::make_shared<Request>(std::move(request_))] {
@@ -100,7 +103,12 @@ void Exchange::on_end() {
       if (link->exchange) link->exchange->finish(std::move(*answer), name);
     });
   };
-  if (!room_->workers.submit(kind, std::move(job)))
+  using Place = Workers::Place;
+  const auto place = !whose.empty() ? room_->workers.submit_slow(whose, std::move(job))
+                     : room_->workers.submit(kind, std::move(job)) ? Place::given
+                                                                   : Place::none;
+  if (place == Place::none_of_his) return finish(failure(too_many_of_his()), whose);
+  if (place == Place::none)
     finish(failure(Error(Code::too_many_requests,
                          fmt::format("zood's {} API is busy with other requests; try again",
                                      room_->door->name()))),

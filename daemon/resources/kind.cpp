@@ -70,6 +70,14 @@ Result<Written> Backing::create(const Who&, json, const WriteOptions&) {
   return fail(not_served(Verb::create));
 }
 
+Result<void> Backing::admit_apply(const Who& caller, const Key& key) {
+  return admit(caller, Verb::patch, key);
+}
+
+Result<Written> Backing::apply(const Who&, const Key&, json, const WriteOptions&) {
+  return fail(not_served(Verb::patch));
+}
+
 Result<Written> Backing::update(const Who&, json, const WriteOptions&) {
   return fail(not_served(Verb::update));
 }

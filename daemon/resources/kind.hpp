@@ -13,6 +13,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 /// A kind that zood serves itself is one row: a Kind. Paths, verbs, patches, watches, tables,
@@ -86,6 +87,12 @@ struct Strategy {
                                        const nlohmann::json* before,
                                        std::vector<std::string>& warnings)>
       accept = {};
+  /// Why a write that changes status is refused, with the field first; empty: what a client writes
+  /// there is left out without a word, as upstream does.
+  std::string own_status = {};
+  /// Fields that had another name once, as dotted paths, and what they are called. Who writes one
+  /// is told.
+  std::vector<std::pair<std::string, std::string>> former = {};
   /// Adds to an object that is shown as a whole what only GET of one object shows.
   std::function<void(const Who& caller, nlohmann::json& object, std::vector<std::string>& warnings)>
       decorate = {};
@@ -110,6 +117,8 @@ struct Kind {
   /// metadata.managedFields is kept, and server-side apply asks who owns a field. Without it an
   /// applied object is laid over the stored one, lists are replaced and nothing is taken away.
   bool owners = false;
+  /// The backing does server-side apply itself (Backing::apply); managedFields are its own.
+  bool applies = false;
   bool strategic = false;           ///< strategic merge patches are taken
   bool finalizers = false;          ///< metadata.finalizers and ownerReferences mean something
   std::shared_ptr<Backing> backing; ///< never null

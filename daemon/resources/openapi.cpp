@@ -131,6 +131,7 @@ void add_schemas(const Kind& kind, const Dialect& dialect, json& out) {
     const auto name = prefix + kind.kind + capital(field.name);
     properties[field.name] = reference(dialect, name, field.description);
     out[name] = schema_of(field);
+    out[name].erase("description"); // kubectl explain shows the reference's and this, one by one
   }
   out[prefix + kind.kind] = {
       {"type", "object"},

@@ -57,6 +57,7 @@ struct Answer {
   std::string body;
   std::vector<std::string> warnings; ///< each becomes `Warning: 299 - "..."` (RFC 7234 5.5)
   std::shared_ptr<WatchFeed> watch;  ///< set: the body is this stream, `body` is empty
+  std::int64_t revision = 0;         ///< of a list: its resourceVersion; else 0
   std::string object;                ///< name of the object it shows; empty: of none or of many
   std::string log_note;              ///< what went wrong, with its frames, for zood's log
 };

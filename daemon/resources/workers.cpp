@@ -103,4 +103,11 @@ void Workers::run(std::size_t number) {
   }
 }
 
+Error too_many_of_his() {
+  return Error(Code::too_many_requests,
+               fmt::format("{} writes of yours are in progress, which is as many as one user may "
+                           "have here; try again when one of them is done",
+                           Workers::k_slow_of_one));
+}
+
 } // namespace zoo::resources

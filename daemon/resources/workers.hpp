@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "common/base/result.hpp"
+
 #include <condition_variable>
 #include <cstddef>
 #include <deque>
@@ -59,5 +61,8 @@ private:
   bool stopping_ = false;
   std::vector<std::thread> threads_;
 };
+
+/// What somebody is answered for whom there is no Place.
+Error too_many_of_his();
 
 } // namespace zoo::resources

@@ -2,6 +2,7 @@
 #include "daemon/tenants/controller.hpp"
 
 #include "common/base/log.hpp"
+#include "daemon/tenants/kept.hpp"
 #include "daemon/tenants/records.hpp"
 #include "daemon/upstream/control_api.hpp"
 
@@ -82,6 +83,14 @@ Result<void> Controller::start() {
   ZOO_TRY_VOID(enqueue_all(false));
   runner_.start(settings_.workers);
   return {};
+}
+
+void Controller::set_policy(Policy policy) {
+  const auto before = policy_.load();
+  const bool moves = before && (before->guards.isolated != policy.guards.isolated ||
+                                before->guards.network_from != policy.guards.network_from);
+  policy_.store(std::make_shared<const Policy>(std::move(policy)));
+  if (moves) touch_all();
 }
 
 void Controller::sign_soon(std::string_view id) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "common/api/tenant.hpp"
+#include "common/api/terms.hpp"
 #include "common/base/published.hpp"
 #include "common/base/result.hpp"
 #include "common/crypto/aead.hpp"
@@ -32,12 +33,15 @@ struct SharedNames;
 
 namespace zoo::tenants {
 
+struct KeptTerms;
+
 /// What may change while zood runs.
 struct Policy {
   std::vector<std::string> reserved_ids;
   std::chrono::seconds certificate_validity{365 * 24 * 3600};
   std::chrono::seconds certificate_warning{14 * 24 * 3600};
   std::chrono::milliseconds delete_grace{30'000};
+  api::Guards guards; ///< of a Tenant that says nothing else; of these only those about networks
 };
 
 struct Settings {
@@ -87,6 +91,9 @@ struct ControllerParts {
   std::function<RelayNow()> relay{}; ///< any thread. Null: there is none, and nothing is said of it
   /// Is zood the API server inside pods? Null: as far as Service default/kubernetes leads there.
   std::function<InClusterAccess()> in_cluster{};
+  /// What pods verify zood by (PEM); any thread. Null: what kubeconfigs trust. Who changes it calls
+  /// touch_all().
+  std::function<std::shared_ptr<const std::string>()> authorities{};
 };
 
 /// Makes the upstream what the records of the store want (DESIGN 9): level-triggered, resumable
@@ -128,9 +135,10 @@ public:
 
   /// The policy in force. Any thread; a value that stays as it is.
   std::shared_ptr<const Policy> policy() const { return policy_.load(); }
-  void set_policy(Policy policy) {
-    policy_.store(std::make_shared<const Policy>(std::move(policy)));
-  }
+  /// Where tenants' networks are kept apart in another way than before, all are looked after.
+  void set_policy(Policy policy);
+  /// What is kept in the namespaces of a tenant, by the policy in force. Any thread.
+  KeptTerms kept_terms(const api::Tenant& tenant) const;
 
 private:
   using Clock = std::chrono::steady_clock;

@@ -2,6 +2,7 @@
 #include "common/api/tenant.hpp"
 #include "common/kube/client.hpp"
 #include "daemon/tenants/footprint.hpp"
+#include "daemon/tenants/kept.hpp"
 #include "daemon/tenants/manifests.hpp"
 #include "daemon/tenants/records.hpp"
 #include "daemon/tenants/service_impl.hpp"
@@ -95,6 +96,29 @@ void examine_bindings(upstream::ControlApi& api, std::map<std::string, std::stri
   if (missing == 0) {
     out.push_back(
         {Level::ok, "role bindings", fmt::format("{} namespaces of tenants have theirs", all), ""});
+  }
+}
+
+/// What else is kept in each namespace of a tenant, its network if that is kept apart.
+void examine_kept(upstream::ControlApi& api, const std::map<std::string, std::string>& spaces,
+                  const std::function<KeptTerms(const std::string&)>& terms_of,
+                  std::vector<Finding>& out) {
+  const auto faults = kept_faults(api, spaces, terms_of);
+  if (!faults) {
+    out.push_back({Level::warning, "tenants' namespaces", faults.error().text(), "try again"});
+    return;
+  }
+  for (const auto& fault : *faults) {
+    out.push_back({Level::problem, fault.title,
+                   fmt::format("it is {} (tenant {})", fault.what, fault.id),
+                   fmt::format("wait: zood restores it within seconds, or minutes while it does not "
+                               "hear of changes upstream; where it cannot, condition Synced of the "
+                               "tenant says why: zooctl tenant describe {}",
+                               fault.id)});
+  }
+  if (faults->empty()) {
+    out.push_back({Level::ok, "tenants' namespaces",
+                   fmt::format("{} have what zood keeps there", spaces.size()), ""});
   }
 }
 
@@ -260,7 +284,10 @@ void TenantServiceImpl::examine_tenants(upstream::ControlApi& api,
     out.push_back({Level::warning, "namespaces", listed.error().text(), "try again"});
     return;
   }
-  examine_bindings(api, std::move(spaces), out);
+  examine_bindings(api, spaces, out);
+  examine_kept(
+      api, spaces,
+      [&](const std::string& id) { return controller_.kept_terms(tenants.at(id)); }, out);
 }
 
 std::vector<Finding> TenantServiceImpl::doctor() {

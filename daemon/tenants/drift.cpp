@@ -3,6 +3,7 @@
 
 #include "daemon/tenants/footprint.hpp"
 #include "daemon/tenants/manifests.hpp"
+#include "daemon/translate/inside.hpp"
 #include "daemon/upstream/upstream_rbac.hpp"
 
 #include <array>
@@ -17,6 +18,8 @@ constexpr std::array k_kinds{
     RoomKind{"/apis/rbac.authorization.k8s.io/v1/rolebindings", upstream::k_tenant_binding},
     RoomKind{"/apis/rbac.authorization.k8s.io/v1/roles", k_authentication_reader},
     RoomKind{"/api/v1/configmaps", k_authentication},
+    RoomKind{"/api/v1/configmaps", translate::k_root_ca},
+    RoomKind{"/apis/networking.k8s.io/v1/networkpolicies", translate::k_network_baseline},
     RoomKind{"/api/v1/services", k_service},
     RoomKind{"/apis/discovery.k8s.io/v1/endpointslices", k_service},
     RoomKind{"/apis/certificates.k8s.io/v1/certificatesigningrequests", ""},

@@ -237,8 +237,9 @@ Result<void> Inside::withdraw(ControlApi& api) {
   if (params && annotations.value(std::string(k_owner), "") == settings_.owner) {
     if (!version_.empty()) {
       const auto all = upstream::inside_manifests(version_);
-      for (auto each = all.rbegin(); each != all.rend(); ++each)
-        ZOO_TRY_VOID(api.remove(each->path));
+      for (auto each = all.rbegin(); each != all.rend(); ++each) {
+        if (each->name == upstream::k_inside_policy) ZOO_TRY_VOID(api.remove(each->path));
+      }
     }
     ZOO_TRY_VOID(api.remove(params_path()));
     log::info("tenants", "pods of tenants are given upstream's own address again");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/tenants/manifests.hpp"
 
+#include "common/api/network_peer.hpp"
 #include "common/kube/client.hpp"
 #include "daemon/tenants/footprint.hpp"
 #include "daemon/translate/inside.hpp"
@@ -80,6 +81,42 @@ bool binding_is_ours(const json& actual, std::string_view id) {
   std::string where;
   return upstream::covers(actual.value("roleRef", json::object()), wanted.at("roleRef"), where) &&
          upstream::covers(actual.value("subjects", json::array()), wanted.at("subjects"), where);
+}
+
+json root_ca_manifest(std::string_view id, std::string_view upstream_name,
+                      std::string_view authorities) {
+  return {{"apiVersion", "v1"},
+          {"kind", "ConfigMap"},
+          {"metadata", {{"name", translate::k_root_ca}, {"namespace", upstream_name}}},
+          {"data",
+           {{translate::k_root_ca_key, authorities},
+            {translate::k_root_ca_namespace, upstream_name.substr(id.size() + 1)}}}};
+}
+
+json network_manifest(std::string_view id, std::string_view upstream_name,
+                      const api::Guards& guards) {
+  json from = json::array();
+  from.push_back({{"namespaceSelector", {{"matchLabels", {{k_tenant_label, id}}}}}});
+  for (const auto& text : guards.network_from) {
+    const auto peer = api::network_peer(text); // was checked where it was written
+    if (!peer) continue;
+    if (!peer->cidr.empty()) {
+      from.push_back({{"ipBlock", {{"cidr", peer->cidr}}}});
+      continue;
+    }
+    // Of the platform's namespaces: a tenant gives its own whatever labels it likes.
+    const json no_tenant = {{"key", k_tenant_label}, {"operator", "DoesNotExist"}};
+    from.push_back({{"namespaceSelector",
+                     {{"matchLabels", {{peer->label, peer->value}}},
+                      {"matchExpressions", json::array({no_tenant})}}}});
+  }
+  return {{"apiVersion", "networking.k8s.io/v1"},
+          {"kind", "NetworkPolicy"},
+          {"metadata", {{"name", translate::k_network_baseline}, {"namespace", upstream_name}}},
+          {"spec",
+           {{"podSelector", json::object()},
+            {"policyTypes", json::array({"Ingress"})},
+            {"ingress", json::array({{{"from", from}}})}}}};
 }
 
 json service_account_manifest(std::string_view upstream_name) {

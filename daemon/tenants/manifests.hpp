@@ -2,6 +2,7 @@
 #pragma once
 
 #include "common/api/tenant.hpp"
+#include "common/api/terms.hpp"
 
 #include <nlohmann/json_fwd.hpp>
 
@@ -40,6 +41,14 @@ std::string binding_text(std::string_view id, std::string_view upstream_name); /
 std::string binding_path(std::string_view upstream_name);
 /// Does a RoleBinding of that name give what it shall, to whom it shall? Additions are not asked.
 bool binding_is_ours(const nlohmann::json& actual, std::string_view id);
+
+/// ConfigMap zoo-root-ca.crt: these authorities (PEM), and the tenant's name of the namespace.
+nlohmann::json root_ca_manifest(std::string_view id, std::string_view upstream_name,
+                                std::string_view authorities);
+/// NetworkPolicy zoo-baseline: pods are reached from the tenant's own namespaces and from
+/// `guards.network_from`. It says nothing of whom they reach (docs/decisions/191).
+nlohmann::json network_manifest(std::string_view id, std::string_view upstream_name,
+                                const api::Guards& guards);
 
 nlohmann::json service_account_manifest(std::string_view upstream_name);
 

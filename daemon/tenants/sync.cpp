@@ -3,6 +3,8 @@
 #include "common/kube/client.hpp"
 #include "daemon/tenants/certificates.hpp"
 #include "daemon/tenants/controller.hpp"
+#include "daemon/tenants/ensure.hpp"
+#include "daemon/tenants/kept.hpp"
 #include "daemon/tenants/manifests.hpp"
 #include "daemon/tenants/records.hpp"
 #include "daemon/upstream/bootstrap.hpp"
@@ -24,31 +26,6 @@ using upstream::ControlApi;
 constexpr std::string_view k_slices = "endpointslices";
 constexpr milliseconds k_furnish_after{750};
 constexpr milliseconds k_first_look{10'000};
-
-/// Made, or made equal to what is wanted if it is there already: one request in the common case.
-Result<void> ensure(ControlApi& api, const std::string& collection, const json& object) {
-  auto made = api.create(collection, object);
-  if (made) return {};
-  if (made.error().code() != Code::already_exists) {
-    return fail(std::move(made).error().context("while making {}", collection));
-  }
-  const auto name = object.at("metadata").at("name").get<std::string>();
-  auto applied = api.apply(collection + kube::path({name}), object);
-  if (applied) return {};
-  return fail(std::move(applied).error().context("while repairing {}/{}", collection, name));
-}
-
-/// What is there already is written only where it differs: a resync changes no resourceVersion.
-Result<void> repair(ControlApi& api, const std::string& collection, const json& object) {
-  const auto path = collection + kube::path({object.at("metadata").at("name").get<std::string>()});
-  const auto actual = api.get(path);
-  std::string where;
-  if (actual && upstream::covers(*actual, object, where)) return {};
-  if (!actual && actual.error().code() != Code::not_found) return fail(actual.error());
-  auto applied = api.apply(path, object);
-  if (!applied) return fail(std::move(applied).error().context("while repairing {}", path));
-  return {};
-}
 
 std::string namespaced(std::string_view group, std::string_view name_space,
                        std::string_view resource) {
@@ -179,6 +156,13 @@ Result<void> Controller::make_authentication(ControlApi& api, const api::Tenant&
   return repair(api, roles, role);
 }
 
+KeptTerms Controller::kept_terms(const api::Tenant& tenant) const {
+  const auto own = api::terms_of(tenant); // was checked when it was written
+  const auto defaults = policy()->guards;
+  return {parts_.authorities ? *parts_.authorities() : parts_.pki.server_ca_pem(),
+          own ? api::merged(defaults, own->guards) : defaults};
+}
+
 /// Everything by one create each; what is there already is repaired.
 Result<void> Controller::make_room(ControlApi& api, const api::Tenant& tenant) {
   std::string last;
@@ -188,6 +172,7 @@ Result<void> Controller::make_room(ControlApi& api, const api::Tenant& tenant) {
     ZOO_TRY_VOID(make_namespace(api, tenant, space));
     step("create-binding");
     ZOO_TRY_VOID(write_binding(api, tenant.id, space));
+    ZOO_TRY_VOID(make_kept(api, tenant.id, space, kept_terms(tenant)));
     ZOO_TRY_VOID(
         ensure(api, namespaced("", space, "serviceaccounts"), service_account_manifest(space)));
     last = space;
@@ -228,8 +213,11 @@ Result<void> Controller::repair_room(ControlApi& api, const api::Tenant& tenant)
                  upstream::k_tenant_binding, space);
     ZOO_TRY_VOID(write_binding(api, tenant.id, space));
   }
+  // One that cannot be written, for a quota of the tenant's, holds up none of the others.
+  const auto kept = repair_kept(api, tenant.id, mine, kept_terms(tenant));
   ZOO_TRY_VOID(make_authentication(api, tenant, false));
-  return make_service(api, prefix + "default", false);
+  ZOO_TRY_VOID(make_service(api, prefix + "default", false));
+  return kept;
 }
 
 Result<bool> Controller::populated(ControlApi& api, std::string_view id) {

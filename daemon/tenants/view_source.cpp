@@ -8,6 +8,7 @@
 #include "daemon/http/stream.hpp"
 #include "daemon/tenants/authorizer.hpp"
 #include "daemon/tenants/identity.hpp"
+#include "daemon/tenants/kept.hpp"
 #include "daemon/tenants/manifests.hpp"
 #include "daemon/upstream/upstream.hpp"
 
@@ -142,9 +143,12 @@ TenantViewSource::view_of(const std::shared_ptr<const TenantEntry>& entry) {
     found = views_.try_emplace(entry->id).first;
   }
   auto& cached = found->second;
-  if (cached.entry != entry || cached.names != names || cached.relay != relay) {
-    const translate::Mapping mapping(entry->id, names);
-    cached.view = std::make_shared<const View>(View{
+  auto authorities = parts_.authorities ? parts_.authorities() : nullptr;
+  const bool inside = authorities != nullptr && (!parts_.inside || parts_.inside(*entry));
+  if (cached.entry != entry || cached.names != names || cached.relay != relay ||
+      cached.authorities != authorities || cached.inside != inside) {
+    const translate::Mapping mapping(entry->id, names, inside ? authorities : nullptr);
+    View view{
         access::k_tenant_answers, mapping, entry->uid, entry->created,
         std::make_shared<const TenantAuthorizer>(parts_.policies, loop_, mapping,
                                                  parts_.administrators),
@@ -152,11 +156,16 @@ TenantViewSource::view_of(const std::shared_ptr<const TenantEntry>& entry) {
         api::merged(terms_.quota, entry->terms.quota), api::merged(terms_.flow, entry->terms.flow),
         parts_.share_of(entry->id),
         access::NamespaceTexts{namespace_text, binding_text, inside_patch,
-                               inside_label(entry->inside)},
-        nullptr, nullptr, relay});
+                               inside_label(entry->inside), kept_texts},
+        nullptr, nullptr, relay};
+    view.authorities = authorities;
+    view.inside = inside;
+    cached.view = std::make_shared<const View>(std::move(view));
     cached.relay = std::move(relay);
     cached.entry = entry;
     cached.names = std::move(names);
+    cached.authorities = std::move(authorities);
+    cached.inside = inside;
   }
   return cached.view;
 }

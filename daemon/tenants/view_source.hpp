@@ -46,6 +46,10 @@ struct ViewParts {
   std::function<std::shared_ptr<access::FlowShare>(const std::string& id)> share_of;
   /// How upstream reaches the relay of webhooks, null while it does not; any thread. Null: never.
   std::function<std::shared_ptr<const translate::Relay>()> relay{};
+  /// View::authorities; any thread. Null: none (tests).
+  std::function<std::shared_ptr<const std::string>()> authorities{};
+  /// View::inside, of a tenant; any thread. Null: of all.
+  std::function<bool(const TenantEntry& entry)> inside{};
 };
 
 /// Authentication at the tenants' door: certificates of zood's own authority, and tokens of the
@@ -73,6 +77,8 @@ private:
     std::shared_ptr<const TenantEntry> entry;
     std::shared_ptr<const translate::SharedNames> names;
     std::shared_ptr<const translate::Relay> relay;
+    std::shared_ptr<const std::string> authorities;
+    bool inside = false;
     std::shared_ptr<const access::View> view;
   };
   Result<std::shared_ptr<const Holder>> holder_of(const http::ConnectionInfo& connection);

@@ -6,6 +6,7 @@
 #include "daemon/translate/admission_fence.hpp"
 #include "daemon/translate/cel.hpp"
 #include "daemon/translate/dns_name.hpp"
+#include "daemon/translate/hidden_names.hpp"
 #include "daemon/translate/pod_fields.hpp"
 #include "daemon/translate/selector.hpp"
 #include "daemon/translate/target.hpp"
@@ -130,6 +131,15 @@ Fate signer(const Site& site, std::string_view value, std::string& output) {
   if (value.starts_with("kubernetes.io/") && site.root.kind != "CertificateSigningRequest")
     return refuse(output, "names a signer of the platform (rule signers): name one of your own");
   return put(output, site.mapping.signer_in(value));
+}
+
+/// Names with the reserved prefix are what zood makes of others (rule binding_name).
+Fate reserved_name(const Site& site, std::string_view value, std::string& output) {
+  if (site.direction == Direction::outward) return Fate::keep;
+  const auto* hidden = hidden_names_of_kind(site.root.group, site.root.kind);
+  if (hidden == nullptr) return Fate::keep;
+  if (inward(site) ? !hidden->hides(value) : value != hidden->name) return Fate::keep;
+  return refuse(output, k_reserved);
 }
 
 constexpr std::string_view k_snapshots = "snapshot.storage.k8s.io";
@@ -587,9 +597,8 @@ Fate act(Action action, std::uint8_t parameter_value, const Site& site, std::str
   case Action::root_ca:
     return root_ca(site.direction, value, output);
   case Action::reserved_name:
-    if (site.direction != Direction::outward &&
-        (value == "zoo-tenant" || (value.starts_with("zoo:") && in)))
-      return refuse(output, k_reserved);
+    return reserved_name(site, value, output);
+  case Action::authorities: // the walk has it: it is told by the name of the object
     return Fate::keep;
   case Action::refuse:
     if (site.direction == Direction::outward || value.empty()) return Fate::keep;

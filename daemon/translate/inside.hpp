@@ -14,6 +14,9 @@ inline constexpr std::string_view k_root_ca = "zoo-root-ca.crt";
 /// The ConfigMap that upstream's controllers write into every namespace (KEP-1205). A tenant reads
 /// the data of k_root_ca in it.
 inline constexpr std::string_view k_upstream_root_ca = "kube-root-ca.crt";
+/// The key of both that holds authorities in PEM, and that of k_root_ca's with the namespace.
+inline constexpr std::string_view k_root_ca_key = "ca.crt";
+inline constexpr std::string_view k_root_ca_namespace = "namespace";
 /// NetworkPolicy of each namespace of a tenant where `guards.network` is `isolated`.
 inline constexpr std::string_view k_network_baseline = "zoo-baseline";
 

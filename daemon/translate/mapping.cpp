@@ -30,8 +30,9 @@ bool has_some_prefix(std::string_view name) {
 
 } // namespace
 
-Mapping::Mapping(std::string id, std::shared_ptr<const SharedNames> shared)
-    : id_(std::move(id)), shared_(std::move(shared)) {
+Mapping::Mapping(std::string id, std::shared_ptr<const SharedNames> shared,
+                 std::shared_ptr<const std::string> root_ca)
+    : id_(std::move(id)), shared_(std::move(shared)), root_ca_(std::move(root_ca)) {
   if (id_.empty()) return;
   prefix_ = id_ + "-";
   inert_prefix_ = "zoo:inert:" + id_ + ":";

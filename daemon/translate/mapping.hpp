@@ -42,13 +42,17 @@ struct SharedNames {
 /// show such a value.
 class Mapping {
 public:
-  /// `id`: a Tenant ID that was validated, or "". `shared` is never null.
-  Mapping(std::string id, std::shared_ptr<const SharedNames> shared);
+  /// `id`: a Tenant ID that was validated, or "". `shared` is never null. `root_ca`: see below.
+  Mapping(std::string id, std::shared_ptr<const SharedNames> shared,
+          std::shared_ptr<const std::string> root_ca = nullptr);
 
   const std::string& id() const { return id_; }
   const std::string& prefix() const { return prefix_; } ///< "<id>-", or "" for the identity
   bool identity() const { return id_.empty(); }
   const SharedNames& shared() const { return *shared_; }
+  /// The authorities (PEM) that the tenant reads in `ca.crt` of each ConfigMap kube-root-ca.crt:
+  /// those by which its pods verify the API server that they are led to. Null: upstream's stay.
+  const std::string* root_ca() const { return root_ca_.get(); }
 
   /// Namespaces, and names of cluster-scoped private objects. Empty stays empty.
   std::string name_in(std::string_view name) const;
@@ -91,6 +95,7 @@ private:
   std::string prefix_;
   std::string inert_prefix_;
   std::shared_ptr<const SharedNames> shared_;
+  std::shared_ptr<const std::string> root_ca_;
 };
 
 /// Is `group` one that Kubernetes itself serves ("" and apps, batch, *.k8s.io of its own)? Such a

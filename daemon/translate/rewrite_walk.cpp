@@ -3,6 +3,7 @@
 
 #include "common/base/json_text.hpp"
 #include "daemon/translate/discovery_json.hpp"
+#include "daemon/translate/inside.hpp"
 #include "daemon/translate/json.hpp"
 #include "daemon/translate/key_set.hpp"
 #include "daemon/translate/structure.hpp"
@@ -106,6 +107,7 @@ Walker::Ptr Walker::value(const Node& node, Ptr p, const Siblings& siblings, std
   }
   if (node.action == Action::embedded) return embedded(node, p);
   if (node.action == Action::last_applied) return last_applied(p);
+  if (node.action == Action::authorities) return root_ca(p);
   const bool map = node.edge_count != 0 || node.value != nullptr ||
                    node.key_action != KeyAction::none || node.flags & Node::inject_label;
   switch (*p) {
@@ -232,6 +234,26 @@ Walker::Ptr Walker::last_applied(Ptr p) {
   return end;
 }
 
+/// The data of a ConfigMap. Upstream writes metadata first, so that the name is known by now.
+Walker::Ptr Walker::root_ca(Ptr p) {
+  const auto* authorities = context_.mapping.root_ca();
+  const bool shown = outward() && *p == '{' && authorities != nullptr && depth_ == 1 &&
+                     context_.name == k_upstream_root_ca;
+  if (!shown) {
+    const Ptr end = skip_value(p, end_);
+    return end == nullptr ? not_json(p) : end;
+  }
+  Member each;
+  ++p;
+  for (bool first = true; next_member(p, each, first) && each.begin != nullptr; first = false) {
+    const Ptr end = skip_value(each.value, end_);
+    if (end == nullptr) return not_json(each.value);
+    if (each.key == k_root_ca_key) replace(each.value, end, json_quote(*authorities));
+    p = end;
+  }
+  return error_ ? nullptr : p + 1;
+}
+
 bool Walker::settle(Fate fate, const std::string& output) {
   switch (fate) {
   case Fate::foreign:
@@ -298,7 +320,9 @@ Walker::Ptr Walker::members(const Node& node, Ptr p, const Siblings& siblings) {
       if (!keys) keys = std::make_unique<KeySet>();
       twice = !keys->add(each.key, each.key.data() == each.begin + 1);
     }
-    if (twice && !outward()) {
+    // What no way inward reads, upstream reads as it does.
+    const bool read = edge == nullptr || edge->to == nullptr || edge->to->action != Action::authorities;
+    if (twice && read && !outward()) {
       error_.emplace(Code::bad_request, "duplicate field " + json_quote(path()));
       return nullptr;
     }

@@ -64,6 +64,7 @@ private:
   Ptr source_out(Ptr p);
   Ptr embedded(const Node& node, Ptr p);
   Ptr last_applied(Ptr p);
+  Ptr root_ca(Ptr p);
   Ptr entries_of(const Node& node, Ptr p, const Siblings& siblings, std::string_view key);
   Ptr fields(const Node& node, Ptr p, const Siblings& siblings);
   Ptr fields_of(const Node& node, Ptr p, const Siblings& siblings, bool& gone);

@@ -52,11 +52,12 @@ enum class Action : std::uint8_t {
   last_applied,           ///< kubectl's annotation: outward where upstream wrote it
   managed_fields,         ///< fieldsV1: the keys of this root's own positions
   selector_key,           ///< key of a selector's expression: the tenant label is refused
-  reserved_name,          ///< name of a RoleBinding: zood's own are refused
   external_name,          ///< DNS name of a Service: its namespace (dns_name.hpp)
   pod_field,              ///< fieldPath of a pod: shown as the namespace (pod_fields.hpp)
   root_ca,                ///< name of a ConfigMap that a pod reads: of the authorities
   namespace_source,       ///< source of a projected volume: shown as the namespace's field
+  reserved_name,          ///< name of a kind of hidden_names.hpp: zood's own are refused
+  authorities,             ///< data of a ConfigMap: in kube-root-ca.crt the authorities of zood
   refuse,                 ///< a tenant may not set it: forbidden inward
   hide,                   ///< the member is left out outward
 };

@@ -4,6 +4,7 @@
 #include "common/base/json_text.hpp"
 #include "common/base/text.hpp"
 #include "daemon/translate/actions.hpp"
+#include "daemon/translate/hidden_names.hpp"
 #include "daemon/translate/selector.hpp"
 #include "daemon/translate/status_text.hpp"
 
@@ -370,8 +371,12 @@ Result<std::string> upstream_path(const Target& target, bool namespaced, const V
     return no_such(target.is("", "namespaces") ? target : Target{}, "namespaces",
                    target.name_space);
   if (target.group.size() > max_name) return no_resource();
-  if (viewer.fenced() && hidden_object(target.group, target.resource, target.name))
-    return no_such(target, target.resource, target.name);
+  if (viewer.fenced() && target.named() &&
+      hidden_object(target.group, target.resource, target.name)) {
+    if (!target.writes()) return no_such(target, target.resource, target.name);
+    return refuse(target, "this name is reserved (rule reserved-names): the platform keeps it for an "
+                          "object of its own, choose another name");
+  }
 
   std::string path;
   path.reserve(target.path.size() + 64);

@@ -117,10 +117,6 @@ std::optional<std::string> object_name_out(const Mapping& mapping, const KindFac
 bool system_role(std::string_view name);
 std::span<const std::string_view> system_roles(); ///< these names, in byte order
 
-/// Objects in the tenant's namespaces that are zood's own: never shown, never written by a tenant.
-/// `name` in upstream's spelling.
-bool hidden_object(std::string_view group, std::string_view resource, std::string_view name);
-
 inline constexpr std::string_view k_binding_prefix = "zoo:crb:";
 inline constexpr std::string_view k_rbac_group = "rbac.authorization.k8s.io";
 inline constexpr std::size_t k_max_namespace = 56; ///< 63 less prefix; the identity has 63
@@ -128,7 +124,8 @@ inline constexpr std::size_t k_max_name = 246;     ///< 253 less prefix
 
 /// The upstream path (encoded, without query) of a resource request. `namespaced`: the scope of
 /// the resource by discovery. Code::not_found for what cannot exist or is hidden (too long a name,
-/// zood's own objects), Code::forbidden for writes to what is read-only, in Kubernetes' wording.
+/// zood's own objects: hidden_names.hpp), Code::forbidden for writes to what is read-only or to
+/// zood's own, in Kubernetes' wording.
 /// A list or watch of a private cluster-scoped kind gets the kind's path; narrowing it to the
 /// tenant's range is the caller's (DESIGN 6).
 /// Under the platform's rules a deletecollection that upstream would also apply to what is not the

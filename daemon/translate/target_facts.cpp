@@ -170,11 +170,6 @@ const KindFacts* find_facts_of_kind(std::string_view group, std::string_view kin
   return found == k_facts.end() ? nullptr : &*found;
 }
 
-bool hidden_object(std::string_view group, std::string_view resource, std::string_view name) {
-  return group == k_rbac_group && resource == "rolebindings" &&
-         (name == "zoo-tenant" || name.starts_with("zoo:"));
-}
-
 std::string object_name_in(const Mapping& mapping, const KindFacts* facts, std::string_view name) {
   if (facts == nullptr || mapping.identity() || name.empty()) return std::string(name);
   switch (facts->names) {

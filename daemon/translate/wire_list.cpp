@@ -62,7 +62,12 @@ void put_filler(std::string& out, std::uint64_t size) {
 } // namespace
 
 WireList::WireList(WireContext context, std::size_t most)
-    : context_(std::move(context)), most_(std::min(most, k_longest_item)) {}
+    : context_(std::move(context)), most_(std::min(most, k_longest_item)) {
+  constexpr std::uint64_t k_lengths = 16; // of the value, and of what stands around it
+  const auto* authorities = context_.mapping.root_ca();
+  if (authorities != nullptr && context_.root.kind == "ConfigMap" && context_.root.group.empty())
+    reserve_ = authorities->size() + k_lengths;
+}
 
 tl::unexpected<Error> WireList::wrong() const {
   return fail(Code::internal, "the upstream's answer is not a list of {} in protobuf",
@@ -180,20 +185,21 @@ Result<void> WireList::put_field(std::string_view field, std::string& out) {
     const auto made = out.size() - before;
     if (made > field.size() + slack_ - k_filler_head)
       return fail(Code::internal, "an object of the upstream's answer got longer");
+    if (made > field.size()) reserve_ = 0; // this was the one
     slack_ += field.size();
     slack_ -= made;
   }
   if (left_ == 0) {
     put_filler(out, std::exchange(slack_, 0));
-  } else if (slack_ >= k_most_slack) {
-    put_filler(out, slack_ - k_filler_head);
-    slack_ = k_filler_head; // for the end
+  } else if (slack_ >= k_most_slack + reserve_) {
+    put_filler(out, slack_ - reserve_ - k_filler_head);
+    slack_ = reserve_ + k_filler_head; // for the end
   }
   return {};
 }
 
 void WireList::say_length(std::uint64_t size, std::string& out) {
-  slack_ = size == 0 ? 0 : k_filler_head;
+  slack_ = size == 0 ? 0 : k_filler_head + reserve_;
   out += std::exchange(head_, {});
   put_varint(out, size + slack_);
 }

@@ -14,9 +14,11 @@ namespace zoo::translate {
 inline constexpr std::uint32_t k_filler_field = 2047;
 
 /// A list in Kubernetes' protobuf, in the tenant's names, as it comes. Its length stands in front,
-/// when what it will be is not known yet; but outward no object gets longer. So the length that
-/// upstream said is said again, with what the metadata gains, and what is left of it is filled
-/// with zeros in k_filler_field. Holds one item and k_most_slack. Pure; one thread at a time.
+/// when what it will be is not known yet; but outward no object gets longer, except for one in each
+/// namespace, ConfigMap kube-root-ca.crt, and this one by no more than what it shows. So the length
+/// that upstream said is said again, with what the metadata gains and that one may, and what is
+/// left of it is filled with zeros in k_filler_field. Holds one item and k_most_slack. For lists of
+/// one namespace. Pure; one thread at a time.
 class WireList {
 public:
   static constexpr std::size_t k_most_slack = 4096; ///< bytes that were saved and not yet filled
@@ -44,6 +46,7 @@ private:
   std::string head_;       ///< what stands before the list's length, until that is said
   std::uint64_t left_ = 0; ///< bytes of the list that are still to come
   std::uint64_t slack_ = 0; ///< bytes that were said and have not been filled
+  std::uint64_t reserve_ = 0; ///< of these, for the object that may get longer
 };
 
 } // namespace zoo::translate

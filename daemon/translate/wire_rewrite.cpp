@@ -5,6 +5,7 @@
 #include "common/crypto/digest.hpp"
 #include "common/kube/protobuf_wire.hpp"
 #include "daemon/translate/discovery_json.hpp"
+#include "daemon/translate/inside.hpp"
 #include "daemon/translate/known_words.hpp"
 #include "daemon/translate/pod_fields.hpp"
 #include "daemon/translate/protobuf_table.hpp"
@@ -144,7 +145,10 @@ private:
             std::string_view key);
   void json(const Node& node, const Place& place);
   void collect(const Message& message, const Place& place, Siblings& out);
-  std::string_view own_namespace(const Message& message, const Place& place);
+  /// A string of the object's own metadata; "": it has none of that name.
+  std::string_view of_metadata(const Message& message, const Place& place,
+                               std::string_view member);
+  void root_ca(const Place& place);
 
   Site site(const Siblings& siblings, std::string_view key) {
     return {
@@ -170,6 +174,7 @@ private:
   std::size_t told_edits_ = 0;      ///< and so many of the edits
   bool shrinks_ = false;            ///< what would get longer stays as it is
   bool broken_ = false;             ///< bytes that are no protobuf were met
+  bool shows_root_ca_ = false;      ///< the object is ConfigMap kube-root-ca.crt
   std::ptrdiff_t delta_ = 0;        ///< bytes that the message gains by its edits so far
 };
 
@@ -238,18 +243,21 @@ void WireWalker::again_without_growth(const Message& item, const Place& place) {
 }
 
 void WireWalker::object(const Message& shape, const Place& place, const Siblings& siblings) {
-  if (event_namespace_.empty()) event_namespace_ = own_namespace(shape, place);
+  if (event_namespace_.empty()) event_namespace_ = of_metadata(shape, place, "namespace");
+  shows_root_ca_ = context_.mapping.root_ca() != nullptr && context_.root.kind == "ConfigMap" &&
+                   of_metadata(shape, place, "name") == k_upstream_root_ca;
   message(*context_.root.object, shape, place, siblings, 0);
 }
 
-std::string_view WireWalker::own_namespace(const Message& shape, const Place& place) {
+std::string_view WireWalker::of_metadata(const Message& shape, const Place& place,
+                                         std::string_view member) {
   std::string_view out;
   each(place.content, place.end, [&](const Place& metadata) {
     const auto* field = find_field(shape, metadata.field.number);
     if (field == nullptr || field->name != "metadata" || field->type != Type::message) return;
     each(metadata.content, metadata.end, [&](const Place& name) {
       const auto* inner = find_field(messages[field->message], name.field.number);
-      if (inner != nullptr && inner->name == "namespace") out = content(name);
+      if (inner != nullptr && inner->name == member) out = content(name);
     });
   });
   return out;
@@ -323,6 +331,7 @@ bool WireWalker::leaves_out(const Node& node, const Field& field, const Place& p
 void WireWalker::entry(const Node& map, const Field& field, const Place& place,
                        const Siblings& siblings, unsigned depth) {
   if (map.action == Action::hide) return drop(place);
+  if (map.action == Action::authorities) return root_ca(place);
   if (untouched(map, place)) return;
   std::optional<Place> key, held;
   each(place.content, place.end, [&](const Place& part) {
@@ -348,6 +357,19 @@ void WireWalker::entry(const Node& map, const Field& field, const Place& place,
     if (to != nullptr && held) value(*to, field, *held, siblings, name, depth);
     if (renamed && !key_first) put(*key, *renamed);
   });
+}
+
+/// An entry of a ConfigMap's data, as Walker::root_ca().
+void WireWalker::root_ca(const Place& place) {
+  if (!shows_root_ca_) return;
+  std::optional<Place> key, held;
+  each(place.content, place.end, [&](const Place& part) {
+    if (part.field.wire != Wire::bytes) return;
+    if (part.field.number == 1) key = part;
+    if (part.field.number == 2) held = part;
+  });
+  if (!key || !held || content(*key) != k_root_ca_key) return;
+  within(place, [&] { put(*held, *context_.mapping.root_ca()); });
 }
 
 /// Outward nothing acts there: of most subtrees their bytes say so.

@@ -20,25 +20,19 @@ constexpr std::chrono::seconds k_takes_effect{20}; ///< of what was installed ju
 constexpr std::string_view k_own_role = "zoo:zood-accounts";
 constexpr std::string_view k_definition = "CustomResourceDefinition";
 
-/// An installed kiosk has this APIService and this webhook; both programs would write the same
-/// objects.
+/// An installed kiosk has this webhook, and a controller that would write the same objects. A mere
+/// APIService of its group, which may have been left behind, is in nobody's way but the aggregated
+/// door's, which leaves it alone and says so.
 Result<void> refuse_kiosk(ControlApi& api) {
-  constexpr std::pair<std::string_view, std::string_view> k_signs[] = {
-      {"APIService v1alpha1.tenancy.kiosk.sh",
-       "/apis/apiregistration.k8s.io/v1/apiservices/v1alpha1.tenancy.kiosk.sh"},
-      {"ValidatingWebhookConfiguration kiosk",
-       "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/kiosk"}};
-  for (const auto& [title, path] : k_signs) {
-    const auto there = api.get(path);
-    if (!there && there.error().code() != Code::not_found)
-      return fail(Error(there.error()).context("while looking for an installed kiosk"));
-    if (!there || kiosk::is_zoods(*there)) continue;
-    return fail(Code::conflict,
-                "{} upstream is not zood's: kiosk, or another program, serves its kinds in this "
-                "cluster. Remove that first, or set accounts.enabled to false",
-                title);
-  }
-  return {};
+  const auto there =
+      api.get("/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/kiosk");
+  if (!there && there.error().code() != Code::not_found)
+    return fail(Error(there.error()).context("while looking for an installed kiosk"));
+  if (!there || kiosk::is_zoods(*there)) return {};
+  return fail(Code::conflict,
+              "ValidatingWebhookConfiguration kiosk upstream is not zood's: kiosk, or another "
+              "program, serves its kinds in this cluster. Remove that first, or set "
+              "accounts.enabled to false");
 }
 
 /// Until `holds`, which takes its effect upstream a moment after the object was written.

@@ -18,7 +18,9 @@ inline constexpr std::string_view k_inside_policy = "zoo-pods-inside";
 inline constexpr std::string_view k_inside_params = "zoo-inside";
 
 /// As a version of admissionregistration.k8s.io has them: "v1" (Kubernetes 1.36) or "v1beta1"
-/// (1.34 and 1.35, where it is switched on). Policy first.
+/// (1.34 and 1.35, where it is switched on). In the order in which they are to be installed: first
+/// zoo-parameters and its binding, which are never taken away again, then the policy, then its
+/// binding.
 std::vector<Manifest> inside_manifests(std::string_view version);
 
 /// Of v1, as one YAML stream for `kubectl apply --server-side -f`.

@@ -198,11 +198,14 @@ struct Upstream::Impl {
 };
 
 Upstream::Upstream(std::shared_ptr<const UpstreamEndpoint> endpoint,
-                   const std::vector<net::Loop*>& loops, PoolLimits limits)
+                   const std::vector<net::Loop*>& loops, PoolLimits limits,
+                   const std::vector<net::Loop*>& others)
     : impl_(std::make_unique<Impl>()) {
   impl_->endpoint = endpoint;
-  for (auto* loop : loops)
-    impl_->pools.emplace(loop, std::make_unique<Pool>(*loop, endpoint, limits));
+  for (const auto* some : {&loops, &others}) {
+    for (auto* loop : *some)
+      impl_->pools.emplace(loop, std::make_unique<Pool>(*loop, endpoint, limits));
+  }
   for (const auto& [loop, pool] : impl_->pools)
     impl_->callers.emplace(loop, pool.get());
   impl_->watches.emplace(*this, loops);

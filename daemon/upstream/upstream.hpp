@@ -40,8 +40,10 @@ using CatalogPtr = std::shared_ptr<const translate::Catalog>;
 /// Made before the loops run and destroyed after they have stopped.
 class Upstream {
 public:
+  /// `loops`: of which shared watches are made. `others` have connections of their own as well, for
+  /// what follows upstream on them alone (ChangeFollower).
   Upstream(std::shared_ptr<const UpstreamEndpoint> endpoint, const std::vector<net::Loop*>& loops,
-           PoolLimits limits);
+           PoolLimits limits, const std::vector<net::Loop*>& others = {});
   ~Upstream();
   Upstream(const Upstream&) = delete;
   Upstream& operator=(const Upstream&) = delete;

@@ -315,6 +315,22 @@ constexpr std::array k_rows{
 {"expression":"variables.id != '' && object.spec.?ingress.orValue([]).all(r, r.?from.orValue([]).all(p, !has(p.namespaceSelector) || p.namespaceSelector.?matchLabels[?'tenant.kubezoo.io/id'].orValue('') == variables.id))","message":"a tenant's NetworkPolicy regards that tenant's namespaces alone"},
 {"expression":"variables.id != '' && object.spec.?egress.orValue([]).all(r, r.?to.orValue([]).all(p, !has(p.namespaceSelector) || p.namespaceSelector.?matchLabels[?'tenant.kubezoo.io/id'].orValue('') == variables.id))","message":"a tenant's NetworkPolicy regards that tenant's namespaces alone"}]}})j"},
 
+    // What zood keeps in tenants' namespaces (translate/hidden_names.hpp).
+    Row{Need::fence, R"j({
+"apiVersion":"admissionregistration.k8s.io/v1","kind":"ValidatingAdmissionPolicy",
+"metadata":{"name":"zoo-tenants-kept"},
+"spec":{"failurePolicy":"Fail",
+"matchConstraints":{"resourceRules":[{"apiGroups":[""],"apiVersions":["*"],
+ "operations":["CREATE","UPDATE","DELETE"],"resources":["configmaps"],"scope":"Namespaced"},
+ {"apiGroups":["networking.k8s.io"],"apiVersions":["*"],
+ "operations":["CREATE","UPDATE","DELETE"],"resources":["networkpolicies"],"scope":"Namespaced"}]},
+"matchConditions":[{"name":"a-tenant",
+ "expression":"has(request.userInfo.groups) && 'zoo:tenants' in request.userInfo.groups"}],
+"variables":[
+{"name":"kept","expression":"request.resource.resource == 'configmaps' ? 'zoo-root-ca.crt' : 'zoo-baseline'"}],
+"validations":[
+{"expression":"(object == null || object.metadata.name != variables.kept) && (oldObject == null || oldObject.metadata.name != variables.kept)","message":"an object of this name is zood's own (rule reserved-names)"}]}})j"},
+
     // Controllers make claims of what a tenant's mutation has put into a StatefulSet or a pod. A
     // claim has upstream's default class by the time that it is seen here, a template has none.
     Row{Need::fence, R"j({

@@ -11,36 +11,22 @@
 helm=$(go_program "$zoo_root/tests/e2e/helm") || { failed "build helm" <<<"see above"; exit 1; }
 own_upstream --nodes 1 # the kinds of accounts are installed in it
 start_zood_with $'drain_timeout: 2s\naccounts:\n  enabled: true\n  listen: 127.0.0.1:0\n  self_service: true'
-door=$(sed -n 's/.*the account door listens on //p' "$zood_dir.log" | tail -1)
+door=$(account_door)
 require "the account door listens" test -n "$door"
 new_tenant t
 unpack "$t" # the account door's certificate is by the same authority as the tenants' door's
 
 run=$(random_id)
 john=john-$run
-openssl req -new -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout "$TMPDIR/john.key" -out "$TMPDIR/john.csr" -subj "/CN=$john" 2>/dev/null
-openssl ec -in "$TMPDIR/john.key" -out "$TMPDIR/john.ec" 2>/dev/null # the form that all clients read
+new_user "$john"
 upstream apply -f - >/dev/null <<YAML
-apiVersion: certificates.k8s.io/v1
-kind: CertificateSigningRequest
-metadata: {name: $john}
-spec: {request: $(base64 -w0 <"$TMPDIR/john.csr"), signerName: kubernetes.io/kube-apiserver-client, usages: [client auth]}
----
 apiVersion: config.kiosk.sh/v1alpha1
 kind: Account
 metadata: {name: $john}
 spec: {space: {clusterRole: kiosk-space-admin}, subjects: [{kind: User, apiGroup: rbac.authorization.k8s.io, name: $john}]}
 YAML
-require "john's certificate is approved" upstream certificate approve "$john"
-signed() { upstream get csr "$john" -o 'jsonpath={.status.certificate}' | base64 -d >"$TMPDIR/john.crt" && [[ -s $TMPDIR/john.crt ]]; }
-eventually "and signed" 30 signed
 export KUBECONFIG=$TMPDIR/john.kubeconfig
-{
-  "$KUBECTL" config set-cluster door --server "https://$door" --certificate-authority "$TMPDIR/$t.ca" --embed-certs
-  "$KUBECTL" config set-credentials me --client-certificate "$TMPDIR/john.crt" --client-key "$TMPDIR/john.ec" --embed-certs
-  "$KUBECTL" config set-context door --cluster door --user me
-  "$KUBECTL" config use-context door
-} >/dev/null
+kubeconfig_of_door "$KUBECONFIG" "$john" "$door" "$TMPDIR/$t.ca"
 john() { "$KUBECTL" "$@"; }
 sees_account() { [[ $(john get accounts.tenancy.kiosk.sh -o name) == "account.tenancy.kiosk.sh/$john" ]]; }
 eventually "he sees his account" 30 sees_account
@@ -89,7 +75,7 @@ spec:
 YAML
 h() { "$helm" -n "$web" "$@"; }
 greeting() { john -n "$web" get configmap page -o 'jsonpath={.data.greeting}'; }
-check "helm makes the namespace and installs" h install web "$chart" --create-namespace --server-side=false --wait --timeout 60s
+check "helm makes the namespace and installs" h install web "$chart" --create-namespace --wait --timeout 60s
 expect "which is his account's" "$john" "$(john get space "$web" -o 'jsonpath={.spec.account}')"
 expect "with what the chart says" hello "$(greeting)"
 check "helm upgrades" h upgrade web "$chart" --set greeting=bye --wait --timeout 60s
@@ -97,14 +83,36 @@ expect "to what is said now" bye "$(greeting)"
 expect_match "helm lists it, in all of his namespaces" "^web[[:space:]]+$web" "$("$helm" list -A)"
 check "helm rolls back" h rollback web 1 --wait --timeout 60s
 expect "to what was said first" hello "$(greeting)"
-check_fails "helm makes no namespace of the system" 'is reserved' "$helm" -n "kube-$run" install web "$chart" --create-namespace --server-side=false --timeout 60s
+check_fails "helm makes no namespace of the system" 'is reserved' "$helm" -n "kube-$run" install web "$chart" --create-namespace --timeout 60s
 check "helm uninstalls" h uninstall web --wait --timeout 60s
 expect "and leaves nothing" "" "$(john -n "$web" get configmaps,deployments,roles -l app.kubernetes.io/managed-by=Helm -o name)"
+
+# ---- server-side apply ------------------------------------------------------------------------------------------------
+# applied KIND LABELS: kubectl applies the space $ssa so.
+ssa=$run-ssa
+applied() {
+  local version=v1
+  [[ $1 == Namespace ]] || version=tenancy.kiosk.sh/v1alpha1
+  john apply --server-side -f - <<<"{apiVersion: $version, kind: $1, metadata: {name: $ssa, labels: {$2}}}"
+}
+labels() { upstream get ns "$ssa" -o json | jq -c '.metadata.labels | del(.["kubernetes.io/metadata.name"], .["kiosk.sh/account"])'; }
+for kind in Namespace Space; do
+  check "a $kind is applied, and made" applied "$kind" "team: x, tier: front"
+  expect "it is his account's" "$john" "$(john get space "$ssa" -o 'jsonpath={.spec.account}')"
+  check "it is applied again" applied "$kind" "team: y"
+  expect "what is applied no more is gone" '{"team":"y"}' "$(labels)"
+  expect "and whoever applied it owns the rest" "kubectl Apply" \
+    "$(john get ns "$ssa" -o json --show-managed-fields | jq -r '.metadata.managedFields[] | select(.fieldsV1["f:metadata"]["f:labels"]["f:team"]) | .manager + " " + .operation')"
+  check_fails "no label of the system's" 'is reserved' applied "$kind" "pod-security.kubernetes.io/enforce: privileged"
+  upstream label ns "$ssa" team=z --overwrite --field-manager=boss >/dev/null
+  check_fails "what another one has set since is not taken from him" 'conflict' applied "$kind" "team: w"
+  check "the space goes" john delete space "$ssa" --wait
+done
 
 # ---- what k9s asks for ------------------------------------------------------------------------------------------------
 # ask PATH ACCEPT [CURL ARGUMENTS...]: the status, and the answer in $TMPDIR/answer.
 ask() {
-  curl -sN -o "$TMPDIR/answer" -w '%{http_code}' --max-time 20 --cacert "$TMPDIR/$t.ca" --cert "$TMPDIR/john.crt" --key "$TMPDIR/john.key" \
+  curl -sN -o "$TMPDIR/answer" -w '%{http_code}' --max-time 20 --cacert "$TMPDIR/$t.ca" --cert "$TMPDIR/$john.crt" --key "$TMPDIR/$john.key" \
     -H "Accept: $2" "https://$door$1" "${@:3}"
 }
 answer() { jq -r "$1" "$TMPDIR/answer"; }

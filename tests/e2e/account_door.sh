@@ -17,20 +17,7 @@ new_tenant t
 run=$(random_id)
 john=john-$run a=door-$run-a b=door-$run-b c=door-$run-c
 
-openssl req -new -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout "$TMPDIR/john.key" -out "$TMPDIR/john.csr" \
-  -subj "/O=devs/CN=$john" 2>/dev/null
-upstream apply -f - >/dev/null <<EOF
-apiVersion: certificates.k8s.io/v1
-kind: CertificateSigningRequest
-metadata: {name: $john}
-spec:
-  request: $(base64 -w0 <"$TMPDIR/john.csr")
-  signerName: kubernetes.io/kube-apiserver-client
-  usages: [client auth]
-EOF
-require "john's certificate is approved" upstream certificate approve "$john"
-signed() { upstream get csr "$john" -o 'jsonpath={.status.certificate}' | base64 -d >"$TMPDIR/john.crt" && [[ -s $TMPDIR/john.crt ]]; }
-eventually "and signed" 30 signed
+new_user "$john" devs
 
 # kubeconfig FILE CERTIFICATE KEY: of somebody at the account door.
 kubeconfig() {
@@ -40,7 +27,7 @@ kubeconfig() {
   "$KUBECTL" --kubeconfig "$1" config use-context door
 } >/dev/null
 unpack "$t" # the account door's certificate is by the same authority as the tenants' door's
-kubeconfig "$TMPDIR/john.kubeconfig" "$TMPDIR/john.crt" "$TMPDIR/john.key"
+kubeconfig "$TMPDIR/john.kubeconfig" "$TMPDIR/$john.crt" "$TMPDIR/$john.key"
 john() { "$KUBECTL" --kubeconfig "$TMPDIR/john.kubeconfig" "$@"; }
 
 for ns in "$a" "$b" "$c"; do
@@ -57,7 +44,7 @@ expect_match "and his group" 'devs' "$(john auth whoami)"
 check_fails "a tenant's certificate is nobody's at the account door" '401|Unauthorized|must be logged in' \
   curl -sS --fail --cacert "$TMPDIR/$t.ca" --cert "$TMPDIR/$t.crt" --key "$TMPDIR/$t.key" "https://$door/api/v1/namespaces"
 check_fails "and john's is nobody's at the tenants' door" '401|Unauthorized' \
-  curl -sS --fail --cacert "$TMPDIR/$t.ca" --cert "$TMPDIR/john.crt" --key "$TMPDIR/john.key" "https://$zood_address/api/v1/namespaces"
+  curl -sS --fail --cacert "$TMPDIR/$t.ca" --cert "$TMPDIR/$john.crt" --key "$TMPDIR/$john.key" "https://$zood_address/api/v1/namespaces"
 token=$(upstream -n "$a" create token default)
 bearer() { curl -s --max-time 20 --cacert "$TMPDIR/$t.ca" -H "Authorization: Bearer $1" "https://$door$2"; }
 expect_match "a ServiceAccount comes with its token" "system:serviceaccount:$a:default" \

@@ -19,22 +19,8 @@ unpack "$t"
 run=$(random_id)
 john=john-$run bob=bob-$run team=team-$run
 
-# person NAME: a user of the upstream with a certificate, and his kubeconfig of the account door.
-person() {
-  local file=$TMPDIR/$1
-  openssl req -new -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout "$file.key" -out "$file.csr" -subj "/CN=$1" 2>/dev/null
-  upstream apply -f - >/dev/null <<YAML
-apiVersion: certificates.k8s.io/v1
-kind: CertificateSigningRequest
-metadata: {name: $1}
-spec: {request: $(base64 -w0 <"$file.csr"), signerName: kubernetes.io/kube-apiserver-client, usages: [client auth]}
-YAML
-  require "the certificate of $1 is approved" upstream certificate approve "$1"
-  signed() { upstream get csr "$1" -o 'jsonpath={.status.certificate}' | base64 -d >"$TMPDIR/$1.crt" && [[ -s $TMPDIR/$1.crt ]]; }
-  eventually "and signed" 30 signed "$1"
-}
-person "$john"
-person "$bob"
+new_user "$john"
+new_user "$bob"
 at_door() { # NAME ARGUMENTS...: kubectl as that person
   local file=$TMPDIR/$1
   shift

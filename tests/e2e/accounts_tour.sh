@@ -27,16 +27,8 @@ ln -s "$KUBECTL" "$TMPDIR/bin/kubectl"
 ln -s "$(realpath "$ZOO_BUILD/bin/zooctl")" "$TMPDIR/bin/zooctl"
 PATH=$TMPDIR/bin:$PATH
 cd "$TMPDIR/tour" || exit 1
-openssl req -new -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout john.key -out john.csr -subj /CN=john 2>/dev/null
-upstream apply -f - >/dev/null <<YAML
-apiVersion: certificates.k8s.io/v1
-kind: CertificateSigningRequest
-metadata: {name: john}
-spec: {request: $(base64 -w0 <john.csr), signerName: kubernetes.io/kube-apiserver-client, usages: [client auth]}
-YAML
-require "john's certificate is approved" upstream certificate approve john
-signed() { upstream get csr john -o 'jsonpath={.status.certificate}' | base64 -d >john.crt && [[ -s john.crt ]]; }
-eventually "and signed" 30 signed
+new_user john
+mv "$TMPDIR"/john.{crt,key} .
 
 # The same text for all that differs from run to run.
 plain() {

@@ -16,7 +16,8 @@
 # It fails when a spec fails that conformance/results.tsv says passed, unless conformance/expected-failures.tsv names it
 # with a reason (or expected-failures-nodes.tsv, with --nodes); and when one that is named there passes, so that the lists
 # shrink. ZOO_CONFORMANCE=all is --all.
-. "$(dirname "$0")/lib.sh"
+# shellcheck source=tests/e2e/lib.sh
+if [[ " $* " == *" --nodes "* ]]; then . "$(dirname "$0")/../node/lib.sh"; else . "$(dirname "$0")/lib.sh"; fi
 # shellcheck source=tests/upstream/go-env.sh
 . "$zoo_root/tests/upstream/go-env.sh"
 
@@ -68,12 +69,18 @@ else
   # A tenant for each worker: what one spec does cluster-wide must not reach the others anyway.
   # Volumes and nodes by name are what the specs are about.
   config='guards: {volume_drivers: "*", node_names: true}'
-  [[ -z $nodes ]] || config+=$'\nshared: {storage_classes: ["*"]}'
-  start_zood_with "$config"
+  tenants=()
+  if [[ -n $nodes ]]; then start_zood_for_pods "$config"; else start_zood_with "$config"; fi
   for ((n = 0; n < jobs; ++n)); do
     new_tenant id
+    tenants+=("$id")
     kubeconfigs+=("$TMPDIR/$id.kubeconfig")
   done
+  # Pods that run see the tenant's own cluster.
+  if [[ -n $nodes ]]; then
+    given_access "${tenants[@]}"
+    require "CoreDNS answers tenants' names" tenants_names
+  fi
 fi
 
 results=$TMPDIR/results.json

@@ -21,22 +21,13 @@ victor=victor-$run mallory=mallory-$run
 treasure=$run-treasure loot=$run-loot nobodys=$run-nobodys
 # person NAME: a user of the upstream with a certificate, who is the only member of an account of that name.
 person() {
-  local file=$TMPDIR/$1
-  openssl req -new -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout "$file.key" -out "$file.csr" -subj "/CN=$1" 2>/dev/null
+  new_user "$1"
   upstream apply -f - >/dev/null <<YAML
-apiVersion: certificates.k8s.io/v1
-kind: CertificateSigningRequest
-metadata: {name: $1}
-spec: {request: $(base64 -w0 <"$file.csr"), signerName: kubernetes.io/kube-apiserver-client, usages: [client auth]}
----
 apiVersion: config.kiosk.sh/v1alpha1
 kind: Account
 metadata: {name: $1}
 spec: {subjects: [{kind: User, apiGroup: rbac.authorization.k8s.io, name: $1}]}
 YAML
-  require "the certificate of $1 is approved" upstream certificate approve "$1"
-  signed() { upstream get csr "$1" -o 'jsonpath={.status.certificate}' | base64 -d >"$TMPDIR/$1.crt" && [[ -s $TMPDIR/$1.crt ]]; }
-  eventually "and signed" 30 signed "$1"
 }
 # at WHERE NAME ARGUMENTS...: kubectl as that person, at the account door or at upstream.
 at() {

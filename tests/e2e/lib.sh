@@ -263,6 +263,37 @@ as() {
 # upstream ARGUMENTS...: kubectl as the upstream's administrator.
 upstream() { "$KUBECTL" --kubeconfig "$ZOO_E2E_KUBECONFIG" "$@"; }
 
+# new_user NAME [GROUP...]: an ordinary user of the upstream, with a certificate of it: $TMPDIR/NAME.crt and NAME.key, in the form of a key
+# that all clients read.
+new_user() {
+  local name=$1 file=$TMPDIR/$1 subject=
+  shift
+  (($# == 0)) || subject=$(printf '/O=%s' "$@")
+  (umask 077 && openssl ecparam -name prime256v1 -genkey -noout -out "$file.key" 2>/dev/null)
+  openssl req -new -key "$file.key" -out "$file.csr" -subj "$subject/CN=$name" 2>/dev/null
+  upstream apply -f - >/dev/null <<YAML
+apiVersion: certificates.k8s.io/v1
+kind: CertificateSigningRequest
+metadata: {name: $name}
+spec: {request: $(base64 -w0 <"$file.csr"), signerName: kubernetes.io/kube-apiserver-client, usages: [client auth]}
+YAML
+  require "the certificate of $name is approved" upstream certificate approve "$name"
+  eventually "and signed" 30 zoo_signed "$name"
+}
+zoo_signed() { upstream get csr "$1" -o 'jsonpath={.status.certificate}' | base64 -d >"$TMPDIR/$1.crt" && [[ -s $TMPDIR/$1.crt ]]; }
+
+# kubeconfig_of_door FILE NAME DOOR CA: of new_user NAME at that account door.
+kubeconfig_of_door() {
+  local config=("$KUBECTL" --kubeconfig "$1" config)
+  "${config[@]}" set-cluster door --server "https://$3" --certificate-authority "$4" --embed-certs
+  "${config[@]}" set-credentials me --client-certificate "$TMPDIR/$2.crt" --client-key "$TMPDIR/$2.key" --embed-certs
+  "${config[@]}" set-context door --cluster door --user me
+  "${config[@]}" use-context door
+} >/dev/null
+
+# account_door: host:port of the account door of the zood that was started last.
+account_door() { sed -n 's/.*the account door listens on //p' "$zood_dir.log" | tail -1; }
+
 # own_upstream [ARGUMENTS of `up start`...]: for a script that needs one alone. Its directory is $up; it ends with the script, unless that has an at_end
 # of its own.
 own_upstream() {

@@ -26,6 +26,16 @@ check "a member more" administrator account add-member blue --sa default/robot
 expect "who is there" '["blue-team","robot"]' "$(administrator account get blue -o json | jq -c '[.spec.subjects[].name]')"
 check "leaves" administrator account remove-member blue --sa default/robot
 
+expect_match "another one is applied" 'red created' "$(administrator account apply red --user joe --limit 3)"
+expect_match "and changed" 'red configured' "$(administrator account apply red --user joe --user jim)"
+expect "to what is said alone" '[["joe","jim"],null]' "$(administrator account get red -o json | jq -c '[[.spec.subjects[].name], .spec.space.limit]')"
+expect_match "or is that already" 'red unchanged' "$(administrator account apply red --user joe --user jim)"
+check "and goes" administrator account delete red
+check "where zood can be asked it says where its door is" ctl kubeconfig account --bare -o "$TMPDIR/bare.kubeconfig"
+expect "with its address" "https://$listen" "$("$KUBECTL" --kubeconfig "$TMPDIR/bare.kubeconfig" config view -o jsonpath='{.clusters[0].cluster.server}')"
+expect "and its CA" "$(cat "$zood_dir/pki/ca.crt")" \
+  "$("$KUBECTL" --kubeconfig "$TMPDIR/bare.kubeconfig" config view --raw -o jsonpath='{.clusters[0].cluster.certificate-authority-data}' | base64 -d)"
+
 require "a member's kubeconfig" administrator kubeconfig account --user john --group blue-team --ttl 1h "${door[@]}" -o "$TMPDIR/john.kubeconfig"
 expect "is his alone" 600 "$(stat -c %a "$TMPDIR/john.kubeconfig")"
 check_status "the cluster's own names get none" 64 administrator kubeconfig account --user system:admin

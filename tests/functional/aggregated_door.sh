@@ -212,7 +212,12 @@ eventually "which is left alone" 30 foreign
 expect_match "doctor says so" "APIService $service is another's" "$(ctl doctor)"
 stop_zood
 expect "and an orderly end leaves it" kiosk "$(upstream get apiservice "$service" -o jsonpath='{.spec.service.name}')"
+start_accounts
+expect_match "a zood that starts beside it serves all the same, and says so" "APIService $service is another's" "$(ctl doctor)"
+stop_zood
 upstream delete apiservice "$service" >/dev/null
 
 check_status "an address that kube-apiserver cannot reach is refused" 64 "$ZOO_BUILD/bin/zood" --dir "$TMPDIR/other" --upstream "$ZOO_E2E_KUBECONFIG" \
   --listen 127.0.0.1:0 --config <(echo 'accounts: {enabled: true, aggregated: {listen: "127.0.0.1:0"}}')
+check_fails "nor is an account door without an address to connect to" 'set accounts.advertise to HOST:PORT' "$ZOO_BUILD/bin/zood" --dir "$TMPDIR/other" \
+  --upstream "$ZOO_E2E_KUBECONFIG" --listen 127.0.0.1:0 --config <(echo 'accounts: {enabled: true, listen: "0.0.0.0:0"}')

@@ -31,6 +31,8 @@ expect "to programs, too" true "$(ctl backup show "$backup" -o json | jq .encryp
 expect "of which upstream" "$(upstream get namespace kube-system -o 'jsonpath={.metadata.uid}')" "$(ctl backup show "$backup" -o json | jq -r .upstream)"
 expect "no key stands in it" 0 "$(grep -ac 'BEGIN' "$backup")"
 expect_match "it is good" 'is whole and can be restored' "$(ctl backup verify "$backup" --passphrase-file "$passphrase")"
+against() { ctl backup verify "$backup" --passphrase-file "$passphrase" --against "$ZOO_E2E_KUBECONFIG" 2>&1; }
+expect_no_match "and agrees with the upstream about the tenant" "tenant $a " "$(against)"
 expect_match "zood knows how old it is" '^zood_backup_age_seconds [0-9]' "$(api /metrics)"
 expect_no_match "and has no complaint" '(backup|restored)' "$(ctl doctor)"
 
@@ -56,6 +58,9 @@ check_fails "the last byte is missed" 'cut off' ctl backup verify "$TMPDIR/bad" 
 
 restore() { "$zood" --dir "$1" --upstream "$ZOO_E2E_KUBECONFIG" --restore "$backup" --passphrase-file "$passphrase"; }
 check_fails "nothing is restored over a state" 'is not empty' restore "$zood_dir"
+new_tenant later
+expect_match "who came since is told of" "tenant $later has namespaces there, and the backup does not know it" "$(against)"
+check "he goes" ctl tenant delete "$later" --wait
 newest=$(api "$tenants" | jq -r .metadata.resourceVersion) # that a backup was made is a write behind it
 stop_zood
 mv "$zood_dir" "$TMPDIR/lost"

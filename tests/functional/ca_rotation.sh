@@ -53,7 +53,7 @@ check "for a year" test "$(until_year)" -gt "$(($(date +%s) + 364 * 86400))"
 
 stop_zood
 expect "zood ends" 0 $?
-start_zood --config "$TMPDIR/zood.yaml"
+start_zood --config "$TMPDIR/zood.yaml" --listen "$zood_address"
 expect "a start forgets nothing" "second first" "$(remembered)"
 sed -i "$(grep -n '^# trusted until' "$zood_dir/pki/door-authorities.pem" | tail -n 1 | cut -d: -f1),\$d" "$zood_dir/pki/door-authorities.pem"
 reload_zood

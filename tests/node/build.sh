@@ -9,15 +9,16 @@ kubernetes_version=$(awk '$1 == "k8s.io/kubernetes" { print $2; exit }' "$here/g
 ldflags="-s -w -X $stamp.gitVersion=$kubernetes_version -X $stamp.gitMajor=1 -X $stamp.gitMinor=36 -X $stamp.gitTreeState=clean"
 
 key_of() { (cd "$here" && cat "${@:2}"; uname -m; echo "$1") | sha256sum | cut -c1-16; }
-program_sources=(go.mod go.sum coredns/go.mod coredns/go.sum coredns/main.go policies/main.go volumes/main.go)
+program_sources=(go.mod go.sum coredns/go.mod coredns/go.sum coredns/main.go policies/main.go probe/main.go volumes/main.go)
 bin=$zoo_cache/node-programs-$(key_of "$containerd_version $ldflags" "${program_sources[@]}")
+operators=$zoo_cache/node-operators-$(key_of "" operators/{go.mod,go.sum,main.go,controller.go})
 # shellcheck disable=SC2034 # for inside.sh
-images=$zoo_cache/node-images-$(key_of "${bin##*-}" images.py).tar
+images=$zoo_cache/node-images-$(key_of "${bin##*-} ${operators##*-}" images.py lookup.c ../e2e/python/requirements.txt).tar
 
 # ---- what the machine must have -------------------------------------------------------------------------------------
 
 # The commands that are called by name, and the Debian packages that have them (packaging/build-deps).
-needed_commands=(runc socat nginx iptables conntrack ip busybox bash dig nc curl gcc python3 nsenter unshare setpriv setsid flock openssl)
+needed_commands=(runc socat nginx iptables conntrack ip busybox bash dig nc curl gcc musl-gcc python3 nsenter unshare setpriv setsid flock openssl)
 
 # cannot_run: prints why not, and succeeds, where this machine cannot run nodes.
 cannot_run() {
@@ -69,6 +70,7 @@ build() {
   (
     flock -n 9 || { say "another build is under way; waiting for it"; flock 9; }
     [[ -x $bin/kubelet ]] || build_programs
+    [[ -x $operators/jobset ]] || build_operators
     [[ -f $images ]] || build_images
     say "built in ${SECONDS}s, kept in $zoo_cache"
   ) 9>"$zoo_cache/node-build.lock" >&2
@@ -84,7 +86,7 @@ build_programs() {
   (cd "$here" && go build -trimpath -buildvcs=false -ldflags "$ldflags" -o "$part/" k8s.io/kubernetes/cmd/{kubelet,kube-proxy} ./policies ./volumes)
   say "building programs of container images (once)"
   (cd "$here" && go build -trimpath -buildvcs=false -ldflags "-s -w -linkmode external -extldflags '-static -Wl,--no-warnings'" -o "$part/" \
-    k8s.io/kubernetes/test/images/{agnhost,nonewprivs} k8s.io/sample-apiserver go.etcd.io/etcd/server/v3)
+    k8s.io/kubernetes/cmd/kubectl k8s.io/kubernetes/test/images/{agnhost,nonewprivs} k8s.io/sample-apiserver go.etcd.io/etcd/server/v3 ./probe)
   mv "$part/server" "$part/etcd"
   say "building CoreDNS (two minutes, once)"
   (cd "$here/coredns" && CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags "-s -w" -o "$part/coredns" .)
@@ -94,10 +96,34 @@ build_programs() {
   rm -rf "$bin" && mv "$part" "$bin"
 }
 
-build_images() {
-  local kubernetes
+# Operators that tenants run, and beside each what its project ships to install it: a chart of cert-manager, kustomizations of the
+# others.
+build_operators() {
+  local part=$operators.part version
   ensure_go
+  rm -rf "$part" && mkdir -p "$part/manifests"
+  say "building cert-manager, JobSet and kube-state-metrics (two minutes, once)"
+  (
+    cd "$here/operators" || exit
+    go build -trimpath -buildvcs=false -ldflags "-s -w -linkmode external -extldflags '-static -Wl,--no-warnings'" \
+      -o "$part/" . k8s.io/kube-state-metrics/v2 sigs.k8s.io/jobset
+    ships() { cp -r --no-preserve=mode "$(go list -m -f '{{.Dir}}' "$1")/$2" "$part/manifests/$3"; }
+    ships github.com/cert-manager/cert-manager deploy/charts/cert-manager cert-manager
+    ships sigs.k8s.io/jobset config jobset
+    ships k8s.io/kube-state-metrics/v2 examples/standard kube-state-metrics
+  )
+  # What cert-manager's Makefile does for a release.
+  version=$(awk '$1 == "github.com/cert-manager/cert-manager" { print $2 }' "$here/operators/go.mod")
+  sed -i "s/^\(version\|appVersion\): v0\.0\.0$/\1: $version/" "$part/manifests/cert-manager/Chart.yaml"
+  mv "$part/zoo.test" "$part/cert-manager"
+  rm -rf "$operators" && mv "$part" "$operators"
+}
+
+build_images() {
+  local kubernetes packages
+  ensure_go
+  packages=$(zoo_root=$here/../.. && . "$zoo_root/tests/e2e/python/lib.sh" && echo "$python_packages") || die 69 "pip could not get the Python client"
   kubernetes=$(cd "$here" && go mod download k8s.io/kubernetes && go list -m -f '{{.Dir}}' k8s.io/kubernetes)
-  "$here/images.py" --bin "$bin" --kubernetes "$kubernetes" --out "$images.part"
+  "$here/images.py" --bin "$bin" --operators "$operators" --python "$packages" --kubernetes "$kubernetes" --out "$images.part"
   mv "$images.part" "$images"
 }

@@ -2,9 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Makes the container images of nodes and of Kubernetes' end-to-end tests, as one OCI archive.
 
-usage: images.py --bin DIR --kubernetes DIR --out IMAGES.tar
+usage: images.py --bin DIR --operators DIR --python DIR --kubernetes DIR --out IMAGES.tar
 
---bin         programs that `up build` has built: agnhost, coredns, etcd, sample-apiserver, nonewprivs
+--bin         programs that `up build` has built: agnhost, coredns, etcd, sample-apiserver, nonewprivs, kubectl, probe
+--operators   the operators that it has built: cert-manager, jobset, kube-state-metrics
+--python      a folder with the Python client and all that it needs
 --kubernetes  the unpacked Go module k8s.io/kubernetes, for the source of pause, a certificate and web pages
 
 Everything else comes from Debian packages of this machine, with the shared libraries that its programs need. The names and
@@ -20,6 +22,8 @@ import pathlib
 import re
 import shutil
 import subprocess
+import sys
+import sysconfig
 import tarfile
 import tempfile
 
@@ -30,6 +34,7 @@ ACCOUNTS = ["root:x:0:0:root:/root:/bin/sh", "daemon:x:1:1:daemon:/usr/sbin:/bin
             "www-data:x:33:33:www-data:/var/www:/bin/false", "nobody:x:65534:65534:nobody:/home:/bin/false"]
 GROUPS = ["root:x:0:", "daemon:x:1:", "mail:x:8:", "www-data:x:33:", "nogroup:x:65534:"]
 TOOLS = ["dig", "host", "nslookup", "getent", "curl", "nc", "ip", "ss", "ipcs"]
+PACKAGES = "usr/share/packages"
 NGINX = """user www-data;
 pid /run/nginx.pid;
 error_log stderr;
@@ -47,10 +52,10 @@ def lines(texts):
     return ("\n".join(texts) + "\n").encode()
 
 
-def compiled(source):
+def compiled(source, compiler="gcc"):
     """A C source as a static program."""
     with tempfile.TemporaryDirectory() as folder:
-        subprocess.run(["gcc", "-Os", "-static", "-s", "-o", folder + "/out", source], check=True)
+        subprocess.run([compiler, "-Os", "-static", "-s", "-o", folder + "/out", source], check=True)
         return pathlib.Path(folder, "out").read_bytes()
 
 
@@ -168,7 +173,35 @@ def nginx():
     return layer.add("etc/nginx/nginx.conf", NGINX.encode(), 0o644)
 
 
-def make(archive, programs, kubernetes):
+def python(packages):
+    """The Python that runs this, without its own tests, and packages."""
+    layer = Layer().program("usr/bin/python3", os.path.realpath(sys.executable))
+    standard = sysconfig.get_path("stdlib")
+    for root, source in ((standard.lstrip("/"), standard), (PACKAGES, packages)):
+        for file in sorted(pathlib.Path(source).rglob("*")):
+            inside = file.relative_to(source)
+            if not file.is_file() or set(inside.parts) & {"test", "tests", "idlelib", "site-packages", "dist-packages", "__pycache__"}:
+                continue
+            if file.name.endswith(".so") and root != PACKAGES:
+                layer.program("%s/%s" % (root, inside), str(file))
+            else:
+                layer.add("%s/%s" % (root, inside), file.resolve())
+    return layer
+
+
+def operators(archive, programs):
+    """Under the names that their charts and manifests ask for."""
+    for part in ("controller", "webhook", "cainjector", "startupapicheck"):
+        layer = archive.layer(Layer().add("cert-manager", programs / "cert-manager"))
+        archive.image("quay.io/jetstack/cert-manager-%s:v1.21.1" % part, [layer], Entrypoint=["/cert-manager", part], User="1000")
+    layer = archive.layer(Layer().add("manager", programs / "jobset"))
+    archive.image("us-central1-docker.pkg.dev/k8s-staging-images/jobset/jobset:v0.12.0", [layer], Entrypoint=["/manager"], User="65532:65532")
+    layer = archive.layer(Layer().add("kube-state-metrics", programs / "kube-state-metrics"))
+    archive.image(REGISTRY + "kube-state-metrics/kube-state-metrics:v2.20.0", [layer], User="65534",
+                  Entrypoint=["/kube-state-metrics", "--port=8080", "--telemetry-port=8081"])
+
+
+def make(archive, programs, packages, kubernetes):
     sources = kubernetes / "test/images"
     # Debian's busybox has a shell that prefers its own applets to the programs in PATH and drops environment variables
     # whose names a shell cannot say, so /bin/sh is bash.
@@ -196,16 +229,23 @@ def make(archive, programs, kubernetes):
         archive.image(E2E + "nginx:" + version, [*shell, server], Cmd=["nginx", "-g", "daemon off;"])
     archive.image(E2E + "nonroot:1.5", shell, Cmd=["sh"], User="1234")
     archive.image(E2E + "nonewprivs:1.4", [*shell, own("usr/local/bin/nnp", "nonewprivs", 0o6755)], Cmd=["nnp"])
+    kubectl = own("bin/kubectl", "kubectl")
+    archive.image(REGISTRY + "kubectl:v1.36.3", [*shell, kubectl], Entrypoint=["/bin/kubectl"])
+    # What scripts of tests/node look around with inside a pod.
+    lookup = compiled(pathlib.Path(__file__).with_name("lookup.c"), "musl-gcc")
+    layers = [*network, kubectl, own("bin/probe", "probe"), archive.layer(Layer().add("bin/lookup-musl", lookup)), archive.layer(python(packages))]
+    archive.image("zoo.test/inside:1", layers, Cmd=["/agnhost", "pause"], Env=[PATH, "PYTHONPATH=/" + PACKAGES])
     archive.image(E2E + "sample-apiserver:1.29.2", [*shell, own("sample-apiserver", "sample-apiserver")], Entrypoint=["/sample-apiserver"])
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    for option in ("--bin", "--kubernetes", "--out"):
+    for option in ("--bin", "--operators", "--python", "--kubernetes", "--out"):
         parser.add_argument(option, required=True, type=pathlib.Path)
     arguments = parser.parse_args()
     archive = Archive()
-    make(archive, arguments.bin, arguments.kubernetes)
+    make(archive, arguments.bin, arguments.python, arguments.kubernetes)
+    operators(archive, arguments.operators)
     archive.save(arguments.out)
 
 

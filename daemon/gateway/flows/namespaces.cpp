@@ -5,9 +5,12 @@
 #include "daemon/translate/discovery_json.hpp"
 #include "daemon/translate/status_text.hpp"
 #include "daemon/translate/watch_event.hpp"
+#include "daemon/upstream/upstream.hpp"
 
 #include <array>
 #include <chrono>
+#include <memory>
+#include <vector>
 
 namespace zoo::gateway {
 namespace {
@@ -18,25 +21,55 @@ protected:
   Fencing(Exchange& exchange, Code failure)
       : Steps(exchange), failure_(failure), timer_(exchange.gateway().loop()) {}
 
-  /// Writes RoleBinding zoo-tenant and waits until upstream's authorizer knows it: its informer is
-  /// some milliseconds behind its store.
+  /// Writes RoleBinding zoo-tenant, and at the same time what else is kept in a namespace; then
+  /// waits until upstream's authorizer knows the binding: its informer is some milliseconds behind
+  /// its store.
   void raise_fence(const std::string& name, std::function<void()> next) {
-    Outgoing request(Actor::zood(Reason::room), "POST",
-                     "/apis/rbac.authorization.k8s.io/v1/namespaces/" + name + "/rolebindings");
-    request.content_type = "application/json";
-    request.body = exchange_.view().texts.of_binding(exchange_.mapping().id(), name);
-    ask(request, [this, name, next = std::move(next)](const upstream::Answer& answer) mutable {
-      if (!answer.ok() && answer.head.status != 409) {
-        log::warning("gateway", "RoleBinding zoo-tenant in {} could not be written: {} {}", name,
-                     answer.head.status, answer.body);
-        return exchange_.fail(Error(
-            failure_, "the namespace is not ready yet: its access could not be set up; try again"));
-      }
-      wait_for_fence(name, 0, std::move(next));
-    });
+    name_ = name;
+    next_ = std::move(next);
+    const auto& texts = exchange_.view().texts;
+    auto kept = texts.kept_in(exchange_.view(), name);
+    writing_ = kept.size() + 1;
+    write({"/apis/rbac.authorization.k8s.io/v1/namespaces/" + name + "/rolebindings",
+           texts.of_binding(exchange_.mapping().id(), name)},
+          true);
+    for (auto& each : kept)
+      write(std::move(each), false);
   }
 
 private:
+  /// `needed`: without it the tenant reaches nothing there. What else is refused, for a quota or an
+  /// admission policy say, the controller of tenants tries again and tells of.
+  void write(access::NewObject object, bool needed) {
+    Outgoing request(Actor::zood(Reason::room), "POST", std::move(object.collection));
+    request.content_type = "application/json";
+    request.body = std::move(object.json);
+    upstream::CallOptions options;
+    options.body = request.body;
+    writes_.push_back(std::make_unique<upstream::BufferedCall>(
+        exchange_.upstream().caller(exchange_.gateway().loop()),
+        head_of(exchange_, request, "application/json"), std::move(options),
+        exchange_.gateway().limits().object,
+        [this, path = request.path, needed](const Result<upstream::Answer>& answer) {
+          if (exchange_.done()) return;
+          if (!answer) return exchange_.fail(answer.error());
+          written(*answer, path, needed);
+        }));
+  }
+
+  void written(const upstream::Answer& answer, const std::string& path, bool needed) {
+    constexpr int k_exists = 409, k_forbidden = 403, k_invalid = 422;
+    const auto status = answer.head.status;
+    const bool refused = status == k_forbidden || status == k_invalid;
+    if (!answer.ok() && status != k_exists) {
+      log::warning("gateway", "{} could not be written to: {} {}", path, status, answer.body);
+      if (needed || !refused)
+        return exchange_.fail(Error(
+            failure_, "the namespace is not ready yet: its access could not be set up; try again"));
+    }
+    if (--writing_ == 0) wait_for_fence(name_, 0, std::move(next_));
+  }
+
   void wait_for_fence(const std::string& name, std::size_t tries, std::function<void()> next) {
     const Outgoing probe(Actor::client(), "GET", "/api/v1/namespaces/" + name + "/configmaps",
                          {{"limit", "1"}});
@@ -56,6 +89,10 @@ private:
 
   const Code failure_;
   net::Timer timer_;
+  std::string name_;           ///< of the namespace, upstream
+  std::function<void()> next_; ///< when its fence stands
+  std::size_t writing_ = 0;    ///< writes that have no answer
+  std::vector<std::unique_ptr<upstream::BufferedCall>> writes_;
 };
 
 class CreateNamespace final : public Fencing {

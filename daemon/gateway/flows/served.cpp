@@ -12,6 +12,7 @@
 #include "daemon/resources/workers.hpp"
 #include "daemon/translate/discovery_json.hpp"
 
+#include <algorithm>
 #include <exception>
 #include <utility>
 
@@ -29,7 +30,7 @@ public:
 
   void send_head(const http::ResponseHead&, bool) override {}
   void send_data(std::string_view bytes, bool end) override {
-    if (!bytes.empty()) exchange_.send_events(std::string(bytes));
+    if (const auto told = tellable(bytes); !told.empty()) exchange_.send_events(std::string(told));
     if (end) exchange_.finish();
   }
   bool writable() const override { return exchange_.writable(); }
@@ -40,6 +41,17 @@ public:
   const http::ConnectionInfo& connection() const override { return connection_; }
 
 private:
+  /// Of whole events, a line each, those before the side changed.
+  std::string_view tellable(std::string_view lines) {
+    if (!exchange_.side()) return lines;
+    for (std::size_t at = 0; at < lines.size();) {
+      const auto end = std::min(lines.find('\n', at), lines.size());
+      if (!side_tells(exchange_, lines.substr(at, end - at))) return lines.substr(0, at);
+      at = end + 1;
+    }
+    return lines;
+  }
+
   Exchange& exchange_;
   const http::ConnectionInfo connection_;
 };
@@ -78,12 +90,7 @@ public:
                            : Workers::Place::none;
     if (place == Workers::Place::none)
       exchange_.fail(Error(Code::too_many_requests, "zood is busy with other requests; try again"));
-    if (place == Workers::Place::none_of_his)
-      exchange_.fail(
-          Error(Code::too_many_requests,
-                fmt::format("{} writes of yours are in progress, which is as many as one "
-                            "user may have here; try again when one of them is done",
-                            Workers::k_slow_of_one)));
+    if (place == Workers::Place::none_of_his) exchange_.fail(resources::too_many_of_his());
   }
 
   void on_drained() override {
@@ -108,6 +115,7 @@ private:
         exchange_.judged(audit::Decision::forbid, "the caller's own rights do not allow it");
       return exchange_.send_status(answer.status, answer.body, answer.headers.get("retry-after"));
     }
+    if (answer.revision != 0) side_listed(exchange_, answer.revision);
     http::ResponseHead head{answer.status, std::move(answer.headers)};
     head.headers.set("content-type", wanted_.content_type.view());
     if (!head.headers.has("cache-control")) head.headers.add("cache-control", "no-cache, private");
@@ -125,6 +133,8 @@ private:
     head.headers.add("content-type", wanted_.content_type.view());
     head.headers.add("cache-control", "no-cache, private");
     exchange_.send_head(std::move(head));
+    // What it begins with is all that there is to see, and there may come no bookmark to say so.
+    if (feed->plan().emit_initial) side_listed(exchange_, feed->plan().revision);
     scheduler_ = resources::make_scheduler(exchange_.gateway().loop());
     watch_ = std::make_unique<resources::WatchStream>(std::move(feed), sink_, *scheduler_,
                                                       kube::unix_now);

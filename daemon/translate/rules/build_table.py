@@ -36,6 +36,8 @@ MODES = {"n/a": "none", "private": "private_kind", "private+guard": "private_gua
          "overlay": "overlay", "shared-ro": "shared_ro", "hybrid": "hybrid", "filter": "filter",
          "proxy-eval": "proxy_eval", "virtual": "virtual_kind", "self": "self", "hidden": "hidden",
          "?": "refused"}
+# Kinds of hidden_names.cpp.
+HIDDEN_NAMES = [("", "ConfigMap"), ("networking.k8s.io", "NetworkPolicy"), ("rbac.authorization.k8s.io", "RoleBinding")]
 NODE_NAME = "kubernetes.io/metadata.name"
 STATUS_KIND = "Status"
 
@@ -365,9 +367,11 @@ class Builder:
         binding.inject("metadata")
         binding.member("metadata").member("namespace", 3).act("binding_namespace")
         binding.member("metadata").inject("namespace")
-        local = self.roots[("rbac.authorization.k8s.io", "RoleBinding")].member("metadata")
-        local.member("name", 1).act("reserved_name")
-        local.member("generateName", 2).act("reserved_name")
+        for kind in HIDDEN_NAMES:
+            local = self.roots[kind].member("metadata")
+            local.member("name", 1).act("reserved_name")
+            local.member("generateName", 2).act("reserved_name")
+        self.roots[("", "ConfigMap")].member("data", 2).act("authorities")
         revision = self.roots[("apps", "ControllerRevision")]
         template = self.roots[("apps", "DaemonSet")].member("spec").member("template")
         data = revision.member("data")

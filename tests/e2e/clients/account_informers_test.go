@@ -43,7 +43,6 @@ import (
 //	ZOO_ACCOUNT     an account that he is a member of
 //	ZOO_PREFIX      of the names of all that is made
 //	ZOO_SECONDS     for how long is written
-//	ZOO_EVERYWHERE  1: he is also let in everywhere for moments, in the second half of that time
 const (
 	shownNames = 12 // namespaces that are granted, revoked, labelled, deleted, made again
 	colour     = "zoo.test/colour"
@@ -63,18 +62,11 @@ type seen struct {
 
 // same is nothing when the client has exactly what a list says.
 func (s *seen) same(ctx context.Context, client dynamic.Interface) error {
-	list, err := client.Resource(s.resource).List(ctx, metav1.ListOptions{LabelSelector: s.selector})
+	wanted, err := listedBy(ctx, client, s.resource, metav1.ListOptions{LabelSelector: s.selector})
 	if err != nil {
 		return err
 	}
-	wanted, stored := map[string]string{}, map[string]string{}
-	for i := range list.Items {
-		wanted[list.Items[i].GetName()] = valueOf(&list.Items[i])
-	}
-	for _, entry := range s.store() {
-		object := entry.(metav1.Object)
-		stored[object.GetName()] = valueOf(object)
-	}
+	stored := valuesIn(s.store())
 	if difference := compare(wanted, stored); difference != "" {
 		return fmt.Errorf("%s: %s", s.name, difference)
 	}
@@ -144,12 +136,7 @@ func follow(t *testing.T, config *rest.Config) []*seen {
 		}
 	}
 	for _, s := range out {
-		eventually(t, s.name+" has synced", func() error {
-			if !s.synced() {
-				return fmt.Errorf("not yet")
-			}
-			return nil
-		})
+		awaitSync(t, s.name, s.synced)
 	}
 	return out
 }
@@ -159,7 +146,7 @@ type unrest struct {
 	admin                kubernetes.Interface
 	user, prefix         string
 	account              string
-	everywhere           atomic.Bool // has he ever been let in everywhere?
+	everywhere           atomic.Bool // has he ever been let in everywhere? In the second half of the time he is
 	granted, taken, made atomic.Int64
 }
 
@@ -235,11 +222,8 @@ func (u *unrest) label(ctx context.Context, random *rand.Rand) error {
 	return err
 }
 
-// all lets him in everywhere for a moment.
+// all lets him in everywhere for a moment: then upstream itself answers his lists and watches of namespaces.
 func (u *unrest) all(ctx context.Context, random *rand.Rand) error {
-	if os.Getenv("ZOO_EVERYWHERE") != "1" {
-		return nil
-	}
 	u.everywhere.Store(true)
 	bindings := u.admin.RbacV1().ClusterRoleBindings()
 	_, err := bindings.Create(ctx, &rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{Name: u.prefix},
@@ -350,17 +334,13 @@ func (u *unrest) listIsRight(ctx context.Context, john dynamic.Interface) error 
 			return err
 		}
 		if review.Status.Allowed {
-			wanted[name] = valueOf(&all.Items[i])
+			wanted[keyOf(&all.Items[i])] = valueOf(&all.Items[i])
 		}
 	}
 	for _, resource := range []schema.GroupVersionResource{namespaces, spaces} {
-		list, err := john.Resource(resource).List(ctx, metav1.ListOptions{})
+		shown, err := listedBy(ctx, john, resource, metav1.ListOptions{})
 		if err != nil {
 			return err
-		}
-		shown := map[string]string{}
-		for i := range list.Items {
-			shown[list.Items[i].GetName()] = valueOf(&list.Items[i])
 		}
 		if difference := compare(wanted, shown); difference != "" {
 			return fmt.Errorf("the list of %s: %s", resource.Resource, difference)

@@ -17,9 +17,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/dynamic/dynamicinformer"
@@ -140,11 +138,7 @@ func (o *observer) same(listed map[string]string) error {
 			wanted[key] = value
 		}
 	}
-	stored := map[string]string{}
-	for _, entry := range o.informer.GetStore().List() {
-		object := entry.(metav1.Object)
-		stored[keyOf(object)] = valueOf(object)
-	}
+	stored := valuesIn(o.informer.GetStore().List())
 	o.mutex.Lock()
 	defer o.mutex.Unlock()
 	if difference := compare(wanted, stored); difference != "" {
@@ -154,6 +148,38 @@ func (o *observer) same(listed map[string]string) error {
 		return fmt.Errorf("%s: its events: %s", o.name, difference)
 	}
 	return nil
+}
+
+// valuesIn are those of a store, by key.
+func valuesIn(store []any) map[string]string {
+	out := map[string]string{}
+	for _, entry := range store {
+		object := entry.(metav1.Object)
+		out[keyOf(object)] = valueOf(object)
+	}
+	return out
+}
+
+// listedBy asks anew what there is, past all caches: values by key.
+func listedBy(ctx context.Context, client dynamic.Interface, resource schema.GroupVersionResource, options metav1.ListOptions) (map[string]string, error) {
+	list, err := client.Resource(resource).List(ctx, options)
+	if err != nil {
+		return nil, err
+	}
+	out := map[string]string{}
+	for i := range list.Items {
+		out[keyOf(&list.Items[i])] = valueOf(&list.Items[i])
+	}
+	return out, nil
+}
+
+func awaitSync(t *testing.T, name string, synced func() bool) {
+	eventually(t, name+" has synced", func() error {
+		if !synced() {
+			return fmt.Errorf("not yet")
+		}
+		return nil
+	})
 }
 
 func compare(wanted, got map[string]string) string {
@@ -239,12 +265,7 @@ func observe(t *testing.T, p *party, other string) (map[schema.GroupVersionResou
 	}
 	for _, observers := range out {
 		for _, o := range observers {
-			eventually(t, o.name+" has synced", func() error {
-				if !o.informer.HasSynced() {
-					return fmt.Errorf("not yet")
-				}
-				return nil
-			})
+			awaitSync(t, o.name, o.informer.HasSynced)
 		}
 	}
 	return out, dialers
@@ -292,22 +313,12 @@ func pick(random *rand.Rand, seed int64) client.Object {
 	}
 }
 
-// listed asks anew what there is, past all caches.
 func listed(ctx context.Context, p *party, resource schema.GroupVersionResource) (map[string]string, error) {
 	untyped, err := dynamic.NewForConfig(p.config)
 	if err != nil {
 		return nil, err
 	}
-	list, err := untyped.Resource(resource).List(ctx, metav1.ListOptions{})
-	if err != nil {
-		return nil, err
-	}
-	out := map[string]string{}
-	return out, meta.EachListItem(list, func(item runtime.Object) error {
-		object := item.(metav1.Object)
-		out[keyOf(object)] = valueOf(object)
-		return nil
-	})
+	return listedBy(ctx, untyped, resource, metav1.ListOptions{})
 }
 
 // TestInformers: two tenants write objects of the same names at the same time, while informers of every make follow each;

@@ -93,7 +93,8 @@ public:
     thread_ = std::jthread([this] { loop_.run(); });
     upstream_.start();
     on_loop([this] {
-      source_.emplace(upstream_, upstream_.caller(loop_), loop_, std::size_t{256} << 20, [] {});
+      source_.emplace(upstream_, upstream_.caller(loop_), loop_,
+                      authz::RightsLimits{std::size_t{256} << 20, std::size_t{256} << 20}, [] {});
       source_->start();
     });
   }

@@ -42,10 +42,11 @@ struct World {
   explicit World(std::set<std::string> allowed) {
     known->table = std::make_shared<const Table>(std::move(allowed));
   }
-  bool serves(const std::string& method, const std::string& path) const {
+  bool serves(const std::string& method, const std::string& path,
+              std::string_view content_type = "application/json") const {
     const auto target = translate::parse_target(method, path);
     REQUIRE(target);
-    return api.serves(jane(), *target);
+    return api.serves(jane(), *target, content_type);
   }
   std::string decides(const char* verb, const char* resource, const char* name = "") const {
     const auto decided = api.decides(
@@ -95,6 +96,16 @@ TEST_CASE("namespaces are answered here for who may not the same in the whole cl
   CHECK(reader.serves("GET", all + "?watch=true"));
   CHECK(reader.serves("POST", all));
   CHECK_FALSE(World({"jane create namespaces"}).serves("POST", all));
+}
+
+TEST_CASE("an applied namespace is answered here for who may not patch it upstream") {
+  const std::string one = "/api/v1/namespaces/a", apply = "application/apply-patch+yaml";
+  const World nobody({});
+  CHECK(nobody.serves("PATCH", one, apply));
+  CHECK_FALSE(nobody.serves("PATCH", one, "application/merge-patch+json"));
+  CHECK_FALSE(nobody.serves("PATCH", one + "/status", apply));
+  CHECK_FALSE(nobody.serves("PATCH", one + "/pods/p", apply));
+  CHECK_FALSE(World({"jane patch namespaces"}).serves("PATCH", one, apply));
 }
 
 TEST_CASE("while upstream's rights are not known, nobody has any") {

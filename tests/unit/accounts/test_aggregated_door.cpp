@@ -244,3 +244,14 @@ TEST_CASE("health is told to whoever connects") {
   world.missing.clear();
   CHECK(world.door->at_once(ready).body == "ok");
 }
+
+TEST_CASE("slow work is counted by the user that the front proxy names") {
+  World world;
+  const auto whose = [&](const std::string& user) {
+    return world.door->whose(world.proxy,
+                             World::request("/apis", "POST", {{"X-Remote-User", user}}));
+  };
+  CHECK(whose("john") == "john");
+  CHECK(whose("").empty());
+  CHECK(whose("system:serviceaccount:foofoo-team:default").empty()); // nobody here
+}

@@ -391,7 +391,7 @@ TEST_CASE("an answer that is no list is not taken for an empty one") {
 
 TEST_CASE("changes of everybody's rights that come together are looked at together") {
   Kept at;
-  at.zood.pass(seconds(2));
+  at.zood.pass(seconds(10));
   at.cluster.forget_requests();
   Touched everybody;
   everybody.rights.everybody = true;
@@ -405,6 +405,21 @@ TEST_CASE("changes of everybody's rights that come together are looked at togeth
   const auto requests = at.cluster.requests();
   CHECK(std::count(requests.begin(), requests.end(),
                    "GET /apis/rbac.authorization.k8s.io/v1/rolebindings") == 1);
+  // However often they change.
+  at.cluster.forget_requests();
+  for (int second = 0; second < 9; ++second) {
+    at.zood.controller->touched(now, now, everybody);
+    at.zood.pass(seconds(1));
+  }
+  CHECK(at.cluster.requests().empty());
+  Touched open;
+  open.rights.open_namespaces = {"nobodys"};
+  at.zood.controller->touched(now, now, open);
+  at.zood.pass(seconds(1));
+  const auto more = at.cluster.requests();
+  CHECK(std::none_of(more.begin(), more.end(), [](const auto& request) {
+    return request.find("/namespaces/nobodys/") != std::string::npos;
+  }));
 }
 
 TEST_CASE("one broken account fails alone, and says so") {

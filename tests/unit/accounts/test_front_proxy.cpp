@@ -54,6 +54,23 @@ TEST_CASE("a front proxy is believed by its certificate alone") {
   }
 }
 
+TEST_CASE("a certificate of an intermediate counts by the authority that it was verified by") {
+  const Authority root("root"), intermediate("intermediate"), other("other");
+  const auto terms = terms_of(config_map(root.certificate.to_pem()));
+  auto peer = shows(intermediate.issue("front-proxy"));
+  const auto believed = [&] {
+    return believe_front_proxy(terms, peer, std::chrono::system_clock::now()).has_value();
+  };
+  CHECK_FALSE(believed());
+  peer.peer_authority = crypto::view(root.certificate.sha256());
+  CHECK(believed());
+  peer.peer_authority = crypto::view(other.certificate.sha256());
+  CHECK_FALSE(believed());
+  peer.peer_authority = crypto::view(root.certificate.sha256());
+  peer.peer_certificate_verified = false;
+  CHECK_FALSE(believed());
+}
+
 TEST_CASE("an empty list of names allows any name, two authorities are as good as one") {
   const Authority old("old"), young("young");
   const auto both = old.certificate.to_pem() + young.certificate.to_pem();

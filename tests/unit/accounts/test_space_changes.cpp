@@ -245,6 +245,60 @@ TEST_CASE("A5 A6 V4 accounts are written by who may, in the group in which they 
   CHECK_FALSE(world.cluster.has(FakeCluster::account("team")));
 }
 
+TEST_CASE(
+    "an applied space is merged upstream, judged, and written on the version that was judged") {
+  Spaces at;
+  const auto apply = [&](json space, const char* by = "john") {
+    return at.zood.spaces->apply(who(by), "of-a", std::move(space), {false, "kubectl", true});
+  };
+  auto wanted = a_space("of-a");
+  wanted["metadata"]["labels"]["team"] = "x";
+  at.cluster.forget_requests();
+  CHECK_FALSE(must(apply(wanted)).created);
+  const auto stored = [&] {
+    return at.cluster.at(FakeCluster::space("of-a"))["metadata"]["labels"];
+  };
+  CHECK(stored()["team"] == "x");
+  const auto requests = at.cluster.requests();
+  CHECK(std::count(requests.begin(), requests.end(), "PATCH /api/v1/namespaces/of-a") == 2);
+  CHECK(std::count(requests.begin(), requests.end(), "PUT /api/v1/namespaces/of-a") == 0);
+
+  auto more = wanted;
+  more["metadata"]["labels"]["pod-security.kubernetes.io/enforce"] = "privileged";
+  CHECK(refusal_of(apply(more), Code::forbidden).find("pod-security.kubernetes.io/enforce") !=
+        std::string::npos);
+  CHECK_FALSE(stored().contains("pod-security.kubernetes.io/enforce"));
+  refusal_of(apply(wanted, "jane"), Code::forbidden);
+  refusal_of(apply(a_space("of-a", "b")), Code::forbidden);
+  auto old = wanted;
+  old["metadata"]["resourceVersion"] = "1";
+  refusal_of(apply(old), Code::conflict);
+}
+
+TEST_CASE("a space that is applied and not there is made, and its fields are owned by that") {
+  Spaces at;
+  at.cluster.allow("john", "create", "tenancy.kiosk.sh", "spaces");
+  auto wanted = a_space("new", "a");
+  wanted["metadata"]["labels"]["team"] = "x";
+  CHECK(must(at.zood.spaces->apply(who("john"), "new", wanted, {false, "kubectl", false})).created);
+  const auto owners = at.cluster.at(FakeCluster::space("new"))["metadata"]["managedFields"];
+  REQUIRE(owners.size() == 1);
+  CHECK(owners[0]["manager"] == "kubectl");
+  CHECK(owners[0]["operation"] == "Apply");
+  CHECK(owners[0]["fieldsV1"]["f:metadata"]["f:labels"].contains("f:team"));
+
+  const json name_space{{"apiVersion", "v1"}, {"kind", "Namespace"}};
+  refusal_of(at.zood.spaces->apply_namespace(who("john"), "third", name_space, options()),
+             Code::forbidden); // the limit of account a is 2
+  CHECK(at.zood.spaces->admit_apply(who("john"), "third"));
+  CHECK(at.zood.spaces->admit_apply(who("john"), "of-a"));
+  CHECK_FALSE(at.zood.spaces->admit_apply(who("jane"), "of-a"));
+  CHECK_FALSE(at.zood.spaces->admit_apply(who("eve"), "third"));
+  must(at.zood.spaces->apply_namespace(who("jane"), "janes", name_space, options()));
+  CHECK(at.cluster.at(FakeCluster::space("janes"))["metadata"]["labels"]["kiosk.sh/account"] ==
+        "b");
+}
+
 TEST_CASE("what a member adds to a space is neither a finalizer nor an owner of it") {
   World world;
   put_account(world.cluster, "team", {"john"});

@@ -263,3 +263,57 @@ TEST_CASE("what is gone since the client has seen it is DELETED, however short i
     CHECK(john.told() == "-a@" + std::to_string(states.now->revision) + " ");
   }
 }
+
+TEST_CASE("N11 who resumes from an old object that a grant has shown him misses nothing") {
+  States states;
+  states.put_space("old");     // 2
+  states.put_space("older-x"); // 3
+  states.grant("john", "x");   // 4
+  const auto begun = states.now->revision;
+  states.put_space("x"); // 5
+  Watch first(states.views, k_john, begun);
+  CHECK(first.told() == "+x@5 ");
+  states.grant("john", "old"); // 6: told as ADDED with the resourceVersion 2 of the object
+  CHECK(first.told() == "+old@6 ");
+  states.revoke("john", "x"); // 7: he is cut off before it
+  // He stands where the object says. In the State of then there was no "x", and now he may not see
+  // it: the two ends know nothing of what he has.
+  Watch again(states.views, k_john, 2);
+  CHECK(again.told() == "-x@2 +old@7 ");
+}
+
+TEST_CASE("N11 what came into sight again since is told again") {
+  States states;
+  states.put_space("a"); // 2
+  states.grant("john", "a");
+  const auto begun = states.now->revision;
+  states.revoke("john", "a");
+  states.grant("john", "a");
+  // Whether he has heard of the revocation nobody knows.
+  CHECK(Watch(states.views, k_john, begun).told() == "+a@5 ");
+}
+
+TEST_CASE("N11 of several States of one revision any may have been listed") {
+  States states;
+  states.put_space("a");
+  states.grant("john", "*");
+  const auto listed = states.now->revision;
+  states.put_late("b"); // the list of this State has it, too, and says the same revision
+  REQUIRE(states.now->revision == listed);
+  states.revoke("john", "*");
+  CHECK(Watch(states.views, k_john, listed).told() == "-a@3 -b@4 ");
+}
+
+TEST_CASE("a watch that would have to look at too much begins anew") {
+  States states;
+  for (int i = 0; i < 300; ++i)
+    states.put_space("s" + std::to_string(i));
+  states.grant("john", "*");
+  const auto begun = states.now->revision;
+  for (int i = 0; i < 80; ++i) {
+    states.revoke("john", "*");
+    states.grant("john", "*");
+  }
+  CHECK(Watch(states.views, k_john, begun).refused(Code::expired));
+  CHECK_FALSE(Watch(states.views, k_john, states.now->revision).refused(Code::expired));
+}

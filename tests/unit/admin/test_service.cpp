@@ -328,6 +328,12 @@ TEST_CASE("discovery in both forms, and OpenAPI, with ETags") {
   CHECK(world.ask("GET", "/openapi/v2")->json()["swagger"] == "2.0");
 }
 
+TEST_CASE("a zood that makes no backups says so") {
+  World world;
+  CHECK(world.ask("GET", "/zoo/v1/backup")->status() == 503);
+  CHECK(world.ask("GET", "/zoo/v1/backups")->status() == 404);
+}
+
 TEST_CASE("metrics say how many tenants there are, and whose certificates end soon") {
   World world;
   world.add("123456");

@@ -42,11 +42,14 @@ const std::string k_first = binding("a", "b", "jane"), k_second = binding("b", "
 class Bench {
 public:
   explicit Bench(std::size_t most_bytes = 1'000'000,
-                 std::chrono::milliseconds believed = std::chrono::minutes(1)) {
+                 std::chrono::milliseconds believed = std::chrono::minutes(1),
+                 std::size_t of_namespace = 1'000'000) {
     upstream_.set_caller(loop_, caller);
     thread_ = std::jthread([this] { loop_.run(); });
     on([&] {
-      source_.emplace(upstream_, caller, loop_, most_bytes, [this] { ++changed_; }, believed);
+      source_.emplace(
+          upstream_, caller, loop_, authz::RightsLimits{most_bytes, of_namespace},
+          [this] { ++changed_; }, believed);
       source_->start();
       CHECK(changed_ == 0);
     });
@@ -118,6 +121,16 @@ public:
   std::int64_t revision() {
     std::int64_t out = 0;
     on([&] { out = source_->revision(); });
+    return out;
+  }
+  authz::NamespaceBudget::Crowded crowded() {
+    authz::NamespaceBudget::Crowded out;
+    on([&] { out = source_->crowded(); });
+    return out;
+  }
+  std::size_t restless() {
+    std::size_t out = 0;
+    on([&] { out = source_->restless(); });
     return out;
   }
   int changes() {
@@ -266,4 +279,50 @@ TEST_CASE("above the limit nothing is believed, and once there is room all is re
   bench.read("/rolebindings?", k_second + "," + third);
   CHECK(bench.trouble().empty());
   CHECK(bench.reach() == "b c ");
+}
+
+TEST_CASE("one namespace takes no more than its budget, and not the room of others") {
+  Bench bench(k_reader.size() + 3 * k_first.size(), std::chrono::minutes(1), k_first.size() + 10);
+  bench.read_all(k_first + "," + k_second);
+  CHECK(bench.crowded().count == 0);
+  for (int i = 0; i < 20; ++i) // more than accounts.rbac_limit together
+    bench.event("/rolebindings?", "ADDED", binding("a", "more-" + std::to_string(i), "jane"));
+  CHECK(bench.trouble().empty());
+  CHECK(bench.crowded().count == 1);
+  CHECK(bench.crowded().some == std::vector<std::string>{"a"});
+  CHECK(bench.reach() == "a b ");
+  bench.event("/rolebindings?", "DELETED", k_first);
+  CHECK(bench.reach() == "b "); // what gives her more was left out
+  for (int i = 0; i < 20; ++i)
+    bench.event("/rolebindings?", "DELETED", binding("a", "more-" + std::to_string(i), "jane"));
+  CHECK(bench.crowded().count == 0);
+  bench.event("/rolebindings?", "ADDED", k_first);
+  CHECK(bench.reach() == "a b ");
+  CHECK(bench.trouble().empty());
+}
+
+TEST_CASE(
+    "who binds everybody and lets them go again and again is not followed in it for a while") {
+  const std::string everybody =
+      R"({"metadata":{"name":"all","namespace":"a","resourceVersion":"1"},)"
+      R"("roleRef":{"kind":"ClusterRole","name":"reader"},"subjects":[)"
+      R"({"kind":"Group","name":"system:authenticated"},{"kind":"User","name":"joe"}]})";
+  Bench bench;
+  bench.read_all(k_second);
+  bench.touched();
+  const auto all = [&](const char* type) { bench.event("/rolebindings?", type, everybody); };
+  all("ADDED");
+  auto touched = bench.touched();
+  CHECK_FALSE(touched.everybody);
+  CHECK(touched.open_namespaces == std::vector<std::string>{"a"});
+  CHECK(bench.restless() == 0);
+  unsigned told = 0;
+  for (int i = 0; i < 50; ++i) {
+    all(i % 2 == 0 ? "DELETED" : "ADDED");
+    if (!bench.touched().open_namespaces.empty()) ++told;
+  }
+  CHECK(told < 10);
+  CHECK(bench.restless() == 1);
+  bench.event("/roles?", "ADDED", role("a", "r", "get")); // nor is a role there
+  CHECK(bench.touched().open_namespaces.empty());
 }

@@ -54,7 +54,7 @@ TEST_CASE("without a passphrase it opens for anybody") {
 
 TEST_CASE("a flipped byte is refused wherever it is, with its place") {
   const auto sealed = backup::seal(long_text(), nullptr).value();
-  const auto body = backup::read_label(sealed)->body;
+  const auto body = backup::read_label(sealed).value().body;
   std::set<std::string> places;
   for (std::size_t i = 0; i < 100; ++i) {
     const auto at = i * (sealed.size() - 1) / 99;
@@ -77,7 +77,7 @@ TEST_CASE("a flipped byte is refused wherever it is, with its place") {
 
 TEST_CASE("each of the first bytes is looked at, too") {
   const auto sealed = backup::seal(long_text(), nullptr).value();
-  const auto body = backup::read_label(sealed)->body;
+  const auto body = backup::read_label(sealed).value().body;
   for (std::size_t at = 0; at < body; ++at) {
     auto bad = sealed;
     bad[at] = static_cast<char>(bad[at] ^ 0x01);
@@ -88,7 +88,7 @@ TEST_CASE("each of the first bytes is looked at, too") {
 
 TEST_CASE("a piece that is missing, repeated or of another place is found") {
   const auto sealed = backup::seal(long_text(), nullptr).value();
-  const auto body = backup::read_label(sealed)->body;
+  const auto body = backup::read_label(sealed).value().body;
   constexpr std::size_t k_whole = 4 + 28 + (64u << 10); // of all pieces but the last one
   REQUIRE(sealed.size() > body + 2 * k_whole);
   const auto first = sealed.substr(body, k_whole), second = sealed.substr(body + k_whole, k_whole),

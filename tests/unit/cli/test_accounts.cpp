@@ -119,6 +119,24 @@ TEST_CASE("an account is created as its options say") {
     CHECK(room.zooctl(wrong).status == 64);
 }
 
+TEST_CASE("an account is applied: made, changed, or as it is said already") {
+  Room room;
+  auto stored = account("blue");
+  stored["metadata"]["resourceVersion"] = "5";
+  room.on("GET " + k_accounts + "/blue", not_found("accounts", "blue"), 404);
+  room.on("PATCH " + k_accounts + "/blue", stored, 201);
+  CHECK(room.zooctl({"account", "apply", "blue", "--user", "john"}).out ==
+        "account/blue created\n");
+  CHECK(room.body("PATCH", "force=true")["spec"]["subjects"].size() == 1);
+  room.on("GET " + k_accounts + "/blue", stored);
+  CHECK(room.zooctl({"account", "apply", "blue", "--user", "john"}).out ==
+        "account/blue unchanged\n");
+  stored["metadata"]["resourceVersion"] = "6";
+  room.on("PATCH " + k_accounts + "/blue", stored);
+  CHECK(room.zooctl({"account", "apply", "blue", "--limit", "3"}).out ==
+        "account/blue configured\n");
+}
+
 TEST_CASE("accounts are shown; to members, who may not read all, by their own view") {
   Room room;
   const json list = {{"items", {account("blue"), account("green")}}};
@@ -252,6 +270,24 @@ TEST_CASE("whoami and can-i say what the cluster says") {
   CHECK(has(no.err, "because"));
   CHECK(room.body("POST", k_may)["spec"]["resourceAttributes"] ==
         json{{"verb", "create"}, {"resource", "spaces"}, {"group", "tenancy.kiosk.sh"}});
+}
+
+TEST_CASE("where zood can be asked, it says where its account door is") {
+  Room room;
+  room.on("GET /zoo/v1/status",
+          {{"accountDoor",
+            {{"server", "https://zoo.example.com:8443"}, {"certificateAuthorityData", "Q0E="}}}});
+  const auto told = room.zooctl({"kubeconfig", "account", "--bare"});
+  CAPTURE(told.err);
+  CHECK(told.status == 0);
+  CHECK(has(told.out, "https://zoo.example.com:8443"));
+  CHECK(has(told.out, "Q0E="));
+  // What is said counts more, and a kubeconfig that is named is the cluster's.
+  CHECK(has(room.zooctl({"kubeconfig", "account", "--bare", "--context", "there"}).out,
+            "https://cluster.example.com:6443"));
+  room.on("GET /zoo/v1/status", {{"accountDoor", json::object()}});
+  CHECK(has(room.zooctl({"kubeconfig", "account", "--bare"}).out,
+            "https://cluster.example.com:6443"));
 }
 
 TEST_CASE("a kubeconfig for account users has the credential that was asked for, or none") {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "common/api/network_peer.hpp"
 #include "common/api/tenant.hpp"
 #include "common/api/terms.hpp"
 
@@ -76,4 +77,45 @@ TEST_CASE("a term that says nothing is refused with its name") {
   CHECK(wrong("", "", R"({"volumeDrivers":"a"})") ==
         "spec.guards.volumeDrivers must be a list of strings");
   CHECK(wrong("", "", R"({"priority":1000000001})").find("spec.guards.priority") == 0);
+}
+
+TEST_CASE("networks are open or kept apart, and let in addresses and namespaces") {
+  Tenant tenant;
+  CHECK_FALSE(merged(Guards{}, terms_of(tenant)->guards).isolated);
+  tenant.guards_json = R"({"network":"isolated","networkFrom":["10.0.0.0/8","a=b"]})";
+  const auto guards = merged(Guards{}, terms_of(tenant)->guards);
+  CHECK(guards.isolated);
+  CHECK(guards.network_from == std::vector<std::string>{"10.0.0.0/8", "a=b"});
+  tenant.guards_json = R"({"network":"open","networkFrom":[]})";
+  Guards defaults;
+  defaults.isolated = true;
+  defaults.network_from = {"10.0.0.0/8"};
+  CHECK_FALSE(merged(defaults, terms_of(tenant)->guards).isolated);
+  CHECK(merged(defaults, terms_of(tenant)->guards).network_from.empty());
+  CHECK(wrong("", "", R"({"network":"closed"})") ==
+        "spec.guards.network must be open or isolated");
+  CHECK(wrong("", "", R"({"network":true})") == "spec.guards.network must be open or isolated");
+  CHECK(wrong("", "", R"({"networkFrom":"10.0.0.0/8"})") ==
+        "spec.guards.networkFrom must be a list of strings");
+  CHECK(wrong("", "", R"({"networkFrom":["10.0.0.0/8","everybody"]})").starts_with("'everybody'"));
+}
+
+TEST_CASE("from where pods are reached is a CIDR or a label of namespaces") {
+  for (const auto* good : {"10.0.0.0/8", "0.0.0.0/0", "192.0.2.7/32", "fd00::/8", "::1/128"}) {
+    CAPTURE(good);
+    CHECK(network_peer(good).value().cidr == good);
+  }
+  const auto peer = network_peer("kubernetes.io/metadata.name=ingress-nginx").value();
+  CHECK(peer.cidr.empty());
+  CHECK(peer.label == "kubernetes.io/metadata.name");
+  CHECK(peer.value == "ingress-nginx");
+  for (const auto* bad :
+       {"", "*", "10.0.0.0", "10.0.0.0/", "10.0.0.0/33", "10.0.0.0/-1", "10.0.0.0/08", "10.0.0/8",
+        "fd00::/129", "a/b", "=b", "a=", "a=b=c", "a b=c", "a=b,c=d", "/a=b", "A.b/c=d", "a/=b",
+        "tenant.kubezoo.io/id=foofoo"}) {
+    CAPTURE(bad);
+    CHECK(network_peer(bad).error().code() == Code::invalid);
+  }
+  CHECK(check_network_peers(std::vector<std::string>(100, "a=b")));
+  CHECK_FALSE(check_network_peers(std::vector<std::string>(101, "a=b")));
 }

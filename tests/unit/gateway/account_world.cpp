@@ -28,7 +28,7 @@ std::vector<Right> rights_of_all(const RightsOfJohn& johns) {
   std::erase(team, johns.less);
   for (int i = 10; i < 80; ++i)
     many.push_back(fmt::format("many-{}", i));
-  return {
+  std::vector<Right> out{
       {"john", "get,list,watch", "", "pods", "", team},
       {"john", "get", "", "namespaces", "", {"team-a", "team-b"}},
       {"john", "create", "tenancy.kiosk.sh", "spaces", "", {"*"}},
@@ -38,6 +38,8 @@ std::vector<Right> rights_of_all(const RightsOfJohn& johns) {
       {"boss", "impersonate", "", "users", "john", {"*"}},
       {"boss", "impersonate", "", "groups", "devs", {"*"}},
   };
+  if (johns.everywhere) out.push_back({"john", "get,list,watch", "", "namespaces", "", {"*"}});
+  return out;
 }
 
 class TableOfRights final : public authz::Rights {
@@ -112,6 +114,13 @@ public:
     return resources::Written{resources::make_object(std::move(object)), {"account \"a\" owns it"}};
   }
 
+  Result<resources::Written> apply(const resources::Who& caller, const resources::Key&, json config,
+                                   const resources::WriteOptions& options) override {
+    auto out = create(caller, std::move(config), options);
+    if (out) out->created = true;
+    return out;
+  }
+
 private:
   std::vector<resources::ObjectPtr> all(const resources::Who& caller) const {
     std::vector<resources::ObjectPtr> out;
@@ -134,7 +143,8 @@ resources::KindPtr kind_of(bool spaces) {
   out.kind = spaces ? "Space" : "Namespace";
   out.singular = spaces ? "space" : "namespace";
   out.description = "What a member of an account sees.";
-  out.verbs = {Verb::get, Verb::list, Verb::watch, Verb::create};
+  out.verbs = {Verb::get, Verb::list, Verb::watch, Verb::create, Verb::patch};
+  out.applies = true;
   out.metadata = resources::standard_metadata();
   out.columns = {{"Name", "name", 0, "Of it.", resources::cell_of("metadata.name")}};
   out.backing = std::make_shared<Objects>(spaces);

@@ -10,8 +10,9 @@ namespace zoo::test {
 
 /// Of john, who may read pods in team-a, team-a-x and team-b.
 struct RightsOfJohn {
-  std::string more; ///< another namespace in which he may the same; "": none
-  std::string less; ///< one of these in which he may not; "": none
+  std::string more;        ///< another namespace in which he may the same; "": none
+  std::string less;        ///< one of these in which he may not; "": none
+  bool everywhere = false; ///< he may also read all namespaces themselves
 };
 
 /// What stands behind the account door of a GatewayWorld: some users' rights upstream, and an API

@@ -157,6 +157,8 @@ Settings settings_of(const WorldSettings& values) {
       {"guards.endpoints", [](auto& s, auto& v) { s.terms.guards.endpoints = boolean(v); }},
       {"guards.volume_drivers", [](auto& s, auto& v) { s.terms.guards.volume_drivers = {v}; }},
       {"guards.ingress_hosts", [](auto& s, auto& v) { s.terms.guards.ingress_hosts = {v}; }},
+      {"guards.network", [](auto& s, auto& v) { s.terms.guards.isolated = v == "isolated"; }},
+      {"guards.network_from", [](auto& s, auto& v) { s.terms.guards.network_from = {v}; }},
       {"quota.namespaces",
        [](auto& s, auto& v) { s.terms.quota[api::Counted::namespaces] = std::stoul(v); }},
       {"quota.loadbalancers",
@@ -311,7 +313,10 @@ struct GatewayWorld::Impl {
   std::unique_ptr<virtuals::Engine> engine;
   const tenants::ViewParts parts{tenants, upstream, policies,
                                  std::string(tenants::k_tenant_admin_group),
-                                 [this](const std::string& id) { return flow_control.share(id); }};
+                                 [this](const std::string& id) { return flow_control.share(id); },
+                                 [this] { return authorities; }};
+  const std::shared_ptr<const std::string> authorities =
+      std::make_shared<const std::string>("-----BEGIN CERTIFICATE-----\nzood\n");
   std::optional<gateway::GatewayShared> shared;
   std::unique_ptr<gateway::Gateway> gateway;
   AccountWorld accounts;

@@ -65,3 +65,20 @@ TEST_CASE("who may see everything now goes on from no list that was filtered") {
   CHECK(seen.same_since("jane", k_team, 130));
   CHECK_FALSE(seen.same_since("jane", k_team, 120));
 }
+
+TEST_CASE("what a watch has told counts as much as what a list has said") {
+  SeenSpaces seen;
+  seen.told("jane", k_team, 400); // nothing is known of her: nothing is remembered
+  CHECK_FALSE(seen.same_since("jane", k_team, 400));
+  seen.listed("jane", k_team, 100, false);
+  seen.told("jane", k_team, 150);
+  CHECK(seen.same_since("jane", k_team, 150));
+  // Another list, by what she sees now, of a moment before the last event.
+  seen.listed("jane", k_team_and_more, 140, false);
+  CHECK_FALSE(seen.same_since("jane", k_team_and_more, 150));
+  CHECK(seen.same_since("jane", k_team_and_more, 151));
+  // And an event that was on its way to a watch of before.
+  seen.told("jane", k_team, 160);
+  CHECK_FALSE(seen.same_since("jane", k_team_and_more, 160));
+  CHECK(seen.same_since("jane", k_team_and_more, 161));
+}

@@ -63,6 +63,7 @@ TEST_CASE("how watches begin, go on and end") { rows_of("watches.txt"); }
 TEST_CASE("what may be written") { rows_of("writes.txt"); }
 TEST_CASE("what the fences let through") { rows_of("fences.txt"); }
 TEST_CASE("what rights are and who has them") { rows_of("rights.txt"); }
+TEST_CASE("what zood keeps in tenants' namespaces") { rows_of("kept.txt"); }
 TEST_CASE("what zood keeps itself, and the platform's") { rows_of("own.txt"); }
 TEST_CASE("what users of accounts see") { rows_of("accounts.txt"); }
 TEST_CASE("what upstream's failures are to clients") { rows_of("failures.txt"); }

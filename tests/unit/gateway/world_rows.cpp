@@ -368,6 +368,8 @@ private:
     }
     if (head == "john is let into team-c") return world_.change_rights({"team-c", ""});
     if (head == "john loses team-b") return world_.change_rights({"", "team-b"});
+    if (head == "john is let in everywhere") return world_.change_rights({"", "", true});
+    if (head == "john is let in there no more") return world_.change_rights({});
     if (head == "upstream is away") return world_.on([&] { world_.upstream().go_away(); });
     if (head == "upstream closes the stream" || head == "upstream goes on" ||
         head == "upstream breaks the stream") {

@@ -31,6 +31,23 @@ std::string parameter(const std::string& query, const std::string& name) {
   return query.substr(from, query.find('&', from) - from);
 }
 
+/// The key of an object in a list of `collection`, which may be that of all namespaces; none: it is
+/// not in it.
+std::optional<std::string> key_in(const std::string& collection, const std::string& path) {
+  if (path.starts_with(collection + "/")) {
+    auto key = path.substr(collection.size() + 1);
+    return key.find('/') == std::string::npos ? std::optional(std::move(key)) : std::nullopt;
+  }
+  const auto slash = collection.rfind('/');
+  const auto spaces = collection.substr(0, slash) + "/namespaces/";
+  const auto resource = collection.substr(slash) + "/";
+  if (!path.starts_with(spaces)) return std::nullopt;
+  const auto rest = path.substr(spaces.size());
+  const auto space = rest.substr(0, rest.find('/'));
+  if (!rest.substr(space.size()).starts_with(resource)) return std::nullopt;
+  return space + "/" + rest.substr(space.size() + resource.size());
+}
+
 json resource(const char* name, bool namespaced) {
   return {{"resource", name},
           {"scope", namespaced ? "Namespaced" : "Cluster"},
@@ -82,14 +99,17 @@ http_client::Response FakeUpstream::list(const std::string& collection,
     start = position.at("start").get<std::string>();
   }
   const auto limit = std::stoul("0" + parameter(query, "limit"));
+  constexpr std::string_view k_by_name = "metadata.name%3D";
+  const auto selector = parameter(query, "fieldSelector");
+  const auto name = selector.starts_with(k_by_name) ? selector.substr(k_by_name.size()) : "";
   json items = json::array();
   std::string next;
   for (const auto& [path, object] : objects_) {
-    if (!path.starts_with(collection + "/")) continue;
-    const auto key = path.substr(collection.size() + 1);
-    if (key.find('/') != std::string::npos || key < start) continue;
+    const auto key = key_in(collection, path);
+    if (!key || *key < start) continue;
+    if (!name.empty() && path.substr(path.rfind('/') + 1) != name) continue;
     if (limit != 0 && items.size() == limit) {
-      next = crypto::base64url_encode(json{{"start", key}}.dump());
+      next = crypto::base64url_encode(json{{"start", *key}}.dump());
       break;
     }
     items.push_back(object);
@@ -195,6 +215,12 @@ void FakeUpstream::remake_before_delete(const std::string& path, json object) {
 
 json FakeUpstream::made(const std::string& path, json object) {
   object["metadata"]["name"] = path.substr(path.rfind('/') + 1);
+  constexpr std::string_view k_spaces = "/namespaces/";
+  if (const auto at = path.find(k_spaces); at != std::string::npos) {
+    const auto rest = path.substr(at + k_spaces.size());
+    if (const auto slash = rest.find('/'); slash != std::string::npos)
+      object["metadata"]["namespace"] = rest.substr(0, slash);
+  }
   object["metadata"]["uid"] = next_uid();
   return object;
 }

@@ -553,9 +553,15 @@ TEST_CASE("what a Tenant switches off for its pods stands on each of its namespa
   auto tenant = wanted("foofoo");
   tenant.inside = {false, true};
   must(service->create(tenant, false));
+  for (const auto* space : {"default", "kube-system"})
+    room.upstream.put(
+        fmt::format("/api/v1/namespaces/foofoo-{}/configmaps/kube-root-ca.crt", space), {});
   REQUIRE(eventually([&] {
-    const auto* told = must(service->get("foofoo")).condition(tenants::k_in_cluster);
-    return told != nullptr && told->reason == "SwitchedOff";
+    const auto now = must(service->get("foofoo"));
+    const auto* populated = now.condition("Populated");
+    const auto* told = now.condition(tenants::k_in_cluster);
+    return populated != nullptr && populated->status == "True" && told != nullptr &&
+           told->reason == "SwitchedOff";
   }));
   const auto label = [&](const std::string& space) {
     return room.upstream.at("/api/v1/namespaces/" + space)["metadata"]["labels"].value(

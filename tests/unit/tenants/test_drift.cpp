@@ -3,7 +3,9 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <string>
+#include <utility>
 
 using namespace zoo;
 using translate::EventType;
@@ -39,5 +41,20 @@ TEST_CASE("a namespace may lack its binding from its first moment on") {
   for (const auto type : {EventType::added, EventType::modified, EventType::deleted}) {
     CHECK(said(spaces, type, {"", "foofoo-team", "", false}) == "foofoo");
     CHECK(said(spaces, type, {"", "default", "", false}).empty());
+  }
+}
+
+TEST_CASE("what is kept in each namespace, gone or changed, has spoiled the room") {
+  for (const auto& [path, name] :
+       {std::pair("/api/v1/configmaps", "zoo-root-ca.crt"),
+        std::pair("/apis/networking.k8s.io/v1/networkpolicies", "zoo-baseline")}) {
+    CAPTURE(path);
+    CHECK(said(path, EventType::deleted, {"foofoo-team", name, "", false}) == "foofoo");
+    CHECK(said(path, EventType::modified, {"foofoo-team", name, "", false}) == "foofoo");
+    CHECK(said(path, EventType::added, {"foofoo-team", name, "", false}).empty());
+    const auto kinds = tenants::room_kinds();
+    CHECK(std::any_of(kinds.begin(), kinds.end(), [&](const tenants::RoomKind& kind) {
+      return kind.path == path && kind.name == name;
+    }));
   }
 }

@@ -187,6 +187,8 @@ TEST_CASE("switched off: what this zood has installed goes, and another one's st
   CHECK(!world.upstream.has(k_policy));
   CHECK(!world.upstream.has(k_params));
   CHECK(world.upstream.has(k_service)); // pods that run still look for it
+  CHECK(world.upstream.has("/apis/admissionregistration.k8s.io/v1/"
+                           "mutatingadmissionpolicybindings/zoo-parameters"));
   CHECK(world.place_of(std::string("DELETE ") + k_binding) <
         world.place_of(std::string("DELETE ") + k_policy));
   CHECK(world.place_of(std::string("DELETE ") + k_policy) <

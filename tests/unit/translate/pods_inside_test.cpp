@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pods as upstream's policy zoo-pods-inside has made them, shown in their tenant's words.
+#include "common/kube/protobuf_wire.hpp"
 #include "daemon/translate/discovery_json.hpp"
 #include "daemon/translate/dns_name.hpp"
 #include "daemon/translate/json_protobuf.hpp"
 #include "daemon/translate/pod_fields.hpp"
 #include "daemon/translate/protobuf_json.hpp"
+#include "daemon/translate/protobuf_table.hpp"
 #include "daemon/translate/rewrite.hpp"
 #include "daemon/translate/text.hpp"
 #include "daemon/translate/wire_rewrite.hpp"
@@ -110,6 +112,27 @@ TEST_CASE("a pod is shown with what its tenant has written") {
   CHECK(pod_way(Direction::prove, pod_of(true).dump()));
 }
 
+/// The pods of a list in protobuf.
+std::vector<json> items_of(std::string_view list) {
+  std::vector<json> out;
+  zoo::protobuf::WireReader envelope(list.substr(protobuf::k_magic.size()));
+  for (zoo::protobuf::WireField field; !envelope.done() && envelope.next(field);) {
+    if (field.number != 2) continue;
+    zoo::protobuf::WireReader items(field.bytes);
+    for (zoo::protobuf::WireField item; !items.done() && items.next(item);) {
+      if (item.number != 2) continue;
+      std::string type, pod(protobuf::k_magic);
+      zoo::protobuf::put_bytes(type, 1, "v1");
+      zoo::protobuf::put_bytes(type, 2, "Pod");
+      zoo::protobuf::put_bytes(pod, 1, type);
+      zoo::protobuf::put_bytes(pod, 2, item.bytes);
+      const auto text = protobuf_to_json(pod);
+      out.push_back(text ? json::parse(*text) : json());
+    }
+  }
+  return out;
+}
+
 TEST_CASE("a pod comes out of protobuf as it does of JSON, alone and in a list") {
   const auto names = tenant();
   const auto& root = root_of("", "Pod");
@@ -132,9 +155,10 @@ TEST_CASE("a pod comes out of protobuf as it does of JSON, alone and in a list")
   };
   const auto listed = list_in_pieces({names, root, "shop", {}}, list_of(pod_of(true), 3), 50);
   REQUIRE_MESSAGE(listed, listed.error().text());
-  const auto items = protobuf_to_json(without_filler(*listed));
-  REQUIRE_MESSAGE(items, items.error().text());
-  CHECK(json::parse(*items) == json::parse(protobuf_to_json(list_of(pod_of(false), 3)).value()));
+  const auto items = items_of(without_filler(*listed));
+  CHECK(items.size() == 3);
+  for (const auto& each : items)
+    CHECK(each == json::parse(*wanted));
 
   // A pod that would get longer keeps the name of the ConfigMap there, and the list goes on.
   json many = {{"apiVersion", "v1"},

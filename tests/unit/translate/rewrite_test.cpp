@@ -352,9 +352,49 @@ TEST_CASE("RBAC is stored inert") {
   for (const char* name : {"zoo-tenant", "zoo:crb:x"})
     CHECK(in(k_rbac, "RoleBinding", R"({"metadata":{"name":")" + std::string(name) + "\"}}")
               .starts_with("refused"));
+  CHECK(in("", "ConfigMap", R"({"metadata":{"name":"zoo-root-ca.crt"}})").starts_with("refused"));
+  CHECK(proof("", "ConfigMap", R"({"metadata":{"name":"zoo-root-ca.crt"}})") != "");
+  CHECK(in("networking.k8s.io", "NetworkPolicy", R"({"metadata":{"name":"zoo-baseline"}})")
+            .starts_with("refused"));
+  // Of each kind its own name alone.
+  round_trip("", "ConfigMap", R"({"metadata":{"name":"zoo-baseline"}})",
+             R"({"metadata":{"name":"zoo-baseline"}})");
+  round_trip("", "Secret", R"({"metadata":{"name":"zoo-root-ca.crt"}})",
+             R"({"metadata":{"name":"zoo-root-ca.crt"}})");
   CHECK(in("", "ConfigMap",
            R"({"metadata":{"ownerReferences":[{"apiVersion":"rbac.authorization.k8s.io/v1",)"
            R"("kind":"ClusterRoleBinding","name":"x"}]}})")
+            .starts_with("refused"));
+}
+
+TEST_CASE("ConfigMap kube-root-ca.crt shows the authorities of zood") {
+  const Mapping names("abc123", std::make_shared<const SharedNames>(),
+                      std::make_shared<const std::string>("-\n\"zood\""));
+  const auto shown = [&](std::string_view kind, std::string_view text,
+                         Direction direction = Direction::outward) {
+    RewriteContext context{names, direction, "default", false};
+    std::string made;
+    const auto done = rewrite(root_of("", kind), context, text, made);
+    return done ? made : "refused: " + done.error().message();
+  };
+  const std::string of_upstream =
+      R"({"metadata":{"name":"kube-root-ca.crt"},"data":{"a":{"ca.crt":"b"},"ca.crt" : "up","z":""}})";
+  CHECK(shown("ConfigMap", of_upstream) ==
+        R"({"metadata":{"name":"kube-root-ca.crt"},"data":{"a":{"ca.crt":"b"},)"
+        R"("ca.crt" : "-\n\"zood\"","z":""}})");
+  CHECK(shown("ConfigMap", of_upstream, Direction::inward) == of_upstream);
+  CHECK(out("", "ConfigMap", of_upstream) == of_upstream); // nothing is to be shown
+  for (const std::string other :
+       {R"({"metadata":{"name":"kube-root-ca.crt"},"data":null})",
+        R"({"metadata":{"name":"kube-root-ca.crt"},"data":{}})",
+        R"({"metadata":{"name":"kube-root-ca.crt"},"binaryData":{"ca.crt":"up"}})",
+        R"({"metadata":{"name":"another"},"data":{"ca.crt":"own"}})",
+        R"({"metadata":{"name":"kube-root-ca.crt"}})"}) {
+    CAPTURE(other);
+    CHECK(shown("ConfigMap", other) == other);
+  }
+  CHECK(shown("Secret", of_upstream) == of_upstream);
+  CHECK(shown("ConfigMap", R"({"metadata":{"name":"kube-root-ca.crt"},"data":{"ca.crt")")
             .starts_with("refused"));
 }
 

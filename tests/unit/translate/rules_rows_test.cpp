@@ -707,6 +707,43 @@ TEST_CASE("a list in protobuf: each item, and where it goes on") {
   CHECK(long_item.error().code() == Code::too_large);
 }
 
+TEST_CASE("a list in protobuf has room for what kube-root-ca.crt shows") {
+  const auto& root = root_of("", "ConfigMap");
+  const std::string authorities(3000, 'z');
+  const Mapping names("abc123", std::make_shared<const SharedNames>(),
+                      std::make_shared<const std::string>(authorities));
+  const auto list = [](std::size_t count, std::size_t at, const std::string& space,
+                       const std::string& shown) {
+    auto out = std::string(R"({"apiVersion":"v1","kind":"ConfigMapList","metadata":{},"items":[)");
+    for (std::size_t i = 0; i < count; ++i) {
+      const auto meta = [&](std::string_view name) {
+        return fmt::format(R"("metadata":{{"name":"{}","namespace":"{}"}})", name, space);
+      };
+      out += i == 0 ? "{" : ",{";
+      out += i == at ? meta("kube-root-ca.crt") + R"(,"data":{"ca.crt":")" + shown + R"("}})"
+                     : meta("c" + std::to_string(i)) + R"(,"data":{"ca.crt":"own"}})";
+    }
+    return json_to_protobuf(out + "]}").value();
+  };
+  for (const std::size_t upstreams : {1U, 1000U, 3000U, 6000U}) {
+    for (const auto& [count, at] : {std::pair<std::size_t, std::size_t>{1, 0},
+                                    {1, 1},
+                                    {2, 1},
+                                    {2000, 0},
+                                    {2000, 1000},
+                                    {2000, 1999}}) {
+      CAPTURE(upstreams);
+      CAPTURE(count);
+      CAPTURE(at);
+      const auto given = list(count, at, "abc123-team", std::string(upstreams, 'u'));
+      const auto out = list_in_pieces({names, root, "team", {}}, given, 1000);
+      REQUIRE_MESSAGE(out, out.error().text());
+      const auto wanted = list(count, at, "team", authorities);
+      CHECK(without_filler(*out) == wanted);
+    }
+  }
+}
+
 TEST_CASE("a list in protobuf goes on as it comes, whatever it saves or lacks") {
   const auto names = mapping();
   const auto& root = root_of("", "ConfigMap");

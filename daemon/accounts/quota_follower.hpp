@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "daemon/accounts/quota_table.hpp"
+#include "daemon/upstream/change_follower.hpp"
+
+#include <functional>
+#include <memory>
+#include <set>
+#include <string>
+#include <string_view>
+
+namespace zoo::upstream {
+class Upstream;
+}
+
+namespace zoo::accounts {
+
+/// What a refusal of kube-apiserver's ResourceQuota plugin has asked for in vain, out of its text
+/// ("... exceeded quota: zoo-quota, requested: pods=1,limits.cpu=500m, used: ..."). Empty: it is no
+/// refusal by a slice. Pure.
+quota::ResourceList refused_for(std::string_view message);
+
+/// Fills a QuotaTable: follows AccountQuotas, the slices, and the events by which controllers say
+/// that they may not create something. On one loop; destroyed when that has stopped.
+class QuotaFollower {
+public:
+  /// `touched`: an account whose quotas, slices or wishes have changed; on the loop, must not block.
+  QuotaFollower(upstream::Upstream& upstream, net::Loop& loop, QuotaTable& table,
+                std::function<void(std::string_view account)> touched);
+  void start(); ///< any thread
+
+private:
+  void heard_event(std::string_view object);
+
+  net::Loop& loop_;
+  QuotaTable& table_;
+  const std::function<void(std::string_view)> touched_;
+  std::set<std::string, std::less<>> quotas_found_, slices_found_; ///< while they are read anew
+  std::unique_ptr<upstream::ChangeFollower> quotas_, slices_, events_;
+};
+
+} // namespace zoo::accounts

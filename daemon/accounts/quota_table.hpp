@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "daemon/quota/limits.hpp"
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+/// What is known of the quotas of accounts and of the slices in their spaces.
+namespace zoo::accounts {
+
+/// A ResourceQuota of zood's own in a space, as it was read or written last.
+struct KnownSlice {
+  std::string space, name, account; ///< the account by its label
+  std::int64_t revision = 0;
+  std::string object; ///< the ResourceQuota (JSON)
+  quota::Slice slice;
+};
+
+/// For so long what was refused for want of room counts as wanted.
+inline constexpr std::chrono::seconds k_wish{3};
+
+/// Filled by watches, and by what zood itself has written, whichever is newer. Any thread.
+class QuotaTable {
+public:
+  /// An AccountQuota as upstream stores it. Answers the accounts that it concerns or concerned.
+  std::vector<std::string> put_quota(std::string_view object);
+  std::vector<std::string> remove_quota(const std::string& name);
+  /// A ResourceQuota; one that is no slice is left out. Answers the account, or "".
+  std::string put_slice(std::string_view object);
+  std::string remove_slice(std::string_view space, std::string_view name);
+  /// Something in this space was refused for want of room. It counts as wanted for k_wish.
+  void want(std::string_view space, const quota::ResourceList& more);
+
+  /// Everything was read: what is not among `names` (of quotas), or `keys` ("space/name" of
+  /// slices), is no more.
+  std::vector<std::string> keep_quotas(const std::set<std::string, std::less<>>& names);
+  std::vector<std::string> keep_slices(const std::set<std::string, std::less<>>& keys);
+
+  std::vector<quota::QuotaSpec> quotas_of(std::string_view account) const;
+  std::set<std::string, std::less<>> accounts() const; ///< that have a quota, or slices
+  std::vector<KnownSlice> slices_of(std::string_view account) const;
+  std::optional<KnownSlice> slice(std::string_view space, std::string_view name) const;
+  quota::ResourceList wanted(std::string_view space) const;
+
+  /// Waits until `holds`, at most so long; asked after each change of a slice. False: it does not.
+  bool wait(const std::function<bool()>& holds, std::chrono::milliseconds most);
+
+private:
+  using Clock = std::chrono::steady_clock;
+  struct Quota {
+    std::string account, spec;
+  };
+  struct Wish {
+    Clock::time_point until;
+    quota::ResourceList more;
+  };
+  using Names = std::set<std::string, std::less<>>;
+  static void index(std::map<std::string, Names, std::less<>>& by, const std::string& account,
+                    const std::string& key, bool there);
+  void change_slices(); ///< under the lock
+
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  std::uint64_t changes_ = 0; ///< of slices: what wait() waits for
+  std::map<std::string, Quota, std::less<>> quotas_;
+  std::map<std::string, KnownSlice, std::less<>> slices_; ///< by "space/name"
+  std::map<std::string, Names, std::less<>> quotas_of_, slices_of_; ///< keys, by account
+  std::map<std::string, Wish, std::less<>> wishes_;                 ///< by space
+};
+
+} // namespace zoo::accounts

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "common/api/tenant.hpp"
+#include "common/base/log.hpp"
+#include "common/kube/client.hpp"
+#include "daemon/accounts/json_reads.hpp"
+#include "daemon/accounts/objects.hpp"
+#include "daemon/accounts/space_judge.hpp"
+#include "daemon/accounts/space_writes.hpp"
+#include "daemon/accounts/views.hpp"
+#include "daemon/upstream/control_api.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <string_view>
+#include <utility>
+
+/// Server-side apply of spaces. Upstream knows which field manager has set which field, so the
+/// merge is upstream's: once as a dry run, whose result is judged, and then with the version of the
+/// object that it was judged on.
+namespace zoo::accounts {
+namespace {
+
+using nlohmann::json;
+using resources::Written;
+
+constexpr std::string_view k_stale = "the space has changed while it was applied; apply it again";
+constexpr int k_apply_attempts = 5;
+constexpr const char* k_apply_type = "application/apply-patch+yaml"; // JSON is YAML, too
+
+/// What is applied to the namespace. A resourceVersion in it is a precondition.
+json apply_config(const json& space, const json& live) {
+  auto out = namespace_of(space);
+  out.erase("status");
+  auto& metadata = out["metadata"];
+  for (const char* servers : {"creationTimestamp", "generation", "selfLink", "managedFields"})
+    metadata.erase(servers);
+  metadata["name"] = text_at(live, "/metadata/name");
+  metadata["uid"] = text_at(live, "/metadata/uid");
+  metadata["resourceVersion"] = text_at(live, "/metadata/resourceVersion");
+  return out;
+}
+
+Result<json> apply_upstream(upstream::ControlApi& api, const std::string& name, const json& config,
+                            const resources::WriteOptions& options, bool dry_run) {
+  kube::Query query = {{"fieldManager", options.manager}};
+  if (options.force) query.emplace_back("force", "true");
+  if (dry_run) query.emplace_back("dryRun", "All");
+  ZOO_TRY(const auto response, api.request("PATCH", kube::with_query(namespace_path(name), query),
+                                           k_apply_type, text_of(config), "application/json"));
+  if (response.status < 200 || response.status > 299) return fail(kube::error_of(response));
+  auto out = json::parse(response.body, nullptr, false);
+  if (!out.is_object())
+    return fail(Code::unavailable, "the upstream answered an applied namespace with no object");
+  return out;
+}
+
+/// The labels and annotations of a space as a set of fields; its owner is a label, too.
+json owned_fields(const json& space) {
+  json out = json::object();
+  const auto object = namespace_of(space);
+  for (const char* member : {"labels", "annotations"}) {
+    const auto at = json::json_pointer("/metadata") / member;
+    if (!object.contains(at) || !object.at(at).is_object()) continue;
+    for (const auto& [key, value] : object.at(at).items())
+      out["f:metadata"]["f:" + std::string(member)]["f:" + key] = json::object();
+  }
+  return out;
+}
+
+/// Whoever has made a space by an apply owns what he has applied, as if upstream had made it by
+/// that: what he leaves out of the next one goes. The space is there whatever becomes of this.
+void own_by_apply(upstream::ControlApi& api, const std::string& name, const json& space,
+                  const std::string& manager, std::int64_t now) {
+  const auto live = api.get(namespace_path(name));
+  if (!live || annotation_of(*live, k_initializing) == "true") return;
+  auto owners = json::array();
+  for (const auto& owner : live->at("metadata").value("managedFields", json::array())) {
+    if (owner.value("manager", json()) != json(manager)) owners.push_back(owner);
+  }
+  owners.push_back({{"manager", manager},
+                    {"operation", "Apply"},
+                    {"apiVersion", "v1"},
+                    {"time", api::rfc3339(now)},
+                    {"fieldsType", "FieldsV1"},
+                    {"fieldsV1", owned_fields(space)}});
+  const json patch{{"metadata",
+                    {{"resourceVersion", text_at(*live, "/metadata/resourceVersion")},
+                     {"managedFields", std::move(owners)}}}};
+  if (const auto done = api.merge_patch(namespace_path(name), patch); !done)
+    log::warning("accounts", "the fields of space {} stay with who has made it, not applied it: {}",
+                 name, done.error().text());
+}
+
+} // namespace
+
+Result<void> SpaceWrites::admit_apply(const resources::Who& who, std::string_view name) const {
+  ZOO_TRY(const auto state, parts_.state());
+  const auto space = state->spaces.find(name);
+  return admit(who, space ? resources::Verb::patch : resources::Verb::create, name);
+}
+
+Result<Written> SpaceWrites::apply(const resources::Who& who, std::string_view name, json space,
+                                   const resources::WriteOptions& options) {
+  return apply_as(Form::space, who, name, std::move(space), options);
+}
+
+Result<Written> SpaceWrites::apply_namespace(const resources::Who& who, std::string_view name,
+                                             json object, const resources::WriteOptions& options) {
+  object["metadata"]["name"] = std::string(name);
+  return apply_as(Form::name_space, who, name, space_wished_by(std::move(object)), options);
+}
+
+Result<Written> SpaceWrites::apply_as(Form form, const resources::Who& who, std::string_view name,
+                                      json space, const resources::WriteOptions& options) {
+  ZOO_TRY(auto state, parts_.state());
+  const SpaceMoment moment{std::move(state), user_of(who), std::string(name)};
+  space["metadata"]["name"] = moment.name;
+  const bool own_version = !text_at(space, "/metadata/resourceVersion").empty();
+  for (int attempt = 1;; ++attempt) {
+    json live;
+    {
+      const auto api = once_.take();
+      auto found = (*api).get(namespace_path(moment.name));
+      if (!found && found.error().code() != Code::not_found)
+        return fail(as_space_error(found.error(), moment.name));
+      if (found) live = *std::move(found);
+    }
+    const bool makes = live.is_null();
+    auto done = makes ? create_as(form, who, space, options)
+                      : apply_once(form, moment, live, space, options);
+    if (done) {
+      done->created = makes;
+      const auto api = once_.take();
+      if (makes && !options.dry_run)
+        own_by_apply(*api, moment.name, space, options.manager, parts_.now());
+      return done;
+    }
+    // Made, or changed, by somebody else in between.
+    const auto code = done.error().code();
+    const bool again = makes ? code == Code::already_exists
+                             : code == Code::conflict && done.error().message() == k_stale;
+    if (!again || own_version || attempt == k_apply_attempts) return done;
+  }
+}
+
+Result<Written> SpaceWrites::apply_once(Form form, const SpaceMoment& moment, const json& live,
+                                        const json& space, const resources::WriteOptions& options) {
+  const bool right = may_update_space(*moment.state, moment.user, moment.name);
+  const auto known = read_space(text_of(live));
+  if (!known || (!right && !owns_space(*moment.state, moment.user, known->account)))
+    return fail(may_not_write(moment.user, "update", moment.name));
+  ZOO_TRY_VOID(check_versions(space, live, moment.name));
+  const auto api = once_.take();
+  const auto config = apply_config(space, live);
+  const auto wanted = apply_upstream(*api, moment.name, config, options, true);
+  if (!wanted) return fail(as_space_error(wanted.error(), moment.name));
+  const auto shown = space_shown_by(*wanted);
+  ZOO_TRY_VOID(judge_change(moment, right, *known, tenancy_space(*known), shown));
+  if (text_at(shown, "/spec/account") != known->account) {
+    auto object = *wanted;
+    object["metadata"]["resourceVersion"] = text_at(live, "/metadata/resourceVersion");
+    ZOO_TRY(auto moved, move(*api, moment, std::move(object), options));
+    if (!options.dry_run) seen(moment, moved, false);
+    return written(form, std::move(moved));
+  }
+  if (options.dry_run) return written(form, *wanted);
+  auto done = apply_upstream(*api, moment.name, config, options, false);
+  // The same was taken a moment ago: what conflicts is the version.
+  if (!done && done.error().code() == Code::conflict) return fail(Code::conflict, "{}", k_stale);
+  if (!done) return fail(as_space_error(done.error(), moment.name));
+  seen(moment, *done, false);
+  return written(form, *std::move(done));
+}
+
+} // namespace zoo::accounts

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/accounts/view_changes.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+
+namespace zoo::accounts {
+namespace {
+
+using resources::Change;
+
+/// How long ago a State may be from which a watch is resumed.
+constexpr std::chrono::seconds k_remembered{600};
+/// And so many of them: each holds what has changed since the one before, some KiB.
+constexpr std::size_t k_most_remembered = 2'048;
+/// Of so many names a watch that is resumed is told what has become of them between one State and
+/// the next; of more its client lists again.
+constexpr std::size_t k_most_replayed = 20'000;
+/// Puts names in order, each once.
+void sort_once(std::vector<std::string>& names) {
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+}
+
+/// Calls `each` for every name that may be shown in either State, in order. Returns their number.
+std::size_t visit_names(const State& before, const State& now, ViewOf what, const authz::User& user,
+                        const std::function<void(const std::string&)>& each) {
+  std::vector<std::string> names;
+  for (const auto* state : {&before, &now}) {
+    if (auto some = candidates(*state, what, user)) {
+      names.insert(names.end(), std::make_move_iterator(some->begin()),
+                   std::make_move_iterator(some->end()));
+      continue;
+    }
+    const auto add = [&](const auto& one) {
+      names.push_back(one->name);
+      return true;
+    };
+    what == ViewOf::accounts ? state->accounts.visit("", add) : state->spaces.visit("", add);
+  }
+  sort_once(names);
+  for (const auto& name : names)
+    each(name);
+  return names.size();
+}
+
+/// May a change of rights or members have shown or hidden what the publication does not name?
+bool concerns(const Viewer& viewer, const State& before, const ViewHistory::Remembered& now) {
+  const auto& touched = *now.touched;
+  if (touched.everything || touched.rights.everybody) return true;
+  const auto mine = [&](const std::vector<std::string>& keys) {
+    return std::any_of(keys.begin(), keys.end(), [&](const std::string& key) {
+      return std::find(viewer.keys.begin(), viewer.keys.end(), key) != viewer.keys.end();
+    });
+  };
+  if (mine(touched.rights.subjects)) return true;
+  return std::any_of(touched.accounts.begin(), touched.accounts.end(), [&](const auto& name) {
+    for (const auto* state : {&before, now.state.get()}) {
+      if (const auto account = state->accounts.find(name); account && mine(account->subject_keys))
+        return true;
+    }
+    return false;
+  });
+}
+
+} // namespace
+
+Shown shown(const State& state, ViewOf what, const authz::User& user, std::string_view name) {
+  if (what == ViewOf::accounts) {
+    auto account = state.accounts.find(name);
+    return account && shows(state, user, *account) ? Shown{nullptr, std::move(account)} : Shown{};
+  }
+  auto space = state.spaces.find(name);
+  return space && shows(state, user, *space) ? Shown{std::move(space), nullptr} : Shown{};
+}
+
+std::optional<std::vector<std::string>> candidates(const State& state, ViewOf what,
+                                                   const authz::User& user) {
+  if (what == ViewOf::accounts) return std::nullopt; // few, and a name may be allowed alone
+  std::vector<std::string> names;
+  if (state.rights != nullptr) {
+    authz::Attributes get;
+    get.verb = "get";
+    get.resource = "namespaces";
+    auto reach = state.rights->namespaces_of(user, get);
+    if (reach.everywhere) return std::nullopt;
+    names = std::move(reach.namespaces);
+  }
+  for (const auto& account : state.accounts_of(user)) {
+    const auto spaces = state.spaces_of_account.find(account->name);
+    if (!spaces) continue;
+    for (const auto& name : spaces->names) {
+      if (const auto space = state.spaces.find(name); space && space->initializing)
+        names.push_back(name);
+    }
+  }
+  sort_once(names);
+  return names;
+}
+
+void compare(const Viewer& viewer, const State& before, const State& now, std::string_view name,
+             Differences& out) {
+  auto was = shown(before, viewer.what, viewer.user, name);
+  auto is = shown(now, viewer.what, viewer.user, name);
+  if (was == is) return;
+  if (was && is && was.uid() == is.uid()) {
+    out.emplace_back(Change::Type::modified, std::move(is));
+    return;
+  }
+  if (was) out.emplace_back(Change::Type::deleted, std::move(was));
+  if (is) out.emplace_back(Change::Type::added, std::move(is));
+}
+
+Differences compare_all(const Viewer& viewer, const State& before, const State& now,
+                        std::size_t* looked) {
+  Differences out;
+  const auto each = [&](const std::string& name) { compare(viewer, before, now, name, out); };
+  const auto count = visit_names(before, now, viewer.what, viewer.user, each);
+  if (looked != nullptr) *looked += count;
+  return out;
+}
+
+std::vector<std::string> names_touched(const Touched& touched, ViewOf what) {
+  if (what == ViewOf::accounts) return touched.accounts;
+  auto names = touched.spaces;
+  const auto& open = touched.rights.open_namespaces;
+  names.insert(names.end(), open.begin(), open.end());
+  sort_once(names);
+  return names;
+}
+
+void ViewHistory::remember(const StatePtr& state, Touched touched, Clock::time_point now) {
+  remembered_.push_back({state, std::make_shared<const Touched>(std::move(touched)), now});
+  while (remembered_.size() > k_most_remembered ||
+         (remembered_.size() > 1 && now - remembered_[1].at >= k_remembered))
+    remembered_.pop_front();
+}
+
+Result<ViewHistory::Part> ViewHistory::since(std::int64_t revision) const {
+  auto first = remembered_.end();
+  for (auto one = remembered_.begin(); one != remembered_.end(); ++one) {
+    if (one->state->revision > revision) break;
+    if (first == remembered_.end() || one->state->revision != first->state->revision) first = one;
+  }
+  if (first == remembered_.end()) {
+    return fail(Code::expired, "the resourceVersion {} is too old, or of another zood: list again",
+                revision);
+  }
+  return Part(first, remembered_.end());
+}
+
+Result<Differences> ViewHistory::replay(const Viewer& viewer, const Part& part) {
+  struct Fate {
+    Shown last;        ///< as it was shown before it went
+    bool came = false; ///< into sight, at some time
+  };
+  std::map<std::string, Fate> fates;
+  std::size_t looked = 0;
+  for (std::size_t i = 1; i < part.size(); ++i) {
+    const auto& before = *part[i - 1].state;
+    const auto& now = *part[i].state;
+    const auto& touched = *part[i].touched;
+    Differences differences;
+    if (concerns(viewer, before, part[i])) {
+      differences = compare_all(viewer, before, now, &looked);
+    } else {
+      const auto names = names_touched(touched, viewer.what);
+      looked += names.size();
+      for (const auto& name : names)
+        compare(viewer, before, now, name, differences);
+    }
+    for (auto& [type, one] : differences) {
+      auto& fate = fates[one.name()];
+      if (type == Change::Type::added) fate.came = true;
+      if (type == Change::Type::deleted) fate.last = std::move(one);
+    }
+    if (looked > k_most_replayed)
+      return fail(Code::expired, "too much of what you may see has changed since: list again");
+  }
+  Differences out;
+  for (auto& [name, fate] : fates) {
+    auto is = shown(*part.back().state, viewer.what, viewer.user, name);
+    if (fate.last && (!is || is.uid() != fate.last.uid()))
+      out.emplace_back(Change::Type::deleted, std::move(fate.last));
+    if (is)
+      out.emplace_back(fate.came ? Change::Type::added : Change::Type::modified, std::move(is));
+  }
+  return out;
+}
+
+} // namespace zoo::accounts

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "daemon/quota/scopes.hpp"
+#include "daemon/quota/shares.hpp"
+
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+/// What an owner may use, put together from all its quotas. Pure: any thread.
+namespace zoo::quota {
+
+/// One quota of an owner: its name, and a ResourceQuotaSpec as JSON.
+struct QuotaSpec {
+  std::string name;
+  std::string spec;
+};
+
+/// How much of the objects in one set of scopes an owner may have, in all its namespaces together.
+struct Limit {
+  std::vector<Scope> scopes;
+  ResourceList hard;                                    ///< of each name the lowest of all quotas
+  std::map<std::string, std::string, std::less<>> from; ///< by name of `hard`: whose that is
+  /// The name of the ResourceQuota that is a namespace's slice of it: k_slice, behind it 8 hex
+  /// digits for the scopes where there are any.
+  std::string slice_name;
+};
+
+inline constexpr std::string_view k_slice = "zoo-quota";
+
+/// One Limit for each set of scopes; quotas that cannot be read are left out.
+std::vector<Limit> limits_of(std::span<const QuotaSpec> quotas);
+
+/// The `spec` of a slice as JSON: these amounts, and the limit's scopes.
+std::string slice_spec(const Limit& limit, const ResourceList& hard);
+/// A resource list as JSON.
+std::string resources_json(const ResourceList& list);
+
+/// Reads a ResourceQuota that is a slice; what is no quantity counts as nothing.
+Slice read_slice(translate::JsonNode resource_quota);
+
+} // namespace zoo::quota
