@@ -160,6 +160,12 @@ std::string hook_fault(const Mapping& mapping, const HookName& name) {
                      json_quote(own));
 }
 
+Result<void> check_hook_count(Hook hook, std::size_t count) {
+  if (count <= k_most_hooks) return {};
+  return fail(Code::forbidden, "{}s is forbidden: a configuration has at most {} webhooks",
+              text::lower(k_kinds[static_cast<std::size_t>(hook)]), k_most_hooks);
+}
+
 bool may_be_relayed(std::string_view object) {
   return object.find(k_any_annotation) != std::string_view::npos;
 }
@@ -213,7 +219,9 @@ Result<void> relay_in(const Mapping& mapping, const Relay& relay, Hook hook, boo
                       JsonValue& object) {
   auto annotations = JsonValue::object();
   std::vector<HeldFields> fields;
-  for (const auto& place : hook_places(hook, object)) {
+  const auto places = hook_places(hook, object);
+  ZOO_TRY_VOID(check_hook_count(hook, places.size()));
+  for (const auto& place : places) {
     if (place.config == nullptr) continue;
     const auto name = hook_name(mapping, hook, object, place.webhook);
     if (given(place.config->find("service")) && name.object.empty())

@@ -36,6 +36,11 @@ std::optional<Hook> hook_of(const Root& root);
 /// The path without its MAC.
 std::string signed_relay_path(const HookName& name);
 
+/// Webhooks of one object whose form is changed: as many as a tenant may store (guards.cpp).
+inline constexpr std::size_t k_most_hooks = 64;
+/// Code::forbidden: there are more.
+Result<void> check_hook_count(Hook hook, std::size_t count);
+
 /// Where an object, or a patch of one, names a webhook.
 struct HookPlace {
   std::string webhook;           ///< its name; "" of a conversion
