@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "daemon/translate/hidden_names.hpp"
 #include "daemon/translate/relay_review.hpp"
 
 #include "common/base/json_text.hpp"
