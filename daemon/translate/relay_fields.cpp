@@ -2,6 +2,9 @@
 #include "common/base/json_text.hpp"
 #include "daemon/translate/relay_form.hpp"
 
+#include <array>
+#include <utility>
+
 namespace zoo::translate {
 namespace {
 
@@ -46,9 +49,26 @@ bool take_annotation(JsonValue& set, const std::string& key) {
   return true;
 }
 
-void fields_in(Hook hook, const HeldFields& held, JsonValue& set) {
-  const auto above = above_config(hook, held.webhook);
-  auto* owner = look(set, above);
+/// What is looked for in each entry of a webhook.
+struct Sought {
+  Path above; ///< what clientConfig stands in
+  std::array<std::string, k_held.size()> keys; ///< of the annotations
+  bool relayed;
+};
+
+std::vector<Sought> sought(Hook hook, const std::vector<HeldFields>& held) {
+  std::vector<Sought> out;
+  for (const auto& each : held) {
+    Sought one{above_config(hook, each.webhook), {}, each.relayed};
+    for (const auto member : k_held)
+      one.keys[static_cast<std::size_t>(member)] = held_annotation(member, each.webhook);
+    out.push_back(std::move(one));
+  }
+  return out;
+}
+
+void fields_in(const Sought& held, JsonValue& set) {
+  auto* owner = look(set, held.above);
   auto* config = owner == nullptr ? nullptr : owner->find(k_config);
   if (config == nullptr) return;
   std::vector<Held> owned;
@@ -68,15 +88,14 @@ void fields_in(Hook hook, const HeldFields& held, JsonValue& set) {
   }
   for (const auto each : owned)
     make(set, {"f:metadata", "f:annotations"})
-        .set("f:" + held_annotation(each, held.webhook), JsonValue::object());
+        .set("f:" + held.keys[static_cast<std::size_t>(each)], JsonValue::object());
 }
 
-void fields_out(Hook hook, const HeldFields& held, bool applied, JsonValue& set) {
+void fields_out(const Sought& held, bool applied, JsonValue& set) {
   std::vector<Held> owned;
   for (const auto each : k_held)
-    if (take_annotation(set, held_annotation(each, held.webhook))) owned.push_back(each);
-  auto path = above_config(hook, held.webhook);
-  auto* owner = look(set, path);
+    if (take_annotation(set, held.keys[static_cast<std::size_t>(each)])) owned.push_back(each);
+  auto* owner = look(set, held.above);
   auto* config = owner == nullptr ? nullptr : owner->find(k_config);
   if (config != nullptr && held.relayed) {
     config->erase(k_url);
@@ -84,6 +103,7 @@ void fields_out(Hook hook, const HeldFields& held, bool applied, JsonValue& set)
     if (bare(*config) && owned.empty()) owner->erase(k_config);
   }
   if (owned.empty()) return;
+  auto path = held.above;
   path.emplace_back(k_config);
   auto& own = make(set, path);
   for (const auto each : owned) {
@@ -114,16 +134,19 @@ void each_entry(JsonValue& object, Change change) {
 } // namespace
 
 void relay_fields_in(Hook hook, const std::vector<HeldFields>& held, JsonValue& object) {
+  const auto all = sought(hook, held);
   each_entry(object, [&](JsonValue& set, bool) {
-    for (const auto& each : held)
-      fields_in(hook, each, set);
+    if (set.members.empty()) return;
+    for (const auto& each : all)
+      fields_in(each, set);
   });
 }
 
 void relay_fields_out(Hook hook, const std::vector<HeldFields>& held, JsonValue& object) {
+  const auto all = sought(hook, held);
   each_entry(object, [&](JsonValue& set, bool applied) {
-    for (const auto& each : held)
-      fields_out(hook, each, applied, set);
+    for (const auto& each : all)
+      fields_out(each, applied, set);
   });
 }
 

@@ -160,6 +160,12 @@ std::string hook_fault(const Mapping& mapping, const HookName& name) {
                      json_quote(own));
 }
 
+Result<void> check_hook_count(Hook hook, std::size_t count) {
+  if (count <= k_most_hooks) return {};
+  return fail(Code::forbidden, "{}s is forbidden: a configuration has at most {} webhooks",
+              text::lower(k_kinds[static_cast<std::size_t>(hook)]), k_most_hooks);
+}
+
 bool may_be_relayed(std::string_view object) {
   return object.find(k_any_annotation) != std::string_view::npos;
 }
@@ -195,6 +201,9 @@ Result<void> relay_config(const Relay& relay, const HookName& name, const HookPl
       annotations.set(held_annotation(held, name.webhook),
                       JsonValue::string(held == Held::port ? value->text : value->unquoted()));
     }
+    // apiserver's default, which is its writer's, as everything is of who does not apply.
+    if (whole && !given(service->find("port")))
+      annotations.set(held_annotation(Held::port, name.webhook), JsonValue::string("443"));
     config.erase("service");
     config.set("url", JsonValue::string(relay.base + relay_path(relay, name)));
     config.set("caBundle", JsonValue::string(crypto::base64_encode(relay.ca_pem)));
@@ -210,19 +219,16 @@ Result<void> relay_in(const Mapping& mapping, const Relay& relay, Hook hook, boo
                       JsonValue& object) {
   auto annotations = JsonValue::object();
   std::vector<HeldFields> fields;
-  for (const auto& place : hook_places(hook, object)) {
+  const auto places = hook_places(hook, object);
+  ZOO_TRY_VOID(check_hook_count(hook, places.size()));
+  for (const auto& place : places) {
     if (place.config == nullptr) continue;
     const auto name = hook_name(mapping, hook, object, place.webhook);
-    if (auto* service = place.config->find("service"); given(service)) {
-      if (name.object.empty())
-        return fail(Code::invalid,
-                    "{}: {}: a webhook is called by the name of its object, which generateName "
-                    "does not tell (rule webhook-names): set metadata.name",
-                    hook_fault(mapping, name), place.at);
-      // apiserver's default, which is its writer's, as everything is of who does not apply.
-      if (whole && service->is(JsonType::object) && !given(service->find("port")))
-        service->set("port", number("443"));
-    }
+    if (given(place.config->find("service")) && name.object.empty())
+      return fail(Code::invalid,
+                  "{}: {}: a webhook is called by the name of its object, which generateName does "
+                  "not tell (rule webhook-names): set metadata.name",
+                  hook_fault(mapping, name), place.at);
     if (auto done = relay_config(relay, name, place, whole, annotations); !done) {
       if (done.error().code() != Code::invalid) return done;
       return fail(Code::invalid, "{}: {}", hook_fault(mapping, name), done.error().message());
@@ -336,7 +342,7 @@ Result<std::optional<std::string>> restate(const Mapping& mapping, Hook hook, co
   ZOO_TRY(auto object, JsonValue::parse(stored_object));
   auto before = object;
   relay_out(mapping, hook, object, false);
-  if (relay != nullptr) ZOO_TRY_VOID(relay_in(mapping, *relay, hook, true, object));
+  if (relay != nullptr) ZOO_TRY_VOID(relay_in(mapping, *relay, hook, false, object));
   // Who owns a field says nothing of the form.
   auto after = object;
   for (auto* each : {&before, &after})

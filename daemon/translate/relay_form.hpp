@@ -36,6 +36,11 @@ std::optional<Hook> hook_of(const Root& root);
 /// The path without its MAC.
 std::string signed_relay_path(const HookName& name);
 
+/// Webhooks of one object whose form is changed: as many as a tenant may store (guards.cpp).
+inline constexpr std::size_t k_most_hooks = 64;
+/// Code::forbidden: there are more.
+Result<void> check_hook_count(Hook hook, std::size_t count);
+
 /// Where an object, or a patch of one, names a webhook.
 struct HookPlace {
   std::string webhook;           ///< its name; "" of a conversion
@@ -64,8 +69,8 @@ Result<void> relay_in(const Mapping& mapping, const Relay& relay, Hook hook, boo
 /// relayed -> direct. Webhooks that are direct stay. `shown`: for the rewriter, which takes zood's
 /// annotations out, and whose reader expects apiserver's defaults; else it is to be stored.
 void relay_out(const Mapping& mapping, Hook hook, JsonValue& object, bool shown);
-/// clientConfig as relay_in() writes it, and its annotations into `annotations`. Not `whole`: it
-/// is applied, and others may have set what it does not name.
+/// clientConfig as relay_in() writes it, and its annotations into `annotations`. Not `whole`: it is
+/// applied, and others may have set what it does not name, or it is as upstream has it.
 Result<void> relay_config(const Relay& relay, const HookName& name, const HookPlace& place,
                           bool whole, JsonValue& annotations);
 

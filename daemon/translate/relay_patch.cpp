@@ -131,6 +131,7 @@ Result<std::string> merge_in(const Root& root, const Mapping& mapping, const Rel
     return fail(Code::bad_request, "the patch is not a JSON object");
   ZOO_TRY(auto shown, rewritten(root, mapping, Direction::outward, nullptr, stored));
   ZOO_TRY(auto before, JsonValue::parse(stored));
+  ZOO_TRY_VOID(check_hook_count(hook, hook_places(hook, given).size()));
   const bool whole_list = replaces_list(hook, format, given);
   complete(hook, whole_list, given, shown);
   ZOO_TRY(const auto direct, patch_in(root, mapping, format, given.written(), {}));

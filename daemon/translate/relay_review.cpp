@@ -5,9 +5,9 @@
 #include "common/base/json_text.hpp"
 #include "common/crypto/digest.hpp"
 #include "daemon/translate/admission_fence.hpp"
+#include "daemon/translate/hidden_names.hpp"
 #include "daemon/translate/json_patch.hpp"
 #include "daemon/translate/rewrite.hpp"
-#include "daemon/translate/target.hpp"
 
 #include <algorithm>
 #include <array>

@@ -14,7 +14,8 @@ for titled in ValidatingWebhookConfiguration MutatingWebhookConfiguration; do
       | select((.namespaceSelector.matchLabels["tenant.kubezoo.io/id"] == "'"$evil"'")
           or any(.namespaceSelector.matchExpressions[]?; .key == "tenant.kubezoo.io/id" and .operator == "In" and .values == ["'"$evil"'"]) | not)] +
       [(.webhooks // [])[].rules[]? | select(.scope != "Namespaced" and (.apiGroups | all(. != "*")) | not) | select(.scope != "Namespaced")] +
-      [(.webhooks // [])[].clientConfig.service.namespace | select(startswith("'"$evil"'-") | not)] | length'
+      [((.webhooks // [])[].clientConfig.service.namespace // empty), (.metadata.annotations // {} | to_entries[] | select(.key | startswith("zoo.kubezoo.io/webhook-namespace.")) | .value) | select(startswith("'"$evil"'-") | not)] +
+      [(.webhooks // [])[].clientConfig.url // empty | select(contains("/w/'"$evil"'/") | not)] | length'
   }
   expect "upstream has the fence" 0 "$(fence)"
   after_each $hooks/evil 0 <<P

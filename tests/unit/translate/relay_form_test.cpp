@@ -226,7 +226,7 @@ TEST_CASE("conflicts over annotations of webhooks are told as what they stand fo
              {"message", "conflict with \"helm\""},
              {"field", field}}}}}}};
     const auto out =
-        judge_conflicts(test::tenant(), guard_root(), refusal.dump(), stored.dump());
+        judge_conflicts(test::tenant(), guard_root(), refusal.dump(), "{}", stored.dump());
     return out ? Json::parse(*out)["details"]["causes"][0]["field"].get<std::string>() : "taken";
   };
   CHECK(told(".metadata.annotations." + annotation(Held::authority)) ==
