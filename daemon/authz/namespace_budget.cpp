@@ -12,7 +12,7 @@ bool NamespaceBudget::take(const std::string& name_space, std::size_t bytes) {
     use.bytes += bytes;
     return true;
   }
-  if (use.left_out++ == 0) ++crowded_;
+  if (use.left_out++ == 0) crowded_.insert(name_space);
   return false;
 }
 
@@ -22,8 +22,9 @@ void NamespaceBudget::give_back(const std::string& name_space, std::size_t bytes
   auto& use = found->second;
   if (kept) {
     use.bytes -= std::min(bytes, use.bytes);
+    use.freed = true;
   } else if (use.left_out != 0 && --use.left_out == 0) {
-    --crowded_;
+    crowded_.erase(name_space);
   }
   if (use.bytes == 0 && use.left_out == 0) uses_.erase(found);
 }
@@ -31,21 +32,24 @@ void NamespaceBudget::give_back(const std::string& name_space, std::size_t bytes
 NamespaceBudget::Crowded NamespaceBudget::crowded() const {
   constexpr std::size_t k_some = 10;
   Crowded out;
-  out.count = crowded_;
-  if (crowded_ == 0) return out;
-  for (const auto& [name, use] : uses_) {
-    if (use.left_out != 0) out.some.push_back(name);
+  out.count = crowded_.size();
+  for (const auto& name : crowded_) {
+    if (out.some.size() == k_some) break;
+    out.some.push_back(name);
   }
-  std::sort(out.some.begin(), out.some.end());
-  if (out.some.size() > k_some) out.some.resize(k_some);
   return out;
 }
 
 bool NamespaceBudget::may_have_room() const {
-  if (crowded_ == 0) return false;
-  return std::any_of(uses_.begin(), uses_.end(), [&](const auto& each) {
-    return each.second.left_out != 0 && each.second.bytes <= most_ - most_ / 4;
+  return std::any_of(crowded_.begin(), crowded_.end(), [&](const std::string& name) {
+    const auto& use = uses_.at(name);
+    return use.freed && use.bytes <= most_ - most_ / 4;
   });
+}
+
+void NamespaceBudget::looks_again() {
+  for (const auto& name : crowded_)
+    uses_.at(name).freed = false;
 }
 
 } // namespace zoo::authz

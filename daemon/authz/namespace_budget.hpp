@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -26,17 +27,21 @@ public:
     std::vector<std::string> some; ///< ten of them at most, sorted
   };
   Crowded crowded() const;
-  /// Has a namespace of which something is left out a quarter of its budget to spare?
+  /// Has a namespace of which something is left out a quarter of its budget to spare, and has it
+  /// got room since the last looks_again()?
   bool may_have_room() const;
+  /// What was left out is read again.
+  void looks_again();
   std::size_t most() const { return most_; }
 
 private:
   struct Use {
     std::size_t bytes = 0, left_out = 0;
+    bool freed = false; ///< something went since looks_again()
   };
   const std::size_t most_;
   std::unordered_map<std::string, Use> uses_;
-  std::size_t crowded_ = 0; ///< with left_out != 0
+  std::set<std::string> crowded_; ///< with left_out != 0
 };
 
 } // namespace zoo::authz

@@ -246,6 +246,7 @@ struct RightsSource::Impl {
       budget_room.start(k_budget_room_lasts, [this] {
         budget_room_waits = false;
         if (!budget.may_have_room()) return;
+        budget.looks_again();
         for (auto& kind : kinds) {
           if (kind.crowded_out() != 0 && !kind.reading()) kind.reread();
         }

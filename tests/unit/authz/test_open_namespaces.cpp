@@ -58,8 +58,13 @@ TEST_CASE("what a namespace has no room for is counted until it goes") {
   CHECK(budget.take("a", 60));
   CHECK(budget.take("b", 100));
   CHECK_FALSE(budget.take("a", 60));
-  CHECK(budget.may_have_room()); // 60 are less than three quarters
+  CHECK_FALSE(budget.may_have_room()); // nothing has gone
   CHECK(budget.crowded().count == 1);
+  CHECK(budget.crowded().some == std::vector<std::string>{"a"});
+  budget.give_back("a", 60, true);
+  CHECK(budget.may_have_room());
+  budget.looks_again();
+  CHECK_FALSE(budget.may_have_room());
   budget.give_back("a", 60, false);
   CHECK(budget.crowded().count == 0);
   CHECK_FALSE(budget.take("b", 1));
