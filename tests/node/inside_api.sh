@@ -57,7 +57,7 @@ for id in "$a" "$b"; do
   expect "and was somebody there" system:serviceaccount:shop:default "$(as "$id" logs -n shop job/once)"
   expect "the init container, too" "$address"$'\nsystem:serviceaccount:shop:default' "$(as "$id" logs -n shop bare -c first)"
 done
-check "an ephemeral container" as "$a" debug -n shop bare --image="$tools" --container=later --profile=general -- sh -c 'echo $KUBERNETES_SERVICE_HOST; sleep 3600'
+check "an ephemeral container" as "$a" debug -n shop bare --image="$tools" --container=later --profile=baseline -- sh -c 'echo $KUBERNETES_SERVICE_HOST; sleep 3600'
 eventually "sees it, too" 60 says "$address" as "$a" logs -n shop bare -c later
 
 # ---- clients
@@ -69,7 +69,7 @@ expect "curl, with the authority and the token of the pod" 200 "$(within "$a" sh
 expect "the Python client" bare "$(within "$a" shop bare python3 -c 'from kubernetes import client, config
 config.load_incluster_config()
 print(*(pod.metadata.name for pod in client.CoreV1Api().list_namespaced_pod("shop", label_selector="app=bare").items))')"
-within "$a" shop bare probe watch shop >"$TMPDIR/watched" 2>&1 &
+within "$a" shop bare probe watch shop >"$TMPDIR/watched" 2>/dev/null &
 watching=$!
 eventually "client-go watches" 30 grep -qx watching "$TMPDIR/watched"
 check "a pod comes" as "$a" run -n shop comes --image="$tools" --restart=Never -- true

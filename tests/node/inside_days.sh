@@ -10,8 +10,9 @@ folder=/var/run/secrets/kubernetes.io/serviceaccount
 sees_zood() { within "$1" "$2" "$3" probe whoami; } # ID NAMESPACE POD
 who() { echo "system:serviceaccount:$1:default"; }
 
-# ---- before: pods of tenants have the platform's API server, as zood's own address is not one that they reach
-start_zood_of_nodes
+# ---- before: pods of tenants have the platform's API server
+start_zood_for_pods 'inside: {enabled: false}'
+eventually "nothing is done to pods" 60 fails upstream get mutatingadmissionpolicybinding zoo-pods-inside
 new_tenant old
 check "a namespace" as "$old" create namespace shop
 check "a pod from before" as "$old" create -n shop -f - <<<"$(pod before "$tools" -- /agnhost pause)"

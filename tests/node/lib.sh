@@ -78,7 +78,7 @@ ready() { as "$1" wait --for=condition=Ready --timeout=90s "${@:2}"; }
 
 # inside ID POD COMMAND...: in a pod's container. within ID NAMESPACE POD COMMAND...: in that of another namespace.
 inside() { as "$1" exec "$2" -- "${@:3}"; }
-within() { as "$1" exec -n "$2" "$3" -- "${@:4}"; }
+within() { as "$1" exec -q -n "$2" "$3" -- "${@:4}"; }
 
 # says TEXT COMMAND...: it succeeds, and prints that text alone.
 says() { local output; output=$("${@:2}") && [[ $output == "$1" ]] || { echo "$output"; return 1; }; }
