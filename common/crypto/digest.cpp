@@ -101,9 +101,9 @@ std::string sha1(std::string_view bytes) {
 Sha256 hmac_sha256(std::string_view key, std::string_view bytes) {
   Sha256 out;
   unsigned size = 0;
-  const auto* made = HMAC(EVP_sha256(), key.data(), static_cast<int>(key.size()),
-                          reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size(),
-                          out.data(), &size);
+  const auto* made =
+      HMAC(EVP_sha256(), key.data(), static_cast<int>(key.size()),
+           reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size(), out.data(), &size);
   if (made == nullptr || size != out.size()) throw std::runtime_error("HMAC-SHA256 fails");
   return out;
 }

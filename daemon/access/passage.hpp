@@ -23,8 +23,8 @@ namespace zoo::access {
 std::shared_ptr<const http::FieldLines>
 as_tenant_user(std::string_view upstream_user, const Principal& principal, bool anywhere = false);
 /// For the relay of webhooks: the tenant's user, whose rights end at its namespaces, but not in the
-/// group zoo:tenants: by that upstream tells the tenant's own requests, about which its webhooks are
-/// asked, from the way to those webhooks (translate/admission_fence).
+/// group zoo:tenants: by that upstream tells the tenant's own requests, about which its webhooks
+/// are asked, from the way to those webhooks (translate/admission_fence).
 std::shared_ptr<const http::FieldLines> as_relay(std::string_view upstream_user);
 /// For Passage::caller: his own user, UID, groups and extras. Who he was before he impersonated
 /// somebody stands in the extra zoo-impersonator.

@@ -130,8 +130,7 @@ Route AccountViewSource::route_of(PrincipalPtr who) {
                                       access::k_account_answers, translate::Mapping("", no_names),
                                       "", "", authorizer_, "", std::nullopt, api::Guards(),
                                       api::Quota(), flow_, parts_.share_of(who->id),
-                                      access::NamespaceTexts{}, parts_.api,
-                                      parts_.rights}))
+                                      access::NamespaceTexts{}, parts_.api, parts_.rights}))
                 .first;
   }
   return {parts_.upstream, found->second, std::move(who)};

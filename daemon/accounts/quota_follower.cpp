@@ -24,8 +24,8 @@ quota::ResourceList refused_for(std::string_view message) {
   if (!message.starts_with(quota::k_slice) || requested == std::string_view::npos ||
       used == std::string_view::npos || used < requested)
     return out;
-  const auto list = message.substr(requested + k_requested.size(),
-                                   used - requested - k_requested.size());
+  const auto list =
+      message.substr(requested + k_requested.size(), used - requested - k_requested.size());
   for (const auto part : text::split(list, ',')) {
     const auto equals = part.find('=');
     if (equals == std::string_view::npos) continue;

@@ -25,7 +25,8 @@ quota::ResourceList refused_for(std::string_view message);
 /// that they may not create something. On one loop; destroyed when that has stopped.
 class QuotaFollower {
 public:
-  /// `touched`: an account whose quotas, slices or wishes have changed; on the loop, must not block.
+  /// `touched`: an account whose quotas, slices or wishes have changed; on the loop, must not
+  /// block.
   QuotaFollower(upstream::Upstream& upstream, net::Loop& loop, QuotaTable& table,
                 std::function<void(std::string_view account)> touched);
   void start(); ///< any thread

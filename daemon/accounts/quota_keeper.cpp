@@ -140,26 +140,26 @@ Result<QuotaKeeper::Next> QuotaKeeper::look_at_slices(upstream::ControlApi& api,
 Result<void> QuotaKeeper::make(upstream::ControlApi& api, const quota::Limit& limit,
                                const std::string& space, const Account& account) {
   const auto none = of_names({}, limit.hard);
-  json wanted = {
-      {"apiVersion", "v1"},
-      {"kind", "ResourceQuota"},
-      {"metadata",
-       {{"name", limit.slice_name},
-        {"namespace", space},
-        {"labels", {{k_managed_label, "true"}, {k_account_label, account.name}}},
-        {"ownerReferences",
-         json::array({{{"apiVersion", fmt::format("{}/{}", k_config_group, k_version)},
-                       {"kind", "Account"},
-                       {"name", account.name},
-                       {"uid", account.uid}}})}}},
-      {"spec", json::parse(quota::slice_spec(limit, none))}};
+  json wanted = {{"apiVersion", "v1"},
+                 {"kind", "ResourceQuota"},
+                 {"metadata",
+                  {{"name", limit.slice_name},
+                   {"namespace", space},
+                   {"labels", {{k_managed_label, "true"}, {k_account_label, account.name}}},
+                   {"ownerReferences",
+                    json::array({{{"apiVersion", fmt::format("{}/{}", k_config_group, k_version)},
+                                  {"kind", "Account"},
+                                  {"name", account.name},
+                                  {"uid", account.uid}}})}}},
+                 {"spec", json::parse(quota::slice_spec(limit, none))}};
   auto made = api.create(collection(space), wanted);
   if (!made && made.error().code() == Code::already_exists) {
     // Ours, not heard of yet; or one that somebody has put in its place.
     ZOO_TRY(made, api.get(path_of(space, limit.slice_name)));
     if (!table_.put_slice(text_of(*made)).empty() || table_.slice(space, limit.slice_name))
       return {};
-    ZOO_TRY_VOID(api.remove_read(path_of(space, limit.slice_name), text_at(*made, "/metadata/uid")));
+    ZOO_TRY_VOID(
+        api.remove_read(path_of(space, limit.slice_name), text_at(*made, "/metadata/uid")));
     ZOO_TRY(made, api.create(collection(space), wanted));
   }
   if (!made && made.error().code() == Code::not_found) return {}; // the space has gone
@@ -191,8 +191,8 @@ Result<void> QuotaKeeper::remove_strays(upstream::ControlApi& api, const std::st
   return {};
 }
 
-/// What is to be lowered first, then, from what has become free by that, what is to be raised. False:
-/// upstream has not counted yet what is in some space, which gets nothing until then.
+/// What is to be lowered first, then, from what has become free by that, what is to be raised.
+/// False: upstream has not counted yet what is in some space, which gets nothing until then.
 Result<bool> QuotaKeeper::share_out(upstream::ControlApi& api, const quota::Limit& limit,
                                     const std::vector<std::string>& spaces,
                                     const std::string& account) {
@@ -329,10 +329,10 @@ Result<QuotaKeeper::Next> QuotaKeeper::look_at_status(upstream::ControlApi& api,
       if (known.name != limit.slice_name) continue;
       const auto here = of_names(known.slice.used, limit.hard);
       quota::add(used, here);
-      spaces.push_back({{"namespace", known.space},
-                        {"status",
-                         {{"hard", as_json(of_names(known.slice.hard, limit.hard))},
-                          {"used", as_json(here)}}}});
+      spaces.push_back(
+          {{"namespace", known.space},
+           {"status",
+            {{"hard", as_json(of_names(known.slice.hard, limit.hard))}, {"used", as_json(here)}}}});
     }
     const json status = {
         {"total", {{"hard", as_json(limit.hard)}, {"used", as_json(of_names(used, limit.hard))}}},

@@ -122,8 +122,7 @@ void QuotaTable::want(std::string_view space, const quota::ResourceList& more) {
   quota::add(wish.more, more); // each refusal is of another object
 }
 
-std::vector<std::string>
-QuotaTable::keep_quotas(const std::set<std::string, std::less<>>& names) {
+std::vector<std::string> QuotaTable::keep_quotas(const std::set<std::string, std::less<>>& names) {
   const std::lock_guard lock(mutex_);
   std::vector<std::string> out;
   std::erase_if(quotas_, [&](const auto& entry) {

@@ -73,7 +73,7 @@ private:
   std::condition_variable changed_;
   std::uint64_t changes_ = 0; ///< of slices: what wait() waits for
   std::map<std::string, Quota, std::less<>> quotas_;
-  std::map<std::string, KnownSlice, std::less<>> slices_; ///< by "space/name"
+  std::map<std::string, KnownSlice, std::less<>> slices_;           ///< by "space/name"
   std::map<std::string, Names, std::less<>> quotas_of_, slices_of_; ///< keys, by account
   std::map<std::string, Wish, std::less<>> wishes_;                 ///< by space
 };

@@ -17,9 +17,9 @@ namespace zoo::accounts {
 class Writes {
 public:
   explicit Writes(WriteParts parts, ControllerSettings settings = {})
-      : parts_(with_quotas(std::move(parts))), connections_(parts_.connect), once_(parts_.connect_once),
-        saga_(parts_), spaces_(parts_, saga_, connections_, once_), accounts_(parts_, once_),
-        controller_(parts_, saga_, connections_, std::move(settings)),
+      : parts_(with_quotas(std::move(parts))), connections_(parts_.connect),
+        once_(parts_.connect_once), saga_(parts_), spaces_(parts_, saga_, connections_, once_),
+        accounts_(parts_, once_), controller_(parts_, saga_, connections_, std::move(settings)),
         quotas_(parts_, connections_, table_) {}
   Writes(const Writes&) = delete;
   Writes& operator=(const Writes&) = delete;

@@ -38,41 +38,42 @@ std::vector<Field> metadata() {
 }
 
 Field spec() {
-  return {"spec",
-          Type::object,
-          "What the tenant should be.",
-          {
-              {"displayName", Type::text, "What people call the tenant."},
-              {"account", Type::text, "The account that the tenant belongs to."},
-              {"suspended", Type::flag,
-               "While true, the tenant's requests are refused; its objects stay."},
-              {"audit",
-               Type::object,
-               "What is written of the tenant's requests.",
-               {{"level", Type::text, "none, denied, writes or all; without it zood's own."}}},
-              {"webhooks", Type::text,
-               "relay: upstream calls the tenant's webhooks through zood, in the tenant's words, "
-               "where it reaches zood; direct: it calls their Services itself. Default: relay."},
-              {"inside",
-               Type::object,
-               "What zood does inside the tenant's pods; all of it, unless it is switched off.",
-               {{"api", Type::flag,
-                 "zood is the API server that they find, with a token for it alone."},
-                {"dns", Type::flag, "They find the tenant's names where they look for names."}}},
-              {"quota", Type::open,
-               "Ceilings on what the tenant may store instead of zood.yaml's: namespaces, "
-               "customresourcedefinitions, webhooks, policies, services.nodeports, "
-               "services.loadbalancers, objects, bytes; null means unlimited."},
-              {"flow", Type::open,
-               "The tenant's share instead of zood.yaml's: maxRequestsInflight, "
-               "maxMutationsInflight, maxLongRunning, maxBufferedBytes, weight."},
-              {"guards", Type::open,
-               "What the tenant may write instead of what zood.yaml lets: nodeNames, "
-               "adminAccess, endpoints, serviceStatus, conversionWebhooks, volumeDrivers, "
-               "ingressHosts, priority. network: open or isolated, and networkFrom: from where pods "
-               "are reached whose network is isolated."},
-              {"id", Type::number, "Stands in manifests made for KubeZoo; has no meaning here."},
-          }};
+  return {
+      "spec",
+      Type::object,
+      "What the tenant should be.",
+      {
+          {"displayName", Type::text, "What people call the tenant."},
+          {"account", Type::text, "The account that the tenant belongs to."},
+          {"suspended", Type::flag,
+           "While true, the tenant's requests are refused; its objects stay."},
+          {"audit",
+           Type::object,
+           "What is written of the tenant's requests.",
+           {{"level", Type::text, "none, denied, writes or all; without it zood's own."}}},
+          {"webhooks", Type::text,
+           "relay: upstream calls the tenant's webhooks through zood, in the tenant's words, "
+           "where it reaches zood; direct: it calls their Services itself. Default: relay."},
+          {"inside",
+           Type::object,
+           "What zood does inside the tenant's pods; all of it, unless it is switched off.",
+           {{"api", Type::flag,
+             "zood is the API server that they find, with a token for it alone."},
+            {"dns", Type::flag, "They find the tenant's names where they look for names."}}},
+          {"quota", Type::open,
+           "Ceilings on what the tenant may store instead of zood.yaml's: namespaces, "
+           "customresourcedefinitions, webhooks, policies, services.nodeports, "
+           "services.loadbalancers, objects, bytes; null means unlimited."},
+          {"flow", Type::open,
+           "The tenant's share instead of zood.yaml's: maxRequestsInflight, "
+           "maxMutationsInflight, maxLongRunning, maxBufferedBytes, weight."},
+          {"guards", Type::open,
+           "What the tenant may write instead of what zood.yaml lets: nodeNames, "
+           "adminAccess, endpoints, serviceStatus, conversionWebhooks, volumeDrivers, "
+           "ingressHosts, priority. network: open or isolated, and networkFrom: from where pods "
+           "are reached whose network is isolated."},
+          {"id", Type::number, "Stands in manifests made for KubeZoo; has no meaning here."},
+      }};
 }
 
 Field status() {

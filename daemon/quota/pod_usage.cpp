@@ -173,7 +173,8 @@ bool pod_is_best_effort(JsonNode pod) {
     return told == "BestEffort";
   const auto spec = pod["spec"];
   for (const auto side : {Side::requests, Side::limits})
-    if (const auto own = read_resources(spec["resources"][member(side)]); own && any_pod_level(*own))
+    if (const auto own = read_resources(spec["resources"][member(side)]);
+        own && any_pod_level(*own))
       return !computes(spec["resources"]);
   for (const auto* list : {"containers", "initContainers"})
     for (auto each = spec[list].first(); each; each = each.next())

@@ -18,8 +18,7 @@ bool selects(const Scope& scope, const std::vector<std::string>& names) {
     return std::find(scope.values.begin(), scope.values.end(), name) != scope.values.end();
   };
   if (scope.op == "In") return std::any_of(names.begin(), names.end(), listed);
-  if (scope.op == "NotIn")
-    return names.empty() || !std::all_of(names.begin(), names.end(), listed);
+  if (scope.op == "NotIn") return names.empty() || !std::all_of(names.begin(), names.end(), listed);
   return false;
 }
 
@@ -41,11 +40,11 @@ bool pod_in(const Scope& scope, JsonNode pod) {
 bool claim_in(const Scope& scope, JsonNode claim) {
   const auto status = claim["status"];
   return scope.name == "VolumeAttributesClass" &&
-         selects(scope,
-                 non_empty(
-                     {claim["spec"]["volumeAttributesClassName"].string(),
-                      status["currentVolumeAttributesClassName"].string(),
-                      status["modifyVolumeStatus"]["targetVolumeAttributesClassName"].string()}));
+         selects(
+             scope,
+             non_empty({claim["spec"]["volumeAttributesClassName"].string(),
+                        status["currentVolumeAttributesClassName"].string(),
+                        status["modifyVolumeStatus"]["targetVolumeAttributesClassName"].string()}));
 }
 
 } // namespace

@@ -31,7 +31,7 @@ struct Part {
   Quantity base{};   ///< what it uses, and what it wanted and gets
 };
 
-Quantity sum_of(const std::vector<Part>& parts, Quantity Part::*member) {
+Quantity sum_of(const std::vector<Part>& parts, Quantity Part::* member) {
   Quantity out;
   for (const auto& part : parts)
     out += part.*member;
@@ -219,8 +219,8 @@ Targets distribute(const ResourceList& limit, const Slices& slices) {
   for (const auto& [name, most] : limit) {
     parts.clear();
     for (const auto& [space, slice] : slices)
-      parts.push_back({of_name(slice.used, name), of_name(slice.wanted, name),
-                       of_name(slice.hard, name)});
+      parts.push_back(
+          {of_name(slice.used, name), of_name(slice.wanted, name), of_name(slice.hard, name)});
     Sharing(name, most, parts).run();
     auto part = parts.begin();
     for (const auto& [space, slice] : slices)

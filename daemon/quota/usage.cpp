@@ -83,7 +83,8 @@ void charge_service(ResourceList& out, JsonNode service) {
 
 Result<void> charge_claim(ResourceList& out, JsonNode claim) {
   const auto spec = claim["spec"];
-  // The annotation goes before the field (component-helpers storage/volume, GetPersistentVolumeClaimClass).
+  // The annotation goes before the field (component-helpers storage/volume,
+  // GetPersistentVolumeClaimClass).
   const auto annotated = claim["metadata"]["annotations"][k_class_annotation];
   const auto storage_class = (annotated ? annotated : spec["storageClassName"]).string();
   const auto by_class = joined(storage_class, k_by_storage_class);
@@ -184,7 +185,8 @@ ResourceList only(const ResourceList& a, const ResourceList& by) {
 Result<ResourceList> read_resources(JsonNode list) {
   ResourceList out;
   for (auto each = list.first(); each; each = each.next()) {
-    auto amount = Quantity::parse(each.is(JsonType::string) ? each.string() : std::string(each.raw()));
+    auto amount =
+        Quantity::parse(each.is(JsonType::string) ? each.string() : std::string(each.raw()));
     if (!amount) return fail(std::move(amount).error().context("{}", each.raw_key()));
     out.insert_or_assign(each.key(), *amount);
   }

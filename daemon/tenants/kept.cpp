@@ -188,10 +188,10 @@ Result<bool> all_have_authorities(ControlApi& api) {
                                if (!found.terminating) without.insert(found.name);
                              }));
   if (without.empty()) return true;
-  ZOO_TRY_VOID(range_objects(
-      api, k_config_maps, {}, k_page, 0, true,
-      {{"fieldSelector", fmt::format("metadata.name={}", translate::k_root_ca)}},
-      [&](const json& item) { without.erase(found_of(item).name_space); }));
+  ZOO_TRY_VOID(
+      range_objects(api, k_config_maps, {}, k_page, 0, true,
+                    {{"fieldSelector", fmt::format("metadata.name={}", translate::k_root_ca)}},
+                    [&](const json& item) { without.erase(found_of(item).name_space); }));
   return without.empty();
 }
 

@@ -148,16 +148,23 @@ TenantViewSource::view_of(const std::shared_ptr<const TenantEntry>& entry) {
   if (cached.entry != entry || cached.names != names || cached.relay != relay ||
       cached.authorities != authorities || cached.inside != inside) {
     const translate::Mapping mapping(entry->id, names, inside ? authorities : nullptr);
-    View view{
-        access::k_tenant_answers, mapping, entry->uid, entry->created,
-        std::make_shared<const TenantAuthorizer>(parts_.policies, loop_, mapping,
-                                                 parts_.administrators),
-        upstream_user(entry->id), entry->audit, api::merged(terms_.guards, entry->terms.guards),
-        api::merged(terms_.quota, entry->terms.quota), api::merged(terms_.flow, entry->terms.flow),
-        parts_.share_of(entry->id),
-        access::NamespaceTexts{namespace_text, binding_text, inside_patch,
-                               inside_label(entry->inside), kept_texts},
-        nullptr, nullptr, relay};
+    View view{access::k_tenant_answers,
+              mapping,
+              entry->uid,
+              entry->created,
+              std::make_shared<const TenantAuthorizer>(parts_.policies, loop_, mapping,
+                                                       parts_.administrators),
+              upstream_user(entry->id),
+              entry->audit,
+              api::merged(terms_.guards, entry->terms.guards),
+              api::merged(terms_.quota, entry->terms.quota),
+              api::merged(terms_.flow, entry->terms.flow),
+              parts_.share_of(entry->id),
+              access::NamespaceTexts{namespace_text, binding_text, inside_patch,
+                                     inside_label(entry->inside), kept_texts},
+              nullptr,
+              nullptr,
+              relay};
     view.authorities = authorities;
     view.inside = inside;
     cached.view = std::make_shared<const View>(std::move(view));

@@ -166,8 +166,8 @@ void merge_members(JsonValue& document, const JsonValue& from, const JsonValue& 
     // Of a map only what is known goes.
     if (there != nullptr && there->is(JsonType::object) && was.is(JsonType::object))
       merge_members(*there, was, nothing);
-    if (there != nullptr && (!there->is(JsonType::object) || there->members.empty() ||
-                             !was.is(JsonType::object)))
+    if (there != nullptr &&
+        (!there->is(JsonType::object) || there->members.empty() || !was.is(JsonType::object)))
       document.erase(name);
   }
   for (const auto& [name, is] : to.members) {
@@ -235,8 +235,8 @@ std::string json_patch_between(const JsonValue& from, const JsonValue& to) {
   out.type = JsonType::array;
   constexpr std::string_view k_metadata = "metadata";
   const auto *was = from.find(k_metadata), *is = to.find(k_metadata);
-  const bool within = was != nullptr && is != nullptr && was->is(JsonType::object) &&
-                      is->is(JsonType::object);
+  const bool within =
+      was != nullptr && is != nullptr && was->is(JsonType::object) && is->is(JsonType::object);
   if (within) between(*was, *is, "/metadata", {}, out);
   between(from, to, "", within ? k_metadata : std::string_view(), out);
   return out.written();

@@ -120,11 +120,11 @@ Result<std::string> conversion_in(const Mapping& mapping, const HookName& name,
   if (status != "Success") {
     result.set("status", JsonValue::string("Failure"));
     const auto message = text_of(within(given, "result", "message"));
-    result.set("message", JsonValue::string(message.empty()
-                                                ? fmt::format("response.result.status was {}, not "
-                                                              "Success",
-                                                              json_quote(cut_text(status, 64)))
-                                                : cut_text(message, k_longest_review_text)));
+    result.set("message",
+               JsonValue::string(message.empty() ? fmt::format("response.result.status was {}, not "
+                                                               "Success",
+                                                               json_quote(cut_text(status, 64)))
+                                                 : cut_text(message, k_longest_review_text)));
     return review_answer(k_conversion_review, review, std::move(response));
   }
   result.set("status", JsonValue::string("Success"));

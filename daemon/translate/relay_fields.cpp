@@ -51,7 +51,7 @@ bool take_annotation(JsonValue& set, const std::string& key) {
 
 /// What is looked for in each entry of a webhook.
 struct Sought {
-  Path above; ///< what clientConfig stands in
+  Path above;                                  ///< what clientConfig stands in
   std::array<std::string, k_held.size()> keys; ///< of the annotations
   bool relayed;
 };

@@ -114,8 +114,8 @@ std::string_view member_of(Held held) {
 
 std::string held_annotation(Held held, std::string_view webhook) {
   constexpr std::size_t k_digits = 32;
-  auto out = fmt::format("{}{}.", k_any_annotation,
-                         held == Held::authority ? "ca" : member_of(held));
+  auto out =
+      fmt::format("{}{}.", k_any_annotation, held == Held::authority ? "ca" : member_of(held));
   if (webhook.empty()) return out + "conversion";
   return out + crypto::hex_encode(crypto::view(crypto::sha256(webhook))).substr(0, k_digits);
 }

@@ -43,10 +43,10 @@ Result<void> check_hook_count(Hook hook, std::size_t count);
 
 /// Where an object, or a patch of one, names a webhook.
 struct HookPlace {
-  std::string webhook;           ///< its name; "" of a conversion
-  std::string at;                ///< for errors: webhooks[0]
-  JsonValue* owner = nullptr;    ///< what clientConfig is a member of
-  JsonValue* config = nullptr;   ///< clientConfig; null: there is no such object
+  std::string webhook;         ///< its name; "" of a conversion
+  std::string at;              ///< for errors: webhooks[0]
+  JsonValue* owner = nullptr;  ///< what clientConfig is a member of
+  JsonValue* config = nullptr; ///< clientConfig; null: there is no such object
 };
 std::vector<HookPlace> hook_places(Hook hook, JsonValue& object);
 HookName hook_name(const Mapping& mapping, Hook hook, const JsonValue& object,

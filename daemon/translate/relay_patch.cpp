@@ -70,9 +70,9 @@ void complete(Hook hook, bool whole_list, JsonValue& patch, JsonValue& shown) {
   for (const auto& place : hook_places(hook, patch)) {
     if (place.config == nullptr || whole_list) continue;
     const auto* known = directs(*place.owner, "replace") ? nullptr : find(there, place.webhook);
-    *place.config = merged(
-        known == nullptr || known->config == nullptr ? JsonValue::object() : *known->config,
-        *place.config);
+    *place.config =
+        merged(known == nullptr || known->config == nullptr ? JsonValue::object() : *known->config,
+               *place.config);
   }
 }
 
@@ -109,10 +109,8 @@ Result<std::string> json_patch_in(const Root& root, const Mapping& mapping, cons
   ZOO_TRY(const auto shown, rewritten(root, mapping, Direction::outward, nullptr, stored));
   auto patched = shown;
   ZOO_TRY_VOID(apply_json_patch(patched, patch.root()));
-  ZOO_TRY(const auto was,
-          rewritten(root, mapping, Direction::inward, &relay, shown.written()));
-  ZOO_TRY(const auto is,
-          rewritten(root, mapping, Direction::inward, &relay, patched.written()));
+  ZOO_TRY(const auto was, rewritten(root, mapping, Direction::inward, &relay, shown.written()));
+  ZOO_TRY(const auto is, rewritten(root, mapping, Direction::inward, &relay, patched.written()));
   ZOO_TRY(const auto before, JsonValue::parse(stored));
   ZOO_TRY(const auto restated, restate(mapping, hook, &relay, stored));
   auto after = before;
@@ -127,8 +125,7 @@ Result<std::string> merge_in(const Root& root, const Mapping& mapping, const Rel
                              Hook hook, BodyFormat format, std::string_view body,
                              std::string_view stored) {
   ZOO_TRY(auto given, JsonValue::parse(body));
-  if (!given.is(JsonType::object))
-    return fail(Code::bad_request, "the patch is not a JSON object");
+  if (!given.is(JsonType::object)) return fail(Code::bad_request, "the patch is not a JSON object");
   ZOO_TRY(auto shown, rewritten(root, mapping, Direction::outward, nullptr, stored));
   ZOO_TRY(auto before, JsonValue::parse(stored));
   ZOO_TRY_VOID(check_hook_count(hook, hook_places(hook, given).size()));

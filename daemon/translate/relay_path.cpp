@@ -14,8 +14,7 @@ constexpr std::array<std::string_view, 3> k_hooks = {"validating", "mutating", "
 constexpr std::string_view k_no_webhook = "-"; // of a conversion; no webhook can be called so
 
 std::string code_of(const Relay& relay, std::string_view signed_part) {
-  return crypto::base64url_encode(
-      crypto::view(crypto::hmac_sha256(relay.key.view(), signed_part)));
+  return crypto::base64url_encode(crypto::view(crypto::hmac_sha256(relay.key.view(), signed_part)));
 }
 
 } // namespace
@@ -25,8 +24,8 @@ std::string signed_relay_path(const HookName& name) {
   out += '/';
   out += k_hooks[static_cast<std::size_t>(name.hook)];
   out += '/' + percent_encode(name.object, "") + '/';
-  out += name.hook == Hook::conversion ? std::string(k_no_webhook)
-                                       : percent_encode(name.webhook, "");
+  out +=
+      name.hook == Hook::conversion ? std::string(k_no_webhook) : percent_encode(name.webhook, "");
   return out;
 }
 

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/translate/hidden_names.hpp"
 #include "daemon/translate/relay_review.hpp"
 
 #include "common/base/json_text.hpp"
@@ -79,8 +78,8 @@ Result<std::string> patch_of(const Mapping& mapping, const JsonValue& request,
   if (object == nullptr || !object->is(JsonType::object))
     return fail(Code::invalid, "the webhook attempted to modify the object, which is not supported "
                                "for this operation");
-  const auto place = subject.subresource.empty() ? subject.resource
-                                                 : subject.resource + '/' + subject.subresource;
+  const auto place =
+      subject.subresource.empty() ? subject.resource : subject.resource + '/' + subject.subresource;
   if (reaches_out(subject.group, place))
     return fail(Code::invalid, "the webhook attempted to modify {}, which no mutation may change",
                 json_quote(place));
@@ -177,10 +176,21 @@ Result<OutwardReview> admission_out(const Mapping& mapping, std::string_view bod
   ZOO_TRY_VOID(groups_out(mapping, request));
   request.set("namespace", JsonValue::string(subject.own_space));
   // What a later Kubernetes adds may speak of the platform.
-  constexpr std::array<std::string_view, 15> k_known = {
-      "uid",  "kind",      "resource",  "subResource", "requestKind", "requestResource",
-      "requestSubResource", "name",     "namespace",   "operation",   "userInfo",
-      "object", "oldObject", "dryRun",  "options"};
+  constexpr std::array<std::string_view, 15> k_known = {"uid",
+                                                        "kind",
+                                                        "resource",
+                                                        "subResource",
+                                                        "requestKind",
+                                                        "requestResource",
+                                                        "requestSubResource",
+                                                        "name",
+                                                        "namespace",
+                                                        "operation",
+                                                        "userInfo",
+                                                        "object",
+                                                        "oldObject",
+                                                        "dryRun",
+                                                        "options"};
   std::erase_if(request.members, [&k_known](const auto& member) {
     return std::find(k_known.begin(), k_known.end(), member.first) == k_known.end();
   });

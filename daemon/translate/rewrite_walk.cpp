@@ -321,7 +321,8 @@ Walker::Ptr Walker::members(const Node& node, Ptr p, const Siblings& siblings) {
       twice = !keys->add(each.key, each.key.data() == each.begin + 1);
     }
     // What no way inward reads, upstream reads as it does.
-    const bool read = edge == nullptr || edge->to == nullptr || edge->to->action != Action::authorities;
+    const bool read =
+        edge == nullptr || edge->to == nullptr || edge->to->action != Action::authorities;
     if (twice && read && !outward()) {
       error_.emplace(Code::bad_request, "duplicate field " + json_quote(path()));
       return nullptr;

@@ -57,7 +57,7 @@ enum class Action : std::uint8_t {
   root_ca,                ///< name of a ConfigMap that a pod reads: of the authorities
   namespace_source,       ///< source of a projected volume: shown as the namespace's field
   reserved_name,          ///< name of a kind of hidden_names.hpp: zood's own are refused
-  authorities,             ///< data of a ConfigMap: in kube-root-ca.crt the authorities of zood
+  authorities,            ///< data of a ConfigMap: in kube-root-ca.crt the authorities of zood
   refuse,                 ///< a tenant may not set it: forbidden inward
   hide,                   ///< the member is left out outward
 };

@@ -11,9 +11,9 @@
 #include <string>
 #include <string_view>
 
-/// A tenant's webhooks, as upstream calls them through zood's relay. Upstream stores the relay's URL
-/// and authority in `clientConfig`; the tenant's own `service` and `caBundle` stand in an annotation
-/// that the tenant does not see. Pure: any thread.
+/// A tenant's webhooks, as upstream calls them through zood's relay. Upstream stores the relay's
+/// URL and authority in `clientConfig`; the tenant's own `service` and `caBundle` stand in an
+/// annotation that the tenant does not see. Pure: any thread.
 namespace zoo::translate {
 
 /// Which object names a webhook.
@@ -49,10 +49,10 @@ struct HookTarget {
   std::string name_space; ///< of the Service, upstream's name, proven to be the tenant's
   std::string server;     ///< what the certificate must be for: "hook.shop.svc", the tenant's name
   std::string service;
-  std::string path = "/";      ///< with its query
-  std::uint16_t port = 443;    ///< of the Service
-  std::string ca_pem;          ///< the tenant's caBundle; empty: nothing verifies
-  std::uint32_t seconds = 10;  ///< `timeoutSeconds`
+  std::string path = "/";     ///< with its query
+  std::uint16_t port = 443;   ///< of the Service
+  std::string ca_pem;         ///< the tenant's caBundle; empty: nothing verifies
+  std::uint32_t seconds = 10; ///< `timeoutSeconds`
 };
 /// Out of the stored object. Code::not_found: it has no such webhook any more.
 Result<HookTarget> hook_target(const Mapping& mapping, const HookName& name,

@@ -241,8 +241,8 @@ private:
     std::string shown;
     if (!translate::rewrite(root_of(exchange_), outward, answer.body, shown)) return;
     warned_ = true;
-    exchange_.warn(note_of(exchange_.target(), exchange_.mapping(), shown,
-                           exchange_.view().relay != nullptr));
+    exchange_.warn(
+        note_of(exchange_.target(), exchange_.mapping(), shown, exchange_.view().relay != nullptr));
   }
 
   void real(const std::string& version) {

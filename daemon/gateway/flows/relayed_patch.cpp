@@ -42,9 +42,8 @@ private:
         refuse(refusal_); // it was about the patch, or others write all the while
         return {};
       }
-      ZOO_TRY(request.body,
-              translate::relayed_patch_in(root, mapping, *exchange_.view().relay, format_,
-                                          request_.body, stored.body));
+      ZOO_TRY(request.body, translate::relayed_patch_in(root, mapping, *exchange_.view().relay,
+                                                        format_, request_.body, stored.body));
       request.stored = stored.body;
       request.again = [exchange = &exchange_, request = request_, format = format_, send = send_,
                        readings = readings_ - 1, version = std::move(version)](

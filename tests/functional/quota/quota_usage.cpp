@@ -37,38 +37,52 @@ T must(Result<T> result) {
 /// Where one of these is counted, each container must say how much it wants.
 const Words k_computed{"cpu",        "memory",        "requests.cpu",
                        "limits.cpu", "limits.memory", "requests.memory"};
-const Words k_counted{
-    "pods", "count/pods", "ephemeral-storage", "requests.ephemeral-storage",
-    "limits.ephemeral-storage",
-    "hugepages-2Mi", "requests.hugepages-2Mi", "requests.example.com/gpu",
-    "services", "count/services", "services.nodeports", "services.loadbalancers",
-    "persistentvolumeclaims", "count/persistentvolumeclaims", "requests.storage",
-    "gold.storageclass.storage.k8s.io/requests.storage",
-    "gold.storageclass.storage.k8s.io/persistentvolumeclaims",
-    "silver.storageclass.storage.k8s.io/requests.storage",
-    "configmaps", "count/configmaps", "secrets", "count/secrets", "count/serviceaccounts",
-    "count/deployments.apps", "count/jobs.batch",
-    "count/resourceclaims.resource.k8s.io", "gpu.deviceclass.resource.k8s.io/devices",
-    "nic.deviceclass.resource.k8s.io/devices",
-    "requests.deviceclass.resource.kubernetes.io/gpu"};
+const Words k_counted{"pods",
+                      "count/pods",
+                      "ephemeral-storage",
+                      "requests.ephemeral-storage",
+                      "limits.ephemeral-storage",
+                      "hugepages-2Mi",
+                      "requests.hugepages-2Mi",
+                      "requests.example.com/gpu",
+                      "services",
+                      "count/services",
+                      "services.nodeports",
+                      "services.loadbalancers",
+                      "persistentvolumeclaims",
+                      "count/persistentvolumeclaims",
+                      "requests.storage",
+                      "gold.storageclass.storage.k8s.io/requests.storage",
+                      "gold.storageclass.storage.k8s.io/persistentvolumeclaims",
+                      "silver.storageclass.storage.k8s.io/requests.storage",
+                      "configmaps",
+                      "count/configmaps",
+                      "secrets",
+                      "count/secrets",
+                      "count/serviceaccounts",
+                      "count/deployments.apps",
+                      "count/jobs.batch",
+                      "count/resourceclaims.resource.k8s.io",
+                      "gpu.deviceclass.resource.k8s.io/devices",
+                      "nic.deviceclass.resource.k8s.io/devices",
+                      "requests.deviceclass.resource.kubernetes.io/gpu"};
 
 /// A quota that counts pods of one kind alone, for scopes.
 struct Scoped {
   std::string name;
   json spec;
 };
-const std::vector<Scoped> k_scoped{
-    {"best-effort", {{"scopes", {"BestEffort"}}}},
-    {"not-best-effort", {{"scopes", {"NotBestEffort"}}}},
-    {"terminating", {{"scopes", {"Terminating"}}}},
-    {"not-terminating", {{"scopes", {"NotTerminating"}}}},
-    {"across", {{"scopes", {"CrossNamespacePodAffinity"}}}},
-    {"critical",
-     {{"scopeSelector",
-       {{"matchExpressions",
-         {{{"scopeName", "PriorityClass"},
-           {"operator", "In"},
-           {"values", {"system-cluster-critical"}}}}}}}}}};
+const std::vector<Scoped> k_scoped{{"best-effort", {{"scopes", {"BestEffort"}}}},
+                                   {"not-best-effort", {{"scopes", {"NotBestEffort"}}}},
+                                   {"terminating", {{"scopes", {"Terminating"}}}},
+                                   {"not-terminating", {{"scopes", {"NotTerminating"}}}},
+                                   {"across", {{"scopes", {"CrossNamespacePodAffinity"}}}},
+                                   {"critical",
+                                    {{"scopeSelector",
+                                      {{"matchExpressions",
+                                        {{{"scopeName", "PriorityClass"},
+                                          {"operator", "In"},
+                                          {"values", {"system-cluster-critical"}}}}}}}}}};
 
 struct Made {
   quota::Counted kind;
@@ -323,7 +337,8 @@ int compare(Upstream& upstream, Random random, const Words& counted,
       if (found == usage.end() || found->second.zero()) continue;
       ours.insert(*found);
       if (!quota::charges(made.kind, name))
-        throw std::runtime_error(fmt::format("{} is charged for, and not named by charges()", name));
+        throw std::runtime_error(
+            fmt::format("{} is charged for, and not named by charges()", name));
     }
     judge("all", ours, before[0]);
     for (std::size_t k = 0; k < scoped.size(); ++k) {

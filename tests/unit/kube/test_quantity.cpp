@@ -58,8 +58,8 @@ TEST_CASE("a quantity is written as Kubernetes writes it") {
 }
 
 TEST_CASE("what is no quantity is refused with its text") {
-  for (const auto* text : {"", "+", ".", "m", "1 ", " 1", "1.2.3", "1K", "1kib", "0x10", "1e", "1e1.5",
-                           "1e99999", "e3", "--1", "1mm", "\xff"}) {
+  for (const auto* text : {"", "+", ".", "m", "1 ", " 1", "1.2.3", "1K", "1kib", "0x10", "1e",
+                           "1e1.5", "1e99999", "e3", "--1", "1mm", "\xff"}) {
     CAPTURE(text);
     const auto out = Quantity::parse(text);
     REQUIRE(!out);

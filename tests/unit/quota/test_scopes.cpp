@@ -28,7 +28,8 @@ TEST_CASE("a quota without scopes counts everything") {
 }
 
 TEST_CASE("scopes tell pods apart") {
-  const std::string best = R"({"scopes":["BestEffort"]})", not_best = R"({"scopes":["NotBestEffort"]})";
+  const std::string best = R"({"scopes":["BestEffort"]})",
+                    not_best = R"({"scopes":["NotBestEffort"]})";
   CHECK(holds(best, k_pods, k_plain));
   CHECK(!holds(best, k_pods, k_asks));
   CHECK(holds(not_best, k_pods, k_asks));
@@ -93,6 +94,8 @@ TEST_CASE("two quotas of the same objects have equal scopes") {
   };
   CHECK(list(R"({"scopes":["NotBestEffort","Terminating","Terminating"]})") ==
         list(R"({"scopes":["Terminating","NotBestEffort"]})"));
-  CHECK(list(R"({"scopes":["BestEffort"]})") ==
-        list(R"({"scopeSelector":{"matchExpressions":[{"scopeName":"BestEffort","operator":"Exists"}]}})"));
+  CHECK(
+      list(R"({"scopes":["BestEffort"]})") ==
+      list(
+          R"({"scopeSelector":{"matchExpressions":[{"scopeName":"BestEffort","operator":"Exists"}]}})"));
 }

@@ -36,8 +36,10 @@ std::string pod(const std::string& spec, const std::string& status = "{}") {
   return text_of(*requests) + " | " + text_of(*limits);
 }
 
-std::string container(const std::string& name, const std::string& cpu, const std::string& more = "") {
-  return R"({"name":")" + name + R"(","resources":{"requests":{"cpu":")" + cpu + R"("}})" + more + "}";
+std::string container(const std::string& name, const std::string& cpu,
+                      const std::string& more = "") {
+  return R"({"name":")" + name + R"(","resources":{"requests":{"cpu":")" + cpu + R"("}})" + more +
+         "}";
 }
 
 constexpr Counted k_pods{"", "pods"}, k_services{"", "services"},
@@ -80,9 +82,9 @@ TEST_CASE("init containers, sidecars, overhead and resources of the pod itself")
             container("i", "3") + "," + container("s", "2", R"(,"restartPolicy":"Always")") +
             "]}") == "cpu=3 | ");
   // Overhead adds to a limit only where there is one.
-  CHECK(pod(R"({"containers":[{"name":"a","resources":{"requests":{"cpu":"1"},"limits":{"cpu":"2"}}}],
-                "overhead":{"cpu":"100m","memory":"1Mi"}})") ==
-        "cpu=1100m memory=1Mi | cpu=2100m");
+  CHECK(
+      pod(R"({"containers":[{"name":"a","resources":{"requests":{"cpu":"1"},"limits":{"cpu":"2"}}}],
+                "overhead":{"cpu":"100m","memory":"1Mi"}})") == "cpu=1100m memory=1Mi | cpu=2100m");
   // KEP-2837: what the pod says itself goes before the sum.
   CHECK(pod("{\"containers\":[" + container("a", "1") +
             R"(],"resources":{"requests":{"cpu":"5"},"limits":{"memory":"1Gi"}}})") ==
@@ -111,10 +113,14 @@ TEST_CASE("pods that have ended cost no more than being stored") {
   CHECK(with(R"("status":{"phase":"Succeeded"})") == "count/pods=1");
   CHECK(with(R"("status":{"phase":"Failed"})") == "count/pods=1");
   CHECK(with(R"("status":{"phase":"Running"})") == "count/pods=1 pods=1");
-  CHECK(with(R"("metadata":{"deletionTimestamp":"2027-01-15T07:59:00Z","deletionGracePeriodSeconds":30})") ==
-        "count/pods=1");
-  CHECK(with(R"("metadata":{"deletionTimestamp":"2027-01-15T07:59:45Z","deletionGracePeriodSeconds":30})") ==
-        "count/pods=1 pods=1");
+  CHECK(
+      with(
+          R"("metadata":{"deletionTimestamp":"2027-01-15T07:59:00Z","deletionGracePeriodSeconds":30})") ==
+      "count/pods=1");
+  CHECK(
+      with(
+          R"("metadata":{"deletionTimestamp":"2027-01-15T07:59:45Z","deletionGracePeriodSeconds":30})") ==
+      "count/pods=1 pods=1");
 }
 
 TEST_CASE("services are charged for node ports and load balancers") {
@@ -130,13 +136,16 @@ TEST_CASE("services are charged for node ports and load balancers") {
 }
 
 TEST_CASE("claims are charged by their class, in whole bytes") {
-  CHECK(usage(k_claims, R"({"spec":{"storageClassName":"gold","resources":{"requests":{"storage":"1.5"}}}})") ==
-        "count/persistentvolumeclaims=1 gold.storageclass.storage.k8s.io/persistentvolumeclaims=1 "
-        "gold.storageclass.storage.k8s.io/requests.storage=2 persistentvolumeclaims=1 "
-        "requests.storage=2");
-  CHECK(usage(k_claims, R"({"spec":{"storageClassName":"","resources":{"requests":{"storage":"1Gi"}}},
+  CHECK(
+      usage(k_claims,
+            R"({"spec":{"storageClassName":"gold","resources":{"requests":{"storage":"1.5"}}}})") ==
+      "count/persistentvolumeclaims=1 gold.storageclass.storage.k8s.io/persistentvolumeclaims=1 "
+      "gold.storageclass.storage.k8s.io/requests.storage=2 persistentvolumeclaims=1 "
+      "requests.storage=2");
+  CHECK(
+      usage(k_claims, R"({"spec":{"storageClassName":"","resources":{"requests":{"storage":"1Gi"}}},
                             "status":{"allocatedResources":{"storage":"2Gi"}}})") ==
-        "count/persistentvolumeclaims=1 persistentvolumeclaims=1 requests.storage=2Gi");
+      "count/persistentvolumeclaims=1 persistentvolumeclaims=1 requests.storage=2Gi");
   CHECK(charges(k_claims, "gold.storageclass.storage.k8s.io/requests.storage"));
   CHECK(!charges(k_claims, "gold.storageclass.storage.k8s.io/limits.storage"));
 }

@@ -35,8 +35,8 @@ TEST_CASE("a JSON patch does what RFC 6902 says") {
       {R"({"a":{"b":1}})", R"([{"op":"copy","from":"/a","path":"/c"}])",
        R"({"a":{"b":1},"c":{"b":1}})"},
       {R"({"a":{"b":1}})", R"([{"op":"move","from":"/a/b","path":"/c"}])", R"({"a":{},"c":1})"},
-      {R"({"a":{"b":1,"c":"\u0041"}})",
-       R"([{"op":"test","path":"/a","value":{"c":"A","b":1}}])", R"({"a":{"b":1,"c":"\u0041"}})"},
+      {R"({"a":{"b":1,"c":"\u0041"}})", R"([{"op":"test","path":"/a","value":{"c":"A","b":1}}])",
+       R"({"a":{"b":1,"c":"\u0041"}})"},
       {R"({"a":1})", R"([{"op":"test","path":"/b","value":null}])", R"({"a":1})"},
   };
   for (const auto& row : rows) {

@@ -64,10 +64,9 @@ TEST_CASE("a path says whom it is for, and nobody else can make one") {
   auto other = path;
   other.replace(other.find("abc123"), 6, "zzz999");
   CHECK_FALSE(parse_relay_path(relay(), other));
-  for (const std::string& wrong :
-       {std::string(), std::string("/w/"), path + "/", path + "x", path.substr(1), path + "?a=b",
-        path.substr(0, path.rfind('/')), std::string("/w/abc123/deleting/x/y/z"),
-        std::string(5000, '/')})
+  for (const std::string& wrong : {std::string(), std::string("/w/"), path + "/", path + "x",
+                                   path.substr(1), path + "?a=b", path.substr(0, path.rfind('/')),
+                                   std::string("/w/abc123/deleting/x/y/z"), std::string(5000, '/')})
     CHECK_FALSE(parse_relay_path(relay(), wrong));
   const Relay another{relay().base, relay().ca_pem, Secret::copy_of("another key")};
   CHECK_FALSE(parse_relay_path(another, path));
@@ -147,13 +146,12 @@ TEST_CASE("what is applied by two managers stays apart") {
       R"("metadata":{"name":"guard"},"webhooks":[{"name":"a.guard.test",)"
       R"("clientConfig":{"caBundle":"Q0E="}}]})";
   const auto names = test::tenant();
-  const auto out = patch_in(guard_root(), names, BodyFormat::apply_patch, injected, {}, true,
-                            &relay());
+  const auto out =
+      patch_in(guard_root(), names, BodyFormat::apply_patch, injected, {}, true, &relay());
   REQUIRE(out);
   const auto applied = Json::parse(*out);
   CHECK_FALSE(applied["webhooks"][0].contains("clientConfig"));
-  CHECK(applied["metadata"]["annotations"] ==
-        Json{{annotation(Held::authority), "Q0E="}});
+  CHECK(applied["metadata"]["annotations"] == Json{{annotation(Held::authority), "Q0E="}});
 }
 
 TEST_CASE("who owns a Service or an authority owns it in both forms") {
@@ -167,10 +165,10 @@ TEST_CASE("who owns a Service or an authority owns it in both forms") {
   auto& helm = stored["metadata"]["managedFields"][0]["fieldsV1"];
   for (const auto held : {Held::name, Held::name_space, Held::path})
     helm["f:metadata"]["f:annotations"]["f:" + annotation(held)] = Json::object();
-  helm["f:webhooks"][hook] = {{".", Json::object()},
-                              {"f:name", Json::object()},
-                              {"f:clientConfig",
-                               {{"f:url", Json::object()}, {"f:caBundle", Json::object()}}}};
+  helm["f:webhooks"][hook] = {
+      {".", Json::object()},
+      {"f:name", Json::object()},
+      {"f:clientConfig", {{"f:url", Json::object()}, {"f:caBundle", Json::object()}}}};
   auto& injector = stored["metadata"]["managedFields"][1]["fieldsV1"];
   injector["f:metadata"]["f:annotations"]["f:" + annotation(Held::authority)] = Json::object();
   injector["f:webhooks"][hook] = {{".", Json::object()}, {"f:name", Json::object()}};
@@ -218,13 +216,12 @@ TEST_CASE("who creates a webhook otherwise owns its parts, and who changes one o
 TEST_CASE("conflicts over annotations of webhooks are told as what they stand for") {
   const auto stored = versioned(Json::parse(test::stored_guard()));
   const auto told = [&](const std::string& field) {
-    const Json refusal = {
-        {"kind", "Status"},
-        {"details",
-         {{"causes",
-           {{{"reason", "FieldManagerConflict"},
-             {"message", "conflict with \"helm\""},
-             {"field", field}}}}}}};
+    const Json refusal = {{"kind", "Status"},
+                          {"details",
+                           {{"causes",
+                             {{{"reason", "FieldManagerConflict"},
+                               {"message", "conflict with \"helm\""},
+                               {"field", field}}}}}}};
     const auto out =
         judge_conflicts(test::tenant(), guard_root(), refusal.dump(), "{}", stored.dump());
     return out ? Json::parse(*out)["details"]["causes"][0]["field"].get<std::string>() : "taken";
@@ -349,15 +346,22 @@ TEST_CASE("a JSON patch is applied to what the tenant sees") {
     return shown(result.dump());
   };
   const std::string at = "/webhooks/0/clientConfig";
-  CHECK(after(R"([{"op":"test","path":")" + at + R"(/caBundle","value":"Q0E="},)"
-              R"({"op":"replace","path":")" + at + R"(/caBundle","value":"TkVX"}])")
-            ["webhooks"][0]["clientConfig"]["caBundle"] == Json(std::string("TkVX")));
-  CHECK(after(R"([{"op":"replace","path":")" + at + R"(/service/path","value":"/v2"}])")
-            ["webhooks"][0]["clientConfig"]["service"]["path"] == Json(std::string("/v2")));
-  CHECK(after(R"([{"op":"remove","path":")" + at + R"(/caBundle"}])")["webhooks"][0]
-             ["clientConfig"].contains("caBundle") == false);
-  CHECK(after(R"([{"op":"add","path":"/metadata/annotations","value":{"a":"b"}}])")
-            ["metadata"]["annotations"] == Json{{"a", "b"}});
+  CHECK(after(R"([{"op":"test","path":")" + at +
+              R"(/caBundle","value":"Q0E="},)"
+              R"({"op":"replace","path":")" +
+              at + R"(/caBundle","value":"TkVX"}])")["webhooks"][0]["clientConfig"]["caBundle"] ==
+        Json(std::string("TkVX")));
+  CHECK(
+      after(
+          R"([{"op":"replace","path":")" + at +
+          R"(/service/path","value":"/v2"}])")["webhooks"][0]["clientConfig"]["service"]["path"] ==
+      Json(std::string("/v2")));
+  CHECK(after(R"([{"op":"remove","path":")" + at + R"(/caBundle"}])")["webhooks"][0]["clientConfig"]
+            .contains("caBundle") == false);
+  CHECK(
+      after(R"([{"op":"add","path":"/metadata/annotations","value":{"a":"b"}}])")["metadata"]
+                                                                                 ["annotations"] ==
+      Json{{"a", "b"}});
   CHECK(after(R"([{"op":"test","path":")" + at + R"(/service/name","value":"x"}])")
             .get<std::string>()
             .find("failed") != std::string::npos);

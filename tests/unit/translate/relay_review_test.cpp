@@ -53,9 +53,8 @@ Json heard(const Json& review, const Json& answer, const HookName& name = mutato
 }
 
 Json patching(const std::string& patch) {
-  return answered({{"allowed", true},
-                   {"patchType", "JSONPatch"},
-                   {"patch", crypto::base64_encode(patch)}});
+  return answered(
+      {{"allowed", true}, {"patchType", "JSONPatch"}, {"patch", crypto::base64_encode(patch)}});
 }
 
 /// The pod that upstream has after the answer, or the refusal.
@@ -94,8 +93,7 @@ TEST_CASE("a review names the tenant's groups") {
   for (const auto* member : {"kind", "requestKind"})
     review["request"][member] = {{"group", "abc123-w.test"}, {"version", "v1"}, {"kind", "W"}};
   for (const auto* member : {"resource", "requestResource"})
-    review["request"][member] = {{"group", "abc123-w.test"}, {"version", "v1"},
-                                 {"resource", "ws"}};
+    review["request"][member] = {{"group", "abc123-w.test"}, {"version", "v1"}, {"resource", "ws"}};
   review["request"]["object"] = {{"kind", "W"},
                                  {"apiVersion", "abc123-w.test/v1"},
                                  {"metadata", {{"name", "x"}, {"namespace", "abc123-shop"}}}};
@@ -118,8 +116,9 @@ TEST_CASE("who asks is told as the tenant knows him") {
   CHECK(user({{"username", "system:serviceaccount:abc123-shop:robot"},
               {"uid", "u"},
               {"groups", {"system:serviceaccounts", "system:serviceaccounts:abc123-shop"}},
-              {"extra", {{"authentication.kubernetes.io/pod-name", {"p"}},
-                         {"authentication.kubernetes.io/node-name", {"n"}}}}}) ==
+              {"extra",
+               {{"authentication.kubernetes.io/pod-name", {"p"}},
+                {"authentication.kubernetes.io/node-name", {"n"}}}}}) ==
         Json{{"username", "system:serviceaccount:shop:robot"},
              {"uid", "u"},
              {"groups", {"system:serviceaccounts", "system:serviceaccounts:shop"}},
@@ -157,10 +156,10 @@ TEST_CASE("what is not the tenant's is not shown") {
 
 TEST_CASE("what zood keeps is admitted without asking") {
   auto review = asked();
-  review["request"]["kind"] = {{"group", "rbac.authorization.k8s.io"}, {"version", "v1"},
-                               {"kind", "RoleBinding"}};
-  review["request"]["resource"] = {{"group", "rbac.authorization.k8s.io"}, {"version", "v1"},
-                                   {"resource", "rolebindings"}};
+  review["request"]["kind"] = {
+      {"group", "rbac.authorization.k8s.io"}, {"version", "v1"}, {"kind", "RoleBinding"}};
+  review["request"]["resource"] = {
+      {"group", "rbac.authorization.k8s.io"}, {"version", "v1"}, {"resource", "rolebindings"}};
   review["request"]["name"] = "zoo-tenant";
   const auto out = review_out(test::tenant(), guard(), review.dump());
   REQUIRE(out);
@@ -170,21 +169,20 @@ TEST_CASE("what zood keeps is admitted without asking") {
 }
 
 TEST_CASE("an answer is handed on with its words") {
-  CHECK(heard(asked(), answered({{"allowed", true}})) ==
-        Json{{"allowed", true}, {"uid", "u-1"}});
-  const auto denied = heard(asked(), answered({{"allowed", false},
-                                               {"status",
-                                                {{"code", 418},
-                                                 {"message", "no \u00e4"},
-                                                 {"reason", "Because"},
-                                                 {"metadata", {{"x", "y"}}},
-                                                 {"details",
-                                                  {{"group", "w.test"},
-                                                   {"kind", "W"},
-                                                   {"causes", {{{"message", "m"},
-                                                                {"other", "o"}}}}}}}},
-                                               {"warnings", {"beware"}},
-                                               {"auditAnnotations", {{"k", "v"}}}}));
+  CHECK(heard(asked(), answered({{"allowed", true}})) == Json{{"allowed", true}, {"uid", "u-1"}});
+  const auto denied =
+      heard(asked(), answered({{"allowed", false},
+                               {"status",
+                                {{"code", 418},
+                                 {"message", "no \u00e4"},
+                                 {"reason", "Because"},
+                                 {"metadata", {{"x", "y"}}},
+                                 {"details",
+                                  {{"group", "w.test"},
+                                   {"kind", "W"},
+                                   {"causes", {{{"message", "m"}, {"other", "o"}}}}}}}},
+                               {"warnings", {"beware"}},
+                               {"auditAnnotations", {{"k", "v"}}}}));
   CHECK(denied == Json{{"uid", "u-1"},
                        {"allowed", false},
                        {"status",
@@ -197,10 +195,10 @@ TEST_CASE("an answer is handed on with its words") {
                            {"causes", Json::array({{{"message", "m"}}})}}}}},
                        {"warnings", {"beware"}},
                        {"auditAnnotations", {{"k", "v"}}}});
-  const auto much = heard(asked(), answered({{"allowed", false},
-                                             {"status", {{"message", std::string(99'999, 'x')},
-                                                         {"code", 99'999}}},
-                                             {"warnings", std::vector<std::string>(99, "w")}}));
+  const auto much = heard(
+      asked(), answered({{"allowed", false},
+                         {"status", {{"message", std::string(99'999, 'x')}, {"code", 99'999}}},
+                         {"warnings", std::vector<std::string>(99, "w")}}));
   CHECK(much["status"]["message"].get<std::string>().size() == 32'768);
   CHECK_FALSE(much["status"].contains("code"));
   CHECK(much["warnings"].size() == 32);
@@ -213,26 +211,26 @@ TEST_CASE("an answer that upstream would not take is refused in its words") {
                                 {"apiVersion", "admission.k8s.io/v1beta1"},
                                 {"response", {{"uid", "u-1"}}}}),
                 "expected webhook response of admission.k8s.io/v1"));
-  CHECK(refused(heard(asked(), {{"kind", "AdmissionReview"},
-                                {"apiVersion", "admission.k8s.io/v1"}}),
-                "response was absent"));
+  CHECK(
+      refused(heard(asked(), {{"kind", "AdmissionReview"}, {"apiVersion", "admission.k8s.io/v1"}}),
+              "response was absent"));
   CHECK(refused(heard(asked(), answered({{"allowed", "yes"}})), "neither true nor false"));
   CHECK(refused(heard(asked(), answered({{"allowed", true}, {"patch", "W10="}})),
                 "but not response.patchType"));
   CHECK(refused(heard(asked(), answered({{"allowed", true}, {"patchType", "JSONPatch"}})),
                 "but not response.patch"));
-  CHECK(refused(heard(asked(), answered({{"allowed", true}, {"patch", "W10="},
-                                         {"patchType", "Merge"}})),
-                "invalid response.patchType"));
+  CHECK(refused(
+      heard(asked(), answered({{"allowed", true}, {"patch", "W10="}, {"patchType", "Merge"}})),
+      "invalid response.patchType"));
   CHECK(refused(heard(asked(), patching("[]"), guard()), "may not return response.patch"));
-  CHECK(refused(heard(asked(), answered({{"allowed", true}, {"patch", "!"},
-                                         {"patchType", "JSONPatch"}})),
-                "no base64"));
+  CHECK(refused(
+      heard(asked(), answered({{"allowed", true}, {"patch", "!"}, {"patchType", "JSONPatch"}})),
+      "no base64"));
   const auto nothing = review_in(test::tenant(), mutator(), asked().dump(), "<html>");
   REQUIRE_FALSE(nothing);
   CHECK(nothing.error().message().find("cannot be read") != std::string::npos);
-  const auto long_one = review_in(test::tenant(), mutator(), asked().dump(),
-                                  std::string(std::size_t{4} << 20, ' '));
+  const auto long_one =
+      review_in(test::tenant(), mutator(), asked().dump(), std::string(std::size_t{4} << 20, ' '));
   REQUIRE_FALSE(long_one);
   CHECK(long_one.error().message().find("bytes") != std::string::npos);
 }
@@ -240,10 +238,10 @@ TEST_CASE("an answer that upstream would not take is refused in its words") {
 TEST_CASE("reviews of v1beta1 are answered as leniently as upstream takes them") {
   auto review = asked();
   review["apiVersion"] = "admission.k8s.io/v1beta1";
-  const auto response =
-      heard(review, {{"response", {{"allowed", true},
-                                   {"patch", crypto::base64_encode(
-                                                 R"([{"op":"add","path":"/metadata/labels/x",)"
+  const auto response = heard(
+      review, {{"response",
+                {{"allowed", true},
+                 {"patch", crypto::base64_encode(R"([{"op":"add","path":"/metadata/labels/x",)"
                                                  R"("value":"y"}])")}}}});
   REQUIRE(response.is_object());
   CHECK(response["uid"] == Json(std::string("u-1")));
@@ -293,11 +291,10 @@ TEST_CASE("a patch cannot reach out of the tenant") {
   auto service = asked();
   service["request"]["kind"]["kind"] = "Service";
   service["request"]["resource"]["resource"] = "services";
-  service["request"]["object"] = {
-      {"kind", "Service"},
-      {"apiVersion", "v1"},
-      {"metadata", {{"name", "web"}, {"namespace", "abc123-shop"}}},
-      {"spec", Json::object()}};
+  service["request"]["object"] = {{"kind", "Service"},
+                                  {"apiVersion", "v1"},
+                                  {"metadata", {{"name", "web"}, {"namespace", "abc123-shop"}}},
+                                  {"spec", Json::object()}};
   CHECK(refused(after(service, R"([{"op":"add","path":"/spec/externalIPs","value":["10.0.0.1"]}])"),
                 "no mutation may change"));
   auto going = asked();
@@ -321,11 +318,9 @@ HookName converter() { return {"abc123", Hook::conversion, "ws.abc123-w.test", "
 Json converted(const Json& response) {
   auto whole = response;
   if (!whole.contains("uid")) whole["uid"] = "c-1";
-  const Json answer = {{"kind", "ConversionReview"},
-                       {"apiVersion", "apiextensions.k8s.io/v1"},
-                       {"response", whole}};
-  const auto out =
-      review_in(test::tenant(), converter(), conversion().dump(), answer.dump());
+  const Json answer = {
+      {"kind", "ConversionReview"}, {"apiVersion", "apiextensions.k8s.io/v1"}, {"response", whole}};
+  const auto out = review_in(test::tenant(), converter(), conversion().dump(), answer.dump());
   return out ? Json::parse(*out)["response"] : Json(out.error().message());
 }
 
@@ -342,13 +337,15 @@ TEST_CASE("objects are converted in the tenant's names") {
   CHECK(out->body.find("zoo.") == std::string::npos);
 
   auto objects = request["objects"];
-  for (auto& object : objects) object["apiVersion"] = "w.test/v2";
+  for (auto& object : objects)
+    object["apiVersion"] = "w.test/v2";
   objects[0]["spec"] = {{"b", 1}};
   objects[0]["metadata"]["annotations"]["a"] = "c";
   const auto made = converted({{"result", {{"status", "Success"}}}, {"convertedObjects", objects}});
   REQUIRE(made.is_object());
   auto wanted = conversion()["request"]["objects"];
-  for (auto& object : wanted) object["apiVersion"] = "abc123-w.test/v2";
+  for (auto& object : wanted)
+    object["apiVersion"] = "abc123-w.test/v2";
   wanted[0]["spec"] = {{"b", 1}};
   wanted[0]["metadata"]["annotations"]["a"] = "c";
   CHECK(made["convertedObjects"] == wanted);

@@ -42,9 +42,7 @@ inline const std::string k_configuration =
     R"("resources":["pods"],"scope":"Namespaced"}],"sideEffects":"None",)"
     R"("admissionReviewVersions":["v1"]}]})";
 
-inline HookName guard() {
-  return {"abc123", Hook::validating, "abc123-guard", "a.guard.test"};
-}
+inline HookName guard() { return {"abc123", Hook::validating, "abc123-guard", "a.guard.test"}; }
 
 inline std::string stored_guard() {
   return sent(Direction::inward, k_admission_group, "ValidatingWebhookConfiguration",
