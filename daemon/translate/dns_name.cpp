@@ -18,9 +18,9 @@ bool cut_labels(std::string_view& name, std::string_view end) {
   return true;
 }
 
-std::optional<SpacePlace> space_in(std::string_view name) {
+std::optional<SpacePlace> space_in(std::string_view name, std::string_view domain) {
   if (name.ends_with('.')) name.remove_suffix(1);
-  cut_labels(name, k_service_domain);
+  cut_labels(name, domain);
   if (!cut_labels(name, "svc")) return std::nullopt;
   const auto dot = name.rfind('.');
   if (dot == std::string_view::npos || dot == 0 || dot + 1 == name.size()) return std::nullopt;
@@ -31,14 +31,14 @@ std::optional<SpacePlace> space_in(std::string_view name) {
 
 std::string service_name_in(const Mapping& mapping, std::string_view name) {
   std::string out(name);
-  if (const auto space = space_in(name))
+  if (const auto space = space_in(name, mapping.shared().domain))
     out.replace(space->at, space->size, mapping.name_in(name.substr(space->at, space->size)));
   return out;
 }
 
 std::optional<std::string> service_name_out(const Mapping& mapping, std::string_view name) {
   std::string out(name);
-  const auto space = space_in(name);
+  const auto space = space_in(name, mapping.shared().domain);
   if (!space) return out;
   const auto own = mapping.name_out(name.substr(space->at, space->size));
   if (!own) return std::nullopt;

@@ -13,9 +13,6 @@
 /// thread.
 namespace zoo::translate {
 
-/// The domain of the upstream's DNS, without a dot at its end.
-inline constexpr std::string_view k_service_domain = "cluster.local";
-
 /// The namespace gets the prefix: `web.shop.svc.cluster.local` ->
 /// `web.foofoo-shop.svc.cluster.local`.
 std::string service_name_in(const Mapping& mapping, std::string_view name);

@@ -33,6 +33,8 @@ struct SharedNames {
   std::array<std::set<std::string, std::less<>>, k_overlay_count> classes;
   /// Custom API groups of the platform that tenants may use under their own name.
   std::set<std::string, std::less<>> groups;
+  /// The domain of the upstream's DNS, without a dot at its end (dns_name.hpp).
+  std::string domain = "cluster.local";
 };
 
 /// The name mapping of one view (DESIGN 2 and 4): prefix or none. Pure and immutable: any thread.

@@ -70,8 +70,9 @@ public:
 };
 
 /// Words that must occur in an object for certain rules to have anything to do outward, as bits:
-/// the tenant's prefix, zood's annotations and policies, device classes, and keys that most objects
-/// lack. The rule table's generator names them in the same order (rules/build_table.py, RARE).
+/// the tenant's prefix, zood's annotations, policies and ConfigMap for pods, device classes, and
+/// keys that most objects lack. The rule table's generator names them in the same order
+/// (rules/build_table.py, RARE).
 using Words = std::uint16_t;
 inline constexpr Words k_prefix_word = 1, k_domain_word = 2, k_device_word = 4;
 inline constexpr std::array<std::string_view, 7> k_rare_keys = {

@@ -306,6 +306,12 @@ TEST_CASE("names of Services in the cluster's DNS") {
   }
   CHECK_FALSE(service_name_out(names, "web.default.svc.cluster.local"));
   CHECK_FALSE(service_name_out(names, "web.zzz999-shop.svc"));
+  const auto shared = std::make_shared<SharedNames>();
+  shared->domain = "corp.example";
+  const Mapping elsewhere("abc123", shared);
+  CHECK(service_name_in(elsewhere, "web.shop.svc.corp.example") ==
+        "web.abc123-shop.svc.corp.example");
+  CHECK(service_name_in(elsewhere, "web.shop.svc.cluster.local") == "web.shop.svc.cluster.local");
 }
 
 TEST_CASE("an ExternalName that was stored before is shown, and written by nobody") {
