@@ -316,6 +316,7 @@ struct GatewayWorld::Impl {
                                  policies,
                                  std::string(tenants::k_tenant_admin_group),
                                  [this](const std::string& id) { return flow_control.share(id); },
+                                 nullptr,
                                  [this] { return authorities; }};
   const std::shared_ptr<const std::string> authorities =
       std::make_shared<const std::string>("-----BEGIN CERTIFICATE-----\nzood\n");
