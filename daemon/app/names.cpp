@@ -63,6 +63,7 @@ SharedClasses::SharedClasses(
   }
   const auto& groups = values.list("shared.groups");
   listed_.groups.insert(groups.begin(), groups.end());
+  listed_.domain = values.string("inside.domain");
   upstream_.set_shared_names(std::make_shared<const translate::SharedNames>(listed_));
   known_ = awaited_.empty();
   if (known_) told_.set_value();
