@@ -161,11 +161,18 @@ TEST_CASE("what zood keeps is admitted without asking") {
   review["request"]["resource"] = {
       {"group", "rbac.authorization.k8s.io"}, {"version", "v1"}, {"resource", "rolebindings"}};
   review["request"]["name"] = "zoo-tenant";
-  const auto out = review_out(test::tenant(), guard(), review.dump());
-  REQUIRE(out);
-  CHECK(Json::parse(out->answer) ==
-        Json::parse(R"({"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1",)"
-                    R"("response":{"uid":"u-1","allowed":true}})"));
+  const auto admitted = [&review] {
+    const auto out = review_out(test::tenant(), guard(), review.dump());
+    REQUIRE(out);
+    CHECK(Json::parse(out->answer) ==
+          Json::parse(R"({"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1",)"
+                      R"("response":{"uid":"u-1","allowed":true}})"));
+  };
+  admitted();
+  review["request"]["kind"] = {{"group", ""}, {"version", "v1"}, {"kind", "ConfigMap"}};
+  review["request"]["resource"] = {{"group", ""}, {"version", "v1"}, {"resource", "configmaps"}};
+  review["request"]["name"] = "zoo-root-ca.crt";
+  admitted();
 }
 
 TEST_CASE("an answer is handed on with its words") {
