@@ -24,7 +24,11 @@ machine=$(upstream get node node-1 -o json | jq -r '.status.addresses[] | select
 start_zood_of_nodes() { start_zood_with "$(printf 'shared: {storage_classes: ["*"]}\n%s' "${1:-}")" "${@:2}"; }
 
 # start_zood_for_pods [MORE [ARGUMENTS...]]: one that pods reach, so that it is the API server inside them.
-start_zood_for_pods() { start_zood_of_nodes "${1:-}" --listen "$machine:0" "${@:2}"; }
+zoo_for_pods=0
+start_zood_for_pods() {
+  zoo_for_pods=1
+  start_zood_of_nodes "${1:-}" --listen "$machine:0" "${@:2}"
+}
 
 # given_access ID...: pods of these tenants are given access to zood; the script ends where they are not.
 given_access() {
@@ -96,4 +100,15 @@ remove_tenants() {
   done
   ((${#spaces[@]} == 0)) || upstream delete "${spaces[@]}" --wait=false >/dev/null
 }
-at_end() { remove_tenants; }
+# remove_access: what a zood has told upstream about pods stays when it ends, so that pods can be made while it is away. The next
+# script's zood is another one, which does not remove what is not its own.
+remove_access() {
+  ((zoo_for_pods)) || return 0
+  stop_zood
+  upstream delete mutatingadmissionpolicybinding/zoo-pods-inside mutatingadmissionpolicy/zoo-pods-inside --ignore-not-found >/dev/null
+  upstream -n zoo-system delete configmap/zoo-inside --ignore-not-found >/dev/null
+}
+at_end() {
+  remove_access
+  remove_tenants
+}
