@@ -158,7 +158,7 @@ replace (
 	github.com/google/cel-go => github.com/google/cel-go v0.26.0
 	github.com/google/gnostic-models => github.com/google/gnostic-models v0.7.0
 	github.com/mailru/easyjson => github.com/mailru/easyjson v0.7.7
-	github.com/prometheus/client_golang => github.com/prometheus/client_golang v1.23.2
+	github.com/prometheus/client_golang => github.com/prometheus/client_golang v1.24.1
 	github.com/prometheus/common => github.com/prometheus/common v0.67.5
 	github.com/prometheus/procfs => github.com/prometheus/procfs v0.19.2
 	github.com/spf13/pflag => github.com/spf13/pflag v1.0.9
