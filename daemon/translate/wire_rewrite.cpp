@@ -214,7 +214,8 @@ Result<void> WireWalker::run_field(const Message& item, std::string& out) {
     if (place.field.wire != Wire::bytes) return;
     if (place.field.number == 2) {
       within(place, [&] { object(item, place, {}); });
-      if (delta_ > 0) again_without_growth(item, place);
+      // For what ConfigMap kube-root-ca.crt shows a list has room.
+      if (delta_ > 0 && !shows_root_ca_) again_without_growth(item, place);
     } else if (place.field.number == 1 && context_.seal_continue) {
       within(place, [&] {
         each(place.content, place.end, [&](const Place& meta) {
@@ -230,7 +231,7 @@ Result<void> WireWalker::run_field(const Message& item, std::string& out) {
   return {};
 }
 
-/// No object of a list may get longer (wire_list.hpp). Only a pod does that mentions zood's
+/// No other object of a list may get longer (wire_list.hpp). Only a pod does that mentions zood's
 /// ConfigMap more often than it has bytes to give for it: its name stays there.
 void WireWalker::again_without_growth(const Message& item, const Place& place) {
   edits_.clear();

@@ -53,12 +53,12 @@ check_fails "and nobody else" Forbidden upstream get namespace "$space" --as bob
 # ---- an end at each step ------------------------------------------------------------------------------------------
 
 require "an account" account short john '{"limit":10}'
-for step in reserve namespace settle binding ready seen; do
+for step in reserve namespace settle furnish binding ready seen; do
   ZOO_DIE_AT=$step "$program" create john "at-$step" short >"$TMPDIR/at-$step.out" 2>&1
   expect "it was killed" "137" "$?"
   case $step in
     reserve | namespace) check "at step $step there is no namespace" gone namespace "at-$step" ;;
-    settle | binding) check "at step $step nobody is let in" unbound "at-$step" ;;
+    settle | furnish | binding) check "at step $step nobody is let in" unbound "at-$step" ;;
   esac
 done
 "$program" keep >"$TMPDIR/keep.log" 2>&1 &
@@ -67,12 +67,12 @@ at_end() {
   kill -9 "$keeper" 2>/dev/null
   "$ZOO_UPSTREAM" stop --dir "$up" >/dev/null
 }
-for step in settle binding ready seen; do
+for step in settle furnish binding ready seen; do
   eventually "what ended at step $step is ended" 60 ready "at-$step" 'admin john'
 done
 eventually "and what was reserved for nothing is free" 120 says short pending null
-expect "the account has what was made" 'at-binding at-ready at-seen at-settle' "$(of short)"
-eventually "I2: and its status names it" 30 says short 'namespaces|map(.name)|join(" ")' 'at-binding at-ready at-seen at-settle'
+expect "the account has what was made" 'at-binding at-furnish at-ready at-seen at-settle' "$(of short)"
+eventually "I2: and its status names it" 30 says short 'namespaces|map(.name)|join(" ")' 'at-binding at-furnish at-ready at-seen at-settle'
 
 # ---- members, roles, bindings -------------------------------------------------------------------------------------
 

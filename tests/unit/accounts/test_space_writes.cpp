@@ -64,8 +64,8 @@ TEST_CASE("the binding comes after the namespace, and before the marks are taken
   std::vector<std::string> steps;
   zood.parts.on_step = [&](std::string_view step) { steps.emplace_back(step); };
   must(zood.spaces->create(who("john"), a_space("one", "team"), options()));
-  CHECK(steps ==
-        std::vector<std::string>{"reserve", "namespace", "settle", "binding", "ready", "seen"});
+  CHECK(steps == std::vector<std::string>{"reserve", "namespace", "settle", "furnish", "binding",
+                                          "ready", "seen"});
 }
 
 TEST_CASE("N5 the role that members get is the account's, or none") {

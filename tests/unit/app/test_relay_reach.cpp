@@ -46,8 +46,9 @@ public:
     http_client::Response out;
     out.status = method == "POST" && webhook ? of_.creates(*webhook) : 200;
     out.body =
-        out.status < 300
-            ? "{}"
+        out.status < 300 ? "{}"
+        : out.status == 503
+            ? R"({"kind":"Status","status":"Failure","message":"etcdserver: no leader","code":503})"
             : R"({"kind":"Status","status":"Failure","message":"failed calling webhook \"x\": dial tcp: refused","code":500})";
     return out;
   }

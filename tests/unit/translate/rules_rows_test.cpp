@@ -725,16 +725,11 @@ TEST_CASE("a list in protobuf has room for what kube-root-ca.crt shows") {
     }
     return json_to_protobuf(out + "]}").value();
   };
+  using At = std::pair<std::size_t, std::size_t>;
   for (const std::size_t upstreams : {1U, 1000U, 3000U, 6000U}) {
-    for (const auto& [count, at] : {std::pair<std::size_t, std::size_t>{1, 0},
-                                    {1, 1},
-                                    {2, 1},
-                                    {2000, 0},
-                                    {2000, 1000},
-                                    {2000, 1999}}) {
+    for (const auto& [count, at] : {At{1, 0}, At{1, 1}, At{2, 1}, At{2000, 0}, At{2000, 1999}}) {
       CAPTURE(upstreams);
-      CAPTURE(count);
-      CAPTURE(at);
+      CAPTURE(count + at);
       const auto given = list(count, at, "abc123-team", std::string(upstreams, 'u'));
       const auto out = list_in_pieces({names, root, "team", {}}, given, 1000);
       REQUIRE_MESSAGE(out, out.error().text());
