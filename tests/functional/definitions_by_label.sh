@@ -47,6 +47,7 @@ eventually "five lists return ten objects" 30 list_costs "== 10" returned custom
 # ---- those that have lost it, or never had it
 check "a patch that takes all labels" as "$a" patch crd "things.$group" --type merge -p '{"metadata":{"labels":null}}'
 expect "takes the tenant's own" "$a {}" "$(label "things.$a-$group") $(as "$a" get crd "things.$group" -o json | jq -c '.metadata.labels // {}')"
+check "a label of its own" as "$a" label crd "things.$group" team=x
 check "so does a JSON patch" as "$a" patch crd "things.$group" --type json -p '[{"op":"remove","path":"/metadata/labels"}]'
 expect "and leaves the label" "$a" "$(label "things.$a-$group")"
 expect "the list is the same" "$own" "$(names)"

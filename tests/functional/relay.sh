@@ -93,6 +93,7 @@ before=$(door)
 stop_zood
 expect_match "without zood nothing passes" 'failed calling webhook' "$(upstream -n "$first-team" create configmap "without-$RANDOM" 2>&1)"
 start_zood
+export_kubeconfig "$first" # its own door is at another port
 expect "a start listens where upstream calls it" "$before" "$(door)"
 eventually "and it refuses again" 30 says 'denied the request: refused in team' configmap "$first" "refuse: 'yes'"
 
