@@ -17,7 +17,7 @@ Result<JsonValue> value_of(JsonNode node, std::size_t depth) {
   if (out.type == JsonType::object) {
     for (auto child = node.first(); child; child = child.next()) {
       ZOO_TRY(auto value, value_of(child, depth + 1));
-      out.members.emplace_back(child.key(), std::move(value));
+      out.members.push_back({child.key(), std::move(value)});
     }
   } else if (out.type == JsonType::array) {
     for (auto child = node.first(); child; child = child.next()) {
@@ -70,7 +70,10 @@ JsonValue* JsonValue::find(std::string_view name) {
 
 JsonValue& JsonValue::child(std::string_view name) {
   auto* found = find(name);
-  if (found == nullptr) return members.emplace_back(name, object()).second;
+  if (found == nullptr) {
+    members.push_back({std::string(name), object()});
+    return members.back().second;
+  }
   if (!found->is(JsonType::object)) *found = object();
   return *found;
 }
@@ -79,7 +82,7 @@ void JsonValue::set(std::string_view name, JsonValue value) {
   if (auto* found = find(name)) {
     *found = std::move(value);
   } else {
-    members.emplace_back(name, std::move(value));
+    members.push_back({std::string(name), std::move(value)});
   }
 }
 

@@ -7,16 +7,17 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 namespace zoo::translate {
+
+struct JsonMember;
 
 /// A JSON value that is changed in many places, where JsonTree and its edits would need a reading
 /// after each change: what a JSON patch is applied to. Numbers and strings stay as they were
 /// written, members in their order; white space goes. A value without state: any thread.
 struct JsonValue {
-  using Member = std::pair<std::string, JsonValue>; ///< the name is unescaped
+  using Member = JsonMember;
 
   JsonType type = JsonType::null;
   std::string text = "null"; ///< of a scalar: its bytes, a string with its quotes
@@ -43,6 +44,12 @@ struct JsonValue {
 
   void write(std::string& out) const;
   std::string written() const;
+};
+
+/// A member of an object.
+struct JsonMember {
+  std::string first; ///< its name, unescaped
+  JsonValue second;
 };
 
 /// Numbers by their spelling, strings unescaped, objects whatever the order of their members.

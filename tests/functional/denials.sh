@@ -39,7 +39,8 @@ check_fails "a namespace of the tenant's ID" 'may not begin with the tenant.s ow
 make '{"apiVersion":"networking.k8s.io/v1","kind":"NetworkPolicy","metadata":{"name":"n","namespace":"team"},"spec":{"podSelector":{},"egress":[{"to":[{"namespaceSelector":{"matchLabels":{"a":"b"}}}]}]}}' >"$TMPDIR/policy" 2>&1
 check_fails "a fence is removed" 'rule patch-results.*leave that member as it is' as "$a" -n team patch networkpolicy n --type json -p '[{"op":"remove","path":"/spec/egress/0/to/0/namespaceSelector/matchLabels"}]'
 for type in 'json [{"op":"remove","path":"/metadata/labels"}]' 'merge {"metadata":{"labels":null}}'; do
-  check_fails "all labels of a namespace, ${type%% *}" 'rule (reserved-names|pod-security).*take away labels by their names' as "$a" patch namespace team --type "${type%% *}" -p "${type#* }"
+  check "all labels of a namespace are taken away, ${type%% *}" as "$a" patch namespace team --type "${type%% *}" -p "${type#* }"
+  expect "but those that are not the tenant's" "$a" "$(upstream get namespace "$a-team" -o 'jsonpath={.metadata.labels.tenant\.kubezoo\.io/id}')"
 done
 aggregated='{"apiVersion":"apiregistration.k8s.io/v1","kind":"APIService","metadata":{"name":"v1.x.example.com"},"spec":{"group":"x.example.com","version":"v1","groupPriorityMinimum":1,"versionPriority":1'
 check_fails "an API of a server of one's own" 'rule aggregated-apis.*define the kinds by a CustomResourceDefinition' make "$aggregated"',"service":{"name":"s","namespace":"team"}}}'
