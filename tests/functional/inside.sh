@@ -183,7 +183,7 @@ check "while zood is away the policy holds" upstream -n "$a-shop" create -f - <<
 expect "as before" "\"$ip\"" "$(stored '.spec.containers[0].env[0].value' alone)"
 check "and somebody takes the binding" upstream delete "$upstream_bindings" zoo-pods-inside
 as_controller() { upstream --as system:serviceaccount:kube-system:replicaset-controller --as-group system:serviceaccounts:kube-system --as-group system:authenticated "$@"; }
-token_refused() { as_controller -n "$a-shop" create --dry-run=server -f - <<<"$(plain tokens)" 2>&1 | grep -q 'no token that the platform.s API server takes'; }
+token_refused() { [[ $(as_controller -n "$a-shop" create --dry-run=server -f - <<<"$(plain tokens)" 2>&1) == *"no token that the platform's API server takes"* ]]; }
 eventually "no pod is given a token of upstream's" 60 token_refused
 check "but where the Tenant wants it" as_controller -n "$dns_alone-shop" create --dry-run=server -f - <<<"$(plain tokens)"
 start_zood --config "$TMPDIR/zood.yaml"
