@@ -19,7 +19,7 @@ check "a pod from before" as "$old" create -n shop -f - <<<"$(pod before "$tools
 require "runs" ready "$old" -n shop pod/before
 expect "and sees what kubelet has given it" 10.0.0.1 "$(within "$old" shop before sh -c 'echo $KUBERNETES_SERVICE_HOST')"
 started=$(as "$old" get pod -n shop before -o 'jsonpath={.status.startTime} {.status.containerStatuses[0].restartCount}')
-require "zood goes" stop_zood
+stop_zood
 start_zood_for_pods
 export_kubeconfig "$old"
 given_access "$old"
