@@ -67,7 +67,7 @@ as "$a" wait -n cert-manager --for=delete pod -l app.kubernetes.io/name=webhook 
 check_fails "what it looks at is refused, and why is told" 'failed calling webhook "webhook.cert-manager.io"' create "$a" "$wrong"
 check_fails "the other tenant's webhook answers" 'denied the request' create "$b" "$wrong"
 check "with them" as "$a" scale -n cert-manager deployment cert-manager-webhook --replicas=1
-denied() { create "$a" "$wrong" 2>&1 | grep -q 'denied the request'; }
+denied() { [[ $(create "$a" "$wrong" 2>&1) == *"denied the request"* ]]; }
 eventually "it answers again" 60 denied
 
 # ---- the release
