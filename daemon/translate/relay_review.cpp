@@ -56,8 +56,9 @@ Result<void> groups_out(const Mapping& mapping, JsonValue& request) {
   for (const auto* member : {"kind", "resource", "requestKind", "requestResource"}) {
     auto* named = request.find(member);
     auto* group = named == nullptr ? nullptr : named->find("group");
-    if (group == nullptr || group->unquoted().empty()) continue;
-    const auto own = mapping.group_out(group->unquoted());
+    const auto name = text_of(group);
+    if (name.empty()) continue;
+    const auto own = mapping.group_out(name);
     if (!own) return fail(Code::forbidden, "the review is about a kind outside of the tenant");
     *group = JsonValue::string(*own);
   }

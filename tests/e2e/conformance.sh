@@ -79,6 +79,7 @@ else
   # Pods that run see the tenant's own cluster.
   if [[ -n $nodes ]]; then
     given_access "${tenants[@]}"
+    for id in "${tenants[@]}"; do eventually "webhooks of $id go through zood" 60 says True condition_of "$id" WebhooksRelayed; done
     require "CoreDNS answers tenants' names" tenants_names
   fi
 fi

@@ -37,11 +37,11 @@ for id in "$a" "$b"; do
   check "it completes" as "$id" wait --for=condition=Completed jobset/train --timeout=150s
   expect "by two workers who found the leader" 2 "$(as "$id" get jobs -l jobset.sigs.k8s.io/replicatedjob-name=workers -o json | jq '[.items[] | select(.status.succeeded == 1)] | length')"
   expect "the webhook has filled in what it leaves out" true "$(as "$id" get jobset train -o 'jsonpath={.spec.network.enableDNSHostnames}')"
-  check_fails "and refuses what cannot be" 'denied the request.*[Jj]obset|denied the request' create "$id" "$(jobset wrong | jq -c '.spec.successPolicy.targetReplicatedJobs = ["nobody"]')"
+  check_fails "and refuses what cannot be" '"wrong" is invalid.*nobody.* does not appear in' create "$id" "$(jobset wrong | jq -c '.spec.successPolicy.targetReplicatedJobs = ["nobody"]')"
   expect_no_match "in words without the prefix" "$id-|$id\\." "$(create "$id" "$(jobset wrong | jq -c '.spec.successPolicy.targetReplicatedJobs = ["nobody"]')" 2>&1)"
   expect "its manager was never restarted" 0 "$(as "$id" get pods -n jobset-system -o json | jq '[.items[].status.containerStatuses[].restartCount] | add')"
 done
 check "the JobSet goes" as "$a" delete jobset train --timeout=60s
-expect "and its jobs" "" "$(as "$a" get jobs -o name)"
+eventually "and its jobs" 60 says "" as "$a" get jobs -o name
 expect "the other tenant's stays" jobset.jobset.x-k8s.io/train "$(as "$b" get jobsets -o name)"
 check "all of it goes" as "$a" delete -k "$kustomization" --timeout=90s

@@ -58,12 +58,13 @@ func runController(ctx context.Context, flags *pflag.FlagSet, arguments []string
 	}
 	group, ctx := errgroup.WithContext(ctx)
 	health := healthz.NewServer(20 * time.Second)
-	listener, err := net.Listen("tcp", "0.0.0.0:9403")
+	probed, err := net.Listen("tcp", "0.0.0.0:9403")
 	if err != nil {
 		return err
 	}
-	group.Go(func() error { return health.Start(ctx, listener) })
-	if listener, err = net.Listen("tcp", "0.0.0.0:9402"); err != nil {
+	group.Go(func() error { return health.Start(ctx, probed) })
+	listener, err := net.Listen("tcp", "0.0.0.0:9402")
+	if err != nil {
 		return err
 	}
 	shared.Metrics.SetupCertificateCollector(shared.SharedInformerFactory.Certmanager().V1().Certificates().Lister())

@@ -16,6 +16,7 @@ import (
 	"github.com/cert-manager/cert-manager/pkg/client/clientset/versioned/scheme"
 	"github.com/cert-manager/cert-manager/pkg/controller/cainjector"
 	logf "github.com/cert-manager/cert-manager/pkg/logs"
+	"github.com/cert-manager/cert-manager/pkg/util"
 	"github.com/cert-manager/cert-manager/pkg/util/cmapichecker"
 	"github.com/cert-manager/cert-manager/pkg/webhook/options"
 	"github.com/spf13/pflag"
@@ -84,7 +85,8 @@ func runInjector(ctx context.Context, flags *pflag.FlagSet, arguments []string) 
 			return err
 		}
 	}
-	manager, err := ctrl.NewManager(ctrl.GetConfigOrDie(), ctrl.Options{
+	// The injectors apply as the manager that the user agent begins with.
+	manager, err := ctrl.NewManager(util.RestConfigWithUserAgent(ctrl.GetConfigOrDie(), "cainjector"), ctrl.Options{
 		Scheme:                        types,
 		Cache:                         cache.Options{ReaderFailOnMissingInformer: true},
 		Client:                        client.Options{Cache: &client.CacheOptions{DisableFor: []client.Object{&core.Secret{}}}},
@@ -113,8 +115,8 @@ func runInjector(ctx context.Context, flags *pflag.FlagSet, arguments []string) 
 // webhooks have to work.
 func checkAPI(ctx context.Context, flags *pflag.FlagSet, arguments []string) error {
 	patience := flags.Duration("wait", 0, "how long to ask again")
-	flags.Int("v", 2, "how much it logs")
-	flags.Lookup("v").NoOptDefVal = "2"
+	flags.IntP("v", "v", 2, "how much it logs")
+	flags.Lookup("v").NoOptDefVal = "2" // the chart gives -v alone
 	if err := flags.Parse(arguments); err != nil {
 		return err
 	}

@@ -89,19 +89,22 @@ TEST_CASE("a review speaks of the tenant's names") {
 }
 
 TEST_CASE("a review names the tenant's groups") {
+  // Longer than what a string keeps inside itself.
+  const std::string own = "a-group.with-a-long-name.test";
+  const auto group = "abc123-" + own;
   auto review = asked();
   for (const auto* member : {"kind", "requestKind"})
-    review["request"][member] = {{"group", "abc123-w.test"}, {"version", "v1"}, {"kind", "W"}};
+    review["request"][member] = {{"group", group}, {"version", "v1"}, {"kind", "W"}};
   for (const auto* member : {"resource", "requestResource"})
-    review["request"][member] = {{"group", "abc123-w.test"}, {"version", "v1"}, {"resource", "ws"}};
+    review["request"][member] = {{"group", group}, {"version", "v1"}, {"resource", "ws"}};
   review["request"]["object"] = {{"kind", "W"},
-                                 {"apiVersion", "abc123-w.test/v1"},
+                                 {"apiVersion", group + "/v1"},
                                  {"metadata", {{"name", "x"}, {"namespace", "abc123-shop"}}}};
   const auto out = shown(review);
   REQUIRE(out.is_object());
   for (const auto* member : {"kind", "resource", "requestKind", "requestResource"})
-    CHECK(out["request"][member]["group"] == Json(std::string("w.test")));
-  CHECK(out["request"]["object"]["apiVersion"] == Json(std::string("w.test/v1")));
+    CHECK(out["request"][member]["group"] == Json(own));
+  CHECK(out["request"]["object"]["apiVersion"] == Json(own + "/v1"));
   CHECK(after(review, R"([{"op":"add","path":"/spec","value":{"a":1}}])")["spec"] ==
         Json{{"a", 1}});
 }
