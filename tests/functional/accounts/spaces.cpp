@@ -136,8 +136,8 @@ Touched difference(const State& before, const State& now, bool bindings) {
   names(before.spaces, now.spaces, out.spaces);
   names(before.accounts, now.accounts, out.accounts);
   if (bindings) {
-    now.accounts_of_subject.visit("", [&](const auto& one) {
-      out.rights.subjects.push_back(one->name);
+    now.spaces.visit("", [&](const auto& one) {
+      out.rights.namespaces.push_back(one->name);
       return true;
     });
   }
