@@ -2,6 +2,7 @@
 #include "daemon/tenants/pod_terms.hpp"
 
 #include "common/base/log.hpp"
+#include "common/crypto/digest.hpp"
 #include "daemon/tenants/footprint.hpp"
 #include "daemon/upstream/control_api.hpp"
 
@@ -23,6 +24,12 @@ constexpr auto k_repair = 60s; ///< without the ConfigMap upstream refuses every
 constexpr std::int64_t k_highest = 1'000'000'000; ///< of what is not the system's own
 constexpr std::string_view k_path = "/api/v1/namespaces/zoo-system/configmaps/zoo-pods";
 constexpr std::string_view k_classes = "/apis/scheduling.k8s.io/v1/priorityclasses";
+
+/// Addresses of relays have keys of their own, so that several zoods beside one upstream do not
+/// take each other's away.
+std::string relay_key(std::string_view base) {
+  return "relay." + crypto::hex_encode(crypto::view(crypto::sha256(base))).substr(0, 8);
+}
 
 std::string word(bool value) { return value ? "true" : "false"; }
 
@@ -110,7 +117,6 @@ Result<void> PodTerms::look(upstream::ControlApi& api, Sources now, Clock::time_
   }
   auto wanted =
       pod_terms(now.guards, *now.shared, *now.tenants, limits_ ? least_ : 0, now.audiences);
-  if (!now.relay.empty()) wanted["relay"] = now.relay;
   if (stale || wanted != written_) {
     const nlohmann::json object = {
         {"apiVersion", "v1"},
@@ -119,6 +125,10 @@ Result<void> PodTerms::look(upstream::ControlApi& api, Sources now, Clock::time_
         {"data", wanted}};
     ZOO_TRY_VOID(api.apply(k_path, object));
     written_at_ = at;
+  }
+  if (!now.relay.empty() && (stale || now.relay != seen_.relay)) {
+    // By a patch, so that another zood's beside this upstream stays.
+    ZOO_TRY_VOID(api.merge_patch(k_path, {{"data", {{relay_key(now.relay), now.relay}}}}));
   }
   written_ = std::move(wanted);
   seen_ = std::move(now);

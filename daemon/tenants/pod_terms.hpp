@@ -29,8 +29,9 @@ namespace zoo::tenants {
 /// everybody, "nodeNames.<id>" and so on where a Tenant differs; "priorityClasses", of the
 /// platform, that may exceed the priority; "runtimeClasses", "storageClasses" and
 /// "volumeAttributesClasses" that are shared; "audiences" of upstream's own tokens, which a pod may
-/// not ask for, where pods are given zood's (inside.hpp); "relay", with which the URLs of the relay
-/// of webhooks begin, where there is one.
+/// not ask for, where pods are given zood's (inside.hpp). Beside these "relay.<8 hex digits>", with
+/// which the URLs of the relay of webhooks begin, where there is one: each zood beside an upstream
+/// adds its own.
 using PodTermsData = std::map<std::string, std::string>;
 
 /// `least_priority`: what pods without a class get upstream, and may therefore have.

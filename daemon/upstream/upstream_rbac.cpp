@@ -249,14 +249,14 @@ constexpr std::array k_rows{
 {"name":"to-store","expression":"!(has(request.dryRun) && request.dryRun)"}],
 "variables":[
 {"name":"prefix","expression":"(request.userInfo.username.matches('^zoo:[a-z0-9]{6}$') ? request.userInfo.username.substring(4) : '') + '-'"},
-{"name":"relay","expression":"params.?data[?'relay'].orValue('')"},
-{"name":"start","expression":"variables.relay + '/w/' + variables.prefix.substring(0, size(variables.prefix) - 1) + '/'"},
+{"name":"room","expression":"'/w/' + variables.prefix.substring(0, size(variables.prefix) - 1) + '/'"},
+{"name":"relays","expression":"params.?data.orValue({}).filter(k, k.startsWith('relay.')).map(k, string(params.data[k]) + variables.room)"},
 {"name":"webhooks","expression":"request.resource.resource == 'customresourcedefinitions' ? [] : object.?webhooks.orValue([])"},
 {"name":"conversion","expression":"request.resource.resource == 'customresourcedefinitions' ? object.spec.?conversion.?webhook.?clientConfig.orValue({}) : {}"}],
 "validations":[
 {"expression":"size(variables.prefix) > 1","message":"a member of zoo:tenants must be a user named zoo:<id>"},
-{"expression":"variables.webhooks.all(w, w.clientConfig.?service.?namespace.orValue('').startsWith(variables.prefix) || (variables.relay != '' && w.clientConfig.?url.orValue('').startsWith(variables.start)) || w.?rules.orValue([]).all(r, r.?apiGroups.orValue([]) == ['cluster.zoo.kubezoo.io']))","messageExpression":"'the webhooks of this tenant are Services in namespaces that begin with ' + variables.prefix + ', or the relay of zood calls them'"},
-{"expression":"variables.conversion == {} || variables.conversion.?service.?namespace.orValue('').startsWith(variables.prefix) || (variables.relay != '' && variables.conversion.?url.orValue('').startsWith(variables.start))","messageExpression":"'objects of this tenant are converted by Services in namespaces that begin with ' + variables.prefix + ', or through the relay of zood'"}]}})j"},
+{"expression":"variables.webhooks.all(w, w.clientConfig.?service.?namespace.orValue('').startsWith(variables.prefix) || variables.relays.exists(r, w.clientConfig.?url.orValue('').startsWith(r)) || w.?rules.orValue([]).all(r, r.?apiGroups.orValue([]) == ['cluster.zoo.kubezoo.io']))","messageExpression":"'the webhooks of this tenant are Services in namespaces that begin with ' + variables.prefix + ', or the relay of zood calls them'"},
+{"expression":"variables.conversion == {} || variables.conversion.?service.?namespace.orValue('').startsWith(variables.prefix) || variables.relays.exists(r, variables.conversion.?url.orValue('').startsWith(r))","messageExpression":"'objects of this tenant are converted by Services in namespaces that begin with ' + variables.prefix + ', or through the relay of zood'"}]}})j"},
 
     // What controllers and kubelets write there decides where traffic goes, what the API server
     // connects to for `proxy`, and which devices are taken.
