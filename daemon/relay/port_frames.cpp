@@ -11,8 +11,7 @@ namespace {
 constexpr unsigned k_last = 0x80, k_reserved = 0x70, k_masked = 0x80, k_length = 0x7f;
 constexpr std::size_t k_control = 125; ///< the most that a control frame carries
 constexpr std::size_t k_words = 512;   ///< that are kept of what went wrong
-constexpr unsigned k_continuation = 0, k_text = 1, k_binary = 2, k_close = 8, k_ping = 9,
-                   k_pong = 10;
+constexpr unsigned k_continuation = 0, k_binary = 2, k_close = 8, k_ping = 9, k_pong = 10;
 
 void add_frame(unsigned opcode, std::string_view channel, std::string_view bytes,
                std::uint32_t mask, std::string& out) {

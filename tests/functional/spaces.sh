@@ -97,7 +97,7 @@ require "another account" account other otto '{"limit":3}'
 require "a label is changed by hand" upstream label namespace at-seen --overwrite kiosk.sh/account=other
 eventually "N7: access moves" 30 binds at-seen 'admin otto'
 eventually "A8: and the status of the new owner" 30 says other 'namespaces|map(.name)|join(" ")' at-seen
-eventually "A8: and of the old one" 30 says short 'namespaces|map(.name)|join(" ")' 'at-binding at-ready at-settle'
+eventually "A8: and of the old one" 30 says short 'namespaces|map(.name)|join(" ")' 'at-binding at-furnish at-ready at-settle'
 check_fails "a member may not move a space" 'update both accounts' "$program" move otto at-seen short
 require "who may update both accounts" upstream create clusterrolebinding moves --clusterrole cluster-admin --user root
 check "may" "$program" move root at-seen short
