@@ -170,7 +170,7 @@ Result<void> Inside::keep_door(ControlApi& api, InsideState& next) {
   ZOO_TRY_VOID(keep(api, door_service_manifest(settings_.port)));
   const auto slice = door_slice_manifest(settings_.host, settings_.port);
   const auto there = api.get(slice_path());
-  if (there && there->value("addressType", "") != slice["addressType"])
+  if (there && there->value("addressType", "") != slice["addressType"].get<std::string>())
     ZOO_TRY_VOID(api.remove(slice_path())); // which cannot be changed
   ZOO_TRY_VOID(keep(api, slice));
   ZOO_TRY(const auto now, api.get(service_path()));

@@ -71,7 +71,7 @@ at_door POST "$relay_path" -H 'Transfer-Encoding: chunked' --data-binary "@$TMPD
 expect "the same in chunks" 413 "$code"
 at_door POST "${relay_path}A" --data-binary "@$TMPDIR/large"
 expect "one for nobody" 404 "$code"
-stops() { (printf '{' && sleep 50) | curl -s --http1.1 --cacert "$TMPDIR/relay.ca" --max-time 45 -X POST -T - -H 'Expect:' -o /dev/null -w '%{exitcode}' "$relay_url"; }
+stops() { (printf '{' && sleep 50) | curl -s --http1.1 --cacert "$TMPDIR/relay.ca" --max-time 45 -X POST -T . -H 'Expect:' -o /dev/null -w '%{exitcode}' "$relay_url"; }
 expect_no_match "one that stops is hung up on" '^28$' "$(stops)"
 for body in '' '{}' '[]' 'null' '{"kind":"AdmissionReview"}' "$(review "$victim-team")" "$(review default)"; do
   at_door POST "$relay_path" --data-binary "$body"
