@@ -136,15 +136,15 @@ void HookCall::late() {
   const auto took = std::chrono::duration_cast<milliseconds>(Clock::now() - began_);
   const auto server = hook_ ? hook_->target.server : std::string("the webhook");
   // Clients look for the words of Kubernetes.
-  const auto asked =
-      hook_ ? fmt::format(" (POST {}: context deadline exceeded)",
-                          std::string_view(path_of(hook_->target)).substr(0, k_shown))
-            : std::string();
+  const auto asked = hook_
+                         ? fmt::format(" (POST {}: context deadline exceeded)",
+                                       std::string_view(path_of(hook_->target)).substr(0, k_shown))
+                         : std::string();
   fail_with(Outcome::timeout, 504,
-            queued ? fmt::format("{}: {} calls of it are in progress, and none has ended for {} ms",
-                                 server, room_->parts.limits.tunnels_of_hook, took.count())
-                   : fmt::format("{}: it gave no answer within {} ms{}", server, took.count(),
-                                 asked));
+            queued
+                ? fmt::format("{}: {} calls of it are in progress, and none has ended for {} ms",
+                              server, room_->parts.limits.tunnels_of_hook, took.count())
+                : fmt::format("{}: it gave no answer within {} ms{}", server, took.count(), asked));
 }
 
 void HookCall::fail_with(Outcome outcome, int status, std::string_view why) {
