@@ -27,17 +27,20 @@ std::string words_of(std::string_view body) {
   return out;
 }
 
+std::string path_of(const translate::HookTarget& target) {
+  const auto mark = target.path.find('?') == std::string::npos ? '?' : '&';
+  return fmt::format("{}{}timeout={}s", target.path, mark, target.seconds);
+}
+
 /// Head and body together: a pod that waits for the rest of a request costs 40 ms by Nagle.
 std::string request_of(const translate::HookTarget& target, std::string_view body) {
-  const auto mark = target.path.find('?') == std::string::npos ? '?' : '&';
-  return fmt::format("POST {}{}timeout={}s HTTP/1.1\r\n"
+  return fmt::format("POST {} HTTP/1.1\r\n"
                      "Host: {}:{}\r\n"
                      "User-Agent: kube-apiserver-admission\r\n"
                      "Accept: application/json, */*\r\n"
                      "Content-Type: application/json\r\n"
                      "Content-Length: {}\r\n\r\n{}",
-                     target.path, mark, target.seconds, target.server, target.port, body.size(),
-                     body);
+                     path_of(target), target.server, target.port, body.size(), body);
 }
 
 } // namespace
@@ -132,10 +135,16 @@ void HookCall::late() {
   const bool queued = asking_ && asking_->queued();
   const auto took = std::chrono::duration_cast<milliseconds>(Clock::now() - began_);
   const auto server = hook_ ? hook_->target.server : std::string("the webhook");
+  // Clients look for the words of Kubernetes.
+  const auto asked = hook_
+                         ? fmt::format(" (POST {}: context deadline exceeded)",
+                                       std::string_view(path_of(hook_->target)).substr(0, k_shown))
+                         : std::string();
   fail_with(Outcome::timeout, 504,
-            queued ? fmt::format("{}: {} calls of it are in progress, and none has ended for {} ms",
-                                 server, room_->parts.limits.tunnels_of_hook, took.count())
-                   : fmt::format("{}: it gave no answer within {} ms", server, took.count()));
+            queued
+                ? fmt::format("{}: {} calls of it are in progress, and none has ended for {} ms",
+                              server, room_->parts.limits.tunnels_of_hook, took.count())
+                : fmt::format("{}: it gave no answer within {} ms{}", server, took.count(), asked));
 }
 
 void HookCall::fail_with(Outcome outcome, int status, std::string_view why) {

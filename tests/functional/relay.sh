@@ -75,7 +75,7 @@ done <<'T'
 /broken|hook.team.svc answered with status 500: it is broken
 /other-uid|hook.team.svc: .*uid
 /large|hook.team.svc: .*bytes
-/hang|hook.team.svc: it gave no answer within [0-9]+ ms
+/hang|hook.team.svc: it gave no answer within [0-9]+ ms \(POST /hang\?timeout=2s: context deadline exceeded\)
 /none|hook.team.svc answered with status 404
 T
 check "and go on" as "$first" delete validatingwebhookconfiguration bad

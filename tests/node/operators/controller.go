@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/cert-manager/cert-manager/pkg/controller"
-	logf "github.com/cert-manager/cert-manager/pkg/logs"
 	"github.com/cert-manager/cert-manager/pkg/healthz"
+	logf "github.com/cert-manager/cert-manager/pkg/logs"
 	"github.com/spf13/pflag"
 	"golang.org/x/sync/errgroup"
 	"k8s.io/client-go/tools/leaderelection"
