@@ -15,7 +15,7 @@ json array_at(const json& object, const json::json_pointer& where) {
   return value.is_array() ? value : json::array();
 }
 
-std::string age_of(const Context& context, const json& object) {
+std::string account_age_of(const Context& context, const json& object) {
   const auto time = unix_time(text_at(object, "/metadata/creationTimestamp"));
   const auto now =
       std::chrono::duration_cast<std::chrono::seconds>(context.now().time_since_epoch()).count();
@@ -47,7 +47,7 @@ std::string condition_of(const json& account, std::string_view type) {
   return {};
 }
 
-Colour colour_of(std::string_view phase) {
+Colour account_colour_of(std::string_view phase) {
   if (phase == "Active" || phase == "True") return Colour::good;
   if (phase == "Initializing" || phase == "Terminating") return Colour::waiting;
   return phase.empty() ? Colour::none : Colour::bad;
@@ -62,8 +62,8 @@ std::vector<Cell> account_row(const Context& context, const json& account, bool 
       {spaces_of(account)},
       {std::to_string(array_at(account, "/spec/subjects"_json_pointer).size())},
       {role_of(account)},
-      {ready, colour_of(ready)},
-      {age_of(context, account)}};
+      {ready, account_colour_of(ready)},
+      {account_age_of(context, account)}};
   if (wide) {
     row.push_back({members_of(account)});
     row.push_back({text_at(account, "/spec/deletionPolicy")});
@@ -75,8 +75,8 @@ std::vector<Cell> space_row(const Context& context, const json& space, bool wide
   const auto phase = text_at(space, "/status/phase");
   std::vector<Cell> row = {{text_at(space, "/metadata/name")},
                            {text_at(space, "/spec/account")},
-                           {phase, colour_of(phase)},
-                           {age_of(context, space)}};
+                           {phase, account_colour_of(phase)},
+                           {account_age_of(context, space)}};
   if (wide) row.push_back({text_at(space, "/metadata/uid")});
   return row;
 }
@@ -113,16 +113,16 @@ void print_result_of(Context& context, std::string_view kind, const json& object
   }
 }
 
-void line(Context& context, std::string_view name, std::string_view value) {
+void account_line(Context& context, std::string_view name, std::string_view value) {
   context.out << fmt::format("{:<17} {}\n", fmt::format("{}:", name),
                              value.empty() ? "<none>" : printable(value));
 }
 
 void lines(Context& context, std::string_view name, const std::vector<std::string>& values) {
-  if (values.empty()) return line(context, name, "");
+  if (values.empty()) return account_line(context, name, "");
   for (std::size_t i = 0; i < values.size(); ++i) {
     if (i == 0) {
-      line(context, name, values[i]);
+      account_line(context, name, values[i]);
     } else {
       context.out << std::string(18, ' ') << printable(values[i]) << '\n';
     }
@@ -195,10 +195,10 @@ void print_space_result(Context& context, const json& space, std::string_view wh
 }
 
 void describe_account(Context& context, const json& account) {
-  line(context, "Name", text_at(account, "/metadata/name"));
+  account_line(context, "Name", text_at(account, "/metadata/name"));
   lines(context, "Members", texts_at(account, "/spec/subjects"_json_pointer, member_text));
-  line(context, "Role", role_of(account));
-  line(context, "Spaces", spaces_of(account));
+  account_line(context, "Role", role_of(account));
+  account_line(context, "Spaces", spaces_of(account));
   lines(context, "Owns", texts_at(account, "/status/namespaces"_json_pointer, [](const json& each) {
           return text_at(each, "/name");
         }));
@@ -211,22 +211,22 @@ void describe_account(Context& context, const json& account) {
           return fmt::format("{}: {}", text_at(each, "/name"), text_at(each, "/message"));
         }));
   const auto policy = text_at(account, "/spec/deletionPolicy");
-  line(context, "Deletion policy", policy.empty() ? "Orphan" : policy);
+  account_line(context, "Deletion policy", policy.empty() ? "Orphan" : policy);
   lines(context, "Space labels",
         pairs_at(account, "/spec/space/spaceTemplate/metadata/labels"_json_pointer));
   lines(context, "Labels", pairs_at(account, "/metadata/labels"_json_pointer));
-  line(context, "Created", text_at(account, "/metadata/creationTimestamp"));
+  account_line(context, "Created", text_at(account, "/metadata/creationTimestamp"));
   conditions(context, account);
 }
 
 void describe_space(Context& context, const json& space) {
-  line(context, "Name", text_at(space, "/metadata/name"));
-  line(context, "Account", text_at(space, "/spec/account"));
-  line(context, "Status", text_at(space, "/status/phase"));
-  line(context, "UID", text_at(space, "/metadata/uid"));
+  account_line(context, "Name", text_at(space, "/metadata/name"));
+  account_line(context, "Account", text_at(space, "/spec/account"));
+  account_line(context, "Status", text_at(space, "/status/phase"));
+  account_line(context, "UID", text_at(space, "/metadata/uid"));
   lines(context, "Labels", pairs_at(space, "/metadata/labels"_json_pointer));
   lines(context, "Annotations", pairs_at(space, "/metadata/annotations"_json_pointer));
-  line(context, "Created", text_at(space, "/metadata/creationTimestamp"));
+  account_line(context, "Created", text_at(space, "/metadata/creationTimestamp"));
 }
 
 } // namespace zoo::cli

@@ -111,7 +111,7 @@ accepted "goes alone"
 
 # ---- what kube-root-ca.crt says is upstream's and zood's
 try PATCH $maps/kube-root-ca.crt merge '{"data":{"ca.crt":"mine"}}'
-authority_is_back() { stored "/api/v1/namespaces/$evil-team/configmaps/kube-root-ca.crt" '.data["ca.crt"]' | grep -q BEGIN; }
+authority_is_back() { [[ $(upstream -n "$evil-team" get configmap kube-root-ca.crt -o 'jsonpath={.data.ca\.crt}') == *BEGIN* ]]; }
 eventually "upstream's controller writes its own authority again" 60 authority_is_back
 try GET $maps/kube-root-ca.crt
 expect_no_match "and the tenant reads zood's" mine "$answer"
