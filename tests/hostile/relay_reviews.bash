@@ -14,16 +14,16 @@ eventually "its webhooks are called through the relay" 60 relayed "$evil"
 any='{operations: ["*"], apiGroups: ["*"], apiVersions: ["*"], resources: [configmaps, services, pods]}'
 require "it has one that answers what it likes" as "$evil" create -f - <<<"$(hook_configuration MutatingWebhookConfiguration evil /patch "$any")"
 
-object() { # KIND PATCH: what such a patch is asked for
+asked_object() { # KIND PATCH: what such a patch is asked for
   jq -nc --arg kind "$1" --arg patch "$2" '{apiVersion: "v1", kind: $kind, metadata: {generateName: "evil-", annotations: {patch: $patch}}}
     + (if $kind == "Pod" then {spec: {containers: [{name: "c", image: "none.test/x"}]}} elif $kind == "Service" then {spec: {clusterIP: "None"}} else {} end)'
 }
-made() { as "$evil" -n team create --dry-run=server -o json -f - <<<"$(object "$@")" 2>&1; }
-answers() { [[ $(made ConfigMap '[{"op":"add","path":"/data","value":{"a":"b"}}]' | jq -r .data.a 2>/dev/null) == b ]]; }
+asked() { as "$evil" -n team create --dry-run=server -o json -f - <<<"$(asked_object "$@")" 2>&1; }
+answers() { [[ $(asked ConfigMap '[{"op":"add","path":"/data","value":{"a":"b"}}]' | jq -r .data.a 2>/dev/null) == b ]]; }
 eventually "what it may change it changes" 60 answers
 
 while IFS='|' read -r kind words patch; do
-  said=$(made "$kind" "$patch")
+  said=$(asked "$kind" "$patch")
   observe "$kind $patch" "$said"
   expect_match "$kind: ${patch:0:70}" "$words" "$said"
 done <<T
@@ -36,18 +36,18 @@ ConfigMap|changes metadata.uid|[{"op":"add","path":"/metadata/uid","value":"x"}]
 ConfigMap|does not stay inside the tenant|[{"op":"add","path":"/metadata/annotations/zoo.kubezoo.io~1namespace","value":"$victim-team"}]
 ConfigMap|cannot be applied|[{"op":"replace","path":"/nowhere","value":1}]
 ConfigMap|cannot be applied|[{"op":"copy","from":"","path":"/data"}]
-ConfigMap|cannot be (applied\|read)|{"op":"add"}
-ConfigMap|cannot be (applied\|read)|[{"op":"add","path":"/data
+ConfigMap|patch cannot be|{"op":"add"}
+ConfigMap|patch cannot be|[{"op":"add","path":"/data
 Pod|node_names|[{"op":"add","path":"/spec/nodeName","value":"$hook_node"}]
 Pod|[Pp]od[Ss]ecurity|[{"op":"add","path":"/spec/hostNetwork","value":true}]
-Pod|[Pp]od[Ss]ecurity|[{"op":"add","path":"/spec/volumes","value":[{"name":"v","hostPath":{"path":"/"}}]}]
+Pod|[Pp]od[Ss]ecurity|[{"op":"add","path":"/spec/volumes/-","value":{"name":"v","hostPath":{"path":"/"}}}]
 T
 
 # What a mutation may not change it is not asked about.
-said=$(made Service '[{"op":"add","path":"/spec/externalIPs","value":["192.0.2.1"]}]')
+said=$(asked Service '[{"op":"add","path":"/spec/externalIPs","value":["192.0.2.1"]}]')
 expect_no_match "it gives its Services no addresses" 'externalIPs": *\[' "$said"
 # Names are its own, whatever they look like.
-said=$(made Pod '[{"op":"add","path":"/spec/priorityClassName","value":"'"$victim"'-high"}]')
+said=$(asked Pod '[{"op":"add","path":"/spec/priorityClassName","value":"'"$victim"'-high"}]')
 expect_match "a class of the victim's is one of its own that is not there" 'no PriorityClass with name' "$said"
 
 # ---- where upstream calls

@@ -125,7 +125,7 @@ victims_state() {
         then select($list != "EventList" or .metadata.name == $vault) | [$list, .metadata.namespace, .metadata.name, .metadata.uid, .metadata.resourceVersion]
         elif $list == "ClusterRoleList" and (.metadata.name | IN("admin", "edit", "view", "cluster-admin"))
         then [$list, .metadata.name, .rules]
-        elif $list == "NodeList" and (.metadata.name | startswith("streams-") | not) # of tests/e2e/kubelet_streams.sh
+        elif $list == "NodeList" and (.metadata.name | test("^(streams|hooks)-") | not) # of scripts with a kubelet of their own
         then [$list, .metadata.name, .metadata.uid, .metadata.labels, .spec]
         elif (.metadata.name | contains("evil")) and (.metadata.namespace // "" | test("^zq[a-z0-9]{4}-") | not)
           and (.metadata.name | test("(^|[.])zq[a-z0-9]{4}-|^pvc-") | not)
