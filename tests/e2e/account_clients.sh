@@ -99,8 +99,8 @@ labels() { upstream get ns "$ssa" -o json | jq -c '.metadata.labels | del(.["kub
 for kind in Namespace Space; do
   check "a $kind is applied, and made" applied "$kind" "team: x, tier: front"
   expect "it is his account's" "$john" "$(john get space "$ssa" -o 'jsonpath={.spec.account}')"
-  check "it is applied again" applied "$kind" "team: y"
-  expect "what is applied no more is gone" '{"team":"y"}' "$(labels)"
+  check "it is applied again" applied "$kind" "team: z"
+  expect "what is applied no more is gone" '{"team":"z"}' "$(labels)"
   expect "and whoever applied it owns the rest" "kubectl Apply" \
     "$(john get ns "$ssa" -o json --show-managed-fields | jq -r '.metadata.managedFields[] | select(.fieldsV1["f:metadata"]["f:labels"]["f:team"]) | .manager + " " + .operation')"
   check_fails "no label of the system's" 'is reserved' applied "$kind" "pod-security.kubernetes.io/enforce: privileged"
