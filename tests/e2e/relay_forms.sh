@@ -40,7 +40,7 @@ called() { upstream get "$1" "$a-$name" -o 'jsonpath={.webhooks[0].clientConfig.
 manifest_of() { # KIND CLIENTCONFIG
   jq -nc --arg kind "$1" --arg name "$name" --argjson config "$2" '{apiVersion: "admissionregistration.k8s.io/v1", kind: $kind, metadata: {name: $name},
     webhooks: [{name: "hook.example.com", clientConfig: $config, admissionReviewVersions: ["v1"], sideEffects: "None", failurePolicy: "Ignore",
-    namespaceSelector: {matchLabels: {none: such}}, rules: [{apiGroups: [""], apiVersions: ["v1"], operations: ["CREATE"], resources: ["configmaps"], scope: "Namespaced"}]}]}'
+    namespaceSelector: {matchLabels: {none: "such"}}, rules: [{apiGroups: [""], apiVersions: ["v1"], operations: ["CREATE"], resources: ["configmaps"], scope: "Namespaced"}]}]}'
 }
 
 for each in ValidatingWebhookConfiguration MutatingWebhookConfiguration; do
@@ -48,6 +48,7 @@ for each in ValidatingWebhookConfiguration MutatingWebhookConfiguration; do
   service='{"name":"hook","namespace":"team","path":"/v"}'
   manifest=$(manifest_of "$each" '{"service":'"$service"',"caBundle":"'"$one"'"}')
   same "$each: created" "$object" create -f -
+  expect "on both sides" "status 0" "$(grep '^status' "$TMPDIR/tenant.same")"
   expect_match "upstream calls the relay" "/w/$a/[vm][a-z]*/$a-$name/hook.example.com/" "$(called "${each,,}")"
   expect_no_match "its annotations are not shown" 'zoo.kubezoo.io' "$(as "$a" get "$object" -o yaml --show-managed-fields)"
 

@@ -10,7 +10,9 @@
 namespace zoo::gateway {
 namespace {
 
-constexpr int k_readings = 5; ///< as apiserver's MaxRetryWhenPatchConflicts
+/// kube-apiserver tries a patch anew five times, within its own process; here a try is two
+/// requests, during which others write more often.
+constexpr int k_readings = 20;
 
 using Send = std::function<std::unique_ptr<Flow>(Outgoing)>;
 
@@ -38,10 +40,12 @@ private:
     if (stored.ok()) {
       ZOO_TRY(const auto tree, translate::JsonTree::parse(stored.body));
       auto version = tree.root()["metadata"]["resourceVersion"].string();
-      if (!version_.empty() && (version == version_ || readings_ == 0)) {
-        refuse(refusal_); // it was about the patch, or others write all the while
+      if (!version_.empty() && version == version_) {
+        refuse(refusal_); // it was about the patch
         return {};
       }
+      if (readings_ == 0)
+        return fail(Code::conflict, "others have changed the object all the while; try again");
       ZOO_TRY(request.body, translate::relayed_patch_in(root, mapping, *exchange_.view().relay,
                                                         format_, request_.body, stored.body));
       request.stored = stored.body;
