@@ -7,7 +7,7 @@
 . "$(dirname "$0")/lib.sh"
 
 start_zood
-new_tenant a
+new_tenant a --webhooks direct # relay_forms.sh has the other form
 name=own-$a # on both sides
 on() { # SIDE ARGUMENTS...: kubectl there
   if [[ $1 == direct ]]; then upstream "${@:2}"; else as "$a" "${@:2}"; fi
