@@ -266,6 +266,12 @@ public:
 
   void build() {
     must(client_.create("/api/v1/namespaces", {{"metadata", {{"name", space_}}}}));
+    // What controllers make while a quota comes into force may never be charged.
+    wait("its ConfigMap and ServiceAccount are there", [&] {
+      const auto in = fmt::format("/api/v1/namespaces/{}", space_);
+      return client_.get(in + "/configmaps/kube-root-ca.crt") &&
+             client_.get(in + "/serviceaccounts/default");
+    });
     json hard;
     for (const auto& name : counted_)
       hard[name] = "1e15";
