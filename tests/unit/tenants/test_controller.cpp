@@ -582,7 +582,8 @@ TEST_CASE("what a Tenant switches off for its pods stands on each of its namespa
            label("foofoo-own").empty();
   }));
   CHECK(eventually([&] {
-    const auto* told = must(service->get("foofoo")).condition(tenants::k_in_cluster);
+    const auto now = must(service->get("foofoo"));
+    const auto* told = now.condition(tenants::k_in_cluster);
     return told != nullptr && told->status == "True";
   }));
 }
