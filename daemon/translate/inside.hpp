@@ -23,8 +23,8 @@ inline constexpr std::string_view k_network_baseline = "zoo-baseline";
 /// Annotation of a pod: the tenant's name of its namespace. Only pods that read
 /// `metadata.namespace` through the downward API have it, and they read it instead.
 inline constexpr std::string_view k_pod_namespace = "zoo.kubezoo.io/namespace";
-/// Label of a namespace, where the Tenant's `spec.inside` switches something off: what is left for its
-/// pods, `api`, `dns` or `none`. Without it they have both.
+/// Label of a namespace, where the Tenant's `spec.inside` switches something off: what is left for
+/// its pods, `api`, `dns` or `none`. Without it they have both.
 inline constexpr std::string_view k_inside = "zoo.kubezoo.io/inside";
 
 } // namespace zoo::translate
