@@ -104,7 +104,7 @@ for kind in Namespace Space; do
   expect "and whoever applied it owns the rest" "kubectl Apply" \
     "$(john get ns "$ssa" -o json --show-managed-fields | jq -r '.metadata.managedFields[] | select(.fieldsV1["f:metadata"]["f:labels"]["f:team"]) | .manager + " " + .operation')"
   check_fails "no label of the system's" 'is reserved' applied "$kind" "pod-security.kubernetes.io/enforce: privileged"
-  upstream label ns "$ssa" team=z --overwrite --field-manager=boss >/dev/null
+  upstream label ns "$ssa" team=boss --overwrite --field-manager=boss >/dev/null
   check_fails "what another one has set since is not taken from him" 'conflict' applied "$kind" "team: w"
   check "the space goes" john delete space "$ssa" --wait
 done
