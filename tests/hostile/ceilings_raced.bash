@@ -90,8 +90,8 @@ race 9
 expect "of 9 policies and bindings three" 3 "$(($(stored $admission/validatingadmissionpolicies "$mine") + $(stored $admission/validatingadmissionpolicybindings "$mine")))"
 expect_no_match "policies: the others were refused" '^(5..|000)$' "$codes"
 
-# What upstream's controllers make in the new namespaces comes first.
-made_all() { [[ "$(stored "/api/v1/configmaps" '[.items[] | select(.metadata.namespace | startswith("'"$evil"'-evil-"))] | length')" == 2 && "$(stored /api/v1/serviceaccounts '[.items[] | select(.metadata.namespace | startswith("'"$evil"'-evil-"))] | length')" == 2 ]]; }
+# What upstream's controllers and zood make in the two new namespaces comes first: two ConfigMaps and a ServiceAccount in each.
+made_all() { [[ "$(stored "/api/v1/configmaps" '[.items[] | select(.metadata.namespace | startswith("'"$evil"'-evil-"))] | length')" == 4 && "$(stored /api/v1/serviceaccounts '[.items[] | select(.metadata.namespace | startswith("'"$evil"'-evil-"))] | length')" == 2 ]]; }
 eventually "the controllers are done" 120 made_all
 limit objects 100000
 try POST /api/v1/namespaces/team/configmaps json '{"metadata":{"name":"evil-counts"}}'
