@@ -120,6 +120,10 @@ std::string hex_encode(std::string_view bytes) {
   return out;
 }
 
+std::string short_digest(std::string_view text) {
+  return hex_encode(view(sha256(text))).substr(0, 8);
+}
+
 Result<std::string> hex_decode(std::string_view text) {
   if (text.size() % 2 != 0) return fail(Code::invalid, "not hexadecimal: an odd number of digits");
   std::string out;

@@ -62,8 +62,7 @@ Result<void> remove_api_service(upstream::ControlApi& api) {
 /// By its address, so that zoods behind the same Service have one each.
 std::string slice_name(const DoorAddress& address) {
   const auto whole = fmt::format("{} {}", address.ip, address.port);
-  return fmt::format("{}-{}", aggregated::k_service,
-                     crypto::hex_encode(crypto::view(crypto::sha256(whole))).substr(0, 8));
+  return fmt::format("{}-{}", aggregated::k_service, crypto::short_digest(whole));
 }
 
 std::string slice_path(std::string_view name) {

@@ -29,7 +29,7 @@ constexpr int k_call_seconds = 3;
 
 /// By the address, so that zoods in front of the same upstream do not take each other's.
 std::string name_of(const std::string& base) {
-  return "zoo-relay-reach-" + crypto::hex_encode(crypto::view(crypto::sha256(base))).substr(0, 8);
+  return "zoo-relay-reach-" + crypto::short_digest(base);
 }
 
 /// It is called for one name in one namespace, which nothing but a proof asks for; so Fail, which

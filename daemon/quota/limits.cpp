@@ -2,11 +2,11 @@
 #include "daemon/quota/limits.hpp"
 
 #include "common/base/json_text.hpp"
+#include "common/crypto/digest.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdint>
 
 namespace zoo::quota {
 namespace {
@@ -27,21 +27,13 @@ std::string scopes_json(const std::vector<Scope>& scopes) {
   return out.empty() ? out : out + ']';
 }
 
-/// FNV-1a, 32 bits: names must stay the same over versions of zood.
-std::uint32_t name_hash(std::string_view text) {
-  std::uint32_t out = 2166136261U;
-  for (const char c : text)
-    out = (out ^ static_cast<unsigned char>(c)) * 16777619U;
-  return out;
-}
-
 Limit& limit_of(std::vector<Limit>& limits, std::vector<Scope> scopes) {
   const auto found = std::find_if(limits.begin(), limits.end(),
                                   [&](const Limit& limit) { return limit.scopes == scopes; });
   if (found != limits.end()) return *found;
   auto& made = limits.emplace_back();
   made.slice_name = k_slice;
-  if (!scopes.empty()) made.slice_name += fmt::format("-{:08x}", name_hash(scopes_json(scopes)));
+  if (!scopes.empty()) made.slice_name += '-' + crypto::short_digest(scopes_json(scopes));
   made.scopes = std::move(scopes);
   return made;
 }

@@ -27,9 +27,7 @@ constexpr std::string_view k_classes = "/apis/scheduling.k8s.io/v1/priorityclass
 
 /// Addresses of relays have keys of their own, so that several zoods beside one upstream do not
 /// take each other's away.
-std::string relay_key(std::string_view base) {
-  return "relay." + crypto::hex_encode(crypto::view(crypto::sha256(base))).substr(0, 8);
-}
+std::string relay_key(std::string_view base) { return "relay." + crypto::short_digest(base); }
 
 std::string word(bool value) { return value ? "true" : "false"; }
 

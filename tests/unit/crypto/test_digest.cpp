@@ -12,6 +12,7 @@ TEST_CASE("sha256 and hex agree with FIPS 180-4's example") {
   CHECK(hex_encode(view(sha256("abc"))) ==
         "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
   CHECK(hex_encode(view(sha256(""))).starts_with("e3b0c442"));
+  CHECK(short_digest("") == "e3b0c442");
 }
 
 TEST_CASE("hex decodes either case and nothing else") {
