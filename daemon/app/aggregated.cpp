@@ -3,12 +3,11 @@
 
 #include "common/api/aggregated_door.hpp"
 #include "common/base/log.hpp"
-#include "common/crypto/issue.hpp"
-#include "common/crypto/key.hpp"
 #include "common/http_client/client.hpp"
 #include "daemon/accounts/account.hpp"
 #include "daemon/admin/audit.hpp"
 #include "daemon/app/address.hpp"
+#include "daemon/app/door_identity.hpp"
 #include "daemon/audit/log.hpp"
 #include "daemon/resources/service.hpp"
 #include "daemon/tenants/directory.hpp"
@@ -28,7 +27,6 @@ namespace {
 namespace names = api::aggregated;
 
 constexpr std::string_view k_subject = "aggregated door"; ///< of findings
-constexpr std::chrono::hours k_validity{365 * 24};
 constexpr std::chrono::seconds k_withdrawal{5};
 constexpr std::chrono::seconds k_own_answer{5};
 constexpr std::size_t k_door_threads = 8;
@@ -154,19 +152,10 @@ void Aggregated::follow(std::string_view path, std::string_view name) {
 }
 
 Result<net::TlsServerOptions> Aggregated::identity(const std::string& client_ca) {
-  crypto::CertificateRequest request;
-  request.common_name = "zood-accounts";
-  request.dns_names = {std::string(names::k_host)};
-  request.validity = k_validity;
-  request.server = true;
-  ZOO_TRY(const auto key, crypto::PrivateKey::generate_p256());
-  ZOO_TRY(auto certificate, crypto::issue(parts_.pki.ca(), parts_.pki.ca_key(), key, request));
-  net::TlsServerOptions out;
-  out.certificate_chain_pem = certificate.to_pem();
-  out.key_pem = key.to_pem();
-  out.client_ca_pem = client_ca;
-  certificate_ = std::move(certificate);
-  return out;
+  ZOO_TRY(auto made, issue_door_identity(parts_.pki, "zood-accounts", std::string(names::k_host)));
+  made.options.client_ca_pem = client_ca;
+  certificate_ = std::move(made.certificate);
+  return std::move(made.options);
 }
 
 void Aggregated::reload(const std::scoped_lock<std::mutex>&) {

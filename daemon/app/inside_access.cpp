@@ -4,6 +4,7 @@
 #include "common/api/dns_rules.hpp"
 #include "common/crypto/digest.hpp"
 #include "daemon/app/door_certificates.hpp"
+#include "daemon/net/address.hpp"
 #include "daemon/tenants/manifests.hpp"
 #include "daemon/tenants/pki.hpp"
 #include "daemon/upstream/control_api.hpp"
@@ -11,10 +12,8 @@
 #include "daemon/upstream/inside_manifests.hpp"
 #include "daemon/upstream/upstream.hpp"
 
-#include <arpa/inet.h>
 #include <nlohmann/json.hpp>
 
-#include <array>
 #include <utility>
 
 namespace zoo::app {
@@ -23,12 +22,6 @@ namespace {
 constexpr std::size_t k_most_servers = 3; ///< that a pod's dnsConfig takes
 constexpr std::string_view k_zood_service = "/api/v1/namespaces/zoo-system/services/zood";
 constexpr std::string_view k_registration_group = "/apis/admissionregistration.k8s.io/";
-
-bool is_ip(const std::string& text) {
-  std::array<unsigned char, 16> bytes{};
-  return ::inet_pton(AF_INET, text.c_str(), bytes.data()) == 1 ||
-         ::inet_pton(AF_INET6, text.c_str(), bytes.data()) == 1;
-}
 
 /// The same for every zood of one directory, and no other's.
 std::string owner_of(const tenants::Pki& pki) {
@@ -55,7 +48,7 @@ std::vector<std::string> hosts_inside(const config::Values& values,
   const auto api = credential.api();
   if (const auto service = api->get(k_zood_service)) {
     auto address = service->value("/spec/clusterIP"_json_pointer, std::string());
-    if (is_ip(address)) out.push_back(std::move(address));
+    if (net::is_ip_address(address)) out.push_back(std::move(address));
   }
   return out;
 }
@@ -72,7 +65,7 @@ Result<void> check_inside(const config::Values& values) {
     return fail(Code::usage, "inside.dns_servers: a pod takes {} at most, not {}", k_most_servers,
                 servers.size());
   for (const auto& server : servers) {
-    if (!is_ip(server))
+    if (!net::is_ip_address(server))
       return fail(Code::usage, "inside.dns_servers: '{}' is no IP address", server);
   }
   return {};

@@ -2,8 +2,7 @@
 #include "daemon/app/relay_door.hpp"
 
 #include "common/base/log.hpp"
-#include "common/crypto/issue.hpp"
-#include "common/crypto/key.hpp"
+#include "daemon/app/door_identity.hpp"
 #include "daemon/store/store.hpp"
 #include "daemon/tenants/directory.hpp"
 #include "daemon/tenants/pki.hpp"
@@ -11,7 +10,6 @@
 #include "daemon/upstream/credential.hpp"
 #include "daemon/upstream/upstream.hpp"
 
-#include <arpa/inet.h>
 #include <nlohmann/json.hpp>
 
 #include <future>
@@ -25,7 +23,6 @@ using Level = tenants::Finding::Level;
 
 constexpr std::string_view k_relay_subject = "relay of webhooks";
 constexpr std::string_view k_relay_kind = "relay", k_relay_key = "door"; ///< of the store's record
-constexpr std::chrono::hours k_relay_validity{365 * 24};
 constexpr std::chrono::seconds k_relay_body{10};
 constexpr std::size_t k_relay_connections = 1'000;
 constexpr unsigned k_failures = 5; ///< in a row, after which webhooks are called directly
@@ -41,12 +38,6 @@ net::ListenerLimits limits_of_relay(net::ListenerLimits limits) {
   limits.connections = k_relay_connections;
   limits.body = k_relay_body;
   return limits;
-}
-
-bool is_relay_ip(const std::string& host) {
-  in6_addr any{};
-  return ::inet_pton(AF_INET, host.c_str(), &any) == 1 ||
-         ::inet_pton(AF_INET6, host.c_str(), &any) == 1;
 }
 
 /// Is this of an upstream that cannot be asked now, rather than of one that was?
@@ -180,23 +171,10 @@ Result<void> RelayDoor::listen() {
 }
 
 Result<net::TlsServerOptions> RelayDoor::identity() {
-  crypto::CertificateRequest request;
-  request.common_name = "zood-relay";
-  if (is_relay_ip(advertised_.host)) {
-    request.ip_addresses = {advertised_.host};
-  } else {
-    request.dns_names = {advertised_.host};
-  }
-  request.validity = k_relay_validity;
-  request.server = true;
-  ZOO_TRY(const auto key, crypto::PrivateKey::generate_p256());
-  ZOO_TRY(auto certificate, crypto::issue(parts_.pki.ca(), parts_.pki.ca_key(), key, request));
-  net::TlsServerOptions out;
-  out.certificate_chain_pem = certificate.to_pem();
-  out.key_pem = key.to_pem();
+  ZOO_TRY(auto made, issue_door_identity(parts_.pki, "zood-relay", advertised_.host));
   const std::scoped_lock lock(mutex_);
-  certificate_ = std::move(certificate);
-  return out;
+  certificate_ = std::move(made.certificate);
+  return std::move(made.options);
 }
 
 void RelayDoor::renew() {

@@ -21,6 +21,12 @@ std::string Address::text() const {
                               : fmt::format("{}:{}", host, port);
 }
 
+bool is_ip_address(const std::string& host) {
+  unsigned char buffer[sizeof(in6_addr)];
+  return inet_pton(AF_INET, host.c_str(), buffer) == 1 ||
+         inet_pton(AF_INET6, host.c_str(), buffer) == 1;
+}
+
 std::vector<Address> numeric_address(const std::string& host, std::uint16_t port) {
   Address address;
   auto* v4 = reinterpret_cast<sockaddr_in*>(&address.storage);

@@ -25,6 +25,9 @@ struct Address {
 /// Code::invalid with the form expected.
 Result<Address> parse_listen_address(const std::string& text);
 
+/// Is it an IP address, in the form that inet_pton(3) reads, rather than a name?
+bool is_ip_address(const std::string& host);
+
 /// An IP address as it stands; empty if `host` is a name. Never asks a name server.
 std::vector<Address> numeric_address(const std::string& host, std::uint16_t port);
 

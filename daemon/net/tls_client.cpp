@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "daemon/net/address.hpp"
 #include "daemon/net/openssl.hpp"
 #include "daemon/net/tls.hpp"
 
-#include <arpa/inet.h>
 #include <openssl/x509v3.h>
 
 #include <mutex>
@@ -57,12 +57,6 @@ int on_new_session(SSL* ssl, SSL_SESSION* session) noexcept {
   auto* sessions = sessions_of(SSL_get_SSL_CTX(ssl));
   if (sessions == nullptr || SSL_SESSION_is_resumable(session) != 1) return 0;
   return sessions->keep(session) ? 1 : 0;
-}
-
-bool is_ip_address(const std::string& host) {
-  unsigned char buffer[sizeof(in6_addr)];
-  return inet_pton(AF_INET, host.c_str(), buffer) == 1 ||
-         inet_pton(AF_INET6, host.c_str(), buffer) == 1;
 }
 
 } // namespace

@@ -3,16 +3,15 @@
 
 #include "common/base/log.hpp"
 #include "common/kube/client.hpp"
+#include "daemon/net/address.hpp"
 #include "daemon/tenants/manifests.hpp"
 #include "daemon/upstream/bootstrap.hpp"
 #include "daemon/upstream/control_api.hpp"
 #include "daemon/upstream/inside_manifests.hpp"
 
-#include <arpa/inet.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 namespace zoo::tenants {
@@ -55,15 +54,9 @@ const std::string& params_path() {
   return path;
 }
 
-bool is_address(const std::string& text) {
-  std::array<unsigned char, 16> bytes{};
-  return ::inet_pton(AF_INET, text.c_str(), bytes.data()) == 1 ||
-         ::inet_pton(AF_INET6, text.c_str(), bytes.data()) == 1;
-}
-
 std::string address_of_service(const json& service) {
   const auto address = service.value("/spec/clusterIP"_json_pointer, std::string());
-  return is_address(address) ? address : std::string();
+  return net::is_ip_address(address) ? address : std::string();
 }
 
 /// Writes what differs. Not repaired: Code::forbidden and so on, as upstream said.
@@ -152,7 +145,7 @@ Result<std::string> Inside::remembered_address(ControlApi& api) const {
   if (!params && params.error().code() == Code::not_found) return std::string();
   if (!params) return fail(params.error());
   auto host = params->value("/data/apiHost"_json_pointer, std::string());
-  return is_address(host) && host != settings_.host ? host : std::string();
+  return net::is_ip_address(host) && host != settings_.host ? host : std::string();
 }
 
 Result<void> Inside::keep_door(ControlApi& api, InsideState& next) {
