@@ -105,8 +105,9 @@ Result<Quantity> Quantity::parse(std::string_view text) {
   const auto scale = scale_of(rest);
   if (!scale) return bad("its suffix is none of n, u, m, k, M, G, T, P, E, Ki to Ei, or eN");
 
-  // Zeros at the end of a fraction say nothing, and of what is far behind the point no more is to
-  // be known than whether it is there.
+  // Zeros at the end of a fraction change nothing. Digits beyond k_places are too small to be kept:
+  // all that matters is whether one of them is not zero, for then the result is rounded away from
+  // zero.
   bool finer = false;
   while (digits.behind > 0 && (digits.all.back() == '0' || digits.behind > k_places)) {
     finer = finer || digits.all.back() != '0';

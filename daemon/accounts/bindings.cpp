@@ -121,20 +121,23 @@ Members members_of(AccountPtr account, std::string_view default_role) {
   return {std::move(account), std::move(role)};
 }
 
+json kept_metadata(std::string_view space, std::string_view name, const Account& account) {
+  return {{"name", name},
+          {"namespace", space},
+          {"labels", {{k_managed_label, "true"}, {k_account_label, account.name}}},
+          {"ownerReferences",
+           json::array({{{"apiVersion", fmt::format("{}/{}", k_config_group, k_version)},
+                         {"kind", "Account"},
+                         {"name", account.name},
+                         {"uid", account.uid}}})}};
+}
+
 json binding_manifest(std::string_view space, std::string_view name, const Members& members) {
   const auto& account = *members.account;
   return {
       {"apiVersion", fmt::format("{}/v1", k_rbac_group)},
       {"kind", "RoleBinding"},
-      {"metadata",
-       {{"name", name},
-        {"namespace", space},
-        {"labels", {{k_managed_label, "true"}, {k_account_label, account.name}}},
-        {"ownerReferences",
-         json::array({{{"apiVersion", fmt::format("{}/{}", k_config_group, k_version)},
-                       {"kind", "Account"},
-                       {"name", account.name},
-                       {"uid", account.uid}}})}}},
+      {"metadata", kept_metadata(space, name, account)},
       {"roleRef", {{"apiGroup", k_rbac_group}, {"kind", "ClusterRole"}, {"name", members.role}}},
       {"subjects", subjects_of(account)}};
 }

@@ -33,6 +33,10 @@ struct Members {
 /// `default_role`: of an Account that says nothing of it.
 Members members_of(AccountPtr account, std::string_view default_role);
 
+/// `metadata` of an object that zood keeps in a space for the account that owns it: upstream's
+/// garbage collector removes it with the Account.
+nlohmann::json kept_metadata(std::string_view space, std::string_view name, const Account& account);
+
 nlohmann::json binding_manifest(std::string_view space, std::string_view name,
                                 const Members& members);
 

@@ -112,7 +112,7 @@ Result<QuotaKeeper::Next> QuotaKeeper::look_at_slices(upstream::ControlApi& api,
   // The slices of an Account that is gone go with it, as their owner.
   if (!account || account->deleting) return Next{};
   const auto limits = quota::limits_of(table_.quotas_of(name));
-  ZOO_TRY_VOID(remove_strays(api, name, limits));
+  ZOO_TRY_VOID(remove_strays(api, *state, name, limits));
   const auto spaces = spaces_of(*state, name);
   bool all_counted = true;
   for (const auto& limit : limits) {
@@ -142,15 +142,7 @@ Result<void> QuotaKeeper::make(upstream::ControlApi& api, const quota::Limit& li
   const auto none = of_names({}, limit.hard);
   json wanted = {{"apiVersion", "v1"},
                  {"kind", "ResourceQuota"},
-                 {"metadata",
-                  {{"name", limit.slice_name},
-                   {"namespace", space},
-                   {"labels", {{k_managed_label, "true"}, {k_account_label, account.name}}},
-                   {"ownerReferences",
-                    json::array({{{"apiVersion", fmt::format("{}/{}", k_config_group, k_version)},
-                                  {"kind", "Account"},
-                                  {"name", account.name},
-                                  {"uid", account.uid}}})}}},
+                 {"metadata", kept_metadata(space, limit.slice_name, account)},
                  {"spec", json::parse(quota::slice_spec(limit, none))}};
   auto made = api.create(collection(space), wanted);
   if (!made && made.error().code() == Code::already_exists) {
@@ -176,11 +168,11 @@ Result<void> QuotaKeeper::make(upstream::ControlApi& api, const quota::Limit& li
 }
 
 /// Slices of limits that are no more, or in spaces that are another's.
-Result<void> QuotaKeeper::remove_strays(upstream::ControlApi& api, const std::string& account,
+Result<void> QuotaKeeper::remove_strays(upstream::ControlApi& api, const State& state,
+                                        const std::string& account,
                                         const std::vector<quota::Limit>& limits) {
-  ZOO_TRY(const auto state, parts_.state());
   for (const auto& known : table_.slices_of(account)) {
-    const auto space = state->spaces.find(known.space);
+    const auto space = state.spaces.find(known.space);
     const bool wanted = std::any_of(limits.begin(), limits.end(), [&](const quota::Limit& limit) {
       return limit.slice_name == known.name;
     });
@@ -206,19 +198,15 @@ Result<bool> QuotaKeeper::share_out(upstream::ControlApi& api, const quota::Limi
       complete = complete && !one;
       continue;
     }
+    if (!has_names(one->slice.spec, limit.hard)) {
+      // The limit has other names than before.
+      ZOO_TRY_VOID(write(api, limit, *one, of_names(one->slice.hard, limit.hard)));
+      one = table_.slice(space, limit.slice_name);
+      if (!one) continue;
+    }
     auto& slice = slices[space];
     slice = one->slice;
     slice.wanted = quota::only(table_.wanted(space), limit.hard);
-    if (!has_names(slice.spec, limit.hard)) {
-      // The limit has other names than before.
-      auto hard = of_names(slice.hard, limit.hard);
-      ZOO_TRY_VOID(write(api, limit, *one, hard));
-      one = table_.slice(space, limit.slice_name);
-      if (!one) continue;
-      slice.spec = one->slice.spec;
-      slice.hard = one->slice.hard;
-      slice.used = one->slice.used;
-    }
     complete = complete && counted(slice, limit.hard);
     known.emplace(space, *std::move(one));
   }

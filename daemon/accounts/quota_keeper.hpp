@@ -56,16 +56,14 @@ public:
 
 private:
   using Next = reconcile::Next;
-  /// One limit of one account, and its slices.
-  struct Held;
   reconcile::Reconciler reconciler();
   Result<Next> look(upstream::ControlApi& api, const std::string& key);
   Result<Next> look_at_slices(upstream::ControlApi& api, const std::string& account);
   Result<Next> look_at_status(upstream::ControlApi& api, const std::string& account);
   Result<void> make(upstream::ControlApi& api, const quota::Limit& limit, const std::string& space,
                     const Account& account);
-  Result<void> remove_strays(upstream::ControlApi& api, const std::string& account,
-                             const std::vector<quota::Limit>& limits);
+  Result<void> remove_strays(upstream::ControlApi& api, const State& state,
+                             const std::string& account, const std::vector<quota::Limit>& limits);
   Result<bool> share_out(upstream::ControlApi& api, const quota::Limit& limit,
                          const std::vector<std::string>& spaces, const std::string& account);
   Result<void> write(upstream::ControlApi& api, const quota::Limit& limit, const KnownSlice& known,

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/quota/pod_usage.hpp"
 
-#include "common/base/text.hpp"
-
 #include <algorithm>
-#include <array>
 #include <optional>
 
 namespace zoo::quota {
@@ -68,6 +65,16 @@ struct Sum {
       raise_to(actual, allocated);
     }
     return actual;
+  }
+
+  /// What the pod says of itself, as far as it may, goes before what its containers have together
+  /// (KEP-2837).
+  Result<ResourceList> of_pod() const {
+    ZOO_TRY(auto sum, of_containers());
+    ZOO_TRY(const auto own, read_resources(pod["spec"]["resources"][member(side)]));
+    for (const auto& [name, amount] : own)
+      if (pod_level(name)) sum.insert_or_assign(name, amount);
+    return sum;
   }
 
   Result<ResourceList> of_containers() const {
@@ -134,20 +141,14 @@ bool computes(JsonNode resources) {
 } // namespace
 
 Result<ResourceList> pod_requests(JsonNode pod) {
-  ZOO_TRY(auto sum, (Sum{pod, Side::requests, resize_is_infeasible(pod)}.of_containers()));
-  ZOO_TRY(const auto own, read_resources(pod["spec"]["resources"]["requests"]));
-  for (const auto& [name, amount] : own)
-    if (pod_level(name)) sum.insert_or_assign(name, amount);
+  ZOO_TRY(auto sum, (Sum{pod, Side::requests, resize_is_infeasible(pod)}.of_pod()));
   ZOO_TRY(const auto overhead, read_resources(pod["spec"]["overhead"]));
   add(sum, overhead);
   return sum;
 }
 
 Result<ResourceList> pod_limits(JsonNode pod) {
-  ZOO_TRY(auto sum, (Sum{pod, Side::limits, resize_is_infeasible(pod)}.of_containers()));
-  ZOO_TRY(const auto own, read_resources(pod["spec"]["resources"]["limits"]));
-  for (const auto& [name, amount] : own)
-    if (pod_level(name)) sum.insert_or_assign(name, amount);
+  ZOO_TRY(auto sum, (Sum{pod, Side::limits, resize_is_infeasible(pod)}.of_pod()));
   ZOO_TRY(const auto overhead, read_resources(pod["spec"]["overhead"]));
   for (const auto& [name, amount] : overhead)
     if (const auto found = sum.find(name); found != sum.end() && !found->second.zero())
