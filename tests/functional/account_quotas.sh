@@ -9,25 +9,12 @@
 own_upstream --nodes 1
 config=$'accounts:\n  enabled: true\n  listen: 127.0.0.1:0\n  self_service: true'
 start_zood_with "$config"
-find_door() { door=$(sed -n 's/.*the account door listens on //p' "$zood_dir.log" | tail -1); }
-find_door
-require "the account door listens" test -n "$door"
-new_tenant t
+require "the account door listens" test -n "$(account_door)"
+new_tenant t # its kubeconfig has the authority of the account door's certificate
 unpack "$t"
-
-file=$TMPDIR/john
-openssl req -new -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout "$file.key" -out "$file.csr" -subj "/CN=john" 2>/dev/null
-upstream apply -f - >/dev/null <<YAML
-apiVersion: certificates.k8s.io/v1
-kind: CertificateSigningRequest
-metadata: {name: john}
-spec: {request: $(base64 -w0 <"$file.csr"), signerName: kubernetes.io/kube-apiserver-client, usages: [client auth]}
-YAML
-require "his certificate is approved" upstream certificate approve john
-signed() { upstream get csr john -o 'jsonpath={.status.certificate}' | base64 -d >"$file.crt" && [[ -s $file.crt ]]; }
-eventually "and signed" 30 signed
+new_user john
 john() {
-  "$KUBECTL" --server "https://$door" --certificate-authority "$TMPDIR/$t.ca" --client-certificate "$file.crt" --client-key "$file.key" "$@"
+  "$KUBECTL" --server "https://$(account_door)" --certificate-authority "$TMPDIR/$t.ca" --client-certificate "$TMPDIR/john.crt" --client-key "$TMPDIR/john.key" "$@"
 }
 space() { printf '{"apiVersion":"tenancy.kiosk.sh/v1alpha1","kind":"Space","metadata":{"name":"%s"},"spec":{"account":"team"}}' "$1"; }
 quota() { # NAME HARD
@@ -106,11 +93,10 @@ expect_match "the slices hold while zood is away" 'exceeded quota' "$(cat "$TMPD
 live() { upstream get pods -A -o json | jq '[.items[] | select(.metadata.namespace | IN("a", "b", "c"))] | length'; }
 expect "to the last pod" 10 "$(live)"
 start_zood_with "$config"
-find_door
 eventually "and after it is back" 30 sums_to pods 10
 kill "$recorder"
 wait "$recorder" 2>/dev/null
-recorded=$(tests_dir=$zoo_root/tests/functional/quota; "$tests_dir/largest_sum.py" pods <"$TMPDIR/watch.json")
+recorded=$("$zoo_root/tests/functional/quota/largest_sum.py" pods <"$TMPDIR/watch.json")
 note "$recorded"
 expect_match "at no moment were the slices above the limit" '^[1-9][0-9]* changes, at most 10$' "$recorded"
 
