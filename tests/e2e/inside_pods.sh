@@ -7,12 +7,13 @@
 . "$(dirname "$0")/lib.sh"
 
 own_upstream --nodes 1
-start_zood
-new_tenant a
+# Pods are given zood where it advertises an address that they can reach: not a loopback one. Nothing connects to it here.
+start_zood_with 'advertise: 192.0.2.7:6443'
+a=$(random_id)
+require "create tenant $a" ctl tenant create "$a" --wait
+export_kubeconfig "$a" --server "https://$zood_address"
 unpack "$a"
 here=$a-shop
-upstream get mutatingadmissionpolicybinding zoo-pods-inside >/dev/null 2>&1 ||
-  require "the policy is installed" upstream apply -f "$zoo_root/tests/e2e/inside/policy.yaml"
 check "a namespace" as "$a" create namespace shop
 has_account() { as "$a" -n shop get serviceaccount default; }
 eventually "its account is there" 30 has_account
@@ -220,15 +221,14 @@ YAML
 expect_match "an Event names the tenant's ConfigMap" 'configmap "kube-root-ca.crt" not found' "$(as "$a" -n shop get events)"
 expect_no_match "in protobuf, too" 'zoo-root-ca' "$(ask $binary /api/v1/namespaces/shop/events | strings)"
 
-parameters=$(upstream -n zoo-system get configmap zoo-inside -o json | jq '.data | tojson' -r)
 without_host() {
   upstream -n zoo-system patch configmap zoo-inside --type merge -p '{"data":{"apiHost":null}}' >/dev/null
   said=$(as "$a" -n shop run refused --image=x 2>&1) && as "$a" -n shop delete pod refused --now
   [[ $said == *'(rule pods-inside)'* ]] || { echo "$said"; return 1; }
+  echo "$said" >"$TMPDIR/refusal" # zood puts the parameter back: the next one may be made
 }
 eventually "a pod that upstream's policy cannot prepare is refused by a rule" 60 without_host
-said=$(as "$a" -n shop run refused --image=x 2>&1)
+said=$(<"$TMPDIR/refusal")
 expect_no_match "without the policy's text" 'zoo-pods|variables\.|JSONPatch|apiHost' "$said"
 expect_match "as what is forbidden" 'Forbidden|forbidden' "$said"
-upstream -n zoo-system patch configmap zoo-inside --type merge -p '{"data":'"$parameters"'}' >/dev/null
-eventually "and made when it can" 60 in_force
+eventually "and made when it can, once zood has put the parameter back" 60 in_force
