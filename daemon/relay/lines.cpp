@@ -28,15 +28,7 @@ struct Lines::Asking::Job {
 Lines::Asking::~Asking() {
   const auto lines = std::exchange(job_->lines, nullptr);
   job_->done = nullptr;
-  if (lines == nullptr) return;
-  const auto tunnel = job_->tunnel.lock();
-  if (!tunnel) return;
-  // What it says later would be taken for the answer to the next question.
-  tunnel->close();
-  lines->drop(job_->key, tunnel.get());
-  lines->loop_.post([lines, lives = std::weak_ptr(lines->lives_), job = job_, keep = tunnel] {
-    if (lives.lock()) lines->serve_waiting(job->key);
-  });
+  if (lines != nullptr) lines->take_back(job_);
 }
 
 bool Lines::Asking::queued() const { return job_->queued; }
@@ -68,12 +60,29 @@ std::unique_ptr<Lines::Asking> Lines::ask(const std::string& key, const std::str
   return std::unique_ptr<Asking>(new Asking(std::move(job)));
 }
 
+void Lines::take_back(const JobPtr& job) {
+  const auto tunnel = job->tunnel.lock();
+  if (!tunnel) {
+    if (const auto line = lines_.find(job->key); line != lines_.end())
+      std::erase(line->second.waiting, job);
+    return;
+  }
+  // What it says later would be taken for the answer to the next question.
+  tunnel->close();
+  drop(job->key, tunnel.get());
+  loop_.post([this, lives = std::weak_ptr(lives_), job, keep = tunnel] {
+    if (lives.lock()) serve_waiting(job->key);
+  });
+}
+
 void Lines::find_pods(const JobPtr& job) {
-  pods_.find(job->wanted, [this, weak = std::weak_ptr(job)](const Result<PodPorts>& pods) {
+  pods_.find(job->wanted, [this, weak = std::weak_ptr(job), key = job->key,
+                           turn = job->queued](const Result<PodPorts>& pods) {
     const auto waits = weak.lock();
-    if (!waits || waits->lines == nullptr) return;
-    if (!pods) return settle(waits, fail(pods.error()));
-    place(waits, *pods);
+    const bool wanted = waits && waits->lines != nullptr;
+    if (wanted && pods) return place(waits, *pods);
+    if (wanted) settle(waits, fail(pods.error()));
+    if (turn) serve_waiting(key); // no tunnel came of this job's turn, and so none will end
   });
 }
 
@@ -86,11 +95,10 @@ void Lines::place(const JobPtr& job, const PodPorts& pods) {
     return;
   }
   if (!make_room_for(job->owner)) {
-    if (line.tunnels.empty() && line.waiting.empty()) lines_.erase(job->key);
-    return settle(job, fail(Code::unavailable,
-                            "{} connections to webhooks are open, as many as are allowed: try "
-                            "again",
-                            open_of_[job->owner]));
+    settle(job, fail(Code::unavailable,
+                     "{} connections to webhooks are open, as many as are allowed: try again",
+                     open_of_[job->owner]));
+    return serve_waiting(job->key); // the next job's turn; of a line without jobs the end
   }
   // The pod with the fewest tunnels, and not the one that has failed if there is another.
   const PodPort* best = nullptr;
@@ -216,13 +224,13 @@ void Lines::serve_waiting(const std::string& key) {
   const auto line = lines_.find(key);
   if (line == lines_.end()) return;
   auto& waiting = line->second.waiting;
-  while (!waiting.empty()) {
+  if (!waiting.empty()) {
     const auto job = std::move(waiting.front());
     waiting.pop_front();
-    if (job->lines == nullptr) continue; // taken back
-    return find_pods(job);
+    find_pods(job);
+  } else if (line->second.tunnels.empty()) {
+    lines_.erase(line);
   }
-  if (line->second.tunnels.empty()) lines_.erase(line);
 }
 
 void Lines::drop(const std::string& key, const Tunnel* tunnel) {

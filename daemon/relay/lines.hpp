@@ -69,6 +69,7 @@ private:
   };
   using JobPtr = std::shared_ptr<Asking::Job>;
 
+  void take_back(const JobPtr& job);
   void find_pods(const JobPtr& job);
   void place(const JobPtr& job, const PodPorts& pods);
   bool use_kept(const JobPtr& job, Line& line, const std::vector<PodPort>& pods);

@@ -195,6 +195,58 @@ TEST_CASE("a webhook has four tunnels, and its other calls wait their turn") {
   });
 }
 
+TEST_CASE("calls that wait hear at once that no pod is left") {
+  relay::Limits limits;
+  limits.tunnels_of_hook = 1;
+  limits.known = limits.doubted = std::chrono::milliseconds(0);
+  RelayWorld world(limits);
+  int asked = 0;
+  world.serve("hook-0", [&](const std::string&) {
+    ++asked;
+    return PodSays{};
+  });
+  std::vector<std::shared_ptr<RelayWorld::Sent>> sent;
+  for (int i = 0; i < 4; ++i)
+    sent.push_back(world.send("POST", world.path("a")));
+  world.until([&] { return asked == 1; });
+  world.on_loop([&] {
+    world.upstream->objects["/apis/discovery.k8s.io/v1/namespaces/foofoo-shop/endpointslices"] =
+        R"({"items":[]})";
+  });
+  world.drop(sent[0]);
+  for (std::size_t i = 1; i < sent.size(); ++i) {
+    const auto said = sent[i]->take();
+    CHECK(said.status == 502);
+    CHECK(has(said.body, "no pod of Service hook is ready"));
+    world.on_loop([&] { sent[i]->handler.reset(); });
+  }
+}
+
+TEST_CASE("a call that is given up in its turn leaves the turn to the next call") {
+  relay::Limits limits;
+  limits.tunnels_of_hook = 1;
+  limits.known = std::chrono::milliseconds(0);
+  RelayWorld world(limits);
+  int asked = 0;
+  world.serve("hook-0", [&](const std::string& request) {
+    return ++asked == 1 ? PodSays{} : allows(request);
+  });
+  std::vector<std::shared_ptr<RelayWorld::Sent>> sent;
+  for (int i = 0; i < 3; ++i)
+    sent.push_back(world.send("POST", world.path("a")));
+  world.until([&] { return asked == 1; });
+  const auto leave = [](RelayWorld::Sent& each) {
+    each.handler->on_reset();
+    each.handler.reset();
+  };
+  world.on_loop([&] {
+    leave(*sent[0]); // what serves the next one is posted
+    world.loop->loops().front()->post([&] { leave(*sent[1]); }); // while its pods are asked for
+  });
+  CHECK(sent[2]->take().status == 200);
+  world.on_loop([&] { sent[2]->handler.reset(); });
+}
+
 TEST_CASE("a tenant has its share of calls and of what they hold") {
   relay::Limits limits;
   limits.calls_of_one = 2;
