@@ -4,6 +4,7 @@
 #include "daemon/tenants/controller.hpp"
 #include "daemon/tenants/footprint.hpp"
 #include "daemon/tenants/records.hpp"
+#include "daemon/translate/json_value.hpp"
 #include "daemon/translate/webhook_relay.hpp"
 #include "daemon/upstream/control_api.hpp"
 
@@ -57,11 +58,10 @@ Result<bool> restate_one(ControlApi& api, const translate::Mapping& mapping, Hoo
   if (!*restated) return false;
   ZOO_TRY(const auto written, put_text(api, path, **restated));
   // Upstream took zood for the owner of what has changed; the second write says whose it is.
-  auto again = nlohmann::json::parse(**restated, nullptr, false);
-  if (!again.is_object()) return fail(Code::internal, "{}: restated into no JSON", path);
-  again["metadata"]["resourceVersion"] =
-      written.value("/metadata/resourceVersion"_json_pointer, std::string());
-  ZOO_TRY_VOID(put_text(api, path, again.dump()));
+  ZOO_TRY(auto again, translate::JsonValue::parse(**restated));
+  const auto version = written.value("/metadata/resourceVersion"_json_pointer, std::string());
+  again.child("metadata").set("resourceVersion", translate::JsonValue::string(version));
+  ZOO_TRY_VOID(put_text(api, path, again.written()));
   return true;
 }
 
