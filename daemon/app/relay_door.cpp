@@ -27,11 +27,6 @@ constexpr std::chrono::seconds k_relay_body{10};
 constexpr std::size_t k_relay_connections = 1'000;
 constexpr unsigned k_failures = 5; ///< in a row, after which webhooks are called directly
 
-constexpr std::string_view k_followed[] = {
-    "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations",
-    "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations",
-    "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"};
-
 /// The connections are kube-apiserver's, and many tenants' calls come by each.
 net::ListenerLimits limits_of_relay(net::ListenerLimits limits) {
   limits.refusals = std::numeric_limits<std::uint32_t>::max();
@@ -147,8 +142,8 @@ Result<void> RelayDoor::listen() {
   own->ca_pem = parts_.pki.ca_pem();
   own->key = parts_.key.clone();
 
-  for (const auto path : k_followed)
-    follow(path);
+  for (const auto hook : translate::k_hooks)
+    follow(translate::collection_of(hook));
   RelayReach::Parts reach;
   reach.api = [&credential = parts_.credential]() -> std::unique_ptr<upstream::ControlApi> {
     return credential.api();

@@ -4,6 +4,7 @@
 #include "common/base/log.hpp"
 #include "common/crypto/digest.hpp"
 #include "common/kube/client.hpp"
+#include "daemon/translate/webhook_relay.hpp"
 
 #include <nlohmann/json.hpp>
 #include <pthread.h>
@@ -18,8 +19,6 @@ namespace {
 using nlohmann::json;
 using std::chrono::milliseconds;
 
-constexpr std::string_view k_reach_webhooks =
-    "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations";
 constexpr std::string_view k_reach_maps = "/api/v1/namespaces/zoo-system/configmaps?dryRun=All";
 /// Of what upstream says when a webhook does not answer (k8s.io/apiserver pkg/admission/plugin/
 /// webhook, ErrCallingWebhook).
@@ -30,6 +29,10 @@ constexpr int k_call_seconds = 3;
 /// By the address, so that zoods in front of the same upstream do not take each other's.
 std::string name_of(const std::string& base) {
   return "zoo-relay-reach-" + crypto::short_digest(base);
+}
+
+std::string path_of_webhook(const std::string& name) {
+  return std::string(translate::collection_of(translate::Hook::validating)) + kube::path({name});
 }
 
 /// It is called for one name in one namespace, which nothing but a proof asks for; so Fail, which
@@ -122,8 +125,8 @@ Result<void> RelayReach::prove(upstream::ControlApi& api) {
     heard_ = false;
   }
   auto proof = [&]() -> Result<void> {
-    ZOO_TRY_VOID(api.apply(std::string(k_reach_webhooks) + kube::path({name_}),
-                           webhook(name_, parts_.base + path, parts_.ca_pem)));
+    ZOO_TRY_VOID(
+        api.apply(path_of_webhook(name_), webhook(name_, parts_.base + path, parts_.ca_pem)));
     return ask(api);
   }();
   {
@@ -131,8 +134,7 @@ Result<void> RelayReach::prove(upstream::ControlApi& api) {
     path_.clear();
     if (heard_) proof = {};
   }
-  if (const auto removed = api.remove(std::string(k_reach_webhooks) + kube::path({name_}));
-      !removed)
+  if (const auto removed = api.remove(path_of_webhook(name_)); !removed)
     log::warning("app", "webhook {} is left upstream: {}", name_, removed.error().text());
   return proof;
 }

@@ -4,7 +4,6 @@
 #include "common/base/result.hpp"
 #include "daemon/upstream/control_api.hpp"
 
-#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <functional>

@@ -15,26 +15,15 @@ namespace {
 constexpr std::size_t k_object = std::size_t{10} << 20; ///< beyond what etcd takes
 constexpr std::chrono::seconds k_unheard{1};
 
-constexpr std::string_view collection_of(translate::Hook hook) {
-  switch (hook) {
-  case translate::Hook::validating:
-    return "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/";
-  case translate::Hook::mutating:
-    return "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/";
-  case translate::Hook::conversion:
-    break;
-  }
-  return "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/";
-}
-
 } // namespace
 
 std::string key_of(const translate::HookName& name) {
-  return fmt::format("{}/{}/{}", static_cast<int>(name.hook), name.object, name.webhook);
+  return fmt::format("{}/{}/{}", translate::word_of(name.hook), name.object, name.webhook);
 }
 
 std::string path_of(const translate::HookName& name) {
-  std::string out(collection_of(name.hook));
+  std::string out(translate::collection_of(name.hook));
+  out += '/';
   translate::append_percent_encoded(out, name.object, "");
   return out;
 }

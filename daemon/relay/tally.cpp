@@ -8,14 +8,15 @@
 namespace zoo::relay {
 namespace {
 
-constexpr std::array<std::string_view, 3> k_hook_names = {"validating", "mutating", "conversion"};
 constexpr std::array<std::string_view, k_outcomes> k_outcome_names = {
     "answered", "unreachable", "timeout", "unusable", "refused"};
+
+std::size_t index_of(translate::Hook hook) { return static_cast<std::size_t>(hook); }
 
 } // namespace
 
 void Tally::count(translate::Hook hook, Outcome outcome, std::chrono::microseconds took) {
-  const auto of = static_cast<std::size_t>(hook);
+  const auto of = index_of(hook);
   counts_[of][static_cast<std::size_t>(outcome)].fetch_add(1, std::memory_order_relaxed);
   if (outcome != Outcome::answered) return;
   const auto seconds = std::chrono::duration<double>(took).count();
@@ -28,31 +29,31 @@ void Tally::count(translate::Hook hook, Outcome outcome, std::chrono::microsecon
 }
 
 std::uint64_t Tally::count_of(translate::Hook hook, Outcome outcome) const {
-  return counts_[static_cast<std::size_t>(hook)][static_cast<std::size_t>(outcome)].load();
+  return counts_[index_of(hook)][static_cast<std::size_t>(outcome)].load();
 }
 
 void Tally::write(MetricText& out) const {
   using Type = MetricText::Type;
   out.family("zood_relay_calls_total", Type::counter, "Calls of tenants' webhooks by the relay");
-  for (std::size_t hook = 0; hook < k_hooks; ++hook) {
+  for (const auto hook : translate::k_hooks) {
     for (std::size_t outcome = 0; outcome < k_outcomes; ++outcome)
-      out.sample(static_cast<double>(counts_[hook][outcome].load()),
-                 {{"hook", k_hook_names[hook]}, {"outcome", k_outcome_names[outcome]}});
+      out.sample(static_cast<double>(counts_[index_of(hook)][outcome].load()),
+                 {{"hook", translate::word_of(hook)}, {"outcome", k_outcome_names[outcome]}});
   }
   out.family("zood_relay_seconds", Type::histogram,
              "Time from a review at the relay's door to the webhook's answer");
-  for (std::size_t hook = 0; hook < k_hooks; ++hook) {
-    const auto& histogram = seconds_[hook];
+  for (const auto hook : translate::k_hooks) {
+    const auto& histogram = seconds_[index_of(hook)];
     std::uint64_t sum = 0;
     for (std::size_t i = 0; i < histogram.buckets.size(); ++i) {
       sum += histogram.buckets[i].load();
       const auto bound = i < k_bounds.size() ? fmt::format("{}", k_bounds[i]) : "+Inf";
-      out.sample(static_cast<double>(sum), {{"hook", k_hook_names[hook]}, {"le", bound}},
+      out.sample(static_cast<double>(sum), {{"hook", translate::word_of(hook)}, {"le", bound}},
                  "_bucket");
     }
     out.sample(static_cast<double>(histogram.microseconds.load()) / 1e6,
-               {{"hook", k_hook_names[hook]}}, "_sum");
-    out.sample(static_cast<double>(sum), {{"hook", k_hook_names[hook]}}, "_count");
+               {{"hook", translate::word_of(hook)}}, "_sum");
+    out.sample(static_cast<double>(sum), {{"hook", translate::word_of(hook)}}, "_count");
   }
   out.family("zood_relay_strangers_total", Type::counter,
              "Requests at the relay's door for a path that is none of its own");

@@ -37,13 +37,13 @@ public:
 private:
   static constexpr std::array<double, 12> k_bounds = {0.001, 0.0025, 0.005, 0.01, 0.025, 0.05,
                                                       0.1,   0.25,   0.5,   1,    2.5,   10};
-  static constexpr std::size_t k_hooks = 3;
   struct Histogram {
     std::array<std::atomic<std::uint64_t>, k_bounds.size() + 1> buckets{};
     std::atomic<std::uint64_t> microseconds{0};
   };
-  std::array<std::array<std::atomic<std::uint64_t>, k_outcomes>, k_hooks> counts_{};
-  std::array<Histogram, k_hooks> seconds_; ///< of calls that were answered
+  std::array<std::array<std::atomic<std::uint64_t>, k_outcomes>, translate::k_hooks.size()>
+      counts_{};
+  std::array<Histogram, translate::k_hooks.size()> seconds_; ///< of calls that were answered
   std::atomic<std::uint64_t> strangers_{0}, opened_{0};
   std::atomic<std::size_t> tunnels_{0}, calls_{0};
 };

@@ -10,8 +10,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include <array>
-
 /// Whether upstream calls what a tenant has stored of webhooks through the relay, or by itself.
 namespace zoo::tenants {
 namespace {
@@ -22,15 +20,6 @@ using upstream::ControlApi;
 
 constexpr milliseconds k_hooks_pace{25};
 constexpr std::size_t k_page_of_definitions = 500;
-
-struct HookKind {
-  Hook hook;
-  std::string_view path;
-};
-constexpr std::array<HookKind, 2> k_hook_kinds{{
-    {Hook::validating, "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations"},
-    {Hook::mutating, "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations"},
-}};
 
 /// The text is written as it is: numbers that JSON libraries write in another way stay.
 Result<nlohmann::json> put_text(ControlApi& api, const std::string& path, std::string text) {
@@ -47,7 +36,8 @@ Result<nlohmann::json> put_text(ControlApi& api, const std::string& path, std::s
 
 /// True: it was written. An object that has gone is none.
 Result<bool> restate_one(ControlApi& api, const translate::Mapping& mapping, Hook hook,
-                         const translate::Relay* relay, const std::string& path) {
+                         const translate::Relay* relay, const std::string& name) {
+  const auto path = std::string(translate::collection_of(hook)) + kube::path({name});
   ZOO_TRY(const auto answer, api.request("GET", path, {}, {}, {}));
   if (answer.status == 404) return false;
   if (answer.status != 200)
@@ -63,15 +53,6 @@ Result<bool> restate_one(ControlApi& api, const translate::Mapping& mapping, Hoo
   again.child("metadata").set("resourceVersion", translate::JsonValue::string(version));
   ZOO_TRY_VOID(put_text(api, path, again.written()));
   return true;
-}
-
-Result<std::vector<std::string>> names_of(ControlApi& api, const HookKind& kind,
-                                          const std::string& prefix) {
-  std::vector<std::string> out;
-  ZOO_TRY(const auto found, range(api, kind.path, prefix));
-  for (const auto& each : found)
-    out.push_back(each.name);
-  return out;
 }
 
 } // namespace
@@ -126,11 +107,10 @@ Result<Controller::Next> Controller::restate_hooks(ControlApi& api, const api::T
   const translate::Mapping mapping(tenant.id, now.shared);
   std::size_t changed = 0;
   if (tenant.had_webhooks) {
-    for (const auto& kind : k_hook_kinds) {
-      ZOO_TRY(const auto names, names_of(api, kind, tenant.id + "-"));
-      for (const auto& name : names) {
-        ZOO_TRY(const auto done, restate_one(api, mapping, kind.hook, relay,
-                                             std::string(kind.path) + kube::path({name})));
+    for (const auto hook : {Hook::validating, Hook::mutating}) {
+      ZOO_TRY(const auto found, range(api, translate::collection_of(hook), tenant.id + "-"));
+      for (const auto& each : found) {
+        ZOO_TRY(const auto done, restate_one(api, mapping, hook, relay, each.name));
         changed += done ? 1 : 0;
       }
     }
@@ -145,8 +125,7 @@ Result<Controller::Next> Controller::restate_hooks(ControlApi& api, const api::T
                                  definitions.push_back(std::move(name));
                              }));
   for (const auto& name : definitions) {
-    ZOO_TRY(const auto done, restate_one(api, mapping, Hook::conversion, relay,
-                                         std::string(k_crds) + kube::path({name})));
+    ZOO_TRY(const auto done, restate_one(api, mapping, Hook::conversion, relay, name));
     changed += done ? 1 : 0;
   }
   if (changed > 0) {

@@ -10,7 +10,6 @@
 namespace zoo::translate {
 namespace {
 
-constexpr std::array<std::string_view, 3> k_hooks = {"validating", "mutating", "conversion"};
 constexpr std::string_view k_no_webhook = "-"; // of a conversion; no webhook can be called so
 
 std::string code_of(const Relay& relay, std::string_view signed_part) {
@@ -19,10 +18,24 @@ std::string code_of(const Relay& relay, std::string_view signed_part) {
 
 } // namespace
 
+std::string_view word_of(Hook hook) {
+  constexpr std::array<std::string_view, k_hooks.size()> k_words = {"validating", "mutating",
+                                                                    "conversion"};
+  return k_words[static_cast<std::size_t>(hook)];
+}
+
+std::string_view collection_of(Hook hook) {
+  constexpr std::array<std::string_view, k_hooks.size()> k_collections = {
+      "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations",
+      "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations",
+      "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"};
+  return k_collections[static_cast<std::size_t>(hook)];
+}
+
 std::string signed_relay_path(const HookName& name) {
   std::string out = "/w/" + percent_encode(name.id, "");
   out += '/';
-  out += k_hooks[static_cast<std::size_t>(name.hook)];
+  out += word_of(name.hook);
   out += '/' + percent_encode(name.object, "") + '/';
   out +=
       name.hook == Hook::conversion ? std::string(k_no_webhook) : percent_encode(name.webhook, "");
@@ -41,10 +54,11 @@ std::optional<HookName> parse_relay_path(const Relay& relay, std::string_view pa
   if (path.size() > k_longest || !path.starts_with("/w/")) return std::nullopt;
   const auto parts = text::split(path.substr(1), '/');
   if (parts.size() != 6) return std::nullopt;
-  const auto kind = std::find(k_hooks.begin(), k_hooks.end(), parts[2]);
-  if (kind == k_hooks.end()) return std::nullopt;
+  const auto hook = std::find_if(k_hooks.begin(), k_hooks.end(),
+                                 [&](Hook each) { return word_of(each) == parts[2]; });
+  if (hook == k_hooks.end()) return std::nullopt;
   HookName out;
-  out.hook = static_cast<Hook>(kind - k_hooks.begin());
+  out.hook = *hook;
   const auto id = percent_decode(parts[1], false), object = percent_decode(parts[3], false),
              webhook = percent_decode(parts[4], false);
   if (!id || !object || !webhook) return std::nullopt;

@@ -6,6 +6,7 @@
 #include "daemon/translate/json.hpp"
 #include "daemon/translate/mapping.hpp"
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -22,6 +23,11 @@ enum class Hook : std::uint8_t {
   mutating,   ///< MutatingWebhookConfiguration
   conversion, ///< CustomResourceDefinition, spec.conversion.webhook
 };
+inline constexpr std::array k_hooks = {Hook::validating, Hook::mutating, Hook::conversion};
+/// "validating", "mutating" or "conversion": in the relay's paths and in metrics.
+std::string_view word_of(Hook hook);
+/// Where upstream serves these objects: "/apis/apiextensions.k8s.io/v1/customresourcedefinitions".
+std::string_view collection_of(Hook hook);
 
 /// One webhook of one tenant, as the path of the relay's door says it:
 /// "/w/ID/validating|mutating|conversion/NAME/WEBHOOK/MAC". WEBHOOK is "-" for a conversion.
