@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 namespace zoo::translate {
 namespace {
@@ -122,6 +123,7 @@ private:
     auto* above = find(path, 1);
     if (above == nullptr) return nowhere(op, path);
     if (above->is(JsonType::object)) {
+      looked_at_ += above->members.size();
       above->set(path.back(), std::move(value));
       return {};
     }
@@ -160,21 +162,21 @@ bool renamed(const JsonValue& from, const JsonValue& to) {
 
 void merge_members(JsonValue& document, const JsonValue& from, const JsonValue& to) {
   const auto nothing = JsonValue::object();
+  const MembersByName before(from), after(to);
+  MemberEdits edits(document);
   for (const auto& [name, was] : from.members) {
-    if (to.find(name) != nullptr) continue;
-    auto* there = document.find(name);
+    auto* there = after.find(name) != nullptr ? nullptr : edits.find(name);
+    if (there == nullptr) continue;
+    const bool objects = there->is(JsonType::object) && was.is(JsonType::object);
     // Of a map only what is known goes.
-    if (there != nullptr && there->is(JsonType::object) && was.is(JsonType::object))
-      merge_members(*there, was, nothing);
-    if (there != nullptr &&
-        (!there->is(JsonType::object) || there->members.empty() || !was.is(JsonType::object)))
-      document.erase(name);
+    if (objects) merge_members(*there, was, nothing);
+    if (!objects || there->members.empty()) edits.erase(there);
   }
   for (const auto& [name, is] : to.members) {
-    const auto* was = from.find(name);
-    auto* there = document.find(name);
+    const auto* was = before.find(name);
+    auto* there = edits.find(name);
     if (there == nullptr) {
-      document.set(name, is);
+      edits.add(name, is);
     } else if (was != nullptr) {
       merge_changes(*there, *was, is);
     } else if (there->is(JsonType::object) && is.is(JsonType::object)) {
@@ -183,6 +185,7 @@ void merge_members(JsonValue& document, const JsonValue& from, const JsonValue& 
       *there = is;
     }
   }
+  edits.apply();
 }
 
 /// Operations for the members that differ, but for `without`.
@@ -195,11 +198,12 @@ void between(const JsonValue& from, const JsonValue& to, const std::string& abov
     if (value != nullptr) change.set("value", *value);
     out.elements.push_back(std::move(change));
   };
+  const MembersByName before(from), after(to);
   for (const auto& [name, was] : from.members)
-    if (name != without && to.find(name) == nullptr) add("remove", name, nullptr);
+    if (name != without && after.find(name) == nullptr) add("remove", name, nullptr);
   for (const auto& [name, is] : to.members) {
     if (name == without) continue;
-    const auto* was = from.find(name);
+    const auto* was = before.find(name);
     if (was == nullptr || !same_json(*was, is)) add("add", name, &is);
   }
 }

@@ -4,6 +4,8 @@
 #include "common/base/json_text.hpp"
 
 #include <algorithm>
+#include <optional>
+#include <utility>
 
 namespace zoo::translate {
 namespace {
@@ -118,6 +120,20 @@ std::string JsonValue::written() const {
   return out;
 }
 
+void MemberEdits::add(std::string name, JsonValue value) {
+  come_.push_back({std::move(name), std::move(value)});
+}
+
+void MemberEdits::apply() {
+  std::vector<JsonMember> members;
+  members.reserve(object_.members.size() + come_.size());
+  for (auto& each : object_.members)
+    if (!gone_.contains(&each.second)) members.push_back(std::move(each));
+  for (auto& each : come_)
+    members.push_back(std::move(each));
+  object_.members = std::move(members);
+}
+
 bool same_json(const JsonValue& a, const JsonValue& b) {
   if (a.type != b.type) return false;
   if (a.is(JsonType::array))
@@ -125,10 +141,14 @@ bool same_json(const JsonValue& a, const JsonValue& b) {
                       same_json);
   if (a.is(JsonType::object)) {
     if (a.members.size() != b.members.size()) return false;
+    std::optional<MembersByName<const JsonValue>> by_name;
     for (std::size_t i = 0; i < a.members.size(); ++i) {
       const auto& [name, value] = a.members[i];
-      // Mostly they stand in one order.
-      const auto* other = b.members[i].first == name ? &b.members[i].second : b.find(name);
+      const auto* other = &b.members[i].second;
+      if (b.members[i].first != name) { // mostly they stand in one order
+        if (!by_name) by_name.emplace(b);
+        other = by_name->find(name);
+      }
       if (other == nullptr || !same_json(value, *other)) return false;
     }
     return true;

@@ -37,16 +37,23 @@ JsonValue merged(JsonValue held, const JsonValue& patch) {
                           [&](const auto& each) { return each.unquoted() == member.first; });
     });
   }
+  MemberEdits edits(held);
   for (const auto& [name, value] : patch.members) {
     if (name == k_directive || name == k_retain) continue;
+    auto* there = edits.find(name);
     if (value.is(JsonType::null)) {
-      held.erase(name);
-    } else if (value.is(JsonType::object)) {
-      held.set(name, merged(held.child(name), value));
+      if (there != nullptr) edits.erase(there);
+      continue;
+    }
+    auto is =
+        value.is(JsonType::object) ? merged(there == nullptr ? JsonValue() : *there, value) : value;
+    if (there == nullptr) {
+      edits.add(name, std::move(is));
     } else {
-      held.set(name, value);
+      *there = std::move(is);
     }
   }
+  edits.apply();
   return held;
 }
 
@@ -97,9 +104,9 @@ JsonValue& annotations_of(JsonValue& patch, const JsonValue& shown) {
   auto& out = metadata.child("annotations");
   const auto* own = shown.find("metadata");
   own = own == nullptr || !none ? nullptr : own->find("annotations");
-  if (own != nullptr)
+  if (own != nullptr) // and `out` is empty
     for (const auto& [key, value] : own->members)
-      out.set(key, k_null);
+      out.members.push_back({key, k_null});
   return out;
 }
 
