@@ -5,6 +5,7 @@
 #include "daemon/accounts/json_reads.hpp"
 #include "daemon/accounts/objects.hpp"
 #include "daemon/accounts/space_judge.hpp"
+#include "daemon/accounts/space_rules.hpp"
 #include "daemon/accounts/space_writes.hpp"
 #include "daemon/accounts/views.hpp"
 #include "daemon/upstream/control_api.hpp"
@@ -130,9 +131,10 @@ Result<Written> SpaceWrites::apply_as(Form form, const resources::Who& who, std:
                       : apply_once(form, moment, live, space, options);
     if (done) {
       done->created = makes;
-      const auto api = once_.take();
-      if (makes && !options.dry_run)
+      if (makes && !options.dry_run) {
+        const auto api = once_.take();
         own_by_apply(*api, moment.name, space, options.manager, parts_.now());
+      }
       return done;
     }
     // Made, or changed, by somebody else in between.
@@ -150,12 +152,15 @@ Result<Written> SpaceWrites::apply_once(Form form, const SpaceMoment& moment, co
   if (!known || (!right && !owns_space(*moment.state, moment.user, known->account)))
     return fail(may_not_write(moment.user, "update", moment.name));
   ZOO_TRY_VOID(check_versions(space, live, moment.name));
+  const auto before = tenancy_space(*known);
+  // The space that upstream's result is shown as leaves out some of these keys.
+  ZOO_TRY_VOID(check_applied_keys(space, before));
   const auto api = once_.take();
   const auto config = apply_config(space, live);
   const auto wanted = apply_upstream(*api, moment.name, config, options, true);
   if (!wanted) return fail(as_space_error(wanted.error(), moment.name));
   const auto shown = space_shown_by(*wanted);
-  ZOO_TRY_VOID(judge_change(moment, right, *known, tenancy_space(*known), shown));
+  ZOO_TRY_VOID(judge_change(moment, right, *known, before, shown));
   if (text_at(shown, "/spec/account") != known->account) {
     auto object = *wanted;
     object["metadata"]["resourceVersion"] = text_at(live, "/metadata/resourceVersion");

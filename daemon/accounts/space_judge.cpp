@@ -94,6 +94,8 @@ json space_wished_by(json name_space) {
   if (!name_space["metadata"].is_object()) name_space["metadata"] = json::object();
   const auto wished = name_space["metadata"].value("annotations", json::object());
   auto space = space_shown_by(name_space);
+  if (space.empty()) // one with a tenant's label is no space: its labels are refused as they stand
+    space["metadata"] = name_space["metadata"];
   const std::string key(k_account_label);
   if (wished.is_object() && wished.contains(key)) {
     if (text_at(space, "/spec/account").empty() && wished.at(key) != "")

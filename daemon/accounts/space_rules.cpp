@@ -5,11 +5,16 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 namespace zoo::accounts {
 namespace {
 
 using nlohmann::json;
+
+/// The two maps of metadata, and what a refusal calls a member of them.
+constexpr std::array k_maps = {std::pair{"labels", "label"},
+                               std::pair{"annotations", "annotation"}};
 
 constexpr std::size_t k_longest_name = 63; // RFC 1123, a label
 
@@ -88,12 +93,19 @@ bool for_templates(std::string_view key) {
 }
 
 Result<void> check_reserved_keys(const json& space, const json* before) {
-  for (const auto& [member, what] :
-       {std::pair{"labels", "label"}, std::pair{"annotations", "annotation"}}) {
+  for (const auto& [member, what] : k_maps) {
     const auto& wanted = map_of(&space, member);
     const auto& live = map_of(before, member);
     for (const auto& [these, those] : {std::pair{&wanted, &live}, std::pair{&live, &wanted}})
       if (const auto* key = first_reserved(*these, *those)) return fail(reserved(what, *key));
+  }
+  return {};
+}
+
+Result<void> check_applied_keys(const json& applied, const json& before) {
+  for (const auto& [member, what] : k_maps) {
+    if (const auto* key = first_reserved(map_of(&applied, member), map_of(&before, member)))
+      return fail(reserved(what, *key));
   }
   return {};
 }

@@ -35,6 +35,8 @@ bool for_templates(std::string_view key);
 /// The first reserved label or annotation whose value is not the same in both; `before` is null for
 /// an object that is new. Code::forbidden with the key.
 Result<void> check_reserved_keys(const nlohmann::json& space, const nlohmann::json* before);
+/// The same for what is applied to the space `before`, which may leave reserved keys out.
+Result<void> check_applied_keys(const nlohmann::json& applied, const nlohmann::json& before);
 
 /// Is everything the same but labels, annotations and what the server writes?
 bool only_labels_differ(const nlohmann::json& space, const nlohmann::json& before);

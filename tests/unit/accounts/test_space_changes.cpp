@@ -275,6 +275,38 @@ TEST_CASE(
   refusal_of(apply(old), Code::conflict);
 }
 
+TEST_CASE("no apply sets by what zood knows a space, or a tenant") {
+  Spaces at;
+  at.cluster.allow("jane", "update", "", "namespaces", "of-a");
+  at.cluster.put(FakeCluster::space("free"),
+                 {{"apiVersion", "v1"}, {"kind", "Namespace"}, {"metadata", {{"name", "free"}}}});
+  at.cluster.allow("jane", "update", "", "namespaces", "free");
+  for (const auto& [member, key] :
+       {std::pair{"annotations", "kiosk.sh/initializing"},
+        std::pair{"annotations", "zoo.kubezoo.io/space-request"},
+        std::pair{"labels", "kiosk.sh/account"}, std::pair{"labels", "tenant.kubezoo.io/id"}}) {
+    CAPTURE(key);
+    for (const char* name : {"of-a", "free"}) {
+      CAPTURE(name);
+      const auto stored = at.cluster.at(FakeCluster::space(name))["metadata"];
+      auto wanted = a_space(name);
+      wanted["metadata"][member][key] = "true";
+      CHECK(refusal_of(at.zood.spaces->apply(who("jane"), name, wanted, {false, "kubectl", true}),
+                       Code::forbidden)
+                .find(key) != std::string::npos);
+      CHECK(at.cluster.at(FakeCluster::space(name))["metadata"] == stored);
+    }
+  }
+  const json tenants{{"apiVersion", "v1"},
+                     {"kind", "Namespace"},
+                     {"metadata", {{"labels", {{"tenant.kubezoo.io/id", "abc123"}}}}}};
+  for (const char* name : {"of-a", "free"})
+    CHECK(refusal_of(
+              at.zood.spaces->apply_namespace(who("jane"), name, tenants, {false, "kubectl", true}),
+              Code::forbidden)
+              .find("tenant.kubezoo.io/id") != std::string::npos);
+}
+
 TEST_CASE("a space that is applied and not there is made, and its fields are owned by that") {
   Spaces at;
   at.cluster.allow("john", "create", "tenancy.kiosk.sh", "spaces");
