@@ -23,7 +23,7 @@ namespace {
 
 using nlohmann::json;
 
-/// Of a backup, sealed: more than its text by the overhead of its pieces.
+/// The largest file of a backup: its text, and what sealing adds to each piece.
 constexpr std::size_t k_most_of_file = backup::k_most_bytes + (16u << 20);
 
 void add_passphrase_option(CLI::App& app, std::string& value) {
@@ -67,7 +67,8 @@ struct BackupCreate final : Command {
                    "The file to write; by default zood-TIME.backup in this directory")
         ->type_name("FILE");
     add_passphrase_option(app, passphrase_file);
-    app.add_flag("--plain", plain, "Without encryption: whoever reads the file has every tenant");
+    app.add_flag("--plain", plain,
+                 "Do not encrypt the file: its reader gets the keys of every tenant");
     add_examples(app, "  zooctl backup create --passphrase-file /etc/zood/backup.passphrase\n"
                       "  zooctl backup create -o zood.backup --plain");
   }

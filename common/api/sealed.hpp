@@ -6,8 +6,9 @@
 #include <string>
 #include <string_view>
 
-/// For what each sealed text in zood's store is: what it proves (crypto::Sealer's `associated`),
-/// and where it stands. zood seals and opens them; whoever verifies a backup opens them, too.
+/// The sealed texts in zood's store: which records hold them, and what each one is sealed for
+/// (crypto::Sealer's `associated`), so that none can stand in for another. zood seals and opens
+/// them; the check of a backup (common/backup/verify.hpp) opens them as well.
 namespace zoo::api::sealed {
 
 /// Records whose value is a key in base64, sealed by the master key; their key is its purpose.

@@ -42,14 +42,14 @@ struct Entry {
 };
 
 struct Content {
-  Header header; ///< read: what was told; its counts are compared with what is there
+  Header header; ///< of read_content(): as the backup says it, compared with what follows
   std::vector<File> files;
   std::vector<Entry> records;
 };
 
-/// Lines of JSON: the header, a line for each file and each record, and one that says how many
-/// there were. The header's counts and names are made of what there is. Code::too_large above
-/// k_most_bytes.
+/// Lines of JSON: the header, a line for each file and each record, and a last one with the number
+/// of files and records. Counts and names in the header are those of `content.files` and
+/// `content.records`, whatever `content.header` says of them. Code::too_large above k_most_bytes.
 Result<Secret> text_of(const Content& content);
 /// Code::invalid for what text_of() does not write, with the line.
 Result<Content> read_content(std::string_view text);

@@ -21,7 +21,8 @@ constexpr std::chrono::milliseconds k_gather{5};   ///< changes that come togeth
 constexpr std::chrono::milliseconds k_look{1'000}; ///< whether all streams are still heard
 constexpr std::chrono::milliseconds k_believed{5'000};
 
-/// Of accounts.rbac_limit the roles and bindings of one namespace may have a sixteenth, or a MiB.
+/// How much of accounts.rbac_limit the roles and bindings of one namespace may take: a sixteenth,
+/// but at least a MiB, and never more than all of it.
 std::size_t most_of_namespace(std::size_t most) {
   constexpr std::size_t k_share = 16, k_least = 1u << 20;
   return std::min(most, std::max(most / k_share, k_least));

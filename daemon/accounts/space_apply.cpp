@@ -68,8 +68,9 @@ json owned_fields(const json& space) {
   return out;
 }
 
-/// Whoever has made a space by an apply owns what he has applied, as if upstream had made it by
-/// that: what he leaves out of the next one goes. The space is there whatever becomes of this.
+/// After a space was made by an apply: gives the fields that were applied to the applying field
+/// manager, as upstream does where it makes an object by an apply itself. Fields that this manager
+/// leaves out of its next apply are removed then. If this fails the space stays all the same.
 void own_by_apply(upstream::ControlApi& api, const std::string& name, const json& space,
                   const std::string& manager, std::int64_t now) {
   const auto live = api.get(namespace_path(name));
@@ -88,8 +89,11 @@ void own_by_apply(upstream::ControlApi& api, const std::string& name, const json
                     {{"resourceVersion", text_at(*live, "/metadata/resourceVersion")},
                      {"managedFields", std::move(owners)}}}};
   if (const auto done = api.merge_patch(namespace_path(name), patch); !done)
-    log::warning("accounts", "the fields of space {} stay with who has made it, not applied it: {}",
-                 name, done.error().text());
+    log::warning(
+        "accounts",
+        "what was applied to space {} is not noted as applied, so that leaving it out of a "
+        "later apply does not remove it: {}",
+        name, done.error().text());
 }
 
 } // namespace

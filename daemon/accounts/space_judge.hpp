@@ -24,18 +24,19 @@ struct SpaceMoment {
 Error no_space(std::string_view name);
 /// An error of upstream about the namespace, as one about the space.
 Error as_space_error(const Error& error, std::string_view name);
-/// Code::forbidden, for who has no right to it: the same whether the space exists or not.
+/// Code::forbidden for a user who has no right to the space; it does not tell whether one exists.
 Error may_not_write(const authz::User& user, std::string_view verb, std::string_view name);
 
-/// Do upstream's rights let him change the namespace?
+/// Do upstream's rights let the user change the namespace?
 bool may_update_space(const State& state, const authz::User& user, std::string_view name);
-/// Is he a member of the account that owns a space, or one who may give it away?
+/// `account`: that owns a space. Is the user a member of it, or allowed to give its spaces away?
 bool owns_space(const State& state, const authz::User& user, std::string_view account);
 
 /// The Space that shows a Namespace.
 nlohmann::json space_shown_by(const nlohmann::json& name_space);
 
-/// The same of one that a user writes: its owner may stand in the annotation kiosk.sh/account.
+/// The Space that a user wishes who writes this Namespace: the owner is taken from the label or
+/// from the annotation kiosk.sh/account.
 nlohmann::json space_wished_by(nlohmann::json name_space);
 
 /// Code::conflict: the writer has read another version of the space, or another space.

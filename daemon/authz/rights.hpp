@@ -45,9 +45,9 @@ using RightsPtr = std::shared_ptr<const Rights>;
 struct TouchedRights {
   bool everybody = false;            ///< more than is worth to be told one by one
   std::vector<std::string> subjects; ///< subject keys, sorted, each once
-  /// Namespaces in which those of everybody may be others; sorted, each once.
+  /// Namespaces in which the rights of everybody may have changed; sorted, each once.
   std::vector<std::string> open_namespaces;
-  /// Of the RoleBindings that came, went or are others; sorted, each once.
+  /// Namespaces of RoleBindings that came, went or changed; sorted, each once.
   std::vector<std::string> namespaces;
   bool empty() const {
     return !everybody && subjects.empty() && open_namespaces.empty() && namespaces.empty();

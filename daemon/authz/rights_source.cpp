@@ -28,8 +28,8 @@ using translate::ObjectKey;
 /// them each time.
 constexpr std::chrono::seconds k_room_lasts{1};
 
-/// The same of one namespace within its budget: whoever writes there shall not have upstream list
-/// the objects of all others at his will.
+/// How long room in a namespace's budget must last before what was left out there is read again: it
+/// takes a list of the objects of all namespaces, and a user of one could cause it at will.
 constexpr std::chrono::seconds k_budget_room_lasts{60};
 /// How often is looked for namespaces that have come to rest.
 constexpr std::chrono::seconds k_rest_look{10};
