@@ -3,6 +3,7 @@
 
 #include "common/base/file.hpp"
 #include "common/crypto/digest.hpp"
+#include "daemon/net/address.hpp"
 
 #include <arpa/inet.h>
 #include <fmt/format.h>
@@ -128,30 +129,18 @@ DnsAnswer ask_dns(const std::string& server, std::string_view name, bool v6,
                   std::chrono::milliseconds timeout) {
   using Clock = std::chrono::steady_clock;
   const auto deadline = Clock::now() + timeout;
-  sockaddr_storage address{};
-  socklen_t size = 0;
-  auto* const v4_address = reinterpret_cast<sockaddr_in*>(&address);
-  auto* const v6_address = reinterpret_cast<sockaddr_in6*>(&address);
-  if (::inet_pton(AF_INET, server.c_str(), &v4_address->sin_addr) == 1) {
-    v4_address->sin_family = AF_INET;
-    v4_address->sin_port = htons(k_port);
-    size = sizeof(sockaddr_in);
-  } else if (::inet_pton(AF_INET6, server.c_str(), &v6_address->sin6_addr) == 1) {
-    v6_address->sin6_family = AF_INET6;
-    v6_address->sin6_port = htons(k_port);
-    size = sizeof(sockaddr_in6);
-  } else {
-    return nothing("it is no IP address");
-  }
+  const auto addresses = net::numeric_address(server, k_port);
+  if (addresses.empty()) return nothing("it is no IP address");
+  const auto& address = addresses.front();
   const auto random = crypto::random_bytes(2);
   if (!random) return nothing(random.error().message());
   const auto id = static_cast<std::uint16_t>(static_cast<unsigned char>((*random)[0]) << 8 |
                                              static_cast<unsigned char>((*random)[1]));
   const auto question = dns_question(name, v6, id);
   if (question.empty()) return nothing("it is no name");
-  const file::Fd socket(::socket(address.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  const file::Fd socket(::socket(address.family(), SOCK_DGRAM | SOCK_CLOEXEC, 0));
   if (!socket) return failed("no socket");
-  if (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), size) != 0 ||
+  if (::connect(socket.get(), address.get(), address.size) != 0 ||
       ::send(socket.get(), question.data(), question.size(), 0) < 0)
     return failed("it cannot be reached");
   std::array<char, k_datagram> buffer{};

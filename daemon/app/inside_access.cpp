@@ -25,8 +25,7 @@ constexpr std::string_view k_registration_group = "/apis/admissionregistration.k
 
 /// The same for every zood of one directory, and no other's.
 std::string owner_of(const tenants::Pki& pki) {
-  return crypto::hex_encode({reinterpret_cast<const char*>(pki.ca().sha256().data()), 8})
-      .substr(0, 16);
+  return crypto::hex_encode({reinterpret_cast<const char*>(pki.ca().sha256().data()), 8});
 }
 
 tenants::InsideSettings settings_of(const InsideAccess::Parts& parts) {

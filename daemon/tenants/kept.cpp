@@ -68,6 +68,16 @@ Result<void> write_kept(ControlApi& api, const KeptObject& object) {
 /// The objects of one kind, each by its namespace.
 using Wanted = std::map<std::string, KeptObject>;
 
+struct AllWanted {
+  Wanted maps, policies;
+  void add(std::string_view id, const std::string& space, const KeptTerms& terms) {
+    for (auto& each : kept_objects(id, space, terms)) {
+      auto& of_kind = each.manifest.at("kind") == "ConfigMap" ? maps : policies;
+      of_kind.emplace(space, std::move(each));
+    }
+  }
+};
+
 /// Takes those away that are as they should be. `prefix`: of the keys that are read.
 Result<void> drop_good(ControlApi& api, std::string_view kind, std::string_view name,
                        std::string_view prefix, std::size_t page, Wanted& wanted) {
@@ -159,14 +169,10 @@ Result<void> repair_kept(ControlApi& api, std::string_view id,
                          const std::vector<std::string>& spaces, const KeptTerms& terms) {
   const auto prefix = std::string(id) + "-";
   const auto page = spaces.size() + 1;
-  Wanted maps, policies;
-  for (const auto& space : spaces) {
-    maps.emplace(space,
-                 KeptObject{config_maps_in(space), root_ca_manifest(id, space, terms.authorities)});
-    if (terms.guards.isolated)
-      policies.emplace(space,
-                       KeptObject{policies_in(space), network_manifest(id, space, terms.guards)});
-  }
+  AllWanted wanted;
+  auto& [maps, policies] = wanted;
+  for (const auto& space : spaces)
+    wanted.add(id, space, terms);
   ZOO_TRY_VOID(drop_good(api, k_config_maps, translate::k_root_ca, prefix, page, maps));
   const auto repaired = repair_all(api, id, maps);
   if (!terms.guards.isolated) {
@@ -174,8 +180,8 @@ Result<void> repair_kept(ControlApi& api, std::string_view id,
     return repaired;
   }
   ZOO_TRY_VOID(drop_good(api, k_policies, translate::k_network_baseline, prefix, page, policies));
-  ZOO_TRY_VOID(repair_all(api, id, policies));
-  return repaired;
+  const auto others = repair_all(api, id, policies);
+  return repaired ? others : repaired;
 }
 
 Result<bool> all_have_authorities(ControlApi& api) {
@@ -199,16 +205,13 @@ Result<std::vector<KeptFault>>
 kept_faults(ControlApi& api, const std::map<std::string, std::string>& spaces,
             const std::function<KeptTerms(const std::string&)>& terms_of) {
   constexpr std::size_t k_page = 500, k_most = 50;
-  Wanted maps, policies;
+  AllWanted wanted;
+  auto& [maps, policies] = wanted;
   std::map<std::string, KeptTerms> terms;
   for (const auto& [space, id] : spaces) {
     auto known = terms.find(id);
     if (known == terms.end()) known = terms.emplace(id, terms_of(id)).first;
-    maps.emplace(space, KeptObject{config_maps_in(space),
-                                   root_ca_manifest(id, space, known->second.authorities)});
-    if (known->second.guards.isolated)
-      policies.emplace(
-          space, KeptObject{policies_in(space), network_manifest(id, space, known->second.guards)});
+    wanted.add(id, space, known->second);
   }
   std::vector<KeptFault> out;
   ZOO_TRY_VOID(drop_good(api, k_config_maps, translate::k_root_ca, {}, k_page, maps));
@@ -228,9 +231,9 @@ kept_faults(ControlApi& api, const std::map<std::string, std::string>& spaces,
   const auto title = [](std::string_view kind, std::string_view name, std::string_view space) {
     return fmt::format("{} {} in namespace {}", kind, name, space);
   };
-  for (const auto& [kind, wanted] :
+  for (const auto& [kind, wrong] :
        {std::pair("config map", &maps), std::pair("network policy", &policies)}) {
-    for (const auto& [space, object] : *wanted) {
+    for (const auto& [space, object] : *wrong) {
       if (out.size() >= k_most) return out;
       ZOO_TRY(const auto fault, fault_of(api, space, object));
       if (fault)

@@ -172,28 +172,30 @@ bool same_value(JsonNode one, JsonNode other) { // bounded by the depth of the s
 /// Of fields that upstream's policy for pods has changed.
 class PodConflicts {
 public:
+  /// `applied` in JSON; `has`: what is stored, and `stored` the same as text.
   PodConflicts(const Mapping& mapping, const Root& root, std::string_view applied,
-               std::string_view stored)
-      : applied_(applied), stored_(stored) {
+               std::string_view stored, JsonNode has)
+      : has_(has) {
+    if (root.kind != "Pod" || !root.group.empty()) return;
     RewriteContext outward{mapping, Direction::outward, {}};
-    pod_ = root.kind == "Pod" && root.group.empty() &&
-           rewrite(root, outward, stored, shown_).has_value();
+    if (!rewrite(root, outward, stored, shown_)) return;
+    if (auto tree = JsonTree::parse(applied)) wished_ = *std::move(tree);
+    if (auto tree = JsonTree::parse(std::string_view(shown_))) seen_ = *std::move(tree);
   }
+  PodConflicts(const PodConflicts&) = delete; // the trees are of texts in it
+  PodConflicts& operator=(const PodConflicts&) = delete;
   /// Was this field applied as the tenant sees it, and not as it is stored?
   bool none(std::string_view field) const {
-    if (!pod_) return false;
-    const auto wished = JsonTree::parse(applied_), has = JsonTree::parse(stored_),
-               seen = JsonTree::parse(std::string_view(shown_));
-    if (!wished || !has || !seen) return false;
-    const auto value = value_at(wished->root(), field);
-    return same_value(value, value_at(seen->root(), field)) &&
-           !same_value(value, value_at(has->root(), field));
+    if (!wished_ || !seen_) return false;
+    const auto value = value_at(wished_->root(), field);
+    return same_value(value, value_at(seen_->root(), field)) &&
+           !same_value(value, value_at(has_, field));
   }
 
 private:
-  std::string_view applied_, stored_;
+  JsonNode has_;
   std::string shown_;
-  bool pod_ = false;
+  std::optional<JsonTree> wished_, seen_; ///< of a pod
 };
 
 std::string refusal_of(std::vector<Conflict> conflicts) {
@@ -231,7 +233,7 @@ std::optional<std::string> judge_conflicts(const Mapping& mapping, const Root& r
                                            std::string_view stored) {
   const auto refusal = JsonTree::parse(status), object = JsonTree::parse(stored);
   if (!refusal || !object) return std::string(status);
-  const PodConflicts pods(mapping, root, applied, stored);
+  const PodConflicts pods(mapping, root, applied, stored, object->root());
   std::vector<Conflict> own;
   bool zoods = false, renamed = false;
   std::set<std::pair<std::string, std::string>> told; // manager and field
