@@ -33,9 +33,9 @@ group=things.example.com
 versions="versions: [{name: v1, served: true, storage: true, schema: $open}, {name: v2, served: true, storage: false, schema: $open}]"
 by_service="conversion: {strategy: Webhook, webhook: {conversionReviewVersions: [v1], clientConfig: {service: {namespace: team, name: hook, port: $port, path: /convert}, caBundle: $ca}}}"
 check_fails "a conversion webhook is the platform's to allow" 'rule guards.conversion_webhooks' as "$first" apply -f - <<<"$(crd_manifest $group things Thing Namespaced "$versions"$'\n  '"$by_service")"
-require "which it does" ctl tenant apply -f - <<<"{\"apiVersion\":\"tenant.kubezoo.io/v1alpha1\",\"kind\":\"Tenant\",\"metadata\":{\"name\":\"$first\"},\"spec\":{\"guards\":{\"conversionWebhooks\":true}}}"
+allow_conversions "$first"
 converted() { as "$first" apply -f - <<<"$(crd_manifest $group things Thing Namespaced "$versions"$'\n  '"$by_service")"; }
-eventually "a definition with a conversion webhook" 130 converted # zood says so in a ConfigMap that others write, too
+eventually "a definition with a conversion webhook" 130 converted # others who share the upstream write zood's ConfigMap, too
 require "is established" as "$first" wait --for=condition=Established "crd/things.$group" --timeout 120s
 expect_match "with a warning of the groups that its webhook sees" 'Warning: .*apiVersion begins with .*rule review-groups' "$(as "$first" label crd "things.$group" a=b 2>&1)"
 written() { as "$first" -n team apply -f - <<<"{apiVersion: $group/v1, kind: Thing, metadata: {name: t}, spec: {size: 7}}"; }

@@ -42,11 +42,15 @@ passed() {
   printf 'ok  %s\n' "$1"
 }
 
-# failed WHAT: what went wrong is read from standard input.
+# failed WHAT: what went wrong is read from standard input. Of a long text the last lines, where programs say why they ended, come
+# first: tests/run repeats six lines of it at the end of its own output.
 failed() {
+  local lines
   zoo_checks=$((zoo_checks + 1)) zoo_failures=$((zoo_failures + 1))
+  mapfile -t lines
   printf 'NOT %s (line %s)\n' "$1" "$(caller_line)"
-  sed 's/^/    /'
+  ((${#lines[@]} <= 6)) || printf '    %s\n' "${lines[0]}" "${lines[@]: -4}" '--- the whole:'
+  printf '    %s\n' "${lines[@]}"
 }
 
 # The line of the script itself, not of this file.
@@ -333,6 +337,17 @@ volume() {
 attachment() {
   jq -cn --arg name "$1" --arg volume "$2" '{apiVersion: "storage.k8s.io/v1", kind: "VolumeAttachment",
     metadata: {name: $name}, spec: {attacher: "csi.example.com", nodeName: "none", source: {persistentVolumeName: $volume}}}'
+}
+
+# allow_conversions ID: by the guard of its Tenant, until upstream's own policy, which zood tells of it, lets them through, too.
+allow_conversions() {
+  local id=$1 manifest
+  require "the platform lets $id convert" ctl tenant apply -f - <<<"{\"apiVersion\":\"tenant.kubezoo.io/v1alpha1\",\"kind\":\"Tenant\",\"metadata\":{\"name\":\"$id\"},\"spec\":{\"guards\":{\"conversionWebhooks\":true}}}"
+  manifest=$(jq -nc '{apiVersion: "apiextensions.k8s.io/v1", kind: "CustomResourceDefinition", metadata: {name: "allowed.example.com"}, spec: {group: "example.com", scope: "Cluster",
+    names: {plural: "allowed", kind: "Allowed"}, conversion: {strategy: "Webhook", webhook: {conversionReviewVersions: ["v1"], clientConfig: {service: {name: "hook", namespace: "default"}}}},
+    versions: [{name: "v1", served: true, storage: true, schema: {openAPIV3Schema: {type: "object"}}}]}}')
+  zoo_converts() { as "$1" create --dry-run=server -f - <<<"$2"; }
+  eventually "which holds" 130 zoo_converts "$id" "$manifest" # others who share the upstream write the same ConfigMap
 }
 
 # list_costs TEST returned|fetched RESOURCE COMMAND...: so many objects of that kind upstream's watch cache returns, or looks at,

@@ -112,15 +112,13 @@ check_fails "a path that is none" "must start with a '/'" as "$a" create -f - <<
 check_fails "a name that upstream makes" 'rule webhook-names' as "$a" create -f - <<<"$(manifest_of ValidatingWebhookConfiguration '{"service":{"name":"a","namespace":"team"}}' | jq -c '.metadata = {generateName: "x-"}')"
 
 # ---- a definition's conversion
-require "the platform lets it convert" ctl tenant apply -f - <<<"{\"apiVersion\":\"tenant.kubezoo.io/v1alpha1\",\"kind\":\"Tenant\",\"metadata\":{\"name\":\"$a\"},\"spec\":{\"guards\":{\"conversionWebhooks\":true}}}"
+allow_conversions "$a"
 object=crd/things.$name.example.com shown_at='["spec","conversion","webhook"]'
 definition() { # CONVERSION
   jq -nc --arg group "$name.example.com" --argjson conversion "$1" '{apiVersion: "apiextensions.k8s.io/v1", kind: "CustomResourceDefinition", metadata: {name: ("things." + $group)}, spec: {group: $group, scope: "Namespaced",
     names: {plural: "things", kind: "Thing"}, conversion: $conversion, versions: [("v1", "v2") | {name: ., served: true, storage: (. == "v1"), schema: {openAPIV3Schema: {type: "object", "x-kubernetes-preserve-unknown-fields": true}}}]}}'
 }
 manifest=$(definition '{"strategy":"Webhook","webhook":{"conversionReviewVersions":["v1"],"clientConfig":{"caBundle":"'"$one"'","service":{"name":"hook","namespace":"team"}}}}')
-allowed() { as "$a" create --dry-run=server -f - <<<"$manifest"; }
-eventually "which holds" 30 allowed
 same "a definition is created" "$object" create -f -
 expect_match "and converted through the relay" "/w/$a/conversion/things.$a-$name.example.com/-/" "$(upstream get crd "things.$a-$name.example.com" -o 'jsonpath={.spec.conversion.webhook.clientConfig.url}')"
 same "its authority is patched" "$object" patch "$object" --type merge --field-manager patcher -p '{"spec":{"conversion":{"webhook":{"clientConfig":{"caBundle":"'"$two"'"}}}}}'

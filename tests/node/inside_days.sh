@@ -29,8 +29,7 @@ given_access "$id"
 # ---- namespaces and pods from before
 expect "the pod from before runs on" "$started" "$(as "$old" get pod -n shop before -o 'jsonpath={.status.startTime} {.status.containerStatuses[0].restartCount}')"
 check "it is labelled" as "$old" label -n shop pod before color=red
-put_before() { as "$old" get pod -n shop before -o json | as "$old" replace -f -; }
-check "it is read and put" put_before
+check "it is read and put" put_pod "$old" shop before
 check "a pod is made in its namespace" as "$old" create -n shop -f - <<<"$(pod after "$tools" -- /agnhost pause)"
 require "it runs" ready "$old" -n shop pod/after
 expect "and sees zood" "$(who shop)" "$(sees_zood "$old" shop after)"

@@ -44,8 +44,7 @@ written() {
   eventually "the label shows inside" 90 has_color "$2"
   expect "and with it the namespace" "shop shop" "$(sees)"
 }
-put_it() { in_shop get pod app -o json | in_shop replace -f -; }
-written "a pod is read and put" red put_it
+written "a pod is read and put" red put_pod "$id" shop app
 written "its annotations are set to null" blue in_shop patch pod app --type merge -p '{"metadata": {"annotations": null}}'
 check "it has one of its own" in_shop annotate pod app own=1
 written "all of them are removed by a JSON Patch" gray in_shop patch pod app --type json -p '[{"op": "remove", "path": "/metadata/annotations"}]'

@@ -16,7 +16,7 @@ for id in "$a" "$b"; do eventually "webhooks of $id go through zood" 60 says Tru
 
 # Its definition names a webhook for conversions, which the platform has to allow.
 for id in "$a" "$b"; do
-  require "the platform lets $id convert" ctl tenant apply -f - <<<"{\"apiVersion\":\"tenant.kubezoo.io/v1alpha1\",\"kind\":\"Tenant\",\"metadata\":{\"name\":\"$id\"},\"spec\":{\"guards\":{\"conversionWebhooks\":true}}}"
+  allow_conversions "$id"
   require "JobSet is applied" as "$id" apply --server-side -k "$kustomization"
 done
 for id in "$a" "$b"; do

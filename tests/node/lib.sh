@@ -84,6 +84,9 @@ ready() { as "$1" wait --for=condition=Ready --timeout=90s "${@:2}"; }
 inside() { as "$1" exec "$2" -- "${@:3}"; }
 within() { as "$1" exec -q -n "$2" "$3" -- "${@:4}"; }
 
+# put_pod ID NAMESPACE POD: reads it and puts it. Without the version that was read: kubelet may write the status in between.
+put_pod() { as "$1" get -n "$2" pod "$3" -o json | jq 'del(.metadata.resourceVersion)' | as "$1" replace --raw "/api/v1/namespaces/$2/pods/$3" -f -; }
+
 # says TEXT COMMAND...: it succeeds, and prints that text alone.
 says() { local output; output=$("${@:2}") && [[ $output == "$1" ]] || { echo "$output"; return 1; }; }
 
