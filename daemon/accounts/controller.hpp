@@ -87,7 +87,6 @@ private:
   Result<void> let_go(upstream::ControlApi& api, const std::string& space, const Account& account);
   Result<void> wait_for(upstream::ControlApi& api, const Account& account,
                         const std::set<std::string>& spaces);
-  Result<void> set_finalizer(upstream::ControlApi& api, const Account& account, bool wanted);
 
   const WriteParts& parts_;
   Saga& saga_;
@@ -97,8 +96,5 @@ private:
   reconcile::Queue queue_;
   reconcile::Runner runner_; ///< last: its threads use all the rest
 };
-
-/// Of an Account whose spaces are to be seen to before it goes.
-inline constexpr std::string_view k_finalizer = "zoo.kubezoo.io/spaces";
 
 } // namespace zoo::accounts

@@ -27,25 +27,6 @@ std::string owner_of(const json& live) {
 
 } // namespace
 
-Result<void> Controller::set_finalizer(upstream::ControlApi& api, const Account& account,
-                                       bool wanted) {
-  const auto object = json::parse(account.object, nullptr, false);
-  auto finalizers = object.value("/metadata/finalizers"_json_pointer, json::array());
-  if (!finalizers.is_array()) finalizers = json::array();
-  json rest = json::array();
-  for (const auto& one : finalizers)
-    if (one != k_finalizer) rest.push_back(one);
-  if ((rest.size() != finalizers.size()) == wanted) return {};
-  if (wanted) rest.push_back(k_finalizer);
-  const auto done =
-      api.merge_patch(account_path(account.name), {{"metadata",
-                                                    {{"uid", account.uid},
-                                                     {"resourceVersion", account.resource_version},
-                                                     {"finalizers", std::move(rest)}}}});
-  if (!done && done.error().code() != Code::not_found) return fail(done.error());
-  return {};
-}
-
 /// The Accounts go because their kind does: nobody has deleted one of them.
 Result<bool> Controller::kind_goes(upstream::ControlApi& api) const {
   const auto definition = api.get(k_definition);

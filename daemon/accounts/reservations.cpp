@@ -68,6 +68,10 @@ Result<json> fetch(upstream::ControlApi& api, std::string_view name) {
   return fail(no_account(name));
 }
 
+bool has_finalizer(const Account& account) {
+  return account.object.find(k_finalizer) != std::string::npos;
+}
+
 Result<AccountPtr> read(const json& object, std::string_view name) {
   auto account = read_account(text_of(object));
   if (!account)
@@ -110,6 +114,24 @@ change_status(upstream::ControlApi& api, std::string_view account,
               "the status of account \"{}\" is written by too many at once: try again", account);
 }
 
+Result<void> set_finalizer(upstream::ControlApi& api, const Account& account, bool wanted) {
+  const auto object = json::parse(account.object, nullptr, false);
+  auto finalizers = object.value("/metadata/finalizers"_json_pointer, json::array());
+  if (!finalizers.is_array()) finalizers = json::array();
+  json rest = json::array();
+  for (const auto& one : finalizers)
+    if (one != k_finalizer) rest.push_back(one);
+  if ((rest.size() != finalizers.size()) == wanted) return {};
+  if (wanted) rest.push_back(k_finalizer);
+  const auto done =
+      api.merge_patch(account_path(account.name), {{"metadata",
+                                                    {{"uid", account.uid},
+                                                     {"resourceVersion", account.resource_version},
+                                                     {"finalizers", std::move(rest)}}}});
+  if (!done && done.error().code() != Code::not_found) return fail(done.error());
+  return {};
+}
+
 Result<std::set<std::string>> namespaces_of(upstream::ControlApi& api, std::string_view account) {
   std::set<std::string> names;
   std::string next;
@@ -131,6 +153,19 @@ Result<std::set<std::string>> namespaces_of(upstream::ControlApi& api, std::stri
   return names;
 }
 
+/// From here on an Account that is deleted waits until its spaces are seen to. Mostly the
+/// controller has said so before.
+Result<void> hold(upstream::ControlApi& api, std::string_view name) {
+  for (int attempt = 1; attempt <= k_attempts; ++attempt) {
+    ZOO_TRY(const auto account, fetch_account(api, name));
+    if (account->deleting) return fail(account_goes(account->name));
+    if (has_finalizer(*account)) return {};
+    const auto done = set_finalizer(api, *account, true);
+    if (!done && done.error().code() != Code::conflict) return fail(done.error());
+  }
+  return fail(Code::unavailable, "account \"{}\" is written by too many at once: try again", name);
+}
+
 Result<Reserved> reserve(upstream::ControlApi& api, const Wish& wish, bool dry_run) {
   ZOO_TRY(const auto id, fresh_id());
   bool entered = false;
@@ -140,6 +175,7 @@ Result<Reserved> reserve(upstream::ControlApi& api, const Wish& wish, bool dry_r
         entered = false;
         now = std::make_shared<const Account>(account);
         if (account.deleting) return fail(account_goes(account.name));
+        if (!dry_run && !has_finalizer(account)) ZOO_TRY_VOID(hold(api, account.name));
         if (!account.limit) return false;
         ZOO_TRY(auto names, taken(api, status, account.name));
         names.insert(wish.space);

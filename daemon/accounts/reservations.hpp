@@ -38,6 +38,13 @@ Result<void>
 change_status(upstream::ControlApi& api, std::string_view account,
               const std::function<Result<bool>(nlohmann::json& status, const Account&)>& change);
 
+/// Of an Account whose spaces are to be seen to before it goes.
+inline constexpr std::string_view k_finalizer = "zoo.kubezoo.io/spaces";
+
+/// Puts that finalizer on the Account, or takes it away, unless it is as wanted. Code::conflict if
+/// somebody wrote the Account since `account` was read; one that is gone is no error.
+Result<void> set_finalizer(upstream::ControlApi& api, const Account& account, bool wanted);
+
 /// Names of the namespaces that carry the account's label at the moment of the call, those that
 /// are Terminating among them.
 Result<std::set<std::string>> namespaces_of(upstream::ControlApi& api, std::string_view account);
@@ -52,7 +59,8 @@ struct Reserved {
   std::string id; ///< of this creation
   AccountPtr account;
 };
-/// Reserves a space. An account without limit needs no entry and gets none. Code::forbidden if the
+/// Reserves a space, of an Account with k_finalizer from then on, so that no deletion of it passes
+/// over the space. An account without limit needs no entry and gets none. Code::forbidden if the
 /// limit is reached, Code::not_found if there is no such account, Code::conflict if it is being
 /// deleted. `dry_run`: looks only.
 Result<Reserved> reserve(upstream::ControlApi& api, const Wish& wish, bool dry_run);

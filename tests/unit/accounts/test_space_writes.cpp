@@ -68,6 +68,27 @@ TEST_CASE("the binding comes after the namespace, and before the marks are taken
                                           "ready", "seen"});
 }
 
+TEST_CASE("N8 an account waits for its spaces before the first one is there") {
+  World world;
+  for (const bool limited : {true, false}) {
+    const std::string name = limited ? "limited" : "free";
+    CAPTURE(name);
+    put_account(world.cluster, name, {"john"}, limited ? json{{"limit", 1}} : json::object());
+    auto unseen = world.cluster.at(FakeCluster::account(name));
+    unseen["metadata"].erase("finalizers");
+    world.cluster.put(FakeCluster::account(name), unseen);
+    Zood zood(world.cluster);
+    json finalizers;
+    zood.parts.on_step = [&](std::string_view step) {
+      if (step != "namespace") return;
+      CHECK_FALSE(world.cluster.has(FakeCluster::space("of-" + name)));
+      finalizers = world.cluster.at(FakeCluster::account(name))["metadata"]["finalizers"];
+    };
+    must(zood.spaces->create(who("john"), a_space("of-" + name, name), options()));
+    CHECK(finalizers == json::array({k_finalizer}));
+  }
+}
+
 TEST_CASE("N5 the role that members get is the account's, or none") {
   World world;
   put_account(world.cluster, "said", {"john"}, {{"clusterRole", "edit"}});

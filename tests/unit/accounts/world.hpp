@@ -3,6 +3,7 @@
 
 #include "daemon/accounts/account_writes.hpp"
 #include "daemon/accounts/controller.hpp"
+#include "daemon/accounts/reservations.hpp"
 #include "daemon/accounts/space_writes.hpp"
 #include "tests/unit/accounts/fake_cluster.hpp"
 
@@ -115,6 +116,7 @@ inline nlohmann::json user(const std::string& name) {
 }
 
 /// An Account of these users; `space` is its spec.space.
+/// As the controller has seen it: with the finalizer.
 inline void put_account(FakeCluster& cluster, const std::string& name,
                         const std::vector<std::string>& users,
                         nlohmann::json space = nlohmann::json::object(),
@@ -122,7 +124,8 @@ inline void put_account(FakeCluster& cluster, const std::string& name,
   nlohmann::json subjects = nlohmann::json::array();
   for (const auto& one : users)
     subjects.push_back(user(one));
-  cluster.put(FakeCluster::account(name), {{"spec",
+  cluster.put(FakeCluster::account(name), {{"metadata", {{"finalizers", {k_finalizer}}}},
+                                           {"spec",
                                             {{"subjects", std::move(subjects)},
                                              {"space", std::move(space)},
                                              {"deletionPolicy", policy}}}});
