@@ -21,10 +21,10 @@ on() { # SIDE ARGUMENTS...: kubectl there
 authority() { openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout /dev/null -subj "/CN=$1" -days 2 2>/dev/null | base64 -w0; }
 one=$(authority one) two=$(authority two)
 
-# shown SIDE OBJECT [PATH]: its clientConfig, and who owns what of it.
+# shown SIDE OBJECT [PATH]: its clientConfig, and who owns what of it. Upstream writes the status of a definition a moment later.
 shown() {
   on "$1" get "$2" -o json --show-managed-fields | jq -S --argjson path "${3:-[\"webhooks\",0]}" '[(getpath($path) | .clientConfig),
-    ([.metadata.managedFields[] | {manager, operation, fields: ([.fieldsV1 | paths | map(tostring) | select(any(. == "f:clientConfig")) | join(" ")] | sort)}] | sort_by(.manager, .operation))]'
+    ([.metadata.managedFields[] | select(.subresource == null) | {manager, operation, fields: ([.fieldsV1 | paths | map(tostring) | select(any(. == "f:clientConfig")) | join(" ")] | sort)}] | sort_by(.manager, .operation))]'
 }
 # same WHAT OBJECT ARGUMENTS...: kubectl ends alike on both sides and leaves the same. Its input is $manifest.
 same() {
