@@ -164,6 +164,7 @@ private:
                             const std::string& name);
   InClusterAccess in_cluster_access(const api::Tenant& tenant) const;
   Result<void> make_service(upstream::ControlApi& api, std::string_view name_space, bool fresh);
+  Result<void> make_addresses(upstream::ControlApi& api, std::string_view name_space, bool fresh);
   Result<std::string> ensure_credential(const api::Tenant& tenant);
   /// Of certificates alone, where the rest cannot be told.
   Result<void> tell_expiry(const api::Tenant& tenant, const std::string& expiry);

@@ -21,6 +21,7 @@ constexpr std::array k_kinds{
     RoomKind{"/api/v1/configmaps", translate::k_root_ca},
     RoomKind{"/apis/networking.k8s.io/v1/networkpolicies", translate::k_network_baseline},
     RoomKind{"/api/v1/services", k_service},
+    RoomKind{"/api/v1/endpoints", k_service},
     RoomKind{"/apis/discovery.k8s.io/v1/endpointslices", k_service},
     RoomKind{"/apis/certificates.k8s.io/v1/certificatesigningrequests", ""},
 };

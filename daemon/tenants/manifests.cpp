@@ -172,6 +172,21 @@ json endpoint_slice_manifest(std::string_view upstream_name, std::string_view ad
           {"ports", json::array({{{"name", "https"}, {"port", port}, {"protocol", "TCP"}}})}};
 }
 
+json endpoints_manifest(std::string_view upstream_name, std::string_view address,
+                        std::uint16_t port) {
+  return {
+      {"apiVersion", "v1"},
+      {"kind", "Endpoints"},
+      {"metadata",
+       {{"name", k_service},
+        {"namespace", upstream_name},
+        {"labels", {{"endpointslice.kubernetes.io/skip-mirror", "true"}}}}},
+      {"subsets",
+       json::array({{{"addresses", json::array({{{"ip", address}}})},
+                     {"ports",
+                      json::array({{{"name", "https"}, {"port", port}, {"protocol", "TCP"}}})}}})}};
+}
+
 std::string why_not_an_endpoint(std::string_view host) {
   const std::string text(host);
   in_addr v4{};

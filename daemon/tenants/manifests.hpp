@@ -63,6 +63,11 @@ nlohmann::json service_manifest(std::string_view upstream_name, std::uint16_t po
 nlohmann::json endpoint_slice_manifest(std::string_view upstream_name, std::string_view address,
                                        std::uint16_t port);
 
+/// The same address as Endpoints, which clients that know no EndpointSlices read. Upstream's
+/// controller makes no EndpointSlice of them (label endpointslice.kubernetes.io/skip-mirror).
+nlohmann::json endpoints_manifest(std::string_view upstream_name, std::string_view address,
+                                  std::uint16_t port);
+
 /// Can pods reach this host, as an EndpointSlice takes it? "" if they can, else why not.
 std::string why_not_an_endpoint(std::string_view host);
 

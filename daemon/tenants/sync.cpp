@@ -124,13 +124,26 @@ Result<void> Controller::make_service(ControlApi& api, std::string_view name_spa
   } else {
     ZOO_TRY_VOID(repair(api, services, service));
   }
+  return make_addresses(api, name_space, fresh);
+}
+
+Result<void> Controller::make_addresses(ControlApi& api, std::string_view name_space, bool fresh) {
+  const auto& host = settings_.advertise_host;
+  const auto port = settings_.advertise_port;
+  const auto all = namespaced("", name_space, "endpoints");
   const auto slices = namespaced("discovery.k8s.io", name_space, k_slices);
-  if (!why_not_an_endpoint(settings_.advertise_host).empty()) {
-    return fresh ? Result<void>{} : api.remove_unless(slices + "/kubernetes", nullptr);
+  if (!why_not_an_endpoint(host).empty()) {
+    if (fresh) return {};
+    ZOO_TRY_VOID(api.remove_unless(all + "/kubernetes", nullptr));
+    return api.remove_unless(slices + "/kubernetes", nullptr);
   }
-  const auto slice =
-      endpoint_slice_manifest(name_space, settings_.advertise_host, settings_.advertise_port);
-  if (fresh) return ensure(api, slices, slice);
+  const auto endpoints = endpoints_manifest(name_space, host, port);
+  const auto slice = endpoint_slice_manifest(name_space, host, port);
+  if (fresh) {
+    ZOO_TRY_VOID(ensure(api, all, endpoints));
+    return ensure(api, slices, slice);
+  }
+  ZOO_TRY_VOID(repair(api, all, endpoints));
   auto repaired = repair(api, slices, slice);
   if (!repaired && repaired.error().code() == Code::invalid) { // addressType cannot be changed
     ZOO_TRY_VOID(api.remove_unless(slices + "/kubernetes", [&](const json& actual) {

@@ -9,7 +9,7 @@
 # Pods of others, in front of the same upstream, stay as they are.
 start_zood_with 'advertise: 192.0.2.7:6443
 inside: {enabled: false}'
-changes=(binding binding-of-its-own label space Service EndpointSlice authority reader approval)
+changes=(binding binding-of-its-own label space Service Endpoints EndpointSlice authority reader approval)
 declare -A tenants=() paths=() before=()
 for change in "${changes[@]}"; do
   tenants[$change]=$(random_id)
@@ -49,6 +49,7 @@ meddle binding "$rbac/@-default/rolebindings/zoo-tenant" -n @-default delete rol
 meddle binding-of-its-own "$rbac/@-team/rolebindings/zoo-tenant" -n @-team patch rolebinding zoo-tenant --type merge -p '{"subjects":[]}'
 meddle label /api/v1/namespaces/@-kube-system label namespace @-kube-system tenant.kubezoo.io/id-
 meddle Service /api/v1/namespaces/@-default/services/kubernetes -n @-default delete service kubernetes
+meddle Endpoints /api/v1/namespaces/@-default/endpoints/kubernetes -n @-default delete endpoints kubernetes
 meddle EndpointSlice /apis/discovery.k8s.io/v1/namespaces/@-default/endpointslices/kubernetes -n @-default patch endpointslice kubernetes --type merge -p '{"endpoints":[{"addresses":["192.0.2.1"]}]}'
 meddle authority /api/v1/namespaces/@-kube-system/configmaps/extension-apiserver-authentication -n @-kube-system patch configmap extension-apiserver-authentication --type merge -p '{"data":{"client-ca-file":"none"}}'
 meddle reader "$rbac/@-kube-system/roles/extension-apiserver-authentication-reader" -n @-kube-system delete role extension-apiserver-authentication-reader

@@ -60,6 +60,8 @@ TEST_CASE("a created tenant is a room with its fences, and a sealed key") {
       [&] { return must(service->get("123456")).condition("InClusterAccess") != nullptr; }));
   CHECK(room.upstream.at("/apis/discovery.k8s.io/v1/namespaces/123456-default/endpointslices/"
                          "kubernetes")["endpoints"][0]["addresses"][0] == "192.0.2.7");
+  CHECK(room.upstream.at("/api/v1/namespaces/123456-default/endpoints/"
+                         "kubernetes")["subsets"][0]["addresses"][0]["ip"] == "192.0.2.7");
   const std::string system = "/namespaces/123456-kube-system/";
   CHECK(
       room.upstream.at("/api/v1" + system +
