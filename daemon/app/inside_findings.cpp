@@ -177,11 +177,15 @@ std::vector<tenants::Finding> InsideAccess::findings() const {
   const auto& access = state->access;
   const bool wanted = access.reason != "NotReachable" && access.reason != "SwitchedOff";
   if (!access.given) {
-    out.push_back({wanted ? Level::warning : Level::ok, std::string(k_subject), access.message,
-                   !wanted                             ? ""
-                   : access.reason == "UpstreamTooOld" ? "upgrade the upstream, or set "
-                                                         "inside.enabled to false"
-                                                       : "wait; zood's log has more"});
+    out.push_back(
+        {wanted ? Level::warning : Level::ok, std::string(k_subject), access.message,
+         !wanted                             ? ""
+         : access.reason == "UpstreamTooOld" ? "upgrade the upstream, or set "
+                                               "inside.enabled to false"
+         : access.reason == "AnotherZood"
+             ? "set inside.enabled to false; or, where that zood is gone for good, remove "
+               "ConfigMap zoo-system/zoo-inside: this one takes its place"
+             : "wait; zood's log has more"});
     return out;
   }
   const auto api = parts_.credential.api();

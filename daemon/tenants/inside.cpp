@@ -148,6 +148,15 @@ Result<std::string> Inside::remembered_address(ControlApi& api) const {
   return net::is_ip_address(host) && host != settings_.host ? host : std::string();
 }
 
+/// Of the zood that has written the parameters of the policy; "" where none has.
+Result<std::string> Inside::owner_upstream(ControlApi& api) const {
+  const auto params = api.get(params_path());
+  if (!params && params.error().code() == Code::not_found) return std::string();
+  if (!params) return fail(params.error());
+  const auto annotations = params->value("/metadata/annotations"_json_pointer, json::object());
+  return annotations.value(std::string(k_owner), "");
+}
+
 Result<void> Inside::keep_door(ControlApi& api, InsideState& next) {
   auto service = api.get(service_path());
   if (!service && service.error().code() != Code::not_found) return fail(service.error());
@@ -223,11 +232,8 @@ Result<bool> Inside::install(ControlApi& api, InsideState& next) {
 /// that run go on to look for it.
 Result<void> Inside::withdraw(ControlApi& api) {
   if (withdrawn_) return {};
-  const auto params = api.get(params_path());
-  if (!params && params.error().code() != Code::not_found) return fail(params.error());
-  const auto annotations =
-      params ? params->value("/metadata/annotations"_json_pointer, json::object()) : json::object();
-  if (params && annotations.value(std::string(k_owner), "") == settings_.owner) {
+  ZOO_TRY(const auto owner, owner_upstream(api));
+  if (owner == settings_.owner) {
     if (!version_.empty()) {
       const auto all = upstream::inside_manifests(version_);
       for (auto each = all.rbegin(); each != all.rend(); ++each) {
@@ -268,6 +274,13 @@ Result<std::chrono::milliseconds> Inside::look(ControlApi& api, Clock::time_poin
     publish({}, false, "UpstreamTooOld",
             "the upstream serves no MutatingAdmissionPolicy (Kubernetes 1.36 does, 1.34 and 1.35 "
             "where v1beta1 is switched on): pods are given upstream's own address and token");
+    return k_usual;
+  }
+  ZOO_TRY(const auto owner, owner_upstream(api));
+  if (!owner.empty() && owner != settings_.owner) {
+    publish({}, false, "AnotherZood",
+            "pods of this upstream's tenants are given another zood's address, as ConfigMap "
+            "zoo-system/zoo-inside says");
     return k_usual;
   }
   ZOO_TRY_VOID(keep_door(api, next));

@@ -32,8 +32,8 @@ struct InsideSettings {
   std::uint16_t port = 0;
   std::string domain = "cluster.local";
   std::vector<std::string> dns_servers; ///< of pods; none: the address of kube-system/kube-dns
-  /// Whose ConfigMap it is: of a zood that does not want the policy any more, the one that it had
-  /// written itself goes.
+  /// Whose ConfigMap it is. An upstream has one policy for pods: a zood that finds another one's
+  /// ConfigMap writes nothing, and one that does not want the policy removes its own alone.
   std::string owner;
 };
 
@@ -90,6 +90,7 @@ public:
 private:
   Result<void> find_version(upstream::ControlApi& api, Clock::time_point now);
   Result<void> keep_door(upstream::ControlApi& api, InsideState& next);
+  Result<std::string> owner_upstream(upstream::ControlApi& api) const;
   Result<std::string> remembered_address(upstream::ControlApi& api) const;
   Result<void> find_servers(upstream::ControlApi& api, InsideState& next) const;
   Result<void> find_audiences(upstream::ControlApi& api, Clock::time_point now);

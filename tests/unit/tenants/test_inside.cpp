@@ -134,6 +134,30 @@ TEST_CASE("a Service that somebody removes is made again with the address that p
   CHECK(world.upstream.at(k_service)["spec"]["clusterIP"] == "10.0.0.77");
 }
 
+TEST_CASE("what another zood keeps for pods stays as it is") {
+  World world;
+  auto theirs = World::settings("192.0.2.8");
+  theirs.owner = "theirs";
+  auto first = world.make(theirs);
+  CHECK(world.look(first) == "Published");
+  auto second = world.make();
+  const auto writes = [&] {
+    const auto all = world.upstream.requests();
+    return std::count_if(all.begin(), all.end(),
+                         [](const auto& each) { return !each.starts_with("GET "); });
+  };
+  const auto before = writes();
+  CHECK(world.look(second) == "AnotherZood");
+  CHECK(!second.state()->access.given);
+  CHECK(writes() == before);
+  CHECK(world.upstream.at(k_slice)["endpoints"][0]["addresses"][0] == "192.0.2.8");
+
+  must(world.api->remove(k_params)); // by an administrator: that zood is gone
+  CHECK(world.look(second) == "Published");
+  CHECK(world.upstream.at(k_slice)["endpoints"][0]["addresses"][0] == "192.0.2.7");
+  CHECK(world.look(first) == "AnotherZood");
+}
+
 TEST_CASE("no policy before every namespace has what its pods would mount") {
   World world;
   world.furnished = false;
