@@ -107,6 +107,8 @@ for kind in Namespace Space; do
   upstream label ns "$ssa" team=boss --overwrite --field-manager=boss >/dev/null
   check_fails "what another one has set since is not taken from him" 'conflict' applied "$kind" "team: w"
   check "the space goes" john delete space "$ssa" --wait
+  # He sees it no more when its bindings are gone, which is before the namespace is.
+  check "and its namespace" upstream wait --for=delete "namespace/$ssa" --timeout=60s
 done
 
 # ---- what k9s asks for ------------------------------------------------------------------------------------------------
