@@ -26,6 +26,10 @@ inline constexpr std::string_view k_initializing = "kiosk.sh/initializing";
 /// JSON. A zood that died in between is followed by one that goes on from here.
 inline constexpr std::string_view k_space_request = "zoo.kubezoo.io/space-request";
 
+/// Annotation of a space that is made: names of templates that its user wants in it, with commas in
+/// between.
+inline constexpr std::string_view k_space_templates = "zoo.kubezoo.io/templates";
+
 /// What becomes of the spaces of an Account that is deleted.
 enum class DeletionPolicy : std::uint8_t {
   orphan, ///< they stay, without owner and without the members' access

@@ -6,6 +6,7 @@
 #include "daemon/accounts/account_status.hpp"
 #include "daemon/accounts/json_reads.hpp"
 #include "daemon/accounts/reservations.hpp"
+#include "daemon/accounts/space_templates.hpp"
 #include "daemon/upstream/control_api.hpp"
 
 #include <algorithm>
@@ -45,7 +46,8 @@ bool same_wishes(const Account& a, const Account& b) {
   return a.uid == b.uid && subjects(a) == subjects(b) && a.cluster_role == b.cluster_role &&
          a.limit == b.limit && a.space_labels == b.space_labels &&
          a.space_annotations == b.space_annotations && a.reconcile == b.reconcile &&
-         a.deletion == b.deletion && a.deleting == b.deleting;
+         a.deletion == b.deletion && a.deleting == b.deleting &&
+         wanted_instances(a, {}) == wanted_instances(b, {});
 }
 
 } // namespace
@@ -238,6 +240,8 @@ Result<void> Controller::keep(upstream::ControlApi& api, const Space& space,
   if (space.initializing || space.phase == "Terminating") return {};
   ZOO_TRY_VOID(keep_bindings(api, space, bindings, members));
   if (!members.account->reconcile) return {};
+  if (parts_.keep_templates)
+    ZOO_TRY_VOID(parts_.keep_templates(api, space.name, members.account.get()));
   return keep_template(api, space, *members.account);
 }
 
@@ -311,6 +315,8 @@ Result<Controller::Next> Controller::look_at_space(upstream::ControlApi& api,
     return !space->account.empty() && text_at(binding, k_account_label_at) == space->account;
   });
   ZOO_TRY_VOID(keep_bindings(api, *space, std::move(bindings), {}));
+  if (space->account.empty() && parts_.keep_templates)
+    ZOO_TRY_VOID(parts_.keep_templates(api, name, nullptr));
   return Next{};
 }
 

@@ -93,7 +93,7 @@ Result<json> Saga::begin(upstream::ControlApi& api, json object, const SpaceRequ
 }
 
 Result<json> Saga::forward(upstream::ControlApi& api, const json& object,
-                           const SpaceRequest& request) {
+                           const SpaceRequest& request, bool answered) {
   const auto name = text_at(object, "/metadata/name");
   parts_.step("settle");
   AccountPtr account;
@@ -102,7 +102,10 @@ Result<json> Saga::forward(upstream::ControlApi& api, const json& object,
     ZOO_TRY(account, settle(api, request.account, request.id));
   }
   parts_.step("furnish");
-  if (parts_.furnish) ZOO_TRY_VOID(parts_.furnish(api, name, *account));
+  if (parts_.furnish) {
+    const auto patience = answered ? std::chrono::milliseconds(0) : parts_.chart_within;
+    ZOO_TRY_VOID(parts_.furnish(api, name, *account, patience));
+  }
   parts_.step("binding");
   const auto members = members_of(account, parts_.default_cluster_role);
   if (members.any()) ZOO_TRY_VOID(put_bindings_right(api, name, {}, members));
@@ -176,7 +179,7 @@ Result<json> Saga::finish(upstream::ControlApi& api, const json& object, bool an
   const bool late = parts_.now() - request->started > parts_.deadline.count();
   Result<json> done = late ? fail(Code::invalid, "space \"{}\" was not ready within {} minutes",
                                   name, parts_.deadline.count() / 60)
-                           : forward(api, object, *request);
+                           : forward(api, object, *request, answered);
   if (done || may_pass(done.error().code())) {
     // A conflict is passing but for an account that goes: nothing will be ready in it.
     if (done || done.error().code() != Code::conflict) return done;

@@ -19,6 +19,10 @@
 #include <string>
 #include <string_view>
 
+namespace zoo::templates {
+struct ChartWish;
+}
+
 namespace zoo::accounts {
 
 /// What writes of accounts and spaces are made with; all of it outlives them. The functions may be
@@ -34,9 +38,21 @@ struct WriteParts {
   std::function<bool(const std::function<bool(const State&)>&, std::chrono::milliseconds)> wait;
   TenantOf tenant_of;
   std::function<std::int64_t()> now; ///< Unix seconds
-  /// Puts into a new space what has to be there before anybody has access. Null: nothing.
-  std::function<Result<void>(upstream::ControlApi&, const std::string& space, const Account&)>
+  /// Puts into a new space what has to be there before anybody has access. `patience`: how long it
+  /// may wait for what is long in coming; Code::timeout if it is not there by then. Null: nothing.
+  std::function<Result<void>(upstream::ControlApi&, const std::string& space, const Account&,
+                             std::chrono::milliseconds patience)>
       furnish;
+  /// Puts the TemplateInstances right that a space has by its account (null: nobody owns it). Null:
+  /// nothing.
+  std::function<Result<void>(upstream::ControlApi&, const std::string& space, const Account*)>
+      keep_templates;
+  /// A connection to the upstream that acts for somebody else.
+  std::function<std::unique_ptr<upstream::ActingApi>()> connect_as;
+  /// Renders a chart: DeployerParts::render. Null: there are none.
+  std::function<Result<std::string>(upstream::ControlApi&, const templates::ChartWish&,
+                                    std::chrono::milliseconds wait)>
+      render;
 
   std::string default_cluster_role = "admin"; ///< accounts.default_cluster_role
   bool single_account_default = true;         ///< accounts.single_account_default
@@ -48,6 +64,8 @@ struct WriteParts {
   /// answer comes within this, one request's timeout and `seen_within`: kube-apiserver and its
   /// aggregator wait for 60 seconds.
   std::chrono::milliseconds answer_within{20'000};
+  /// How long a creation waits for a chart; the controller goes on with it.
+  std::chrono::milliseconds chart_within{15'000};
   /// How long a creation waits until the space is seen by its maker.
   std::chrono::milliseconds seen_within{5'000};
   std::function<void(std::string_view step)> on_step; ///< for tests: before each step
@@ -127,7 +145,7 @@ public:
 
 private:
   Result<nlohmann::json> forward(upstream::ControlApi& api, const nlohmann::json& namespace_object,
-                                 const SpaceRequest& request);
+                                 const SpaceRequest& request, bool answered);
   /// Answers the namespace if another zood has made it ready meanwhile, else null: it is gone.
   Result<nlohmann::json> back(upstream::ControlApi& api, const nlohmann::json& namespace_object,
                               const SpaceRequest& request, const Error& why, bool answered);

@@ -82,6 +82,7 @@ Result<void> check_space_name(std::string_view name, const TenantOf& tenant_of) 
 }
 
 bool reserved_key(std::string_view key) {
+  if (key == k_space_templates) return false;
   return key == k_admin_access ||
          std::any_of(k_reserved.begin(), k_reserved.end(),
                      [&](std::string_view start) { return key.starts_with(start); });

@@ -5,7 +5,9 @@
 #include "daemon/accounts/controller.hpp"
 #include "daemon/accounts/quota_keeper.hpp"
 #include "daemon/accounts/saga.hpp"
+#include "daemon/accounts/space_templates.hpp"
 #include "daemon/accounts/space_writes.hpp"
+#include "daemon/templates/keeper.hpp"
 #include "daemon/upstream/connections.hpp"
 
 #include <utility>
@@ -17,9 +19,13 @@ namespace zoo::accounts {
 class Writes {
 public:
   explicit Writes(WriteParts parts, ControllerSettings settings = {})
-      : parts_(with_quotas(std::move(parts))), connections_(parts_.connect),
-        once_(parts_.connect_once), saga_(parts_), spaces_(parts_, saga_, connections_, once_),
-        accounts_(parts_, once_), controller_(parts_, saga_, connections_, std::move(settings)),
+      : parts_(with_furniture(std::move(parts))), connections_(parts_.connect),
+        once_(parts_.connect_once),
+        templates_({parts_.connect_as, parts_.now, parts_.render}, connections_,
+                   [this](std::string_view name_space) { return place_of(name_space); }),
+        space_templates_(parts_, templates_), saga_(parts_),
+        spaces_(parts_, saga_, connections_, once_), accounts_(parts_, once_),
+        controller_(parts_, saga_, connections_, std::move(settings)),
         quotas_(parts_, connections_, table_) {}
   Writes(const Writes&) = delete;
   Writes& operator=(const Writes&) = delete;
@@ -29,16 +35,33 @@ public:
   Controller& controller() { return controller_; }
   QuotaKeeper& quotas() { return quotas_; }
   QuotaTable& quota_table() { return table_; }
+  templates::Keeper& templates() { return templates_; }
+  const templates::Keeper& templates() const { return templates_; }
 
 private:
-  WriteParts with_quotas(WriteParts parts) {
+  /// What a new space has before its members do: their part of the quotas, and their templates.
+  WriteParts with_furniture(WriteParts parts) {
     parts.furnish = [this](upstream::ControlApi& api, const std::string& space,
-                           const Account& account) { return quotas_.furnish(api, space, account); };
+                           const Account& account,
+                           std::chrono::milliseconds patience) -> Result<void> {
+      ZOO_TRY_VOID(quotas_.furnish(api, space, account));
+      return space_templates_.furnish(api, space, account, patience);
+    };
+    parts.keep_templates = [this](upstream::ControlApi& api, const std::string& space,
+                                  const Account* account) {
+      return space_templates_.keep(api, space, account);
+    };
     return parts;
+  }
+  std::optional<templates::Place> place_of(std::string_view name_space) const {
+    const auto state = parts_.state();
+    return state ? place_in(**state, name_space) : std::nullopt;
   }
 
   const WriteParts parts_;
   upstream::Connections connections_, once_;
+  templates::Keeper templates_;
+  SpaceTemplates space_templates_;
   Saga saga_;
   SpaceWrites spaces_;
   AccountWrites accounts_;

@@ -32,9 +32,11 @@ AccountViews::AccountViews(upstream::Upstream& upstream, net::Loop& loop,
                   views_.published(before, now, touched);
                   writes_.controller().touched(before, now, touched);
                   touch_quotas(*before, *now, touched);
+                  touch_templates(*before, *now, touched);
                 }),
       quotas_(upstream, loop, writes_.quota_table(),
-              [this](std::string_view account) { writes_.quotas().touched(account); }) {}
+              [this](std::string_view account) { writes_.quotas().touched(account); }),
+      templates_(upstream, loop, writes_.templates()) {}
 
 /// Spaces that have come, gone, or changed their owner are to be shared out to again.
 void AccountViews::touch_quotas(const accounts::State& before, const accounts::State& now,
@@ -57,8 +59,10 @@ void AccountViews::touch_quotas(const accounts::State& before, const accounts::S
 void AccountViews::start() {
   follower_.start();
   quotas_.start();
+  templates_.start();
   writes_.controller().start();
   writes_.quotas().start();
+  writes_.templates().start();
 }
 
 bool AccountViews::known_space(std::string_view name) const {
@@ -91,7 +95,9 @@ std::vector<tenants::Finding> AccountViews::findings() const {
                                state->restless, state->restless == 1 ? "namespace" : "namespaces"),
                    "zood's log names each of them: look who changes RoleBindings to "
                    "system:authenticated there"});
-  if (out.empty())
+  const bool well = out.empty();
+  add_template_findings(out);
+  if (well)
     out.push_back({Level::ok, subject, "upstream's roles and bindings are known, all of them", ""});
   return out;
 }
@@ -108,6 +114,7 @@ void AccountViews::measure(MetricText& out) const {
   out.family("zood_accounts_restless_namespaces", Type::gauge,
              "Namespaces in which what every user may changes too often to be followed");
   out.sample(static_cast<double>(state->restless));
+  measure_templates(out);
 }
 
 std::vector<resources::KindPtr> AccountViews::kinds() {

@@ -8,6 +8,7 @@
 #include "daemon/accounts/views.hpp"
 #include "daemon/accounts/writes.hpp"
 #include "daemon/resources/kind.hpp"
+#include "daemon/templates/follower.hpp"
 #include "daemon/tenants/service.hpp"
 
 #include <cstddef>
@@ -47,12 +48,17 @@ public:
 private:
   void touch_quotas(const accounts::State& before, const accounts::State& now,
                     const accounts::Touched& touched);
+  void touch_templates(const accounts::State& before, const accounts::State& now,
+                       const accounts::Touched& touched);
+  void add_template_findings(std::vector<tenants::Finding>& out) const;
+  void measure_templates(MetricText& out) const;
 
   accounts::Views views_;
   const std::shared_ptr<const access::UpstreamRights> rights_;
   accounts::Writes writes_;
   accounts::Follower follower_;
   accounts::QuotaFollower quotas_;
+  templates::Follower templates_;
 };
 
 } // namespace zoo::app

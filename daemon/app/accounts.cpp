@@ -36,6 +36,7 @@ void Accounts::follow() {
   accounts::WriteParts writes;
   writes.connect = [this] { return parts_.credential.api(); };
   writes.connect_once = [this] { return parts_.credential.api(false); };
+  writes.connect_as = [this] { return parts_.credential.acting_api(); };
   writes.tenant_of = [this](std::string_view name) {
     const auto id = name.substr(0, name.find('-'));
     return id.size() < name.size() && parts_.tenants()->find(id) ? std::string(id) : std::string();

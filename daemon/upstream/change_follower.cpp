@@ -19,11 +19,11 @@ constexpr std::string_view k_whole = "application/json";
 } // namespace
 
 ChangeFollower::ChangeFollower(Upstream& upstream, net::Loop& loop, Caller& caller,
-                               std::string path, std::string field_selector, Hears hears,
+                               std::string path, Selection selection, Hears hears,
                                std::chrono::milliseconds silence)
     : upstream_(upstream), loop_(loop), caller_(caller), path_(std::move(path)),
-      field_selector_(std::move(field_selector)), hears_(std::move(hears)), silence_(silence),
-      timer_(loop), silence_timer_(loop), pause_(k_first_pause) {}
+      selection_(std::move(selection)), hears_(std::move(hears)), silence_(silence), timer_(loop),
+      silence_timer_(loop), pause_(k_first_pause) {}
 
 ChangeFollower::~ChangeFollower() = default;
 
@@ -77,7 +77,8 @@ void ChangeFollower::on_list_error(const Error& error, int http_status, std::str
 void ChangeFollower::watch() {
   WatchRequest request;
   request.head = get_head(path_, hears_.whole ? k_whole : translate::k_partial_accept);
-  if (!field_selector_.empty()) request.params = {{"fieldSelector", field_selector_}};
+  if (!selection_.fields.empty()) request.params.emplace_back("fieldSelector", selection_.fields);
+  if (!selection_.labels.empty()) request.params.emplace_back("labelSelector", selection_.labels);
   request.resource_version = version_;
   request.bookmarks = true; // else the version of a kind that rests is soon too old
   watch_ = subscribe_alone(caller_, std::move(request), *this);

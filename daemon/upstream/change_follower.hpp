@@ -17,7 +17,19 @@ namespace zoo::upstream {
 
 class Upstream;
 
-/// Tells what becomes of a kind's objects: by a watch from now on, of those that a field selector
+/// Which objects of a kind: those that a selector of fields and one of labels choose; "": all.
+struct Selection {
+  Selection(std::string by_fields) : fields(std::move(by_fields)) {}
+  Selection(const char* by_fields) : fields(by_fields) {}
+  static Selection by_labels(std::string labels) {
+    Selection out("");
+    out.labels = std::move(labels);
+    return out;
+  }
+  std::string fields, labels;
+};
+
+/// Tells what becomes of a kind's objects: by a watch from now on, of those that a selection
 /// chooses, their metadata or all of them. It goes on from where it was when the watch ends, says
 /// nothing for too long, or upstream is busy, with growing pauses; where upstream has forgotten
 /// that place, or refuses it, it begins again and says so, for what happened meanwhile is not
@@ -43,10 +55,10 @@ public:
     bool whole = false; ///< objects, not their metadata alone
   };
 
-  /// `field_selector` "": all objects of `path`. `silence`: that a watch may be without a word;
+  /// `silence`: that a watch may be without a word;
   /// upstream has a bookmark each minute.
   ChangeFollower(Upstream& upstream, net::Loop& loop, Caller& caller, std::string path,
-                 std::string field_selector, Hears hears,
+                 Selection selection, Hears hears,
                  std::chrono::milliseconds silence = std::chrono::seconds(90));
   ~ChangeFollower() override;
 
@@ -74,7 +86,8 @@ private:
   Upstream& upstream_;
   net::Loop& loop_;
   Caller& caller_;
-  const std::string path_, field_selector_;
+  const std::string path_;
+  const Selection selection_;
   const Hears hears_;
   const std::chrono::milliseconds silence_;
   net::Timer timer_, silence_timer_;

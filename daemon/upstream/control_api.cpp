@@ -107,6 +107,11 @@ Result<http_client::Response> KubeApi::request(std::string_view method, std::str
   return client_.raw(method, path, content_type, std::move(body), accept);
 }
 
+void KubeApi::act_as(const std::string& user, const std::string& group) {
+  client_.set_header("Impersonate-User", user);
+  client_.set_header("Impersonate-Group", group);
+}
+
 bool UpstreamUser::in_group(std::string_view group) const {
   return std::find(groups.begin(), groups.end(), group) != groups.end();
 }

@@ -52,9 +52,18 @@ private:
                                  std::string_view accept);
 };
 
+/// A ControlApi that upstream takes for somebody else. Before each time that it is lent it is told
+/// for whom, so that nothing is asked as zood by oversight.
+class ActingApi : public ControlApi {
+public:
+  /// From here on each request is that of this user and this group (Impersonate-User and
+  /// Impersonate-Group), and of nobody else; neither is empty.
+  virtual void act_as(const std::string& user, const std::string& group) = 0;
+};
+
 /// The real one. `authorization`, if given, is asked before each request for the value of the
 /// header ("Bearer ..."), so that a renewed token is used at once.
-class KubeApi final : public ControlApi {
+class KubeApi final : public ActingApi {
 public:
   using Authorization = std::function<std::shared_ptr<const std::string>()>;
   explicit KubeApi(kube::ClusterAccess access, Authorization authorization = {},
@@ -62,6 +71,7 @@ public:
   Result<http_client::Response> request(std::string_view method, std::string_view path,
                                         std::string_view content_type, std::string body,
                                         std::string_view accept) override;
+  void act_as(const std::string& user, const std::string& group) override;
 
 private:
   kube::KubeClient client_;

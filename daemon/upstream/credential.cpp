@@ -225,6 +225,14 @@ void Credential::on_change(std::function<void(Authorization)> listener) {
   listener(now);
 }
 
+std::unique_ptr<ActingApi> Credential::acting_api() const {
+  kube::KubeClientOptions options;
+  options.repeatable = true;
+  options.stop = stop_.get_token();
+  return std::make_unique<KubeApi>(
+      bare_.clone(), [this] { return authorization(); }, std::move(options));
+}
+
 std::unique_ptr<ControlApi> Credential::api(bool repeatable) const {
   kube::KubeClientOptions options;
   // What zood writes for itself it compares first or repeats anyway: an object that is there

@@ -50,6 +50,9 @@ public:
   /// is sent once (http_client::Request::repeatable), for answers that go to a user as they are.
   std::unique_ptr<ControlApi> api(bool repeatable = true) const;
 
+  /// The same for requests that are made for somebody else.
+  std::unique_ptr<ActingApi> acting_api() const;
+
   /// Whatever is asked by an api() of this ends within moments, Code::cancelled, now and later.
   void stop_requests() { stop_.request_stop(); }
 

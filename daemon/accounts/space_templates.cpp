@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/accounts/space_templates.hpp"
+
+#include "common/base/text.hpp"
+#include "common/crypto/digest.hpp"
+#include "common/kube/client.hpp"
+#include "daemon/accounts/json_reads.hpp"
+#include "daemon/accounts/reservations.hpp"
+#include "daemon/accounts/space_rules.hpp"
+#include "daemon/upstream/control_api.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+
+namespace zoo::accounts {
+namespace {
+
+using nlohmann::json;
+using Clock = std::chrono::steady_clock;
+using templates::k_kept_label;
+
+constexpr std::size_t k_most_wished = 32; ///< templates in the annotation of a space
+/// Of the deployment of one space's templates; what is not done by then the controller goes on
+/// with.
+constexpr std::chrono::milliseconds k_deploys{15'000};
+
+std::string collection(std::string_view space) {
+  return kube::path({"apis", k_config_group, k_version, "namespaces", space, "templateinstances"});
+}
+
+json kind_of_instance() {
+  return {{"apiVersion", fmt::format("{}/{}", k_config_group, k_version)},
+          {"kind", "TemplateInstance"}};
+}
+
+templates::Values map_at(const json& object, const char* member) {
+  templates::Values out;
+  const auto at = json::json_pointer("/metadata") / member;
+  if (!object.contains(at) || !object.at(at).is_object()) return out;
+  for (const auto& [key, value] : object.at(at).items())
+    if (value.is_string()) out.emplace(key, value.get<std::string>());
+  return out;
+}
+
+templates::Surroundings surroundings_of(const json& name_space, const Account* account) {
+  templates::Surroundings out;
+  out.name_space = text_at(name_space, "/metadata/name");
+  out.namespace_labels = map_at(name_space, "labels");
+  out.namespace_annotations = map_at(name_space, "annotations");
+  if (account == nullptr) return out;
+  out.account = account->name;
+  const auto object = json::parse(account->object, nullptr, false);
+  if (!object.is_object()) return out;
+  out.account_labels = map_at(object, "labels");
+  out.account_annotations = map_at(object, "annotations");
+  return out;
+}
+
+/// What zood wants of an instance's spec, and nothing that upstream adds.
+json spec_of(const json& instance) {
+  const auto spec = instance.value("spec", json::object());
+  return {{"template", spec.value("template", json())},
+          {"sync", spec.value("sync", false)},
+          {"parameters", spec.value("parameters", json::array())}};
+}
+
+bool is_kept(const json& instance) {
+  const auto labels = map_at(instance, "labels");
+  const auto found = labels.find(k_kept_label);
+  return found != labels.end() && found->second == "true";
+}
+
+bool is_right(const json& live, const json& wanted) {
+  if (!is_kept(live) || spec_of(live) != spec_of(wanted)) return false;
+  for (const char* member : {"labels", "annotations"}) {
+    const auto have = map_at(live, member);
+    for (const auto& [key, value] : map_at(wanted, member)) {
+      const auto found = have.find(key);
+      if (found == have.end() || found->second != value) return false;
+    }
+  }
+  return true;
+}
+
+/// Templates that the annotation of a namespace names, as instances that are nobody's but the
+/// users'.
+std::vector<json> wished_instances(const json& name_space) {
+  std::vector<json> out;
+  const auto text = annotation_of(name_space, k_space_templates);
+  for (const auto part : text::split(text, ',')) {
+    const auto name = text::trim(part);
+    if (name.empty() || out.size() == k_most_wished) continue;
+    auto one = kind_of_instance();
+    one["metadata"] = {{"name", name}, {"namespace", text_at(name_space, "/metadata/name")}};
+    one["spec"] = {{"template", name}};
+    out.push_back(std::move(one));
+  }
+  return out;
+}
+
+Result<std::map<std::string, json, std::less<>>> kept_in(upstream::ControlApi& api,
+                                                         const std::string& space) {
+  std::map<std::string, json, std::less<>> out;
+  ZOO_TRY(const auto list,
+          api.get(kube::with_query(collection(space),
+                                   {{"labelSelector", fmt::format("{}=true", k_kept_label)}})));
+  ZOO_TRY(auto items, items_of(list, collection(space)));
+  for (auto& item : items) {
+    auto name = text_at(item, "/metadata/name");
+    out.insert_or_assign(std::move(name), std::move(item));
+  }
+  return out;
+}
+
+} // namespace
+
+std::vector<json> wanted_instances(const Account& account, std::string_view space) {
+  std::vector<json> out;
+  const auto object = json::parse(account.object, nullptr, false);
+  const auto at = "/spec/space/templateInstances"_json_pointer;
+  if (!object.is_object() || !object.contains(at) || !object.at(at).is_array()) return out;
+  std::map<std::string, int> count;
+  for (const auto& entry : object.at(at)) {
+    const auto name = text_at(entry, "/spec/template");
+    if (name.empty()) continue;
+    auto one = kind_of_instance();
+    // The n-th entry of one template keeps its name when others come and go.
+    const auto suffix = crypto::short_digest(fmt::format("{}#{}", name, count[name]++));
+    auto own = text_at(entry, "/metadata/name");
+    if (own.empty()) {
+      const auto start = text_at(entry, "/metadata/generateName");
+      own = fmt::format("{}{}", start.empty() ? name + "-" : start, suffix);
+    }
+    one["metadata"] = {
+        {"name", own}, {"namespace", space}, {"labels", {{std::string(k_kept_label), "true"}}}};
+    for (const char* member : {"labels", "annotations"}) {
+      for (const auto& [key, value] : map_at(entry, member))
+        if (!reserved_key(key)) one["metadata"][member][key] = value;
+    }
+    one["spec"] = spec_of(entry);
+    out.push_back(std::move(one));
+  }
+  return out;
+}
+
+std::optional<templates::Place> place_in(const State& state, std::string_view name_space) {
+  using Kind = templates::Place::State;
+  const auto space = state.spaces.find(name_space);
+  if (!space) return {};
+  templates::Place out;
+  if (systems_own(name_space)) {
+    out.state = Kind::closed;
+    return out;
+  }
+  out.state = space->phase == "Terminating"                      ? Kind::goes
+              : space->initializing && !space->requester.empty() ? Kind::made
+                                                                 : Kind::open;
+  const auto account = space->account.empty() ? nullptr : state.accounts.find(space->account);
+  out.at = surroundings_of(json::parse(space->object, nullptr, false), account.get());
+  out.at.name_space = name_space;
+  return out;
+}
+
+Result<void> SpaceTemplates::furnish(upstream::ControlApi& api, const std::string& space,
+                                     const Account& account, std::chrono::milliseconds patience) {
+  const auto until = Clock::now() + k_deploys;
+  ZOO_TRY(const auto name_space, api.get(namespace_path(space)));
+  auto wanted = wanted_instances(account, space);
+  for (auto& one : wished_instances(name_space)) {
+    const auto same = std::any_of(wanted.begin(), wanted.end(), [&](const json& other) {
+      return other["metadata"]["name"] == one["metadata"]["name"];
+    });
+    if (!same) wanted.push_back(std::move(one));
+  }
+  if (wanted.empty()) return {};
+  std::vector<json> made;
+  for (const auto& one : wanted) {
+    auto live = api.apply(templates::instance_path(space, text_at(one, "/metadata/name")), one);
+    if (!live) return fail(std::move(live).error());
+    made.push_back(*std::move(live));
+  }
+  const auto at = surroundings_of(name_space, &account);
+  for (std::size_t i = 0; i < made.size(); ++i) {
+    const auto name = text_at(made[i], "/metadata/name");
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - Clock::now());
+    ZOO_TRY(const auto outcome,
+            keeper_.deploy_now(api, made[i], at, until, std::min(patience, left)));
+    if (outcome.deployed) continue;
+    if (outcome.waits)
+      return fail(Code::timeout, "template {} ({} of {}): {}", text_at(made[i], "/spec/template"),
+                  i + 1, made.size(), outcome.message);
+    return fail(Code::invalid, "TemplateInstance \"{}\" failed with {}: {}", name, outcome.reason,
+                outcome.message);
+  }
+  return {};
+}
+
+Result<void> SpaceTemplates::keep(upstream::ControlApi& api, const std::string& space,
+                                  const Account* account) {
+  const auto known = keeper_.table().in(space);
+  const bool any_kept =
+      std::any_of(known.begin(), known.end(), [](const auto& each) { return each.kept; });
+  const auto wanted = account == nullptr ? std::vector<json>() : wanted_instances(*account, space);
+  if (wanted.empty() && !any_kept) return {};
+  ZOO_TRY(auto kept, kept_in(api, space));
+  if (account == nullptr) {
+    for (const auto& [name, live] : kept) {
+      const json free = {{"metadata",
+                          {{"uid", text_at(live, "/metadata/uid")},
+                           {"labels", {{std::string(k_kept_label), nullptr}}}}}};
+      const auto done = api.merge_patch(templates::instance_path(space, name), free);
+      if (!done && done.error().code() != Code::not_found) return fail(done.error());
+    }
+    return {};
+  }
+  for (const auto& one : wanted) {
+    const auto name = text_at(one, "/metadata/name");
+    const auto path = templates::instance_path(space, name);
+    const auto found = kept.find(name);
+    if (found != kept.end()) {
+      if (is_right(found->second, one)) continue;
+      // The template of an instance never changes.
+      if (text_at(found->second, "/spec/template") != text_at(one, "/spec/template"))
+        ZOO_TRY_VOID(api.remove_read(path, text_at(found->second, "/metadata/uid")));
+    }
+    const auto done = api.apply(path, one);
+    if (!done && done.error().code() == Code::not_found) return {}; // the space has gone
+    if (!done) return fail(done.error());
+  }
+  for (const auto& [name, live] : kept) {
+    const bool stays =
+        std::any_of(wanted.begin(), wanted.end(), [&, &name = name](const json& one) {
+          return text_at(one, "/metadata/name") == name;
+        });
+    if (!stays)
+      ZOO_TRY_VOID(
+          api.remove_read(templates::instance_path(space, name), text_at(live, "/metadata/uid")));
+  }
+  return {};
+}
+
+} // namespace zoo::accounts

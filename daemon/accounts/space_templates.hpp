@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "common/base/result.hpp"
+#include "daemon/accounts/saga.hpp"
+#include "daemon/accounts/state.hpp"
+#include "daemon/templates/keeper.hpp"
+
+#include <nlohmann/json_fwd.hpp>
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace zoo::accounts {
+
+/// The TemplateInstances that stand in an Account's spec.space.templateInstances, as a space of it
+/// has them: each has a name that stays the same while its entry does. Entries without a template
+/// are left out. Pure.
+std::vector<nlohmann::json> wanted_instances(const Account& account, std::string_view space);
+
+/// Where an instance in this namespace is. Nothing: there is no such namespace, or it is a
+/// tenant's. Pure.
+std::optional<templates::Place> place_in(const State& state, std::string_view name_space);
+
+/// The templates of an account's spaces. Any thread; calls block.
+class SpaceTemplates {
+public:
+  SpaceTemplates(const WriteParts& parts, templates::Keeper& keeper)
+      : parts_(parts), keeper_(keeper) {}
+
+  /// Before anybody has access to a new space: makes the instances of the account's list and of the
+  /// space's annotation, and deploys them. `patience`: how long this call may wait for a chart;
+  /// Code::timeout says what is not ready by then. Code::invalid: an instance has failed.
+  Result<void> furnish(upstream::ControlApi& api, const std::string& space, const Account& account,
+                       std::chrono::milliseconds patience);
+
+  /// A space that there is has the instances of the account's list, and none of another list. A
+  /// null account: nobody owns it, and what is there is kept for nobody any more.
+  Result<void> keep(upstream::ControlApi& api, const std::string& space, const Account* account);
+
+private:
+  const WriteParts& parts_;
+  templates::Keeper& keeper_;
+};
+
+} // namespace zoo::accounts

@@ -1,0 +1,390 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/templates/deployer.hpp"
+
+#include "common/base/log.hpp"
+#include "common/crypto/digest.hpp"
+#include "common/kube/client.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+#include <thread>
+#include <utility>
+
+namespace zoo::templates {
+namespace {
+
+using nlohmann::json;
+using Clock = std::chrono::steady_clock;
+
+constexpr std::string_view k_rbac = "rbac.authorization.k8s.io";
+constexpr const char* k_manager = "zoo-template";
+constexpr const char* k_apply_type = "application/apply-patch+yaml"; // JSON is YAML, too
+constexpr std::size_t k_longest_message = 2'048;
+/// Upstream's authorizer hears of a new RoleBinding a moment after it was made.
+constexpr std::chrono::milliseconds k_binding_heard{3'000}, k_binding_look{10};
+
+std::string text_of(const json& object) {
+  return object.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+std::string text(const json& object, const char* pointer) {
+  const json::json_pointer at(pointer);
+  if (!object.contains(at) || !object.at(at).is_string()) return {};
+  return object.at(at).get<std::string>();
+}
+
+std::string metadata_of(const json& object, const char* map, std::string_view key) {
+  const auto at = json::json_pointer("/metadata") / map / std::string(key);
+  return object.contains(at) && object.at(at).is_string() ? object.at(at).get<std::string>()
+                                                          : std::string();
+}
+
+/// A failure that another attempt may not have.
+bool passes(Code code) {
+  switch (code) {
+  case Code::unavailable:
+  case Code::timeout:
+  case Code::too_many_requests:
+  case Code::conflict:
+  case Code::unauthorized:
+  case Code::internal:
+  case Code::io:
+  case Code::cancelled:
+    return true;
+  default:
+    return false;
+  }
+}
+
+json owner_of(const Instance& instance) {
+  return json::array({{{"apiVersion", fmt::format("{}/{}", k_group, k_version)},
+                       {"kind", "TemplateInstance"},
+                       {"name", instance.name},
+                       {"uid", instance.uid}}});
+}
+
+std::string binding_name(const Instance& instance) { return "zoo:template:" + instance.name; }
+
+/// What upstream's RBAC says to k_user, and no admission plugin does.
+bool lacks_the_right(const Error& error) {
+  return error.code() == Code::forbidden &&
+         error.message().find(fmt::format("User \"{}\" cannot", k_user)) != std::string::npos;
+}
+
+} // namespace
+
+/// An attempt in progress.
+struct Deployer::Attempt {
+  upstream::ControlApi& api; ///< as zood
+  const json& live;
+  const Instance& instance;
+  const Surroundings& at;
+  const Clock::time_point until;
+  const std::chrono::milliseconds chart_wait;
+  std::string reason; ///< of the failure of the step that is being done
+  bool bound_now = false;
+  struct Made {
+    std::string path, uid;
+    ObjectRef ref;
+  };
+  std::vector<Made> made; ///< by this attempt
+  std::vector<Applied> applied;
+  json status; ///< as it stands upstream
+
+  Result<void> in_time() const {
+    if (Clock::now() < until) return {};
+    return fail(Code::timeout, "the upstream is slow");
+  }
+};
+
+std::string instance_path(std::string_view name_space, std::string_view name) {
+  return kube::path(
+      {"apis", k_group, k_version, "namespaces", name_space, "templateinstances", name});
+}
+
+std::string template_path(std::string_view name) {
+  return kube::path({"apis", k_group, k_version, "templates", name});
+}
+
+std::string digest_of(json object) {
+  object.erase("status");
+  if (auto metadata = object.find("metadata"); metadata != object.end() && metadata->is_object()) {
+    for (const char* field : {"managedFields", "resourceVersion", "generation"})
+      metadata->erase(field);
+  }
+  return crypto::hex_encode(crypto::view(crypto::sha256(text_of(object))));
+}
+
+Result<Outcome> Deployer::deploy(upstream::ControlApi& api, const json& live,
+                                 const Surroundings& at, Clock::time_point until,
+                                 std::chrono::milliseconds chart_wait) {
+  const auto read = read_instance(live);
+  if (!read) return fail(Code::internal, "a TemplateInstance was read without a name");
+  const auto& instance = *read;
+  Attempt attempt{api,
+                  live,
+                  instance,
+                  at,
+                  until,
+                  chart_wait,
+                  {},
+                  false,
+                  {},
+                  {},
+                  live.value("status", json::object())};
+  Plan plan;
+  auto planned = this->plan(attempt, plan);
+  Result<void> done = planned;
+  if (planned) {
+    const auto as_template = acting_.take(instance.group());
+    done = [&]() -> Result<void> {
+      attempt.reason = "ApplyManifests";
+      ZOO_TRY_VOID(bind(attempt, plan.role));
+      ZOO_TRY_VOID(apply(attempt, plan, *as_template));
+      return prune(attempt, plan, *as_template);
+    }();
+    if (!done) take_back(attempt, *as_template);
+  }
+  if (done) {
+    Report report;
+    report.what = Report::What::deployed;
+    report.template_version = plan.template_version;
+    for (const auto& object : plan.objects)
+      report.objects.push_back(ref_of(object));
+    ZOO_TRY_VOID(write(attempt, std::move(report)));
+    return Outcome{true, false, {}, {}, std::move(attempt.applied)};
+  }
+  auto message = done.error().message().substr(0, k_longest_message);
+  if (attempt.reason == "Rendering") {
+    Report report;
+    report.reason = attempt.reason;
+    report.message = message;
+    report.objects = instance.objects;
+    ZOO_TRY_VOID(write(attempt, std::move(report)));
+    return Outcome{false, true, attempt.reason, std::move(message), {}};
+  }
+  if (passes(done.error().code())) return fail(std::move(done).error());
+  return end_failed(attempt, attempt.reason, std::move(message));
+}
+
+Result<Outcome> Deployer::end_failed(Attempt& attempt, std::string reason, std::string message) {
+  Report report;
+  report.what = Report::What::failed;
+  report.reason = reason;
+  report.message = message;
+  report.objects = attempt.instance.objects;
+  ZOO_TRY_VOID(write(attempt, std::move(report)));
+  return Outcome{false, false, std::move(reason), std::move(message), {}};
+}
+
+Result<Outcome> Deployer::refuse(upstream::ControlApi& api, const json& live, std::string reason,
+                                 std::string message) {
+  const auto instance = read_instance(live);
+  if (!instance) return fail(Code::internal, "a TemplateInstance was read without a name");
+  Surroundings nowhere;
+  Attempt attempt{api,
+                  live,
+                  *instance,
+                  nowhere,
+                  Clock::time_point::max(),
+                  {},
+                  {},
+                  false,
+                  {},
+                  {},
+                  live.value("status", json::object())};
+  return end_failed(attempt, std::move(reason), std::move(message));
+}
+
+/// Everything that can be known before anything is written.
+Result<void> Deployer::plan(Attempt& attempt, Plan& out) {
+  const auto& instance = attempt.instance;
+  attempt.reason = "TemplateNotFound";
+  const auto stored = attempt.api.get(template_path(instance.template_name));
+  if (!stored && stored.error().code() == Code::not_found)
+    return fail(Code::not_found, "template \"{}\" not found", instance.template_name);
+  if (!stored) return fail(stored.error());
+  attempt.reason = "ErrorConvertingManifest";
+  ZOO_TRY(const auto from, read_template(*stored));
+  out.template_version = from.resource_version;
+  out.role = from.role;
+  attempt.reason = "AccountNotSelected";
+  if (!from.accounts.is_null() &&
+      (attempt.at.account.empty() || !selects(from.accounts, attempt.at.account_labels)))
+    return fail(Code::forbidden, "template \"{}\" is not for {} (its field accounts)", from.name,
+                attempt.at.account.empty()
+                    ? fmt::format("namespace \"{}\", which no account owns", instance.name_space)
+                    : fmt::format("account \"{}\"", attempt.at.account));
+  attempt.reason = "ErrorValidatingParameters";
+  ZOO_TRY(const auto values, choose_values(from.parameters, instance.values, from.name));
+  const auto lookup = lookup_in(attempt.at, values);
+  attempt.reason = "ErrorReplaceParameters";
+  ZOO_TRY(auto objects, render_manifests(from, lookup));
+  if (from.chart) {
+    ZOO_TRY(const auto chart_values, render_values(*from.chart, lookup));
+    attempt.reason = "ErrorHelm";
+    if (!parts_.render) return fail(Code::invalid, "zood has no helm: see zooctl doctor");
+    const ChartWish wish{*from.chart, instance.name_space, chart_values, attempt.at.account};
+    auto rendered = parts_.render(attempt.api, wish, attempt.chart_wait);
+    if (!rendered && rendered.error().code() == Code::timeout) attempt.reason = "Rendering";
+    if (!rendered) return fail(std::move(rendered).error());
+    ZOO_TRY(auto more, objects_of_yaml(*rendered));
+    std::move(more.begin(), more.end(), std::back_inserter(objects));
+  }
+  attempt.reason = "ErrorConvertingManifest";
+  ZOO_TRY(out.objects, prepare_objects(std::move(objects), instance.name_space));
+  if (out.objects.empty()) return fail(Code::invalid, "template \"{}\" has no objects", from.name);
+  attempt.reason = "FindObjectMapping";
+  for (auto& object : out.objects) {
+    const auto ref = ref_of(object);
+    ZOO_TRY(auto kind, kinds_.find(attempt.api, ref.api_version, ref.kind));
+    if (!kind.namespaced)
+      return fail(Code::invalid,
+                  "{} would stand outside of the namespace: a template makes namespaced objects "
+                  "alone",
+                  ref.title());
+    out.kinds.push_back(std::move(kind));
+    auto& metadata = object["metadata"];
+    if (!metadata["labels"].is_object()) metadata["labels"] = json::object();
+    metadata["labels"][std::string(k_instance_label)] = mark_of(instance.name);
+    if (instance.kept) metadata["labels"][std::string(k_kept_label)] = "true";
+    if (!instance.no_owner) metadata["ownerReferences"] = owner_of(instance);
+  }
+  return {};
+}
+
+/// The RoleBinding goes with the instance, which owns it.
+Result<void> Deployer::bind(Attempt& attempt, const std::string& role) {
+  const auto& instance = attempt.instance;
+  const auto collection =
+      kube::path({"apis", k_rbac, "v1", "namespaces", instance.name_space, "rolebindings"});
+  const auto path = collection + kube::path({binding_name(instance)});
+  const json wanted = {
+      {"apiVersion", fmt::format("{}/v1", k_rbac)},
+      {"kind", "RoleBinding"},
+      {"metadata",
+       {{"name", binding_name(instance)},
+        {"namespace", instance.name_space},
+        {"labels", {{k_kept_label, "true"}}},
+        {"ownerReferences", owner_of(instance)}}},
+      {"roleRef", {{"apiGroup", k_rbac}, {"kind", "ClusterRole"}, {"name", role}}},
+      {"subjects",
+       json::array({{{"apiGroup", k_rbac}, {"kind", "Group"}, {"name", instance.group()}}})}};
+  ZOO_TRY_VOID(attempt.in_time());
+  const auto there = attempt.api.get(path);
+  if (!there && there.error().code() != Code::not_found) return fail(there.error());
+  if (there) {
+    const bool right = there->value("roleRef", json()) == wanted["roleRef"] &&
+                       there->value("subjects", json()) == wanted["subjects"];
+    if (right) return {};
+    ZOO_TRY_VOID(attempt.api.remove_read(path, text(*there, "/metadata/uid")));
+  }
+  const auto made = attempt.api.create(collection, wanted);
+  if (!made && made.error().code() == Code::already_exists)
+    return fail(Code::conflict, "the RoleBinding of the instance is made by somebody else");
+  if (!made) return fail(made.error());
+  attempt.bound_now = true;
+  return {};
+}
+
+Result<json> Deployer::apply_one(Attempt& attempt, const KindPath& kind, const json& object,
+                                 upstream::ControlApi& as_template) {
+  const auto ref = ref_of(object);
+  const auto path = kind.object(attempt.instance.name_space, ref.name);
+  const auto target = kube::with_query(path, {{"fieldManager", k_manager}, {"force", "true"}});
+  const auto heard_by = Clock::now() + k_binding_heard;
+  for (;;) {
+    ZOO_TRY_VOID(attempt.in_time());
+    auto response =
+        as_template.request("PATCH", target, k_apply_type, text_of(object), "application/json");
+    if (!response) return fail(std::move(response).error());
+    if (response->status >= 200 && response->status <= 299) {
+      auto out = json::parse(response->body, nullptr, false);
+      if (!out.is_object())
+        return fail(Code::unavailable, "the upstream answered {} with no object", ref.title());
+      if (response->status == 201) attempt.made.push_back({path, text(out, "/metadata/uid"), ref});
+      attempt.bound_now = false; // it is heard of
+      return out;
+    }
+    auto error = kube::error_of(*response);
+    if (!attempt.bound_now || !lacks_the_right(error) || Clock::now() > heard_by)
+      return fail(error.code(), "{}: {}", ref.title(), error.message());
+    std::this_thread::sleep_for(k_binding_look);
+  }
+}
+
+Result<void> Deployer::apply(Attempt& attempt, const Plan& plan,
+                             upstream::ControlApi& as_template) {
+  // What is going to be made is written down first: a zood that ends in between leaves nothing that
+  // the next one does not know of.
+  std::set<ObjectRef> known(attempt.instance.objects.begin(), attempt.instance.objects.end());
+  const auto before = known.size();
+  for (const auto& object : plan.objects)
+    known.insert(ref_of(object));
+  if (known.size() != before) {
+    Report report;
+    report.reason = "Applying";
+    report.message = fmt::format("{} objects are being applied", plan.objects.size());
+    report.objects.assign(known.begin(), known.end());
+    ZOO_TRY_VOID(write(attempt, std::move(report)));
+  }
+  for (std::size_t i = 0; i < plan.objects.size(); ++i) {
+    ZOO_TRY(auto live, apply_one(attempt, plan.kinds[i], plan.objects[i], as_template));
+    attempt.applied.push_back({plan.kinds[i], ref_of(plan.objects[i]), digest_of(std::move(live))});
+  }
+  return {};
+}
+
+/// What the template does not have any more, unless it says that it is to stay.
+Result<void> Deployer::prune(Attempt& attempt, const Plan& plan,
+                             upstream::ControlApi& as_template) {
+  std::set<std::string> wanted;
+  for (const auto& object : plan.objects)
+    wanted.insert(ref_of(object).identity());
+  for (const auto& ref : attempt.instance.objects) {
+    if (wanted.contains(ref.identity())) continue;
+    const auto kind = kinds_.find(attempt.api, ref.api_version, ref.kind);
+    if (!kind && kind.error().code() == Code::not_found) continue; // its kind has gone
+    if (!kind) return fail(kind.error());
+    const auto path = kind->object(attempt.instance.name_space, ref.name);
+    ZOO_TRY_VOID(attempt.in_time());
+    const auto live = as_template.get(path);
+    if (!live && live.error().code() == Code::not_found) continue;
+    if (!live) return fail(live.error().code(), "{}: {}", ref.title(), live.error().message());
+    // It may be another instance's, or a user's own, by now.
+    if (metadata_of(*live, "labels", k_instance_label) != mark_of(attempt.instance.name)) continue;
+    if (metadata_of(*live, "annotations", k_resource_policy) == "keep") continue;
+    const auto gone = as_template.remove_read(path, text(*live, "/metadata/uid"));
+    if (!gone) return fail(gone.error().code(), "{}: {}", ref.title(), gone.error().message());
+  }
+  return {};
+}
+
+/// A failure leaves nothing behind that was not there before. What cannot be taken away now goes
+/// with the instance, which owns it.
+void Deployer::take_back(Attempt& attempt, upstream::ControlApi& as_template) {
+  for (auto each = attempt.made.rbegin(); each != attempt.made.rend(); ++each) {
+    const auto gone = as_template.remove_read(each->path, each->uid);
+    if (!gone)
+      log::warning("templates", "{} of instance {} stays: {}", each->ref.title(),
+                   attempt.instance.key(), gone.error().text());
+  }
+}
+
+Result<void> Deployer::write(Attempt& attempt, Report report) {
+  report.now = parts_.now();
+  auto status = status_of(attempt.instance, attempt.status, report);
+  if (status == attempt.status) return {};
+  const auto& instance = attempt.instance;
+  json patch = {{"metadata", {{"uid", instance.uid}}}, {"status", status}};
+  for (const auto& [key, value] : attempt.status.items())
+    if (!status.contains(key)) patch["status"][key] = nullptr;
+  const auto done =
+      attempt.api.merge_patch(instance_path(instance.name_space, instance.name) + "/status", patch);
+  if (!done && done.error().code() != Code::not_found) return fail(done.error());
+  attempt.status = std::move(status);
+  return {};
+}
+
+} // namespace zoo::templates

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/templates/keeper.hpp"
+
+#include "common/base/log.hpp"
+#include "daemon/upstream/control_api.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace zoo::templates {
+namespace {
+
+using nlohmann::json;
+using std::chrono::milliseconds;
+
+/// Between two that are looked at only for what may have changed unheard.
+constexpr milliseconds k_pace = reconcile::Queue::Pauses{}.pace;
+/// A namespace that is not known may have been made a moment ago.
+constexpr unsigned k_unknown_looks = 3;
+constexpr milliseconds k_unknown{1'000}, k_chart_again{500};
+/// Looks that come later than this are no repetitions.
+constexpr milliseconds k_settled{600'000};
+constexpr std::size_t k_most_repaired = 65'536;
+
+} // namespace
+
+Keeper::Keeper(DeployerParts parts, upstream::Connections& connections, PlaceOf place_of,
+               KeeperSettings settings)
+    : connections_(connections), place_of_(std::move(place_of)), settings_(std::move(settings)),
+      deployer_(std::move(parts)), queue_(reconcile::Queue::Pauses{}, settings_.now),
+      runner_(reconciler(), queue_) {}
+
+reconcile::Reconciler Keeper::reconciler() {
+  reconcile::Reconciler out;
+  out.name = "templates";
+  out.look = [this](const std::string& key, unsigned attempts) {
+    const auto api = connections_.take();
+    return look(*api, key, attempts);
+  };
+  out.failed = [](const std::string& key, const Error& error) {
+    const bool away = error.code() == Code::unavailable || error.code() == Code::conflict;
+    log::at(away ? LogLevel::debug : LogLevel::warning, "templates", "instance {}: {}", key,
+            error.text());
+  };
+  out.settled = k_settled;
+  return out;
+}
+
+void Keeper::start() { runner_.start(settings_.threads); }
+
+void Keeper::add(std::string key, milliseconds delay) { queue_.add(std::move(key), delay); }
+
+void Keeper::heard_instance(const json& object) {
+  const auto instance = read_instance(object);
+  if (!instance || !table_.put_instance(object)) return;
+  add(instance->key(), settings_.settle);
+}
+
+void Keeper::heard_template(const std::string& name, const std::string& version) {
+  if (!table_.put_template(name, version)) return;
+  milliseconds delay = settings_.settle;
+  for (const auto& each : table_.of_template(name)) {
+    if (!each.follows && each.deployed) continue;
+    add(fmt::format("{}/{}", each.name_space, each.name), delay);
+    delay += k_pace;
+  }
+}
+
+void Keeper::lost_template(const std::string& name) {
+  table_.remove_template(name);
+  for (const auto& each : table_.of_template(name))
+    if (each.follows) add(fmt::format("{}/{}", each.name_space, each.name), settings_.settle);
+}
+
+void Keeper::drifted(const std::string& name_space, const std::string& mark) {
+  for (const auto& each : table_.in(name_space)) {
+    if (mark_of(each.name) != mark || !each.follows) continue;
+    const auto key = fmt::format("{}/{}", name_space, each.name);
+    const auto now = settings_.now();
+    milliseconds delay = settings_.settle;
+    {
+      // Whoever changes an object again and again does not keep zood at it.
+      const std::lock_guard lock(mutex_);
+      if (repaired_.size() > k_most_repaired) repaired_.clear();
+      auto& last = repaired_[key];
+      const auto earliest = last + settings_.repair;
+      if (last != decltype(now)() && now < earliest) {
+        delay = std::max(delay, std::chrono::duration_cast<milliseconds>(earliest - now));
+      } else {
+        last = now;
+      }
+    }
+    ++tally_.repaired;
+    add(key, delay);
+  }
+}
+
+void Keeper::missed() {
+  milliseconds delay = settings_.settle;
+  for (const auto& each : table_.all()) {
+    if (!each.follows) continue;
+    add(fmt::format("{}/{}", each.name_space, each.name), delay);
+    delay += k_pace;
+  }
+}
+
+void Keeper::space_changed(std::string_view name_space) {
+  for (const auto& each : table_.in(name_space))
+    add(fmt::format("{}/{}", name_space, each.name), settings_.settle);
+}
+
+Keeper::Next Keeper::after_failure(unsigned attempts) const {
+  const auto pause = settings_.failed * (1L << std::min(attempts, 9U));
+  return Next{std::min<milliseconds>(pause, settings_.longest)};
+}
+
+Result<Keeper::Next> Keeper::look(upstream::ControlApi& api, const std::string& key,
+                                  unsigned attempts) {
+  const auto slash = key.find('/');
+  const auto name_space = key.substr(0, slash), name = key.substr(slash + 1);
+  const auto live = api.get(instance_path(name_space, name));
+  if (!live && live.error().code() == Code::not_found) return Next{};
+  if (!live) return fail(live.error());
+  const auto instance = read_instance(*live);
+  if (!instance || instance->deleting) return Next{};
+  const auto place = place_of_(name_space);
+  if (!place && attempts < k_unknown_looks) return Next{k_unknown};
+  if (!place || place->state == Place::State::closed) {
+    ZOO_TRY_VOID(deployer_.refuse(
+        api, *live, "NamespaceRefused",
+        fmt::format("namespace \"{}\" is the system's or a tenant's: templates make nothing there",
+                    name_space)));
+    return Next{};
+  }
+  if (place->state != Place::State::open) return Next{};
+  const bool due = !instance->deployed || instance->observed != instance->generation ||
+                   instance->was_kept != instance->kept || instance->follows();
+  if (!due) return Next{};
+  ZOO_TRY(const auto outcome,
+          deploy_now(api, *live, place->at, std::chrono::steady_clock::now() + settings_.attempt,
+                     settings_.chart));
+  if (outcome.deployed) return Next{};
+  if (outcome.waits) return Next{k_chart_again, true};
+  return after_failure(attempts);
+}
+
+Result<Outcome> Keeper::deploy_now(upstream::ControlApi& api, const json& live,
+                                   const Surroundings& at,
+                                   std::chrono::steady_clock::time_point until,
+                                   milliseconds chart_wait) {
+  auto outcome = deployer_.deploy(api, live, at, until, chart_wait);
+  if (!outcome) return outcome;
+  const auto instance = read_instance(live);
+  if (outcome->deployed) {
+    ++tally_.deployed;
+    if (instance->follows() && deployed_) deployed_(*instance, outcome->applied);
+  } else if (!outcome->waits) {
+    ++tally_.failed;
+    // The same failure again is no news.
+    if (!instance->failed || instance->reason != outcome->reason)
+      log::warning("templates", "instance {} of template {}: {}: {}", instance->key(),
+                   instance->template_name, outcome->reason, outcome->message);
+  }
+  return outcome;
+}
+
+} // namespace zoo::templates

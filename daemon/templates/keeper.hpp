@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "common/base/result.hpp"
+#include "daemon/reconcile/queue.hpp"
+#include "daemon/reconcile/runner.hpp"
+#include "daemon/templates/deployer.hpp"
+#include "daemon/templates/table.hpp"
+#include "daemon/upstream/connections.hpp"
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace zoo::templates {
+
+/// A namespace in which there may be instances.
+struct Place {
+  enum class State : std::uint8_t {
+    open,   ///< instances are deployed
+    made,   ///< it is being made, and whoever makes it deploys them
+    goes,   ///< it is being deleted
+    closed, ///< the system's: no template makes anything there
+  };
+  State state = State::open;
+  Surroundings at;
+};
+
+struct KeeperSettings {
+  unsigned threads = 2;
+  std::chrono::milliseconds settle{20};       ///< changes that come together
+  std::chrono::milliseconds repair{10'000};   ///< between two repairs of one instance
+  std::chrono::milliseconds failed{5'000};    ///< after the first failure; doubles
+  std::chrono::milliseconds longest{300'000}; ///< and never waits longer
+  std::chrono::milliseconds chart{200};       ///< that a look waits for a chart
+  std::chrono::milliseconds attempt{60'000};  ///< after which a look begins nothing more
+  reconcile::Queue::Now now = reconcile::Queue::Clock::now;
+};
+
+/// How many attempts there were, by their ends, and how often a change by somebody else was heard.
+struct Tally {
+  std::atomic<std::uint64_t> deployed{0}, failed{0}, repaired{0};
+};
+
+/// Keeps TemplateInstances as they should be: deploys those that are new or have other parameters,
+/// and those that follow also when their Template or one of their objects changes. Level-triggered:
+/// all it goes by is upstream's objects. Threads "templates-1" and so on. An instance that fails
+/// fails alone, says so in its status, and is tried again.
+class Keeper {
+public:
+  /// `place_of`: nothing if there is no such namespace, or it is a tenant's. Any thread.
+  using PlaceOf = std::function<std::optional<Place>(std::string_view name_space)>;
+  using Deployed = std::function<void(const Instance&, const std::vector<Applied>&)>;
+  Keeper(DeployerParts parts, upstream::Connections& connections, PlaceOf place_of,
+         KeeperSettings settings = {});
+  ~Keeper() = default; ///< waits for looks in progress
+  Keeper(const Keeper&) = delete;
+  Keeper& operator=(const Keeper&) = delete;
+
+  /// Told of each deployment of an instance that follows; before start().
+  void on_deployed(Deployed hears) { deployed_ = std::move(hears); }
+  void start();
+
+  /// What watches tell; any thread, do not block.
+  void heard_instance(const nlohmann::json& object);
+  void heard_template(const std::string& name, const std::string& version);
+  void lost_template(const std::string& name);
+  void drifted(const std::string& name_space, const std::string& mark);
+  void missed();                                   ///< anything may have changed
+  void space_changed(std::string_view name_space); ///< its state is another than before
+
+  /// Deploys an instance now, on this thread, for whoever makes its namespace.
+  Result<Outcome> deploy_now(upstream::ControlApi& api, const nlohmann::json& live,
+                             const Surroundings& at, std::chrono::steady_clock::time_point until,
+                             std::chrono::milliseconds chart_wait);
+
+  Table& table() { return table_; }
+  const Table& table() const { return table_; }
+  const Tally& tally() const { return tally_; }
+
+  /// For tests: looks at everything that is due, on this thread.
+  void run_due() { runner_.run_due(); }
+
+private:
+  using Next = reconcile::Next;
+  reconcile::Reconciler reconciler();
+  Result<Next> look(upstream::ControlApi& api, const std::string& key, unsigned attempts);
+  void add(std::string key, std::chrono::milliseconds delay);
+  Next after_failure(unsigned attempts) const;
+
+  upstream::Connections& connections_;
+  const PlaceOf place_of_;
+  const KeeperSettings settings_;
+  Deployed deployed_;
+  Deployer deployer_;
+  Table table_;
+  Tally tally_;
+  std::mutex mutex_;
+  std::map<std::string, reconcile::Queue::Clock::time_point, std::less<>> repaired_; ///< when, last
+  reconcile::Queue queue_;
+  reconcile::Runner runner_; ///< last: its threads use all the rest
+};
+
+} // namespace zoo::templates
