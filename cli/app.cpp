@@ -26,7 +26,8 @@ void define_globals(CLI::App& app, Globals& globals) {
                  "ZOO_DIR, else /run/zood/zood.sock or /var/lib/zood/zood.sock")
       ->type_name("FILE");
   app.add_option("--kubeconfig", globals.kubeconfig,
-                 "Ask zood over TLS with an administrator's kubeconfig; of account, space, whoami "
+                 "Ask zood over TLS with an administrator's kubeconfig; of account, space, "
+                 "template, whoami "
                  "and can-i the kubeconfig of the cluster to ask, else that of kubectl")
       ->type_name("FILE");
   app.add_option("--server", globals.server,
@@ -129,6 +130,7 @@ std::vector<GroupEntry> all_groups() {
   return {{"tenant", "Make, show and remove tenants"},
           {"account", "Look after accounts and their members"},
           {"space", "Make, use and remove the spaces of accounts"},
+          {"template", "Look at templates, and make their objects in spaces"},
           {"kubeconfig", "Hand out credentials"},
           {"backup", "Copy zood's state, and look at copies"},
           {"dns", "Find a tenant's names in its pods"}};
@@ -178,6 +180,16 @@ std::vector<CommandEntry> all_commands() {
   add("space", "use", "Let kubectl work in a space from now on", make_space_use());
   add("space", "adopt", "Give a namespace that nobody owns to an account", make_space_adopt());
   add("space", "transfer", "Give a space to another account", make_space_transfer());
+  add("template", "list", "List templates", make_template_list());
+  add("template", "render", "Print the objects that a template stands for in a space",
+      make_template_render());
+  add("template", "diff",
+      "Print what a template would change in a space; exit status 1 if anything",
+      make_template_diff());
+  add("template", "instantiate", "Make the objects of a template in a space",
+      make_template_instantiate());
+  add("template", "status", "Show what has become of the templates of spaces",
+      make_template_status());
   add("kubeconfig", "account", "Make a kubeconfig for users of accounts",
       make_kubeconfig_account());
   add("kubeconfig", "export", "Issue a kubeconfig for a tenant", make_kubeconfig_export());

@@ -21,6 +21,7 @@ namespace zoo::cli {
 /// The collections of accounts, quotas and spaces, as paths.
 inline constexpr std::string_view k_accounts_path = "/apis/config.kiosk.sh/v1alpha1/accounts";
 inline constexpr std::string_view k_own_accounts_path = "/apis/tenancy.kiosk.sh/v1alpha1/accounts";
+inline constexpr std::string_view k_templates_path = "/apis/config.kiosk.sh/v1alpha1/templates";
 inline constexpr std::string_view k_spaces_path = "/apis/tenancy.kiosk.sh/v1alpha1/spaces";
 
 /// What every write of zooctl asks for: its field manager, strict fields, and a dry run or not.

@@ -89,6 +89,8 @@ private:
       named(head, k_accounts_path, "/spec/space/clusterRole");
     } else if (type == "SPACE") {
       named(head, k_spaces_path, "/spec/account");
+    } else if (type == "TEMPLATE") {
+      named(head, k_templates_path, "/resources/helm/chart/repository/name");
     } else if (type == "SERIAL") {
       serials(head);
     } else if (type == "VERB") {

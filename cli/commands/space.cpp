@@ -8,6 +8,7 @@
 #include "cli/who.hpp"
 
 #include <CLI/CLI.hpp>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -30,7 +31,7 @@ Result<json> read_space(Cluster& cluster, const std::string& name) {
 
 struct SpaceCreate final : Command {
   std::string name, account, format, context_name;
-  std::vector<std::string> labels;
+  std::vector<std::string> labels, templates;
   bool dry_run = false;
 
   void define(CLI::App& app) override {
@@ -39,10 +40,13 @@ struct SpaceCreate final : Command {
                    "The account that owns it; may be left out by members of one account")
         ->type_name("ACCOUNT");
     add_repeated(app, "--label", labels, "A label of the space; may be repeated", "KEY=VALUE");
+    add_repeated(app, "--template", templates,
+                 "A template whose objects it has from the start; may be repeated", "TEMPLATE");
     add_dry_run(app, dry_run);
     add_context_option(app, context_name);
     add_format_option(app, format, k_object_formats);
-    add_examples(app, "  zooctl space create web\n  zooctl space create web --account blue");
+    add_examples(app, "  zooctl space create web\n"
+                      "  zooctl space create web --account blue --template redis");
   }
 
   Result<int> run(Context& context) override {
@@ -56,6 +60,9 @@ struct SpaceCreate final : Command {
         return fail(Code::usage, "--label '{}' is not KEY=VALUE", text);
       space["metadata"]["labels"][text.substr(0, equals)] = text.substr(equals + 1);
     }
+    if (!templates.empty())
+      space["metadata"]["annotations"]["zoo.kubezoo.io/templates"] =
+          fmt::format("{}", fmt::join(templates, ","));
     context.patient(); // templates are waited for
     ZOO_TRY(auto cluster, Cluster::open(context, context_name));
     ZOO_TRY(const auto made, cluster.create(k_spaces_path, space, dry_run));

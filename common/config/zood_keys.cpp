@@ -329,6 +329,20 @@ constexpr Key k_keys[] = {
      .default_text = "false",
      .doc = "Whether tenancy.kiosk.sh stays registered upstream when zood is stopped in order: for "
             "two zoods behind one Service. If false it is withdrawn."},
+    {.name = "templates.helm",
+     .type = Type::path,
+     .default_text = "/usr/libexec/zood/helm",
+     .doc = "The helm by which templates' charts are rendered, in a sandbox. Without it, and where "
+            "the kernel has no Landlock, a template with a chart fails and says so."},
+    {.name = "templates.repositories",
+     .type = Type::list,
+     .doc = "Where templates may get charts from: what an address begins with, as "
+            "https://charts.example.com or oci://registry.example.com/charts. Default: nowhere."},
+    {.name = "templates.repository_ca",
+     .type = Type::path,
+     .doc =
+         "A file of authorities (PEM) that repositories' certificates are checked with. Default: "
+         "the system's."},
     {.name = "relay.enabled",
      .type = Type::boolean,
      .default_text = "true",

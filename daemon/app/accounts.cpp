@@ -37,15 +37,24 @@ void Accounts::follow() {
   writes.connect = [this] { return parts_.credential.api(); };
   writes.connect_once = [this] { return parts_.credential.api(false); };
   writes.connect_as = [this] { return parts_.credential.acting_api(); };
+  const auto& values = parts_.values;
+  charts_ = std::make_unique<templates::Charts>(templates::ChartSettings{
+      values.path("templates.helm"), values.list("templates.repositories"),
+      values.is_set("templates.repository_ca") ? values.path("templates.repository_ca")
+                                               : std::filesystem::path(),
+      values.path("dir") / "charts"});
+  writes.render = [this](upstream::ControlApi& api, const templates::ChartWish& wish,
+                         std::chrono::milliseconds wait) {
+    return charts_->render(api, wish, wait);
+  };
   writes.tenant_of = [this](std::string_view name) {
     const auto id = name.substr(0, name.find('-'));
     return id.size() < name.size() && parts_.tenants()->find(id) ? std::string(id) : std::string();
   };
-  writes.default_cluster_role = parts_.values.string("accounts.default_cluster_role");
-  writes.single_account_default = parts_.values.boolean("accounts.single_account_default");
-  views_ =
-      std::make_unique<AccountViews>(parts_.upstream, *parts_.rights_loop,
-                                     parts_.values.size("accounts.rbac_limit"), std::move(writes));
+  writes.default_cluster_role = values.string("accounts.default_cluster_role");
+  writes.single_account_default = values.boolean("accounts.single_account_default");
+  views_ = std::make_unique<AccountViews>(parts_.upstream, *parts_.rights_loop,
+                                          values.size("accounts.rbac_limit"), std::move(writes));
   views_->start();
 }
 

@@ -6,6 +6,7 @@
 #include "daemon/app/account_door.hpp"
 #include "daemon/app/account_views.hpp"
 #include "daemon/app/aggregated.hpp"
+#include "daemon/templates/charts.hpp"
 #include "daemon/tenants/service.hpp"
 
 #include <nlohmann/json_fwd.hpp>
@@ -68,9 +69,10 @@ private:
   Result<void> open_aggregated();
 
   const AccountsParts parts_;
-  std::unique_ptr<AccountViews> views_;    ///< null without accounts.enabled
-  std::unique_ptr<AccountDoor> door_;      ///< null without accounts.listen
-  std::unique_ptr<Aggregated> aggregated_; ///< null without accounts.aggregated.listen
+  std::unique_ptr<templates::Charts> charts_; ///< null without accounts.enabled
+  std::unique_ptr<AccountViews> views_;       ///< null without accounts.enabled
+  std::unique_ptr<AccountDoor> door_;         ///< null without accounts.listen
+  std::unique_ptr<Aggregated> aggregated_;    ///< null without accounts.aggregated.listen
 };
 
 } // namespace zoo::app

@@ -92,6 +92,9 @@ struct Deployer::Attempt {
   std::vector<Applied> applied;
   json status; ///< as it stands upstream
 
+  Kinds::Get reads() const {
+    return [this](const std::string& path) { return api.get(path); };
+  }
   Result<void> in_time() const {
     if (Clock::now() < until) return {};
     return fail(Code::timeout, "the upstream is slow");
@@ -238,7 +241,7 @@ Result<void> Deployer::plan(Attempt& attempt, Plan& out) {
   attempt.reason = "FindObjectMapping";
   for (auto& object : out.objects) {
     const auto ref = ref_of(object);
-    ZOO_TRY(auto kind, kinds_.find(attempt.api, ref.api_version, ref.kind));
+    ZOO_TRY(auto kind, kinds_.find(attempt.reads(), ref.api_version, ref.kind));
     if (!kind.namespaced)
       return fail(Code::invalid,
                   "{} would stand outside of the namespace: a template makes namespaced objects "
@@ -344,7 +347,7 @@ Result<void> Deployer::prune(Attempt& attempt, const Plan& plan,
     wanted.insert(ref_of(object).identity());
   for (const auto& ref : attempt.instance.objects) {
     if (wanted.contains(ref.identity())) continue;
-    const auto kind = kinds_.find(attempt.api, ref.api_version, ref.kind);
+    const auto kind = kinds_.find(attempt.reads(), ref.api_version, ref.kind);
     if (!kind && kind.error().code() == Code::not_found) continue; // its kind has gone
     if (!kind) return fail(kind.error());
     const auto path = kind->object(attempt.instance.name_space, ref.name);

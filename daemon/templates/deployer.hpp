@@ -2,10 +2,10 @@
 #pragma once
 
 #include "common/base/result.hpp"
+#include "common/templates/kinds.hpp"
 #include "common/templates/template.hpp"
 #include "daemon/templates/acting.hpp"
 #include "daemon/templates/instance.hpp"
-#include "daemon/templates/kinds.hpp"
 
 #include <chrono>
 #include <cstdint>

@@ -3,15 +3,14 @@
 
 #include "common/base/result.hpp"
 
+#include <nlohmann/json_fwd.hpp>
+
 #include <chrono>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <string>
 #include <string_view>
-
-namespace zoo::upstream {
-class ControlApi;
-}
 
 namespace zoo::templates {
 
@@ -24,15 +23,16 @@ struct KindPath {
   std::string object(std::string_view name_space, std::string_view name) const;
 };
 
-/// Which kinds upstream serves, read from its discovery when they are asked for and kept. Any
+/// Which kinds a cluster serves, read from its discovery when they are asked for and kept. Any
 /// thread.
 class Kinds {
 public:
   using Clock = std::chrono::steady_clock;
-  /// Code::not_found: upstream serves no such kind (it is asked again after k_again), or serves it
-  /// without PATCH. Blocks.
-  Result<KindPath> find(upstream::ControlApi& api, const std::string& api_version,
-                        const std::string& kind);
+  /// Reads what is at a path; an answer of 404 is Code::not_found.
+  using Get = std::function<Result<nlohmann::json>(const std::string& path)>;
+  /// Code::not_found: the cluster serves no such kind (it is asked again after k_again), or serves
+  /// it without PATCH. Blocks as long as `get` does.
+  Result<KindPath> find(const Get& get, const std::string& api_version, const std::string& kind);
 
 private:
   struct Group {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/templates/kinds.hpp"
+#include "common/templates/kinds.hpp"
 
 #include "common/kube/client.hpp"
-#include "daemon/upstream/control_api.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -23,10 +22,10 @@ std::string group_path(std::string_view api_version) {
   return kube::path({"apis", api_version.substr(0, slash), api_version.substr(slash + 1)});
 }
 
-Result<std::map<std::string, KindPath, std::less<>>> read(upstream::ControlApi& api,
+Result<std::map<std::string, KindPath, std::less<>>> read(const Kinds::Get& get,
                                                           const std::string& api_version) {
   std::map<std::string, KindPath, std::less<>> out;
-  const auto list = api.get(group_path(api_version));
+  const auto list = get(group_path(api_version));
   if (!list && list.error().code() == Code::not_found) return out;
   if (!list) return fail(list.error());
   const auto resources = list->value("resources", json::array());
@@ -54,7 +53,7 @@ std::string KindPath::object(std::string_view name_space, std::string_view name)
   return collection(name_space) + kube::path({name});
 }
 
-Result<KindPath> Kinds::find(upstream::ControlApi& api, const std::string& api_version,
+Result<KindPath> Kinds::find(const Get& get, const std::string& api_version,
                              const std::string& kind) {
   {
     const std::lock_guard lock(mutex_);
@@ -66,7 +65,7 @@ Result<KindPath> Kinds::find(upstream::ControlApi& api, const std::string& api_v
                     api_version);
     }
   }
-  ZOO_TRY(auto kinds, read(api, api_version));
+  ZOO_TRY(auto kinds, read(get, api_version));
   const std::lock_guard lock(mutex_);
   if (groups_.size() >= k_most_groups) groups_.clear();
   auto& group = groups_[api_version];
