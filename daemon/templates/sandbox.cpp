@@ -22,6 +22,7 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
+#include <system_error>
 #include <utility>
 
 namespace zoo::templates {
@@ -82,7 +83,6 @@ std::uint64_t handled(int version) {
   return out;
 }
 
-constexpr std::uint64_t k_read_file = LANDLOCK_ACCESS_FS_READ_FILE;
 constexpr std::uint64_t k_read = LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR;
 constexpr std::uint64_t k_run = LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_EXECUTE;
 
@@ -90,7 +90,8 @@ Result<void> allow(int ruleset, const std::filesystem::path& path, std::uint64_t
   const Descriptor at(open(path.c_str(), O_PATH | O_CLOEXEC));
   if (at.get() < 0) return fail(Code::invalid, "{}: {}", path.string(), std::strerror(errno));
   struct stat what{};
-  if (fstat(at.get(), &what) == 0 && !S_ISDIR(what.st_mode)) access &= ~LANDLOCK_ACCESS_FS_READ_DIR;
+  if (fstat(at.get(), &what) == 0 && !S_ISDIR(what.st_mode))
+    access &= ~std::uint64_t(LANDLOCK_ACCESS_FS_READ_DIR);
   landlock_path_beneath_attr rule{};
   rule.allowed_access = access;
   rule.parent_fd = at.get();
@@ -113,10 +114,16 @@ Result<Descriptor> fence(const SandboxWish& wish) {
   if (ruleset.get() < 0)
     return fail(Code::internal, "landlock_create_ruleset: {}", std::strerror(errno));
   ZOO_TRY_VOID(allow(ruleset.get(), wish.program, k_run));
-  ZOO_TRY_VOID(
-      allow(ruleset.get(), wish.directory, handled(version) & ~LANDLOCK_ACCESS_FS_EXECUTE));
+  ZOO_TRY_VOID(allow(ruleset.get(), wish.directory,
+                     handled(version) & ~std::uint64_t(LANDLOCK_ACCESS_FS_EXECUTE)));
   for (const auto& path : wish.readable)
     ZOO_TRY_VOID(allow(ruleset.get(), path, k_read));
+  // The loader and the C library, of a program that is not linked whole.
+  for (const auto* path : {"/lib", "/lib64", "/usr/lib", "/etc/ld.so.cache"}) {
+    std::error_code missing;
+    const auto real = std::filesystem::canonical(path, missing);
+    if (!missing) ZOO_TRY_VOID(allow(ruleset.get(), real, k_read | k_run));
+  }
   return ruleset;
 }
 

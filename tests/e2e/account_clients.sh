@@ -8,7 +8,7 @@
 . "$(dirname "$0")/python/lib.sh"
 . "$(dirname "$0")/fabric8/lib.sh"
 
-helm=$(go_program "$zoo_root/tests/e2e/helm") || { failed "build helm" <<<"see above"; exit 1; }
+helm=$(go_program "$zoo_root/packaging/helm") || { failed "build helm" <<<"see above"; exit 1; }
 own_upstream --nodes 1 # the kinds of accounts are installed in it
 start_zood_with $'drain_timeout: 2s\naccounts:\n  enabled: true\n  listen: 127.0.0.1:0\n  self_service: true'
 door=$(account_door)

@@ -8,7 +8,7 @@
 # shellcheck source=tests/upstream/go-env.sh
 . "$zoo_root/tests/upstream/go-env.sh"
 
-helm=$(go_program "$zoo_root/tests/e2e/helm") || { failed "build helm" <<<"see above"; exit 1; }
+helm=$(go_program "$zoo_root/packaging/helm") || { failed "build helm" <<<"see above"; exit 1; }
 start_zood
 new_tenant a
 export KUBECONFIG=$TMPDIR/$a.kubeconfig HELM_CACHE_HOME=$TMPDIR/helm HELM_CONFIG_HOME=$TMPDIR/helm HELM_DATA_HOME=$TMPDIR/helm

@@ -57,8 +57,8 @@ sized='{"apiVersion":"v1","kind":"LimitRange","metadata":{"name":"sizes"},"spec"
 
 # ---- templates of the account are there first ---------------------------------------------------------------------
 
-EXTRA='{parameters: [{name: "CPU", value: "1", validation: "[0-9]+"}]}' \
-  require "a template" template walls "$policy" "$sized" "$(map greeting 'of ${account} in ${NAMESPACE}, ${unknown} $${CPU} ${account.metadata.labels.tier}')"
+cpu='{parameters: [{name: "CPU", value: "1", validation: "[0-9]+"}]}'
+EXTRA=$cpu require "a template" template walls "$policy" "$sized" "$(map greeting 'of ${account} in ${NAMESPACE}, ${unknown} $${CPU} ${account.metadata.labels.tier}')"
 require "an account whose spaces have it" account '{spec: {template: walls, parameters: [{name: CPU, value: "2"}]}}'
 sees_account() { [[ $(john get accounts.tenancy.kiosk.sh -o name) == account.tenancy.kiosk.sh/team ]]; }
 eventually "its member sees it" 30 sees_account
@@ -108,17 +108,16 @@ eventually "he sees instances" 30 may
 check_fails "he may not take the account's away" 'template instance ".*" in namespace "one" is kept by zood' john -n one delete templateinstance "$kept"
 require "an administrator of the space" upstream create rolebinding all --clusterrole cluster-admin --user root -n one
 check_fails "not even he takes away who lets it in" 'role binding "zoo:template:.*" in namespace "one" is kept by zood' upstream --as root -n one delete rolebinding "zoo:template:$kept"
-require "the template has something else" template walls "$policy" "$(map other new)" "$(map stays x '"helm.sh/resource-policy":"keep"')"
+EXTRA=$cpu require "the template has something else" template walls "$policy" "$(map other new)" "$(map stays x '"helm.sh/resource-policy":"keep"')"
 eventually "N15: a space follows its template" 30 has one other new
 eventually "N15: what it does not have any more goes" 30 gone configmap -n one greeting
-require "and loses again what is to stay" template walls "$policy"
+EXTRA=$cpu require "and loses again what is to stay" template walls "$policy"
 eventually "N15: one object goes" 30 gone configmap -n one other
 expect "N15: what says keep stays" x "$(value one stays)"
 
 # ---- instances of users -------------------------------------------------------------------------------------------
 
-EXTRA='{parameters: [{name: "WHAT", required: true}, {name: "HOW", value: "well", validation: "w.*"}]}' \
-  require "a template with parameters" template notes "$(map note '${WHAT} ${HOW}')"
+EXTRA='{parameters: [{name: "WHAT", required: true}, {name: "HOW", value: "well", validation: "w.*"}]}' require "a template with parameters" template notes "$(map note '${WHAT} ${HOW}')"
 check "an instance without a value" instance one note notes
 eventually "N16: fails and says why" 30 says one note '^ErrorValidatingParameters: parameter "WHAT" of template "notes" is required'
 check "with one that is not declared" instance one note notes false '{"name":"WHOM","value":"x"}'

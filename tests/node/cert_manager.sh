@@ -8,7 +8,7 @@
 # shellcheck source=tests/upstream/go-env.sh
 . "$zoo_root/tests/upstream/go-env.sh"
 
-helm=$(go_program "$zoo_root/tests/e2e/helm") || { failed "build helm" <<<"see above"; exit 1; }
+helm=$(go_program "$zoo_root/packaging/helm") || { failed "build helm" <<<"see above"; exit 1; }
 chart=$("$zoo_root/tests/node/up" manifests)/cert-manager
 start_zood_for_pods
 new_tenant a

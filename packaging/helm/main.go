@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Helm 4 with the versions of Kubernetes' modules that the other clients of the tests have: what is built for them is
-// not built again.
+// Helm 4, by which zood renders the charts of templates, and which the tests have as a client. It has the versions of
+// Kubernetes' modules that the other clients of the tests have: what is built for them is not built again.
 package main
 
 import (

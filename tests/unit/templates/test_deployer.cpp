@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/templates/deployer.hpp"
+#include "tests/unit/templates/fake_upstream.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+using namespace zoo;
+using namespace zoo::templates;
+using namespace zoo::templates::test;
+using nlohmann::json;
+
+namespace {
+
+const std::string k_instance = "/apis/config.kiosk.sh/v1alpha1/namespaces/web/templateinstances/i";
+const std::string k_template = "/apis/config.kiosk.sh/v1alpha1/templates/t";
+
+std::string map_at(const std::string& name) { return "/api/v1/namespaces/web/configmaps/" + name; }
+
+json map(const std::string& name, json annotations = json::object()) {
+  return {{"apiVersion", "v1"},
+          {"kind", "ConfigMap"},
+          {"metadata", {{"name", name}, {"annotations", std::move(annotations)}}}};
+}
+
+/// Template t, and its instance i in namespace web.
+struct World {
+  FakeUpstream upstream;
+  Surroundings at{"web", "team", "", {}, {}, {{"tier", "gold"}}, {}};
+  std::optional<Result<std::string>> chart;
+  Deployer deployer{{[this] { return upstream.connect(); }, [] { return 1'800'000'000; },
+                     [this](upstream::ControlApi&, const ChartWish&, std::chrono::milliseconds) {
+                       return *chart;
+                     }}};
+
+  explicit World(json manifests, json instance_labels = json::object()) {
+    set_template(std::move(manifests));
+    upstream.put(k_instance, {{"metadata",
+                               {{"name", "i"},
+                                {"namespace", "web"},
+                                {"uid", "u1"},
+                                {"generation", 1},
+                                {"labels", std::move(instance_labels)}}},
+                              {"spec", {{"template", "t"}}}});
+  }
+  void set_template(json manifests, json more = json::object()) {
+    json object = {{"metadata", {{"name", "t"}}},
+                   {"resources", {{"manifests", std::move(manifests)}}}};
+    object.update(more);
+    upstream.put(k_template, std::move(object));
+  }
+  Result<Outcome> attempt() {
+    const auto api = upstream.connect();
+    return deployer.deploy(*api, upstream.objects.at(k_instance), at,
+                           std::chrono::steady_clock::now() + std::chrono::seconds(10), {});
+  }
+  Outcome deploy() {
+    auto done = attempt();
+    if (!done) FAIL(done.error().text());
+    return *std::move(done);
+  }
+  json status() { return upstream.objects.at(k_instance)["status"]; }
+  bool has(const std::string& path) const { return upstream.objects.contains(path); }
+};
+
+} // namespace
+
+TEST_CASE("T1 an instance's objects are made by a user who is let into its namespace alone") {
+  World world({map("a"), map("b")});
+  const auto done = world.deploy();
+  CHECK(done.deployed);
+  CHECK(done.applied.size() == 2);
+  const auto a = world.upstream.objects.at(map_at("a"));
+  CHECK(a["metadata"]["labels"]["zoo.kubezoo.io/template-instance"] == "i");
+  CHECK_FALSE(a["metadata"]["labels"].contains("zoo.kubezoo.io/managed"));
+  CHECK(a["metadata"]["ownerReferences"][0]["uid"] == "u1");
+  CHECK(world.upstream.group == "zoo:templates:u1");
+  const auto binding = world.upstream.objects.at(
+      "/apis/rbac.authorization.k8s.io/v1/namespaces/web/rolebindings/zoo:template:i");
+  CHECK(binding["roleRef"]["name"] == "zoo:templates");
+  CHECK(binding["subjects"] == json::array({{{"apiGroup", "rbac.authorization.k8s.io"},
+                                             {"kind", "Group"},
+                                             {"name", "zoo:templates:u1"}}}));
+  CHECK(world.status()["status"] == "Deployed");
+  CHECK(world.status()["observedGeneration"] == 1);
+  CHECK(world.status()["objects"].size() == 2);
+  CHECK(world.status()["conditions"][0]["status"] == "True");
+  // None of the objects was touched as zood.
+  for (const auto& request : world.upstream.requests)
+    if (request.find("configmaps") != std::string::npos)
+      CHECK_MESSAGE(request.find(" as zoo:templates") != std::string::npos, request);
+}
+
+TEST_CASE("an instance that is kept marks its objects, one without owner owns none") {
+  World world({map("a")}, {{"zoo.kubezoo.io/managed", "true"}});
+  world.upstream.objects.at(k_instance)["metadata"]["annotations"][std::string(k_no_owner)] =
+      "true";
+  world.deploy();
+  const auto a = world.upstream.objects.at(map_at("a"));
+  CHECK(a["metadata"]["labels"]["zoo.kubezoo.io/managed"] == "true");
+  CHECK_FALSE(a["metadata"].contains("ownerReferences"));
+  CHECK(world.status()["kept"] == true);
+}
+
+TEST_CASE("T3 a failure is told and leaves nothing") {
+  World world({map("a"), map("b")});
+  world.upstream.fault = [](const std::string& method, const std::string& path,
+                            const std::string&) -> std::optional<std::pair<int, std::string>> {
+    if (method == "PATCH" && path == map_at("b")) return std::pair(422, "b is wrong");
+    return {};
+  };
+  const auto done = world.deploy();
+  CHECK_FALSE(done.deployed);
+  CHECK(done.reason == "ApplyManifests");
+  CHECK(done.message == "ConfigMap \"b\": b is wrong");
+  CHECK_FALSE(world.has(map_at("a")));
+  CHECK(world.status()["status"] == "Failed");
+  CHECK(world.status()["reason"] == "ApplyManifests");
+  CHECK(world.status()["objects"].empty());
+  world.upstream.fault = {};
+  CHECK(world.deploy().deployed);
+  CHECK_FALSE(world.status().contains("reason"));
+  // What was there before stays, when a later attempt fails.
+  world.set_template({map("a"), map("b"), map("c")});
+  world.upstream.fault = [](const std::string& method, const std::string& path,
+                            const std::string&) -> std::optional<std::pair<int, std::string>> {
+    if (method == "PATCH" && path == map_at("c")) return std::pair(403, "no");
+    return {};
+  };
+  CHECK_FALSE(world.deploy().deployed);
+  CHECK(world.has(map_at("a")));
+  CHECK(world.status()["objects"].size() == 2);
+}
+
+TEST_CASE("a failure that passes is no failure of the instance") {
+  World world({map("a")});
+  world.upstream.fault = [](const std::string& method, const std::string& path,
+                            const std::string&) -> std::optional<std::pair<int, std::string>> {
+    if (method == "PATCH" && path == map_at("a")) return std::pair(503, "later");
+    return {};
+  };
+  const auto done = world.attempt();
+  REQUIRE_FALSE(done);
+  CHECK(done.error().code() == Code::unavailable);
+  CHECK(world.status()["status"] == "");
+  CHECK(world.status()["conditions"][0]["reason"] == "Applying");
+}
+
+TEST_CASE("upstream hears of a new binding a moment later") {
+  World world({map("a")});
+  int refused = 0;
+  world.upstream.fault = [&](const std::string& method, const std::string& path,
+                             const std::string&) -> std::optional<std::pair<int, std::string>> {
+    if (method == "PATCH" && path == map_at("a") && ++refused < 4)
+      return std::pair(
+          403, "configmaps \"a\" is forbidden: User \"zoo:templates\" cannot patch resource");
+    return {};
+  };
+  CHECK(world.deploy().deployed);
+  CHECK(refused == 4);
+}
+
+TEST_CASE("N15 what a template does not have any more goes, unless it is kept or another's") {
+  World world(
+      {map("a"), map("gone"), map("stays", {{"helm.sh/resource-policy", "keep"}}), map("other")});
+  world.deploy();
+  world.upstream.objects.at(
+      map_at("other"))["metadata"]["labels"]["zoo.kubezoo.io/template-instance"] = "j";
+  world.set_template({map("a")});
+  world.deploy();
+  CHECK(world.has(map_at("a")));
+  CHECK_FALSE(world.has(map_at("gone")));
+  CHECK(world.has(map_at("stays")));
+  CHECK(world.has(map_at("other")));
+  CHECK(world.status()["objects"].size() == 1);
+}
+
+TEST_CASE("N15 an attempt that changes nothing writes nothing") {
+  World world({map("a")});
+  world.deploy();
+  const auto before = world.status();
+  const auto version = world.upstream.objects.at(k_instance)["metadata"]["resourceVersion"];
+  CHECK(world.deploy().deployed);
+  CHECK(world.upstream.objects.at(k_instance)["metadata"]["resourceVersion"] == version);
+  CHECK(world.status() == before);
+}
+
+TEST_CASE("what cannot be made is refused before anything is written") {
+  const auto reason_of = [](json manifests, json more = json::object()) {
+    World world({});
+    world.set_template(std::move(manifests), std::move(more));
+    const auto done = world.deploy();
+    CHECK_FALSE(done.deployed);
+    CHECK(world.upstream.objects.size() == 2);
+    CHECK(world.status()["message"] == done.message);
+    return done.reason;
+  };
+  auto elsewhere = map("a");
+  elsewhere["metadata"]["namespace"] = "kube-system";
+  CHECK(reason_of({elsewhere}) == "ErrorConvertingManifest");
+  CHECK(reason_of(json::array()) == "ErrorConvertingManifest");
+  CHECK(reason_of({{{"apiVersion", "v1"}, {"kind", "Namespace"}, {"metadata", {{"name", "x"}}}}}) ==
+        "FindObjectMapping");
+  CHECK(reason_of({{{"apiVersion", "v1"}, {"kind", "Wolf"}, {"metadata", {{"name", "x"}}}}}) ==
+        "FindObjectMapping");
+  CHECK(reason_of({map("${tenant}")}) == "ErrorReplaceParameters");
+  CHECK(reason_of({map("a")}, {{"parameters", {{{"name", "X"}, {"required", true}}}}}) ==
+        "ErrorValidatingParameters");
+  CHECK(reason_of({map("a")}, {{"accounts", {{"matchLabels", {{"tier", "lead"}}}}}}) ==
+        "AccountNotSelected");
+  World world({});
+  world.upstream.objects.erase(k_template);
+  CHECK(world.deploy().reason == "TemplateNotFound");
+}
+
+TEST_CASE("T2 a chart's objects are made, and one that takes long is a phase") {
+  World world({});
+  world.set_template({}, {{"resources", {{"helm", {{"chart", {{"inline", "eA=="}}}}}}}});
+  world.chart = fail(Code::timeout, "chart t is being rendered");
+  const auto waits = world.deploy();
+  CHECK(waits.waits);
+  CHECK(world.status()["status"] == "");
+  CHECK(world.status()["conditions"][0]["reason"] == "Rendering");
+  CHECK(world.status()["conditions"][0]["message"] == "chart t is being rendered");
+  world.chart = std::string("apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n---\n");
+  CHECK(world.deploy().deployed);
+  CHECK(world.has(map_at("a")));
+  world.chart = fail(Code::invalid, "no such value");
+  CHECK(world.deploy().reason == "ErrorHelm");
+  CHECK(world.has(map_at("a")));
+  world.chart = std::string("- a\n");
+  CHECK(world.deploy().reason == "ErrorHelm");
+}
