@@ -332,7 +332,13 @@ Result<void> Deployer::apply(Attempt& attempt, const Plan& plan,
     report.objects.assign(known.begin(), known.end());
     ZOO_TRY_VOID(write(attempt, std::move(report)));
   }
+  const auto& instance = attempt.instance;
+  const bool only_repairs = instance.deployed && instance.observed == instance.generation &&
+                            instance.was_kept == instance.kept &&
+                            instance.applied_version == plan.template_version;
   for (std::size_t i = 0; i < plan.objects.size(); ++i) {
+    // Others may do with it as they like.
+    if (only_repairs && metadata_of(plan.objects[i], "annotations", k_drift) == "ignore") continue;
     ZOO_TRY(auto live, apply_one(attempt, plan.kinds[i], plan.objects[i], as_template));
     attempt.applied.push_back({plan.kinds[i], ref_of(plan.objects[i]), digest_of(std::move(live))});
   }

@@ -92,6 +92,9 @@ void Drift::heard(const std::string& path, bool deleted, std::string_view text_o
     const std::lock_guard lock(mutex_);
     const auto known = objects_.find(key);
     if (known == objects_.end()) return; // an instance that does not follow, or has gone
+    if (object.value("/metadata/annotations"_json_pointer, json::object())
+            .value(std::string(k_drift), "") == "ignore")
+      return;
     if (!deleted && known->second.digest == digest_of(std::move(object))) return;
     mark = known->second.mark;
   }

@@ -186,6 +186,19 @@ TEST_CASE("N15 an attempt that changes nothing writes nothing") {
   CHECK(world.status() == before);
 }
 
+TEST_CASE("an object whose drift is ignored is made once for each template") {
+  World world({map("a", {{"zoo.kubezoo.io/drift", "ignore"}}), map("b")});
+  CHECK(world.deploy().applied.size() == 2);
+  world.upstream.objects.erase(map_at("a"));
+  world.upstream.objects.erase(map_at("b"));
+  CHECK(world.deploy().applied.size() == 1);
+  CHECK_FALSE(world.has(map_at("a")));
+  CHECK(world.has(map_at("b")));
+  world.set_template({map("a", {{"zoo.kubezoo.io/drift", "ignore"}}), map("b"), map("c")});
+  world.deploy();
+  CHECK(world.has(map_at("a")));
+}
+
 TEST_CASE("what cannot be made is refused before anything is written") {
   const auto reason_of = [](json manifests, json more = json::object()) {
     World world({});
