@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/store/sqlite.hpp"
 
-#include "common/base/json_text.hpp"
 #include "daemon/store/database.hpp"
 #include "daemon/store/lock.hpp"
+#include "daemon/store/ops.hpp"
 #include "daemon/store/watchers.hpp"
 
 #include <algorithm>
@@ -17,22 +17,9 @@
 namespace zoo::store {
 namespace {
 
-constexpr std::size_t k_longest_kind = 64;
-constexpr std::size_t k_longest_key = 512;
-constexpr std::size_t k_largest_value = 8u << 20;
+constexpr Limits k_limits{8u << 20, 100};
 
 enum Action : std::int64_t { created = 0, changed = 1, removed = 2 };
-
-Result<void> check_name(std::string_view what, std::string_view text, std::size_t longest) {
-  const bool clean = is_utf8(text) && std::none_of(text.begin(), text.end(), [](char c) {
-                       return static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
-                     });
-  if (text.empty() || text.size() > longest || !clean) {
-    return fail(Code::invalid, "a record's {} is 1 to {} bytes of UTF-8 without control characters",
-                what, longest);
-  }
-  return {};
-}
 
 Change change_of(const Statement& row, std::string_view kind) {
   Change out;
@@ -84,26 +71,32 @@ public:
   Result<Record> get(std::string_view kind, std::string_view key) override {
     const std::lock_guard lock(mutex_);
     ZOO_TRY(auto found, find(kind, key));
-    if (!found) return missing(kind, key);
+    if (!found) return no_such_record(kind, key);
     return *std::move(found);
   }
 
   Result<Record> put(std::string_view kind, std::string_view key, std::string_view value,
                      std::optional<std::int64_t> expected) override {
-    ZOO_TRY_VOID(check_name("kind", kind, k_longest_kind));
-    ZOO_TRY_VOID(check_name("key", key, k_longest_key));
-    if (value.size() > k_largest_value) {
-      return fail(Code::too_large, "{} '{}' has {} bytes; the store takes at most {}", kind, key,
-                  value.size(), k_largest_value);
-    }
-    return submit({kind, key, value, expected, false});
+    const Op op{kind, key, value, expected, false};
+    ZOO_TRY_VOID(check_ops({&op, 1}, k_limits));
+    return submit({{&op, 1}, {}});
   }
 
-  Result<void> remove(std::string_view kind, std::string_view key,
-                      std::optional<std::int64_t> expected) override {
-    ZOO_TRY([[maybe_unused]] const auto record, submit({kind, key, {}, expected, true}));
-    return {};
+  Result<std::int64_t> remove(std::string_view kind, std::string_view key,
+                              std::optional<std::int64_t> expected) override {
+    const Op op{kind, key, {}, expected, true};
+    ZOO_TRY(const auto record, submit({{&op, 1}, {}}));
+    return record.revision;
   }
+
+  Result<std::int64_t> write(std::span<const Op> ops, std::span<const Guard> guards,
+                             const std::optional<Fence>& /*fence: nobody else writes*/) override {
+    ZOO_TRY_VOID(check_ops(ops, k_limits));
+    ZOO_TRY(const auto record, submit({ops, guards}));
+    return record.revision;
+  }
+
+  Limits limits() const override { return k_limits; }
 
   Result<Page> list(std::string_view kind, std::string_view prefix, std::string_view after_key,
                     std::size_t limit) override {
@@ -158,8 +151,7 @@ public:
     if (range.last != 0)
       return fail(Code::conflict, "the store is not empty: it is at revision {}", range.last);
     for (const auto& record : from.records) {
-      ZOO_TRY_VOID(check_name("kind", record.kind, k_longest_kind));
-      ZOO_TRY_VOID(check_name("key", record.key, k_longest_key));
+      ZOO_TRY_VOID(check_record_name(record.kind, record.key));
       Statement statement(put_);
       statement.text(record.kind).text(record.key).blob(record.value);
       statement.integer(record.revision).integer(record.created_revision);
@@ -197,36 +189,18 @@ public:
   }
 
 private:
-  /// A put or a removal; what it views is its caller's, who waits.
+  /// What is done together or not at all; what it views is its caller's, who waits.
   struct Write {
-    std::string_view kind, key, value;
-    std::optional<std::int64_t> expected;
-    bool removal = false;
-    Result<Record> outcome = fail(Code::internal, "not written");
-    bool over = false; ///< under queue_mutex_
+    std::span<const Op> ops; ///< at least one, of different records
+    std::span<const Guard> guards;
+    Result<Record> outcome = fail(Code::internal, "not written"); ///< the last of them
+    bool over = false;                                            ///< under queue_mutex_
   };
   using Batch = std::vector<Write*>;
 
   struct Revisions {
     std::int64_t last = 0, first = 0; ///< of the kept changes; 0: none
   };
-
-  static tl::unexpected<Error> missing(std::string_view kind, std::string_view key) {
-    return fail(Code::not_found, "{} '{}' does not exist", kind, key);
-  }
-
-  /// The precondition of a write, held against what is there.
-  static Result<void> check(const Write& write, const std::optional<Record>& found) {
-    const auto wanted = write.expected.value_or(0);
-    if (!found && (write.removal || wanted != 0)) return missing(write.kind, write.key);
-    if (!found || !write.expected || wanted == found->revision) return {};
-    if (wanted == 0 && !write.removal) {
-      return fail(Code::already_exists, "{} '{}' already exists", write.kind, write.key);
-    }
-    return fail(Code::conflict,
-                "{} '{}' has changed meanwhile (revision {}, not {}): read it again", write.kind,
-                write.key, found->revision, wanted);
-  }
 
   /// Writes that wait at the same time share a transaction, and with it the wait for the disk: the
   /// first of them commits for all.
@@ -265,14 +239,13 @@ private:
     ZOO_TRY(const auto range, revisions());
     std::vector<std::pair<Write*, Change>> changes;
     for (auto* each : batch) {
-      ZOO_TRY(auto found, find(each->kind, each->key));
-      if (auto good = check(*each, found); !good) {
-        each->outcome = fail(std::move(good).error());
-        continue;
+      ZOO_TRY(auto found, check(*each));
+      if (!found) continue;
+      for (std::size_t i = 0; i < each->ops.size(); ++i) {
+        const auto revision = range.last + 1 + static_cast<std::int64_t>(changes.size());
+        ZOO_TRY(auto change, write_one(each->ops[i], std::move((*found)[i]), revision));
+        changes.emplace_back(each, std::move(change));
       }
-      const auto revision = range.last + 1 + static_cast<std::int64_t>(changes.size());
-      ZOO_TRY(auto change, write_one(*each, std::move(found), revision));
-      changes.emplace_back(each, std::move(change));
     }
     if (changes.empty()) return {};
     {
@@ -287,6 +260,28 @@ private:
       write->outcome = published->record;
     }
     return {};
+  }
+
+  /// What is there of the records that are to be written; nothing, and the outcome is set, if a
+  /// precondition does not hold.
+  Result<std::optional<std::vector<std::optional<Record>>>> check(Write& write) {
+    const auto revision_of = [](const std::optional<Record>& record) {
+      return record ? std::optional(record->revision) : std::nullopt;
+    };
+    std::vector<std::optional<Record>> out;
+    Result<void> good;
+    for (const auto& guard : write.guards) {
+      ZOO_TRY(const auto found, find(guard.kind, guard.key));
+      if (good) good = check_guard(guard, revision_of(found));
+    }
+    for (const auto& op : write.ops) {
+      ZOO_TRY(auto found, find(op.kind, op.key));
+      if (good) good = check_expected(op, revision_of(found));
+      out.push_back(std::move(found));
+    }
+    if (good) return out;
+    write.outcome = fail(std::move(good).error());
+    return std::nullopt;
   }
 
   Result<std::optional<Record>> find(std::string_view kind, std::string_view key) {
@@ -306,7 +301,7 @@ private:
   }
 
   /// The record and its line in the history.
-  Result<Change> write_one(const Write& write, std::optional<Record> found, std::int64_t revision) {
+  Result<Change> write_one(const Op& write, std::optional<Record> found, std::int64_t revision) {
     Change change;
     if (write.removal) {
       change = {Change::Type::removed, *std::move(found), false};

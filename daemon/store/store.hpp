@@ -3,30 +3,33 @@
 
 #include "common/base/result.hpp"
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-/// zood's own state behind one interface (DESIGN 10). SQLite (sqlite.hpp) is the embedded one; the
-/// conformance tests in tests/unit/store run on every implementation.
+/// zood's own state behind one interface (DESIGN 10). SQLite (sqlite.hpp) is the embedded one, etcd
+/// (etcd/etcd.hpp) the one of several hosts; the conformance tests in tests/unit/store run on both.
 namespace zoo::store {
 
 struct Record {
   std::string kind, key;
-  std::string value;                 ///< bytes of the owner's, JSON by habit
-  std::int64_t revision = 0;         ///< of the last write: one counter for the whole store, from 1
+  std::string value;         ///< bytes of the owner's, JSON by habit
+  std::int64_t revision = 0; ///< of the last write: one counter for the whole store, above 0
   std::int64_t created_revision = 0; ///< of the write that made it
 };
 
 struct Change {
   enum class Type { put, removed };
   Type type = Type::put;
-  /// After a put: the record. After a removal: its last value, with the revision of the removal.
+  /// After a put: the record. After a removal: its last value, with the revision of the removal;
+  /// the value is empty where the removal was found out by comparing (etcd, after a compaction).
   Record record;
   bool created = false; ///< a put of what was not there before
 };
@@ -41,6 +44,31 @@ struct Page {
 struct Snapshot {
   std::vector<Record> records; ///< by kind and key, in byte order
   std::int64_t revision = 0;   ///< of the store
+};
+
+/// One of several writes that are done together. What it views is its caller's.
+struct Op {
+  std::string_view kind, key, value;
+  std::optional<std::int64_t> expected; ///< as for Store::put
+  bool removal = false;                 ///< then `value` is ignored
+};
+
+/// A write is done only if that record has this revision (0: does not exist).
+struct Guard {
+  std::string_view kind, key;
+  std::int64_t revision = 0;
+};
+
+/// Who wrote it still has the leadership that he had: a key of the session's, and the revision by
+/// which it was made (session.hpp). Means nothing to a store that one zood alone has open.
+struct Fence {
+  std::string key;
+  std::int64_t created = 0;
+};
+
+struct Limits {
+  std::size_t value = 0; ///< bytes of a record's value
+  std::size_t ops = 0;   ///< of one write()
 };
 
 /// A running watch. Destroying it ends the watch and waits for a callback in progress (unless it
@@ -72,7 +100,8 @@ private:
 /// kill -9 and power loss.
 ///
 /// Errors of every call: Code::io (disk full, read-only, damaged: the message says what to do;
-/// nothing is half-done), Code::internal (a bug).
+/// nothing is half-done), Code::unavailable (the store cannot be reached; after a write, the
+/// message says that it may have been done), Code::internal (a bug).
 class Store {
 public:
   virtual ~Store() = default;
@@ -83,13 +112,22 @@ public:
   /// Writes; `expected_revision`: nothing = whatever is there, 0 = must not exist
   /// (Code::already_exists), else the revision it must have (Code::conflict; Code::not_found if it
   /// is gone). A kind is 1..64 and a key 1..512 characters without control characters
-  /// (Code::invalid); a value at most 8 MiB (Code::too_large). Returns the record as stored.
+  /// (Code::invalid); a value at most limits().value bytes (Code::too_large). Returns the record as
+  /// stored.
   virtual Result<Record> put(std::string_view kind, std::string_view key, std::string_view value,
                              std::optional<std::int64_t> expected_revision = {}) = 0;
 
-  /// Code::not_found, Code::conflict.
-  virtual Result<void> remove(std::string_view kind, std::string_view key,
-                              std::optional<std::int64_t> expected_revision = {}) = 0;
+  /// Code::not_found, Code::conflict. Returns the revision of the removal.
+  virtual Result<std::int64_t> remove(std::string_view kind, std::string_view key,
+                                      std::optional<std::int64_t> expected_revision = {}) = 0;
+
+  /// All of these or none, in one commit; each as put() or remove() would do it, of different
+  /// records. Code::conflict also where a guard or the fence does not hold. Returns the revision of
+  /// the last of them.
+  virtual Result<std::int64_t> write(std::span<const Op> ops, std::span<const Guard> guards = {},
+                                     const std::optional<Fence>& fence = {}) = 0;
+
+  virtual Limits limits() const = 0;
 
   /// Records of the kind whose key begins with `prefix` and is greater than `after_key`; at most
   /// `limit` (0: all). One consistent moment a page.
@@ -103,8 +141,8 @@ public:
   virtual Result<Snapshot> snapshot() = 0;
 
   /// Takes up what a snapshot holds, all or nothing, into a store that was never written to
-  /// (Code::conflict). The records keep their revisions; the store's is the snapshot's, and to
-  /// watch from an earlier one is Code::expired.
+  /// (Code::conflict). Afterwards no revision is above the store's, which is the snapshot's or a
+  /// higher one, and to watch from one before the snapshot's is Code::expired.
   virtual Result<void> load(const Snapshot& from) = 0;
 
   /// Every change of the kind after `from_revision`, in order of revision, without gaps, each after
@@ -113,6 +151,10 @@ public:
   /// has never been there (it was restored from an older copy): list again.
   virtual Result<Subscription> watch(std::string_view kind, std::int64_t from_revision,
                                      std::function<void(const Change&)> on_change) = 0;
+
+  /// How long ago it was known for the last time that watches have told everything: some seconds
+  /// while all is well, the length of the outage while the store cannot be reached.
+  virtual std::chrono::milliseconds stale() const { return std::chrono::milliseconds(0); }
 };
 
 } // namespace zoo::store

@@ -19,12 +19,13 @@ Watchers::~Watchers() {
 }
 
 Subscription Watchers::add(std::string kind, std::deque<std::shared_ptr<const Change>> backlog,
-                           OnChange on_change) {
+                           OnChange on_change, std::int64_t after) {
   std::uint64_t id = 0;
   {
     const std::lock_guard lock(mutex_);
     id = ++last_;
-    watches_.emplace(id, Watch{std::move(kind), std::make_shared<OnChange>(std::move(on_change))});
+    watches_.emplace(
+        id, Watch{std::move(kind), after, std::make_shared<OnChange>(std::move(on_change))});
     for (auto& change : backlog)
       queue_.push_back({id, std::move(change)});
   }
@@ -34,11 +35,16 @@ Subscription Watchers::add(std::string kind, std::deque<std::shared_ptr<const Ch
   });
 }
 
-void Watchers::publish(std::shared_ptr<const Change> change) {
+void Watchers::publish(const std::shared_ptr<const Change>& change) {
+  publish(change, change->record.kind);
+}
+
+void Watchers::publish(const std::shared_ptr<const Change>& change, std::string_view channel) {
   {
     const std::lock_guard lock(mutex_);
     for (const auto& [id, watch] : watches_) {
-      if (watch.kind == change->record.kind) queue_.push_back({id, change});
+      if (watch.kind == channel && change->record.revision > watch.after)
+        queue_.push_back({id, change});
     }
   }
   changed_.notify_all();

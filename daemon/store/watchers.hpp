@@ -11,6 +11,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <thread>
 
 namespace zoo::store {
@@ -25,10 +26,13 @@ public:
   ~Watchers(); ///< what was not delivered yet is dropped
 
   /// `backlog` comes before whatever is published afterwards. The caller makes sure (by its own
-  /// lock) that nothing is published between reading the backlog and this call.
+  /// lock) that nothing is published between reading the backlog and this call. What is published
+  /// with a revision of `after` or less is left out.
   Subscription add(std::string kind, std::deque<std::shared_ptr<const Change>> backlog,
-                   OnChange on_change);
-  void publish(std::shared_ptr<const Change> change);
+                   OnChange on_change, std::int64_t after = 0);
+  void publish(const std::shared_ptr<const Change>& change);
+  /// The same for those alone that were added for `channel` in place of a kind.
+  void publish(const std::shared_ptr<const Change>& change, std::string_view channel);
 
 private:
   struct Delivery {
@@ -37,6 +41,7 @@ private:
   };
   struct Watch {
     std::string kind;
+    std::int64_t after;
     std::shared_ptr<const OnChange> on_change;
   };
   void run();

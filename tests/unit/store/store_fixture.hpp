@@ -3,6 +3,9 @@
 
 #include "daemon/store/sqlite.hpp"
 #include "tests/unit/base/temporary_directory.hpp"
+#ifdef ZOO_STORE_ETCD
+#include "tests/unit/store/etcd_fixture.hpp"
+#endif
 
 #include <chrono>
 #include <condition_variable>
@@ -33,6 +36,18 @@ private:
   std::vector<store::Change> changes_;
 };
 
+#ifdef ZOO_STORE_ETCD
+/// The stores that the conformance tests run on; each case opens its own: under a prefix of its own
+/// in the etcd of the program (etcd_fixture.hpp).
+struct StoreMaker {
+  std::string prefix = EtcdServer::new_prefix();
+  std::unique_ptr<store::Store> open() { return EtcdServer::one().open(prefix); }
+  /// Nothing but what the test wrote has happened, or what keeps the store alive.
+  static bool is_at(store::Store& store, std::int64_t revision) {
+    return store.revision().value() >= revision;
+  }
+};
+#else
 /// The stores that the conformance tests run on; each case opens its own.
 struct StoreMaker {
   TemporaryDirectory directory;
@@ -41,6 +56,11 @@ struct StoreMaker {
     if (!opened) throw std::runtime_error(opened.error().text());
     return std::move(*opened);
   }
+  /// Nothing but what the test wrote has happened.
+  static bool is_at(store::Store& store, std::int64_t revision) {
+    return store.revision().value() == revision;
+  }
 };
+#endif
 
 } // namespace zoo::test

@@ -197,3 +197,29 @@ TEST_CASE("a migration that does not fit on the disk leaves no half of itself") 
   const auto store = open_sqlite({directory, {}, 10}).value();
   CHECK(store->put("k", "a", "1")->revision == 1);
 }
+
+TEST_CASE("history that is no longer kept is Expired, and the edge of it is not") {
+  StoreMaker maker;
+  const auto store = maker.open(5);
+  for (int i = 1; i <= 20; ++i)
+    REQUIRE(store->put("k", "a", "x"));
+  const auto from = [&](std::int64_t revision) {
+    return store->watch("k", revision, [](const Change&) {});
+  };
+  CHECK(from(14).error().code() == Code::expired);
+  CHECK(from(14).error().message().find("list again") != std::string::npos);
+  CHECK(from(0).error().code() == Code::expired);
+  CHECK(from(15));
+  CHECK(from(20));
+  CHECK(from(21).error().code() == Code::expired);
+  CHECK(from(-1).error().code() == Code::expired);
+}
+
+TEST_CASE("a new store is at revision 0, and counts its writes") {
+  test::StoreMaker maker;
+  const auto store = maker.open();
+  CHECK(store->revision().value() == 0);
+  CHECK(store->put("k", "a", "")->revision == 1);
+  const std::vector<Op> both{{"k", "a", "", 1}, {"k", "b", "", 0}};
+  CHECK(store->write(both).value() == 3);
+}

@@ -177,7 +177,7 @@ public:
                             std::optional<std::int64_t> expected) override {
     return inner_.put(kind, key, value, expected);
   }
-  Result<void> remove(std::string_view kind, std::string_view key,
+  Result<std::int64_t> remove(std::string_view kind, std::string_view key,
                       std::optional<std::int64_t> expected) override {
     return inner_.remove(kind, key, expected);
   }
