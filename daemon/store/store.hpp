@@ -49,8 +49,8 @@ struct Snapshot {
 /// One of several writes that are done together. What it views is its caller's.
 struct Op {
   std::string_view kind, key, value;
-  std::optional<std::int64_t> expected; ///< as for Store::put
-  bool removal = false;                 ///< then `value` is ignored
+  std::optional<std::int64_t> expected = {}; ///< as for Store::put
+  bool removal = false;                      ///< then `value` is ignored
 };
 
 /// A write is done only if that record has this revision (0: does not exist).

@@ -167,10 +167,10 @@ TEST_CASE("a watch delivers every change of its kind in order") {
   StoreMaker maker;
   const auto store = maker.open();
   Changes changes;
-  const auto watch =
-      store
-          ->watch("k", store->revision().value(), [&](const Change& change) { changes.add(change); })
-          .value();
+  const auto watch = store
+                         ->watch("k", store->revision().value(),
+                                 [&](const Change& change) { changes.add(change); })
+                         .value();
   const auto first = store->put("k", "a", "1").value();
   REQUIRE(store->put("other", "a", "x"));
   const auto second = store->put("k", "a", "2").value();
