@@ -447,6 +447,14 @@ Result<Secret> AdminClient::backup() {
   return Secret(std::move(text));
 }
 
+Result<json> AdminClient::migrate_store(const json& wish) {
+  const Secret body(wish.dump());
+  return object_of({.method = "POST",
+                    .path = "/zoo/v1/store",
+                    .body = std::string(body.view()),
+                    .purpose = "moving zood's records"});
+}
+
 Result<void> AdminClient::acknowledge_restore() {
   ZOO_TRY_VOID(object_of({.method = "POST",
                           .path = "/zoo/v1/backup",

@@ -85,6 +85,8 @@ public:
   Result<nlohmann::json> uninstall_accounts(bool force, bool dry_run);
   /// zood's state as backup::text_of() writes it: it holds zood's keys.
   Result<Secret> backup();
+  /// Moves zood's records: `wish` and answer as admin::StoreSource::migrate() has them.
+  Result<nlohmann::json> migrate_store(const nlohmann::json& wish);
   Result<void> acknowledge_restore(); ///< doctor says no more that the state was restored
   /// {"items", "more"}, and `journal` if the lines are there (cli/journal.hpp) and none is here.
   Result<nlohmann::json> audit(const api::AuditQuery& wanted);

@@ -133,6 +133,7 @@ std::vector<GroupEntry> all_groups() {
           {"template", "Look at templates, and make their objects in spaces"},
           {"kubeconfig", "Hand out credentials"},
           {"backup", "Copy zood's state, and look at copies"},
+          {"store", "Move zood's records to another place"},
           {"dns", "Find a tenant's names in its pods"}};
 }
 
@@ -199,6 +200,8 @@ std::vector<CommandEntry> all_commands() {
   add("backup", "show", "Show what a backup says of itself", make_backup_show());
   add("backup", "acknowledge", "Say that what a restored state does not know has been seen to",
       make_backup_acknowledge());
+  add("store", "migrate", "Move the records of the running zood into another store",
+      make_store_migrate());
   add("dns", "corefile", "Print the rules that CoreDNS of the upstream needs", make_dns_corefile());
   add("", "kubectl", "Run kubectl as a tenant", make_kubectl());
   add("", "whoami", "Show whom the cluster takes you for, and your accounts", make_whoami());

@@ -95,6 +95,7 @@ std::unique_ptr<Command> make_backup_create();
 std::unique_ptr<Command> make_backup_verify();
 std::unique_ptr<Command> make_backup_show();
 std::unique_ptr<Command> make_backup_acknowledge();
+std::unique_ptr<Command> make_store_migrate();
 std::unique_ptr<Command> make_version();
 std::unique_ptr<Command> make_completion();
 

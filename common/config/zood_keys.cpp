@@ -4,7 +4,7 @@
 namespace zoo::config {
 namespace {
 
-constexpr std::string_view k_drivers[] = {"sqlite"};
+constexpr std::string_view k_drivers[] = {"sqlite", "etcd"};
 constexpr std::string_view k_range_reads[] = {"auto", "off"};
 constexpr std::string_view k_visibilities[] = {"all", "own", "none"};
 constexpr std::string_view k_networks[] = {"open", "isolated"};
@@ -79,12 +79,43 @@ constexpr Key k_keys[] = {
     {.name = "store.driver",
      .type = Type::choice,
      .default_text = "sqlite",
-     .doc = "Where zood keeps its records.",
+     .doc = "Where zood keeps its records: in a file of this machine, or in an etcd that several "
+            "machines reach. `zooctl store migrate` moves them.",
      .choices = k_drivers},
     {.name = "store.path",
      .type = Type::path,
      .doc = "The database file of the sqlite driver. Default: zood.db in dir. Where zood.service "
             "does not let zood write, it needs ReadWritePaths= in a drop-in."},
+    {.name = "store.etcd.endpoints",
+     .type = Type::list,
+     .doc = "Client URLs of the members of etcd (3.4 or later, with its JSON gateway), as "
+            "https://10.0.0.1:2379. http:// is taken for loopback addresses alone."},
+    {.name = "store.etcd.prefix",
+     .default_text = "/zood/default/",
+     .doc =
+         "What every key of this zood's begins with; begins and ends with a slash. Two zoods with "
+         "the same prefix have the same tenants."},
+    {.name = "store.etcd.ca",
+     .type = Type::path,
+     .doc = "The CA (PEM) that the members' certificates are verified by. Default: the system's."},
+    {.name = "store.etcd.certificate",
+     .type = Type::path,
+     .doc =
+         "zood's certificate (PEM) as a client of etcd. It must have no CN where etcd has users: "
+         "etcd's gateway refuses one that has. O=zood is enough."},
+    {.name = "store.etcd.key",
+     .type = Type::path,
+     .doc = "Private key (PEM) of store.etcd.certificate. Give both or neither."},
+    {.name = "store.etcd.server_name",
+     .type = Type::string,
+     .doc = "The name to verify in the members' certificates. Default: the host of each endpoint."},
+    {.name = "store.etcd.username",
+     .type = Type::string,
+     .doc = "zood's user in etcd, where etcd has authentication switched on: it needs readwrite on "
+            "store.etcd.prefix."},
+    {.name = "store.etcd.password_file",
+     .type = Type::path,
+     .doc = "The first line of this file is the password of store.etcd.username."},
     {.name = "pki.ca_certificate",
      .type = Type::path,
      .doc = "The CA (PEM) that signs tenants' certificates; upstream must not trust it for "

@@ -27,6 +27,7 @@ public:
   /// Without it, that path answers 503.
   void set_uninstall_accounts(UninstallAccounts uninstall) { uninstall_ = std::move(uninstall); }
   void set_backup(BackupSource* source) { backup_ = source; } ///< likewise
+  void set_store(StoreSource* source) { store_ = source; }    ///< likewise
 
   Answer handle(const Request& request);
 
@@ -47,6 +48,7 @@ private:
   AggregatedSwitch* aggregated_;
   UninstallAccounts uninstall_;
   BackupSource* backup_ = nullptr;
+  StoreSource* store_ = nullptr;
   resources::Api api_;
 };
 

@@ -113,6 +113,23 @@ Answer backup_answer(const Request& request, BackupSource* source) {
   return answer;
 }
 
+Answer store_answer(const Request& request, StoreSource* source) {
+  if (source == nullptr) return failure(Error(Code::unavailable, "this zood tells of no store"));
+  if (request.method == "POST") {
+    std::vector<std::string> duplicates;
+    const auto body =
+        resources::parse_body(request.body, request.headers.get("content-type"), duplicates);
+    if (!body) return failure(body.error());
+    if (!body->is_object() || !body->contains("to"))
+      return failure(Error(Code::bad_request, R"(the body must be {"to": {"driver": ...}})"));
+    const auto done = source->migrate(*body);
+    return done ? json_answer(200, *done) : failure(done.error());
+  }
+  if (!resources::reads(request)) return wrong_method(request, "GET, POST");
+  const auto state = source->state();
+  return state ? json_answer(200, *state) : failure(state.error());
+}
+
 Answer aggregated_answer(const Request& request, AggregatedSwitch* door) {
   if (door == nullptr)
     return failure(Error(Code::not_found,

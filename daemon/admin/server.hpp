@@ -72,6 +72,19 @@ public:
   virtual Result<void> acknowledge() = 0;
 };
 
+/// Where zood keeps its records. Worker threads; blocks for as long as it takes.
+class StoreSource {
+public:
+  virtual ~StoreSource() = default;
+  /// {driver, place, revision, staleMilliseconds}.
+  virtual Result<nlohmann::json> state() = 0;
+  /// Moves the records: {"to": config::to_json(), "dryRun", "clearTarget"}. Answers {records,
+  /// bytes, revision, sha256, heldMilliseconds}; nothing is written by this zood afterwards.
+  virtual Result<nlohmann::json> migrate(const nlohmann::json& wish) = 0;
+};
+
+/// GET /zoo/v1/store: its state. POST: StoreSource::migrate().
+Answer store_answer(const Request& request, StoreSource* source);
 /// GET /zoo/v1/backup: the text. POST {"acknowledged": true}.
 Answer backup_answer(const Request& request, BackupSource* source);
 /// GET /zoo/v1/aggregated: what the upstream knows of the door (common/api/aggregated_door.hpp),

@@ -21,6 +21,7 @@ public:
                 context.aggregated) {
     router_.set_uninstall_accounts(std::move(context.uninstall_accounts));
     router_.set_backup(context.backup);
+    router_.set_store(context.store);
   }
 
   std::string_view name() const override { return "admin"; }

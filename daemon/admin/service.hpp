@@ -29,6 +29,7 @@ struct AdminContext {
   AggregatedSwitch* aggregated = nullptr; ///< null: this zood has no such door
   UninstallAccounts uninstall_accounts = {};
   BackupSource* backup = nullptr; ///< null: that path answers 503
+  StoreSource* store = nullptr;   ///< likewise
 };
 
 /// The admin API (DESIGN 11): Kubernetes-shaped, for zooctl and kubectl. Who may ask says door.hpp,

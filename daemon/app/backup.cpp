@@ -79,7 +79,7 @@ Result<Secret> Backups::make() {
 Result<void> Backups::acknowledge() {
   auto done = parts_.store.remove(k_backup_kind, k_restored);
   if (done || done.error().code() == Code::not_found) return {};
-  return done;
+  return fail(std::move(done).error());
 }
 
 std::int64_t Backups::time_of(std::string_view key) const {

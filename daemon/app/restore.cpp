@@ -6,7 +6,7 @@
 #include "common/base/file.hpp"
 #include "common/kube/age.hpp"
 #include "daemon/app/backup.hpp"
-#include "daemon/store/sqlite.hpp"
+#include "daemon/app/stores.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -74,13 +74,10 @@ Result<std::string> restore(const config::Values& values, const std::filesystem:
   auto content = read_backup(file, passphrase_file);
   if (!content) return fail(std::move(content).error().context("in the backup {}", file.string()));
   ZOO_TRY_VOID(file::ensure_private_directory(directory));
-  store::SqliteOptions options;
-  options.directory = directory;
-  if (values.is_set("store.path")) options.file = values.path("store.path");
   // The store first: without these files no zood starts beside it, but one would start anew beside
   // files without a store.
-  ZOO_TRY(auto store, store::open_sqlite(options));
-  ZOO_TRY_VOID(store->load(snapshot_of(*content)));
+  ZOO_TRY(auto opened, open_store(values, true));
+  ZOO_TRY_VOID(opened.store->load(snapshot_of(*content)));
   ZOO_TRY_VOID(file::ensure_private_directory(directory / "pki"));
   for (const auto& each : content->files)
     ZOO_TRY_VOID(file::write_secret(directory / each.name, each.bytes.view()));

@@ -25,6 +25,7 @@
 #include "daemon/app/settings.hpp"
 #include "daemon/app/signals.hpp"
 #include "daemon/app/status.hpp"
+#include "daemon/app/stores.hpp"
 #include "daemon/app/usage.hpp"
 #include "daemon/audit/log.hpp"
 #include "daemon/authz/policy_store.hpp"
@@ -36,7 +37,6 @@
 #include "daemon/net/workers.hpp"
 #include "daemon/resources/service.hpp"
 #include "daemon/store/keyring.hpp"
-#include "daemon/store/sqlite.hpp"
 #include "daemon/tenants/identity.hpp"
 #include "daemon/tenants/kept.hpp"
 #include "daemon/tenants/pki.hpp"
@@ -70,7 +70,8 @@ struct Zood::Impl {
   std::function<Result<config::Values>()> read;
 
   // In the order of dependence: what stands below may use what stands above.
-  std::unique_ptr<store::Store> store;
+  std::optional<store::DirectoryLock> directory_lock;
+  std::unique_ptr<store::HeldStore> store;
   std::optional<store::Keyring> keyring;
   std::unique_ptr<audit::Log> audit;
   std::unique_ptr<upstream::Credential> credential;
@@ -111,6 +112,7 @@ struct Zood::Impl {
   std::mutex told_mutex;                      ///< for a few instructions
   tenants::TenantServiceImpl* told = nullptr; ///< `tenants`, while it is there
   std::unique_ptr<Backups> backups;
+  std::unique_ptr<StoreMigration> migration;
   std::unique_ptr<Status> status;
   std::unique_ptr<resources::Workers> admin_workers;
   std::shared_ptr<resources::Door> admin_door;
@@ -170,13 +172,10 @@ bool Zood::Impl::namespaces_are_furnished() const {
 }
 
 Result<void> Zood::Impl::open_store() {
-  const auto dir = values.path("dir");
-  ZOO_TRY_VOID(file::ensure_private_directory(dir));
-  store::SqliteOptions options;
-  options.directory = dir;
-  if (values.is_set("store.path")) options.file = values.path("store.path");
-  ZOO_TRY(store, store::open_sqlite(options));
-  ZOO_TRY(auto opened, store::Keyring::open(*store, dir));
+  ZOO_TRY(auto own, app::open_store(values));
+  directory_lock = std::move(own.lock);
+  store = std::move(own.store);
+  ZOO_TRY(auto opened, store::Keyring::open(*store, values.path("dir")));
   keyring.emplace(std::move(opened));
   ZOO_TRY(auto key, keyring->key("tenant-credentials"));
   credential_sealer = std::make_unique<crypto::Sealer>(std::move(key));
@@ -365,6 +364,8 @@ Result<void> Zood::Impl::open_admin_doors() {
         return room ? room->value("/metadata/uid"_json_pointer, std::string()) : std::string();
       },
       kube::unix_now});
+  ZOO_TRY(auto here, config::store_place(values));
+  migration = std::make_unique<StoreMigration>(*store, std::move(here));
   tenants->set_usage([this](const api::Tenant& tenant) {
     return usage_json(tenant, *terms.load(), ledger, flow_control);
   });
@@ -377,6 +378,8 @@ Result<void> Zood::Impl::open_admin_doors() {
     for (auto& finding : inside->findings())
       out.push_back(std::move(finding));
     for (auto& finding : backups->findings())
+      out.push_back(std::move(finding));
+    for (auto& finding : migration->findings())
       out.push_back(std::move(finding));
     return out;
   });
@@ -406,6 +409,7 @@ Result<void> Zood::Impl::open_admin_doors() {
                   tenants->looks(), drift->hears()});
     if (relay) relay->measure(out);
     backups->measure(out);
+    migration->measure(out);
     accounts->measure(out);
   });
   admin_loop = std::make_unique<net::Workers>(1, "admin-loop");
@@ -420,7 +424,8 @@ Result<void> Zood::Impl::open_admin_doors() {
        audit.get(),
        accounts->aggregated_switch(),
        [this](bool force, bool dry_run) { return accounts->uninstall(force, dry_run); },
-       backups.get()});
+       backups.get(),
+       migration.get()});
   const auto make = [this](net::Loop&) {
     return std::make_unique<resources::ApiService>(admin_door, *admin_workers, *admin_scheduler);
   };

@@ -11,6 +11,7 @@
 #include <deque>
 #include <limits>
 #include <mutex>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -36,7 +37,7 @@ Change change_of(const Statement& row, std::string_view kind) {
 
 class SqliteStore : public Store {
 public:
-  SqliteStore(DirectoryLock lock, Database database, std::int64_t history)
+  SqliteStore(std::optional<DirectoryLock> lock, Database database, std::int64_t history)
       : lock_(std::move(lock)), database_(std::move(database)),
         history_(std::max<std::int64_t>(1, history)), watchers_(std::make_shared<Watchers>()) {}
 
@@ -329,8 +330,8 @@ private:
     return change;
   }
 
-  DirectoryLock lock_;     // released last
-  std::mutex queue_mutex_; ///< before mutex_, never inside it
+  std::optional<DirectoryLock> lock_; // released last
+  std::mutex queue_mutex_;            ///< before mutex_, never inside it
   std::condition_variable batch_over_;
   Batch waiting_;
   bool leading_ = false;
@@ -346,7 +347,11 @@ private:
 } // namespace
 
 Result<std::unique_ptr<Store>> open_sqlite(SqliteOptions options) {
-  ZOO_TRY(auto lock, DirectoryLock::acquire(options.directory));
+  std::optional<DirectoryLock> lock;
+  if (!options.locked) {
+    ZOO_TRY(auto taken, DirectoryLock::acquire(options.directory));
+    lock.emplace(std::move(taken));
+  }
   if (options.file.empty()) options.file = options.directory / "zood.db";
   ZOO_TRY(auto database, Database::open(options.file));
   auto store = std::make_unique<SqliteStore>(std::move(lock), std::move(database), options.history);

@@ -13,6 +13,7 @@ struct SqliteOptions {
   std::filesystem::path directory; ///< of zood: holds zood.lock; made with mode 0700 if missing
   std::filesystem::path file;      ///< empty: <directory>/zood.db
   std::int64_t history = 5'000;    ///< how many of the latest changes are kept for watches
+  bool locked = false;             ///< the caller holds the lock of the directory
 };
 
 /// Opens (and makes, and migrates) the embedded store: WAL, synchronous=FULL, 0600 from the first

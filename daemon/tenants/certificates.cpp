@@ -82,7 +82,7 @@ Result<void> record_certificate(store::Store& store, std::string_view id,
     for (const auto& key : superfluous(page.records)) {
       if (auto gone = store.remove(k_certificate_kind, key);
           !gone && gone.error().code() != Code::not_found)
-        return gone;
+        return fail(std::move(gone).error());
     }
   }
   ZOO_TRY(const auto record,
@@ -116,7 +116,7 @@ Result<void> forget_certificates(store::Store& store, std::string_view id) {
   for (const auto& record : page.records) {
     if (auto gone = store.remove(k_certificate_kind, record.key);
         !gone && gone.error().code() != Code::not_found)
-      return gone;
+      return fail(std::move(gone).error());
   }
   return {};
 }

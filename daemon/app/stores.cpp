@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/app/stores.hpp"
+
+#include "common/base/file.hpp"
+#include "common/base/log.hpp"
+#include "common/kube/age.hpp"
+#include "daemon/store/etcd/etcd.hpp"
+#include "daemon/store/moving.hpp"
+#include "daemon/store/sqlite.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <chrono>
+#include <system_error>
+#include <utility>
+
+namespace zoo::app {
+namespace {
+
+using nlohmann::json;
+namespace fs = std::filesystem;
+
+/// A stream that tells nothing for so long is no pause between two writes.
+constexpr std::chrono::seconds k_stale{20};
+
+store::EtcdOptions etcd_options(const config::StorePlace& place) {
+  store::EtcdOptions out;
+  out.endpoints = place.endpoints;
+  out.ca_pem = place.ca_pem;
+  out.certificate_pem = place.certificate_pem;
+  out.key_pem = place.key_pem.clone();
+  out.server_name = place.server_name;
+  out.username = place.username;
+  out.password = place.password.clone();
+  if (!place.prefix.empty()) out.prefix = place.prefix;
+  return out;
+}
+
+/// The store that is to be filled, which is not the one that zood has open.
+Result<std::unique_ptr<store::Store>> open_target(const config::StorePlace& place) {
+  if (place.driver == "etcd") return store::open_etcd(etcd_options(place));
+  const fs::path file = place.file;
+  if (!file.is_absolute())
+    return fail(Code::invalid, "the file of a store is an absolute path, not '{}'", place.file);
+  store::SqliteOptions options;
+  options.directory = file.parent_path();
+  options.file = file;
+  options.locked = true; // it may be the directory of this very zood
+  ZOO_TRY_VOID(file::ensure_private_directory(options.directory));
+  return store::open_sqlite(std::move(options));
+}
+
+/// Puts what is there out of the way, if nobody needs it any more.
+Result<void> clear_target(const config::StorePlace& place) {
+  auto there = open_target(place);
+  // What etcd holds of an unfinished migration is not opened at all.
+  const bool unfinished = !there && there.error().code() == Code::conflict;
+  if (!there && !unfinished) return fail(std::move(there).error());
+  if (there) {
+    ZOO_TRY(const bool may, store::may_clear(**there));
+    if (!may) {
+      ZOO_TRY(const auto all, (*there)->snapshot());
+      if (all.records.empty()) return {};
+      return fail(Code::conflict,
+                  "{} holds records that no migration has left there: it is not cleared",
+                  place.text());
+    }
+    there->reset();
+  }
+  if (place.driver == "etcd") return store::clear_etcd(etcd_options(place));
+  for (const auto* end : {"", "-wal", "-shm"}) {
+    const fs::path from = place.file + end;
+    std::error_code failed;
+    if (!fs::exists(from, failed)) continue;
+    fs::rename(from, place.file + fmt::format(".{}{}", kube::unix_now(), end), failed);
+    if (failed) return fail(Code::io, "cannot put {} aside: {}", from.string(), failed.message());
+  }
+  return {};
+}
+
+json report(const store::Moved& moved) {
+  return json{{"records", moved.records},
+              {"bytes", moved.bytes},
+              {"revision", moved.revision},
+              {"sha256", moved.digest}};
+}
+
+} // namespace
+
+Result<OpenedStore> open_store(const config::Values& values, bool empty) {
+  const auto dir = values.path("dir");
+  ZOO_TRY_VOID(file::ensure_private_directory(dir));
+  OpenedStore out;
+  ZOO_TRY(auto lock, store::DirectoryLock::acquire(dir));
+  out.lock.emplace(std::move(lock));
+  ZOO_TRY(const auto place, config::store_place(values));
+  std::unique_ptr<store::Store> inner;
+  if (place.driver == "etcd") {
+    if (place.endpoints.empty())
+      return fail(Code::usage, "store.driver is etcd, and store.etcd.endpoints names no member");
+    ZOO_TRY(inner, store::open_etcd(etcd_options(place)));
+  } else {
+    store::SqliteOptions options;
+    options.directory = dir;
+    options.file = place.file;
+    options.locked = true;
+    ZOO_TRY(inner, store::open_sqlite(std::move(options)));
+  }
+  if (!empty) ZOO_TRY_VOID(store::take_into_use(*inner));
+  out.store = std::make_unique<store::HeldStore>(std::move(inner));
+  return out;
+}
+
+Result<json> StoreMigration::state() {
+  ZOO_TRY(const auto revision, store_.revision());
+  return json{{"driver", here_.driver},
+              {"place", here_.text()},
+              {"revision", revision},
+              {"staleMilliseconds", store_.stale().count()}};
+}
+
+Result<json> StoreMigration::migrate(const json& wish) {
+  const std::lock_guard lock(mutex_);
+  ZOO_TRY(const auto place, config::store_place_of(wish.value("to", json::object())));
+  if (moved_)
+    return fail(Code::conflict, "the records of this zood have moved already: restart it");
+  if (place.text() == here_.text())
+    return fail(Code::invalid, "that is the store that zood has: {}", place.text());
+  const bool dry_run = wish.value("dryRun", false);
+  if (wish.value("clearTarget", false) && !dry_run) ZOO_TRY_VOID(clear_target(place));
+  ZOO_TRY(auto target, open_target(place));
+  if (dry_run) {
+    ZOO_TRY(const auto there, target->snapshot());
+    if (!there.records.empty())
+      return fail(Code::conflict, "{} is not empty: it holds {} records", place.text(),
+                  there.records.size());
+    ZOO_TRY(const auto weight, store::weigh_store(store_, target->limits()));
+    auto out = report(weight);
+    out["dryRun"] = true;
+    return out;
+  }
+  const auto begun = std::chrono::steady_clock::now();
+  store_.hold("zood's records are being moved to " + place.text());
+  auto moved = store::copy_store(store_, *target);
+  auto marked = moved ? store::mark_moved(store_.inner(), place.text()) : Result<void>();
+  if (!moved || !marked) {
+    store_.release();
+    return fail(moved ? std::move(marked).error() : std::move(moved).error());
+  }
+  moved_ = true;
+  store_.hold(fmt::format("zood's records have moved to {}: restart zood with a configuration that "
+                          "names that store",
+                          place.text()));
+  log::warning("app",
+               "the records have moved to {}: nothing is written until zood is restarted with "
+               "a configuration that names that store",
+               place.text());
+  auto out = report(*moved);
+  out["heldMilliseconds"] = std::chrono::duration_cast<std::chrono::milliseconds>(
+                                std::chrono::steady_clock::now() - begun)
+                                .count();
+  return out;
+}
+
+std::vector<tenants::Finding> StoreMigration::findings() const {
+  using Level = tenants::Finding::Level;
+  std::vector<tenants::Finding> out;
+  if (moved_) {
+    out.push_back({Level::problem, "store", "zood's records have moved, and nothing is written",
+                   "restart zood with a configuration that names the new store"});
+  }
+  if (here_.driver == "sqlite") return out;
+  if (const auto stale = store_.stale(); stale > k_stale) {
+    out.push_back(
+        {Level::problem, "store",
+         fmt::format("etcd ({}) has told nothing for {} s: tenants are served by what was known "
+                     "then, and nothing is written",
+                     here_.text(), std::chrono::duration_cast<std::chrono::seconds>(stale).count()),
+         "see that a majority of etcd's members runs, and that this machine reaches one"});
+  } else {
+    out.push_back({Level::ok, "store", "etcd answers: " + here_.text(), ""});
+  }
+  return out;
+}
+
+void StoreMigration::measure(MetricText& out) const {
+  out.family("zood_store_stale_seconds", MetricText::Type::gauge,
+             "Since the store told for the last time what has changed");
+  out.sample(double(store_.stale().count()) / 1000);
+}
+
+} // namespace zoo::app

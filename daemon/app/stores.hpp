@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "common/base/metric_text.hpp"
+#include "common/config/config.hpp"
+#include "common/config/store_place.hpp"
+#include "daemon/admin/server.hpp"
+#include "daemon/store/held.hpp"
+#include "daemon/store/lock.hpp"
+#include "daemon/tenants/service.hpp"
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+namespace zoo::app {
+
+/// The store that the configuration names, with the lock of zood's directory.
+struct OpenedStore {
+  std::optional<store::DirectoryLock> lock; ///< released last
+  std::unique_ptr<store::HeldStore> store;
+};
+
+/// Code::usage: its records were moved elsewhere, or the configuration names no store that can be.
+/// Else the errors of open_sqlite() and open_etcd(). A store that was just migrated is taken into
+/// use, unless it is to be filled (`empty`: restore).
+Result<OpenedStore> open_store(const config::Values& values, bool empty = false);
+
+/// `zooctl store migrate`: moves the records of the running zood into another store. Any thread;
+/// blocks for as long as copying takes.
+class StoreMigration final : public admin::StoreSource {
+public:
+  StoreMigration(store::HeldStore& store, config::StorePlace here)
+      : store_(store), here_(std::move(here)) {}
+
+  Result<nlohmann::json> state() override;
+  Result<nlohmann::json> migrate(const nlohmann::json& wish) override;
+  std::vector<tenants::Finding> findings() const; ///< for doctor
+  void measure(MetricText& out) const;            ///< zood_store_stale_seconds
+
+private:
+  store::HeldStore& store_;
+  const config::StorePlace here_;
+  std::mutex mutex_; ///< one migration at a time
+  std::atomic<bool> moved_ = false;
+};
+
+} // namespace zoo::app
