@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/store/held.hpp"
 
+#include "daemon/store/session.hpp"
+
 #include <mutex>
 #include <utility>
 
@@ -42,6 +44,10 @@ Result<std::int64_t> HeldStore::revision() { return inner_->revision(); }
 Result<Snapshot> HeldStore::snapshot() { return inner_->snapshot(); }
 
 Result<void> HeldStore::load(const Snapshot& from) { return inner_->load(from); }
+
+Result<std::unique_ptr<Session>> HeldStore::join(Replica self) {
+  return inner_->join(std::move(self));
+}
 
 Result<Subscription> HeldStore::watch(std::string_view kind, std::int64_t from,
                                       std::function<void(const Change&)> on_change) {

@@ -36,6 +36,7 @@ public:
   Result<void> load(const Snapshot& from) override;
   Result<Subscription> watch(std::string_view kind, std::int64_t from,
                              std::function<void(const Change&)> on_change) override;
+  Result<std::unique_ptr<Session>> join(Replica self) override;
   std::chrono::milliseconds stale() const override { return inner_->stale(); }
 
 private:

@@ -4,6 +4,7 @@
 #include "daemon/store/database.hpp"
 #include "daemon/store/lock.hpp"
 #include "daemon/store/ops.hpp"
+#include "daemon/store/session.hpp"
 #include "daemon/store/watchers.hpp"
 
 #include <algorithm>
@@ -98,6 +99,10 @@ public:
   }
 
   Limits limits() const override { return k_limits; }
+
+  Result<std::unique_ptr<Session>> join(Replica self) override {
+    return std::make_unique<LocalSession>(std::move(self));
+  }
 
   Result<Page> list(std::string_view kind, std::string_view prefix, std::string_view after_key,
                     std::size_t limit) override {

@@ -66,6 +66,9 @@ struct Fence {
   std::int64_t created = 0;
 };
 
+class Session;  // session.hpp
+struct Replica; // session.hpp
+
 struct Limits {
   std::size_t value = 0; ///< bytes of a record's value
   std::size_t ops = 0;   ///< of one write()
@@ -151,6 +154,11 @@ public:
   /// has never been there (it was restored from an older copy): list again.
   virtual Result<Subscription> watch(std::string_view kind, std::int64_t from_revision,
                                      std::function<void(const Change&)> on_change) = 0;
+
+  /// Tells the others that have this store open of this zood, and takes part in who leads. The
+  /// session does not outlive the store; one a store. Code::unavailable; Code::conflict: another
+  /// zood of that name has the store open.
+  virtual Result<std::unique_ptr<Session>> join(Replica self) = 0;
 
   /// How long ago it was known for the last time that watches have told everything: some seconds
   /// while all is well, the length of the outage while the store cannot be reached.

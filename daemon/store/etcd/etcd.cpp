@@ -6,6 +6,7 @@
 #include "daemon/store/etcd/commit.hpp"
 #include "daemon/store/etcd/gateway.hpp"
 #include "daemon/store/etcd/history.hpp"
+#include "daemon/store/etcd/session.hpp"
 #include "daemon/store/etcd/stream.hpp"
 #include "daemon/store/etcd/wire.hpp"
 #include "daemon/store/ops.hpp"
@@ -155,6 +156,8 @@ public:
     return out;
   }
 
+  Result<std::unique_ptr<Session>> join(Replica self) override;
+
   milliseconds stale() const override { return history_->silence(); }
 
 private:
@@ -214,6 +217,32 @@ private:
   std::unique_ptr<History> history_;
   std::jthread pulse_;
 };
+
+/// A session that the store's stream tells of changes.
+class JoinedSession final : public Session {
+public:
+  JoinedSession(History& history, std::unique_ptr<EtcdSession> inner)
+      : history_(history), inner_(std::move(inner)) {
+    history_.on_session([raw = inner_.get()](const SessionChange& change) { raw->heard(change); });
+  }
+  ~JoinedSession() override { history_.on_session(nullptr); }
+  bool leads() const override { return inner_->leads(); }
+  std::optional<Fence> fence() const override { return inner_->fence(); }
+  void on_change(std::function<void(bool)> told) override { inner_->on_change(std::move(told)); }
+  void resign() override { inner_->resign(); }
+  Result<std::vector<Replica>> replicas() override { return inner_->replicas(); }
+  const std::string& name() const override { return inner_->name(); }
+
+private:
+  History& history_;
+  const std::unique_ptr<EtcdSession> inner_;
+};
+
+Result<std::unique_ptr<Session>> EtcdStore::join(Replica self) {
+  auto session = std::make_unique<EtcdSession>(*gateway_, layout_, std::move(self));
+  ZOO_TRY_VOID(session->begin());
+  return std::make_unique<JoinedSession>(*history_, std::move(session));
+}
 
 Result<bool> EtcdStore::read_page(std::string begin, const std::string& end, std::size_t limit,
                                   std::int64_t& at, const std::function<void(KeyValue)>& each) {

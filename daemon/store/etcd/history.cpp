@@ -21,11 +21,19 @@ Result<std::unique_ptr<History>> History::start(Gateway& gateway, const Layout& 
                         {[raw = out.get()](std::vector<Change> changes, std::int64_t position) {
                            raw->take(std::move(changes), position);
                          },
-                         {}}));
+                         [raw = out.get()](const SessionChange& change) {
+                           const std::lock_guard lock(raw->session_mutex_);
+                           if (raw->session_) raw->session_(change);
+                         }}));
   return out;
 }
 
 History::~History() = default;
+
+void History::on_session(std::function<void(const SessionChange&)> told) {
+  const std::lock_guard lock(session_mutex_);
+  session_ = std::move(told);
+}
 
 void History::set_base(std::int64_t base) {
   const std::lock_guard lock(mutex_);

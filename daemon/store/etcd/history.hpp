@@ -33,6 +33,9 @@ public:
   Result<Subscription> watch(std::string_view kind, std::int64_t from,
                              std::function<void(const Change&)> on_change);
   void set_base(std::int64_t base);
+  /// Who is told of keys below s/ from now on, on the stream's thread; null: nobody. Returns when
+  /// nobody of before is being told.
+  void on_session(std::function<void(const SessionChange&)> told);
   std::chrono::milliseconds silence() const { return stream_->silence(); }
 
 private:
@@ -57,6 +60,8 @@ private:
   std::deque<std::shared_ptr<const Change>> kept_; ///< with `base_` added
   std::shared_ptr<std::atomic<int>> old_ = std::make_shared<std::atomic<int>>(0);
   std::uint64_t channels_ = 0;
+  std::mutex session_mutex_; ///< held while somebody is told
+  std::function<void(const SessionChange&)> session_;
   std::unique_ptr<Stream> stream_; // last: it calls take()
 };
 

@@ -2,6 +2,7 @@
 #include "tests/unit/store/etcd_fixture.hpp"
 
 #include "common/base/file.hpp"
+#include "common/base/text.hpp"
 #include "common/crypto/digest.hpp"
 #include "common/http_client/client.hpp"
 
@@ -50,7 +51,7 @@ sockaddr_in loopback(int port) {
 
 EtcdServer::EtcdServer(const std::string& flags) {
   const char* version = std::getenv("ZOO_ETCD");
-  endpoint_ = run(tool("start", directory_.path()) + " --no-fsync --etcd " +
+  endpoint_ = run(tool("start", directory_.path()) + " --etcd " +
                   (version != nullptr ? version : "3.4") + " " + flags);
 }
 
@@ -60,6 +61,11 @@ EtcdServer::~EtcdServer() {
   } catch (const std::exception& error) {
     ::fprintf(stderr, "%s\n", error.what());
   }
+}
+
+void EtcdServer::kill_and_start_again(int member) {
+  run(tool("kill", directory_.path()) + " " + std::to_string(member));
+  run(tool("again", directory_.path()) + " " + std::to_string(member));
 }
 
 EtcdServer& EtcdServer::one() {
@@ -78,7 +84,8 @@ std::string EtcdServer::file(const std::string& name) const {
 
 store::EtcdOptions EtcdServer::options(const std::string& prefix) const {
   store::EtcdOptions out;
-  out.endpoints = {endpoint_};
+  for (const auto endpoint : text::split(endpoint_, ','))
+    out.endpoints.emplace_back(endpoint);
   out.prefix = prefix;
   return out;
 }

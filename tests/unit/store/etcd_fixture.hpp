@@ -16,16 +16,17 @@
 
 namespace zoo::test {
 
-/// A real etcd of one member, started by tests/upstream/etcd and ended with this. Of the version
-/// that ZOO_ETCD names, by default Debian's.
+/// A real etcd, of one member unless the flags say another number, started by tests/upstream/etcd
+/// and ended with this. Of the version that ZOO_ETCD names, by default Debian's.
 class EtcdServer {
 public:
-  explicit EtcdServer(const std::string& flags = {});
+  explicit EtcdServer(const std::string& flags = "--no-fsync");
   ~EtcdServer();
   static EtcdServer& one(); ///< that all cases share which have no wishes; each by its own prefix
   static std::string new_prefix();
 
-  const std::string& endpoint() const { return endpoint_; }
+  const std::string& endpoint() const { return endpoint_; } ///< with commas between several
+  void kill_and_start_again(int member);
   std::string file(const std::string& name) const; ///< of its directory: "pki/ca.crt"
   store::EtcdOptions options(const std::string& prefix) const;
   std::unique_ptr<store::Store> open(const std::string& prefix) const;

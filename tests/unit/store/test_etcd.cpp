@@ -9,6 +9,8 @@
 
 #include <atomic>
 #include <cstdlib>
+#include <map>
+#include <set>
 #include <thread>
 
 using namespace zoo;
@@ -277,7 +279,7 @@ TEST_CASE("a thousand records of a hundred kilobytes are loaded, listed and watc
 }
 
 TEST_CASE("members are spoken to by TLS, and a certificate with a CN is explained") {
-  const EtcdServer server("--tls");
+  const EtcdServer server("--tls --no-fsync");
   auto options = [&](const std::string& client) {
     auto out = server.options("/tls/");
     out.ca_pem = server.file("pki/ca.crt");
@@ -362,4 +364,92 @@ TEST_CASE("options that cannot be used are refused with what to write") {
   auto no_slash = with("http://127.0.0.1:2379");
   no_slash.prefix = "zood";
   CHECK(refused(std::move(no_slash)).find("slash") != std::string::npos);
+}
+
+namespace {
+
+/// What one thread has written, one key at a time, and how sure it is of it.
+struct Writer {
+  std::map<std::int64_t, std::string> acknowledged; ///< revision -> value
+  std::set<std::string> unknown;                    ///< values that may have been written
+  int refused = 0;
+
+  void run(Store& store, const std::string& key, const std::atomic<bool>& stop) {
+    std::int64_t last = 0;
+    for (int i = 1; !stop; ++i) {
+      const auto value = fmt::format("{}:{}", key, i);
+      const auto put = store.put("k", key, value, last);
+      if (put) {
+        last = put->revision;
+        acknowledged.emplace(last, value);
+        continue;
+      }
+      if (put.error().code() != Code::unavailable) ++refused;
+      unknown.insert(value);
+      // It reads what became of it before it goes on.
+      for (;;) {
+        const auto there = store.get("k", key);
+        if (there) last = there->revision;
+        if (there || there.error().code() == Code::not_found) break;
+        if (stop) return;
+      }
+    }
+  }
+};
+
+} // namespace
+
+TEST_CASE(
+    "members are killed one after the other: no acknowledged write is lost, no watch has a gap") {
+  EtcdServer server("--members 3");
+  const auto store = open_etcd(server.options("/killed/")).value();
+  const auto watching = open_etcd(server.options("/killed/")).value();
+  Changes changes;
+  const auto watch = watching
+                         ->watch("k", watching->revision().value(),
+                                 [&](const Change& change) { changes.add(change); })
+                         .value();
+  constexpr int k_writers = 8;
+  const int kills = std::getenv("ZOO_LONG") != nullptr ? 60 : 5;
+  std::vector<Writer> writers(k_writers);
+  std::atomic<bool> stop = false;
+  std::vector<std::thread> threads;
+  for (int t = 0; t < k_writers; ++t)
+    threads.emplace_back([&, t] { writers[t].run(*store, fmt::format("w{}", t), stop); });
+  for (int i = 0; i < kills; ++i) {
+    std::this_thread::sleep_for(std::chrono::seconds(2));
+    server.kill_and_start_again(i % 3 + 1);
+  }
+  std::this_thread::sleep_for(std::chrono::seconds(2));
+  stop = true;
+  for (auto& thread : threads)
+    thread.join();
+  // The last write of all, of which every watch hears behind the others.
+  Result<Record> last = fail(Code::internal, "not yet");
+  REQUIRE(eventually([&] { return (last = store->put("k", "last", "last")).has_value(); }));
+  REQUIRE(eventually([&] {
+    const auto seen = changes.wait_for(0);
+    return !seen.empty() && seen.back().record.key == "last";
+  }));
+  std::map<std::int64_t, std::string> seen;
+  std::map<std::string, std::string> now;
+  std::int64_t before = 0;
+  for (const auto& change : changes.wait_for(0)) {
+    CHECK(change.record.revision > before); // each once, and none backwards
+    before = change.record.revision;
+    seen.emplace(before, change.record.value);
+    now[change.record.key] = change.record.value;
+  }
+  std::size_t acknowledged = 0, unknown = 0;
+  for (const auto& writer : writers) {
+    CHECK(writer.refused == 0);
+    acknowledged += writer.acknowledged.size();
+    unknown += writer.unknown.size();
+    for (const auto& [revision, value] : writer.acknowledged)
+      CHECK(seen[revision] == value);
+  }
+  for (const auto& [key, value] : now)
+    CHECK(store->get("k", key)->value == value);
+  MESSAGE(acknowledged, " writes were acknowledged, ", unknown, " had an unknown outcome");
+  CHECK(acknowledged > 100);
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "daemon/store/session.hpp"
 #include "daemon/tenants/entry_scan.hpp"
 #include "daemon/tenants/records.hpp"
 #include "tests/unit/tenants/fixture.hpp"
@@ -178,8 +179,16 @@ public:
     return inner_.put(kind, key, value, expected);
   }
   Result<std::int64_t> remove(std::string_view kind, std::string_view key,
-                      std::optional<std::int64_t> expected) override {
+                              std::optional<std::int64_t> expected) override {
     return inner_.remove(kind, key, expected);
+  }
+  Result<std::int64_t> write(std::span<const store::Op> ops, std::span<const store::Guard> guards,
+                             const std::optional<store::Fence>& fence) override {
+    return inner_.write(ops, guards, fence);
+  }
+  store::Limits limits() const override { return inner_.limits(); }
+  Result<std::unique_ptr<store::Session>> join(store::Replica self) override {
+    return inner_.join(std::move(self));
   }
   Result<store::Page> list(std::string_view kind, std::string_view prefix,
                            std::string_view after_key, std::size_t limit) override {

@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/store/etcd/session.hpp"
+
+#include "common/base/log.hpp"
+#include "common/crypto/digest.hpp"
+
+#include <nlohmann/json.hpp>
+#include <time.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace zoo::store::etcd {
+namespace {
+
+using nlohmann::json;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr seconds k_ttl{10};
+constexpr seconds k_margin{2}; ///< of k_ttl, in which nobody leads
+constexpr milliseconds k_keep{3'000};
+constexpr milliseconds k_look{1'000}; ///< of one who does not lead; he is told of it, too
+constexpr Patience k_patience{milliseconds(1'500), milliseconds(3'000)};
+
+json instance_of(std::string_view value) {
+  auto out = json::parse(value, nullptr, false);
+  return out.is_object() ? out : json::object();
+}
+
+} // namespace
+
+std::chrono::nanoseconds EtcdSession::now() {
+  timespec time{};
+  ::clock_gettime(CLOCK_BOOTTIME, &time);
+  return seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
+}
+
+EtcdSession::EtcdSession(Gateway& gateway, const Layout& layout, Replica self)
+    : gateway_(gateway), layout_(layout), self_(std::move(self)), instance_(crypto::uuid_v4()),
+      leader_key_(layout.session("leader/controllers")),
+      replica_key_(layout.session("replica/" + self_.name)) {}
+
+EtcdSession::~EtcdSession() {
+  thread_ = {};
+  if (lease_ == 0) return;
+  (void)gateway_.ask("/v3/lease/revoke", {{"ID", std::to_string(lease_)}},
+                     {milliseconds(1'000), milliseconds(1'000)});
+}
+
+std::string EtcdSession::value() const {
+  return json{{"name", self_.name}, {"instance", instance_}, {"info", self_.info}}.dump();
+}
+
+Result<void> EtcdSession::begin() {
+  // One who has just died is known for ten more seconds.
+  const auto end = now() + k_ttl + seconds(5);
+  for (;;) {
+    auto done = register_self(now());
+    if (done) break;
+    if (done.error().code() != Code::conflict || now() > end) return done;
+    std::unique_lock lock(mutex_);
+    changed_.wait_for(lock, k_look);
+  }
+  thread_ = std::jthread([this](std::stop_token stop) { run(stop); });
+  return {};
+}
+
+/// A new lease, and this replica's key on it.
+Result<void> EtcdSession::register_self(std::chrono::nanoseconds asked) {
+  ZOO_TRY(const auto answer,
+          gateway_.ask("/v3/lease/grant", {{"TTL", std::to_string(k_ttl.count())}}, k_patience));
+  const auto lease = number(answer, "ID");
+  ZOO_TRY(const auto found, gateway_.ask("/v3/kv/range", range(replica_key_), k_patience));
+  ZOO_TRY(const auto there, first_of(found));
+  const auto drop = [&] {
+    (void)gateway_.ask("/v3/lease/revoke", {{"ID", std::to_string(lease)}}, k_patience);
+  };
+  if (there.modified != 0 && instance_of(there.value).value("instance", "") != instance_) {
+    drop();
+    return fail(Code::conflict,
+                "another zood named '{}' has this store open: each needs a name of its own "
+                "(replicas.name)",
+                self_.name);
+  }
+  const json txn{{"compare", json::array({modified_is(replica_key_, there.modified)})},
+                 {"success", json::array({request_put(replica_key_, value(), lease)})}};
+  ZOO_TRY(const auto put, gateway_.ask("/v3/kv/txn", txn, k_patience));
+  if (!put.value("succeeded", false)) {
+    drop();
+    return fail(Code::unavailable, "the session of '{}' was changed meanwhile", self_.name);
+  }
+  const std::lock_guard lock(mutex_);
+  lease_ = lease;
+  valid_until_ = asked + k_ttl - k_margin;
+  return {};
+}
+
+/// false: the lease is gone.
+Result<bool> EtcdSession::keep() {
+  const auto asked = now();
+  const auto answer =
+      gateway_.ask("/v3/lease/keepalive", {{"ID", std::to_string(lease_)}}, k_patience);
+  if (!answer) {
+    if (answer.error().code() == Code::not_found) return false;
+    return fail(answer.error());
+  }
+  // Over the gateway the answer is one of a stream.
+  const auto ttl = number(answer->value("result", json::object()), "TTL");
+  if (ttl <= 0) return false;
+  const std::lock_guard lock(mutex_);
+  valid_until_ = asked + seconds(std::min<std::int64_t>(ttl, k_ttl.count())) - k_margin;
+  return true;
+}
+
+void EtcdSession::try_to_lead() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (leader_created_ != 0 || resigned_ || lease_ == 0) return;
+  }
+  const json txn{{"compare", json::array({created_is(leader_key_, 0)})},
+                 {"success", json::array({request_put(leader_key_, value(), lease_)})},
+                 {"failure", json::array({request_range(range(leader_key_))})}};
+  const auto answer = gateway_.ask("/v3/kv/txn", txn, k_patience);
+  if (!answer) return;
+  auto created = header_revision(*answer);
+  if (!answer->value("succeeded", false)) {
+    // A copy of this request may have made it.
+    const auto responses = answer->value("responses", json::array());
+    if (responses.empty()) return;
+    const auto there = first_of(responses.front().value("response_range", json::object()));
+    if (!there || instance_of(there->value).value("instance", "") != instance_) return;
+    created = there->created;
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    if (resigned_) return;
+    leader_created_ = created;
+  }
+  log::info("store", "this zood ('{}') leads", self_.name);
+  set_leads(true);
+}
+
+/// Tells of a change, once.
+void EtcdSession::set_leads(bool leads) {
+  const std::lock_guard telling(telling_);
+  std::function<void(bool)> told;
+  {
+    const std::lock_guard lock(mutex_);
+    if (told_leading_ == leads) return;
+    told_leading_ = leads;
+    if (!leads) leader_created_ = 0;
+    told = told_;
+  }
+  if (told) told(leads);
+}
+
+bool EtcdSession::leads() const {
+  const std::lock_guard lock(mutex_);
+  return leader_created_ != 0 && !resigned_ && now() < valid_until_;
+}
+
+std::optional<Fence> EtcdSession::fence() const {
+  const std::lock_guard lock(mutex_);
+  // A fence that nobody passes is better than none.
+  return Fence{leader_key_, leader_created_ != 0 ? leader_created_ : -1};
+}
+
+void EtcdSession::on_change(std::function<void(bool leads)> told) {
+  const std::lock_guard telling(telling_);
+  bool leading = false;
+  {
+    const std::lock_guard lock(mutex_);
+    told_ = told;
+    leading = told_leading_;
+  }
+  if (leading) told(true);
+}
+
+void EtcdSession::resign() {
+  std::int64_t created = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    resigned_ = true;
+    created = std::exchange(leader_created_, 0);
+  }
+  if (created == 0) return;
+  set_leads(false);
+  const json txn{{"compare", json::array({created_is(leader_key_, created)})},
+                 {"success", json::array({request_removal(leader_key_)})}};
+  if (const auto done = gateway_.ask("/v3/kv/txn", txn, k_patience); !done)
+    log::warning("store", "leadership is not given away, and ends in {} s: {}", k_ttl.count(),
+                 done.error().text());
+}
+
+Result<std::vector<Replica>> EtcdSession::replicas() {
+  const auto begin = layout_.session("replica/");
+  ZOO_TRY(const auto answer, gateway_.ask("/v3/kv/range", range(begin, end_of_prefix(begin))));
+  std::vector<Replica> out;
+  for (const auto& each : answer.value("kvs", json::array())) {
+    ZOO_TRY(const auto pair, read_key_value(each));
+    const auto parts = instance_of(pair.value);
+    out.push_back({pair.key.substr(begin.size()), parts.value("info", std::string())});
+  }
+  return out;
+}
+
+void EtcdSession::heard(const SessionChange& change) {
+  if (change.name != "leader/controllers" || change.created != 0) return;
+  const std::lock_guard lock(mutex_);
+  wanted_ = true;
+  changed_.notify_all();
+}
+
+void EtcdSession::run(std::stop_token stop) {
+  auto kept = std::chrono::steady_clock::now();
+  bool lost = false; // an outage was told of
+  while (!stop.stop_requested()) {
+    try_to_lead();
+    bool late = false; // leadership that was not kept in time
+    {
+      std::unique_lock lock(mutex_);
+      changed_.wait_for(lock, stop, k_look, [&] { return wanted_; });
+      wanted_ = false;
+      late = leader_created_ != 0 && now() >= valid_until_;
+    }
+    if (stop.stop_requested()) return;
+    if (late) set_leads(false);
+    if (std::chrono::steady_clock::now() - kept < k_keep) continue;
+    kept = std::chrono::steady_clock::now();
+    const auto alive = keep();
+    if (!alive && !std::exchange(lost, true))
+      log::warning("store", "the session cannot be kept: {}", alive.error().text());
+    if (!alive) continue;
+    lost = false;
+    if (*alive) continue;
+    set_leads(false);
+    if (auto again = register_self(now()); !again)
+      log::warning("store", "the session has ended, and there is no new one: {}",
+                   again.error().text());
+  }
+}
+
+} // namespace zoo::store::etcd

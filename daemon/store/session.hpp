@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "daemon/store/store.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace zoo::store {
+
+/// A zood that has the store open, as the others see it.
+struct Replica {
+  std::string name; ///< different for each
+  std::string info; ///< what it tells of itself, JSON
+};
+
+/// That this zood lives, and whether it leads: of those that have one store open a single one runs
+/// the controllers. Any thread.
+///
+/// Leadership ends by itself, before another zood can have it: leads() is false two seconds before
+/// the store may give it away, however long this process, or its machine, has slept. What is
+/// written with the fence is refused from then on by the store itself.
+class Session {
+public:
+  virtual ~Session() = default;
+
+  /// To be asked before each step that only the leader does; never blocks.
+  virtual bool leads() const = 0;
+  /// For writes of the leader's; nothing where no other zood can write, or this one does not lead.
+  virtual std::optional<Fence> fence() const = 0;
+  /// Told when this zood begins to lead, and when it no longer does, on a thread of the session's;
+  /// at once if it leads already. Set once. Must not destroy the session.
+  virtual void on_change(std::function<void(bool leads)> told) = 0;
+  /// Gives leadership away for good, so that another zood takes it within a moment: at the end.
+  virtual void resign() = 0;
+  /// Who has the store open now, this one too; by name. Code::unavailable.
+  virtual Result<std::vector<Replica>> replicas() = 0;
+  virtual const std::string& name() const = 0;
+};
+
+/// Of a store that one zood alone has open: it leads.
+class LocalSession final : public Session {
+public:
+  explicit LocalSession(Replica self) : self_(std::move(self)) {}
+  bool leads() const override { return true; }
+  std::optional<Fence> fence() const override { return std::nullopt; }
+  void on_change(std::function<void(bool)> told) override { told(true); }
+  void resign() override {}
+  Result<std::vector<Replica>> replicas() override { return std::vector{self_}; }
+  const std::string& name() const override { return self_.name; }
+
+private:
+  const Replica self_;
+};
+
+/// The store as its leader writes to it: each write carries the fence, and fails with
+/// Code::unavailable without leadership. Reads and watches go through. Without a session it is the
+/// store as it is.
+class LedStore final : public Store {
+public:
+  LedStore(Store& inner, const Session* session) : inner_(inner), session_(session) {}
+
+  Result<Record> get(std::string_view kind, std::string_view key) override {
+    return inner_.get(kind, key);
+  }
+  Result<Record> put(std::string_view kind, std::string_view key, std::string_view value,
+                     std::optional<std::int64_t> expected = {}) override;
+  Result<std::int64_t> remove(std::string_view kind, std::string_view key,
+                              std::optional<std::int64_t> expected = {}) override;
+  Result<std::int64_t> write(std::span<const Op> ops, std::span<const Guard> guards = {},
+                             const std::optional<Fence>& fence = {}) override;
+  Limits limits() const override { return inner_.limits(); }
+  Result<Page> list(std::string_view kind, std::string_view prefix = {},
+                    std::string_view after_key = {}, std::size_t limit = 0) override {
+    return inner_.list(kind, prefix, after_key, limit);
+  }
+  Result<std::int64_t> revision() override { return inner_.revision(); }
+  Result<Snapshot> snapshot() override { return inner_.snapshot(); }
+  Result<void> load(const Snapshot& from) override { return inner_.load(from); }
+  Result<Subscription> watch(std::string_view kind, std::int64_t from,
+                             std::function<void(const Change&)> on_change) override {
+    return inner_.watch(kind, from, std::move(on_change));
+  }
+  Result<std::unique_ptr<Session>> join(Replica self) override {
+    return inner_.join(std::move(self));
+  }
+  std::chrono::milliseconds stale() const override { return inner_.stale(); }
+
+private:
+  Store& inner_;
+  const Session* session_; ///< null: no other zood writes
+};
+
+/// Code::unavailable: another zood leads.
+tl::unexpected<Error> not_leading();
+
+} // namespace zoo::store
