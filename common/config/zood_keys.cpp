@@ -116,6 +116,11 @@ constexpr Key k_keys[] = {
     {.name = "store.etcd.password_file",
      .type = Type::path,
      .doc = "The first line of this file is the password of store.etcd.username."},
+    {.name = "replicas.name",
+     .type = Type::string,
+     .doc =
+         "What this zood is called among those that have one etcd: each needs a name of its own. "
+         "Default: the host's name."},
     {.name = "pki.ca_certificate",
      .type = Type::path,
      .doc = "The CA (PEM) that signs tenants' certificates; upstream must not trust it for "

@@ -9,6 +9,7 @@
 #include "daemon/store/sqlite.hpp"
 
 #include <nlohmann/json.hpp>
+#include <unistd.h>
 
 #include <chrono>
 #include <system_error>
@@ -111,9 +112,28 @@ Result<OpenedStore> open_store(const config::Values& values, bool empty) {
   return out;
 }
 
+store::Replica own_replica(const config::Values& values) {
+  store::Replica out;
+  out.name = values.string("replicas.name");
+  if (out.name.empty()) {
+    char host[256] = {};
+    if (::gethostname(host, sizeof host - 1) == 0) out.name = host;
+    if (out.name.empty()) out.name = "zood";
+  }
+  out.info = json{{"version", ZOO_VERSION}, {"started", kube::unix_now()}}.dump();
+  return out;
+}
+
 Result<json> StoreMigration::state() {
   ZOO_TRY(const auto revision, store_.revision());
-  return json{{"driver", here_.driver},
+  ZOO_TRY(const auto replicas, session_.replicas());
+  json names = json::array();
+  for (const auto& each : replicas)
+    names.push_back(each.name);
+  return json{{"name", session_.name()},
+              {"leads", session_.leads()},
+              {"replicas", std::move(names)},
+              {"driver", here_.driver},
               {"place", here_.text()},
               {"revision", revision},
               {"staleMilliseconds", store_.stale().count()}};
@@ -138,6 +158,14 @@ Result<json> StoreMigration::migrate(const json& wish) {
     auto out = report(weight);
     out["dryRun"] = true;
     return out;
+  }
+  // Another one would go on writing.
+  ZOO_TRY(const auto replicas, session_.replicas());
+  if (replicas.size() > 1) {
+    return fail(Code::conflict,
+                "{} zoods have this store open: stop all but this one ('{}'), and move the records "
+                "then",
+                replicas.size(), session_.name());
   }
   const auto begun = std::chrono::steady_clock::now();
   store_.hold("zood's records are being moved to " + place.text());
@@ -187,6 +215,8 @@ void StoreMigration::measure(MetricText& out) const {
   out.family("zood_store_stale_seconds", MetricText::Type::gauge,
              "Since the store told for the last time what has changed");
   out.sample(double(store_.stale().count()) / 1000);
+  out.family("zood_leader", MetricText::Type::gauge, "1 where this zood runs the controllers");
+  out.sample(session_.leads() ? 1 : 0);
 }
 
 } // namespace zoo::app

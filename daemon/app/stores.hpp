@@ -7,6 +7,7 @@
 #include "daemon/admin/server.hpp"
 #include "daemon/store/held.hpp"
 #include "daemon/store/lock.hpp"
+#include "daemon/store/session.hpp"
 #include "daemon/tenants/service.hpp"
 
 #include <atomic>
@@ -28,20 +29,24 @@ struct OpenedStore {
 /// use, unless it is to be filled (`empty`: restore).
 Result<OpenedStore> open_store(const config::Values& values, bool empty = false);
 
+/// What this zood is to the others that have its store open.
+store::Replica own_replica(const config::Values& values);
+
 /// `zooctl store migrate`: moves the records of the running zood into another store. Any thread;
 /// blocks for as long as copying takes.
 class StoreMigration final : public admin::StoreSource {
 public:
-  StoreMigration(store::HeldStore& store, config::StorePlace here)
-      : store_(store), here_(std::move(here)) {}
+  StoreMigration(store::HeldStore& store, store::Session& session, config::StorePlace here)
+      : store_(store), session_(session), here_(std::move(here)) {}
 
   Result<nlohmann::json> state() override;
   Result<nlohmann::json> migrate(const nlohmann::json& wish) override;
   std::vector<tenants::Finding> findings() const; ///< for doctor
-  void measure(MetricText& out) const;            ///< zood_store_stale_seconds
+  void measure(MetricText& out) const;            ///< zood_store_stale_seconds, zood_leader
 
 private:
   store::HeldStore& store_;
+  store::Session& session_;
   const config::StorePlace here_;
   std::mutex mutex_; ///< one migration at a time
   std::atomic<bool> moved_ = false;

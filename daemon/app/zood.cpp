@@ -72,6 +72,7 @@ struct Zood::Impl {
   // In the order of dependence: what stands below may use what stands above.
   std::optional<store::DirectoryLock> directory_lock;
   std::unique_ptr<store::HeldStore> store;
+  std::unique_ptr<store::Session> session; ///< leads or not
   std::optional<store::Keyring> keyring;
   std::unique_ptr<audit::Log> audit;
   std::unique_ptr<upstream::Credential> credential;
@@ -175,6 +176,8 @@ Result<void> Zood::Impl::open_store() {
   ZOO_TRY(auto own, app::open_store(values));
   directory_lock = std::move(own.lock);
   store = std::move(own.store);
+  // Before anything is read: who waits until all have heard of a write waits for this one, too.
+  ZOO_TRY(session, store->join(own_replica(values)));
   ZOO_TRY(auto opened, store::Keyring::open(*store, values.path("dir")));
   keyring.emplace(std::move(opened));
   ZOO_TRY(auto key, keyring->key("tenant-credentials"));
@@ -355,7 +358,8 @@ Result<void> Zood::Impl::open_admin_doors() {
           [this](auto owner) { return upstream->volumes().names_of(owner); },
           [this](auto owner) { return upstream->attachments().names_of(owner); },
           [this] { return relay ? relay->now() : RelayDoor::none(*upstream); },
-          [this] { return inside->access(); }, [this] { return authorities.load(); }},
+          [this] { return inside->access(); }, [this] { return authorities.load(); },
+          session.get()},
       std::move(settings), credential.get());
   backups = std::make_unique<Backups>(BackupParts{
       *store, values.path("dir"), values.path("upstream.kubeconfig"),
@@ -365,7 +369,7 @@ Result<void> Zood::Impl::open_admin_doors() {
       },
       kube::unix_now});
   ZOO_TRY(auto here, config::store_place(values));
-  migration = std::make_unique<StoreMigration>(*store, std::move(here));
+  migration = std::make_unique<StoreMigration>(*store, *session, std::move(here));
   tenants->set_usage([this](const api::Tenant& tenant) {
     return usage_json(tenant, *terms.load(), ledger, flow_control);
   });
@@ -388,6 +392,9 @@ Result<void> Zood::Impl::open_admin_doors() {
     told = tenants.get();
   }
   ZOO_TRY_VOID(tenants->start());
+  session->on_change([this](bool leads) {
+    if (leads) tell([](auto& service) { service.lead(); });
+  });
   pod_terms = std::make_unique<tenants::PodTermsKeeper>(
       [this] { return credential->api(); },
       [this] {
@@ -484,6 +491,7 @@ void Zood::Impl::drain() {
   log::info("app", "draining: requests in progress have {} s",
             std::chrono::duration_cast<std::chrono::seconds>(deadline).count());
   notify_stopping();
+  session->resign(); // another zood begins while this one ends what it has begun
   accounts->withdraw();
   std::mutex done_mutex;
   std::condition_variable done;
@@ -513,6 +521,7 @@ Zood::~Zood() {
   // Doors first, then what their requests use, then the loops, then the rest in reverse order.
   auto& z = *impl_;
   if (z.credential) z.credential->stop_requests(); // an upstream that is silent holds nobody up
+  if (z.session) z.session->on_change({});         // no controller is told to lead any more
   z.admin_listener.reset();
   z.admin_socket.reset();
   if (z.admin_workers) z.admin_workers->stop();

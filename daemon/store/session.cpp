@@ -9,7 +9,8 @@ tl::unexpected<Error> not_leading() {
 
 Result<Record> LedStore::put(std::string_view kind, std::string_view key, std::string_view value,
                              std::optional<std::int64_t> expected) {
-  if (session_ == nullptr) return inner_.put(kind, key, value, expected);
+  if (session_ == nullptr || (session_->leads() && !session_->fence()))
+    return inner_.put(kind, key, value, expected);
   const Op op{kind, key, value, expected, false};
   ZOO_TRY(const auto revision, write({&op, 1}));
   Record out{std::string(kind), std::string(key), std::string(value), revision, revision};

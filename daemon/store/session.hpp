@@ -34,7 +34,8 @@ public:
   /// For writes of the leader's; nothing where no other zood can write, or this one does not lead.
   virtual std::optional<Fence> fence() const = 0;
   /// Told when this zood begins to lead, and when it no longer does, on a thread of the session's;
-  /// at once if it leads already. Set once. Must not destroy the session.
+  /// at once if it leads already. Nothing: nobody is told any more when this returns. The callback
+  /// must not destroy the session.
   virtual void on_change(std::function<void(bool leads)> told) = 0;
   /// Gives leadership away for good, so that another zood takes it within a moment: at the end.
   virtual void resign() = 0;
@@ -49,7 +50,9 @@ public:
   explicit LocalSession(Replica self) : self_(std::move(self)) {}
   bool leads() const override { return true; }
   std::optional<Fence> fence() const override { return std::nullopt; }
-  void on_change(std::function<void(bool)> told) override { told(true); }
+  void on_change(std::function<void(bool)> told) override {
+    if (told) told(true);
+  }
   void resign() override {}
   Result<std::vector<Replica>> replicas() override { return std::vector{self_}; }
   const std::string& name() const override { return self_.name; }

@@ -2,7 +2,9 @@
 #include "daemon/tenants/controller.hpp"
 
 #include "common/base/log.hpp"
+#include "daemon/tenants/entry_scan.hpp"
 #include "daemon/tenants/kept.hpp"
+#include "daemon/tenants/led_api.hpp"
 #include "daemon/tenants/records.hpp"
 #include "daemon/upstream/control_api.hpp"
 
@@ -28,8 +30,8 @@ std::string Settings::server_url() const {
 }
 
 Controller::Controller(ControllerParts parts, Settings settings)
-    : parts_(std::move(parts)), settings_(std::move(settings)), connections_(parts_.connect),
-      runner_(reconciler(), queue_) {
+    : parts_(std::move(parts)), led_(parts_.store, parts_.session), settings_(std::move(settings)),
+      connections_(parts_.connect), runner_(reconciler(), queue_) {
   set_policy(settings_.policy);
 }
 
@@ -79,7 +81,31 @@ milliseconds Controller::resync(bool told) const {
   return std::max(usual, k_pace * static_cast<std::int64_t>(queue_.size()));
 }
 
+/// The leader wakes for what any zood has written and that is not done yet.
+Result<void> Controller::hear_of_others() {
+  ZOO_TRY(const auto now, parts_.store.revision());
+  ZOO_TRY(others_, parts_.store.watch(k_tenant_kind, now, [this](const store::Change& change) {
+    if (change.type == store::Change::Type::removed || !parts_.session->leads()) return;
+    const auto entry = read_entry(change.record);
+    if (entry && !entry->settled) wake(entry->id);
+  }));
+  return {};
+}
+
+Result<Controller::Next>
+Controller::if_leading(upstream::ControlApi& api,
+                       const std::function<Result<Next>(upstream::ControlApi& api)>& look) {
+  const auto* session = parts_.session;
+  const Next later{reconcile::jittered(settings_.resync), true}; // lead() comes before that
+  if (session != nullptr && !session->leads()) return later;
+  LedApi led(api, session);
+  auto next = look(led);
+  if (!next && session != nullptr && !session->leads()) return later;
+  return next;
+}
+
 Result<void> Controller::start() {
+  if (parts_.session != nullptr) ZOO_TRY_VOID(hear_of_others());
   ZOO_TRY_VOID(enqueue_all(false));
   runner_.start(settings_.workers);
   return {};
@@ -107,6 +133,10 @@ Result<Controller::Next> Controller::reconcile(upstream::ControlApi& api, std::s
     ZOO_TRY_VOID(enqueue_all(true));
     return Next{};
   }
+  if (key == k_lead) {
+    ZOO_TRY_VOID(enqueue_all(false));
+    return Next{};
+  }
   if (key.starts_with(k_webhooks)) {
     const auto noted =
         change_tenant(parts_.store, key.substr(k_webhooks.size()), {}, [](api::Tenant& tenant) {
@@ -116,7 +146,11 @@ Result<Controller::Next> Controller::reconcile(upstream::ControlApi& api, std::s
     if (noted) look_at_hooks(*noted);
     return Next{};
   }
-  if (key.starts_with(k_hooks)) return reconcile_hooks(api, key.substr(k_hooks.size()));
+  if (key.starts_with(k_hooks)) {
+    return if_leading(api, [&](upstream::ControlApi& led) {
+      return reconcile_hooks(led, key.substr(k_hooks.size()));
+    });
+  }
   const bool told = parts_.hears && parts_.hears(); // of what changes during the look, too
   const bool signing = key.starts_with(k_sign);
   const auto id = signing ? key.substr(k_sign.size()) : key;
@@ -130,10 +164,12 @@ Result<Controller::Next> Controller::reconcile(upstream::ControlApi& api, std::s
     ZOO_TRY_VOID(sign_requests(api, *tenant));
     return Next{};
   }
-  ++looks_;
-  auto next = tenant->deletion_timestamp.empty() ? sync(api, *tenant, attempts)
-                                                 : reclaim(api, *tenant, attempts);
-  if (next && next->after && *next->after >= settings_.resync)
+  auto next = if_leading(api, [&](upstream::ControlApi& led) {
+    ++looks_;
+    return tenant->deletion_timestamp.empty() ? sync(led, *tenant, attempts)
+                                              : reclaim(led, *tenant, attempts);
+  });
+  if (next && !next->waits && next->after && *next->after >= settings_.resync)
     return Next{reconcile::jittered(resync(told))};
   return next;
 }
@@ -144,7 +180,7 @@ void Controller::tell_failure(std::string_view id, const Error& error) {
     return;
   }
   bool changed = true;
-  const auto told = change_tenant(parts_.store, id, {}, [&](api::Tenant& tenant) {
+  const auto told = change_tenant(led_, id, {}, [&](api::Tenant& tenant) {
     const auto before = tenant;
     if (tenant.deletion_timestamp.empty()) {
       tenant.set_condition("Synced", "False", "Failed", error.text(), now_text());

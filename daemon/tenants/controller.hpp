@@ -8,6 +8,7 @@
 #include "common/crypto/aead.hpp"
 #include "daemon/reconcile/queue.hpp"
 #include "daemon/reconcile/runner.hpp"
+#include "daemon/store/session.hpp"
 #include "daemon/store/store.hpp"
 #include "daemon/tenants/directory.hpp"
 #include "daemon/tenants/footprint.hpp"
@@ -94,6 +95,9 @@ struct ControllerParts {
   /// What pods verify zood by (PEM); any thread. Null: what kubeconfigs trust. Who changes it calls
   /// touch_all().
   std::function<std::shared_ptr<const std::string>()> authorities{};
+  /// Who makes upstream what the records want, of the zoods that have one store open. Null: this
+  /// one is alone.
+  const store::Session* session = nullptr;
 };
 
 /// Makes the upstream what the records of the store want (DESIGN 9): level-triggered, resumable
@@ -114,6 +118,8 @@ public:
   void touch(std::string_view id) { queue_.touch(std::string(id)); }
   /// The same of every one, one after another, for what was not told.
   void touch_all() { queue_.add(std::string(k_all), Clock::duration::zero()); }
+  /// This zood leads from now on: everything is looked at, also what was done elsewhere.
+  void lead() { queue_.add(std::string(k_lead), Clock::duration::zero()); }
 
   std::uint64_t looks() const { return looks_.load(); } ///< at tenants, since the start
 
@@ -143,6 +149,7 @@ public:
 private:
   using Clock = std::chrono::steady_clock;
   static constexpr std::string_view k_all = "all/";     ///< a key of its own in the queue
+  static constexpr std::string_view k_lead = "lead/";   ///< likewise
   static constexpr std::string_view k_hooks = "hooks/"; ///< before an ID; alone: of all tenants
   using Next = reconcile::Next;
 
@@ -151,6 +158,12 @@ private:
   /// Longer than the setting where there are many. `told`: since the look before it has begun.
   std::chrono::milliseconds resync(bool told) const;
   Result<Next> reconcile(upstream::ControlApi& api, std::string_view key, unsigned attempts);
+  /// What the leader alone does, upstream and in the store: `look` on an interface to the upstream
+  /// that refuses everything when this zood does not lead. Then it is looked at later.
+  Result<Next> if_leading(upstream::ControlApi& api,
+                          const std::function<Result<Next>(upstream::ControlApi& api)>& look);
+  Result<void> hear_of_others();
+  Result<std::string> renew_credential(store::Store& store, const api::Tenant& tenant);
 
   // sync.cpp
   Result<Next> sync(upstream::ControlApi& api, const api::Tenant& tenant, unsigned attempts);
@@ -190,12 +203,14 @@ private:
   void tell_failure(std::string_view id, const Error& error);
 
   ControllerParts parts_;
+  store::LedStore led_; ///< for what the leader alone does
   Settings settings_;
   Published<const Policy> policy_;
   upstream::Connections connections_;
   reconcile::Queue queue_;
   std::atomic<std::uint64_t> looks_{0};
-  reconcile::Runner runner_; ///< last: its threads use all the rest
+  store::Subscription others_; ///< tells of what other zoods have written
+  reconcile::Runner runner_;   ///< last: its threads use all the rest
 };
 
 /// The administrator's key and certificate as the store keeps them, sealed.

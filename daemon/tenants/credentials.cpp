@@ -71,23 +71,27 @@ Result<std::string> Controller::ensure_credential(const api::Tenant& tenant) {
     const auto certificate = good_certificate(**kept, tenant, parts_.pki.ca());
     if (certificate && !due_for_renewal(*certificate)) return time_text(certificate->not_after());
   }
-  return renew_credential(tenant);
+  return renew_credential(led_, tenant);
 }
 
 Result<std::string> Controller::renew_credential(const api::Tenant& tenant) {
+  return renew_credential(parts_.store, tenant);
+}
+
+Result<std::string> Controller::renew_credential(store::Store& store, const api::Tenant& tenant) {
   step("credential");
-  if (const auto kept = load_credential(parts_.store, parts_.sealer, tenant.id); kept && *kept) {
+  if (const auto kept = load_credential(store, parts_.sealer, tenant.id); kept && *kept) {
     const auto old = crypto::Certificate::from_pem((*kept)->certificate_pem);
     const auto issued = old ? describe_certificate(*old, "administrator")
                             : Result<IssuedCertificate>(fail(old.error()));
-    if (issued) ZOO_TRY_VOID(record_certificate(parts_.store, tenant.id, *issued));
+    if (issued) ZOO_TRY_VOID(record_certificate(store, tenant.id, *issued));
   }
   ZOO_TRY(auto pair, parts_.pki.issue_tenant({tenant.id, tenant.uid, tenant.credentials.epoch},
                                              "admin", {std::string(k_tenant_admin_group)},
                                              policy()->certificate_validity));
   ZOO_TRY(const auto certificate, crypto::Certificate::from_pem(pair.certificate_pem));
   ZOO_TRY_VOID(
-      save_credential(parts_.store, parts_.sealer, tenant.id,
+      save_credential(store, parts_.sealer, tenant.id,
                       {tenant.uid, std::move(pair.certificate_pem), std::move(pair.key_pem)}));
   return time_text(certificate.not_after());
 }

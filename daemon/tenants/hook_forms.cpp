@@ -133,7 +133,7 @@ Result<Controller::Next> Controller::restate_hooks(ControlApi& api, const api::T
               changed, wanted->message);
     return Next{settings_.restated};
   }
-  const auto told = change_tenant(parts_.store, tenant.id, tenant.uid, [&](api::Tenant& stored) {
+  const auto told = change_tenant(led_, tenant.id, tenant.uid, [&](api::Tenant& stored) {
     const auto before = stored.conditions;
     stored.set_condition(wanted->type, wanted->status, wanted->reason, wanted->message, now_text());
     return stored.deletion_timestamp.empty() && stored.conditions != before;

@@ -492,7 +492,7 @@ Result<Controller::Next> Controller::reclaim(ControlApi& api, const api::Tenant&
   const auto held = [&] { return std::chrono::system_clock::now() < held_until; };
   const Reclaim::Hold hold = [&]() -> Result<void> {
     held_until = std::chrono::system_clock::now() + settings_.held;
-    const auto written = change_tenant(parts_.store, tenant.id, tenant.uid, [&](api::Tenant& now) {
+    const auto written = change_tenant(led_, tenant.id, tenant.uid, [&](api::Tenant& now) {
       auto text = time_text(held_until);
       if (now.held_until == text) return false;
       now.held_until = std::move(text);
@@ -509,7 +509,7 @@ Result<Controller::Next> Controller::reclaim(ControlApi& api, const api::Tenant&
       text += fmt::format("; namespace {} is under the prefix without label {}={} and stays",
                           fmt::join(pass.foreign(), ", "), k_tenant_label, tenant.id);
     }
-    const auto written = change_tenant(parts_.store, tenant.id, tenant.uid, [&](api::Tenant& now) {
+    const auto written = change_tenant(led_, tenant.id, tenant.uid, [&](api::Tenant& now) {
       const auto* before = now.condition("Deleting");
       if (before != nullptr && before->reason == reason && before->message == text) {
         return false;
@@ -528,11 +528,11 @@ Result<Controller::Next> Controller::reclaim(ControlApi& api, const api::Tenant&
   // (1) The phase was recorded when the deletion was asked for: credentials are refused by now. The
   // kept key goes first, so that nothing hands it out any more.
   step("refuse-credentials");
-  if (auto gone = parts_.store.remove(k_credential_kind, tenant.id);
+  if (auto gone = led_.remove(k_credential_kind, tenant.id);
       !gone && gone.error().code() != Code::not_found) {
     return fail(std::move(gone).error());
   }
-  ZOO_TRY_VOID(forget_certificates(parts_.store, tenant.id));
+  ZOO_TRY_VOID(forget_certificates(led_, tenant.id));
   // Those that it has taken away itself a moment ago, too.
   const bool untold = tenant.had_webhooks && tenant.held_until.empty();
   const bool set_back = held_until > std::chrono::system_clock::now() + settings_.held; // the clock
@@ -608,7 +608,7 @@ Result<Controller::Next> Controller::reclaim(ControlApi& api, const api::Tenant&
 
   // (6) Nobody has been admitted for long: nothing of it is written any more.
   step("virtual-objects");
-  ZOO_TRY_VOID(virtuals::sweep(parts_.store, {tenant.id, tenant.uid}));
+  ZOO_TRY_VOID(virtuals::sweep(led_, {tenant.id, tenant.uid}));
   step("record");
   for (const auto& space : proof.foreign()) {
     log::warning("tenants",
@@ -616,9 +616,9 @@ Result<Controller::Next> Controller::reclaim(ControlApi& api, const api::Tenant&
                  "label {}={}",
                  tenant.id, space, k_tenant_label, tenant.id);
   }
-  ZOO_TRY(const auto now, read_tenant(parts_.store, tenant.id));
+  ZOO_TRY(const auto now, read_tenant(led_, tenant.id));
   if (now.uid != tenant.uid) return Next{milliseconds(0)};
-  if (auto gone = parts_.store.remove(k_tenant_kind, tenant.id, now.resource_version); !gone) {
+  if (auto gone = led_.remove(k_tenant_kind, tenant.id, now.resource_version); !gone) {
     if (gone.error().code() == Code::not_found) return Next{};
     return fail(std::move(gone).error());
   }

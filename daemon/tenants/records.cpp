@@ -25,7 +25,13 @@ std::string text_of(const api::Tenant& tenant) {
   return api::to_json(copy).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-/// Null for a record that cannot be read: said in the log.
+bool is_true(const api::Tenant& tenant, std::string_view condition) {
+  const auto* found = tenant.condition(condition);
+  return found != nullptr && found->status == "True";
+}
+
+} // namespace
+
 std::shared_ptr<const TenantEntry> read_entry(const store::Record& record) {
   if (auto entry = scan_entry(record)) return entry;
   const auto tenant = tenant_of(record);
@@ -33,13 +39,6 @@ std::shared_ptr<const TenantEntry> read_entry(const store::Record& record) {
   log::error("tenants", "tenant {} is not admitted: {}", record.key, tenant.error().text());
   return nullptr;
 }
-
-bool is_true(const api::Tenant& tenant, std::string_view condition) {
-  const auto* found = tenant.condition(condition);
-  return found != nullptr && found->status == "True";
-}
-
-} // namespace
 
 std::string now_text() { return api::rfc3339(kube::unix_now()); }
 

@@ -39,6 +39,8 @@ Result<api::Tenant> change_tenant(store::Store& store, std::string_view id, std:
                                   const std::function<bool(api::Tenant&)>& change);
 
 std::shared_ptr<const TenantEntry> entry_of(const api::Tenant& tenant);
+/// The same of its record. Null for one that cannot be read: said in the log.
+std::shared_ptr<const TenantEntry> read_entry(const store::Record& record);
 
 /// Keeps a TenantDirectory equal to the store: a list in pages at start, then the watch. The
 /// directory's only writer (from the store's thread). A record that cannot be read is logged and

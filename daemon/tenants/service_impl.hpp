@@ -58,6 +58,7 @@ public:
   void touch(std::string_view id) { controller_.touch(id); }
   void relay_changed() { controller_.relay_changed(); }
   void touch_all() { controller_.touch_all(); }
+  void lead() { controller_.lead(); }
   std::uint64_t looks() const { return controller_.looks(); }
 
 private:

@@ -245,14 +245,13 @@ Result<bool> Controller::populated(ControlApi& api, std::string_view id) {
 }
 
 Result<void> Controller::tell_expiry(const api::Tenant& tenant, const std::string& expiry) {
-  ZOO_TRY(const auto certificates, recorded_certificates(parts_.store, tenant));
-  const auto written =
-      change_tenant(parts_.store, tenant.id, tenant.uid, [&](api::Tenant& now) -> bool {
-        const auto before = api::to_json(now);
-        now.certificate_expiry = expiry;
-        judge_expiry(now, certificates, policy()->certificate_warning, now_text());
-        return now.deletion_timestamp.empty() && api::to_json(now) != before;
-      });
+  ZOO_TRY(const auto certificates, recorded_certificates(led_, tenant));
+  const auto written = change_tenant(led_, tenant.id, tenant.uid, [&](api::Tenant& now) -> bool {
+    const auto before = api::to_json(now);
+    now.certificate_expiry = expiry;
+    judge_expiry(now, certificates, policy()->certificate_warning, now_text());
+    return now.deletion_timestamp.empty() && api::to_json(now) != before;
+  });
   if (!written) return fail(written.error());
   return {};
 }
@@ -311,10 +310,10 @@ Result<Controller::Next> Controller::sync(ControlApi& api, const api::Tenant& te
     ZOO_TRY(is_populated, populated(api, tenant.id));
   }
 
-  ZOO_TRY(const auto certificates, recorded_certificates(parts_.store, tenant));
+  ZOO_TRY(const auto certificates, recorded_certificates(led_, tenant));
   step("ready");
   const auto access = in_cluster_access(tenant);
-  auto written = change_tenant(parts_.store, tenant.id, tenant.uid, [&](api::Tenant& now) -> bool {
+  auto written = change_tenant(led_, tenant.id, tenant.uid, [&](api::Tenant& now) -> bool {
     if (!now.deletion_timestamp.empty()) return false;
     const auto before = api::to_json(now);
     const auto time = now_text();

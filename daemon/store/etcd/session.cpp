@@ -174,7 +174,7 @@ void EtcdSession::on_change(std::function<void(bool leads)> told) {
     told_ = told;
     leading = told_leading_;
   }
-  if (leading) told(true);
+  if (leading && told) told(true);
 }
 
 void EtcdSession::resign() {
