@@ -189,10 +189,10 @@ private:
       ZOO_TRY(page.revision, revision());
       return page;
     }
-    const auto enough = Error(Code::cancelled, "enough");
     auto at = std::int64_t{0};
     auto read = read_page(begin, end, limit, at, [&](KeyValue pair) {
-      page.records.push_back(record_of(kind, pair.key.substr(own.size()), std::move(pair)));
+      const auto key = pair.key.substr(own.size());
+      page.records.push_back(record_of(kind, key, std::move(pair)));
     });
     if (!read) return fail(std::move(read).error());
     page.more = *read;

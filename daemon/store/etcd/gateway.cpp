@@ -307,8 +307,8 @@ Result<json> Gateway::ask(std::string_view path, const json& body, Patience pati
     }
     std::unique_lock lock(mutex_);
     if (!away_since_) away_since_ = begin;
-    // While etcd is away for longer, nobody waits for it.
-    if (Clock::now() >= end || Clock::now() - *away_since_ > patience.together) break;
+    // Who comes when etcd has been away for a while does not wait for it.
+    if (Clock::now() >= end || Clock::now() - *away_since_ > Patience{}.together) break;
     changed_.wait_for(lock, stop, k_between_rounds, [] { return false; });
     if (stop.stop_requested()) return fail(Code::cancelled, "stopped asking etcd");
   }
