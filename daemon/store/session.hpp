@@ -39,6 +39,11 @@ public:
   virtual void on_change(std::function<void(bool leads)> told) = 0;
   /// Gives leadership away for good, so that another zood takes it within a moment: at the end.
   virtual void resign() = 0;
+  /// Waits until every zood that has the store open has told its watches what was written until
+  /// now. Returns the names of those that have not: they hang or are cut off, and go by what was
+  /// before it; at the latest when their sessions have ended, after some twelve seconds. Errors: it
+  /// is not known.
+  virtual Result<std::vector<std::string>> settle() = 0;
   /// Who has the store open now, this one too; by name. Code::unavailable.
   virtual Result<std::vector<Replica>> replicas() = 0;
   virtual const std::string& name() const = 0;
@@ -54,6 +59,7 @@ public:
     if (told) told(true);
   }
   void resign() override {}
+  Result<std::vector<std::string>> settle() override { return std::vector<std::string>(); }
   Result<std::vector<Replica>> replicas() override { return std::vector{self_}; }
   const std::string& name() const override { return self_.name; }
 

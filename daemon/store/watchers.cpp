@@ -27,7 +27,7 @@ Subscription Watchers::add(std::string kind, std::deque<std::shared_ptr<const Ch
     watches_.emplace(
         id, Watch{std::move(kind), after, std::make_shared<OnChange>(std::move(on_change))});
     for (auto& change : backlog)
-      queue_.push_back({id, std::move(change)});
+      queue_.push_back({id, std::move(change), {}});
   }
   changed_.notify_all();
   return Subscription([weak = weak_from_this(), id] {
@@ -44,8 +44,16 @@ void Watchers::publish(const std::shared_ptr<const Change>& change, std::string_
     const std::lock_guard lock(mutex_);
     for (const auto& [id, watch] : watches_) {
       if (watch.kind == channel && change->record.revision > watch.after)
-        queue_.push_back({id, change});
+        queue_.push_back({id, change, {}});
     }
+  }
+  changed_.notify_all();
+}
+
+void Watchers::call(std::function<void()> function) {
+  {
+    const std::lock_guard lock(mutex_);
+    queue_.push_back({0, nullptr, std::move(function)});
   }
   changed_.notify_all();
 }
@@ -62,8 +70,15 @@ void Watchers::run() {
   for (;;) {
     changed_.wait(lock, [&] { return stopping_ || !queue_.empty(); });
     if (stopping_) return;
-    auto [id, change] = std::move(queue_.front());
+    auto [id, change, function] = std::move(queue_.front());
     queue_.pop_front();
+    if (function) {
+      lock.unlock();
+      function();
+      function = nullptr;
+      lock.lock();
+      continue;
+    }
     const auto found = watches_.find(id);
     if (found == watches_.end()) continue;
     auto on_change = found->second.on_change;

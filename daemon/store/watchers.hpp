@@ -33,11 +33,14 @@ public:
   void publish(const std::shared_ptr<const Change>& change);
   /// The same for those alone that were added for `channel` in place of a kind.
   void publish(const std::shared_ptr<const Change>& change, std::string_view channel);
+  /// Calls it on the watches' thread, behind everything that was published before.
+  void call(std::function<void()> function);
 
 private:
   struct Delivery {
     std::uint64_t watch;
     std::shared_ptr<const Change> change;
+    std::function<void()> function = {}; ///< of call(), in their place
   };
   struct Watch {
     std::string kind;

@@ -97,7 +97,7 @@ struct ControllerParts {
   std::function<std::shared_ptr<const std::string>()> authorities{};
   /// Who makes upstream what the records want, of the zoods that have one store open. Null: this
   /// one is alone.
-  const store::Session* session = nullptr;
+  store::Session* session = nullptr;
 };
 
 /// Makes the upstream what the records of the store want (DESIGN 9): level-triggered, resumable

@@ -255,11 +255,29 @@ Result<api::Tenant> TenantServiceImpl::remove(std::string_view id, const Precond
 Result<void> TenantServiceImpl::in_force(const api::Tenant& tenant) const {
   if (parts_.directory == nullptr ||
       parts_.directory->wait_for(tenant.id, tenant.resource_version, k_in_force))
-    return {};
+    return at_all_doors(tenant);
   return fail(Code::timeout,
               "the change of tenant '{}' is recorded, but not in force after {} seconds: zood is "
               "overloaded; it will be",
               tenant.id, std::chrono::duration_cast<std::chrono::seconds>(k_in_force).count());
+}
+
+/// Other zoods that have the same store let tenants in, too.
+Result<void> TenantServiceImpl::at_all_doors(const api::Tenant& tenant) const {
+  if (parts_.session == nullptr) return {};
+  const auto without = parts_.session->settle();
+  if (!without) {
+    return fail(Code::timeout,
+                "the change of tenant '{}' is recorded and in force here; whether it is at other "
+                "zoods cannot be found out: {}",
+                tenant.id, without.error().message());
+  }
+  if (without->empty()) return {};
+  return fail(Code::timeout,
+              "the change of tenant '{}' is recorded, and in force at every zood but {}: that one "
+              "hangs or is cut off, and may go by what was before for as long as its "
+              "replicas.max_stale says; stop it",
+              tenant.id, fmt::join(*without, ", "));
 }
 
 Result<std::unique_ptr<Subscription>>

@@ -66,6 +66,7 @@ private:
   class Lease;
   /// Waits until authentication knows what was written.
   Result<void> in_force(const api::Tenant& tenant) const;
+  Result<void> at_all_doors(const api::Tenant& tenant) const;
   std::string compose(std::string_view id, std::string_view user, std::string_view server,
                       std::string certificate_pem, Secret key_pem) const;
   bool hears_changes() const;

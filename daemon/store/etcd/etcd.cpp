@@ -223,9 +223,24 @@ class JoinedSession final : public Session {
 public:
   JoinedSession(History& history, std::unique_ptr<EtcdSession> inner)
       : history_(history), inner_(std::move(inner)) {
-    history_.on_session([raw = inner_.get()](const SessionChange& change) { raw->heard(change); });
+    history_.on_session([this](const SessionChange& change) {
+      inner_->heard(change);
+      if (change.name != "barrier") return;
+      history_.call(
+          [weak = std::weak_ptr(alive_), session = inner_.get(), revision = change.revision] {
+            if (const auto alive = weak.lock()) session->confirm(revision);
+          });
+    });
   }
-  ~JoinedSession() override { history_.on_session(nullptr); }
+  ~JoinedSession() override {
+    history_.on_session(nullptr);
+    // The watches' thread may be confirming just now.
+    const std::weak_ptr weak = alive_;
+    for (alive_.reset(); !weak.expired();)
+      std::this_thread::yield();
+  }
+  Result<void> begin() { return inner_->begin(); }
+  Result<std::vector<std::string>> settle() override { return inner_->settle(); }
   bool leads() const override { return inner_->leads(); }
   std::optional<Fence> fence() const override { return inner_->fence(); }
   void on_change(std::function<void(bool)> told) override { inner_->on_change(std::move(told)); }
@@ -236,12 +251,14 @@ public:
 private:
   History& history_;
   const std::unique_ptr<EtcdSession> inner_;
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 
 Result<std::unique_ptr<Session>> EtcdStore::join(Replica self) {
-  auto session = std::make_unique<EtcdSession>(*gateway_, layout_, std::move(self));
+  auto session = std::make_unique<JoinedSession>(
+      *history_, std::make_unique<EtcdSession>(*gateway_, layout_, std::move(self)));
   ZOO_TRY_VOID(session->begin());
-  return std::make_unique<JoinedSession>(*history_, std::move(session));
+  return session;
 }
 
 Result<bool> EtcdStore::read_page(std::string begin, const std::string& end, std::size_t limit,

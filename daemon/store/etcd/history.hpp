@@ -36,6 +36,8 @@ public:
   /// Who is told of keys below s/ from now on, on the stream's thread; null: nobody. Returns when
   /// nobody of before is being told.
   void on_session(std::function<void(const SessionChange&)> told);
+  /// Calls it when all watches have been told what was published before.
+  void call(std::function<void()> function) { watchers_->call(std::move(function)); }
   std::chrono::milliseconds silence() const { return stream_->silence(); }
 
 private:

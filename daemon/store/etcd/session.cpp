@@ -8,6 +8,10 @@
 #include <time.h>
 
 #include <algorithm>
+#include <charconv>
+#include <limits>
+#include <map>
+#include <set>
 #include <utility>
 
 namespace zoo::store::etcd {
@@ -20,7 +24,8 @@ using std::chrono::seconds;
 constexpr seconds k_ttl{10};
 constexpr seconds k_margin{2}; ///< of k_ttl, in which nobody leads
 constexpr milliseconds k_keep{3'000};
-constexpr milliseconds k_look{1'000}; ///< of one who does not lead; he is told of it, too
+constexpr milliseconds k_look{1'000};   ///< of one who does not lead; he is told of it, too
+constexpr milliseconds k_settling{250}; ///< of one who waits, and is told of changes
 constexpr Patience k_patience{milliseconds(1'500), milliseconds(3'000)};
 
 json instance_of(std::string_view value) {
@@ -39,11 +44,16 @@ std::chrono::nanoseconds EtcdSession::now() {
 EtcdSession::EtcdSession(Gateway& gateway, const Layout& layout, Replica self)
     : gateway_(gateway), layout_(layout), self_(std::move(self)), instance_(crypto::uuid_v4()),
       leader_key_(layout.session("leader/controllers")),
-      replica_key_(layout.session("replica/" + self_.name)) {}
+      replica_key_(layout.session("replica/" + self_.name)),
+      applied_key_(layout.session("applied/" + self_.name)) {}
 
 EtcdSession::~EtcdSession() {
   thread_ = {};
   if (lease_ == 0) return;
+  // Who goes in order is not missed: nobody waits until it has heard of anything.
+  const auto last = std::to_string(std::numeric_limits<std::int64_t>::max());
+  (void)gateway_.ask("/v3/kv/put", request_put(applied_key_, last)["request_put"],
+                     {milliseconds(1'000), milliseconds(1'000)});
   (void)gateway_.ask("/v3/lease/revoke", {{"ID", std::to_string(lease_)}},
                      {milliseconds(1'000), milliseconds(1'000)});
 }
@@ -56,9 +66,13 @@ Result<void> EtcdSession::begin() {
   // One who has just died is known for ten more seconds.
   const auto end = now() + k_ttl + seconds(5);
   for (;;) {
-    auto done = register_self(now());
-    if (done) break;
-    if (done.error().code() != Code::conflict || now() > end) return done;
+    const auto done = register_self(now());
+    if (done) {
+      // What is read from now on holds all that was written until now.
+      confirm(*done);
+      break;
+    }
+    if (done.error().code() != Code::conflict || now() > end) return fail(done.error());
     std::unique_lock lock(mutex_);
     changed_.wait_for(lock, k_look);
   }
@@ -66,8 +80,8 @@ Result<void> EtcdSession::begin() {
   return {};
 }
 
-/// A new lease, and this replica's key on it.
-Result<void> EtcdSession::register_self(std::chrono::nanoseconds asked) {
+/// A new lease, and this replica's key on it; etcd's revision of that moment.
+Result<std::int64_t> EtcdSession::register_self(std::chrono::nanoseconds asked) {
   ZOO_TRY(const auto answer,
           gateway_.ask("/v3/lease/grant", {{"TTL", std::to_string(k_ttl.count())}}, k_patience));
   const auto lease = number(answer, "ID");
@@ -92,8 +106,9 @@ Result<void> EtcdSession::register_self(std::chrono::nanoseconds asked) {
   }
   const std::lock_guard lock(mutex_);
   lease_ = lease;
+  confirmed_ = 0; // what was confirmed went with the lease before
   valid_until_ = asked + k_ttl - k_margin;
-  return {};
+  return header_revision(put);
 }
 
 /// false: the lease is gone.
@@ -206,10 +221,70 @@ Result<std::vector<Replica>> EtcdSession::replicas() {
 }
 
 void EtcdSession::heard(const SessionChange& change) {
-  if (change.name != "leader/controllers" || change.created != 0) return;
   const std::lock_guard lock(mutex_);
+  if (change.name == "leader/controllers" && change.created == 0) wanted_ = true;
+  ++heard_; // of somebody who waits in settle()
+  changed_.notify_all();
+}
+
+void EtcdSession::confirm(std::int64_t revision) {
+  const std::lock_guard lock(mutex_);
+  confirm_ = std::max(confirm_, revision);
   wanted_ = true;
   changed_.notify_all();
+}
+
+void EtcdSession::confirm_soon() {
+  std::int64_t revision = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    if (confirm_ <= confirmed_) return;
+    revision = confirm_;
+  }
+  const auto put = request_put(applied_key_, std::to_string(revision), lease_)["request_put"];
+  if (!gateway_.ask("/v3/kv/put", put, k_patience)) return; // again a second later
+  const std::lock_guard lock(mutex_);
+  confirmed_ = revision;
+}
+
+Result<std::vector<std::string>> EtcdSession::settle() {
+  const auto end = std::chrono::steady_clock::now() + k_ttl + k_margin;
+  const auto put = request_put(layout_.session("barrier"), "")["request_put"];
+  ZOO_TRY(const auto barrier, gateway_.ask("/v3/kv/put", put));
+  const auto wanted = header_revision(barrier);
+  const auto begin = layout_.session("");
+  const std::string replica = layout_.session("replica/"), applied = layout_.session("applied/");
+  // Who comes later reads what was written by then.
+  std::optional<std::set<std::string>> waiting;
+  for (;;) {
+    std::uint64_t before = 0;
+    {
+      const std::lock_guard lock(mutex_);
+      before = heard_;
+    }
+    ZOO_TRY(const auto answer, gateway_.ask("/v3/kv/range", range(begin, end_of_prefix(begin))));
+    std::set<std::string> alive;
+    std::map<std::string, std::int64_t> has;
+    for (const auto& each : answer.value("kvs", json::array())) {
+      ZOO_TRY(const auto pair, read_key_value(each));
+      if (pair.key.starts_with(replica)) alive.insert(pair.key.substr(replica.size()));
+      if (!pair.key.starts_with(applied)) continue;
+      std::int64_t revision = 0;
+      std::from_chars(pair.value.data(), pair.value.data() + pair.value.size(), revision);
+      has.emplace(pair.key.substr(applied.size()), revision);
+    }
+    if (!waiting) waiting = alive;
+    std::erase_if(*waiting, [&](const std::string& name) {
+      const auto found = has.find(name);
+      return found != has.end() && found->second >= wanted;
+    });
+    const bool some_live = std::any_of(waiting->begin(), waiting->end(),
+                                       [&](const auto& name) { return alive.contains(name); });
+    if (!some_live || std::chrono::steady_clock::now() >= end)
+      return std::vector<std::string>(waiting->begin(), waiting->end());
+    std::unique_lock lock(mutex_);
+    changed_.wait_for(lock, k_settling, [&] { return heard_ != before; });
+  }
 }
 
 void EtcdSession::run(std::stop_token stop) {
@@ -217,6 +292,7 @@ void EtcdSession::run(std::stop_token stop) {
   bool lost = false; // an outage was told of
   while (!stop.stop_requested()) {
     try_to_lead();
+    confirm_soon();
     bool late = false; // leadership that was not kept in time
     {
       std::unique_lock lock(mutex_);
@@ -235,9 +311,14 @@ void EtcdSession::run(std::stop_token stop) {
     lost = false;
     if (*alive) continue;
     set_leads(false);
-    if (auto again = register_self(now()); !again)
+    if (auto again = register_self(now()); !again) {
       log::warning("store", "the session has ended, and there is no new one: {}",
                    again.error().text());
+      continue;
+    }
+    // What was missed meanwhile is confirmed when the stream has told of it: of this, too.
+    const auto put = request_put(layout_.session("barrier"), "")["request_put"];
+    (void)gateway_.ask("/v3/kv/put", put, k_patience);
   }
 }
 

@@ -34,18 +34,22 @@ public:
   std::optional<Fence> fence() const override;
   void on_change(std::function<void(bool leads)> told) override;
   void resign() override;
+  Result<std::vector<std::string>> settle() override;
   Result<std::vector<Replica>> replicas() override;
   const std::string& name() const override { return self_.name; }
 
   void heard(const SessionChange& change); ///< by the store's stream
+  /// What etcd held at this revision was told to all watches here: others may wait for that.
+  void confirm(std::int64_t revision);
 
 private:
   using Seconds = std::chrono::seconds;
   static std::chrono::nanoseconds now(); ///< CLOCK_BOOTTIME
 
   std::string value() const;
-  Result<void> register_self(std::chrono::nanoseconds asked);
+  Result<std::int64_t> register_self(std::chrono::nanoseconds asked);
   Result<bool> keep();
+  void confirm_soon(); ///< writes what confirm() has said
   void try_to_lead();
   void set_leads(bool leads);
   void run(std::stop_token stop);
@@ -54,13 +58,15 @@ private:
   const Layout& layout_;
   const Replica self_;
   const std::string instance_; ///< of this process: a name may be somebody's who has just died
-  const std::string leader_key_, replica_key_;
+  const std::string leader_key_, replica_key_, applied_key_;
 
   mutable std::mutex mutex_;
   std::condition_variable_any changed_;
   std::int64_t lease_ = 0;
   std::chrono::nanoseconds valid_until_{};
   std::int64_t leader_created_ = 0; ///< by which it leads; 0: it does not
+  std::uint64_t heard_ = 0;
+  std::int64_t confirm_ = 0, confirmed_ = 0; ///< etcd's revisions
   bool told_leading_ = false, resigned_ = false, wanted_ = false;
   std::function<void(bool)> told_;
   std::mutex telling_; ///< one call of told_ at a time

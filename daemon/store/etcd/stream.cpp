@@ -196,6 +196,7 @@ Stream::Next Stream::on_line(std::string_view line) {
     return Next::goes_on;
   }
   std::vector<Change> changes;
+  std::vector<SessionChange> sessions;
   std::int64_t last = position_;
   for (const auto& event : *events) {
     const auto type = event.find("type");
@@ -207,9 +208,8 @@ Stream::Next Stream::on_line(std::string_view line) {
     }
     last = std::max(last, pair->modified);
     if (const auto begin = layout_.session(""); pair->key.starts_with(begin)) {
-      if (sink_.session)
-        sink_.session(
-            {pair->key.substr(begin.size()), std::move(pair->value), removal ? 0 : pair->created});
+      sessions.push_back({pair->key.substr(begin.size()), std::move(pair->value),
+                          removal ? 0 : pair->created, pair->modified});
       continue;
     }
     if (!pair->key.starts_with(records_)) continue;
@@ -238,6 +238,8 @@ Stream::Next Stream::on_line(std::string_view line) {
   position_ = flag(result, "fragment") ? std::max<std::int64_t>(position_, last - 1) : last;
   beyond_.erase(beyond_.begin(), beyond_.lower_bound({position_ + 1, std::string()}));
   sink_.records(std::move(changes), position_);
+  for (const auto& each : sessions)
+    if (sink_.session) sink_.session(each);
   return Next::goes_on;
 }
 

@@ -24,6 +24,7 @@ struct SessionChange {
   std::string name; ///< behind s/
   std::string value;
   std::int64_t created = 0; ///< 0: gone
+  std::int64_t revision = 0;
 };
 
 /// Follows a range of etcd's keys on a thread of its own, whatever becomes of members and
@@ -36,7 +37,8 @@ public:
     /// Changes of records, with etcd's own revisions, in order; then everything up to `position`
     /// was told. An empty batch means that the stream is alive. On the stream's thread.
     std::function<void(std::vector<Change> changes, std::int64_t position)> records;
-    std::function<void(const SessionChange&)> session; ///< nothing: nobody asks
+    /// After the records that were written before or with it. Nothing: nobody asks.
+    std::function<void(const SessionChange&)> session;
   };
 
   /// Follows all records or, with a `kind`, those of that kind: all changes after `from`, an etcd

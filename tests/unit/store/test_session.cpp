@@ -62,6 +62,9 @@ TEST_CASE("one leads, the others know all of them, and one who resigns is follow
   REQUIRE(eventually([&] { return b->leads(); }));
   CHECK(eventually([&] { return b_told == 1; }));
   CHECK(led_b.put("k", "a", "5"));
+  const auto nobody = b->settle();
+  REQUIRE(nobody);
+  CHECK(nobody->empty());
   // Even if it did not know yet: the store does.
   const std::vector<Op> late{{"k", "a", "late"}};
   CHECK(store_a->write(late, {}, old_fence).error().code() == Code::conflict);
@@ -109,4 +112,54 @@ TEST_CASE("a leader that hangs stops leading before another begins, and stays be
   const auto refused = taken.get();
   REQUIRE(!refused);
   CHECK(refused.error().code() == Code::conflict);
+}
+
+TEST_CASE("who writes may wait until all have told their watches, and learns who has not") {
+  const auto prefix = EtcdServer::new_prefix();
+  Cutter cutter(EtcdServer::one().endpoint());
+  auto options = EtcdServer::one().options(prefix);
+  options.endpoints = {cutter.endpoint()};
+  const auto store_a = EtcdServer::one().open(prefix),
+             store_c = open_etcd(std::move(options)).value();
+  auto store_b = EtcdServer::one().open(prefix);
+  const auto a = joined(*store_a, "a"), c = joined(*store_c, "c");
+  auto b = joined(*store_b, "b");
+  std::atomic<std::int64_t> b_has = 0, c_has = 0;
+  const auto from = store_a->revision().value();
+  auto b_watch = store_b
+                     ->watch("k", from,
+                             [&](const Change& change) {
+                               std::this_thread::sleep_for(std::chrono::milliseconds(20));
+                               b_has = change.record.revision;
+                             })
+                     .value();
+  const auto c_watch =
+      store_c->watch("k", from, [&](const Change& change) { c_has = change.record.revision; })
+          .value();
+  for (int i = 0; i < 20; ++i) {
+    const auto put = store_a->put("k", "a", std::to_string(i)).value();
+    const auto without = a->settle();
+    REQUIRE(without);
+    CHECK(without->empty());
+    CHECK(b_has == put.revision);
+    CHECK(c_has == put.revision);
+  }
+  // One who goes in order is not waited for; one who hangs is named.
+  b_watch.reset();
+  b.reset();
+  store_b.reset();
+  cutter.hold(true);
+  const auto put = store_a->put("k", "a", "last").value();
+  const auto without = a->settle();
+  REQUIRE(without);
+  CHECK(*without == std::vector<std::string>{"c"});
+  CHECK(c_has < put.revision);
+  cutter.hold(false);
+  // It is waited for again, once it lives.
+  CHECK(eventually([&] { return a->replicas()->size() == 2; }));
+  CHECK(eventually([&] {
+    const auto again = a->settle();
+    return again && again->empty();
+  }));
+  CHECK(c_has == put.revision);
 }
