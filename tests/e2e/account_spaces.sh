@@ -104,7 +104,7 @@ for ((i = 0; i < 20; ++i)); do
   john create namespace "$run-k$i" >/dev/null 2>&1 &
   makers+=($!)
 done
-some_made() { upstream get ns -o name | grep -q "/$run-k"; }
+some_made() { upstream get ns -o name | says_line "/$run-k"; }
 eventually "some are being made" 30 some_made
 stop_zood KILL
 wait "${makers[@]}"

@@ -201,7 +201,7 @@ check "by its binding" as "$first" patch validatingadmissionpolicybinding mine -
 eventually "is heard" 30 says "Warning: Validation failed for ValidatingAdmissionPolicy 'mine' with binding 'mine': too many in team" configmap "$first"
 check "the policy goes" as "$first" delete validatingadmissionpolicybinding,validatingadmissionpolicy mine
 for version in v1 v1beta1; do
-  as "$first" get --raw "/apis/admissionregistration.k8s.io/$version" 2>/dev/null | grep -q '"mutatingadmissionpolicies"' && break
+  as "$first" get --raw "/apis/admissionregistration.k8s.io/$version" 2>/dev/null | says_line '"mutatingadmissionpolicies"' && break
   version=''
 done
 if [[ -n $version ]]; then
@@ -254,7 +254,7 @@ expect_match "a webhook for such a group: a warning" 'Warning: .*a webhook for g
 eventually "its condition sees the tenant's group" 30 says 'denied the request' limit a ", labels: {refuse: 'yes'}"
 check "it goes" as "$first" delete $hooks mine
 for version in v1 v1beta1; do
-  as "$first" get --raw "/apis/admissionregistration.k8s.io/$version" 2>/dev/null | grep -q '"mutatingadmissionpolicies"' && break
+  as "$first" get --raw "/apis/admissionregistration.k8s.io/$version" 2>/dev/null | says_line '"mutatingadmissionpolicies"' && break
   version=''
 done
 if [[ -n $version ]]; then

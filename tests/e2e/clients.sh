@@ -118,7 +118,7 @@ with_kubectl() { # VERSION FOLDER
 }
 
 # In a group for `eventually`: explain reads the definitions anew each time.
-grep_explain() { k explain widget.spec | grep -q 'How large it is'; }
+grep_explain() { k explain widget.spec | says_line 'How large it is'; }
 
 start_zood
 for package in "${packages[@]}"; do

@@ -55,7 +55,7 @@ else
 fi
 
 # What the upstream does not serve nobody can pass: Kubernetes 1.33 has these not in v1.
-if ! upstream get --raw /apis/admissionregistration.k8s.io/v1 | grep -q '"mutatingadmissionpolicies"'; then
+if ! upstream get --raw /apis/admissionregistration.k8s.io/v1 | says_line '"mutatingadmissionpolicies"'; then
   note "not served here, and left out: $(grep -c MutatingAdmissionPolicy "$list") specs of MutatingAdmissionPolicy"
   sed -i '/MutatingAdmissionPolicy/d' "$list"
 fi

@@ -77,7 +77,7 @@ check "get all" as "$a" get all -A
 
 # A name of the tenant's own may begin as its prefix does.
 check "a deployment that begins so" as "$a" create deployment "$a-web" --image=none
-said() { as "$a" get events "$@" | grep -q "Created pod: $a-web-"; }
+said() { as "$a" get events "$@" | says_line "Created pod: $a-web-"; }
 eventually "its events say its name" 30 said -o 'jsonpath={.items[*].message}'
 check "in a table too" said
 check "it goes" as "$a" delete deployment "$a-web"

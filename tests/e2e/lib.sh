@@ -111,6 +111,13 @@ expect_no_match() {
   if lines=$(grep -E -- "$2" <<<"$3"); then failed "$1" <<<"/$2/ matches:"$'\n'"$lines"; else passed "$1"; fi
 }
 
+# COMMAND | says_line ARGUMENTS of grep: some line matches. It reads to the end, for a command whose output nobody reads any more
+# fails, and the pipeline with it (tests/lint/waits).
+says_line() {
+  local lines
+  lines=$(grep "$@") && [[ -n $lines ]]
+}
+
 # eventually WHAT SECONDS COMMAND...: it succeeds before the time is over, which is half a minute at least: whole seconds are
 # counted, and what is promised sooner is measured in benchmarks, not here. The command has no input (tests/lint/waits).
 eventually() {

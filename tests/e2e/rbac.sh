@@ -136,7 +136,7 @@ expect "by that name" system:vpa-actor "$(as "$a" get clusterrolebinding system:
 vpa_may() { [[ $(as "$a" auth can-i get persistentvolumes --as vpa 2>/dev/null) == "$1" ]]; }
 eventually "and gives what it says" 30 vpa_may yes
 check "it may be changed" as "$a" label clusterrole system:vpa-actor rbac.authorization.k8s.io/aggregate-to-view=true
-part_of_view() { as "$a" get clusterrole view -o jsonpath='{.rules[*].resources}' | grep -qw persistentvolumes; }
+part_of_view() { as "$a" get clusterrole view -o jsonpath='{.rules[*].resources}' | says_line -w persistentvolumes; }
 eventually "and be a part of others" 30 part_of_view
 check_fails "who has less cannot give it" 'attempting to grant RBAC permissions not currently held|forbidden' \
   as "$a" create clusterrole system:more --verb=delete --resource=nodes --as vpa

@@ -114,7 +114,7 @@ eventually "upstream has it" 30 upstream get volumeattachment "csi-$mark-longer"
 expect "is in no list" "csi-$mark-own csi-$mark-w" "$(names "$a" volumeattachments)"
 check "a neighbour's volume" upstream create -f - <<<"$(volume "$v" "$b-default")"
 check "is attached" upstream create -f - <<<"$(attachment "csi-$mark-v" "$v")"
-sees() { names "$1" volumeattachments | grep -q "csi-$mark-v"; }
+sees() { names "$1" volumeattachments | says_line "csi-$mark-v"; }
 eventually "the neighbour sees it" 30 sees "$b"
 check "a claim names it" as "$a" create -f - <<<'{"apiVersion":"v1","kind":"PersistentVolumeClaim","metadata":{"name":"theirs"},"spec":{"accessModes":["ReadWriteOnce"],"storageClassName":"none","volumeName":"'"$v"'","resources":{"requests":{"storage":"1Gi"}}}}'
 check_fails "which shows nothing of it" "not found" as "$a" get volumeattachment "csi-$mark-v"
@@ -131,13 +131,13 @@ watching=$!
 check "the platform removes a volume" upstream delete pv "$w" --timeout=120s
 check "and then what attached it" upstream delete volumeattachment "csi-$mark-w" --wait=false
 eventually "which leaves the list" 30 is volumeattachments "csi-$mark-own"
-heard() { jq -r '.type + " " + .object.metadata.name' "$TMPDIR/attached" | grep -qx "DELETED csi-$mark-w"; }
+heard() { jq -r '.type + " " + .object.metadata.name' "$TMPDIR/attached" | says_line -x "DELETED csi-$mark-w"; }
 eventually "and is told to who watches" 30 heard
 # Whose it is, is not known when its event comes.
 u=pvc-$(cat /proc/sys/kernel/random/uuid)
 check "an attachment comes before its volume" upstream create -f - <<<"$(attachment "csi-$mark-u" "$u")"
 check "which is the tenant's" upstream create -f - <<<"$(volume "$u" "$a-default")"
-shown() { jq -r '.type + " " + .object.metadata.name' "$TMPDIR/attached" | grep -qx "ADDED csi-$mark-u"; }
+shown() { jq -r '.type + " " + .object.metadata.name' "$TMPDIR/attached" | says_line -x "ADDED csi-$mark-u"; }
 eventually "who watches is told of it" 30 shown
 kill "$watching"
 wait "$watching" 2>/dev/null || :

@@ -207,7 +207,7 @@ metadata: {name: $service}
 spec: {group: $group, version: v1alpha1, groupPriorityMinimum: 10000, versionPriority: 1000, insecureSkipTLSVerify: true, service: {name: kiosk, namespace: kiosk}}
 YAML
 check "the door is switched on beside another's APIService" ctl account aggregated on
-foreign() { ctl account aggregated status | grep -q "another's"; }
+foreign() { ctl account aggregated status | says_line "another's"; }
 eventually "which is left alone" 30 foreign
 expect_match "doctor says so" "APIService $service is another's" "$(ctl doctor)"
 stop_zood

@@ -60,7 +60,7 @@ expect_match "a table for people" "^20[0-9T:.-]+Z +admin +create +secrets +defau
 expect_match "which says that there is more" 'There are older lines: raise --limit \(now 1\)' "$(ctl audit "$a" --limit 1 2>&1)"
 expect "administrators are told of, too" true "$(lines | jq -s 'any(.door == "admin" and .resource == "tenants" and .verb == "create")')"
 expect "files are nobody else's" "600 700" "$(stat -c %a "$log") $(stat -c %a "${log%/*}")"
-old() { ! ctl audit "$a" --since 2s -o json | grep -q '"keys"'; }
+old() { ! ctl audit "$a" --since 2s -o json | says_line '"keys"'; }
 eventually "what is older than --since is left out" 30 old
 check "but is still there" holds '.name == "keys"' "$a"
 check_fails "--since is a span" 'since' ctl audit "$a" --since yesterday

@@ -170,7 +170,7 @@ good_policy() { [[ $(upstream get "$upstream_policies" zoo-pods-inside -o 'jsonp
 eventually "it is put right, too" 60 good_policy
 
 # ---- doctor -----------------------------------------------------------------------------------------------------
-eventually "doctor has tried a pod" 60 eval 'ctl doctor | grep -q "a pod in namespace .*-kube-system would find zood"'
+eventually "doctor has tried a pod" 60 eval 'ctl doctor | says_line "a pod in namespace .*-kube-system would find zood"'
 expect "which leaves nothing" "" "$(upstream get pods -A -o name | grep zood-doctor)"
 expect_match "and says that the rules are missing" "names inside pods: the rules are not in force at $dns" "$(ctl doctor)"
 echo "$ip" >"$TMPDIR/rules"

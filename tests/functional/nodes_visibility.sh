@@ -32,7 +32,7 @@ version=$(as "$a" get --raw /api/v1/nodes | jq -r .metadata.resourceVersion)
 watching=$!
 "$KUBECTL" --kubeconfig "$TMPDIR/$a.kubeconfig" get nodes -w --output-watch-events --no-headers >"$TMPDIR/table" 2>&1 &
 tables=$!
-told() { jq -r '.type + " " + .object.metadata.name' "$TMPDIR/watched" | grep -qx "$1 $2"; }
+told() { jq -r '.type + " " + .object.metadata.name' "$TMPDIR/watched" | says_line -x "$1 $2"; }
 pod() { printf '{apiVersion: v1, kind: Pod, metadata: {name: %s}, spec: {nodeName: %s, containers: [{name: c, image: none}]}}' "$1" "$2"; }
 eventually "a Table watch begins" 30 grep -q "^ADDED *$home" "$TMPDIR/table"
 check "a pod comes to another node" upstream -n "$a-default" create -f - <<<"$(pod two "$other")"

@@ -60,7 +60,7 @@ slow=$!
 exec 9>"$TMPDIR/body" # a request whose body does not end holds the tenant's one place
 held() { [[ $(ctl top "$b" -o json | jq '.items[0].usage.flow.requestsInflight.used') == 1 ]]; }
 eventually "a request is in flight" 30 held # another one at that moment would have the place
-full() { "${as_b[@]}" "https://$zood_address/api/v1/pods" | grep -q '1 requests in flight, its limit'; }
+full() { "${as_b[@]}" "https://$zood_address/api/v1/pods" | says_line '1 requests in flight, its limit'; }
 eventually "a limit that was lowered holds" 30 full
 exec 9>&-
 wait "$slow"

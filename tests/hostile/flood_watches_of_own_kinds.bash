@@ -7,7 +7,7 @@ versions=$(jq -cn '[range(1; 17) | {name: "v\(.)", served: true, storage: (. == 
 for n in {1..40}; do
   made "definition $n" POST /apis/apiextensions.k8s.io/v1/customresourcedefinitions json '{"metadata":{"name":"things.own'$n'.example"},"spec":{"group":"own'$n'.example","scope":"Namespaced","names":{"plural":"things","singular":"thing","kind":"Thing","listKind":"ThingList"},"versions":'"$versions"'}}'
 done
-served() { lists "$evil" "https://$zood_address/apis/own40.example/v16/things" | grep -q ThingList; }
+served() { lists "$evil" "https://$zood_address/apis/own40.example/v16/things" | says_line ThingList; }
 eventually "the last one is served" 60 served
 # Upstream knows of each what has changed since it was first asked for: at a version before that a watch is told 410 and begins anew, and
 # where its tenant has all that it may by then, it ends instead of being refused.

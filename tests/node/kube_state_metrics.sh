@@ -20,7 +20,7 @@ for id in "$a" "$b"; do
   require "the pod runs" ready "$id" "pod/of-$id"
 done
 metrics() { inside "$1" "of-$1" curl -s --max-time 10 "http://$(as "$1" get -n kube-system endpointslices -l kubernetes.io/service-name=kube-state-metrics -o 'jsonpath={.items[0].endpoints[0].addresses[0]}'):8080/metrics"; }
-tells() { metrics "$1" | grep -q "^kube_pod_status_ready{namespace=\"default\",pod=\"of-$1\",.*condition=\"true\"} 1"; }
+tells() { metrics "$1" | says_line "^kube_pod_status_ready{namespace=\"default\",pod=\"of-$1\",.*condition=\"true\"} 1"; }
 for id in "$a" "$b"; do
   eventually "it tells of the pod of $id, in the tenant's namespace" 60 tells "$id"
   metrics "$id" >"$TMPDIR/metrics-$id"
@@ -35,5 +35,5 @@ done
 expect_no_match "the first tenant's has nothing of the second" "$b" "$(cat "$TMPDIR/metrics-$a")"
 expect_no_match "nor the other way" "$a" "$(cat "$TMPDIR/metrics-$b")"
 check "a pod comes" as "$a" run late --image="$tools" --restart=Never -- true
-late() { metrics "$a" | grep -q 'pod="late"'; }
+late() { metrics "$a" | says_line 'pod="late"'; }
 eventually "and is told of" 30 late

@@ -27,7 +27,7 @@ check "it stops proving it" inside "$id" lives rm /tmp/alive
 eventually "and is restarted" 60 says 1 restarts
 eventually "its logs begin anew" 30 fails says "$first" as "$id" logs lives
 expect "those of its first life can be read" "$first" "$(as "$id" logs lives --previous)"
-tells() { as "$id" get events --field-selector involvedObject.name="$1" -o 'jsonpath={range .items[*]}{.message}{"\n"}{end}' | grep -q "$2"; }
+tells() { as "$id" get events --field-selector involvedObject.name="$1" -o 'jsonpath={range .items[*]}{.message}{"\n"}{end}' | says_line "$2"; }
 eventually "why is told by an event" 30 tells lives 'Liveness probe failed'
 
 # ---- readiness
