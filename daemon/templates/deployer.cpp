@@ -18,7 +18,8 @@ using nlohmann::json;
 using Clock = std::chrono::steady_clock;
 
 constexpr std::string_view k_rbac = "rbac.authorization.k8s.io";
-constexpr const char* k_manager = "zoo-template";
+/// Of fields, with the mark of the instance.
+const std::string k_manager = "zoo-template-";
 constexpr const char* k_apply_type = "application/apply-patch+yaml"; // JSON is YAML, too
 constexpr std::size_t k_longest_message = 2'048;
 /// Upstream's authorizer hears of a new RoleBinding a moment after it was made.
@@ -291,16 +292,19 @@ Result<void> Deployer::bind(Attempt& attempt, const std::string& role) {
   return {};
 }
 
+/// Fields that somebody else has set are taken from him; but those of another instance only for one
+/// that is kept, or two would take them from each other for ever.
 Result<json> Deployer::apply_one(Attempt& attempt, const KindPath& kind, const json& object,
                                  upstream::ControlApi& as_template) {
   const auto ref = ref_of(object);
-  const auto path = kind.object(attempt.instance.name_space, ref.name);
-  const auto target = kube::with_query(path, {{"fieldManager", k_manager}, {"force", "true"}});
+  const auto& instance = attempt.instance;
+  const auto path = kind.object(instance.name_space, ref.name);
+  kube::Query query = {{"fieldManager", k_manager + mark_of(instance.name)}};
   const auto heard_by = Clock::now() + k_binding_heard;
   for (;;) {
     ZOO_TRY_VOID(attempt.in_time());
-    auto response =
-        as_template.request("PATCH", target, k_apply_type, text_of(object), "application/json");
+    auto response = as_template.request("PATCH", kube::with_query(path, query), k_apply_type,
+                                        text_of(object), "application/json");
     if (!response) return fail(std::move(response).error());
     if (response->status >= 200 && response->status <= 299) {
       auto out = json::parse(response->body, nullptr, false);
@@ -311,6 +315,13 @@ Result<json> Deployer::apply_one(Attempt& attempt, const KindPath& kind, const j
       return out;
     }
     auto error = kube::error_of(*response);
+    if (error.code() == Code::conflict && query.size() == 1) {
+      const auto& said = error.message();
+      if (!instance.kept && said.find(fmt::format("conflict with \"{}", k_manager)) != said.npos)
+        return fail(Code::invalid, "{} is made by another instance already: {}", ref.title(), said);
+      query.emplace_back("force", "true");
+      continue;
+    }
     if (!attempt.bound_now || !lacks_the_right(error) || Clock::now() > heard_by)
       return fail(error.code(), "{}: {}", ref.title(), error.message());
     std::this_thread::sleep_for(k_binding_look);

@@ -43,6 +43,35 @@ person "$mallory"
 made() { at door "$1" create -f - <<<"$(space "$2" "$1")"; }
 eventually "the victim has a space" 30 made "$victor" "$treasure"
 eventually "the attacker has one" 30 made "$mallory" "$loot"
+# Both have walls that zood keeps; the attacker may instantiate templates in his space, and so may many a member.
+upstream apply -f - >/dev/null <<YAML
+apiVersion: config.kiosk.sh/v1alpha1
+kind: Template
+metadata: {name: $run-walls}
+resources: {manifests: [{apiVersion: networking.k8s.io/v1, kind: NetworkPolicy, metadata: {name: walls}, spec: {podSelector: {}}}]}
+---
+apiVersion: config.kiosk.sh/v1alpha1
+kind: Template
+metadata: {name: $run-wide}
+applyAs: {clusterRole: cluster-admin}
+accounts: {matchLabels: {name: $victor}}
+parameters: [{name: NAME}, {name: VALUE}]
+resources: {manifests: [{apiVersion: v1, kind: ConfigMap, metadata: {name: "\${NAME}"}, data: {value: "\${{VALUE}}"}}]}
+---
+apiVersion: config.kiosk.sh/v1alpha1
+kind: Template
+metadata: {name: $run-notes}
+parameters: [{name: NAME}, {name: VALUE}]
+resources: {manifests: [{apiVersion: v1, kind: ConfigMap, metadata: {name: "\${NAME}", annotations: {for: "\${VALUE}"}}, data: {value: "x"}}]}
+YAML
+for name in "$victor" "$mallory"; do
+  upstream patch account.config.kiosk.sh "$name" --type merge -p '{"metadata":{"labels":{"name":"'"$name"'"}},"spec":{"space":{"clusterRole":"kiosk-space-admin","templateInstances":[{"metadata":{"name":"kept"},"spec":{"template":"'"$run-walls"'"}}]}}}' >/dev/null
+done
+upstream create clusterrole "$run-instances" --verb '*' --resource templateinstances.config.kiosk.sh,templateinstances.config.kiosk.sh/status >/dev/null
+upstream -n "$loot" create rolebinding instances --clusterrole "$run-instances" --user "$mallory" >/dev/null
+walled() { upstream -n "$1" get networkpolicy walls && upstream -n "$1" get rolebinding zoo:template:kept; }
+eventually "the victim's space has walls" 60 walled "$treasure"
+eventually "and so has the attacker's" 60 walled "$loot"
 at door "$victor" -n "$treasure" create secret generic pearl --from-literal=value=white >/dev/null
 upstream create ns "$nobodys" >/dev/null
 
@@ -53,6 +82,10 @@ standing() {
   upstream get rolebindings -A -o json | jq -c --arg run "$run" '.items[] | select(.metadata.namespace | startswith($run + "-")) |
     [.metadata.namespace, .metadata.name, .roleRef.name, [.subjects[]?.name]]'
   upstream get account.config.kiosk.sh "$victor" "$mallory" -o json | jq -c '.items[] | [.metadata.name, .spec.subjects, .status.namespaces]'
+}
+walls() {
+  upstream get networkpolicies,templateinstances -A -o json | jq -c --arg run "$run" '.items[] | select(.metadata.namespace | startswith($run + "-")) |
+    select(.metadata.name == "walls" or .metadata.name == "kept") | [.kind, .metadata.namespace, .metadata.uid, .metadata.labels, .spec]'
 }
 settled() { [[ $(standing | grep -o "\"name\":\"$run-[a-z]*\"" | wc -l) == 2 ]]; }
 eventually "all is as it shall stay" 30 settled
@@ -98,6 +131,49 @@ for where in door upstream; do
   attack "$where: as zood" m get ns --as system:serviceaccount:zoo-system:zood
   attack "$where: as a master" m get ns --as root --as-group system:masters
 done
+# ---- templates --------------------------------------------------------------------------------------------------------
+built=$(walls)
+# instance TEMPLATE [NAME VALUE]: of his, in his space; its failure is told as he reads it.
+instance() {
+  m -n "$loot" delete templateinstance mine --ignore-not-found >/dev/null
+  m -n "$loot" create -f - <<<'{"apiVersion":"config.kiosk.sh/v1alpha1","kind":"TemplateInstance","metadata":{"name":"mine"},"spec":{"template":"'"$1"'","parameters":['"${2:+$(jq -cn --arg n "$2" --arg v "$3" '[{name: "NAME", value: $n}, {name: "VALUE", value: $v}] | .[]' | paste -sd,)}"']}}' >/dev/null
+}
+fails() { [[ $(m -n "$loot" get templateinstance mine -o 'jsonpath={.status.status} {.status.reason}') == "Failed $1" ]]; }
+for where in door upstream; do
+  m() { mallory "$where" "$mallory" "$@"; }
+  may() { m -n "$loot" get templateinstances; }
+  eventually "$where: he may instantiate templates in his space" 30 may
+  made_of() { m create -f - <<<"$1"; }
+  for act in "delete networkpolicy walls" "label networkpolicy walls zoo.kubezoo.io/managed-" "label networkpolicy walls zoo.kubezoo.io/template-instance=x --overwrite" "delete networkpolicies --all" \
+    "delete templateinstance kept" "label templateinstance kept zoo.kubezoo.io/managed-" "patch templateinstance kept --subresource status --type merge -p {\"status\":{\"objects\":[]}}" "delete templateinstances --all" \
+    "delete rolebinding zoo:template:kept" "delete rolebindings --all"; do
+    # shellcheck disable=SC2086 # words
+    attack "$where: his walls: $act" m -n "$loot" $act --wait=false
+  done
+  attack "$where: his walls, widened" m -n "$loot" patch networkpolicy walls --type merge -p '{"spec":{"ingress":[{}]}}'
+  attack "$where: applied in the templates' name" m apply --server-side --force-conflicts --field-manager zoo-template -f - \
+    <<<'{"apiVersion":"networking.k8s.io/v1","kind":"NetworkPolicy","metadata":{"name":"walls","namespace":"'"$loot"'"},"spec":{"podSelector":{},"ingress":[{}]}}'
+  attack "$where: as who makes templates' objects" m -n "$loot" delete networkpolicy walls --as zoo:templates --as-group zoo:templates
+  attack "$where: an instance that poses as the account's" made_of '{"apiVersion":"config.kiosk.sh/v1alpha1","kind":"TemplateInstance","metadata":{"name":"posing","namespace":"'"$loot"'","labels":{"zoo.kubezoo.io/managed":"true"}},"spec":{"template":"'"$run-notes"'"}}'
+  attack "$where: one in the victim's space" made_of '{"apiVersion":"config.kiosk.sh/v1alpha1","kind":"TemplateInstance","metadata":{"name":"x","namespace":"'"$treasure"'"},"spec":{"template":"'"$run-notes"'"}}'
+  attack "$where: a template of his own" made_of '{"apiVersion":"config.kiosk.sh/v1alpha1","kind":"Template","metadata":{"name":"'"$run-own"'"},"resources":{"manifests":[]}}'
+  attack "$where: who lets him in" made_of '{"apiVersion":"rbac.authorization.k8s.io/v1","kind":"RoleBinding","metadata":{"name":"zoo:template:mine","namespace":"'"$loot"'","labels":{"zoo.kubezoo.io/managed":"true"}},"roleRef":{"apiGroup":"rbac.authorization.k8s.io","kind":"ClusterRole","name":"cluster-admin"},"subjects":[]}'
+  check "$where: an instance of the victim's template" instance "$run-wide" x y
+  eventually "$where: makes nothing" 60 fails AccountNotSelected
+  check "$where: a parameter that names another place" instance "$run-notes" "../../$treasure/configmaps/x" y
+  eventually "$where: makes nothing" 60 fails ApplyManifests
+  check "$where: a parameter with more keys" instance "$run-notes" own $'y\n  labels:\n    zoo.kubezoo.io/managed: "true"'
+  made() { [[ $(upstream -n "$loot" get configmap own -o 'jsonpath={.metadata.labels.zoo\.kubezoo\.io/managed}|{.metadata.labels.zoo\.kubezoo\.io/template-instance}') == "|mine" ]]; }
+  eventually "$where: is one text" 60 made
+  m -n "$loot" patch templateinstance mine --subresource status --type merge -p '{"status":{"objects":[{"apiVersion":"networking.k8s.io/v1","kind":"NetworkPolicy","name":"walls"},{"apiVersion":"rbac.authorization.k8s.io/v1","kind":"RoleBinding","name":"zoo:account"}]}}' >/dev/null
+  m -n "$loot" patch templateinstance mine --type merge -p '{"spec":{"parameters":[{"name":"NAME","value":"other"},{"name":"VALUE","value":"z"}]}}' >/dev/null
+  other() { upstream -n "$loot" get configmap other; }
+  eventually "$where: a status that names what is not its own" 60 other
+  m -n "$loot" delete templateinstance mine >/dev/null
+done
+expect "the walls are as they were" "$built" "$(walls)"
+stays "what a member can do with templates"
+
 m() { mallory door "$mallory" "$@"; }
 attack "a space in the victim's account" made_of "$(space "$run-x" "$victor")"
 attack "a space of the victim's name" made_of "$(space "$treasure" "$mallory")"

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # covers: accounts access gateway resources app upstream
 # timeout: 900
-# kiosk's tutorial, in its order and with its objects, as far as spaces go: straight at the upstream, where zood serves
+# kiosk's tutorial, in its order and with its objects, as far as spaces and templates go: straight at the upstream, where zood serves
 # tenancy.kiosk.sh through the aggregation layer, and through the account door. With the kubectl of this run, and with
 # ZOO_OLD_KUBECTL if there is one; the suite `older` has both of an older Kubernetes.
 . "$(dirname "$0")/lib.sh"
@@ -96,6 +96,127 @@ roleRef:
   name: kiosk-edit
   apiGroup: rbac.authorization.k8s.io
 YAML
+cat >"$objects/template-manifests.yaml" <<'YAML'
+apiVersion: config.kiosk.sh/v1alpha1
+kind: Template
+metadata:
+  name: space-restrictions
+parameters:
+  - name: DEFAULT_CPU_LIMIT
+    value: "1"
+  - name: DEFAULT_CPU_REQUESTS
+    value: "0.5"
+    validation: "^[0-9]*\\.?[0-9]+$"
+resources:
+  manifests:
+    - apiVersion: v1
+      kind: LimitRange
+      metadata:
+        name: space-limit-range
+        annotations:
+          example-parameter: "Hello from ${namespace} - ${WILL_NOT_BE_REPLACED}"
+      spec:
+        limits:
+          - default:
+              cpu: "${{DEFAULT_CPU_LIMIT}}"
+            defaultRequest:
+              cpu: "${{DEFAULT_CPU_REQUESTS}}"
+            type: Container
+YAML
+cat >"$objects/template-helm.yaml" <<'YAML'
+apiVersion: config.kiosk.sh/v1alpha1
+kind: Template
+metadata:
+  name: redis
+resources:
+  helm:
+    releaseName: redis
+    chart:
+      repository:
+        name: redis
+        repoUrl: https://charts.bitnami.com/bitnami
+    values: |
+      redisPort: 6379
+      # Use a predefined parameter here
+      myOtherValue: ${NAMESPACE}
+YAML
+cat >"$objects/rbac-template-viewer.yaml" <<'YAML'
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata:
+  name: kiosk-template-view
+rules:
+- apiGroups:
+  - config.kiosk.sh
+  resources:
+  - templates
+  verbs:
+  - get
+  - list
+  - watch
+  - create
+  - delete
+  - deletecollection
+  - patch
+  - update
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata:
+  name: kiosk-template-viewer
+subjects:
+- kind: Group
+  name: system:authenticated
+  apiGroup: rbac.authorization.k8s.io
+roleRef:
+  kind: ClusterRole
+  name: kiosk-template-view
+  apiGroup: rbac.authorization.k8s.io
+YAML
+cat >"$objects/rbac-template-instance-admin.yaml" <<'YAML'
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata:
+  name: kiosk-template-admin
+  labels:
+    rbac.kiosk.sh/aggregate-to-space-admin: "true"
+rules:
+- apiGroups:
+  - config.kiosk.sh
+  resources:
+  - templateinstances
+  verbs:
+  - get
+  - list
+  - watch
+  - create
+  - delete
+  - deletecollection
+  - patch
+  - update
+YAML
+# instance NAME TEMPLATE [MORE OF SPEC]
+instance() {
+  cat <<YAML
+apiVersion: config.kiosk.sh/v1alpha1
+kind: TemplateInstance
+metadata:
+  name: $1
+spec:
+  template: $2
+${3:-}
+YAML
+}
+instance redis-instance redis >"$objects/template-instance.yaml"
+instance space-restrictions-instance-sync space-restrictions '  sync: true
+  parameters:
+  - name: DEFAULT_CPU_REQUESTS
+    value: "1"' >"$objects/template-instance-sync.yaml"
+account johns-account-deletable-spaces "    clusterRole: kiosk-space-admin
+    templateInstances:
+    - spec:
+        template: space-restrictions" >"$objects/account-default-template.yaml"
+space johns-space-template-mandatory johns-account-deletable-spaces >"$objects/space-template-mandatory.yaml"
 cat >"$objects/deployment.yaml" <<'YAML'
 apiVersion: apps/v1
 kind: Deployment
@@ -184,6 +305,32 @@ walk() {
   check "$w 4.1 he creates the second space" apply john space-2
   check_fails "$w 4.1 the third is refused" 'space limit of 2 reached for account johns-account' apply john space-3
   check "$w 4.1 and no namespace is left of it" gone namespace johns-space-3
+
+  check "$w 5.1 a template of manifests" apply admin template-manifests
+  check "$w 5.2 a template of a chart" apply admin template-helm
+  check_fails "$w 5.3 john does not see templates by default" 'forbidden' john get templates
+  check "$w 5.3 the administrator lets all users see them" apply admin rbac-template-viewer
+  eventually "$w 5.3 he does" 30 lists templates 'redis space-restrictions'
+  check "$w 5.3 and lets users make instances in their spaces" apply admin rbac-template-instance-admin
+  check "$w 5.4 a template is mandatory in an account" apply admin account-default-template
+  has_list() { [[ -n $(john get account johns-account-deletable-spaces -o 'jsonpath={.spec.space.templateInstances}') ]]; }
+  eventually "$w 5.4 as john sees" 30 has_list
+  check "$w 5.4 he creates a space of it" apply john space-template-mandatory
+  expect "$w 5.4 which has the template's object" 'Hello from johns-space-template-mandatory - ${WILL_NOT_BE_REPLACED} 1 500m' \
+    "$(john -n johns-space-template-mandatory get limitrange space-limit-range -o 'jsonpath={.metadata.annotations.example-parameter} {.spec.limits[0].default.cpu} {.spec.limits[0].defaultRequest.cpu}')"
+  expect_match "$w 5.5 and an instance of it" '^space-restrictions-[^ ]+ +space-restrictions +Deployed ' "$(admin get templateinstances -n johns-space-template-mandatory --no-headers)"
+  may_instantiate() { [[ $(john auth can-i create templateinstances.config.kiosk.sh -n johns-space-template-mandatory) == yes ]]; }
+  eventually "$w 5.3 john may make instances in it" 60 may_instantiate
+  check "$w 5.3 he makes one of the chart" john apply -n johns-space-template-mandatory -f "$objects/template-instance.yaml"
+  # This zood has no list of repositories.
+  refused() { [[ $(john get templateinstance redis-instance -n johns-space-template-mandatory -o 'jsonpath={.status.status} {.status.reason}') == 'Failed ErrorHelm' ]]; }
+  eventually "$w 5.3 and is told that its repository is not allowed" 60 refused
+  check "$w 5.5 he makes one that follows" john apply -n johns-space-defaults -f "$objects/template-instance-sync.yaml"
+  follows() { [[ $(john get templateinstance space-restrictions-instance-sync -n johns-space-defaults -o 'jsonpath={.status.status}') == Deployed ]]; }
+  eventually "$w 5.5 which is deployed" 60 follows
+  check "$w he deletes the space" john delete space johns-space-template-mandatory --timeout 60s
+  check "$w the templates go" admin delete templates redis space-restrictions
+  check "$w and the rights to them" admin delete clusterrole,clusterrolebinding kiosk-template-view kiosk-template-viewer kiosk-template-admin --ignore-not-found
 
   # The alternative of 2.1.
   check "$w 2.1 the account's user becomes a ServiceAccount" apply admin account-sa

@@ -77,7 +77,7 @@ kept=$(upstream get templateinstance -n one -o 'jsonpath={.items[0].metadata.nam
 expect_match "the instance says so" '^Deployed True Deployed' "$(upstream get templateinstance -n one "$kept" -o 'jsonpath={.status.status} {.status.conditions[0].status} {.status.conditions[0].reason}')"
 expect "it names what it made" "ConfigMap/greeting LimitRange/sizes NetworkPolicy/apart" \
   "$(upstream get templateinstance -n one "$kept" -o json | jq -r '[.status.objects[] | .kind + "/" + .name] | sort | join(" ")')"
-expect "and who applied it" zoo-template "$(upstream get configmap -n one greeting -o json --show-managed-fields | jq -r '.metadata.managedFields[].manager')"
+expect "and who applied it" "zoo-template-$kept" "$(upstream get configmap -n one greeting -o json --show-managed-fields | jq -r '.metadata.managedFields[].manager')"
 
 # ---- a failure leaves nothing -------------------------------------------------------------------------------------
 
@@ -115,6 +115,8 @@ EXTRA=$cpu require "and loses again what is to stay" template walls "$policy"
 eventually "N15: one object goes" 30 gone configmap -n one other
 expect "N15: what says keep stays" x "$(value one stays)"
 
+EXTRA=$cpu require "a template as it was" template walls "$policy" "$sized" "$(map greeting 'of ${account} in ${NAMESPACE}, ${unknown} $${CPU} ${account.metadata.labels.tier}')"
+
 # ---- instances of users -------------------------------------------------------------------------------------------
 
 EXTRA='{parameters: [{name: "WHAT", required: true}, {name: "HOW", value: "well", validation: "w.*"}]}' require "a template with parameters" template notes "$(map note '${WHAT} ${HOW}')"
@@ -129,6 +131,10 @@ eventually "N16: it is deployed" 30 has one note "done well"
 require "the template changes" template notes "$(map note changed)"
 check "another parameter is applied all the same" instance one note notes false '{"name":"WHAT","value":"again"}'
 eventually "N16: which the template does not declare any more" 30 says one note 'it declares none'
+check "another one that makes the same" instance one same notes
+eventually "is refused" 30 says one same '^ApplyManifests: ConfigMap "note" is made by another instance already'
+require "it goes" upstream delete templateinstance -n one same note
+eventually "with what it was about" 30 gone configmap -n one note
 check "an instance that follows" instance one follows notes true
 eventually "I4: is deployed" 30 has one note changed
 require "the template changes once more" template notes "$(map note 'once more')"
@@ -138,12 +144,31 @@ eventually "N15: the instance says so" 30 says one follows '^TemplateNotFound: t
 expect "N15: its objects stay" "once more" "$(value one note)"
 require "and is there again" template notes "$(map note back)"
 eventually "what failed is tried again" 60 has one note back
-require "an instance goes" upstream delete templateinstance -n one follows note
+require "an instance goes" upstream delete templateinstance -n one follows
 eventually "and its objects with it" 60 gone configmap -n one note
-eventually "and who let it in" 60 gone rolebinding -n one zoo:template:note
+eventually "and who let it in" 60 gone rolebinding -n one zoo:template:follows
 require "a space with a template of its user's choice" john create -f - <<<"$(space chosen notes)"
 expect "has it from the start" back "$(value chosen note)"
 expect "not as the account's" "" "$(upstream get templateinstance -n chosen notes -o 'jsonpath={.metadata.labels.zoo\.kubezoo\.io/managed}')"
+
+# ---- zooctl template ----------------------------------------------------------------------------------------------
+
+export KUBECONFIG=$ZOO_E2E_KUBECONFIG
+expect "zooctl renders what an instance would make" "ConfigMap/note" "$(ctl template render notes -n one -o name)"
+expect "with parameters and predefined ones" "of team in one, \${unknown} \${CPU} gold|7" "$(ctl template render walls -n one -p CPU=7 -o json | jq -rs 'map(.data.value // empty) + [.[] | .spec.limits[0].default.cpu? // empty] | join("|")')"
+check_fails "says what is wrong" 'the value "x" does not match "\[0-9\]\+"' ctl template render walls -n one -p CPU=x
+check_fails "and what was meant" 'did you mean .walls' ctl template render wals -n one
+expect "renders a file" "LimitRange/defaults" "$(ctl template render -f "$zoo_root/packaging/templates/open.yaml" -n one -o name)"
+check_status "tells what would change" 1 ctl template diff notes -n one
+expect_match "line by line" '^new ConfigMap/note' "$(ctl template diff notes -n one)"
+expect "instantiates" "templateinstance/notes deployed" "$(ctl template instantiate notes -n one --sync)"
+expect "what is there is as it would be" "" "$(ctl template diff notes -n one | grep -v '^  \|^changed\|zoo.kubezoo.io\|labels:')"
+expect_match "shows what became of it" '^one +notes +notes +Deployed +Deployed +sync +1 ' "$(ctl template status -n one)"
+expect_match "of an account's spaces" '^one +walls-[0-9a-f]+ +walls +Deployed +Deployed +account ' "$(ctl template status --account team)"
+expect_match "lists templates" '^walls +[0-9]+ +<none> +CPU ' "$(ctl template list)"
+check_fails "waits for what fails, too" 'failed with ErrorValidatingParameters' ctl template instantiate walls -n one --name more -p CPU=x
+require "they go" upstream delete templateinstance -n one notes more
+unset KUBECONFIG
 
 # ---- what no template may do --------------------------------------------------------------------------------------
 

@@ -186,6 +186,24 @@ TEST_CASE("N15 an attempt that changes nothing writes nothing") {
   CHECK(world.status() == before);
 }
 
+TEST_CASE("two instances do not take an object from each other, but one that is kept takes it") {
+  for (const bool kept : {false, true}) {
+    World world({map("a")}, kept ? json{{"zoo.kubezoo.io/managed", "true"}} : json::object());
+    int refusals = 0;
+    world.upstream.fault = [&](const std::string& method, const std::string& path,
+                               const std::string&) -> std::optional<std::pair<int, std::string>> {
+      if (method == "PATCH" && path == map_at("a") && ++refusals == 1)
+        return std::pair(409,
+                         "Apply failed with 1 conflict: conflict with \"zoo-template-j\": .data");
+      return {};
+    };
+    const auto done = world.deploy();
+    CHECK(done.deployed == kept);
+    if (!kept)
+      CHECK(done.message.starts_with("ConfigMap \"a\" is made by another instance already"));
+  }
+}
+
 TEST_CASE("an object whose drift is ignored is made once for each template") {
   World world({map("a", {{"zoo.kubezoo.io/drift", "ignore"}}), map("b")});
   CHECK(world.deploy().applied.size() == 2);
