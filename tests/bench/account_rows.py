@@ -3,11 +3,16 @@
 
 `Rows` goes before Bench among the bases of one class: Bench has the upstream, the processes and the rounds.
 """
+import base64
 import contextlib
+import io
 import json
+import pathlib
 import re
 import socket
 import ssl
+import subprocess
+import tarfile
 import time
 import urllib.request
 
@@ -16,6 +21,7 @@ import account_fixture as fixture
 SPACES = "/apis/tenancy.kiosk.sh/v1alpha1/spaces"
 NAMESPACES = "/api/v1/namespaces"
 TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json"
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 TENANT = "m00001"
 
 
@@ -46,6 +52,8 @@ accounts:
   listen: 127.0.0.1:0
   aggregated:
     listen: "{own_address()}:0"
+templates:
+  helm: {self.tmp / "helm"}
 """
         say("== zood for accounts")
         self.start_zood()
@@ -210,6 +218,42 @@ accounts:
                  "direct, 50 at once": dict(kubeconfig=self.direct, kind="namespace", c=50),
                  "zood, 50 at once": dict(kubeconfig=",".join(map(str, members)), kind="space", c=50)}
         return self.rounds({name: dict(side, pid=str(self.zood)) for name, side in sides.items()}, scenario="create", ns="makers")
+
+    def row_space_templates(self):
+        """a member makes spaces one after the other: bare ones, with a template of five manifests, and with a chart that is kept"""
+        self.grow(self.most)
+        subprocess.run([ROOT / "packaging/build-helm", self.tmp / "helm"], check=True, stdout=subprocess.DEVNULL)
+        chart = self.packed_chart()
+        manifests = [{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": f"settings-{n}"}, "data": {"of": "${namespace}"}} for n in range(3)]
+        manifests.append({"apiVersion": "networking.k8s.io/v1", "kind": "NetworkPolicy", "metadata": {"name": "walls"}, "spec": {"podSelector": {}}})
+        manifests.append({"apiVersion": "v1", "kind": "LimitRange", "metadata": {"name": "sizes"},
+                          "spec": {"limits": [{"type": "Container", "default": {"cpu": "1"}}]}})
+        templates = {"five": {"manifests": manifests}, "chart": {"helm": {"chart": {"inline": chart}}}}
+        for name, resources in templates.items():
+            self.kube("apply", "-f", "-", input=json.dumps({"apiVersion": "config.kiosk.sh/v1alpha1", "kind": "Template", "metadata": {"name": name},
+                                                            "resources": resources}))
+        for name in ("bare", *templates):
+            space = {"templateInstances": [{"spec": {"template": name}}]} if name in templates else {}
+            self.kube("apply", "-f", "-", input=json.dumps({
+                "apiVersion": "config.kiosk.sh/v1alpha1", "kind": "Account", "metadata": {"name": name},
+                "spec": {"space": space, "subjects": [{"kind": "User", "apiGroup": "rbac.authorization.k8s.io", "name": "maker"}]}}))
+            self.kube("wait", "--for=condition=Ready", f"account.config.kiosk.sh/{name}", "--timeout=60s")
+        maker = self.kubeconfig("maker-door", self.door, self.door_ca, *self.person("maker", []))
+        sides = {"direct": dict(kubeconfig=self.direct, kind="namespace", ns="none")}
+        sides |= {name: dict(kubeconfig=maker, kind="space", ns=name, pid=str(self.zood)) for name in ("bare", *templates)}
+        return self.rounds(sides, scenario="create", c=1)
+
+    def packed_chart(self):
+        """A chart of five ConfigMaps, as a Template holds it."""
+        out = io.BytesIO()
+        with tarfile.open(fileobj=out, mode="w:gz") as archive:
+            files = {"Chart.yaml": "apiVersion: v2\nname: five\nversion: 1.0.0\n"}
+            files |= {f"templates/{n}.yaml": f"apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: '{{{{ .Release.Name }}}}-{n}'}}\n" for n in range(5)}
+            for name, text in files.items():
+                entry = tarfile.TarInfo("five/" + name)
+                entry.size = len(text)
+                archive.addfile(entry, io.BytesIO(text.encode()))
+        return base64.b64encode(out.getvalue()).decode()
 
 
 def say(text):
