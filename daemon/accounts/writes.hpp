@@ -53,9 +53,9 @@ private:
     };
     return parts;
   }
-  std::optional<templates::Place> place_of(std::string_view name_space) const {
-    const auto state = parts_.state();
-    return state ? place_in(**state, name_space) : std::nullopt;
+  Result<std::optional<templates::Place>> place_of(std::string_view name_space) const {
+    ZOO_TRY(const auto state, parts_.state());
+    return place_in(*state, name_space);
   }
 
   const WriteParts parts_;

@@ -15,6 +15,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <system_error>
 #include <utility>
@@ -27,9 +28,10 @@ using nlohmann::json;
 using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t k_threads = 2;
-constexpr std::size_t k_most_waiting = 256;
+constexpr std::size_t k_most_waiting = 64;
 constexpr std::size_t k_most_inline = 512u << 10, k_most_chart = 10u << 20;
 constexpr std::size_t k_most_charts = 64; ///< fetched ones that are kept
+constexpr std::size_t k_beside = 1'024;   ///< of what was rendered: the rest that is kept with it
 constexpr std::chrono::seconds k_fetch{20};
 /// How long what was rendered, or why it was not, is believed.
 constexpr std::chrono::minutes k_kept{60};
@@ -224,7 +226,7 @@ void Charts::drop_old() {
     const auto& job = *each->second;
     const auto age = now - job.ended;
     const bool old = job.done && (job.result ? age > k_kept : age > k_failed);
-    if (job.done && job.result) bytes += job.result->size();
+    if (job.done && job.result) bytes += job.result->size() + k_beside;
     each = old ? jobs_.erase(each) : std::next(each);
   }
   while (bytes > settings_.kept) {
@@ -234,7 +236,7 @@ void Charts::drop_old() {
           (oldest == jobs_.end() || each->second->ended < oldest->second->ended))
         oldest = each;
     if (oldest == jobs_.end()) return;
-    bytes -= oldest->second->result->size();
+    bytes -= oldest->second->result->size() + k_beside;
     jobs_.erase(oldest);
   }
 }
@@ -271,6 +273,8 @@ void Charts::run(const std::stop_token& stop) {
     job->done = true;
     job->ended = Clock::now();
     job->credentials = {};
+    job->wish.chart = {}; // up to 700 KB of it; the digest is what it is known by
+    job->wish.values.clear();
     running_.erase(running_.find(job->wish.account));
     changed_.notify_all();
   }

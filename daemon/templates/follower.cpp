@@ -77,7 +77,7 @@ Follower::Follower(upstream::Upstream& upstream, net::Loop& loop, Keeper& keeper
   instances_ = follow("templateinstances", std::move(instances));
 }
 
-Follower::~Follower() = default;
+Follower::~Follower() { keeper_.on_deployed(nullptr); }
 
 void Follower::start() {
   loop_.post([this] {

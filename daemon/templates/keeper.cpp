@@ -46,6 +46,11 @@ reconcile::Reconciler Keeper::reconciler() {
   return out;
 }
 
+void Keeper::on_deployed(Deployed hears) {
+  const std::lock_guard lock(deployed_mutex_);
+  deployed_ = std::move(hears);
+}
+
 void Keeper::start() { runner_.start(settings_.threads); }
 
 void Keeper::add(std::string key, milliseconds delay) { queue_.add(std::move(key), delay); }
@@ -123,7 +128,7 @@ Result<Keeper::Next> Keeper::look(upstream::ControlApi& api, const std::string& 
   if (!live) return fail(live.error());
   const auto instance = read_instance(*live);
   if (!instance || instance->deleting) return Next{};
-  const auto place = place_of_(name_space);
+  ZOO_TRY(const auto place, place_of_(name_space));
   if (!place && attempts < k_unknown_looks) return Next{k_unknown};
   if (!place || place->state == Place::State::closed) {
     ZOO_TRY_VOID(deployer_.refuse(
@@ -153,6 +158,7 @@ Result<Outcome> Keeper::deploy_now(upstream::ControlApi& api, const json& live,
   const auto instance = read_instance(live);
   if (outcome->deployed) {
     ++tally_.deployed;
+    const std::lock_guard lock(deployed_mutex_);
     if (instance->follows() && deployed_) deployed_(*instance, outcome->applied);
   } else if (!outcome->waits) {
     ++tally_.failed;

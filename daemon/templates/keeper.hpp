@@ -55,8 +55,9 @@ struct Tally {
 /// fails alone, says so in its status, and is tried again.
 class Keeper {
 public:
-  /// `place_of`: nothing if there is no such namespace, or it is a tenant's. Any thread.
-  using PlaceOf = std::function<std::optional<Place>(std::string_view name_space)>;
+  /// `place_of`: nothing if there is no such namespace, or it is a tenant's; an error while that is
+  /// not known. Any thread.
+  using PlaceOf = std::function<Result<std::optional<Place>>(std::string_view name_space)>;
   using Deployed = std::function<void(const Instance&, const std::vector<Applied>&)>;
   Keeper(DeployerParts parts, upstream::Connections& connections, PlaceOf place_of,
          KeeperSettings settings = {});
@@ -64,8 +65,9 @@ public:
   Keeper(const Keeper&) = delete;
   Keeper& operator=(const Keeper&) = delete;
 
-  /// Told of each deployment of an instance that follows; before start().
-  void on_deployed(Deployed hears) { deployed_ = std::move(hears); }
+  /// Told of each deployment of an instance that follows. Null: nobody is. Any thread; waits for a
+  /// call in progress, which must not block.
+  void on_deployed(Deployed hears);
   void start();
 
   /// What watches tell; any thread, do not block.
@@ -98,6 +100,7 @@ private:
   upstream::Connections& connections_;
   const PlaceOf place_of_;
   const KeeperSettings settings_;
+  std::mutex deployed_mutex_;
   Deployed deployed_;
   Deployer deployer_;
   Table table_;
