@@ -187,7 +187,10 @@ Result<json> wait_until_deployed(Context& context, Cluster& cluster, const json&
                   text_at(live, "/metadata/name"), text_at(live, "/status/reason"),
                   text_at(live, "/status/message"));
     if (context.steady() + pause > until) {
-      const auto at = text_at(live, "/status/conditions/0/message");
+      const auto first = "/status/conditions/0/message"_json_pointer;
+      const auto at = live.contains(first) && live.at(first).is_string()
+                          ? live.at(first).get<std::string>()
+                          : std::string();
       return fail(Code::timeout, "it is not deployed after {} s: {}; zood goes on with it",
                   std::chrono::duration_cast<std::chrono::seconds>(timeout).count(),
                   at.empty() ? "zood has not begun" : at);

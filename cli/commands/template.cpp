@@ -184,8 +184,8 @@ struct TemplateStatus final : Command {
     ZOO_TRY(auto cluster, Cluster::open(context, context_name));
     ZOO_TRY(auto list, cluster.list(instances_path(name_space)));
     if (!account.empty()) {
-      ZOO_TRY(const auto spaces,
-              cluster.list(k_spaces_path, {{"fieldSelector", "spec.account=" + account}}));
+      ZOO_TRY(const auto spaces, cluster.list("/api/v1/namespaces",
+                                              {{"labelSelector", "kiosk.sh/account=" + account}}));
       std::set<std::string> names;
       for (const auto& space : spaces["items"])
         names.insert(text_at(space, "/metadata/name"));

@@ -46,7 +46,10 @@ std::vector<Cell> template_row(const Context& context, const json& object, bool 
 
 std::vector<Cell> instance_row(const Context& context, const json& object, bool wide) {
   const auto status = text_at(object, "/status/status");
-  const bool kept = text_at(object, "/metadata/labels/zoo.kubezoo.io~1managed") == "true";
+  const auto labels = object.value("/metadata/labels"_json_pointer, json::object());
+  const bool kept = labels.is_object() && labels.value("zoo.kubezoo.io/managed", json()) == "true";
+  const auto conditions = array_of(object, "/status/conditions"_json_pointer);
+  const auto ready = conditions.empty() ? json::object() : conditions[0];
   const bool sync = text_at(object, "/spec/sync") == "true";
   std::vector<Cell> row = {
       {text_at(object, "/metadata/namespace")},
@@ -55,13 +58,13 @@ std::vector<Cell> instance_row(const Context& context, const json& object, bool 
       {status.empty() ? "Pending" : status, status == "Deployed" ? Colour::good
                                             : status == "Failed" ? Colour::bad
                                                                  : Colour::waiting},
-      {text_at(object, "/status/conditions/0/reason")},
+      {text_at(ready, "/reason")},
       {kept   ? "account"
        : sync ? "sync"
               : "once"},
       {std::to_string(array_of(object, "/status/objects"_json_pointer).size())},
       {age_at(context, object)}};
-  if (wide) row.push_back({text_at(object, "/status/conditions/0/message")});
+  if (wide) row.push_back({text_at(ready, "/message")});
   return row;
 }
 
