@@ -24,6 +24,13 @@ json map(const std::string& name, json annotations = json::object()) {
           {"metadata", {{"name", name}, {"annotations", std::move(annotations)}}}};
 }
 
+template <class... Objects>
+json all(Objects... each) {
+  auto out = json::array();
+  (out.push_back(std::move(each)), ...);
+  return out;
+}
+
 /// Template t, and its instance i in namespace web.
 struct World {
   FakeUpstream upstream;
@@ -67,7 +74,7 @@ struct World {
 } // namespace
 
 TEST_CASE("T1 an instance's objects are made by a user who is let into its namespace alone") {
-  World world({map("a"), map("b")});
+  World world(all(map("a"), map("b")));
   const auto done = world.deploy();
   CHECK(done.deployed);
   CHECK(done.applied.size() == 2);
@@ -93,7 +100,7 @@ TEST_CASE("T1 an instance's objects are made by a user who is let into its names
 }
 
 TEST_CASE("an instance that is kept marks its objects, one without owner owns none") {
-  World world({map("a")}, {{"zoo.kubezoo.io/managed", "true"}});
+  World world(all(map("a")), {{"zoo.kubezoo.io/managed", "true"}});
   world.upstream.objects.at(k_instance)["metadata"]["annotations"][std::string(k_no_owner)] =
       "true";
   world.deploy();
@@ -104,7 +111,7 @@ TEST_CASE("an instance that is kept marks its objects, one without owner owns no
 }
 
 TEST_CASE("T3 a failure is told and leaves nothing") {
-  World world({map("a"), map("b")});
+  World world(all(map("a"), map("b")));
   world.upstream.fault = [](const std::string& method, const std::string& path,
                             const std::string&) -> std::optional<std::pair<int, std::string>> {
     if (method == "PATCH" && path == map_at("b")) return std::pair(422, "b is wrong");
@@ -122,7 +129,7 @@ TEST_CASE("T3 a failure is told and leaves nothing") {
   CHECK(world.deploy().deployed);
   CHECK_FALSE(world.status().contains("reason"));
   // What was there before stays, when a later attempt fails.
-  world.set_template({map("a"), map("b"), map("c")});
+  world.set_template(all(map("a"), map("b"), map("c")));
   world.upstream.fault = [](const std::string& method, const std::string& path,
                             const std::string&) -> std::optional<std::pair<int, std::string>> {
     if (method == "PATCH" && path == map_at("c")) return std::pair(403, "no");
@@ -134,7 +141,7 @@ TEST_CASE("T3 a failure is told and leaves nothing") {
 }
 
 TEST_CASE("a failure that passes is no failure of the instance") {
-  World world({map("a")});
+  World world(all(map("a")));
   world.upstream.fault = [](const std::string& method, const std::string& path,
                             const std::string&) -> std::optional<std::pair<int, std::string>> {
     if (method == "PATCH" && path == map_at("a")) return std::pair(503, "later");
@@ -148,7 +155,7 @@ TEST_CASE("a failure that passes is no failure of the instance") {
 }
 
 TEST_CASE("upstream hears of a new binding a moment later") {
-  World world({map("a")});
+  World world(all(map("a")));
   int refused = 0;
   world.upstream.fault = [&](const std::string& method, const std::string& path,
                              const std::string&) -> std::optional<std::pair<int, std::string>> {
@@ -167,7 +174,7 @@ TEST_CASE("N15 what a template does not have any more goes, unless it is kept or
   world.deploy();
   world.upstream.objects.at(
       map_at("other"))["metadata"]["labels"]["zoo.kubezoo.io/template-instance"] = "j";
-  world.set_template({map("a")});
+  world.set_template(all(map("a")));
   world.deploy();
   CHECK(world.has(map_at("a")));
   CHECK_FALSE(world.has(map_at("gone")));
@@ -177,7 +184,7 @@ TEST_CASE("N15 what a template does not have any more goes, unless it is kept or
 }
 
 TEST_CASE("N15 an attempt that changes nothing writes nothing") {
-  World world({map("a")});
+  World world(all(map("a")));
   world.deploy();
   const auto before = world.status();
   const auto version = world.upstream.objects.at(k_instance)["metadata"]["resourceVersion"];
@@ -188,7 +195,7 @@ TEST_CASE("N15 an attempt that changes nothing writes nothing") {
 
 TEST_CASE("two instances do not take an object from each other, but one that is kept takes it") {
   for (const bool kept : {false, true}) {
-    World world({map("a")}, kept ? json{{"zoo.kubezoo.io/managed", "true"}} : json::object());
+    World world(all(map("a")), kept ? json{{"zoo.kubezoo.io/managed", "true"}} : json::object());
     int refusals = 0;
     world.upstream.fault = [&](const std::string& method, const std::string& path,
                                const std::string&) -> std::optional<std::pair<int, std::string>> {
@@ -205,21 +212,21 @@ TEST_CASE("two instances do not take an object from each other, but one that is 
 }
 
 TEST_CASE("an object whose drift is ignored is made once for each template") {
-  World world({map("a", {{"zoo.kubezoo.io/drift", "ignore"}}), map("b")});
+  World world(all(map("a", {{"zoo.kubezoo.io/drift", "ignore"}}), map("b")));
   CHECK(world.deploy().applied.size() == 2);
   world.upstream.objects.erase(map_at("a"));
   world.upstream.objects.erase(map_at("b"));
   CHECK(world.deploy().applied.size() == 1);
   CHECK_FALSE(world.has(map_at("a")));
   CHECK(world.has(map_at("b")));
-  world.set_template({map("a", {{"zoo.kubezoo.io/drift", "ignore"}}), map("b"), map("c")});
+  world.set_template(all(map("a", {{"zoo.kubezoo.io/drift", "ignore"}}), map("b"), map("c")));
   world.deploy();
   CHECK(world.has(map_at("a")));
 }
 
 TEST_CASE("what cannot be made is refused before anything is written") {
   const auto reason_of = [](json manifests, json more = json::object()) {
-    World world({});
+    World world(all());
     world.set_template(std::move(manifests), std::move(more));
     const auto done = world.deploy();
     CHECK_FALSE(done.deployed);
@@ -229,25 +236,27 @@ TEST_CASE("what cannot be made is refused before anything is written") {
   };
   auto elsewhere = map("a");
   elsewhere["metadata"]["namespace"] = "kube-system";
-  CHECK(reason_of({elsewhere}) == "ErrorConvertingManifest");
+  CHECK(reason_of(all(elsewhere)) == "ErrorConvertingManifest");
   CHECK(reason_of(json::array()) == "ErrorConvertingManifest");
-  CHECK(reason_of({{{"apiVersion", "v1"}, {"kind", "Namespace"}, {"metadata", {{"name", "x"}}}}}) ==
+  CHECK(reason_of(all(
+            json{{"apiVersion", "v1"}, {"kind", "Namespace"}, {"metadata", {{"name", "x"}}}})) ==
         "FindObjectMapping");
-  CHECK(reason_of({{{"apiVersion", "v1"}, {"kind", "Wolf"}, {"metadata", {{"name", "x"}}}}}) ==
-        "FindObjectMapping");
-  CHECK(reason_of({map("${tenant}")}) == "ErrorReplaceParameters");
-  CHECK(reason_of({map("a")}, {{"parameters", {{{"name", "X"}, {"required", true}}}}}) ==
+  CHECK(
+      reason_of(all(json{{"apiVersion", "v1"}, {"kind", "Wolf"}, {"metadata", {{"name", "x"}}}})) ==
+      "FindObjectMapping");
+  CHECK(reason_of(all(map("${tenant}"))) == "ErrorReplaceParameters");
+  CHECK(reason_of(all(map("a")), {{"parameters", {{{"name", "X"}, {"required", true}}}}}) ==
         "ErrorValidatingParameters");
-  CHECK(reason_of({map("a")}, {{"accounts", {{"matchLabels", {{"tier", "lead"}}}}}}) ==
+  CHECK(reason_of(all(map("a")), {{"accounts", {{"matchLabels", {{"tier", "lead"}}}}}}) ==
         "AccountNotSelected");
-  World world({});
+  World world(all());
   world.upstream.objects.erase(k_template);
   CHECK(world.deploy().reason == "TemplateNotFound");
 }
 
 TEST_CASE("T2 a chart's objects are made, and one that takes long is a phase") {
-  World world({});
-  world.set_template({}, {{"resources", {{"helm", {{"chart", {{"inline", "eA=="}}}}}}}});
+  World world(all());
+  world.set_template(all(), {{"resources", {{"helm", {{"chart", {{"inline", "eA=="}}}}}}}});
   world.chart = fail(Code::timeout, "chart t is being rendered");
   const auto waits = world.deploy();
   CHECK(waits.waits);
