@@ -22,6 +22,8 @@ constexpr std::string_view k_rbac = "rbac.authorization.k8s.io";
 const std::string k_manager = "zoo-template-";
 constexpr const char* k_apply_type = "application/apply-patch+yaml"; // JSON is YAML, too
 constexpr std::size_t k_longest_message = 2'048;
+/// A chart that takes longer is told of in the status.
+constexpr std::chrono::milliseconds k_at_once{200};
 /// Upstream's authorizer hears of a new RoleBinding a moment after it was made.
 constexpr std::chrono::milliseconds k_binding_heard{3'000}, k_binding_look{10};
 
@@ -160,12 +162,7 @@ Result<Outcome> Deployer::deploy(upstream::ControlApi& api, const json& live,
     return Outcome{true, false, {}, {}, std::move(attempt.applied)};
   }
   auto message = done.error().message().substr(0, k_longest_message);
-  if (attempt.reason == "Rendering") {
-    Report report;
-    report.reason = attempt.reason;
-    report.message = message;
-    report.objects = instance.objects;
-    ZOO_TRY_VOID(write(attempt, std::move(report)));
+  if (attempt.reason == "Rendering" && done.error().code() == Code::timeout) {
     return Outcome{false, true, attempt.reason, std::move(message), {}};
   }
   if (passes(done.error().code())) return fail(std::move(done).error());
@@ -230,8 +227,14 @@ Result<void> Deployer::plan(Attempt& attempt, Plan& out) {
     attempt.reason = "ErrorHelm";
     if (!parts_.render) return fail(Code::invalid, "zood has no helm: see zooctl doctor");
     const ChartWish wish{*from.chart, instance.name_space, chart_values, attempt.at.account};
-    auto rendered = parts_.render(attempt.api, wish, attempt.chart_wait);
-    if (!rendered && rendered.error().code() == Code::timeout) attempt.reason = "Rendering";
+    auto rendered = parts_.render(attempt.api, wish, std::min(k_at_once, attempt.chart_wait));
+    if (!rendered && rendered.error().code() == Code::timeout) {
+      attempt.reason = "Rendering";
+      ZOO_TRY_VOID(tell_progress(attempt, rendered.error().message()));
+      if (attempt.chart_wait > k_at_once)
+        rendered = parts_.render(attempt.api, wish, attempt.chart_wait - k_at_once);
+      if (rendered || rendered.error().code() != Code::timeout) attempt.reason = "ErrorHelm";
+    }
     if (!rendered) return fail(std::move(rendered).error());
     ZOO_TRY(auto more, objects_of_yaml(*rendered));
     std::move(more.begin(), more.end(), std::back_inserter(objects));
@@ -390,6 +393,15 @@ void Deployer::take_back(Attempt& attempt, upstream::ControlApi& as_template) {
       log::warning("templates", "{} of instance {} stays: {}", each->ref.title(),
                    attempt.instance.key(), gone.error().text());
   }
+}
+
+/// One that stands stays Deployed while its next chart is rendered.
+Result<void> Deployer::tell_progress(Attempt& attempt, const std::string& message) {
+  Report report;
+  report.reason = attempt.reason;
+  report.message = message;
+  report.objects = attempt.instance.objects;
+  return write(attempt, std::move(report));
 }
 
 Result<void> Deployer::write(Attempt& attempt, Report report) {

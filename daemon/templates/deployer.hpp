@@ -86,6 +86,7 @@ private:
   Result<void> prune(Attempt& attempt, const Plan& plan, upstream::ControlApi& as_template);
   void take_back(Attempt& attempt, upstream::ControlApi& as_template);
   Result<Outcome> end_failed(Attempt& attempt, std::string reason, std::string message);
+  Result<void> tell_progress(Attempt& attempt, const std::string& message);
   Result<void> write(Attempt& attempt, Report report);
 
   const DeployerParts parts_;

@@ -79,7 +79,7 @@ data:
   list: {{ .Values.list | quote }}
   kind: {{ kindOf .Values.size }} {{ kindOf .Values.text }}
   looked: {{ lookup "v1" "Secret" "kube-system" "" | toString | quote }}
-  read: {{ .Files.Get "/etc/passwd" | quote }}{{ .Files.Get "../../../../etc/passwd" | quote }}
+  read: {{ printf "%s%s" (.Files.Get "/etc/passwd") (.Files.Get "../../../../etc/passwd") | quote }}
 ---
 apiVersion: v1
 kind: Service
@@ -137,10 +137,15 @@ wrong stranger '^ErrorHelm: .*(401|Unauthorized)' "$(from "$url/good" | jq '.cha
 wrong absent '^ErrorHelm: ' "$(from "$url/good" "$login" | jq '.chart.repository.name = "nothing"')"
 wrong secretless 'Secret kube-system/none of the repository' "$(from "$url/good" "$login" | jq '.chart.repository.version = "1.0.2" | .chart.repository.password.name = "none"')"
 require "a chart that comes slowly" template slow "$(from "$url/good/slow" "$login")"
-printf '{"apiVersion":"config.kiosk.sh/v1alpha1","kind":"TemplateInstance","metadata":{"name":"slow","namespace":"one"},"spec":{"template":"slow"}}' | upstream apply -f - >/dev/null
-phase() { [[ $(upstream get templateinstance -n one slow -o 'jsonpath={.status.conditions[0].reason} {.status.conditions[0].message}') == "Rendering chart app is being fetched and rendered" ]]; }
-eventually "is a phase" 30 phase
-eventually "and ends" 60 is slow Deployed
+slowly() { upstream get templateinstance -n four slow -o "jsonpath={.status.status}|{.status.conditions[0].reason}|{.status.conditions[0].message}"; }
+john create -f - >"$TMPDIR/four.out" 2>&1 <<<"$(space four slow)" &
+creator=$!
+phase() { [[ $(slowly) == "|Rendering|chart app is being fetched and rendered" ]]; }
+eventually "is a phase of the instance" 30 phase
+expect "in which nobody has access" "" "$(john get namespace four -o name 2>/dev/null)"
+wait "$creator"
+expect "and the space is there when it has come" space.tenancy.kiosk.sh/four "$(grep -o '^space[^ ]*' "$TMPDIR/four.out")"
+expect_match "with all of it" '^Deployed\|Deployed' "$(slowly)"
 
 # ---- hostile charts -----------------------------------------------------------------------------------------------
 
