@@ -455,6 +455,16 @@ Result<json> AdminClient::migrate_store(const json& wish) {
                     .purpose = "moving zood's records"});
 }
 
+Result<json> AdminClient::store() {
+  return object_of({.path = "/zoo/v1/store", .purpose = "asking for zood's store"});
+}
+
+Result<Secret> AdminClient::invitation() {
+  ZOO_TRY(auto text,
+          perform({.path = "/zoo/v1/invitation", .purpose = "asking for an invitation"}));
+  return Secret(std::move(text));
+}
+
 Result<void> AdminClient::acknowledge_restore() {
   ZOO_TRY_VOID(object_of({.method = "POST",
                           .path = "/zoo/v1/backup",

@@ -87,6 +87,9 @@ public:
   Result<Secret> backup();
   /// Moves zood's records: `wish` and answer as admin::StoreSource::migrate() has them.
   Result<nlohmann::json> migrate_store(const nlohmann::json& wish);
+  /// Where zood keeps its records, and which zoods do: admin::StoreSource::state().
+  Result<nlohmann::json> store();
+  Result<Secret> invitation();        ///< for `zood --join`: it holds zood's master key
   Result<void> acknowledge_restore(); ///< doctor says no more that the state was restored
   /// {"items", "more"}, and `journal` if the lines are there (cli/journal.hpp) and none is here.
   Result<nlohmann::json> audit(const api::AuditQuery& wanted);

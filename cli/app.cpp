@@ -134,6 +134,7 @@ std::vector<GroupEntry> all_groups() {
           {"kubeconfig", "Hand out credentials"},
           {"backup", "Copy zood's state, and look at copies"},
           {"store", "Move zood's records to another place"},
+          {"replica", "Let several zoods serve the same tenants"},
           {"dns", "Find a tenant's names in its pods"}};
 }
 
@@ -202,6 +203,9 @@ std::vector<CommandEntry> all_commands() {
       make_backup_acknowledge());
   add("store", "migrate", "Move the records of the running zood into another store",
       make_store_migrate());
+  add("replica", "invite", "Write what another zood needs to serve the same tenants",
+      make_replica_invite());
+  add("replica", "list", "Show which zoods serve the same tenants", make_replica_list());
   add("dns", "corefile", "Print the rules that CoreDNS of the upstream needs", make_dns_corefile());
   add("", "kubectl", "Run kubectl as a tenant", make_kubectl());
   add("", "whoami", "Show whom the cluster takes you for, and your accounts", make_whoami());

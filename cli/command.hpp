@@ -96,6 +96,8 @@ std::unique_ptr<Command> make_backup_verify();
 std::unique_ptr<Command> make_backup_show();
 std::unique_ptr<Command> make_backup_acknowledge();
 std::unique_ptr<Command> make_store_migrate();
+std::unique_ptr<Command> make_replica_invite();
+std::unique_ptr<Command> make_replica_list();
 std::unique_ptr<Command> make_version();
 std::unique_ptr<Command> make_completion();
 

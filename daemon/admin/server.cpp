@@ -130,6 +130,17 @@ Answer store_answer(const Request& request, StoreSource* source) {
   return state ? json_answer(200, *state) : failure(state.error());
 }
 
+Answer invitation_answer(const Request& request, StoreSource* source) {
+  if (source == nullptr) return failure(Error(Code::unavailable, "this zood tells of no store"));
+  if (request.method != "GET") return wrong_method(request, "GET");
+  const auto text = source->invite();
+  if (!text) return failure(text.error());
+  Answer answer;
+  answer.content_type = "application/json";
+  answer.body = text->view();
+  return answer;
+}
+
 Answer aggregated_answer(const Request& request, AggregatedSwitch* door) {
   if (door == nullptr)
     return failure(Error(Code::not_found,

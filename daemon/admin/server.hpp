@@ -76,15 +76,20 @@ public:
 class StoreSource {
 public:
   virtual ~StoreSource() = default;
-  /// {driver, place, revision, staleMilliseconds}.
+  /// {name, leads, replicas [{name, leads, version, started}], driver, place, revision,
+  /// staleMilliseconds}.
   virtual Result<nlohmann::json> state() = 0;
   /// Moves the records: {"to": config::to_json(), "dryRun", "clearTarget"}. Answers {records,
   /// bytes, revision, sha256, heldMilliseconds}; nothing is written by this zood afterwards.
   virtual Result<nlohmann::json> migrate(const nlohmann::json& wish) = 0;
+  /// What `zood --join` takes: it holds zood's master key. For administrators alone.
+  virtual Result<Secret> invite() = 0;
 };
 
 /// GET /zoo/v1/store: its state. POST: StoreSource::migrate().
 Answer store_answer(const Request& request, StoreSource* source);
+/// GET /zoo/v1/invitation: StoreSource::invite().
+Answer invitation_answer(const Request& request, StoreSource* source);
 /// GET /zoo/v1/backup: the text. POST {"acknowledged": true}.
 Answer backup_answer(const Request& request, BackupSource* source);
 /// GET /zoo/v1/aggregated: what the upstream knows of the door (common/api/aggregated_door.hpp),

@@ -4,6 +4,7 @@
 #include "common/base/error_table.hpp"
 #include "common/base/text.hpp"
 #include "daemon/app/backup.hpp"
+#include "daemon/app/joining.hpp"
 #include "daemon/app/zood.hpp"
 #include "daemon/translate/proof.hpp"
 #include "daemon/upstream/accounts_manifests.hpp"
@@ -66,7 +67,7 @@ CommandLine parse_command_line(int argc, char** argv) {
   CommandLine out;
   CLI::App app("zood: gives each tenant of one Kubernetes cluster an API of its own", "zood");
   std::string dir, upstream, listen, advertise, admin_listen, log_level, config_file, backup_file,
-      passphrase_file;
+      passphrase_file, invitation_file;
   bool check = false, print_config = false, print_rbac = false, print_accounts = false,
        print_inside = false;
   app.set_help_flag("-h,--help", "Print this help");
@@ -96,6 +97,10 @@ CommandLine parse_command_line(int argc, char** argv) {
       ->type_name("FILE");
   app.add_option("--passphrase-file", passphrase_file,
                  "The passphrase of that backup: the first line of this file")
+      ->type_name("FILE");
+  app.add_option("--join", invitation_file,
+                 "Make an empty directory that of one more zood with the store of others, by an "
+                 "invitation of zooctl's, and end")
       ->type_name("FILE");
   app.add_flag("--print-upstream-inside", print_inside,
                "Print the policy that makes zood the API server inside tenants' pods");
@@ -161,6 +166,12 @@ CommandLine parse_command_line(int argc, char** argv) {
   out.values = *std::move(values);
   if (!backup_file.empty()) {
     const auto done = restore(out.values, backup_file, passphrase_file);
+    if (done) fmt::print("{}\n", *done);
+    out.exit_status = done ? 0 : complain(done.error());
+    return out;
+  }
+  if (!invitation_file.empty()) {
+    const auto done = join(out.values, invitation_file);
     if (done) fmt::print("{}\n", *done);
     out.exit_status = done ? 0 : complain(done.error());
     return out;

@@ -4,6 +4,7 @@
 #include "common/base/file.hpp"
 #include "common/base/log.hpp"
 #include "common/kube/age.hpp"
+#include "daemon/app/joining.hpp"
 #include "daemon/store/etcd/etcd.hpp"
 #include "daemon/store/moving.hpp"
 #include "daemon/store/sqlite.hpp"
@@ -127,17 +128,24 @@ store::Replica own_replica(const config::Values& values) {
 Result<json> StoreMigration::state() {
   ZOO_TRY(const auto revision, store_.revision());
   ZOO_TRY(const auto replicas, session_.replicas());
-  json names = json::array();
-  for (const auto& each : replicas)
-    names.push_back(each.name);
+  json all = json::array();
+  for (const auto& each : replicas) {
+    auto row = json::parse(each.info, nullptr, false);
+    if (!row.is_object()) row = json::object();
+    row["name"] = each.name;
+    row["leads"] = each.leads;
+    all.push_back(std::move(row));
+  }
   return json{{"name", session_.name()},
               {"leads", session_.leads()},
-              {"replicas", std::move(names)},
+              {"replicas", std::move(all)},
               {"driver", here_.driver},
               {"place", here_.text()},
               {"revision", revision},
               {"staleMilliseconds", store_.stale().count()}};
 }
+
+Result<Secret> StoreMigration::invite() { return invitation(here_, directory_); }
 
 Result<json> StoreMigration::migrate(const json& wish) {
   const std::lock_guard lock(mutex_);

@@ -36,11 +36,14 @@ store::Replica own_replica(const config::Values& values);
 /// blocks for as long as copying takes.
 class StoreMigration final : public admin::StoreSource {
 public:
-  StoreMigration(store::HeldStore& store, store::Session& session, config::StorePlace here)
-      : store_(store), session_(session), here_(std::move(here)) {}
+  StoreMigration(store::HeldStore& store, store::Session& session, config::StorePlace here,
+                 std::filesystem::path directory)
+      : store_(store), session_(session), here_(std::move(here)), directory_(std::move(directory)) {
+  }
 
   Result<nlohmann::json> state() override;
   Result<nlohmann::json> migrate(const nlohmann::json& wish) override;
+  Result<Secret> invite() override;
   std::vector<tenants::Finding> findings() const; ///< for doctor
   void measure(MetricText& out) const;            ///< zood_store_stale_seconds, zood_leader
 
@@ -48,6 +51,7 @@ private:
   store::HeldStore& store_;
   store::Session& session_;
   const config::StorePlace here_;
+  const std::filesystem::path directory_;
   std::mutex mutex_; ///< one migration at a time
   std::atomic<bool> moved_ = false;
 };

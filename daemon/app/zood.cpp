@@ -17,6 +17,7 @@
 #include "daemon/app/door_certificates.hpp"
 #include "daemon/app/drift.hpp"
 #include "daemon/app/inside_access.hpp"
+#include "daemon/app/joining.hpp"
 #include "daemon/app/memory.hpp"
 #include "daemon/app/metrics.hpp"
 #include "daemon/app/names.hpp"
@@ -43,6 +44,7 @@
 #include "daemon/tenants/pod_terms.hpp"
 #include "daemon/tenants/records.hpp"
 #include "daemon/tenants/service_impl.hpp"
+#include "daemon/tenants/shared_authorities.hpp"
 #include "daemon/tenants/view_source.hpp"
 #include "daemon/upstream/bootstrap.hpp"
 #include "daemon/upstream/control_api.hpp"
@@ -208,6 +210,10 @@ Result<void> Zood::Impl::open_upstream(const kube::ClusterAccess& access) {
   ZOO_TRY(credential, upstream::Credential::obtain(access, options));
   ZOO_TRY_VOID(Accounts::install(*credential, values));
 
+  if (values.string("store.driver") == "etcd") {
+    ZOO_TRY(const auto room, credential->api()->get("/api/v1/namespaces/kube-system"));
+    ZOO_TRY_VOID(check_upstream(*store, room.value("/metadata/uid"_json_pointer, std::string())));
+  }
   ZOO_TRY(const auto address, parse_server_url(access.server));
   endpoint = std::make_shared<upstream::UpstreamEndpoint>();
   endpoint->host = address.host;
@@ -255,7 +261,20 @@ Result<void> Zood::Impl::open_pki() {
     options.hosts.push_back(std::move(host));
   ZOO_TRY(const auto first, store->list(tenants::k_tenant_kind, {}, {}, 1));
   options.has_tenants = !first.records.empty();
-  ZOO_TRY(pki, tenants::Pki::open(std::move(options)));
+  if (values.string("store.driver") == "etcd") {
+    ZOO_TRY(auto key, keyring->key(tenants::SharedAuthorities::k_purpose));
+    const crypto::Sealer sealer(std::move(key));
+    tenants::SharedAuthorities shared(*store, sealer, options.directory,
+                                      options.ca_certificate.empty());
+    ZOO_TRY_VOID(shared.take());
+    ZOO_TRY(pki, tenants::Pki::open(options));
+    ZOO_TRY(const bool ours, shared.give());
+    if (!ours) {
+      ZOO_TRY(pki, tenants::Pki::open(std::move(options)));
+    }
+  } else {
+    ZOO_TRY(pki, tenants::Pki::open(std::move(options)));
+  }
   certificates = std::make_unique<DoorCertificates>(*pki, values);
   const auto api = credential->api();
   return upstream::refuse_trusted_ca(*api, pki->ca(), pki->ca_key());
@@ -369,7 +388,8 @@ Result<void> Zood::Impl::open_admin_doors() {
       },
       kube::unix_now});
   ZOO_TRY(auto here, config::store_place(values));
-  migration = std::make_unique<StoreMigration>(*store, *session, std::move(here));
+  migration =
+      std::make_unique<StoreMigration>(*store, *session, std::move(here), values.path("dir"));
   tenants->set_usage([this](const api::Tenant& tenant) {
     return usage_json(tenant, *terms.load(), ledger, flow_control);
   });

@@ -17,6 +17,7 @@ namespace zoo::store {
 struct Replica {
   std::string name; ///< different for each
   std::string info; ///< what it tells of itself, JSON
+  bool leads = false;
 };
 
 /// That this zood lives, and whether it leads: of those that have one store open a single one runs
@@ -60,7 +61,9 @@ public:
   }
   void resign() override {}
   Result<std::vector<std::string>> settle() override { return std::vector<std::string>(); }
-  Result<std::vector<Replica>> replicas() override { return std::vector{self_}; }
+  Result<std::vector<Replica>> replicas() override {
+    return std::vector{Replica{self_.name, self_.info, true}};
+  }
   const std::string& name() const override { return self_.name; }
 
 private:

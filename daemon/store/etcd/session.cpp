@@ -209,14 +209,21 @@ void EtcdSession::resign() {
 }
 
 Result<std::vector<Replica>> EtcdSession::replicas() {
-  const auto begin = layout_.session("replica/");
+  const auto begin = layout_.session(""), replica = layout_.session("replica/");
   ZOO_TRY(const auto answer, gateway_.ask("/v3/kv/range", range(begin, end_of_prefix(begin))));
   std::vector<Replica> out;
+  std::string leader; // the process that leads
+  std::vector<std::string> instances;
   for (const auto& each : answer.value("kvs", json::array())) {
     ZOO_TRY(const auto pair, read_key_value(each));
     const auto parts = instance_of(pair.value);
-    out.push_back({pair.key.substr(begin.size()), parts.value("info", std::string())});
+    if (pair.key == leader_key_) leader = parts.value("instance", std::string());
+    if (!pair.key.starts_with(replica)) continue;
+    out.push_back({pair.key.substr(replica.size()), parts.value("info", std::string()), false});
+    instances.push_back(parts.value("instance", std::string()));
   }
+  for (std::size_t i = 0; i < out.size(); ++i)
+    out[i].leads = !leader.empty() && instances[i] == leader;
   return out;
 }
 

@@ -28,7 +28,7 @@ bool eventually(const Condition& condition) {
 }
 
 std::unique_ptr<Session> joined(Store& store, const std::string& name) {
-  auto out = store.join({name, R"({"version":"x"})"});
+  auto out = store.join({name, R"({"version":"x"})", false});
   if (!out) throw std::runtime_error(out.error().text());
   return *std::move(out);
 }
@@ -47,6 +47,8 @@ TEST_CASE("one leads, the others know all of them, and one who resigns is follow
   REQUIRE(known.size() == 2);
   CHECK(known[0].name == "a");
   CHECK(known[1].name == "b");
+  CHECK(known[0].leads);
+  CHECK_FALSE(known[1].leads);
   CHECK(known[1].info == R"({"version":"x"})");
   CHECK_FALSE(b->leads());
 
@@ -85,7 +87,7 @@ TEST_CASE("a leader that hangs stops leading before another begins, and stays be
   const auto b = joined(*store_b, "b");
   // A third one may not take a name that lives, however often it asks.
   const auto store_c = EtcdServer::one().open(prefix);
-  auto taken = std::async(std::launch::async, [&] { return store_c->join({"b", "{}"}); });
+  auto taken = std::async(std::launch::async, [&] { return store_c->join({"b", "{}", false}); });
   const auto fence = a->fence();
   std::atomic<bool> both = false, done = false;
   std::thread looking([&] {
