@@ -121,6 +121,14 @@ constexpr Key k_keys[] = {
      .doc =
          "What this zood is called among those that have one etcd: each needs a name of its own. "
          "Default: the host's name."},
+    {.name = "replicas.max_stale",
+     .type = Type::duration,
+     .default_text = "10m",
+     .doc =
+         "With store.driver etcd: for how long tenants are let in by what was known while etcd "
+         "cannot be reached, and a revocation that was made elsewhere is not heard of. Beyond it "
+         "their requests get 503, and /readyz fails. 0: for ever.",
+     .reloadable = true},
     {.name = "pki.ca_certificate",
      .type = Type::path,
      .doc = "The CA (PEM) that signs tenants' certificates; upstream must not trust it for "

@@ -31,7 +31,9 @@ public:
   void set_account_door(std::string server, std::function<std::string()> ca_pem);
 
   admin::ServerStatus status() override;
-  std::string not_ready() const override { return {}; }
+  std::string not_ready() const override { return not_ready_ ? not_ready_() : std::string(); }
+  /// What not_ready() says; before anybody asks. Any thread, never blocks.
+  void set_not_ready(std::function<std::string()> why) { not_ready_ = std::move(why); }
   void metrics(MetricText& out) override { measure_(out); }
   /// Who tells metrics() what; before the first request.
   void set_measure(std::function<void(MetricText&)> measure) { measure_ = std::move(measure); }
@@ -46,6 +48,7 @@ private:
   mutable std::mutex mutex_;
   std::string admin_listen_;
   std::function<void(MetricText&)> measure_ = [](MetricText&) {};
+  std::function<std::string()> not_ready_;
   std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
 };
 

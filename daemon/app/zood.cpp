@@ -124,7 +124,7 @@ struct Zood::Impl {
   std::unique_ptr<RelayDoor> relay; ///< null without relay.enabled
   std::unique_ptr<Accounts> accounts;
 
-  std::atomic<std::chrono::milliseconds> drain_timeout{};
+  std::atomic<std::chrono::milliseconds> drain_timeout{}, max_stale{};
   std::mutex mutex;
   std::condition_variable changed;
   bool ending = false;
@@ -138,6 +138,7 @@ struct Zood::Impl {
   /// after the other. Any thread, but one at a time.
   void publish_authorities();
   bool namespaces_are_furnished() const;
+  bool too_stale() const; ///< as replicas.max_stale has it; any thread
   Result<void> open_store();
   Result<void> open_audit();
   Result<void> open_upstream(const kube::ClusterAccess& access);
@@ -165,6 +166,11 @@ void Zood::Impl::publish_authorities() {
   const bool other = before && *before != *next;
   authorities.store(std::move(next));
   if (other) tell([](auto& service) { service.touch_all(); });
+}
+
+bool Zood::Impl::too_stale() const {
+  const auto most = max_stale.load();
+  return most != std::chrono::milliseconds::zero() && store->stale() > most;
 }
 
 bool Zood::Impl::namespaces_are_furnished() const {
@@ -315,7 +321,8 @@ Result<void> Zood::Impl::open_tenants_door() {
       [this] { return relay ? relay->relay() : nullptr; }, [this] { return authorities.load(); },
       [this](const tenants::TenantEntry& entry) {
         return entry.inside.api && pods_find_zood.load();
-      }});
+      },
+      [this] { return too_stale(); }});
   gateway_shared.emplace(gateway::GatewayShared{
       std::make_shared<const crypto::Sealer>(std::move(key)), flow_control, ledger,
       visible_nodes(values), board.get(), engine.get(),
@@ -428,6 +435,10 @@ Result<void> Zood::Impl::open_admin_doors() {
                                                     : values.path("dir") / "zood.sock";
   status = std::make_unique<Status>(*credential, *listener, worker_count(values), advertise,
                                     socket.string(), *audit);
+  status->set_not_ready([this] {
+    return too_stale() ? std::string("nothing was heard from the store for replicas.max_stale")
+                       : std::string();
+  });
   ZOO_TRY(const auto account_door, accounts->door_url());
   if (!account_door.empty())
     status->set_account_door(account_door, [this] { return pki->server_ca_pem(); });
@@ -493,6 +504,7 @@ void Zood::Impl::reload() {
   tenants->set_policy(tenants_policy(*loaded));
   audit->set_policy(audit_policy(*loaded));
   drain_timeout = loaded->duration("drain_timeout");
+  max_stale = loaded->duration("replicas.max_stale");
   for (const auto& door : doors) {
     door.loop->post([door, limits = gateway_limits(*loaded), terms = *terms.load()] {
       door.gateway->set_limits(limits);
@@ -581,6 +593,7 @@ Result<std::unique_ptr<Zood>> Zood::start(config::Values values,
   if (!net::keep_tls_buffers())
     log::debug("app", "OpenSSL has memory already: each TLS record asks for its own");
   z.drain_timeout = z.values.duration("drain_timeout");
+  z.max_stale = z.values.duration("replicas.max_stale");
   ZOO_TRY(const auto access, check_startable(z.values));
   ZOO_TRY_VOID(z.open_store());
   ZOO_TRY_VOID(z.open_audit());

@@ -62,11 +62,17 @@ TenantViewSource::TenantViewSource(net::Loop& loop, const ViewParts& parts, Defa
 
 TenantViewSource::~TenantViewSource() = default;
 
+tl::unexpected<Error> TenantViewSource::stale() {
+  return fail(Code::unavailable, "this server has not heard for too long who may be let in: its "
+                                 "store is away; try again later");
+}
+
 Result<Route> TenantViewSource::by_certificate(const http::ConnectionInfo& connection) {
   if (!connection.peer_certificate_verified) {
     return fail(Code::unauthorized,
                 "Unauthorized: the client certificate is expired or of an unknown authority");
   }
+  if (too_stale()) return stale();
   ZOO_TRY(const auto holder, holder_of(connection));
   const auto& claimed = holder->claimed;
   const auto entry = parts_.directory.snapshot()->find(claimed.tenant);
@@ -83,6 +89,7 @@ Result<Route> TenantViewSource::by_certificate(const http::ConnectionInfo& conne
 
 void TenantViewSource::by_token(const http::ConnectionInfo&, const std::string& token,
                                 std::function<void(Result<Route>)> done) {
+  if (too_stale()) return done(stale());
   tokens_.authenticate(token, [this, done = std::move(done)](Result<TokenUser> user) {
     if (!user) return done(fail(user.error()));
     done(Route{parts_.upstream, view_of(user->tenant),

@@ -50,6 +50,9 @@ struct ViewParts {
   std::function<std::shared_ptr<const std::string>()> authorities{};
   /// View::inside, of a tenant; any thread. Null: of all.
   std::function<bool(const TenantEntry& entry)> inside{};
+  /// Has nothing been heard from the store for so long that nobody may be let in by what is known?
+  /// Any thread, at each request, never blocks. Null: no.
+  std::function<bool()> too_stale{};
 };
 
 /// Authentication at the tenants' door: certificates of zood's own authority, and tokens of the
@@ -69,6 +72,8 @@ public:
   void set_terms(const DefaultTerms& terms); ///< for requests from now on
 
 private:
+  bool too_stale() const { return parts_.too_stale && parts_.too_stale(); }
+  static tl::unexpected<Error> stale();
   /// Whom a certificate was made for, read once and remembered: decoding one takes longer than all
   /// the rest of a small request.
   struct Holder;
