@@ -175,6 +175,7 @@ void Cutter::pass(int client) {
     pollfd ready[2] = {{client, POLLIN, 0}, {server, POLLIN, 0}};
     if (held_) ready[0].fd = ready[1].fd = -1;
     if (::poll(ready, 2, 20) < 0) break;
+    if (held_) continue; // from while it waited
     for (int i = 0; i < 2 && good; ++i) {
       if ((ready[i].revents & (POLLIN | POLLHUP | POLLERR)) == 0) continue;
       const int from = i == 0 ? client : server, to = i == 0 ? server : client;

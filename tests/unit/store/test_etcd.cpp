@@ -193,9 +193,11 @@ TEST_CASE("a stream that is silent is left, and what it missed is told") {
   Changes changes;
   const auto watch =
       store->watch("k", begun, [&](const Change& change) { changes.add(change); }).value();
-  silent.hold(true); // as a member that is stopped, or a cable that is out
-  CHECK(store->put("k", "a", "2"));
-  CHECK(changes.wait_for(1).size() == 1);
+  REQUIRE(store->put("k", "a", "2"));
+  REQUIRE(changes.wait_for(1).size() == 1); // by the member that is silent from now on
+  silent.hold(true);                        // as if it were stopped, or its cable out
+  CHECK(store->put("k", "a", "3"));
+  CHECK(changes.wait_for(2).size() == 2);
   silent.hold(false);
 }
 
