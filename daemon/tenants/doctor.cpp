@@ -220,7 +220,7 @@ void TenantServiceImpl::examine_tenants(upstream::ControlApi& api,
   for (;;) {
     const auto page = parts_.store.list(k_tenant_kind, {}, after, 500);
     if (!page) {
-      out.push_back({Level::problem, "store", page.error().text(), "check the disk"});
+      out.push_back({Level::problem, "store", page.error().text(), "check the disk, or etcd"});
       return;
     }
     for (const auto& record : page->records) {
