@@ -342,6 +342,9 @@ Result<std::string> TenantServiceImpl::kubeconfig(std::string_view id,
   ZOO_TRY(const auto issued, describe_certificate(certificate, "export"));
   ZOO_TRY_VOID(record_certificate(parts_.store, tenant.id, issued));
   log::info("tenants", "tenant {}: issued certificate {} to {}", id, issued.serial, request.user);
+  // Who gets it may use it at another zood at once, which has to know the tenant by then. One that
+  // hangs lets nobody in, and hears of the tenant when it lives again.
+  if (parts_.session != nullptr) (void)parts_.session->settle();
   return compose(id, request.user, request.server, std::move(pair.certificate_pem),
                  std::move(pair.key_pem));
 }
