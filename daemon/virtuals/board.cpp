@@ -261,15 +261,18 @@ Board::Subscription& Board::Subscription::operator=(Subscription&& other) noexce
 }
 
 Result<void> sweep(store::Store& store, const Owner& owner) {
-  for (;;) {
-    ZOO_TRY(const auto page, store.list(k_record_kind, owner.prefix(), {}, 100));
-    for (const auto& record : page.records) {
-      auto removed = store.remove(k_record_kind, record.key);
-      if (!removed && removed.error().code() != Code::not_found)
-        return fail(std::move(removed).error().context("while removing {}", record.key));
+  for (const auto kind : {k_record_kind, k_order_kind}) {
+    for (bool more = true; more;) {
+      ZOO_TRY(const auto page, store.list(kind, owner.prefix(), {}, 100));
+      for (const auto& record : page.records) {
+        auto removed = store.remove(kind, record.key);
+        if (!removed && removed.error().code() != Code::not_found)
+          return fail(std::move(removed).error().context("while removing {}", record.key));
+      }
+      more = page.more;
     }
-    if (!page.more) return {};
   }
+  return {};
 }
 
 } // namespace zoo::virtuals

@@ -25,6 +25,8 @@ namespace zoo::virtuals {
 
 /// The records' kind in the store; their keys: `<tenant>/<uid>/<resource>.<group>/<name>`.
 inline constexpr std::string_view k_record_kind = "virtual-object";
+/// Records of the last revision that was given to an object of a kind beside upstream's.
+inline constexpr std::string_view k_order_kind = "virtual-order";
 
 /// Whose objects. The UID keeps a tenant that came back under its ID apart from the earlier one.
 struct Owner {

@@ -13,6 +13,7 @@
 #include <pthread.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <exception>
 
@@ -22,6 +23,7 @@ namespace {
 using nlohmann::json;
 
 constexpr unsigned k_threads = 2;
+constexpr int k_turns = 16;                  ///< of revisions that another zood was first with
 constexpr int k_tries = 5;                   ///< as apiserver's MaxRetryWhenPatchConflicts
 constexpr std::chrono::seconds k_visible{3}; ///< the store's watch brings it in moments
 
@@ -271,11 +273,39 @@ Result<std::int64_t> Engine::put(const Request& request, json object, std::int64
   // One at a time, so that revisions become readable in their order.
   const Board::Writing writing(parts_.board, request.owner, *request.kind);
   const std::lock_guard lock(revising_);
-  ZOO_TRY(const auto revision, parts_.next_revision());
-  object["metadata"]["resourceVersion"] = std::to_string(revision);
-  ZOO_TRY(const auto stored, parts_.store.put(k_record_kind, key, dump(object), expected));
-  parts_.board.wait_for(stored.revision, k_visible);
-  return revision;
+  return put_in_order(request, key, std::move(object), expected);
+}
+
+/// Other zoods that have the same store take revisions, too: one is written only if none was of the
+/// same kind since before it was taken, or a watch would run backwards.
+Result<std::int64_t> Engine::put_in_order(const Request& request, const std::string& key,
+                                          json object, std::int64_t expected) {
+  const auto order = record_key(request.owner, *request.kind, {});
+  const auto place = [&]() -> Result<std::int64_t> {
+    const auto last = parts_.store.get(k_order_kind, order);
+    if (last) return last->revision;
+    if (last.error().code() == Code::not_found) return 0;
+    return fail(last.error());
+  };
+  ZOO_TRY(auto before, place());
+  for (int attempt = 1;; ++attempt) {
+    ZOO_TRY(const auto revision, parts_.next_revision());
+    object["metadata"]["resourceVersion"] = std::to_string(revision);
+    const auto text = dump(object), number = std::to_string(revision);
+    const std::array<store::Op, 2> ops{{{k_order_kind, order, number, before, false},
+                                        {k_record_kind, key, text, expected, false}}};
+    const auto stored = parts_.store.write(ops);
+    if (stored) {
+      parts_.board.wait_for(*stored, k_visible);
+      return revision;
+    }
+    ZOO_TRY(const auto now, place());
+    if (now == before) return fail(stored.error());
+    if (attempt == k_turns)
+      return fail(Code::too_many_requests, "others write {} at the same time: try again",
+                  request.kind->title());
+    before = now;
+  }
 }
 
 Result<Answer> Engine::write(const Request& request, const json& object, std::int64_t expected,

@@ -98,6 +98,8 @@ private:
   };
   Result<Found> find(const Request& request, const std::string& name) const;
   Result<std::int64_t> put(const Request& request, nlohmann::json object, std::int64_t expected);
+  Result<std::int64_t> put_in_order(const Request& request, const std::string& key,
+                                    nlohmann::json object, std::int64_t expected);
   Result<void> bury(const Request& request, const std::string& name, nlohmann::json object,
                     std::int64_t expected);
   /// Writes it and waits until it can be read.

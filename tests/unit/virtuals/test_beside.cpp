@@ -130,3 +130,35 @@ TEST_CASE("rows as Kubernetes prints them") {
                                        {"name", "bar"}}}})) ==
         R"(["192.0.2.1","things.g.example/foo/bar",null])");
 }
+
+TEST_CASE(
+    "a revision that another zood was first with is taken anew, so that none is told backwards") {
+  World world;
+  const auto order = virtuals::record_key(world.owner, nodes(), "");
+  int others = 2; // times that another zood's write comes between
+  virtuals::Engine engine(virtuals::EngineParts{
+      *world.store, *world.board, [&] { return world.validate; },
+      [](const virtuals::Owner&) { return true; },
+      [&]() -> Result<std::int64_t> {
+        const auto revision = world.upstream_revision += 10;
+        if (others-- > 0)
+          must(world.store->put(virtuals::k_order_kind, order, std::to_string(revision + 5)));
+        return revision;
+      }});
+  const auto made =
+      must(engine.perform(world.validate, world.request(nodes(), "create", "", node("a"))));
+  CHECK(version(json::parse(made.object->json)) == "7030");
+  CHECK(must(world.store->get(virtuals::k_order_kind, order)).value == "7030");
+  // The object's own precondition is told as what it is.
+  const auto again =
+      engine.perform(world.validate, world.request(nodes(), "create", "", node("a")));
+  REQUIRE_FALSE(again);
+  CHECK(again.error().code() == Code::already_exists);
+  others = 1'000;
+  const auto never =
+      engine.perform(world.validate, world.request(nodes(), "create", "", node("b")));
+  REQUIRE_FALSE(never);
+  CHECK(never.error().code() == Code::too_many_requests);
+  REQUIRE(virtuals::sweep(*world.store, world.owner));
+  CHECK(must(world.store->list(virtuals::k_order_kind)).records.empty());
+}
