@@ -289,8 +289,7 @@ Result<std::string> Charts::work(const Job& job) const {
   wish.directory = at;
   wish.readable = {chart};
   wish.environment = environment_at(at, {});
-  wish.arguments = {"template",          job.wish.chart.release, chart.string(), "--namespace",
-                    job.wish.name_space, "--include-crds",       "--no-hooks"};
+  wish.arguments = {"template", "--namespace", job.wish.name_space, "--include-crds", "--no-hooks"};
   if (!job.wish.values.empty()) {
     ZOO_TRY_VOID(write_private(at / "values.yaml", job.wish.values));
     wish.arguments.insert(wish.arguments.end(), {"--values", (at / "values.yaml").string()});
@@ -299,6 +298,8 @@ Result<std::string> Charts::work(const Job& job) const {
     wish.arguments.emplace_back(each.is_text ? "--set-string" : "--set");
     wish.arguments.push_back(fmt::format("{}={}", each.name, escaped(each.value)));
   }
+  // Behind "--" nothing that a template says is an option of helm's.
+  wish.arguments.insert(wish.arguments.end(), {"--", job.wish.chart.release, chart.string()});
   return run_in_sandbox(wish);
 }
 
@@ -346,28 +347,30 @@ Result<fs::path> Charts::fetch(const Job& job, const fs::path& at) const {
   std::string what = chart.oci.empty() ? "chart/" + chart.name : chart.oci;
   if (chart.oci.empty()) {
     auto add = wish;
-    add.arguments = {"repo", "add", "chart", chart.repository};
+    add.arguments = {"repo", "add"};
     if (!job.credentials.username.empty()) {
       add.arguments.insert(add.arguments.end(),
                            {"--username", job.credentials.username, "--password-stdin"});
       add.input = job.credentials.password + "\n";
     }
+    add.arguments.insert(add.arguments.end(), {"--", "chart", chart.repository});
     auto added = run_in_sandbox(add);
     if (!added) return fail(std::move(added).error());
   } else if (!job.credentials.username.empty()) {
     auto login = wish;
     const auto host = chart.oci.substr(6, chart.oci.find('/', 6) - 6);
-    login.arguments = {"registry",        "login", host, "--username", job.credentials.username,
-                       "--password-stdin"};
+    login.arguments = {"registry",         "login", "--username", job.credentials.username,
+                       "--password-stdin", "--",    host};
     login.input = job.credentials.password + "\n";
     auto done = run_in_sandbox(login);
     if (!done) return fail(std::move(done).error());
   }
   std::error_code error;
   fs::create_directory(at / "fetched", error);
-  wish.arguments = {"pull", what, "--destination", (at / "fetched").string()};
+  wish.arguments = {"pull", "--destination", (at / "fetched").string()};
   if (!chart.version.empty())
     wish.arguments.insert(wish.arguments.end(), {"--version", chart.version});
+  wish.arguments.insert(wish.arguments.end(), {"--", what});
   auto pulled = run_in_sandbox(wish);
   if (!pulled) return fail(std::move(pulled).error());
   for (const auto& entry : fs::directory_iterator(at / "fetched", error)) {

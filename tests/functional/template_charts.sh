@@ -136,6 +136,7 @@ wrong plain 'is none of the repositories' "$(from "http://127.0.0.1/good" "$logi
 wrong stranger '^ErrorHelm: .*(401|Unauthorized)' "$(from "$url/good" | jq '.chart.repository.version = "1.0.1"')"
 wrong absent '^ErrorHelm: ' "$(from "$url/good" "$login" | jq '.chart.repository.name = "nothing"')"
 wrong secretless 'Secret kube-system/none of the repository' "$(from "$url/good" "$login" | jq '.chart.repository.version = "1.0.2" | .chart.repository.password.name = "none"')"
+wrong option '^ErrorHelm: .*release name' "$(jq '. + {releaseName: "--debug"}' <<<"$(inline "$app")")"
 require "a chart that comes slowly" template slow "$(from "$url/good/slow" "$login")"
 slowly() { upstream get templateinstance -n four slow -o "jsonpath={.status.status}|{.status.conditions[0].reason}|{.status.conditions[0].message}"; }
 john create -f - >"$TMPDIR/four.out" 2>&1 <<<"$(space four slow)" &
