@@ -154,7 +154,8 @@ TEST_CASE("the example names every key and loads as the defaults, also uncomment
     const auto end = text.find('\n', begin);
     auto line = text.substr(begin, end - begin);
     begin = end + 1;
-    const bool placeholder = contains(line, "/PATH") || contains(line, "HOST:PORT");
+    const bool placeholder =
+        contains(line, "/PATH") || contains(line, "HOST:PORT") || line.ends_with(": VALUE");
     const bool value = line.starts_with("#") && !line.starts_with("# ");
     const bool nested = line.starts_with("#  ");
     if ((value || nested) && !placeholder) live += line.substr(1) + "\n";
