@@ -146,7 +146,7 @@ for where in door upstream; do
   made_of() { m create -f - <<<"$1"; }
   for act in "delete networkpolicy walls" "label networkpolicy walls zoo.kubezoo.io/managed-" "label networkpolicy walls zoo.kubezoo.io/template-instance=x --overwrite" "delete networkpolicies --all" \
     "delete templateinstance kept" "label templateinstance kept zoo.kubezoo.io/managed-" "patch templateinstance kept --subresource status --type merge -p {\"status\":{\"objects\":[]}}" "delete templateinstances --all" \
-    "delete rolebinding zoo:template:kept" "delete rolebindings --all"; do
+    "delete rolebinding zoo:template:kept"; do
     # shellcheck disable=SC2086 # words
     attack "$where: his walls: $act" m -n "$loot" $act --wait=false
   done
