@@ -13,6 +13,8 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <set>
+#include <string>
 #include <system_error>
 #include <utility>
 
@@ -215,6 +217,29 @@ std::vector<tenants::Finding> StoreMigration::findings() const {
          "see that a majority of etcd's members runs, and that this machine reaches one"});
   } else {
     out.push_back({Level::ok, "store", "etcd answers: " + here_.text(), ""});
+  }
+  const auto replicas = session_.replicas();
+  if (!replicas) return out; // told of above, in a moment
+  std::set<std::string> versions;
+  std::string leader;
+  for (const auto& each : *replicas) {
+    const auto info = json::parse(each.info, nullptr, false);
+    versions.insert(info.is_object() ? info.value("version", "") : std::string());
+    if (each.leads) leader = each.name;
+  }
+  if (leader.empty()) {
+    out.push_back({Level::warning, "replicas",
+                   "no zood leads: what is wanted is recorded, and not done",
+                   "wait for a quarter of a minute; their logs have more"});
+  } else if (versions.size() > 1) {
+    out.push_back({Level::warning, "replicas",
+                   fmt::format("{} zoods of different versions have this store: {}",
+                               replicas->size(), fmt::join(versions, ", ")),
+                   "upgrade all of them"});
+  } else {
+    out.push_back(
+        {Level::ok, "replicas",
+         fmt::format("{} zoods have this store, and '{}' leads", replicas->size(), leader), ""});
   }
   return out;
 }
