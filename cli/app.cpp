@@ -69,6 +69,18 @@ std::string help_of(const CLI::App& app) {
   return app.help(app.get_parent() == nullptr ? "" : full_name(*app.get_parent()));
 }
 
+/// The options that take a file, as "-o,--output FILE or --passphrase-file FILE"; "" if none does.
+std::string file_options(const CLI::App& app) {
+  std::vector<std::string> out;
+  for (const auto* option : app.get_options()) {
+    if (!option->nonpositional() || option->get_type_name() != "FILE") continue;
+    const auto& shorts = option->get_snames();
+    const auto& longs = option->get_lnames();
+    out.push_back((shorts.empty() ? "--" + longs.front() : "-" + shorts.front()) + " FILE");
+  }
+  return fmt::format("{}", fmt::join(out, " or "));
+}
+
 /// The parser's words where they are its own and no user's.
 std::string words_of(const CLI::App& app, const CLI::ParseError& error) {
   const std::string said = error.what();
@@ -76,7 +88,9 @@ std::string words_of(const CLI::App& app, const CLI::ParseError& error) {
   const auto colon = said.find(": ");
   const auto extra = colon == std::string::npos ? said : said.substr(colon + 2);
   const auto takes = positionals_of(app).empty() ? "takes no arguments" : "takes fewer arguments";
-  return fmt::format("`{}` {}: what is '{}'?", full_name(app), takes, extra);
+  const auto files = extra.starts_with('-') ? std::string() : file_options(app);
+  return fmt::format("`{}` {}: what is '{}'?{}", full_name(app), takes, extra,
+                     files.empty() ? "" : fmt::format(" A file is given with {}.", files));
 }
 
 /// What the parser said, or better: what was probably meant.

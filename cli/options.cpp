@@ -24,14 +24,16 @@ void add_format_option(CLI::App& app, std::string& value, std::string_view forma
       ->check(CLI::Validator(check, "", ""));
 }
 
-void add_choice(CLI::App& app, const std::string& name, std::string& value,
-                std::string_view choices, const std::string& doc) {
+CLI::Option* add_choice(CLI::App& app, const std::string& name, std::string& value,
+                        std::string_view choices, const std::string& doc) {
   const auto check = [name, choices](std::string& given) -> std::string {
     const auto names = text::split(choices, '|');
     if (std::find(names.begin(), names.end(), given) != names.end()) return {};
-    return fmt::format("{} is one of {}, not '{}'", name, fmt::join(names, ", "), given);
+    const auto near = text::nearest(given, names);
+    return fmt::format("{} is one of {}, not '{}'{}", name, fmt::join(names, ", "), given,
+                       near ? fmt::format(": did you mean '{}'?", *near) : std::string());
   };
-  app.add_option(name, value, doc)
+  return app.add_option(name, value, doc)
       ->type_name(std::string(choices))
       ->check(CLI::Validator(check, "", ""));
 }

@@ -22,9 +22,10 @@ inline constexpr std::string_view k_object_formats = "table|wide|json|yaml|name"
 /// was probably meant.
 void add_format_option(CLI::App& app, std::string& value, std::string_view formats);
 
-/// An option with one of these values ("Orphan|Delete"), completed and refused likewise.
-void add_choice(CLI::App& app, const std::string& name, std::string& value,
-                std::string_view choices, const std::string& doc);
+/// An option, or an argument, with one of these values ("Orphan|Delete"), completed and refused
+/// likewise. `choices` outlives the command.
+CLI::Option* add_choice(CLI::App& app, const std::string& name, std::string& value,
+                        std::string_view choices, const std::string& doc);
 
 void add_no_headers(CLI::App& app, bool& value);
 void add_dry_run(CLI::App& app, bool& value);

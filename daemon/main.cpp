@@ -10,6 +10,7 @@
 int main(int argc, char** argv) try {
   auto command = zoo::app::parse_command_line(argc, argv);
   if (command.exit_status) return *command.exit_status;
+  zoo::app::log_to_journal();
   zoo::app::Signals signals; // before any thread
   auto zood = zoo::app::Zood::start(std::move(command.values), std::move(command.read));
   if (!zood) {

@@ -124,9 +124,7 @@ struct AccountAggregated final : Command {
   std::string what, kubeconfig, format;
 
   void define(CLI::App& app) override {
-    app.add_option("what", what, "Register it, take it away, or show how it is")
-        ->type_name("on|off|status")
-        ->check(CLI::IsMember({"on", "off", "status"}))
+    add_choice(app, "what", what, "on|off|status", "Register it, take it away, or show how it is")
         ->required();
     app.add_option("--upstream", kubeconfig,
                    "Ask the upstream itself, with an administrator's kubeconfig: zood may be dead")

@@ -3,9 +3,14 @@
 #include "cli/options.hpp"
 #include "cli/output/printer.hpp"
 #include "cli/output/table.hpp"
+#include "common/api/doctor_checks.hpp"
+#include "common/base/text.hpp"
 
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
+
+#include <string_view>
+#include <vector>
 
 namespace zoo::cli {
 namespace {
@@ -14,14 +19,38 @@ using nlohmann::json;
 
 constexpr int k_exit_problem = 1;
 
-/// Findings are {level: ok|warning|problem, subject, message, remedy}. That zood cannot be asked is
-/// a finding too.
+/// Findings are {id, level: ok|warning|problem, subject, message, remedy}. That zood cannot be
+/// asked is a finding too.
 struct Doctor final : Command {
-  std::string format;
+  std::string format, explain;
 
   void define(CLI::App& app) override {
     add_format_option(app, format, "table|json|yaml");
-    add_examples(app, "  zooctl doctor\n  zooctl doctor -o json");
+    app.add_option("--explain", explain,
+                   "Say what the check with this ID looks at and why; `list` names all")
+        ->type_name("ID");
+    add_examples(app, "  zooctl doctor\n  zooctl doctor -o json\n"
+                      "  zooctl doctor --explain free-space");
+  }
+
+  /// Asks nobody.
+  Result<int> say_what(Context& context) const {
+    std::vector<std::string_view> ids;
+    for (const auto& check : api::doctor_checks()) {
+      ids.push_back(check.id);
+      if (check.id != explain) continue;
+      context.out << check.id << ": " << check.explain << '\n' << std::flush;
+      return 0;
+    }
+    if (explain == "list") {
+      for (const auto id : ids)
+        context.out << id << '\n';
+      context.out << std::flush;
+      return 0;
+    }
+    const auto near = text::nearest(explain, ids);
+    return fail(Code::usage, "there is no check '{}'{}: `zooctl doctor --explain list` names all",
+                explain, near ? fmt::format(", did you mean '{}'?", *near) : std::string());
   }
 
   static Result<json> findings(Context& context) {
@@ -30,7 +59,8 @@ struct Doctor final : Command {
     if (!client && client.error().code() == Code::usage) return fail(std::move(client).error());
     auto answer = client ? (*client)->doctor() : Result<json>(fail(std::move(client).error()));
     if (!answer) {
-      return json::array({{{"level", "problem"},
+      return json::array({{{"id", "zood"},
+                           {"level", "problem"},
                            {"subject", "zood"},
                            {"message", answer.error().text()},
                            {"remedy", ""}}});
@@ -56,11 +86,14 @@ struct Doctor final : Command {
                   << printable(text_at(finding, "/message")) << '\n';
       if (const auto remedy = text_at(finding, "/remedy"); !remedy.empty()) {
         context.out << "        -> " << printable(remedy) << '\n';
+        if (const auto id = text_at(finding, "/id"); !id.empty())
+          context.out << "        -> zooctl doctor --explain " << printable(id) << '\n';
       }
     }
   }
 
   Result<int> run(Context& context) override {
+    if (!explain.empty()) return say_what(context);
     ZOO_TRY(const auto list, findings(context));
     std::size_t problems = 0, warnings = 0;
     for (const auto& finding : list) {

@@ -49,15 +49,11 @@ struct TenantCreate final : Command {
   void define(CLI::App& app) override {
     app.add_option("id", id, "The new tenant's ID: six characters of a-z and 0-9")->type_name("ID");
     app.add_option("--display-name", display_name, "A name for people")->type_name("TEXT");
-    app.add_option("--inside", inside,
-                   "What zood does inside its pods: all (the default), api, dns or none")
-        ->type_name("all|api|dns|none");
+    add_choice(app, "--inside", inside, "all|api|dns|none",
+               "What zood does inside its pods: all (the default), api, dns or none");
     add_repeated(app, "--label", labels, "A label of the Tenant; may be repeated", "KEY=VALUE");
-    app.add_option("--webhooks", webhooks,
-                   "How upstream calls the tenant's webhooks: relay or direct")
-        ->type_name("HOW")
-        ->check(CLI::IsMember(
-            {std::string(api::k_webhooks_relay), std::string(api::k_webhooks_direct)}));
+    add_choice(app, "--webhooks", webhooks, "relay|direct",
+               "How upstream calls the tenant's webhooks: relay or direct");
     app.add_option("-f,--filename", file,
                    "Create the Tenants of a manifest; - reads standard input")
         ->type_name("FILE");

@@ -101,8 +101,16 @@ std::optional<std::size_t> Seldom::due() {
   return std::exchange(left_out_, 0);
 }
 
-void write(LogLevel level, std::string_view category, std::string_view line) {
+namespace {
+Journal journal_of_all = nullptr; // set before threads are;
+} // namespace
+
+void set_journal(Journal journal) { journal_of_all = journal; }
+
+void write(LogLevel level, std::string_view category, std::string_view line, Fields fields) {
   const auto& how = row(level);
+  if (!logger().should_log(how.spdlogs)) return;
+  if (journal_of_all != nullptr && journal_of_all(level, category, escaped(line), fields)) return;
   logger().log(how.spdlogs, "{}{:7} {}: {}", to_journal() ? how.priority : "", how.word, category,
                escaped(line));
 }

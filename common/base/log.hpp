@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string_view>
 
 /// Logging for both programs: `log::info("tenants", "tenant {} is Ready", id);` - a category, then
@@ -21,8 +22,21 @@ bool set_level(std::string_view name);
 void set_level(LogLevel level);
 bool enabled(LogLevel level);
 
-/// Writes the finished line. Use the templates below.
-void write(LogLevel level, std::string_view category, std::string_view line);
+/// Of the journal (systemd.journal-fields(7)): a name of A-Z, 0-9 and "_", and any value.
+struct Field {
+  std::string_view name, value;
+};
+using Fields = std::span<const Field>;
+
+/// Writes the finished line. Use the templates below. `fields` go to the journal alone; the line
+/// says what they do. Empty ones are left out.
+void write(LogLevel level, std::string_view category, std::string_view line, Fields fields = {});
+
+/// Who takes lines with their fields instead of standard error: the journal. False: it could not,
+/// and standard error has the line. Set before other threads are started; any thread then.
+using Journal = bool (*)(LogLevel level, std::string_view category, std::string_view line,
+                         Fields fields);
+void set_journal(Journal journal);
 
 /// Is standard error the journal (JOURNAL_STREAM, systemd.exec(5))? As it was at the first call.
 bool to_journal();

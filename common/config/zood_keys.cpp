@@ -27,6 +27,18 @@ constexpr Key k_keys[] = {
      .type = Type::address,
      .doc = "What kubeconfigs and the Service kubernetes of a tenant name as the server. Default: "
             "the address of listen, which must then be one to connect to: not 0.0.0.0 or [::]."},
+    {.name = "listen_proxy.from",
+     .type = Type::list,
+     .doc = "Addresses of load balancers before listen and accounts.listen, as CIDRs: each of "
+            "their connections must begin with a PROXY protocol header (version 1 or 2), which "
+            "says for whom it is. Headers of others are not read. Default: none; a balancer is "
+            "then the client, for the audit log too.",
+     .reloadable = true},
+    {.name = "health.listen",
+     .type = Type::address,
+     .doc = "Where load balancers ask, in plain HTTP and without credentials, whether zood may be "
+            "sent clients: /readyz (200 or 503) and /livez. Nothing else is answered there. "
+            "Default: off."},
     {.name = "tls.certificate",
      .type = Type::path,
      .doc = "Certificate chain (PEM) towards tenants and administrators, by the CA that tls.ca or "
@@ -540,9 +552,10 @@ constexpr Key k_keys[] = {
     {.name = "audit.max_size",
      .type = Type::size,
      .default_text = "64Mi",
-     .doc = "An audit file that is larger is put aside as audit.log.1, .2, ...",
+     .doc = "An audit file that is larger is put aside as audit.log.1, .2, ... 0: none is; "
+            "logrotate does "
+            "it, and sends SIGHUP.",
      .reloadable = true,
-     .minimum = k_mi,
      .maximum = 16 * 1024 * k_mi},
     {.name = "audit.max_files",
      .type = Type::integer,
@@ -573,9 +586,25 @@ constexpr Key k_keys[] = {
      .type = Type::duration,
      .default_text = "30s",
      .doc = "How long requests may go on after SIGTERM before they are cut. With zood.service less "
-            "than its TimeoutStopSec=, 45 s.",
+            "than its TimeoutStopSec= less drain.delay.",
      .reloadable = true,
      .maximum = k_hour},
+    {.name = "drain.delay",
+     .type = Type::duration,
+     .default_text = "5s",
+     .doc =
+         "How long the doors stay open after SIGTERM, while /readyz says 503 already: as long as "
+         "load balancers need to hear of it, their interval times the failures that they wait "
+         "for. Without health.listen nobody is waited for.",
+     .reloadable = true,
+     .maximum = 600 * k_second},
+    {.name = "drain.watches",
+     .type = Type::duration,
+     .default_text = "10s",
+     .doc = "Over how long the ends of watches are spread, so that not all of them begin anew at "
+            "once; at most a half of drain_timeout.",
+     .reloadable = true,
+     .maximum = 600 * k_second},
 };
 
 } // namespace

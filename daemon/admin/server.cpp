@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/admin/server.hpp"
 
+#include "common/api/doctor_checks.hpp"
 #include "common/crypto/digest.hpp"
 #include "daemon/resources/body.hpp"
 
@@ -68,7 +69,8 @@ Answer doctor_answer(tenants::TenantService& tenants) {
   std::map<tenants::Finding::Level, std::size_t> counts;
   for (const auto& finding : tenants.doctor()) {
     ++counts[finding.level];
-    findings.push_back({{"level", level_name(finding.level)},
+    findings.push_back({{"id", api::doctor_check_of(finding.subject).id},
+                        {"level", level_name(finding.level)},
                         {"subject", finding.subject},
                         {"message", finding.message},
                         {"remedy", finding.remedy}});

@@ -67,7 +67,7 @@ Result<void> Accounts::open_door() {
   const auto known_space = [this](std::string_view name) { return views_->known_space(name); };
   ZOO_TRY(door_, AccountDoor::open(
                      {values.string("accounts.listen"), parts_.credential, parts_.upstream,
-                      parts_.loops, parts_.gateway, gateway_limits(values), listener_limits(values),
+                      parts_.loops, parts_.gateway, gateway_limits(values), client_limits(values),
                       default_terms(values).flow, parts_.share_of, identity, parts_.pki.ca(),
                       views_->kinds(), views_->rights(), known_space}));
   return {};
@@ -115,6 +115,7 @@ Result<nlohmann::json> Accounts::uninstall(bool force, bool dry_run) const {
 
 void Accounts::reload(const config::Values& loaded) {
   if (!door_) return;
+  door_->listener().set_limits(client_limits(loaded));
   door_->set_limits(gateway_limits(loaded), default_terms(loaded).flow);
   door_->renew();
 }

@@ -49,10 +49,16 @@ private:
 
 /// `zood --restore`: puts what the backup `file` holds into the directory of `values`, which has to
 /// be empty, so that a zood can be started there; its versions are far above those that were handed
-/// out before, so that who watches lists again. `passphrase_file`: "" for a backup that needs none.
-/// Says what was restored. Code::conflict: something is there already; Code::invalid: damaged, or
-/// it would not work; Code::forbidden: another passphrase; Code::io.
-Result<std::string> restore(const config::Values& values, const std::filesystem::path& file,
-                            const std::filesystem::path& passphrase_file);
+/// out before, so that who watches lists again.
+/// Says what was restored. Code::conflict: something is there already, or the upstream is not the
+/// one that the backup is of; Code::unavailable: it cannot be asked which it is; Code::invalid:
+/// damaged, or it would not work; Code::forbidden: another passphrase; Code::io.
+struct RestoreRequest {
+  std::filesystem::path file;
+  std::filesystem::path passphrase_file; ///< "" for a backup that needs none
+  /// All certificates of all tenants that were ever issued are void, those of after the backup too.
+  bool revoke_all = false;
+};
+Result<std::string> restore(const config::Values& values, const RestoreRequest& request);
 
 } // namespace zoo::app

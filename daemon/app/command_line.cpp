@@ -69,7 +69,7 @@ CommandLine parse_command_line(int argc, char** argv) {
   std::string dir, upstream, listen, advertise, admin_listen, log_level, config_file, backup_file,
       passphrase_file, invitation_file;
   bool check = false, print_config = false, print_rbac = false, print_accounts = false,
-       print_inside = false;
+       print_inside = false, revoke_all = false;
   app.set_help_flag("-h,--help", "Print this help");
   app.add_option("--dir", dir, "Everything that zood owns: database, keys, PKI, socket")
       ->type_name("DIR");
@@ -102,6 +102,9 @@ CommandLine parse_command_line(int argc, char** argv) {
                  "Make an empty directory that of one more zood with the store of others, by an "
                  "invitation of zooctl's, and end")
       ->type_name("FILE");
+  app.add_flag("--revoke-all", revoke_all,
+               "With --restore: make all certificates of all tenants void")
+      ->needs("--restore");
   app.add_flag("--print-upstream-inside", print_inside,
                "Print the policy that makes zood the API server inside tenants' pods");
   app.set_version_flag("--version", translate::k_proves ? "zood " ZOO_VERSION
@@ -165,7 +168,7 @@ CommandLine parse_command_line(int argc, char** argv) {
   }
   out.values = *std::move(values);
   if (!backup_file.empty()) {
-    const auto done = restore(out.values, backup_file, passphrase_file);
+    const auto done = restore(out.values, {backup_file, passphrase_file, revoke_all});
     if (done) fmt::print("{}\n", *done);
     out.exit_status = done ? 0 : complain(done.error());
     return out;

@@ -103,6 +103,9 @@ void measure(MetricText& out, const Measured& what) {
   flow(out, what.flow_control);
   out.family("zood_connections", Type::gauge, "Connections at the tenants' door");
   out.sample(static_cast<double>(what.listener.connections()));
+  out.family("zood_loop_lag_seconds", Type::gauge,
+             "Longest time in the last 10 seconds that a task waited for its event loop");
+  out.sample(std::chrono::duration<double>(what.loop_lag).count());
   upstream(out, what.upstream);
   out.family("zood_tenant_looks_total", Type::counter,
              "Times that what a tenant has upstream was made, looked after or removed");

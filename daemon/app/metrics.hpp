@@ -3,6 +3,7 @@
 
 #include "common/base/metric_text.hpp"
 
+#include <chrono>
 #include <cstdint>
 
 namespace zoo::audit {
@@ -34,8 +35,9 @@ struct Measured {
   const upstream::Credential& credential;
   const tenants::Pki& pki;
   const DoorCertificates& certificates;
-  std::uint64_t looks; ///< at tenants' rooms, since the start
-  bool hears_drift;    ///< Drift::hears()
+  std::uint64_t looks;                ///< at tenants' rooms, since the start
+  bool hears_drift;                   ///< Drift::hears()
+  std::chrono::milliseconds loop_lag; ///< LoopLag::longest()
 };
 
 /// What zood says of itself at /metrics, tenants aside (docs/metrics.md). Waits for the loops, a

@@ -4,6 +4,7 @@
 #include "common/api/network_peer.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <string_view>
 #include <thread>
 #include <utility>
@@ -28,6 +29,13 @@ net::ListenerLimits listener_limits(const config::Values& values) {
   limits.http.header_bytes = values.size("limits.header");
   limits.http.streams = static_cast<std::uint32_t>(values.integer("limits.streams"));
   limits.idle = values.duration("limits.idle_timeout");
+  return limits;
+}
+
+net::ListenerLimits client_limits(const config::Values& values) {
+  auto limits = listener_limits(values);
+  const auto from = values.list("listen_proxy.from");
+  if (auto balancers = net::Networks::parse(from)) limits.balancers = *std::move(balancers);
   return limits;
 }
 
@@ -101,13 +109,29 @@ audit::Policy audit_policy(const config::Values& values) {
   policy.overflow =
       values.string("audit.overflow") == "refuse" ? audit::Overflow::refuse : audit::Overflow::drop;
   policy.file_bytes = values.size("audit.max_size");
+  if (policy.file_bytes == 0) policy.file_bytes = std::numeric_limits<std::size_t>::max();
   policy.files = static_cast<unsigned>(values.integer("audit.max_files"));
   return policy;
+}
+
+audit::Options audit_options(const config::Values& values) {
+  audit::Options options;
+  const auto output = values.string("audit.output");
+  options.output = output == "file"     ? audit::Output::file
+                   : output == "stderr" ? audit::Output::standard_error
+                                        : audit::Output::none;
+  options.directory =
+      values.is_set("audit.dir") ? values.path("audit.dir") : values.path("dir") / "audit";
+  options.policy = audit_policy(values);
+  return options;
 }
 
 Result<void> check_networks(const config::Values& values) {
   auto good = api::check_network_peers(values.list("guards.network_from"));
   if (!good) return fail(std::move(good).error().context("guards.network_from"));
+  const auto from = values.list("listen_proxy.from");
+  if (auto balancers = net::Networks::parse(from); !balancers)
+    return fail(std::move(balancers).error().context("listen_proxy.from"));
   return {};
 }
 

@@ -20,12 +20,15 @@ std::size_t worker_count(const config::Values& values); ///< event loops; at lea
 /// Descriptors: connections of clients and to upstream, and what else there is.
 std::size_t files_wanted(const config::Values& values);
 net::ListenerLimits listener_limits(const config::Values& values);
+/// Of a door for clients, which load balancers may stand before.
+net::ListenerLimits client_limits(const config::Values& values);
 gateway::GatewayLimits gateway_limits(const config::Values& values);
 gateway::FlowControl::Limits flow_limits(const config::Values& values);
 upstream::PoolLimits pool_limits(const config::Values& values);
 gateway::Nodes visible_nodes(const config::Values& values);
 audit::Policy audit_policy(const config::Values& values);
-/// Code::usage: what the table of keys cannot say of guards.network_from.
+audit::Options audit_options(const config::Values& values); ///< but for its journal
+/// Code::invalid: what the table of keys cannot say of guards.network_from and listen_proxy.from.
 Result<void> check_networks(const config::Values& values);
 tenants::Policy tenants_policy(const config::Values& values);
 /// What holds for a tenant whose Tenant says nothing else.

@@ -7,13 +7,18 @@
 #include <fmt/format.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sys/uio.h>
 #include <systemd/sd-daemon.h>
 #include <systemd/sd-id128.h>
+#define SD_JOURNAL_SUPPRESS_LOCATION // of this file, for all lines
+#include <systemd/sd-journal.h>
 #include <systemd/sd-login.h>
 #include <unistd.h>
 
 #include <cstdlib>
 #include <memory>
+#include <string>
+#include <vector>
 
 namespace zoo::app {
 namespace {
@@ -113,6 +118,32 @@ std::string journal_match() {
   if (sd_id128_get_boot(&boot) < 0) return {};
   char text[SD_ID128_STRING_MAX];
   return fmt::format("_BOOT_ID={} _PID={}", sd_id128_to_string(boot, text), ::getpid());
+}
+
+namespace {
+
+bool send_to_journal(LogLevel level, std::string_view category, std::string_view line,
+                     log::Fields fields) {
+  const char* const priority = level == LogLevel::debug     ? "PRIORITY=7"
+                               : level == LogLevel::info    ? "PRIORITY=6"
+                               : level == LogLevel::warning ? "PRIORITY=4"
+                                                            : "PRIORITY=3";
+  std::vector<std::string> texts{priority, "SYSLOG_IDENTIFIER=zood",
+                                 fmt::format("ROOM={}", category),
+                                 fmt::format("MESSAGE={}: {}", category, line)};
+  for (const auto& [name, value] : fields) {
+    if (!value.empty()) texts.push_back(fmt::format("{}={}", name, value));
+  }
+  std::vector<iovec> parts;
+  for (auto& text : texts)
+    parts.push_back({text.data(), text.size()});
+  return sd_journal_sendv(parts.data(), static_cast<int>(parts.size())) == 0;
+}
+
+} // namespace
+
+void log_to_journal() {
+  if (log::to_journal()) log::set_journal(send_to_journal);
 }
 
 unsigned long long watchdog_interval_microseconds() {

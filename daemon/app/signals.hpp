@@ -42,6 +42,9 @@ void notify_watchdog();
 /// sd_journal_add_match(3), all of which must hold, with blanks between; empty: it is not connected
 /// to the journal (JOURNAL_STREAM, systemd.exec(5)).
 std::string journal_match();
+/// Where standard error is the journal, zood's own lines go there with fields: PRIORITY, ROOM (a
+/// folder of daemon/), and what a line is about, as TENANT. Before any thread.
+void log_to_journal();
 /// Half of WATCHDOG_USEC; zero where no watchdog is asked for.
 unsigned long long watchdog_interval_microseconds();
 

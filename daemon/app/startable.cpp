@@ -53,7 +53,7 @@ Result<kube::ClusterAccess> check_startable(const config::Values& values) {
                              "upstream.kubeconfig in the configuration file");
   }
   for (const auto* key : {"listen", "admin.listen", "accounts.listen", "accounts.aggregated.listen",
-                          "relay.listen"}) {
+                          "relay.listen", "health.listen"}) {
     const auto text = values.string(key);
     if (text.empty()) continue;
     if (auto address = net::parse_listen_address(text); !address)

@@ -16,8 +16,12 @@
 #include "daemon/app/backup.hpp"
 #include "daemon/app/door_certificates.hpp"
 #include "daemon/app/drift.hpp"
+#include "daemon/app/health.hpp"
 #include "daemon/app/inside_access.hpp"
 #include "daemon/app/joining.hpp"
+#include "daemon/app/leaving.hpp"
+#include "daemon/app/loop_lag.hpp"
+#include "daemon/app/machine_findings.hpp"
 #include "daemon/app/memory.hpp"
 #include "daemon/app/metrics.hpp"
 #include "daemon/app/names.hpp"
@@ -124,7 +128,10 @@ struct Zood::Impl {
   std::unique_ptr<RelayDoor> relay; ///< null without relay.enabled
   std::unique_ptr<Accounts> accounts;
 
-  std::atomic<std::chrono::milliseconds> drain_timeout{}, max_stale{};
+  std::atomic<std::chrono::milliseconds> max_stale{};
+  Published<const LeaveTimes> leaving;
+  std::unique_ptr<Health> health;    ///< null without health.listen
+  std::unique_ptr<LoopLag> loop_lag; ///< of the workers
   std::mutex mutex;
   std::condition_variable changed;
   bool ending = false;
@@ -138,7 +145,8 @@ struct Zood::Impl {
   /// after the other. Any thread, but one at a time.
   void publish_authorities();
   bool namespaces_are_furnished() const;
-  bool too_stale() const; ///< as replicas.max_stale has it; any thread
+  bool too_stale() const;      ///< as replicas.max_stale has it; any thread
+  bool knows_upstream() const; ///< Health::Asks
   Result<void> open_store();
   Result<void> open_audit();
   Result<void> open_upstream(const kube::ClusterAccess& access);
@@ -180,6 +188,14 @@ bool Zood::Impl::namespaces_are_furnished() const {
   return all && *all;
 }
 
+bool Zood::Impl::knows_upstream() const {
+  if (upstream->known_catalog()) return true;
+  loops->loops().front()->post([this, loop = loops->loops().front()] {
+    upstream->catalog(*loop, upstream::Freshness::any, [](const auto&) {});
+  });
+  return false;
+}
+
 Result<void> Zood::Impl::open_store() {
   ZOO_TRY(auto own, app::open_store(values));
   directory_lock = std::move(own.lock);
@@ -197,14 +213,7 @@ Result<void> Zood::Impl::open_store() {
 }
 
 Result<void> Zood::Impl::open_audit() {
-  audit::Options options;
-  const auto output = values.string("audit.output");
-  options.output = output == "file"     ? audit::Output::file
-                   : output == "stderr" ? audit::Output::standard_error
-                                        : audit::Output::none;
-  options.directory =
-      values.is_set("audit.dir") ? values.path("audit.dir") : values.path("dir") / "audit";
-  options.policy = audit_policy(values);
+  auto options = audit_options(values);
   options.journal = journal_match();
   ZOO_TRY(audit, audit::Log::open(std::move(options)));
   return {};
@@ -333,7 +342,7 @@ Result<void> Zood::Impl::open_tenants_door() {
   ZOO_TRY(const auto tls, certificates->open_tenants(std::move(ticket_key)));
   publish_authorities();
   ZOO_TRY(listener, net::Listener::tcp(loops->loops(), values.string("listen"), tls,
-                                       listener_limits(values), [this](net::Loop& loop) {
+                                       client_limits(values), [this](net::Loop& loop) {
                                          auto source = std::make_unique<tenants::TenantViewSource>(
                                              loop, *view_parts, default_terms(values));
                                          auto* const kept = source.get();
@@ -400,18 +409,18 @@ Result<void> Zood::Impl::open_admin_doors() {
   tenants->set_usage([this](const api::Tenant& tenant) {
     return usage_json(tenant, *terms.load(), ledger, flow_control);
   });
-  tenants->set_findings([this] {
+  tenants->set_findings([this, advertise] {
     auto out = certificates->findings();
-    for (auto& finding : accounts->findings())
-      out.push_back(std::move(finding));
-    for (auto& finding : relay ? relay->findings() : std::vector<tenants::Finding>())
-      out.push_back(std::move(finding));
-    for (auto& finding : inside->findings())
-      out.push_back(std::move(finding));
-    for (auto& finding : backups->findings())
-      out.push_back(std::move(finding));
-    for (auto& finding : migration->findings())
-      out.push_back(std::move(finding));
+    const auto add = [&out](std::vector<tenants::Finding> more) {
+      std::move(more.begin(), more.end(), std::back_inserter(out));
+    };
+    add(accounts->findings());
+    if (relay) add(relay->findings());
+    add(inside->findings());
+    add(backups->findings());
+    add(migration->findings());
+    add(machine_findings({values.path("dir"), *store, *credential->api(), files_wanted(values),
+                          advertise, pki->server_ca_pem()}));
     return out;
   });
   {
@@ -444,7 +453,8 @@ Result<void> Zood::Impl::open_admin_doors() {
     status->set_account_door(account_door, [this] { return pki->server_ca_pem(); });
   status->set_measure([this](MetricText& out) {
     measure(out, {*listener, flow_control, *upstream, *audit, *credential, *pki, *certificates,
-                  tenants->looks(), drift->hears()});
+                  tenants->looks(), drift->hears(),
+                  loop_lag ? loop_lag->longest() : std::chrono::milliseconds(0)});
     if (relay) relay->measure(out);
     backups->measure(out);
     migration->measure(out);
@@ -497,13 +507,13 @@ void Zood::Impl::reload() {
     }
   }
   log::set_level(loaded->string("log.level"));
-  listener->set_limits(listener_limits(*loaded));
+  listener->set_limits(client_limits(*loaded));
   upstream->set_limits(pool_limits(*loaded));
   flow_control.set_limits(flow_limits(*loaded));
   terms.store(std::make_shared<const tenants::DefaultTerms>(default_terms(*loaded)));
   tenants->set_policy(tenants_policy(*loaded));
   audit->set_policy(audit_policy(*loaded));
-  drain_timeout = loaded->duration("drain_timeout");
+  leaving.store(std::make_shared<const LeaveTimes>(leave_times(*loaded)));
   max_stale = loaded->duration("replicas.max_stale");
   for (const auto& door : doors) {
     door.loop->post([door, limits = gateway_limits(*loaded), terms = *terms.load()] {
@@ -519,32 +529,13 @@ void Zood::Impl::reload() {
 }
 
 void Zood::Impl::drain() {
-  const auto deadline = drain_timeout.load();
-  log::info("app", "draining: requests in progress have {} s",
-            std::chrono::duration_cast<std::chrono::seconds>(deadline).count());
   notify_stopping();
   session->resign(); // another zood begins while this one ends what it has begun
   accounts->withdraw();
-  std::mutex done_mutex;
-  std::condition_variable done;
-  std::size_t left = 0;
   auto listeners = accounts->listeners();
   listeners.insert(listeners.end(), {listener.get(), admin_socket.get(), admin_listener.get(),
                                      relay ? relay->listener() : nullptr});
-  for (auto* each : listeners) {
-    if (each == nullptr) continue;
-    {
-      const std::scoped_lock lock(done_mutex);
-      ++left;
-    }
-    each->drain(deadline, [&] {
-      const std::scoped_lock lock(done_mutex);
-      --left;
-      done.notify_all();
-    });
-  }
-  std::unique_lock lock(done_mutex);
-  done.wait(lock, [&] { return left == 0; });
+  leave(health.get(), *leaving.load(), listeners);
 }
 
 Zood::Zood() : impl_(std::make_unique<Impl>()) {}
@@ -552,6 +543,8 @@ Zood::Zood() : impl_(std::make_unique<Impl>()) {}
 Zood::~Zood() {
   // Doors first, then what their requests use, then the loops, then the rest in reverse order.
   auto& z = *impl_;
+  if (z.health) z.health->close();
+  z.loop_lag.reset();
   if (z.credential) z.credential->stop_requests(); // an upstream that is silent holds nobody up
   if (z.session) z.session->on_change({});         // no controller is told to lead any more
   z.admin_listener.reset();
@@ -592,9 +585,12 @@ Result<std::unique_ptr<Zood>> Zood::start(config::Values values,
   raise_open_files(files_wanted(z.values));
   if (!net::keep_tls_buffers())
     log::debug("app", "OpenSSL has memory already: each TLS record asks for its own");
-  z.drain_timeout = z.values.duration("drain_timeout");
+  z.leaving.store(std::make_shared<const LeaveTimes>(leave_times(z.values)));
   z.max_stale = z.values.duration("replicas.max_stale");
   ZOO_TRY(const auto access, check_startable(z.values));
+  if (const auto address = z.values.string("health.listen"); !address.empty()) {
+    ZOO_TRY(z.health, Health::open(address));
+  }
   ZOO_TRY_VOID(z.open_store());
   ZOO_TRY_VOID(z.open_audit());
   ZOO_TRY_VOID(z.open_upstream(access));
@@ -604,6 +600,10 @@ Result<std::unique_ptr<Zood>> Zood::start(config::Values values,
   ZOO_TRY_VOID(z.open_accounts());
   ZOO_TRY_VOID(z.open_admin_doors());
   if (z.relay) z.relay->start();
+  z.loop_lag = std::make_unique<LoopLag>(z.loops->loops(), *z.admin_loop->loops().front());
+  if (z.health)
+    z.health->watch({[&z] { return z.loop_lag->longest(); },
+                     [&z] { return !z.too_stale() && z.knows_upstream(); }});
   log::info("app", "zood {} serves tenants on {} and administrators on {}", ZOO_VERSION,
             z.listener->address(), z.admin_socket->address());
   return zood;
@@ -618,6 +618,7 @@ void Zood::run(Signals& signals) {
                  },
                  [&z] { z.reload(); }});
   notify_ready();
+  if (z.health) z.health->set(Health::State::ready);
   const auto watchdog = std::chrono::microseconds(watchdog_interval_microseconds());
   const auto interval = watchdog.count() != 0
                             ? std::min<std::chrono::microseconds>(watchdog, FreedMemory::k_interval)

@@ -118,6 +118,7 @@ void append_line(std::string& out, const Entry& entry) {
   put_number(out, R"(,"latencyMicros":)", entry.took.count());
   put_number(out, R"(,"requestBytes":)", entry.bytes_in);
   put_number(out, R"(,"responseBytes":)", entry.bytes_out);
+  put(out, R"(,"traceId":)", entry.trace_id);
   put(out, R"(,"decision":)", word(entry.decision));
   put(out, R"(,"reason":)", entry.reason);
   out += '}';

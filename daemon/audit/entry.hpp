@@ -3,8 +3,10 @@
 
 #include "common/api/tenant.hpp"
 
+#include <array>
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -17,6 +19,12 @@ enum class Decision {
   forbid,          ///< by rights
   unauthenticated, ///< nobody knows who it was
 };
+
+/// What a request goes through, and what of it is slow: who is it; it is received, and waits for a
+/// place; may he; until the answer begins (upstream, mostly); until all of that was told.
+inline constexpr std::array<std::string_view, 5> k_stages = {"authn", "queue", "authz",
+                                                             "upstream_first_byte", "write"};
+enum class Stage : std::uint8_t { authn, queue, authz, first_byte, write };
 
 /// One request that is over: who, what, and what became of it. Never a body, a query (it carries
 /// commands and tokens), a header's value beside User-Agent, or an answer. Views into the exchange.
@@ -32,6 +40,9 @@ struct Entry {
   std::size_t bytes_in = 0, bytes_out = 0;
   Decision decision = Decision::none;
   std::string_view reason;
+  std::string_view trace_id; ///< of the client's traceparent
+  /// How long each Stage took; all 0 where nobody looked, as of what is long-running.
+  std::array<std::chrono::microseconds, k_stages.size()> stages{};
 };
 
 /// Appends it as one line of JSON without its end. What is long is cut; empty members are left out.

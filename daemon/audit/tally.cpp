@@ -28,6 +28,29 @@ double value(const std::atomic<std::uint64_t>& what) {
 
 } // namespace
 
+void Tally::Times::add(std::chrono::microseconds took) {
+  const auto each = took.count();
+  const auto end = std::lower_bound(k_ends.begin(), k_ends.end(), each);
+  count(buckets[static_cast<std::size_t>(end - k_ends.begin())]);
+  count(micros, static_cast<std::uint64_t>(std::max<std::int64_t>(each, 0)));
+}
+
+void Tally::Times::write(const auto& put) const {
+  double all = 0;
+  for (const auto& bucket : buckets)
+    all += value(bucket);
+  if (all == 0) return;
+  double below = 0;
+  for (std::size_t b = 0; b < buckets.size(); ++b) {
+    below += value(buckets[b]);
+    const auto end = b < k_ends.size() ? fmt::to_string(static_cast<double>(k_ends[b]) / 1e6)
+                                       : std::string("+Inf");
+    put(below, std::string_view(end), "_bucket");
+  }
+  put(value(micros) / 1e6, std::string_view(), "_sum");
+  put(below, std::string_view(), "_count");
+}
+
 void Tally::add(const Entry& entry) {
   auto& door = doors_[place(k_doors, entry.door)];
   const auto verb = place(k_verbs, entry.verb);
@@ -37,10 +60,14 @@ void Tally::add(const Entry& entry) {
   count(door.bytes_in, entry.bytes_in);
   count(door.bytes_out, entry.bytes_out);
   auto& times = door.times[verb];
-  const auto micros = entry.took.count();
-  const auto end = std::lower_bound(k_ends.begin(), k_ends.end(), micros);
-  count(times.buckets[static_cast<std::size_t>(end - k_ends.begin())]);
-  count(times.micros, static_cast<std::uint64_t>(std::max<std::int64_t>(micros, 0)));
+  times.add(entry.took);
+  if (std::all_of(entry.stages.begin(), entry.stages.end(),
+                  [](auto stage) { return stage.count() == 0; }))
+    return;
+  thread_local unsigned seen = 0;
+  if (seen++ % k_sampled != 0) return;
+  for (std::size_t i = 0; i < k_stages.size(); ++i)
+    stages_[i].add(entry.stages[i]);
 }
 
 void Tally::write(MetricText& out) const {
@@ -74,21 +101,20 @@ void Tally::write(MetricText& out) const {
              "From the request's head to the end of its answer");
   for (std::size_t d = 0; d < k_doors.size(); ++d) {
     for (std::size_t v = 0; v < k_verbs.size(); ++v) {
-      const auto& times = doors_[d].times[v];
-      double below = 0;
-      for (const auto& bucket : times.buckets)
-        below += value(bucket);
-      if (below == 0) continue;
-      below = 0;
-      for (std::size_t b = 0; b < times.buckets.size(); ++b) {
-        below += value(times.buckets[b]);
-        const auto end = b < k_ends.size() ? fmt::to_string(static_cast<double>(k_ends[b]) / 1e6)
-                                           : std::string("+Inf");
-        out.sample(below, {{"door", k_doors[d]}, {"verb", k_verbs[v]}, {"le", end}}, "_bucket");
-      }
-      out.sample(value(times.micros) / 1e6, {{"door", k_doors[d]}, {"verb", k_verbs[v]}}, "_sum");
-      out.sample(below, {{"door", k_doors[d]}, {"verb", k_verbs[v]}}, "_count");
+      doors_[d].times[v].write([&](double sample, std::string_view end, std::string_view suffix) {
+        if (end.empty())
+          return out.sample(sample, {{"door", k_doors[d]}, {"verb", k_verbs[v]}}, suffix);
+        out.sample(sample, {{"door", k_doors[d]}, {"verb", k_verbs[v]}, {"le", end}}, suffix);
+      });
     }
+  }
+  out.family("zood_stage_seconds", Type::histogram,
+             "Stages of one in 16 requests of tenants and users that are not long-running");
+  for (std::size_t i = 0; i < k_stages.size(); ++i) {
+    stages_[i].write([&](double sample, std::string_view end, std::string_view suffix) {
+      if (end.empty()) return out.sample(sample, {{"stage", k_stages[i]}}, suffix);
+      out.sample(sample, {{"stage", k_stages[i]}, {"le", end}}, suffix);
+    });
   }
 }
 

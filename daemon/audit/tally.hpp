@@ -36,6 +36,9 @@ private:
   struct Times {
     std::array<Count, k_ends.size() + 1> buckets{}; ///< not cumulative
     Count micros{0};
+    void add(std::chrono::microseconds took);
+    /// put(value, le, suffix) of each bucket, the sum and the count; nothing if there was none.
+    void write(const auto& put) const;
   };
   struct Door {
     std::array<std::array<Count, k_codes>, k_verbs.size()> codes{};
@@ -43,7 +46,9 @@ private:
     std::array<Count, 4> decisions{}; ///< by Decision
     Count bytes_in{0}, bytes_out{0};
   };
+  static constexpr unsigned k_sampled = 16; ///< one of so many requests is looked at in its stages
   std::array<Door, k_doors.size()> doors_{};
+  std::array<Times, k_stages.size()> stages_{};
 };
 
 } // namespace zoo::audit

@@ -46,6 +46,7 @@ void Exchange::begin() {
 }
 
 void Exchange::authenticated(Result<Route> route) {
+  left(audit::Stage::authn);
   if (!route) return fail(route.error());
   route_.emplace(*std::move(route));
   gateway_.enter(*this);
@@ -236,6 +237,11 @@ void Exchange::on_drained() {
   if (flow_ && writable()) flow_->on_drained();                           // else it comes once more
 }
 
+void Exchange::on_leaving() {
+  leaving_ = true;
+  if (flow_ && !done_) flow_->leave();
+}
+
 bool Exchange::become(Result<std::string> json) {
   if (!json) {
     fail(json.error());
@@ -252,6 +258,7 @@ bool Exchange::become(Result<std::string> json) {
 }
 
 void Exchange::dispatch() {
+  left(audit::Stage::queue);
   dispatched_ = true;
   if (impersonation_) return impersonate(0);
   resolve();
@@ -516,9 +523,11 @@ void Exchange::begin_flow() {
 }
 
 void Exchange::run(std::unique_ptr<Flow> flow) {
+  left(audit::Stage::authz);
   retired_ = std::move(flow_);
   flow_ = std::move(flow);
   flow_->start();
+  if (leaving_ && flow_ && !done_) flow_->leave();
 }
 
 void Exchange::later(std::function<void()> next) {

@@ -33,6 +33,30 @@ void tell(LogLevel level, const http::RequestHead& head, const std::optional<Rou
           *left_out == 0 ? std::string() : fmt::format(" ({} others before)", *left_out));
 }
 
+constexpr std::chrono::seconds k_slow{1};
+
+/// Where the time of a request went that took long. A loop says it once a second.
+void tell_slow(const audit::Entry& entry) {
+  thread_local log::Seldom seldom;
+  const auto left_out = seldom.due();
+  if (!left_out) return;
+  std::string stages;
+  for (std::size_t i = 0; i < audit::k_stages.size(); ++i)
+    stages += fmt::format("{}{} {:.1f}", i == 0 ? "" : ", ", audit::k_stages[i],
+                          static_cast<double>(entry.stages[i].count()) / 1000);
+  const auto line = fmt::format(
+      "slow: {} {} of {}: {} after {:.1f} ms: {} ms{}{}{}", entry.verb,
+      entry.resource.empty() ? entry.path.substr(0, entry.path.find('?')) : entry.resource,
+      entry.tenant.empty() ? entry.user : entry.tenant, entry.code,
+      static_cast<double>(entry.took.count()) / 1000, stages,
+      entry.trace_id.empty() ? "" : ", trace ", entry.trace_id,
+      *left_out == 0 ? std::string() : fmt::format(" ({} others before)", *left_out));
+  const std::array<log::Field, 3> fields{{{"MESSAGE_ID", "5b0c3b1d0e0d4d0f9f6c3b8f2a7e4d11"},
+                                          {"TENANT", entry.tenant},
+                                          {"TRACE_ID", entry.trace_id}}};
+  log::write(LogLevel::warning, "gateway", line, fields);
+}
+
 /// A refusal in the words of Kubernetes, with the object's name: of a create that is in the body,
 /// and of an apply in the path, and both are told alike.
 std::string status_of(const Error& error, const translate::Target& target, std::string_view body) {
@@ -83,6 +107,7 @@ void Exchange::on_frames(std::string_view bytes) {
 void Exchange::send_head(http::ResponseHead head) {
   if (done_ || head_sent_) return;
   head_sent_ = true;
+  left(audit::Stage::first_byte);
   if (head.status < 300) {
     for (const auto& warning : warnings_)
       head.headers.add("warning", warning);
@@ -451,7 +476,22 @@ void Exchange::tell_audit() {
   entry.bytes_out = outcome_.bytes;
   entry.decision = outcome_.decision;
   entry.reason = outcome_.reason;
+  entry.trace_id = translate::trace_id_of(head_.headers.get("traceparent"));
+  if (!target_.long_running) measure_stages(entry);
   log->add(level, entry);
+  if (entry.took >= k_slow && !target_.long_running) tell_slow(entry);
+}
+
+/// A stage that it did not come out of has what is left of its time.
+void Exchange::measure_stages(audit::Entry& entry) const {
+  auto from = begun_;
+  for (std::size_t i = 0; i < left_.size(); ++i) {
+    if (left_[i] == std::chrono::steady_clock::time_point()) continue;
+    entry.stages[i] = std::chrono::duration_cast<std::chrono::microseconds>(left_[i] - from);
+    from = left_[i];
+  }
+  entry.stages.back() =
+      entry.took - std::chrono::duration_cast<std::chrono::microseconds>(from - begun_);
 }
 
 } // namespace zoo::gateway

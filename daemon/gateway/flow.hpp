@@ -22,6 +22,9 @@ public:
   /// Of a request that stays open, every Gateway::k_recheck: is what it shows still his to see? It
   /// may end the exchange.
   virtual void recheck() {}
+  /// zood is about to stop: what would stay open for as long as its client likes, and can be ended
+  /// in order, does so soon. Comes after start(), and may come more than once.
+  virtual void leave() {}
   /// Does it keep anything once it has answered? Then it goes in the loop's next turn. Else it goes
   /// with the exchange, which is nearly always sooner; but a client that does not read its answer
   /// keeps that for minutes, and nothing counts what the flow has.

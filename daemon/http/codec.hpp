@@ -70,7 +70,12 @@ public:
   /// The time is `now`: stops to read on what is to be thrown away once Limits::discard_time is
   /// over. To be called each second or so; calls no handler.
   virtual void stop_reading_on(std::chrono::steady_clock::time_point /*now*/) {}
-  virtual void drain() = 0;  ///< GOAWAY, or Connection: close after the current one
+  /// Says that no more requests are wanted here: GOAWAY, or Connection: close with each answer from
+  /// now on. Those that come all the same, since the client has not heard of it, are served.
+  virtual void drain() = 0;
+  /// drain(), and StreamHandler::on_leaving() to all streams, to those that are still to come too.
+  /// A connection of HTTP/1.1 that has no request closes.
+  virtual void leave() = 0;
   virtual void closed() = 0; ///< the connection is gone: on_reset() to all
 };
 

@@ -48,7 +48,8 @@ public:
   std::size_t pending() const override { return out_.size(); }
   std::uint64_t refused() const override { return refused_; }
   Waiting waiting_for() const override;
-  void drain() override;
+  void drain() override { draining_ = true; }
+  void leave() override;
   void closed() override;
 
 private:
@@ -82,6 +83,7 @@ private:
   ByteQueue out_;
   Close close_ = Close::no;
   bool draining_ = false;
+  bool leaving_ = false; ///< handlers are told
   std::uint64_t refused_ = 0;
   bool first_ = true; ///< no request has arrived yet
 
@@ -177,6 +179,7 @@ void H1Codec::begin_exchange() {
     reader_.next(nothing);
     if (handler_ && !detached_) handler_->on_end();
   }
+  if (leaving_ && handler_ && !detached_ && !response_ended_) handler_->on_leaving();
 }
 
 void H1Codec::deliver_tunnel(std::string_view& input) {
@@ -278,9 +281,13 @@ ServerCodec::Waiting H1Codec::waiting_for() const {
   return first_ || reader_.inside_head() ? Waiting::head : Waiting::nothing;
 }
 
-void H1Codec::drain() {
-  draining_ = true;
-  if (!in_exchange_ && reader_.between_messages() && ahead_.empty()) close_ = Close::gracefully;
+void H1Codec::leave() {
+  draining_ = leaving_ = true;
+  if (in_exchange_ && !detached_ && handler_ && !response_ended_) {
+    handler_->on_leaving();
+  } else if (!in_exchange_ && reader_.between_messages() && ahead_.empty()) {
+    close_ = Close::gracefully;
+  }
   wakeup_();
 }
 

@@ -46,6 +46,7 @@ public:
   void reset_stalled() override;
   void stop_reading_on(std::chrono::steady_clock::time_point now) override;
   void drain() override;
+  void leave() override;
   void closed() override;
 
   // Called by nghttp2, through the trampolines below.
@@ -97,7 +98,8 @@ private:
   std::size_t invalid_frames_ = 0;
   std::size_t served_ = 0;
   bool greeted_ = false, inside_headers_ = false, draining_ = false, goaway_sent_ = false;
-  bool calmed_ = false; ///< no more is read of who has to go
+  bool leaving_ = false; ///< handlers are told
+  bool calmed_ = false;  ///< no more is read of who has to go
   Close close_ = Close::no;
 };
 
@@ -293,6 +295,15 @@ void H2Codec::drain() {
   wakeup();
 }
 
+void H2Codec::leave() {
+  drain();
+  leaving_ = true;
+  for (auto& [id, stream] : streams_) { // handlers only submit: the map does not change in here
+    if (stream->handler && !stream->detached && !stream->ended) stream->handler->on_leaving();
+  }
+  wakeup();
+}
+
 void H2Codec::receive_end() {
   reset_everybody();
   close_ = Close::gracefully;
@@ -433,6 +444,7 @@ void H2Codec::dispatch(H2Stream& stream) {
   request.headers.remove("expect");
   stream.handler = service_.on_request(std::move(request), stream);
   if (!stream.handler) return stream.reset(ResetReason::aborted);
+  if (leaving_ && !stream.detached && !stream.ended) stream.handler->on_leaving();
   if (expects && !stream.head_sent && !stream.detached && !stream.request_ended) {
     const auto status = field(":status", "100");
     nghttp2_submit_headers(session_, NGHTTP2_FLAG_NONE, stream.id, nullptr, &status, 1, nullptr);

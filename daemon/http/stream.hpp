@@ -76,6 +76,10 @@ public:
   virtual void on_end() = 0;
   virtual void on_reset() = 0;   ///< the client went away; no call on the stream any more
   virtual void on_drained() = 0; ///< writable() again
+  /// The server is about to go. An exchange that would last for as long as its client likes, a
+  /// watch for one, ends its answer in order, soon. Others do nothing: they are over in a moment,
+  /// or cannot be ended in order. May come before the request is complete, and more than once.
+  virtual void on_leaving() {}
 };
 
 /// Makes a handler for each request. One a listener and loop.

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <random>
 
 namespace zoo::net {
 namespace {
@@ -21,7 +22,7 @@ constexpr std::chrono::seconds k_linger{2};
 
 LoopShare::LoopShare(Loop& owner, std::unique_ptr<http::Service> made, const ListenerLimits& bounds)
     : loop(owner), service(std::move(made)), limits(std::make_shared<const ListenerLimits>(bounds)),
-      sweeper(owner), deadline_timer(owner) {}
+      sweeper(owner), deadline_timer(owner), leaver(owner) {}
 
 void LoopShare::add(file::Fd socket, const TlsServerContext* tls, bool full) {
   // Without a service the listener went in the meantime.
@@ -79,18 +80,53 @@ void LoopShare::sweep() {
   });
 }
 
-void LoopShare::drain(std::chrono::milliseconds deadline, std::function<void()> done) {
+void LoopShare::drain(DrainTimes times, std::function<void()> done) {
   draining = true;
   on_empty = std::move(done);
   if (connections.empty()) return std::exchange(on_empty, nullptr)();
   std::vector<std::shared_ptr<Connection>> all;
   for (const auto& [key, connection] : connections)
     all.push_back(connection);
-  deadline_timer.start(deadline, [weak = weak_from_this()] {
-    if (const auto self = weak.lock()) self->cut();
+  deadline_timer.start(times.deadline, [weak = weak_from_this()] {
+    if (const auto self = weak.lock()) self->end_at_deadline();
   });
-  for (const auto& connection : all)
-    connection->drain();
+  std::minstd_rand random{std::random_device{}()};
+  std::shuffle(all.begin(), all.end(), random);
+  const auto now = std::chrono::steady_clock::now();
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    staying.emplace(now + times.spread * i / all.size(), all[i]);
+    all[i]->drain();
+  }
+  let_go();
+}
+
+void LoopShare::let_go() {
+  constexpr std::chrono::milliseconds k_turn{20}, k_again{200};
+  const auto now = std::chrono::steady_clock::now();
+  while (!staying.empty() && staying.begin()->first <= now) {
+    const auto next = staying.extract(staying.begin());
+    const auto connection = next.mapped().lock();
+    if (!connection) continue;
+    if (connection->just_come(now)) {
+      staying.emplace(now + k_again, connection);
+    } else {
+      connection->leave();
+    }
+  }
+  if (staying.empty()) return;
+  leaver.start(k_turn, [weak = weak_from_this()] {
+    if (const auto self = weak.lock()) self->let_go();
+  });
+}
+
+void LoopShare::end_at_deadline() {
+  std::size_t streams = 0;
+  for (const auto& [key, connection] : connections)
+    streams += connection->open_streams();
+  if (streams > 0)
+    log::warning("net", "{} requests on {} connections did not end in time, and are cut", streams,
+                 connections.size());
+  cut();
 }
 
 void LoopShare::cut() {
@@ -127,11 +163,27 @@ private:
 };
 
 void Connection::start(file::Fd socket, const TlsServerContext* tls) {
+  if (!limits_->balancers.contain(peer_of(socket.get()))) return begin(std::move(socket), tls);
+  proxy_ = std::make_unique<ProxyReader>(
+      share_.loop, std::move(socket), [weak = weak_from_this(), tls](ProxyReader::Read read) {
+        const auto self = weak.lock();
+        if (!self || self->dead_) return;
+        if (!read) {
+          log::warning("net", "a connection is refused: {}", read.error().message());
+          return self->die();
+        }
+        self->info_.peer = std::move(read->client);
+        self->begin(std::move(read->socket), tls);
+      });
+}
+
+void Connection::begin(file::Fd socket, const TlsServerContext* tls) {
   transport_ = Transport::accept(share_.loop, std::move(socket), tls, *this);
 }
 
 void Connection::on_open() {
-  info_.peer = transport_->peer();
+  proxy_.reset();
+  if (info_.peer.empty()) info_.peer = transport_->peer();
   info_.peer_certificate_der = transport_->peer_certificate_der();
   info_.peer_certificate_hash = std::hash<std::string>{}(info_.peer_certificate_der);
   info_.peer_certificate_verified = transport_->peer_certificate_verified();
@@ -145,6 +197,7 @@ void Connection::on_open() {
   opened_ = last_read_ = last_stream_ = waiting_since_ = progress_ = stalled_looked_ = Clock::now();
   transport_->read(true);
   if (share_.draining) codec_->drain();
+  if (leaving_) leave();
   pump();
 }
 
@@ -272,11 +325,27 @@ bool Connection::close_if_wanted() {
 void Connection::drain() {
   if (dead_) return;
   asked_to_go_ = true;
-  if (codec_) {
-    codec_->drain(); // notes; pump() follows
-  } else {
-    die(); // still shaking hands
+  if (!codec_) return; // on_open() does it
+  codec_->drain();
+  note();
+}
+
+void Connection::leave() {
+  if (dead_) return;
+  asked_to_go_ = leaving_ = true;
+  if (!codec_) return; // on_open() does it
+  {
+    const Busy busy(*this);
+    codec_->leave();
   }
+  note();
+}
+
+bool Connection::just_come(Clock::time_point now) const {
+  constexpr std::chrono::seconds k_first{1};
+  if (!codec_) return true; // it shakes hands
+  const auto is = idle();
+  return is && !is->served && now - opened_ < k_first;
 }
 
 std::optional<Connection::Idle> Connection::idle() const {
@@ -289,13 +358,15 @@ void Connection::die() {
   const auto self = shared_from_this();
   if (codec_) codec_->closed();
   transport_.reset();
+  proxy_.reset();
   share_.remove(*this);
 }
 
 void Connection::sweep(Clock::time_point now) {
   if (dead_) return;
   if (!codec_) {
-    if (now - opened_ > limits_->handshake) die();
+    const auto most = transport_ ? limits_->handshake : limits_->proxy_header;
+    if (now - opened_ > most) die();
     return;
   }
   if (now - stalled_looked_ > limits_->write) {
@@ -344,7 +415,7 @@ void Connection::sweep(Clock::time_point now) {
   }
   const auto idle = now - last_stream_;
   if (idle > limits_->idle + k_linger) return die();
-  if (idle > limits_->idle && !asked_to_go_) drain();
+  if (idle > limits_->idle && !asked_to_go_) leave();
 }
 
 } // namespace zoo::net

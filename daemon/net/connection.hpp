@@ -3,10 +3,12 @@
 
 #include "common/base/published.hpp"
 #include "daemon/net/listener.hpp"
+#include "daemon/net/proxy_reader.hpp"
 #include "daemon/net/transport.hpp"
 
 #include <atomic>
 #include <compare>
+#include <map>
 #include <optional>
 #include <unordered_map>
 
@@ -23,8 +25,10 @@ struct LoopShare : std::enable_shared_from_this<LoopShare> {
   bool close_longest_idle(); ///< false: every connection here has an open stream
   void remove(Connection& connection);
   void sweep();
-  void drain(std::chrono::milliseconds deadline, std::function<void()> done);
-  void cut(); ///< every connection, at once
+  void drain(DrainTimes times, std::function<void()> done);
+  void let_go();          ///< those whose turn it is to leave()
+  void end_at_deadline(); ///< says what is left, and cuts it
+  void cut();             ///< every connection, at once
 
   Loop& loop;
   std::unique_ptr<http::Service> service;
@@ -33,17 +37,26 @@ struct LoopShare : std::enable_shared_from_this<LoopShare> {
   std::unordered_map<Connection*, std::shared_ptr<Connection>> connections;
   Timer sweeper;
   Timer deadline_timer;
+  Timer leaver;
+  /// While it drains: when each connection is to leave, earliest first.
+  std::multimap<std::chrono::steady_clock::time_point, std::weak_ptr<Connection>> staying;
   std::function<void()> on_empty;
   bool draining = false;
 };
 
-/// One client connection: moves bytes between a Transport and a codec, and watches the clock.
+/// One client connection: moves bytes between a Transport and a codec, and watches the clock. Where
+/// a load balancer made it, the PROXY header is read first.
 class Connection : public TransportHandler, public std::enable_shared_from_this<Connection> {
 public:
   explicit Connection(LoopShare& share) : share_(share), limits_(share.limits.load()) {}
+  /// `tls` (null: plain) outlives it.
   void start(file::Fd socket, const TlsServerContext* tls);
   void sweep(std::chrono::steady_clock::time_point now);
-  void drain();
+  void drain(); ///< http::ServerCodec::drain(), as soon as it shakes hands no more
+  void leave(); ///< http::ServerCodec::leave(), likewise
+  /// Its client has just connected, or is about to have, and has asked nothing yet.
+  bool just_come(std::chrono::steady_clock::time_point now) const;
+  std::size_t open_streams() const { return codec_ ? codec_->open_streams() : 0; }
   /// Since when it has had no stream: nullopt if it has one. Those that never had one come first.
   struct Idle {
     bool served;
@@ -56,6 +69,7 @@ public:
 private:
   class Busy;
   using Clock = std::chrono::steady_clock;
+  void begin(file::Fd socket, const TlsServerContext* tls); ///< what comes is the client's own
   void on_open() override;
   void on_read(std::string_view bytes) override;
   void on_read_end() override;
@@ -70,6 +84,7 @@ private:
   const std::shared_ptr<const ListenerLimits> limits_;
   http::ConnectionInfo info_;
   std::unique_ptr<http::ServerCodec> codec_;
+  std::unique_ptr<ProxyReader> proxy_; ///< while the PROXY header is not whole
   std::unique_ptr<Transport> transport_;
   bool dead_ = false;
   bool busy_ = false;  ///< inside the codec: pump() follows anyway
@@ -80,6 +95,7 @@ private:
   bool write_ended_ = false;
   bool read_ended_ = false;
   bool asked_to_go_ = false;
+  bool leaving_ = false;
   bool held_ = false;          ///< it was told to wait: nothing is read
   std::uint64_t refused_ = 0;  ///< by the codec, when last looked at
   std::uint32_t refusals_ = 0; ///< in a row

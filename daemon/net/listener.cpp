@@ -136,6 +136,7 @@ struct Listener::Impl : SocketHandler, std::enable_shared_from_this<Listener::Im
   void on_ready() override;
   void accept_some();
   void hand_over(file::Fd socket);
+  void accept_rest();
   void close_acceptor();
   std::size_t total() const {
     std::size_t sum = 0;
@@ -207,6 +208,16 @@ void Listener::Impl::hand_over(file::Fd socket) {
       });
 }
 
+/// What the kernel has accepted for us would be reset with the socket that it waits at.
+void Listener::Impl::accept_rest() {
+  for (int turn = 0; turn < k_backlog; ++turn) {
+    acceptor.look();
+    auto next = acceptor.is_open() ? acceptor.accept() : file::Fd();
+    if (!next) return;
+    hand_over(std::move(next));
+  }
+}
+
 void Listener::Impl::close_acceptor() {
   pause.cancel();
   listening = file::Fd();
@@ -264,6 +275,7 @@ Listener::~Listener() {
       share->on_empty = nullptr;
       share->sweeper.cancel();
       share->deadline_timer.cancel();
+      share->leaver.cancel();
       share->cut();
       share->service.reset();
     });
@@ -281,15 +293,16 @@ void Listener::stop_accepting() {
   impl_->loops.front()->post([impl = impl_] { impl->close_acceptor(); });
 }
 
-void Listener::drain(std::chrono::milliseconds deadline, std::function<void()> done) {
-  impl_->loops.front()->post([impl = impl_, deadline, done = std::move(done)] {
+void Listener::drain(DrainTimes times, std::function<void()> done) {
+  impl_->loops.front()->post([impl = impl_, times, done = std::move(done)] {
+    impl->accept_rest();
     impl->close_acceptor();
     // What was handed over before is ahead of these in each loop's queue.
     const auto left = std::make_shared<std::atomic<std::size_t>>(impl->shares.size());
     for (const auto& share : impl->shares) {
-      share->loop.post([share, deadline, left, done, first = impl->loops.front()] {
+      share->loop.post([share, times, left, done, first = impl->loops.front()] {
         if (share->service)
-          share->drain(deadline, [left, done, first] {
+          share->drain(times, [left, done, first] {
             if (--*left == 0) first->post(done);
           });
       });

@@ -4,6 +4,7 @@
 #include "common/base/result.hpp"
 #include "daemon/http/codec.hpp"
 #include "daemon/net/loop.hpp"
+#include "daemon/net/networks.hpp"
 #include "daemon/net/tls.hpp"
 
 #include <chrono>
@@ -37,6 +38,18 @@ struct ListenerLimits {
   std::uint32_t refusals = 4; ///< that are given in a row, less than `refused_least` apart
   std::chrono::milliseconds refused_least{100};
   std::chrono::milliseconds refused_most{1'000};
+  /// Load balancers, whose connections begin with a PROXY protocol header that names the client
+  /// (daemon/net/proxy_protocol.hpp). Those of others must not, and are never read for one.
+  Networks balancers;
+  std::chrono::milliseconds proxy_header{5'000}; ///< for that header to be whole
+};
+
+/// How a Listener ends.
+struct DrainTimes {
+  /// Over which the connections are asked to leave (StreamHandler::on_leaving()), each at a moment
+  /// of its own: watches that end all at once would all begin again at once, elsewhere.
+  std::chrono::milliseconds spread{0};
+  std::chrono::milliseconds deadline{30'000}; ///< from the beginning; what is left is cut then
 };
 
 /// Accepts connections and serves them. One socket, accepted on the first loop; each connection
@@ -60,9 +73,11 @@ public:
   std::string address() const; ///< with the real port; a Unix socket's path
   std::size_t connections() const;
   void stop_accepting(); ///< closes the listening socket
-  /// stop_accepting(), then lets every connection finish what is open. `done` is called once, on
-  /// the first loop, when all are gone; those left at the deadline are cut.
-  void drain(std::chrono::milliseconds deadline, std::function<void()> done);
+  /// Takes what waits to be accepted, then stop_accepting(); tells every client at once that no
+  /// more requests are wanted, and every connection to leave within `times.spread`. `done` is
+  /// called once, on the first loop, when all are gone. What is left at the deadline is cut, and
+  /// the log says how much that was.
+  void drain(DrainTimes times, std::function<void()> done);
   void set_limits(const ListenerLimits& limits); ///< for connections from now on
 
 private:

@@ -366,6 +366,14 @@ void Socket::wake_at(int bytes) {
   ::setsockopt(fd_.get(), SOL_SOCKET, SO_RCVLOWAT, &bytes, sizeof(bytes));
 }
 
+file::Fd Socket::take() {
+  if (slot_ == k_nowhere) return {};
+  ::epoll_ctl(loop_.impl_->epoll.get(), EPOLL_CTL_DEL, fd_.get(), nullptr);
+  auto out = std::move(fd_);
+  close();
+  return out;
+}
+
 void Socket::close() {
   if (slot_ == k_nowhere) return;
   auto& loop = *loop_.impl_;

@@ -31,6 +31,9 @@ public:
   /// Takes it; one that connects after connect(2). False, with errno: the kernel watches no more.
   bool open(file::Fd socket);
   void close();
+  file::Fd take(); ///< close(), but the descriptor goes on with who takes it
+  /// The peer sends no more; what it sent before may still be there.
+  bool ended() const { return ended_; }
   bool is_open() const { return static_cast<bool>(fd_); }
   int number() const { return fd_.get(); }
 

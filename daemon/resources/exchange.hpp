@@ -38,6 +38,7 @@ public:
   void on_end() override;
   void on_reset() override;
   void on_drained() override;
+  void on_leaving() override { reply_.end_watch(); }
 
 private:
   /// Lets an answer find its exchange, if that still exists. `exchange` is the loop's; `gone`

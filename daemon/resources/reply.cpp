@@ -38,7 +38,8 @@ void Reply::send(Answer answer) {
     watch_ =
         std::make_unique<WatchStream>(std::move(answer.watch), stream_, scheduler_, now_,
                                       socket_ ? std::optional(**std::move(socket_)) : std::nullopt);
-    return watch_->start();
+    watch_->start();
+    return leaving_ ? watch_->leave() : void();
   }
   if (head_only_ || answer.status == 304) return stream_.send_head(head, true);
   head.headers.add("Content-Length", std::to_string(answer.body.size()));

@@ -40,6 +40,11 @@ public:
   void drained() {
     if (watch_) watch_->drained();
   }
+  /// A watch ends in order, be it that it is still to begin.
+  void end_watch() {
+    leaving_ = true;
+    if (watch_) watch_->leave();
+  }
   void leave() { watch_.reset(); } ///< nothing is said to the stream any more
 
 private:
@@ -47,6 +52,7 @@ private:
   Scheduler& scheduler_;
   WatchStream::Clock now_;
   bool head_only_;
+  bool leaving_ = false;
   std::optional<Result<http::EventSocket>> socket_; ///< asked for; and what of the handshake
   std::unique_ptr<WatchStream> watch_;
 };

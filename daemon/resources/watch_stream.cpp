@@ -58,6 +58,14 @@ void WatchStream::client_ended() {
   if (socket_) end(); // it went without a close
 }
 
+void WatchStream::leave() {
+  pump();
+  if (stream_ == nullptr) return;
+  const bool told = initial_done_ && stream_->writable(); // all of it
+  if (told && feed_->plan().bookmarks) send(encoder_.bookmark(false));
+  end();
+}
+
 void WatchStream::answer_ping() {
   if (!socket_ || stream_ == nullptr || !stream_->writable()) return;
   std::string pong;

@@ -33,6 +33,7 @@ public:
   void drained();                        ///< the stream takes bytes again
   void received(std::string_view bytes); ///< the client's; only a WebSocket's mean anything
   void client_ended();                   ///< it sends nothing any more
+  void leave();                          ///< the end, behind a bookmark of where it stands
   bool ended() const { return stream_ == nullptr; } ///< the end is sent
 
 private:

@@ -114,10 +114,12 @@ Database::~Database() = default;
 
 Error Database::error(std::string_view what) const { return error_of(handle_.get(), what, file_); }
 
-Result<Database> Database::open(const std::filesystem::path& file) {
+Result<Database> Database::open(const std::filesystem::path& file,
+                                std::span<const Migration> known) {
   ZOO_TRY_VOID(make_file(file));
   Database out;
   out.file_ = file.string();
+  out.known_ = known;
   sqlite3* handle = nullptr;
   const int code = sqlite3_open_v2(file.c_str(), &handle,
                                    SQLITE_OPEN_READWRITE | SQLITE_OPEN_FULLMUTEX, nullptr);
@@ -140,12 +142,17 @@ Result<void> Database::check_owner() {
                 file_);
   }
   ZOO_TRY(const auto version, number("PRAGMA user_version"));
-  const auto known = static_cast<std::int64_t>(migrations().size());
+  const auto known = static_cast<std::int64_t>(known_.size());
   if (version > known) {
+    const auto before = copy_of(known);
+    const auto way_back =
+        std::filesystem::exists(before)
+            ? fmt::format("stop, and put {}, its state before it was changed, in its place", before)
+            : std::string("restore an older backup");
     return fail(Code::invalid,
                 "{} was written by a newer zood (schema {}, this one knows {}): "
-                "install that zood again, or restore an older backup",
-                file_, version, known);
+                "install that zood again, or {}",
+                file_, version, known, way_back);
   }
   return {};
 }
@@ -165,10 +172,32 @@ Result<void> Database::configure() {
   return {};
 }
 
+std::string Database::copy_of(std::int64_t schema) const {
+  return fmt::format("{}.schema-{}", file_, schema);
+}
+
+/// The way back: a newer schema is nothing that an older zood reads. Without room for the copy
+/// nothing is changed.
+Result<void> Database::keep_copy(std::int64_t schema) {
+  const auto copy = copy_of(schema);
+  std::error_code ignored;
+  std::filesystem::remove(copy, ignored); // of an attempt before
+  ZOO_TRY_VOID(make_file(copy));          // which VACUUM fills
+  ZOO_TRY(auto* prepared, prepare("VACUUM INTO ?"));
+  Statement statement(prepared);
+  const auto done = statement.text(copy).step();
+  if (done) return {};
+  std::filesystem::remove(copy, ignored);
+  auto error = done.error();
+  return fail(std::move(error).context("copying {} before its schema is changed", file_));
+}
+
 Result<void> Database::migrate() {
   ZOO_TRY(const auto version, number("PRAGMA user_version"));
-  for (auto i = static_cast<std::size_t>(version); i < migrations().size(); ++i) {
-    const auto& migration = migrations()[i];
+  const auto known = static_cast<std::int64_t>(known_.size());
+  if (version > 0 && version < known) ZOO_TRY_VOID(keep_copy(version));
+  for (auto i = static_cast<std::size_t>(version); i < known_.size(); ++i) {
+    const auto& migration = known_[i];
     ZOO_TRY(auto transaction, Transaction::begin(*this));
     if (i == 0) {
       ZOO_TRY_VOID(run(fmt::format("PRAGMA application_id = {}", k_application_id)));

@@ -48,7 +48,8 @@ private:
 class Database {
 public:
   /// Opens or makes the file, checks that it is ours and sound, and migrates it.
-  static Result<Database> open(const std::filesystem::path& file);
+  static Result<Database> open(const std::filesystem::path& file,
+                               std::span<const Migration> known = migrations());
 
   Database(Database&&) noexcept;
   Database& operator=(Database&&) noexcept;
@@ -65,10 +66,13 @@ private:
   Result<void> configure();
   Result<void> check_owner();
   Result<void> migrate();
+  Result<void> keep_copy(std::int64_t schema);
+  std::string copy_of(std::int64_t schema) const; ///< the file that keep_copy() makes
   Result<std::int64_t> number(const std::string& sql);
   Error error(std::string_view what) const;
 
   std::string file_;
+  std::span<const Migration> known_;
   std::unique_ptr<sqlite3, Close> handle_;
 };
 

@@ -16,7 +16,8 @@ namespace {
 
 using text::iequals;
 
-constexpr std::array<std::string_view, 2> k_request = {"user-agent", "content-type"};
+constexpr std::string_view k_trace = "traceparent";
+constexpr std::array<std::string_view, 3> k_request = {"user-agent", "content-type", k_trace};
 constexpr std::array<std::string_view, 6> k_handshake = {"upgrade",
                                                          "sec-websocket-key",
                                                          "sec-websocket-version",
@@ -161,6 +162,29 @@ Subprotocols split_subprotocols(std::string_view value) {
   return out;
 }
 
+std::string_view trace_id_of(std::string_view traceparent) {
+  constexpr std::size_t k_id = 3, k_id_size = 32, k_parent = 36, k_parent_size = 16, k_flags = 53,
+                        k_size = 55;
+  const auto hex = [&](std::size_t at, std::size_t size) {
+    const auto part = traceparent.substr(at, size);
+    return part.find_first_not_of("0123456789abcdef") == part.npos;
+  };
+  const auto zero = [&](std::size_t at, std::size_t size) {
+    return traceparent.substr(at, size).find_first_not_of('0') == std::string_view::npos;
+  };
+  if (traceparent.size() < k_size || traceparent[2] != '-' || traceparent[k_parent - 1] != '-' ||
+      traceparent[k_flags - 1] != '-')
+    return {};
+  const auto version = traceparent.substr(0, 2);
+  const bool longer = traceparent.size() > k_size; // later versions may append to it
+  if (!hex(0, 2) || version == "ff" || (longer && (version == "00" || traceparent[k_size] != '-')))
+    return {};
+  if (!hex(k_id, k_id_size) || zero(k_id, k_id_size) || !hex(k_parent, k_parent_size) ||
+      zero(k_parent, k_parent_size) || !hex(k_flags, 2))
+    return {};
+  return traceparent.substr(k_id, k_id_size);
+}
+
 RequestHeaders::RequestHeaders(bool upgrade, bool proxied,
                                const std::vector<std::string_view>& connection)
     : upgrade_(upgrade), proxied_(proxied) {
@@ -182,6 +206,9 @@ std::optional<std::string_view> RequestHeaders::passes(std::string_view name,
     return value;
   }
   if (!nominated_.empty() && !iequals(name, "upgrade") && among(nominated_, name))
+    return std::nullopt;
+  constexpr std::size_t k_longest_trace = 256; // a later version's
+  if (iequals(name, k_trace) && (value.size() > k_longest_trace || trace_id_of(value).empty()))
     return std::nullopt;
   // Subprotocols may be spread over several fields.
   const bool many =

@@ -16,9 +16,13 @@ namespace zoo::translate {
 
 class WordSource;
 
-/// What goes upstream from a tenant's request: User-Agent, Content-Type and, with `upgrade`, the
-/// fields of the handshake without any credential in them. Of one that a tenant's own service
-/// answers (`proxied`) all that is not kept back, as apiserver has it
+/// The trace-id of a traceparent field (W3C Trace Context, section 3.2): 32 lower-case hexadecimal
+/// digits; "" if the value is not one.
+std::string_view trace_id_of(std::string_view traceparent);
+
+/// What goes upstream from a tenant's request: User-Agent, Content-Type, a traceparent that is one,
+/// and, with `upgrade`, the fields of the handshake without any credential in them. Of one that a
+/// tenant's own service answers (`proxied`) all that is not kept back, as apiserver has it
 /// (apimachinery/pkg/util/proxy/upgradeaware.go). Accept, Authorization, Host, impersonation and
 /// lengths are set by whoever sends; Authorization, Impersonate-*, X-Remote-*, X-Forwarded-* and
 /// everything a Connection field names never pass. Fields whose value has a control character are

@@ -80,6 +80,9 @@ public:
   virtual ~WatchSubscription() = default;
   virtual void pause() = 0;
   virtual void resume() = 0;
+  /// The resourceVersion from which its client may go on without missing anything, for a last
+  /// bookmark; nullopt where the client wants none, or something still waits to be told.
+  virtual std::optional<std::string> position() const { return std::nullopt; }
 };
 
 /// May such a watch hang on the kind's shared one (DESIGN 7)? Not a Table, and not one whose

@@ -261,10 +261,15 @@ bool Subscriber::try_room() {
   return !in_line_;
 }
 
-void Subscriber::bookmark() {
+std::optional<std::string> Subscriber::position() const {
   const auto position = listeners_.position_of(feed_);
   const bool now = bookmarks_ && !ended_ && !ending_ && feed_ != 0 && !paused_ && queue_.empty();
-  if (now && position >= version_) handler_.on_watch_bookmark(std::to_string(position));
+  if (!now || position < version_) return std::nullopt;
+  return std::to_string(position);
+}
+
+void Subscriber::bookmark() {
+  if (const auto at = position()) handler_.on_watch_bookmark(*at);
 }
 
 void Subscriber::stalled(bool stalled) {

@@ -23,6 +23,7 @@ public:
   void start();
   void pause() override;
   void resume() override;
+  std::optional<std::string> position() const override;
 
   std::uint64_t id() const { return id_; }
   std::uint32_t feed() const { return feed_; } ///< 0: none yet

@@ -79,3 +79,42 @@ check "until that is done" ctl backup acknowledge
 expect_no_match "then no more" 'restored state' "$(ctl doctor)"
 check "the restored zood makes a backup" ctl backup create -o "$backup" --plain
 expect_match "which is good" 'can be restored' "$(ctl backup verify "$backup")"
+
+# ---- restored elsewhere, and with nobody's certificate ----------------------------------------------------------------
+
+stop_zood
+mv "$zood_dir" "$TMPDIR/second"
+python3 -u -c 'import http.server
+class Other(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        body = b"{\"kind\":\"Namespace\",\"metadata\":{\"name\":\"kube-system\",\"uid\":\"another\"}}"
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+    def log_message(self, *args): pass
+server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Other)
+print(server.server_port)
+server.serve_forever()' >"$TMPDIR/other" &
+other=$!
+at_end() { kill "$other" 2>/dev/null; }
+eventually "another upstream answers" 30 test -s "$TMPDIR/other"
+cat >"$TMPDIR/other.kubeconfig" <<K
+apiVersion: v1
+kind: Config
+clusters: [{name: c, cluster: {server: "http://127.0.0.1:$(head -n 1 "$TMPDIR/other")"}}]
+users: [{name: u, user: {token: x}}]
+contexts: [{name: x, context: {cluster: c, user: u}}]
+current-context: x
+K
+check_fails "a state of one upstream is not restored before another one" 'is of another upstream, .* has another' \
+  "$zood" --dir "$zood_dir" --upstream "$TMPDIR/other.kubeconfig" --restore "$backup"
+check_fails "nor before none" 'no upstream is named' "$zood" --dir "$zood_dir" --restore "$backup"
+check "nothing is left of that" test ! -e "$zood_dir"
+check "all certificates are made void on the way" "$zood" --dir "$zood_dir" --upstream "$ZOO_E2E_KUBECONFIG" --restore "$backup" --revoke-all
+start_zood --listen "$address"
+check_fails "the tenant's kubeconfig of before is none any more" 'Unauthorized|provide credentials|401' as "$a" get configmap kept
+export_kubeconfig "$a"
+check "another one is" as "$a" get configmap kept
+expect_no_match "there is nothing to be seen to" 'restored state' "$(ctl doctor)"

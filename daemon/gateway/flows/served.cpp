@@ -97,6 +97,11 @@ public:
     if (watch_) watch_->drained();
   }
 
+  void leave() override {
+    leaving_ = true;
+    if (watch_) watch_->leave();
+  }
+
 private:
   static constexpr const char* k_nothing = "the server could not find the requested resource";
   static constexpr const char* k_broken =
@@ -139,11 +144,13 @@ private:
     watch_ = std::make_unique<resources::WatchStream>(std::move(feed), sink_, *scheduler_,
                                                       kube::unix_now);
     watch_->start();
+    if (leaving_) watch_->leave();
   }
 
   Exchange& exchange_;
   std::shared_ptr<resources::Request> request_; ///< a worker's once it was submitted
   const translate::Negotiated wanted_;
+  bool leaving_ = false; ///< a watch that is still to begin ends at once
   EventSink sink_{exchange_};
   std::unique_ptr<resources::Scheduler> scheduler_;
   std::unique_ptr<resources::WatchStream> watch_; // last: it uses the others

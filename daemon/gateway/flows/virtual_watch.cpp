@@ -60,6 +60,7 @@ public:
   }
 
   void on_drained() override { pump(); }
+  void leave() override { end(); }
 
 private:
   const virtuals::Board& board() const { return *exchange_.gateway().shared().board; }

@@ -101,6 +101,11 @@ public:
     end_expired(k_spaces_changed);
   }
 
+  void leave() override {
+    leaving_ = true;
+    if (watching_) end_here(); // else once it has begun: what it begins with is told whole
+  }
+
   void on_drained() override {
     pump_beside(true);
     if (exchange_.done()) return;
@@ -328,6 +333,14 @@ private:
     pump_beside(false);
     if (!exchange_.done()) flush();
     if (pod_nodes_) tell_nodes();
+    if (leaving_) exchange_.later([this] { end_here(); });
+  }
+
+  /// In order, where it stands: its client goes on from there with another zood.
+  void end_here() {
+    if (exchange_.done()) return;
+    if (const auto at = watch_->position()) on_watch_bookmark(*at);
+    on_watch_end({});
   }
 
   /// What zood keeps comes as soon as it is known: upstream's own events are milliseconds behind
@@ -508,6 +521,7 @@ private:
   std::function<bool(std::string_view key)> shows_; ///< WatchRequest::shows
   std::unique_ptr<upstream::WatchKeys> keys_;       ///< of what the list shows; null: nobody asks
   bool watching_ = false, without_room_ = false;    ///< an event of upstream's waits
+  bool leaving_ = false;                            ///< it ends as soon as it has begun
   std::unique_ptr<BesideEvents> beside_;            ///< null: not a mixed kind
   /// Events of attachments whose volumes are not known yet, by name; more end the watch.
   static constexpr std::size_t k_most_waiting = 256;

@@ -117,3 +117,10 @@ TEST_CASE("denied: the level and the filter have the same lines") {
     }
   }
 }
+
+TEST_CASE("a line names its trace, where there is one") {
+  auto asked = entry();
+  CHECK_FALSE(json::parse(line_of(asked)).contains("traceId"));
+  asked.trace_id = "0af7651916cd43dd8448eb211c80319c";
+  CHECK(json::parse(line_of(asked))["traceId"] == "0af7651916cd43dd8448eb211c80319c");
+}

@@ -102,3 +102,28 @@ TEST_CASE("a log counts what it does not write, from any thread") {
   CHECK(says(out.text(), R"(zood_requests_total{door="tenants",verb="get",code="200"} 4000)"));
   CHECK((*log)->counters().written == 0);
 }
+
+TEST_CASE("stages are told of one request in so many, and of none that nobody looked at") {
+  audit::Tally tally;
+  audit::Entry entry;
+  entry.door = "tenants";
+  entry.verb = "get";
+  tally.add(entry); // as a watch
+  const auto written = [&] {
+    MetricText text;
+    tally.write(text);
+    return text.take();
+  };
+  CHECK(written().find("zood_stage_seconds_count") == std::string::npos);
+  entry.stages = {std::chrono::microseconds(100), std::chrono::microseconds(200),
+                  std::chrono::microseconds(300), std::chrono::microseconds(2'000'000),
+                  std::chrono::microseconds(0)};
+  for (unsigned i = 0; i < 10 * audit::Tally::k_sampled; ++i)
+    tally.add(entry);
+  const auto text = written();
+  for (const auto stage : audit::k_stages)
+    CHECK(text.find("zood_stage_seconds_count{stage=\"" + std::string(stage) + "\"} 10\n") !=
+          std::string::npos);
+  CHECK(text.find("zood_stage_seconds_sum{stage=\"upstream_first_byte\"} 20\n") !=
+        std::string::npos);
+}

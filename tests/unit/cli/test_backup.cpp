@@ -104,3 +104,11 @@ TEST_CASE("backup acknowledge tells zood") {
   CHECK(json::parse(room.zooctl.server.asked("POST", "/zoo/v1/backup").body)["acknowledged"] ==
         true);
 }
+
+TEST_CASE("a file that is no argument: the options that take one are named") {
+  Room room;
+  const auto said = room.zooctl({"backup", "create", room.backup});
+  CHECK(said.status == 64);
+  CHECK(has(said.err, "`zooctl backup create` takes no arguments: what is '" + room.backup +
+                          "'? A file is given with -o FILE or --passphrase-file FILE."));
+}

@@ -614,3 +614,32 @@ TEST_CASE("what zood does inside pods is said when a tenant is made") {
     CHECK(sent["spec"].value("inside", json()) == inside);
   }
 }
+
+TEST_CASE("a value that is none of an option's: which there are, and which was meant") {
+  Zooctl zooctl;
+  const std::pair<std::vector<std::string>, const char*> table[] = {
+      {{"tenant", "create", "foofoo", "--webhooks", "relays"},
+       "--webhooks is one of relay, direct, not 'relays': did you mean 'relay'?"},
+      {{"tenant", "create", "foofoo", "--inside", "ap"},
+       "--inside is one of all, api, dns, none, not 'ap': did you mean 'api'?"},
+      {{"account", "aggregated", "of"},
+       "what is one of on, off, status, not 'of': did you mean 'on'?"},
+  };
+  for (const auto& [arguments, message] : table) {
+    CAPTURE(message);
+    const auto said = zooctl(arguments);
+    CHECK(said.status == 64);
+    CHECK(said.err.find(message) != std::string::npos);
+    INFO(said.err);
+  }
+}
+
+TEST_CASE("doctor explains a check, and asks nobody for it") {
+  Zooctl zooctl;
+  CHECK(zooctl({"doctor", "--explain", "free-space"})
+            .out.starts_with("free-space: Room on the disk"));
+  CHECK(zooctl({"doctor", "--explain", "list"}).out.find("\nclock\n") != std::string::npos);
+  const auto wrong = zooctl({"doctor", "--explain", "free-spice"});
+  CHECK(wrong.status == 64);
+  CHECK(wrong.err.find("did you mean 'free-space'?") != std::string::npos);
+}

@@ -18,6 +18,7 @@ struct Heard {
   int ends = 0;
   int resets = 0;
   int drains = 0;
+  int leavings = 0;
   bool destroyed = false;
 };
 
@@ -27,6 +28,7 @@ public:
   std::function<void(Heard&)> on_head = [](Heard&) {};
   std::function<void(Heard&)> on_end = [](Heard&) {};
   std::function<void(Heard&)> on_drained = [](Heard&) {};
+  std::function<void(Heard&)> on_leaving = [](Heard&) {};
   bool consume = true; ///< at once, in on_data
   std::vector<std::shared_ptr<Heard>> requests;
 
@@ -62,6 +64,10 @@ private:
     void on_drained() override {
       ++heard_->drains;
       service_.on_drained(*heard_);
+    }
+    void on_leaving() override {
+      ++heard_->leavings;
+      service_.on_leaving(*heard_);
     }
 
   private:

@@ -305,12 +305,23 @@ TEST_CASE("h1: a handler is never destroyed inside a call of its own stream") {
   CHECK(bench.codec->wants_close() == Close::abruptly);
 }
 
-TEST_CASE("h1: drain closes idle connections at once and busy ones after their answer") {
+TEST_CASE("h1: drain lets busy connections close after their answer, and leave idle ones at once") {
   Bench idle;
   idle.service.on_end = test::echo;
   idle.feed(k_get);
+  CHECK(idle.output().find("Connection: close") == std::string::npos);
   idle.codec->drain();
+  CHECK(idle.codec->wants_close() == Close::no); // its client may be asking already
+  idle.feed(k_get);
+  CHECK(idle.output().find("Connection: close\r\n") != std::string::npos);
   CHECK(idle.codec->wants_close() == Close::gracefully);
+
+  Bench silent;
+  silent.service.on_end = test::echo;
+  silent.feed(k_get);
+  silent.output();
+  silent.codec->leave();
+  CHECK(silent.codec->wants_close() == Close::gracefully);
 
   Bench busy;
   busy.feed(k_get);
@@ -319,6 +330,30 @@ TEST_CASE("h1: drain closes idle connections at once and busy ones after their a
   test::echo(*busy.service.requests[0]);
   CHECK(busy.output().find("Connection: close\r\n") != std::string::npos);
   CHECK(busy.codec->wants_close() == Close::gracefully);
+}
+
+TEST_CASE("h1: a stream that lasts is told to leave, and ends with its last chunk") {
+  for (const bool late : {false, true}) { // told before it began, too
+    CAPTURE(late);
+    Bench bench;
+    bench.service.on_end = [](test::Heard& heard) { heard.stream->send_head({200, {}}, false); };
+    bench.service.on_leaving = [](test::Heard& heard) {
+      if (heard.ends == 0) return;
+      heard.stream->send_data("BOOKMARK", true);
+    };
+    if (!late) bench.feed(k_get);
+    if (late) bench.feed("GET / HTTP/1.1\r\n");
+    bench.codec->leave();
+    if (late) {
+      CHECK(bench.codec->wants_close() == Close::no);
+      bench.feed("Host: h\r\n\r\n");
+      CHECK(bench.service.requests[0]->leavings == 1);
+      bench.codec->leave();
+    }
+    CHECK(bench.output().ends_with("8\r\nBOOKMARK\r\n0\r\n\r\n"));
+    CHECK(bench.codec->wants_close() == Close::gracefully);
+    CHECK(bench.service.requests[0]->resets == 0);
+  }
 }
 
 TEST_CASE("h1: clocks know what the client owes") {

@@ -489,6 +489,33 @@ TEST_CASE("h2: drain lets open requests end and takes no new ones") {
   CHECK(bench.codec->wants_close() == Close::gracefully);
 }
 
+TEST_CASE("h2: leave lets streams that last end in order, and those that still come") {
+  Bench bench;
+  const auto end = [](test::Heard& heard) {
+    if (heard.ends == 0 || heard.leavings == 0) return;
+    heard.stream->send_head({200, {}}, false);
+    heard.stream->send_data("BOOKMARK", true);
+  };
+  bench.service.on_end = end;
+  bench.service.on_leaving = end;
+  const auto before = bench.client.request("GET", "/");
+  bench.run();
+  // Sent before the client has heard of the GOAWAY: in time.
+  const auto after = bench.client.request("GET", "/");
+  bench.codec->leave();
+  bench.run();
+  bench.run();
+  for (const auto id : {before, after}) {
+    CAPTURE(id);
+    CHECK(bench.client.answers[id].body == "BOOKMARK");
+    CHECK(bench.client.answers[id].ended);
+  }
+  for (const auto& each : bench.service.requests)
+    CHECK(each->resets == 0);
+  CHECK(bench.client.goaway);
+  CHECK(bench.codec->wants_close() == Close::gracefully);
+}
+
 TEST_CASE("h2: more streams than allowed are refused") {
   Limits limits;
   limits.streams = 3;

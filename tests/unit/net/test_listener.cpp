@@ -44,6 +44,7 @@ struct Seen {
   int open = 0;
   int resets = 0;
   int refused = 0;
+  int watches = 0;
   std::vector<std::function<void()>> waiting; ///< answers requests to /wait
   void wait_until(const std::function<bool()>& done) {
     std::unique_lock lock(mutex);
@@ -52,8 +53,8 @@ struct Seen {
 };
 
 /// "/": who the client is. "/echo": the body. "/big": 3 MB. "/wait": when the test says so.
-/// "/throw": an exception. "/busy": 429. "/tunnel": one that is over at once. "/early": 413 before
-/// the body.
+/// "/watch": lasts until it is to leave. "/throw": an exception. "/busy": 429. "/tunnel": one that
+/// is over at once. "/early": 413 before the body.
 class TestService : public http::Service {
 public:
   TestService(Loop& loop, Seen& seen) : loop_(loop), seen_(seen) {}
@@ -90,6 +91,13 @@ private:
         service_.seen_.waiting.push_back(
             [this] { service_.loop_.post([this] { answer("waited"); }); });
         service_.seen_.changed.notify_all();
+      } else if (head_.target == "/watch") {
+        stream_.send_head({200, {}}, false);
+        const std::lock_guard lock(service_.seen_.mutex);
+        ++service_.seen_.watches;
+        service_.seen_.changed.notify_all();
+      } else if (head_.target == "/peer") {
+        answer(stream_.connection().peer);
       } else if (head_.target == "/big") {
         stream_.send_head({200, {}}, false);
         fill();
@@ -119,6 +127,9 @@ private:
       service_.seen_.changed.notify_all();
     }
     void on_drained() override { fill(); }
+    void on_leaving() override {
+      if (head_.target == "/watch") stream_.send_data("told", true);
+    }
 
   private:
     void answer(const std::string& text) {
@@ -463,7 +474,7 @@ TEST_CASE("drain: open requests end, idle connections go, new ones are refused")
     bench.seen.wait_until([&] { return bench.seen.waiting.size() == 1; });
     std::promise<void> drained;
     auto done = drained.get_future();
-    bench.listener->drain(20s, [&] { drained.set_value(); });
+    bench.listener->drain({0ms, 20s}, [&] { drained.set_value(); });
     CHECK(done.wait_for(100ms) == std::future_status::timeout); // it still waits for the answer
     CHECK(test::fetch({bench.url("/"), bench.pki.ca(), {}, "", http2, ""}).error == 7);
     bench.seen.waiting[0]();
@@ -474,6 +485,95 @@ TEST_CASE("drain: open requests end, idle connections go, new ones are refused")
   }
 }
 
+TEST_CASE("drain: what would last ends in order, each connection at a moment of its own") {
+  for (const bool http2 : {false, true}) {
+    Bench bench;
+    bench.listen();
+    constexpr int k_clients = 6;
+    std::vector<std::thread> clients;
+    std::vector<test::Fetched> got(k_clients);
+    for (int i = 0; i < k_clients; ++i)
+      clients.emplace_back([&, i] {
+        got[i] = test::fetch({bench.url("/watch"), bench.pki.ca(), {}, "", http2, ""});
+      });
+    bench.seen.wait_until([&] { return bench.seen.watches == k_clients; });
+    std::promise<void> drained;
+    bench.listener->drain({300ms, 20s}, [&] { drained.set_value(); });
+    CHECK(drained.get_future().wait_for(20s) == std::future_status::ready);
+    for (auto& client : clients)
+      client.join();
+    for (const auto& each : got) {
+      CHECK(each.error == 0);
+      CHECK(each.body == "told");
+    }
+    CHECK(bench.seen.resets == 0);
+  }
+}
+
+TEST_CASE("drain: who connected just before is served") {
+  Bench bench;
+  bench.listen({}, false);
+  const int early = test::connect_to(bench.port());
+  std::promise<void> drained;
+  bench.listener->drain({0ms, 20s}, [&] { drained.set_value(); });
+  const std::string request = "GET /peer HTTP/1.1\r\nHost: h\r\n\r\n";
+  ::send(early, request.data(), request.size(), 0);
+  std::string answer;
+  char bytes[1024];
+  for (ssize_t count = 0; (count = ::recv(early, bytes, sizeof(bytes), 0)) > 0;)
+    answer.append(bytes, static_cast<std::size_t>(count));
+  ::close(early);
+  CHECK(answer.starts_with("HTTP/1.1 200"));
+  CHECK(drained.get_future().wait_for(20s) == std::future_status::ready);
+}
+
+TEST_CASE("a balancer says whom it speaks for, and nobody else may") {
+  const std::string request = "GET /peer HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n";
+  const std::string header = "PROXY TCP4 192.0.2.1 10.0.0.1 53124 7443\r\n";
+  ListenerLimits limits;
+  limits.proxy_header = 200ms;
+  limits.balancers = *Networks::parse(std::vector<std::string>{"127.0.0.1/32"});
+  Bench bench;
+  bench.listen(limits, false);
+  CHECK(test::talk(bench.port(), header + request).find("192.0.2.1:53124") != std::string::npos);
+  CHECK(test::talk(bench.port(), "PROXY UNKNOWN\r\n" + request).find("127.0.0.1:") !=
+        std::string::npos);
+  CHECK(test::talk(bench.port(), request).empty()); // it must not guess
+  CHECK(test::talk(bench.port(), "PROXY TCP4 192.0.2.1\r\n" + request).empty());
+  // In pieces, and the last one with what follows.
+  const int slow = test::connect_to(bench.port());
+  for (const auto& piece :
+       {header.substr(0, 3), header.substr(3, 20), header.substr(23) + request}) {
+    ::send(slow, piece.data(), piece.size(), 0);
+    std::this_thread::sleep_for(5ms); // for the pieces to be pieces; either way it is read
+  }
+  std::string answer;
+  char bytes[1024];
+  for (ssize_t count = 0; (count = ::recv(slow, bytes, sizeof(bytes), 0)) > 0;)
+    answer.append(bytes, static_cast<std::size_t>(count));
+  ::close(slow);
+  CHECK(answer.find("192.0.2.1:53124") != std::string::npos);
+  // One that says nothing, or not all, goes.
+  for (const auto& begun : {std::string(), header.substr(0, 10)}) {
+    const int silent = test::connect_to(bench.port());
+    ::send(silent, begun.data(), begun.size(), 0);
+    CHECK(::recv(silent, bytes, sizeof(bytes), 0) <= 0);
+    ::close(silent);
+  }
+
+  Bench others;
+  limits.balancers = *Networks::parse(std::vector<std::string>{"10.0.0.0/8"});
+  others.listen(limits, false);
+  CHECK(test::talk(others.port(), header + request).starts_with("HTTP/1.1 400"));
+  CHECK(test::talk(others.port(), request).find("127.0.0.1:") != std::string::npos);
+
+  // Before TLS.
+  Bench secure;
+  limits.balancers = *Networks::parse(std::vector<std::string>{"127.0.0.1"});
+  secure.listen(limits);
+  CHECK(test::fetch({secure.url("/peer"), secure.pki.ca(), {}, "", true, ""}).error != 0);
+}
+
 TEST_CASE("drain: what is left at the deadline is cut") {
   Bench bench;
   bench.listen();
@@ -482,7 +582,7 @@ TEST_CASE("drain: what is left at the deadline is cut") {
   });
   bench.seen.wait_until([&] { return bench.seen.waiting.size() == 1; });
   std::promise<void> drained;
-  bench.listener->drain(50ms, [&] { drained.set_value(); });
+  bench.listener->drain({0ms, 50ms}, [&] { drained.set_value(); });
   drained.get_future().get();
   client.join();
   CHECK(bench.seen.resets == 1);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "common/base/file.hpp"
+#include "daemon/store/database.hpp"
 #include "tests/unit/store/store_fixture.hpp"
 
 #include <doctest/doctest.h>
@@ -127,6 +128,39 @@ TEST_CASE("a database of a newer zood is refused and left as it is") {
   CHECK(opened.error().code() == Code::invalid);
   CHECK(opened.error().message().find("newer zood") != std::string::npos);
   CHECK(number(file, "PRAGMA user_version") == "99");
+}
+
+TEST_CASE("a schema that changes leaves the state of before beside it, and the way back is told") {
+  StoreMaker maker;
+  {
+    const auto store = maker.open();
+    REQUIRE(store->put("tenant", "foofoo", "{}"));
+  }
+  const auto file = maker.directory.path() / "zood" / "zood.db";
+  const auto copy = file.string() + ".schema-1";
+  std::vector<store::Migration> later(store::migrations().begin(), store::migrations().end());
+  later.push_back({"900-broken", "CREATE TABLE extra (a); CREATE TABLE extra (a);"});
+  REQUIRE_FALSE(store::Database::open(file, later));
+  CHECK(number(file, "PRAGMA user_version") == "1"); // nothing was changed
+  later.back() = {"900-extra", "CREATE TABLE extra (a);"};
+  REQUIRE(store::Database::open(file, later));
+  CHECK(number(file, "PRAGMA user_version") == "2");
+  CHECK(number(copy, "PRAGMA user_version") == "1");
+  CHECK(number(copy, "SELECT count(*) FROM records") ==
+        number(file, "SELECT count(*) FROM records"));
+  CHECK(std::filesystem::status(copy).permissions() ==
+        (std::filesystem::perms::owner_read | std::filesystem::perms::owner_write));
+
+  const auto older = open_sqlite({maker.directory.path() / "zood", {}, 10});
+  REQUIRE_FALSE(older);
+  CHECK(older.error().message().find(copy) != std::string::npos);
+  // As it says.
+  std::filesystem::remove(file);
+  std::filesystem::remove(file.string() + "-wal");
+  std::filesystem::rename(copy, file);
+  const auto back = open_sqlite({maker.directory.path() / "zood", {}, 10});
+  REQUIRE(back);
+  CHECK((*back)->get("tenant", "foofoo"));
 }
 
 TEST_CASE("a database of another program is refused and left as it is") {

@@ -1,0 +1,3 @@
+module example.com/zoo/leaving
+
+go 1.26
