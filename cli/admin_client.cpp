@@ -440,6 +440,30 @@ Result<json> AdminClient::uninstall_accounts(bool force, bool dry_run) {
                     .purpose = "removing what accounts need upstream"});
 }
 
+Result<json> AdminClient::quotas(std::string_view owner) {
+  kube::Query query;
+  if (!owner.empty()) query.emplace_back("owner", owner);
+  return object_of({.path = kube::with_query("/zoo/v1/quotas", query),
+                    .purpose = "asking for the quotas of accounts"});
+}
+
+Result<json> AdminClient::explain_quota(std::string_view owner, std::string_view space,
+                                        const json& objects) {
+  return object_of(
+      {.method = "POST",
+       .path = "/zoo/v1/quotas",
+       .body = json{{"explain", {{"owner", owner}, {"space", space}, {"objects", objects}}}}.dump(),
+       .purpose = "asking what is full"});
+}
+
+Result<void> AdminClient::recount_quota(std::string_view owner) {
+  ZOO_TRY_VOID(object_of({.method = "POST",
+                          .path = "/zoo/v1/quotas",
+                          .body = json{{"recount", owner}}.dump(),
+                          .purpose = "asking for a recount"}));
+  return {};
+}
+
 Result<Secret> AdminClient::backup() {
   ZOO_TRY(auto text, perform({.path = "/zoo/v1/backup",
                               .max_body = backup::k_most_bytes,

@@ -83,6 +83,12 @@ public:
   Result<nlohmann::json> switch_aggregated(bool on); ///< the same, afterwards
   /// Removes from upstream what accounts need there; answers kiosk::to_json() of the Removal.
   Result<nlohmann::json> uninstall_accounts(bool force, bool dry_run);
+  /// The quotas of an account, or of all for "" (accounts::quota_state()).
+  Result<nlohmann::json> quotas(std::string_view owner);
+  /// Would these objects fit (accounts::quota_explanation()); `owner` "": whose `space` is.
+  Result<nlohmann::json> explain_quota(std::string_view owner, std::string_view space,
+                                       const nlohmann::json& objects);
+  Result<void> recount_quota(std::string_view owner);
   /// zood's state as backup::text_of() writes it: it holds zood's keys.
   Result<Secret> backup();
   /// Moves zood's records: `wish` and answer as admin::StoreSource::migrate() has them.

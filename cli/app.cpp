@@ -145,6 +145,7 @@ std::vector<GroupEntry> all_groups() {
           {"account", "Look after accounts and their members"},
           {"space", "Make, use and remove the spaces of accounts"},
           {"template", "Look at templates, and make their objects in spaces"},
+          {"quota", "Limit what accounts use, and show what they do"},
           {"kubeconfig", "Hand out credentials"},
           {"backup", "Copy zood's state, and look at copies"},
           {"store", "Move zood's records to another place"},
@@ -206,6 +207,11 @@ std::vector<CommandEntry> all_commands() {
       make_template_instantiate());
   add("template", "status", "Show what has become of the templates of spaces",
       make_template_status());
+  add("quota", "set", "Limit what all spaces of an account may use together", make_quota_set());
+  add("quota", "show", "Show what is used of quotas", make_quota_show());
+  add("quota", "explain", "Show what is full, by what, and whether a file would fit",
+      make_quota_explain());
+  add("quota", "recount", "Put right what upstream has counted wrong", make_quota_recount());
   add("kubeconfig", "account", "Make a kubeconfig for users of accounts",
       make_kubeconfig_account());
   add("kubeconfig", "export", "Issue a kubeconfig for a tenant", make_kubeconfig_export());

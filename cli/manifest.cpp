@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <functional>
 #include <iterator>
 #include <set>
 
@@ -137,15 +138,14 @@ Result<void> add(json object, std::vector<json>& out) {
   return {};
 }
 
-} // namespace
-
-Result<std::vector<json>> parse_manifests(std::string_view text, std::string_view name) {
-  std::vector<json> out;
+/// Calls `each` with every document that is not empty.
+Result<void> each_document(std::string_view text, std::string_view name,
+                           const std::function<Result<void>(json)>& each) {
   const bool is_json = text::trim(text).starts_with('{');
   std::vector<std::string> documents;
   if (is_json) {
-    for (const auto each : split_json(text))
-      documents.emplace_back(each);
+    for (const auto one : split_json(text))
+      documents.emplace_back(one);
   } else {
     documents = split_yaml(text);
   }
@@ -162,28 +162,53 @@ Result<std::vector<json>> parse_manifests(std::string_view text, std::string_vie
     }
     auto object = parse_json(documents[i]);
     if (!object) return fail(place(std::move(object).error()));
-    if (auto added = add(*std::move(object), out); !added) {
-      return fail(place(std::move(added).error()));
-    }
+    if (auto done = each(*std::move(object)); !done) return fail(place(std::move(done).error()));
   }
+  return {};
+}
+
+/// A file, or standard input for "-".
+Result<std::string> read_text(std::string_view file, std::istream& input) {
+  if (file != "-") return file::read(std::filesystem::path(file), k_limit);
+  std::string text;
+  char block[16384];
+  while (input.read(block, sizeof block) || input.gcount() > 0) {
+    text.append(block, static_cast<std::size_t>(input.gcount()));
+    if (text.size() > k_limit)
+      return fail(Code::too_large, "standard input is larger than {} bytes", k_limit);
+  }
+  return text;
+}
+
+} // namespace
+
+Result<std::vector<json>> parse_manifests(std::string_view text, std::string_view name) {
+  std::vector<json> out;
+  ZOO_TRY_VOID(each_document(
+      text, name, [&](json object) -> Result<void> { return add(std::move(object), out); }));
   if (out.empty()) return fail(Code::usage, "{} holds no Tenant", name);
   return out;
 }
 
 Result<std::vector<json>> read_manifests(std::string_view file, std::istream& input) {
-  if (file != "-") {
-    ZOO_TRY(const auto text, file::read(std::filesystem::path(file), k_limit));
-    return parse_manifests(text, file);
-  }
-  std::string text;
-  char block[16384];
-  while (input.read(block, sizeof block) || input.gcount() > 0) {
-    text.append(block, static_cast<std::size_t>(input.gcount()));
-    if (text.size() > k_limit) {
-      return fail(Code::too_large, "standard input is larger than {} bytes", k_limit);
-    }
-  }
-  return parse_manifests(text, "standard input");
+  ZOO_TRY(const auto text, read_text(file, input));
+  return parse_manifests(text, file == "-" ? "standard input" : file);
+}
+
+Result<json> read_objects(std::string_view file, std::istream& input) {
+  ZOO_TRY(const auto text, read_text(file, input));
+  const auto name = file == "-" ? std::string_view("standard input") : file;
+  auto out = json::array();
+  ZOO_TRY_VOID(each_document(text, name, [&](json object) -> Result<void> {
+    if (!object.is_object()) return fail(Code::bad_request, "a manifest is an object");
+    auto items = object.value("kind", json()) == "List" ? object.value("items", json())
+                                                        : json::array({object});
+    for (auto& item : items)
+      out.push_back(std::move(item));
+    return {};
+  }));
+  if (out.empty()) return fail(Code::usage, "{} holds no object", name);
+  return out;
 }
 
 std::string tenant_id(const json& tenant) {

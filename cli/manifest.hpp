@@ -21,6 +21,9 @@ Result<std::vector<nlohmann::json>> read_manifests(std::string_view file, std::i
 /// The same of a text; `name` is said in errors.
 Result<std::vector<nlohmann::json>> parse_manifests(std::string_view text, std::string_view name);
 
+/// Objects of any kind, likewise, as an array.
+Result<nlohmann::json> read_objects(std::string_view file, std::istream& input);
+
 /// metadata.name.
 std::string tenant_id(const nlohmann::json& tenant);
 

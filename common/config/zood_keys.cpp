@@ -414,6 +414,24 @@ constexpr Key k_keys[] = {
      .type = Type::address,
      .doc = "HOST:PORT at which upstream's kube-apiserver reaches relay.listen. Default: the host "
             "of advertise, and the port of relay.listen."},
+    {.name = "broker.enabled",
+     .type = Type::boolean,
+     .default_text = "true",
+     .doc = "Whether upstream asks zood before it creates what an account's quota counts, where it "
+            "reaches zood: room is then moved to where it is needed first, and the limit holds to "
+            "the last object. If false, room follows what controllers lack, a moment later."},
+    {.name = "broker.listen",
+     .type = Type::address,
+     .doc = "Where upstream's kube-apiserver reaches the broker of quotas (TLS). Default: the host "
+            "of listen, and a port that the system chooses at each start."},
+    {.name = "broker.advertise",
+     .type = Type::address,
+     .doc = "HOST:PORT at which upstream's kube-apiserver reaches broker.listen. Default: the host "
+            "of advertise, and the port of broker.listen."},
+    {.name = "broker.servers",
+     .type = Type::list,
+     .doc = "HOST:PORT of each of upstream's API servers, where there are several: room counts "
+            "when all of them know of it. Default: those of EndpointSlice default/kubernetes."},
     {.name = "compression",
      .type = Type::boolean,
      .default_text = "true",

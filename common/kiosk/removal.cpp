@@ -30,6 +30,8 @@ constexpr std::string_view k_fenced = "ValidatingAdmissionPolicy 'zoo-accounts-"
 constexpr std::array k_order{
     Object{"APIService", "v1alpha1.tenancy.kiosk.sh",
            "/apis/apiregistration.k8s.io/v1/apiservices/v1alpha1.tenancy.kiosk.sh"},
+    Object{"ValidatingWebhookConfiguration", "zoo-quota",
+           ZOO_ADMISSION "/validatingwebhookconfigurations/zoo-quota"},
     Object{"Service", "zood-accounts", "/api/v1/namespaces/zoo-system/services/zood-accounts"},
     Object{"ClusterRoleBinding", "zoo:accounts-self-service",
            ZOO_RBAC "/clusterrolebindings/zoo%3Aaccounts-self-service"},

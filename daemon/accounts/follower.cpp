@@ -85,6 +85,13 @@ struct Follower::Impl {
         [this](std::string_view after, const auto& each) {
           working.accounts.visit(after, [&](const AccountPtr& one) { return each(one->name); });
         });
+    follow(
+        upstream, quotas, "quotas", "/apis/config.kiosk.sh/v1alpha1/accountquotas",
+        [this](std::string_view object) { put_quota(object); },
+        [this](const std::string& name) { remove_quota(name); },
+        [this](std::string_view after, const auto& each) {
+          working.quotas.visit(after, [&](const QuotaPtr& one) { return each(one->name); });
+        });
   }
 
   using Put = std::function<void(std::string_view object)>;
@@ -98,6 +105,8 @@ struct Follower::Impl {
   void remove_space(const std::string& name);
   void put_account(std::string_view object);
   void remove_account(const std::string& name);
+  void put_quota(std::string_view object);
+  void remove_quota(const std::string& name);
 
   void seen(std::string_view version);
   void changed();
@@ -107,12 +116,12 @@ struct Follower::Impl {
 
   net::Loop& loop;
   Publish tell;
-  Stream spaces, accounts;
+  Stream spaces, accounts, quotas;
   authz::RightsSource rights;
   net::Timer gather, look;
   bool gathering = false;
   State working;
-  std::set<std::string, std::less<>> touched_spaces, touched_accounts;
+  std::set<std::string, std::less<>> touched_spaces, touched_accounts, touched_quotas;
   Published<const State> published;
 };
 
@@ -203,6 +212,21 @@ void Follower::Impl::remove_account(const std::string& name) {
   touched_accounts.insert(name);
 }
 
+void Follower::Impl::put_quota(std::string_view object) {
+  auto quota = read_quota(object);
+  if (quota == nullptr) return;
+  const auto old = working.quotas.find(quota->name);
+  if (old && old->revision == quota->revision && old->uid == quota->uid) return;
+  touched_quotas.insert(quota->name);
+  working.quotas.put(std::move(quota));
+}
+
+void Follower::Impl::remove_quota(const std::string& name) {
+  if (!working.quotas.find(name)) return;
+  working.quotas.remove(name);
+  touched_quotas.insert(name);
+}
+
 void Follower::Impl::seen(std::string_view version) {
   if (const auto revision = upstream::revision_of(version))
     working.revision = std::max(working.revision, *revision);
@@ -236,7 +260,7 @@ std::optional<Error> Follower::Impl::trouble() const {
 
 /// Streams that are heard are believed, and so are those that were heard a moment ago.
 void Follower::Impl::look_at_streams() {
-  for (auto* stream : {&spaces, &accounts}) {
+  for (auto* stream : {&spaces, &accounts, &quotas}) {
     if (stream->follower->hears()) stream->heard = std::chrono::steady_clock::now();
   }
   if (trouble().has_value() != working.trouble.has_value()) changed();
@@ -248,6 +272,8 @@ void Follower::Impl::publish() {
   Touched touched;
   touched.spaces.assign(touched_spaces.begin(), touched_spaces.end());
   touched.accounts.assign(touched_accounts.begin(), touched_accounts.end());
+  touched.quotas.assign(touched_quotas.begin(), touched_quotas.end());
+  touched_quotas.clear();
   touched_spaces.clear();
   touched_accounts.clear();
   touched.rights = std::move(taken.touched);
@@ -276,6 +302,7 @@ void Follower::start() {
     impl->rights.start();
     impl->spaces.follower->start();
     impl->accounts.follower->start();
+    impl->quotas.follower->start();
     impl->look_at_streams();
   });
 }

@@ -118,6 +118,24 @@ std::string spaces_of(const json& account, std::int64_t) {
   return out;
 }
 
+/// "pods 3/10, limits.cpu 500m/4"
+std::string use_of(const json& quota, std::int64_t) {
+  const json::json_pointer hard("/status/total/hard"), used("/status/total/used");
+  if (!quota.contains(hard) || !quota.at(hard).is_object()) return "";
+  std::string out;
+  for (const auto& [name, limit] : quota.at(hard).items()) {
+    const auto text = [&name = name](const json& list) {
+      const auto found = list.is_object() ? list.find(name) : list.end();
+      if (found == list.end()) return std::string("0");
+      return found->is_string() ? found->get<std::string>() : found->dump();
+    };
+    out += (out.empty() ? "" : ", ") + name + ' ' +
+           text(quota.contains(used) ? quota.at(used) : json::object()) + '/' +
+           text(quota.at(hard));
+  }
+  return out;
+}
+
 std::string members_of(const json& account, std::int64_t) {
   const json::json_pointer place("/spec/subjects");
   return std::to_string(account.contains(place) ? account.at(place).size() : 0);
@@ -163,6 +181,37 @@ resources::KindPtr space_kind(std::shared_ptr<resources::Backing> backing) {
       {"Owner", "", 0, "The account that owns the space.", cell_of("spec.account", "")},
       {"Status", "", 0, "Initializing, Active or Terminating.", cell_of("status.phase", "")},
       {"Age", "", 0, "Time since the space was created.", resources::age_of()}};
+  out.backing = std::move(backing);
+  return std::make_shared<const resources::Kind>(std::move(out));
+}
+
+resources::KindPtr quota_kind(std::shared_ptr<resources::Backing> backing) {
+  auto out = tenancy_kind("accountquotas", "AccountQuota", "accountquota");
+  out.verbs = {Verb::get, Verb::list, Verb::watch};
+  out.description =
+      "AccountQuota is how much all spaces of an account may use together, as its members see it.";
+  const Field list{"hard", Type::open, "For each resource how much the spaces may use together."};
+  const Field used{"used", Type::open, "For each resource how much is used."};
+  out.fields = {
+      {"spec",
+       Type::object,
+       "The account and its limits.",
+       {{"account", Type::text, "The account whose spaces share it."},
+        {"quota", Type::open, "The limits, as in the spec of a ResourceQuota."}}},
+      {"status",
+       Type::object,
+       "What is used; read-only.",
+       {{"total", Type::object, "All spaces of the account together.", {list, used}},
+        {"namespaces",
+         Type::list,
+         "Each space of the account.",
+         {{"", Type::open, "One of them."}}},
+        {"conditions", Type::list, "The state in detail.", {{"", Type::open, "One of them."}}}}}};
+  out.selectable = {"spec.account"};
+  out.columns = {{"Name", "name", 0, "The name of the quota.", cell_of("metadata.name")},
+                 {"Account", "", 0, "The account whose spaces share it.", cell_of("spec.account")},
+                 {"Use", "", 0, "What is used, and may be.", use_of},
+                 {"Age", "", 0, "Time since the quota was created.", resources::age_of()}};
   out.backing = std::move(backing);
   return std::make_shared<const resources::Kind>(std::move(out));
 }

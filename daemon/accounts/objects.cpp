@@ -115,6 +115,15 @@ json tenancy_account(const Account& account) {
   return out;
 }
 
+json tenancy_quota(const Quota& quota) {
+  auto out = parsed(quota.object);
+  out["apiVersion"] = k_tenancy_version;
+  out["kind"] = "AccountQuota";
+  if (out["metadata"].is_object())
+    rename_owners(out["metadata"], k_config_version, k_tenancy_version);
+  return out;
+}
+
 json namespace_of(const json& space) {
   json metadata = space.value("metadata", json::object());
   if (!metadata.is_object()) metadata = json::object();

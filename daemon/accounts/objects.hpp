@@ -17,6 +17,9 @@ nlohmann::json core_namespace(const Space& space);
 /// The Account of tenancy.kiosk.sh: the stored Account of config.kiosk.sh in another group.
 nlohmann::json tenancy_account(const Account& account);
 
+/// The AccountQuota of tenancy.kiosk.sh: the stored one of config.kiosk.sh in another group.
+nlohmann::json tenancy_quota(const Quota& quota);
+
 /// The reverse of tenancy_space(): the Namespace that a Space stands for. Its status is left out.
 nlohmann::json namespace_of(const nlohmann::json& space);
 /// The reverse of tenancy_account().

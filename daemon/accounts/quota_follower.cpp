@@ -36,8 +36,9 @@ quota::ResourceList refused_for(std::string_view message) {
 }
 
 QuotaFollower::QuotaFollower(upstream::Upstream& upstream, net::Loop& loop, QuotaTable& table,
-                             std::function<void(std::string_view)> touched)
-    : loop_(loop), table_(table), touched_(std::move(touched)) {
+                             std::function<void(std::string_view)> touched, QuotaBroker* broker,
+                             std::function<void(bool)> hears_slices)
+    : loop_(loop), table_(table), touched_(std::move(touched)), broker_(broker) {
   const auto all = [this](const std::vector<std::string>& accounts) {
     for (const auto& account : accounts)
       touched_(account);
@@ -68,14 +69,21 @@ QuotaFollower::QuotaFollower(upstream::Upstream& upstream, net::Loop& loop, Quot
   slices.found = [this](std::string_view, std::string_view object) {
     if (const auto key = translate::object_key(object))
       slices_found_.insert(key->name_space + '/' + key->name);
-    touched_(table_.put_slice(object));
+    heard_slice(object);
   };
-  slices.began = [this, all] { all(table_.keep_slices(std::exchange(slices_found_, {}))); };
+  slices.began = [this, all] {
+    const auto found = std::exchange(slices_found_, {});
+    for (const auto& account : table_.accounts())
+      for (const auto& known : table_.slices_of(account))
+        if (!found.contains(known.space + '/' + known.name)) lost_slice(known.space, known.name);
+    all(table_.keep_slices(found));
+  };
   slices.changed = [this](EventType type, const translate::ObjectKey& key,
                           std::string_view object) {
-    touched_(type == EventType::deleted ? table_.remove_slice(key.name_space, key.name)
-                                        : table_.put_slice(object));
+    if (type != EventType::deleted) return heard_slice(object);
+    lost_slice(key.name_space, key.name);
   };
+  slices.hearing = std::move(hears_slices);
   slices_ = follow("/api/v1/resourcequotas", "", std::move(slices));
 
   upstream::ChangeFollower::Hears events;
@@ -92,6 +100,29 @@ void QuotaFollower::start() {
     slices_->start();
     events_->start();
   });
+}
+
+void QuotaFollower::heard_slice(std::string_view object) {
+  const auto slice = read_known_slice(object);
+  if (!slice) {
+    if (const auto key = translate::object_key(object))
+      table_.put_other(key->name_space, key->name, true);
+    return;
+  }
+  const auto account = table_.put_slice(object);
+  if (broker_ != nullptr)
+    broker_->with([&](quota::Judge& judge) {
+      judge.slice_seen(0, slice->space, slice->name, slice->revision, slice->slice,
+                       std::chrono::steady_clock::now());
+    });
+  touched_(account);
+}
+
+void QuotaFollower::lost_slice(const std::string& space, const std::string& name) {
+  table_.put_other(space, name, false);
+  touched_(table_.remove_slice(space, name));
+  if (broker_ != nullptr)
+    broker_->with([&](quota::Judge& judge) { judge.slice_gone(space, name); });
 }
 
 void QuotaFollower::heard_event(std::string_view object) {

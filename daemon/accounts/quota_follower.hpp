@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "daemon/accounts/quota_broker.hpp"
 #include "daemon/accounts/quota_table.hpp"
 #include "daemon/upstream/change_follower.hpp"
 
@@ -27,16 +28,21 @@ class QuotaFollower {
 public:
   /// `touched`: an account whose quotas, slices or wishes have changed; on the loop, must not
   /// block.
+  /// `broker` is told of slices as server 0 shows them; `hears`: whether it does. Null: nobody is.
   QuotaFollower(upstream::Upstream& upstream, net::Loop& loop, QuotaTable& table,
-                std::function<void(std::string_view account)> touched);
+                std::function<void(std::string_view account)> touched,
+                QuotaBroker* broker = nullptr, std::function<void(bool hears)> hears = nullptr);
   void start(); ///< any thread
 
 private:
   void heard_event(std::string_view object);
+  void heard_slice(std::string_view object);
+  void lost_slice(const std::string& space, const std::string& name);
 
   net::Loop& loop_;
   QuotaTable& table_;
   const std::function<void(std::string_view)> touched_;
+  QuotaBroker* const broker_;
   std::set<std::string, std::less<>> quotas_found_, slices_found_; ///< while they are read anew
   std::unique_ptr<upstream::ChangeFollower> quotas_, slices_, events_;
 };

@@ -2,9 +2,11 @@
 #include "daemon/accounts/quota_keeper.hpp"
 
 #include "common/base/log.hpp"
+#include "common/crypto/digest.hpp"
 #include "common/kube/client.hpp"
 #include "daemon/accounts/json_reads.hpp"
 #include "daemon/accounts/reservations.hpp"
+#include "daemon/quota/moves.hpp"
 #include "daemon/upstream/control_api.hpp"
 
 #include <nlohmann/json.hpp>
@@ -16,11 +18,19 @@ namespace zoo::accounts {
 namespace {
 
 using nlohmann::json;
+using quota::counted;
+using quota::of_names;
 using quota::ResourceList;
 using std::chrono::milliseconds;
 
 // Keys of the queue: a kind, a slash and an account's name.
-constexpr std::string_view k_slices = "slices", k_quota_status = "status";
+constexpr std::string_view k_slices = "slices", k_quota_status = "status", k_doubts = "doubts";
+/// Annotation of a slice: which run of zood has it in hand. A write of one that was killed meets
+/// another resourceVersion, and fails.
+constexpr std::string_view k_epoch = "zoo.kubezoo.io/epoch";
+const json::json_pointer k_epoch_at("/metadata/annotations/zoo.kubezoo.io~1epoch");
+/// Of one account, that are looked for one by one before it is refused anything.
+constexpr std::size_t k_most_doubts = 32;
 /// Between two looks while kube-controller-manager has not counted what is there.
 constexpr milliseconds k_until_counted{250};
 
@@ -30,26 +40,13 @@ std::string collection(std::string_view space) {
 std::string path_of(std::string_view space, std::string_view name) {
   return collection(space) + kube::path({name});
 }
-std::string quota_path(std::string_view name) {
-  return kube::path({"apis", k_config_group, k_version, "accountquotas", name});
-}
 
 json as_json(const ResourceList& list) { return json::parse(quota::resources_json(list)); }
 
-/// Of these names what `list` has; of the others nothing.
-ResourceList of_names(const ResourceList& list, const ResourceList& names) {
-  ResourceList out;
-  for (const auto& [name, amount] : names) {
-    const auto found = list.find(name);
-    out.insert_or_assign(name, found == list.end() ? kube::Quantity{} : found->second);
-  }
-  return out;
-}
-
-/// Has upstream counted what there is under each name?
-bool counted(const quota::Slice& slice, const ResourceList& names) {
-  return std::all_of(names.begin(), names.end(),
-                     [&](const auto& entry) { return slice.used.contains(entry.first); });
+std::string new_epoch() {
+  const auto bytes = crypto::random_bytes(8);
+  return bytes ? crypto::base64url_encode(*bytes)
+               : std::to_string(std::chrono::system_clock::now().time_since_epoch().count());
 }
 
 bool has_names(const ResourceList& list, const ResourceList& names) {
@@ -63,7 +60,8 @@ bool has_names(const ResourceList& list, const ResourceList& names) {
 QuotaKeeper::QuotaKeeper(const WriteParts& parts, upstream::Connections& connections,
                          QuotaTable& table, QuotaSettings settings)
     : parts_(parts), connections_(connections), table_(table), settings_(std::move(settings)),
-      queue_(reconcile::Queue::Pauses{}, settings_.now), runner_(reconciler(), queue_) {}
+      epoch_(new_epoch()), queue_(reconcile::Queue::Pauses{}, settings_.now),
+      runner_(reconciler(), queue_) {}
 
 reconcile::Reconciler QuotaKeeper::reconciler() {
   reconcile::Reconciler out;
@@ -90,6 +88,58 @@ void QuotaKeeper::touched(std::string_view account) {
   queue_.add(fmt::format("{}/{}", k_slices, account), settings_.settle);
 }
 
+void QuotaKeeper::hurry(std::string_view account) {
+  queue_.add(fmt::format("{}/{}", k_slices, account), milliseconds(0));
+}
+
+void QuotaKeeper::doubt(std::string_view account) {
+  queue_.add(fmt::format("{}/{}", k_doubts, account), milliseconds(0));
+}
+
+void QuotaKeeper::recount(std::string_view account) {
+  {
+    const std::lock_guard lock(mutex_);
+    recounts_.emplace(account);
+  }
+  hurry(account);
+}
+
+/// Who counts is told whose spaces share which limits, and which kinds that makes worth counting.
+void QuotaKeeper::tell_broker(const std::string& account, const std::vector<quota::Limit>& limits,
+                              const std::vector<std::string>& spaces) {
+  if (broker_.broker == nullptr) return;
+  quota::Owner owner{
+      fmt::format("account {}", account), "", limits, {spaces.begin(), spaces.end()}};
+  const bool same = broker_.broker->read([&](const quota::Judge& judge) {
+    const auto* known = judge.owner(account);
+    return known == nullptr ? owner.limits.empty() : *known == owner;
+  });
+  if (!same)
+    broker_.broker->with([&](quota::Judge& judge) {
+      judge.set_owner(account, std::move(owner), std::chrono::steady_clock::now());
+    });
+  Names names, all, owners;
+  for (const auto& limit : limits)
+    for (const auto& [name, amount] : limit.hard)
+      names.insert(name);
+  {
+    const std::lock_guard lock(mutex_);
+    const auto known = names_of_.find(account);
+    if (known == names_of_.end() ? names.empty() : known->second == names) return;
+    if (names.empty()) {
+      names_of_.erase(account);
+    } else {
+      names_of_.insert_or_assign(account, std::move(names));
+    }
+    for (const auto& [name, of_one] : names_of_) {
+      all.insert(of_one.begin(), of_one.end());
+      owners.insert(name);
+    }
+  }
+  broker_.count(all);
+  broker_.owners(owners);
+}
+
 std::vector<std::string> QuotaKeeper::spaces_of(const State& state,
                                                 std::string_view account) const {
   std::vector<std::string> out;
@@ -102,6 +152,7 @@ Result<QuotaKeeper::Next> QuotaKeeper::look(upstream::ControlApi& api, const std
   const auto slash = key.find('/');
   const auto account = key.substr(slash + 1);
   if (key.starts_with(k_quota_status)) return look_at_status(api, account);
+  if (key.starts_with(k_doubts)) return look_for_doubts(api, account);
   return look_at_slices(api, account);
 }
 
@@ -110,11 +161,19 @@ Result<QuotaKeeper::Next> QuotaKeeper::look_at_slices(upstream::ControlApi& api,
   ZOO_TRY(const auto state, parts_.state());
   const auto account = state->accounts.find(name);
   // The slices of an Account that is gone go with it, as their owner.
-  if (!account || account->deleting) return Next{};
+  if (!account || account->deleting) {
+    tell_broker(name, {}, {});
+    return Next{};
+  }
   const auto limits = quota::limits_of(table_.quotas_of(name));
-  ZOO_TRY_VOID(remove_strays(api, *state, name, limits));
   const auto spaces = spaces_of(*state, name);
+  tell_broker(name, limits, spaces);
+  ZOO_TRY_VOID(remove_strays(api, *state, name, limits));
   bool all_counted = true;
+  const bool anew = [&] {
+    const std::lock_guard lock(mutex_);
+    return recounts_.erase(name) != 0;
+  }();
   for (const auto& limit : limits) {
     for (const auto& space : spaces) {
       const auto known = state->spaces.find(space);
@@ -122,7 +181,7 @@ Result<QuotaKeeper::Next> QuotaKeeper::look_at_slices(upstream::ControlApi& api,
         continue;
       ZOO_TRY_VOID(make(api, limit, space, *account));
     }
-    ZOO_TRY(const auto complete, share_out(api, limit, spaces, name));
+    ZOO_TRY(const auto complete, share_out(api, limit, spaces, name, anew));
     all_counted = all_counted && complete;
   }
   queue_.add(fmt::format("{}/{}", k_quota_status, name), settings_.status);
@@ -187,8 +246,8 @@ Result<void> QuotaKeeper::remove_strays(upstream::ControlApi& api, const State& 
 /// False: upstream has not counted yet what is in some space, which gets nothing until then.
 Result<bool> QuotaKeeper::share_out(upstream::ControlApi& api, const quota::Limit& limit,
                                     const std::vector<std::string>& spaces,
-                                    const std::string& account) {
-  quota::Slices slices;
+                                    const std::string& account, bool anew) {
+  quota::Slices slices, asked; // as they are; and with what was let in, and what waits
   std::map<std::string, KnownSlice, std::less<>> known;
   bool complete = true;
   for (const auto& space : spaces) {
@@ -198,52 +257,113 @@ Result<bool> QuotaKeeper::share_out(upstream::ControlApi& api, const quota::Limi
       complete = complete && !one;
       continue;
     }
+    ZOO_TRY(one, make_ours(api, *one));
     if (!has_names(one->slice.spec, limit.hard)) {
       // The limit has other names than before.
       ZOO_TRY_VOID(write(api, limit, *one, of_names(one->slice.hard, limit.hard)));
       one = table_.slice(space, limit.slice_name);
       if (!one) continue;
     }
-    auto& slice = slices[space];
-    slice = one->slice;
-    slice.wanted = quota::only(table_.wanted(space), limit.hard);
-    complete = complete && counted(slice, limit.hard);
+    ZOO_TRY_VOID(repair(api, *one, anew));
+    one = table_.slice(space, limit.slice_name);
+    if (!one) continue;
+    slices[space] = one->slice;
+    complete = complete && counted(one->slice, limit.hard);
+    auto& with = asked[space] = one->slice;
+    with.wanted = quota::only(table_.wanted(space), limit.hard);
+    if (broker_.broker != nullptr)
+      with = broker_.broker->read([&](const quota::Judge& judge) {
+        return judge.with_asked(space, limit.slice_name, std::move(with));
+      });
     known.emplace(space, *std::move(one));
   }
-  const auto targets = quota::distribute(limit.hard, slices);
-  for (auto& [space, slice] : slices) {
-    const auto& target = targets.at(space);
-    auto lower = of_names(slice.hard, limit.hard);
-    bool changes = false;
-    for (auto& [name, amount] : lower) {
-      const auto goal = target.at(name);
-      const auto spec = of_names(slice.spec, limit.hard).at(name);
-      changes = changes || goal < std::max(amount, spec);
-      amount = std::min(amount, goal);
-    }
-    if (!changes) continue;
-    ZOO_TRY_VOID(write(api, limit, known.at(space), lower));
-    known.insert_or_assign(space, *table_.slice(space, limit.slice_name));
-    slice.spec = slice.hard = lower;
+  const auto targets = quota::distribute(limit.hard, asked);
+  for (const auto& move : quota::lowered(limit.hard, slices, targets)) {
+    ZOO_TRY_VOID(lower(api, limit, known.at(move.space), move.hard));
+    const auto now = table_.slice(move.space, limit.slice_name);
+    if (!now) return fail(Code::conflict, "the slice in {} is gone", move.space);
+    known.insert_or_assign(move.space, *now);
+    slices[move.space] = now->slice;
   }
   // Only what the slices leave after that is free: not what they were meant to leave.
-  auto free = quota::beyond(limit.hard, of_names(quota::taken(slices), limit.hard));
-  for (auto& [space, slice] : slices) {
-    if (!counted(slice, limit.hard)) continue;
-    auto raised = of_names(slice.hard, limit.hard);
-    bool changes = false;
-    for (auto& [name, amount] : raised) {
-      auto& left = free[name];
-      const auto more = std::min(targets.at(space).at(name) - amount, left);
-      if (more <= kube::Quantity{}) continue;
-      amount += more;
-      left -= more;
-      changes = true;
-    }
-    if (!changes) continue;
-    ZOO_TRY_VOID(write(api, limit, known.at(space), raised));
-  }
+  for (const auto& move : quota::raised(limit.hard, slices, targets))
+    ZOO_TRY_VOID(write(api, limit, known.at(move.space), move.hard));
   return complete;
+}
+
+Result<json> QuotaKeeper::put(upstream::ControlApi& api, const KnownSlice& known,
+                              const std::string& path, const json& object) {
+  auto written = api.update(path, object);
+  const auto note = [&](const json& slice) {
+    const auto text = text_of(slice);
+    table_.put_slice(text);
+    if (broker_.broker == nullptr) return;
+    if (const auto read = read_known_slice(text))
+      broker_.broker->with([&](quota::Judge& judge) {
+        judge.slice_written(read->space, read->name, read->revision, read->slice,
+                            std::chrono::steady_clock::now());
+      });
+  };
+  if (written) {
+    note(*written);
+    return written;
+  }
+  if (written.error().code() == Code::not_found) {
+    table_.remove_slice(known.space, known.name);
+    return fail(Code::conflict, "{} is gone", path);
+  }
+  // The next look must not go by what is known to be old.
+  if (written.error().code() == Code::conflict)
+    if (const auto live = api.get(path_of(known.space, known.name))) note(*live);
+  return written;
+}
+
+/// What a zood before this one has under way must not come through behind the first look: its
+/// writes name the resourceVersion of before.
+Result<KnownSlice> QuotaKeeper::make_ours(upstream::ControlApi& api, const KnownSlice& known) {
+  auto object = json::parse(known.object, nullptr, false);
+  if (!object.is_object()) return fail(Code::internal, "a slice in {} is no object", known.space);
+  if (object.value(k_epoch_at, std::string()) == epoch_) return known;
+  object["apiVersion"] = "v1";
+  object["kind"] = "ResourceQuota";
+  object[k_epoch_at] = epoch_;
+  ZOO_TRY_VOID(put(api, known, path_of(known.space, known.name), object));
+  const auto now = table_.slice(known.space, known.name);
+  if (!now) return fail(Code::conflict, "the slice in {} is gone", known.space);
+  return *now;
+}
+
+/// Where upstream has counted something twice, or forgotten it, for longer than it takes to count
+/// again.
+Result<void> QuotaKeeper::repair(upstream::ControlApi& api, const KnownSlice& known, bool anew) {
+  if (broker_.broker == nullptr) return {};
+  const auto used = broker_.broker->with([&](quota::Judge& judge) {
+    return judge.repair(known.space, known.name, std::chrono::steady_clock::now(), anew);
+  });
+  if (!used) return {};
+  auto object = json::parse(known.object, nullptr, false);
+  object["apiVersion"] = "v1";
+  object["kind"] = "ResourceQuota";
+  object["status"]["used"] = as_json(*used);
+  log::debug("accounts", "the slice in {} says {} instead of {}", known.space,
+             quota::amounts_text(*used), quota::amounts_text(known.slice.used));
+  ++repairs_;
+  ZOO_TRY_VOID(put(api, known, path_of(known.space, known.name) + "/status", object));
+  return {};
+}
+
+/// From before the write on nobody is let in by what the slice has no more.
+Result<void> QuotaKeeper::lower(upstream::ControlApi& api, const quota::Limit& limit,
+                                const KnownSlice& known, const ResourceList& hard) {
+  if (broker_.broker == nullptr) return write(api, limit, known, hard);
+  const bool fits = broker_.broker->with(
+      [&](quota::Judge& judge) { return judge.lowering(known.space, known.name, hard); });
+  if (!fits) return fail(Code::conflict, "somebody was let in in {} meanwhile", known.space);
+  auto done = write(api, limit, known, hard);
+  broker_.broker->with([&](quota::Judge& judge) {
+    judge.settle(known.space, known.name, std::chrono::steady_clock::now());
+  });
+  return done;
 }
 
 /// status.hard first, which is what holds, then spec.hard, which kube-controller-manager copies
@@ -255,31 +375,34 @@ Result<void> QuotaKeeper::write(upstream::ControlApi& api, const quota::Limit& l
   if (!object.is_object()) return fail(Code::internal, "{} is no object", path);
   object["apiVersion"] = "v1";
   object["kind"] = "ResourceQuota";
-  const auto put = [&](const std::string& where) -> Result<void> {
-    auto written = api.update(where, object);
-    if (written) {
-      table_.put_slice(text_of(*written));
-      object = *std::move(written);
-      return {};
-    }
-    const auto code = written.error().code();
-    if (code == Code::not_found) {
-      table_.remove_slice(known.space, known.name);
-      return fail(Code::conflict, "{} is gone", path);
-    }
-    if (code == Code::conflict) {
-      // The next look must not go by what is known to be old.
-      if (const auto live = api.get(path)) table_.put_slice(text_of(*live));
-    }
-    return fail(std::move(written).error());
-  };
   object["status"]["hard"] = as_json(hard);
   auto used = of_names(known.slice.used, hard);
   std::erase_if(used, [&](const auto& entry) { return !known.slice.used.contains(entry.first); });
   object["status"]["used"] = as_json(used);
-  ZOO_TRY_VOID(put(path + "/status"));
+  ++moves_;
+  ZOO_TRY(object, put(api, known, path + "/status", object));
   object["spec"] = json::parse(quota::slice_spec(limit, hard));
-  return put(path);
+  ZOO_TRY_VOID(put(api, known, path, object));
+  return {};
+}
+
+/// What was let in and was not seen since: an object that upstream has not is let go.
+Result<QuotaKeeper::Next> QuotaKeeper::look_for_doubts(upstream::ControlApi& api,
+                                                       const std::string& account) {
+  if (broker_.broker == nullptr) return Next{};
+  const auto doubts = broker_.broker->read([&](const quota::Judge& judge) {
+    return judge.doubts(account, std::chrono::seconds(1), std::chrono::steady_clock::now());
+  });
+  for (std::size_t i = 0; i < doubts.size() && i < k_most_doubts; ++i) {
+    const auto path = broker_.path_of(doubts[i].space, doubts[i].key);
+    if (path.empty()) continue;
+    const auto found = api.get(path);
+    if (found || found.error().code() != Code::not_found) continue;
+    broker_.broker->with(
+        [&](quota::Judge& judge) { judge.dismiss(doubts[i], std::chrono::steady_clock::now()); });
+  }
+  broker_.broker->doubts_settled(account);
+  return Next{};
 }
 
 Result<void> QuotaKeeper::furnish(upstream::ControlApi& api, const std::string& space,
@@ -301,37 +424,6 @@ Result<void> QuotaKeeper::furnish(upstream::ControlApi& api, const std::string& 
   if (!table_.wait(has_room, settings_.furnish))
     log::debug("accounts", "space {} begins without room in its quota", space);
   return {};
-}
-
-/// The status of each AccountQuota of the account: what is used, in all and space by space.
-Result<QuotaKeeper::Next> QuotaKeeper::look_at_status(upstream::ControlApi& api,
-                                                      const std::string& account) {
-  for (const auto& quota : table_.quotas_of(account)) {
-    const quota::QuotaSpec only_this[] = {quota};
-    const auto limits = quota::limits_of(only_this);
-    if (limits.empty()) continue;
-    const auto& limit = limits.front();
-    ResourceList used;
-    auto spaces = json::array();
-    for (const auto& known : table_.slices_of(account)) {
-      if (known.name != limit.slice_name) continue;
-      const auto here = of_names(known.slice.used, limit.hard);
-      quota::add(used, here);
-      spaces.push_back(
-          {{"namespace", known.space},
-           {"status",
-            {{"hard", as_json(of_names(known.slice.hard, limit.hard))}, {"used", as_json(here)}}}});
-    }
-    const json status = {
-        {"total", {{"hard", as_json(limit.hard)}, {"used", as_json(of_names(used, limit.hard))}}},
-        {"namespaces", spaces}};
-    ZOO_TRY(auto live, api.get(quota_path(quota.name)));
-    if (live.value("status", json::object()) == status) continue;
-    live["status"] = status;
-    const auto done = api.update(quota_path(quota.name) + "/status", live);
-    if (!done && done.error().code() != Code::not_found) return fail(done.error());
-  }
-  return Next{};
 }
 
 } // namespace zoo::accounts

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "common/base/result.hpp"
+#include "daemon/accounts/quota_broker.hpp"
 #include "daemon/accounts/quota_table.hpp"
 #include "daemon/accounts/saga.hpp"
 #include "daemon/reconcile/queue.hpp"
@@ -10,8 +11,14 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include <atomic>
 #include <chrono>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -37,19 +44,41 @@ struct QuotaSettings {
 /// "quotas-1" and so on.
 class QuotaKeeper {
 public:
+  using Names = std::set<std::string, std::less<>>;
+  /// Who counts objects beside it, and is asked before anything is created. All of it outlives the
+  /// keeper; the functions are called on its threads.
+  struct Broker {
+    QuotaBroker* broker = nullptr; ///< null: nobody; slices follow what controllers lack alone
+    std::function<void(const Names& names)> count; ///< QuotaObjects::follow()
+    std::function<std::string(std::string_view space, std::string_view key)> path_of;
+    std::function<void(const Names& owners)> owners; ///< these accounts have quotas from now on
+  };
+
   QuotaKeeper(const WriteParts& parts, upstream::Connections& connections, QuotaTable& table,
               QuotaSettings settings = {});
   ~QuotaKeeper() = default; ///< waits for looks in progress
   QuotaKeeper(const QuotaKeeper&) = delete;
   QuotaKeeper& operator=(const QuotaKeeper&) = delete;
 
+  void set_broker(Broker broker) { broker_ = std::move(broker); } ///< before start()
   void start();
   /// Something of this account's quotas, slices or spaces has changed. Any thread; does not block.
   void touched(std::string_view account);
+  /// Somebody waits for it. Any thread; does not block.
+  void hurry(std::string_view account);
+  /// What was let in and not seen since is to be looked for (QuotaBroker::Parts::doubt).
+  void doubt(std::string_view account);
+  /// What slices say is used becomes what zood counts, at once. Any thread; does not block.
+  void recount(std::string_view account);
 
   /// Before anybody has access to a new space: makes its slices, with which nothing may be used,
   /// and waits until there is room in them.
   Result<void> furnish(upstream::ControlApi& api, const std::string& space, const Account& account);
+
+  struct Counts { ///< since the start
+    std::uint64_t moves = 0, repairs = 0;
+  };
+  Counts counts() const { return {moves_, repairs_}; }
 
   /// For tests: looks at everything that is due, on this thread.
   void run_due() { runner_.run_due(); }
@@ -65,15 +94,31 @@ private:
   Result<void> remove_strays(upstream::ControlApi& api, const State& state,
                              const std::string& account, const std::vector<quota::Limit>& limits);
   Result<bool> share_out(upstream::ControlApi& api, const quota::Limit& limit,
-                         const std::vector<std::string>& spaces, const std::string& account);
+                         const std::vector<std::string>& spaces, const std::string& account,
+                         bool anew);
   Result<void> write(upstream::ControlApi& api, const quota::Limit& limit, const KnownSlice& known,
                      const quota::ResourceList& hard);
+  Result<void> lower(upstream::ControlApi& api, const quota::Limit& limit, const KnownSlice& known,
+                     const quota::ResourceList& hard);
+  Result<nlohmann::json> put(upstream::ControlApi& api, const KnownSlice& known,
+                             const std::string& path, const nlohmann::json& object);
+  Result<KnownSlice> make_ours(upstream::ControlApi& api, const KnownSlice& known);
+  Result<void> repair(upstream::ControlApi& api, const KnownSlice& known, bool anew);
+  Result<Next> look_for_doubts(upstream::ControlApi& api, const std::string& account);
+  void tell_broker(const std::string& account, const std::vector<quota::Limit>& limits,
+                   const std::vector<std::string>& spaces);
   std::vector<std::string> spaces_of(const State& state, std::string_view account) const;
 
   const WriteParts& parts_;
   upstream::Connections& connections_;
   QuotaTable& table_;
   const QuotaSettings settings_;
+  const std::string epoch_; ///< of this zood: slices that it has written carry it
+  Broker broker_;
+  std::atomic<std::uint64_t> moves_ = 0, repairs_ = 0;
+  std::mutex mutex_;                                   ///< of what follows
+  std::map<std::string, Names, std::less<>> names_of_; ///< that limits count, by account
+  Names recounts_; ///< accounts whose slices are to be counted anew
   reconcile::Queue queue_;
   reconcile::Runner runner_; ///< last: its threads use all the rest
 };

@@ -12,6 +12,7 @@ namespace {
 
 /// Of spaces with wishes at the same time; the oldest goes where there are more.
 constexpr std::size_t k_most_wishes = 10'000;
+constexpr std::size_t k_most_others = 10'000;
 
 std::string slice_key(std::string_view space, std::string_view name) {
   return std::string(space) + '/' + std::string(name);
@@ -25,6 +26,23 @@ std::int64_t revision_in(const translate::JsonNode& metadata) {
 }
 
 } // namespace
+
+std::optional<KnownSlice> read_known_slice(std::string_view object) {
+  const auto tree = translate::JsonTree::parse(object);
+  if (!tree) return std::nullopt;
+  const auto metadata = tree->root()["metadata"];
+  KnownSlice slice;
+  slice.name = metadata["name"].string();
+  slice.account = metadata["labels"][k_account_label].string();
+  if (!slice.name.starts_with(quota::k_slice) || slice.account.empty() ||
+      metadata["labels"]["zoo.kubezoo.io/managed"].string() != "true")
+    return std::nullopt;
+  slice.space = metadata["namespace"].string();
+  slice.revision = revision_in(metadata);
+  slice.object = std::string(object);
+  slice.slice = quota::read_slice(tree->root());
+  return slice;
+}
 
 void QuotaTable::index(std::map<std::string, Names, std::less<>>& by, const std::string& account,
                        const std::string& key, bool there) {
@@ -73,19 +91,9 @@ std::vector<std::string> QuotaTable::remove_quota(const std::string& name) {
 }
 
 std::string QuotaTable::put_slice(std::string_view object) {
-  const auto tree = translate::JsonTree::parse(object);
-  if (!tree) return {};
-  const auto metadata = tree->root()["metadata"];
-  KnownSlice slice;
-  slice.name = metadata["name"].string();
-  slice.account = metadata["labels"][k_account_label].string();
-  if (!slice.name.starts_with(quota::k_slice) || slice.account.empty() ||
-      metadata["labels"]["zoo.kubezoo.io/managed"].string() != "true")
-    return {};
-  slice.space = metadata["namespace"].string();
-  slice.revision = revision_in(metadata);
-  slice.object = std::string(object);
-  slice.slice = quota::read_slice(tree->root());
+  auto read = read_known_slice(object);
+  if (!read) return {};
+  auto slice = *std::move(read);
   const std::lock_guard lock(mutex_);
   const auto key = slice_key(slice.space, slice.name);
   auto& known = slices_[key];
@@ -108,6 +116,21 @@ std::string QuotaTable::remove_slice(std::string_view space, std::string_view na
   slices_.erase(found);
   change_slices();
   return account;
+}
+
+void QuotaTable::put_other(std::string_view space, std::string_view name, bool there) {
+  auto key = slice_key(space, name);
+  const std::lock_guard lock(mutex_);
+  if (!there) {
+    others_.erase(key);
+  } else if (others_.size() < k_most_others) {
+    others_.insert(std::move(key));
+  }
+}
+
+std::vector<std::string> QuotaTable::others() const {
+  const std::lock_guard lock(mutex_);
+  return {others_.begin(), others_.end()};
 }
 
 void QuotaTable::want(std::string_view space, const quota::ResourceList& more) {

@@ -26,6 +26,9 @@ struct KnownSlice {
   quota::Slice slice;
 };
 
+/// Nothing: it is no slice of zood's.
+std::optional<KnownSlice> read_known_slice(std::string_view resource_quota);
+
 /// For so long what was refused for want of room counts as wanted.
 inline constexpr std::chrono::seconds k_wish{3};
 
@@ -38,6 +41,10 @@ public:
   /// A ResourceQuota; one that is no slice is left out. Answers the account, or "".
   std::string put_slice(std::string_view object);
   std::string remove_slice(std::string_view space, std::string_view name);
+  /// A ResourceQuota of somebody else, as "space/name": beside a slice it opens
+  /// kubernetes#141904. Of very many some are not remembered.
+  void put_other(std::string_view space, std::string_view name, bool there);
+  std::vector<std::string> others() const;
   /// Something in this space was refused for want of room. It counts as wanted for k_wish.
   void want(std::string_view space, const quota::ResourceList& more);
 
@@ -76,6 +83,7 @@ private:
   std::map<std::string, KnownSlice, std::less<>> slices_;           ///< by "space/name"
   std::map<std::string, Names, std::less<>> quotas_of_, slices_of_; ///< keys, by account
   std::map<std::string, Wish, std::less<>> wishes_;                 ///< by space
+  Names others_;
 };
 
 } // namespace zoo::accounts

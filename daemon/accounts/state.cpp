@@ -58,6 +58,20 @@ SpacePtr read_space(std::string_view namespace_object) {
   return out;
 }
 
+QuotaPtr read_quota(std::string_view object) {
+  const auto tree = translate::JsonTree::parse(object);
+  if (!tree) return nullptr;
+  const auto metadata = tree->root()["metadata"];
+  auto out = std::make_shared<Quota>();
+  out->name = metadata["name"].string();
+  if (out->name.empty()) return nullptr;
+  out->uid = metadata["uid"].string();
+  out->account = tree->root()["spec"]["account"].string();
+  out->revision = number(metadata["resourceVersion"].string());
+  out->object = std::string(object);
+  return out;
+}
+
 std::vector<AccountPtr> State::accounts_of(const authz::User& user) const {
   std::set<std::string, std::less<>> names;
   for (const auto& key : authz::subject_keys(user)) {
@@ -96,6 +110,12 @@ bool shows(const State& state, const authz::User& user, const Space& space) {
 bool shows(const State& state, const authz::User& user, const Account& account) {
   return state.is_member(user, account) ||
          may_get(state, user, k_config_group, "accounts", account.name, {});
+}
+
+bool shows(const State& state, const authz::User& user, const Quota& quota) {
+  const auto account = state.accounts.find(quota.account);
+  return (account && state.is_member(user, *account)) ||
+         may_get(state, user, k_config_group, "accountquotas", quota.name, {});
 }
 
 } // namespace zoo::accounts

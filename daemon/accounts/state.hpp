@@ -34,6 +34,16 @@ using SpacePtr = std::shared_ptr<const Space>;
 /// owns one of them, whatever their labels say: its members would have rights there.
 bool systems_own(std::string_view name);
 
+/// One AccountQuota, as the view of quotas needs it. Immutable; any thread.
+struct Quota {
+  std::string name, uid, account;
+  std::int64_t revision = 0;
+  std::string object; ///< as upstream wrote it (JSON)
+};
+using QuotaPtr = std::shared_ptr<const Quota>;
+/// Null: this is no object with a name.
+QuotaPtr read_quota(std::string_view object);
+
 /// Null: this is no Namespace with a name, or it is a tenant's.
 SpacePtr read_space(std::string_view namespace_object);
 
@@ -48,6 +58,7 @@ struct NameSet {
 struct State {
   OrderedTable<Space> spaces;
   OrderedTable<Account> accounts;
+  OrderedTable<Quota> quotas;
   authz::RightsPtr rights; ///< null before they were read
   /// By the account's name: its spaces, those that are Terminating among them.
   OrderedTable<NameSet> spaces_of_account;
@@ -77,6 +88,7 @@ using StatePtr = std::shared_ptr<const State>;
 struct Touched {
   std::vector<std::string> spaces;   ///< names, sorted, each once
   std::vector<std::string> accounts; ///< likewise
+  std::vector<std::string> quotas;   ///< likewise
   authz::TouchedRights rights;
   bool everything = false; ///< it was all read anew
 };
@@ -87,5 +99,7 @@ bool shows(const State& state, const authz::User& user, const Space& space);
 /// May the user see this account: is he a member, or may he `get` it in the config group? What
 /// kiosk-view gives everybody in the tenancy group is to ask, not to see.
 bool shows(const State& state, const authz::User& user, const Account& account);
+/// The same of a quota: is he a member of the account, or may he `get` it in the config group?
+bool shows(const State& state, const authz::User& user, const Quota& quota);
 
 } // namespace zoo::accounts

@@ -33,11 +33,10 @@ std::size_t visit_names(const State& before, const State& now, ViewOf what, cons
                    std::make_move_iterator(some->end()));
       continue;
     }
-    const auto add = [&](const auto& one) {
-      names.push_back(one->name);
+    visit_all(*state, what, "", [&](const std::string& name) {
+      names.push_back(name);
       return true;
-    };
-    what == ViewOf::accounts ? state->accounts.visit("", add) : state->spaces.visit("", add);
+    });
   }
   sort_once(names);
   for (const auto& name : names)
@@ -66,7 +65,28 @@ bool concerns(const Viewer& viewer, const State& before, const ViewHistory::Reme
 
 } // namespace
 
+void visit_all(const State& state, ViewOf what, std::string_view after,
+               const std::function<bool(const std::string&)>& each) {
+  const auto visit = [&](const auto& table) {
+    table.visit(after, [&](const auto& one) { return each(one->name); });
+  };
+  switch (what) {
+  case ViewOf::accounts:
+    return visit(state.accounts);
+  case ViewOf::quotas:
+    return visit(state.quotas);
+  case ViewOf::spaces:
+  case ViewOf::namespaces:
+    return visit(state.spaces);
+  }
+}
+
 Shown shown(const State& state, ViewOf what, const authz::User& user, std::string_view name) {
+  if (what == ViewOf::quotas) {
+    auto quota = state.quotas.find(name);
+    return quota && shows(state, user, *quota) ? Shown{nullptr, nullptr, std::move(quota)}
+                                               : Shown{};
+  }
   if (what == ViewOf::accounts) {
     auto account = state.accounts.find(name);
     return account && shows(state, user, *account) ? Shown{nullptr, std::move(account)} : Shown{};
@@ -77,7 +97,8 @@ Shown shown(const State& state, ViewOf what, const authz::User& user, std::strin
 
 std::optional<std::vector<std::string>> candidates(const State& state, ViewOf what,
                                                    const authz::User& user) {
-  if (what == ViewOf::accounts) return std::nullopt; // few, and a name may be allowed alone
+  if (what == ViewOf::accounts || what == ViewOf::quotas)
+    return std::nullopt; // few, and a name may be allowed alone
   std::vector<std::string> names;
   if (state.rights != nullptr) {
     authz::Attributes get;
@@ -123,6 +144,7 @@ Differences compare_all(const Viewer& viewer, const State& before, const State& 
 
 std::vector<std::string> names_touched(const Touched& touched, ViewOf what) {
   if (what == ViewOf::accounts) return touched.accounts;
+  if (what == ViewOf::quotas) return touched.quotas;
   auto names = touched.spaces;
   const auto& open = touched.rights.open_namespaces;
   names.insert(names.end(), open.begin(), open.end());

@@ -25,6 +25,7 @@ enum class ViewOf : std::uint8_t {
   spaces,     ///< Space of tenancy.kiosk.sh
   namespaces, ///< the same objects as core Namespaces, at the account door
   accounts,   ///< Account of tenancy.kiosk.sh
+  quotas,     ///< AccountQuota of tenancy.kiosk.sh
 };
 
 /// For whom differences are made.
@@ -38,11 +39,20 @@ struct Viewer {
 struct Shown {
   SpacePtr space;
   AccountPtr account;
+  QuotaPtr quota = nullptr;
   bool operator==(const Shown&) const = default;
-  explicit operator bool() const { return space != nullptr || account != nullptr; }
-  const std::string& name() const { return space ? space->name : account->name; }
-  const std::string& uid() const { return space ? space->uid : account->uid; }
-  std::int64_t revision() const { return space ? space->revision : account->revision; }
+  explicit operator bool() const {
+    return space != nullptr || account != nullptr || quota != nullptr;
+  }
+  const std::string& name() const {
+    return space ? space->name : account ? account->name : quota->name;
+  }
+  const std::string& uid() const {
+    return space ? space->uid : account ? account->uid : quota->uid;
+  }
+  std::int64_t revision() const {
+    return space ? space->revision : account ? account->revision : quota->revision;
+  }
 };
 /// Nothing of it: there is no such object, or he may not see it.
 Shown shown(const State& state, ViewOf what, const authz::User& user, std::string_view name);
@@ -59,6 +69,11 @@ void compare(const Viewer& viewer, const State& before, const State& now, std::s
 /// The same of all that he may see in either State. `looked` is raised by their number.
 Differences compare_all(const Viewer& viewer, const State& before, const State& now,
                         std::size_t* looked = nullptr);
+
+/// Calls `each` with the name of every object of the kind behind `after`, in order, while it says
+/// true.
+void visit_all(const State& state, ViewOf what, std::string_view after,
+               const std::function<bool(const std::string& name)>& each);
 
 /// Names of objects that a publication may have changed for everybody, sorted, each once.
 std::vector<std::string> names_touched(const Touched& touched, ViewOf what);

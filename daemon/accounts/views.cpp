@@ -26,6 +26,7 @@ constexpr std::chrono::seconds k_tell_position{30};
 
 ObjectPtr object(ViewOf what, const Shown& one, std::int64_t revision = 0) {
   auto json = what == ViewOf::accounts ? tenancy_account(*one.account)
+              : what == ViewOf::quotas ? tenancy_quota(*one.quota)
               : what == ViewOf::spaces ? tenancy_space(*one.space)
                                        : core_namespace(*one.space);
   if (revision != 0) json["metadata"]["resourceVersion"] = std::to_string(revision);
@@ -128,7 +129,7 @@ void Views::published(const StatePtr& before, const StatePtr& now, const Touched
   my.changed.notify_all();
   if (now->trouble) return; // what is not to be believed is told to nobody
   const bool same = !touched.everything && touched.spaces.empty() && touched.accounts.empty() &&
-                    touched.rights.empty();
+                    touched.quotas.empty() && touched.rights.empty();
   const bool all = touched.everything || touched.rights.everybody || before->trouble.has_value();
   if (!same || my.history.empty()) {
     auto changes = touched;
@@ -159,7 +160,9 @@ void Views::published(const StatePtr& before, const StatePtr& now, const Touched
   const auto spaces = names_touched(touched, ViewOf::spaces);
   for (auto& watcher : my.watchers) {
     if (watcher.known == now) continue;
-    const auto& names = watcher.what == ViewOf::accounts ? touched.accounts : spaces;
+    const auto& names = watcher.what == ViewOf::accounts ? touched.accounts
+                        : watcher.what == ViewOf::quotas ? touched.quotas
+                                                         : spaces;
     Differences differences;
     for (const auto& name : names)
       compare(watcher, *watcher.known, *now, name, differences);
@@ -200,8 +203,7 @@ resources::Page Views::list(const State& state, ViewOf what, const resources::Wh
   };
   const auto names = candidates(state, what, user);
   if (!names) {
-    const auto each = [&](const auto& one) { return add(one->name); };
-    what == ViewOf::accounts ? state.accounts.visit(after, each) : state.spaces.visit(after, each);
+    visit_all(state, what, after, add);
     return page;
   }
   for (auto name = std::upper_bound(names->begin(), names->end(), after); name != names->end();

@@ -34,9 +34,13 @@ public:
   AccountWrites& accounts() { return accounts_; }
   Controller& controller() { return controller_; }
   QuotaKeeper& quotas() { return quotas_; }
+  const QuotaKeeper& quotas() const { return quotas_; }
   QuotaTable& quota_table() { return table_; }
   templates::Keeper& templates() { return templates_; }
   const templates::Keeper& templates() const { return templates_; }
+  const QuotaTable& quota_table() const { return table_; }
+  const WriteParts& parts() const { return parts_; }
+  upstream::Connections& connections() { return connections_; }
 
 private:
   /// What a new space has before its members do: their part of the quotas, and their templates.

@@ -23,8 +23,9 @@ constexpr std::string_view k_roots[] = {"api",    "apis",    "healthz", "livez",
                                         "readyz", "openapi", "version", "zoo"};
 constexpr std::string_view k_groups[] = {"tenant.kubezoo.io", "authentication.k8s.io",
                                          "authorization.k8s.io"};
-constexpr std::string_view k_zoo[] = {"status", "doctor",     "audit", "aggregated",
-                                      "backup", "invitation", "store", "uninstall-accounts"};
+constexpr std::string_view k_zoo[] = {"status",     "doctor", "audit",
+                                      "aggregated", "backup", "invitation",
+                                      "quotas",     "store",  "uninstall-accounts"};
 
 Answer nothing_here(std::string_view what, std::string_view word,
                     std::span<const std::string_view> known) {
@@ -106,7 +107,8 @@ Answer Router::handle(const Request& request) {
         "{\"paths\":[\"/api\",\"/apis\",\"/apis/tenant.kubezoo.io/v1alpha1\",\"/healthz\","
         "\"/livez\",\"/metrics\",\"/openapi/v2\",\"/openapi/v3\",\"/readyz\",\"/version\",\"/zoo/"
         "v1/aggregated\",\"/zoo/v1/audit\",\"/zoo/v1/backup\","
-        "\"/zoo/v1/doctor\",\"/zoo/v1/invitation\",\"/zoo/v1/status\",\"/zoo/v1/store\",\"/zoo/v1/"
+        "\"/zoo/v1/doctor\",\"/zoo/v1/invitation\",\"/zoo/v1/quotas\",\"/zoo/v1/status\",\"/zoo/v1/"
+        "store\",\"/zoo/v1/"
         "uninstall-accounts\"]}\n";
     return reads(request) ? std::move(answer) : wrong_method(request, "GET");
   }
@@ -137,6 +139,7 @@ Answer Router::zoo(const Request& request) {
   if (path[2] == "backup") return backup_answer(request, backup_);
   if (path[2] == "store") return store_answer(request, store_);
   if (path[2] == "invitation") return invitation_answer(request, store_);
+  if (path[2] == "quotas") return quotas_answer(request, quotas_);
   if (path[2] == "aggregated") return aggregated_answer(request, aggregated_);
   if (path[2] == "uninstall-accounts") return uninstall_accounts_answer(request, uninstall_);
   if (path[2] == "doctor")

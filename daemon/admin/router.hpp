@@ -3,6 +3,7 @@
 
 #include "daemon/admin/accounts.hpp"
 #include "daemon/admin/api_types.hpp"
+#include "daemon/admin/quotas.hpp"
 #include "daemon/admin/server.hpp"
 #include "daemon/resources/api.hpp"
 #include "daemon/resources/workers.hpp"
@@ -28,6 +29,7 @@ public:
   void set_uninstall_accounts(UninstallAccounts uninstall) { uninstall_ = std::move(uninstall); }
   void set_backup(BackupSource* source) { backup_ = source; } ///< likewise
   void set_store(StoreSource* source) { store_ = source; }    ///< likewise
+  void set_quotas(QuotaSource* source) { quotas_ = source; }  ///< likewise
 
   Answer handle(const Request& request);
 
@@ -49,6 +51,7 @@ private:
   UninstallAccounts uninstall_;
   BackupSource* backup_ = nullptr;
   StoreSource* store_ = nullptr;
+  QuotaSource* quotas_ = nullptr;
   resources::Api api_;
 };
 

@@ -22,6 +22,7 @@ public:
     router_.set_uninstall_accounts(std::move(context.uninstall_accounts));
     router_.set_backup(context.backup);
     router_.set_store(context.store);
+    router_.set_quotas(context.quotas);
   }
 
   std::string_view name() const override { return "admin"; }

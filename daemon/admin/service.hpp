@@ -4,6 +4,7 @@
 #include "daemon/admin/accounts.hpp"
 #include "daemon/admin/api_types.hpp"
 #include "daemon/admin/door.hpp"
+#include "daemon/admin/quotas.hpp"
 #include "daemon/admin/server.hpp"
 #include "daemon/resources/door.hpp"
 #include "daemon/resources/workers.hpp"
@@ -30,6 +31,7 @@ struct AdminContext {
   UninstallAccounts uninstall_accounts = {};
   BackupSource* backup = nullptr; ///< null: that path answers 503
   StoreSource* store = nullptr;   ///< likewise
+  QuotaSource* quotas = nullptr;  ///< null: this zood keeps none
 };
 
 /// The admin API (DESIGN 11): Kubernetes-shaped, for zooctl and kubectl. Who may ask says door.hpp,

@@ -4,10 +4,15 @@
 #include "common/kube/age.hpp"
 #include "daemon/accounts/kinds.hpp"
 #include "daemon/accounts/known_rights.hpp"
+#include "daemon/accounts/quota_answers.hpp"
 #include "daemon/accounts/write_backings.hpp"
+#include "daemon/translate/discovery_json.hpp"
 
 #include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
 
+#include <algorithm>
+#include <set>
 #include <utility>
 
 namespace zoo::app {
@@ -21,11 +26,73 @@ accounts::WriteParts with_views(accounts::WriteParts parts, accounts::Views& vie
   return parts;
 }
 
+Result<nlohmann::json> no_quota(const std::string& owner) {
+  return fail(Code::not_found,
+              "account \"{}\" has no quota: `zooctl quota set {} pods=10` makes one", owner, owner);
+}
+
+void measure_quotas(MetricText& out, const accounts::QuotaBroker::Counts& counts,
+                    const accounts::QuotaKeeper::Counts& writes) {
+  using Type = MetricText::Type;
+  const auto number = [](auto value) { return static_cast<double>(value); };
+  out.family("zood_quota_decisions_total", Type::counter,
+             "Creates that the broker of quotas was asked about, by what it said");
+  out.sample(number(counts.allowed), {{"result", "allowed"}});
+  out.sample(number(counts.moved), {{"result", "moved"}});
+  out.sample(number(counts.late), {{"result", "late"}});
+  out.sample(number(counts.denied), {{"result", "denied"}});
+  out.family("zood_quota_wait_seconds_total", Type::counter,
+             "Time that creates have waited for room that was moved to them");
+  out.sample(number(counts.waited_us) / 1e6);
+  out.family("zood_quota_waiting", Type::gauge, "Creates that wait for room");
+  out.sample(number(counts.waiting));
+  out.family("zood_quota_reservations", Type::gauge, "Creates that were let in and not seen since");
+  out.sample(number(counts.reserved));
+  out.family("zood_quota_objects", Type::gauge, "Objects that quotas count");
+  out.sample(number(counts.objects));
+  out.family("zood_quota_moves_total", Type::counter, "Slices that were given other limits");
+  out.sample(number(writes.moves));
+  out.family("zood_quota_repairs_total", Type::counter,
+             "Slices of which upstream's count was put right");
+  out.sample(number(writes.repairs));
+}
+
+/// What of the metadata of an object a set goes by.
+std::string selected_by(const std::string& object) {
+  const auto tree = translate::JsonTree::parse(object);
+  if (!tree) return {};
+  const auto metadata = tree->root()["metadata"];
+  return std::string(metadata["labels"].raw()) + std::string(metadata["generation"].raw());
+}
+
+/// Has an account come or gone or other labels, or a quota another specification? What zood writes
+/// into their status is nothing new.
+bool concerns_sets(const accounts::State& before, const accounts::State& now,
+                   const accounts::Touched& touched) {
+  const auto differs = [](const auto& was, const auto& is) {
+    return !was || !is || selected_by(was->object) != selected_by(is->object);
+  };
+  const auto any = [&](const auto& names, const auto& was, const auto& is) {
+    return std::any_of(names.begin(), names.end(), [&](const std::string& name) {
+      return differs(was.find(name), is.find(name));
+    });
+  };
+  return any(touched.accounts, before.accounts, now.accounts) ||
+         any(touched.quotas, before.quotas, now.quotas);
+}
+
 } // namespace
 
-AccountViews::AccountViews(upstream::Upstream& upstream, net::Loop& loop,
-                           std::size_t most_rbac_bytes, accounts::WriteParts parts)
-    : rights_(accounts::rights_of(views_)), writes_(with_views(std::move(parts), views_)),
+AccountViews::AccountViews(upstream::Upstream& upstream, net::Loop& loop, net::Loop& quota_loop,
+                           std::size_t most_rbac_bytes,
+                           std::vector<accounts::QuotaServers::Address> servers,
+                           accounts::WriteParts parts)
+    : rights_(accounts::rights_of(views_)),
+      broker_({quota_loop, [this](const std::string& owner) { writes_.quotas().hurry(owner); },
+               [this](const std::string& owner) { writes_.quotas().doubt(owner); }}),
+      objects_(upstream, quota_loop, broker_),
+      servers_(upstream, quota_loop, broker_, std::move(servers)),
+      writes_(with_views(std::move(parts), views_)),
       follower_(upstream, loop, most_rbac_bytes,
                 [this](const accounts::StatePtr& before, const accounts::StatePtr& now,
                        const accounts::Touched& touched) {
@@ -34,13 +101,46 @@ AccountViews::AccountViews(upstream::Upstream& upstream, net::Loop& loop,
                   touch_quotas(*before, *now, touched);
                   touch_templates(*before, *now, touched);
                 }),
-      quotas_(upstream, loop, writes_.quota_table(),
-              [this](std::string_view account) { writes_.quotas().touched(account); }),
-      templates_(upstream, loop, writes_.templates()) {}
+      quotas_(
+          upstream, quota_loop, writes_.quota_table(),
+          [this](std::string_view account) { writes_.quotas().touched(account); }, &broker_,
+          [this](bool hears) { servers_.usual(hears); }),
+      templates_(upstream, loop, writes_.templates()),
+      sets_(writes_.parts(), writes_.connections(), upstream, quota_loop) {
+  using Names = accounts::QuotaKeeper::Names;
+  writes_.quotas().set_broker(
+      {&broker_,
+       [this](const Names& names) {
+         Names kinds;
+         for (const auto& name : names)
+           if (auto kind = quota::kind_of_name(name); !kind.empty()) kinds.insert(std::move(kind));
+         change_scope([&](accounts::QuotaHookScope& scope) { scope.kinds = std::move(kinds); });
+         objects_.follow(names);
+       },
+       [this](std::string_view space, std::string_view key) {
+         return objects_.path_of(space, key);
+       },
+       [this](const Names& owners) {
+         change_scope([&](accounts::QuotaHookScope& scope) { scope.accounts = owners; });
+       }});
+}
+
+void AccountViews::change_scope(const std::function<void(accounts::QuotaHookScope&)>& how) {
+  const std::scoped_lock lock(scope_mutex_);
+  how(scope_);
+  if (hears_scope_) hears_scope_(scope_);
+}
+
+void AccountViews::on_quota_scope(std::function<void(const accounts::QuotaHookScope&)> hears) {
+  const std::scoped_lock lock(scope_mutex_);
+  hears_scope_ = std::move(hears);
+  if (hears_scope_) hears_scope_(scope_);
+}
 
 /// Spaces that have come, gone, or changed their owner are to be shared out to again.
 void AccountViews::touch_quotas(const accounts::State& before, const accounts::State& now,
                                 const accounts::Touched& touched) {
+  if (touched.everything || concerns_sets(before, now, touched)) sets_.touched();
   if (touched.everything) {
     for (const auto& account : writes_.quota_table().accounts())
       writes_.quotas().touched(account);
@@ -58,11 +158,14 @@ void AccountViews::touch_quotas(const accounts::State& before, const accounts::S
 
 void AccountViews::start() {
   follower_.start();
+  broker_.start();
+  servers_.start();
   quotas_.start();
   templates_.start();
   writes_.controller().start();
   writes_.quotas().start();
   writes_.templates().start();
+  sets_.start();
 }
 
 bool AccountViews::known_space(std::string_view name) const {
@@ -99,10 +202,80 @@ std::vector<tenants::Finding> AccountViews::findings() const {
   add_template_findings(out);
   if (well)
     out.push_back({Level::ok, subject, "upstream's roles and bindings are known, all of them", ""});
+  add_quota_findings(out);
   return out;
 }
 
+/// Where Kubernetes' own quota may be passed while zood is away.
+void AccountViews::add_quota_findings(std::vector<tenants::Finding>& out) const {
+  using Level = tenants::Finding::Level;
+  const std::string subject = "quotas";
+  const auto tell = [&](const std::vector<std::string>& names, std::string_view what) {
+    if (names.empty()) return;
+    const auto shown =
+        std::vector(names.begin(), names.begin() + std::min<std::ptrdiff_t>(std::ssize(names), 5));
+    out.push_back({Level::warning, subject,
+                   fmt::format("{}: {}{}; while zood is away, more may be created there at once "
+                               "than the limit allows (kubernetes#141904)",
+                               what, fmt::join(shown, ", "), names.size() > 5 ? ", ..." : ""),
+                   "put the limits of an account into quotas without scopes, and leave no other "
+                   "ResourceQuota in its spaces"});
+  };
+  std::vector<std::string> scoped, beside;
+  broker_.read([&](const quota::Judge& judge) {
+    for (const auto& account : writes_.quota_table().accounts())
+      if (const auto* owner = judge.owner(account); owner != nullptr && owner->limits.size() > 1)
+        scoped.push_back(account);
+    for (const auto& other : writes_.quota_table().others())
+      if (!judge.owner_of(other.substr(0, other.find('/'))).empty()) beside.push_back(other);
+  });
+  tell(scoped, "accounts whose quotas have scopes need several slices in each space");
+  tell(beside, "ResourceQuotas of others in spaces with a quota");
+  if (const auto missing = objects_.missing(); !missing.empty())
+    out.push_back({Level::warning, subject,
+                   fmt::format("quotas count {}, of which not all is known now: until then what "
+                               "slices say is believed, too",
+                               fmt::join(missing, ", ")),
+                   "does the upstream serve them? zood tries again by itself"});
+}
+
+Result<nlohmann::json> AccountViews::quotas(const std::string& owner) {
+  auto out = nlohmann::json::array();
+  const auto accounts =
+      owner.empty() ? writes_.quota_table().accounts() : std::set<std::string, std::less<>>{owner};
+  for (const auto& name : accounts) {
+    auto one =
+        broker_.read([&](const quota::Judge& judge) { return accounts::quota_state(judge, name); });
+    if (!one.is_null()) out.push_back(std::move(one));
+  }
+  if (out.empty() && !owner.empty()) return no_quota(owner);
+  return out;
+}
+
+Result<nlohmann::json> AccountViews::explain(const std::string& owner, const std::string& space,
+                                             const nlohmann::json& objects) {
+  ZOO_TRY(const auto wanted, accounts::wanted_of(objects));
+  auto out = broker_.read([&](const quota::Judge& judge) {
+    return accounts::quota_explanation(judge, owner.empty() ? judge.owner_of(space) : owner,
+                                       wanted);
+  });
+  if (out.is_null() && owner.empty())
+    return fail(Code::not_found, "no account with a quota owns namespace \"{}\"", space);
+  if (out.is_null()) return no_quota(owner);
+  return out;
+}
+
+Result<void> AccountViews::recount(const std::string& owner) {
+  if (!writes_.quota_table().accounts().contains(owner)) {
+    auto none = no_quota(owner);
+    return fail(std::move(none).error());
+  }
+  writes_.quotas().recount(owner);
+  return {};
+}
+
 void AccountViews::measure(MetricText& out) const {
+  measure_quotas(out, broker_.counts(), writes_.quotas().counts());
   using Type = MetricText::Type;
   const auto state = follower_.state();
   out.family("zood_accounts_known", Type::gauge,
@@ -120,6 +293,8 @@ void AccountViews::measure(MetricText& out) const {
 std::vector<resources::KindPtr> AccountViews::kinds() {
   return {accounts::space_kind(std::make_shared<accounts::SpaceBacking>(views_, writes_)),
           accounts::account_kind(std::make_shared<accounts::AccountBacking>(views_, writes_)),
+          accounts::quota_kind(std::make_shared<accounts::ViewBacking>(
+              views_, accounts::ViewOf::quotas, "accountquotas")),
           accounts::namespace_kind(std::make_shared<accounts::NamespaceBacking>(views_, writes_))};
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/app/accounts.hpp"
 
+#include "daemon/accounts/quota_gate.hpp"
 #include "daemon/app/account_kinds.hpp"
 #include "daemon/app/address.hpp"
 #include "daemon/app/door_certificates.hpp"
@@ -27,12 +28,13 @@ Accounts::~Accounts() = default;
 
 Result<void> Accounts::open() {
   if (!parts_.values.boolean("accounts.enabled")) return {};
-  follow();
+  ZOO_TRY_VOID(follow());
   ZOO_TRY_VOID(open_door());
+  ZOO_TRY_VOID(open_broker());
   return open_aggregated();
 }
 
-void Accounts::follow() {
+Result<void> Accounts::follow() {
   accounts::WriteParts writes;
   writes.connect = [this] { return parts_.credential.api(); };
   writes.connect_once = [this] { return parts_.credential.api(false); };
@@ -53,9 +55,16 @@ void Accounts::follow() {
   };
   writes.default_cluster_role = values.string("accounts.default_cluster_role");
   writes.single_account_default = values.boolean("accounts.single_account_default");
-  views_ = std::make_unique<AccountViews>(parts_.upstream, *parts_.rights_loop,
-                                          values.size("accounts.rbac_limit"), std::move(writes));
+  std::vector<accounts::QuotaServers::Address> servers;
+  for (const auto& text : values.list("broker.servers")) {
+    ZOO_TRY(const auto address, parse_address(text));
+    servers.push_back({address.host, address.port});
+  }
+  views_ = std::make_unique<AccountViews>(parts_.upstream, *parts_.rights_loop, *parts_.quota_loop,
+                                          values.size("accounts.rbac_limit"), std::move(servers),
+                                          std::move(writes));
   views_->start();
+  return {};
 }
 
 Result<void> Accounts::open_door() {
@@ -83,6 +92,22 @@ Result<void> Accounts::open_aggregated() {
   return {};
 }
 
+Result<void> Accounts::open_broker() {
+  ZOO_TRY(broker_,
+          BrokerDoor::open({parts_.values, parts_.credential, parts_.upstream, *parts_.quota_loop,
+                            parts_.pki, listener_limits(parts_.values), views_->broker()}));
+  if (broker_)
+    views_->on_quota_scope(
+        [this](const accounts::QuotaHookScope& scope) { broker_->set_scope(scope); });
+  return {};
+}
+
+std::shared_ptr<const access::QuotaGate> Accounts::quota_gate() {
+  if (!views_) return nullptr;
+  return accounts::make_quota_gate(views_->broker(), views_->rights(),
+                                   [this] { return broker_ && broker_->asked(); });
+}
+
 std::vector<tenants::Finding> Accounts::findings() const {
   auto out = account_findings(parts_.credential, parts_.values);
   const auto add = [&out](std::vector<tenants::Finding> more) {
@@ -90,6 +115,7 @@ std::vector<tenants::Finding> Accounts::findings() const {
                std::make_move_iterator(more.end()));
   };
   if (views_) add(views_->findings());
+  if (broker_) add(broker_->findings());
   add(aggregated_ ? aggregated_->findings()
                   : unserved_door(parts_.credential, parts_.values.boolean("accounts.enabled")));
   return out;
@@ -123,9 +149,11 @@ void Accounts::reload(const config::Values& loaded) {
 void Accounts::renew() {
   if (door_) door_->renew();
   if (aggregated_) aggregated_->renew();
+  if (broker_) broker_->renew();
 }
 
 void Accounts::withdraw() {
+  if (broker_) broker_->withdraw();
   if (aggregated_) aggregated_->withdraw();
 }
 
@@ -133,12 +161,15 @@ std::vector<net::Listener*> Accounts::listeners() {
   std::vector<net::Listener*> out;
   if (door_) out.push_back(&door_->listener());
   if (aggregated_) out.push_back(&aggregated_->listener());
+  if (broker_ && broker_->listener() != nullptr) out.push_back(broker_->listener());
   return out;
 }
 
 void Accounts::close() {
   if (door_) door_->close();
   if (aggregated_) aggregated_->close();
+  if (views_) views_->on_quota_scope(nullptr);
+  if (broker_) broker_->close();
 }
 
 } // namespace zoo::app

@@ -6,6 +6,7 @@
 #include "daemon/app/account_door.hpp"
 #include "daemon/app/account_views.hpp"
 #include "daemon/app/aggregated.hpp"
+#include "daemon/app/broker_door.hpp"
 #include "daemon/templates/charts.hpp"
 #include "daemon/tenants/service.hpp"
 
@@ -27,6 +28,7 @@ struct AccountsParts {
   upstream::Upstream& upstream;
   std::vector<net::Loop*> loops; ///< of the workers
   net::Loop* rights_loop;        ///< where upstream is followed; null without accounts.enabled
+  net::Loop* quota_loop;         ///< of quotas; likewise
   tenants::Pki& pki;
   DoorCertificates& certificates;
   audit::Log& audit;
@@ -54,6 +56,9 @@ public:
   Result<std::string> door_url() const;
   /// Null without an aggregated door.
   admin::AggregatedSwitch* aggregated_switch() { return aggregated_.get(); }
+  /// What zood's doors ask before something is created; null without accounts.enabled.
+  std::shared_ptr<const access::QuotaGate> quota_gate();
+  admin::QuotaSource* quotas() { return views_.get(); } ///< null without accounts.enabled
   /// As uninstall_account_kinds() says. Blocks.
   Result<nlohmann::json> uninstall(bool force, bool dry_run) const;
 
@@ -64,15 +69,17 @@ public:
   void close();                            ///< the doors and their threads; before loops stop
 
 private:
-  void follow();
+  Result<void> follow();
   Result<void> open_door();
   Result<void> open_aggregated();
+  Result<void> open_broker();
 
   const AccountsParts parts_;
   std::unique_ptr<templates::Charts> charts_; ///< null without accounts.enabled
   std::unique_ptr<AccountViews> views_;       ///< null without accounts.enabled
   std::unique_ptr<AccountDoor> door_;         ///< null without accounts.listen
   std::unique_ptr<Aggregated> aggregated_;    ///< null without accounts.aggregated.listen
+  std::unique_ptr<BrokerDoor> broker_;        ///< null without broker.enabled
 };
 
 } // namespace zoo::app

@@ -145,6 +145,7 @@ Result<void> RelayDoor::listen() {
   for (const auto hook : translate::k_hooks)
     follow(translate::collection_of(hook));
   RelayReach::Parts reach;
+  reach.word = "relay";
   reach.api = [&credential = parts_.credential]() -> std::unique_ptr<upstream::ControlApi> {
     return credential.api();
   };

@@ -27,8 +27,8 @@ constexpr milliseconds k_first_pause{1'000}, k_step{100};
 constexpr int k_call_seconds = 3;
 
 /// By the address, so that zoods in front of the same upstream do not take each other's.
-std::string name_of(const std::string& base) {
-  return "zoo-relay-reach-" + crypto::short_digest(base);
+std::string name_of(const RelayReach::Parts& parts) {
+  return fmt::format("zoo-{}-reach-{}", parts.word, crypto::short_digest(parts.base));
 }
 
 std::string path_of_webhook(const std::string& name) {
@@ -71,11 +71,11 @@ json probe(const std::string& name) {
 
 } // namespace
 
-RelayReach::RelayReach(Parts parts) : parts_(std::move(parts)), name_(name_of(parts_.base)) {}
+RelayReach::RelayReach(Parts parts) : parts_(std::move(parts)), name_(name_of(parts_)) {}
 
 void RelayReach::start() {
   thread_ = std::thread([this] { run(); });
-  ::pthread_setname_np(thread_.native_handle(), "relay-reach");
+  ::pthread_setname_np(thread_.native_handle(), (parts_.word + "-reach").c_str());
 }
 
 void RelayReach::stop() {

@@ -15,14 +15,15 @@
 
 namespace zoo::app {
 
-/// Proves that upstream's kube-apiserver reaches the relay's door: for the length of a proof a
-/// webhook of zood's own stands upstream, for one ConfigMap name in zoo-system that nobody uses,
-/// and a dry run of that ConfigMap makes upstream call it. Whether the call has come is what
-/// counts, by a secret in its path. Repeated: soon where it failed, now and then where it did not.
-/// A thread "relay-reach" of its own.
+/// Proves that upstream's kube-apiserver reaches a door of zood's, the relay's or the broker's: for
+/// the length of a proof a webhook of zood's own stands upstream, for one ConfigMap name in
+/// zoo-system that nobody uses, and a dry run of that ConfigMap makes upstream call it. Whether the
+/// call has come is what counts, by a secret in its path. Repeated: soon where it failed, now and
+/// then where it did not. A thread "relay-reach", by the word, of its own.
 class RelayReach {
 public:
   struct Parts {
+    std::string word; ///< of the names of what stands upstream for it: "relay"
     std::function<std::unique_ptr<upstream::ControlApi>()> api;
     std::string base;   ///< "https://192.0.2.1:7444"
     std::string ca_pem; ///< that upstream verifies the door by

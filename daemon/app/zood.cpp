@@ -87,6 +87,7 @@ struct Zood::Impl {
   std::unique_ptr<DoorCertificates> certificates;
   /// That pods verify the tenants' door by, as PEM; set before it is opened.
   Published<const std::string> authorities;
+  Published<const access::QuotaGate> quota_gate; ///< null without accounts.enabled
   std::unique_ptr<crypto::Sealer> credential_sealer;
   tenants::TenantDirectory directory;
   std::unique_ptr<tenants::DirectoryFeeder> feeder;
@@ -96,6 +97,7 @@ struct Zood::Impl {
   Published<const tenants::DefaultTerms> terms; ///< for usage
   std::unique_ptr<net::Workers> loops;
   std::unique_ptr<net::Workers> rights_loop; ///< of the Follower; null without accounts.enabled
+  std::unique_ptr<net::Workers> quota_loop;  ///< of what quotas count; likewise
   std::unique_ptr<net::Workers> admin_loop;
   std::unique_ptr<upstream::Upstream> upstream;
   std::unique_ptr<virtuals::Engine> engine;
@@ -242,11 +244,14 @@ Result<void> Zood::Impl::open_upstream(const kube::ClusterAccess& access) {
     endpoint->authorization.store(std::make_shared<const http::FieldLines>(*std::move(line)));
   });
   loops = std::make_unique<net::Workers>(worker_count(values), "worker");
-  if (values.boolean("accounts.enabled"))
+  std::vector<net::Loop*> others;
+  if (values.boolean("accounts.enabled")) {
     rights_loop = std::make_unique<net::Workers>(1, "rights-loop");
-  upstream = std::make_unique<upstream::Upstream>(endpoint, loops->loops(), pool_limits(values),
-                                                  rights_loop ? rights_loop->loops()
-                                                              : std::vector<net::Loop*>());
+    quota_loop = std::make_unique<net::Workers>(1, "quota-loop");
+    others = {rights_loop->loops().front(), quota_loop->loops().front()};
+  }
+  upstream =
+      std::make_unique<upstream::Upstream>(endpoint, loops->loops(), pool_limits(values), others);
   if (values.string("upstream.range_reads") == "off") upstream->set_range_reads(false);
   upstream->start();
   shared_classes = std::make_unique<SharedClasses>(values, *upstream, *loops->loops().front(),
@@ -337,7 +342,7 @@ Result<void> Zood::Impl::open_tenants_door() {
       visible_nodes(values), board.get(), engine.get(),
       [this](const std::string& id) { tell([&id](auto& service) { service.sign_soon(id); }); },
       [this](const std::string& id) { tell([&id](auto& service) { service.has_webhooks(id); }); },
-      audit.get()});
+      [this] { return quota_gate.load(); }, audit.get()});
   ZOO_TRY(auto ticket_key, keyring->key("session-tickets"));
   ZOO_TRY(const auto tls, certificates->open_tenants(std::move(ticket_key)));
   publish_authorities();
@@ -362,10 +367,13 @@ Result<void> Zood::Impl::open_tenants_door() {
 Result<void> Zood::Impl::open_accounts() {
   accounts = std::make_unique<Accounts>(
       AccountsParts{values, *credential, *upstream, loops->loops(),
-                    rights_loop ? rights_loop->loops().front() : nullptr, *pki, *certificates,
-                    *audit, *gateway_shared, [this] { return directory.snapshot(); },
+                    rights_loop ? rights_loop->loops().front() : nullptr,
+                    quota_loop ? quota_loop->loops().front() : nullptr, *pki, *certificates, *audit,
+                    *gateway_shared, [this] { return directory.snapshot(); },
                     [this](const std::string& id) { return flow_control.share(id); }});
-  return accounts->open();
+  ZOO_TRY_VOID(accounts->open());
+  quota_gate.store(accounts->quota_gate());
+  return {};
 }
 
 Result<void> Zood::Impl::open_admin_doors() {
@@ -473,7 +481,8 @@ Result<void> Zood::Impl::open_admin_doors() {
        accounts->aggregated_switch(),
        [this](bool force, bool dry_run) { return accounts->uninstall(force, dry_run); },
        backups.get(),
-       migration.get()});
+       migration.get(),
+       accounts->quotas()});
   const auto make = [this](net::Loop&) {
     return std::make_unique<resources::ApiService>(admin_door, *admin_workers, *admin_scheduler);
   };
@@ -563,6 +572,7 @@ Zood::~Zood() {
   if (z.relay) z.relay->close();
   if (z.admin_loop) z.admin_loop->stop();
   if (z.rights_loop) z.rights_loop->stop();
+  if (z.quota_loop) z.quota_loop->stop();
   if (z.loops) z.loops->stop();
   z.relay.reset();
   z.accounts.reset();

@@ -8,6 +8,7 @@
 #include "daemon/gateway/flows/flows.hpp"
 #include "daemon/gateway/flows/further_rights.hpp"
 #include "daemon/gateway/flows/hidden_members.hpp"
+#include "daemon/gateway/flows/quotas.hpp"
 #include "daemon/gateway/flows/relayed_patch.hpp"
 #include "daemon/gateway/flows/standing.hpp"
 #include "daemon/gateway/flows/virtual.hpp"
@@ -609,7 +610,9 @@ Result<std::unique_ptr<Flow>> choose_flow(Exchange& exchange) {
 
 Result<std::unique_ptr<Flow>> choose_allowed_flow(Exchange& exchange) {
   auto charges = charges_of(exchange); // while the body is there
+  auto counted = quota_ask_of(exchange);
   ZOO_TRY(auto flow, Chooser(exchange).choose());
+  if (counted) flow = within_quotas(exchange, *std::move(counted), std::move(flow));
   if (charges.empty()) return flow;
   return within_ceilings(exchange, std::move(charges), std::move(flow));
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "common/base/result.hpp"
+#include "daemon/access/quota_gate.hpp"
 #include "daemon/gateway/access.hpp"
 #include "daemon/gateway/compressed_answer.hpp"
 #include "daemon/gateway/encoded_answer.hpp"
@@ -145,6 +146,8 @@ public:
 
   /// Room for what this stores: settled by how it ends.
   void hold(Ledger::Hold room) { rooms_.push_back(std::move(room)); }
+  /// The same of what a quota has let in.
+  void keep(std::unique_ptr<access::QuotaGate::Pass> pass) { pass_ = std::move(pass); }
 
   /// Tunnel: `bytes` of on_tunnel_data() went on; the client may send as many more.
   void consume(std::size_t bytes);
@@ -213,6 +216,7 @@ private:
   std::optional<FlowControl::Place> place_;
   std::unique_ptr<net::Timer> queue_timer_; ///< while it waits for a place
   std::vector<Ledger::Hold> rooms_;
+  std::unique_ptr<access::QuotaGate::Pass> pass_; ///< likewise
   translate::Target target_;
   Resource resource_;
   authz::PolicyPtr policy_;

@@ -26,6 +26,7 @@ struct Limit {
   /// The name of the ResourceQuota that is a namespace's slice of it: k_slice, behind it 8 hex
   /// digits for the scopes where there are any.
   std::string slice_name;
+  bool operator==(const Limit&) const = default;
 };
 
 inline constexpr std::string_view k_slice = "zoo-quota";

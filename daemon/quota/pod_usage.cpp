@@ -159,10 +159,16 @@ Result<ResourceList> pod_limits(JsonNode pod) {
 bool pod_is_charged(JsonNode pod, std::chrono::system_clock::time_point now) {
   const auto phase = pod["status"]["phase"].string();
   if (phase == "Failed" || phase == "Succeeded") return false;
+  const auto ends = pod_charge_ends(pod);
+  return !ends || now <= *ends;
+}
+
+std::optional<std::chrono::system_clock::time_point> pod_charge_ends(JsonNode pod) {
   const auto metadata = pod["metadata"];
   const auto grace = metadata["deletionGracePeriodSeconds"].integer();
   const auto deleted = parse_time(metadata["deletionTimestamp"].string());
-  return !grace || !deleted || now <= *deleted + std::chrono::seconds(*grace);
+  if (!grace || !deleted) return std::nullopt;
+  return *deleted + std::chrono::seconds(*grace);
 }
 
 bool pod_terminates(JsonNode pod) {

@@ -3,6 +3,8 @@
 
 #include "daemon/quota/usage.hpp"
 
+#include <optional>
+
 /// What a pod asks for, and which kinds of pods there are for a quota. Pure: any thread.
 namespace zoo::quota {
 
@@ -15,6 +17,10 @@ Result<ResourceList> pod_limits(translate::JsonNode pod);
 
 /// Is it charged for more than its being stored?
 bool pod_is_charged(translate::JsonNode pod, std::chrono::system_clock::time_point now);
+
+/// When what it is charged for ends though nothing more is heard of it: the end of the time that
+/// it was given to end in. Nothing: it is not being deleted.
+std::optional<std::chrono::system_clock::time_point> pod_charge_ends(translate::JsonNode pod);
 
 /// Has it a deadline? (scope Terminating)
 bool pod_terminates(translate::JsonNode pod);

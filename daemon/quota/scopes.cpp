@@ -27,24 +27,17 @@ std::vector<std::string> non_empty(std::vector<std::string> names) {
   return names;
 }
 
-bool pod_in(const Scope& scope, JsonNode pod) {
-  if (scope.name == "Terminating") return pod_terminates(pod);
-  if (scope.name == "NotTerminating") return !pod_terminates(pod);
-  if (scope.name == "BestEffort") return pod_is_best_effort(pod);
-  if (scope.name == "NotBestEffort") return !pod_is_best_effort(pod);
-  if (scope.name == "CrossNamespacePodAffinity") return pod_looks_across_namespaces(pod);
-  return scope.name == "PriorityClass" &&
-         selects(scope, non_empty({pod["spec"]["priorityClassName"].string()}));
+bool pod_in(const Scope& scope, const ScopeFacts& pod) {
+  if (scope.name == "Terminating") return pod.terminating;
+  if (scope.name == "NotTerminating") return !pod.terminating;
+  if (scope.name == "BestEffort") return pod.best_effort;
+  if (scope.name == "NotBestEffort") return !pod.best_effort;
+  if (scope.name == "CrossNamespacePodAffinity") return pod.across;
+  return scope.name == "PriorityClass" && selects(scope, pod.classes);
 }
 
-bool claim_in(const Scope& scope, JsonNode claim) {
-  const auto status = claim["status"];
-  return scope.name == "VolumeAttributesClass" &&
-         selects(
-             scope,
-             non_empty({claim["spec"]["volumeAttributesClassName"].string(),
-                        status["currentVolumeAttributesClassName"].string(),
-                        status["modifyVolumeStatus"]["targetVolumeAttributesClassName"].string()}));
+bool claim_in(const Scope& scope, const ScopeFacts& claim) {
+  return scope.name == "VolumeAttributesClass" && selects(scope, claim.classes);
 }
 
 } // namespace
@@ -63,14 +56,36 @@ std::vector<Scope> scopes_of(JsonNode spec) {
   return out;
 }
 
-bool in_scope(const std::vector<Scope>& scopes, const Counted& kind, JsonNode object) {
+ScopeFacts scope_facts(const Counted& kind, JsonNode object) {
+  ScopeFacts out;
+  if (!kind.group.empty()) return out;
+  if (kind.resource == "pods") {
+    out.kind = ScopeFacts::Kind::pod;
+    out.terminating = pod_terminates(object);
+    out.best_effort = pod_is_best_effort(object);
+    out.across = pod_looks_across_namespaces(object);
+    out.classes = non_empty({object["spec"]["priorityClassName"].string()});
+  } else if (kind.resource == "persistentvolumeclaims") {
+    const auto status = object["status"];
+    out.kind = ScopeFacts::Kind::claim;
+    out.classes =
+        non_empty({object["spec"]["volumeAttributesClassName"].string(),
+                   status["currentVolumeAttributesClassName"].string(),
+                   status["modifyVolumeStatus"]["targetVolumeAttributesClassName"].string()});
+  }
+  return out;
+}
+
+bool in_scope(const std::vector<Scope>& scopes, const ScopeFacts& facts) {
   if (scopes.empty()) return true;
-  if (!kind.group.empty()) return false;
-  const bool pod = kind.resource == "pods";
-  if (!pod && kind.resource != "persistentvolumeclaims") return false;
+  if (facts.kind == ScopeFacts::Kind::other) return false;
   return std::all_of(scopes.begin(), scopes.end(), [&](const Scope& each) {
-    return pod ? pod_in(each, object) : claim_in(each, object);
+    return facts.kind == ScopeFacts::Kind::pod ? pod_in(each, facts) : claim_in(each, facts);
   });
+}
+
+bool in_scope(const std::vector<Scope>& scopes, const Counted& kind, JsonNode object) {
+  return scopes.empty() || in_scope(scopes, scope_facts(kind, object));
 }
 
 } // namespace zoo::quota

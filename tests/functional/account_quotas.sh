@@ -71,8 +71,8 @@ whole() { [[ $(upstream get deployment -n "$1" web -o 'jsonpath={.status.replica
 eventually "is whole, though its space had a third" 60 whole a 8
 require "a Deployment of two in another space" john -n b create deployment web --image registry.test/c --replicas 2
 eventually "is whole, too" 60 whole b 2
-check_fails "an eleventh pod has none" "exceeded quota: zoo-quota" john -n c create -f - <<<"$(pod p)"
-check_fails "nor in the space of the Deployment" "exceeded quota: zoo-quota" john -n a create -f - <<<"$(pod p)"
+check_fails "N12: an eleventh pod has none" "exceeded quota: all" john -n c create -f - <<<"$(pod p)"
+check_fails "N12: nor in the space of the Deployment" "exceeded quota: all" john -n a create -f - <<<"$(pod p)"
 require "the Deployment shrinks" john -n a scale deployment web --replicas 2
 again() { john -n c create -f - <<<"$(pod "late$RANDOM")"; }
 eventually "and there is room where there was none" 60 again
@@ -104,7 +104,7 @@ expect_match "at no moment were the slices above the limit" '^[1-9][0-9]* change
 
 require "a second quota, of twelve pods and three Secrets" upstream apply -f - <<<"$(quota more '{"pods":"12","secrets":"30"}')"
 eventually "its own name is handed out" 30 sums_to secrets 30
-expect "of the other the lower limit holds" 10 "$(sum pods)"
+expect "N12: of the other the lower limit holds" 10 "$(sum pods)"
 require "the limit is lowered below what is used" upstream apply -f - <<<"$(quota all '{"pods":"4","configmaps":100}')"
 cut() { (($(sum pods) <= 4)); }
 eventually "the slices are cut" 30 cut
@@ -112,6 +112,68 @@ expect "nothing is evicted" 10 "$(live)"
 for one in a b c; do
   check_fails "nothing grows in $one" "exceeded quota" upstream -n $one create -f - <<<"$(pod more)"
 done
+require "a quota of what each container must say" upstream apply -f - <<<"$(quota cpu '{"limits.cpu":"4"}')"
+has_cpu() { [[ -n $(hard a 'limits\.cpu') ]]; }
+eventually "is handed out" 30 has_cpu
+require "there is room for pods" upstream apply -f - <<<"$(quota all '{"pods":"14","configmaps":100}')"
+unsaid() { [[ $(upstream -n a create -f - <<<"$(pod unsaid)" 2>&1) == *"must specify limits.cpu"* ]]; }
+eventually "N12: who does not say it is refused by upstream" 30 unsaid
+require "the quota goes" upstream delete accountquota cpu
+without_cpu() { [[ -z $(upstream get resourcequota -n a zoo-quota -o 'jsonpath={.status.hard.limits\.cpu}') ]]; }
+eventually "and what it asked for" 30 without_cpu
+
+# ---- who sees it --------------------------------------------------------------------------------------------------
+
+shown() { [[ $(john get accountquotas.tenancy.kiosk.sh all -o 'jsonpath={.status.total.hard.pods}') == 12 ]]; }
+require "twelve pods" upstream apply -f - <<<"$(quota all '{"pods":"12","configmaps":100}')"
+eventually "a member sees the quota of his account, and what it is" 30 shown
+expect_match "and what is used of it, as a table" '^all +team +configmaps [0-9]+/100, pods 10/12' "$(john get accountquotas.tenancy.kiosk.sh)"
+new_user jane
+jane() { "$KUBECTL" --server "https://$(account_door)" --certificate-authority "$TMPDIR/$t.ca" --client-certificate "$TMPDIR/jane.crt" --client-key "$TMPDIR/jane.key" "$@"; }
+expect "others see none" "" "$(jane get accountquotas.tenancy.kiosk.sh -o name)"
+check_fails "and find none" "NotFound|not found" jane get accountquotas.tenancy.kiosk.sh all
+check_fails "nobody writes through the view" "405|MethodNotAllowed|does not allow|Forbidden|forbidden" john delete accountquotas.tenancy.kiosk.sh all
+
+# ---- zooctl -------------------------------------------------------------------------------------------------------
+
+expect_match "zooctl shows who uses what" '^pods +12 +all +10 +2 +a +[0-9]+ +[0-9]+' "$(ctl quota show team)"
+printf '%s\n' 'apiVersion: apps/v1' 'kind: Deployment' 'metadata: {name: more}' \
+  'spec: {replicas: 3, template: {spec: {containers: [{name: c, image: registry.test/c}]}}}' >"$TMPDIR/more.yaml"
+said=$(ctl quota explain team --for "$TMPDIR/more.yaml")
+expect "what does not fit is an exit status of its own" 77 $?
+expect_match "and is explained" '^.*more.yaml \(pods=3\) does not fit:$' "$said"
+expect_match "with what is full, and by what" '^pods of quota all is full\..* a: pods/' "$said"
+sed -i 's/replicas: 3/replicas: 2/' "$TMPDIR/more.yaml"
+check "two fit" ctl quota explain -n a --for "$TMPDIR/more.yaml"
+check_status "an account without a quota is not found" 4 ctl quota explain nobody
+check "a recount" ctl quota recount team
+check "zooctl sets a quota" ctl --kubeconfig "$ZOO_E2E_KUBECONFIG" quota set team secrets=40 --name of-zooctl
+expect "as it was said" 40 "$(upstream get accountquota of-zooctl -o 'jsonpath={.spec.quota.hard.secrets}')"
+check_status "and not what is no amount" 64 ctl --kubeconfig "$ZOO_E2E_KUBECONFIG" quota set team secrets=many
+check "which goes" upstream delete accountquota of-zooctl
+
+# ---- sets ---------------------------------------------------------------------------------------------------------
+
+require "a set for accounts of a size" upstream apply -f - <<'YAML'
+apiVersion: config.kiosk.sh/v1alpha1
+kind: AccountQuotaSet
+metadata: {name: small}
+spec:
+  accountLabelSelector: {matchLabels: {size: small}}
+  template: {metadata: {labels: {from: set}}, spec: {quota: {hard: {services: "7"}}}}
+YAML
+require "an account of that size" upstream label account team size=small
+of_set() { upstream get accountquota small-team -o "jsonpath={.spec.account} {.spec.quota.hard.services} {.metadata.labels.from}"; }
+has_quota_of_set() { [[ $(of_set) == "team $1 set" ]]; }
+eventually "has a quota of the set" 30 has_quota_of_set 7
+require "the set changes" upstream patch accountquotaset small --type merge -p '{"spec":{"template":{"spec":{"quota":{"hard":{"services":"8"}}}}}}'
+eventually "and its quotas with it" 30 has_quota_of_set 8
+require "somebody changes one" upstream patch accountquota small-team --type merge -p '{"spec":{"quota":{"hard":{"services":"9"}}}}'
+eventually "which is put back" 30 has_quota_of_set 8
+require "the account is of that size no more" upstream label account team size-
+no_quota_of_set() { ! upstream get accountquota small-team; }
+eventually "and its quota goes" 30 no_quota_of_set
+
 require "a space goes to nobody" upstream label namespace c kiosk.sh/account-
 gone() { ! upstream get resourcequota -n "$1" zoo-quota; }
 eventually "and has no slice any more" 30 gone c

@@ -29,7 +29,7 @@ std::string slice_object(const char* space, const char* account, int revision, i
 
 } // namespace
 
-TEST_CASE("quotas are known by their account, and tell whom they concern") {
+TEST_CASE("I1: quotas are known by their account, and tell whom they concern") {
   QuotaTable table;
   CHECK(table.put_quota(quota_object("q", "team", 3)) == Names{"team"});
   CHECK(table.put_quota(quota_object("q", "team", 3)).empty()); // nothing has changed

@@ -69,6 +69,7 @@ std::string path_of(const json& webhook) {
 
 app::RelayReach::Parts parts(ReachUpstream& upstream) {
   app::RelayReach::Parts out;
+  out.word = "relay";
   out.api = [&upstream] { return upstream.connect(); };
   out.base = "https://192.0.2.1:7444";
   out.ca_pem = "an authority";

@@ -74,7 +74,7 @@ TEST_CASE("what is installed for accounts is what is removed") {
   std::set_difference(installed.begin(), installed.end(), removed.begin(), removed.end(),
                       std::back_inserter(missing));
   CHECK(missing == std::vector<std::string>{});
-  CHECK(removed.size() == installed.size() + 2); // the APIService and its Service come later
+  CHECK(removed.size() == installed.size() + 3); // the APIService, its Service and the webhook
 }
 
 TEST_CASE("everything goes, what upstream calls first, and another's stays") {

@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/cluster.hpp"
+#include "cli/command.hpp"
+#include "cli/manifest.hpp"
+#include "cli/options.hpp"
+#include "cli/output/account_printer.hpp"
+#include "cli/output/printer.hpp"
+#include "cli/output/table.hpp"
+#include "common/base/error_table.hpp"
+#include "common/kube/client.hpp"
+#include "common/kube/quantity.hpp"
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <map>
+
+namespace zoo::cli {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::string_view k_quotas_path = "/apis/config.kiosk.sh/v1alpha1/accountquotas";
+constexpr std::string_view k_own_quotas_path = "/apis/tenancy.kiosk.sh/v1alpha1/accountquotas";
+
+json array_at(const json& object, const char* name) {
+  auto value = object.value(name, json::array());
+  return value.is_array() ? value : json::array();
+}
+
+/// A row for each resource, and for each space of it.
+Table table_of(const json& limits) {
+  Table out;
+  out.headers = {"RESOURCE", "LIMIT", "FROM", "USED", "FREE", "SPACE", "USED", "SLICE"};
+  for (const auto& limit : limits)
+    for (const auto& resource : array_at(limit, "resources")) {
+      const bool full = text_at(resource, "/free") == "0";
+      std::vector<Cell> head = {{text_at(resource, "/name")},
+                                {text_at(resource, "/limit")},
+                                {text_at(resource, "/from")},
+                                {text_at(resource, "/used")},
+                                {text_at(resource, "/free"), full ? Colour::bad : Colour::none}};
+      const auto spaces = array_at(resource, "spaces");
+      if (spaces.empty()) {
+        auto row = head;
+        row.resize(out.headers.size());
+        out.rows.push_back(std::move(row));
+      }
+      for (const auto& space : spaces) {
+        auto row = head;
+        row.push_back({text_at(space, "/space")});
+        row.push_back({text_at(space, "/used")});
+        row.push_back({text_at(space, "/slice")});
+        out.rows.push_back(std::move(row));
+        for (auto& cell : head)
+          cell = {"\""}; // as above
+      }
+    }
+  return out;
+}
+
+/// The AccountQuotas of an account that the caller may see, in the shape of zood's own answer.
+Result<json> seen_quotas(Cluster& cluster, const std::string& account) {
+  auto list = cluster.list(k_own_quotas_path);
+  if (!list) list = cluster.list(k_quotas_path);
+  if (!list) return fail(list.error());
+  std::map<std::string, json> owners;
+  for (const auto& quota : list->value("items", json::array())) {
+    const auto owner = text_at(quota, "/spec/account");
+    if (!account.empty() && owner != account) continue;
+    const auto total = quota.value("/status/total/hard"_json_pointer, json::object());
+    json resources = json::array();
+    for (const auto& [name, limit] : total.items()) {
+      const auto at = [&name = name](const json& from, const char* pointer) {
+        const auto lists = from.value(json::json_pointer(pointer), json::object());
+        return lists.contains(name) ? lists[name].get<std::string>() : std::string("0");
+      };
+      const auto hard = kube::Quantity::parse(at(quota, "/status/total/hard")),
+                 used = kube::Quantity::parse(at(quota, "/status/total/used"));
+      const auto free = hard && used ? *hard - *used : kube::Quantity{};
+      json spaces = json::array();
+      for (const auto& space : quota.value("/status/namespaces"_json_pointer, json::array()))
+        spaces.push_back({{"space", text_at(space, "/namespace")},
+                          {"used", at(space, "/status/used")},
+                          {"slice", at(space, "/status/hard")}});
+      resources.push_back({{"name", name},
+                           {"limit", at(quota, "/status/total/hard")},
+                           {"from", text_at(quota, "/metadata/name")},
+                           {"used", at(quota, "/status/total/used")},
+                           {"free", free.negative() ? "0" : free.text()},
+                           {"spaces", std::move(spaces)}});
+    }
+    auto& one = owners[owner];
+    one["owner"] = owner;
+    one["title"] = "account " + owner;
+    one["limits"].push_back({{"resources", std::move(resources)}});
+  }
+  json out = json::array();
+  for (auto& [name, one] : owners)
+    out.push_back(std::move(one));
+  if (out.empty() && !account.empty())
+    return fail(Code::not_found, "account \"{}\" has no quota that you may see", account);
+  return json{{"items", std::move(out)}};
+}
+
+struct QuotaSet final : Command {
+  std::string owner, name, format, context_name;
+  std::vector<std::string> amounts;
+  bool dry_run = false;
+
+  void define(CLI::App& app) override {
+    app.add_option("account", owner, "The account")->type_name("ACCOUNT")->required();
+    app.add_option("amounts", amounts, "How much of each, as pods=10 limits.cpu=4")
+        ->type_name("RESOURCE=AMOUNT")
+        ->required();
+    app.add_option("--name", name, "The AccountQuota; else the account's name")->type_name("NAME");
+    add_dry_run(app, dry_run);
+    add_context_option(app, context_name);
+    add_format_option(app, format, k_object_formats);
+    add_examples(app, "  zooctl quota set blue pods=10 limits.cpu=4\n"
+                      "  zooctl quota set blue requests.memory=8Gi --name memory");
+  }
+
+  Result<int> run(Context& context) override {
+    json hard = json::object();
+    for (const auto& text : amounts) {
+      const auto equals = text.find('=');
+      if (equals == 0 || equals == std::string::npos)
+        return fail(Code::usage, "'{}' is not RESOURCE=AMOUNT, as pods=10", text);
+      const auto amount = kube::Quantity::parse(std::string_view(text).substr(equals + 1));
+      if (!amount || amount->negative())
+        return fail(Code::usage, "'{}' is no amount, as 10, 500m or 4Gi", text.substr(equals + 1));
+      hard[text.substr(0, equals)] = text.substr(equals + 1);
+    }
+    const auto title = name.empty() ? owner : name;
+    const auto path = fmt::format("{}/{}", k_quotas_path, kube::percent_encode(title));
+    ZOO_TRY(auto cluster, Cluster::open(context, context_name));
+    // A quota of an account that is not there holds nobody.
+    if (const auto account =
+            cluster.get(fmt::format("{}/{}", k_accounts_path, kube::percent_encode(owner)));
+        !account && account.error().code() == Code::not_found)
+      return fail(suggest_name(cluster, account.error(), k_accounts_path, "account", owner,
+                               "zooctl account list"));
+    const auto before = cluster.get(path);
+    if (!before && before.error().code() != Code::not_found) return fail(before.error());
+    if (before && text_at(*before, "/spec/account") != owner)
+      return fail(Code::conflict, "AccountQuota {} is of account {}: choose another --name", title,
+                  text_at(*before, "/spec/account"));
+    const json quota = {{"apiVersion", "config.kiosk.sh/v1alpha1"},
+                        {"kind", "AccountQuota"},
+                        {"metadata", {{"name", title}}},
+                        {"spec", {{"account", owner}, {"quota", {{"hard", hard}}}}}};
+    ZOO_TRY(const auto made, cluster.apply(path, quota, dry_run));
+    if (!format.empty() && format != "table" && format != "wide" && format != "name") {
+      print_record(context, made, format_of(format));
+      return 0;
+    }
+    context.out << "accountquota/" << title << ' ' << (before ? "configured" : "created")
+                << (dry_run ? " (dry run)" : "") << '\n'
+                << std::flush;
+    return 0;
+  }
+};
+
+struct QuotaShow final : Command {
+  std::string owner, format, context_name;
+  bool me = false, no_headers = false;
+
+  void define(CLI::App& app) override {
+    app.add_option("account", owner, "The account; else all")->type_name("ACCOUNT");
+    app.add_flag(
+        "--me", me,
+        "Ask the cluster of the kubeconfig, as whom it says, and not zood's administration");
+    add_no_headers(app, no_headers);
+    add_context_option(app, context_name);
+    add_format_option(app, format, "table|json|yaml");
+    add_examples(app, "  zooctl quota show blue\n"
+                      "  zooctl quota show --me");
+  }
+
+  Result<json> quotas(Context& context) const {
+    if (me || !context_name.empty()) {
+      ZOO_TRY(auto cluster, Cluster::open(context, context_name));
+      return seen_quotas(cluster, owner);
+    }
+    ZOO_TRY(auto* client, context.client());
+    return client->quotas(owner);
+  }
+
+  Result<int> run(Context& context) override {
+    ZOO_TRY(const auto list, quotas(context));
+    if (format == "json" || format == "yaml") {
+      print_record(context, list, format_of(format));
+      return 0;
+    }
+    const auto items = array_at(list, "items");
+    if (items.empty())
+      context.hint("No account has a quota. Make one: zooctl quota set ACCOUNT pods=10");
+    bool first = true;
+    for (const auto& item : items) {
+      if (items.size() > 1)
+        context.out << (first ? "" : "\n") << printable(text_at(item, "/title")) << '\n';
+      first = false;
+      print_table(context.out, table_of(array_at(item, "limits")),
+                  {!no_headers, context.colours()});
+    }
+    context.out << std::flush;
+    return 0;
+  }
+};
+
+struct QuotaExplain final : Command {
+  std::string owner, space, file, format;
+
+  void define(CLI::App& app) override {
+    app.add_option("account", owner, "The account")->type_name("ACCOUNT");
+    app.add_option("-n,--namespace", space, "A space, instead of its account")->type_name("SPACE");
+    app.add_option("--for", file, "Whether the objects of this file (- for standard input) fit")
+        ->type_name("FILE");
+    add_format_option(app, format, "table|json|yaml");
+    add_examples(app, "  zooctl quota explain blue\n"
+                      "  zooctl quota explain -n web --for deployment.yaml");
+  }
+
+  static std::string list_of(const json& words) {
+    std::string out;
+    for (const auto& word : words)
+      out += (out.empty() ? "" : ", ") + printable(word.get<std::string>());
+    return out;
+  }
+
+  /// "pods is full. johns-space: pods/web-1, pods/web-2."
+  static void say_full(Context& context, const json& full) {
+    for (const auto& one : full) {
+      context.out << printable(text_at(one, "/resource")) << " of quota "
+                  << printable(text_at(one, "/quota")) << " is full.";
+      for (const auto& holder : array_at(one, "holders"))
+        context.out << ' ' << printable(text_at(holder, "/space")) << ": "
+                    << list_of(array_at(holder, "objects"))
+                    << (holder.value("more", false) ? ", ..." : "") << '.';
+      context.out << '\n';
+    }
+  }
+
+  Result<int> run(Context& context) override {
+    if (owner.empty() == space.empty())
+      return fail(Code::usage, "name an account, or a space with -n");
+    json objects = json::array();
+    if (!file.empty()) {
+      ZOO_TRY(objects, read_objects(file, context.in));
+    }
+    ZOO_TRY(auto* client, context.client());
+    ZOO_TRY(const auto said, client->explain_quota(owner, space, objects));
+    const bool fits = said.value("fits", true);
+    const int status = fits ? 0 : error_row(Code::forbidden).exit_status;
+    if (format == "json" || format == "yaml") {
+      print_record(context, said, format_of(format));
+      return status;
+    }
+    print_table(context.out, table_of(array_at(said, "limits")), {true, context.colours()});
+    if (!file.empty()) {
+      std::string needs;
+      for (const auto& [name, amount] : said.value("needs", json::object()).items())
+        needs += (needs.empty() ? "" : ", ") + name + "=" + amount.get<std::string>();
+      context.out << printable(file) << " (" << (needs.empty() ? "nothing that counts" : needs)
+                  << (fits ? ") fits.\n" : ") does not fit:\n");
+      say_full(context, array_at(said, "full"));
+      if (const auto unset = array_at(said, "unset"); !unset.empty())
+        context.out << "Each container must say " << list_of(unset) << ".\n";
+      for (const auto& word : array_at(said, "unknown"))
+        context.out << "Not counted: " << printable(word.get<std::string>()) << ".\n";
+    }
+    context.out << std::flush;
+    return status;
+  }
+};
+
+struct QuotaRecount final : Command {
+  std::string owner;
+
+  void define(CLI::App& app) override {
+    app.add_option("account", owner, "The account")->type_name("ACCOUNT")->required();
+    add_examples(app, "  zooctl quota recount blue");
+  }
+
+  Result<int> run(Context& context) override {
+    ZOO_TRY(auto* client, context.client());
+    ZOO_TRY_VOID(client->recount_quota(owner));
+    context.out << "account/" << printable(owner) << " is counted anew\n" << std::flush;
+    return 0;
+  }
+};
+
+} // namespace
+
+std::unique_ptr<Command> make_quota_set() { return std::make_unique<QuotaSet>(); }
+std::unique_ptr<Command> make_quota_show() { return std::make_unique<QuotaShow>(); }
+std::unique_ptr<Command> make_quota_explain() { return std::make_unique<QuotaExplain>(); }
+std::unique_ptr<Command> make_quota_recount() { return std::make_unique<QuotaRecount>(); }
+
+} // namespace zoo::cli

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/accounts/quota_sets.hpp"
+
+#include "common/base/log.hpp"
+#include "common/kube/client.hpp"
+#include "daemon/accounts/json_reads.hpp"
+#include "daemon/net/loop.hpp"
+#include "daemon/upstream/control_api.hpp"
+#include "daemon/upstream/upstream.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+#include <vector>
+
+namespace zoo::accounts {
+namespace {
+
+using nlohmann::json;
+using std::chrono::milliseconds;
+
+constexpr milliseconds k_settle{100}, k_resync{600'000};
+
+std::string path_of(std::string_view resource, std::string_view name = {}) {
+  auto out = kube::path({"apis", k_config_group, k_version, resource});
+  return name.empty() ? out : out + kube::path({name});
+}
+
+json member(const json& object, const char* pointer) {
+  const json::json_pointer at(pointer);
+  return object.contains(at) ? object.at(at) : json();
+}
+
+/// Is it as it should be: are these members of it the same?
+bool same(const json& is, const json& wanted) {
+  if (member(is, "/spec") != member(wanted, "/spec")) return false;
+  for (const auto* map : {"/metadata/labels", "/metadata/annotations"}) {
+    const auto want = member(wanted, map), has = member(is, map);
+    if (!want.is_object()) continue;
+    for (const auto& [key, value] : want.items())
+      if (!has.is_object() || has.value(key, json()) != value) return false;
+  }
+  return true;
+}
+
+} // namespace
+
+bool selects_labels(const json& selector, const json& labels) {
+  if (!selector.is_object()) return selector.is_null();
+  const auto value_of = [&](const std::string& key) -> const json* {
+    const auto found = labels.is_object() ? labels.find(key) : labels.end();
+    return found == labels.end() ? nullptr : &*found;
+  };
+  const auto equal = selector.value("matchLabels", json::object());
+  if (!equal.is_object()) return false;
+  for (const auto& [key, value] : equal.items()) {
+    const auto* is = value_of(key);
+    if (is == nullptr || *is != value) return false;
+  }
+  const auto terms = selector.value("matchExpressions", json::array());
+  if (!terms.is_array()) return false;
+  return std::all_of(terms.begin(), terms.end(), [&](const json& term) {
+    if (!term.is_object()) return false;
+    const auto* is = value_of(term.value("key", std::string()));
+    const auto op = term.value("operator", std::string());
+    const auto values = term.value("values", json::array());
+    const bool among =
+        is != nullptr && std::find(values.begin(), values.end(), *is) != values.end();
+    if (op == "In") return among;
+    if (op == "NotIn") return !among;
+    if (op == "Exists") return is != nullptr;
+    return op == "DoesNotExist" && is == nullptr;
+  });
+}
+
+json quota_of_set(const json& set, std::string_view account) {
+  const auto name = text_at(set, "/metadata/name");
+  json metadata = {{"name", fmt::format("{}-{}", name, account)},
+                   {"ownerReferences",
+                    json::array({{{"apiVersion", fmt::format("{}/{}", k_config_group, k_version)},
+                                  {"kind", "AccountQuotaSet"},
+                                  {"name", name},
+                                  {"uid", text_at(set, "/metadata/uid")},
+                                  {"controller", true},
+                                  {"blockOwnerDeletion", false}}})}};
+  for (const auto* map : {"labels", "annotations"})
+    if (auto given = member(set, fmt::format("/spec/template/metadata/{}", map).c_str());
+        given.is_object())
+      metadata[map] = std::move(given);
+  metadata["labels"][std::string(k_quota_set_label)] = name;
+  json spec = {{"account", account}};
+  if (auto quota = member(set, "/spec/template/spec/quota"); quota.is_object())
+    spec["quota"] = std::move(quota);
+  return {{"apiVersion", fmt::format("{}/{}", k_config_group, k_version)},
+          {"kind", "AccountQuota"},
+          {"metadata", std::move(metadata)},
+          {"spec", std::move(spec)}};
+}
+
+QuotaSets::QuotaSets(const WriteParts& parts, upstream::Connections& connections,
+                     upstream::Upstream& upstream, net::Loop& loop)
+    : parts_(parts), connections_(connections), loop_(loop), runner_(reconciler(), queue_) {
+  upstream::ChangeFollower::Hears hears;
+  hears.looks = [this] { found_.clear(); };
+  const auto add = [this](const std::string& name) {
+    {
+      const std::lock_guard lock(mutex_);
+      names_.insert(name);
+    }
+    queue_.add(name, k_settle);
+  };
+  hears.found = [this, add](std::string_view name, std::string_view) {
+    found_.emplace(name);
+    add(std::string(name));
+  };
+  hears.began = [this] {
+    const std::lock_guard lock(mutex_);
+    names_ = std::exchange(found_, {});
+  };
+  hears.changed = [this, add](translate::EventType type, const translate::ObjectKey& key,
+                              std::string_view) {
+    if (type != translate::EventType::deleted) return add(key.name);
+    const std::lock_guard lock(mutex_);
+    names_.erase(key.name);
+  };
+  follower_ = std::make_unique<upstream::ChangeFollower>(
+      upstream, loop, upstream.caller(loop), path_of("accountquotasets"), "", std::move(hears));
+}
+
+reconcile::Reconciler QuotaSets::reconciler() {
+  reconcile::Reconciler out;
+  out.name = "quotasets";
+  out.look = [this](const std::string& key, unsigned) {
+    const auto api = connections_.take();
+    return look(*api, key);
+  };
+  out.failed = [](const std::string& key, const Error& error) {
+    log::warning("accounts", "quota set {}: {}", key, error.text());
+  };
+  return out;
+}
+
+void QuotaSets::start() {
+  runner_.start(1);
+  loop_.post([this] { follower_->start(); });
+}
+
+void QuotaSets::touched() {
+  const std::lock_guard lock(mutex_);
+  for (const auto& name : names_)
+    queue_.add(name, k_settle);
+}
+
+Result<reconcile::Next> QuotaSets::look(upstream::ControlApi& api, const std::string& name) {
+  auto set = api.get(path_of("accountquotasets", name));
+  if (!set && set.error().code() == Code::not_found) return reconcile::Next{};
+  if (!set) return fail(std::move(set).error());
+  if (!text_at(*set, "/metadata/deletionTimestamp").empty()) return reconcile::Next{};
+  ZOO_TRY(const auto state, parts_.state());
+  std::map<std::string, json> wanted;
+  state->accounts.visit("", [&](const AccountPtr& account) {
+    const auto object = json::parse(account->object, nullptr, false);
+    if (!account->deleting && selects_labels(member(*set, "/spec/accountLabelSelector"),
+                                             member(object, "/metadata/labels"))) {
+      auto quota = quota_of_set(*set, account->name);
+      wanted.emplace(text_at(quota, "/metadata/name"), std::move(quota));
+    }
+    return true;
+  });
+  ZOO_TRY(const auto list,
+          api.get(path_of("accountquotas") + "?labelSelector=" +
+                  kube::percent_encode(fmt::format("{}={}", k_quota_set_label, name))));
+  for (const auto& item : list.value("items", json::array())) {
+    const auto found = wanted.find(text_at(item, "/metadata/name"));
+    if (found == wanted.end() ||
+        text_at(found->second, "/spec/account") != text_at(item, "/spec/account")) {
+      ZOO_TRY_VOID(api.remove_read(path_of("accountquotas", text_at(item, "/metadata/name")),
+                                   text_at(item, "/metadata/uid")));
+      continue;
+    }
+    if (!same(item, found->second)) {
+      auto changed = item;
+      changed["apiVersion"] = found->second["apiVersion"];
+      changed["kind"] = "AccountQuota";
+      changed["spec"] = found->second["spec"];
+      for (const auto* map : {"labels", "annotations"})
+        if (found->second["metadata"].contains(map))
+          changed["metadata"][map].update(found->second["metadata"][map]);
+      ZOO_TRY_VOID(api.update(path_of("accountquotas", text_at(item, "/metadata/name")), changed));
+    }
+    wanted.erase(found);
+  }
+  std::string others;
+  for (const auto& [quota, object] : wanted) {
+    const auto made = api.create(path_of("accountquotas"), object);
+    if (!made && made.error().code() == Code::already_exists) {
+      others += (others.empty() ? "" : ", ") + quota;
+    } else if (!made) {
+      return fail(Error(made.error()).context("while making AccountQuota {}", quota));
+    }
+  }
+  json status = {{"observedGeneration", member(*set, "/metadata/generation")}};
+  if (!others.empty())
+    status["message"] = "left alone, since no set made them: AccountQuota " + others;
+  if (member(*set, "/status") != status) {
+    (*set)["status"] = status;
+    const auto told = api.update(path_of("accountquotasets", name) + "/status", *set);
+    if (!told && told.error().code() != Code::conflict && told.error().code() != Code::not_found)
+      return fail(told.error());
+  }
+  return reconcile::Next{reconcile::jittered(k_resync)};
+}
+
+} // namespace zoo::accounts

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "daemon/quota/cost.hpp"
+#include "daemon/quota/shares.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <vector>
+
+namespace zoo::quota {
+
+/// One slice as the API servers of an upstream see it, each by its own watch cache: what all of
+/// them are sure to admit. Room that grows counts when the last of them shows it, and some
+/// milliseconds later, since a watch tells a client sooner than the server's own admission plugin;
+/// room that shrinks counts at once. Pure; not thread-safe.
+class SliceView {
+public:
+  using Clock = std::chrono::steady_clock;
+
+  /// As the server numbered `server` shows it now; an older revision than known is nothing.
+  void seen(std::size_t server, std::int64_t revision, const Slice& slice, Clock::time_point now,
+            Clock::duration delay);
+  /// As a write of zood's own was answered.
+  void written(std::int64_t revision, const Slice& slice, Clock::time_point now,
+               Clock::duration delay);
+  /// Only these servers are asked for what they show; the others' watches are closed.
+  void set_servers(std::vector<bool> heard, Clock::time_point now, Clock::duration delay);
+  /// It is about to be lowered to this: nothing more is admitted from now on, whoever has seen it.
+  void lowering(const ResourceList& target);
+  /// The write is over, for better or worse: what is seen counts again.
+  void settle(Clock::time_point now, Clock::duration delay);
+
+  /// What is due by now counts. True: there is more room than before.
+  bool tick(Clock::time_point now);
+  bool pending() const { return !due_.empty(); } ///< tick() will have something to do
+
+  const ResourceList& hard() const { return hard_; } ///< that every server admits by
+  const ResourceList& used() const { return used_; } ///< the most that any of them believes
+  const Slice& newest() const { return newest_; }
+  bool known() const { return revision_ != 0; }
+
+  /// What was deleted since `used` fell: its charge is still there.
+  ResourceList dead;
+
+private:
+  struct Server {
+    std::int64_t revision = 0;
+    Slice slice;
+  };
+  struct Due {
+    Clock::time_point at;
+    ResourceList hard, used;
+  };
+  ResourceList seen_hard() const;
+  ResourceList seen_used() const;
+  void changed(Clock::time_point now, Clock::duration delay);
+
+  std::vector<Server> servers_;
+  std::vector<bool> heard_;
+  std::int64_t revision_ = 0;
+  Slice newest_;
+  ResourceList hard_, used_;
+  std::deque<Due> due_;
+  std::optional<ResourceList> lowering_; ///< between lowering() and settle()
+};
+
+} // namespace zoo::quota

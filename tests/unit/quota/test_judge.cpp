@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/quota/judge.hpp"
+
+#include <doctest/doctest.h>
+
+using namespace zoo;
+using namespace zoo::quota;
+using kube::Quantity;
+using Kind = Judge::Verdict::Kind;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+namespace {
+
+ResourceList pods(std::int64_t count) { return {{"pods", Quantity::of(count)}}; }
+
+Cost pod() {
+  Cost out;
+  out.all = {{"pods", Quantity::of(1)}, {"count/pods", Quantity::of(1)}};
+  out.facts.kind = ScopeFacts::Kind::pod;
+  return out;
+}
+
+/// An account of two spaces, whose API servers show all slices, and a clock.
+struct World {
+  Judge::Time now{seconds(1'000)};
+  Judge judge{now};
+  std::int64_t revision = 1;
+
+  explicit World(std::int64_t limit, std::size_t servers = 1) {
+    set_limit(limit);
+    judge.set_known({"pods"});
+    judge.set_servers(std::vector<bool>(servers, true), now);
+    pass(seconds(6)); // what was let in before it began is over
+  }
+  void set_limit(std::int64_t limit) {
+    Limit one;
+    one.hard = pods(limit);
+    one.from = {{"pods", "small"}};
+    one.slice_name = "zoo-quota";
+    judge.set_owner("team", {"account team", "", {one}, {"a", "b"}}, now);
+  }
+  void pass(Judge::Clock::duration time) {
+    now += time;
+    judge.tick(now, {});
+  }
+  Slice slice(std::int64_t hard, std::int64_t used) {
+    Slice out;
+    out.spec = out.hard = pods(hard);
+    out.used = pods(used);
+    return out;
+  }
+  void shows(std::size_t server, const std::string& space, std::int64_t hard, std::int64_t used) {
+    judge.slice_seen(server, space, "zoo-quota", ++revision, slice(hard, used), now);
+  }
+  Judge::Ask ask_of(const std::string& space, const std::string& name, bool dry_run = false) {
+    return {space, "pods/" + name, "uid-" + name, pod(), dry_run};
+  }
+  Judge::Verdict ask(const std::string& space, const std::string& name, bool dry_run = false) {
+    return judge.ask(ask_of(space, name, dry_run), now);
+  }
+  void seen(const std::string& space, const std::string& name) {
+    judge.seen(space, "pods/" + name, "uid-" + name, pod(), now);
+  }
+  void gone(const std::string& space, const std::string& name) {
+    judge.gone(space, "pods/" + name, "uid-" + name, now);
+  }
+};
+
+} // namespace
+
+TEST_CASE("N13: what is let in is reserved at once, and the limit is that of all spaces") {
+  World world(3);
+  world.shows(0, "a", 3, 0);
+  world.shows(0, "b", 0, 0);
+  world.pass(milliseconds(20));
+  CHECK(world.ask("a", "one").kind == Kind::allow);
+  CHECK(world.ask("a", "two").kind == Kind::allow);
+  world.seen("a", "one");
+  CHECK(world.ask("b", "three").kind == Kind::wait); // for room that a has
+  const auto verdict = world.ask("a", "four");
+  CHECK(verdict.kind == Kind::deny);
+  CHECK(verdict.text == "exceeded quota: small, requested: pods=1, used: pods=3, limited: pods=3 "
+                        "(account team: a pods=2, b pods=1)");
+}
+
+TEST_CASE("who asks twice is asked about once") {
+  World world(2);
+  world.shows(0, "a", 2, 0);
+  world.pass(milliseconds(20));
+  CHECK(world.ask("a", "one").kind == Kind::allow);
+  CHECK(world.ask("a", "one").kind == Kind::allow); // upstream tries again
+  // Another object of that name: one of them will not come to be.
+  Judge::Ask again{"a", "pods/one", "uid-other", pod()};
+  CHECK(world.judge.ask(again, world.now).kind != Kind::deny);
+  CHECK(world.ask("a", "two").kind != Kind::deny);
+  CHECK(world.ask("a", "three").kind == Kind::deny);
+}
+
+TEST_CASE("a dry run costs nothing, and is refused as in earnest") {
+  World world(1);
+  world.shows(0, "a", 1, 0);
+  world.shows(0, "b", 0, 0);
+  world.pass(milliseconds(20));
+  CHECK(world.ask("a", "one", true).kind == Kind::allow);
+  CHECK(world.judge.reserved() == 0);
+  CHECK(world.ask("b", "one", true).kind == Kind::wait); // for room, as in earnest
+  world.judge.let_in(world.ask_of("b", "one", true), world.now);
+  CHECK(world.judge.reserved() == 0);
+  CHECK(world.ask("a", "two").kind == Kind::allow);
+  CHECK(world.ask("a", "one", true).kind == Kind::deny);
+}
+
+TEST_CASE("what was let in counts until it is seen, and is forgotten if it never is") {
+  World world(1);
+  world.shows(0, "a", 1, 0);
+  world.pass(milliseconds(20));
+  CHECK(world.ask("a", "one").kind == Kind::allow);
+  world.pass(seconds(2));
+  const auto verdict = world.ask("a", "two");
+  CHECK(verdict.kind == Kind::deny);
+  CHECK(verdict.doubtful);
+  const auto doubts = world.judge.doubts("team", seconds(1), world.now);
+  REQUIRE(doubts.size() == 1);
+  CHECK(doubts.front().key == "pods/one");
+  world.judge.dismiss(doubts.front(), world.now);
+  CHECK(world.ask("a", "two").kind == Kind::allow);
+  world.pass(seconds(6));
+  CHECK(world.judge.reserved() == 0);
+  CHECK(world.ask("a", "three").kind == Kind::allow);
+  world.seen("a", "three");
+  world.pass(seconds(6));
+  CHECK(world.ask("a", "four").kind == Kind::deny);
+  world.gone("a", "three");
+  CHECK(world.ask("a", "four").kind != Kind::deny);
+}
+
+TEST_CASE("room counts when every server shows it, and a moment later") {
+  World world(10, 2);
+  world.shows(0, "a", 1, 1);
+  world.shows(1, "a", 1, 1);
+  world.seen("a", "one");
+  world.pass(milliseconds(20));
+  CHECK(world.ask("a", "two").kind == Kind::wait);
+  const auto two = world.ask_of("a", "two");
+  world.shows(0, "a", 4, 1);
+  world.pass(milliseconds(20));
+  CHECK(!world.judge.has_room(two, world.now));
+  world.shows(1, "a", 4, 1);
+  CHECK(!world.judge.has_room(two, world.now));
+  world.pass(milliseconds(11));
+  CHECK(world.judge.has_room(two, world.now));
+  // A slice that shrinks counts at once, whoever has seen it.
+  CHECK(world.judge.lowering("a", "zoo-quota", pods(2)));
+  CHECK(world.ask("a", "three").kind == Kind::wait);
+}
+
+TEST_CASE("a slice is not lowered below what was let in meanwhile") {
+  World world(10);
+  world.shows(0, "a", 5, 0);
+  world.pass(milliseconds(20));
+  for (const auto* name : {"one", "two", "three"})
+    CHECK(world.ask("a", name).kind == Kind::allow);
+  CHECK(!world.judge.lowering("a", "zoo-quota", pods(2)));
+  CHECK(world.judge.lowering("a", "zoo-quota", pods(3)));
+  CHECK(world.ask("a", "four").kind == Kind::wait);
+  world.judge.settle("a", "zoo-quota", world.now); // the write has failed: it is as it was
+  world.pass(milliseconds(20));
+  CHECK(world.judge.has_room(world.ask_of("a", "four"), world.now));
+}
+
+TEST_CASE("what was deleted is charged until upstream counts again") {
+  World world(10);
+  world.shows(0, "a", 2, 2);
+  world.seen("a", "one");
+  world.seen("a", "two");
+  world.pass(milliseconds(20));
+  world.gone("a", "one");
+  CHECK(world.ask("a", "three").kind == Kind::wait);
+  world.shows(0, "a", 2, 1);
+  world.pass(milliseconds(20));
+  CHECK(world.judge.has_room(world.ask_of("a", "three"), world.now));
+}
+
+TEST_CASE("a `used` that stays wrong is put right") {
+  World world(10);
+  for (const auto* name : {"one", "two", "three"})
+    world.seen("a", name);
+  world.shows(0, "a", 5, 3);
+  CHECK(!world.judge.repair("a", "zoo-quota", world.now));
+  world.shows(0, "a", 5, 2); // a recount has lost one
+  CHECK(!world.judge.repair("a", "zoo-quota", world.now));
+  world.pass(milliseconds(150));
+  auto used = world.judge.repair("a", "zoo-quota", world.now);
+  REQUIRE(used);
+  CHECK(used->at("pods") == Quantity::of(3));
+  world.shows(0, "a", 5, 4); // one was charged and never stored
+  world.pass(milliseconds(150));
+  CHECK(!world.judge.repair("a", "zoo-quota", world.now));
+  world.pass(milliseconds(2'000));
+  used = world.judge.repair("a", "zoo-quota", world.now);
+  REQUIRE(used);
+  CHECK(used->at("pods") == Quantity::of(3));
+}
+
+TEST_CASE("a zood that has just begun believes the slices, too") {
+  World world(3);
+  Judge judge(world.now);
+  Limit limit;
+  limit.hard = pods(3);
+  limit.slice_name = "zoo-quota";
+  judge.set_owner("team", {"account team", "", {limit}, {"a", "b"}}, world.now);
+  judge.set_known({"pods"});
+  judge.set_servers({true}, world.now);
+  judge.slice_seen(0, "a", "zoo-quota", 1, world.slice(3, 3), world.now);
+  judge.slice_seen(0, "b", "zoo-quota", 2, world.slice(0, 0), world.now);
+  CHECK(judge.ask(world.ask_of("b", "one"), world.now).kind == Kind::deny);
+  world.now += seconds(6);
+  judge.tick(world.now, {});
+  CHECK(judge.ask(world.ask_of("b", "one"), world.now).kind == Kind::wait);
+}
+
+TEST_CASE("the limit holds for what is counted, and for nobody else") {
+  World world(0);
+  CHECK(world.ask("elsewhere", "one").kind == Kind::allow);
+  Judge::Ask map{"a", "configmaps/m", "uid", {}};
+  map.cost.all = {{"configmaps", Quantity::of(1)}};
+  CHECK(world.judge.ask(map, world.now).kind == Kind::allow);
+  CHECK(world.ask("a", "one").kind == Kind::deny);
+  world.judge.set_owner("team", {}, world.now);
+  CHECK(world.ask("a", "one").kind == Kind::allow);
+}
+
+TEST_CASE("names tell the kind that they count") {
+  CHECK(kind_of_name("requests.cpu") == "pods");
+  CHECK(kind_of_name("count/deployments.apps") == "deployments.apps");
+  CHECK(kind_of_name("count/pods") == "pods");
+  CHECK(kind_of_name("services.nodeports") == "services");
+  CHECK(kind_of_name("gold.storageclass.storage.k8s.io/requests.storage") ==
+        "persistentvolumeclaims");
+  CHECK(kind_of_name("secrets") == "secrets");
+}
