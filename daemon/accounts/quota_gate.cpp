@@ -18,7 +18,7 @@ public:
       : broker_(broker), rights_(std::move(rights)), upstream_asks_(std::move(upstream_asks)) {}
 
   bool concerns(std::string_view space) const override {
-    if (upstream_asks_()) return false;
+    if (upstream_asks_()) return false; // or another zood is asked
     return broker_.read([&](const quota::Judge& judge) { return !judge.owner_of(space).empty(); });
   }
 

@@ -98,6 +98,14 @@ void QuotaHook::set_reached(bool reached) {
   changed_.notify_all();
 }
 
+void QuotaHook::lead(bool leads) {
+  const std::scoped_lock lock(mutex_);
+  leads_ = leads;
+  if (!leads) stands_ = false; // another one's does
+  due_ = true;
+  changed_.notify_all();
+}
+
 void QuotaHook::touched() {
   const std::scoped_lock lock(mutex_);
   if (withdrawn_) return;
@@ -144,6 +152,10 @@ void QuotaHook::run() {
         changed_.wait_for(lock, k_together, [this] { return ending_ || withdrawn_; });
       if (ending_) return;
       due_ = false;
+      if (!leads_) {
+        changed_.notify_all();
+        continue;
+      }
       scope = scope_;
       wanted = reached_ && !withdrawn_ && !scope.accounts.empty() && !scope.kinds.empty();
     }

@@ -50,7 +50,9 @@ public:
   void start();
   void set_scope(QuotaHookScope scope); ///< any thread
   void set_reached(bool reached);       ///< upstream was seen to call the door, or not; any thread
-  void touched();                       ///< somebody has changed it upstream; any thread
+  /// Of several zoods one alone keeps it; the others leave it as it is. Any thread.
+  void lead(bool leads);
+  void touched(); ///< somebody has changed it upstream; any thread
   /// Takes it away, for at most so long, and does not put it there again.
   void withdraw(std::chrono::milliseconds most);
   void stop();                 ///< joins; requests in progress must have been stopped
@@ -65,6 +67,7 @@ private:
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   QuotaHookScope scope_;
+  bool leads_ = true;
   bool reached_ = false, withdrawn_ = false, ending_ = false, due_ = true, stands_ = false;
   std::string trouble_;
   std::thread thread_;

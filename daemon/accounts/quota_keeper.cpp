@@ -88,6 +88,12 @@ void QuotaKeeper::touched(std::string_view account) {
   queue_.add(fmt::format("{}/{}", k_slices, account), settings_.settle);
 }
 
+void QuotaKeeper::lead(bool leads) {
+  if (leads_.exchange(leads) == leads || !leads) return;
+  for (const auto& account : table_.accounts())
+    hurry(account);
+}
+
 void QuotaKeeper::hurry(std::string_view account) {
   queue_.add(fmt::format("{}/{}", k_slices, account), milliseconds(0));
 }
@@ -151,7 +157,8 @@ std::vector<std::string> QuotaKeeper::spaces_of(const State& state,
 Result<QuotaKeeper::Next> QuotaKeeper::look(upstream::ControlApi& api, const std::string& key) {
   const auto slash = key.find('/');
   const auto account = key.substr(slash + 1);
-  if (key.starts_with(k_quota_status)) return look_at_status(api, account);
+  if (key.starts_with(k_quota_status))
+    return leads_ ? look_at_status(api, account) : Result<Next>(Next{});
   if (key.starts_with(k_doubts)) return look_for_doubts(api, account);
   return look_at_slices(api, account);
 }
@@ -168,6 +175,7 @@ Result<QuotaKeeper::Next> QuotaKeeper::look_at_slices(upstream::ControlApi& api,
   const auto limits = quota::limits_of(table_.quotas_of(name));
   const auto spaces = spaces_of(*state, name);
   tell_broker(name, limits, spaces);
+  if (!leads_) return Next{};
   ZOO_TRY_VOID(remove_strays(api, *state, name, limits));
   bool all_counted = true;
   const bool anew = [&] {

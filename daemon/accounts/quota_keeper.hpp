@@ -61,6 +61,9 @@ public:
   QuotaKeeper& operator=(const QuotaKeeper&) = delete;
 
   void set_broker(Broker broker) { broker_ = std::move(broker); } ///< before start()
+  /// Of several zoods one alone moves room: without it a look does nothing. Before start(), and
+  /// from any thread later.
+  void lead(bool leads);
   void start();
   /// Something of this account's quotas, slices or spaces has changed. Any thread; does not block.
   void touched(std::string_view account);
@@ -115,6 +118,7 @@ private:
   const QuotaSettings settings_;
   const std::string epoch_; ///< of this zood: slices that it has written carry it
   Broker broker_;
+  std::atomic<bool> leads_ = true;
   std::atomic<std::uint64_t> moves_ = 0, repairs_ = 0;
   std::mutex mutex_;                                   ///< of what follows
   std::map<std::string, Names, std::less<>> names_of_; ///< that limits count, by account

@@ -125,6 +125,12 @@ AccountViews::AccountViews(upstream::Upstream& upstream, net::Loop& loop, net::L
        }});
 }
 
+void AccountViews::lead(bool leads) {
+  if (leads)
+    broker_.with([](quota::Judge& judge) { judge.begin(std::chrono::steady_clock::now()); });
+  writes_.quotas().lead(leads);
+}
+
 void AccountViews::change_scope(const std::function<void(accounts::QuotaHookScope&)>& how) {
   const std::scoped_lock lock(scope_mutex_);
   how(scope_);

@@ -46,6 +46,8 @@ public:
   void start(); ///< any thread
   accounts::Views& views() { return views_; }
   accounts::QuotaBroker& broker() { return broker_; }
+  /// Of several zoods one alone moves room between slices, and lets in. Any thread.
+  void lead(bool leads);
   /// Hears whom the webhook of quotas is to be asked about: now, and whenever that changes, on any
   /// thread. Null: nobody does any more.
   void on_quota_scope(std::function<void(const accounts::QuotaHookScope&)> hears);

@@ -63,6 +63,7 @@ Result<void> Accounts::follow() {
   views_ = std::make_unique<AccountViews>(parts_.upstream, *parts_.rights_loop, *parts_.quota_loop,
                                           values.size("accounts.rbac_limit"), std::move(servers),
                                           std::move(writes));
+  views_->lead(leads_);
   views_->start();
   return {};
 }
@@ -96,16 +97,23 @@ Result<void> Accounts::open_broker() {
   ZOO_TRY(broker_,
           BrokerDoor::open({parts_.values, parts_.credential, parts_.upstream, *parts_.quota_loop,
                             parts_.pki, listener_limits(parts_.values), views_->broker()}));
+  if (broker_) broker_->lead(leads_);
   if (broker_)
     views_->on_quota_scope(
         [this](const accounts::QuotaHookScope& scope) { broker_->set_scope(scope); });
   return {};
 }
 
+void Accounts::lead(bool leads) {
+  leads_ = leads;
+  if (views_) views_->lead(leads);
+  if (broker_) broker_->lead(leads);
+}
+
 std::shared_ptr<const access::QuotaGate> Accounts::quota_gate() {
   if (!views_) return nullptr;
   return accounts::make_quota_gate(views_->broker(), views_->rights(),
-                                   [this] { return broker_ && broker_->asked(); });
+                                   [this] { return !leads_ || (broker_ && broker_->asked()); });
 }
 
 std::vector<tenants::Finding> Accounts::findings() const {

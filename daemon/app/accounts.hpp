@@ -12,6 +12,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <string>
@@ -56,6 +57,8 @@ public:
   Result<std::string> door_url() const;
   /// Null without an aggregated door.
   admin::AggregatedSwitch* aggregated_switch() { return aggregated_.get(); }
+  /// This zood leads from now on, or another one does (docs/decisions/263). Any thread.
+  void lead(bool leads);
   /// What zood's doors ask before something is created; null without accounts.enabled.
   std::shared_ptr<const access::QuotaGate> quota_gate();
   admin::QuotaSource* quotas() { return views_.get(); } ///< null without accounts.enabled
@@ -80,6 +83,7 @@ private:
   std::unique_ptr<AccountDoor> door_;         ///< null without accounts.listen
   std::unique_ptr<Aggregated> aggregated_;    ///< null without accounts.aggregated.listen
   std::unique_ptr<BrokerDoor> broker_;        ///< null without broker.enabled
+  std::atomic<bool> leads_ = true;
 };
 
 } // namespace zoo::app

@@ -151,6 +151,10 @@ void BrokerDoor::told(const Result<void>& proof) {
   hook_->set_reached(reached);
 }
 
+void BrokerDoor::lead(bool leads) {
+  if (hook_) hook_->lead(leads);
+}
+
 void BrokerDoor::withdraw() {
   if (hook_) hook_->withdraw(k_withdrawal);
 }

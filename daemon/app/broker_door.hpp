@@ -53,9 +53,10 @@ public:
   void set_scope(accounts::QuotaHookScope scope) {
     if (hook_) hook_->set_scope(std::move(scope));
   }
-  void withdraw(); ///< the webhook, in order, before the listener drains
-  void close();    ///< the listener, the proof and the webhook's thread; before the loop stops
-  void renew();    ///< the certificate, if it is due
+  void lead(bool leads); ///< QuotaHook::lead()
+  void withdraw();       ///< the webhook, in order, before the listener drains
+  void close(); ///< the listener, the proof and the webhook's thread; before the loop stops
+  void renew(); ///< the certificate, if it is due
   net::Listener* listener() { return listener_.get(); } ///< null: it could not be opened
   /// Does upstream ask? Then nobody else needs to.
   bool asked() const { return hook_ && hook_->stands(); }

@@ -371,6 +371,7 @@ Result<void> Zood::Impl::open_accounts() {
                     quota_loop ? quota_loop->loops().front() : nullptr, *pki, *certificates, *audit,
                     *gateway_shared, [this] { return directory.snapshot(); },
                     [this](const std::string& id) { return flow_control.share(id); }});
+  accounts->lead(session->leads());
   ZOO_TRY_VOID(accounts->open());
   quota_gate.store(accounts->quota_gate());
   return {};
@@ -437,6 +438,7 @@ Result<void> Zood::Impl::open_admin_doors() {
   }
   ZOO_TRY_VOID(tenants->start());
   session->on_change([this](bool leads) {
+    accounts->lead(leads);
     if (leads) tell([](auto& service) { service.lead(); });
   });
   pod_terms = std::make_unique<tenants::PodTermsKeeper>(

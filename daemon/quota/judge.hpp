@@ -45,6 +45,9 @@ public:
   Judge(Time started, Settings settings) : settings_(settings), started_(started) {}
   explicit Judge(Time started) : Judge(started, Settings()) {}
 
+  /// From now on it is this one that lets in: what another has let in is not known for a while.
+  void begin(Time now) { started_ = now; }
+
   // ---- what there is
   void set_owner(const std::string& name, Owner owner, Time now); ///< no limits: it has none
   /// An object was stored or has changed. `uid` may not be empty.
@@ -173,7 +176,7 @@ private:
   void after(const std::string& space, const std::string& slice_name, Time now);
 
   const Settings settings_;
-  const Time started_;
+  Time started_;
   std::map<std::string, Known, std::less<>> owners_;
   std::map<std::string, Space, std::less<>> spaces_;
   std::set<std::string, std::less<>> known_;
