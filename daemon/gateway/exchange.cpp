@@ -46,7 +46,7 @@ void Exchange::begin() {
 }
 
 void Exchange::authenticated(Result<Route> route) {
-  left(audit::Stage::authn);
+  left_.left(audit::Stage::authn);
   if (!route) return fail(route.error());
   route_.emplace(*std::move(route));
   gateway_.enter(*this);
@@ -258,7 +258,7 @@ bool Exchange::become(Result<std::string> json) {
 }
 
 void Exchange::dispatch() {
-  left(audit::Stage::queue);
+  left_.left(audit::Stage::queue);
   dispatched_ = true;
   if (impersonation_) return impersonate(0);
   resolve();
@@ -523,7 +523,7 @@ void Exchange::begin_flow() {
 }
 
 void Exchange::run(std::unique_ptr<Flow> flow) {
-  left(audit::Stage::authz);
+  left_.left(audit::Stage::authz);
   retired_ = std::move(flow_);
   flow_ = std::move(flow);
   flow_->start();

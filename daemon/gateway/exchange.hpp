@@ -21,7 +21,6 @@
 #include "daemon/translate/target.hpp"
 #include "daemon/upstream/upstream.hpp"
 
-#include <array>
 #include <chrono>
 #include <cstddef>
 #include <memory>
@@ -200,12 +199,7 @@ private:
   void unsendable(const Error& why); ///< as `encoded_` has it
   void tell_refusal(int http_status, std::string_view reason);
   void put_status(int http_status, std::string_view status_json, std::string_view retry_after);
-  void left(audit::Stage stage) { ///< the first time counts
-    auto& when = left_[static_cast<std::size_t>(stage)];
-    if (when == std::chrono::steady_clock::time_point()) when = std::chrono::steady_clock::now();
-  }
   void tell_audit(); ///< once, when it is over
-  void measure_stages(audit::Entry& entry) const;
   void settle_rooms();
 
   Gateway& gateway_;
@@ -234,8 +228,7 @@ private:
   std::unique_ptr<Flow> retired_; ///< until the next callback: a flow never dies in its own call
   std::shared_ptr<void> alive_;
   std::chrono::steady_clock::time_point begun_;
-  /// When it came out of each audit::Stage but the last; {}: it did not.
-  std::array<std::chrono::steady_clock::time_point, audit::k_stages.size() - 1> left_{};
+  StageTimes left_;
   std::unique_ptr<EncodedAnswer> encoded_;       ///< null: JSON
   std::unique_ptr<CompressedAnswer> compressed_; ///< null: as it is
   std::vector<std::string> warnings_;            ///< values of Warning headers
@@ -249,9 +242,7 @@ private:
   bool ended_ = false;     ///< the request is complete
   bool foretold_ = false;  ///< and was at its beginning: on_end() says it again
   bool dispatched_ = false;
-  bool head_sent_ = false;
-  bool done_ = false;
-  bool rechecked_ = false;
+  bool head_sent_ = false, done_ = false, rechecked_ = false;
   bool leaving_ = false;                          ///< Flow::leave() is due, or was told
   bool asks_token_ = false, asks_policy_ = false; ///< recheck_rights() waits for an answer
 };

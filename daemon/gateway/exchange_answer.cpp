@@ -107,7 +107,7 @@ void Exchange::on_frames(std::string_view bytes) {
 void Exchange::send_head(http::ResponseHead head) {
   if (done_ || head_sent_) return;
   head_sent_ = true;
-  left(audit::Stage::first_byte);
+  left_.left(audit::Stage::first_byte);
   if (head.status < 300) {
     for (const auto& warning : warnings_)
       head.headers.add("warning", warning);
@@ -477,21 +477,20 @@ void Exchange::tell_audit() {
   entry.decision = outcome_.decision;
   entry.reason = outcome_.reason;
   entry.trace_id = translate::trace_id_of(head_.headers.get("traceparent"));
-  if (!target_.long_running) measure_stages(entry);
+  if (!target_.long_running) left_.measure(begun_, entry);
   log->add(level, entry);
   if (entry.took >= k_slow && !target_.long_running) tell_slow(entry);
 }
 
-/// A stage that it did not come out of has what is left of its time.
-void Exchange::measure_stages(audit::Entry& entry) const {
-  auto from = begun_;
+void StageTimes::measure(Clock::time_point begun, audit::Entry& entry) const {
+  auto from = begun;
   for (std::size_t i = 0; i < left_.size(); ++i) {
-    if (left_[i] == std::chrono::steady_clock::time_point()) continue;
+    if (left_[i] == Clock::time_point()) continue;
     entry.stages[i] = std::chrono::duration_cast<std::chrono::microseconds>(left_[i] - from);
     from = left_[i];
   }
   entry.stages.back() =
-      entry.took - std::chrono::duration_cast<std::chrono::microseconds>(from - begun_);
+      entry.took - std::chrono::duration_cast<std::chrono::microseconds>(from - begun);
 }
 
 } // namespace zoo::gateway

@@ -4,6 +4,8 @@
 #include "daemon/audit/entry.hpp"
 #include "daemon/upstream/upstream.hpp"
 
+#include <array>
+#include <chrono>
 #include <cstddef>
 #include <string>
 
@@ -20,6 +22,22 @@ struct Resource {
   bool own_group = false;       ///< a custom group of the tenant's own
   std::string kind, kind_group; ///< of the objects that travel; in the tenant's names
   const translate::KindFacts* facts = nullptr;
+};
+
+/// When a request came out of each audit::Stage but the last.
+class StageTimes {
+public:
+  using Clock = std::chrono::steady_clock;
+  void left(audit::Stage stage) { ///< the first time counts
+    auto& when = left_[static_cast<std::size_t>(stage)];
+    if (when == Clock::time_point()) when = Clock::now();
+  }
+  /// How long each took, of one that began at `begun` and took `entry.took`. What it did not come
+  /// out of is 0, and the last one has the rest.
+  void measure(Clock::time_point begun, audit::Entry& entry) const;
+
+private:
+  std::array<Clock::time_point, audit::k_stages.size() - 1> left_{};
 };
 
 /// What became of a request, for the audit log.

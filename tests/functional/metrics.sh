@@ -50,6 +50,16 @@ expect "what drifts upstream is heard" 1 "$(value zood_drift_heard)"
 expect_match "and tenants were looked after" '^[1-9]' "$(value zood_tenant_looks_total)"
 expect "no certificate ends soon" 0 "$(value zood_tenants_certificate_expiring)"
 expect_no_match "no name of a tenant's is a label" "$a|nobody|nobody-1|team" "$(metrics)"
+metrics >"$TMPDIR/scrape"
+said=$(promtool check metrics <"$TMPDIR/scrape" 2>&1)
+expect "promtool has no complaint of a zood that was used" "0 " "$? $said"
+expect_match "how late its loops are" '^zood_loop_lag_seconds [0-9]' "$(<"$TMPDIR/scrape")"
+expect_match "and where a request's time goes" '^zood_stage_seconds_count\{stage="upstream_first_byte"\} [1-9]' "$(<"$TMPDIR/scrape")"
+unpack "$a"
+trace=0af7651916cd43dd8448eb211c80319c
+curl -s -o /dev/null --cacert "$TMPDIR/$a.ca" --cert "$TMPDIR/$a.crt" --key "$TMPDIR/$a.key" -H "traceparent: 00-$trace-b7ad6b7169203331-01" "https://$zood_address/api/v1/namespaces/default/configmaps/traced"
+traced() { jq -e 'select(.name == "traced").traceId == "'$trace'"' "$zood_dir/audit/audit.log"; }
+eventually "a client's trace stands in the audit log" 30 traced
 
 # Who may ask.
 admin() { curl -sS -o /dev/null -w '%{http_code}' --cacert "$TMPDIR/admin.ca" "$@" "https://$(ctl status -o json | jq -r .adminListen)/metrics"; }

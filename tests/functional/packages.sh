@@ -32,7 +32,7 @@ mkdir -p "$zoo_cache"
   flock 9
   [[ -e $base.whole ]] && exit 0
   rm -rf "$base"
-  debootstrap --variant=minbase --include=systemd,ca-certificates bookworm "$base" http://deb.debian.org/debian >"$TMPDIR/debootstrap.log" 2>&1 && touch "$base.whole"
+  debootstrap --variant=minbase --include=systemd,ca-certificates bookworm "$base" >"$TMPDIR/debootstrap.log" 2>&1 && touch "$base.whole"
 ) 9>"$base.lock" || { failed "a Debian is made" < <(tail "$TMPDIR/debootstrap.log"); exit 1; }
 require "the next version is made" make_deb --out "$TMPDIR/next" --version 9.0
 mkdir "$TMPDIR/debian"

@@ -96,8 +96,6 @@ private:
         const std::lock_guard lock(service_.seen_.mutex);
         ++service_.seen_.watches;
         service_.seen_.changed.notify_all();
-      } else if (head_.target == "/peer") {
-        answer(stream_.connection().peer);
       } else if (head_.target == "/big") {
         stream_.send_head({200, {}}, false);
         fill();
@@ -516,7 +514,7 @@ TEST_CASE("drain: who connected just before is served") {
   const int early = test::connect_to(bench.port());
   std::promise<void> drained;
   bench.listener->drain({0ms, 20s}, [&] { drained.set_value(); });
-  const std::string request = "GET /peer HTTP/1.1\r\nHost: h\r\n\r\n";
+  const std::string request = "GET / HTTP/1.1\r\nHost: h\r\n\r\n";
   ::send(early, request.data(), request.size(), 0);
   std::string answer;
   char bytes[1024];
@@ -525,53 +523,6 @@ TEST_CASE("drain: who connected just before is served") {
   ::close(early);
   CHECK(answer.starts_with("HTTP/1.1 200"));
   CHECK(drained.get_future().wait_for(20s) == std::future_status::ready);
-}
-
-TEST_CASE("a balancer says whom it speaks for, and nobody else may") {
-  const std::string request = "GET /peer HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n";
-  const std::string header = "PROXY TCP4 192.0.2.1 10.0.0.1 53124 7443\r\n";
-  ListenerLimits limits;
-  limits.proxy_header = 200ms;
-  limits.balancers = *Networks::parse(std::vector<std::string>{"127.0.0.1/32"});
-  Bench bench;
-  bench.listen(limits, false);
-  CHECK(test::talk(bench.port(), header + request).find("192.0.2.1:53124") != std::string::npos);
-  CHECK(test::talk(bench.port(), "PROXY UNKNOWN\r\n" + request).find("127.0.0.1:") !=
-        std::string::npos);
-  CHECK(test::talk(bench.port(), request).empty()); // it must not guess
-  CHECK(test::talk(bench.port(), "PROXY TCP4 192.0.2.1\r\n" + request).empty());
-  // In pieces, and the last one with what follows.
-  const int slow = test::connect_to(bench.port());
-  for (const auto& piece :
-       {header.substr(0, 3), header.substr(3, 20), header.substr(23) + request}) {
-    ::send(slow, piece.data(), piece.size(), 0);
-    std::this_thread::sleep_for(5ms); // for the pieces to be pieces; either way it is read
-  }
-  std::string answer;
-  char bytes[1024];
-  for (ssize_t count = 0; (count = ::recv(slow, bytes, sizeof(bytes), 0)) > 0;)
-    answer.append(bytes, static_cast<std::size_t>(count));
-  ::close(slow);
-  CHECK(answer.find("192.0.2.1:53124") != std::string::npos);
-  // One that says nothing, or not all, goes.
-  for (const auto& begun : {std::string(), header.substr(0, 10)}) {
-    const int silent = test::connect_to(bench.port());
-    ::send(silent, begun.data(), begun.size(), 0);
-    CHECK(::recv(silent, bytes, sizeof(bytes), 0) <= 0);
-    ::close(silent);
-  }
-
-  Bench others;
-  limits.balancers = *Networks::parse(std::vector<std::string>{"10.0.0.0/8"});
-  others.listen(limits, false);
-  CHECK(test::talk(others.port(), header + request).starts_with("HTTP/1.1 400"));
-  CHECK(test::talk(others.port(), request).find("127.0.0.1:") != std::string::npos);
-
-  // Before TLS.
-  Bench secure;
-  limits.balancers = *Networks::parse(std::vector<std::string>{"127.0.0.1"});
-  secure.listen(limits);
-  CHECK(test::fetch({secure.url("/peer"), secure.pki.ca(), {}, "", true, ""}).error != 0);
 }
 
 TEST_CASE("drain: what is left at the deadline is cut") {

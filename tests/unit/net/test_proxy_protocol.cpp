@@ -1,14 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/net/networks.hpp"
+#include "daemon/net/listener.hpp"
 #include "daemon/net/proxy_protocol.hpp"
+#include "daemon/net/workers.hpp"
+#include "fetch.hpp"
 
 #include <doctest/doctest.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
+#include <chrono>
+#include <memory>
 #include <string>
 #include <vector>
 
 using namespace zoo;
 using namespace zoo::net;
+using namespace std::chrono_literals;
 
 namespace {
 
@@ -43,6 +50,29 @@ std::string client_of(const std::string& header) {
 }
 
 bool broken(const std::string& bytes) { return !read_proxy_header(bytes); }
+
+/// Answers each request with who its client is.
+class SaysPeer final : public http::Service {
+  struct Handler final : http::StreamHandler {
+    void on_data(std::string_view) override {}
+    void on_end() override {}
+    void on_reset() override {}
+    void on_drained() override {}
+  };
+  std::unique_ptr<http::StreamHandler> on_request(http::RequestHead,
+                                                  http::ServerStream& stream) override {
+    stream.send_head({200, {}}, false);
+    stream.send_data(stream.connection().peer, true);
+    return std::make_unique<Handler>();
+  }
+};
+
+std::unique_ptr<Listener> listen(Workers& workers, const ListenerLimits& limits) {
+  auto made = Listener::tcp(workers.loops(), "127.0.0.1:0", nullptr, limits,
+                            [](Loop&) { return std::make_unique<SaysPeer>(); });
+  REQUIRE(made);
+  return *std::move(made);
+}
 
 } // namespace
 
@@ -124,4 +154,47 @@ TEST_CASE("networks hold addresses, and IPv4 ones that IPv6 maps") {
     REQUIRE_FALSE(parsed);
     CHECK(parsed.error().code() == Code::invalid);
   }
+}
+
+TEST_CASE("a balancer says whom it speaks for, and nobody else may") {
+  const std::string request = "GET /peer HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n";
+  const std::string header = "PROXY TCP4 192.0.2.1 10.0.0.1 53124 7443\r\n";
+  ListenerLimits limits;
+  limits.proxy_header = 200ms;
+  limits.balancers = *Networks::parse(std::vector<std::string>{"127.0.0.1/32"});
+  Workers workers(1, "test");
+  const auto listener = listen(workers, limits);
+  CHECK(test::talk(test::port_of(listener->address()), header + request).find("192.0.2.1:53124") !=
+        std::string::npos);
+  CHECK(test::talk(test::port_of(listener->address()), "PROXY UNKNOWN\r\n" + request)
+            .find("127.0.0.1:") != std::string::npos);
+  CHECK(test::talk(test::port_of(listener->address()), request).empty()); // it must not guess
+  CHECK(
+      test::talk(test::port_of(listener->address()), "PROXY TCP4 192.0.2.1\r\n" + request).empty());
+  // In pieces, and the last one with what follows.
+  const int slow = test::connect_to(test::port_of(listener->address()));
+  for (const auto& piece :
+       {header.substr(0, 3), header.substr(3, 20), header.substr(23) + request}) {
+    ::send(slow, piece.data(), piece.size(), 0);
+    std::this_thread::sleep_for(5ms); // for the pieces to be pieces; either way it is read
+  }
+  std::string answer;
+  char bytes[1024];
+  for (ssize_t count = 0; (count = ::recv(slow, bytes, sizeof(bytes), 0)) > 0;)
+    answer.append(bytes, static_cast<std::size_t>(count));
+  ::close(slow);
+  CHECK(answer.find("192.0.2.1:53124") != std::string::npos);
+  // One that says nothing, or not all, goes.
+  for (const auto& begun : {std::string(), header.substr(0, 10)}) {
+    const int silent = test::connect_to(test::port_of(listener->address()));
+    ::send(silent, begun.data(), begun.size(), 0);
+    CHECK(::recv(silent, bytes, sizeof(bytes), 0) <= 0);
+    ::close(silent);
+  }
+
+  limits.balancers = *Networks::parse(std::vector<std::string>{"10.0.0.0/8"});
+  const auto others = listen(workers, limits);
+  CHECK(test::talk(test::port_of(others->address()), header + request).starts_with("HTTP/1.1 400"));
+  CHECK(test::talk(test::port_of(others->address()), request).find("127.0.0.1:") !=
+        std::string::npos);
 }
