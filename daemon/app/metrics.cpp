@@ -103,6 +103,11 @@ void measure(MetricText& out, const Measured& what) {
   flow(out, what.flow_control);
   out.family("zood_connections", Type::gauge, "Connections at the tenants' door");
   out.sample(static_cast<double>(what.listener.connections()));
+  out.family("zood_tls_handshakes_total", Type::counter, "TLS handshakes at the tenants' door");
+  const auto hands = what.listener.handshakes();
+  out.sample(static_cast<double>(hands.full), {{"kind", "full"}});
+  out.sample(static_cast<double>(hands.resumed), {{"kind", "resumed"}});
+  out.sample(static_cast<double>(hands.failed), {{"kind", "failed"}});
   out.family("zood_loop_lag_seconds", Type::gauge,
              "Longest time in the last 10 seconds that a task waited for its event loop");
   out.sample(std::chrono::duration<double>(what.loop_lag).count());

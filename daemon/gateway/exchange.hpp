@@ -237,11 +237,10 @@ private:
   std::optional<translate::Misnamed> misnamed_;
   Outcome outcome_;
   std::size_t unread_ = 0; ///< bytes that count_unread() has counted
-  bool admitted_ = false;
+  bool admitted_ = false, dispatched_ = false;
   bool receiving_ = false; ///< its place is its tenant's alone until the request is whole
   bool ended_ = false;     ///< the request is complete
   bool foretold_ = false;  ///< and was at its beginning: on_end() says it again
-  bool dispatched_ = false;
   bool head_sent_ = false, done_ = false, rechecked_ = false;
   bool leaving_ = false;                          ///< Flow::leave() is due, or was told
   bool asks_token_ = false, asks_policy_ = false; ///< recheck_rights() waits for an answer

@@ -178,10 +178,13 @@ void Connection::start(file::Fd socket, const TlsServerContext* tls) {
 }
 
 void Connection::begin(file::Fd socket, const TlsServerContext* tls) {
+  shakes_hands_ = tls != nullptr;
   transport_ = Transport::accept(share_.loop, std::move(socket), tls, *this);
 }
 
 void Connection::on_open() {
+  if (std::exchange(shakes_hands_, false))
+    ++(transport_->session_resumed() ? share_.resumed_handshakes : share_.full_handshakes);
   proxy_.reset();
   if (info_.peer.empty()) info_.peer = transport_->peer();
   info_.peer_certificate_der = transport_->peer_certificate_der();
@@ -356,6 +359,7 @@ std::optional<Connection::Idle> Connection::idle() const {
 void Connection::die() {
   if (std::exchange(dead_, true)) return;
   const auto self = shared_from_this();
+  if (shakes_hands_) ++share_.failed_handshakes;
   if (codec_) codec_->closed();
   transport_.reset();
   proxy_.reset();

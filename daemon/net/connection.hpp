@@ -8,6 +8,7 @@
 
 #include <atomic>
 #include <compare>
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <unordered_map>
@@ -17,7 +18,7 @@ namespace zoo::net {
 
 class Connection;
 
-/// A listener's part on one loop. Used on that loop's thread, except for `count` and `limits`.
+/// A listener's part on one loop. Used on that loop's thread, except for atomics and `limits`.
 struct LoopShare : std::enable_shared_from_this<LoopShare> {
   LoopShare(Loop& owner, std::unique_ptr<http::Service> made, const ListenerLimits& bounds);
   /// `full`: the listener has as many as it may; one that is idle makes room, or this one goes.
@@ -34,6 +35,7 @@ struct LoopShare : std::enable_shared_from_this<LoopShare> {
   std::unique_ptr<http::Service> service;
   Published<const ListenerLimits> limits;
   std::atomic<std::size_t> count{0}; ///< connections here or on their way here
+  std::atomic<std::uint64_t> full_handshakes{0}, resumed_handshakes{0}, failed_handshakes{0};
   std::unordered_map<Connection*, std::shared_ptr<Connection>> connections;
   Timer sweeper;
   Timer deadline_timer;
@@ -96,6 +98,7 @@ private:
   bool read_ended_ = false;
   bool asked_to_go_ = false;
   bool leaving_ = false;
+  bool shakes_hands_ = false;  ///< of TLS
   bool held_ = false;          ///< it was told to wait: nothing is read
   std::uint64_t refused_ = 0;  ///< by the codec, when last looked at
   std::uint32_t refusals_ = 0; ///< in a row

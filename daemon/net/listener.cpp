@@ -289,6 +289,16 @@ std::string Listener::address() const { return impl_->address; }
 
 std::size_t Listener::connections() const { return impl_->total(); }
 
+Listener::Handshakes Listener::handshakes() const {
+  Handshakes out;
+  for (const auto& share : impl_->shares) {
+    out.full += share->full_handshakes;
+    out.resumed += share->resumed_handshakes;
+    out.failed += share->failed_handshakes;
+  }
+  return out;
+}
+
 void Listener::stop_accepting() {
   impl_->loops.front()->post([impl = impl_] { impl->close_acceptor(); });
 }

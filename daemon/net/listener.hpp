@@ -9,6 +9,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <memory>
@@ -72,6 +73,11 @@ public:
 
   std::string address() const; ///< with the real port; a Unix socket's path
   std::size_t connections() const;
+  /// TLS handshakes so far; `failed`: those of clients that went away meanwhile, too.
+  struct Handshakes {
+    std::uint64_t full = 0, resumed = 0, failed = 0;
+  };
+  Handshakes handshakes() const;
   void stop_accepting(); ///< closes the listening socket
   /// Takes what waits to be accepted, then stop_accepting(); tells every client at once that no
   /// more requests are wanted, and every connection to leave within `times.spread`. `done` is

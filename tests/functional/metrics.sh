@@ -53,6 +53,7 @@ expect_no_match "no name of a tenant's is a label" "$a|nobody|nobody-1|team" "$(
 metrics >"$TMPDIR/scrape"
 said=$(promtool check metrics <"$TMPDIR/scrape" 2>&1)
 expect "promtool has no complaint of a zood that was used" "0 " "$? $said"
+expect_match "how clients' connections began" '^zood_tls_handshakes_total\{kind="full"\} [1-9]' "$(<"$TMPDIR/scrape")"
 expect_match "how late its loops are" '^zood_loop_lag_seconds [0-9]' "$(<"$TMPDIR/scrape")"
 expect_match "and where a request's time goes" '^zood_stage_seconds_count\{stage="upstream_first_byte"\} [1-9]' "$(<"$TMPDIR/scrape")"
 unpack "$a"

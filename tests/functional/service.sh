@@ -76,3 +76,23 @@ ask_as() { # GROUPS...: nobody asks, who has these; prints the answer's status
 }
 expect "a member of the group is answered" 200 "$(ask_as --groups "$gid")"
 expect "somebody else has no way in" 000 "$(ask_as --clear-groups)"
+
+# ---- the journal ------------------------------------------------------------------------------------------------------
+
+# Where its standard error is the journal, a line is an entry with fields (systemd.journal-fields(7)).
+cat >"$TMPDIR/journal.py" <<'P'
+import os, socket, sys
+door = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+os.makedirs("/run/systemd/journal")
+door.bind("/run/systemd/journal/socket")
+door.settimeout(60)
+print("listens", flush=True)
+print(door.recv(65536).decode(), flush=True)
+P
+: >"$TMPDIR/stderr"
+unshare --mount bash -c 'mount -t tmpfs none /run && { python3 "$1/journal.py" >"$1/journal" & } && until [[ -s $1/journal ]]; do sleep 0.05; done
+  JOURNAL_STREAM=$(stat -c %d:%i "$1/stderr") "$2" --dir "$1/none" --upstream "$1/away.kubeconfig" --listen 127.0.0.1:0 2>>"$1/stderr"; wait' - "$TMPDIR" "$ZOO_BUILD/bin/zood" >/dev/null
+expect "an error is one of the journal's" "PRIORITY=3" "$(grep '^PRIORITY' "$TMPDIR/journal")"
+expect "of zood's, and of a room" "ROOM=app SYSLOG_IDENTIFIER=zood" "$(grep -E '^(ROOM|SYSLOG_IDENTIFIER)=' "$TMPDIR/journal" | sort | paste -sd' ')"
+expect_match "with its text" '^MESSAGE=app: .*127\.0\.0\.1' "$(<"$TMPDIR/journal")"
+expect "and stands nowhere else" "" "$(<"$TMPDIR/stderr")"

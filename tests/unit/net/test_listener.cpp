@@ -229,6 +229,17 @@ TEST_CASE("TLS with both protocols, by the client's choice") {
   }
 }
 
+TEST_CASE("handshakes are counted by how they ended") {
+  Bench bench;
+  bench.listen();
+  CHECK(test::fetch({bench.url("/"), bench.pki.ca(), {}, "", true, ""}).error == 0);
+  CHECK(test::talk(bench.port(), "GET / HTTP/1.1\r\n\r\n").find("HTTP") == std::string::npos);
+  const auto all = bench.listener->handshakes();
+  CHECK(all.full == 1);
+  CHECK(all.resumed == 0);
+  CHECK(all.failed == 1);
+}
+
 TEST_CASE("a client certificate is verified, and an unknown one still gets an answer") {
   Bench bench;
   bench.listen();
