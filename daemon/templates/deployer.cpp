@@ -374,6 +374,7 @@ Result<void> Deployer::prune(Attempt& attempt, const Plan& plan,
     ZOO_TRY_VOID(attempt.in_time());
     const auto live = as_template.get(path);
     if (!live && live.error().code() == Code::not_found) continue;
+    if (!live && lacks_the_right(live.error())) continue; // not with this role was it made
     if (!live) return fail(live.error().code(), "{}: {}", ref.title(), live.error().message());
     // It may be another instance's, or a user's own, by now.
     if (metadata_of(*live, "labels", k_instance_label) != mark_of(attempt.instance.name)) continue;
