@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "common/base/file.hpp"
+#include "common/base/result.hpp"
+#include "daemon/keeper/group.hpp"
+#include "daemon/keeper/lines.hpp"
+
+#include <cstddef>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace zoo::keeper {
+
+struct KeeperOptions {
+  std::filesystem::path directory; ///< DIR/clusters: the socket, and a directory for each cluster
+  std::filesystem::path binaries;
+  Patience patience;
+  std::size_t starts = 2; ///< groups that may be starting at a time
+};
+
+/// What supervises control planes: one thread, one poll(2). It listens on keeper.sock of its
+/// directory (0600), to processes of its own user. All that it must know stands in files, so that
+/// another keeper goes on where one was killed; the processes do not notice.
+class Keeper {
+public:
+  /// Takes the lock of the directory (Code::io if another keeper has it), listens, and takes up
+  /// the plans that are there.
+  static Result<std::unique_ptr<Keeper>> open(KeeperOptions options);
+  ~Keeper();
+  Keeper(const Keeper&) = delete;
+
+  /// Until `signals`, a signalfd(2) of SIGTERM and SIGINT, says so. The processes run on after
+  /// SIGTERM; SIGINT ends them first.
+  void run(int signals);
+
+  static constexpr std::size_t k_most_connections = 64;
+  static constexpr std::size_t k_most_pending = 1 << 20; ///< bytes that a client does not read
+
+private:
+  struct Client {
+    file::Fd socket;
+    LineReader lines;
+    std::string out;
+    bool watches = false;
+    bool over = false; ///< closed once `out` is written
+  };
+  explicit Keeper(KeeperOptions options) : options_(std::move(options)) {}
+  void adopt_all();
+  void accept();
+  void serve(Client& client, short events);
+  Reply answer(const Request& request, Client& client);
+  Reply put(const Plan& plan);
+  /// Makes the due steps of all groups, tells watchers; returns milliseconds for poll(2).
+  int turn();
+
+  KeeperOptions options_;
+  file::Fd lock_, listening_;
+  std::map<std::string, std::unique_ptr<Group>> groups_;
+  std::map<int, std::unique_ptr<Client>> clients_; ///< by descriptor
+  Group::Clock::time_point logs_looked_{};
+};
+
+/// The role of the program: `zood --keeper`. `detach`: goes into the background once it listens.
+/// Returns the exit status.
+int run_keeper(KeeperOptions options, bool detach);
+
+} // namespace zoo::keeper

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/keeper/client.hpp"
+#include "daemon/keeper/keeper.hpp"
+#include "tests/unit/keeper/world.hpp"
+
+#include <signal.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include <cstring>
+#include <mutex>
+
+using namespace zoo;
+using namespace zoo::keeper;
+using Verb = Request::Verb;
+
+namespace {
+
+/// A keeper on a thread. It ends as by SIGTERM, or as by SIGINT with all processes.
+struct RunningKeeper {
+  std::unique_ptr<Keeper> keeper;
+  file::Fd signals;
+  std::thread thread;
+  int ends_by;
+
+  RunningKeeper(const test::KeeperWorld& world, int signal) : ends_by(signal) {
+    sigset_t set;
+    ::sigemptyset(&set);
+    ::sigaddset(&set, SIGTERM);
+    ::sigaddset(&set, SIGINT);
+    ::pthread_sigmask(SIG_BLOCK, &set, nullptr);
+    signals = file::Fd(::signalfd(-1, &set, SFD_CLOEXEC));
+    KeeperOptions options;
+    options.directory = world.directory.path() / "clusters";
+    options.binaries = world.binaries;
+    auto opened = Keeper::open(options);
+    REQUIRE_MESSAGE(opened, (opened ? "" : opened.error().text()));
+    keeper = *std::move(opened);
+    thread = std::thread([this] { keeper->run(signals.get()); });
+  }
+  ~RunningKeeper() {
+    ::pthread_kill(thread.native_handle(), ends_by);
+    thread.join();
+  }
+};
+
+Request request(Verb verb, std::string id = "abc123", bool wish = false) {
+  Request out;
+  out.verb = verb;
+  out.id = std::move(id);
+  out.wish = wish;
+  return out;
+}
+
+} // namespace
+
+TEST_CASE("a keeper does what it is asked, and the next one goes on") {
+  const test::KeeperWorld world;
+  const Client client(world.directory.path() / "clusters" / "keeper.sock");
+  CHECK(client.ask(request(Verb::state)).error().code() == Code::unavailable);
+  const auto ready = [&client] {
+    const auto reply = client.ask(request(Verb::state));
+    return reply && reply->states.at(0).ready();
+  };
+  std::int64_t pid = 0;
+  {
+    const RunningKeeper keeper(world, SIGTERM);
+    CHECK(client.ask(request(Verb::state)).error().code() == Code::not_found);
+    CHECK(client.ask(request(Verb::memory))->available > 0);
+    auto second = Keeper::open({world.directory.path() / "clusters", world.binaries, {}, 2});
+    CHECK(second.error().message().find("another keeper has") == 0);
+    Request put = request(Verb::put);
+    put.plan = test::KeeperWorld::plan();
+    REQUIRE(client.ask(put));
+    REQUIRE(test::until(ready, [] {}));
+    pid = client.ask(request(Verb::state))->states[0].components[0].pid;
+  }
+  REQUIRE(::kill(static_cast<pid_t>(pid), 0) == 0); // after SIGTERM they run on
+  const RunningKeeper keeper(world, SIGINT);
+  REQUIRE(test::until(ready, [] {}));
+  CHECK(client.ask(request(Verb::state))->states[0].components[0].pid == pid);
+
+  std::mutex mutex;
+  std::vector<std::string> heard;
+  bool gone = false;
+  std::jthread watch([&](const std::stop_token& stop) {
+    [[maybe_unused]] const auto over =
+        client.watch(stop, [&](const PlanState& state, bool removed) {
+          const std::scoped_lock lock(mutex);
+          heard.push_back(state.id);
+          gone = gone || removed;
+        });
+  });
+  const auto heard_it = [&] {
+    const std::scoped_lock lock(mutex);
+    return !heard.empty();
+  };
+  REQUIRE(test::until(heard_it, [] {}));
+  REQUIRE(client.ask(request(Verb::remove)));
+  CHECK(test::until(
+      [&] {
+        const std::scoped_lock lock(mutex);
+        return gone;
+      },
+      [] {}));
+  CHECK(client.ask(request(Verb::remove))->removed);
+  CHECK_FALSE(std::filesystem::exists(world.directory.path() / "clusters" / "abc123" / "keeper"));
+}
+
+TEST_CASE("a line that never ends is told so and cut off") {
+  const test::KeeperWorld world;
+  const RunningKeeper keeper(world, SIGINT);
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  const auto path = (world.directory.path() / "clusters" / "keeper.sock").string();
+  std::memcpy(address.sun_path, path.c_str(), path.size());
+  const file::Fd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  REQUIRE(::connect(socket.get(), reinterpret_cast<sockaddr*>(&address), sizeof(address)) == 0);
+  const std::string much(k_longest_line + 1, 'x');
+  std::size_t sent = 0;
+  while (sent < much.size()) {
+    const auto size = ::send(socket.get(), much.data() + sent, much.size() - sent, MSG_NOSIGNAL);
+    if (size <= 0) break;
+    sent += static_cast<std::size_t>(size);
+  }
+  std::string said;
+  char bytes[1'024];
+  for (;;) {
+    const auto size = ::recv(socket.get(), bytes, sizeof(bytes), 0);
+    if (size <= 0) break;
+    said.append(bytes, static_cast<std::size_t>(size));
+  }
+  CHECK(said.find("the line is too long") != std::string::npos);
+}
