@@ -78,6 +78,12 @@ constexpr DoctorCheck k_checks[] = {
      "Upstream calls tenants' webhooks through zood, in the tenants' own words, where it reaches "
      "the "
      "relay's door. Else it calls them directly, in upstream's words."},
+    {"virtual-clusters", "virtual clusters",
+     "Whether the keeper of control planes answers, there are programs for them, there is memory "
+     "for one more, and orders of the upstream are heard of."},
+    {"virtual-cluster", "virtual cluster ",
+     "A virtual cluster that is not as it should be. `zooctl cluster describe` shows its programs, "
+     "and `zooctl cluster logs` what they say."},
     {"names-inside-pods", "names inside pods",
      "The cluster's DNS leads a tenant's pods to the tenant's own Services by two rules, which "
      "`zooctl dns corefile` prints and the platform adds to CoreDNS."},

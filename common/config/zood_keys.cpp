@@ -589,6 +589,78 @@ constexpr Key k_keys[] = {
             "and by zooctl status) or refuse (requests are answered 503 until there is room).",
      .reloadable = true,
      .choices = k_audit_overflows},
+    {.name = "clusters.enabled",
+     .type = Type::boolean,
+     .default_text = "false",
+     .doc =
+         "Whether zood makes virtual clusters: VirtualCluster of kosmos.io/v1alpha1, each with a "
+         "kube-apiserver, kube-controller-manager, kube-scheduler and etcd of its own."},
+    {.name = "clusters.binaries",
+     .type = Type::path,
+     .default_text = "/usr/lib/zood/kubernetes",
+     .doc = "The programs of control planes: a directory for each version of Kubernetes, such as "
+            "1.36.3, with etcd, kube-apiserver, kube-controller-manager and kube-scheduler in it. "
+            "packaging/control-planes makes one."},
+    {.name = "clusters.version",
+     .type = Type::string,
+     .doc = "The version of Kubernetes of clusters that name none. Default: the newest in "
+            "clusters.binaries."},
+    {.name = "clusters.domain",
+     .type = Type::string,
+     .doc = "Each cluster's server name is its ID in this domain, whose names DNS leads to "
+            "advertise; kubeconfigs name it. Default: vc.zood.internal, which DNS does not know: "
+            "kubeconfigs name advertise, and that name as tls-server-name."},
+    {.name = "clusters.ports",
+     .type = Type::string,
+     .default_text = "7500-8499",
+     .doc = "The range of ports, on the host of listen, of which each cluster has one, for clients "
+            "that send no server name."},
+    {.name = "clusters.addresses",
+     .type = Type::string,
+     .default_text = "127.64.0.0/16",
+     .doc = "The network of loopback addresses of which each cluster has one, with fixed ports. "
+            "zoods that share a machine need networks that do not overlap."},
+    {.name = "clusters.service_range",
+     .type = Type::string,
+     .doc = "The range of ClusterIPs of clusters that are made from then on. Default: that of the "
+            "upstream's ServiceCIDR kubernetes; 10.0.0.0/16 where it has none."},
+    {.name = "clusters.node_ports",
+     .type = Type::string,
+     .default_text = "30000-32767",
+     .doc = "The range of ports of Services of type NodePort: that of the upstream."},
+    {.name = "clusters.memory",
+     .type = Type::size,
+     .default_text = "1Gi",
+     .doc = "What the programs of one control plane try to keep below together.",
+     .minimum = 256 * k_mi},
+    {.name = "clusters.memory_reserve",
+     .type = Type::size,
+     .default_text = "1Gi",
+     .doc = "Memory that stays free on zood's machine: with less than that and 350 MiB no control "
+            "plane is started, and its cluster is Pending."},
+    {.name = "clusters.connections",
+     .type = Type::integer,
+     .default_text = "1000",
+     .doc = "How many connections a cluster may have through zood, waiting ones included.",
+     .minimum = 1,
+     .maximum = 1'000'000},
+    {.name = "clusters.certificate_validity",
+     .type = Type::duration,
+     .default_text = "8760h",
+     .doc = "How long the certificates of control planes and of their administrators are valid. "
+            "They are made anew at two thirds of that.",
+     .minimum = 600 * k_second,
+     .maximum = 10 * 366 * 24 * k_hour},
+    {.name = "clusters.upstream_crd",
+     .type = Type::boolean,
+     .default_text = "true",
+     .doc = "Whether zood installs the CustomResourceDefinition of VirtualCluster in the upstream, "
+            "and makes the clusters that are ordered there with kubectl."},
+    {.name = "clusters.kubeconfig_in_cr",
+     .type = Type::boolean,
+     .default_text = "true",
+     .doc = "Whether zood writes spec.kubeconfig of those: whoever may read the object upstream is "
+            "then an administrator of the cluster."},
     {.name = "workers",
      .type = Type::integer,
      .default_text = "0",

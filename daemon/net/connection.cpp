@@ -24,16 +24,30 @@ LoopShare::LoopShare(Loop& owner, std::unique_ptr<http::Service> made, const Lis
     : loop(owner), service(std::move(made)), limits(std::make_shared<const ListenerLimits>(bounds)),
       sweeper(owner), deadline_timer(owner), leaver(owner) {}
 
-void LoopShare::add(file::Fd socket, const TlsServerContext* tls, bool full) {
-  // Without a service the listener went in the meantime.
-  if (!service || (full && !close_longest_idle())) {
+void LoopShare::add(file::Fd socket, const std::shared_ptr<TlsServerContext>& tls, bool full) {
+  if (closed || (full && !close_longest_idle())) {
     --count;
     return;
   }
+  if (!porter) return serve(std::move(socket), tls.get());
+  auto guest = std::make_shared<Guest>(*this, porter, only_for, tls);
+  guests.emplace(guest.get(), guest);
+  guest->start(std::move(socket));
+}
+
+void LoopShare::serve(file::Fd socket, const TlsServerContext* tls, const std::string& client) {
   auto connection = std::make_shared<Connection>(*this);
   connections.emplace(connection.get(), connection);
-  connection->start(std::move(socket), tls);
+  connection->start(std::move(socket), tls, client);
   if (connections.size() == 1) sweep();
+}
+
+void LoopShare::serve(Guest& guest, file::Fd socket, const std::shared_ptr<TlsServerContext>& tls,
+                      const std::string& client) {
+  if (!service) return remove(guest); // it is a door for one name alone
+  ++count;
+  serve(std::move(socket), tls.get(), client);
+  remove(guest);
 }
 
 bool LoopShare::close_longest_idle() {
@@ -57,7 +71,16 @@ void LoopShare::remove(Connection& connection) {
   loop.post([keep = std::move(found->second)] {});
   connections.erase(found);
   --count;
-  if (draining && connections.empty() && on_empty) std::exchange(on_empty, nullptr)();
+  if (draining && empty() && on_empty) std::exchange(on_empty, nullptr)();
+}
+
+void LoopShare::remove(Guest& guest) {
+  const auto found = guests.find(&guest);
+  if (found == guests.end()) return;
+  loop.post([keep = std::move(found->second)] {});
+  guests.erase(found);
+  --count;
+  if (draining && empty() && on_empty) std::exchange(on_empty, nullptr)();
 }
 
 /// One timer for all connections of the loop: its period is small beside every limit.
@@ -83,13 +106,19 @@ void LoopShare::sweep() {
 void LoopShare::drain(DrainTimes times, std::function<void()> done) {
   draining = true;
   on_empty = std::move(done);
-  if (connections.empty()) return std::exchange(on_empty, nullptr)();
+  if (empty()) return std::exchange(on_empty, nullptr)();
   std::vector<std::shared_ptr<Connection>> all;
   for (const auto& [key, connection] : connections)
     all.push_back(connection);
   deadline_timer.start(times.deadline, [weak = weak_from_this()] {
     if (const auto self = weak.lock()) self->end_at_deadline();
   });
+  // Those whose bytes are handed through end by themselves, or at the deadline.
+  std::vector<std::shared_ptr<Guest>> waiting;
+  for (const auto& [key, guest] : guests)
+    if (!guest->passed()) waiting.push_back(guest);
+  for (const auto& guest : waiting)
+    guest->die();
   std::minstd_rand random{std::random_device{}()};
   std::shuffle(all.begin(), all.end(), random);
   const auto now = std::chrono::steady_clock::now();
@@ -135,6 +164,11 @@ void LoopShare::cut() {
     all.push_back(connection);
   for (const auto& connection : all)
     connection->die();
+  std::vector<std::shared_ptr<Guest>> passing;
+  for (const auto& [key, guest] : guests)
+    passing.push_back(guest);
+  for (const auto& guest : passing)
+    guest->die();
 }
 
 // ---- Connection ----
@@ -162,7 +196,9 @@ private:
   const int exceptions_;
 };
 
-void Connection::start(file::Fd socket, const TlsServerContext* tls) {
+void Connection::start(file::Fd socket, const TlsServerContext* tls, const std::string& client) {
+  info_.peer = client;
+  if (!client.empty()) return begin(std::move(socket), tls);
   if (!limits_->balancers.contain(peer_of(socket.get()))) return begin(std::move(socket), tls);
   proxy_ = std::make_unique<ProxyReader>(
       share_.loop, std::move(socket), [weak = weak_from_this(), tls](ProxyReader::Read read) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "common/base/published.hpp"
+#include "daemon/net/guest.hpp"
 #include "daemon/net/listener.hpp"
 #include "daemon/net/proxy_reader.hpp"
 #include "daemon/net/transport.hpp"
@@ -22,9 +23,16 @@ class Connection;
 struct LoopShare : std::enable_shared_from_this<LoopShare> {
   LoopShare(Loop& owner, std::unique_ptr<http::Service> made, const ListenerLimits& bounds);
   /// `full`: the listener has as many as it may; one that is idle makes room, or this one goes.
-  void add(file::Fd socket, const TlsServerContext* tls, bool full);
+  void add(file::Fd socket, const std::shared_ptr<TlsServerContext>& tls, bool full);
+  void serve(file::Fd socket, const TlsServerContext* tls,
+             const std::string& client = {}); ///< as a Connection
+  /// What was a guest is served from now on.
+  void serve(Guest& guest, file::Fd socket, const std::shared_ptr<TlsServerContext>& tls,
+             const std::string& client);
   bool close_longest_idle(); ///< false: every connection here has an open stream
   void remove(Connection& connection);
+  void remove(Guest& guest);
+  bool empty() const { return connections.empty() && guests.empty(); }
   void sweep();
   void drain(DrainTimes times, std::function<void()> done);
   void let_go();          ///< those whose turn it is to leave()
@@ -37,6 +45,10 @@ struct LoopShare : std::enable_shared_from_this<LoopShare> {
   std::atomic<std::size_t> count{0}; ///< connections here or on their way here
   std::atomic<std::uint64_t> full_handshakes{0}, resumed_handshakes{0}, failed_handshakes{0};
   std::unordered_map<Connection*, std::shared_ptr<Connection>> connections;
+  std::shared_ptr<Porter> porter; ///< null: whoever comes is served
+  std::string only_for; ///< the name that all connections have for the porter; "": their own
+  std::unordered_map<Guest*, std::shared_ptr<Guest>> guests;
+  std::uint64_t passed_inward = 0, passed_outward = 0; ///< bytes that were handed through
   Timer sweeper;
   Timer deadline_timer;
   Timer leaver;
@@ -44,6 +56,7 @@ struct LoopShare : std::enable_shared_from_this<LoopShare> {
   std::multimap<std::chrono::steady_clock::time_point, std::weak_ptr<Connection>> staying;
   std::function<void()> on_empty;
   bool draining = false;
+  bool closed = false; ///< the listener is gone
 };
 
 /// One client connection: moves bytes between a Transport and a codec, and watches the clock. Where
@@ -51,8 +64,9 @@ struct LoopShare : std::enable_shared_from_this<LoopShare> {
 class Connection : public TransportHandler, public std::enable_shared_from_this<Connection> {
 public:
   explicit Connection(LoopShare& share) : share_(share), limits_(share.limits.load()) {}
-  /// `tls` (null: plain) outlives it.
-  void start(file::Fd socket, const TlsServerContext* tls);
+  /// `tls` (null: plain) outlives it. `client`: as a PROXY header has it that was read already; "":
+  /// none was.
+  void start(file::Fd socket, const TlsServerContext* tls, const std::string& client = {});
   void sweep(std::chrono::steady_clock::time_point now);
   void drain(); ///< http::ServerCodec::drain(), as soon as it shakes hands no more
   void leave(); ///< http::ServerCodec::leave(), likewise

@@ -204,7 +204,7 @@ void Listener::Impl::hand_over(file::Fd socket) {
   ++share->count;
   share->loop.post(
       [share, full, context = tls, held = std::make_shared<file::Fd>(std::move(socket))]() mutable {
-        share->add(std::move(*held), context.get(), full);
+        share->add(std::move(*held), context, full);
       });
 }
 
@@ -245,6 +245,17 @@ Result<std::unique_ptr<Listener>> Listener::tcp(Loops loops, const std::string& 
   return open(std::move(impl), limits, make);
 }
 
+Result<std::unique_ptr<Listener>> Listener::passage(Loops loops, const std::string& address,
+                                                    ListenerLimits limits,
+                                                    std::shared_ptr<Porter> porter,
+                                                    const std::string& name) {
+  ZOO_TRY(auto socket, listen_tcp(address));
+  const auto bound = bound_address(socket.get(), address);
+  auto impl = std::make_shared<Impl>(std::move(loops), std::move(socket), nullptr);
+  impl->address = bound;
+  return open(std::move(impl), limits, [](Loop&) { return nullptr; }, std::move(porter), name);
+}
+
 Result<std::unique_ptr<Listener>> Listener::unix(Loops loops, const std::filesystem::path& path,
                                                  unsigned mode, const std::string& group,
                                                  ListenerLimits limits,
@@ -259,9 +270,14 @@ Result<std::unique_ptr<Listener>> Listener::unix(Loops loops, const std::filesys
 }
 
 std::unique_ptr<Listener> Listener::open(std::shared_ptr<Impl> impl, const ListenerLimits& limits,
-                                         const ServiceFactory& make) {
-  for (auto* loop : impl->loops)
+                                         const ServiceFactory& make,
+                                         const std::shared_ptr<Porter>& porter,
+                                         const std::string& only_for) {
+  for (auto* loop : impl->loops) {
     impl->shares.push_back(std::make_shared<LoopShare>(*loop, make(*loop), limits));
+    impl->shares.back()->porter = porter;
+    impl->shares.back()->only_for = only_for;
+  }
   impl->most = limits.connections;
   impl->loops.front()->post([impl] { impl->start(); });
   return std::unique_ptr<Listener>(new Listener(std::move(impl)));
@@ -277,12 +293,29 @@ Listener::~Listener() {
       share->deadline_timer.cancel();
       share->leaver.cancel();
       share->cut();
+      share->closed = true;
+      share->porter.reset();
       share->service.reset();
     });
   struct stat status{};
   if (!impl_->path.empty() && ::lstat(impl_->path.c_str(), &status) == 0 &&
       status.st_ino == impl_->inode)
     ::unlink(impl_->path.c_str());
+}
+
+void Listener::set_porter(std::shared_ptr<Porter> porter) {
+  for (const auto& share : impl_->shares)
+    share->loop.post([share, porter] { share->porter = porter; });
+}
+
+Listener::Passed Listener::passed() const {
+  Passed out;
+  for (const auto& share : impl_->shares)
+    run_and_wait(share->loop, [&out, &share] {
+      out.inward += share->passed_inward;
+      out.outward += share->passed_outward;
+    });
+  return out;
 }
 
 std::string Listener::address() const { return impl_->address; }
@@ -311,7 +344,7 @@ void Listener::drain(DrainTimes times, std::function<void()> done) {
     const auto left = std::make_shared<std::atomic<std::size_t>>(impl->shares.size());
     for (const auto& share : impl->shares) {
       share->loop.post([share, times, left, done, first = impl->loops.front()] {
-        if (share->service)
+        if (!share->closed)
           share->drain(times, [left, done, first] {
             if (--*left == 0) first->post(done);
           });

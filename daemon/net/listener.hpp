@@ -5,6 +5,7 @@
 #include "daemon/http/codec.hpp"
 #include "daemon/net/loop.hpp"
 #include "daemon/net/networks.hpp"
+#include "daemon/net/porter.hpp"
 #include "daemon/net/tls.hpp"
 
 #include <chrono>
@@ -69,7 +70,21 @@ public:
   static Result<std::unique_ptr<Listener>> unix(Loops loops, const std::filesystem::path& path,
                                                 unsigned mode, const std::string& group,
                                                 ListenerLimits limits, const ServiceFactory& make);
+  /// A door to what `porter` sends connections for `name` to, whatever they say first.
+  static Result<std::unique_ptr<Listener>> passage(Loops loops, const std::string& address,
+                                                   ListenerLimits limits,
+                                                   std::shared_ptr<Porter> porter,
+                                                   const std::string& name);
   ~Listener();
+
+  /// Connections that come from now on are looked at by him first; null: they are not, and cost
+  /// nothing more. Any thread.
+  void set_porter(std::shared_ptr<Porter> porter);
+  /// Bytes that were handed through, to and from clients. Any thread; waits for the loops.
+  struct Passed {
+    std::uint64_t inward = 0, outward = 0;
+  };
+  Passed passed() const;
 
   std::string address() const; ///< with the real port; a Unix socket's path
   std::size_t connections() const;
@@ -89,7 +104,9 @@ public:
 private:
   struct Impl;
   static std::unique_ptr<Listener> open(std::shared_ptr<Impl> impl, const ListenerLimits& limits,
-                                        const ServiceFactory& make);
+                                        const ServiceFactory& make,
+                                        const std::shared_ptr<Porter>& porter = {},
+                                        const std::string& only_for = {});
   explicit Listener(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
   std::shared_ptr<Impl> impl_;
 };

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/net/guest.hpp"
+
+#include "common/base/log.hpp"
+#include "daemon/http/client_hello.hpp"
+#include "daemon/net/address.hpp"
+#include "daemon/net/connection.hpp"
+
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+
+#include <array>
+#include <cerrno>
+
+namespace zoo::net {
+namespace {
+
+/// A fatal alert unrecognized_name (RFC 6066 3), in a record of its own.
+constexpr std::string_view k_unrecognized_name("\x15\x03\x03\x00\x02\x02\x70", 7);
+constexpr std::chrono::milliseconds k_refusing{1'000}; ///< for the client to take that
+/// Bytes of one way in one turn of the loop: others have theirs.
+constexpr std::size_t k_turn = 16 * Guest::k_scratch;
+
+void keep_alive(int socket) {
+  const int on = 1, seconds = 30, times = 3;
+  ::setsockopt(socket, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
+  ::setsockopt(socket, IPPROTO_TCP, TCP_KEEPIDLE, &seconds, sizeof(seconds));
+  ::setsockopt(socket, IPPROTO_TCP, TCP_KEEPINTVL, &seconds, sizeof(seconds));
+  ::setsockopt(socket, IPPROTO_TCP, TCP_KEEPCNT, &times, sizeof(times));
+  ::setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+}
+
+/// One for all guests of a thread: nothing stays in it.
+char* scratch() {
+  thread_local std::array<char, Guest::k_scratch> bytes;
+  return bytes.data();
+}
+
+} // namespace
+
+Guest::Guest(LoopShare& share, std::shared_ptr<Porter> porter, std::string name,
+             std::shared_ptr<TlsServerContext> tls)
+    : share_(share), porter_(std::move(porter)), name_(std::move(name)), tls_(std::move(tls)),
+      client_(share.loop, *this), hears_(*this), server_(share.loop, hears_), timer_(share.loop) {}
+
+void Guest::start(file::Fd socket) {
+  const auto limits = share_.limits.load();
+  if (!limits->balancers.contain(peer_of(socket.get()))) return begin(std::move(socket));
+  timer_.start(limits->proxy_header, [this] { die(); });
+  proxy_ = std::make_unique<ProxyReader>(
+      share_.loop, std::move(socket), [weak = weak_from_this()](ProxyReader::Read read) {
+        const auto self = weak.lock();
+        if (!self || self->stage_ != Stage::looking) return;
+        if (!read) {
+          log::warning("net", "a connection is refused: {}", read.error().message());
+          return self->die();
+        }
+        self->client_name_ = std::move(read->client);
+        self->begin(std::move(read->socket));
+      });
+}
+
+void Guest::begin(file::Fd socket) {
+  if (!client_.open(std::move(socket))) return die();
+  timer_.start(share_.limits.load()->handshake, [this] { die(); });
+  if (!name_.empty()) claim(name_);
+}
+
+void Guest::on_ready() {
+  const auto self = shared_from_this(); // die() may be on the way
+  if (stage_ == Stage::looking) return look();
+  if (stage_ == Stage::passing) return pass();
+  if (stage_ == Stage::refusing) {
+    while (client_.receive(scratch(), k_scratch) > 0) {
+    }
+    if (errno != EAGAIN) die();
+    return;
+  }
+  // One that waits and goes away makes room.
+  char byte = 0;
+  if (client_.readable() && ::recv(client_.number(), &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0) die();
+}
+
+/// Without taking anything. It is told when there is more, and not before: no level trigger spins
+/// on what is there already.
+void Guest::look() {
+  const auto size =
+      ::recv(client_.number(), scratch(), http::k_most_client_hello, MSG_PEEK | MSG_DONTWAIT);
+  if (size == 0 || (size < 0 && errno != EAGAIN && errno != EINTR)) return die();
+  if (size < 0) return;
+  const auto there = static_cast<std::size_t>(size);
+  if (there == looked_at_) return; // the end, if it came, ends it with the time for this
+  looked_at_ = there;
+  const auto hello = http::read_client_hello({scratch(), there});
+  if (hello.state == http::ClientHello::State::need_more) return;
+  if (hello.state == http::ClientHello::State::whole && porter_->claims(hello.server_name))
+    return claim(hello.server_name);
+  stage_ = Stage::dead;
+  timer_.cancel();
+  share_.serve(*this, client_.take(), tls_, client_name_);
+}
+
+void Guest::claim(const std::string& name) {
+  stage_ = Stage::waiting;
+  timer_.start(k_hold, [this] { die(); });
+  admitted_ = porter_->admit(share_.loop, name, [this](const Porter::Decision& decision) {
+    const auto self = shared_from_this();
+    decided(decision);
+  });
+}
+
+void Guest::decided(const Porter::Decision& decision) {
+  if (stage_ == Stage::passing || stage_ == Stage::connecting) {
+    if (!decision.passes) die();
+    return;
+  }
+  if (stage_ != Stage::waiting) return;
+  if (!decision.passes) return refuse();
+  const auto addresses = numeric_address(decision.address, decision.port);
+  if (addresses.empty()) return refuse();
+  const auto& to = addresses.front();
+  file::Fd socket(::socket(to.family(), SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  if (!socket || (::connect(socket.get(), to.get(), to.size) != 0 && errno != EINPROGRESS) ||
+      !server_.open(std::move(socket)))
+    return die();
+  stage_ = Stage::connecting;
+}
+
+void Guest::refuse() {
+  stage_ = Stage::refusing;
+  // What has come must be taken first: a socket that is closed with it sends a reset, which may
+  // overtake the alert.
+  while (client_.receive(scratch(), k_scratch) > 0) {
+  }
+  client_.send(k_unrecognized_name.data(), k_unrecognized_name.size());
+  ::shutdown(client_.number(), SHUT_WR);
+  timer_.start(k_refusing, [this] { die(); });
+}
+
+void Guest::on_server_ready() {
+  const auto self = shared_from_this();
+  if (stage_ == Stage::connecting) {
+    int error = 0;
+    socklen_t size = sizeof(error);
+    ::getsockopt(server_.number(), SOL_SOCKET, SO_ERROR, &error, &size);
+    if (error != 0) {
+      log::debug("net", "a connection is not handed on: error {}", error);
+      return die();
+    }
+    if (!server_.writable()) return;
+    stage_ = Stage::passing;
+    timer_.cancel();
+    keep_alive(client_.number());
+    keep_alive(server_.number());
+    client_.look(); // what has come so far was told already
+  }
+  if (stage_ == Stage::passing) pass();
+}
+
+void Guest::pass() {
+  const bool inward = move(client_, server_, inward_, share_.passed_inward);
+  const bool outward = inward && move(server_, client_, outward_, share_.passed_outward);
+  if (!inward || !outward || (inward_.shut && outward_.shut)) die();
+}
+
+/// False: a side is gone.
+bool Guest::move(Socket& from, Socket& to, Way& way, std::uint64_t& counter) {
+  std::size_t moved = 0;
+  for (;;) {
+    if (!way.pending.empty()) {
+      const auto sent = to.send(way.pending.data(), way.pending.size());
+      if (sent < 0) return errno == EAGAIN;
+      way.pending.erase(0, static_cast<std::size_t>(sent));
+      if (!way.pending.empty()) continue;
+      way.pending.shrink_to_fit();
+    }
+    if (way.ended) {
+      if (!way.shut) ::shutdown(to.number(), SHUT_WR);
+      way.shut = true;
+      return true;
+    }
+    if (moved >= k_turn) {
+      if (!std::exchange(posted_, true))
+        share_.loop.post([weak = weak_from_this()] {
+          const auto self = weak.lock();
+          if (!self) return;
+          self->posted_ = false;
+          if (self->stage_ == Stage::passing) self->pass();
+        });
+      return true;
+    }
+    const auto size = from.receive(scratch(), k_scratch);
+    if (size < 0) return errno == EAGAIN;
+    if (size == 0) {
+      way.ended = true;
+      continue;
+    }
+    moved += static_cast<std::size_t>(size);
+    counter += static_cast<std::uint64_t>(size);
+    const auto sent = to.send(scratch(), static_cast<std::size_t>(size));
+    if (sent < 0 && errno != EAGAIN) return false;
+    const auto taken = sent < 0 ? std::size_t{0} : static_cast<std::size_t>(sent);
+    if (taken < static_cast<std::size_t>(size))
+      way.pending.assign(scratch() + taken, static_cast<std::size_t>(size) - taken);
+  }
+}
+
+void Guest::die() {
+  if (stage_ == Stage::dead) return;
+  stage_ = Stage::dead;
+  timer_.cancel();
+  admitted_.reset();
+  client_.close();
+  server_.close();
+  share_.remove(*this);
+}
+
+} // namespace zoo::net

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "common/base/file.hpp"
+#include "daemon/net/porter.hpp"
+#include "daemon/net/proxy_reader.hpp"
+#include "daemon/net/socket.hpp"
+#include "daemon/net/tls.hpp"
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+namespace zoo::net {
+
+struct LoopShare;
+
+/// A connection before it is known whose it is, and while its bytes are handed through. Until the
+/// porter has claimed it nothing is taken out of its socket, so that the listener serves it as any
+/// other. On one loop; destroyed a moment after die().
+class Guest final : public SocketHandler, public std::enable_shared_from_this<Guest> {
+public:
+  /// `name`: for whom it is, whatever it says first; "": the server name of its ClientHello.
+  Guest(LoopShare& share, std::shared_ptr<Porter> porter, std::string name,
+        std::shared_ptr<TlsServerContext> tls);
+  void start(file::Fd socket);
+  void die();
+  bool passed() const { return stage_ == Stage::passing; } ///< its bytes are handed through
+  /// Bytes that both ways hold because the other side does not take them.
+  std::size_t held() const { return inward_.pending.size() + outward_.pending.size(); }
+
+  static constexpr std::chrono::milliseconds k_hold{9'000};
+  static constexpr std::size_t k_scratch = 64 * 1024; ///< read at a time; held at most, each way
+
+private:
+  enum class Stage { looking, waiting, connecting, passing, refusing, dead };
+  struct Way {
+    std::string pending;
+    bool ended = false; ///< the side it comes from sends no more
+    bool shut = false;  ///< and the other one was told
+  };
+  /// Hears of the server's socket for the guest.
+  struct Server final : SocketHandler {
+    explicit Server(Guest& owner) : guest(owner) {}
+    void on_ready() override { guest.on_server_ready(); }
+    Guest& guest;
+  };
+  void on_ready() override;
+  void on_server_ready();
+  void begin(file::Fd socket); ///< what comes is the client's own
+  void look();
+  void claim(const std::string& name);
+  void decided(const Porter::Decision& decision);
+  void refuse();
+  void pass();
+  bool move(Socket& from, Socket& to, Way& way, std::uint64_t& counter);
+
+  LoopShare& share_;
+  const std::shared_ptr<Porter> porter_;
+  const std::string name_;
+  const std::shared_ptr<TlsServerContext> tls_;
+  Stage stage_ = Stage::looking;
+  std::unique_ptr<ProxyReader> proxy_; ///< of a load balancer's connection
+  std::string client_name_;            ///< as the PROXY header has it; "": there was none
+  Socket client_;
+  Server hears_;
+  Socket server_;
+  Timer timer_;
+  std::size_t looked_at_ = 0; ///< bytes that were there when it was looked at last
+  Way inward_, outward_;
+  bool posted_ = false;
+  std::shared_ptr<void> admitted_; ///< of the porter's
+};
+
+} // namespace zoo::net
