@@ -102,6 +102,13 @@ Result<std::string> AdminClient::perform(const Call& call) {
   return std::move(response->body);
 }
 
+Result<std::string> AdminClient::answer_of(const Call& call) {
+  auto response = transport_->perform(request_of(call));
+  if (!response) return fail(explain(std::move(response).error(), call));
+  if (response->status < 200 || response->status > 299) return fail(kube::error_of(*response));
+  return std::move(response->body);
+}
+
 /// What another server than zood's admin API says to a request for it.
 Error AdminClient::wrong_door(const http_client::Response& response) const {
   auto error = kube::error_of(response);
@@ -323,7 +330,15 @@ Result<bool> AdminClient::follow(std::string_view id,
                                  const std::function<Result<bool>(const json*)>& each,
                                  const std::function<void(const Error&)>& lost,
                                  const std::function<void(milliseconds)>& pause) {
-  const auto purpose = fmt::format("watching tenant '{}'", id);
+  return follow(tenants_path(), id, deadline, each, lost, pause);
+}
+
+Result<bool> AdminClient::follow(const std::string& collection, std::string_view id,
+                                 std::chrono::steady_clock::time_point deadline,
+                                 const std::function<Result<bool>(const json*)>& each,
+                                 const std::function<void(const Error&)>& lost,
+                                 const std::function<void(milliseconds)>& pause) {
+  const auto purpose = fmt::format("watching '{}'", id);
   const auto left = [&] { return std::chrono::duration_cast<milliseconds>(deadline - steady_()); };
   const auto again = [&](Error error) -> Result<void> {
     // Restarting zood must not fail a wait; what is wrong with the request itself must.
@@ -337,7 +352,7 @@ Result<bool> AdminClient::follow(std::string_view id,
   };
   const kube::Query base = {{"fieldSelector", fmt::format("metadata.name={}", id)}};
   while (left().count() > 0) {
-    const Call list{.path = kube::with_query(tenants_path(), base), .purpose = purpose};
+    const Call list{.path = kube::with_query(collection, base), .purpose = purpose};
     auto list_request = request_of(list);
     list_request.timeout = std::min(timeout_, left());
     auto answer = transport_->perform(list_request);
@@ -364,7 +379,7 @@ Result<bool> AdminClient::follow(std::string_view id,
     const auto span = left();
     if (span.count() <= 0) return false;
     query.emplace_back("timeoutSeconds", std::to_string(span.count() / 1000 + 1));
-    const Call watch{.path = kube::with_query(tenants_path(), query), .purpose = purpose};
+    const Call watch{.path = kube::with_query(collection, query), .purpose = purpose};
     auto request = request_of(watch);
     request.timeout = std::min(timeout_, span);
     request.idle_timeout = span;

@@ -100,9 +100,7 @@ public:
   /// {"items", "more"}, and `journal` if the lines are there (cli/journal.hpp) and none is here.
   Result<nlohmann::json> audit(const api::AuditQuery& wanted);
 
-  const Door& door() const { return door_; }
-
-private:
+  /// One request of zood's API.
   struct Call {
     std::string method = "GET";
     std::string path = {};
@@ -111,6 +109,18 @@ private:
     std::size_t max_body = 0; ///< of the answer; 0: as http_client has it
     std::string purpose = {}; ///< "asking for the list of tenants"
   };
+  /// The body of its answer. Errors: the server's Status as it is.
+  Result<std::string> answer_of(const Call& call);
+  /// follow() of an object of any kind: `collection` is the path of those among which it is.
+  Result<bool> follow(const std::string& collection, std::string_view name,
+                      std::chrono::steady_clock::time_point deadline,
+                      const std::function<Result<bool>(const nlohmann::json* object)>& each,
+                      const std::function<void(const Error&)>& lost,
+                      const std::function<void(std::chrono::milliseconds)>& pause);
+
+  const Door& door() const { return door_; }
+
+private:
   Result<std::string> perform(const Call& call);
   Result<nlohmann::json> object_of(const Call& call);
   Result<nlohmann::json> ask(std::string_view id, const Call& call);

@@ -146,6 +146,7 @@ std::vector<GroupEntry> all_groups() {
           {"space", "Make, use and remove the spaces of accounts"},
           {"template", "Look at templates, and make their objects in spaces"},
           {"quota", "Limit what accounts use, and show what they do"},
+          {"cluster", "Make, use and remove virtual clusters"},
           {"kubeconfig", "Hand out credentials"},
           {"backup", "Copy zood's state, and look at copies"},
           {"store", "Move zood's records to another place"},
@@ -212,6 +213,20 @@ std::vector<CommandEntry> all_commands() {
   add("quota", "explain", "Show what is full, by what, and whether a file would fit",
       make_quota_explain());
   add("quota", "recount", "Put right what upstream has counted wrong", make_quota_recount());
+  add("cluster", "create", "Create a virtual cluster and wait until it is Initialized",
+      make_cluster_create());
+  add("cluster", "list", "List virtual clusters", make_cluster_list());
+  add("cluster", "get", "Show virtual clusters", make_cluster_get());
+  add("cluster", "describe", "Show everything about virtual clusters", make_cluster_describe());
+  add("cluster", "connect", "Use a virtual cluster: by kubectl's own file, or for one command",
+      make_cluster_connect());
+  add("cluster", "pause", "Stop the control planes of virtual clusters", make_cluster_pause());
+  add("cluster", "resume", "Start them again", make_cluster_resume());
+  add("cluster", "certs", "Show the certificates of a virtual cluster, or make them anew",
+      make_cluster_certs());
+  add("cluster", "logs", "Print the log of a component of a virtual cluster", make_cluster_logs());
+  add("cluster", "delete", "Delete virtual clusters with all that is in them",
+      make_cluster_delete());
   add("kubeconfig", "account", "Make a kubeconfig for users of accounts",
       make_kubeconfig_account());
   add("kubeconfig", "export", "Issue a kubeconfig for a tenant", make_kubeconfig_export());

@@ -18,8 +18,8 @@ namespace zoo::cli {
 /// One leaf of the command tree: an object of its own with its options' values. define() tells the
 /// parser of them once, run() does the work and returns the exit status.
 ///
-/// The types shown for values also drive completion: TENANT, ACCOUNT, SPACE, FILE, DIR, DURATION,
-/// or the choices themselves ("json|yaml").
+/// The types shown for values also drive completion: TENANT, ACCOUNT, SPACE, CLUSTER, FILE, DIR,
+/// DURATION, or the choices themselves ("json|yaml").
 class Command {
 public:
   virtual ~Command() = default;
@@ -86,6 +86,16 @@ std::unique_ptr<Command> make_template_render();
 std::unique_ptr<Command> make_template_diff();
 std::unique_ptr<Command> make_template_instantiate();
 std::unique_ptr<Command> make_template_status();
+std::unique_ptr<Command> make_cluster_create();
+std::unique_ptr<Command> make_cluster_list();
+std::unique_ptr<Command> make_cluster_get();
+std::unique_ptr<Command> make_cluster_describe();
+std::unique_ptr<Command> make_cluster_delete();
+std::unique_ptr<Command> make_cluster_pause();
+std::unique_ptr<Command> make_cluster_resume();
+std::unique_ptr<Command> make_cluster_certs();
+std::unique_ptr<Command> make_cluster_logs();
+std::unique_ptr<Command> make_cluster_connect();
 std::unique_ptr<Command> make_kubeconfig_account();
 std::unique_ptr<Command> make_whoami();
 std::unique_ptr<Command> make_can_i();

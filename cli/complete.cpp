@@ -6,6 +6,7 @@
 #include "cli/options.hpp"
 #include "cli/output/printer.hpp"
 #include "cli/output/table.hpp"
+#include "cli/virtual_cluster.hpp"
 #include "cli/walk.hpp"
 #include "common/base/text.hpp"
 
@@ -91,6 +92,8 @@ private:
       named(head, k_spaces_path, "/spec/account");
     } else if (type == "TEMPLATE") {
       named(head, k_templates_path, "/resources/helm/chart/repository/name");
+    } else if (type == "CLUSTER") {
+      virtual_clusters(head);
     } else if (type == "SERIAL") {
       serials(head);
     } else if (type == "VERB") {
@@ -160,6 +163,20 @@ private:
       const auto name = text_at(item, "/metadata/name");
       if (!name.starts_with(current_)) continue;
       context_.out << head << printable(name) << '\t' << printable(text_at(item, beside)) << '\n';
+    }
+  }
+
+  /// Of all namespaces: which one is meant may be said later.
+  void virtual_clusters(const std::string& head) {
+    if (client() == nullptr) return;
+    auto clusters = VirtualClusters::open(context_, "");
+    const auto list = clusters ? clusters->list() : Result<nlohmann::json>(fail(clusters.error()));
+    if (!list) return;
+    for (const auto& item : list->value("items", nlohmann::json::array())) {
+      const auto name = text_at(item, "/metadata/name");
+      if (!name.starts_with(current_)) continue;
+      context_.out << head << printable(name) << '\t' << printable(text_at(item, "/status/phase"))
+                   << '\n';
     }
   }
 

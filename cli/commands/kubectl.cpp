@@ -1,62 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/command.hpp"
+#include "cli/kubectl_program.hpp"
 #include "cli/options.hpp"
-#include "common/base/file.hpp"
-#include "common/base/text.hpp"
 
 #include <CLI/CLI.hpp>
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
-#include <cstring>
-#include <filesystem>
 #include <optional>
 
 namespace zoo::cli {
 namespace {
 
 constexpr std::string_view k_ttl = "24h"; ///< of a credential that is issued without --ttl
-
-/// The kubeconfig in memory that has no name in any directory and cannot be changed: kubectl
-/// inherits it, and it goes when the last process that holds it ends, however that ends.
-Result<file::Fd> unnamed_file(std::string_view text) {
-  file::Fd fd(::memfd_create("zooctl-kubeconfig", MFD_ALLOW_SEALING));
-  const auto failed = []() -> Result<file::Fd> {
-    return fail(Code::io, "cannot keep the kubeconfig in memory: {}", std::strerror(errno));
-  };
-  if (!fd || ::fchmod(fd.get(), 0600) != 0) return failed();
-  while (!text.empty()) {
-    const auto n = ::write(fd.get(), text.data(), text.size());
-    if (n < 0) return failed();
-    text.remove_prefix(static_cast<std::size_t>(n));
-  }
-  if (::fcntl(fd.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE) != 0) {
-    return failed();
-  }
-  return fd;
-}
-
-Result<std::string> find_kubectl(const Context& context) {
-  const auto path = context.env("PATH").value_or("/usr/local/bin:/usr/bin:/bin");
-  for (const auto directory : text::split(path, ':')) {
-    const auto candidate =
-        (std::filesystem::path(directory.empty() ? "." : directory) / "kubectl").string();
-    std::error_code ec;
-    if (std::filesystem::is_regular_file(candidate, ec) && ::access(candidate.c_str(), X_OK) == 0) {
-      return candidate;
-    }
-  }
-  return fail(Code::not_found,
-              "there is no kubectl in PATH ({}): install it (on Debian 12 and later the package "
-              "kubernetes-client has it; else see https://kubernetes.io/docs/tasks/tools/), or "
-              "write a kubeconfig for another machine with `zooctl kubeconfig export`",
-              path);
-}
 
 struct Kubectl final : Command {
   std::string tenant, user, ttl;
@@ -126,27 +82,11 @@ struct Kubectl final : Command {
   Result<int> run(Context& context) override {
     ZOO_TRY_VOID(check_arguments());
     ZOO_TRY_VOID(check_user(user, groups));
-    ZOO_TRY(const auto path, find_kubectl(context));
+    ZOO_TRY(const auto path, find_program(context, "kubectl"));
     ZOO_TRY(const auto span, option_ttl(ttl.empty() ? k_ttl : ttl));
     ZOO_TRY(auto* client, context.client());
     ZOO_TRY(const auto text, credential(*client, span));
-    ZOO_TRY(const auto fd, unnamed_file(text));
-
-    Program program{path, {"kubectl"}, {}};
-    program.arguments.insert(program.arguments.end(), arguments.begin(), arguments.end());
-    for (const auto& entry : context.environment) {
-      if (!entry.starts_with("KUBECONFIG=")) program.environment.push_back(entry);
-    }
-    program.environment.push_back(fmt::format("KUBECONFIG=/proc/self/fd/{}", fd.get()));
-    // kubectl keys its cache of discovery by the server's address, which tenants share.
-    const auto home = context.env("HOME");
-    if (home && !context.env("KUBECACHEDIR")) {
-      program.environment.push_back(
-          fmt::format("KUBECACHEDIR={}/.kube/cache/zooctl/{}", *home, tenant));
-    }
-    context.out.flush();
-    context.err.flush();
-    return fail(context.execute(program));
+    return fail(run_with_kubeconfig(context, path, "kubectl", arguments, text, tenant));
   }
 };
 

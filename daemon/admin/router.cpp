@@ -64,10 +64,11 @@ const std::vector<resources::ServedGroup>& review_groups() {
   return all;
 }
 
-resources::Api tenant_api(tenants::TenantService& tenants, Workers& workers,
-                          std::function<std::int64_t()> now) {
+resources::Api own_api(tenants::TenantService& tenants, Workers& workers,
+                       std::function<std::int64_t()> now, std::vector<resources::KindPtr> kinds) {
+  kinds.insert(kinds.begin(), tenant_kind(tenants));
   return resources::Api(
-      {.kinds = {tenant_kind(tenants)},
+      {.kinds = std::move(kinds),
        .others = review_groups(),
        .name = std::string(k_name),
        .title = "zood admin API",
@@ -79,9 +80,9 @@ resources::Api tenant_api(tenants::TenantService& tenants, Workers& workers,
 
 Router::Router(tenants::TenantService& tenants, StatusSource& status, Workers& workers,
                std::function<std::int64_t()> now, const audit::Log* audit,
-               AggregatedSwitch* aggregated)
+               AggregatedSwitch* aggregated, std::vector<resources::KindPtr> kinds)
     : tenants_(tenants), status_(status), audit_(audit), aggregated_(aggregated),
-      api_(tenant_api(tenants, workers, std::move(now))) {}
+      api_(own_api(tenants, workers, std::move(now), std::move(kinds))) {}
 
 bool Router::is_health(const Request& request) {
   if (request.segments.empty() || !reads(request)) return false;

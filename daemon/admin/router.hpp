@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <vector>
 
 namespace zoo::audit {
 class Log;
@@ -23,7 +24,7 @@ class Router {
 public:
   Router(tenants::TenantService& tenants, StatusSource& status, Workers& workers,
          std::function<std::int64_t()> now, const audit::Log* audit = nullptr,
-         AggregatedSwitch* aggregated = nullptr);
+         AggregatedSwitch* aggregated = nullptr, std::vector<resources::KindPtr> kinds = {});
 
   /// Without it, that path answers 503.
   void set_uninstall_accounts(UninstallAccounts uninstall) { uninstall_ = std::move(uninstall); }

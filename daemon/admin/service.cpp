@@ -18,7 +18,7 @@ public:
       : options_(std::move(context.door)), audit_(context.audit),
         router_(context.tenants, context.status, context.workers,
                 context.now ? std::move(context.now) : kube::unix_now, context.audit,
-                context.aggregated) {
+                context.aggregated, std::move(context.kinds)) {
     router_.set_uninstall_accounts(std::move(context.uninstall_accounts));
     router_.set_backup(context.backup);
     router_.set_store(context.store);

@@ -7,11 +7,13 @@
 #include "daemon/admin/quotas.hpp"
 #include "daemon/admin/server.hpp"
 #include "daemon/resources/door.hpp"
+#include "daemon/resources/kind.hpp"
 #include "daemon/resources/workers.hpp"
 
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <vector>
 
 namespace zoo::audit {
 class Log;
@@ -29,9 +31,10 @@ struct AdminContext {
   audit::Log* audit = nullptr;       ///< told of every request that is over; null: there is none
   AggregatedSwitch* aggregated = nullptr; ///< null: this zood has no such door
   UninstallAccounts uninstall_accounts = {};
-  BackupSource* backup = nullptr; ///< null: that path answers 503
-  StoreSource* store = nullptr;   ///< likewise
-  QuotaSource* quotas = nullptr;  ///< null: this zood keeps none
+  BackupSource* backup = nullptr;             ///< null: that path answers 503
+  StoreSource* store = nullptr;               ///< likewise
+  QuotaSource* quotas = nullptr;              ///< null: this zood keeps none
+  std::vector<resources::KindPtr> kinds = {}; ///< that are served beside Tenant
 };
 
 /// The admin API (DESIGN 11): Kubernetes-shaped, for zooctl and kubectl. Who may ask says door.hpp,

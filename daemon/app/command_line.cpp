@@ -2,10 +2,12 @@
 #include "daemon/app/command_line.hpp"
 
 #include "common/base/error_table.hpp"
+#include "common/base/log.hpp"
 #include "common/base/text.hpp"
 #include "daemon/app/backup.hpp"
 #include "daemon/app/joining.hpp"
 #include "daemon/app/zood.hpp"
+#include "daemon/keeper/keeper.hpp"
 #include "daemon/translate/proof.hpp"
 #include "daemon/upstream/accounts_manifests.hpp"
 #include "daemon/upstream/inside_manifests.hpp"
@@ -16,6 +18,8 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
+#include <thread>
 
 namespace zoo::app {
 namespace {
@@ -67,9 +71,9 @@ CommandLine parse_command_line(int argc, char** argv) {
   CommandLine out;
   CLI::App app("zood: gives each tenant of one Kubernetes cluster an API of its own", "zood");
   std::string dir, upstream, listen, advertise, admin_listen, log_level, config_file, backup_file,
-      passphrase_file, invitation_file;
+      passphrase_file, invitation_file, binaries;
   bool check = false, print_config = false, print_rbac = false, print_accounts = false,
-       print_inside = false, revoke_all = false;
+       print_inside = false, revoke_all = false, keeper = false, detach = false;
   app.set_help_flag("-h,--help", "Print this help");
   app.add_option("--dir", dir, "Everything that zood owns: database, keys, PKI, socket")
       ->type_name("DIR");
@@ -107,6 +111,11 @@ CommandLine parse_command_line(int argc, char** argv) {
       ->needs("--restore");
   app.add_flag("--print-upstream-inside", print_inside,
                "Print the policy that makes zood the API server inside tenants' pods");
+  app.add_flag("--keeper", keeper,
+               "Supervise the control planes of virtual clusters, and nothing else");
+  app.add_option("--binaries", binaries, "The programs of control planes, for --keeper")
+      ->type_name("DIR");
+  app.add_flag("--detach", detach, "With --keeper: in the background");
   app.set_version_flag("--version", translate::k_proves ? "zood " ZOO_VERSION
                                                         : "zood " ZOO_VERSION
                                                           " (test program, proves nothing)");
@@ -138,6 +147,10 @@ CommandLine parse_command_line(int argc, char** argv) {
     fmt::print(stderr, "zood: THIS TEST PROGRAM PROVES NO REQUEST: what isolates tenants is the "
                        "upstream alone. It must never serve anybody.\n");
   }
+  if (detach && !keeper) {
+    out.exit_status = complain(Error(Code::usage, "--detach goes with --keeper"));
+    return out;
+  }
   // Without a file zood is somebody's first try: the door for kubectl stands open, on loopback.
   if (config_file.empty() && admin_listen.empty()) admin_listen = "127.0.0.1:0";
   const std::vector<std::pair<std::string, std::string>> given{{"dir", dir},
@@ -145,6 +158,7 @@ CommandLine parse_command_line(int argc, char** argv) {
                                                                {"listen", listen},
                                                                {"advertise", advertise},
                                                                {"admin.listen", admin_listen},
+                                                               {"clusters.binaries", binaries},
                                                                {"log.level", log_level}};
   const auto runtime = runtime_directory();
   out.read = [config_file, dir, given, runtime]() -> Result<config::Values> {
@@ -167,6 +181,15 @@ CommandLine parse_command_line(int argc, char** argv) {
     return out;
   }
   out.values = *std::move(values);
+  if (keeper) {
+    log::set_level(out.values.string("log.level"));
+    keeper::KeeperOptions options;
+    options.directory = std::filesystem::absolute(out.values.path("dir")) / "clusters";
+    options.binaries = std::filesystem::absolute(out.values.path("clusters.binaries"));
+    options.starts = std::max(1U, std::thread::hardware_concurrency());
+    out.exit_status = keeper::run_keeper(std::move(options), detach);
+    return out;
+  }
   if (!backup_file.empty()) {
     const auto done = restore(out.values, {backup_file, passphrase_file, revoke_all});
     if (done) fmt::print("{}\n", *done);

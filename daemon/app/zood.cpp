@@ -14,6 +14,7 @@
 #include "daemon/app/address.hpp"
 #include "daemon/app/authorities.hpp"
 #include "daemon/app/backup.hpp"
+#include "daemon/app/clusters.hpp"
 #include "daemon/app/door_certificates.hpp"
 #include "daemon/app/drift.hpp"
 #include "daemon/app/health.hpp"
@@ -129,6 +130,7 @@ struct Zood::Impl {
   std::unique_ptr<net::Listener> admin_socket, admin_listener;
   std::unique_ptr<RelayDoor> relay; ///< null without relay.enabled
   std::unique_ptr<Accounts> accounts;
+  std::unique_ptr<Clusters> clusters;
 
   std::atomic<std::chrono::milliseconds> max_stale{};
   Published<const LeaveTimes> leaving;
@@ -387,6 +389,9 @@ Result<void> Zood::Impl::open_admin_doors() {
   settings.advertise_host = advertised.host;
   settings.advertise_port = advertised.port == 0 ? listened.port : advertised.port;
   const auto advertise = settings.server_url();
+  ZOO_TRY(clusters,
+          Clusters::open({values, *store, *credential, *upstream, loops->loops(), *listener,
+                          Address{settings.advertise_host, settings.advertise_port}}));
   inside = std::make_unique<InsideAccess>(InsideAccess::Parts{
       values, *credential, *upstream, *loops->loops().front(), *certificates, *pki, directory,
       *store, Address{settings.advertise_host, settings.advertise_port},
@@ -430,6 +435,7 @@ Result<void> Zood::Impl::open_admin_doors() {
     add(migration->findings());
     add(machine_findings({values.path("dir"), *store, *credential->api(), files_wanted(values),
                           advertise, pki->server_ca_pem()}));
+    add(clusters->findings());
     return out;
   });
   {
@@ -469,6 +475,7 @@ Result<void> Zood::Impl::open_admin_doors() {
     backups->measure(out);
     migration->measure(out);
     accounts->measure(out);
+    clusters->measure(out);
   });
   admin_loop = std::make_unique<net::Workers>(1, "admin-loop");
   admin_workers = std::make_unique<resources::Workers>("zood-admin");
@@ -484,7 +491,8 @@ Result<void> Zood::Impl::open_admin_doors() {
        [this](bool force, bool dry_run) { return accounts->uninstall(force, dry_run); },
        backups.get(),
        migration.get(),
-       accounts->quotas()});
+       accounts->quotas(),
+       clusters->kinds()});
   const auto make = [this](net::Loop&) {
     return std::make_unique<resources::ApiService>(admin_door, *admin_workers, *admin_scheduler);
   };
@@ -565,6 +573,7 @@ Zood::~Zood() {
     const std::scoped_lock lock(z.told_mutex);
     z.told = nullptr;
   }
+  if (z.clusters) z.clusters->close();
   if (z.inside) z.inside->close();
   z.pod_terms.reset();
   z.tenants.reset();

@@ -6,12 +6,14 @@ namespace zoo::resources {
 RequestFacts facts_of(const Request& request) {
   RequestFacts out;
   const auto& path = request.segments;
-  const bool named = path.size() > 4;
+  // "namespaces", and which one, may stand before the kind.
+  const std::size_t kind = path.size() > 5 && path[3] == "namespaces" ? 5 : 3;
+  const bool named = path.size() > kind + 1;
   const bool watches = request.flag("watch").value_or(false);
   const auto& method = request.method;
-  out.verb = method == "GET" || method == "HEAD" ? (named || path.size() != 4 ? "get"
-                                                    : watches                 ? "watch"
-                                                                              : "list")
+  out.verb = method == "GET" || method == "HEAD" ? (named || path.size() != kind + 1 ? "get"
+                                                    : watches                        ? "watch"
+                                                                                     : "list")
              : method == "POST"                  ? "create"
              : method == "PUT"                   ? "update"
              : method == "PATCH"                 ? "patch"
@@ -20,9 +22,9 @@ RequestFacts facts_of(const Request& request) {
   if (path.size() < 4 || path[0] != "apis") return out;
   out.group = path[1];
   out.version = path[2];
-  out.resource = path[3];
-  if (named) out.name = path[4];
-  if (path.size() > 5) out.subresource = path[5];
+  out.resource = path[kind];
+  if (named) out.name = path[kind + 1];
+  if (path.size() > kind + 2) out.subresource = path[kind + 2];
   return out;
 }
 

@@ -1,0 +1,333 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/virtual_cluster.hpp"
+
+#include "cli/command.hpp"
+#include "cli/options.hpp"
+#include "cli/output/result.hpp"
+#include "cli/output/table.hpp"
+#include "common/api/virtual_cluster.hpp"
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace zoo::cli {
+namespace {
+
+using nlohmann::json;
+namespace phases = api::cluster_phase;
+
+constexpr const char* k_components = "etcd|kube-apiserver|kube-controller-manager|kube-scheduler";
+
+void add_space(CLI::App& app, std::string& value) {
+  app.add_option("-n,--namespace", value, "The namespace of virtual clusters")
+      ->type_name("NAMESPACE")
+      ->capture_default_str();
+}
+
+void add_name(CLI::App& app, std::string& value) {
+  app.add_option("cluster", value, "The virtual cluster's name")->type_name("CLUSTER")->required();
+}
+
+void add_names(CLI::App& app, std::vector<std::string>& values) {
+  app.add_option("cluster", values, "Names of virtual clusters")->type_name("CLUSTER")->required();
+}
+
+struct ClusterCreate final : Command {
+  std::string name, space = "default", cpu, memory, version, sleep, format;
+  std::vector<std::string> nodes, resources, sans;
+  bool dry_run = false;
+  WaitOptions wait{true, "2m"};
+
+  void define(CLI::App& app) override {
+    app.add_option("cluster", name, "The new virtual cluster's name")
+        ->type_name("NAME")
+        ->required();
+    add_space(app, space);
+    add_repeated(app, "--node", nodes, "A node of the upstream; may be repeated", "NODE");
+    app.add_option("--cpu", cpu, "Its share of cpu, as in 10 or 500m")->type_name("QUANTITY");
+    app.add_option("--memory", memory, "Its share of memory, as in 100Gi")->type_name("QUANTITY");
+    add_repeated(app, "--resource", resources,
+                 "Its share of another resource, as in nvidia.com/gpu=2; may be repeated",
+                 "NAME=QUANTITY");
+    app.add_option("--kubernetes", version,
+                   "The version of Kubernetes; without it the newest that zood has")
+        ->type_name("VERSION");
+    app.add_option("--sleep-after", sleep,
+                   "Stop the control plane so long after the last connection; one that comes "
+                   "starts it again")
+        ->type_name("DURATION");
+    add_repeated(app, "--san", sans,
+                 "A name or address more at which clients reach it; may be repeated", "NAME");
+    add_dry_run(app, dry_run);
+    add_wait_options(app, wait, "the cluster is Initialized");
+    add_format_option(app, format, k_object_formats);
+    add_examples(app, "  zooctl cluster create tenant1-cluster --node node1 --node node2 --cpu 10 "
+                      "--memory 100Gi\n"
+                      "  zooctl cluster create small --sleep-after 30m --no-wait");
+  }
+
+  Result<json> wanted() const {
+    json cluster = {{"apiVersion", api::k_cluster_api_version},
+                    {"kind", api::k_cluster_kind},
+                    {"metadata", {{"name", name}, {"namespace", space}}},
+                    {"spec", json::object()}};
+    auto& spec = cluster["spec"];
+    if (!nodes.empty()) spec["promoteResources"]["nodes"] = nodes;
+    if (!cpu.empty()) spec["promoteResources"]["resources"]["cpu"] = cpu;
+    if (!memory.empty()) spec["promoteResources"]["resources"]["memory"] = memory;
+    for (const auto& each : resources) {
+      const auto equals = each.find('=');
+      if (equals == 0 || equals == std::string::npos)
+        return fail(Code::usage, "--resource '{}' is not NAME=QUANTITY", each);
+      spec["promoteResources"]["resources"][each.substr(0, equals)] = each.substr(equals + 1);
+    }
+    if (!version.empty()) spec["version"] = version;
+    if (!sleep.empty()) spec["sleep"]["after"] = sleep;
+    if (!sans.empty()) spec["extraSANs"] = sans;
+    return cluster;
+  }
+
+  Result<int> run(Context& context) override {
+    ZOO_TRY(const auto timeout, option_duration("--timeout", wait.timeout));
+    ZOO_TRY(const auto cluster, wanted());
+    ZOO_TRY(auto clusters, VirtualClusters::open(context, space));
+    const auto begun = context.steady();
+    ZOO_TRY(const auto made, clusters.create(cluster, dry_run));
+    const auto kind = format_of(format);
+    const bool waits = wait.wait && !dry_run;
+    if (kind == Format::standard || !waits)
+      print_cluster_result(context, made, "created", dry_run, kind);
+    if (!waits) return 0;
+    ZOO_TRY(const auto ready, clusters.wait(name, std::string(phases::k_initialized),
+                                            text_at(made, "/metadata/uid"), timeout));
+    if (kind != Format::standard) print_cluster_result(context, ready, "", false, kind);
+    context.say(fmt::format("virtualcluster/{} is Initialized ({:.1f} s)", name,
+                            std::chrono::duration<double>(context.steady() - begun).count()));
+    context.hint(fmt::format("Connect to it: zooctl cluster connect {}{}", name,
+                             space == "default" ? "" : " -n " + space));
+    return 0;
+  }
+};
+
+struct ClusterList final : Command {
+  std::string space = "default", selector, format;
+  bool all = false, no_headers = false;
+
+  void define(CLI::App& app) override {
+    add_space(app, space);
+    app.add_flag("-A,--all-namespaces", all, "Those of all namespaces");
+    app.add_option("-l,--selector", selector, "Only those with these labels: key=value,...")
+        ->type_name("SELECTOR");
+    add_format_option(app, format, k_object_formats);
+    add_no_headers(app, no_headers);
+    add_examples(app, "  zooctl cluster list -A\n  zooctl cluster list -o wide");
+  }
+
+  Result<int> run(Context& context) override {
+    ZOO_TRY(auto clusters, VirtualClusters::open(context, all ? "" : space));
+    ZOO_TRY(auto list, clusters.list(selector));
+    const bool none = list["items"].empty();
+    print_clusters(context, std::move(list), {format_of(format), !no_headers}, all);
+    if (none)
+      context.hint(
+          all ? "There are no virtual clusters yet. Make one: zooctl cluster create NAME"
+              : fmt::format("There are none in namespace {}; -A shows those of all", space));
+    return 0;
+  }
+};
+
+struct ClusterGet final : Command {
+  std::vector<std::string> names;
+  std::string space = "default", format;
+  bool no_headers = false, describes;
+
+  explicit ClusterGet(bool in_full) : describes(in_full) {}
+
+  void define(CLI::App& app) override {
+    add_names(app, names);
+    add_space(app, space);
+    if (describes) return add_examples(app, "  zooctl cluster describe tenant1-cluster");
+    add_format_option(app, format, k_object_formats);
+    add_no_headers(app, no_headers);
+    add_examples(app, "  zooctl cluster get tenant1-cluster -o yaml");
+  }
+
+  Result<int> run(Context& context) override {
+    ZOO_TRY(auto clusters, VirtualClusters::open(context, space));
+    bool first = true;
+    return for_all<std::string>(context, names, [&](const std::string& name) -> Result<void> {
+      ZOO_TRY(auto cluster, clusters.get(name));
+      if (describes) {
+        if (!std::exchange(first, false)) context.out << "\n\n";
+        describe_cluster(context, cluster);
+      } else {
+        print_cluster(context, std::move(cluster),
+                      {format_of(format), !no_headers && std::exchange(first, false)});
+      }
+      return {};
+    });
+  }
+};
+
+struct ClusterDelete final : Command {
+  std::vector<std::string> names;
+  std::string space = "default", format;
+  bool dry_run = false, ignore_not_found = false;
+  WaitOptions wait{true, "2m"};
+
+  void define(CLI::App& app) override {
+    add_names(app, names);
+    add_space(app, space);
+    app.add_flag("--ignore-not-found", ignore_not_found, "One that is not there is no error");
+    add_dry_run(app, dry_run);
+    add_wait_options(app, wait, "all of it is gone");
+    add_format_option(app, format, "name");
+    add_examples(app, "  zooctl cluster delete tenant1-cluster");
+  }
+
+  Result<int> run(Context& context) override {
+    ZOO_TRY(const auto timeout, option_duration("--timeout", wait.timeout));
+    ZOO_TRY(auto clusters, VirtualClusters::open(context, space));
+    std::vector<json> going;
+    auto asked = for_all<std::string>(context, names, [&](const std::string& name) -> Result<void> {
+      auto cluster = clusters.get(name);
+      if (!cluster && ignore_not_found && cluster.error().code() == Code::not_found) return {};
+      if (!cluster) return fail(std::move(cluster).error());
+      ZOO_TRY_VOID(clusters.remove(name, text_at(*cluster, "/metadata/uid"), dry_run));
+      if (wait.wait && !dry_run) {
+        going.push_back(*std::move(cluster));
+      } else {
+        print_cluster_result(context, *cluster, dry_run ? "deleted" : "is being deleted", dry_run,
+                             format_of(format));
+      }
+      return {};
+    });
+    auto gone = for_all<json>(context, going, [&](const json& cluster) -> Result<void> {
+      ZOO_TRY_VOID(clusters.wait(text_at(cluster, "/metadata/name"), "",
+                                 text_at(cluster, "/metadata/uid"), timeout));
+      print_cluster_result(context, cluster, "deleted", false, format_of(format));
+      return {};
+    });
+    if (!asked && !gone) context.err << "zooctl: " << gone.error().text() << '\n';
+    return asked ? gone : asked;
+  }
+};
+
+/// pause and resume.
+struct ClusterPause final : Command {
+  std::vector<std::string> names;
+  std::string space = "default", format;
+  bool dry_run = false, pauses;
+  WaitOptions wait{true, "2m"};
+
+  explicit ClusterPause(bool to_pause) : pauses(to_pause) {}
+
+  void define(CLI::App& app) override {
+    add_names(app, names);
+    add_space(app, space);
+    add_dry_run(app, dry_run);
+    add_wait_options(app, wait, pauses ? "its processes have ended" : "the cluster is Initialized");
+    add_format_option(app, format, k_object_formats);
+    add_examples(app, pauses ? "  zooctl cluster pause tenant1-cluster"
+                             : "  zooctl cluster resume tenant1-cluster");
+  }
+
+  Result<int> run(Context& context) override {
+    ZOO_TRY(const auto timeout, option_duration("--timeout", wait.timeout));
+    ZOO_TRY(auto clusters, VirtualClusters::open(context, space));
+    return for_all<std::string>(context, names, [&](const std::string& name) -> Result<void> {
+      ZOO_TRY(auto cluster, clusters.patch(name, {{"spec", {{"paused", pauses}}}}, dry_run));
+      if (!pauses && !dry_run && text_at(cluster, "/status/reason") == "Asleep")
+        ZOO_TRY_VOID(clusters.wake(name));
+      if (wait.wait && !dry_run) {
+        const auto phase = std::string(pauses ? phases::k_paused : phases::k_initialized);
+        ZOO_TRY(cluster, clusters.wait(name, phase, text_at(cluster, "/metadata/uid"), timeout));
+      }
+      print_cluster_result(context, cluster, pauses ? "paused" : "resumed", dry_run,
+                           format_of(format));
+      return {};
+    });
+  }
+};
+
+struct ClusterCerts final : Command {
+  std::string action, name, space = "default", format;
+
+  void define(CLI::App& app) override {
+    add_choice(app, "action", action, "check|rotate|revoke",
+               "check: show them. rotate: make them anew, and the administrator's with a new key. "
+               "revoke: make the administrator's anew, and refuse those until now");
+    app.get_option("action")->required();
+    add_name(app, name);
+    add_space(app, space);
+    add_format_option(app, format, "table|json|yaml");
+    add_examples(app, "  zooctl cluster certs check tenant1-cluster\n"
+                      "  zooctl cluster certs revoke tenant1-cluster");
+  }
+
+  Result<int> run(Context& context) override {
+    ZOO_TRY(auto clusters, VirtualClusters::open(context, space));
+    ZOO_TRY(const auto list,
+            action == "check" ? clusters.certificates(name) : clusters.renew(name, action));
+    const auto kind = format_of(format);
+    if (kind == Format::json || kind == Format::yaml) {
+      print_record(context, list, kind);
+    } else {
+      print_certificates(context, list);
+    }
+    if (action == "rotate")
+      context.say("the administrator's kubeconfig is a new one; those before it work until they "
+                  "expire");
+    if (action == "revoke")
+      context.say("the administrator's kubeconfig is a new one; those before it are refused");
+    bool good = true;
+    for (const auto& each : list.value("items", json::array()))
+      good = good && text_at(each, "/trouble").empty();
+    return good ? 0 : 1;
+  }
+};
+
+struct ClusterLogs final : Command {
+  std::string name, component, space = "default";
+  unsigned lines = 100;
+
+  void define(CLI::App& app) override {
+    add_name(app, name);
+    add_choice(app, "component", component, k_components, "Whose log");
+    app.get_option("component")->required();
+    add_space(app, space);
+    app.add_option("--tail", lines, "How many lines of its end, 10000 at most")
+        ->type_name("LINES")
+        ->capture_default_str();
+    add_examples(app, "  zooctl cluster logs tenant1-cluster kube-apiserver --tail 20");
+  }
+
+  Result<int> run(Context& context) override {
+    ZOO_TRY(auto clusters, VirtualClusters::open(context, space));
+    ZOO_TRY(const auto text, clusters.log(name, component, lines));
+    std::size_t begin = 0;
+    while (begin < text.size()) {
+      const auto end = std::min(text.find('\n', begin), text.size());
+      context.out << printable(std::string_view(text).substr(begin, end - begin)) << '\n';
+      begin = end + 1;
+    }
+    return 0;
+  }
+};
+
+} // namespace
+
+std::unique_ptr<Command> make_cluster_create() { return std::make_unique<ClusterCreate>(); }
+std::unique_ptr<Command> make_cluster_list() { return std::make_unique<ClusterList>(); }
+std::unique_ptr<Command> make_cluster_get() { return std::make_unique<ClusterGet>(false); }
+std::unique_ptr<Command> make_cluster_describe() { return std::make_unique<ClusterGet>(true); }
+std::unique_ptr<Command> make_cluster_delete() { return std::make_unique<ClusterDelete>(); }
+std::unique_ptr<Command> make_cluster_pause() { return std::make_unique<ClusterPause>(true); }
+std::unique_ptr<Command> make_cluster_resume() { return std::make_unique<ClusterPause>(false); }
+std::unique_ptr<Command> make_cluster_certs() { return std::make_unique<ClusterCerts>(); }
+std::unique_ptr<Command> make_cluster_logs() { return std::make_unique<ClusterLogs>(); }
+
+} // namespace zoo::cli

@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/clusters/kind.hpp"
+
+#include "common/api/virtual_cluster.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+
+namespace zoo::clusters {
+namespace {
+
+using nlohmann::json;
+using resources::Column;
+using resources::Field;
+using Type = Field::Type;
+
+constexpr const char* k_last_applied = "kubectl.kubernetes.io/last-applied-configuration";
+constexpr std::size_t k_deepest = 200;
+constexpr std::size_t k_longest_name = 63;
+constexpr std::size_t k_most_lines = 10'000;
+
+Field texts(std::string name, std::string description) {
+  return {std::move(name), Type::list, std::move(description), {{"", Type::text, "One of them."}}};
+}
+
+Field spec() {
+  return {
+      "spec",
+      Type::object,
+      "What the virtual cluster should be.",
+      {
+          {"kubeconfig", Type::text,
+           "The kubeconfig of the cluster's administrator in base64. zood fills it in when one "
+           "VirtualCluster is read; what is written here is ignored."},
+          {"promoteResources",
+           Type::object,
+           "What of the upstream the cluster is to have.",
+           {texts("nodes", "Names of the upstream's nodes."),
+            {"nodeInfos",
+             Type::list,
+             "The same in another form.",
+             {{"",
+               Type::object,
+               "A node.",
+               {{"nodeName", Type::text, "The name of a node of the upstream."}}}}},
+            {"resources", Type::open,
+             "A share of the upstream's resources: cpu, memory and others, such as "
+             "nvidia.com/gpu."}}},
+          {"version", Type::text,
+           "The version of Kubernetes. Default: clusters.version of zood.yaml, else the newest "
+           "that zood has."},
+          {"placement", Type::text, "Where the control plane runs: local, beside zood."},
+          {"paused", Type::flag, "While true, the control plane is stopped; what is in it stays."},
+          {"sleep",
+           Type::object,
+           "When the control plane is stopped by itself; a connection starts it again.",
+           {{"after", Type::text,
+             "So long after the last connection was closed: 30m. Default: never."}}},
+          texts("extraSANs", "Names and IP addresses at which clients reach the cluster, beside "
+                             "zood's own: they are in its certificate."),
+          {"externalIP", Type::text, "One address more of this kind."},
+          texts("externalIps", "Addresses more of this kind."),
+          {"kubeInKubeConfig", Type::open, "Of Kosmos; kept, and has no meaning here."},
+          {"promotePolicies",
+           Type::list,
+           "Of Kosmos; kept, and has no meaning here.",
+           {{"", Type::open, "A policy."}}},
+          {"pluginSet", Type::open, "Of Kosmos; kept, and has no meaning here."},
+          {"pluginOptions",
+           Type::list,
+           "Of Kosmos; kept, and has no meaning here.",
+           {{"", Type::open, "An option."}}},
+      }};
+}
+
+Field status() {
+  const Field condition{"",
+                        Type::object,
+                        "One aspect of the cluster's state.",
+                        {{"type", Type::text, "ControlPlaneReady, KubeconfigReady, ..."},
+                         {"status", Type::text, "True or False."},
+                         {"reason", Type::text, "One word: why."},
+                         {"message", Type::text, "The same for people."},
+                         {"lastTransitionTime", Type::text, "When status last changed."}}};
+  const Field component{
+      "",
+      Type::object,
+      "A program of the control plane.",
+      {{"name", Type::text, "etcd, kube-apiserver, kube-controller-manager or kube-scheduler."},
+       {"phase", Type::text, "stopped, waiting, starting, running or stopping."},
+       {"restarts", Type::number, "Times that it ended without being told to."},
+       {"lastEnd", Type::text, "Why it ended last."},
+       {"pid", Type::number, "Its process; shown when one VirtualCluster is read."},
+       {"memory", Type::text,
+        "What it takes of memory (proportional set size); shown when one VirtualCluster is "
+        "read."}}};
+  return {"status",
+          Type::object,
+          "What the virtual cluster is; written by zood alone.",
+          {
+              {"phase", Type::text, "Preparing, Initialized, Pending, Paused or Deleting."},
+              {"reason", Type::text, "Why it is Pending, in one word."},
+              {"message", Type::text, "What zood waits for, or does next."},
+              {"id", Type::text, "Six characters that no other cluster or tenant has."},
+              {"version", Type::text, "The version of Kubernetes that it runs."},
+              {"server", Type::text, "Where clients connect."},
+              {"serverName", Type::text, "By which name they verify it."},
+              {"directServer", Type::text, "Where clients connect that send no server name."},
+              {"conditions", Type::list, "The state in detail.", {condition}},
+              {"components", Type::list, "Its programs.", {component}},
+              {"updateTime", Type::text, "When the phase last changed."},
+              {"observedGeneration", Type::number, "The generation of spec that status speaks of."},
+          }};
+}
+
+std::string nodes_of(const json& object, std::int64_t) {
+  const auto spec = api::cluster_spec(object);
+  if (!spec || spec->nodes.empty()) return "<none>";
+  return fmt::format("{}", fmt::join(spec->nodes, ","));
+}
+
+auto share_of(std::string resource) {
+  return [resource = std::move(resource)](const json& object, std::int64_t) -> std::string {
+    const auto spec = api::cluster_spec(object);
+    if (!spec) return "<none>";
+    const auto found = spec->resources.find(resource);
+    return found == spec->resources.end() ? "<none>" : found->second.text();
+  };
+}
+
+std::vector<Column> columns() {
+  using resources::cell_of;
+  return {
+      {"Name", "name", 0, "Unique in its namespace.", cell_of("metadata.name")},
+      {"ID", "", 0, "Six characters that no other cluster has.", cell_of("status.id")},
+      {"Phase", "", 0, "Preparing, Initialized, Pending, Paused or Deleting.",
+       cell_of("status.phase", "")},
+      {"Version", "", 0, "Of Kubernetes.", cell_of("status.version")},
+      {"Nodes", "", 0, "Of the upstream, that it is to have.", nodes_of},
+      {"CPU", "", 0, "Its share.", share_of("cpu")},
+      {"Memory", "", 0, "Its share.", share_of("memory")},
+      {"Age", "", 0, "Time since it was created.", resources::age_of()},
+      {"Server", "", 1, "Where clients connect.", cell_of("status.server")},
+      {"Message", "", 1, "What zood waits for.", cell_of("status.message", "")},
+  };
+}
+
+void scrub_last_applied(json& annotations) {
+  if (!annotations.is_object()) return;
+  const auto at = annotations.find(k_last_applied);
+  if (at == annotations.end() || !at->is_string()) return;
+  const auto& words = at->get_ref<const std::string&>();
+  std::size_t depth = 0, deepest = 0;
+  for (const char c : words) {
+    if (c == '{' || c == '[') deepest = std::max(deepest, ++depth);
+    if ((c == '}' || c == ']') && depth > 0) --depth;
+  }
+  auto applied =
+      deepest > k_deepest ? json(json::value_t::discarded) : json::parse(words, nullptr, false);
+  if (applied.is_discarded() || !applied.is_object()) {
+    annotations.erase(at); // what cannot be opened may hold anything
+    return;
+  }
+  if (!applied.contains("spec") || !applied["spec"].is_object() ||
+      applied["spec"].erase("kubeconfig") == 0)
+    return;
+  *at = applied.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
+}
+
+bool is_label(std::string_view name) {
+  return !name.empty() && name.size() <= k_longest_name && name.front() != '-' &&
+         name.back() != '-' && std::all_of(name.begin(), name.end(), [](char c) {
+           return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-';
+         });
+}
+
+Result<json> accept(json object, std::vector<std::string>& warnings) {
+  for (const char* key : {"name", "namespace"}) {
+    const auto value = resources::text_at(object, fmt::format("metadata.{}", key));
+    if (!value.empty() && !is_label(value))
+      return fail(Code::invalid,
+                  "metadata.{} must be 63 lower-case letters, digits and dashes at most, with none "
+                  "of these at an end, not '{}'",
+                  key, value);
+  }
+  ZOO_TRY(const auto spec, api::cluster_spec(object));
+  for (const auto& field : spec.unused)
+    warnings.push_back(fmt::format("{} is kept, and has no meaning here", field));
+  return object;
+}
+
+Result<std::size_t> lines_of(const resources::Request& request) {
+  ZOO_TRY(const auto lines, request.number("tailLines"));
+  if (lines > static_cast<std::int64_t>(k_most_lines))
+    return fail(Code::bad_request, "tailLines must be {} at most", k_most_lines);
+  return lines == 0 ? std::size_t{100} : static_cast<std::size_t>(lines);
+}
+
+std::string key_text(const resources::Key& key) { return key.space + "/" + key.name; }
+
+std::vector<resources::Action> actions(const KindParts& parts) {
+  using resources::Answer;
+  using resources::Key;
+  using resources::Request;
+  const auto json_of = [](Result<json> made) -> Result<Answer> {
+    if (!made) return fail(std::move(made).error());
+    return resources::json_answer(200, *made);
+  };
+  const auto renew = [json_of, make = parts.renew](bool revoke) {
+    return [json_of, make, revoke](const Request& request, const Key& key) -> Result<Answer> {
+      if (!request.parameter("dryRun").empty())
+        return fail(Code::bad_request, "certificates are made anew, or not asked for: dryRun is "
+                                       "not taken");
+      return json_of(make(key_text(key), revoke));
+    };
+  };
+  return {{"certificates", "VirtualClusterCertificateList", "GET",
+           [json_of, certificates = parts.certificates](const Request&, const Key& key) {
+             return json_of(certificates(key_text(key)));
+           }},
+          {"log", "VirtualClusterLog", "GET",
+           [logs = parts.logs](const Request& request, const Key& key) -> Result<Answer> {
+             ZOO_TRY(const auto lines, lines_of(request));
+             ZOO_TRY(auto text,
+                     logs(key_text(key), std::string(request.parameter("component")), lines));
+             Answer answer;
+             answer.content_type = "text/plain; charset=utf-8";
+             answer.body = std::move(text);
+             answer.object = key.name;
+             return answer;
+           }},
+          {"revoke", "VirtualClusterCertificateList", "POST", renew(true)},
+          {"rotate", "VirtualClusterCertificateList", "POST", renew(false)},
+          {"status", std::string(api::k_cluster_kind), "GET"},
+          {"wake", std::string(api::k_cluster_kind), "POST",
+           [wake = parts.wake, backing = parts.backing](const Request& request,
+                                                        const Key& key) -> Result<Answer> {
+             ZOO_TRY(const auto object, backing->get(request.who, key));
+             wake(key_text(key));
+             return resources::json_answer(200, *object);
+           }}};
+}
+
+} // namespace
+
+void scrub_kubeconfig(json& object) {
+  if (object.contains("spec") && object["spec"].is_object()) object["spec"].erase("kubeconfig");
+  if (object.contains("metadata") && object["metadata"].is_object() &&
+      object["metadata"].contains("annotations"))
+    scrub_last_applied(object["metadata"]["annotations"]);
+}
+
+resources::KindPtr cluster_kind(KindParts parts) {
+  using resources::Verb;
+  resources::Kind kind;
+  kind.group = api::k_cluster_group;
+  kind.version = api::k_cluster_version;
+  kind.resource = api::k_cluster_resource;
+  kind.kind = api::k_cluster_kind;
+  kind.singular = "virtualcluster";
+  kind.short_names = {"vc"};
+  kind.categories = {"zoo"};
+  kind.namespaced = true;
+  kind.description = "VirtualCluster is a control plane of its own: kube-apiserver, "
+                     "kube-controller-manager, kube-scheduler and an etcd that nobody else uses.";
+  kind.name_description = "the virtual cluster's name";
+  kind.verbs = {Verb::create, Verb::remove, Verb::get,  Verb::list,
+                Verb::patch,  Verb::update, Verb::watch};
+  kind.metadata = resources::standard_metadata();
+  kind.metadata.push_back({"generateName", Type::text, "A name is made up that begins with this."});
+  kind.metadata.push_back({"namespace", Type::text, "The namespace, which need not exist."});
+  kind.metadata.push_back({"managedFields",
+                           Type::list,
+                           "Who has set which field.",
+                           {{"", Type::open, "One of them."}}});
+  kind.fields = {spec(), status()};
+  kind.columns = columns();
+  kind.selectable = {"status.phase", "status.id"};
+  kind.actions = actions(parts);
+  kind.owners = true;
+  kind.strategy.scrub = scrub_kubeconfig;
+  kind.strategy.accept = [](const resources::Who&, json object, const json*,
+                            std::vector<std::string>& warnings) {
+    return accept(std::move(object), warnings);
+  };
+  kind.strategy.decorate = [decorate = std::move(parts.decorate)](
+                               const resources::Who&, json& object,
+                               std::vector<std::string>& warnings) { decorate(object, warnings); };
+  kind.backing = std::move(parts.backing);
+  return std::make_shared<const resources::Kind>(std::move(kind));
+}
+
+} // namespace zoo::clusters

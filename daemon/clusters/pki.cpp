@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/clusters/pki.hpp"
+
+#include "common/base/file.hpp"
+#include "common/base/log.hpp"
+#include "common/crypto/issue.hpp"
+#include "daemon/clusters/plan.hpp"
+
+#include <arpa/inet.h>
+
+#include <algorithm>
+#include <ctime>
+#include <system_error>
+
+namespace zoo::clusters {
+namespace {
+
+using Clock = std::chrono::system_clock;
+namespace fs = std::filesystem;
+
+constexpr std::chrono::hours k_authority_life{10 * 365 * 24};
+
+struct Leaf {
+  std::string name, authority, common_name;
+  std::vector<std::string> organizations;
+  bool server = false, client = false;
+  std::vector<std::string> dns_names = {}, ip_addresses = {}; ///< sorted, each once
+};
+
+bool is_address(const std::string& text) {
+  unsigned char bytes[16];
+  return ::inet_pton(AF_INET, text.c_str(), bytes) == 1 ||
+         ::inet_pton(AF_INET6, text.c_str(), bytes) == 1;
+}
+
+void add_name(Leaf& leaf, const std::string& name) {
+  auto& list = is_address(name) ? leaf.ip_addresses : leaf.dns_names;
+  if (std::find(list.begin(), list.end(), name) == list.end()) list.push_back(name);
+}
+
+std::string administrator_name(const PkiWish& wish) {
+  return fmt::format("admin-{}-{}", wish.epoch, wish.rotation);
+}
+
+std::vector<Leaf> leaves_of(const PkiWish& wish) {
+  std::vector<Leaf> out;
+  Leaf apiserver{"apiserver", "ca", "kube-apiserver", {}, true, false};
+  for (const auto* name : {"localhost", "kubernetes", "kubernetes.default",
+                           "kubernetes.default.svc", "kubernetes.default.svc.cluster.local"})
+    add_name(apiserver, name);
+  add_name(apiserver, wish.address);
+  add_name(apiserver, "127.0.0.1");
+  for (const auto& name : wish.names)
+    add_name(apiserver, name);
+  out.push_back(std::move(apiserver));
+  out.push_back({"front-proxy", "front-proxy-ca", "front-proxy", {}, false, true});
+  Leaf etcd{"etcd-server", "etcd-ca", "etcd", {}, true, true};
+  add_name(etcd, wish.address);
+  out.push_back(std::move(etcd));
+  out.push_back({"etcd-client", "etcd-ca", "kube-apiserver", {}, false, true});
+  out.push_back({"controller-manager", "ca", "system:kube-controller-manager", {}, false, true});
+  out.push_back({"scheduler", "ca", "system:kube-scheduler", {}, false, true});
+  out.push_back({"zood", "ca", "zood", {"system:masters"}, false, true});
+  out.push_back(
+      {administrator_name(wish), "ca", "admin", {administrators_group(wish.epoch)}, false, true});
+  for (auto& leaf : out) {
+    std::sort(leaf.dns_names.begin(), leaf.dns_names.end());
+    std::sort(leaf.ip_addresses.begin(), leaf.ip_addresses.end());
+  }
+  return out;
+}
+
+struct Pair {
+  crypto::PrivateKey key;
+  crypto::Certificate certificate;
+};
+
+fs::path file_of(const fs::path& directory, std::string_view name, std::string_view ending) {
+  return directory / "pki" / fmt::format("{}.{}", name, ending);
+}
+
+/// The key of that name; made if there is none, or none that can be read.
+Result<crypto::PrivateKey> key_of_file(const fs::path& path) {
+  if (const auto text = file::read_secret(path)) {
+    auto key = crypto::PrivateKey::from_pem(text->view());
+    if (key) return key;
+    log::warning("clusters", "{} is made anew: {}", path.string(), key.error().message());
+  } else if (text.error().code() != Code::not_found) {
+    return fail(text.error());
+  }
+  ZOO_TRY(auto key, crypto::PrivateKey::generate_p256());
+  const auto pem = key.to_pem();
+  ZOO_TRY_VOID(file::write_secret(path, pem.view()));
+  return key;
+}
+
+Result<Pair> ensure_authority(const fs::path& directory, const std::string& name,
+                              const std::string& id, Clock::time_point now,
+                              std::vector<std::string>& written) {
+  ZOO_TRY(auto key, key_of_file(file_of(directory, name, "key")));
+  const auto path = file_of(directory, name, "crt");
+  if (const auto text = file::read(path)) {
+    auto certificate = crypto::Certificate::from_pem(*text);
+    if (certificate && certificate->belongs_to(key) && certificate->not_after() > now)
+      return Pair{std::move(key), *std::move(certificate)};
+  }
+  ZOO_TRY(auto certificate, crypto::make_ca(key, fmt::format("{}-{}", id, name), k_authority_life));
+  ZOO_TRY_VOID(file::write(path, certificate.to_pem(), 0600));
+  written.push_back(name);
+  return Pair{std::move(key), std::move(certificate)};
+}
+
+std::vector<std::string> sorted(std::vector<std::string> texts) {
+  std::sort(texts.begin(), texts.end());
+  return texts;
+}
+
+/// Why the certificate is to be made anew; "": it is good.
+std::string trouble_of(const Leaf& leaf, const crypto::Certificate& certificate,
+                       const crypto::PrivateKey& key, const crypto::Certificate& authority,
+                       Clock::time_point now) {
+  if (!certificate.belongs_to(key)) return "it is of another key";
+  if (!certificate.issued_by(authority)) return "another authority has signed it";
+  if (certificate.common_name().value_or("") != leaf.common_name ||
+      certificate.organizations().value_or(std::vector<std::string>()) != leaf.organizations)
+    return "it is somebody else's";
+  if (sorted(certificate.dns_sans().value_or(std::vector<std::string>())) != leaf.dns_names ||
+      sorted(certificate.ip_sans()) != leaf.ip_addresses)
+    return "it has other names than are wished";
+  const auto life = certificate.not_after() - certificate.not_before();
+  if (now >= certificate.not_after()) return "it has expired";
+  if (now >= certificate.not_before() + life / 3 * 2) return "two thirds of its life are over";
+  return {};
+}
+
+Result<void> ensure_leaf(const fs::path& directory, const Leaf& leaf, const Pair& authority,
+                         const PkiWish& wish, Clock::time_point now,
+                         std::vector<std::string>& written) {
+  ZOO_TRY(const auto key, key_of_file(file_of(directory, leaf.name, "key")));
+  const auto path = file_of(directory, leaf.name, "crt");
+  if (const auto text = file::read(path)) {
+    const auto certificate = crypto::Certificate::from_pem(*text);
+    const auto trouble = certificate
+                             ? trouble_of(leaf, *certificate, key, authority.certificate, now)
+                             : std::string("it cannot be read");
+    if (trouble.empty()) return {};
+    log::info("clusters", "{}: certificate {} is made anew: {}", wish.id, leaf.name, trouble);
+  } else if (text.error().code() != Code::not_found) {
+    return fail(text.error());
+  }
+  crypto::CertificateRequest request;
+  request.common_name = leaf.common_name;
+  request.organizations = leaf.organizations;
+  request.dns_names = leaf.dns_names;
+  request.ip_addresses = leaf.ip_addresses;
+  request.validity = wish.validity;
+  request.server = leaf.server;
+  request.client = leaf.client;
+  ZOO_TRY(const auto certificate,
+          crypto::issue(authority.certificate, authority.key, key, request));
+  ZOO_TRY_VOID(file::write(path, certificate.to_pem(), 0600));
+  written.push_back(leaf.name);
+  return {};
+}
+
+/// A component's: it names files, which client-go reads again when they change.
+Result<void> ensure_kubeconfig(const fs::path& directory, std::string_view component,
+                               const PkiWish& wish) {
+  const auto text =
+      fmt::format("apiVersion: v1\nkind: Config\nclusters:\n- name: cluster\n  cluster:\n"
+                  "    server: https://{0}:{1}\n    certificate-authority: {2}/pki/ca.crt\nusers:\n"
+                  "- name: {3}\n  user:\n    client-certificate: {2}/pki/{3}.crt\n"
+                  "    client-key: {2}/pki/{3}.key\ncontexts:\n- name: cluster\n  context:\n"
+                  "    cluster: cluster\n    user: {3}\ncurrent-context: cluster\n",
+                  wish.address, k_api_port, directory.string(), component);
+  const auto path = directory / fmt::format("{}.kubeconfig", component);
+  if (const auto there = file::read(path); there && *there == text) return {};
+  return file::write(path, text, 0600);
+}
+
+/// Administrators' files of earlier epochs and rotations.
+void remove_former(const fs::path& directory, const PkiWish& wish) {
+  std::error_code error;
+  const auto now = administrator_name(wish);
+  std::vector<fs::path> former;
+  for (const auto& entry : fs::directory_iterator(directory / "pki", error)) {
+    const auto name = entry.path().stem().string();
+    if (name.starts_with("admin-") && name != now) former.push_back(entry.path());
+  }
+  for (const auto& path : former)
+    fs::remove(path, error);
+}
+
+constexpr const char* k_authorities[] = {"ca", "etcd-ca", "front-proxy-ca"};
+
+std::int64_t unix_time(Clock::time_point time) { return Clock::to_time_t(time); }
+
+} // namespace
+
+std::string administrators_group(std::uint32_t epoch) {
+  return fmt::format("zoo:cluster-admins:{}", epoch);
+}
+
+Result<std::vector<std::string>> ensure_pki(const fs::path& directory, const PkiWish& wish,
+                                            Clock::time_point now) {
+  ZOO_TRY_VOID(file::ensure_private_directory(directory / "pki"));
+  std::vector<std::string> written;
+  std::vector<std::pair<std::string, Pair>> authorities;
+  for (const auto* name : k_authorities) {
+    ZOO_TRY(auto pair, ensure_authority(directory, name, wish.id, now, written));
+    authorities.emplace_back(name, std::move(pair));
+  }
+  ZOO_TRY_VOID(key_of_file(file_of(directory, "sa", "key")).map([](auto&&) {}));
+  for (const auto& leaf : leaves_of(wish)) {
+    const auto authority =
+        std::find_if(authorities.begin(), authorities.end(),
+                     [&leaf](const auto& each) { return each.first == leaf.authority; });
+    ZOO_TRY_VOID(ensure_leaf(directory, leaf, authority->second, wish, now, written));
+  }
+  for (const char* component : {"controller-manager", "scheduler"})
+    ZOO_TRY_VOID(ensure_kubeconfig(directory, component, wish));
+  remove_former(directory, wish);
+  return written;
+}
+
+Result<std::vector<CertificateFact>> check_pki(const fs::path& directory, const PkiWish& wish,
+                                               Clock::time_point now) {
+  std::vector<CertificateFact> out;
+  std::vector<std::pair<std::string, crypto::Certificate>> authorities;
+  for (const auto* name : k_authorities) {
+    ZOO_TRY(const auto text, file::read(file_of(directory, name, "crt")));
+    ZOO_TRY(auto certificate, crypto::Certificate::from_pem(text));
+    out.push_back({name, unix_time(certificate.not_before()), unix_time(certificate.not_after()),
+                   true, now >= certificate.not_after() ? "it has expired" : ""});
+    authorities.emplace_back(name, std::move(certificate));
+  }
+  for (const auto& leaf : leaves_of(wish)) {
+    CertificateFact fact;
+    fact.name = leaf.name;
+    const auto text = file::read(file_of(directory, leaf.name, "crt"));
+    const auto pem = file::read_secret(file_of(directory, leaf.name, "key"));
+    const auto certificate = text ? crypto::Certificate::from_pem(*text)
+                                  : Result<crypto::Certificate>(fail(text.error()));
+    const auto key = pem ? crypto::PrivateKey::from_pem(pem->view())
+                         : Result<crypto::PrivateKey>(fail(pem.error()));
+    if (!certificate || !key) {
+      fact.trouble = (certificate ? key.error() : certificate.error()).message();
+      out.push_back(std::move(fact));
+      continue;
+    }
+    const auto authority =
+        std::find_if(authorities.begin(), authorities.end(),
+                     [&leaf](const auto& each) { return each.first == leaf.authority; });
+    fact.begins = unix_time(certificate->not_before());
+    fact.ends = unix_time(certificate->not_after());
+    fact.trouble = trouble_of(leaf, *certificate, *key, authority->second, now);
+    out.push_back(std::move(fact));
+  }
+  return out;
+}
+
+Result<kube::ClusterAccess> own_access(const fs::path& directory, const std::string& address) {
+  kube::ClusterAccess out;
+  out.server = fmt::format("https://{}:{}", address, k_api_port);
+  ZOO_TRY(out.credentials.ca_pem, file::read(file_of(directory, "ca", "crt")));
+  ZOO_TRY(out.credentials.client_cert_pem, file::read(file_of(directory, "zood", "crt")));
+  ZOO_TRY(out.credentials.client_key_pem, file::read_secret(file_of(directory, "zood", "key")));
+  out.credentials.direct = true;
+  return out;
+}
+
+Result<Secret> administrator_kubeconfig(const fs::path& directory, const PkiWish& wish,
+                                        const Entrance& entrance, const std::string& name) {
+  const auto user = administrator_name(wish);
+  kube::KubeconfigParts parts;
+  parts.cluster = name;
+  parts.server = entrance.server;
+  parts.tls_server_name = entrance.server_name;
+  parts.user = fmt::format("{}-admin", name);
+  parts.context = name;
+  ZOO_TRY(parts.ca_pem, file::read(file_of(directory, "ca", "crt")));
+  ZOO_TRY(parts.client_cert_pem, file::read(file_of(directory, user, "crt")));
+  ZOO_TRY(parts.client_key_pem, file::read_secret(file_of(directory, user, "key")));
+  return Secret(kube::write_kubeconfig(parts));
+}
+
+Result<void> drop_leaves(const fs::path& directory, const PkiWish& wish) {
+  for (const auto& leaf : leaves_of(wish)) {
+    std::error_code error;
+    fs::remove(file_of(directory, leaf.name, "crt"), error);
+    if (error)
+      return fail(Code::io, "cannot remove certificate {} of {}: {}", leaf.name, wish.id,
+                  error.message());
+  }
+  return {};
+}
+
+} // namespace zoo::clusters

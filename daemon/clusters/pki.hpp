@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "common/base/result.hpp"
+#include "common/base/secret.hpp"
+#include "common/kube/kubeconfig.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+/// Keys and certificates of a virtual cluster, as files in `pki/` of its directory (0700, each file
+/// 0600). Four authorities of its own: of clients and servers (ca), of etcd (etcd-ca), of the front
+/// proxy (front-proxy-ca), and the key of ServiceAccounts' tokens (sa.key).
+namespace zoo::clusters {
+
+/// The group of a cluster's administrator. Not system:masters, whose members no cluster can refuse:
+/// a binding makes it cluster-admin, and another epoch has another group.
+std::string administrators_group(std::uint32_t epoch);
+
+struct PkiWish {
+  std::string id;
+  std::string address;            ///< its own of loopback
+  std::vector<std::string> names; ///< names and IP addresses at which clients reach it
+  std::uint32_t epoch = 1;        ///< see Place
+  std::uint32_t rotation = 0;     ///< see Place
+  std::chrono::seconds validity{365 * 24 * 3600};
+};
+
+/// One certificate, for `zooctl cluster certs check`.
+struct CertificateFact {
+  std::string name;                  ///< of its file, without .crt: "apiserver"
+  std::int64_t begins = 0, ends = 0; ///< Unix seconds
+  bool authority = false;
+  std::string trouble; ///< why it is made anew; "": it is good
+};
+
+/// Makes what is missing, and makes anew the certificates that say something else than is wished or
+/// are through two thirds of their life. Keys stay, but for the administrator's, which is new for
+/// each epoch and rotation. Kubernetes and etcd read files again by themselves, so that nothing is
+/// started anew. Level-triggered: may be repeated after any interruption. Returns the names of
+/// those that were written. Code::io.
+Result<std::vector<std::string>> ensure_pki(const std::filesystem::path& directory,
+                                            const PkiWish& wish,
+                                            std::chrono::system_clock::time_point now);
+
+/// How the certificates are, authorities first.
+Result<std::vector<CertificateFact>> check_pki(const std::filesystem::path& directory,
+                                               const PkiWish& wish,
+                                               std::chrono::system_clock::time_point now);
+
+/// zood's own access, as system:masters. For the controller alone; never handed out.
+Result<kube::ClusterAccess> own_access(const std::filesystem::path& directory,
+                                       const std::string& address);
+
+/// Where clients find the cluster.
+struct Entrance {
+  std::string server;      ///< https://host:port
+  std::string server_name; ///< by which it is verified instead of the host's; "": that one
+};
+
+/// The administrator's kubeconfig: what spec.kubeconfig holds in base64. It is a secret.
+Result<Secret> administrator_kubeconfig(const std::filesystem::path& directory, const PkiWish& wish,
+                                        const Entrance& entrance, const std::string& name);
+
+/// Has the certificates of all leaves made anew: removes nothing that is in use but their
+/// certificates' files, which ensure_pki() then writes.
+Result<void> drop_leaves(const std::filesystem::path& directory, const PkiWish& wish);
+
+} // namespace zoo::clusters

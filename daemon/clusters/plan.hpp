@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "common/base/result.hpp"
+#include "daemon/keeper/plan.hpp"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+/// The control plane of one virtual cluster: which programs, with which flags. Pure.
+namespace zoo::clusters {
+
+/// Ports of a cluster's own address (docs/decisions/232-an-address-a-cluster.md).
+inline constexpr std::uint16_t k_api_port = 26'443;
+inline constexpr std::uint16_t k_etcd_port = 23'790;
+inline constexpr std::uint16_t k_etcd_peer_port = 23'791;
+inline constexpr std::uint16_t k_controllers_port = 20'257;
+inline constexpr std::uint16_t k_scheduler_port = 20'259;
+
+struct PlanInput {
+  std::string id, version;
+  std::string address;       ///< of loopback, its own
+  std::string directory;     ///< absolute: of the cluster's files
+  std::string service_range; ///< ClusterIPs: "10.0.0.0/16"
+  std::string node_ports;    ///< "30000-32767"
+  std::uint64_t memory = 0;  ///< bytes that the Go programs together try to keep below
+  bool run = true;
+  /// Else etcd and kube-apiserver alone: kube-controller-manager ends at once where its rights are
+  /// not there yet, which kube-apiserver makes while it already listens.
+  bool whole = true;
+};
+keeper::Plan plan_for(const PlanInput& input);
+
+/// kube-apiserver's connections to the outside (nodes, webhooks, aggregated API servers) go to this
+/// socket of the cluster's directory and to no other place
+/// (docs/decisions/234-no-way-out-yet.md).
+std::string egress_configuration(std::string_view directory);
+
+/// A range of IPv4 addresses of loopback: "127.64.0.0/16".
+struct AddressRange {
+  std::uint32_t first = 0; ///< the network's own address, which is never given out
+  std::uint32_t size = 0;
+  std::string text(std::uint32_t number) const; ///< the address with that number, from 1 on
+};
+/// Code::usage for anything but a network of 127.0.0.0/8 with at least 4 addresses.
+Result<AddressRange> parse_addresses(std::string_view text);
+
+/// "7500-8499". Code::usage.
+struct PortRange {
+  std::uint16_t first = 0, last = 0;
+};
+Result<PortRange> parse_ports(std::string_view text);
+
+/// The version that a cluster gets: `wanted`, or for "" the newest of those that are there.
+/// Code::not_found with what there is.
+Result<std::string> choose_version(std::string_view wanted,
+                                   const std::vector<std::string>& present);
+/// By numbers: "1.9.0" is older than "1.36.3".
+bool older_version(std::string_view a, std::string_view b);
+
+} // namespace zoo::clusters

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/clusters/settings.hpp"
+
+#include "daemon/keeper/plan.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <fstream>
+#include <system_error>
+
+namespace zoo::clusters {
+namespace {
+
+/// The number of KiB behind "NAME:" in a file of /proc, in bytes.
+std::uint64_t kibibytes(const std::string& file, const std::string& name) {
+  std::ifstream in(file);
+  std::string word;
+  while (in >> word) {
+    std::uint64_t value = 0;
+    if (word == name && in >> value) return value * 1024;
+  }
+  return 0;
+}
+
+} // namespace
+
+Entrance Settings::entrance(const std::string& id) const {
+  const auto name = server_name(id);
+  if (domain_resolves) return {fmt::format("https://{}:{}", name, advertise_port), {}};
+  const bool six = advertise_host.find(':') != std::string::npos;
+  return {fmt::format("https://{}{}{}:{}", six ? "[" : "", advertise_host, six ? "]" : "",
+                      advertise_port),
+          name};
+}
+
+std::vector<std::string> present_versions(const std::filesystem::path& binaries) {
+  std::vector<std::string> out;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(binaries, error)) {
+    const auto version = entry.path().filename().string();
+    if (!keeper::is_version(version)) continue;
+    const auto has = [&entry](const char* name) {
+      std::error_code ignored;
+      return std::filesystem::exists(entry.path() / name, ignored);
+    };
+    if (has("etcd") && has("kube-apiserver") && has("kube-controller-manager") &&
+        has("kube-scheduler"))
+      out.push_back(version);
+  }
+  std::sort(out.begin(), out.end(), older_version);
+  return out;
+}
+
+std::uint64_t process_memory(std::int64_t pid) {
+  return kibibytes(fmt::format("/proc/{}/smaps_rollup", pid), "Pss:");
+}
+
+Result<std::string> read_end(const std::filesystem::path& path, std::size_t most) {
+  std::error_code error;
+  const auto size = std::filesystem::file_size(path, error);
+  if (error == std::errc::no_such_file_or_directory)
+    return fail(Code::not_found, "there is no {}", path.string());
+  std::ifstream in(path, std::ios::binary);
+  const auto wanted = std::min<std::uintmax_t>(size, most);
+  std::string out(error ? 0 : wanted, '\0');
+  if (!error) in.seekg(static_cast<std::streamoff>(size - wanted));
+  in.read(out.data(), static_cast<std::streamsize>(out.size()));
+  if (error || in.bad()) return fail(Code::io, "cannot read {}", path.string());
+  out.resize(static_cast<std::size_t>(in.gcount())); // it may have been put aside meanwhile
+  return out;
+}
+
+} // namespace zoo::clusters

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "daemon/clusters/pki.hpp"
+#include "daemon/clusters/plan.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace zoo::clusters {
+
+/// What holds for all virtual clusters of a zood; fixed while it runs.
+struct Settings {
+  std::filesystem::path directory; ///< DIR/clusters, absolute
+  std::filesystem::path binaries;  ///< a directory for each version
+  std::string version;             ///< of clusters that name none; "": the newest there is
+  AddressRange addresses;
+  PortRange ports;            ///< of direct doors
+  std::string listen_host;    ///< of direct doors: that of zood's own
+  std::string listen;         ///< where zood itself reaches its door: host:port
+  std::string advertise_host; ///< what kubeconfigs name
+  std::uint16_t advertise_port = 0;
+  std::string domain = "vc.zood.internal"; ///< <id>.<domain> is a cluster's server name
+  bool domain_resolves = false; ///< clients find it by DNS, and their kubeconfigs name it
+  std::string service_range;    ///< "": as the upstream says, else 10.0.0.0/16
+  std::string node_ports = "30000-32767";
+  std::uint64_t memory = 1ULL << 30;         ///< of one control plane, a wish
+  std::uint64_t memory_reserve = 1ULL << 30; ///< that stays free on this machine
+  std::chrono::seconds validity{365 * 24 * 3600};
+  unsigned workers = 4;
+  std::chrono::milliseconds settled{30'000}; ///< between two looks at one that is as it should be
+
+  std::filesystem::path directory_of(const std::string& id) const { return directory / id; }
+  std::string server_name(const std::string& id) const { return id + "." + domain; }
+  Entrance entrance(const std::string& id) const;
+  /// What a control plane needs to start; less than this free beside the reserve, and it waits.
+  static constexpr std::uint64_t k_needed = 350ULL << 20;
+};
+
+/// Versions for which `binaries` has all four programs.
+std::vector<std::string> present_versions(const std::filesystem::path& binaries);
+
+/// Proportional set size of a process of our user, in bytes; 0 if it cannot be read.
+std::uint64_t process_memory(std::int64_t pid);
+
+/// The last bytes of a file, `most` at most. Code::not_found, Code::io.
+Result<std::string> read_end(const std::filesystem::path& path, std::size_t most);
+
+} // namespace zoo::clusters

@@ -1,0 +1,585 @@
+// SPDX-License-Identifier: Apache-2.0
+// The steps that bring a virtual cluster up, keep it, and take it down.
+#include "common/base/file.hpp"
+#include "common/base/log.hpp"
+#include "common/crypto/digest.hpp"
+#include "common/kube/kubeconfig.hpp"
+#include "daemon/clusters/controller.hpp"
+
+#include <arpa/inet.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <system_error>
+
+namespace zoo::clusters {
+namespace {
+
+using nlohmann::json;
+using std::chrono::milliseconds;
+namespace phase = api::cluster_phase;
+
+constexpr milliseconds k_soon{100};      ///< while processes come up; the keeper tells most of it
+constexpr milliseconds k_waiting{5'000}; ///< for memory, a version, somebody to mend something
+constexpr milliseconds k_call{5'000};
+constexpr std::size_t k_last_lines = 5;
+constexpr std::uint64_t k_crashes = 5; ///< in a row: from so many on it is said to be a loop
+
+/// Can somebody else listen there? Of a name or an address of all it is asked as it stands.
+bool is_free(const std::string& host, std::uint16_t port) {
+  const bool six = host.find(':') != std::string::npos;
+  const file::Fd socket(::socket(six ? AF_INET6 : AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  const int on = 1;
+  ::setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+  if (six) {
+    sockaddr_in6 to{};
+    to.sin6_family = AF_INET6;
+    to.sin6_port = htons(port);
+    if (::inet_pton(AF_INET6, host.c_str(), &to.sin6_addr) != 1) return true;
+    return ::bind(socket.get(), reinterpret_cast<sockaddr*>(&to), sizeof(to)) == 0 &&
+           ::listen(socket.get(), 1) == 0;
+  }
+  sockaddr_in to{};
+  to.sin_family = AF_INET;
+  to.sin_port = htons(port);
+  if (!host.empty() && ::inet_pton(AF_INET, host.c_str(), &to.sin_addr) != 1) return true;
+  return ::bind(socket.get(), reinterpret_cast<sockaddr*>(&to), sizeof(to)) == 0 &&
+         ::listen(socket.get(), 1) == 0;
+}
+
+bool has(const keeper::PlanState& state, std::string_view name) {
+  return std::any_of(state.components.begin(), state.components.end(),
+                     [name](const auto& each) { return each.name == name; });
+}
+
+bool runs(const keeper::PlanState& state, std::string_view name) {
+  return std::any_of(state.components.begin(), state.components.end(), [name](const auto& each) {
+    return each.name == name && each.phase == keeper::ComponentState::Phase::running;
+  });
+}
+
+Result<std::string> random_id() {
+  constexpr std::string_view k_letters = "abcdefghijklmnopqrstuvwxyz0123456789";
+  std::string out;
+  while (out.size() < 6) {
+    ZOO_TRY(const auto bytes, crypto::random_bytes(16));
+    for (const char byte : bytes) {
+      const auto value = static_cast<unsigned char>(byte);
+      if (value < 252 && out.size() < 6) out += k_letters[value % k_letters.size()];
+    }
+  }
+  return out;
+}
+
+} // namespace
+
+void Controller::put_entrance(Record& record) const {
+  const auto& settings = parts_.settings;
+  const auto entrance = settings.entrance(record.place.id);
+  const bool six = settings.advertise_host.find(':') != std::string::npos;
+  auto& status = record.object["status"];
+  status["server"] = entrance.server;
+  status["directServer"] = fmt::format("https://{}{}{}:{}", six ? "[" : "", settings.advertise_host,
+                                       six ? "]" : "", record.place.port);
+  if (entrance.server_name.empty()) {
+    status.erase("serverName");
+  } else {
+    status["serverName"] = entrance.server_name;
+  }
+}
+
+void Controller::put_components(Record& record, const keeper::PlanState* state) const {
+  json all = json::array();
+  if (state != nullptr)
+    for (const auto& each : state->components) {
+      all.push_back({{"name", each.name},
+                     {"phase", keeper::phase_name(each.phase)},
+                     {"restarts", each.restarts}});
+      if (!each.ended.empty()) all.back()["lastEnd"] = each.ended;
+    }
+  record.object["status"]["components"] = std::move(all);
+}
+
+/// The component that ends again and again, with its last lines; "": there is none.
+std::string Controller::crash_of(const Record& record, const keeper::PlanState& state) const {
+  for (const auto& each : state.components) {
+    if (each.failures < k_crashes || each.phase == keeper::ComponentState::Phase::running) continue;
+    const auto lines = logs(record.key(), each.name, k_last_lines);
+    return fmt::format(
+        "{} ends again and again ({} times in a row, the last time by {}); its last lines: "
+        "{}",
+        each.name, each.failures, each.ended, lines ? *lines : "none");
+  }
+  return {};
+}
+
+Result<Controller::Next> Controller::wait(Record record, std::string_view phase,
+                                          std::string_view reason, std::string message,
+                                          const keeper::PlanState* state, milliseconds after) {
+  const bool stays = record.phase() == phase::k_initialized;
+  ZOO_TRY(const auto told, tell(record, [&](Record& now) {
+            auto& status = now.object["status"];
+            // Initialized stays: what is the matter with it say the conditions.
+            if (!stays) status["phase"] = phase;
+            if (!stays) status["reason"] = reason;
+            status["message"] = message;
+            if (!now.place.id.empty()) status["id"] = now.place.id;
+            if (!now.place.version.empty()) status["version"] = now.place.version;
+            put_components(now, state);
+            set_condition(now.object, "ControlPlaneReady", false, reason, message);
+          }));
+  return Next{after, true};
+}
+
+void Controller::failed(const std::string& key, const Error& error) {
+  log::warning("clusters", "{}: {}", key, error.text());
+  const auto record = read_record(parts_.store, key);
+  if (!record) return;
+  const auto told = tell(*record, [&error](Record& now) {
+    auto& status = now.object["status"];
+    status["message"] = error.message();
+    if (now.phase().empty()) status["phase"] = phase::k_preparing;
+    if (!now.deleting())
+      set_condition(now.object, "ControlPlaneReady", false, "Error", error.message());
+  });
+  if (!told) log::warning("clusters", "{}: {}", key, told.error().text());
+}
+
+Result<Controller::Next> Controller::look(const std::string& key, unsigned) {
+  if (key.starts_with(k_knock)) {
+    wake_up(key.substr(1));
+    return Next{};
+  }
+  auto record = read_record(parts_.store, key);
+  if (!record && record.error().code() == Code::not_found) return Next{};
+  if (!record) return fail(std::move(record).error());
+  return record->deleting() ? remove(*std::move(record)) : sync(*std::move(record));
+}
+
+// ---- coming up ----
+
+Result<bool> Controller::identify(Record& record, const api::ClusterSpec& spec) {
+  step("C1 identify", record);
+  const auto& settings = parts_.settings;
+  if (record.place.version.empty()) {
+    const auto wanted = spec.version.empty() ? settings.version : spec.version;
+    const auto version = choose_version(wanted, present_versions(settings.binaries));
+    if (!version) {
+      ZOO_TRY_VOID(wait(record, phase::k_pending, "VersionNotFound", version.error().message(),
+                        nullptr, k_waiting));
+      return false;
+    }
+    ZOO_TRY(record, tell(record, [&version](Record& now) { now.place.version = *version; }));
+  }
+  if (!record.place.id.empty()) return true;
+  const std::scoped_lock lock(place_mutex_);
+  for (;;) {
+    ZOO_TRY(const auto id, random_id());
+    // A tenant's ID is its prefix upstream, which the cluster's objects are to have some day.
+    if (const auto tenant = parts_.store.get("tenant", id); tenant) continue;
+    const auto taken = parts_.store.put(k_id_kind, id, json{{"until", 0}}.dump(), 0);
+    if (!taken && taken.error().code() == Code::already_exists) continue;
+    if (!taken) return fail(taken.error());
+    ZOO_TRY(record, tell(record, [&id](Record& now) {
+              now.place.id = id;
+              now.object["status"]["id"] = id;
+            }));
+    return true;
+  }
+}
+
+Result<void> Controller::place(Record& record) {
+  step("C2 place", record);
+  if (record.place.number != 0 && record.place.port != 0) return {};
+  const std::scoped_lock lock(place_mutex_);
+  const auto& settings = parts_.settings;
+  ZOO_TRY(const auto all, all_records(parts_.store));
+  std::set<std::uint32_t> numbers;
+  std::set<std::uint32_t> ports;
+  for (const auto& each : all) {
+    numbers.insert(each.place.number);
+    ports.insert(each.place.port);
+  }
+  auto number = record.place.number;
+  for (std::uint32_t next = 1; number == 0 && next + 1 < settings.addresses.size; ++next)
+    if (!numbers.contains(next) && is_free(settings.addresses.text(next), k_api_port))
+      number = next;
+  if (number == 0)
+    return fail(Code::unavailable, "all addresses of clusters.addresses are taken: give it a "
+                                   "larger network, or delete clusters");
+  std::uint32_t port = record.place.port;
+  for (std::uint32_t next = settings.ports.first; port == 0 && next <= settings.ports.last; ++next)
+    if (!ports.contains(next) && is_free(settings.listen_host, static_cast<std::uint16_t>(next)))
+      port = next;
+  if (port == 0)
+    return fail(Code::unavailable, "all ports of clusters.ports are taken: give it a larger range, "
+                                   "or delete clusters");
+  ZOO_TRY(record, tell(record, [&](Record& now) {
+            now.place.number = number;
+            now.place.port = static_cast<std::uint16_t>(port);
+            put_entrance(now);
+          }));
+  return {};
+}
+
+Result<void> Controller::furnish(const Record& record, const api::ClusterSpec& spec) {
+  step("C3 furnish", record);
+  const auto directory = parts_.settings.directory_of(record.place.id);
+  ZOO_TRY_VOID(file::ensure_private_directory(directory));
+  std::vector<std::string> written;
+  {
+    const std::scoped_lock lock(pki_mutex_);
+    // Of the record as it is now: somebody may have rotated since it was read.
+    ZOO_TRY(const auto now, read_record(parts_.store, record.key()));
+    if (now.uid() != record.uid()) return fail(Code::conflict, "it is another cluster by now");
+    ZOO_TRY(written, ensure_pki(directory, pki_wish(now, spec), std::chrono::system_clock::now()));
+  }
+  if (std::any_of(written.begin(), written.end(),
+                  [](const auto& each) { return each.starts_with("admin-"); }))
+    parts_.written(record.key()); // spec.kubeconfig is another one
+  const auto egress = egress_configuration(directory.string());
+  if (const auto there = file::read(directory / "egress.yaml"); there && *there == egress)
+    return {};
+  return file::write(directory / "egress.yaml", egress, 0600);
+}
+
+/// The range of the upstream: what the cluster calls a ClusterIP is one there, too.
+std::string Controller::service_range() {
+  if (!parts_.settings.service_range.empty()) return parts_.settings.service_range;
+  const std::scoped_lock lock(service_mutex_);
+  if (!service_range_.empty()) return service_range_;
+  const auto upstream = parts_.connect();
+  const auto found = upstream->get("/apis/networking.k8s.io/v1/servicecidrs/kubernetes");
+  if (found && found->contains("spec") && (*found)["spec"].contains("cidrs")) {
+    std::vector<std::string> ranges;
+    for (const auto& each : (*found)["spec"]["cidrs"])
+      if (each.is_string()) ranges.push_back(each.get<std::string>());
+    if (!ranges.empty()) return service_range_ = fmt::format("{}", fmt::join(ranges, ","));
+  }
+  // Not kept: the next cluster asks again.
+  return "10.0.0.0/16";
+}
+
+Result<keeper::PlanState> Controller::run(const Record& record, bool wish, bool whole) {
+  step("C4 run", record);
+  const auto& settings = parts_.settings;
+  const auto directory = settings.directory_of(record.place.id);
+  // The range is the cluster's for good: another one would not hold the addresses it has given.
+  const auto file = directory / "service-range";
+  auto range = file::read(file);
+  if (!range && range.error().code() == Code::not_found) {
+    range = service_range();
+    ZOO_TRY_VOID(file::write(file, *range, 0600));
+  }
+  if (!range) return fail(range.error());
+  keeper::Request request;
+  request.verb = keeper::Request::Verb::put;
+  request.plan =
+      plan_for({record.place.id, record.place.version, settings.addresses.text(record.place.number),
+                directory.string(), *range, settings.node_ports, settings.memory, wish, whole});
+  ZOO_TRY(auto reply, ask(request));
+  if (reply.states.empty()) return fail(Code::internal, "the keeper says nothing of the plan");
+  return std::move(reply.states.front());
+}
+
+Result<Controller::Ready> Controller::reach(const Record& record, const keeper::PlanState& state,
+                                            std::string& waits) {
+  step("C5 reach", record);
+  for (const char* name : {"etcd", "kube-apiserver"}) {
+    if (runs(state, name)) continue;
+    waits = fmt::format("{} to come up", name);
+    return Ready::no;
+  }
+  const auto directory = parts_.settings.directory_of(record.place.id);
+  const auto address = parts_.settings.addresses.text(record.place.number);
+  ZOO_TRY(auto access, own_access(directory, address));
+  kube::KubeClientOptions options;
+  options.timeout = k_call;
+  kube::KubeClient api(std::move(access), std::move(options));
+  const auto answer = api.raw("GET", "/readyz", "", "", "*/*");
+  if (!answer || answer->status != 200) {
+    waits = "kube-apiserver to be ready";
+    return Ready::no;
+  }
+  step("C6 bootstrap", record);
+  const auto made = bootstrap(api, record);
+  if (!made && made.error().code() == Code::not_found) { // its own controllers make namespaces
+    waits = "namespace default";
+    return Ready::no;
+  }
+  if (!made) return fail(made.error());
+  return Ready::yes;
+}
+
+Result<void> Controller::bootstrap(kube::KubeClient& api, const Record& record) {
+  const std::string account = "/api/v1/namespaces/default/serviceaccounts";
+  if (const auto there = api.get(account + "/default"); !there) {
+    if (there.error().code() != Code::not_found) return fail(there.error());
+    const auto made = api.create(
+        account,
+        {{"apiVersion", "v1"}, {"kind", "ServiceAccount"}, {"metadata", {{"name", "default"}}}});
+    if (!made && made.error().code() != Code::already_exists) return fail(made.error());
+  }
+  const std::string bindings = "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings";
+  const json wanted = {
+      {"apiVersion", "rbac.authorization.k8s.io/v1"},
+      {"kind", "ClusterRoleBinding"},
+      {"metadata", {{"name", "zoo:cluster-admins"}}},
+      {"roleRef",
+       {{"apiGroup", "rbac.authorization.k8s.io"},
+        {"kind", "ClusterRole"},
+        {"name", "cluster-admin"}}},
+      {"subjects", json::array({{{"apiGroup", "rbac.authorization.k8s.io"},
+                                 {"kind", "Group"},
+                                 {"name", administrators_group(record.place.epoch)}}})}};
+  auto there = api.get(bindings + "/zoo:cluster-admins");
+  if (there && there->value("roleRef", json()) != wanted["roleRef"]) {
+    // It cannot be changed: somebody has put another binding under this name.
+    ZOO_TRY_VOID(api.remove(bindings + "/zoo:cluster-admins"));
+    there = fail(Code::not_found, "removed");
+  }
+  if (!there && there.error().code() == Code::not_found) {
+    const auto made = api.create(bindings, wanted);
+    if (!made && made.error().code() != Code::already_exists) return fail(made.error());
+    return {};
+  }
+  if (!there) return fail(there.error());
+  if (there->value("subjects", json()) == wanted["subjects"]) return {};
+  auto next = *std::move(there);
+  next["subjects"] = wanted["subjects"];
+  ZOO_TRY_VOID(api.update(bindings + "/zoo:cluster-admins", next));
+  return {};
+}
+
+Result<Controller::Ready> Controller::helpers_healthy(const Record& record,
+                                                      const keeper::PlanState& state,
+                                                      std::string& waits) {
+  step("C8 helpers", record);
+  const auto directory = parts_.settings.directory_of(record.place.id);
+  const auto address = parts_.settings.addresses.text(record.place.number);
+  constexpr std::pair<const char*, std::uint16_t> k_helpers[] = {
+      {"kube-controller-manager", k_controllers_port}, {"kube-scheduler", k_scheduler_port}};
+  for (const auto& [name, port] : k_helpers) {
+    waits = fmt::format("{} to be healthy", name);
+    if (!runs(state, name)) return Ready::no;
+    ZOO_TRY(auto access, own_access(directory, address));
+    access.server = fmt::format("https://{}:{}", address, port);
+    kube::KubeClientOptions options;
+    options.timeout = k_call;
+    kube::KubeClient api(std::move(access), std::move(options));
+    const auto answer = api.raw("GET", "/healthz", "", "", "*/*");
+    if (!answer || answer->status != 200) return Ready::no;
+  }
+  return Ready::yes;
+}
+
+/// Through the door, with the credential that is handed out: what a user would meet.
+Result<Controller::Ready> Controller::user_is_served(const Record& record, std::string& waits) {
+  step("C9 serve", record);
+  const auto& settings = parts_.settings;
+  ZOO_TRY(const auto spec, api::cluster_spec(record.object));
+  const Entrance entrance{"https://" + settings.listen, settings.server_name(record.place.id)};
+  ZOO_TRY(const auto text,
+          administrator_kubeconfig(settings.directory_of(record.place.id), pki_wish(record, spec),
+                                   entrance, record.name()));
+  ZOO_TRY(auto access, kube::parse_kubeconfig(text.view()));
+  access.credentials.direct = true;
+  kube::KubeClientOptions options;
+  options.timeout = k_call;
+  kube::KubeClient api(std::move(access), std::move(options));
+  const auto account = api.get("/api/v1/namespaces/default/serviceaccounts/default");
+  if (account) return Ready::yes;
+  waits = "the administrator's kubeconfig to work: " + account.error().message();
+  return Ready::no;
+}
+
+Result<Controller::Next> Controller::settle(Record record, const api::ClusterSpec& spec,
+                                            const keeper::PlanState& state) {
+  const bool first = record.phase() != phase::k_initialized;
+  ZOO_TRY(record, tell(record, [&](Record& now) {
+            auto& status = now.object["status"];
+            status["phase"] = phase::k_initialized;
+            status.erase("reason");
+            status["message"] = "";
+            status["id"] = now.place.id;
+            status["version"] = now.place.version;
+            status["observedGeneration"] = now.object["metadata"].value("generation", 1);
+            put_entrance(now);
+            put_components(now, &state);
+            auto& object = now.object;
+            set_condition(object, "ControlPlaneReady", true, "Ready", "all components are healthy");
+            set_condition(object, "KubeconfigReady", true, "Ready", "spec.kubeconfig works");
+            set_condition(object, "CertificatesValid", true, "Valid",
+                          "they are renewed at two thirds of their life");
+            set_condition(object, "NodesReady", false, "NotServed",
+                          "this zood gives a virtual cluster no nodes yet: pods in it stay "
+                          "Pending");
+            set_condition(object, "Synced", false, "NotServed",
+                          "this zood copies nothing between a virtual cluster and the upstream "
+                          "yet");
+            if (spec.unused.empty()) {
+              set_condition(object, "UnknownFields", false, "None", "every field has a meaning");
+            } else {
+              set_condition(
+                  object, "UnknownFields", true, "Kept",
+                  fmt::format("these have no meaning here: {}", fmt::join(spec.unused, ", ")));
+            }
+          }));
+  if (first) log::info("clusters", "{} is Initialized", record.key());
+  auto after = parts_.settings.settled;
+  if (spec.sleep_after.count() == 0) return Next{after, true};
+  const auto idle = parts_.idle(record.place.id);
+  if (!idle) return Next{std::min(after, spec.sleep_after), true};
+  if (*idle < spec.sleep_after) return Next{std::min(after, spec.sleep_after - *idle), true};
+  log::info("clusters", "{} goes to sleep: nobody has been connected for {} s", record.key(),
+            std::chrono::duration_cast<std::chrono::seconds>(*idle).count());
+  // First the door: who comes from this moment on wakes it.
+  publish(record, DoorEntry::State::asleep);
+  if (!parts_.idle(record.place.id)) return Next{k_soon, true};
+  ZOO_TRY(record, tell(record, [](Record& now) { now.place.asleep = true; }));
+  // Who came before that was written found nobody to wake.
+  if (!parts_.idle(record.place.id)) wake_up(record.key());
+  return Next{milliseconds(0), true};
+}
+
+Result<Controller::Next> Controller::halt(Record record, const keeper::PlanState& state,
+                                          bool asleep) {
+  if (!state.gone())
+    return wait(std::move(record), phase::k_preparing, "Stopping", "its processes to end", &state,
+                k_soon);
+  ZOO_TRY(record, tell(record, [&](Record& now) {
+            auto& status = now.object["status"];
+            status["phase"] = phase::k_paused;
+            status["reason"] = asleep ? "Asleep" : "Paused";
+            status["message"] = asleep ? "a connection wakes it"
+                                       : "spec.paused is true: `zooctl cluster resume` starts it";
+            status["observedGeneration"] = now.object["metadata"].value("generation", 1);
+            put_components(now, &state);
+            set_condition(now.object, "ControlPlaneReady", false, asleep ? "Asleep" : "Paused",
+                          "its processes were stopped, as is wished");
+          }));
+  return Next{parts_.settings.settled, true};
+}
+
+Result<Controller::Next> Controller::sync(Record record) {
+  ZOO_TRY(const auto spec, api::cluster_spec(record.object));
+  if (record.phase().empty()) {
+    ZOO_TRY(record, tell(record, [](Record& now) {
+              now.object["status"]["phase"] = phase::k_preparing;
+              now.object["status"]["message"] = "its first step";
+            }));
+  }
+  ZOO_TRY(const bool goes_on, identify(record, spec));
+  if (!goes_on) return Next{k_waiting, true};
+  ZOO_TRY_VOID(place(record));
+  // An empty etcd under the same name would be another cluster, and nobody would have been told.
+  const auto data = parts_.settings.directory_of(record.place.id) / "etcd" / "member";
+  std::error_code ignored;
+  if (holds(record, "KubeconfigReady") && !std::filesystem::exists(data, ignored))
+    return wait(std::move(record), phase::k_pending, "DataLost",
+                fmt::format("what was in it is gone: there is no {}. Put its directory back, or "
+                            "delete the cluster",
+                            data.string()),
+                nullptr, k_waiting);
+  const bool wish = !spec.paused && !record.place.asleep;
+  const auto closed = spec.paused ? DoorEntry::State::closed : DoorEntry::State::asleep;
+  const auto table = parts_.doors.load();
+  const auto* const entry = table->find(record.place.id);
+  const bool open = entry != nullptr && entry->state == DoorEntry::State::open;
+  if (!wish) {
+    publish(record, closed);
+  } else if (!open) {
+    publish(record, DoorEntry::State::starting);
+  }
+  ZOO_TRY_VOID(furnish(record, spec));
+  // Of a keeper that answers: what it does not say is not gone.
+  keeper::Request asked;
+  asked.verb = keeper::Request::Verb::state;
+  asked.id = record.place.id;
+  const auto now = ask(asked);
+  if (!now && now.error().code() != Code::not_found) return fail(now.error());
+  const bool stopped = !now || now->states.empty() || now->states.front().gone();
+  if (wish) {
+    const auto needed = parts_.settings.memory_reserve + Settings::k_needed;
+    const auto free = stopped ? free_memory() : 0;
+    if (free != 0 && free < needed)
+      return wait(std::move(record), phase::k_pending, "BastionFull",
+                  fmt::format("{} MiB of memory are free on zood's machine, and a control plane "
+                              "needs {} MiB beside the {} MiB that clusters.memory_reserve keeps: "
+                              "it starts when there are",
+                              free >> 20U, Settings::k_needed >> 20U,
+                              parts_.settings.memory_reserve >> 20U),
+                  nullptr, k_waiting);
+  }
+  // What runs, runs on, whatever else of it has to come back.
+  const bool whole = !wish || (!stopped && has(now->states.front(), "kube-controller-manager"));
+  ZOO_TRY(auto state, run(record, wish, whole));
+  if (!wish) return halt(std::move(record), state, !spec.paused);
+  if (const auto crash = crash_of(record, state); !crash.empty()) {
+    publish(record, DoorEntry::State::starting);
+    return wait(std::move(record), phase::k_preparing, "CrashLoop", crash, &state, k_waiting);
+  }
+  std::string waits;
+  ZOO_TRY(const auto reached, reach(record, state, waits));
+  if (reached == Ready::no) {
+    publish(record, DoorEntry::State::starting);
+    return wait(std::move(record), phase::k_preparing, "Starting", std::move(waits), &state,
+                k_soon);
+  }
+  publish(record, DoorEntry::State::open);
+  if (!whole) {
+    step("C7 run helpers", record);
+    ZOO_TRY(state, run(record, true, true));
+  }
+  ZOO_TRY(const auto healthy, helpers_healthy(record, state, waits));
+  if (healthy == Ready::no)
+    return wait(std::move(record), phase::k_preparing, "Starting", std::move(waits), &state,
+                k_soon);
+  if (record.phase() != phase::k_initialized) {
+    ZOO_TRY(const auto served, user_is_served(record, waits));
+    if (served == Ready::no)
+      return wait(std::move(record), phase::k_preparing, "Starting", std::move(waits), &state,
+                  k_soon);
+  }
+  return settle(std::move(record), spec, state);
+}
+
+// ---- going ----
+
+Result<Controller::Next> Controller::remove(Record record) {
+  const auto id = record.place.id;
+  if (!id.empty()) {
+    step("D1 close", record);
+    publish(record, DoorEntry::State::closed);
+    step("D4 end", record);
+    keeper::Request request;
+    request.verb = keeper::Request::Verb::remove;
+    request.id = id;
+    ZOO_TRY(const auto reply, ask(request));
+    if (!reply.removed) {
+      ZOO_TRY(record, tell(record, [&](Record& now) {
+                now.object["status"]["phase"] = phase::k_deleting;
+                now.object["status"]["message"] = "its processes to end";
+                put_components(now, reply.states.empty() ? nullptr : &reply.states.front());
+              }));
+      return Next{k_soon, true};
+    }
+    step("D5 clear", record);
+    std::error_code error;
+    std::filesystem::remove_all(parts_.settings.directory_of(id), error);
+    if (error)
+      return fail(Code::io, "cannot remove {}: {}", parts_.settings.directory_of(id).string(),
+                  error.message());
+    forget(id);
+  }
+  step("D6 forget", record);
+  // Of its own revision: whoever has changed it meanwhile is looked at once more.
+  const auto gone = parts_.store.remove(k_record_kind, record.key(), record.revision);
+  if (!gone && gone.error().code() == Code::conflict) return Next{milliseconds(0), true};
+  if (!gone && gone.error().code() != Code::not_found) return fail(gone.error());
+  log::info("clusters", "{} is gone", record.key());
+  parts_.written(record.key());
+  return Next{};
+}
+
+} // namespace zoo::clusters

@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
+# Sourced behind lib.sh: a zood with virtual clusters. Each script has loopback addresses and ports of its own.
+
+# start_clusters [YAML]: a zood in zood_dir with virtual clusters, and what else `clusters:` is to have ("sleep: x" lines).
+start_clusters() {
+  if [[ -z ${zoo_clusters_network:-} ]]; then
+    zoo_clusters_network=127.$((66 + RANDOM % 180)).$((RANDOM % 256)).0/24
+    zoo_clusters_port=$((21000 + RANDOM % 110 * 100))
+    zoo_clusters_version=$("$ZOO_UPSTREAM" versions | head -n 1)
+    require "the programs of control planes" "$zoo_root/packaging/control-planes" "$zoo_clusters_version" --into "$TMPDIR/kubernetes"
+  fi
+  start_zood_with "dir: $zood_dir
+log: {level: debug}
+admin: {listen: \"127.0.0.1:0\"}
+clusters:
+  enabled: true
+  binaries: $TMPDIR/kubernetes
+  addresses: $zoo_clusters_network
+  ports: $zoo_clusters_port-$((zoo_clusters_port + 99))
+  upstream_crd: ${zoo_clusters_crd:-false}
+${1:-}" --upstream "$ZOO_E2E_KUBECONFIG"
+}
+
+# end_keeper: with all that it supervises.
+end_keeper() {
+  local pid
+  pid=$(cat "$zood_dir/clusters/keeper.lock" 2>/dev/null) || return 0
+  kill -INT "$pid" 2>/dev/null || return 0
+  while kill -0 "$pid" 2>/dev/null; do sleep 0.1; done
+}
+
+keeper_pid() { cat "$zood_dir/clusters/keeper.lock"; }
+
+# field NAME POINTER: of the virtual cluster, as zood has it now.
+field() { ctl cluster get "$1" -o json | jq -r "$2"; }
+cluster_id() { field "$1" .status.id; }
+# component_pids NAME: "etcd 12", a line each.
+component_pids() { ctl cluster get "$1" -o json | jq -r '.status.components[] | "\(.name) \(.pid)"'; }
+component_pid() { component_pids "$1" | awk -v name="$2" '$1 == name { print $2 }'; }
+# in_cluster NAME ARGUMENTS...: kubectl in it.
+in_cluster() { PATH=${KUBECTL%/*}:$PATH ctl cluster connect "$1" -- kubectl "${@:2}"; }
+# processes_in DIRECTORY: what runs with arguments that name it.
+processes_in() {
+  local each
+  for each in /proc/[0-9]*; do
+    # One that has ended meanwhile is none of them.
+    if { tr '\0' ' ' <"$each/cmdline"; } 2>/dev/null | grep -qF -- "$1/"; then echo "${each#/proc/}"; fi
+  done
+}
+phase_is() { [[ $(field "$1" .status.phase) == "$2" ]]; }

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "common/base/file.hpp"
+#include "common/crypto/certificate.hpp"
+#include "daemon/clusters/pki.hpp"
+#include "tests/unit/base/temporary_directory.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+using namespace zoo;
+using namespace zoo::clusters;
+using Clock = std::chrono::system_clock;
+
+namespace {
+
+struct PkiWorld {
+  test::TemporaryDirectory directory;
+  PkiWish wish = [] {
+    PkiWish out;
+    out.id = "abc123";
+    out.address = "127.64.0.7";
+    out.names = {"abc123.vc.zood.internal", "192.0.2.1"};
+    out.validity = std::chrono::hours(30);
+    return out;
+  }();
+
+  std::vector<std::string> ensure(Clock::time_point now = Clock::now()) {
+    auto written = ensure_pki(directory.path(), wish, now);
+    REQUIRE(written);
+    return *std::move(written);
+  }
+  crypto::Certificate certificate(const std::string& name) const {
+    const auto text = file::read(directory.path() / "pki" / (name + ".crt"));
+    REQUIRE(text);
+    auto read = crypto::Certificate::from_pem(*text);
+    REQUIRE(read);
+    return *std::move(read);
+  }
+  std::string key(const std::string& name) const {
+    return file::read(directory.path() / "pki" / (name + ".key")).value_or("none");
+  }
+  std::string trouble() const {
+    std::string out;
+    const auto facts = check_pki(directory.path(), wish, Clock::now());
+    REQUIRE(facts);
+    for (const auto& each : *facts)
+      if (!each.trouble.empty()) out += each.name + ": " + each.trouble + ";";
+    return out;
+  }
+};
+
+} // namespace
+
+TEST_CASE_FIXTURE(PkiWorld, "all is made once, private from its first byte") {
+  CHECK(ensure().size() == 11); // three authorities and eight leaves
+  CHECK(ensure().empty());
+  CHECK(trouble().empty());
+  using perms = std::filesystem::perms;
+  for (const auto& entry : std::filesystem::directory_iterator(directory.path() / "pki"))
+    CHECK((entry.status().permissions() & perms::all) == (perms::owner_read | perms::owner_write));
+  const auto server = certificate("apiserver");
+  const auto names = server.dns_sans();
+  REQUIRE(names);
+  for (const auto* name : {"abc123.vc.zood.internal", "kubernetes.default.svc"})
+    CHECK(std::find(names->begin(), names->end(), name) != names->end());
+  CHECK(server.issued_by(certificate("ca")));
+  CHECK(certificate("etcd-client").issued_by(certificate("etcd-ca")));
+  CHECK_FALSE(certificate("etcd-client").issued_by(certificate("ca")));
+}
+
+TEST_CASE_FIXTURE(PkiWorld, "the administrator is none of system:masters") {
+  ensure();
+  CHECK(certificate("admin-1-0").organizations() ==
+        std::vector<std::string>{"zoo:cluster-admins:1"});
+  CHECK(certificate("zood").organizations() == std::vector<std::string>{"system:masters"});
+  const auto kubeconfig = administrator_kubeconfig(
+      directory.path(), wish, {"https://192.0.2.1:7443", "abc123.vc.zood.internal"}, "t1");
+  REQUIRE(kubeconfig);
+  const auto access = kube::parse_kubeconfig(kubeconfig->view());
+  REQUIRE(access);
+  CHECK(access->server == "https://192.0.2.1:7443");
+  CHECK(access->credentials.tls_server_name == "abc123.vc.zood.internal");
+  CHECK(access->context == "t1");
+}
+
+TEST_CASE_FIXTURE(PkiWorld, "leaves are made anew at two thirds of their life, with their keys") {
+  ensure();
+  const auto key_before = key("apiserver"), admin_before = key("admin-1-0");
+  const auto serial_before = certificate("apiserver").serial();
+  CHECK(ensure(Clock::now() + std::chrono::hours(19)).empty());
+  CHECK(ensure(Clock::now() + std::chrono::hours(21)).size() == 8);
+  CHECK(key("apiserver") == key_before);
+  CHECK(key("admin-1-0") == admin_before);
+  CHECK(certificate("apiserver").serial() != serial_before);
+}
+
+TEST_CASE_FIXTURE(PkiWorld, "other names make another certificate of the server alone") {
+  ensure();
+  wish.names.push_back("extra.example.com");
+  CHECK(trouble() == "apiserver: it has other names than are wished;");
+  CHECK(ensure() == std::vector<std::string>{"apiserver"});
+  CHECK(trouble().empty());
+}
+
+TEST_CASE_FIXTURE(PkiWorld, "another epoch has another group, another key, and nothing of before") {
+  ensure();
+  const auto before = key("admin-1-0");
+  wish.epoch = 2;
+  wish.rotation = 1;
+  CHECK(ensure() == std::vector<std::string>{"admin-2-1"});
+  CHECK(key("admin-2-1") != before);
+  CHECK(certificate("admin-2-1").organizations() ==
+        std::vector<std::string>{"zoo:cluster-admins:2"});
+  CHECK(key("admin-1-0") == "none");
+}
+
+TEST_CASE_FIXTURE(PkiWorld, "what was damaged or interrupted is made good") {
+  ensure();
+  const auto pki = directory.path() / "pki";
+  std::filesystem::remove(pki / "scheduler.crt"); // killed between key and certificate
+  REQUIRE(file::write(pki / "etcd-server.crt", "broken", 0600));
+  auto written = ensure();
+  std::sort(written.begin(), written.end());
+  CHECK(written == std::vector<std::string>{"etcd-server", "scheduler"});
+  REQUIRE(drop_leaves(directory.path(), wish));
+  CHECK(ensure().size() == 8);
+  CHECK(trouble().empty());
+}

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/clusters/plan.hpp"
+
+#include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+
+using namespace zoo;
+using namespace zoo::clusters;
+
+namespace {
+
+PlanInput some_input() {
+  PlanInput out;
+  out.id = "abc123";
+  out.version = "1.36.3";
+  out.address = "127.64.0.7";
+  out.directory = "/var/lib/zood/clusters/abc123";
+  out.service_range = "10.96.0.0/12";
+  out.node_ports = "30000-32767";
+  out.memory = 1'000;
+  return out;
+}
+
+const keeper::Component& component(const keeper::Plan& plan, std::string_view name) {
+  const auto found = std::find_if(plan.components.begin(), plan.components.end(),
+                                  [name](const auto& each) { return each.name == name; });
+  REQUIRE(found != plan.components.end());
+  return *found;
+}
+
+std::string flag(const keeper::Component& component, const std::string& name) {
+  for (const auto& each : component.arguments)
+    if (each.starts_with("--" + name + "=")) return each.substr(name.size() + 3);
+  return "<none>";
+}
+
+} // namespace
+
+TEST_CASE("a control plane is four programs, each after what it needs") {
+  const auto plan = plan_for(some_input());
+  CHECK(plan.id == "abc123");
+  CHECK(plan.run);
+  std::vector<std::string> names;
+  for (const auto& each : plan.components)
+    names.push_back(each.name);
+  CHECK(names == std::vector<std::string>{"etcd", "kube-apiserver", "kube-controller-manager",
+                                          "kube-scheduler"});
+  CHECK(component(plan, "kube-apiserver").after == std::vector<std::string>{"etcd"});
+  CHECK(component(plan, "kube-scheduler").after == std::vector<std::string>{"kube-apiserver"});
+  // What the keeper takes, and what it gives back.
+  const auto read = keeper::plan_of(keeper::to_json(plan));
+  REQUIRE(read);
+  CHECK(*read == plan);
+  CHECK(plan_for(some_input()) == plan); // the same again: nothing is started anew
+}
+
+TEST_CASE("the first two start alone, as they will go on") {
+  auto input = some_input();
+  const auto whole = plan_for(input);
+  input.whole = false;
+  const auto first = plan_for(input);
+  REQUIRE(first.components.size() == 2);
+  CHECK(first.components[0] == whole.components[0]);
+  CHECK(first.components[1] == whole.components[1]);
+}
+
+TEST_CASE("all of it listens on the cluster's own address, with keys of its own directory") {
+  const auto plan = plan_for(some_input());
+  for (const auto& each : plan.components) {
+    CHECK(each.address == "127.64.0.7");
+    for (const auto& argument : each.arguments) {
+      CHECK(argument.find("0.0.0.0") == std::string::npos);
+      if (argument.find("/pki/") != std::string::npos)
+        CHECK(argument.find("/var/lib/zood/clusters/abc123/pki/") != std::string::npos);
+      CHECK(argument.find("token-auth-file") == std::string::npos);
+    }
+  }
+  const auto& etcd = component(plan, "etcd");
+  CHECK(flag(etcd, "listen-client-urls") == "https://127.64.0.7:23790");
+  CHECK(flag(etcd, "client-cert-auth") == "true");
+  CHECK(flag(etcd, "peer-client-cert-auth") == "true");
+  const auto& api = component(plan, "kube-apiserver");
+  CHECK(flag(api, "bind-address") == "127.64.0.7");
+  CHECK(flag(api, "secure-port") == "26443");
+  CHECK(flag(api, "service-cluster-ip-range") == "10.96.0.0/12");
+  CHECK(flag(api, "authorization-mode") == "Node,RBAC");
+  CHECK(flag(api, "profiling") == "false");
+  CHECK(flag(api, "egress-selector-config-file") == "/var/lib/zood/clusters/abc123/egress.yaml");
+  for (const auto* name : {"kube-controller-manager", "kube-scheduler"}) {
+    CHECK(flag(component(plan, name), "bind-address") == "127.64.0.7");
+    CHECK(flag(component(plan, name), "leader-elect") == "false");
+  }
+  const auto& environment = api.environment;
+  CHECK(std::find(environment.begin(), environment.end(), "GOMEMLIMIT=600") != environment.end());
+}
+
+TEST_CASE("whatever a kube-apiserver asks outside goes to one socket") {
+  const auto value = nlohmann::json::parse(egress_configuration("/d"));
+  CHECK(value["egressSelections"].size() == 2);
+  for (const auto& each : value["egressSelections"]) {
+    CHECK(each["connection"]["proxyProtocol"] == "HTTPConnect");
+    CHECK(each["connection"]["transport"]["uds"]["udsName"] == "/d/egress.sock");
+  }
+}
+
+TEST_CASE("addresses are networks of loopback") {
+  const auto range = parse_addresses("127.64.0.0/16");
+  REQUIRE(range);
+  CHECK(range->text(1) == "127.64.0.1");
+  CHECK(range->text(300) == "127.64.1.44");
+  CHECK(range->size == 65'536);
+  for (const auto* text : {"", "127.64.0.0", "10.0.0.0/16", "127.64.0.1/16", "127.64.0.0/31",
+                           "127.64.0.0/7", "127.64.0/16", "127.64.0.256/24", "127.64.0.0/x"})
+    CHECK_FALSE(parse_addresses(text));
+}
+
+TEST_CASE("ports are a range") {
+  const auto range = parse_ports("7500-8499");
+  REQUIRE(range);
+  CHECK(range->first == 7'500);
+  CHECK(range->last == 8'499);
+  for (const auto* text : {"", "7500", "8499-7500", "0-5", "1-65536", "a-b"})
+    CHECK_FALSE(parse_ports(text));
+}
+
+TEST_CASE("a version is the one that is wished, or the newest") {
+  const std::vector<std::string> present = {"1.9.0", "1.36.3", "1.33.13"};
+  CHECK(choose_version("", present) == "1.36.3");
+  CHECK(choose_version("1.33.13", present) == "1.33.13");
+  const auto missing = choose_version("1.34.0", present);
+  REQUIRE_FALSE(missing);
+  CHECK(missing.error().message() == "Kubernetes 1.34.0 is not in clusters.binaries, which has "
+                                     "1.9.0, 1.33.13, 1.36.3: `packaging/control-planes 1.34.0` "
+                                     "builds it");
+  CHECK_FALSE(choose_version("", {}));
+  CHECK(older_version("1.9.0", "1.36.3"));
+  CHECK_FALSE(older_version("1.36.3", "1.36.3"));
+}
