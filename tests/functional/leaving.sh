@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # covers: app http net gateway packaging
 # timeout: 400
+# alone
 # A zood stops and the next one starts behind HAProxy, by packaging/haproxy/haproxy.cfg, under watches and requests: clients
 # notice nothing but watches that end in order. What /readyz says meanwhile; whose connection it is by the PROXY protocol;
 # keepalived's configuration. In the step `all` with 200 watches and 300 requests a second, else with fewer.
