@@ -104,7 +104,10 @@ std::optional<ResourceList> Judge::repair(const std::string& space_name,
       return one == list.end() ? kube::Quantity{} : one->second;
     };
     const auto live = amount(slot.part.live);
-    const auto right = low ? std::max(used, live + amount(slot.part.allowed)) : used;
+    // Who was let in late may be refused by the slice: what is not there yet makes it no fuller
+    // than full.
+    const auto let_in = std::min(live + amount(slot.part.allowed), amount(slot.view.newest().hard));
+    const auto right = low ? std::max({used, live, let_in}) : used;
     const auto is = high && right > live && slot.part.allowed.empty() ? live : right;
     if (is == used) continue;
     out.insert_or_assign(name, is);
@@ -129,7 +132,12 @@ std::set<std::string, std::less<>> Judge::tick(Time now,
   };
   for (auto each = busy_.begin(); each != busy_.end();) {
     const auto [space, slot] = slot_of(*each);
-    if (slot != nullptr && slot->view.tick(now)) out.insert(space->owner);
+    if (slot != nullptr && slot->view.tick(now)) {
+      // Whoever does not wait hears of it by the slice itself.
+      const auto known = owners_.find(space->owner);
+      if (known != owners_.end() && !known->second.sums[each->second].waiting.empty())
+        out.insert(space->owner);
+    }
     each = slot != nullptr && slot->view.pending() ? std::next(each) : busy_.erase(each);
   }
   while (!held_.empty() && held_.begin()->first <= now) {

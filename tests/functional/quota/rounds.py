@@ -75,7 +75,7 @@ class Record:
     """What there is, in the order of upstream's own watch."""
 
     def __init__(self, upstream, namespaces):
-        self.namespaces, self.live, self.most, self.slices, self.sum = set(namespaces), {}, 0, {}, 0
+        self.namespaces, self.live, self.most, self.slices, self.sum, self.worst = set(namespaces), {}, 0, {}, 0, {}
         self.lock, self.stopped = threading.Lock(), threading.Event()
         for path, heard in (("/api/v1/pods", self.pod), ("/api/v1/resourcequotas", self.quota)):
             opened = threading.Event()
@@ -100,10 +100,12 @@ class Record:
         with self.lock:
             status = item.get("status", {})
             lists = [item["spec"].get("hard", {}), status.get("hard", {}), status.get("used", {})]
-            self.slices[item["metadata"]["namespace"]] = max(int(each.get("pods", 0)) for each in lists)
+            self.slices[item["metadata"]["namespace"]] = [int(each.get("pods", 0)) for each in lists]
             if event["type"] == "DELETED":
                 del self.slices[item["metadata"]["namespace"]]
-            self.sum = max(self.sum, sum(self.slices.values()))
+            now = sum(max(each) for each in self.slices.values())
+            if now > self.sum:
+                self.sum, self.worst = now, dict(self.slices)
 
     def there(self):
         with self.lock:
@@ -307,7 +309,7 @@ class Rounds:
             over += self.record.most > limit
             worst = max(worst, self.record.most)
         tried = self.counts["created"] + self.counts["by_slice"]
-        print(json.dumps({"mode": self.options.mode, "rounds": rounds, "over": over, "most": worst, "largest_sum": self.record.sum,
+        print(json.dumps({"mode": self.options.mode, "rounds": rounds, "over": over, "most": worst, "largest_sum": self.record.sum, "slices_then": self.record.worst,
                           **self.counts, "of_a_thousand_by_slice": round(1000 * self.counts["by_slice"] / max(1, tried), 1),
                           "slowest_ms": round(self.slowest * 1000), "texts": self.texts}))
 

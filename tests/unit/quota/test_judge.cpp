@@ -203,6 +203,24 @@ TEST_CASE("a `used` that stays wrong is put right") {
   CHECK(used->at("pods") == Quantity::of(3));
 }
 
+TEST_CASE("who was let in late makes no slice fuller than full") {
+  World world(10);
+  for (const auto* name : {"one", "two"})
+    world.seen("a", name);
+  world.shows(0, "a", 3, 2);
+  world.pass(milliseconds(20));
+  for (const auto* name : {"three", "four", "five"}) {
+    const auto ask = world.ask_of("a", name);
+    world.judge.ask(ask, world.now);
+    world.judge.let_in(ask, world.now); // the time is over: the slice decides
+  }
+  world.shows(0, "a", 3, 1);
+  world.pass(milliseconds(150));
+  const auto used = world.judge.repair("a", "zoo-quota", world.now);
+  REQUIRE(used);
+  CHECK(used->at("pods") == Quantity::of(3));
+}
+
 TEST_CASE("a zood that has just begun believes the slices, too") {
   World world(3);
   Judge judge(world.now);
