@@ -123,6 +123,8 @@ store::Replica own_replica(const config::Values& values) {
     if (::gethostname(host, sizeof host - 1) == 0) out.name = host;
     if (out.name.empty()) out.name = "zood";
   }
+  out.honours =
+      std::chrono::duration_cast<std::chrono::seconds>(values.duration("replicas.max_stale"));
   out.info = json{{"version", ZOO_VERSION}, {"started", kube::unix_now()}}.dump();
   return out;
 }

@@ -3,6 +3,7 @@
 
 #include "daemon/store/store.hpp"
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -18,6 +19,8 @@ struct Replica {
   std::string name; ///< different for each
   std::string info; ///< what it tells of itself, JSON
   bool leads = false;
+  /// How long it goes by what it knows when it is cut off from the store; 0: for ever.
+  std::chrono::seconds honours{0};
 };
 
 /// That this zood lives, and whether it leads: of those that have one store open a single one runs
@@ -42,8 +45,9 @@ public:
   virtual void resign() = 0;
   /// Waits until every zood that has the store open has told its watches what was written until
   /// now. Returns the names of those that have not: they hang or are cut off, and go by what was
-  /// before it; at the latest when their sessions have ended, after some twelve seconds. Errors: it
-  /// is not known.
+  /// before it; at the latest when their sessions have ended, after some twelve seconds. One whose
+  /// session has ended otherwise than in order is named for as long as it may go on
+  /// (Replica::honours), counted from when that was noticed. Errors: it is not known.
   virtual Result<std::vector<std::string>> settle() = 0;
   /// Who has the store open now, this one too; by name. Code::unavailable.
   virtual Result<std::vector<Replica>> replicas() = 0;
@@ -62,7 +66,7 @@ public:
   void resign() override {}
   Result<std::vector<std::string>> settle() override { return std::vector<std::string>(); }
   Result<std::vector<Replica>> replicas() override {
-    return std::vector{Replica{self_.name, self_.info, true}};
+    return std::vector{Replica{self_.name, self_.info, true, self_.honours}};
   }
   const std::string& name() const override { return self_.name; }
 

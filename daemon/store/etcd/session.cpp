@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <limits>
 #include <map>
 #include <set>
 #include <utility>
@@ -24,8 +23,9 @@ using std::chrono::seconds;
 constexpr seconds k_ttl{10};
 constexpr seconds k_margin{2}; ///< of k_ttl, in which nobody leads
 constexpr milliseconds k_keep{3'000};
-constexpr milliseconds k_look{1'000};   ///< of one who does not lead; he is told of it, too
-constexpr milliseconds k_settling{250}; ///< of one who waits, and is told of changes
+constexpr milliseconds k_look{1'000};           ///< of one who does not lead; he is told of it, too
+constexpr seconds k_longest_honours{24 * 3600}; ///< of one that goes on for ever
+constexpr milliseconds k_settling{250};         ///< of one who waits, and is told of changes
 constexpr Patience k_patience{milliseconds(1'500), milliseconds(3'000)};
 
 json instance_of(std::string_view value) {
@@ -45,14 +45,14 @@ EtcdSession::EtcdSession(Gateway& gateway, const Layout& layout, Replica self)
     : gateway_(gateway), layout_(layout), self_(std::move(self)), instance_(crypto::uuid_v4()),
       leader_key_(layout.session("leader/controllers")),
       replica_key_(layout.session("replica/" + self_.name)),
-      applied_key_(layout.session("applied/" + self_.name)) {}
+      applied_key_(layout.session("applied/" + self_.name)),
+      known_key_(layout.session("known/" + self_.name)) {}
 
 EtcdSession::~EtcdSession() {
   thread_ = {};
   if (lease_ == 0) return;
   // Who goes in order is not missed: nobody waits until it has heard of anything.
-  const auto last = std::to_string(std::numeric_limits<std::int64_t>::max());
-  (void)gateway_.ask("/v3/kv/put", request_put(applied_key_, last)["request_put"],
+  (void)gateway_.ask("/v3/kv/deleterange", range(known_key_),
                      {milliseconds(1'000), milliseconds(1'000)});
   (void)gateway_.ask("/v3/lease/revoke", {{"ID", std::to_string(lease_)}},
                      {milliseconds(1'000), milliseconds(1'000)});
@@ -98,7 +98,8 @@ Result<std::int64_t> EtcdSession::register_self(std::chrono::nanoseconds asked) 
                 self_.name);
   }
   const json txn{{"compare", json::array({modified_is(replica_key_, there.modified)})},
-                 {"success", json::array({request_put(replica_key_, value(), lease)})}};
+                 {"success", json::array({request_put(replica_key_, value(), lease),
+                                          request_put(known_key_, known(0))})}};
   ZOO_TRY(const auto put, gateway_.ask("/v3/kv/txn", txn, k_patience));
   if (!put.value("succeeded", false)) {
     drop();
@@ -219,7 +220,8 @@ Result<std::vector<Replica>> EtcdSession::replicas() {
     const auto parts = instance_of(pair.value);
     if (pair.key == leader_key_) leader = parts.value("instance", std::string());
     if (!pair.key.starts_with(replica)) continue;
-    out.push_back({pair.key.substr(replica.size()), parts.value("info", std::string()), false});
+    out.push_back(
+        {pair.key.substr(replica.size()), parts.value("info", std::string()), false, Seconds(0)});
     instances.push_back(parts.value("instance", std::string()));
   }
   for (std::size_t i = 0; i < out.size(); ++i)
@@ -254,13 +256,39 @@ void EtcdSession::confirm_soon() {
   confirmed_ = revision;
 }
 
+/// What is kept of a replica until it goes in order; `lost`: since when it does not live, in Unix
+/// seconds; 0: it does.
+std::string EtcdSession::known(std::int64_t lost) const {
+  const auto honours = self_.honours == Seconds::zero() ? k_longest_honours : self_.honours;
+  return json{{"honours", honours.count()}, {"lost", lost}}.dump();
+}
+
+/// Of one that does not live: whether it may go by what it knew. Remembers since when.
+bool EtcdSession::may_go_on(const KeyValue& known) {
+  auto parts = instance_of(known.value);
+  const auto now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
+  const auto lost = number(parts, "lost");
+  json txn{{"compare", json::array({modified_is(known.key, known.modified)})}};
+  if (lost == 0) {
+    parts["lost"] = now;
+    txn["success"] = json::array({request_put(known.key, parts.dump())});
+  } else if (now - lost > number(parts, "honours")) {
+    txn["success"] = json::array({request_removal(known.key)});
+  } else {
+    return true;
+  }
+  (void)gateway_.ask("/v3/kv/txn", txn); // if it is not done, the next one who looks does it
+  return lost == 0;
+}
+
 Result<std::vector<std::string>> EtcdSession::settle() {
   const auto end = std::chrono::steady_clock::now() + k_ttl + k_margin;
   const auto put = request_put(layout_.session("barrier"), "")["request_put"];
   ZOO_TRY(const auto barrier, gateway_.ask("/v3/kv/put", put));
   const auto wanted = header_revision(barrier);
   const auto begin = layout_.session("");
-  const std::string replica = layout_.session("replica/"), applied = layout_.session("applied/");
+  const std::string replica = layout_.session("replica/"), applied = layout_.session("applied/"),
+                    known = layout_.session("known/");
   // Who comes later reads what was written by then.
   std::optional<std::set<std::string>> waiting;
   for (;;) {
@@ -272,23 +300,39 @@ Result<std::vector<std::string>> EtcdSession::settle() {
     ZOO_TRY(const auto answer, gateway_.ask("/v3/kv/range", range(begin, end_of_prefix(begin))));
     std::set<std::string> alive;
     std::map<std::string, std::int64_t> has;
+    std::map<std::string, KeyValue> all;
     for (const auto& each : answer.value("kvs", json::array())) {
-      ZOO_TRY(const auto pair, read_key_value(each));
+      ZOO_TRY(auto pair, read_key_value(each));
       if (pair.key.starts_with(replica)) alive.insert(pair.key.substr(replica.size()));
+      if (pair.key.starts_with(known)) {
+        auto name = pair.key.substr(known.size());
+        all.emplace(std::move(name), std::move(pair));
+        continue;
+      }
       if (!pair.key.starts_with(applied)) continue;
       std::int64_t revision = 0;
       std::from_chars(pair.value.data(), pair.value.data() + pair.value.size(), revision);
       has.emplace(pair.key.substr(applied.size()), revision);
     }
-    if (!waiting) waiting = alive;
+    if (!waiting) {
+      waiting = alive;
+      for (const auto& [name, pair] : all)
+        waiting->insert(name);
+    }
     std::erase_if(*waiting, [&](const std::string& name) {
       const auto found = has.find(name);
-      return found != has.end() && found->second >= wanted;
+      if (found != has.end() && found->second >= wanted) return true;
+      return !alive.contains(name) && !all.contains(name); // it has gone in order
     });
     const bool some_live = std::any_of(waiting->begin(), waiting->end(),
                                        [&](const auto& name) { return alive.contains(name); });
-    if (!some_live || std::chrono::steady_clock::now() >= end)
-      return std::vector<std::string>(waiting->begin(), waiting->end());
+    if (!some_live || std::chrono::steady_clock::now() >= end) {
+      std::vector<std::string> out;
+      for (const auto& name : *waiting) {
+        if (alive.contains(name) || may_go_on(all.at(name))) out.push_back(name);
+      }
+      return out;
+    }
     std::unique_lock lock(mutex_);
     changed_.wait_for(lock, k_settling, [&] { return heard_ != before; });
   }

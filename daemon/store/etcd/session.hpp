@@ -47,6 +47,8 @@ private:
   static std::chrono::nanoseconds now(); ///< CLOCK_BOOTTIME
 
   std::string value() const;
+  std::string known(std::int64_t lost) const;
+  bool may_go_on(const KeyValue& known);
   Result<std::int64_t> register_self(std::chrono::nanoseconds asked);
   Result<bool> keep();
   void confirm_soon(); ///< writes what confirm() has said
@@ -58,7 +60,7 @@ private:
   const Layout& layout_;
   const Replica self_;
   const std::string instance_; ///< of this process: a name may be somebody's who has just died
-  const std::string leader_key_, replica_key_, applied_key_;
+  const std::string leader_key_, replica_key_, applied_key_, known_key_;
 
   mutable std::mutex mutex_;
   std::condition_variable_any changed_;

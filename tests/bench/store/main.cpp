@@ -142,10 +142,10 @@ int main(int argc, char** argv) {
 
   std::vector<std::unique_ptr<store::Store>> stores;
   std::vector<std::unique_ptr<store::Session>> sessions;
-  sessions.push_back(must(store->join({"first", "{}", false})));
+  sessions.push_back(must(store->join({"first", "{}", false, {}})));
   for (int i = 0; i < 2 && !file; ++i) {
     stores.push_back(open());
-    sessions.push_back(must(stores.back()->join({fmt::format("other-{}", i), "{}", false})));
+    sessions.push_back(must(stores.back()->join({fmt::format("other-{}", i), "{}", false, {}})));
   }
   auto& watched = file ? *store : *stores.front();
   std::atomic<std::int64_t> heard = 0;

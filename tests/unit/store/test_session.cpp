@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Several zoods on one etcd: who leads, and that nobody else can write as the leader does.
+#include "common/crypto/digest.hpp"
 #include "daemon/store/session.hpp"
 #include "tests/unit/store/store_fixture.hpp"
 
 #include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
 
 #include <atomic>
 #include <chrono>
@@ -28,7 +30,7 @@ bool eventually(const Condition& condition) {
 }
 
 std::unique_ptr<Session> joined(Store& store, const std::string& name) {
-  auto out = store.join({name, R"({"version":"x"})", false});
+  auto out = store.join({name, R"({"version":"x"})", false, std::chrono::seconds(600)});
   if (!out) throw std::runtime_error(out.error().text());
   return *std::move(out);
 }
@@ -87,7 +89,9 @@ TEST_CASE("a leader that hangs stops leading before another begins, and stays be
   const auto b = joined(*store_b, "b");
   // A third one may not take a name that lives, however often it asks.
   const auto store_c = EtcdServer::one().open(prefix);
-  auto taken = std::async(std::launch::async, [&] { return store_c->join({"b", "{}", false}); });
+  auto taken = std::async(std::launch::async, [&] {
+    return store_c->join({"b", "{}", false, std::chrono::seconds(600)});
+  });
   const auto fence = a->fence();
   std::atomic<bool> both = false, done = false;
   std::thread looking([&] {
@@ -156,6 +160,10 @@ TEST_CASE("who writes may wait until all have told their watches, and learns who
   REQUIRE(without);
   CHECK(*without == std::vector<std::string>{"c"});
   CHECK(c_has < put.revision);
+  // Its session has ended, and it may be letting somebody in all the same.
+  const auto later = a->settle();
+  REQUIRE(later);
+  CHECK(*later == std::vector<std::string>{"c"});
   cutter.hold(false);
   // It is waited for again, once it lives.
   CHECK(eventually([&] { return a->replicas()->size() == 2; }));
@@ -164,4 +172,21 @@ TEST_CASE("who writes may wait until all have told their watches, and learns who
     return again && again->empty();
   }));
   CHECK(c_has == put.revision);
+}
+
+TEST_CASE("one that died is named for as long as it might go on, and forgotten then") {
+  const auto prefix = EtcdServer::new_prefix();
+  const auto store = EtcdServer::one().open(prefix);
+  const auto a = joined(*store, "a");
+  const auto put = [&](const std::string& name, const std::string& value) {
+    EtcdServer::one().ask("/v3/kv/put", {{"key", crypto::base64_encode(prefix + "s/known/" + name)},
+                                         {"value", crypto::base64_encode(value)}});
+  };
+  put("dead", R"({"honours":600,"lost":0})");
+  put("long-dead", R"({"honours":600,"lost":1000})");
+  for (int i = 0; i < 2; ++i) {
+    const auto without = a->settle();
+    REQUIRE(without);
+    CHECK(*without == std::vector<std::string>{"dead"});
+  }
 }
