@@ -17,6 +17,7 @@ namespace zoo::audit {
 /// no name and no path is a label. Any thread, no lock.
 class Tally {
 public:
+  static constexpr unsigned k_sampled = 16; ///< one of so many requests is looked at in its stages
   void add(const Entry& entry);
   void write(MetricText& out) const; ///< what was never counted is left out
 
@@ -46,7 +47,6 @@ private:
     std::array<Count, 4> decisions{}; ///< by Decision
     Count bytes_in{0}, bytes_out{0};
   };
-  static constexpr unsigned k_sampled = 16; ///< one of so many requests is looked at in its stages
   std::array<Door, k_doors.size()> doors_{};
   std::array<Times, k_stages.size()> stages_{};
 };

@@ -572,12 +572,12 @@ TEST_CASE("a traceparent goes upstream if it is one") {
   const std::string good = "00-" + std::string(k_id) + "-b7ad6b7169203331-01";
   CHECK(translate::trace_id_of(good) == k_id);
   CHECK(translate::trace_id_of("cc-" + good.substr(3) + "-what-comes-later") == k_id);
-  for (const auto& wrong :
-       {std::string(), good.substr(1), good + "-more", good + "0", "ff" + good.substr(2),
-        "00-" + std::string(32, '0') + "-b7ad6b7169203331-01",
-        "00-" + std::string(k_id) + "-" + std::string(16, '0') + "-01",
-        "00-0AF7651916CD43DD8448EB211C80319C-b7ad6b7169203331-01", "cc" + good.substr(2) + "x",
-        "00_" + good.substr(3), good.substr(0, 53) + "0g"}) {
+  for (const std::string& wrong : std::initializer_list<std::string>{
+           std::string(), good.substr(1), good + "-more", good + "0", "ff" + good.substr(2),
+           "00-" + std::string(32, '0') + "-b7ad6b7169203331-01",
+           "00-" + std::string(k_id) + "-" + std::string(16, '0') + "-01",
+           "00-0AF7651916CD43DD8448EB211C80319C-b7ad6b7169203331-01", "cc" + good.substr(2) + "x",
+           "00_" + good.substr(3), good.substr(0, 53) + "0g"}) {
     CAPTURE(wrong);
     CHECK(translate::trace_id_of(wrong).empty());
   }
