@@ -123,10 +123,6 @@ public:
   /// 403: `attributes` are needed and `decision` refuses them.
   void refuse(const Attributes& attributes, const Decision& decision);
   /// What may not be made, should there be none (flows/further_rights.hpp).
-  struct Refusal {
-    Attributes attributes;
-    Decision decision;
-  };
   void forbid_creation(Refusal refusal) { no_creation_ = std::move(refusal); }
   const std::optional<Refusal>& no_creation() const { return no_creation_; }
 

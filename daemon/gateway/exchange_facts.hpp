@@ -2,6 +2,7 @@
 #pragma once
 
 #include "daemon/audit/entry.hpp"
+#include "daemon/authz/rule.hpp"
 #include "daemon/upstream/upstream.hpp"
 
 #include <array>
@@ -38,6 +39,12 @@ public:
 
 private:
   std::array<Clock::time_point, audit::k_stages.size() - 1> left_{};
+};
+
+/// Who may not do what, and why.
+struct Refusal {
+  authz::Attributes attributes;
+  authz::Decision decision;
 };
 
 /// What became of a request, for the audit log.

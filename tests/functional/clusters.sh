@@ -112,7 +112,7 @@ expect "a zood that comes finds them" "$before" "$(component_pids t1)"
 eventually "and lets clients to them" 30 in_cluster t1 get namespace mine
 keeper=$(keeper_pid)
 kill -KILL "$keeper"
-another_keeper() { [[ $(keeper_pid) != "$keeper" ]] && component_pids t1 | grep -q etcd; }
+another_keeper() { [[ $(keeper_pid) != "$keeper" ]] && component_pids t1 | says_line etcd; }
 eventually "a keeper that is killed is started again" 30 another_keeper
 eventually "with the processes that run" 30 test "$before" = "$(component_pids t1)"
 etcd=$(component_pid t1 etcd)

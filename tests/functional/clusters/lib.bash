@@ -45,7 +45,7 @@ processes_in() {
   local each
   for each in /proc/[0-9]*; do
     # One that has ended meanwhile is none of them.
-    if { tr '\0' ' ' <"$each/cmdline"; } 2>/dev/null | grep -qF -- "$1/"; then echo "${each#/proc/}"; fi
+    if { tr '\0' ' ' <"$each/cmdline"; } 2>/dev/null | says_line -F -- "$1/"; then echo "${each#/proc/}"; fi
   done
 }
 phase_is() { [[ $(field "$1" .status.phase) == "$2" ]]; }
