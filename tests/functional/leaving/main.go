@@ -37,6 +37,7 @@ type report struct {
 	Unclean      []string `json:"unclean"`
 	Gaps         []string `json:"gaps"`
 	Writes       int64    `json:"writes"`
+	Waited       int64    `json:"toldToWait"`
 }
 
 const mostTold = 20 // of each sort of failure
@@ -78,13 +79,35 @@ func (c *client) do(method, path, body string) (int, []byte, error) {
 	if body != "" {
 		request.Header.Set("Content-Type", "application/json")
 	}
-	answer, err := c.http.Do(request)
+	answer, err := c.send(request)
 	if err != nil {
 		return 0, nil, err
 	}
 	defer answer.Body.Close()
 	read, err := io.ReadAll(answer.Body)
 	return answer.StatusCode, read, err
+}
+
+// send waits as it is told to by 429 and Retry-After, ten times at most, as client-go does (rest/with_retry.go): what has waited
+// while no zood was there comes to the next one all at once.
+func (c *client) send(request *http.Request) (*http.Response, error) {
+	for tries := 0; ; tries++ {
+		if request.GetBody != nil {
+			request.Body, _ = request.GetBody()
+		}
+		answer, err := c.http.Do(request)
+		if err != nil || answer.StatusCode != http.StatusTooManyRequests || tries == 10 {
+			return answer, err
+		}
+		seconds, err := strconv.Atoi(answer.Header.Get("Retry-After"))
+		if err != nil {
+			return answer, nil
+		}
+		_, _ = io.Copy(io.Discard, answer.Body)
+		answer.Body.Close()
+		atomic.AddInt64(&result.Waited, 1)
+		time.Sleep(time.Duration(seconds) * time.Second)
+	}
 }
 
 // ask counts, and tells of what a client would not like.
@@ -101,7 +124,7 @@ func (c *client) ask(method, path, body string) []byte {
 func (c *client) write(path string, n int) {
 	request, _ := http.NewRequest("PATCH", c.server+path, strings.NewReader(fmt.Sprintf(`{"data":{"n":"%d"}}`, n)))
 	request.Header.Set("Content-Type", "application/merge-patch+json")
-	answer, err := c.http.Do(request)
+	answer, err := c.send(request)
 	atomic.AddInt64(&result.Requests, 1)
 	atomic.AddInt64(&result.Writes, 1)
 	if err != nil {
@@ -183,7 +206,11 @@ func (w *watcher) query() string {
 
 func (w *watcher) once() error {
 	w.last = ""
-	answer, err := w.client.http.Get(w.client.server + w.query())
+	request, err := http.NewRequest("GET", w.client.server+w.query(), nil)
+	if err != nil {
+		return err
+	}
+	answer, err := w.client.send(request)
 	if err != nil {
 		return err
 	}
