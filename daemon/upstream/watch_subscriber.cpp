@@ -264,11 +264,12 @@ bool Subscriber::try_room() {
 std::optional<std::string> Subscriber::position() const {
   const auto position = listeners_.position_of(feed_);
   const bool now = bookmarks_ && !ended_ && !ending_ && feed_ != 0 && !paused_ && queue_.empty();
-  if (!now || position < version_) return std::nullopt;
-  return std::to_string(position);
+  if (!now) return std::nullopt;
+  return std::to_string(std::max(position, version_)); // the feed may not have come that far
 }
 
 void Subscriber::bookmark() {
+  if (listeners_.position_of(feed_) < version_) return; // the client has that one already
   if (const auto at = position()) handler_.on_watch_bookmark(*at);
 }
 
