@@ -45,7 +45,7 @@ plain deletes plain1 "$deletes"
 plain_deletes=$(field over)
 ours deletes a "$deletes"
 expect "N13: creates beside deletes: no round over" 0 "$(field over)"
-expect "nor a sum of the slices" 10 "$(field largest_sum)"
+expect "nor a sum of the slices" yes "$( (($(field largest_sum) <= 10)) && echo yes)"
 note "plain ResourceQuota: $plain_deletes of $deletes rounds over"
 
 plain second plain2 "$second"
