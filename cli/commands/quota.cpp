@@ -54,7 +54,7 @@ Table table_of(const json& limits) {
         row.push_back({text_at(space, "/slice")});
         out.rows.push_back(std::move(row));
         for (auto& cell : head)
-          cell = {"\""}; // as above
+          cell = {" "}; // as above
       }
     }
   return out;
@@ -261,7 +261,8 @@ struct QuotaExplain final : Command {
     print_table(context.out, table_of(array_at(said, "limits")), {true, context.colours()});
     if (!file.empty()) {
       std::string needs;
-      for (const auto& [name, amount] : said.value("needs", json::object()).items())
+      const auto needed = said.value("needs", json::object());
+      for (const auto& [name, amount] : needed.items())
         needs += (needs.empty() ? "" : ", ") + name + "=" + amount.get<std::string>();
       context.out << printable(file) << " (" << (needs.empty() ? "nothing that counts" : needs)
                   << (fits ? ") fits.\n" : ") does not fit:\n");
