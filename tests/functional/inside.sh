@@ -134,7 +134,7 @@ expect "is not changed" '["ClusterFirst",null]' "$(upstream get pod platform -o 
 # ---- a Tenant may switch it off ---------------------------------------------------------------------------------
 tenant none --inside none
 tenant dns_alone --inside dns
-check_fails "there is nothing else" 'all, api, dns or none' ctl tenant create zzzzz9 --inside some
+check_fails "there is nothing else" '--inside is one of all, api, dns, none, not .some.' ctl tenant create zzzzz9 --inside some
 label() { upstream get namespace "$1" -o json | jq -r '.metadata.labels["zoo.kubezoo.io/inside"]'; }
 for id in "$none" "$dns_alone"; do space "$id"; done
 expect "all namespaces say so" 'none none dns' "$(label "$none-default") $(label "$none-shop") $(label "$dns_alone-shop")"

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A chart repository over TLS: repository.py FOLDER CERTIFICATE KEY. Prints its port; says each request and its credentials on
 standard error. Whatever the path begins with, the file's name counts; without the password it answers 401, and below /good/slow
-it answers an index only after some seconds."""
+it answers an index when there is a file `released` in the folder, or after 15 seconds."""
 import base64
 import http.server
 import pathlib
@@ -24,7 +24,9 @@ class Repository(http.server.BaseHTTPRequestHandler):
         if not file.is_file():
             return self.answer(404, b"")
         if "/slow/" in self.path and file.name == "index.yaml":
-            time.sleep(5)
+            end = time.monotonic() + 15
+            while time.monotonic() < end and not (FOLDER / "released").exists():
+                time.sleep(0.05)
         return self.answer(200, file.read_bytes())
 
     def answer(self, status, body):
