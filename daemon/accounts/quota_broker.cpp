@@ -59,11 +59,12 @@ void QuotaBroker::refused(const quota::Judge::Ask& ask) {
   with([&](quota::Judge& judge) { judge.drop(ask, parts_.now()); });
 }
 
-void QuotaBroker::leave(std::uint64_t id) {
+void QuotaBroker::leave(std::uint64_t id, bool goes_on) {
   const std::lock_guard lock(mutex_);
   const auto found = waiters_.find(id);
   if (found == waiters_.end()) return;
-  if (!found->second.denied) judge_.drop(found->second.ask, parts_.now());
+  if (!found->second.denied && goes_on) judge_.let_in(found->second.ask, parts_.now());
+  if (!found->second.denied && !goes_on) judge_.drop(found->second.ask, parts_.now());
   ++counts_.left;
   waiters_.erase(found);
 }

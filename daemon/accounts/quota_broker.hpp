@@ -44,7 +44,9 @@ public:
   public:
     Waiting(QuotaBroker& broker, std::uint64_t id) : broker_(broker), id_(id) {}
     Waiting(const Waiting&) = delete;
-    ~Waiting() { broker_.leave(id_); }
+    ~Waiting() { broker_.leave(id_, false); }
+    /// Upstream waits no longer, and creates it without an answer: it counts as let in.
+    void go_on() { broker_.leave(id_, true); }
 
   private:
     QuotaBroker& broker_;
@@ -99,7 +101,7 @@ private:
     std::string owner;
     std::optional<Verdict> denied; ///< it waits for doubts: what it is told if they stand
   };
-  void leave(std::uint64_t id);
+  void leave(std::uint64_t id, bool goes_on);
   void look(const std::string* settled); ///< at whoever waits; under the lock
   void tick();
   void wake();

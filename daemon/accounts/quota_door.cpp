@@ -75,6 +75,7 @@ public:
   }
   void on_reset() override {
     stream_ = nullptr;
+    if (waiting_) waiting_->go_on();
     waiting_.reset();
   }
   void on_drained() override {}

@@ -61,6 +61,8 @@ ours spaces a,b,c,d "$spread" 10 --account all
 expect "over four spaces, with a limit that changes: no round over" 0 "$(field over)"
 expect "nor a sum of the slices" yes "$( (($(field largest_sum) <= 12)) && echo yes)"
 quota_of 10
+for one in a b c d; do check "space $one is emptied" upstream -n $one delete pods,replicasets.apps --all --now; done
+eventually "the limit is handed out again" 60 sums 10
 
 # ---- zood is killed, and stopped ----------------------------------------------------------------------------------
 

@@ -302,6 +302,8 @@ class Rounds:
         over, worst, rounds = 0, 0, 0
         for _ in range(self.options.rounds):
             self.empty()
+            if rounds == 0:
+                self.record.sum = 0  # what was before is another one's
             self.record.begin()
             limit = getattr(self, self.options.mode)()
             time.sleep(0.1)  # the watch
