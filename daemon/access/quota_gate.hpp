@@ -2,12 +2,15 @@
 #pragma once
 
 #include "daemon/authz/rule.hpp"
-#include "daemon/net/loop.hpp"
 
 #include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
+
+namespace zoo::net {
+class Loop;
+}
 
 namespace zoo::access {
 

@@ -305,7 +305,7 @@ Listener::~Listener() {
 
 void Listener::set_porter(std::shared_ptr<Porter> porter) {
   for (const auto& share : impl_->shares)
-    share->loop.post([share, porter] { share->porter = porter; });
+    run_and_wait(share->loop, [&share, &porter] { share->porter = porter; });
 }
 
 Listener::Passed Listener::passed() const {

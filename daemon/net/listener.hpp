@@ -78,7 +78,7 @@ public:
   ~Listener();
 
   /// Connections that come from now on are looked at by him first; null: they are not, and cost
-  /// nothing more. Any thread.
+  /// nothing more. Any thread but a loop's; waits for the loops.
   void set_porter(std::shared_ptr<Porter> porter);
   /// Bytes that were handed through, to and from clients. Any thread; waits for the loops.
   struct Passed {

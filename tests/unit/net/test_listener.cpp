@@ -18,6 +18,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <condition_variable>
 #include <csignal>
 #include <cstddef>
@@ -234,6 +235,10 @@ TEST_CASE("handshakes are counted by how they ended") {
   bench.listen();
   CHECK(test::fetch({bench.url("/"), bench.pki.ca(), {}, "", true, ""}).error == 0);
   CHECK(test::talk(bench.port(), "GET / HTTP/1.1\r\n\r\n").find("HTTP") == std::string::npos);
+  // The client hears of the end before it is counted.
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  while (bench.listener->handshakes().failed == 0 && std::chrono::steady_clock::now() < end)
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
   const auto all = bench.listener->handshakes();
   CHECK(all.full == 1);
   CHECK(all.resumed == 0);
