@@ -13,7 +13,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::string_view k_kind = "store";
+constexpr std::string_view k_store_kind = "store";
 constexpr std::string_view k_arriving = "arriving";
 constexpr std::string_view k_moved = "moved";
 /// Between the revisions of before and those behind: more than are written while nobody looks.
@@ -29,7 +29,7 @@ Moved measure(const Snapshot& all) {
   Moved out;
   std::string digests;
   for (const auto& record : all.records) {
-    if (record.kind == k_kind) continue;
+    if (record.kind == k_store_kind) continue;
     ++out.records;
     out.bytes += record.value.size();
     std::string text;
@@ -44,7 +44,7 @@ Moved measure(const Snapshot& all) {
 }
 
 Result<std::optional<json>> read(Store& store, std::string_view key) {
-  const auto record = store.get(k_kind, key);
+  const auto record = store.get(k_store_kind, key);
   if (!record && record.error().code() == Code::not_found) return std::nullopt;
   if (!record) return fail(record.error());
   auto out = json::parse(record->value, nullptr, false);
@@ -71,11 +71,11 @@ Result<Moved> weigh_store(Store& from, const Limits& to) {
 Result<Moved> copy_store(Store& from, Store& to) {
   ZOO_TRY(auto all, from.snapshot());
   ZOO_TRY_VOID(check_sizes(all, to.limits()));
-  std::erase_if(all.records, [](const Record& each) { return each.kind == k_kind; });
+  std::erase_if(all.records, [](const Record& each) { return each.kind == k_store_kind; });
   const auto was = measure(all);
   all.revision += k_leap;
   // In its place: records are by kind and key.
-  const Record mark{std::string(k_kind), std::string(k_arriving), json{{"whole", false}}.dump(),
+  const Record mark{std::string(k_store_kind), std::string(k_arriving), json{{"whole", false}}.dump(),
                     all.revision, all.revision};
   all.records.insert(std::upper_bound(all.records.begin(), all.records.end(), mark,
                                       [](const Record& a, const Record& b) {
@@ -92,14 +92,14 @@ Result<Moved> copy_store(Store& from, Store& to) {
         "was changed in the old one",
         is.records, is.digest, was.records, was.digest);
   }
-  ZOO_TRY(const auto done, to.put(k_kind, k_arriving, json{{"whole", true}}.dump()));
+  ZOO_TRY(const auto done, to.put(k_store_kind, k_arriving, json{{"whole", true}}.dump()));
   auto out = was;
   out.revision = done.revision;
   return out;
 }
 
 Result<void> mark_moved(Store& from, std::string_view to) {
-  ZOO_TRY_VOID(from.put(k_kind, k_moved, json{{"to", to}}.dump()));
+  ZOO_TRY_VOID(from.put(k_store_kind, k_moved, json{{"to", to}}.dump()));
   return {};
 }
 
@@ -118,7 +118,7 @@ Result<void> take_into_use(Store& store) {
                 "the store holds what a migration left unfinished: start zood as it "
                 "was before, and say `zooctl store migrate --clear-target`");
   }
-  auto done = store.remove(k_kind, k_arriving);
+  auto done = store.remove(k_store_kind, k_arriving);
   if (!done && done.error().code() != Code::not_found) return fail(std::move(done).error());
   return {};
 }

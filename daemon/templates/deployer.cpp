@@ -320,7 +320,7 @@ Result<json> Deployer::apply_one(Attempt& attempt, const KindPath& kind, const j
     auto error = kube::error_of(*response);
     if (error.code() == Code::conflict && query.size() == 1) {
       const auto& said = error.message();
-      if (!instance.kept && said.find(fmt::format("conflict with \"{}", k_manager)) != said.npos)
+      if (!instance.kept && said.find(fmt::format(" with \"{}", k_manager)) != said.npos)
         return fail(Code::invalid, "{} is made by another instance already: {}", ref.title(), said);
       query.emplace_back("force", "true");
       continue;
