@@ -143,7 +143,8 @@ john create -f - >"$TMPDIR/four.out" 2>&1 <<<"$(space four slow)" &
 creator=$!
 phase() { [[ $(slowly) == "|Rendering|chart app is being fetched and rendered" ]]; }
 eventually "is a phase of the instance" 30 phase
-expect "in which nobody has access" "" "$(john get namespace four -o name 2>/dev/null)"
+expect "in which nobody has access" "" "$(upstream get rolebinding -n four zoo:account -o name 2>/dev/null)"
+check_fails "not even who asked for it" 'orbidden' john get configmaps -n four
 touch "$repository/released"
 wait "$creator"
 expect "and the space is there when it has come" space.tenancy.kiosk.sh/four "$(grep -o '^space[^ ]*' "$TMPDIR/four.out")"
