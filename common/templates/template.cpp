@@ -11,7 +11,7 @@ namespace {
 
 using nlohmann::json;
 
-std::string text(const json& object, const char* pointer) {
+std::string text_at(const json& object, const char* pointer) {
   const json::json_pointer at(pointer);
   if (!object.contains(at) || !object.at(at).is_string()) return {};
   return object.at(at).get<std::string>();
@@ -32,20 +32,20 @@ SecretKey secret_key(const json& object, const char* pointer) {
   const json::json_pointer at(pointer);
   if (!object.contains(at) || !object.at(at).is_object()) return {};
   const auto& from = object.at(at);
-  return {text(from, "/namespace"), text(from, "/name"), text(from, "/key")};
+  return {text_at(from, "/namespace"), text_at(from, "/name"), text_at(from, "/key")};
 }
 
 Result<Chart> read_chart(const json& helm, const std::string& name) {
   Chart out;
-  out.release = text(helm, "/releaseName");
+  out.release = text_at(helm, "/releaseName");
   if (out.release.empty()) out.release = name;
-  out.name = text(helm, "/chart/repository/name");
-  out.version = text(helm, "/chart/repository/version");
-  out.repository = text(helm, "/chart/repository/repoUrl");
+  out.name = text_at(helm, "/chart/repository/name");
+  out.version = text_at(helm, "/chart/repository/version");
+  out.repository = text_at(helm, "/chart/repository/repoUrl");
   out.username = secret_key(helm, "/chart/repository/username");
   out.password = secret_key(helm, "/chart/repository/password");
-  out.oci = text(helm, "/chart/oci");
-  out.inline_data = text(helm, "/chart/inline");
+  out.oci = text_at(helm, "/chart/oci");
+  out.inline_data = text_at(helm, "/chart/inline");
   const int sources = int(!out.name.empty() || !out.repository.empty()) + int(!out.oci.empty()) +
                       int(!out.inline_data.empty());
   if (sources != 1)
@@ -65,9 +65,9 @@ Result<Chart> read_chart(const json& helm, const std::string& name) {
                   "key of a Secret",
                   name, what);
   }
-  out.values = text(helm, "/values");
+  out.values = text_at(helm, "/values");
   for (const auto& each : list(helm, "/setValues")) {
-    Chart::Set set{text(each, "/name"), text(each, "/value"),
+    Chart::Set set{text_at(each, "/name"), text_at(each, "/value"),
                    each.is_object() && flag(each, "forceString")};
     if (set.name.empty())
       return fail(Code::invalid,
@@ -81,19 +81,19 @@ Result<Chart> read_chart(const json& helm, const std::string& name) {
 
 Result<Template> read_template(const json& object) {
   Template out;
-  out.name = text(object, "/metadata/name");
+  out.name = text_at(object, "/metadata/name");
   if (out.name.empty()) return fail(Code::invalid, "a template has no metadata.name");
-  out.uid = text(object, "/metadata/uid");
-  out.resource_version = text(object, "/metadata/resourceVersion");
+  out.uid = text_at(object, "/metadata/uid");
+  out.resource_version = text_at(object, "/metadata/resourceVersion");
   for (const auto& each : list(object, "/parameters")) {
     Parameter one;
-    one.name = text(each, "/name");
+    one.name = text_at(each, "/name");
     if (one.name.empty())
       return fail(Code::invalid, "template \"{}\": a parameter has no name", out.name);
     if (const auto value = each.find("value"); value != each.end() && value->is_string())
       one.value = value->get<std::string>();
     one.required = flag(each, "required");
-    one.validation = text(each, "/validation");
+    one.validation = text_at(each, "/validation");
     out.parameters.push_back(std::move(one));
   }
   out.manifests = list(object, "/resources/manifests");
@@ -101,7 +101,8 @@ Result<Template> read_template(const json& object) {
   if (object.contains(helm) && object.at(helm).is_object() && !object.at(helm).empty()) {
     ZOO_TRY(out.chart, read_chart(object.at(helm), out.name));
   }
-  if (auto role = text(object, "/applyAs/clusterRole"); !role.empty()) out.role = std::move(role);
+  if (auto role = text_at(object, "/applyAs/clusterRole"); !role.empty())
+    out.role = std::move(role);
   if (const auto found = object.find("accounts"); found != object.end()) out.accounts = *found;
   return out;
 }
@@ -115,8 +116,8 @@ bool selects(const json& selector, const Values& labels) {
     if (found == labels.end() || !value.is_string() || value != json(found->second)) return false;
   }
   for (const auto& each : list(selector, "/matchExpressions")) {
-    const auto operation = text(each, "/operator");
-    const auto found = labels.find(text(each, "/key"));
+    const auto operation = text_at(each, "/operator");
+    const auto found = labels.find(text_at(each, "/key"));
     const bool there = found != labels.end();
     const auto& values = list(each, "/values");
     const bool among =

@@ -27,7 +27,6 @@ using std::chrono::milliseconds;
 constexpr std::string_view k_slices = "slices", k_quota_status = "status", k_doubts = "doubts";
 /// Annotation of a slice: which run of zood has it in hand. A write of one that was killed meets
 /// another resourceVersion, and fails.
-constexpr std::string_view k_epoch = "zoo.kubezoo.io/epoch";
 const json::json_pointer k_epoch_at("/metadata/annotations/zoo.kubezoo.io~1epoch");
 /// Of one account, that are looked for one by one before it is refused anything.
 constexpr std::size_t k_most_doubts = 32;

@@ -48,8 +48,8 @@ json with_times(json conditions, const json& before, const std::string& now) {
     one["lastTransitionTime"] = now;
     if (!before.is_array()) continue;
     for (const auto& old : before)
-      if (old.value("type", "") == one["type"] && old.value("status", "") == one["status"] &&
-          old.contains("lastTransitionTime"))
+      if (old.value("type", "") == one.value("type", "") &&
+          old.value("status", "") == one.value("status", "") && old.contains("lastTransitionTime"))
         one["lastTransitionTime"] = old["lastTransitionTime"];
   }
   return conditions;

@@ -28,8 +28,7 @@ std::optional<templates::Place> place_in(const State& state, std::string_view na
 /// The templates of an account's spaces. Any thread; calls block.
 class SpaceTemplates {
 public:
-  SpaceTemplates(const WriteParts& parts, templates::Keeper& keeper)
-      : parts_(parts), keeper_(keeper) {}
+  explicit SpaceTemplates(templates::Keeper& keeper) : keeper_(keeper) {}
 
   /// Before anybody has access to a new space: makes the instances of the account's list and of the
   /// space's annotation, and deploys them. `patience`: how long this call may wait for a chart;
@@ -42,7 +41,6 @@ public:
   Result<void> keep(upstream::ControlApi& api, const std::string& space, const Account* account);
 
 private:
-  const WriteParts& parts_;
   templates::Keeper& keeper_;
 };
 

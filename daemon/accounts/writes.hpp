@@ -23,9 +23,8 @@ public:
         once_(parts_.connect_once),
         templates_({parts_.connect_as, parts_.now, parts_.render}, connections_,
                    [this](std::string_view name_space) { return place_of(name_space); }),
-        space_templates_(parts_, templates_), saga_(parts_),
-        spaces_(parts_, saga_, connections_, once_), accounts_(parts_, once_),
-        controller_(parts_, saga_, connections_, std::move(settings)),
+        space_templates_(templates_), saga_(parts_), spaces_(parts_, saga_, connections_, once_),
+        accounts_(parts_, once_), controller_(parts_, saga_, connections_, std::move(settings)),
         quotas_(parts_, connections_, table_) {}
   Writes(const Writes&) = delete;
   Writes& operator=(const Writes&) = delete;
