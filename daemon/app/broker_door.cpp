@@ -21,7 +21,7 @@ using Level = tenants::Finding::Level;
 
 constexpr std::string_view k_broker_subject = "quota broker";
 constexpr std::size_t k_broker_connections = 1'000, k_secret = 16;
-constexpr std::chrono::seconds k_broker_body{2}, k_withdrawal{3};
+constexpr std::chrono::seconds k_broker_body{2}, k_hook_withdrawal{3};
 constexpr unsigned k_failures = 3; ///< in a row, after which upstream is not let ask any more
 constexpr std::chrono::seconds k_again{10}, k_usual{60};
 
@@ -156,7 +156,7 @@ void BrokerDoor::lead(bool leads) {
 }
 
 void BrokerDoor::withdraw() {
-  if (hook_) hook_->withdraw(k_withdrawal);
+  if (hook_) hook_->withdraw(k_hook_withdrawal);
 }
 
 void BrokerDoor::close() {
