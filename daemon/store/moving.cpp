@@ -75,8 +75,8 @@ Result<Moved> copy_store(Store& from, Store& to) {
   const auto was = measure(all);
   all.revision += k_leap;
   // In its place: records are by kind and key.
-  const Record mark{std::string(k_store_kind), std::string(k_arriving), json{{"whole", false}}.dump(),
-                    all.revision, all.revision};
+  const Record mark{std::string(k_store_kind), std::string(k_arriving),
+                    json{{"whole", false}}.dump(), all.revision, all.revision};
   all.records.insert(std::upper_bound(all.records.begin(), all.records.end(), mark,
                                       [](const Record& a, const Record& b) {
                                         return std::tie(a.kind, a.key) < std::tie(b.kind, b.key);
