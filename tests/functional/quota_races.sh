@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # covers: accounts quota app
 # timeout: 600
+# step: all
 # An account's limit holds to the last pod while zood runs: beside deletes, beside somebody else's ResourceQuota, over four spaces and two
 # API servers with a limit that changes, and while zood is killed, stopped or has no door that upstream reaches. The same rounds run against a
 # plain ResourceQuota, for comparison. tests/functional/quota_races_long.sh runs more of them.
@@ -133,6 +134,12 @@ require "john is a member" upstream patch account team --type merge -p '{"spec":
 member() { [[ $(john auth can-i create pods -n a) == yes ]]; }
 eventually "and has his role" 60 member
 for one in a b c d; do check "space $one is emptied" upstream -n $one delete pods --all --now; done
+unused() {
+  for one in a b c d; do
+    [[ $(upstream get resourcequota -n $one -o json | jq '[.items[].status.used.pods // "0" | tonumber] | add') == 0 ]] || return 1
+  done
+}
+eventually "and nothing is used there" 60 unused
 made=0
 for ((i = 0; i < 10; ++i)); do
   john -n a create -f - <<<"$(pod "own$i")" >/dev/null 2>"$TMPDIR/own.out" && made=$((made + 1))
