@@ -74,44 +74,6 @@ private:
   const Replica self_;
 };
 
-/// The store as its leader writes to it: each write carries the fence, and fails with
-/// Code::unavailable without leadership. Reads and watches go through. Without a session it is the
-/// store as it is.
-class LedStore final : public Store {
-public:
-  LedStore(Store& inner, const Session* session) : inner_(inner), session_(session) {}
-
-  Result<Record> get(std::string_view kind, std::string_view key) override {
-    return inner_.get(kind, key);
-  }
-  Result<Record> put(std::string_view kind, std::string_view key, std::string_view value,
-                     std::optional<std::int64_t> expected = {}) override;
-  Result<std::int64_t> remove(std::string_view kind, std::string_view key,
-                              std::optional<std::int64_t> expected = {}) override;
-  Result<std::int64_t> write(std::span<const Op> ops, std::span<const Guard> guards = {},
-                             const std::optional<Fence>& fence = {}) override;
-  Limits limits() const override { return inner_.limits(); }
-  Result<Page> list(std::string_view kind, std::string_view prefix = {},
-                    std::string_view after_key = {}, std::size_t limit = 0) override {
-    return inner_.list(kind, prefix, after_key, limit);
-  }
-  Result<std::int64_t> revision() override { return inner_.revision(); }
-  Result<Snapshot> snapshot() override { return inner_.snapshot(); }
-  Result<void> load(const Snapshot& from) override { return inner_.load(from); }
-  Result<Subscription> watch(std::string_view kind, std::int64_t from,
-                             std::function<void(const Change&)> on_change) override {
-    return inner_.watch(kind, from, std::move(on_change));
-  }
-  Result<std::unique_ptr<Session>> join(Replica self) override {
-    return inner_.join(std::move(self));
-  }
-  std::chrono::milliseconds stale() const override { return inner_.stale(); }
-
-private:
-  Store& inner_;
-  const Session* session_; ///< null: no other zood writes
-};
-
 /// Code::unavailable: another zood leads.
 tl::unexpected<Error> not_leading();
 

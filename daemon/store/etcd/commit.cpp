@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/store/etcd/commit.hpp"
 
+#include "common/kube/age.hpp"
+#include "common/kube/json_reads.hpp"
+
 #include <nlohmann/json.hpp>
 
 #include <charconv>
@@ -16,10 +19,6 @@ constexpr std::size_t k_most_marks = 16;
 constexpr int k_rounds = 4;
 constexpr std::int64_t k_old_seconds = 24 * 3600;
 
-std::int64_t unix_now() {
-  return std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
-}
-
 /// The answers of a transaction, each without its name.
 std::vector<json> answers_of(json& answer) {
   std::vector<json> out;
@@ -28,11 +27,6 @@ std::vector<json> answers_of(json& answer) {
   for (auto& each : *found)
     out.push_back(each.is_object() && !each.empty() ? std::move(each.begin().value()) : json());
   return out;
-}
-
-bool succeeded(const json& answer) {
-  const auto found = answer.find("succeeded");
-  return found != answer.end() && found->is_boolean() && found->get<bool>();
 }
 
 } // namespace
@@ -88,7 +82,7 @@ json Committer::body(const Mark& mark, std::string_view value,
 
 Result<Committed> Committer::commit_with(Mark& mark, const Transaction& transaction) {
   // The time is for remove_old_marks.
-  const auto wanted = fmt::format("{} {}", ++mark.uses, unix_now());
+  const auto wanted = fmt::format("{} {}", ++mark.uses, kube::unix_now());
   for (int round = 0; round < k_rounds; ++round) {
     bool repeated = false;
     ZOO_TRY(auto answer,
@@ -97,11 +91,11 @@ Result<Committed> Committer::commit_with(Mark& mark, const Transaction& transact
     out.revision = header_revision(answer);
     out.answers = answers_of(answer);
     const auto requests =
-        succeeded(answer) ? transaction.success.size() : transaction.failure.size();
+        flag(answer, "succeeded") ? transaction.success.size() : transaction.failure.size();
     if (out.answers.size() != requests + 1)
       return fail(Code::internal, "etcd answered {} of {} requests of a transaction",
                   out.answers.size(), requests + 1);
-    if (succeeded(answer)) {
+    if (flag(answer, "succeeded")) {
       mark.modified = out.revision;
       out.done = true;
       return out;
@@ -123,9 +117,9 @@ Result<Committed> Committer::commit_with(Mark& mark, const Transaction& transact
 
 Result<bool> Committer::rule_out(Mark& mark, std::string_view wanted) {
   json compare = json::array(), success = json::array(), failure = json::array();
-  const auto value = fmt::format("{} {}", ++mark.uses, unix_now());
+  const auto value = fmt::format("{} {}", ++mark.uses, kube::unix_now());
   ZOO_TRY(auto answer, gateway_.ask("/v3/kv/txn", body(mark, value, {compare, success, failure})));
-  if (succeeded(answer)) {
+  if (flag(answer, "succeeded")) {
     mark.modified = header_revision(answer);
     return true;
   }
@@ -146,8 +140,8 @@ Result<void> remove_old_marks(Gateway& gateway, const Layout& layout) {
   auto look = range(begin, end_of_prefix(begin));
   look["limit"] = "10000";
   ZOO_TRY(const auto answer, gateway.ask("/v3/kv/range", look));
-  const auto now = unix_now();
-  for (const auto& each : answer.value("kvs", json::array())) {
+  const auto now = kube::unix_now();
+  for (const auto& each : kube::list_at(answer, "/kvs")) {
     ZOO_TRY(const auto mark, read_key_value(each));
     const auto space = mark.value.find(' ');
     std::int64_t time = 0;

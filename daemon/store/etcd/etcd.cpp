@@ -31,12 +31,6 @@ constexpr std::size_t k_most_of_batch = 1u << 20;
 constexpr milliseconds k_pulse{5'000};
 constexpr milliseconds k_look{250};
 
-/// What is true of the store as a whole: m/base.
-struct Base {
-  std::int64_t base = 0;  ///< a revision of the store's is etcd's and this
-  std::int64_t first = 0; ///< of the store's: what is older is another history
-};
-
 class EtcdStore final : public Store {
 public:
   EtcdStore(std::unique_ptr<Gateway> gateway, std::string prefix, std::string writer)
@@ -139,7 +133,7 @@ public:
                        out.records.push_back(record_of(names.first, names.second, std::move(pair)));
                        return {};
                      }));
-    out.revision = out_of(at);
+    out.revision = out_of(at.revision);
     std::sort(out.records.begin(), out.records.end(), [](const Record& a, const Record& b) {
       return std::tie(a.kind, a.key) < std::tie(b.kind, b.key);
     });
@@ -189,20 +183,18 @@ private:
       ZOO_TRY(page.revision, revision());
       return page;
     }
-    auto at = std::int64_t{0};
-    auto read = read_page(begin, end, limit, at, [&](KeyValue pair) {
-      const auto key = pair.key.substr(own.size());
-      page.records.push_back(record_of(kind, key, std::move(pair)));
-    });
-    if (!read) return fail(std::move(read).error());
-    page.more = *read;
-    page.revision = out_of(at);
+    ZOO_TRY(const auto at, read_all(
+                               *gateway_, begin, end, 0, true,
+                               [&](KeyValue pair) -> Result<void> {
+                                 const auto key = pair.key.substr(own.size());
+                                 page.records.push_back(record_of(kind, key, std::move(pair)));
+                                 return {};
+                               },
+                               {}, limit));
+    page.more = at.more;
+    page.revision = out_of(at.revision);
     return page;
   }
-
-  /// Whether there is more; `at` is the moment.
-  Result<bool> read_page(std::string begin, const std::string& end, std::size_t limit,
-                         std::int64_t& at, const std::function<void(KeyValue)>& each);
 
   Result<Committed> commit(std::span<const Op> ops, std::span<const Guard> guards,
                            const std::optional<Fence>& fence);
@@ -213,23 +205,24 @@ private:
   const std::unique_ptr<Gateway> gateway_;
   const Layout layout_;
   Committer committer_;
+  /// As m/base has them: a revision of the store's is etcd's and `base_`; what is older than
+  /// `first_` is another history.
   std::atomic<std::int64_t> base_ = 0, first_ = 0;
   std::unique_ptr<History> history_;
   std::jthread pulse_;
 };
 
 /// A session that the store's stream tells of changes.
-class JoinedSession final : public Session {
+class JoinedSession final : public EtcdSession {
 public:
-  JoinedSession(History& history, std::unique_ptr<EtcdSession> inner)
-      : history_(history), inner_(std::move(inner)) {
+  JoinedSession(History& history, Gateway& gateway, const Layout& layout, Replica self)
+      : EtcdSession(gateway, layout, std::move(self)), history_(history) {
     history_.on_session([this](const SessionChange& change) {
-      inner_->heard(change);
+      heard(change);
       if (change.name != "barrier") return;
-      history_.call(
-          [weak = std::weak_ptr(alive_), session = inner_.get(), revision = change.revision] {
-            if (const auto alive = weak.lock()) session->confirm(revision);
-          });
+      history_.call([weak = std::weak_ptr(alive_), this, revision = change.revision] {
+        if (const auto alive = weak.lock()) confirm(revision);
+      });
     });
   }
   ~JoinedSession() override {
@@ -239,48 +232,16 @@ public:
     for (alive_.reset(); !weak.expired();)
       std::this_thread::yield();
   }
-  Result<void> begin() { return inner_->begin(); }
-  Result<std::vector<std::string>> settle() override { return inner_->settle(); }
-  bool leads() const override { return inner_->leads(); }
-  std::optional<Fence> fence() const override { return inner_->fence(); }
-  void on_change(std::function<void(bool)> told) override { inner_->on_change(std::move(told)); }
-  void resign() override { inner_->resign(); }
-  Result<std::vector<Replica>> replicas() override { return inner_->replicas(); }
-  const std::string& name() const override { return inner_->name(); }
 
 private:
   History& history_;
-  const std::unique_ptr<EtcdSession> inner_;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 
 Result<std::unique_ptr<Session>> EtcdStore::join(Replica self) {
-  auto session = std::make_unique<JoinedSession>(
-      *history_, std::make_unique<EtcdSession>(*gateway_, layout_, std::move(self)));
+  auto session = std::make_unique<JoinedSession>(*history_, *gateway_, layout_, std::move(self));
   ZOO_TRY_VOID(session->begin());
   return session;
-}
-
-Result<bool> EtcdStore::read_page(std::string begin, const std::string& end, std::size_t limit,
-                                  std::int64_t& at, const std::function<void(KeyValue)>& each) {
-  constexpr std::size_t k_part = 250;
-  for (auto left = limit;;) {
-    auto look = range(begin, end);
-    look["limit"] = std::to_string(limit == 0 ? k_part : std::min(left, k_part));
-    if (at != 0) look["revision"] = std::to_string(at);
-    ZOO_TRY(const auto answer, gateway_->ask("/v3/kv/range", look, k_bulk));
-    if (at == 0) at = header_revision(answer);
-    const auto found = answer.find("kvs");
-    const bool more = answer.value("more", false);
-    for (const auto& one : found == answer.end() ? json::array() : *found) {
-      ZOO_TRY(auto pair, read_key_value(one));
-      begin = pair.key + '\0';
-      each(std::move(pair));
-      if (limit != 0) --left;
-    }
-    if (!more) return false;
-    if (limit != 0 && left == 0) return true;
-  }
 }
 
 Result<Committed> EtcdStore::commit(std::span<const Op> ops, std::span<const Guard> guards,

@@ -65,19 +65,12 @@ void History::take(std::vector<Change> changes, std::int64_t position) {
   }
 }
 
-Result<void> History::ask_for(std::int64_t revision) {
-  auto look = keys_only(range(layout_.meta("base")));
-  look["revision"] = std::to_string(std::max<std::int64_t>(1, revision));
-  ZOO_TRY_VOID(gateway_.ask("/v3/kv/range", look));
-  return {};
-}
-
 Result<Subscription> History::watch(std::string_view kind, std::int64_t from,
                                     std::function<void(const Change&)> on_change) {
   std::unique_lock lock(mutex_);
   if (from > position_) { // the stream is not there yet, or nobody is
     lock.unlock();
-    ZOO_TRY_VOID(ask_for(from));
+    ZOO_TRY_VOID(check_kept(gateway_, layout_, from));
     lock.lock();
   }
   if (from < first_) {
@@ -94,7 +87,7 @@ Result<Subscription> History::watch(std::string_view kind, std::int64_t from,
 
 Result<Subscription> History::watch_old(std::string_view kind, std::int64_t from,
                                         std::function<void(const Change&)> on_change) {
-  ZOO_TRY_VOID(ask_for(from));
+  ZOO_TRY_VOID(check_kept(gateway_, layout_, from));
   if (old_->fetch_add(1) >= k_most_of_old) {
     --*old_;
     return fail(Code::too_many_requests,

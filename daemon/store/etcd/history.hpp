@@ -49,7 +49,6 @@ private:
   void take(std::vector<Change> changes, std::int64_t position);
   Result<Subscription> watch_old(std::string_view kind, std::int64_t from,
                                  std::function<void(const Change&)> on_change);
-  Result<void> ask_for(std::int64_t revision);
 
   Gateway& gateway_;
   const Layout& layout_;

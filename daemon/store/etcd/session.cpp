@@ -3,6 +3,8 @@
 
 #include "common/base/log.hpp"
 #include "common/crypto/digest.hpp"
+#include "common/kube/age.hpp"
+#include "common/kube/json_reads.hpp"
 
 #include <nlohmann/json.hpp>
 #include <time.h>
@@ -101,7 +103,7 @@ Result<std::int64_t> EtcdSession::register_self(std::chrono::nanoseconds asked) 
                  {"success", json::array({request_put(replica_key_, value(), lease),
                                           request_put(known_key_, known(0))})}};
   ZOO_TRY(const auto put, gateway_.ask("/v3/kv/txn", txn, k_patience));
-  if (!put.value("succeeded", false)) {
+  if (!flag(put, "succeeded")) {
     drop();
     return fail(Code::unavailable, "the session of '{}' was changed meanwhile", self_.name);
   }
@@ -132,7 +134,8 @@ Result<bool> EtcdSession::keep() {
 void EtcdSession::try_to_lead() {
   {
     const std::lock_guard lock(mutex_);
-    if (leader_created_ != 0 || resigned_ || lease_ == 0) return;
+    // One whose lease is about to end would tell that it leads, and take it back at once.
+    if (leader_created_ != 0 || resigned_ || lease_ == 0 || now() >= valid_until_) return;
   }
   const json txn{{"compare", json::array({created_is(leader_key_, 0)})},
                  {"success", json::array({request_put(leader_key_, value(), lease_)})},
@@ -140,7 +143,7 @@ void EtcdSession::try_to_lead() {
   const auto answer = gateway_.ask("/v3/kv/txn", txn, k_patience);
   if (!answer) return;
   auto created = header_revision(*answer);
-  if (!answer->value("succeeded", false)) {
+  if (!flag(*answer, "succeeded")) {
     // A copy of this request may have made it.
     const auto responses = answer->value("responses", json::array());
     if (responses.empty()) return;
@@ -148,11 +151,13 @@ void EtcdSession::try_to_lead() {
     if (!there || instance_of(there->value).value("instance", "") != instance_) return;
     created = there->created;
   }
+  bool resigned = false; // while it asked
   {
     const std::lock_guard lock(mutex_);
-    if (resigned_) return;
-    leader_created_ = created;
+    resigned = resigned_;
+    if (!resigned) leader_created_ = created;
   }
+  if (resigned) return give_away(created);
   log::info("store", "this zood ('{}') leads", self_.name);
   set_leads(true);
 }
@@ -202,6 +207,10 @@ void EtcdSession::resign() {
   }
   if (created == 0) return;
   set_leads(false);
+  give_away(created);
+}
+
+void EtcdSession::give_away(std::int64_t created) {
   const json txn{{"compare", json::array({created_is(leader_key_, created)})},
                  {"success", json::array({request_removal(leader_key_)})}};
   if (const auto done = gateway_.ask("/v3/kv/txn", txn, k_patience); !done)
@@ -215,7 +224,7 @@ Result<std::vector<Replica>> EtcdSession::replicas() {
   std::vector<Replica> out;
   std::string leader; // the process that leads
   std::vector<std::string> instances;
-  for (const auto& each : answer.value("kvs", json::array())) {
+  for (const auto& each : kube::list_at(answer, "/kvs")) {
     ZOO_TRY(const auto pair, read_key_value(each));
     const auto parts = instance_of(pair.value);
     if (pair.key == leader_key_) leader = parts.value("instance", std::string());
@@ -266,7 +275,7 @@ std::string EtcdSession::known(std::int64_t lost) const {
 /// Of one that does not live: whether it may go by what it knew. Remembers since when.
 bool EtcdSession::may_go_on(const KeyValue& known) {
   auto parts = instance_of(known.value);
-  const auto now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
+  const auto now = kube::unix_now();
   const auto lost = number(parts, "lost");
   json txn{{"compare", json::array({modified_is(known.key, known.modified)})}};
   if (lost == 0) {
@@ -301,7 +310,7 @@ Result<std::vector<std::string>> EtcdSession::settle() {
     std::set<std::string> alive;
     std::map<std::string, std::int64_t> has;
     std::map<std::string, KeyValue> all;
-    for (const auto& each : answer.value("kvs", json::array())) {
+    for (const auto& each : kube::list_at(answer, "/kvs")) {
       ZOO_TRY(auto pair, read_key_value(each));
       if (pair.key.starts_with(replica)) alive.insert(pair.key.substr(replica.size()));
       if (pair.key.starts_with(known)) {

@@ -20,7 +20,7 @@ namespace zoo::store::etcd {
 /// A session by a lease of etcd's: s/replica/<name> and, of the leader, s/leader/controllers hang
 /// on it. The lease lasts ten seconds and is kept every three; it is trusted for eight, counted
 /// from when keeping it was asked for, by a clock that goes on while the machine sleeps.
-class EtcdSession final : public Session {
+class EtcdSession : public Session {
 public:
   /// Told of what is written below s/ by the store's stream. Both outlive it.
   EtcdSession(Gateway& gateway, const Layout& layout, Replica self);
@@ -53,6 +53,7 @@ private:
   Result<bool> keep();
   void confirm_soon(); ///< writes what confirm() has said
   void try_to_lead();
+  void give_away(std::int64_t created); ///< the leadership that this revision began
   void set_leads(bool leads);
   void run(std::stop_token stop);
 

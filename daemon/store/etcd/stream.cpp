@@ -2,6 +2,7 @@
 #include "daemon/store/etcd/stream.hpp"
 
 #include "common/base/log.hpp"
+#include "common/kube/json_reads.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -21,35 +22,40 @@ constexpr milliseconds k_silence{15'000};
 constexpr milliseconds k_pause{100};
 constexpr std::size_t k_page = 250;
 
-bool flag(const json& object, const char* name) {
-  const auto found = object.find(name);
-  return found != object.end() && found->is_boolean() && found->get<bool>();
-}
-
 } // namespace
 
-Result<std::int64_t> read_all(Gateway& gateway, std::string_view begin, std::string_view end,
-                              std::int64_t revision, bool values,
-                              const std::function<Result<void>(KeyValue)>& each,
-                              std::stop_token stop) {
+Result<Moment> read_all(Gateway& gateway, std::string_view begin, std::string_view end,
+                        std::int64_t revision, bool values,
+                        const std::function<Result<void>(KeyValue)>& each, std::stop_token stop,
+                        std::size_t limit) {
+  const auto most = values ? k_page : 20 * k_page;
   std::string from(begin);
-  for (;;) {
+  for (auto left = limit;;) {
     auto page = range(from, end);
-    page["limit"] = std::to_string(values ? k_page : 20 * k_page);
+    page["limit"] = std::to_string(limit == 0 ? most : std::min(left, most));
     if (revision != 0) page["revision"] = std::to_string(revision);
     if (!values) page["keys_only"] = true;
     ZOO_TRY(const auto answer, gateway.ask("/v3/kv/range", page, k_bulk, stop));
     if (revision == 0) revision = header_revision(answer);
-    const auto found = answer.find("kvs");
-    if (found == answer.end() || found->empty()) return revision;
-    for (const auto& one : *found) {
+    const auto& found = kube::list_at(answer, "/kvs");
+    for (const auto& one : found) {
       ZOO_TRY(auto pair, read_key_value(one));
       from = pair.key;
       ZOO_TRY_VOID(each(std::move(pair)));
     }
-    if (!flag(answer, "more")) return revision;
+    const bool more = flag(answer, "more") && !found.empty();
+    left -= std::min(left, found.size());
+    if (!more || (limit != 0 && left == 0)) return Moment{revision, more};
     from.push_back('\0');
   }
+}
+
+Result<void> check_kept(Gateway& gateway, const Layout& layout, std::int64_t revision,
+                        std::stop_token stop) {
+  auto look = keys_only(range(layout.meta("base")));
+  look["revision"] = std::to_string(std::max<std::int64_t>(1, revision));
+  ZOO_TRY_VOID(gateway.ask("/v3/kv/range", look, {}, stop));
+  return {};
 }
 
 Stream::Stream(Gateway& gateway, const Layout& layout, std::string_view kind, std::int64_t from,
@@ -84,16 +90,11 @@ Result<void> Stream::learn(std::int64_t revision) {
   return {};
 }
 
-/// Whether etcd still has all changes after the position. A watch that begins at the very revision
-/// of a compaction is not refused, though etcd before 3.4.34 and 3.5.16 has dropped a removal
-/// there: therefore the position itself is asked for, by a read.
 Result<bool> Stream::is_kept(std::stop_token stop) {
-  auto look = keys_only(range(layout_.meta("base")));
-  look["revision"] = std::to_string(std::max<std::int64_t>(1, position_));
-  const auto answer = gateway_.ask("/v3/kv/range", look, {}, stop);
-  if (answer) return true;
-  if (answer.error().code() == Code::expired) return false;
-  return fail(answer.error());
+  const auto kept = check_kept(gateway_, layout_, position_, stop);
+  if (kept) return true;
+  if (kept.error().code() == Code::expired) return false;
+  return fail(kept.error());
 }
 
 Result<void> Stream::compare(std::stop_token stop) {
@@ -112,8 +113,9 @@ Result<void> Stream::compare(std::stop_token stop) {
     known_[pair.key] = pair.modified;
     return {};
   };
-  ZOO_TRY(const auto now,
+  ZOO_TRY(const auto moment,
           read_all(gateway_, records_, end_of_prefix(records_), 0, true, look, stop));
+  const auto now = moment.revision;
   std::sort(changes.begin(), changes.end(),
             [](const Change& a, const Change& b) { return a.record.revision < b.record.revision; });
   for (auto each = known_.begin(); each != known_.end();) {

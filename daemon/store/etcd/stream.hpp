@@ -49,8 +49,6 @@ public:
 
   /// Since when nothing was heard.
   std::chrono::milliseconds silence() const;
-  /// Etcd's revision after which changes have not been told yet.
-  std::int64_t position() const { return position_; }
 
 private:
   using Clock = std::chrono::steady_clock;
@@ -76,11 +74,22 @@ private:
   std::jthread thread_; // last: everything it uses is there when it starts
 };
 
-/// All keys of a range at one moment, read in pages: `revision` 0 is the latest one. Code::expired
-/// if it was compacted. Returns etcd's revision of that moment.
-Result<std::int64_t> read_all(Gateway& gateway, std::string_view begin, std::string_view end,
-                              std::int64_t revision, bool values,
-                              const std::function<Result<void>(KeyValue)>& each,
-                              std::stop_token stop = {});
+/// What a range was read at.
+struct Moment {
+  std::int64_t revision = 0; ///< etcd's
+  bool more = false;         ///< than `limit` keys were there
+};
+/// All keys of a range at one moment, or the first `limit` (0: all), read in pages: `revision` 0 is
+/// the latest one. Code::expired if it was compacted.
+Result<Moment> read_all(Gateway& gateway, std::string_view begin, std::string_view end,
+                        std::int64_t revision, bool values,
+                        const std::function<Result<void>(KeyValue)>& each,
+                        std::stop_token stop = {}, std::size_t limit = 0);
+
+/// Whether etcd still has all changes after `revision`: Code::expired if not. A watch that begins
+/// at the very revision of a compaction is not refused, though etcd before 3.4.34 and 3.5.16 has
+/// dropped a removal there: therefore the revision itself is asked for, by a read.
+Result<void> check_kept(Gateway& gateway, const Layout& layout, std::int64_t revision,
+                        std::stop_token stop = {});
 
 } // namespace zoo::store::etcd

@@ -46,6 +46,11 @@ std::int64_t number(const json& object, const char* name) {
   return out;
 }
 
+bool flag(const json& object, const char* name) {
+  const auto found = object.find(name);
+  return found != object.end() && found->is_boolean() && found->get<bool>();
+}
+
 std::int64_t header_revision(const json& answer) {
   const auto header = answer.find("header");
   return header == answer.end() ? 0 : number(*header, "revision");

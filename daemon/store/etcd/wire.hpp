@@ -23,6 +23,7 @@ struct KeyValue {
 
 /// 0 if the member is missing.
 std::int64_t number(const nlohmann::json& object, const char* name);
+bool flag(const nlohmann::json& object, const char* name); ///< false if the member is missing
 std::int64_t header_revision(const nlohmann::json& answer);
 /// Code::internal: what etcd sent is not what its API says.
 Result<KeyValue> read_key_value(const nlohmann::json& object);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Several zoods on one etcd: who leads, and that nobody else can write as the leader does.
 #include "common/crypto/digest.hpp"
-#include "daemon/store/session.hpp"
+#include "daemon/store/led.hpp"
 #include "tests/unit/store/store_fixture.hpp"
 
 #include <doctest/doctest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/store/session.hpp"
+#include "daemon/store/around.hpp"
 #include "daemon/tenants/entry_scan.hpp"
 #include "daemon/tenants/records.hpp"
 #include "tests/unit/tenants/fixture.hpp"
@@ -164,49 +164,24 @@ TEST_CASE("a snapshot made at once is one made step by step") {
 namespace {
 
 /// A store in which something happens between the pages of a list, and whose watch is told by hand.
-class PagedStore final : public store::Store {
+class PagedStore final : public store::StoreAround {
 public:
-  explicit PagedStore(store::Store& inner) : inner_(inner) {}
+  using StoreAround::StoreAround;
   std::function<void()> between;
   std::function<void(const store::Change&)> told;
   std::int64_t from = 0;
 
-  Result<store::Record> get(std::string_view kind, std::string_view key) override {
-    return inner_.get(kind, key);
-  }
-  Result<store::Record> put(std::string_view kind, std::string_view key, std::string_view value,
-                            std::optional<std::int64_t> expected) override {
-    return inner_.put(kind, key, value, expected);
-  }
-  Result<std::int64_t> remove(std::string_view kind, std::string_view key,
-                              std::optional<std::int64_t> expected) override {
-    return inner_.remove(kind, key, expected);
-  }
-  Result<std::int64_t> write(std::span<const store::Op> ops, std::span<const store::Guard> guards,
-                             const std::optional<store::Fence>& fence) override {
-    return inner_.write(ops, guards, fence);
-  }
-  store::Limits limits() const override { return inner_.limits(); }
-  Result<std::unique_ptr<store::Session>> join(store::Replica self) override {
-    return inner_.join(std::move(self));
-  }
   Result<store::Page> list(std::string_view kind, std::string_view prefix,
                            std::string_view after_key, std::size_t limit) override {
     if (!after_key.empty() && between) std::exchange(between, nullptr)();
     return inner_.list(kind, prefix, after_key, limit);
   }
-  Result<std::int64_t> revision() override { return inner_.revision(); }
-  Result<store::Snapshot> snapshot() override { return inner_.snapshot(); }
-  Result<void> load(const store::Snapshot& all) override { return inner_.load(all); }
   Result<store::Subscription> watch(std::string_view, std::int64_t from_revision,
                                     std::function<void(const store::Change&)> on_change) override {
     from = from_revision;
     told = std::move(on_change);
     return store::Subscription();
   }
-
-private:
-  store::Store& inner_;
 };
 
 } // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/store/session.hpp"
+#include "daemon/store/led.hpp"
 
 namespace zoo::store {
 
