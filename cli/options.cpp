@@ -71,6 +71,14 @@ CLI::Option* add_repeated(CLI::App& app, const std::string& name, std::vector<st
   return app.add_option(name, values, doc)->type_name(type)->allow_extra_args(false);
 }
 
+Result<std::pair<std::string, std::string>>
+option_pair(std::string_view option, const std::string& text, std::string_view shown) {
+  const auto equals = text.find('=');
+  if (equals == 0 || equals == std::string::npos)
+    return fail(Code::usage, "{}{}'{}' is not {}", option, option.empty() ? "" : " ", text, shown);
+  return std::pair(text.substr(0, equals), text.substr(equals + 1));
+}
+
 std::string without_kind(std::string id) {
   for (const std::string_view kind : {"tenant/", "tenants/", "tenant.tenant.kubezoo.io/"})
     if (id.starts_with(kind)) return id.substr(kind.size());

@@ -5,6 +5,7 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace CLI {
@@ -43,6 +44,11 @@ void add_kubeconfig_output(CLI::App& app, std::string& output, bool& merge);
 /// An option that may be given several times, one value each time.
 CLI::Option* add_repeated(CLI::App& app, const std::string& name, std::vector<std::string>& values,
                           const std::string& doc, const std::string& type);
+
+/// "KEY=VALUE" of an option that may be repeated; what stands behind the first "=" is the value.
+/// Code::usage: "OPTION 'TEXT' is not SHOWN". An empty `option`: an argument.
+Result<std::pair<std::string, std::string>>
+option_pair(std::string_view option, const std::string& text, std::string_view shown);
 
 /// "tenant/foofoo", as results and kubectl write it, is foofoo too.
 std::string without_kind(std::string id);

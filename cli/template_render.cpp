@@ -5,6 +5,7 @@
 #include "cli/output/table.hpp"
 #include "common/base/file.hpp"
 #include "common/base/text.hpp"
+#include "common/kube/json_reads.hpp"
 #include "common/kube/yaml.hpp"
 #include "common/templates/kinds.hpp"
 #include "common/templates/objects.hpp"
@@ -24,15 +25,6 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds k_first_look{100}, k_longest_look{1'000};
 constexpr std::size_t k_most_lines = 5'000; ///< of one object, in a comparison
-
-templates::Values map_at(const json& object, const char* member) {
-  templates::Values out;
-  const auto at = json::json_pointer("/metadata") / member;
-  if (!object.contains(at) || !object.at(at).is_object()) return out;
-  for (const auto& [key, value] : object.at(at).items())
-    if (value.is_string()) out.emplace(key, value.get<std::string>());
-  return out;
-}
 
 Result<json> read_stored(Context& context, Cluster& cluster, const RenderWish& wish) {
   if (wish.file.empty()) {
@@ -63,16 +55,16 @@ Result<templates::Surroundings> surroundings_of(Cluster& cluster, const std::str
   const auto found =
       cluster.get(fmt::format("/api/v1/namespaces/{}", kube::percent_encode(name_space)));
   if (!found) return fail(found.error());
-  out.namespace_labels = map_at(*found, "labels");
-  out.namespace_annotations = map_at(*found, "annotations");
+  out.namespace_labels = kube::texts_at(*found, "/metadata/labels");
+  out.namespace_annotations = kube::texts_at(*found, "/metadata/annotations");
   const auto label = out.namespace_labels.find("kiosk.sh/account");
   if (label == out.namespace_labels.end()) return out;
   out.account = label->second;
   for (const auto path : {k_accounts_path, k_own_accounts_path}) {
     const auto account = cluster.get(fmt::format("{}/{}", path, kube::percent_encode(out.account)));
     if (!account) continue;
-    out.account_labels = map_at(*account, "labels");
-    out.account_annotations = map_at(*account, "annotations");
+    out.account_labels = kube::texts_at(*account, "/metadata/labels");
+    out.account_annotations = kube::texts_at(*account, "/metadata/annotations");
     break;
   }
   return out;

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/virtual_cluster.hpp"
 
+#include "cli/cluster.hpp"
 #include "cli/output/table.hpp"
+#include "cli/progress.hpp"
 #include "common/api/virtual_cluster.hpp"
 #include "common/base/text.hpp"
 #include "common/crypto/digest.hpp"
 #include "common/kube/client.hpp"
+#include "common/kube/json_reads.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -21,27 +24,6 @@ std::string cluster_waits(const json& cluster) {
   return message.empty() ? std::string("its first step") : message;
 }
 
-/// A line of standard error that is written over.
-class ClusterProgress {
-public:
-  explicit ClusterProgress(Context& context)
-      : context_(context), shown_(context.terminal.err && !context.globals.quiet) {}
-  ~ClusterProgress() {
-    if (written_) context_.err << "\r\x1b[K" << std::flush;
-  }
-  ClusterProgress(const ClusterProgress&) = delete;
-  ClusterProgress& operator=(const ClusterProgress&) = delete;
-  void show(std::string_view words) {
-    if (!shown_) return;
-    context_.err << "\r\x1b[K" << printable(words).substr(0, 200) << std::flush;
-    written_ = true;
-  }
-
-private:
-  Context& context_;
-  bool shown_, written_ = false;
-};
-
 void hide_kubeconfig(json& cluster) {
   if (cluster.contains("spec") && cluster["spec"].is_object()) cluster["spec"].erase("kubeconfig");
 }
@@ -52,13 +34,6 @@ Colour cluster_colour(std::string_view phase) {
   return phase == phases::k_preparing ? Colour::waiting
          : phase.empty()              ? Colour::none
                                       : Colour::bad;
-}
-
-std::string cluster_age(const Context& context, const json& cluster) {
-  const auto time = unix_time(text_at(cluster, "/metadata/creationTimestamp"));
-  const auto now =
-      std::chrono::duration_cast<std::chrono::seconds>(context.now().time_since_epoch()).count();
-  return time ? human_span(now - *time) : std::string("<unknown>");
 }
 
 std::string share_text(const json& cluster, const char* resource) {
@@ -84,7 +59,7 @@ Table cluster_table(const Context& context, const json& items, bool wide, bool n
                              {nodes_text(each)},
                              {share_text(each, "cpu")},
                              {share_text(each, "memory")},
-                             {cluster_age(context, each)}};
+                             {age_of(context, text_at(each, "/metadata/creationTimestamp"))}};
     if (namespaces) row.insert(row.begin(), {text_at(each, "/metadata/namespace")});
     if (wide) {
       row.push_back({text_at(each, "/status/server")});
@@ -98,11 +73,6 @@ Table cluster_table(const Context& context, const json& items, bool wide, bool n
 void cluster_line(Context& context, std::string_view name, std::string_view value) {
   context.out << fmt::format("{:<15} {}\n", fmt::format("{}:", name),
                              value.empty() ? "<none>" : printable(value));
-}
-
-json list_at(const json& object, const char* pointer) {
-  auto value = object.value(json::json_pointer(pointer), json::array());
-  return value.is_array() ? value : json::array();
 }
 
 } // namespace
@@ -176,11 +146,9 @@ Result<json> VirtualClusters::get(const std::string& name) {
 }
 
 Result<json> VirtualClusters::create(const json& cluster, bool dry_run) {
-  kube::Query query = {{"fieldManager", "zooctl"}};
-  if (dry_run) query.emplace_back("dryRun", "All");
   const auto name = text_at(cluster, "/metadata/name");
   auto made = ask({.method = "POST",
-                   .path = kube::with_query(path(), query),
+                   .path = kube::with_query(path(), write_query(dry_run)),
                    .body = cluster.dump(),
                    .purpose = fmt::format("creating virtual cluster '{}'", name)},
                   {});
@@ -193,10 +161,8 @@ Result<json> VirtualClusters::create(const json& cluster, bool dry_run) {
 }
 
 Result<json> VirtualClusters::patch(const std::string& name, const json& merge, bool dry_run) {
-  kube::Query query = {{"fieldManager", "zooctl"}};
-  if (dry_run) query.emplace_back("dryRun", "All");
   return ask({.method = "PATCH",
-              .path = kube::with_query(path(name), query),
+              .path = kube::with_query(path(name), write_query(dry_run)),
               .content_type = "application/merge-patch+json",
               .body = merge.dump(),
               .purpose = fmt::format("changing virtual cluster '{}'", name)},
@@ -262,7 +228,7 @@ Result<std::string> VirtualClusters::kubeconfig(const json& cluster) const {
 
 Result<json> VirtualClusters::wait(const std::string& name, const std::string& phase,
                                    const std::string& uid, milliseconds timeout) {
-  ClusterProgress progress(context_);
+  Progress progress(context_);
   std::string last = "zood to begin";
   json found;
   const auto each = [&](const json* cluster) -> Result<bool> {
@@ -300,7 +266,9 @@ void print_cluster(Context& context, json cluster, const PrintOptions& options) 
   switch (options.format) {
   case Format::json:
   case Format::yaml:
-    return print_record(context, cluster, options.format);
+    print_record(context, cluster, options.format);
+    context.printed = true; // what comes next is a record of its own
+    return;
   case Format::name:
     context.out << "virtualcluster/" << printable(text_at(cluster, "/metadata/name")) << '\n';
     return;
@@ -330,7 +298,12 @@ void print_clusters(Context& context, json list, const PrintOptions& options, bo
 
 void print_cluster_result(Context& context, const json& cluster, std::string_view what,
                           bool dry_run, Format format) {
-  if (format != Format::standard) return print_cluster(context, cluster, {format, true});
+  if (format != Format::standard) {
+    print_cluster(context, cluster, {format, !context.printed});
+    context.printed = true;
+    return;
+  }
+  if (context.globals.quiet) return;
   context.out << fmt::format("virtualcluster/{} {}{}\n",
                              printable(text_at(cluster, "/metadata/name")), what,
                              dry_run ? " (dry run)" : "");
@@ -359,10 +332,10 @@ void describe_cluster(Context& context, const json& cluster) {
   cluster_line(context, "Share", fmt::format("{}", fmt::join(share, " ")));
   if (const auto after = text_at(cluster, "/spec/sleep/after"); !after.empty())
     cluster_line(context, "Sleeps after", after);
-  cluster_line(context, "Age", cluster_age(context, cluster));
+  cluster_line(context, "Age", age_of(context, text_at(cluster, "/metadata/creationTimestamp")));
   context.out << "\nComponents:\n";
   Table components{{"NAME", "PHASE", "PID", "MEMORY", "RESTARTS", "LAST END"}, {}};
-  for (const auto& each : list_at(cluster, "/status/components"))
+  for (const auto& each : kube::list_at(cluster, "/status/components"))
     components.rows.push_back({{text_at(each, "/name")},
                                {text_at(each, "/phase")},
                                {text_at(each, "/pid")},
@@ -372,7 +345,7 @@ void describe_cluster(Context& context, const json& cluster) {
   print_table(context.out, components, {true, context.colours()});
   context.out << "\nConditions:\n";
   Table conditions{{"TYPE", "STATUS", "REASON", "MESSAGE"}, {}};
-  for (const auto& each : list_at(cluster, "/status/conditions"))
+  for (const auto& each : kube::list_at(cluster, "/status/conditions"))
     conditions.rows.push_back({{text_at(each, "/type")},
                                {text_at(each, "/status")},
                                {text_at(each, "/reason")},
@@ -382,7 +355,7 @@ void describe_cluster(Context& context, const json& cluster) {
 
 void print_certificates(Context& context, const json& list) {
   Table table{{"NAME", "AUTHORITY", "ENDS", "STATE"}, {}};
-  for (const auto& each : list_at(list, "/items")) {
+  for (const auto& each : kube::list_at(list, "/items")) {
     const auto trouble = text_at(each, "/trouble");
     table.rows.push_back(
         {{text_at(each, "/name")},

@@ -2,7 +2,7 @@
 #include "cli/wait.hpp"
 
 #include "cli/output/printer.hpp"
-#include "cli/output/table.hpp"
+#include "cli/progress.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -11,29 +11,6 @@ namespace {
 
 using nlohmann::json;
 using std::chrono::milliseconds;
-
-/// One line of standard error that is written over and taken away at the end.
-class Progress {
-public:
-  explicit Progress(Context& context)
-      : context_(context), shown_(context.terminal.err && !context.globals.quiet) {}
-  ~Progress() {
-    if (shown_ && written_) context_.err << "\r\x1b[K" << std::flush;
-  }
-  Progress(const Progress&) = delete;
-  Progress& operator=(const Progress&) = delete;
-
-  void show(std::string_view words) {
-    if (!shown_) return;
-    context_.err << "\r\x1b[K" << printable(words).substr(0, 200) << std::flush;
-    written_ = true;
-  }
-
-private:
-  Context& context_;
-  bool shown_;
-  bool written_ = false;
-};
 
 /// status.waitingFor, else the first condition that is not True.
 std::string waiting_for(const json& tenant) {

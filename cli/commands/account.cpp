@@ -108,11 +108,8 @@ struct AccountOptions : Command {
       spec["space"]["limit"] = number;
     }
     for (const auto& text : labels) {
-      const auto equals = text.find('=');
-      if (equals == 0 || equals == std::string::npos)
-        return fail(Code::usage, "--space-label '{}' is not KEY=VALUE", text);
-      spec["space"]["spaceTemplate"]["metadata"]["labels"][text.substr(0, equals)] =
-          text.substr(equals + 1);
+      ZOO_TRY(const auto pair, option_pair("--space-label", text, "KEY=VALUE"));
+      spec["space"]["spaceTemplate"]["metadata"]["labels"][pair.first] = pair.second;
     }
     if (!policy.empty()) spec["deletionPolicy"] = policy;
     return out;

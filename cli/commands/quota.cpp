@@ -8,6 +8,7 @@
 #include "cli/output/table.hpp"
 #include "common/base/error_table.hpp"
 #include "common/kube/client.hpp"
+#include "common/kube/json_reads.hpp"
 #include "common/kube/quantity.hpp"
 
 #include <CLI/CLI.hpp>
@@ -24,24 +25,19 @@ using nlohmann::json;
 constexpr std::string_view k_quotas_path = "/apis/config.kiosk.sh/v1alpha1/accountquotas";
 constexpr std::string_view k_own_quotas_path = "/apis/tenancy.kiosk.sh/v1alpha1/accountquotas";
 
-json array_at(const json& object, const char* name) {
-  auto value = object.value(name, json::array());
-  return value.is_array() ? value : json::array();
-}
-
 /// A row for each resource, and for each space of it.
 Table table_of(const json& limits) {
   Table out;
   out.headers = {"RESOURCE", "LIMIT", "FROM", "USED", "FREE", "SPACE", "USED", "SLICE"};
   for (const auto& limit : limits)
-    for (const auto& resource : array_at(limit, "resources")) {
+    for (const auto& resource : kube::list_at(limit, "/resources")) {
       const bool full = text_at(resource, "/free") == "0";
       std::vector<Cell> head = {{text_at(resource, "/name")},
                                 {text_at(resource, "/limit")},
                                 {text_at(resource, "/from")},
                                 {text_at(resource, "/used")},
                                 {text_at(resource, "/free"), full ? Colour::bad : Colour::none}};
-      const auto spaces = array_at(resource, "spaces");
+      const auto spaces = kube::list_at(resource, "/spaces");
       if (spaces.empty()) {
         auto row = head;
         row.resize(out.headers.size());
@@ -125,13 +121,11 @@ struct QuotaSet final : Command {
   Result<int> run(Context& context) override {
     json hard = json::object();
     for (const auto& text : amounts) {
-      const auto equals = text.find('=');
-      if (equals == 0 || equals == std::string::npos)
-        return fail(Code::usage, "'{}' is not RESOURCE=AMOUNT, as pods=10", text);
-      const auto amount = kube::Quantity::parse(std::string_view(text).substr(equals + 1));
+      ZOO_TRY(const auto pair, option_pair("", text, "RESOURCE=AMOUNT, as pods=10"));
+      const auto amount = kube::Quantity::parse(pair.second);
       if (!amount || amount->negative())
-        return fail(Code::usage, "'{}' is no amount, as 10, 500m or 4Gi", text.substr(equals + 1));
-      hard[text.substr(0, equals)] = text.substr(equals + 1);
+        return fail(Code::usage, "'{}' is no amount, as 10, 500m or 4Gi", pair.second);
+      hard[pair.first] = pair.second;
     }
     const auto title = name.empty() ? owner : name;
     const auto path = fmt::format("{}/{}", k_quotas_path, kube::percent_encode(title));
@@ -152,10 +146,11 @@ struct QuotaSet final : Command {
                         {"metadata", {{"name", title}}},
                         {"spec", {{"account", owner}, {"quota", {{"hard", hard}}}}}};
     ZOO_TRY(const auto made, cluster.apply(path, quota, dry_run));
-    if (!format.empty() && format != "table" && format != "wide" && format != "name") {
+    if (format == "json" || format == "yaml") {
       print_record(context, made, format_of(format));
       return 0;
     }
+    if (context.globals.quiet) return 0;
     context.out << "accountquota/" << title << ' ' << (before ? "configured" : "created")
                 << (dry_run ? " (dry run)" : "") << '\n'
                 << std::flush;
@@ -194,7 +189,7 @@ struct QuotaShow final : Command {
       print_record(context, list, format_of(format));
       return 0;
     }
-    const auto items = array_at(list, "items");
+    const auto items = kube::list_at(list, "/items");
     if (items.empty())
       context.hint("No account has a quota. Make one: zooctl quota set ACCOUNT pods=10");
     bool first = true;
@@ -202,7 +197,7 @@ struct QuotaShow final : Command {
       if (items.size() > 1)
         context.out << (first ? "" : "\n") << printable(text_at(item, "/title")) << '\n';
       first = false;
-      print_table(context.out, table_of(array_at(item, "limits")),
+      print_table(context.out, table_of(kube::list_at(item, "/limits")),
                   {!no_headers, context.colours()});
     }
     context.out << std::flush;
@@ -235,9 +230,9 @@ struct QuotaExplain final : Command {
     for (const auto& one : full) {
       context.out << printable(text_at(one, "/resource")) << " of quota "
                   << printable(text_at(one, "/quota")) << " is full.";
-      for (const auto& holder : array_at(one, "holders"))
+      for (const auto& holder : kube::list_at(one, "/holders"))
         context.out << ' ' << printable(text_at(holder, "/space")) << ": "
-                    << list_of(array_at(holder, "objects"))
+                    << list_of(kube::list_at(holder, "/objects"))
                     << (holder.value("more", false) ? ", ..." : "") << '.';
       context.out << '\n';
     }
@@ -258,7 +253,7 @@ struct QuotaExplain final : Command {
       print_record(context, said, format_of(format));
       return status;
     }
-    print_table(context.out, table_of(array_at(said, "limits")), {true, context.colours()});
+    print_table(context.out, table_of(kube::list_at(said, "/limits")), {true, context.colours()});
     if (!file.empty()) {
       std::string needs;
       const auto needed = said.value("needs", json::object());
@@ -266,10 +261,10 @@ struct QuotaExplain final : Command {
         needs += (needs.empty() ? "" : ", ") + name + "=" + amount.get<std::string>();
       context.out << printable(file) << " (" << (needs.empty() ? "nothing that counts" : needs)
                   << (fits ? ") fits.\n" : ") does not fit:\n");
-      say_full(context, array_at(said, "full"));
-      if (const auto unset = array_at(said, "unset"); !unset.empty())
+      say_full(context, kube::list_at(said, "/full"));
+      if (const auto unset = kube::list_at(said, "/unset"); !unset.empty())
         context.out << "Each container must say " << list_of(unset) << ".\n";
-      for (const auto& word : array_at(said, "unknown"))
+      for (const auto& word : kube::list_at(said, "/unknown"))
         context.out << "Not counted: " << printable(word.get<std::string>()) << ".\n";
     }
     context.out << std::flush;
@@ -288,7 +283,7 @@ struct QuotaRecount final : Command {
   Result<int> run(Context& context) override {
     ZOO_TRY(auto* client, context.client());
     ZOO_TRY_VOID(client->recount_quota(owner));
-    context.out << "account/" << printable(owner) << " is counted anew\n" << std::flush;
+    context.say(fmt::format("account/{} is counted anew", printable(owner)));
     return 0;
   }
 };

@@ -55,10 +55,8 @@ struct SpaceCreate final : Command {
                   {"metadata", {{"name", name}}}};
     if (!account.empty()) space["spec"]["account"] = account;
     for (const auto& text : labels) {
-      const auto equals = text.find('=');
-      if (equals == 0 || equals == std::string::npos)
-        return fail(Code::usage, "--label '{}' is not KEY=VALUE", text);
-      space["metadata"]["labels"][text.substr(0, equals)] = text.substr(equals + 1);
+      ZOO_TRY(const auto pair, option_pair("--label", text, "KEY=VALUE"));
+      space["metadata"]["labels"][pair.first] = pair.second;
     }
     if (!templates.empty())
       space["metadata"]["annotations"]["zoo.kubezoo.io/templates"] =

@@ -52,10 +52,8 @@ struct TemplateCommand : Command {
 
   Result<void> prepare(const Cluster& cluster) {
     for (const auto& text : parameters) {
-      const auto equals = text.find('=');
-      if (equals == 0 || equals == std::string::npos)
-        return fail(Code::usage, "--parameter '{}' is not NAME=VALUE", text);
-      wish.values.insert_or_assign(text.substr(0, equals), text.substr(equals + 1));
+      ZOO_TRY(auto pair, option_pair("--parameter", text, "NAME=VALUE"));
+      wish.values.insert_or_assign(std::move(pair.first), std::move(pair.second));
     }
     if (wish.name.empty() && wish.file.empty())
       return fail(Code::usage, "name a template, or a file with one: -f FILE");

@@ -21,13 +21,10 @@ using nlohmann::json;
 Result<std::map<std::string, std::string>> labels_of(const std::vector<std::string>& texts) {
   std::map<std::string, std::string> labels;
   for (const auto& text : texts) {
-    const auto equals = text.find('=');
-    if (equals == 0 || equals == std::string::npos) {
-      return fail(Code::usage, "--label '{}' is not KEY=VALUE", text);
-    }
-    if (!labels.emplace(text.substr(0, equals), text.substr(equals + 1)).second) {
-      return fail(Code::usage, "--label '{}' is given twice", text.substr(0, equals));
-    }
+    ZOO_TRY(auto pair, option_pair("--label", text, "KEY=VALUE"));
+    const auto key = pair.first;
+    if (!labels.insert(std::move(pair)).second)
+      return fail(Code::usage, "--label '{}' is given twice", key);
   }
   return labels;
 }

@@ -79,10 +79,8 @@ struct ClusterCreate final : Command {
     if (!cpu.empty()) spec["promoteResources"]["resources"]["cpu"] = cpu;
     if (!memory.empty()) spec["promoteResources"]["resources"]["memory"] = memory;
     for (const auto& each : resources) {
-      const auto equals = each.find('=');
-      if (equals == 0 || equals == std::string::npos)
-        return fail(Code::usage, "--resource '{}' is not NAME=QUANTITY", each);
-      spec["promoteResources"]["resources"][each.substr(0, equals)] = each.substr(equals + 1);
+      ZOO_TRY(const auto pair, option_pair("--resource", each, "NAME=QUANTITY"));
+      spec["promoteResources"]["resources"][pair.first] = pair.second;
     }
     if (!version.empty()) spec["version"] = version;
     if (!sleep.empty()) spec["sleep"]["after"] = sleep;

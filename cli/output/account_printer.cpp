@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/output/account_printer.hpp"
 
-#include "cli/output/table.hpp"
+#include "cli/output/rows.hpp"
+#include "common/kube/json_reads.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -10,27 +11,15 @@ namespace {
 
 using nlohmann::json;
 
-json array_at(const json& object, const json::json_pointer& where) {
-  auto value = object.value(where, json::array());
-  return value.is_array() ? value : json::array();
-}
-
-std::string account_age_of(const Context& context, const json& object) {
-  const auto time = unix_time(text_at(object, "/metadata/creationTimestamp"));
-  const auto now =
-      std::chrono::duration_cast<std::chrono::seconds>(context.now().time_since_epoch()).count();
-  return time ? human_span(now - *time) : std::string("<unknown>");
-}
-
 std::string members_of(const json& account) {
   std::string out;
-  for (const auto& subject : array_at(account, "/spec/subjects"_json_pointer))
+  for (const auto& subject : kube::list_at(account, "/spec/subjects"))
     out += (out.empty() ? "" : ", ") + member_text(subject);
   return out;
 }
 
 std::string spaces_of(const json& account) {
-  const auto count = array_at(account, "/status/namespaces"_json_pointer).size();
+  const auto count = kube::list_at(account, "/status/namespaces").size();
   const auto limit = text_at(account, "/spec/space/limit");
   return limit.empty() ? std::to_string(count) : fmt::format("{}/{}", count, limit);
 }
@@ -42,7 +31,7 @@ std::string role_of(const json& account) {
 }
 
 std::string condition_of(const json& account, std::string_view type) {
-  for (const auto& condition : array_at(account, "/status/conditions"_json_pointer))
+  for (const auto& condition : kube::list_at(account, "/status/conditions"))
     if (text_at(condition, "/type") == type) return text_at(condition, "/status");
   return {};
 }
@@ -53,17 +42,14 @@ Colour account_colour_of(std::string_view phase) {
   return phase.empty() ? Colour::none : Colour::bad;
 }
 
-using Row = std::vector<Cell> (*)(const Context&, const json&, bool wide);
-
 std::vector<Cell> account_row(const Context& context, const json& account, bool wide) {
   const auto ready = condition_of(account, "Ready");
-  std::vector<Cell> row = {
-      {text_at(account, "/metadata/name")},
-      {spaces_of(account)},
-      {std::to_string(array_at(account, "/spec/subjects"_json_pointer).size())},
-      {role_of(account)},
-      {ready, account_colour_of(ready)},
-      {account_age_of(context, account)}};
+  std::vector<Cell> row = {{text_at(account, "/metadata/name")},
+                           {spaces_of(account)},
+                           {std::to_string(kube::list_at(account, "/spec/subjects").size())},
+                           {role_of(account)},
+                           {ready, account_colour_of(ready)},
+                           {age_of(context, text_at(account, "/metadata/creationTimestamp"))}};
   if (wide) {
     row.push_back({members_of(account)});
     row.push_back({text_at(account, "/spec/deletionPolicy")});
@@ -76,41 +62,9 @@ std::vector<Cell> space_row(const Context& context, const json& space, bool wide
   std::vector<Cell> row = {{text_at(space, "/metadata/name")},
                            {text_at(space, "/spec/account")},
                            {phase, account_colour_of(phase)},
-                           {account_age_of(context, space)}};
+                           {age_of(context, text_at(space, "/metadata/creationTimestamp"))}};
   if (wide) row.push_back({text_at(space, "/metadata/uid")});
   return row;
-}
-
-void print_list(Context& context, const json& list, const PrintOptions& options,
-                std::vector<std::string> headers, Row row) {
-  if (options.format == Format::json || options.format == Format::yaml)
-    return print_record(context, list, options.format);
-  const auto items = array_at(list, "/items"_json_pointer);
-  if (options.format == Format::name) {
-    for (const auto& item : items)
-      context.out << printable(text_at(item, "/metadata/name")) << '\n';
-    return;
-  }
-  Table table{std::move(headers), {}};
-  for (const auto& item : items)
-    table.rows.push_back(row(context, item, options.format == Format::wide));
-  if (!table.rows.empty()) print_table(context.out, table, {options.headers, context.colours()});
-}
-
-void print_result_of(Context& context, std::string_view kind, const json& object,
-                     std::string_view what, bool dry_run, Format format,
-                     void (*print)(Context&, const json&, const PrintOptions&)) {
-  if (format == Format::json || format == Format::yaml) {
-    print_record(context, object, format);
-    context.printed = true;
-  } else if (format != Format::standard) {
-    print(context, {{"items", json::array({object})}}, {format, !context.printed});
-    context.printed = true;
-  } else if (!context.globals.quiet) {
-    context.out << fmt::format("{}/{} {}{}\n", kind, printable(text_at(object, "/metadata/name")),
-                               what, dry_run ? " (dry run)" : "")
-                << std::flush;
-  }
 }
 
 void account_line(Context& context, std::string_view name, std::string_view value) {
@@ -138,16 +92,16 @@ std::vector<std::string> pairs_at(const json& object, const json::json_pointer& 
   return out;
 }
 
-std::vector<std::string> texts_at(const json& object, const json::json_pointer& where,
+std::vector<std::string> texts_at(const json& object, const char* where,
                                   std::string (*text)(const json&)) {
   std::vector<std::string> out;
-  for (const auto& each : array_at(object, where))
+  for (const auto& each : kube::list_at(object, where))
     out.push_back(text(each));
   return out;
 }
 
 void conditions(Context& context, const json& object) {
-  const auto all = array_at(object, "/status/conditions"_json_pointer);
+  const auto all = kube::list_at(object, "/status/conditions");
   if (all.empty()) return;
   Table table{{"TYPE", "STATUS", "REASON", "MESSAGE"}, {}};
   for (const auto& each : all)
@@ -196,18 +150,16 @@ void print_space_result(Context& context, const json& space, std::string_view wh
 
 void describe_account(Context& context, const json& account) {
   account_line(context, "Name", text_at(account, "/metadata/name"));
-  lines(context, "Members", texts_at(account, "/spec/subjects"_json_pointer, member_text));
+  lines(context, "Members", texts_at(account, "/spec/subjects", member_text));
   account_line(context, "Role", role_of(account));
   account_line(context, "Spaces", spaces_of(account));
-  lines(context, "Owns", texts_at(account, "/status/namespaces"_json_pointer, [](const json& each) {
+  lines(context, "Owns", texts_at(account, "/status/namespaces", [](const json& each) {
           return text_at(each, "/name");
         }));
-  lines(context, "Being made",
-        texts_at(account, "/status/pending"_json_pointer, [](const json& each) {
+  lines(context, "Being made", texts_at(account, "/status/pending", [](const json& each) {
           return fmt::format("{} (for {})", text_at(each, "/name"), text_at(each, "/requester"));
         }));
-  lines(context, "Failed",
-        texts_at(account, "/status/failedSpaces"_json_pointer, [](const json& each) {
+  lines(context, "Failed", texts_at(account, "/status/failedSpaces", [](const json& each) {
           return fmt::format("{}: {}", text_at(each, "/name"), text_at(each, "/message"));
         }));
   const auto policy = text_at(account, "/spec/deletionPolicy");

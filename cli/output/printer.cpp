@@ -45,11 +45,6 @@ std::int64_t now_of(const Context& context) {
   return std::chrono::duration_cast<std::chrono::seconds>(context.now().time_since_epoch()).count();
 }
 
-std::string age_of(const Context& context, std::string_view created) {
-  const auto time = unix_time(created);
-  return time ? human_span(now_of(context) - *time) : std::string("<unknown>");
-}
-
 std::string expiry_of(const Context& context, std::string_view expiry) {
   const auto time = unix_time(expiry);
   if (!time) return {};
@@ -148,6 +143,11 @@ std::optional<std::int64_t> unix_time(std::string_view rfc3339) {
   }
   if (std::string_view(end) != "Z") return std::nullopt;
   return static_cast<std::int64_t>(::timegm(&parts));
+}
+
+std::string age_of(const Context& context, std::string_view created) {
+  const auto time = unix_time(created);
+  return time ? human_span(now_of(context) - *time) : std::string("<unknown>");
 }
 
 std::string json_text(const json& value, int indent) {

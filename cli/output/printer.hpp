@@ -26,6 +26,9 @@ std::string text_at(const nlohmann::json& object, std::string_view pointer);
 /// Seconds since 1970 of an RFC 3339 time in UTC; nothing if it is not one.
 std::optional<std::int64_t> unix_time(std::string_view rfc3339);
 
+/// How long ago that was, as column AGE says it; "<unknown>" if it is no such time.
+std::string age_of(const Context& context, std::string_view created);
+
 struct PrintOptions {
   Format format = Format::standard;
   bool headers = true;
