@@ -5,6 +5,7 @@
 #include <netdb.h>
 #include <netinet/in.h>
 
+#include <array>
 #include <charconv>
 #include <cstring>
 
@@ -21,11 +22,16 @@ std::string Address::text() const {
                               : fmt::format("{}:{}", host, port);
 }
 
-bool is_ip_address(const std::string& host) {
-  unsigned char buffer[sizeof(in6_addr)];
-  return inet_pton(AF_INET, host.c_str(), buffer) == 1 ||
-         inet_pton(AF_INET6, host.c_str(), buffer) == 1;
+std::string canonical_ip(const std::string& host) {
+  std::array<unsigned char, sizeof(in6_addr)> bytes{};
+  std::array<char, INET6_ADDRSTRLEN> text{};
+  for (const int family : {AF_INET, AF_INET6})
+    if (inet_pton(family, host.c_str(), bytes.data()) == 1)
+      return inet_ntop(family, bytes.data(), text.data(), text.size());
+  return {};
 }
+
+bool is_ip_address(const std::string& host) { return !canonical_ip(host).empty(); }
 
 std::vector<Address> numeric_address(const std::string& host, std::uint16_t port) {
   Address address;

@@ -28,6 +28,9 @@ Result<Address> parse_listen_address(const std::string& text);
 /// Is it an IP address, in the form that inet_pton(3) reads, rather than a name?
 bool is_ip_address(const std::string& host);
 
+/// The one text of an IP address that has several, as "2001:db8::1"; "" if `host` is a name.
+std::string canonical_ip(const std::string& host);
+
 /// An IP address as it stands; empty if `host` is a name. Never asks a name server.
 std::vector<Address> numeric_address(const std::string& host, std::uint16_t port);
 

@@ -40,6 +40,10 @@ void LoopShare::serve(file::Fd socket, const TlsServerContext* tls, const std::s
   connections.emplace(connection.get(), connection);
   connection->start(std::move(socket), tls, client);
   if (connections.size() == 1) sweep();
+  if (!draining) return;
+  // drain() has told those that were here. on_open() tells this one, and it leaves in its turn.
+  staying.emplace(std::chrono::steady_clock::now(), connection);
+  let_go();
 }
 
 void LoopShare::serve(Guest& guest, file::Fd socket, const std::shared_ptr<TlsServerContext>& tls,
@@ -113,10 +117,11 @@ void LoopShare::drain(DrainTimes times, std::function<void()> done) {
   deadline_timer.start(times.deadline, [weak = weak_from_this()] {
     if (const auto self = weak.lock()) self->end_at_deadline();
   });
-  // Those whose bytes are handed through end by themselves, or at the deadline.
+  // Those whose bytes are handed through end by themselves, or at the deadline. Those that nobody
+  // has looked at yet may be the listener's own, and are served.
   std::vector<std::shared_ptr<Guest>> waiting;
   for (const auto& [key, guest] : guests)
-    if (!guest->passed()) waiting.push_back(guest);
+    if (guest->waits()) waiting.push_back(guest);
   for (const auto& guest : waiting)
     guest->die();
   std::minstd_rand random{std::random_device{}()};
@@ -199,18 +204,15 @@ private:
 void Connection::start(file::Fd socket, const TlsServerContext* tls, const std::string& client) {
   info_.peer = client;
   if (!client.empty()) return begin(std::move(socket), tls);
-  if (!limits_->balancers.contain(peer_of(socket.get()))) return begin(std::move(socket), tls);
-  proxy_ = std::make_unique<ProxyReader>(
-      share_.loop, std::move(socket), [weak = weak_from_this(), tls](ProxyReader::Read read) {
-        const auto self = weak.lock();
-        if (!self || self->dead_) return;
-        if (!read) {
-          log::warning("net", "a connection is refused: {}", read.error().message());
-          return self->die();
-        }
-        self->info_.peer = std::move(read->client);
-        self->begin(std::move(read->socket), tls);
-      });
+  if (!limits_->is_balancer(socket.get())) return begin(std::move(socket), tls);
+  proxy_ = std::make_unique<ProxyReader>(share_.loop, std::move(socket),
+                                         [weak = weak_from_this(), tls](ProxyReader::Read read) {
+                                           const auto self = weak.lock();
+                                           if (!self || self->dead_) return;
+                                           if (!read) return self->die();
+                                           self->info_.peer = std::move(read->client);
+                                           self->begin(std::move(read->socket), tls);
+                                         });
 }
 
 void Connection::begin(file::Fd socket, const TlsServerContext* tls) {

@@ -46,9 +46,10 @@ struct LoopShare : std::enable_shared_from_this<LoopShare> {
   std::atomic<std::uint64_t> full_handshakes{0}, resumed_handshakes{0}, failed_handshakes{0};
   std::unordered_map<Connection*, std::shared_ptr<Connection>> connections;
   std::shared_ptr<Porter> porter; ///< null: whoever comes is served
-  std::string only_for; ///< the name that all connections have for the porter; "": their own
+  /// The name given to the porter for every connection; "": the server name that each one sends.
+  std::string only_for;
   std::unordered_map<Guest*, std::shared_ptr<Guest>> guests;
-  std::uint64_t passed_inward = 0, passed_outward = 0; ///< bytes that were handed through
+  std::atomic<std::uint64_t> passed_inward{0}, passed_outward{0}; ///< bytes handed through
   Timer sweeper;
   Timer deadline_timer;
   Timer leaver;

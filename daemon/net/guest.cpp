@@ -46,19 +46,16 @@ Guest::Guest(LoopShare& share, std::shared_ptr<Porter> porter, std::string name,
 
 void Guest::start(file::Fd socket) {
   const auto limits = share_.limits.load();
-  if (!limits->balancers.contain(peer_of(socket.get()))) return begin(std::move(socket));
+  if (!limits->is_balancer(socket.get())) return begin(std::move(socket));
   timer_.start(limits->proxy_header, [this] { die(); });
-  proxy_ = std::make_unique<ProxyReader>(
-      share_.loop, std::move(socket), [weak = weak_from_this()](ProxyReader::Read read) {
-        const auto self = weak.lock();
-        if (!self || self->stage_ != Stage::looking) return;
-        if (!read) {
-          log::warning("net", "a connection is refused: {}", read.error().message());
-          return self->die();
-        }
-        self->client_name_ = std::move(read->client);
-        self->begin(std::move(read->socket));
-      });
+  proxy_ = std::make_unique<ProxyReader>(share_.loop, std::move(socket),
+                                         [weak = weak_from_this()](ProxyReader::Read read) {
+                                           const auto self = weak.lock();
+                                           if (!self || self->stage_ != Stage::looking) return;
+                                           if (!read) return self->die();
+                                           self->client_name_ = std::move(read->client);
+                                           self->begin(std::move(read->socket));
+                                         });
 }
 
 void Guest::begin(file::Fd socket) {
@@ -102,6 +99,7 @@ void Guest::look() {
 }
 
 void Guest::claim(const std::string& name) {
+  if (share_.draining) return die();
   stage_ = Stage::waiting;
   timer_.start(k_hold, [this] { die(); });
   admitted_ = porter_->admit(share_.loop, name, [this](const Porter::Decision& decision) {
@@ -165,7 +163,7 @@ void Guest::pass() {
 }
 
 /// False: a side is gone.
-bool Guest::move(Socket& from, Socket& to, Way& way, std::uint64_t& counter) {
+bool Guest::move(Socket& from, Socket& to, Way& way, std::atomic<std::uint64_t>& counter) {
   std::size_t moved = 0;
   for (;;) {
     if (!way.pending.empty()) {

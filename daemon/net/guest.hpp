@@ -7,6 +7,7 @@
 #include "daemon/net/socket.hpp"
 #include "daemon/net/tls.hpp"
 
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -27,9 +28,10 @@ public:
         std::shared_ptr<TlsServerContext> tls);
   void start(file::Fd socket);
   void die();
-  bool passed() const { return stage_ == Stage::passing; } ///< its bytes are handed through
-  /// Bytes that both ways hold because the other side does not take them.
-  std::size_t held() const { return inward_.pending.size() + outward_.pending.size(); }
+  /// The porter has claimed it, and its bytes are not handed through: not yet, or never.
+  bool waits() const {
+    return stage_ == Stage::waiting || stage_ == Stage::connecting || stage_ == Stage::refusing;
+  }
 
   static constexpr std::chrono::milliseconds k_hold{9'000};
   static constexpr std::size_t k_scratch = 64 * 1024; ///< read at a time; held at most, each way
@@ -55,7 +57,7 @@ private:
   void decided(const Porter::Decision& decision);
   void refuse();
   void pass();
-  bool move(Socket& from, Socket& to, Way& way, std::uint64_t& counter);
+  bool move(Socket& from, Socket& to, Way& way, std::atomic<std::uint64_t>& counter);
 
   LoopShare& share_;
   const std::shared_ptr<Porter> porter_;

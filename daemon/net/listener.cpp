@@ -15,7 +15,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <future>
 #include <system_error>
 
 namespace zoo::net {
@@ -27,23 +26,6 @@ constexpr std::chrono::milliseconds k_accept_pause{200}; // after EMFILE and the
 constexpr std::chrono::seconds k_complaint_period{10};
 
 std::string reason(int error) { return std::generic_category().message(error); }
-
-/// Runs `task` on the loop's thread and waits for it; here and now if no thread runs the loop.
-void run_and_wait(Loop& loop, const std::function<void()>& task) {
-  if (!loop.running() || loop.on_thread()) return task();
-  // Exactly one of the two sides runs it, should the loop stop in between.
-  const auto taken = std::make_shared<std::atomic<bool>>(false);
-  const auto done = std::make_shared<std::promise<void>>();
-  auto finished = done->get_future();
-  loop.post([task, taken, done] {
-    if (taken->exchange(true)) return;
-    task();
-    done->set_value();
-  });
-  while (finished.wait_for(std::chrono::milliseconds(20)) != std::future_status::ready) {
-    if (!loop.running() && !taken->exchange(true)) return task();
-  }
-}
 
 Result<file::Fd> listen_tcp(const std::string& text) {
   ZOO_TRY(auto address, parse_listen_address(text));
@@ -126,6 +108,10 @@ Result<file::Fd> listen_unix(const std::filesystem::path& path, unsigned mode,
 }
 
 } // namespace
+
+bool ListenerLimits::is_balancer(int socket) const {
+  return !balancers.empty() && balancers.contain(peer_of(socket));
+}
 
 struct Listener::Impl : SocketHandler, std::enable_shared_from_this<Listener::Impl> {
   Impl(Loops owners, file::Fd bound, std::shared_ptr<TlsServerContext> context)
@@ -310,11 +296,10 @@ void Listener::set_porter(std::shared_ptr<Porter> porter) {
 
 Listener::Passed Listener::passed() const {
   Passed out;
-  for (const auto& share : impl_->shares)
-    run_and_wait(share->loop, [&out, &share] {
-      out.inward += share->passed_inward;
-      out.outward += share->passed_outward;
-    });
+  for (const auto& share : impl_->shares) {
+    out.inward += share->passed_inward;
+    out.outward += share->passed_outward;
+  }
   return out;
 }
 

@@ -44,6 +44,7 @@ struct ListenerLimits {
   /// (daemon/net/proxy_protocol.hpp). Those of others must not, and are never read for one.
   Networks balancers;
   std::chrono::milliseconds proxy_header{5'000}; ///< for that header to be whole
+  bool is_balancer(int socket) const;            ///< is its peer one of those?
 };
 
 /// How a Listener ends.
@@ -80,7 +81,7 @@ public:
   /// Connections that come from now on are looked at by him first; null: they are not, and cost
   /// nothing more. Any thread but a loop's; waits for the loops.
   void set_porter(std::shared_ptr<Porter> porter);
-  /// Bytes that were handed through, to and from clients. Any thread; waits for the loops.
+  /// Bytes that were handed through, to and from clients.
   struct Passed {
     std::uint64_t inward = 0, outward = 0;
   };

@@ -20,6 +20,7 @@
 #include <cstring>
 #include <deque>
 #include <exception>
+#include <future>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -297,6 +298,22 @@ bool Loop::running() const { return impl_->thread.load() != std::thread::id(); }
 void Loop::resolve(std::string host, std::uint16_t port, Resolved done) {
   if (!impl_->resolver) impl_->resolver.emplace(*this);
   impl_->resolver->ask(std::move(host), port, std::move(done));
+}
+
+void run_and_wait(Loop& loop, const std::function<void()>& task) {
+  if (!loop.running() || loop.on_thread()) return task();
+  // Exactly one of the two sides runs it, should the loop stop in between.
+  const auto taken = std::make_shared<std::atomic<bool>>(false);
+  const auto done = std::make_shared<std::promise<void>>();
+  auto finished = done->get_future();
+  loop.post([task, taken, done] {
+    if (taken->exchange(true)) return;
+    task();
+    done->set_value();
+  });
+  while (finished.wait_for(std::chrono::milliseconds(20)) != std::future_status::ready) {
+    if (!loop.running() && !taken->exchange(true)) return task();
+  }
 }
 
 // ---- Timer ----

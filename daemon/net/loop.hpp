@@ -47,6 +47,10 @@ private:
   std::unique_ptr<Impl> impl_;
 };
 
+/// Runs `task` on the loop's thread and waits for it; here and now if no thread runs the loop, or
+/// none does any more. Any thread.
+void run_and_wait(Loop& loop, const std::function<void()>& task);
+
 /// A one-shot timer on a loop. Cancelled by destruction or by another start(). Loop thread only.
 class Timer {
 public:

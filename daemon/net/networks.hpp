@@ -21,6 +21,7 @@ public:
   /// An IPv4 address is the same one where IPv6 maps it (::ffff:10.0.0.1, RFC 4291 section
   /// 2.5.5.2). No Unix socket is in any network.
   bool contain(const Address& address) const;
+  bool empty() const { return networks_.empty(); }
 
 private:
   using Bits = std::array<std::uint8_t, 16>; ///< IPv4 is mapped

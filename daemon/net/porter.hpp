@@ -11,8 +11,8 @@
 
 namespace zoo::net {
 
-/// Who stands at a listener's door and sends connections on whose TLS is not zood's: by the server
-/// name that the client says first (SNI). Their bytes go to another server unread, in both ways.
+/// Stands at a listener's door and passes on connections whose TLS zood does not end, by the server
+/// name (SNI) that they send first. Their bytes go to another server unread, in both ways.
 /// Called on the listener's loops; must not block.
 class Porter {
 public:

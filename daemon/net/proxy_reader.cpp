@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/net/proxy_reader.hpp"
 
+#include "common/base/log.hpp"
 #include "daemon/net/proxy_protocol.hpp"
 
 #include <sys/socket.h>
@@ -53,6 +54,7 @@ void ProxyReader::on_ready() {
 
 void ProxyReader::finish(Read read) {
   socket_.close();
+  if (!read) log::warning("net", "a connection is refused: {}", read.error().message());
   const auto done = std::move(done_);
   done(std::move(read)); // which may be the end of this object
 }

@@ -28,6 +28,7 @@ public:
 
   /// `done` is called once, never from in here, and may destroy the reader. Code::invalid: what is
   /// wrong with the header, and who sent it; Code::io: the balancer closed before it was whole.
+  /// The log says either.
   ProxyReader(Loop& loop, file::Fd socket, std::function<void(Read)> done);
 
 private:

@@ -268,6 +268,24 @@ TEST_CASE_FIXTURE(GuestWorld, "a passage is for one name, whatever is said") {
   CHECK(porter->names == std::vector<std::string>{"abc123.mine.example"});
 }
 
+TEST_CASE_FIXTURE(GuestWorld, "a listener that drains serves who was there and had said nothing") {
+  porter->at_once = passes();
+  const file::Fd quiet(connect()), mine(connect());
+  REQUIRE(until([this] { return listener->connections() == 2; }));
+  std::atomic<bool> done = false;
+  listener->drain({0ms, 20s}, [&done] { done = true; });
+  for (int turn = 0; turn < 2; ++turn) // the first loop tells all of them
+    for (auto* loop : loops.loops())
+      run_and_wait(*loop, [] {});
+  CHECK_FALSE(done);
+  send(mine.get(), client_hello("mine.example"));
+  CHECK(rest(mine.get()).empty()); // no server begins with anybody now
+  CHECK(porter->admitted() == 0);
+  send(quiet.get(), "GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+  CHECK(rest(quiet.get()).starts_with("HTTP/1.1 204"));
+  CHECK(until([&done] { return done.load(); }));
+}
+
 TEST_CASE_FIXTURE(GuestWorld, "a listener that drains lets those go on that were handed through") {
   porter->at_once = passes();
   const file::Fd passed(connect());
