@@ -2,6 +2,7 @@
 #include "common/kiosk/removal.hpp"
 
 #include "common/kube/client.hpp"
+#include "common/kube/json_reads.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -81,12 +82,7 @@ constexpr std::array k_order{
 #undef ZOO_ADMISSION
 #undef ZOO_DEFINITIONS
 
-std::string text_at(const json& object, const json::json_pointer& where) {
-  if (!object.contains(where) || !object.at(where).is_string()) return {};
-  return object.at(where).get<std::string>();
-}
-
-std::string name_of(const json& object) { return text_at(object, "/metadata/name"_json_pointer); }
+std::string name_of(const json& object) { return kube::text_at(object, "/metadata/name"); }
 
 class Remover {
 public:
@@ -149,7 +145,7 @@ private:
         for (const auto& item : items)
           ZOO_TRY_VOID(what(item));
       }
-      next = text_at(*list, "/metadata/continue"_json_pointer);
+      next = kube::text_at(*list, "/metadata/continue");
       if (next.empty()) return {};
     }
     return fail(Code::too_large, "the list {} has no end", path);
@@ -181,7 +177,7 @@ private:
         {{"labelSelector", std::string(selector)}}, [&](const json& object) -> Result<void> {
           ++count;
           if (wish_.dry_run) return {};
-          const auto space = text_at(object, "/metadata/namespace"_json_pointer);
+          const auto space = kube::text_at(object, "/metadata/namespace");
           return gone(
               kube::path({"apis", group, "v1", "namespaces", space, resource, name_of(object)}));
         }));
@@ -264,9 +260,8 @@ std::span<const Object> removal_order() { return k_order; }
 
 bool is_zoods(const json& object) {
   const auto labels = object.value("/metadata/labels"_json_pointer, json::object());
-  return labels.is_object() &&
-         (text_at(labels, "/zoo.kubezoo.io~1managed"_json_pointer) == "true" ||
-          text_at(labels, "/app.kubernetes.io~1managed-by"_json_pointer) == "zood");
+  return labels.is_object() && (kube::text_at(labels, "/zoo.kubezoo.io~1managed") == "true" ||
+                                kube::text_at(labels, "/app.kubernetes.io~1managed-by") == "zood");
 }
 
 json to_json(const Removal& removal) {

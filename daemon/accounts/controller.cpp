@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/accounts/controller.hpp"
 
+#include "common/base/error_table.hpp"
 #include "common/base/log.hpp"
 #include "daemon/accounts/account_events.hpp"
 #include "daemon/accounts/account_status.hpp"

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "common/base/result.hpp"
+#include "common/kube/json_reads.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -11,12 +12,8 @@
 /// Reads of objects that upstream has written, in which nothing needs to be as it should. Pure.
 namespace zoo::accounts {
 
-/// The text at a JSON pointer; "" if there is none.
-inline std::string text_at(const nlohmann::json& object, const char* pointer) {
-  const nlohmann::json::json_pointer at(pointer);
-  if (!object.contains(at) || !object.at(at).is_string()) return {};
-  return object.at(at).get<std::string>();
-}
+using kube::text_at;
+using kube::text_of;
 
 /// Where an object has the label kiosk.sh/account: for text_at().
 inline constexpr const char* k_account_label_at = "/metadata/labels/kiosk.sh~1account";
@@ -40,11 +37,6 @@ inline Result<nlohmann::json> items_of(const nlohmann::json& list, std::string_v
   return fail(
       Code::unavailable,
       "the upstream answered GET {} with something that is not a list: is a proxy in between?", of);
-}
-
-/// As text; what is not UTF-8 becomes U+FFFD.
-inline std::string text_of(const nlohmann::json& object) {
-  return object.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 } // namespace zoo::accounts

@@ -65,6 +65,16 @@ void move_owner_fields(json& metadata, bool outward) {
   }
 }
 
+/// What is stored in config.kiosk.sh, as tenancy.kiosk.sh shows it.
+json in_tenancy(const std::string& stored, std::string_view kind) {
+  auto out = parsed(stored);
+  out["apiVersion"] = k_tenancy_version;
+  out["kind"] = kind;
+  if (out["metadata"].is_object())
+    rename_owners(out["metadata"], k_config_version, k_tenancy_version);
+  return out;
+}
+
 } // namespace
 
 json tenancy_space(const Space& space) {
@@ -106,23 +116,9 @@ json core_namespace(const Space& space) {
   return out;
 }
 
-json tenancy_account(const Account& account) {
-  auto out = parsed(account.object);
-  out["apiVersion"] = k_tenancy_version;
-  out["kind"] = "Account";
-  if (out["metadata"].is_object())
-    rename_owners(out["metadata"], k_config_version, k_tenancy_version);
-  return out;
-}
+json tenancy_account(const Account& account) { return in_tenancy(account.object, "Account"); }
 
-json tenancy_quota(const Quota& quota) {
-  auto out = parsed(quota.object);
-  out["apiVersion"] = k_tenancy_version;
-  out["kind"] = "AccountQuota";
-  if (out["metadata"].is_object())
-    rename_owners(out["metadata"], k_config_version, k_tenancy_version);
-  return out;
-}
+json tenancy_quota(const Quota& quota) { return in_tenancy(quota.object, "AccountQuota"); }
 
 json namespace_of(const json& space) {
   json metadata = space.value("metadata", json::object());

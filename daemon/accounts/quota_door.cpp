@@ -4,6 +4,7 @@
 #include "common/base/json_text.hpp"
 #include "common/crypto/digest.hpp"
 #include "daemon/http/answer.hpp"
+#include "daemon/http/whole_answer.hpp"
 #include "daemon/translate/discovery_json.hpp"
 
 #include <fmt/format.h>
@@ -14,32 +15,6 @@ namespace zoo::accounts {
 namespace {
 
 using Kind = quota::Judge::Verdict::Kind;
-
-void send_whole(http::ServerStream& stream, int status, std::string body) {
-  http::ResponseHead head;
-  head.status = status;
-  head.headers.add("Content-Type", "application/json");
-  head.headers.add("Content-Length", std::to_string(body.size()));
-  stream.send_head(head, false);
-  stream.give_data(std::move(body), true);
-}
-
-/// Says no at once, and reads no body.
-class NotHere final : public http::StreamHandler {
-public:
-  NotHere(http::ServerStream& stream, int status, std::string_view why) : stream_(&stream) {
-    send_whole(stream, status, http::status_document(status, why));
-  }
-  void on_data(std::string_view bytes) override {
-    if (stream_ != nullptr) stream_->consume(bytes.size());
-  }
-  void on_end() override {}
-  void on_reset() override { stream_ = nullptr; }
-  void on_drained() override {}
-
-private:
-  http::ServerStream* stream_;
-};
 
 /// One review, read whole, and its answer. Loop thread only.
 class Review final : public http::StreamHandler {
@@ -83,10 +58,10 @@ public:
 private:
   void answer(const QuotaBroker::Verdict& verdict) {
     if (stream_ == nullptr) return;
-    send_whole(*std::exchange(stream_, nullptr), 200, quota_review_answer(uid_, verdict));
+    http::send_json(*std::exchange(stream_, nullptr), 200, quota_review_answer(uid_, verdict));
   }
   void refuse(int status, std::string_view why) {
-    send_whole(*std::exchange(stream_, nullptr), status, http::status_document(status, why));
+    http::send_json(*std::exchange(stream_, nullptr), status, http::status_document(status, why));
   }
 
   const std::shared_ptr<const QuotaDoor::Parts> parts_;
@@ -138,9 +113,8 @@ std::unique_ptr<http::StreamHandler> QuotaDoor::on_request(http::RequestHead hea
   const auto path = std::string_view(head.target).substr(0, head.target.find('?'));
   const bool own = crypto::equal_constant_time(path, parts_->path);
   const bool proof = !own && parts_->reaches && parts_->reaches(path);
-  if (!own && !proof) return std::make_unique<NotHere>(stream, 404, "there is nothing here");
-  if (head.method != "POST")
-    return std::make_unique<NotHere>(stream, 405, "webhooks are called by POST");
+  if (!own && !proof) return http::refuse(stream, 404, "there is nothing here");
+  if (head.method != "POST") return http::refuse(stream, 405, "webhooks are called by POST");
   return std::make_unique<Review>(parts_, stream, proof);
 }
 

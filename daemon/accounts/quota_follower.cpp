@@ -71,17 +71,15 @@ QuotaFollower::QuotaFollower(upstream::Upstream& upstream, net::Loop& loop, Quot
       slices_found_.insert(key->name_space + '/' + key->name);
     heard_slice(object);
   };
-  slices.began = [this, all] {
-    const auto found = std::exchange(slices_found_, {});
-    for (const auto& account : table_.accounts())
-      for (const auto& known : table_.slices_of(account))
-        if (!found.contains(known.space + '/' + known.name)) lost_slice(known.space, known.name);
-    all(table_.keep_slices(found));
+  slices.began = [this] {
+    for (const auto& gone : table_.keep_slices(std::exchange(slices_found_, {})))
+      tell_lost(gone.account, gone.space, gone.name);
   };
   slices.changed = [this](EventType type, const translate::ObjectKey& key,
                           std::string_view object) {
     if (type != EventType::deleted) return heard_slice(object);
-    lost_slice(key.name_space, key.name);
+    table_.put_other(key.name_space, key.name, false);
+    tell_lost(table_.remove_slice(key.name_space, key.name), key.name_space, key.name);
   };
   slices.hearing = std::move(hears_slices);
   slices_ = follow("/api/v1/resourcequotas", "", std::move(slices));
@@ -109,7 +107,7 @@ void QuotaFollower::heard_slice(std::string_view object) {
       table_.put_other(key->name_space, key->name, true);
     return;
   }
-  const auto account = table_.put_slice(object);
+  const auto account = table_.put_slice(*slice);
   if (broker_ != nullptr)
     broker_->with([&](quota::Judge& judge) {
       judge.slice_seen(0, slice->space, slice->name, slice->revision, slice->slice,
@@ -118,9 +116,9 @@ void QuotaFollower::heard_slice(std::string_view object) {
   touched_(account);
 }
 
-void QuotaFollower::lost_slice(const std::string& space, const std::string& name) {
-  table_.put_other(space, name, false);
-  touched_(table_.remove_slice(space, name));
+void QuotaFollower::tell_lost(const std::string& account, const std::string& space,
+                              const std::string& name) {
+  touched_(account);
   if (broker_ != nullptr)
     broker_->with([&](quota::Judge& judge) { judge.slice_gone(space, name); });
 }

@@ -37,7 +37,7 @@ public:
 private:
   void heard_event(std::string_view object);
   void heard_slice(std::string_view object);
-  void lost_slice(const std::string& space, const std::string& name);
+  void tell_lost(const std::string& account, const std::string& space, const std::string& name);
 
   net::Loop& loop_;
   QuotaTable& table_;

@@ -109,12 +109,12 @@ void QuotaKeeper::recount(std::string_view account) {
   hurry(account);
 }
 
-/// Who counts is told whose spaces share which limits, and which kinds that makes worth counting.
+/// Tells the broker which spaces share this account's limits, and which kinds it has to count for
+/// them.
 void QuotaKeeper::tell_broker(const std::string& account, const std::vector<quota::Limit>& limits,
                               const std::vector<std::string>& spaces) {
   if (broker_.broker == nullptr) return;
-  quota::Owner owner{
-      fmt::format("account {}", account), "", limits, {spaces.begin(), spaces.end()}};
+  quota::Owner owner{fmt::format("account {}", account), limits, {spaces.begin(), spaces.end()}};
   const bool same = broker_.broker->read([&](const quota::Judge& judge) {
     const auto* known = judge.owner(account);
     return known == nullptr ? owner.limits.empty() : *known == owner;
@@ -127,19 +127,18 @@ void QuotaKeeper::tell_broker(const std::string& account, const std::vector<quot
   for (const auto& limit : limits)
     for (const auto& [name, amount] : limit.hard)
       names.insert(name);
-  {
-    const std::lock_guard lock(mutex_);
-    const auto known = names_of_.find(account);
-    if (known == names_of_.end() ? names.empty() : known->second == names) return;
-    if (names.empty()) {
-      names_of_.erase(account);
-    } else {
-      names_of_.insert_or_assign(account, std::move(names));
-    }
-    for (const auto& [name, of_one] : names_of_) {
-      all.insert(of_one.begin(), of_one.end());
-      owners.insert(name);
-    }
+  // The lock is held to the end: of two threads the one that has the newer sets tells them last.
+  const std::lock_guard lock(mutex_);
+  const auto known = names_of_.find(account);
+  if (known == names_of_.end() ? names.empty() : known->second == names) return;
+  if (names.empty()) {
+    names_of_.erase(account);
+  } else {
+    names_of_.insert_or_assign(account, std::move(names));
+  }
+  for (const auto& [name, of_one] : names_of_) {
+    all.insert(of_one.begin(), of_one.end());
+    owners.insert(name);
   }
   broker_.count(all);
   broker_.owners(owners);
@@ -210,6 +209,7 @@ Result<void> QuotaKeeper::make(upstream::ControlApi& api, const quota::Limit& li
                  {"kind", "ResourceQuota"},
                  {"metadata", kept_metadata(space, limit.slice_name, account)},
                  {"spec", json::parse(quota::slice_spec(limit, none))}};
+  wanted[k_epoch_at] = epoch_; // else the first look would write it once more
   auto made = api.create(collection(space), wanted);
   if (!made && made.error().code() == Code::already_exists) {
     // Ours, not heard of yet; or one that somebody has put in its place.
@@ -302,14 +302,14 @@ Result<json> QuotaKeeper::put(upstream::ControlApi& api, const KnownSlice& known
                               const std::string& path, const json& object) {
   auto written = api.update(path, object);
   const auto note = [&](const json& slice) {
-    const auto text = text_of(slice);
-    table_.put_slice(text);
+    const auto read = read_known_slice(text_of(slice));
+    if (!read) return;
+    table_.put_slice(*read);
     if (broker_.broker == nullptr) return;
-    if (const auto read = read_known_slice(text))
-      broker_.broker->with([&](quota::Judge& judge) {
-        judge.slice_written(read->space, read->name, read->revision, read->slice,
-                            std::chrono::steady_clock::now());
-      });
+    broker_.broker->with([&](quota::Judge& judge) {
+      judge.slice_written(read->space, read->name, read->revision, read->slice,
+                          std::chrono::steady_clock::now());
+    });
   };
   if (written) {
     note(*written);

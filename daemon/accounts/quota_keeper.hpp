@@ -45,8 +45,8 @@ struct QuotaSettings {
 class QuotaKeeper {
 public:
   using Names = std::set<std::string, std::less<>>;
-  /// Who counts objects beside it, and is asked before anything is created. All of it outlives the
-  /// keeper; the functions are called on its threads.
+  /// The broker, which counts objects and is asked before anything is created. All of it outlives
+  /// the keeper; the functions are called on its threads, and do not call it back.
   struct Broker {
     QuotaBroker* broker = nullptr; ///< null: nobody; slices follow what controllers lack alone
     std::function<void(const Names& names)> count; ///< QuotaObjects::follow()

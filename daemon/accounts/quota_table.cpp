@@ -2,6 +2,7 @@
 #include "daemon/accounts/quota_table.hpp"
 
 #include "daemon/accounts/account.hpp"
+#include "daemon/accounts/bindings.hpp"
 #include "daemon/translate/discovery_json.hpp"
 
 #include <charconv>
@@ -35,7 +36,7 @@ std::optional<KnownSlice> read_known_slice(std::string_view object) {
   slice.name = metadata["name"].string();
   slice.account = metadata["labels"][k_account_label].string();
   if (!slice.name.starts_with(quota::k_slice) || slice.account.empty() ||
-      metadata["labels"]["zoo.kubezoo.io/managed"].string() != "true")
+      metadata["labels"][k_managed_label].string() != "true")
     return std::nullopt;
   slice.space = metadata["namespace"].string();
   slice.revision = revision_in(metadata);
@@ -91,9 +92,11 @@ std::vector<std::string> QuotaTable::remove_quota(const std::string& name) {
 }
 
 std::string QuotaTable::put_slice(std::string_view object) {
-  auto read = read_known_slice(object);
-  if (!read) return {};
-  auto slice = *std::move(read);
+  auto slice = read_known_slice(object);
+  return slice ? put_slice(*std::move(slice)) : std::string();
+}
+
+std::string QuotaTable::put_slice(KnownSlice slice) {
   const std::lock_guard lock(mutex_);
   const auto key = slice_key(slice.space, slice.name);
   auto& known = slices_[key];
@@ -157,15 +160,16 @@ std::vector<std::string> QuotaTable::keep_quotas(const std::set<std::string, std
   return out;
 }
 
-std::vector<std::string> QuotaTable::keep_slices(const std::set<std::string, std::less<>>& keys) {
+std::vector<KnownSlice> QuotaTable::keep_slices(const std::set<std::string, std::less<>>& keys) {
   const std::lock_guard lock(mutex_);
-  std::vector<std::string> out;
-  std::erase_if(slices_, [&](const auto& entry) {
+  std::vector<KnownSlice> out;
+  std::erase_if(slices_, [&](auto& entry) {
     if (keys.contains(entry.first)) return false;
-    out.push_back(entry.second.account);
     index(slices_of_, entry.second.account, entry.first, false);
+    out.push_back(std::move(entry.second));
     return true;
   });
+  std::erase_if(others_, [&](const auto& key) { return !keys.contains(key); });
   change_slices();
   return out;
 }

@@ -40,6 +40,7 @@ public:
   std::vector<std::string> remove_quota(const std::string& name);
   /// A ResourceQuota; one that is no slice is left out. Answers the account, or "".
   std::string put_slice(std::string_view object);
+  std::string put_slice(KnownSlice slice); ///< the same, read already
   std::string remove_slice(std::string_view space, std::string_view name);
   /// A ResourceQuota of somebody else, as "space/name": beside a slice it opens
   /// kubernetes#141904. Of very many some are not remembered.
@@ -49,9 +50,10 @@ public:
   void want(std::string_view space, const quota::ResourceList& more);
 
   /// Everything was read: what is not among `names` (of quotas), or `keys` ("space/name" of
-  /// slices), is no more.
+  /// ResourceQuotas, whosever they are), is no more. Answers the accounts whose quotas have gone,
+  /// and the slices that have.
   std::vector<std::string> keep_quotas(const std::set<std::string, std::less<>>& names);
-  std::vector<std::string> keep_slices(const std::set<std::string, std::less<>>& keys);
+  std::vector<KnownSlice> keep_slices(const std::set<std::string, std::less<>>& keys);
 
   std::vector<quota::QuotaSpec> quotas_of(std::string_view account) const;
   std::set<std::string, std::less<>> accounts() const; ///< that have a quota, or slices

@@ -2,6 +2,7 @@
 #include "daemon/accounts/saga.hpp"
 
 #include "common/api/tenant.hpp"
+#include "common/base/error_table.hpp"
 #include "common/base/log.hpp"
 #include "common/kube/age.hpp"
 #include "common/kube/client.hpp"
@@ -49,22 +50,6 @@ std::optional<SpaceRequest> SpaceRequest::read(std::string_view text) {
                    text_at(object, "/id"), kube::unix_seconds(text_at(object, "/started"))};
   if (out.account.empty() || out.started < 0) return {};
   return out;
-}
-
-bool may_pass(Code code) {
-  switch (code) {
-  case Code::unavailable:
-  case Code::timeout:
-  case Code::too_many_requests:
-  case Code::conflict:
-  case Code::unauthorized: // a credential that is about to be renewed
-  case Code::internal:
-  case Code::io:
-  case Code::cancelled:
-    return true;
-  default:
-    return false;
-  }
 }
 
 Result<json> Saga::begin(upstream::ControlApi& api, json object, const SpaceRequest& request,

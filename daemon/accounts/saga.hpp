@@ -102,9 +102,6 @@ struct SpaceRequest {
   static std::optional<SpaceRequest> read(std::string_view text);
 };
 
-/// A failure that may pass: the step is tried again. Any other ends what was to be done.
-bool may_pass(Code code);
-
 /// How a space comes to be, step by step (docs/decisions/176). All that it knows stands in the
 /// namespace and in the Account, and each step may be done twice, so a zood that ends in between is
 /// followed by one that goes on from there; members have no access before the last but one. Any

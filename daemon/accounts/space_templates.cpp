@@ -37,26 +37,17 @@ json kind_of_instance() {
           {"kind", "TemplateInstance"}};
 }
 
-templates::Values map_at(const json& object, const char* member) {
-  templates::Values out;
-  const auto at = json::json_pointer("/metadata") / member;
-  if (!object.contains(at) || !object.at(at).is_object()) return out;
-  for (const auto& [key, value] : object.at(at).items())
-    if (value.is_string()) out.emplace(key, value.get<std::string>());
-  return out;
-}
-
 templates::Surroundings surroundings_of(const json& name_space, const Account* account) {
   templates::Surroundings out;
   out.name_space = text_at(name_space, "/metadata/name");
-  out.namespace_labels = map_at(name_space, "labels");
-  out.namespace_annotations = map_at(name_space, "annotations");
+  out.namespace_labels = kube::texts_at(name_space, "/metadata/labels");
+  out.namespace_annotations = kube::texts_at(name_space, "/metadata/annotations");
   if (account == nullptr) return out;
   out.account = account->name;
   const auto object = json::parse(account->object, nullptr, false);
   if (!object.is_object()) return out;
-  out.account_labels = map_at(object, "labels");
-  out.account_annotations = map_at(object, "annotations");
+  out.account_labels = kube::texts_at(object, "/metadata/labels");
+  out.account_annotations = kube::texts_at(object, "/metadata/annotations");
   return out;
 }
 
@@ -69,16 +60,16 @@ json spec_of(const json& instance) {
 }
 
 bool is_kept(const json& instance) {
-  const auto labels = map_at(instance, "labels");
+  const auto labels = kube::texts_at(instance, "/metadata/labels");
   const auto found = labels.find(k_kept_label);
   return found != labels.end() && found->second == "true";
 }
 
 bool is_right(const json& live, const json& wanted) {
   if (!is_kept(live) || spec_of(live) != spec_of(wanted)) return false;
-  for (const char* member : {"labels", "annotations"}) {
-    const auto have = map_at(live, member);
-    for (const auto& [key, value] : map_at(wanted, member)) {
+  for (const char* where : {"/metadata/labels", "/metadata/annotations"}) {
+    const auto have = kube::texts_at(live, where);
+    for (const auto& [key, value] : kube::texts_at(wanted, where)) {
       const auto found = have.find(key);
       if (found == have.end() || found->second != value) return false;
     }
@@ -138,7 +129,8 @@ std::vector<json> wanted_instances(const Account& account, std::string_view spac
     one["metadata"] = {
         {"name", own}, {"namespace", space}, {"labels", {{std::string(k_kept_label), "true"}}}};
     for (const char* member : {"labels", "annotations"}) {
-      for (const auto& [key, value] : map_at(entry, member))
+      for (const auto& [key, value] :
+           kube::texts_at(entry, std::string("/metadata/").append(member).c_str()))
         if (!reserved_key(key)) one["metadata"][member][key] = value;
     }
     one["spec"] = spec_of(entry);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/accounts/space_writes.hpp"
 
+#include "common/base/error_table.hpp"
 #include "daemon/accounts/json_reads.hpp"
 #include "daemon/accounts/objects.hpp"
 #include "daemon/accounts/space_judge.hpp"

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/quota/judge.hpp"
 
+#include "daemon/quota/moves.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -24,11 +26,6 @@ constexpr std::string_view k_count = "count/", k_claims = "resourceclaims.resour
 constexpr std::size_t k_shown_spaces = 3;
 std::string_view kind_of_key(std::string_view key) { return key.substr(0, key.find('/')); }
 
-ResourceList plus(ResourceList a, const ResourceList& b) {
-  add(a, b);
-  return a;
-}
-
 } // namespace
 
 std::string kind_of_name(std::string_view name) {
@@ -40,6 +37,13 @@ std::string kind_of_name(std::string_view name) {
     return key;
   }
   return {};
+}
+
+const Judge::Slot* Judge::slot_of(const std::string& space, const std::string& slice_name) const {
+  const auto found = spaces_.find(space);
+  if (found == spaces_.end()) return nullptr;
+  const auto slot = found->second.slots.find(slice_name);
+  return slot == found->second.slots.end() ? nullptr : &slot->second;
 }
 
 Judge::Part Judge::part_of(const Item& item, const Limit& limit) {
@@ -76,16 +80,11 @@ void Judge::set_owner(const std::string& name, Owner owner, Time now) {
   const auto found = owners_.find(name);
   if (found != owners_.end()) {
     for (const auto& space : found->second.owner.spaces) {
-      if (owner.spaces.contains(space)) continue;
+      if (!owner.limits.empty() && owner.spaces.contains(space)) continue;
       auto& left = spaces_[space];
       if (left.owner == name) left.owner.clear();
     }
-    if (owner.limits.empty()) {
-      for (const auto& space : found->second.owner.spaces)
-        if (auto& left = spaces_[space]; left.owner == name) left.owner.clear();
-      owners_.erase(found);
-      return;
-    }
+    if (owner.limits.empty()) owners_.erase(found);
   }
   if (owner.limits.empty()) return;
   auto& known = owners_[name];
@@ -163,8 +162,8 @@ void Judge::seen(const std::string& space, const std::string& key, const std::st
   if (cost.ends) ends_.emplace(*cost.ends, Place{space, key});
   change(space, key, now, [&](Item& item) {
     item.uid = uid;
-    // An older state of what was let in to grow does not end that.
-    // Who was asked at zood's own door does not know the UID.
+    // The reservation ends only when the object is seen with at least the reserved cost. A
+    // reservation made at zood's own door has no UID, since upstream had not given one yet.
     const bool same = item.held && (item.held->uid == uid || item.held->uid.empty());
     if (same && within(only(item.held->cost.all, cost.all), cost.all)) item.held.reset();
     item.live = std::move(cost);
@@ -256,17 +255,13 @@ ResourceList Judge::sum(const Known& known, const Limit& limit, Time now) const 
   if (!young(limit, now)) {
     const auto found = known.sums.find(limit.slice_name);
     if (found == known.sums.end()) return {};
-    return plus(plus(found->second.live, found->second.allowed), found->second.waiting);
+    return found->second.all();
   }
   ResourceList out;
   for (const auto& name : known.owner.spaces) {
-    const auto space = spaces_.find(name);
-    if (space == spaces_.end()) continue;
-    const auto slot = space->second.slots.find(limit.slice_name);
-    if (slot == space->second.slots.end()) continue;
-    const auto& part = slot->second.part;
-    add(out, larger(plus(plus(part.live, part.allowed), part.waiting),
-                    only(slot->second.view.newest().used, limit.hard)));
+    const auto* slot = slot_of(name, limit.slice_name);
+    if (slot == nullptr) continue;
+    add(out, larger(slot->part.all(), only(slot->view.newest().used, limit.hard)));
   }
   return out;
 }
@@ -284,28 +279,14 @@ std::string Judge::refusal(const Known& known, const Limit& limit, const Resourc
     if (quota.empty()) quota = whose;
     if (whose == quota) full.insert_or_assign(name, amount);
   }
-  const auto of_full = [&](const ResourceList& list) {
-    ResourceList out;
-    for (const auto& [name, amount] : full) {
-      const auto found = list.find(name);
-      out.insert_or_assign(name, found == list.end() ? kube::Quantity{} : found->second);
-    }
-    return out;
-  };
   // Who has most of what is full.
   std::vector<std::pair<kube::Quantity, std::string>> users;
   for (const auto& name : known.owner.spaces) {
-    const auto space = spaces_.find(name);
-    if (space == spaces_.end()) continue;
-    const auto slot = space->second.slots.find(limit.slice_name);
-    if (slot == space->second.slots.end()) continue;
-    const auto& part = slot->second.part;
-    const auto here = of_full(plus(plus(part.live, part.allowed), part.waiting));
+    const auto* slot = slot_of(name, limit.slice_name);
+    if (slot == nullptr) continue;
+    const auto here = of_names(slot->part.all(), full);
     if (here.empty() || here.begin()->second.zero()) continue;
-    auto shown = name;
-    if (!known.owner.prefix.empty() && shown.starts_with(known.owner.prefix))
-      shown.erase(0, known.owner.prefix.size());
-    users.emplace_back(here.begin()->second, shown + ' ' + amounts_text(here));
+    users.emplace_back(here.begin()->second, name + ' ' + amounts_text(here));
   }
   std::stable_sort(users.begin(), users.end(),
                    [](const auto& a, const auto& b) { return a.first > b.first; });
@@ -314,8 +295,8 @@ std::string Judge::refusal(const Known& known, const Limit& limit, const Resourc
     who += (i == 0 ? ": " : ", ") + users[i].second;
   if (users.size() > k_shown_spaces) who += ", ...";
   return fmt::format("exceeded quota: {}, requested: {}, used: {}, limited: {} ({}{})", quota,
-                     amounts_text(full), amounts_text(of_full(used)),
-                     amounts_text(of_full(limit.hard)), known.owner.title, who);
+                     amounts_text(full), amounts_text(of_names(used, full)),
+                     amounts_text(of_names(limit.hard, full)), known.owner.title, who);
 }
 
 bool Judge::fits(const Space& space, const Item& item, const Ask& ask, const Known& known) const {
@@ -447,13 +428,10 @@ std::vector<Judge::Count> Judge::count(const std::string& owner,
   const auto known = owners_.find(owner);
   if (known == owners_.end()) return out;
   for (const auto& name : known->second.owner.spaces) {
-    const auto space = spaces_.find(name);
-    if (space == spaces_.end()) continue;
-    const auto slot = space->second.slots.find(slice_name);
-    if (slot == space->second.slots.end()) continue;
-    const auto& part = slot->second.part;
-    out.push_back(
-        {name, part.live, plus(part.allowed, part.waiting), slot->second.view.newest().hard});
+    const auto* slot = slot_of(name, slice_name);
+    if (slot == nullptr) continue;
+    const auto& part = slot->part;
+    out.push_back({name, part.live, plus(part.allowed, part.waiting), slot->view.newest().hard});
   }
   return out;
 }

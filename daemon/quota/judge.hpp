@@ -17,8 +17,7 @@ namespace zoo::quota {
 
 /// Whose namespaces share a limit.
 struct Owner {
-  std::string title;  ///< "account team": in refusals
-  std::string prefix; ///< of its namespaces' names, which refusals leave out; "": none
+  std::string title; ///< "account team": in refusals
   std::vector<Limit> limits;
   std::set<std::string, std::less<>> spaces;
   bool operator==(const Owner&) const = default;
@@ -140,6 +139,7 @@ private:
   };
   struct Part {
     ResourceList live, allowed, waiting;
+    ResourceList all() const { return plus(plus(live, allowed), waiting); }
   };
   struct Slot { ///< a slice of a namespace
     SliceView view;
@@ -164,6 +164,8 @@ private:
   template <class F>
   void change(const std::string& space, const std::string& key, Time now, F apply);
   static Part part_of(const Item& item, const Limit& limit);
+  /// Null: there is no such slice, or nothing is known of the namespace.
+  const Slot* slot_of(const std::string& space, const std::string& slice_name) const;
   void recount(Known& known, Time now);
   bool young(const Limit& limit, Time now) const;
   bool fits(const Space& space, const Item& item, const Ask& ask, const Known& known) const;

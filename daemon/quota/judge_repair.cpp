@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What whoever moves room is told, and what happens by the clock.
+// The part of Judge that is asked when room is moved between slices, and what is due by the clock.
 #include "daemon/quota/judge.hpp"
 
 #include <algorithm>
@@ -10,20 +10,13 @@ namespace {
 
 constexpr std::chrono::seconds k_most_patience{60};
 
-ResourceList plus(ResourceList a, const ResourceList& b) {
-  add(a, b);
-  return a;
-}
-
 } // namespace
 
 Slice Judge::with_asked(const std::string& space, const std::string& slice_name,
                         Slice slice) const {
-  const auto found = spaces_.find(space);
-  if (found == spaces_.end()) return slice;
-  const auto slot = found->second.slots.find(slice_name);
-  if (slot == found->second.slots.end()) return slice;
-  const auto& part = slot->second.part;
+  const auto* slot = slot_of(space, slice_name);
+  if (slot == nullptr) return slice;
+  const auto& part = slot->part;
   // A name that upstream has not counted yet stays so.
   slice.used = larger(slice.used, only(plus(part.live, part.allowed), slice.used));
   add(slice.wanted, part.waiting);
@@ -104,8 +97,8 @@ std::optional<ResourceList> Judge::repair(const std::string& space_name,
       return one == list.end() ? kube::Quantity{} : one->second;
     };
     const auto live = amount(slot.part.live);
-    // Who was let in late may be refused by the slice: what is not there yet makes it no fuller
-    // than full.
+    // A create that was let in without room may still be refused by the slice: reservations count
+    // here only up to the slice's hard limit.
     const auto let_in = std::min(live + amount(slot.part.allowed), amount(slot.view.newest().hard));
     const auto right = low ? std::max({used, live, let_in}) : used;
     const auto is = high && right > live && slot.part.allowed.empty() ? live : right;
@@ -133,7 +126,8 @@ std::set<std::string, std::less<>> Judge::tick(Time now,
   for (auto each = busy_.begin(); each != busy_.end();) {
     const auto [space, slot] = slot_of(*each);
     if (slot != nullptr && slot->view.tick(now)) {
-      // Whoever does not wait hears of it by the slice itself.
+      // An owner without waiting creates is not named here: its keeper hears of the change by the
+      // slice's watch.
       const auto known = owners_.find(space->owner);
       if (known != owners_.end() && !known->second.sums[each->second].waiting.empty())
         out.insert(space->owner);

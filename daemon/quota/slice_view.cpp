@@ -84,7 +84,8 @@ bool SliceView::tick(Clock::time_point now) {
   while (!due_.empty() && due_.front().at <= now) {
     const auto due = std::move(due_.front());
     due_.pop_front();
-    const auto hard = larger(hard_, smaller(due.hard, seen_hard()));
+    auto hard = larger(hard_, smaller(due.hard, seen_hard()));
+    if (lowering_) hard = smaller(hard, *lowering_);
     const auto used = larger(due.used, seen_used());
     if (hard != hard_) more = true;
     hard_ = hard;

@@ -28,7 +28,8 @@ public:
                Clock::duration delay);
   /// Only these servers are asked for what they show; the others' watches are closed.
   void set_servers(std::vector<bool> heard, Clock::time_point now, Clock::duration delay);
-  /// It is about to be lowered to this: nothing more is admitted from now on, whoever has seen it.
+  /// A write is about to lower the slice to `target`. From now on no more than that counts, even
+  /// while some server still shows more.
   void lowering(const ResourceList& target);
   /// The write is over, for better or worse: what is seen counts again.
   void settle(Clock::time_point now, Clock::duration delay);
@@ -64,7 +65,7 @@ private:
   Slice newest_;
   ResourceList hard_, used_;
   std::deque<Due> due_;
-  std::optional<ResourceList> lowering_; ///< between lowering() and settle()
+  std::optional<ResourceList> lowering_; ///< between lowering() and settle(): the most that counts
 };
 
 } // namespace zoo::quota

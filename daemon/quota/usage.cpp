@@ -165,6 +165,11 @@ void add(ResourceList& to, const ResourceList& more) {
   }
 }
 
+ResourceList plus(ResourceList a, const ResourceList& b) {
+  add(a, b);
+  return a;
+}
+
 ResourceList beyond(const ResourceList& a, const ResourceList& b) {
   ResourceList out;
   for (const auto& [name, amount] : a) {

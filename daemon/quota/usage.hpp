@@ -20,6 +20,7 @@ using ResourceList = std::map<std::string, kube::Quantity, std::less<>>;
 
 /// Adds each amount of `more`.
 void add(ResourceList& to, const ResourceList& more);
+ResourceList plus(ResourceList a, const ResourceList& b);
 /// `a` less `b`, name by name; what is zero or below is left out.
 ResourceList beyond(const ResourceList& a, const ResourceList& b);
 /// The names of `a` that `by` has as well.

@@ -38,7 +38,7 @@ struct World {
     one.hard = pods(limit);
     one.from = {{"pods", "small"}};
     one.slice_name = "zoo-quota";
-    judge.set_owner("team", {"account team", "", {one}, {"a", "b"}}, now);
+    judge.set_owner("team", {"account team", {one}, {"a", "b"}}, now);
   }
   void pass(Judge::Clock::duration time) {
     now += time;
@@ -169,6 +169,36 @@ TEST_CASE("a slice is not lowered below what was let in meanwhile") {
   CHECK(world.judge.has_room(world.ask_of("a", "four"), world.now));
 }
 
+TEST_CASE("room that was about to count does not while the slice is being lowered") {
+  World world(10);
+  world.shows(0, "a", 3, 0);
+  world.pass(milliseconds(20));
+  world.shows(0, "a", 6, 0); // counts in a moment
+  CHECK(world.judge.lowering("a", "zoo-quota", pods(2)));
+  world.pass(milliseconds(20));
+  for (const auto* name : {"one", "two"})
+    CHECK(world.ask("a", name).kind == Kind::allow);
+  CHECK(world.ask("a", "three").kind == Kind::wait);
+  world.judge.settle("a", "zoo-quota", world.now); // the write has failed: it is as it was
+  world.pass(milliseconds(20));
+  CHECK(world.judge.has_room(world.ask_of("a", "three"), world.now));
+}
+
+TEST_CASE("an owner without limits has no spaces, and one that loses a space keeps the others") {
+  World world(0);
+  CHECK(world.judge.owner_of("b") == "team");
+  Limit limit;
+  limit.hard = pods(1);
+  limit.slice_name = "zoo-quota";
+  world.judge.set_owner("team", {"account team", {limit}, {"a"}}, world.now);
+  CHECK(world.judge.owner_of("a") == "team");
+  CHECK(world.judge.owner_of("b").empty());
+  world.judge.set_owner("other", {"account other", {limit}, {"a"}}, world.now);
+  world.judge.set_owner("team", {}, world.now);
+  CHECK(world.judge.owner("team") == nullptr);
+  CHECK(world.judge.owner_of("a") == "other");
+}
+
 TEST_CASE("what was deleted is charged until upstream counts again") {
   World world(10);
   world.shows(0, "a", 2, 2);
@@ -227,7 +257,7 @@ TEST_CASE("a zood that has just begun believes the slices, too") {
   Limit limit;
   limit.hard = pods(3);
   limit.slice_name = "zoo-quota";
-  judge.set_owner("team", {"account team", "", {limit}, {"a", "b"}}, world.now);
+  judge.set_owner("team", {"account team", {limit}, {"a", "b"}}, world.now);
   judge.set_known({"pods"});
   judge.set_servers({true}, world.now);
   judge.slice_seen(0, "a", "zoo-quota", 1, world.slice(3, 3), world.now);
