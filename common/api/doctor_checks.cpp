@@ -34,6 +34,14 @@ constexpr DoctorCheck k_checks[] = {
     {"accounts-upstream", "accounts upstream",
      "The kinds, roles and policies of accounts and spaces, compared with what zood would "
      "install."},
+    {"quota-broker", "quota broker",
+     "Whether the upstream asks zood before it creates what a quota of an account counts. Where it "
+     "does not, ResourceQuotas alone hold the limit, and room moves between spaces later."},
+    {"quotas", "quotas",
+     "Quotas of accounts: one that cannot be read, a scoped one, and ResourceQuotas of others in "
+     "an account's spaces, beside which Kubernetes can exceed a limit while zood is away."},
+    {"templates", "templates",
+     "Instances of templates that have failed, and whether charts can be rendered here."},
     {"accounts", "accounts",
      "Who sees which namespace follows from upstream's roles and bindings, which zood keeps in "
      "memory. What is too much of them, or changes too often, is not shown."},
@@ -73,7 +81,10 @@ constexpr DoctorCheck k_checks[] = {
      "How long a write to zood's database takes. It is written before an answer is given: on a "
      "slow "
      "disk creating tenants, revoking and writes of kept kinds are slow."},
-    {"store", "store", "zood's database cannot be read."},
+    {"store", "store",
+     "Where zood's records are: the database cannot be read, etcd has not been heard from, or the "
+     "records were moved and zood is to be started where they are."},
+    {"replicas", "replicas", "The zoods that have one store open, and which of them leads."},
     {"relay", "relay",
      "Upstream calls tenants' webhooks through zood, in the tenants' own words, where it reaches "
      "the "

@@ -42,6 +42,22 @@ const ErrorRow& error_row(Code code) {
   return row == k_table.end() ? error_row(Code::internal) : *row;
 }
 
+bool may_pass(Code code) {
+  switch (code) {
+  case Code::unavailable:
+  case Code::timeout:
+  case Code::too_many_requests:
+  case Code::conflict:
+  case Code::unauthorized: // a credential that is about to be renewed
+  case Code::internal:
+  case Code::io:
+  case Code::cancelled:
+    return true;
+  default:
+    return false;
+  }
+}
+
 Code code_from_status(int http_status, std::string_view reason) {
   if (!reason.empty()) {
     for (const auto& row : k_table) {

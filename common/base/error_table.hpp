@@ -25,6 +25,10 @@ struct ErrorRow {
 std::span<const ErrorRow> error_table();
 const ErrorRow& error_row(Code code);
 
+/// Of a failure that upstream, or the way to it, is the cause of and that may be over soon: the
+/// same step may succeed when it is tried again. Any other failure is an answer.
+bool may_pass(Code code);
+
 /// The Code for a Status received from a server: by reason, else by HTTP status.
 Code code_from_status(int http_status, std::string_view reason);
 

@@ -139,8 +139,7 @@ constexpr Key k_keys[] = {
      .doc =
          "With store.driver etcd: for how long tenants are let in by what was known while etcd "
          "cannot be reached, and a revocation that was made elsewhere is not heard of. Beyond it "
-         "their requests get 503, and /readyz fails. 0: for ever.",
-     .reloadable = true},
+         "their requests get 503, and /readyz fails. 0: for ever."},
     {.name = "pki.ca_certificate",
      .type = Type::path,
      .doc = "The CA (PEM) that signs tenants' certificates; upstream must not trust it for "

@@ -2,6 +2,7 @@
 #include "common/templates/objects.hpp"
 
 #include "common/crypto/digest.hpp"
+#include "common/kube/json_reads.hpp"
 #include "common/kube/yaml.hpp"
 
 #include <fmt/format.h>
@@ -14,6 +15,8 @@
 namespace zoo::templates {
 namespace {
 
+using kube::text_at;
+using kube::text_of;
 using nlohmann::json;
 
 constexpr std::size_t k_longest_label = 63;
@@ -54,14 +57,8 @@ constexpr std::array<std::string_view, 2> k_own_groups = {"config.kiosk.sh", "te
 constexpr std::array<std::string_view, 3> k_tenants = {"zoo-root-ca.crt", "zoo-baseline",
                                                        "zoo-tenant"};
 
-std::string text(const json& object, const char* pointer) {
-  const json::json_pointer at(pointer);
-  if (!object.contains(at) || !object.at(at).is_string()) return {};
-  return object.at(at).get<std::string>();
-}
-
 std::size_t rank_of(const json& object) {
-  const auto kind = text(object, "/kind");
+  const auto kind = text_at(object, "/kind");
   return static_cast<std::size_t>(std::find(k_order.begin(), k_order.end(), kind) -
                                   k_order.begin());
 }
@@ -71,10 +68,9 @@ Result<std::vector<json>> without_lists(std::vector<json> objects) {
   std::vector<json> out;
   for (auto& object : objects) {
     if (!object.is_object())
-      return fail(Code::invalid, "a manifest is no object: {}",
-                  object.dump(-1, ' ', false, json::error_handler_t::replace).substr(0, 80));
+      return fail(Code::invalid, "a manifest is no object: {}", text_of(object).substr(0, 80));
     const auto items = object.find("items");
-    if (text(object, "/kind").ends_with("List") && items != object.end() && items->is_array()) {
+    if (text_at(object, "/kind").ends_with("List") && items != object.end() && items->is_array()) {
       for (auto& item : *items)
         out.push_back(std::move(item));
     } else {
@@ -126,7 +122,8 @@ std::string ObjectRef::group() const {
 std::string ObjectRef::title() const { return fmt::format("{} \"{}\"", kind, name); }
 
 ObjectRef ref_of(const json& object) {
-  return {text(object, "/apiVersion"), text(object, "/kind"), text(object, "/metadata/name")};
+  return {text_at(object, "/apiVersion"), text_at(object, "/kind"),
+          text_at(object, "/metadata/name")};
 }
 
 Result<std::vector<json>> objects_of_yaml(std::string_view stream) {
@@ -184,7 +181,7 @@ Result<std::vector<json>> prepare_objects(std::vector<json> objects, std::string
       return fail(Code::invalid, "{} is of group {}: templates make no objects of it", ref.title(),
                   group);
     if (zoods_own(ref)) return fail(Code::invalid, "{}: this name is zood's own", ref.title());
-    if (const auto other = text(object, "/metadata/namespace");
+    if (const auto other = text_at(object, "/metadata/namespace");
         !other.empty() && other != name_space)
       return fail(Code::invalid,
                   "{} names namespace \"{}\": a template makes objects in the namespace of its "
@@ -198,7 +195,7 @@ Result<std::vector<json>> prepare_objects(std::vector<json> objects, std::string
       object["metadata"].erase(std::string(field));
     object["metadata"]["namespace"] = name_space;
     object.erase("status");
-    bytes += object.dump(-1, ' ', false, json::error_handler_t::replace).size();
+    bytes += text_of(object).size();
     if (bytes > k_most_bytes)
       return fail(Code::too_large, "the objects are longer than {} MiB", k_most_bytes >> 20);
   }

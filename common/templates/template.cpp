@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "common/templates/template.hpp"
 
+#include "common/kube/json_reads.hpp"
 #include "common/kube/yaml.hpp"
 
 #include <algorithm>
@@ -9,23 +10,13 @@
 namespace zoo::templates {
 namespace {
 
+using kube::list_at;
+using kube::text_at;
 using nlohmann::json;
-
-std::string text_at(const json& object, const char* pointer) {
-  const json::json_pointer at(pointer);
-  if (!object.contains(at) || !object.at(at).is_string()) return {};
-  return object.at(at).get<std::string>();
-}
 
 bool flag(const json& object, const char* name) {
   const auto found = object.find(name);
   return found != object.end() && found->is_boolean() && found->get<bool>();
-}
-
-const json& list(const json& object, const char* pointer) {
-  static const json none = json::array();
-  const json::json_pointer at(pointer);
-  return object.contains(at) && object.at(at).is_array() ? object.at(at) : none;
 }
 
 SecretKey secret_key(const json& object, const char* pointer) {
@@ -66,7 +57,7 @@ Result<Chart> read_chart(const json& helm, const std::string& name) {
                   name, what);
   }
   out.values = text_at(helm, "/values");
-  for (const auto& each : list(helm, "/setValues")) {
+  for (const auto& each : list_at(helm, "/setValues")) {
     Chart::Set set{text_at(each, "/name"), text_at(each, "/value"),
                    each.is_object() && flag(each, "forceString")};
     if (set.name.empty())
@@ -85,7 +76,7 @@ Result<Template> read_template(const json& object) {
   if (out.name.empty()) return fail(Code::invalid, "a template has no metadata.name");
   out.uid = text_at(object, "/metadata/uid");
   out.resource_version = text_at(object, "/metadata/resourceVersion");
-  for (const auto& each : list(object, "/parameters")) {
+  for (const auto& each : list_at(object, "/parameters")) {
     Parameter one;
     one.name = text_at(each, "/name");
     if (one.name.empty())
@@ -96,7 +87,7 @@ Result<Template> read_template(const json& object) {
     one.validation = text_at(each, "/validation");
     out.parameters.push_back(std::move(one));
   }
-  out.manifests = list(object, "/resources/manifests");
+  out.manifests = list_at(object, "/resources/manifests");
   const auto helm = "/resources/helm"_json_pointer;
   if (object.contains(helm) && object.at(helm).is_object() && !object.at(helm).empty()) {
     ZOO_TRY(out.chart, read_chart(object.at(helm), out.name));
@@ -115,11 +106,11 @@ bool selects(const json& selector, const Values& labels) {
     const auto found = labels.find(key);
     if (found == labels.end() || !value.is_string() || value != json(found->second)) return false;
   }
-  for (const auto& each : list(selector, "/matchExpressions")) {
+  for (const auto& each : list_at(selector, "/matchExpressions")) {
     const auto operation = text_at(each, "/operator");
     const auto found = labels.find(text_at(each, "/key"));
     const bool there = found != labels.end();
-    const auto& values = list(each, "/values");
+    const auto& values = list_at(each, "/values");
     const bool among =
         there && std::find(values.begin(), values.end(), json(found->second)) != values.end();
     const bool chosen = (operation == "In" && among) || (operation == "NotIn" && !among) ||
@@ -147,7 +138,7 @@ Result<std::string> render_values(const Chart& chart, const Lookup& lookup) {
   if (!values.is_object())
     return fail(Code::invalid, "resources.helm.values is no mapping of names to values");
   ZOO_TRY_VOID(substitute_all(values, lookup));
-  return values.dump(-1, ' ', false, json::error_handler_t::replace);
+  return kube::text_of(values);
 }
 
 } // namespace zoo::templates

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/admin/quotas.hpp"
 
-#include "daemon/resources/body.hpp"
+#include "common/kube/json_reads.hpp"
+#include "daemon/admin/wish.hpp"
 
 #include <nlohmann/json.hpp>
 
-#include <vector>
+#include <array>
+#include <string_view>
 
 namespace zoo::admin {
-
-using nlohmann::json;
 
 Answer quotas_answer(const Request& request, QuotaSource* source) {
   if (source == nullptr)
@@ -21,25 +21,21 @@ Answer quotas_answer(const Request& request, QuotaSource* source) {
     return items ? json_answer(200, {{"items", *items}}) : failure(items.error());
   }
   if (request.method != "POST") return wrong_method(request, "GET, POST");
-  std::vector<std::string> duplicates;
-  const auto body =
-      resources::parse_body(request.body, request.headers.get("content-type"), duplicates);
+  constexpr std::array<std::string_view, 2> k_known{"explain", "recount"};
+  const auto body = read_wish(request, k_known);
   if (!body) return failure(body.error());
-  const auto text = [](const json& object, const char* name) {
-    const auto found = object.find(name);
-    return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
-  };
-  if (body->is_object() && body->contains("recount")) {
-    const auto owner = text(*body, "recount");
+  if (body->contains("recount")) {
+    const auto owner = kube::text_at(*body, "/recount");
     if (auto done = source->recount(owner); !done) return failure(done.error());
     return json_answer(200, {{"recount", owner}});
   }
-  const auto asked = body->is_object() ? body->find("explain") : body->end();
+  const auto asked = body->find("explain");
   if (asked == body->end() || !asked->is_object())
     return failure(
         Error(Code::bad_request, R"(the body must be {"explain": {...}} or {"recount": "NAME"})"));
-  const auto said = source->explain(text(*asked, "owner"), text(*asked, "space"),
-                                    asked->value("objects", json::array()));
+  const auto said =
+      source->explain(kube::text_at(*asked, "/owner"), kube::text_at(*asked, "/space"),
+                      kube::list_at(*asked, "/objects"));
   return said ? json_answer(200, *said) : failure(said.error());
 }
 

@@ -3,6 +3,7 @@
 
 #include "common/api/doctor_checks.hpp"
 #include "common/crypto/digest.hpp"
+#include "daemon/admin/wish.hpp"
 #include "daemon/resources/body.hpp"
 
 #include <nlohmann/json.hpp>
@@ -118,13 +119,12 @@ Answer backup_answer(const Request& request, BackupSource* source) {
 Answer store_answer(const Request& request, StoreSource* source) {
   if (source == nullptr) return failure(Error(Code::unavailable, "this zood tells of no store"));
   if (request.method == "POST") {
-    std::vector<std::string> duplicates;
-    const auto body =
-        resources::parse_body(request.body, request.headers.get("content-type"), duplicates);
-    if (!body) return failure(body.error());
-    if (!body->is_object() || !body->contains("to"))
+    constexpr std::array<std::string_view, 3> k_known{"to", "dryRun", "clearTarget"};
+    const auto wish = read_wish(request, k_known);
+    if (!wish) return failure(wish.error());
+    if (!wish->contains("to"))
       return failure(Error(Code::bad_request, R"(the body must be {"to": {"driver": ...}})"));
-    const auto done = source->migrate(*body);
+    const auto done = source->migrate(*wish);
     return done ? json_answer(200, *done) : failure(done.error());
   }
   if (!resources::reads(request)) return wrong_method(request, "GET, POST");

@@ -2,6 +2,7 @@
 #include "common/base/text.hpp"
 #include "daemon/admin/api_types.hpp"
 #include "daemon/admin/tenant_kind.hpp"
+#include "daemon/admin/wish.hpp"
 #include "daemon/resources/body.hpp"
 #include "daemon/resources/fields.hpp"
 #include "daemon/resources/negotiate.hpp"
@@ -25,32 +26,6 @@ using resources::parse_body;
 using resources::render;
 using resources::text_member;
 using tenants::TenantService;
-
-/// The body of a request for something; empty: nothing is wished.
-Result<json> read_wish(const Request& request, std::span<const std::string_view> known) {
-  json body = json::object();
-  if (!text::trim(request.body).empty()) {
-    std::vector<std::string> duplicates;
-    ZOO_TRY(body, parse_body(request.body, request.headers.get("content-type"), duplicates));
-    if (!body.is_object()) return fail(Code::bad_request, "the body must be a JSON object");
-    if (!duplicates.empty())
-      return fail(Code::bad_request, "duplicate field \"{}\"", duplicates[0]);
-  }
-  for (const auto& [key, value] : body.items()) {
-    if (key == "apiVersion" || key == "kind") continue;
-    if (std::find(known.begin(), known.end(), key) == known.end())
-      return fail(Code::bad_request, "unknown field \"{}\"; known are: {}", key,
-                  fmt::join(known, ", "));
-  }
-  return body;
-}
-
-Result<bool> flag_member(const json& object, const char* key, bool otherwise) {
-  const auto* value = member(object, key);
-  if (!value || value->is_null()) return otherwise;
-  if (!value->is_boolean()) return fail(Code::bad_request, "{} must be true or false", key);
-  return value->get<bool>();
-}
 
 Result<std::vector<std::string>> texts_member(const json& object, const char* key) {
   std::vector<std::string> out;

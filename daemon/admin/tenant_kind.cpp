@@ -5,6 +5,7 @@
 #include "common/api/terms.hpp"
 #include "common/kube/age.hpp"
 #include "daemon/admin/tenant_backing.hpp"
+#include "daemon/resources/last_applied.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -77,14 +78,9 @@ Field spec() {
 }
 
 Field status() {
-  const Field condition{"",
-                        Type::object,
-                        "One aspect of the tenant's state.",
-                        {{"type", Type::text, "Ready, Populated, InClusterAccess, ..."},
-                         {"status", Type::text, "True, False or Unknown."},
-                         {"reason", Type::text, "One word: why."},
-                         {"message", Type::text, "The same for people."},
-                         {"lastTransitionTime", Type::text, "When status last changed."}}};
+  const auto condition = resources::condition_field("One aspect of the tenant's state.",
+                                                    "Ready, Populated, InClusterAccess, ...",
+                                                    "True, False or Unknown.");
   const Field revoked{
       "",
       Type::object,
@@ -138,40 +134,19 @@ std::vector<Column> columns() {
   };
 }
 
-constexpr const char* k_last_applied = "kubectl.kubernetes.io/last-applied-configuration";
-
-void scrub_annotations(json& annotations) {
-  if (!annotations.is_object()) return;
-  annotations.erase(std::string(api::k_kubeconfig_annotation));
-  const auto at = annotations.find(k_last_applied);
-  if (at == annotations.end() || !at->is_string()) return;
-  const auto& words = at->get_ref<const std::string&>();
-  // Any spelling may hide the key (escapes), so every last-applied object is opened. Text that
-  // cannot be opened, or is nested beyond all measure, is not kept.
-  std::size_t depth = 0, deepest = 0;
-  for (const char c : words) {
-    if (c == '{' || c == '[') deepest = std::max(deepest, ++depth);
-    if ((c == '}' || c == ']') && depth > 0) --depth;
-  }
-  auto applied =
-      deepest > 200 ? json(json::value_t::discarded) : json::parse(words, nullptr, false);
-  if (applied.is_discarded()) {
-    annotations.erase(at);
-    return;
-  }
-  auto* metadata =
-      applied.is_object() && applied.contains("metadata") ? &applied["metadata"] : nullptr;
-  if (!metadata || !metadata->is_object() || !metadata->contains("annotations")) return;
-  auto& inner = (*metadata)["annotations"];
-  if (!inner.is_object() || inner.erase(std::string(api::k_kubeconfig_annotation)) == 0) return;
-  *at = applied.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
-}
-
 /// Takes out the kubeconfig annotation (a GET carries it, and so does
 /// `kubectl get -o yaml | kubectl apply -f -`), also inside kubectl's last-applied annotation.
 void scrub(json& tenant) {
+  using resources::Scrubbed;
+  const std::string key(api::k_kubeconfig_annotation);
   if (!tenant["metadata"].contains("annotations")) return;
-  scrub_annotations(tenant["metadata"]["annotations"]);
+  auto& annotations = tenant["metadata"]["annotations"];
+  if (annotations.is_object()) annotations.erase(key);
+  resources::scrub_last_applied(annotations, [&key](json& applied) {
+    const json::json_pointer at("/metadata/annotations");
+    if (!applied.contains(at) || !applied.at(at).is_object()) return Scrubbed::no;
+    return applied.at(at).erase(key) > 0 ? Scrubbed::yes : Scrubbed::no;
+  });
 }
 
 Result<json> accept(const json& object) {

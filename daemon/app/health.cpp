@@ -2,6 +2,7 @@
 #include "daemon/app/health.hpp"
 
 #include "common/base/log.hpp"
+#include "daemon/http/whole_answer.hpp"
 
 #include <string_view>
 #include <utility>
@@ -28,19 +29,6 @@ net::ListenerLimits limits() {
   return out;
 }
 
-/// Has answered before anything of the request's body came, and hears nothing more.
-class Answered final : public http::StreamHandler {
-public:
-  explicit Answered(http::ServerStream& stream) : stream_(stream) {}
-  void on_data(std::string_view bytes) override { stream_.consume(bytes.size()); }
-  void on_end() override {}
-  void on_reset() override {}
-  void on_drained() override {}
-
-private:
-  http::ServerStream& stream_;
-};
-
 } // namespace
 
 class Health::Answering final : public http::Service {
@@ -59,7 +47,7 @@ public:
     const bool bodyless = head.method == "HEAD";
     stream.send_head(out, bodyless);
     if (!bodyless) stream.send_data(said.body, true);
-    return std::make_unique<Answered>(stream);
+    return std::make_unique<http::Answered>(stream);
   }
 
 private:

@@ -4,6 +4,7 @@
 #include "common/base/file.hpp"
 #include "common/base/log.hpp"
 #include "common/kube/age.hpp"
+#include "daemon/admin/wish.hpp"
 #include "daemon/app/joining.hpp"
 #include "daemon/store/etcd/etcd.hpp"
 #include "daemon/store/moving.hpp"
@@ -57,8 +58,10 @@ Result<std::unique_ptr<store::Store>> open_target(const config::StorePlace& plac
 /// Puts what is there out of the way, if nobody needs it any more.
 Result<void> clear_target(const config::StorePlace& place) {
   auto there = open_target(place);
-  // What etcd holds of an unfinished migration is not opened at all.
-  const bool unfinished = !there && there.error().code() == Code::conflict;
+  // What etcd holds of an unfinished migration is not opened at all. Of a file the same code says
+  // that another process has it open.
+  const bool unfinished =
+      !there && place.driver == "etcd" && there.error().code() == Code::conflict;
   if (!there && !unfinished) return fail(std::move(there).error());
   if (there) {
     ZOO_TRY(const bool may, store::may_clear(**there));
@@ -123,8 +126,7 @@ store::Replica own_replica(const config::Values& values) {
     if (::gethostname(host, sizeof host - 1) == 0) out.name = host;
     if (out.name.empty()) out.name = "zood";
   }
-  out.honours =
-      std::chrono::duration_cast<std::chrono::seconds>(values.duration("replicas.max_stale"));
+  out.honours = std::chrono::ceil<std::chrono::seconds>(values.duration("replicas.max_stale"));
   out.info = json{{"version", ZOO_VERSION}, {"started", kube::unix_now()}}.dump();
   return out;
 }
@@ -158,8 +160,9 @@ Result<json> StoreMigration::migrate(const json& wish) {
     return fail(Code::conflict, "the records of this zood have moved already: restart it");
   if (place.text() == here_.text())
     return fail(Code::invalid, "that is the store that zood has: {}", place.text());
-  const bool dry_run = wish.value("dryRun", false);
-  if (wish.value("clearTarget", false) && !dry_run) ZOO_TRY_VOID(clear_target(place));
+  ZOO_TRY(const bool dry_run, admin::flag_member(wish, "dryRun", false));
+  ZOO_TRY(const bool clears, admin::flag_member(wish, "clearTarget", false));
+  if (clears && !dry_run) ZOO_TRY_VOID(clear_target(place));
   ZOO_TRY(auto target, open_target(place));
   if (dry_run) {
     ZOO_TRY(const auto there, target->snapshot());

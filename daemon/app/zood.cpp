@@ -27,6 +27,7 @@
 #include "daemon/app/metrics.hpp"
 #include "daemon/app/names.hpp"
 #include "daemon/app/open_files.hpp"
+#include "daemon/app/open_pki.hpp"
 #include "daemon/app/relay_door.hpp"
 #include "daemon/app/settings.hpp"
 #include "daemon/app/signals.hpp"
@@ -49,7 +50,6 @@
 #include "daemon/tenants/pod_terms.hpp"
 #include "daemon/tenants/records.hpp"
 #include "daemon/tenants/service_impl.hpp"
-#include "daemon/tenants/shared_authorities.hpp"
 #include "daemon/tenants/view_source.hpp"
 #include "daemon/upstream/bootstrap.hpp"
 #include "daemon/upstream/control_api.hpp"
@@ -132,7 +132,7 @@ struct Zood::Impl {
   std::unique_ptr<Accounts> accounts;
   std::unique_ptr<Clusters> clusters;
 
-  std::atomic<std::chrono::milliseconds> max_stale{};
+  std::chrono::milliseconds max_stale{};
   Published<const LeaveTimes> leaving;
   std::unique_ptr<Health> health;    ///< null without health.listen
   std::unique_ptr<LoopLag> loop_lag; ///< of the workers
@@ -150,6 +150,7 @@ struct Zood::Impl {
   void publish_authorities();
   bool namespaces_are_furnished() const;
   bool too_stale() const;      ///< as replicas.max_stale has it; any thread
+  bool shares_store() const;   ///< may other zoods have it open, too?
   bool knows_upstream() const; ///< Health::Asks
   Result<void> open_store();
   Result<void> open_audit();
@@ -180,9 +181,10 @@ void Zood::Impl::publish_authorities() {
   if (other) tell([](auto& service) { service.touch_all(); });
 }
 
+bool Zood::Impl::shares_store() const { return values.string("store.driver") == "etcd"; }
+
 bool Zood::Impl::too_stale() const {
-  const auto most = max_stale.load();
-  return most != std::chrono::milliseconds::zero() && store->stale() > most;
+  return max_stale != std::chrono::milliseconds::zero() && store->stale() > max_stale;
 }
 
 bool Zood::Impl::namespaces_are_furnished() const {
@@ -229,7 +231,7 @@ Result<void> Zood::Impl::open_upstream(const kube::ClusterAccess& access) {
   ZOO_TRY(credential, upstream::Credential::obtain(access, options));
   ZOO_TRY_VOID(Accounts::install(*credential, values));
 
-  if (values.string("store.driver") == "etcd") {
+  if (shares_store()) {
     ZOO_TRY(const auto room, credential->api()->get("/api/v1/namespaces/kube-system"));
     ZOO_TRY_VOID(check_upstream(*store, room.value("/metadata/uid"_json_pointer, std::string())));
   }
@@ -269,34 +271,7 @@ Result<void> Zood::Impl::open_upstream(const kube::ClusterAccess& access) {
 }
 
 Result<void> Zood::Impl::open_pki() {
-  tenants::PkiOptions options;
-  options.directory = values.path("dir");
-  options.ca_certificate = values.path("pki.ca_certificate");
-  options.ca_key = values.path("pki.ca_key");
-  for (const auto* key :
-       {"listen", "advertise", "admin.listen", "accounts.listen", "accounts.advertise"}) {
-    if (values.string(key).empty()) continue;
-    ZOO_TRY(const auto address, parse_address(values.string(key)));
-    options.hosts.push_back(address.host);
-  }
-  for (auto& host : hosts_inside(values, *credential))
-    options.hosts.push_back(std::move(host));
-  ZOO_TRY(const auto first, store->list(tenants::k_tenant_kind, {}, {}, 1));
-  options.has_tenants = !first.records.empty();
-  if (values.string("store.driver") == "etcd") {
-    ZOO_TRY(auto key, keyring->key(tenants::SharedAuthorities::k_purpose));
-    const crypto::Sealer sealer(std::move(key));
-    tenants::SharedAuthorities shared(*store, sealer, options.directory,
-                                      options.ca_certificate.empty());
-    ZOO_TRY_VOID(shared.take());
-    ZOO_TRY(pki, tenants::Pki::open(options));
-    ZOO_TRY(const bool ours, shared.give());
-    if (!ours) {
-      ZOO_TRY(pki, tenants::Pki::open(std::move(options)));
-    }
-  } else {
-    ZOO_TRY(pki, tenants::Pki::open(std::move(options)));
-  }
+  ZOO_TRY(pki, app::open_pki(values, *credential, *store, *keyring));
   certificates = std::make_unique<DoorCertificates>(*pki, values);
   const auto api = credential->api();
   return upstream::refuse_trusted_ca(*api, pki->ca(), pki->ca_key());
@@ -408,7 +383,7 @@ Result<void> Zood::Impl::open_admin_doors() {
           [this](auto owner) { return upstream->attachments().names_of(owner); },
           [this] { return relay ? relay->now() : RelayDoor::none(*upstream); },
           [this] { return inside->access(); }, [this] { return authorities.load(); },
-          session.get()},
+          shares_store() ? session.get() : nullptr},
       std::move(settings), credential.get());
   backups = std::make_unique<Backups>(BackupParts{
       *store, values.path("dir"), values.path("upstream.kubeconfig"),
@@ -445,7 +420,7 @@ Result<void> Zood::Impl::open_admin_doors() {
   ZOO_TRY_VOID(tenants->start());
   session->on_change([this](bool leads) {
     accounts->lead(leads);
-    if (leads) tell([](auto& service) { service.lead(); });
+    if (leads && shares_store()) tell([](auto& service) { service.lead(); });
   });
   pod_terms = std::make_unique<tenants::PodTermsKeeper>(
       [this] { return credential->api(); },
@@ -533,7 +508,6 @@ void Zood::Impl::reload() {
   tenants->set_policy(tenants_policy(*loaded));
   audit->set_policy(audit_policy(*loaded));
   leaving.store(std::make_shared<const LeaveTimes>(leave_times(*loaded)));
-  max_stale = loaded->duration("replicas.max_stale");
   for (const auto& door : doors) {
     door.loop->post([door, limits = gateway_limits(*loaded), terms = *terms.load()] {
       door.gateway->set_limits(limits);

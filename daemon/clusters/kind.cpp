@@ -2,6 +2,7 @@
 #include "daemon/clusters/kind.hpp"
 
 #include "common/api/virtual_cluster.hpp"
+#include "daemon/resources/last_applied.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -15,8 +16,6 @@ using resources::Column;
 using resources::Field;
 using Type = Field::Type;
 
-constexpr const char* k_last_applied = "kubectl.kubernetes.io/last-applied-configuration";
-constexpr std::size_t k_deepest = 200;
 constexpr std::size_t k_longest_name = 63;
 constexpr std::size_t k_most_lines = 10'000;
 
@@ -75,14 +74,9 @@ Field spec() {
 }
 
 Field status() {
-  const Field condition{"",
-                        Type::object,
-                        "One aspect of the cluster's state.",
-                        {{"type", Type::text, "ControlPlaneReady, KubeconfigReady, ..."},
-                         {"status", Type::text, "True or False."},
-                         {"reason", Type::text, "One word: why."},
-                         {"message", Type::text, "The same for people."},
-                         {"lastTransitionTime", Type::text, "When status last changed."}}};
+  const auto condition =
+      resources::condition_field("One aspect of the cluster's state.",
+                                 "ControlPlaneReady, KubeconfigReady, ...", "True or False.");
   const Field component{
       "",
       Type::object,
@@ -146,26 +140,10 @@ std::vector<Column> columns() {
   };
 }
 
-void scrub_last_applied(json& annotations) {
-  if (!annotations.is_object()) return;
-  const auto at = annotations.find(k_last_applied);
-  if (at == annotations.end() || !at->is_string()) return;
-  const auto& words = at->get_ref<const std::string&>();
-  std::size_t depth = 0, deepest = 0;
-  for (const char c : words) {
-    if (c == '{' || c == '[') deepest = std::max(deepest, ++depth);
-    if ((c == '}' || c == ']') && depth > 0) --depth;
-  }
-  auto applied =
-      deepest > k_deepest ? json(json::value_t::discarded) : json::parse(words, nullptr, false);
-  if (applied.is_discarded() || !applied.is_object()) {
-    annotations.erase(at); // what cannot be opened may hold anything
-    return;
-  }
-  if (!applied.contains("spec") || !applied["spec"].is_object() ||
-      applied["spec"].erase("kubeconfig") == 0)
-    return;
-  *at = applied.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
+/// True: there was one.
+bool erase_kubeconfig(json& object) {
+  return object.contains("spec") && object["spec"].is_object() &&
+         object["spec"].erase("kubeconfig") > 0;
 }
 
 bool is_label(std::string_view name) {
@@ -245,10 +223,13 @@ std::vector<resources::Action> actions(const KindParts& parts) {
 } // namespace
 
 void scrub_kubeconfig(json& object) {
-  if (object.contains("spec") && object["spec"].is_object()) object["spec"].erase("kubeconfig");
+  erase_kubeconfig(object);
   if (object.contains("metadata") && object["metadata"].is_object() &&
       object["metadata"].contains("annotations"))
-    scrub_last_applied(object["metadata"]["annotations"]);
+    resources::scrub_last_applied(object["metadata"]["annotations"], [](json& applied) {
+      if (!applied.is_object()) return resources::Scrubbed::lost;
+      return erase_kubeconfig(applied) ? resources::Scrubbed::yes : resources::Scrubbed::no;
+    });
 }
 
 resources::KindPtr cluster_kind(KindParts parts) {

@@ -2,6 +2,7 @@
 #include "daemon/clusters/order.hpp"
 
 #include "common/base/log.hpp"
+#include "common/kube/json_reads.hpp"
 #include "common/kube/yaml.hpp"
 #include "daemon/clusters/backing.hpp"
 #include "daemon/clusters/definition.hpp"
@@ -25,12 +26,6 @@ constexpr const char* k_objects_path = "/apis/kosmos.io/v1alpha1/virtualclusters
 constexpr milliseconds k_look_again{300'000};
 constexpr milliseconds k_not_served{1'000}; ///< until upstream serves a new definition
 constexpr milliseconds k_settled{600'000};
-
-std::string text_of_order(const json& object, const char* pointer) {
-  const json::json_pointer at(pointer);
-  if (!object.contains(at) || !object.at(at).is_string()) return {};
-  return object.at(at).get<std::string>();
-}
 
 std::string path_of(std::string_view key) {
   const auto slash = key.find('/');
@@ -126,7 +121,7 @@ Result<Orders::Next> Orders::look(const std::string& key) {
   auto record = read_record(parts_.store, key);
   if (!record && record.error().code() != Code::not_found) return fail(std::move(record).error());
 
-  const auto uid = order ? text_of_order(*order, "/metadata/uid") : std::string();
+  const auto uid = order ? kube::text_at(*order, "/metadata/uid") : std::string();
   const bool ours = record && !record->place.upstream.empty();
   if (ours && record->place.upstream != uid) { // it went without asking the finalizer
     if (mark_deleted(*record)) ZOO_TRY_VOID(write_record(parts_.store, *std::move(record)));
@@ -134,7 +129,7 @@ Result<Orders::Next> Orders::look(const std::string& key) {
     return Next{};
   }
   if (!order) return Next{};
-  const bool ends = !text_of_order(*order, "/metadata/deletionTimestamp").empty();
+  const bool ends = !kube::text_at(*order, "/metadata/deletionTimestamp").empty();
   if (!record) {
     if (!ends) return take(api, path, *order);
     ZOO_TRY_VOID(release(api, path, *order));
@@ -179,7 +174,7 @@ Result<Orders::Next> Orders::look_at_all(upstream::ControlApi& api) {
   if (!list) return fail(list.error());
   for (const auto& each : list->value("items", json::array()))
     written(
-        key_of(text_of_order(each, "/metadata/namespace"), text_of_order(each, "/metadata/name")));
+        key_of(kube::text_at(each, "/metadata/namespace"), kube::text_at(each, "/metadata/name")));
   ZOO_TRY(const auto records, all_records(parts_.store));
   for (const auto& record : records)
     if (!record.place.upstream.empty()) written(record.key());
@@ -204,11 +199,11 @@ Result<Orders::Next> Orders::take(upstream::ControlApi& api, const std::string& 
     finalizers.push_back(k_finalizer);
     ZOO_TRY_VOID(api.merge_patch(
         path, {{"metadata",
-                {{"resourceVersion", text_of_order(order, "/metadata/resourceVersion")},
+                {{"resourceVersion", kube::text_at(order, "/metadata/resourceVersion")},
                  {"finalizers", std::move(finalizers)}}}}));
   }
   auto record = new_record(std::move(object));
-  record.place.upstream = text_of_order(order, "/metadata/uid");
+  record.place.upstream = kube::text_at(order, "/metadata/uid");
   const auto key = record.key();
   ZOO_TRY_VOID(write_record(parts_.store, std::move(record)));
   parts_.controller.wake(key);
@@ -236,7 +231,7 @@ Result<Orders::Next> Orders::answer(upstream::ControlApi& api, const std::string
     const auto kubeconfig = parts_.controller.kubeconfig(record);
     if (!kubeconfig) return fail(kubeconfig.error());
     // Before the phase says that it works.
-    if (!kubeconfig->empty() && text_of_order(order, "/spec/kubeconfig") != *kubeconfig)
+    if (!kubeconfig->empty() && kube::text_at(order, "/spec/kubeconfig") != *kubeconfig)
       ZOO_TRY_VOID(api.merge_patch(path, {{"spec", {{"kubeconfig", *kubeconfig}}}}));
   }
   ZOO_TRY_VOID(write_status(api, path, order, status));
@@ -267,7 +262,7 @@ Result<void> Orders::release(upstream::ControlApi& api, const std::string& path,
                    finalizers.end());
   const auto done = api.merge_patch(
       path, {{"metadata",
-              {{"resourceVersion", text_of_order(order, "/metadata/resourceVersion")},
+              {{"resourceVersion", kube::text_at(order, "/metadata/resourceVersion")},
                {"finalizers", std::move(finalizers)}}}});
   if (!done && done.error().code() != Code::not_found) return fail(done.error());
   return {};

@@ -46,13 +46,30 @@ keeper::Plan plan_for(const PlanInput& input) {
   const auto url = [&input](std::uint16_t port) {
     return fmt::format("https://{}:{}", input.address, port);
   };
+  const auto component = [&input](std::string name, std::uint16_t port, unsigned memory_percent) {
+    keeper::Component out;
+    out.name = std::move(name);
+    out.address = input.address;
+    out.port = port;
+    out.environment = go_environment(input.memory, memory_percent);
+    return out;
+  };
+  // Of what works beside kube-apiserver: how it gets in there, and where it is asked itself.
+  const auto beside_apiserver = [&](std::string_view kubeconfig, std::uint16_t port) {
+    const auto access = fmt::format("{}/{}", input.directory, kubeconfig);
+    return std::vector<std::string>{flag("kubeconfig", access),
+                                    flag("authentication-kubeconfig", access),
+                                    flag("authorization-kubeconfig", access),
+                                    flag("bind-address", input.address),
+                                    flag("secure-port", std::to_string(port)),
+                                    flag("tls-cert-file", pki("apiserver.crt")),
+                                    flag("tls-private-key-file", pki("apiserver.key")),
+                                    "--leader-elect=false",
+                                    "--profiling=false"};
+  };
   keeper::Plan plan{input.id, input.version, input.run, {}};
 
-  keeper::Component etcd;
-  etcd.name = "etcd";
-  etcd.address = input.address;
-  etcd.port = k_etcd_port;
-  etcd.environment = go_environment(input.memory, 12);
+  auto etcd = component("etcd", k_etcd_port, 12);
   etcd.arguments = {flag("data-dir", input.directory + "/etcd"),
                     "--log-level=warn",
                     flag("listen-client-urls", url(k_etcd_port)),
@@ -72,12 +89,8 @@ keeper::Plan plan_for(const PlanInput& input) {
                     "--auto-compaction-retention=1h"};
   plan.components.push_back(std::move(etcd));
 
-  keeper::Component apiserver;
-  apiserver.name = "kube-apiserver";
-  apiserver.address = input.address;
-  apiserver.port = k_api_port;
+  auto apiserver = component("kube-apiserver", k_api_port, 60);
   apiserver.after = {"etcd"};
-  apiserver.environment = go_environment(input.memory, 60);
   apiserver.arguments = {flag("etcd-servers", url(k_etcd_port)),
                          flag("etcd-cafile", pki("etcd-ca.crt")),
                          flag("etcd-certfile", pki("etcd-client.crt")),
@@ -109,48 +122,27 @@ keeper::Plan plan_for(const PlanInput& input) {
 
   if (!input.whole) return plan;
 
-  keeper::Component controllers;
-  controllers.name = "kube-controller-manager";
-  controllers.address = input.address;
-  controllers.port = k_controllers_port;
+  auto controllers = component("kube-controller-manager", k_controllers_port, 12);
   controllers.after = {"kube-apiserver"};
-  controllers.environment = go_environment(input.memory, 12);
-  const auto controllers_access = input.directory + "/controller-manager.kubeconfig";
-  controllers.arguments = {
-      flag("kubeconfig", controllers_access), flag("authentication-kubeconfig", controllers_access),
-      flag("authorization-kubeconfig", controllers_access), flag("bind-address", input.address),
-      flag("secure-port", std::to_string(k_controllers_port)),
-      flag("tls-cert-file", pki("apiserver.crt")),
-      flag("tls-private-key-file", pki("apiserver.key")), "--leader-elect=false",
-      "--profiling=false", "--use-service-account-credentials=true",
-      // Its first start makes some forty accounts and tokens: with 20 a second, the default, a
-      // cluster would be there five seconds later.
-      "--kube-api-qps=300", "--kube-api-burst=600",
-      // Nodes are told dead by zood alone: its own absence must not evict pods.
-      "--node-monitor-grace-period=1h",
-      "--controllers=*,-nodeipam,-attachdetach,-persistentvolume-binder,"
-      "-persistentvolume-expander,-cloud-node-lifecycle,-ttl",
-      flag("service-account-private-key-file", pki("sa.key")), flag("root-ca-file", pki("ca.crt")),
-      flag("cluster-signing-cert-file", pki("ca.crt")),
-      flag("cluster-signing-key-file", pki("ca.key"))};
+  controllers.arguments = beside_apiserver("controller-manager.kubeconfig", k_controllers_port);
+  controllers.arguments.insert(
+      controllers.arguments.end(),
+      {"--use-service-account-credentials=true",
+       // Its first start makes some forty accounts and tokens: with 20 a second, the default, a
+       // cluster would be there five seconds later.
+       "--kube-api-qps=300", "--kube-api-burst=600",
+       // Nodes are told dead by zood alone: its own absence must not evict pods.
+       "--node-monitor-grace-period=1h",
+       "--controllers=*,-nodeipam,-attachdetach,-persistentvolume-binder,"
+       "-persistentvolume-expander,-cloud-node-lifecycle,-ttl",
+       flag("service-account-private-key-file", pki("sa.key")), flag("root-ca-file", pki("ca.crt")),
+       flag("cluster-signing-cert-file", pki("ca.crt")),
+       flag("cluster-signing-key-file", pki("ca.key"))});
   plan.components.push_back(std::move(controllers));
 
-  keeper::Component scheduler;
-  scheduler.name = "kube-scheduler";
-  scheduler.address = input.address;
-  scheduler.port = k_scheduler_port;
+  auto scheduler = component("kube-scheduler", k_scheduler_port, 8);
   scheduler.after = {"kube-apiserver"};
-  scheduler.environment = go_environment(input.memory, 8);
-  const auto scheduler_access = input.directory + "/scheduler.kubeconfig";
-  scheduler.arguments = {flag("kubeconfig", scheduler_access),
-                         flag("authentication-kubeconfig", scheduler_access),
-                         flag("authorization-kubeconfig", scheduler_access),
-                         flag("bind-address", input.address),
-                         flag("secure-port", std::to_string(k_scheduler_port)),
-                         flag("tls-cert-file", pki("apiserver.crt")),
-                         flag("tls-private-key-file", pki("apiserver.key")),
-                         "--leader-elect=false",
-                         "--profiling=false"};
+  scheduler.arguments = beside_apiserver("scheduler.kubeconfig", k_scheduler_port);
   plan.components.push_back(std::move(scheduler));
   return plan;
 }

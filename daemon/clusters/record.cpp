@@ -3,6 +3,7 @@
 
 #include "common/api/tenant.hpp"
 #include "common/kube/age.hpp"
+#include "common/kube/json_reads.hpp"
 
 namespace zoo::clusters {
 namespace {
@@ -10,12 +11,6 @@ namespace {
 using nlohmann::json;
 
 constexpr int k_tries = 20;
-
-std::string text_in(const json& object, const char* pointer) {
-  const json::json_pointer at(pointer);
-  if (!object.contains(at) || !object.at(at).is_string()) return {};
-  return object.at(at).get<std::string>();
-}
 
 json place_json(const Place& place) {
   return {{"id", place.id},           {"number", place.number},    {"port", place.port},
@@ -25,12 +20,14 @@ json place_json(const Place& place) {
 
 } // namespace
 
-std::string Record::space() const { return text_in(object, "/metadata/namespace"); }
-std::string Record::name() const { return text_in(object, "/metadata/name"); }
+std::string Record::space() const { return kube::text_at(object, "/metadata/namespace"); }
+std::string Record::name() const { return kube::text_at(object, "/metadata/name"); }
 std::string Record::key() const { return key_of(space(), name()); }
-std::string Record::uid() const { return text_in(object, "/metadata/uid"); }
-std::string Record::phase() const { return text_in(object, "/status/phase"); }
-bool Record::deleting() const { return !text_in(object, "/metadata/deletionTimestamp").empty(); }
+std::string Record::uid() const { return kube::text_at(object, "/metadata/uid"); }
+std::string Record::phase() const { return kube::text_at(object, "/status/phase"); }
+bool Record::deleting() const {
+  return !kube::text_at(object, "/metadata/deletionTimestamp").empty();
+}
 
 std::string key_of(std::string_view space, std::string_view name) {
   return fmt::format("{}/{}", space, name);
@@ -82,8 +79,7 @@ Result<Record> write_record(store::Store& store, Record record) {
   object["metadata"].erase("resourceVersion"); // the store's revision is the truth
   const json value = {{"object", std::move(object)}, {"place", place_json(record.place)}};
   ZOO_TRY(const auto written,
-          store.put(k_record_kind, record.key(),
-                    value.dump(-1, ' ', false, json::error_handler_t::replace), record.revision));
+          store.put(k_record_kind, record.key(), kube::text_of(value), record.revision));
   record.revision = written.revision;
   record.object["metadata"]["resourceVersion"] = std::to_string(written.revision);
   return record;

@@ -3,6 +3,7 @@
 
 #include "common/base/file.hpp"
 #include "common/base/log.hpp"
+#include "common/kube/json_reads.hpp"
 
 #include <arpa/inet.h>
 #include <nlohmann/json.hpp>
@@ -110,8 +111,7 @@ Result<void> Group::save_state(const Member* starting, const Identity* identity)
   }
   ZOO_TRY_VOID(file::ensure_private_directory(directory_ / "keeper"));
   const json state = {{"processes", std::move(processes)}};
-  return file::write(directory_ / "keeper" / "state.json",
-                     state.dump(-1, ' ', false, json::error_handler_t::replace), 0600);
+  return file::write(directory_ / "keeper" / "state.json", kube::text_of(state), 0600);
 }
 
 Result<void> Group::put(Plan plan) {

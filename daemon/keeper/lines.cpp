@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/keeper/lines.hpp"
 
+#include "common/kube/json_reads.hpp"
+
 #include <nlohmann/json.hpp>
 
 #include <array>
@@ -50,9 +52,7 @@ Result<json> parse(std::string_view line) {
   return value;
 }
 
-std::string line_of(const json& value) {
-  return value.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
-}
+std::string line_of(const json& value) { return kube::text_of(value) + "\n"; }
 
 } // namespace
 

@@ -3,6 +3,7 @@
 
 #include "daemon/http/answer.hpp"
 #include "daemon/http/syntax.hpp"
+#include "daemon/http/whole_answer.hpp"
 
 #include <fmt/format.h>
 
@@ -161,12 +162,7 @@ void HookCall::answer(Outcome outcome, int status, std::string body) {
   room_->parts.tally.count(
       name_.hook, outcome,
       std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - began_));
-  http::ResponseHead head;
-  head.status = status;
-  head.headers.add("Content-Type", "application/json");
-  head.headers.add("Content-Length", std::to_string(body.size()));
-  stream_->send_head(head, false);
-  stream_->give_data(std::move(body), true);
+  http::send_json(*stream_, status, std::move(body));
 }
 
 /// Upstream has gone: it waits no longer.

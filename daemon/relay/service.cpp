@@ -2,7 +2,7 @@
 #include "daemon/relay/service.hpp"
 
 #include "common/base/log.hpp"
-#include "daemon/http/answer.hpp"
+#include "daemon/http/whole_answer.hpp"
 #include "daemon/relay/call.hpp"
 #include "daemon/translate/discovery_json.hpp"
 
@@ -14,32 +14,6 @@ namespace zoo::relay {
 namespace {
 
 constexpr std::size_t k_probe = 64 * 1024; ///< bytes of the review that proves the way
-
-void send_whole(http::ServerStream& stream, int status, std::string body) {
-  http::ResponseHead head;
-  head.status = status;
-  head.headers.add("Content-Type", "application/json");
-  head.headers.add("Content-Length", std::to_string(body.size()));
-  stream.send_head(head, false);
-  stream.give_data(std::move(body), true);
-}
-
-/// Says no at once, and reads no body.
-class Refusal final : public http::StreamHandler {
-public:
-  Refusal(http::ServerStream& stream, int status, std::string_view why) : stream_(&stream) {
-    send_whole(stream, status, http::status_document(status, why));
-  }
-  void on_data(std::string_view bytes) override {
-    if (stream_ != nullptr) stream_->consume(bytes.size());
-  }
-  void on_end() override {}
-  void on_reset() override { stream_ = nullptr; }
-  void on_drained() override {}
-
-private:
-  http::ServerStream* stream_;
-};
 
 /// The answer to zood's own question: whatever it is about is allowed.
 class Reached final : public http::StreamHandler {
@@ -57,7 +31,7 @@ public:
       const auto node = tree->root()["request"]["uid"];
       if (node.is(translate::JsonType::string)) uid = node.raw();
     }
-    send_whole(
+    http::send_json(
         *std::exchange(stream_, nullptr), 200,
         R"({"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","response":{"uid":)" + uid +
             R"(,"allowed":true}})");
@@ -97,21 +71,21 @@ std::unique_ptr<http::StreamHandler> RelayService::on_request(http::RequestHead 
   const auto path = std::string_view(head.target).substr(0, head.target.find('?'));
   const bool posts = head.method == "POST";
   const auto relay = parts.relay();
-  if (!relay) return std::make_unique<Refusal>(stream, 503, "zood has not started yet");
+  if (!relay) return http::refuse(stream, 503, "zood has not started yet");
   if (posts && parts.reaches && parts.reaches(path)) return std::make_unique<Reached>(stream);
   auto name = translate::parse_relay_path(*relay, path);
   auto mapping = name ? parts.mapping_of(name->id) : std::nullopt;
   if (!name || !mapping) {
     parts.tally.stranger();
-    return std::make_unique<Refusal>(stream, 404, "there is nothing here");
+    return http::refuse(stream, 404, "there is nothing here");
   }
-  if (!posts) return std::make_unique<Refusal>(stream, 405, "webhooks are called by POST");
+  if (!posts) return http::refuse(stream, 405, "webhooks are called by POST");
   auto place = room_->places.take(name->id);
   if (!place) {
     const int status = place.error().code() == Code::unavailable ? 503 : 429;
     parts.tally.count(name->hook, Outcome::refused, {});
     room_->tell(*name, status, place.error().message());
-    return std::make_unique<Refusal>(stream, status, place.error().message());
+    return http::refuse(stream, status, place.error().message());
   }
   return std::make_unique<HookCall>(room_, *std::move(name), *std::move(mapping), *std::move(place),
                                     stream);

@@ -144,6 +144,18 @@ std::vector<Field> standard_metadata() {
   };
 }
 
+Field condition_field(std::string description, std::string types, std::string statuses) {
+  using Type = Field::Type;
+  return {"",
+          Type::object,
+          std::move(description),
+          {{"type", Type::text, std::move(types)},
+           {"status", Type::text, std::move(statuses)},
+           {"reason", Type::text, "One word: why."},
+           {"message", Type::text, "The same for people."},
+           {"lastTransitionTime", Type::text, "When status last changed."}}};
+}
+
 Answer failure_of(const Kind& kind, const Error& error, std::string_view name) {
   kube::StatusDetails details;
   details.name = std::string(name);

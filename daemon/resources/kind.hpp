@@ -134,6 +134,8 @@ using KindPtr = std::shared_ptr<const Kind>;
 
 /// The metadata that every kind has, for its schema.
 std::vector<Field> standard_metadata();
+/// An element of status.conditions: what `type` and `status` may be, in words.
+Field condition_field(std::string description, std::string types, std::string statuses);
 
 /// The Status of a failure that concerns one object of a kind; an empty name: the collection.
 Answer failure_of(const Kind& kind, const Error& error, std::string_view name);

@@ -5,6 +5,7 @@
 #include "common/base/log.hpp"
 #include "common/crypto/digest.hpp"
 #include "common/kube/client.hpp"
+#include "common/kube/json_reads.hpp"
 #include "daemon/templates/sandbox.hpp"
 
 #include <fcntl.h>
@@ -79,14 +80,13 @@ std::string key_of(const ChartWish& wish) {
               chart.oci,     chart.inline_data, wish.values,   wish.name_space};
   for (const auto& each : chart.set)
     all.push_back({each.name, each.value, each.is_text});
-  const auto text = all.dump(-1, ' ', false, json::error_handler_t::replace);
+  const auto text = kube::text_of(all);
   return crypto::hex_encode(crypto::view(crypto::sha256(text)));
 }
 
 /// Where a chart of a repository is kept.
 std::string file_of(const Chart& chart) {
-  const auto text = json{chart.name, chart.version, chart.repository, chart.oci}.dump(
-      -1, ' ', false, json::error_handler_t::replace);
+  const auto text = kube::text_of({chart.name, chart.version, chart.repository, chart.oci});
   return crypto::hex_encode(crypto::view(crypto::sha256(text))) + ".tgz";
 }
 

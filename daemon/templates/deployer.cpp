@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/templates/deployer.hpp"
 
+#include "common/base/error_table.hpp"
 #include "common/base/log.hpp"
 #include "common/crypto/digest.hpp"
 #include "common/kube/client.hpp"
+#include "common/kube/json_reads.hpp"
 
 #include <algorithm>
 #include <optional>
@@ -14,6 +16,8 @@
 namespace zoo::templates {
 namespace {
 
+using kube::text_at;
+using kube::text_of;
 using nlohmann::json;
 using Clock = std::chrono::steady_clock;
 
@@ -27,37 +31,10 @@ constexpr std::chrono::milliseconds k_at_once{200};
 /// Upstream's authorizer hears of a new RoleBinding a moment after it was made.
 constexpr std::chrono::milliseconds k_binding_heard{3'000}, k_binding_look{10};
 
-std::string text_of(const json& object) {
-  return object.dump(-1, ' ', false, json::error_handler_t::replace);
-}
-
-std::string text(const json& object, const char* pointer) {
-  const json::json_pointer at(pointer);
-  if (!object.contains(at) || !object.at(at).is_string()) return {};
-  return object.at(at).get<std::string>();
-}
-
 std::string metadata_of(const json& object, const char* map, std::string_view key) {
   const auto at = json::json_pointer("/metadata") / map / std::string(key);
   return object.contains(at) && object.at(at).is_string() ? object.at(at).get<std::string>()
                                                           : std::string();
-}
-
-/// A failure that another attempt may not have.
-bool passes(Code code) {
-  switch (code) {
-  case Code::unavailable:
-  case Code::timeout:
-  case Code::too_many_requests:
-  case Code::conflict:
-  case Code::unauthorized:
-  case Code::internal:
-  case Code::io:
-  case Code::cancelled:
-    return true;
-  default:
-    return false;
-  }
 }
 
 json owner_of(const Instance& instance) {
@@ -165,7 +142,7 @@ Result<Outcome> Deployer::deploy(upstream::ControlApi& api, const json& live,
   if (attempt.reason == "Rendering" && done.error().code() == Code::timeout) {
     return Outcome{false, true, attempt.reason, std::move(message), {}};
   }
-  if (passes(done.error().code())) return fail(std::move(done).error());
+  if (may_pass(done.error().code())) return fail(std::move(done).error());
   return end_failed(attempt, attempt.reason, std::move(message));
 }
 
@@ -285,7 +262,7 @@ Result<void> Deployer::bind(Attempt& attempt, const std::string& role) {
     const bool right = there->value("roleRef", json()) == wanted["roleRef"] &&
                        there->value("subjects", json()) == wanted["subjects"];
     if (right) return {};
-    ZOO_TRY_VOID(attempt.api.remove_read(path, text(*there, "/metadata/uid")));
+    ZOO_TRY_VOID(attempt.api.remove_read(path, text_at(*there, "/metadata/uid")));
   }
   const auto made = attempt.api.create(collection, wanted);
   if (!made && made.error().code() == Code::already_exists)
@@ -313,7 +290,8 @@ Result<json> Deployer::apply_one(Attempt& attempt, const KindPath& kind, const j
       auto out = json::parse(response->body, nullptr, false);
       if (!out.is_object())
         return fail(Code::unavailable, "the upstream answered {} with no object", ref.title());
-      if (response->status == 201) attempt.made.push_back({path, text(out, "/metadata/uid"), ref});
+      if (response->status == 201)
+        attempt.made.push_back({path, text_at(out, "/metadata/uid"), ref});
       attempt.bound_now = false; // it is heard of
       return out;
     }
@@ -379,7 +357,7 @@ Result<void> Deployer::prune(Attempt& attempt, const Plan& plan,
     // It may be another instance's, or a user's own, by now.
     if (metadata_of(*live, "labels", k_instance_label) != mark_of(attempt.instance.name)) continue;
     if (metadata_of(*live, "annotations", k_resource_policy) == "keep") continue;
-    const auto gone = as_template.remove_read(path, text(*live, "/metadata/uid"));
+    const auto gone = as_template.remove_read(path, text_at(*live, "/metadata/uid"));
     if (!gone) return fail(gone.error().code(), "{}: {}", ref.title(), gone.error().message());
   }
   return {};

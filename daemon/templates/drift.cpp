@@ -2,6 +2,7 @@
 #include "daemon/templates/drift.hpp"
 
 #include "common/base/log.hpp"
+#include "common/kube/json_reads.hpp"
 #include "daemon/net/loop.hpp"
 #include "daemon/upstream/change_follower.hpp"
 #include "daemon/upstream/upstream.hpp"
@@ -12,12 +13,6 @@ namespace zoo::templates {
 namespace {
 
 using nlohmann::json;
-
-std::string text(const json& object, const char* pointer) {
-  const json::json_pointer at(pointer);
-  if (!object.contains(at) || !object.at(at).is_string()) return {};
-  return object.at(at).get<std::string>();
-}
 
 std::string key_of(std::string_view path, std::string_view name_space, std::string_view name) {
   return fmt::format("{} {}/{}", path, name_space, name);
@@ -85,8 +80,8 @@ void Drift::follow(const std::string& path) {
 void Drift::heard(const std::string& path, bool deleted, std::string_view text_of_object) {
   auto object = json::parse(text_of_object, nullptr, false);
   if (!object.is_object()) return;
-  const auto name_space = text(object, "/metadata/namespace");
-  const auto key = key_of(path, name_space, text(object, "/metadata/name"));
+  const auto name_space = kube::text_at(object, "/metadata/namespace");
+  const auto key = key_of(path, name_space, kube::text_at(object, "/metadata/name"));
   std::string mark; // which the object may not carry any more
   {
     const std::lock_guard lock(mutex_);

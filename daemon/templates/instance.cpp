@@ -2,19 +2,15 @@
 #include "daemon/templates/instance.hpp"
 
 #include "common/api/tenant.hpp"
+#include "common/kube/json_reads.hpp"
 
 #include <utility>
 
 namespace zoo::templates {
 namespace {
 
+using kube::text_at;
 using nlohmann::json;
-
-std::string text(const json& object, const char* pointer) {
-  const json::json_pointer at(pointer);
-  if (!object.contains(at) || !object.at(at).is_string()) return {};
-  return object.at(at).get<std::string>();
-}
 
 std::int64_t number(const json& object, const char* pointer) {
   const json::json_pointer at(pointer);
@@ -35,12 +31,6 @@ std::string member(const json& object, const char* pointer, std::string_view key
                                                             : std::string();
 }
 
-const json& list(const json& object, const char* pointer) {
-  static const json none = json::array();
-  const json::json_pointer at(pointer);
-  return object.contains(at) && object.at(at).is_array() ? object.at(at) : none;
-}
-
 json references(const std::vector<ObjectRef>& objects) {
   auto out = json::array();
   for (const auto& each : objects)
@@ -53,28 +43,28 @@ json references(const std::vector<ObjectRef>& objects) {
 std::optional<Instance> read_instance(const json& object) {
   if (!object.is_object()) return {};
   Instance out;
-  out.name = text(object, "/metadata/name");
-  out.name_space = text(object, "/metadata/namespace");
+  out.name = text_at(object, "/metadata/name");
+  out.name_space = text_at(object, "/metadata/namespace");
   if (out.name.empty() || out.name_space.empty()) return {};
-  out.uid = text(object, "/metadata/uid");
+  out.uid = text_at(object, "/metadata/uid");
   out.generation = number(object, "/metadata/generation");
-  out.deleting = !text(object, "/metadata/deletionTimestamp").empty();
+  out.deleting = !text_at(object, "/metadata/deletionTimestamp").empty();
   out.kept = member(object, "/metadata/labels", k_kept_label) == "true";
   out.no_owner = member(object, "/metadata/annotations", k_no_owner) == "true";
-  out.template_name = text(object, "/spec/template");
+  out.template_name = text_at(object, "/spec/template");
   out.sync = flag(object, "/spec/sync");
-  for (const auto& each : list(object, "/spec/parameters")) {
-    if (auto name = text(each, "/name"); !name.empty())
-      out.values.insert_or_assign(std::move(name), text(each, "/value"));
+  for (const auto& each : kube::list_at(object, "/spec/parameters")) {
+    if (auto name = text_at(each, "/name"); !name.empty())
+      out.values.insert_or_assign(std::move(name), text_at(each, "/value"));
   }
-  out.deployed = text(object, "/status/status") == "Deployed";
-  out.failed = text(object, "/status/status") == "Failed";
-  out.reason = text(object, "/status/reason");
+  out.deployed = text_at(object, "/status/status") == "Deployed";
+  out.failed = text_at(object, "/status/status") == "Failed";
+  out.reason = text_at(object, "/status/reason");
   out.was_kept = flag(object, "/status/kept");
   out.observed = number(object, "/status/observedGeneration");
-  out.applied_version = text(object, "/status/templateResourceVersion");
-  for (const auto& each : list(object, "/status/objects")) {
-    ObjectRef ref{text(each, "/apiVersion"), text(each, "/kind"), text(each, "/name")};
+  out.applied_version = text_at(object, "/status/templateResourceVersion");
+  for (const auto& each : kube::list_at(object, "/status/objects")) {
+    ObjectRef ref{text_at(each, "/apiVersion"), text_at(each, "/kind"), text_at(each, "/name")};
     if (!ref.name.empty()) out.objects.push_back(std::move(ref));
   }
   return out;

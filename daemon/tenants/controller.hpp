@@ -8,7 +8,7 @@
 #include "common/crypto/aead.hpp"
 #include "daemon/reconcile/queue.hpp"
 #include "daemon/reconcile/runner.hpp"
-#include "daemon/store/session.hpp"
+#include "daemon/store/led.hpp"
 #include "daemon/store/store.hpp"
 #include "daemon/tenants/directory.hpp"
 #include "daemon/tenants/footprint.hpp"

@@ -18,27 +18,22 @@ std::string purpose_of(std::string_view record) { return fmt::format("pki/{}", r
 
 } // namespace
 
-template <class Each>
-Result<bool> SharedAuthorities::each(const Each& function) {
-  bool all = true;
-  if (tenants_) {
-    ZOO_TRY(const bool done, function(Authority{"tenants-ca", "ca.crt", "ca.key"}));
-    all = all && done;
-  }
-  ZOO_TRY(const bool done, function(Authority{"admin-ca", "admin-ca.crt", "admin-ca.key"}));
-  return all && done;
+std::vector<SharedAuthorities::Authority> SharedAuthorities::authorities() const {
+  std::vector<Authority> out{{"admin-ca", "admin-ca.crt", "admin-ca.key"}};
+  if (tenants_) out.insert(out.begin(), {"tenants-ca", "ca.crt", "ca.key"});
+  return out;
 }
 
 Result<void> SharedAuthorities::take() {
-  ZOO_TRY([[maybe_unused]] const bool all,
-          each([&](const Authority& authority) { return take_one(authority, false); }));
+  for (const auto& each : authorities())
+    ZOO_TRY_VOID(take_one(each, false));
   return {};
 }
 
-/// False: the store has none.
-Result<bool> SharedAuthorities::take_one(const Authority& authority, bool replace) {
+/// Nothing happens where the store has none.
+Result<void> SharedAuthorities::take_one(const Authority& authority, bool replace) {
   const auto record = store_.get(k_kind, authority.record);
-  if (!record && record.error().code() == Code::not_found) return false;
+  if (!record && record.error().code() == Code::not_found) return {};
   if (!record) return fail(record.error());
   const auto parts = json::parse(record->value, nullptr, false);
   const auto text = [&](const char* name) {
@@ -57,7 +52,7 @@ Result<bool> SharedAuthorities::take_one(const Authority& authority, bool replac
   const auto file = folder_ / authority.certificate;
   const auto there = file::read(file);
   if (!there && there.error().code() != Code::not_found) return fail(there.error());
-  if (there && *there == certificate) return true;
+  if (there && *there == certificate) return {};
   if (there && !replace) {
     return fail(Code::conflict,
                 "{} is another authority than the one of the store, which the other zoods have: "
@@ -68,11 +63,16 @@ Result<bool> SharedAuthorities::take_one(const Authority& authority, bool replac
   ZOO_TRY_VOID(file::write_secret(folder_ / authority.key, key->view()));
   ZOO_TRY_VOID(file::write_secret(file, certificate));
   log::info("tenants", "{} is the one of the store", file.string());
-  return true;
+  return {};
 }
 
 Result<bool> SharedAuthorities::give() {
-  return each([&](const Authority& authority) { return give_one(authority); });
+  bool all = true;
+  for (const auto& each : authorities()) {
+    ZOO_TRY(const bool ours, give_one(each));
+    all = all && ours;
+  }
+  return all;
 }
 
 Result<bool> SharedAuthorities::give_one(const Authority& authority) {
@@ -83,10 +83,9 @@ Result<bool> SharedAuthorities::give_one(const Authority& authority) {
   const auto put = store_.put(k_kind, authority.record, value.dump(), 0);
   if (put) return true;
   if (put.error().code() != Code::already_exists) return fail(put.error());
-  const auto before = certificate;
-  ZOO_TRY([[maybe_unused]] const bool taken, take_one(authority, true));
+  ZOO_TRY_VOID(take_one(authority, true));
   ZOO_TRY(const auto now, file::read(folder_ / authority.certificate));
-  return now == before;
+  return now == certificate;
 }
 
 } // namespace zoo::tenants

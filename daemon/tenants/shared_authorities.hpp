@@ -7,6 +7,7 @@
 
 #include <filesystem>
 #include <string_view>
+#include <vector>
 
 namespace zoo::tenants {
 
@@ -34,10 +35,9 @@ private:
   struct Authority {
     std::string_view record, certificate, key; ///< names: of the record, and of the files
   };
-  Result<bool> take_one(const Authority& authority, bool replace);
+  std::vector<Authority> authorities() const;
+  Result<void> take_one(const Authority& authority, bool replace);
   Result<bool> give_one(const Authority& authority);
-  template <class Each>
-  Result<bool> each(const Each& function);
 
   store::Store& store_;
   const crypto::Sealer& sealer_;
