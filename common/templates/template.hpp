@@ -53,8 +53,8 @@ struct Template {
 /// if something is not as the kind's schema says.
 Result<Template> read_template(const nlohmann::json& object);
 
-/// Does the selector `accounts` choose an account with these labels? One that is null chooses each;
-/// one that cannot be understood none.
+/// Does a label selector of Kubernetes (metav1.LabelSelector) choose these labels? One that is null
+/// or empty chooses everything; one that cannot be understood, nothing.
 bool selects(const nlohmann::json& selector, const Values& labels);
 
 /// The manifests with their parameters replaced: not looked at any further.

@@ -58,6 +58,7 @@ public:
 
   /// For tests: looks at everything that is due, on this thread.
   void run_due() { runner_.run_due(); }
+  void lead(bool leads) { runner_.lead(leads); } ///< reconcile::Runner::lead()
   std::size_t waiting() const { return queue_.size(); }
 
 private:

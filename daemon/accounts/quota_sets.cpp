@@ -3,6 +3,7 @@
 
 #include "common/base/log.hpp"
 #include "common/kube/client.hpp"
+#include "common/templates/template.hpp"
 #include "daemon/accounts/json_reads.hpp"
 #include "daemon/net/loop.hpp"
 #include "daemon/upstream/control_api.hpp"
@@ -46,34 +47,6 @@ bool same(const json& is, const json& wanted) {
 }
 
 } // namespace
-
-bool selects_labels(const json& selector, const json& labels) {
-  if (!selector.is_object()) return selector.is_null();
-  const auto value_of = [&](const std::string& key) -> const json* {
-    const auto found = labels.is_object() ? labels.find(key) : labels.end();
-    return found == labels.end() ? nullptr : &*found;
-  };
-  const auto equal = selector.value("matchLabels", json::object());
-  if (!equal.is_object()) return false;
-  for (const auto& [key, value] : equal.items()) {
-    const auto* is = value_of(key);
-    if (is == nullptr || *is != value) return false;
-  }
-  const auto terms = selector.value("matchExpressions", json::array());
-  if (!terms.is_array()) return false;
-  return std::all_of(terms.begin(), terms.end(), [&](const json& term) {
-    if (!term.is_object()) return false;
-    const auto* is = value_of(term.value("key", std::string()));
-    const auto op = term.value("operator", std::string());
-    const auto values = term.value("values", json::array());
-    const bool among =
-        is != nullptr && std::find(values.begin(), values.end(), *is) != values.end();
-    if (op == "In") return among;
-    if (op == "NotIn") return !among;
-    if (op == "Exists") return is != nullptr;
-    return op == "DoesNotExist" && is == nullptr;
-  });
-}
 
 json quota_of_set(const json& set, std::string_view account) {
   const auto name = text_at(set, "/metadata/name");
@@ -162,8 +135,8 @@ Result<reconcile::Next> QuotaSets::look(upstream::ControlApi& api, const std::st
   std::map<std::string, json> wanted;
   state->accounts.visit("", [&](const AccountPtr& account) {
     const auto object = json::parse(account->object, nullptr, false);
-    if (!account->deleting && selects_labels(member(*set, "/spec/accountLabelSelector"),
-                                             member(object, "/metadata/labels"))) {
+    if (!account->deleting && templates::selects(member(*set, "/spec/accountLabelSelector"),
+                                                 kube::texts_at(object, "/metadata/labels"))) {
       auto quota = quota_of_set(*set, account->name);
       wanted.emplace(text_at(quota, "/metadata/name"), std::move(quota));
     }

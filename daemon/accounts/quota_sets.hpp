@@ -26,10 +26,6 @@ namespace zoo::accounts {
 /// Label of an AccountQuota: the set that made it.
 inline constexpr std::string_view k_quota_set_label = "zoo.kubezoo.io/quota-set";
 
-/// Does a label selector of Kubernetes (metav1.LabelSelector) choose these labels? An empty one
-/// chooses everything; one that cannot be read, nothing. Pure.
-bool selects_labels(const nlohmann::json& selector, const nlohmann::json& labels);
-
 /// The AccountQuota that a set wants of one account: `<set>-<account>`, owned by the set. Pure.
 nlohmann::json quota_of_set(const nlohmann::json& set, std::string_view account);
 
@@ -41,7 +37,8 @@ class QuotaSets {
 public:
   QuotaSets(const WriteParts& parts, upstream::Connections& connections,
             upstream::Upstream& upstream, net::Loop& loop);
-  void start(); ///< any thread
+  void start();                                  ///< any thread
+  void lead(bool leads) { runner_.lead(leads); } ///< reconcile::Runner::lead()
   /// An account or a quota has changed. Any thread; does not block.
   void touched();
 

@@ -129,6 +129,9 @@ void AccountViews::lead(bool leads) {
   if (leads)
     broker_.with([](quota::Judge& judge) { judge.begin(std::chrono::steady_clock::now()); });
   writes_.quotas().lead(leads);
+  writes_.controller().lead(leads);
+  writes_.templates().lead(leads);
+  sets_.lead(leads);
 }
 
 void AccountViews::change_scope(const std::function<void(accounts::QuotaHookScope&)>& how) {

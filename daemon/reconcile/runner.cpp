@@ -24,7 +24,26 @@ Runner::~Runner() {
     thread.request_stop();
 }
 
+void Runner::lead(bool leads) {
+  std::set<std::string> due;
+  {
+    const std::lock_guard lock(mutex_);
+    leads_ = leads;
+    if (leads) due.swap(kept_);
+  }
+  for (const auto& key : due)
+    queue_.add(key, milliseconds(0));
+}
+
+bool Runner::keep(const std::string& key) {
+  const std::lock_guard lock(mutex_);
+  if (leads_) return false;
+  kept_.insert(key);
+  return true;
+}
+
 void Runner::look(const Queue::Work& work) {
+  if (keep(work.key)) return queue_.done(work.key, std::nullopt, false);
   Result<Next> next = fail(Code::internal, "not tried");
   try {
     next = reconciler_.look(work.key, work.attempts);

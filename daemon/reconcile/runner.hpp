@@ -6,7 +6,9 @@
 
 #include <chrono>
 #include <functional>
+#include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -45,14 +47,22 @@ public:
   Runner& operator=(const Runner&) = delete;
 
   void start(unsigned threads);
+  /// Does this process lead? One that does not keeps the keys that are due, and looks at them when
+  /// it begins to lead. A runner leads from the start. Any thread; does not wait for looks in
+  /// progress.
+  void lead(bool leads);
   /// Looks at every key that is due, on this thread: for tests, without threads of its own.
   void run_due();
 
 private:
   void look(const Queue::Work& work);
+  bool keep(const std::string& key); ///< false: it leads, and looks at it
 
   const Reconciler reconciler_;
   Queue& queue_;
+  std::mutex mutex_; ///< for both of these
+  bool leads_ = true;
+  std::set<std::string> kept_;
   std::vector<std::jthread> threads_;
 };
 

@@ -10,27 +10,6 @@ using namespace zoo;
 using namespace zoo::accounts;
 using nlohmann::json;
 
-TEST_CASE("a set selects accounts by their labels, as Kubernetes does") {
-  const json labels = {{"size", "small"}, {"team", "blue"}};
-  CHECK(selects_labels(nullptr, labels));
-  CHECK(selects_labels(json::object(), nullptr));
-  CHECK(selects_labels({{"matchLabels", {{"size", "small"}}}}, labels));
-  CHECK(!selects_labels({{"matchLabels", {{"size", "large"}}}}, labels));
-  CHECK(!selects_labels({{"matchLabels", {{"size", "small"}}}}, nullptr));
-  const auto term = [&](const char* key, const char* op, json values) {
-    return selects_labels(
-        {{"matchExpressions", json::array({{{"key", key}, {"operator", op}, {"values", values}}})}},
-        labels);
-  };
-  CHECK(term("size", "In", {"small", "large"}));
-  CHECK(!term("size", "NotIn", {"small"}));
-  CHECK(term("other", "NotIn", {"small"}));
-  CHECK(term("team", "Exists", json::array()));
-  CHECK(term("other", "DoesNotExist", json::array()));
-  CHECK(!term("team", "Unheard", json::array()));
-  CHECK(!selects_labels("size=small", labels));
-}
-
 TEST_CASE("the quota of a set is as its template says, and the set's") {
   const json set = {
       {"metadata", {{"name", "small"}, {"uid", "u-1"}}},

@@ -117,6 +117,22 @@ TEST_CASE(
   CHECK(timed.looks == std::vector<std::string>{"a 0", "a 0", "a 0", "a 0", "a 1", "a 0"});
 }
 
+TEST_CASE("who does not lead keeps what is due, and looks at it when it begins to lead") {
+  Timed timed;
+  timed.queue.add("a", 0ms);
+  timed.runner.lead(false);
+  CHECK(timed.pass(0ms) == 0);
+  timed.queue.add("b", 0ms);
+  timed.queue.add("a", 0ms);
+  CHECK(timed.pass(1'000ms) == 0);
+  CHECK(timed.queue.size() == 0);
+  timed.runner.lead(true);
+  CHECK(timed.pass(0ms) == 2);
+  CHECK(timed.looks == std::vector<std::string>{"a 0", "b 0"});
+  timed.queue.add("c", 0ms);
+  CHECK(timed.pass(0ms) == 1);
+}
+
 TEST_CASE("threads look at what is due, and end with the runner") {
   std::mutex mutex;
   std::condition_variable changed;

@@ -102,3 +102,24 @@ TEST_CASE("a template is for the accounts that it selects") {
   CHECK_FALSE(selects(expression("Near", json::array()), gold));
   CHECK_FALSE(selects("x", gold));
 }
+
+TEST_CASE("labels are selected as Kubernetes does") {
+  const Values labels = {{"size", "small"}, {"team", "blue"}};
+  CHECK(selects(nullptr, labels));
+  CHECK(selects(json::object(), {}));
+  CHECK(selects({{"matchLabels", {{"size", "small"}}}}, labels));
+  CHECK(!selects({{"matchLabels", {{"size", "large"}}}}, labels));
+  CHECK(!selects({{"matchLabels", {{"size", "small"}}}}, {}));
+  const auto term = [&](const char* key, const char* op, json values) {
+    return selects(
+        {{"matchExpressions", json::array({{{"key", key}, {"operator", op}, {"values", values}}})}},
+        labels);
+  };
+  CHECK(term("size", "In", {"small", "large"}));
+  CHECK(!term("size", "NotIn", {"small"}));
+  CHECK(term("other", "NotIn", {"small"}));
+  CHECK(term("team", "Exists", json::array()));
+  CHECK(term("other", "DoesNotExist", json::array()));
+  CHECK(!term("team", "Unheard", json::array()));
+  CHECK(!selects("size=small", labels));
+}
