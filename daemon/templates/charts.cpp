@@ -113,6 +113,22 @@ std::string escaped(std::string_view value) {
 
 } // namespace
 
+std::size_t tag_of(const std::string& oci) {
+  const auto host = oci.find("://"), slash = oci.rfind('/');
+  if (host == std::string::npos || slash < host + 3) return std::string::npos;
+  return oci.find(':', slash);
+}
+
+bool is_listed(const Chart& chart, const std::vector<std::string>& repositories) {
+  const auto address =
+      chart.oci.empty() ? chart.repository : chart.oci.substr(0, tag_of(chart.oci));
+  if (!address.starts_with("https://") && !address.starts_with("oci://")) return false;
+  return std::any_of(repositories.begin(), repositories.end(), [&](const std::string& begin) {
+    if (!address.starts_with(begin) || begin.empty()) return false;
+    return address.size() == begin.size() || begin.back() == '/' || address[begin.size()] == '/';
+  });
+}
+
 Charts::Charts(ChartSettings settings) : settings_(std::move(settings)) {
   std::error_code ignored;
   fs::create_directories(settings_.directory, ignored);
@@ -147,18 +163,10 @@ Result<void> Charts::admit(const Chart& chart) const {
       return fail(Code::invalid, "chart.inline is longer than {} KiB", k_most_inline >> 10);
     return {};
   }
-  const auto& address = chart.oci.empty() ? chart.repository : chart.oci;
-  const bool secure = address.starts_with("https://") || address.starts_with("oci://");
-  // A part of a path is a path of its own: "https://a/b" is not "https://a/bc".
-  const auto listed = [&](const std::string& begin) {
-    if (!address.starts_with(begin) || begin.empty()) return false;
-    return address.size() == begin.size() || begin.back() == '/' || address[begin.size()] == '/' ||
-           (!chart.oci.empty() && address[begin.size()] == ':');
-  };
-  if (secure && std::any_of(settings_.repositories.begin(), settings_.repositories.end(), listed))
-    return {};
+  if (is_listed(chart, settings_.repositories)) return {};
   return fail(Code::invalid,
-              "{} is none of the repositories of templates.repositories in zood.yaml", address);
+              "{} is none of the repositories of templates.repositories in zood.yaml",
+              chart.oci.empty() ? chart.repository : chart.oci);
 }
 
 Result<Charts::Credentials> Charts::credentials_of(upstream::ControlApi& api,
@@ -226,7 +234,7 @@ void Charts::drop_old() {
     const auto& job = *each->second;
     const auto age = now - job.ended;
     const bool old = job.done && (job.result ? age > k_kept : age > k_failed);
-    if (job.done && job.result) bytes += job.result->size() + k_beside;
+    if (!old && job.done && job.result) bytes += job.result->size() + k_beside;
     each = old ? jobs_.erase(each) : std::next(each);
   }
   while (bytes > settings_.kept) {
@@ -312,7 +320,7 @@ Result<fs::path> Charts::chart_of(const Job& job, const fs::path& at) const {
     return at / "chart.tgz";
   }
   // A version that is named is the same chart for ever; the newest is asked for each time.
-  const bool fixed = !chart.version.empty() || chart.oci.find(':', 6) != std::string::npos;
+  const bool fixed = !chart.version.empty() || tag_of(chart.oci) != std::string::npos;
   const auto kept = settings_.directory / file_of(chart);
   std::error_code ignored;
   if (fixed && fs::exists(kept, ignored)) return kept;

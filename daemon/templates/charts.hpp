@@ -30,6 +30,14 @@ struct ChartSettings {
   std::size_t kept = 64u << 20;          ///< bytes of rendered charts in memory
 };
 
+/// Where the tag of "oci://host:5000/chart:1.2" begins; npos: it has none. A colon of the host
+/// stands before a port.
+std::size_t tag_of(const std::string& oci);
+
+/// Does the chart come from one of these, or from below one? A part of a path is a path of its own:
+/// "https://a/b" is not "https://a/bc", and neither a port nor a tag is a part of either.
+bool is_listed(const Chart& chart, const std::vector<std::string>& repositories);
+
 /// Renders Helm charts by the real helm, in a sandbox without network. Charts of repositories are
 /// fetched before, in another run with network and without what they are rendered for. Two threads,
 /// "helm-1" and "helm-2", of which one account holds one at most. What was rendered is kept for a

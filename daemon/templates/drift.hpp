@@ -2,14 +2,17 @@
 #pragma once
 
 #include "daemon/templates/deployer.hpp"
+#include "daemon/translate/watch_event.hpp"
 
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace zoo::net {
@@ -31,11 +34,11 @@ inline constexpr std::size_t k_most_kinds = 64;
 class Drift {
 public:
   /// `drifted`: an object that carries the mark of an instance (mark_of() its name) is not as it
-  /// was applied, or is gone; on the loop, must not block. `missed`: what happened to objects of
-  /// some kind meanwhile was not heard.
+  /// was applied, or is gone. `missed`: what happened to objects of some kind meanwhile was not
+  /// heard; these instances have some. Both on the loop; must not block.
   struct Hears {
     std::function<void(const std::string& name_space, const std::string& mark)> drifted;
-    std::function<void()> missed;
+    std::function<void(const std::set<std::pair<std::string, std::string>>& instances)> missed;
   };
   Drift(upstream::Upstream& upstream, net::Loop& loop, Hears hears);
   ~Drift();
@@ -51,7 +54,10 @@ public:
 
 private:
   void follow(const std::string& path);
-  void heard(const std::string& path, bool deleted, std::string_view object);
+  void began(const std::string& path);
+  void heard(const std::string& path, const translate::ObjectKey& key, bool deleted,
+             std::string_view object);
+  void forget_locked(const std::string& instance, const std::string& mark);
 
   upstream::Upstream& upstream_;
   net::Loop& loop_;
@@ -64,7 +70,7 @@ private:
   std::map<std::string, std::vector<std::string>, std::less<>> of_instance_; ///< keys of objects_
   /// By the path of the kind; null until it is made on the loop.
   std::map<std::string, std::unique_ptr<upstream::ChangeFollower>, std::less<>> followers_;
-  std::size_t unheard_ = 0;
+  std::set<std::string, std::less<>> unheard_; ///< paths of kinds above k_most_kinds
 };
 
 } // namespace zoo::templates

@@ -27,12 +27,11 @@ Follower::Follower(upstream::Upstream& upstream, net::Loop& loop, Keeper& keeper
              {[&keeper](const std::string& name_space, const std::string& mark) {
                 keeper.drifted(name_space, mark);
               },
-              [&keeper] { keeper.missed(); }}) {
+              [&keeper](const auto& instances) { keeper.missed_of(instances); }}) {
   keeper.on_deployed([this](const Instance& instance, const std::vector<Applied>& applied) {
     drift_.applied(instance.name_space, mark_of(instance.name), applied);
   });
   const auto follow = [&](const char* resource, upstream::ChangeFollower::Hears hears) {
-    hears.whole = true;
     return std::make_unique<upstream::ChangeFollower>(
         upstream, loop, upstream.caller(loop),
         fmt::format("/apis/{}/{}/{}", k_group, k_version, resource), "", std::move(hears));
@@ -55,6 +54,7 @@ Follower::Follower(upstream::Upstream& upstream, net::Loop& loop, Keeper& keeper
   templates_ = follow("templates", std::move(templates));
 
   upstream::ChangeFollower::Hears instances;
+  instances.whole = true;
   instances.looks = [this] { instances_found_.clear(); };
   instances.found = [this](std::string_view, std::string_view object) {
     const auto read = json::parse(object, nullptr, false);
@@ -63,7 +63,11 @@ Follower::Follower(upstream::Upstream& upstream, net::Loop& loop, Keeper& keeper
     instances_found_.insert(instance->key());
     keeper_.heard_instance(read);
   };
-  instances.began = [this] { keeper_.table().keep_instances(std::exchange(instances_found_, {})); };
+  instances.began = [this] {
+    for (const auto& [space, name] :
+         keeper_.table().keep_instances(std::exchange(instances_found_, {})))
+      drift_.forget(space, mark_of(name));
+  };
   instances.changed = [this](EventType type, const translate::ObjectKey& key,
                              std::string_view object) {
     if (type == EventType::deleted) {

@@ -87,13 +87,12 @@ void Keeper::drifted(const std::string& name_space, const std::string& mark) {
       // Whoever changes an object again and again does not keep zood at it.
       const std::lock_guard lock(mutex_);
       if (repaired_.size() > k_most_repaired) repaired_.clear();
-      auto& last = repaired_[key];
-      const auto earliest = last + settings_.repair;
-      if (last != decltype(now)() && now < earliest) {
-        delay = std::max(delay, std::chrono::duration_cast<milliseconds>(earliest - now));
-      } else {
-        last = now;
-      }
+      const auto known = repaired_.find(key);
+      // The last repair, or the next one, which is told already.
+      auto at = known == repaired_.end() ? now : known->second;
+      if (at < now) at = std::max(now, at + settings_.repair);
+      repaired_.insert_or_assign(key, at);
+      delay = std::max(delay, std::chrono::ceil<milliseconds>(at - now));
     }
     ++tally_.repaired;
     add(key, delay);
@@ -106,6 +105,17 @@ void Keeper::missed() {
     if (!each.follows) continue;
     add(fmt::format("{}/{}", each.name_space, each.name), delay);
     delay += k_pace;
+  }
+}
+
+void Keeper::missed_of(const std::set<std::pair<std::string, std::string>>& instances) {
+  milliseconds delay = settings_.settle;
+  for (const auto& [name_space, mark] : instances) {
+    for (const auto& each : table_.in(name_space)) {
+      if (mark_of(each.name) != mark || !each.follows) continue;
+      add(fmt::format("{}/{}", name_space, each.name), delay);
+      delay += k_pace;
+    }
   }
 }
 

@@ -15,8 +15,10 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace zoo::templates {
@@ -69,13 +71,16 @@ public:
   /// call in progress, which must not block.
   void on_deployed(Deployed hears);
   void start();
+  void lead(bool leads) { runner_.lead(leads); } ///< reconcile::Runner::lead()
 
   /// What watches tell; any thread, do not block.
   void heard_instance(const nlohmann::json& object);
   void heard_template(const std::string& name, const std::string& version);
   void lost_template(const std::string& name);
   void drifted(const std::string& name_space, const std::string& mark);
-  void missed();                                   ///< anything may have changed
+  void missed(); ///< anything may have changed
+  /// Objects of these may have changed: namespace, and mark_of() the instance's name.
+  void missed_of(const std::set<std::pair<std::string, std::string>>& instances);
   void space_changed(std::string_view name_space); ///< its state is another than before
 
   /// Deploys an instance now, on this thread, for whoever makes its namespace.
@@ -106,7 +111,8 @@ private:
   Table table_;
   Tally tally_;
   std::mutex mutex_;
-  std::map<std::string, reconcile::Queue::Clock::time_point, std::less<>> repaired_; ///< when, last
+  std::map<std::string, reconcile::Queue::Clock::time_point, std::less<>>
+      repaired_; ///< last, or next
   reconcile::Queue queue_;
   reconcile::Runner runner_; ///< last: its threads use all the rest
 };

@@ -48,15 +48,16 @@ void Table::remove_template(const std::string& name) {
   templates_.erase(name);
 }
 
-void Table::keep_instances(const Names& keys) {
-  std::vector<KnownInstance> gone;
+std::vector<std::pair<std::string, std::string>> Table::keep_instances(const Names& keys) {
+  std::vector<std::pair<std::string, std::string>> gone;
   {
     const std::lock_guard lock(mutex_);
     for (const auto& [key, known] : instances_)
-      if (!keys.contains(key)) gone.push_back(known);
+      if (!keys.contains(key)) gone.emplace_back(known.name_space, known.name);
   }
-  for (const auto& each : gone)
-    remove_instance(each.name_space, each.name);
+  for (const auto& [space, name] : gone)
+    remove_instance(space, name);
+  return gone;
 }
 
 std::vector<std::string> Table::keep_templates(const Names& names) {

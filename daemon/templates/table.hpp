@@ -10,6 +10,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace zoo::templates {
@@ -40,8 +41,8 @@ public:
   void remove_template(const std::string& name);
 
   /// All were read: keys ("namespace/name") or names that are not among these are no more. Answers
-  /// the templates that have gone.
-  void keep_instances(const Names& keys);
+  /// those that have gone, of instances namespace and name.
+  std::vector<std::pair<std::string, std::string>> keep_instances(const Names& keys);
   std::vector<std::string> keep_templates(const Names& names);
 
   std::optional<KnownInstance> find(std::string_view key) const; ///< "namespace/name"
