@@ -27,8 +27,9 @@ Result<clusters::Settings> settings_of(const ClustersParts& parts) {
   out.binaries = std::filesystem::absolute(values.path("clusters.binaries"));
   out.version = values.string("clusters.version");
   ZOO_TRY(out.addresses, clusters::parse_addresses(values.string("clusters.addresses")));
-  ZOO_TRY(out.ports, clusters::parse_ports(values.string("clusters.ports")));
-  ZOO_TRY_VOID(clusters::parse_ports(values.string("clusters.node_ports")).map([](auto) {}));
+  ZOO_TRY(out.ports, clusters::parse_ports("clusters.ports", values.string("clusters.ports")));
+  ZOO_TRY_VOID(clusters::parse_ports("clusters.node_ports", values.string("clusters.node_ports"))
+                   .map([](auto) {}));
   ZOO_TRY(const auto listen, parse_address(parts.listener.address()));
   out.listen_host = listen.host;
   out.listen = reachable(listen).text();
@@ -111,8 +112,8 @@ Result<std::unique_ptr<Clusters>> Clusters::open(ClustersParts parts) {
       impl.parts.loops, made.listen_host, listener_limits(impl.parts.values), made.domain);
   impl.knocked = impl.controller.get();
   impl.door_stands = true;
-  impl.parts.listener.set_porter(impl.door);
   ZOO_TRY_VOID(impl.controller->start());
+  impl.parts.listener.set_porter(impl.door); // the table has all clusters by then
   if (!impl.parts.values.boolean("clusters.upstream_crd")) return out;
   impl.orders = std::make_unique<clusters::Orders>(clusters::OrderParts{
       impl.parts.store, *impl.controller, impl.parts.upstream, *impl.parts.loops.front(),
@@ -252,9 +253,7 @@ void Clusters::measure(MetricText& out) const {
   auto passed = impl_->parts.listener.passed();
   {
     const std::scoped_lock lock(impl_->direct_mutex);
-    const auto more = impl_->direct->passed();
-    passed.inward += more.inward;
-    passed.outward += more.outward;
+    passed += impl_->direct->passed();
   }
   out.family("zood_virtual_cluster_bytes_total", Type::counter,
              "Bytes that were handed through to and from virtual clusters");

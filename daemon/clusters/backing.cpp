@@ -2,6 +2,7 @@
 #include "daemon/clusters/backing.hpp"
 
 #include "common/api/virtual_cluster.hpp"
+#include "common/base/log.hpp"
 #include "common/crypto/digest.hpp"
 #include "daemon/resources/kind.hpp"
 
@@ -74,10 +75,15 @@ Result<resources::Page> ClusterBacking::list(const resources::Who&, std::string_
   ZOO_TRY(const auto page, store_.list(k_record_kind, prefix));
   std::vector<std::pair<Key, ObjectPtr>> found;
   for (const auto& each : page.records) {
-    auto record = record_of(each);
-    if (!record) return fail(std::move(record).error());
-    Key key{record->space(), record->name()};
+    const auto slash = each.key.find('/');
+    if (slash == std::string::npos) continue;
+    Key key{each.key.substr(0, slash), each.key.substr(slash + 1)};
     if (key <= after && !after.name.empty()) continue;
+    auto record = record_of(each);
+    if (!record) {
+      log::error("clusters", "{} is left out of lists: {}", each.key, record.error().text());
+      continue;
+    }
     found.emplace_back(std::move(key), resources::make_object(std::move(record->object)));
   }
   std::sort(found.begin(), found.end(),

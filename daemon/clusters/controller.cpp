@@ -285,7 +285,7 @@ Result<json> Controller::renew(const std::string& key, bool revoke) {
 
 Result<std::string> Controller::logs(const std::string& key, const std::string& component,
                                      std::size_t lines) const {
-  constexpr std::size_t k_most = 4 << 20; // bytes of the end of a log
+  constexpr std::size_t k_most = 4 << 20, k_of_line = 32 << 10; // bytes of the end of a log
   ZOO_TRY(const auto record, read_record(parts_.store, key));
   constexpr std::string_view k_known[] = {"etcd", "kube-apiserver", "kube-controller-manager",
                                           "kube-scheduler"};
@@ -295,15 +295,10 @@ Result<std::string> Controller::logs(const std::string& key, const std::string& 
   if (record.place.id.empty())
     return fail(Code::not_found, "virtual cluster {} has no logs yet", record.name());
   const auto path = parts_.settings.directory_of(record.place.id) / "log" / (component + ".log");
-  auto text = read_end(path, k_most);
+  auto text = read_end(path, lines < k_most / k_of_line ? lines * k_of_line : k_most);
   if (!text && text.error().code() == Code::not_found) return std::string();
   if (!text) return text;
-  std::size_t at = text->size();
-  if (at > 0 && text->back() == '\n') --at;
-  for (std::size_t left = lines; left > 0 && at != std::string::npos && at > 0; --left)
-    at = at == 0 ? std::string::npos : text->rfind('\n', at - 1);
-  if (at != std::string::npos && at > 0) text->erase(0, at + 1);
-  return text;
+  return last_lines(*std::move(text), lines);
 }
 
 void Controller::wake_up(const std::string& key) {

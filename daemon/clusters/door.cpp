@@ -131,9 +131,11 @@ void DirectDoors::follow(const DoorTable& table, const std::shared_ptr<Door>& do
   std::map<std::string, const DoorEntry*> wanted;
   for (const auto& [id, entry] : table.clusters)
     if (entry.port != 0 && entry.state != State::closed) wanted.emplace(entry.uid, &entry);
-  std::erase_if(open_, [&wanted](const auto& each) {
+  std::erase_if(open_, [&](const auto& each) {
     const auto found = wanted.find(each.first);
-    return found == wanted.end() || found->second->port != each.second.port;
+    if (found != wanted.end() && found->second->port == each.second.port) return false;
+    closed_ += each.second.listener->passed();
+    return true;
   });
   for (const auto& [uid, entry] : wanted) {
     if (open_.contains(uid)) continue;
@@ -150,13 +152,16 @@ void DirectDoors::follow(const DoorTable& table, const std::shared_ptr<Door>& do
   }
 }
 
+void DirectDoors::close() {
+  for (const auto& [uid, each] : open_)
+    closed_ += each.listener->passed();
+  open_.clear();
+}
+
 net::Listener::Passed DirectDoors::passed() const {
-  net::Listener::Passed out;
-  for (const auto& [uid, each] : open_) {
-    const auto passed = each.listener->passed();
-    out.inward += passed.inward;
-    out.outward += passed.outward;
-  }
+  auto out = closed_;
+  for (const auto& [uid, each] : open_)
+    out += each.listener->passed();
   return out;
 }
 

@@ -86,8 +86,8 @@ public:
         domain_(std::move(domain)) {}
   /// Each door that cannot be opened is logged, and tried again at the next call.
   void follow(const DoorTable& table, const std::shared_ptr<Door>& door);
-  void close() { open_.clear(); }
-  /// Bytes that were handed through by these.
+  void close();
+  /// Bytes that were handed through by these, closed ones included.
   net::Listener::Passed passed() const;
 
 private:
@@ -101,6 +101,7 @@ private:
     std::unique_ptr<net::Listener> listener;
   };
   std::map<std::string, Open> open_; ///< by UID
+  net::Listener::Passed closed_;     ///< by those that are closed
 };
 
 } // namespace zoo::clusters

@@ -5,8 +5,7 @@
 #include "common/base/log.hpp"
 #include "common/crypto/issue.hpp"
 #include "daemon/clusters/plan.hpp"
-
-#include <arpa/inet.h>
+#include "daemon/net/address.hpp"
 
 #include <algorithm>
 #include <ctime>
@@ -27,15 +26,12 @@ struct Leaf {
   std::vector<std::string> dns_names = {}, ip_addresses = {}; ///< sorted, each once
 };
 
-bool is_address(const std::string& text) {
-  unsigned char bytes[16];
-  return ::inet_pton(AF_INET, text.c_str(), bytes) == 1 ||
-         ::inet_pton(AF_INET6, text.c_str(), bytes) == 1;
-}
-
 void add_name(Leaf& leaf, const std::string& name) {
-  auto& list = is_address(name) ? leaf.ip_addresses : leaf.dns_names;
-  if (std::find(list.begin(), list.end(), name) == list.end()) list.push_back(name);
+  // A certificate that is read back has addresses in their one form.
+  const auto address = net::canonical_ip(name);
+  auto& list = address.empty() ? leaf.dns_names : leaf.ip_addresses;
+  const auto& value = address.empty() ? name : address;
+  if (std::find(list.begin(), list.end(), value) == list.end()) list.push_back(value);
 }
 
 std::string administrator_name(const PkiWish& wish) {

@@ -191,12 +191,12 @@ Result<AddressRange> parse_addresses(std::string_view text) {
   return out;
 }
 
-Result<PortRange> parse_ports(std::string_view text) {
+Result<PortRange> parse_ports(std::string_view key, std::string_view text) {
   const auto dash = text.find('-');
   PortRange out;
   if (dash == text.npos || !read_number(text.substr(0, dash), out.first) ||
       !read_number(text.substr(dash + 1), out.last) || out.first == 0 || out.last < out.first)
-    return fail(Code::usage, "clusters.ports must be a range such as 7500-8499, not '{}'", text);
+    return fail(Code::usage, "{} must be a range such as 7500-8499, not '{}'", key, text);
   return out;
 }
 

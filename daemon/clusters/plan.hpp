@@ -47,11 +47,11 @@ struct AddressRange {
 /// Code::usage for anything but a network of 127.0.0.0/8 with at least 4 addresses.
 Result<AddressRange> parse_addresses(std::string_view text);
 
-/// "7500-8499". Code::usage.
+/// "7500-8499". Code::usage, which names `key` of zood.yaml.
 struct PortRange {
   std::uint16_t first = 0, last = 0;
 };
-Result<PortRange> parse_ports(std::string_view text);
+Result<PortRange> parse_ports(std::string_view key, std::string_view text);
 
 /// The version that a cluster gets: `wanted`, or for "" the newest of those that are there.
 /// Code::not_found with what there is.

@@ -2,6 +2,7 @@
 #include "daemon/clusters/record.hpp"
 
 #include "common/api/tenant.hpp"
+#include "common/base/log.hpp"
 #include "common/kube/age.hpp"
 #include "common/kube/json_reads.hpp"
 
@@ -68,8 +69,10 @@ Result<std::vector<Record>> all_records(store::Store& store) {
   std::vector<Record> out;
   ZOO_TRY(const auto page, store.list(k_record_kind));
   for (const auto& each : page.records) {
-    ZOO_TRY(auto record, record_of(each));
-    out.push_back(std::move(record));
+    if (auto record = record_of(each))
+      out.push_back(*std::move(record));
+    else
+      log::error("clusters", "{} is left out: {}", each.key, record.error().text());
   }
   return out;
 }

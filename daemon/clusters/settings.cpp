@@ -71,4 +71,16 @@ Result<std::string> read_end(const std::filesystem::path& path, std::size_t most
   return out;
 }
 
+std::string last_lines(std::string text, std::size_t lines) {
+  if (lines == 0) return {};
+  auto at = text.size();
+  if (at > 0 && text.back() == '\n') --at;
+  for (auto left = lines; left > 0; --left) {
+    if (at == 0) return text;
+    at = text.rfind('\n', at - 1);
+    if (at == std::string::npos) return text;
+  }
+  return text.erase(0, at + 1);
+}
+
 } // namespace zoo::clusters

@@ -49,4 +49,7 @@ std::uint64_t process_memory(std::int64_t pid);
 /// The last bytes of a file, `most` at most. Code::not_found, Code::io.
 Result<std::string> read_end(const std::filesystem::path& path, std::size_t most);
 
+/// The last lines of a text, with the last line's end if it has one.
+std::string last_lines(std::string text, std::size_t lines);
+
 } // namespace zoo::clusters

@@ -58,8 +58,8 @@ Result<void> Group::load() {
   const auto state_text = file::read(own / "state.json");
   const auto state = state_text ? json::parse(*state_text, nullptr, false) : json::object();
   const auto now = Clock::now();
-  for (const auto& each : state.value("processes", json::array())) {
-    const auto name = each.value("name", std::string());
+  for (const auto& each : kube::list_at(state, "/processes")) {
+    const auto name = kube::text_at(each, "/name");
     auto found = std::find_if(members_.begin(), members_.end(),
                               [&name](const auto& m) { return m.component.name == name; });
     const auto component = component_of(each.value("component", json()));

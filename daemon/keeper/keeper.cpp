@@ -215,7 +215,7 @@ int Keeper::turn() {
       event.removed = over;
       const auto text = text_of(event);
       for (auto& [number, client] : clients_) {
-        if (!client->watches) continue;
+        if (!client->watches || client->over) continue;
         client->out += text;
         if (client->out.size() > k_most_pending) client->over = true;
       }

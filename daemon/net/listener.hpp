@@ -84,6 +84,11 @@ public:
   /// Bytes that were handed through, to and from clients.
   struct Passed {
     std::uint64_t inward = 0, outward = 0;
+    Passed& operator+=(const Passed& more) {
+      inward += more.inward;
+      outward += more.outward;
+      return *this;
+    }
   };
   Passed passed() const;
 

@@ -5,9 +5,8 @@
 #include "common/base/log.hpp"
 #include "common/crypto/issue.hpp"
 #include "common/kube/kubeconfig.hpp"
+#include "daemon/net/address.hpp"
 #include "daemon/tenants/identity.hpp"
-
-#include <arpa/inet.h>
 
 #include <algorithm>
 #include <array>
@@ -22,17 +21,6 @@ struct Authority {
   crypto::PrivateKey key;
 };
 
-std::string address_of(const std::string& host) { // canonical, or "" for a name
-  std::array<unsigned char, 16> bytes{};
-  std::array<char, INET6_ADDRSTRLEN> text{};
-  for (const int family : {AF_INET, AF_INET6}) {
-    if (::inet_pton(family, host.c_str(), bytes.data()) == 1) {
-      return ::inet_ntop(family, bytes.data(), text.data(), text.size());
-    }
-  }
-  return {};
-}
-
 struct HostNames {
   std::vector<std::string> dns, addresses;
 };
@@ -44,7 +32,7 @@ HostNames names_of(const std::vector<std::string>& hosts) {
     if (std::find(list.begin(), list.end(), value) == list.end()) list.push_back(value);
   };
   for (const auto& host : hosts) {
-    const auto address = address_of(host);
+    const auto address = net::canonical_ip(host);
     if (host.empty() || address == "0.0.0.0" || address == "::") continue;
     if (address.empty()) {
       add(out.dns, host);

@@ -127,3 +127,11 @@ TEST_CASE_FIXTURE(PkiWorld, "what was damaged or interrupted is made good") {
   CHECK(ensure().size() == 8);
   CHECK(trouble().empty());
 }
+
+TEST_CASE("an address of IPv6 is the same one however it is written") {
+  PkiWorld world;
+  world.wish.names.emplace_back("2001:DB8:0::0:1");
+  world.ensure();
+  CHECK(world.trouble().empty());
+  CHECK(world.ensure().empty());
+}

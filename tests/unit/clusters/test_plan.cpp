@@ -117,12 +117,14 @@ TEST_CASE("addresses are networks of loopback") {
 }
 
 TEST_CASE("ports are a range") {
-  const auto range = parse_ports("7500-8499");
+  const auto range = parse_ports("clusters.ports", "7500-8499");
   REQUIRE(range);
   CHECK(range->first == 7'500);
   CHECK(range->last == 8'499);
   for (const auto* text : {"", "7500", "8499-7500", "0-5", "1-65536", "a-b"})
-    CHECK_FALSE(parse_ports(text));
+    CHECK_FALSE(parse_ports("clusters.ports", text));
+  CHECK(parse_ports("clusters.node_ports", "7").error().message() ==
+        "clusters.node_ports must be a range such as 7500-8499, not '7'");
 }
 
 TEST_CASE("a version is the one that is wished, or the newest") {
