@@ -98,6 +98,7 @@ audit::Entry entry_of(const resources::Finished& finished, std::string_view door
   entry.version = facts.version;
   entry.resource = facts.resource;
   entry.subresource = facts.subresource;
+  entry.name_space = facts.name_space;
   entry.name = facts.name;
   if (facts.resource.empty()) entry.path = finished.target;
   entry.code = finished.status;

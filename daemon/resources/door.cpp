@@ -22,6 +22,7 @@ RequestFacts facts_of(const Request& request) {
   if (path.size() < 4 || path[0] != "apis") return out;
   out.group = path[1];
   out.version = path[2];
+  if (kind == 5) out.name_space = path[4];
   out.resource = path[kind];
   if (named) out.name = path[kind + 1];
   if (path.size() > kind + 2) out.subresource = path[kind + 2];

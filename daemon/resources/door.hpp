@@ -16,7 +16,7 @@ namespace zoo::resources {
 
 /// What a request is about, in RBAC's words, as far as its path and method tell.
 struct RequestFacts {
-  std::string verb, group, version, resource, subresource, name;
+  std::string verb, group, version, resource, subresource, name_space, name;
 };
 RequestFacts facts_of(const Request& request);
 
