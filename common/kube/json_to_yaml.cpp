@@ -43,17 +43,17 @@ bool is_plain(std::string_view text) {
 }
 
 std::string double_quoted(std::string_view text) {
-  const auto json = json_quote(text);
+  const auto quoted = json_quote(text);
   std::string out;
-  for (std::size_t i = 0; i < json.size();) {
-    const auto length = awkward_length(std::string_view(json).substr(i));
+  for (std::size_t i = 0; i < quoted.size();) {
+    const auto length = awkward_length(std::string_view(quoted).substr(i));
     if (length == 0) {
-      out += json[i++];
+      out += quoted[i++];
       continue;
     }
-    std::uint32_t point = static_cast<std::uint8_t>(json[i]) & (length == 2 ? 0x1f : 0x0f);
+    std::uint32_t point = static_cast<std::uint8_t>(quoted[i]) & (length == 2 ? 0x1f : 0x0f);
     for (std::size_t k = 1; k < length; ++k)
-      point = point << 6 | (static_cast<std::uint8_t>(json[i + k]) & 0x3f);
+      point = point << 6 | (static_cast<std::uint8_t>(quoted[i + k]) & 0x3f);
     out += fmt::format("\\u{:04x}", point);
     i += length;
   }

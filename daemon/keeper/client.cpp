@@ -20,7 +20,7 @@ extern char** environ;
 namespace zoo::keeper {
 namespace {
 
-constexpr std::chrono::seconds k_patience{10};
+constexpr std::chrono::seconds k_answer_patience{10};
 constexpr int k_look = 200; ///< milliseconds between two looks at a stop token
 
 Result<file::Fd> connect_to(const std::filesystem::path& path) {
@@ -30,7 +30,7 @@ Result<file::Fd> connect_to(const std::filesystem::path& path) {
     return fail(Code::io, "{} is too long for the path of a socket", path.string());
   std::memcpy(address.sun_path, path.c_str(), path.native().size());
   file::Fd out(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  const timeval patience{k_patience.count(), 0};
+  const timeval patience{k_answer_patience.count(), 0};
   ::setsockopt(out.get(), SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
   if (!out || ::connect(out.get(), reinterpret_cast<sockaddr*>(&address), sizeof(address)) != 0)
     return fail(Code::unavailable, "the keeper of control planes does not answer on {}: {}",
@@ -74,7 +74,7 @@ Result<Reply> Client::ask(const Request& request) const {
   ZOO_TRY_VOID(send_all(socket.get(), text_of(request)));
   LineReader lines;
   ZOO_TRY(const auto line,
-          next_line(socket.get(), lines, static_cast<int>(k_patience.count()) * 1000));
+          next_line(socket.get(), lines, static_cast<int>(k_answer_patience.count()) * 1000));
   if (!line) return fail(Code::unavailable, "the keeper of control planes is silent");
   ZOO_TRY(auto reply, reply_of(*line));
   if (reply.error) return fail(*std::move(reply.error));

@@ -28,18 +28,6 @@ struct Der {
   std::string_view bytes;
   std::size_t hash;
 };
-struct OwnDer {
-  std::string bytes;
-  std::size_t hash;
-};
-struct HashOfDer {
-  using is_transparent = void;
-  std::size_t operator()(const auto& der) const { return der.hash; }
-};
-struct SameDer {
-  using is_transparent = void;
-  bool operator()(const auto& a, const auto& b) const { return a.bytes == b.bytes; }
-};
 
 tl::unexpected<Error> not_served(const TenantEntry& entry) {
   return fail(Code::unauthorized, "Unauthorized: this tenant is {}",
@@ -53,8 +41,22 @@ struct TenantViewSource::Holder {
   Principal principal; ///< what it comes to where it is let in
 };
 
-struct TenantViewSource::Holders
-    : std::unordered_map<OwnDer, std::shared_ptr<const Holder>, HashOfDer, SameDer> {};
+struct TenantViewSource::Holders {
+  struct OwnDer {
+    std::string bytes;
+    std::size_t hash;
+  };
+  struct HashOfDer {
+    using is_transparent = void;
+    std::size_t operator()(const auto& der) const { return der.hash; }
+  };
+  struct SameDer {
+    using is_transparent = void;
+    bool operator()(const auto& a, const auto& b) const { return a.bytes == b.bytes; }
+  };
+
+  std::unordered_map<OwnDer, std::shared_ptr<const Holder>, HashOfDer, SameDer> by_der;
+};
 
 TenantViewSource::TenantViewSource(net::Loop& loop, const ViewParts& parts, DefaultTerms terms)
     : loop_(loop), parts_(parts), terms_(std::move(terms)),
@@ -115,7 +117,8 @@ std::shared_ptr<const Principal> TenantViewSource::claimed(const http::Connectio
 Result<std::shared_ptr<const TenantViewSource::Holder>>
 TenantViewSource::holder_of(const http::ConnectionInfo& connection) {
   const Der der{connection.peer_certificate_der, connection.peer_certificate_hash};
-  if (const auto known = holders_->find(der); known != holders_->end()) return known->second;
+  if (const auto known = holders_->by_der.find(der); known != holders_->by_der.end())
+    return known->second;
   ZOO_TRY(const auto certificate, crypto::Certificate::from_der(connection.peer_certificate_der));
   auto holder = std::make_shared<Holder>();
   ZOO_TRY(holder->claimed, identity_of(certificate));
@@ -129,9 +132,9 @@ TenantViewSource::holder_of(const http::ConnectionInfo& connection) {
   principal.issued = claimed.epoch;
   principal.expires = claimed.expires;
   principal.upstream_fields = access::as_tenant_user(upstream_user(claimed.tenant), principal);
-  OwnDer own{connection.peer_certificate_der, der.hash};
-  make_room(*holders_, own, k_max_holders);
-  holders_->emplace(std::move(own), holder);
+  Holders::OwnDer own{connection.peer_certificate_der, der.hash};
+  make_room(holders_->by_der, own, k_max_holders);
+  holders_->by_der.emplace(std::move(own), holder);
   return holder;
 }
 
