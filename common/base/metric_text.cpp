@@ -41,7 +41,7 @@ void MetricText::family(std::string_view name, Type type, std::string_view help)
   fmt::format_to(std::back_inserter(text_), "\n# TYPE {} {}\n", name, word(type));
 }
 
-void MetricText::sample(double value, Labels labels, std::string_view suffix) {
+void MetricText::sample(double value, std::span<const Label> labels, std::string_view suffix) {
   text_ += name_;
   text_ += suffix;
   char before = '{';
@@ -53,7 +53,7 @@ void MetricText::sample(double value, Labels labels, std::string_view suffix) {
     text_ += '"';
     before = ',';
   }
-  if (labels.size() != 0) text_ += '}';
+  if (!labels.empty()) text_ += '}';
   if (std::trunc(value) == value && std::fabs(value) < 9e15) {
     fmt::format_to(std::back_inserter(text_), " {}\n", static_cast<std::int64_t>(value));
   } else {

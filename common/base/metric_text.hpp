@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -18,11 +19,15 @@ namespace zoo {
 class MetricText {
 public:
   enum class Type : std::uint8_t { counter, gauge, histogram };
-  using Labels = std::initializer_list<std::pair<std::string_view, std::string_view>>;
+  using Label = std::pair<std::string_view, std::string_view>;
+  using Labels = std::initializer_list<Label>;
 
   void family(std::string_view name, Type type, std::string_view help);
   /// `suffix`: "_bucket", "_sum", "_count" of a histogram.
-  void sample(double value, Labels labels = {}, std::string_view suffix = {});
+  void sample(double value, Labels labels = {}, std::string_view suffix = {}) {
+    sample(value, std::span<const Label>(labels.begin(), labels.size()), suffix);
+  }
+  void sample(double value, std::span<const Label> labels, std::string_view suffix);
 
   const std::string& text() const { return text_; }
   std::string take() { return std::move(text_); }

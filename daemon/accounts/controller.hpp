@@ -60,6 +60,7 @@ public:
   void run_due() { runner_.run_due(); }
   void lead(bool leads) { runner_.lead(leads); } ///< reconcile::Runner::lead()
   std::size_t waiting() const { return queue_.size(); }
+  reconcile::Counts counts() const { return runner_.counts(); }
 
 private:
   using Next = reconcile::Next;

@@ -85,6 +85,7 @@ public:
 
   /// For tests: looks at everything that is due, on this thread.
   void run_due() { runner_.run_due(); }
+  reconcile::Counts looks() const { return runner_.counts(); }
 
 private:
   using Next = reconcile::Next;

@@ -39,6 +39,7 @@ public:
             upstream::Upstream& upstream, net::Loop& loop);
   void start();                                  ///< any thread
   void lead(bool leads) { runner_.lead(leads); } ///< reconcile::Runner::lead()
+  reconcile::Counts counts() const { return runner_.counts(); }
   /// An account or a quota has changed. Any thread; does not block.
   void touched();
 

@@ -283,6 +283,11 @@ Result<void> AccountViews::recount(const std::string& owner) {
   return {};
 }
 
+std::vector<reconcile::Counts> AccountViews::controllers() {
+  return {writes_.controller().counts(), writes_.quotas().looks(), writes_.templates().counts(),
+          sets_.counts()};
+}
+
 void AccountViews::measure(MetricText& out) const {
   measure_quotas(out, broker_.counts(), writes_.quotas().counts());
   using Type = MetricText::Type;

@@ -13,6 +13,7 @@
 #include "daemon/accounts/views.hpp"
 #include "daemon/accounts/writes.hpp"
 #include "daemon/admin/quotas.hpp"
+#include "daemon/reconcile/runner.hpp"
 #include "daemon/resources/kind.hpp"
 #include "daemon/templates/follower.hpp"
 #include "daemon/tenants/service.hpp"
@@ -61,6 +62,7 @@ public:
                                  const nlohmann::json& objects) override;
   Result<void> recount(const std::string& owner) override;
   void measure(MetricText& out) const; ///< the same as numbers (docs/metrics.md); any thread
+  std::vector<reconcile::Counts> controllers(); ///< for /metrics; any thread
   /// Of tenancy.kiosk.sh, and namespaces of the core group.
   std::vector<resources::KindPtr> kinds();
 

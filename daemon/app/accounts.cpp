@@ -133,6 +133,10 @@ void Accounts::measure(MetricText& out) const {
   if (views_) views_->measure(out);
 }
 
+std::vector<reconcile::Counts> Accounts::controllers() const {
+  return views_ ? views_->controllers() : std::vector<reconcile::Counts>();
+}
+
 Result<std::string> Accounts::door_url() const {
   if (!door_) return std::string();
   const auto& said = parts_.values.string("accounts.advertise");

@@ -7,6 +7,7 @@
 #include "daemon/app/account_views.hpp"
 #include "daemon/app/aggregated.hpp"
 #include "daemon/app/broker_door.hpp"
+#include "daemon/reconcile/runner.hpp"
 #include "daemon/templates/charts.hpp"
 #include "daemon/tenants/service.hpp"
 
@@ -51,8 +52,9 @@ public:
   /// Follows upstream, and opens the doors; once. Blocks. Errors: those of the doors.
   Result<void> open();
 
-  std::vector<tenants::Finding> findings() const; ///< for doctor. Blocks.
-  void measure(MetricText& out) const;            ///< for /metrics; any thread
+  std::vector<tenants::Finding> findings() const;     ///< for doctor. Blocks.
+  void measure(MetricText& out) const;                ///< for /metrics; any thread
+  std::vector<reconcile::Counts> controllers() const; ///< for /metrics; any thread
   /// Where clients find the account door: "https://HOST:PORT"; "": there is none.
   Result<std::string> door_url() const;
   /// Null without an aggregated door.

@@ -261,6 +261,10 @@ void Clusters::measure(MetricText& out) const {
   out.sample(static_cast<double>(passed.outward), {{"direction", "outward"}});
 }
 
+std::vector<reconcile::Counts> Clusters::controllers() const {
+  return impl_ ? std::vector{impl_->controller->counts()} : std::vector<reconcile::Counts>();
+}
+
 void Clusters::close() {
   if (!impl_) return;
   if (impl_->orders) impl_->orders->stop();

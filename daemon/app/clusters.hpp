@@ -5,6 +5,7 @@
 #include "common/config/config.hpp"
 #include "daemon/app/address.hpp"
 #include "daemon/net/listener.hpp"
+#include "daemon/reconcile/runner.hpp"
 #include "daemon/resources/kind.hpp"
 #include "daemon/store/store.hpp"
 #include "daemon/tenants/service.hpp"
@@ -36,8 +37,9 @@ public:
   ~Clusters();
 
   std::vector<resources::KindPtr> kinds() const;
-  std::vector<tenants::Finding> findings() const; ///< for doctor. Any thread; blocks
-  void measure(MetricText& out) const;            ///< any thread; blocks
+  std::vector<tenants::Finding> findings() const;     ///< for doctor. Any thread; blocks
+  void measure(MetricText& out) const;                ///< any thread; blocks
+  std::vector<reconcile::Counts> controllers() const; ///< for /metrics; any thread
   /// Ends the doors and the controller, while the loops still turn. Control planes run on.
   void close();
 

@@ -5,8 +5,10 @@
 #include "daemon/app/memory.hpp"
 #include "daemon/app/process.hpp"
 #include "daemon/audit/log.hpp"
+#include "daemon/authz/policy_store.hpp"
 #include "daemon/gateway/flow_control.hpp"
 #include "daemon/net/listener.hpp"
+#include "daemon/store/timed.hpp"
 #include "daemon/tenants/pki.hpp"
 #include "daemon/upstream/credential.hpp"
 #include "daemon/upstream/shared_watches.hpp"
@@ -80,6 +82,19 @@ void upstream(MetricText& out, upstream::Upstream& upstream) {
   out.sample(static_cast<double>(watches.alone), {{"shared", "false"}});
   out.family("zood_watch_subscribers", Type::gauge, "Watches of clients on the shared ones");
   out.sample(static_cast<double>(watches.subscribers));
+  upstream.tally().write(out);
+}
+
+void controllers(MetricText& out, const std::vector<reconcile::Counts>& all) {
+  out.family("zood_controller_queue", Type::gauge,
+             "What a controller has to look at, be it due or later");
+  for (const auto& each : all)
+    out.sample(static_cast<double>(each.waiting), {{"controller", each.name}});
+  out.family("zood_reconciles_total", Type::counter, "Looks of a controller");
+  for (const auto& each : all) {
+    out.sample(static_cast<double>(each.done), {{"controller", each.name}, {"result", "done"}});
+    out.sample(static_cast<double>(each.failed), {{"controller", each.name}, {"result", "failed"}});
+  }
 }
 
 void audit(MetricText& out, const audit::Log& log) {
@@ -112,6 +127,16 @@ void measure(MetricText& out, const Measured& what) {
              "Longest time in the last 10 seconds that a task waited for its event loop");
   out.sample(std::chrono::duration<double>(what.loop_lag).count());
   upstream(out, what.upstream);
+  out.family("zood_policy_loads_total", Type::counter,
+             "Times that the roles and bindings of a tenant were read");
+  out.sample(static_cast<double>(what.policies.loads()));
+  what.store.measure(out);
+  controllers(out, what.controllers);
+  out.family("zood_admin_queue", Type::gauge, "Requests at the admin API that wait for a thread");
+  out.sample(static_cast<double>(what.admin_waiting));
+  out.family("zood_virtual_queue", Type::gauge,
+             "Writes of kinds that zood keeps itself that wait for a thread");
+  out.sample(static_cast<double>(what.virtual_waiting));
   out.family("zood_tenant_looks_total", Type::counter,
              "Times that what a tenant has upstream was made, looked after or removed");
   out.sample(static_cast<double>(what.looks));

@@ -2,12 +2,21 @@
 #pragma once
 
 #include "common/base/metric_text.hpp"
+#include "daemon/reconcile/runner.hpp"
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
+#include <vector>
 
 namespace zoo::audit {
 class Log;
+}
+namespace zoo::authz {
+class PolicyStore;
+}
+namespace zoo::store {
+class TimedStore;
 }
 namespace zoo::gateway {
 class FlowControl;
@@ -35,6 +44,10 @@ struct Measured {
   const upstream::Credential& credential;
   const tenants::Pki& pki;
   const DoorCertificates& certificates;
+  const authz::PolicyStore& policies;
+  const store::TimedStore& store;
+  std::size_t admin_waiting, virtual_waiting; ///< requests that wait for a thread
+  std::vector<reconcile::Counts> controllers;
   std::uint64_t looks;                ///< at tenants' rooms, since the start
   bool hears_drift;                   ///< Drift::hears()
   std::chrono::milliseconds loop_lag; ///< LoopLag::longest()

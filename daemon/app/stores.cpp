@@ -114,7 +114,9 @@ Result<OpenedStore> open_store(const config::Values& values, bool empty) {
     ZOO_TRY(inner, store::open_sqlite(std::move(options)));
   }
   if (!empty) ZOO_TRY_VOID(store::take_into_use(*inner));
-  out.store = std::make_unique<store::HeldStore>(std::move(inner));
+  auto timed = std::make_unique<store::TimedStore>(std::move(inner));
+  out.timed = timed.get();
+  out.store = std::make_unique<store::HeldStore>(std::move(timed));
   return out;
 }
 
@@ -255,6 +257,13 @@ void StoreMigration::measure(MetricText& out) const {
   out.sample(double(store_.stale().count()) / 1000);
   out.family("zood_leader", MetricText::Type::gauge, "1 where this zood runs the controllers");
   out.sample(session_.leads() ? 1 : 0);
+  constexpr std::chrono::seconds k_heard{8}; // else the store is away, and is not waited for
+  const auto replicas = store_.stale() < k_heard
+                            ? session_.replicas()
+                            : Result<std::vector<store::Replica>>(fail(Code::unavailable, "away"));
+  if (!replicas) return;
+  out.family("zood_replicas", MetricText::Type::gauge, "Zoods that have this store open");
+  out.sample(static_cast<double>(replicas->size()));
 }
 
 } // namespace zoo::app

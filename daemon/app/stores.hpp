@@ -8,6 +8,7 @@
 #include "daemon/store/held.hpp"
 #include "daemon/store/lock.hpp"
 #include "daemon/store/session.hpp"
+#include "daemon/store/timed.hpp"
 #include "daemon/tenants/service.hpp"
 
 #include <atomic>
@@ -22,6 +23,7 @@ namespace zoo::app {
 struct OpenedStore {
   std::optional<store::DirectoryLock> lock; ///< released last
   std::unique_ptr<store::HeldStore> store;
+  const store::TimedStore* timed = nullptr; ///< within `store`
 };
 
 /// Code::usage: its records were moved elsewhere, or the configuration names no store that can be.

@@ -28,29 +28,6 @@ double value(const std::atomic<std::uint64_t>& what) {
 
 } // namespace
 
-void Tally::Times::add(std::chrono::microseconds took) {
-  const auto each = took.count();
-  const auto end = std::lower_bound(k_ends.begin(), k_ends.end(), each);
-  count(buckets[static_cast<std::size_t>(end - k_ends.begin())]);
-  count(micros, static_cast<std::uint64_t>(std::max<std::int64_t>(each, 0)));
-}
-
-void Tally::Times::write(const auto& put) const {
-  double all = 0;
-  for (const auto& bucket : buckets)
-    all += value(bucket);
-  if (all == 0) return;
-  double below = 0;
-  for (std::size_t b = 0; b < buckets.size(); ++b) {
-    below += value(buckets[b]);
-    const auto end = b < k_ends.size() ? fmt::to_string(static_cast<double>(k_ends[b]) / 1e6)
-                                       : std::string("+Inf");
-    put(below, std::string_view(end), "_bucket");
-  }
-  put(value(micros) / 1e6, std::string_view(), "_sum");
-  put(below, std::string_view(), "_count");
-}
-
 void Tally::add(const Entry& entry) {
   auto& door = doors_[place(k_doors, entry.door)];
   const auto verb = place(k_verbs, entry.verb);
@@ -101,20 +78,13 @@ void Tally::write(MetricText& out) const {
              "From the request's head to the end of its answer");
   for (std::size_t d = 0; d < k_doors.size(); ++d) {
     for (std::size_t v = 0; v < k_verbs.size(); ++v) {
-      doors_[d].times[v].write([&](double sample, std::string_view end, std::string_view suffix) {
-        if (end.empty())
-          return out.sample(sample, {{"door", k_doors[d]}, {"verb", k_verbs[v]}}, suffix);
-        out.sample(sample, {{"door", k_doors[d]}, {"verb", k_verbs[v]}, {"le", end}}, suffix);
-      });
+      doors_[d].times[v].write(out, {{"door", k_doors[d]}, {"verb", k_verbs[v]}});
     }
   }
   out.family("zood_stage_seconds", Type::histogram,
              "Stages of one in 16 requests of tenants and users that are not long-running");
   for (std::size_t i = 0; i < k_stages.size(); ++i) {
-    stages_[i].write([&](double sample, std::string_view end, std::string_view suffix) {
-      if (end.empty()) return out.sample(sample, {{"stage", k_stages[i]}}, suffix);
-      out.sample(sample, {{"stage", k_stages[i]}, {"le", end}}, suffix);
-    });
+    stages_[i].write(out, {{"stage", k_stages[i]}});
   }
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "common/base/metric_text.hpp"
+#include "common/base/histogram.hpp"
 #include "daemon/audit/entry.hpp"
 
 #include <array>
@@ -26,29 +26,18 @@ public:
   /// As Entry::door names them.
   static constexpr std::array<std::string_view, 4> k_doors = {"tenants", "admin", "accounts",
                                                               "aggregated"};
-  /// Upper ends of the buckets in microseconds; what is longer counts towards +Inf alone.
-  static constexpr std::array<std::int64_t, 12> k_ends = {
-      500,    1'000,   2'500,   5'000,     10'000,    25'000,
-      50'000, 100'000, 250'000, 1'000'000, 5'000'000, 30'000'000};
 
 private:
   using Count = std::atomic<std::uint64_t>;
   static constexpr std::size_t k_codes = 600; ///< beyond it: 0
-  struct Times {
-    std::array<Count, k_ends.size() + 1> buckets{}; ///< not cumulative
-    Count micros{0};
-    void add(std::chrono::microseconds took);
-    /// put(value, le, suffix) of each bucket, the sum and the count; nothing if there was none.
-    void write(const auto& put) const;
-  };
   struct Door {
     std::array<std::array<Count, k_codes>, k_verbs.size()> codes{};
-    std::array<Times, k_verbs.size()> times{};
+    std::array<Histogram, k_verbs.size()> times{};
     std::array<Count, 4> decisions{}; ///< by Decision
     Count bytes_in{0}, bytes_out{0};
   };
   std::array<Door, k_doors.size()> doors_{};
-  std::array<Times, k_stages.size()> stages_{};
+  std::array<Histogram, k_stages.size()> stages_{};
 };
 
 } // namespace zoo::audit

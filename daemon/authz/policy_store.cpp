@@ -28,8 +28,9 @@ struct PolicyStore::Slot : std::enable_shared_from_this<PolicyStore::Slot> {
     std::function<void(Result<PolicyPtr>)> done;
   };
 
-  Slot(upstream::Upstream& given, net::Loop& loop, PolicyLimits bounds)
-      : upstream(given), home(loop), limits(bounds), idle(loop) {}
+  Slot(upstream::Upstream& given, net::Loop& loop, PolicyLimits bounds,
+       std::shared_ptr<std::atomic<std::uint64_t>> counted)
+      : upstream(given), home(loop), limits(bounds), loads(std::move(counted)), idle(loop) {}
 
   void touch() { used = Clock::now().time_since_epoch().count(); }
 
@@ -43,6 +44,7 @@ struct PolicyStore::Slot : std::enable_shared_from_this<PolicyStore::Slot> {
         upstream, upstream.caller(home), home, mapping, limits,
         [this](Result<PolicyPtr> policy) { published(std::move(policy)); });
     names = &source->mapping().shared();
+    ++*loads;
     source->start();
     watch_idle();
   }
@@ -80,6 +82,7 @@ struct PolicyStore::Slot : std::enable_shared_from_this<PolicyStore::Slot> {
   upstream::Upstream& upstream;
   net::Loop& home;
   const PolicyLimits limits;
+  const std::shared_ptr<std::atomic<std::uint64_t>> loads; ///< of all slots
   Published<const Policy> current;
   std::atomic<const translate::SharedNames*> names{nullptr};
   std::atomic<Clock::rep> used{0};
@@ -99,6 +102,8 @@ struct PolicyStore::Impl {
   std::vector<net::Loop*> loops;
   PolicyLimits limits;
   std::array<Shard, k_shards> shards{};
+  std::shared_ptr<std::atomic<std::uint64_t>> loads =
+      std::make_shared<std::atomic<std::uint64_t>>(0);
 
   /// Gives up what nobody uses. A slot dies on its home loop, where its timer lives.
   static void sweep(Shard& shard) {
@@ -121,6 +126,8 @@ PolicyStore::PolicyStore(upstream::Upstream& upstream, std::vector<net::Loop*> l
                          PolicyLimits limits)
     : impl_(new Impl{upstream, std::move(loops), limits}) {}
 
+std::uint64_t PolicyStore::loads() const { return impl_->loads->load(); }
+
 PolicyStore::~PolicyStore() {
   // A task that never ran may keep a slot beyond the upstream and the slot's loop.
   for (auto& shard : impl_->shards) {
@@ -139,7 +146,8 @@ std::shared_ptr<PolicyStore::Slot> PolicyStore::slot_of(const std::string& id) {
   auto& place = shard.slots[id];
   if (!place) {
     const auto home = std::hash<std::string>{}(id) % impl_->loops.size();
-    place = std::make_shared<Slot>(impl_->upstream, *impl_->loops[home], impl_->limits);
+    place =
+        std::make_shared<Slot>(impl_->upstream, *impl_->loops[home], impl_->limits, impl_->loads);
   }
   return place;
 }

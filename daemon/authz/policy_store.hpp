@@ -6,6 +6,7 @@
 #include "daemon/authz/policy_source.hpp"
 #include "daemon/translate/mapping.hpp"
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -27,6 +28,8 @@ public:
   ~PolicyStore();
   PolicyStore(const PolicyStore&) = delete;
   PolicyStore& operator=(const PolicyStore&) = delete;
+
+  std::uint64_t loads() const; ///< times that a policy was read; any thread
 
 private:
   friend class TenantPolicy;

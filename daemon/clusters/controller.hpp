@@ -55,6 +55,7 @@ public:
   void knock(const std::string& key) { queue_.add(k_knock + key, std::chrono::milliseconds(0)); }
 
   const Settings& settings() const { return parts_.settings; }
+  reconcile::Counts counts() const { return runner_.counts(); }
 
   // For the row of the API (kind.hpp) and for what follows the upstream's orders. Any thread.
   void decorate(nlohmann::json& object, std::vector<std::string>& warnings) const;

@@ -24,6 +24,10 @@ Runner::~Runner() {
     thread.request_stop();
 }
 
+Counts Runner::counts() const {
+  return {reconciler_.name, queue_.size(), done_.load(), failed_.load()};
+}
+
 void Runner::lead(bool leads) {
   std::set<std::string> due;
   {
@@ -50,6 +54,7 @@ void Runner::look(const Queue::Work& work) {
   } catch (const std::exception& error) {
     next = fail(Code::internal, "unexpected: {}", error.what());
   }
+  ++(next ? done_ : failed_);
   if (next) {
     const auto after = next->after;
     const bool again = !next->waits && after && *after < reconciler_.settled;

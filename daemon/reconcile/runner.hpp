@@ -4,7 +4,10 @@
 #include "common/base/result.hpp"
 #include "daemon/reconcile/queue.hpp"
 
+#include <atomic>
 #include <chrono>
+#include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <mutex>
 #include <optional>
@@ -23,6 +26,13 @@ struct Next {
   /// The look came to its end and waits for something else: no attempt is counted, however soon
   /// the next look is.
   bool waits = false;
+};
+
+/// What a runner has done since it was made.
+struct Counts {
+  std::string name;                   ///< of its threads
+  std::size_t waiting = 0;            ///< keys that are due, or will be
+  std::uint64_t done = 0, failed = 0; ///< looks
 };
 
 struct Reconciler {
@@ -51,6 +61,7 @@ public:
   /// it begins to lead. A runner leads from the start. Any thread; does not wait for looks in
   /// progress.
   void lead(bool leads);
+  Counts counts() const; ///< any thread
   /// Looks at every key that is due, on this thread: for tests, without threads of its own.
   void run_due();
 
@@ -62,6 +73,7 @@ private:
   Queue& queue_;
   std::mutex mutex_; ///< for both of these
   bool leads_ = true;
+  std::atomic<std::uint64_t> done_{0}, failed_{0};
   std::set<std::string> kept_;
   std::vector<std::jthread> threads_;
 };

@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/relay/tally.hpp"
 
-#include <fmt/format.h>
-
-#include <algorithm>
-
 namespace zoo::relay {
 namespace {
 
@@ -19,13 +15,7 @@ void Tally::count(translate::Hook hook, Outcome outcome, std::chrono::microsecon
   const auto of = index_of(hook);
   counts_[of][static_cast<std::size_t>(outcome)].fetch_add(1, std::memory_order_relaxed);
   if (outcome != Outcome::answered) return;
-  const auto seconds = std::chrono::duration<double>(took).count();
-  const auto place = std::lower_bound(k_bounds.begin(), k_bounds.end(), seconds);
-  auto& histogram = seconds_[of];
-  histogram.buckets[static_cast<std::size_t>(place - k_bounds.begin())].fetch_add(
-      1, std::memory_order_relaxed);
-  histogram.microseconds.fetch_add(static_cast<std::uint64_t>(took.count()),
-                                   std::memory_order_relaxed);
+  seconds_[of].add(took);
 }
 
 std::uint64_t Tally::count_of(translate::Hook hook, Outcome outcome) const {
@@ -42,19 +32,8 @@ void Tally::write(MetricText& out) const {
   }
   out.family("zood_relay_seconds", Type::histogram,
              "Time from a review at the relay's door to the webhook's answer");
-  for (const auto hook : translate::k_hooks) {
-    const auto& histogram = seconds_[index_of(hook)];
-    std::uint64_t sum = 0;
-    for (std::size_t i = 0; i < histogram.buckets.size(); ++i) {
-      sum += histogram.buckets[i].load();
-      const auto bound = i < k_bounds.size() ? fmt::format("{}", k_bounds[i]) : "+Inf";
-      out.sample(static_cast<double>(sum), {{"hook", translate::word_of(hook)}, {"le", bound}},
-                 "_bucket");
-    }
-    out.sample(static_cast<double>(histogram.microseconds.load()) / 1e6,
-               {{"hook", translate::word_of(hook)}}, "_sum");
-    out.sample(static_cast<double>(sum), {{"hook", translate::word_of(hook)}}, "_count");
-  }
+  for (const auto hook : translate::k_hooks)
+    seconds_[index_of(hook)].write(out, {{"hook", translate::word_of(hook)}});
   out.family("zood_relay_strangers_total", Type::counter,
              "Requests at the relay's door for a path that is none of its own");
   out.sample(static_cast<double>(strangers_.load()));

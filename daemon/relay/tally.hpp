@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "common/base/metric_text.hpp"
+#include "common/base/histogram.hpp"
 #include "daemon/translate/webhook_relay.hpp"
 
 #include <array>
@@ -35,12 +35,6 @@ public:
   void write(MetricText& out) const;
 
 private:
-  static constexpr std::array<double, 12> k_bounds = {0.001, 0.0025, 0.005, 0.01, 0.025, 0.05,
-                                                      0.1,   0.25,   0.5,   1,    2.5,   10};
-  struct Histogram {
-    std::array<std::atomic<std::uint64_t>, k_bounds.size() + 1> buckets{};
-    std::atomic<std::uint64_t> microseconds{0};
-  };
   std::array<std::array<std::atomic<std::uint64_t>, k_outcomes>, translate::k_hooks.size()>
       counts_{};
   std::array<Histogram, translate::k_hooks.size()> seconds_; ///< of calls that were answered

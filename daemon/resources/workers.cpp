@@ -110,4 +110,9 @@ Error too_many_of_his() {
                            Workers::k_slow_of_one));
 }
 
+std::size_t Workers::waiting() const {
+  const std::lock_guard lock(mutex_);
+  return quick_.size() + slow_.size();
+}
+
 } // namespace zoo::resources

@@ -40,6 +40,7 @@ public:
   void put_away(std::function<void()> job);
   /// Finishes what runs, drops what waits, joins. Idempotent.
   void stop();
+  std::size_t waiting() const; ///< jobs; any thread
 
   static constexpr std::size_t k_slow_of_one = 4;
 
@@ -52,7 +53,7 @@ private:
   bool next(Job& job, bool& slow);
 
   const std::string name_;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::condition_variable wake_;
   std::deque<Job> quick_, slow_;
   std::unordered_map<std::string, std::size_t> slow_of_; ///< done or waiting, by whose they are

@@ -72,6 +72,7 @@ public:
   void on_deployed(Deployed hears);
   void start();
   void lead(bool leads) { runner_.lead(leads); } ///< reconcile::Runner::lead()
+  reconcile::Counts counts() const { return runner_.counts(); }
 
   /// What watches tell; any thread, do not block.
   void heard_instance(const nlohmann::json& object);

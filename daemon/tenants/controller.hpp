@@ -122,6 +122,7 @@ public:
   void lead() { queue_.add(std::string(k_lead), Clock::duration::zero()); }
 
   std::uint64_t looks() const { return looks_.load(); } ///< at tenants, since the start
+  reconcile::Counts counts() const { return runner_.counts(); }
 
   /// A certificate request of this tenant may be due for signing (signing.cpp).
   void sign_soon(std::string_view id);

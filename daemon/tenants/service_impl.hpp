@@ -60,6 +60,7 @@ public:
   void touch_all() { controller_.touch_all(); }
   void lead() { controller_.lead(); }
   std::uint64_t looks() const { return controller_.looks(); }
+  reconcile::Counts counts() const { return controller_.counts(); }
 
 private:
   /// A client for one call: kept-alive ones are used again.

@@ -68,9 +68,10 @@ private:
 
 } // namespace
 
-Pool::Impl::Impl(net::Loop& owner, std::shared_ptr<const UpstreamEndpoint> where, PoolLimits bounds)
-    : loop(owner), endpoint(std::move(where)), limits(bounds), may_open(bounds.first_opening),
-      sweeper(owner) {
+Pool::Impl::Impl(net::Loop& owner, std::shared_ptr<const UpstreamEndpoint> where, PoolLimits bounds,
+                 std::shared_ptr<Tally> counts)
+    : loop(owner), endpoint(std::move(where)), limits(bounds), tally(std::move(counts)),
+      may_open(bounds.first_opening), sweeper(owner) {
   if (!endpoint->tls) return;
   auto context = net::TlsClientContext::create(
       {endpoint->ca_pem, endpoint->client_certificate_pem, endpoint->client_key_pem.clone(),
@@ -81,6 +82,13 @@ Pool::Impl::Impl(net::Loop& owner, std::shared_ptr<const UpstreamEndpoint> where
     broken = Error(Code::unavailable, context.error().message())
                  .context("while preparing TLS to the upstream");
   }
+}
+
+void Pool::Impl::tell_failure(const CallPtr& call, Error error) const {
+  auto* handler = std::exchange(call->handler, nullptr);
+  if (handler == nullptr) return;
+  if (tally) tally->failed(error.code());
+  handler->on_error(std::move(error));
 }
 
 void Pool::Impl::attach(const CallPtr& call) {
@@ -191,10 +199,9 @@ void Pool::Impl::sweep() {
   const std::vector<CallPtr> given_up(late, waiting.end());
   waiting.erase(late, waiting.end());
   for (const auto& call : given_up) {
-    if (auto* handler = std::exchange(call->handler, nullptr))
-      handler->on_error(
-          {Code::unavailable, fmt::format("no connection to {}:{} within {} ms", endpoint->host,
-                                          endpoint->port, limits.connect.count())});
+    tell_failure(
+        call, {Code::unavailable, fmt::format("no connection to {}:{} within {} ms", endpoint->host,
+                                              endpoint->port, limits.connect.count())});
   }
   std::vector<std::shared_ptr<Link>> all;
   all.reserve(busy.size());
@@ -224,8 +231,9 @@ void Pool::Impl::close() {
   waiting.clear();
 }
 
-Pool::Pool(net::Loop& loop, std::shared_ptr<const UpstreamEndpoint> endpoint, PoolLimits limits)
-    : impl_(std::make_shared<Impl>(loop, std::move(endpoint), limits)) {}
+Pool::Pool(net::Loop& loop, std::shared_ptr<const UpstreamEndpoint> endpoint, PoolLimits limits,
+           std::shared_ptr<Tally> tally)
+    : impl_(std::make_shared<Impl>(loop, std::move(endpoint), limits, std::move(tally))) {}
 
 Pool::~Pool() { impl_->close(); }
 
@@ -243,6 +251,7 @@ std::unique_ptr<Call> Pool::start(http::RequestHead head, CallOptions options,
                                   CallHandler& handler) {
   const auto call = std::make_shared<CallState>();
   call->handler = &handler;
+  call->asks = Tally::kind_of(head.method, head.target, options.long_running);
   call->head_request = head.method == "HEAD";
   call->writes = head.method != "GET" && head.method != "HEAD" && head.method != "OPTIONS";
   call->long_running = options.long_running;
@@ -273,9 +282,8 @@ std::unique_ptr<Call> Pool::start(http::RequestHead head, CallOptions options,
                               "retry after 1 second",
                               open));
   if (error) {
-    impl_->loop.post([call, failure = *std::move(error)] {
-      if (auto* listener = std::exchange(call->handler, nullptr)) listener->on_error(failure);
-    });
+    impl_->loop.post(
+        [call, pool = impl_, failure = *std::move(error)] { pool->tell_failure(call, failure); });
   } else {
     impl_->attach(call);
   }

@@ -6,6 +6,7 @@
 #include "daemon/http/field_lines.hpp"
 #include "daemon/net/loop.hpp"
 #include "daemon/upstream/call.hpp"
+#include "daemon/upstream/tally.hpp"
 
 #include <chrono>
 #include <cstddef>
@@ -60,7 +61,9 @@ public:
     std::size_t resumed = 0; ///< of these, with a resumed TLS session
   };
 
-  Pool(net::Loop& loop, std::shared_ptr<const UpstreamEndpoint> endpoint, PoolLimits limits = {});
+  /// `tally`: told of each answer; null: nobody is.
+  Pool(net::Loop& loop, std::shared_ptr<const UpstreamEndpoint> endpoint, PoolLimits limits = {},
+       std::shared_ptr<Tally> tally = nullptr);
   ~Pool() override;
   std::unique_ptr<Call> start(http::RequestHead head, CallOptions options,
                               CallHandler& handler) override;

@@ -173,6 +173,10 @@ bool Link::deliver_head() {
     for (const auto* name : {"content-encoding", "content-length", "vary"}) // of what nobody sees
       head.headers.remove(name);
   }
+  if (pool_->tally)
+    pool_->tally->answered(
+        call->asks, head.status,
+        std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - call->begun));
   if (call->handler != nullptr) call->handler->on_head(std::move(head));
   return call_ != nullptr;
 }
@@ -236,7 +240,7 @@ void Link::fail_call(Error error) {
     // nobody knows.
     if (sent_ && call->writes && error.code() == Code::unavailable)
       error = Error(Code::timeout, error.message() + ", and may have done what was asked");
-    std::exchange(call->handler, nullptr)->on_error(std::move(error));
+    pool->tell_failure(call, std::move(error));
   }
   pool->serve_waiting();
 }

@@ -32,14 +32,19 @@ struct CallState {
   bool paused = false;
   bool head_seen = false;
   bool tunnel = false;
-  bool blocked = false;                   ///< writable() said no
+  bool blocked = false; ///< writable() said no
+  Tally::Asks asks = Tally::Asks::read;
+  Clock::time_point begun = Clock::now();
   std::shared_ptr<void> gzip;             ///< its place among those that may come so; or null
   Clock::time_point since = Clock::now(); ///< last sign of life from the upstream
 };
 using CallPtr = std::shared_ptr<CallState>;
 
 struct Pool::Impl : std::enable_shared_from_this<Pool::Impl> {
-  Impl(net::Loop& owner, std::shared_ptr<const UpstreamEndpoint> where, PoolLimits bounds);
+  Impl(net::Loop& owner, std::shared_ptr<const UpstreamEndpoint> where, PoolLimits bounds,
+       std::shared_ptr<Tally> counts);
+  /// Tells whoever waits for it, if somebody does.
+  void tell_failure(const CallPtr& call, Error error) const;
   void attach(const CallPtr& call); ///< now, or when its turn has come
   bool try_attach(const CallPtr& call);
   /// A connection came to be, or came back: who waits has it, or opens another one.
@@ -56,6 +61,7 @@ struct Pool::Impl : std::enable_shared_from_this<Pool::Impl> {
   net::Loop& loop;
   const std::shared_ptr<const UpstreamEndpoint> endpoint;
   PoolLimits limits;
+  const std::shared_ptr<Tally> tally; ///< or null
   std::shared_ptr<net::TlsClientContext> tls;
   std::optional<Error> broken;            ///< the endpoint's certificates cannot be used
   std::deque<std::shared_ptr<Link>> idle; ///< most recently used at the back

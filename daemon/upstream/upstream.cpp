@@ -181,6 +181,7 @@ std::string defaulting(std::string_view priority_class) {
 
 struct Upstream::Impl {
   std::shared_ptr<const UpstreamEndpoint> endpoint;
+  const std::shared_ptr<Tally> tally = std::make_shared<Tally>();
   std::map<net::Loop*, std::unique_ptr<Pool>> pools;
   std::optional<CatalogKeeper> keeper;
   std::optional<NameFollower> unlabelled, unlabelled_definitions;
@@ -204,7 +205,7 @@ Upstream::Upstream(std::shared_ptr<const UpstreamEndpoint> endpoint,
   impl_->endpoint = endpoint;
   for (const auto* some : {&loops, &others}) {
     for (auto* loop : *some)
-      impl_->pools.emplace(loop, std::make_unique<Pool>(*loop, endpoint, limits));
+      impl_->pools.emplace(loop, std::make_unique<Pool>(*loop, endpoint, limits, impl_->tally));
   }
   for (const auto& [loop, pool] : impl_->pools)
     impl_->callers.emplace(loop, pool.get());
@@ -273,6 +274,8 @@ void Upstream::set_limits(const PoolLimits& limits) {
   for (const auto& [loop, pool] : impl_->pools)
     loop->post([pool = pool.get(), limits] { pool->set_limits(limits); });
 }
+
+Tally& Upstream::tally() const { return *impl_->tally; }
 
 Pool::Stats Upstream::connections() const {
   struct Sum {

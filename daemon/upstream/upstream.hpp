@@ -59,6 +59,7 @@ public:
   /// Of all loops together. Waits for them, a second at most; loops that have not answered by then
   /// are not counted. Not on a loop.
   Pool::Stats connections() const;
+  Tally& tally() const; ///< any thread
 
   /// What upstream serves; kept by ETag, one fetch at a time for all loops. `done` comes on `loop`;
   /// at once, inside this call, when what is known will do. Loop thread.

@@ -237,6 +237,7 @@ void Feed::on_frame(std::string_view text) {
     return;
   }
   latest_ = std::max(latest_, (*shared)->version);
+  upstream_.tally().event();
   remember(*shared);
   wanted_ |= owner_.on_feed_event(*this, *shared);
 }
@@ -301,6 +302,7 @@ void Feed::cross() {
 void Feed::crossed(Result<Bridge::Crossed> result) {
   old_bridge_ = std::move(bridge_); // it is calling
   if (retired_) return;
+  if (result || result.error().code() == Code::expired) upstream_.tally().gap(result.has_value());
   if (!result && result.error().code() == Code::expired) {
     log::info("watch", "watches of {} end: {}", kind_->path, result.error().text());
     return owner_.on_feed_expired(*this);

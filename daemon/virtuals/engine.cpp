@@ -119,6 +119,11 @@ Engine::~Engine() {
   }
 }
 
+std::size_t Engine::waiting() const {
+  const std::lock_guard lock(mutex_);
+  return queued_;
+}
+
 void Engine::submit(Request request, std::function<void(Result<Answer>)> done) {
   {
     const std::lock_guard lock(mutex_);

@@ -77,6 +77,8 @@ public:
   /// `done` comes on a thread of the engine, or at once with Code::too_many_requests.
   void submit(Request request, std::function<void(Result<Answer>)> done);
 
+  std::size_t waiting() const; ///< requests; any thread
+
   /// The same, blocking; for tests.
   Result<Answer> perform(const Validate& validate, const Request& request);
 
@@ -122,7 +124,8 @@ private:
   static constexpr std::size_t k_queue = 256;
   static constexpr std::size_t k_line = 32;
   EngineParts parts_;
-  std::mutex mutex_, revising_;
+  mutable std::mutex mutex_;
+  std::mutex revising_;
   std::condition_variable_any changed_;
   std::list<Line> queue_; ///< who is served next stands first
   std::size_t queued_ = 0;

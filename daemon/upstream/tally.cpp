@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/upstream/tally.hpp"
+
+namespace zoo::upstream {
+namespace {
+
+constexpr std::array<std::string_view, 4> k_asks = {"read", "write", "watch", "token_review"};
+constexpr std::string_view k_token_reviews = "/apis/authentication.k8s.io/v1/tokenreviews";
+
+double tally_value(const std::atomic<std::uint64_t>& count) {
+  return static_cast<double>(count.load(std::memory_order_relaxed));
+}
+
+} // namespace
+
+Tally::Asks Tally::kind_of(std::string_view method, std::string_view target, bool long_running) {
+  if (long_running) return Asks::watch;
+  if (method == "GET" || method == "HEAD" || method == "OPTIONS") return Asks::read;
+  return target.starts_with(k_token_reviews) ? Asks::token_review : Asks::write;
+}
+
+void Tally::answered(Asks asks, int status, std::chrono::microseconds took) {
+  took_[static_cast<std::size_t>(asks)].add(took);
+  if (status == 429) throttled_.fetch_add(1, std::memory_order_relaxed);
+  if (status >= 500) server_error_.fetch_add(1, std::memory_order_relaxed);
+}
+
+void Tally::failed(Code code) {
+  auto& count = code == Code::timeout             ? timeout_
+                : code == Code::too_many_requests ? refused_
+                                                  : unavailable_;
+  count.fetch_add(1, std::memory_order_relaxed);
+}
+
+void Tally::write(MetricText& out) const {
+  using Type = MetricText::Type;
+  out.family("zood_upstream_request_duration_seconds", Type::histogram,
+             "From a request to the upstream to the head of its answer");
+  for (std::size_t i = 0; i < k_asks.size(); ++i)
+    took_[i].write(out, {{"class", k_asks[i]}});
+  out.family("zood_upstream_errors_total", Type::counter,
+             "Requests to the upstream without an answer, or with one that says that it is unwell");
+  out.sample(tally_value(unavailable_), {{"reason", "unavailable"}});
+  out.sample(tally_value(timeout_), {{"reason", "timeout"}});
+  out.sample(tally_value(refused_), {{"reason", "share"}});
+  out.sample(tally_value(throttled_), {{"reason", "throttled"}});
+  out.sample(tally_value(server_error_), {{"reason", "server_error"}});
+  out.family("zood_watch_events_total", Type::counter, "Events of the shared watches upstream");
+  out.sample(tally_value(events_));
+  out.family("zood_bridges_total", Type::counter,
+             "Times that upstream had forgotten the place of a shared watch");
+  out.sample(tally_value(gaps_[1]), {{"result", "bridged"}});
+  out.sample(tally_value(gaps_[0]), {{"result", "expired"}});
+}
+
+} // namespace zoo::upstream
