@@ -42,6 +42,7 @@
 #include "daemon/net/listener.hpp"
 #include "daemon/net/tls_memory.hpp"
 #include "daemon/net/workers.hpp"
+#include "daemon/replicas/turns.hpp"
 #include "daemon/resources/service.hpp"
 #include "daemon/store/keyring.hpp"
 #include "daemon/tenants/identity.hpp"
@@ -79,7 +80,8 @@ struct Zood::Impl {
   // In the order of dependence: what stands below may use what stands above.
   std::optional<store::DirectoryLock> directory_lock;
   std::unique_ptr<store::HeldStore> store;
-  std::unique_ptr<store::Session> session; ///< leads or not
+  const store::TimedStore* timed = nullptr; ///< within `store`
+  std::unique_ptr<store::Session> session;  ///< leads or not
   std::optional<store::Keyring> keyring;
   std::unique_ptr<audit::Log> audit;
   std::unique_ptr<upstream::Credential> credential;
@@ -97,6 +99,8 @@ struct Zood::Impl {
   gateway::Ledger ledger;
   Published<const tenants::DefaultTerms> terms; ///< for usage
   std::unique_ptr<net::Workers> loops;
+  /// Null: no other zood has the store open. Behind the loops that it wakes.
+  std::unique_ptr<replicas::SharedTurns> turns;
   std::unique_ptr<net::Workers> rights_loop; ///< of the Follower; null without accounts.enabled
   std::unique_ptr<net::Workers> quota_loop;  ///< of what quotas count; likewise
   std::unique_ptr<net::Workers> admin_loop;
@@ -206,6 +210,7 @@ Result<void> Zood::Impl::open_store() {
   ZOO_TRY(auto own, app::open_store(values));
   directory_lock = std::move(own.lock);
   store = std::move(own.store);
+  timed = own.timed;
   // Before anything is read: who waits until all have heard of a write waits for this one, too.
   ZOO_TRY(session, store->join(own_replica(values)));
   ZOO_TRY(auto opened, store::Keyring::open(*store, values.path("dir")));
@@ -320,6 +325,11 @@ Result<void> Zood::Impl::open_tenants_door() {
       [this](const std::string& id) { tell([&id](auto& service) { service.sign_soon(id); }); },
       [this](const std::string& id) { tell([&id](auto& service) { service.has_webhooks(id); }); },
       [this] { return quota_gate.load(); }, audit.get()});
+  if (shares_store()) {
+    turns = std::make_unique<replicas::SharedTurns>(*store, *session);
+    ZOO_TRY_VOID(turns->start());
+    gateway_shared->turns = turns.get();
+  }
   ZOO_TRY(auto ticket_key, keyring->key("session-tickets"));
   ZOO_TRY(const auto tls, certificates->open_tenants(std::move(ticket_key)));
   publish_authorities();
@@ -443,8 +453,12 @@ Result<void> Zood::Impl::open_admin_doors() {
   if (!account_door.empty())
     status->set_account_door(account_door, [this] { return pki->server_ca_pem(); });
   status->set_measure([this](MetricText& out) {
+    std::vector<reconcile::Counts> controllers{tenants->counts()};
+    for (auto& more : {accounts->controllers(), clusters->controllers()})
+      controllers.insert(controllers.end(), more.begin(), more.end());
     measure(out, {*listener, flow_control, *upstream, *audit, *credential, *pki, *certificates,
-                  tenants->looks(), drift->hears(),
+                  *policies, *timed, admin_workers->waiting(), engine ? engine->waiting() : 0,
+                  std::move(controllers), tenants->looks(), drift->hears(),
                   loop_lag ? loop_lag->longest() : std::chrono::milliseconds(0)});
     if (relay) relay->measure(out);
     backups->measure(out);

@@ -4,6 +4,7 @@
 #include "common/base/result.hpp"
 #include "common/crypto/aead.hpp"
 #include "daemon/access/quota_gate.hpp"
+#include "daemon/access/turns.hpp"
 #include "daemon/access/view_source.hpp"
 #include "daemon/gateway/access.hpp"
 #include "daemon/gateway/definitions.hpp"
@@ -65,6 +66,7 @@ struct GatewayShared {
   std::shared_ptr<SeenSpaces> seen_spaces = std::make_shared<SeenSpaces>();
   /// Of the definitions whose stored versions tenants drop. Any thread.
   std::shared_ptr<DefinitionAges> definition_ages = std::make_shared<DefinitionAges>();
+  access::Turns* turns = nullptr; ///< thread-safe; null: no other zood serves these tenants
 };
 
 /// A door on one loop: has each request authenticated by the door's ViewSource, gives it a Route

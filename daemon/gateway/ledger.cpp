@@ -23,13 +23,15 @@ bool made_by_controllers(api::Counted what) {
 
 Ledger::Hold::Hold(Hold&& other) noexcept
     : ledger_(std::exchange(other.ledger_, nullptr)), tenant_(std::move(other.tenant_)),
-      charges_(std::move(other.charges_)) {}
+      charges_(std::move(other.charges_)), turn_(std::move(other.turn_)) {}
 
 Ledger::Hold::~Hold() { settle(Outcome::unknown); }
 
 void Ledger::Hold::settle(Outcome outcome, std::uint64_t answered) {
   if (auto* ledger = std::exchange(ledger_, nullptr))
     ledger->settle(tenant_, charges_, outcome, answered);
+  if (turn_ && outcome == Outcome::unknown) turn_->doubt();
+  turn_.reset();
 }
 
 // ---- accounts ----
@@ -89,9 +91,13 @@ void Ledger::sweep(Shard& shard, Clock::time_point now) {
 
 // ---- reservations ----
 
+bool Ledger::needs_turn(const Charge& charge) {
+  return !made_by_controllers(charge.what) && charge.amount > 0;
+}
+
 Ledger::Answer Ledger::reserve(const std::string& tenant, const api::Quota& quota,
                                std::vector<Charge> charges, Clock::time_point now,
-                               Clock::time_point since) {
+                               Clock::time_point since, std::optional<std::uint64_t> generation) {
   Answer out;
   std::erase_if(charges, [&](const Charge& charge) { return !quota.contains(charge.what); });
   auto& shard = shard_of(tenant);
@@ -110,6 +116,10 @@ Ledger::Answer Ledger::reserve(const std::string& tenant, const api::Quota& quot
     auto& account = accounts[at(charge.what)];
     if (!account) account.emplace();
     account->asked = now;
+    if (generation && !made_by_controllers(charge.what) && account->generation != *generation) {
+      account->generation = *generation;
+      account->known = false; // another zood may have written since
+    }
     if (account->stale(charge.what, now)) {
       out.count = charge.what;
       return out;

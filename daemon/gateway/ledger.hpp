@@ -2,6 +2,7 @@
 #pragma once
 
 #include "common/api/terms.hpp"
+#include "daemon/access/turns.hpp"
 
 #include <array>
 #include <atomic>
@@ -9,6 +10,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -31,8 +33,9 @@ struct Charge {
 /// is counted it knows every object's amount: counted upstream at first use, then followed by what
 /// passes through zood. A write reserves before it leaves, and its answer settles the reservation,
 /// so that writes at the same time cannot pass a ceiling together. What left without zood's
-/// knowledge is found out by counting again before anything is refused. Pure bookkeeping, no I/O;
-/// thread-safe, sharded by tenant.
+/// knowledge is found out by counting again before anything is refused. Of several zoods only the
+/// one that has the tenant's turn asks (access/turns.hpp). Pure bookkeeping, no I/O; thread-safe,
+/// sharded by tenant.
 class Ledger {
 public:
   using Clock = std::chrono::steady_clock;
@@ -47,6 +50,8 @@ public:
     /// `answered`: bytes of the object that upstream says it has stored; 0: nobody knows.
     void keep(std::uint64_t answered = 0) { settle(Outcome::written, answered); }
     void drop() { settle(Outcome::refused); }
+    /// The turn that this was asked in: given back with the outcome.
+    void keep_turn(std::unique_ptr<access::Turns::Turn> turn) { turn_ = std::move(turn); }
 
   private:
     friend class Ledger;
@@ -57,6 +62,7 @@ public:
     Ledger* ledger_;
     std::string tenant_;
     std::vector<Charge> charges_;
+    std::unique_ptr<access::Turns::Turn> turn_; ///< null: no other zood writes
   };
 
   struct Full {
@@ -71,9 +77,15 @@ public:
     std::optional<Full> full;
   };
   /// `tenant`: UID. Charges that no ceiling in `quota` speaks of cost nothing. `since`: when this
-  /// was asked first; a count that began later is not repeated for it.
+  /// was asked first; a count that began later is not repeated for it. `generation`: of the turn
+  /// that this is asked in; what was counted in another one is forgotten. Nothing: no other zood
+  /// writes, or nothing that needs a turn is asked for.
   Answer reserve(const std::string& tenant, const api::Quota& quota, std::vector<Charge> charges,
-                 Clock::time_point now, Clock::time_point since);
+                 Clock::time_point now, Clock::time_point since,
+                 std::optional<std::uint64_t> generation = {});
+  /// Does one zood at a time give out room for this? Objects and bytes are counted by each for
+  /// itself.
+  static bool needs_turn(const Charge& charge);
 
   /// True: the caller counts, and says so by finish_count() or abandon_count(). False: somebody
   /// does; `wake` comes once, on any thread, when it is worth asking again.
@@ -108,6 +120,7 @@ private:
     std::unordered_map<std::string, Item> items;
     std::uint64_t total = 0;
     bool known = false, counting = false;
+    std::uint64_t generation = 0; ///< of the turn in which it was counted
     Clock::time_point counted{}, asked{}, removal{};
     std::unordered_set<std::string> touched; ///< written while it is being counted
     std::vector<std::function<void()>> waiting;

@@ -155,7 +155,12 @@ std::vector<Charge> charges_of(Exchange& exchange) {
 
 RoomFinder::RoomFinder(Exchange& exchange, std::vector<Charge> charges, std::function<void()> then)
     : exchange_(exchange), ledger_(exchange.gateway().shared().ledger),
-      charges_(std::move(charges)), then_(std::move(then)), since_(Ledger::Clock::now()) {}
+      charges_(std::move(charges)), then_(std::move(then)), since_(Ledger::Clock::now()),
+      needs_turn_(exchange.gateway().shared().turns != nullptr &&
+                  std::any_of(charges_.begin(), charges_.end(), [&](const Charge& charge) {
+                    return Ledger::needs_turn(charge) &&
+                           exchange.view().quota.contains(charge.what);
+                  })) {}
 
 RoomFinder::~RoomFinder() {
   if (counting_) ledger_.abandon_count(exchange_.view().uid, *counting_);
@@ -163,22 +168,35 @@ RoomFinder::~RoomFinder() {
 
 void RoomFinder::start() { ask(); }
 
-void RoomFinder::ask() {
-  auto answer = ledger_.reserve(exchange_.view().uid, exchange_.view().quota, charges_,
-                                Ledger::Clock::now(), since_);
-  if (answer.hold) {
-    exchange_.hold(*std::move(answer.hold));
-    return then_();
-  }
-  if (answer.full) return refuse(*answer.full);
-  auto* loop = &exchange_.gateway().loop();
-  auto wake = [this, loop, alive = std::weak_ptr<void>(alive_)] {
+std::function<void()> RoomFinder::waker() {
+  return [this, loop = &exchange_.gateway().loop(), alive = std::weak_ptr<void>(alive_)] {
     loop->post([this, alive] {
       if (!alive.expired() && !exchange_.done()) ask();
     });
   };
-  if (ledger_.begin_count(exchange_.view().uid, *answer.count, Ledger::Clock::now(),
-                          std::move(wake))) {
+}
+
+bool RoomFinder::take_turn() {
+  if (!needs_turn_ || turn_) return true;
+  auto answer = exchange_.gateway().shared().turns->take(exchange_.view().uid, since_, waker());
+  if (answer.error) exchange_.fail(*std::move(answer.error));
+  if (!answer.turn) return false;
+  turn_ = std::move(answer.turn);
+  generation_ = answer.generation;
+  return true;
+}
+
+void RoomFinder::ask() {
+  if (!take_turn()) return;
+  auto answer = ledger_.reserve(exchange_.view().uid, exchange_.view().quota, charges_,
+                                Ledger::Clock::now(), since_, generation_);
+  if (answer.hold) {
+    answer.hold->keep_turn(std::move(turn_));
+    exchange_.hold(*std::move(answer.hold));
+    return then_();
+  }
+  if (answer.full) return refuse(*answer.full);
+  if (ledger_.begin_count(exchange_.view().uid, *answer.count, Ledger::Clock::now(), waker())) {
     count(*answer.count);
   }
 }

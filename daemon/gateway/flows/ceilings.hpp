@@ -5,8 +5,10 @@
 #include "daemon/gateway/ledger.hpp"
 #include "daemon/upstream/list_source.hpp"
 
+#include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -37,6 +39,8 @@ private:
     ObjectFilter counts;                                   ///< null: all
   };
   void ask();
+  std::function<void()> waker(); ///< asks again, on the loop, if this is still there
+  bool take_turn();              ///< false: it comes later, or the exchange has failed
   void count(api::Counted what);
   void find_sources(const translate::Catalog& catalog);
   void add_source(std::string path, bool namespaced, bool whole_object, std::string kind);
@@ -54,6 +58,9 @@ private:
   std::vector<Charge> charges_;
   std::function<void()> then_;
   Ledger::Clock::time_point since_;
+  const bool needs_turn_;
+  std::unique_ptr<access::Turns::Turn> turn_;
+  std::optional<std::uint64_t> generation_; ///< of turn_
   std::shared_ptr<void> alive_ = std::make_shared<int>(0);
   std::optional<api::Counted> counting_;
   std::vector<Source> sources_;
