@@ -16,6 +16,7 @@ namespace zoo::http {
 /// What is known of the connection a stream came in on. Lives as long as the connection.
 struct ConnectionInfo {
   std::string peer;                       ///< "127.0.0.1:53124", or "unix" for the admin socket
+  std::string asked_for;                  ///< where its CONNECT wanted to go; empty: there was none
   std::string peer_certificate_der;       ///< empty: the client showed none
   std::size_t peer_certificate_hash = 0;  ///< of these bytes, for who keeps something by them
   bool peer_certificate_verified = false; ///< by the listener's client CA, dates included
