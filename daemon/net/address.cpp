@@ -2,6 +2,7 @@
 #include "daemon/net/address.hpp"
 
 #include <arpa/inet.h>
+#include <ifaddrs.h>
 #include <netdb.h>
 #include <netinet/in.h>
 
@@ -50,6 +51,22 @@ std::vector<Address> numeric_address(const std::string& host, std::uint16_t port
     return {address};
   }
   return {};
+}
+
+std::vector<Address> machine_addresses() {
+  std::vector<Address> out;
+  ifaddrs* first = nullptr;
+  if (::getifaddrs(&first) != 0) return out;
+  for (const auto* each = first; each != nullptr; each = each->ifa_next) {
+    const int family = each->ifa_addr == nullptr ? AF_UNSPEC : each->ifa_addr->sa_family;
+    if (family != AF_INET && family != AF_INET6) continue;
+    Address address;
+    address.size = family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6);
+    std::memcpy(&address.storage, each->ifa_addr, address.size);
+    out.push_back(address);
+  }
+  ::freeifaddrs(first);
+  return out;
 }
 
 Result<Address> parse_listen_address(const std::string& text) {

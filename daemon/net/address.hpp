@@ -34,4 +34,7 @@ std::string canonical_ip(const std::string& host);
 /// An IP address as it stands; empty if `host` is a name. Never asks a name server.
 std::vector<Address> numeric_address(const std::string& host, std::uint16_t port);
 
+/// Those of this machine's interfaces, as the kernel has them now.
+std::vector<Address> machine_addresses();
+
 } // namespace zoo::net

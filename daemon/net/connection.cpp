@@ -2,6 +2,8 @@
 #include "daemon/net/connection.hpp"
 
 #include "common/base/log.hpp"
+#include "daemon/net/errand.hpp"
+#include "daemon/net/guest.hpp"
 
 #include <algorithm>
 #include <exception>
@@ -29,16 +31,21 @@ void LoopShare::add(file::Fd socket, const std::shared_ptr<TlsServerContext>& tl
     --count;
     return;
   }
-  if (!porter) return serve(std::move(socket), tls.get());
-  auto guest = std::make_shared<Guest>(*this, porter, only_for, tls);
-  guests.emplace(guest.get(), guest);
-  guest->start(std::move(socket));
+  if (!porter && !gate) return serve(std::move(socket), tls.get());
+  std::shared_ptr<Visitor> visitor;
+  if (gate) {
+    visitor = std::make_shared<Errand>(*this, gate);
+  } else {
+    visitor = std::make_shared<Guest>(*this, porter, only_for, tls);
+  }
+  visitors.emplace(visitor.get(), visitor);
+  visitor->start(std::move(socket));
 }
 
-void LoopShare::serve(file::Fd socket, const TlsServerContext* tls, const std::string& client) {
+void LoopShare::serve(file::Fd socket, const TlsServerContext* tls, const Origin& origin) {
   auto connection = std::make_shared<Connection>(*this);
   connections.emplace(connection.get(), connection);
-  connection->start(std::move(socket), tls, client);
+  connection->start(std::move(socket), tls, origin);
   if (connections.size() == 1) sweep();
   if (!draining) return;
   // drain() has told those that were here. on_open() tells this one, and it leaves in its turn.
@@ -46,12 +53,12 @@ void LoopShare::serve(file::Fd socket, const TlsServerContext* tls, const std::s
   let_go();
 }
 
-void LoopShare::serve(Guest& guest, file::Fd socket, const std::shared_ptr<TlsServerContext>& tls,
-                      const std::string& client) {
-  if (!service) return remove(guest); // it is a door for one name alone
+void LoopShare::serve(Visitor& visitor, file::Fd socket,
+                      const std::shared_ptr<TlsServerContext>& tls, const Origin& origin) {
+  if (!service) return remove(visitor); // it is a door for one name alone
   ++count;
-  serve(std::move(socket), tls.get(), client);
-  remove(guest);
+  serve(std::move(socket), tls.get(), origin);
+  remove(visitor);
 }
 
 bool LoopShare::close_longest_idle() {
@@ -78,11 +85,11 @@ void LoopShare::remove(Connection& connection) {
   if (draining && empty() && on_empty) std::exchange(on_empty, nullptr)();
 }
 
-void LoopShare::remove(Guest& guest) {
-  const auto found = guests.find(&guest);
-  if (found == guests.end()) return;
+void LoopShare::remove(Visitor& visitor) {
+  const auto found = visitors.find(&visitor);
+  if (found == visitors.end()) return;
   loop.post([keep = std::move(found->second)] {});
-  guests.erase(found);
+  visitors.erase(found);
   --count;
   if (draining && empty() && on_empty) std::exchange(on_empty, nullptr)();
 }
@@ -119,11 +126,11 @@ void LoopShare::drain(DrainTimes times, std::function<void()> done) {
   });
   // Those whose bytes are handed through end by themselves, or at the deadline. Those that nobody
   // has looked at yet may be the listener's own, and are served.
-  std::vector<std::shared_ptr<Guest>> waiting;
-  for (const auto& [key, guest] : guests)
-    if (guest->waits()) waiting.push_back(guest);
-  for (const auto& guest : waiting)
-    guest->die();
+  std::vector<std::shared_ptr<Visitor>> waiting;
+  for (const auto& [key, visitor] : visitors)
+    if (visitor->waits()) waiting.push_back(visitor);
+  for (const auto& visitor : waiting)
+    visitor->die();
   std::minstd_rand random{std::random_device{}()};
   std::shuffle(all.begin(), all.end(), random);
   const auto now = std::chrono::steady_clock::now();
@@ -169,11 +176,11 @@ void LoopShare::cut() {
     all.push_back(connection);
   for (const auto& connection : all)
     connection->die();
-  std::vector<std::shared_ptr<Guest>> passing;
-  for (const auto& [key, guest] : guests)
-    passing.push_back(guest);
-  for (const auto& guest : passing)
-    guest->die();
+  std::vector<std::shared_ptr<Visitor>> passing;
+  for (const auto& [key, visitor] : visitors)
+    passing.push_back(visitor);
+  for (const auto& visitor : passing)
+    visitor->die();
 }
 
 // ---- Connection ----
@@ -201,9 +208,10 @@ private:
   const int exceptions_;
 };
 
-void Connection::start(file::Fd socket, const TlsServerContext* tls, const std::string& client) {
-  info_.peer = client;
-  if (!client.empty()) return begin(std::move(socket), tls);
+void Connection::start(file::Fd socket, const TlsServerContext* tls, const Origin& origin) {
+  info_.peer = origin.client;
+  info_.asked_for = origin.asked_for;
+  if (!origin.client.empty()) return begin(std::move(socket), tls);
   if (!limits_->is_balancer(socket.get())) return begin(std::move(socket), tls);
   proxy_ = std::make_unique<ProxyReader>(share_.loop, std::move(socket),
                                          [weak = weak_from_this(), tls](ProxyReader::Read read) {

@@ -2,10 +2,11 @@
 #pragma once
 
 #include "common/base/published.hpp"
-#include "daemon/net/guest.hpp"
+#include "daemon/net/gate.hpp"
 #include "daemon/net/listener.hpp"
 #include "daemon/net/proxy_reader.hpp"
 #include "daemon/net/transport.hpp"
+#include "daemon/net/visitor.hpp"
 
 #include <atomic>
 #include <compare>
@@ -19,20 +20,26 @@ namespace zoo::net {
 
 class Connection;
 
+/// What was known of a connection before it began.
+struct Origin {
+  std::string client;    ///< as a PROXY header has it that was read already; "": none was
+  std::string asked_for; ///< where its CONNECT wanted to go; "": there was none
+};
+
 /// A listener's part on one loop. Used on that loop's thread, except for atomics and `limits`.
 struct LoopShare : std::enable_shared_from_this<LoopShare> {
   LoopShare(Loop& owner, std::unique_ptr<http::Service> made, const ListenerLimits& bounds);
   /// `full`: the listener has as many as it may; one that is idle makes room, or this one goes.
   void add(file::Fd socket, const std::shared_ptr<TlsServerContext>& tls, bool full);
   void serve(file::Fd socket, const TlsServerContext* tls,
-             const std::string& client = {}); ///< as a Connection
-  /// What was a guest is served from now on.
-  void serve(Guest& guest, file::Fd socket, const std::shared_ptr<TlsServerContext>& tls,
-             const std::string& client);
+             const Origin& origin = {}); ///< as a Connection
+  /// What was a visitor is served from now on.
+  void serve(Visitor& visitor, file::Fd socket, const std::shared_ptr<TlsServerContext>& tls,
+             const Origin& origin);
   bool close_longest_idle(); ///< false: every connection here has an open stream
   void remove(Connection& connection);
-  void remove(Guest& guest);
-  bool empty() const { return connections.empty() && guests.empty(); }
+  void remove(Visitor& visitor);
+  bool empty() const { return connections.empty() && visitors.empty(); }
   void sweep();
   void drain(DrainTimes times, std::function<void()> done);
   void let_go();          ///< those whose turn it is to leave()
@@ -48,7 +55,8 @@ struct LoopShare : std::enable_shared_from_this<LoopShare> {
   std::shared_ptr<Porter> porter; ///< null: whoever comes is served
   /// The name given to the porter for every connection; "": the server name that each one sends.
   std::string only_for;
-  std::unordered_map<Guest*, std::shared_ptr<Guest>> guests;
+  std::shared_ptr<Gate> gate; ///< null: it is no proxy's door
+  std::unordered_map<Visitor*, std::shared_ptr<Visitor>> visitors;
   std::atomic<std::uint64_t> passed_inward{0}, passed_outward{0}; ///< bytes handed through
   Timer sweeper;
   Timer deadline_timer;
@@ -65,9 +73,8 @@ struct LoopShare : std::enable_shared_from_this<LoopShare> {
 class Connection : public TransportHandler, public std::enable_shared_from_this<Connection> {
 public:
   explicit Connection(LoopShare& share) : share_(share), limits_(share.limits.load()) {}
-  /// `tls` (null: plain) outlives it. `client`: as a PROXY header has it that was read already; "":
-  /// none was.
-  void start(file::Fd socket, const TlsServerContext* tls, const std::string& client = {});
+  /// `tls`, null: plain; it outlives the time until the PROXY header was read.
+  void start(file::Fd socket, const TlsServerContext* tls, const Origin& origin = {});
   void sweep(std::chrono::steady_clock::time_point now);
   void drain(); ///< http::ServerCodec::drain(), as soon as it shakes hands no more
   void leave(); ///< http::ServerCodec::leave(), likewise

@@ -6,11 +6,8 @@
 #include "daemon/net/address.hpp"
 #include "daemon/net/connection.hpp"
 
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <sys/socket.h>
 
-#include <array>
 #include <cerrno>
 
 namespace zoo::net {
@@ -19,23 +16,6 @@ namespace {
 /// A fatal alert unrecognized_name (RFC 6066 3), in a record of its own.
 constexpr std::string_view k_unrecognized_name("\x15\x03\x03\x00\x02\x02\x70", 7);
 constexpr std::chrono::milliseconds k_refusing{1'000}; ///< for the client to take that
-/// Bytes of one way in one turn of the loop: others have theirs.
-constexpr std::size_t k_turn = 16 * Guest::k_scratch;
-
-void keep_alive(int socket) {
-  const int on = 1, seconds = 30, times = 3;
-  ::setsockopt(socket, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
-  ::setsockopt(socket, IPPROTO_TCP, TCP_KEEPIDLE, &seconds, sizeof(seconds));
-  ::setsockopt(socket, IPPROTO_TCP, TCP_KEEPINTVL, &seconds, sizeof(seconds));
-  ::setsockopt(socket, IPPROTO_TCP, TCP_KEEPCNT, &times, sizeof(times));
-  ::setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-}
-
-/// One for all guests of a thread: nothing stays in it.
-char* scratch() {
-  thread_local std::array<char, Guest::k_scratch> bytes;
-  return bytes.data();
-}
 
 } // namespace
 
@@ -67,9 +47,8 @@ void Guest::begin(file::Fd socket) {
 void Guest::on_ready() {
   const auto self = shared_from_this(); // die() may be on the way
   if (stage_ == Stage::looking) return look();
-  if (stage_ == Stage::passing) return pass();
   if (stage_ == Stage::refusing) {
-    while (client_.receive(scratch(), k_scratch) > 0) {
+    while (client_.receive(scratch(), Splice::k_scratch) > 0) {
     }
     if (errno != EAGAIN) die();
     return;
@@ -95,7 +74,7 @@ void Guest::look() {
     return claim(hello.server_name);
   stage_ = Stage::dead;
   timer_.cancel();
-  share_.serve(*this, client_.take(), tls_, client_name_);
+  share_.serve(*this, client_.take(), tls_, {client_name_, ""});
 }
 
 void Guest::claim(const std::string& name) {
@@ -129,7 +108,7 @@ void Guest::refuse() {
   stage_ = Stage::refusing;
   // What has come must be taken first: a socket that is closed with it sends a reset, which may
   // overtake the alert.
-  while (client_.receive(scratch(), k_scratch) > 0) {
+  while (client_.receive(scratch(), Splice::k_scratch) > 0) {
   }
   client_.send(k_unrecognized_name.data(), k_unrecognized_name.size());
   ::shutdown(client_.number(), SHUT_WR);
@@ -149,58 +128,10 @@ void Guest::on_server_ready() {
     if (!server_.writable()) return;
     stage_ = Stage::passing;
     timer_.cancel();
-    keep_alive(client_.number());
-    keep_alive(server_.number());
-    client_.look(); // what has come so far was told already
-  }
-  if (stage_ == Stage::passing) pass();
-}
-
-void Guest::pass() {
-  const bool inward = move(client_, server_, inward_, share_.passed_inward);
-  const bool outward = inward && move(server_, client_, outward_, share_.passed_outward);
-  if (!inward || !outward || (inward_.shut && outward_.shut)) die();
-}
-
-/// False: a side is gone.
-bool Guest::move(Socket& from, Socket& to, Way& way, std::atomic<std::uint64_t>& counter) {
-  std::size_t moved = 0;
-  for (;;) {
-    if (!way.pending.empty()) {
-      const auto sent = to.send(way.pending.data(), way.pending.size());
-      if (sent < 0) return errno == EAGAIN;
-      way.pending.erase(0, static_cast<std::size_t>(sent));
-      if (!way.pending.empty()) continue;
-      way.pending.shrink_to_fit();
-    }
-    if (way.ended) {
-      if (!way.shut) ::shutdown(to.number(), SHUT_WR);
-      way.shut = true;
-      return true;
-    }
-    if (moved >= k_turn) {
-      if (!std::exchange(posted_, true))
-        share_.loop.post([weak = weak_from_this()] {
-          const auto self = weak.lock();
-          if (!self) return;
-          self->posted_ = false;
-          if (self->stage_ == Stage::passing) self->pass();
-        });
-      return true;
-    }
-    const auto size = from.receive(scratch(), k_scratch);
-    if (size < 0) return errno == EAGAIN;
-    if (size == 0) {
-      way.ended = true;
-      continue;
-    }
-    moved += static_cast<std::size_t>(size);
-    counter += static_cast<std::uint64_t>(size);
-    const auto sent = to.send(scratch(), static_cast<std::size_t>(size));
-    if (sent < 0 && errno != EAGAIN) return false;
-    const auto taken = sent < 0 ? std::size_t{0} : static_cast<std::size_t>(sent);
-    if (taken < static_cast<std::size_t>(size))
-      way.pending.assign(scratch() + taken, static_cast<std::size_t>(size) - taken);
+    splice_ = std::make_shared<Splice>(
+        share_.loop, Splice::Counters{share_.passed_inward, share_.passed_outward},
+        [this] { die(); });
+    splice_->start(client_.take(), server_.take());
   }
 }
 
@@ -211,6 +142,7 @@ void Guest::die() {
   admitted_.reset();
   client_.close();
   server_.close();
+  if (splice_) splice_->close();
   share_.remove(*this);
 }
 

@@ -5,12 +5,12 @@
 #include "daemon/net/porter.hpp"
 #include "daemon/net/proxy_reader.hpp"
 #include "daemon/net/socket.hpp"
+#include "daemon/net/splice.hpp"
 #include "daemon/net/tls.hpp"
+#include "daemon/net/visitor.hpp"
 
-#include <atomic>
 #include <chrono>
 #include <cstddef>
-#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -21,28 +21,24 @@ struct LoopShare;
 /// A connection before it is known whose it is, and while its bytes are handed through. Until the
 /// porter has claimed it nothing is taken out of its socket, so that the listener serves it as any
 /// other. On one loop; destroyed a moment after die().
-class Guest final : public SocketHandler, public std::enable_shared_from_this<Guest> {
+class Guest final : public Visitor,
+                    private SocketHandler,
+                    public std::enable_shared_from_this<Guest> {
 public:
   /// `name`: for whom it is, whatever it says first; "": the server name of its ClientHello.
   Guest(LoopShare& share, std::shared_ptr<Porter> porter, std::string name,
         std::shared_ptr<TlsServerContext> tls);
-  void start(file::Fd socket);
-  void die();
+  void start(file::Fd socket) override;
+  void die() override;
   /// The porter has claimed it, and its bytes are not handed through: not yet, or never.
-  bool waits() const {
+  bool waits() const override {
     return stage_ == Stage::waiting || stage_ == Stage::connecting || stage_ == Stage::refusing;
   }
 
   static constexpr std::chrono::milliseconds k_hold{9'000};
-  static constexpr std::size_t k_scratch = 64 * 1024; ///< read at a time; held at most, each way
 
 private:
   enum class Stage { looking, waiting, connecting, passing, refusing, dead };
-  struct Way {
-    std::string pending;
-    bool ended = false; ///< the side it comes from sends no more
-    bool shut = false;  ///< and the other one was told
-  };
   /// Hears of the server's socket for the guest.
   struct Server final : SocketHandler {
     explicit Server(Guest& owner) : guest(owner) {}
@@ -56,8 +52,6 @@ private:
   void claim(const std::string& name);
   void decided(const Porter::Decision& decision);
   void refuse();
-  void pass();
-  bool move(Socket& from, Socket& to, Way& way, std::atomic<std::uint64_t>& counter);
 
   LoopShare& share_;
   const std::shared_ptr<Porter> porter_;
@@ -70,9 +64,8 @@ private:
   Server hears_;
   Socket server_;
   Timer timer_;
-  std::size_t looked_at_ = 0; ///< bytes that were there when it was looked at last
-  Way inward_, outward_;
-  bool posted_ = false;
+  std::size_t looked_at_ = 0;      ///< bytes that were there when it was looked at last
+  std::shared_ptr<Splice> splice_; ///< once it passes
   std::shared_ptr<void> admitted_; ///< of the porter's
 };
 

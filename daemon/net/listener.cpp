@@ -118,6 +118,8 @@ struct Listener::Impl : SocketHandler, std::enable_shared_from_this<Listener::Im
       : loops(std::move(owners)), listening(std::move(bound)), acceptor(*loops.front(), *this),
         pause(*loops.front()), tls(std::move(context)) {}
 
+  static Result<std::shared_ptr<Impl>> of_file(Loops loops, const std::filesystem::path& path,
+                                               unsigned mode, const std::string& group);
   void start();
   void on_ready() override;
   void accept_some();
@@ -144,6 +146,19 @@ struct Listener::Impl : SocketHandler, std::enable_shared_from_this<Listener::Im
   ino_t inode = 0;
   std::chrono::steady_clock::time_point complained;
 };
+
+Result<std::shared_ptr<Listener::Impl>> Listener::Impl::of_file(Loops loops,
+                                                                const std::filesystem::path& path,
+                                                                unsigned mode,
+                                                                const std::string& group) {
+  ZOO_TRY(auto socket, listen_unix(path, mode, group));
+  auto impl = std::make_shared<Impl>(std::move(loops), std::move(socket), nullptr);
+  impl->address = path.string();
+  impl->path = path;
+  struct stat status{};
+  if (::lstat(path.c_str(), &status) == 0) impl->inode = status.st_ino;
+  return impl;
+}
 
 void Listener::Impl::start() {
   if (listening && !acceptor.open(std::move(listening)))
@@ -246,23 +261,27 @@ Result<std::unique_ptr<Listener>> Listener::unix(Loops loops, const std::filesys
                                                  unsigned mode, const std::string& group,
                                                  ListenerLimits limits,
                                                  const ServiceFactory& make) {
-  ZOO_TRY(auto socket, listen_unix(path, mode, group));
-  auto impl = std::make_shared<Impl>(std::move(loops), std::move(socket), nullptr);
-  impl->address = path.string();
-  impl->path = path;
-  struct stat status{};
-  if (::lstat(path.c_str(), &status) == 0) impl->inode = status.st_ino;
+  ZOO_TRY(auto impl, Impl::of_file(std::move(loops), path, mode, group));
   return open(std::move(impl), limits, make);
+}
+
+Result<std::unique_ptr<Listener>> Listener::proxy(Loops loops, const std::filesystem::path& path,
+                                                  ListenerLimits limits, std::shared_ptr<Gate> gate,
+                                                  const ServiceFactory& make) {
+  ZOO_TRY(auto impl, Impl::of_file(std::move(loops), path, 0600, ""));
+  return open(std::move(impl), limits, make, {}, {}, gate);
 }
 
 std::unique_ptr<Listener> Listener::open(std::shared_ptr<Impl> impl, const ListenerLimits& limits,
                                          const ServiceFactory& make,
                                          const std::shared_ptr<Porter>& porter,
-                                         const std::string& only_for) {
+                                         const std::string& only_for,
+                                         const std::shared_ptr<Gate>& gate) {
   for (auto* loop : impl->loops) {
     impl->shares.push_back(std::make_shared<LoopShare>(*loop, make(*loop), limits));
     impl->shares.back()->porter = porter;
     impl->shares.back()->only_for = only_for;
+    impl->shares.back()->gate = gate;
   }
   impl->most = limits.connections;
   impl->loops.front()->post([impl] { impl->start(); });
@@ -281,6 +300,7 @@ Listener::~Listener() {
       share->cut();
       share->closed = true;
       share->porter.reset();
+      share->gate.reset();
       share->service.reset();
     });
   struct stat status{};

@@ -3,6 +3,7 @@
 
 #include "common/base/result.hpp"
 #include "daemon/http/codec.hpp"
+#include "daemon/net/gate.hpp"
 #include "daemon/net/loop.hpp"
 #include "daemon/net/networks.hpp"
 #include "daemon/net/porter.hpp"
@@ -76,6 +77,12 @@ public:
                                                    ListenerLimits limits,
                                                    std::shared_ptr<Porter> porter,
                                                    const std::string& name);
+  /// A proxy's door: a socket file as unix() makes it, whose connections begin with CONNECT, of
+  /// which `gate` says where they may go. Those that are served here are served by `make`'s, over
+  /// the TLS that the gate has given.
+  static Result<std::unique_ptr<Listener>> proxy(Loops loops, const std::filesystem::path& path,
+                                                 ListenerLimits limits, std::shared_ptr<Gate> gate,
+                                                 const ServiceFactory& make);
   ~Listener();
 
   /// Connections that come from now on are looked at by him first; null: they are not, and cost
@@ -112,7 +119,8 @@ private:
   static std::unique_ptr<Listener> open(std::shared_ptr<Impl> impl, const ListenerLimits& limits,
                                         const ServiceFactory& make,
                                         const std::shared_ptr<Porter>& porter = {},
-                                        const std::string& only_for = {});
+                                        const std::string& only_for = {},
+                                        const std::shared_ptr<Gate>& gate = {});
   explicit Listener(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
   std::shared_ptr<Impl> impl_;
 };

@@ -4,9 +4,9 @@
 #include "common/base/file.hpp"
 #include "common/base/log.hpp"
 #include "daemon/net/address.hpp"
+#include "daemon/net/resolver.hpp"
 #include "daemon/net/socket.hpp"
 
-#include <netdb.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
@@ -16,8 +16,6 @@
 #include <array>
 #include <atomic>
 #include <cerrno>
-#include <condition_variable>
-#include <cstring>
 #include <deque>
 #include <exception>
 #include <future>
@@ -39,64 +37,6 @@ constexpr int k_rounds = 8; ///< of tasks that tasks post, before the sockets ar
 constexpr std::size_t k_few = 64;                 ///< tasks that run without a look at the clock
 constexpr std::chrono::milliseconds k_longest{5}; ///< of tasks, before the sockets have their turn
 constexpr std::uint64_t k_wake = ~std::uint64_t{0}; ///< no Socket has it
-
-std::vector<Address> look_up(const std::string& host, std::uint16_t port) {
-  addrinfo hints{};
-  hints.ai_family = AF_UNSPEC;
-  hints.ai_socktype = SOCK_STREAM;
-  hints.ai_flags = AI_ADDRCONFIG | AI_NUMERICSERV;
-  addrinfo* first = nullptr;
-  std::vector<Address> out;
-  if (::getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &first) != 0) return out;
-  for (const auto* each = first; each != nullptr; each = each->ai_next) {
-    Address address;
-    address.size = each->ai_addrlen;
-    std::memcpy(&address.storage, each->ai_addr, each->ai_addrlen);
-    out.push_back(address);
-  }
-  ::freeaddrinfo(first);
-  return out;
-}
-
-/// The thread that waits for name servers, from the first question on; one question at a time.
-class Resolver {
-public:
-  explicit Resolver(Loop& loop) : loop_(loop) {
-    thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
-  }
-  void ask(std::string host, std::uint16_t port, Loop::Resolved done) {
-    {
-      const std::scoped_lock lock(mutex_);
-      questions_.push_back({std::move(host), port, std::move(done)});
-    }
-    wake_.notify_one();
-  }
-
-private:
-  struct Question {
-    std::string host;
-    std::uint16_t port = 0;
-    Loop::Resolved done;
-  };
-  void run(const std::stop_token& stop) {
-    for (;;) {
-      std::unique_lock lock(mutex_);
-      if (!wake_.wait(lock, stop, [this] { return !questions_.empty(); })) return;
-      auto question = std::move(questions_.front());
-      questions_.pop_front();
-      lock.unlock();
-      loop_.post([done = std::move(question.done), found = look_up(question.host, question.port)] {
-        done(found);
-      });
-    }
-  }
-
-  Loop& loop_;
-  std::mutex mutex_;
-  std::condition_variable_any wake_;
-  std::deque<Question> questions_;
-  std::jthread thread_; // last: ends first
-};
 
 } // namespace
 
@@ -296,8 +236,8 @@ bool Loop::on_thread() const { return impl_->thread.load() == std::this_thread::
 bool Loop::running() const { return impl_->thread.load() != std::thread::id(); }
 
 void Loop::resolve(std::string host, std::uint16_t port, Resolved done) {
-  if (!impl_->resolver) impl_->resolver.emplace(*this);
-  impl_->resolver->ask(std::move(host), port, std::move(done));
+  if (!impl_->resolver) impl_->resolver.emplace(1);
+  impl_->resolver->ask(*this, std::move(host), port, std::move(done));
 }
 
 void run_and_wait(Loop& loop, const std::function<void()>& task) {

@@ -63,6 +63,16 @@ Result<Networks> Networks::parse(std::span<const std::string> texts) {
   return out;
 }
 
+Networks Networks::of(std::span<const Address> addresses) {
+  Networks out;
+  for (const auto& each : addresses) {
+    Network network;
+    network.length = 128;
+    if (bits_of(each, network.address)) out.networks_.push_back(network);
+  }
+  return out;
+}
+
 bool Networks::contain(const Address& address) const {
   Bits bits;
   if (networks_.empty() || !bits_of(address, bits)) return false;

@@ -18,6 +18,8 @@ public:
   /// Each of `texts` is a CIDR ("10.0.0.0/8", "fd00::/8") or one address. Code::invalid names the
   /// first that is neither, or that has bits behind its prefix.
   static Result<Networks> parse(std::span<const std::string> texts);
+  /// Each of them alone; those that are no IP addresses are left out.
+  static Networks of(std::span<const Address> addresses);
   /// An IPv4 address is the same one where IPv6 maps it (::ffff:10.0.0.1, RFC 4291 section
   /// 2.5.5.2). No Unix socket is in any network.
   bool contain(const Address& address) const;
