@@ -6,6 +6,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -22,6 +23,11 @@ class ViewSource {
 public:
   virtual ~ViewSource() = default;
 
+  /// At a door whose connections are authenticated before they come to it: whose this one is. None:
+  /// it is no such door.
+  virtual std::optional<Result<Route>> by_connection(const http::ConnectionInfo& /*connection*/) {
+    return std::nullopt;
+  }
   /// By the client certificate of a connection that shows one. Code::unauthorized, with the reason.
   virtual Result<Route> by_certificate(const http::ConnectionInfo& connection) = 0;
   /// By a bearer token that came over this connection. `done` is called on the loop, possibly

@@ -43,6 +43,7 @@ std::unique_ptr<http::StreamHandler> Gateway::on_request(http::RequestHead head,
 
 std::optional<Result<Route>> Gateway::by_certificate(const http::ConnectionInfo& connection,
                                                      const http::RequestHead& head) {
+  if (auto known = source_->by_connection(connection)) return known;
   if (connection.peer_certificate_der.empty()) return std::nullopt;
   auto route = source_->by_certificate(connection);
   if (!route && !bearer_token(head).empty()) return std::nullopt;
