@@ -643,6 +643,12 @@ constexpr Key k_keys[] = {
      .doc = "How many connections a cluster may have through zood, waiting ones included.",
      .minimum = 1,
      .maximum = 1'000'000},
+    {.name = "clusters.egress_allow",
+     .type = Type::list,
+     .doc = "Where the API servers of clusters are connected to although it is refused else: "
+            "loopback, addresses of this machine and of the upstream, its Services and pods. Each "
+            "is a network such as 10.1.0.0/16, or a host and a port such as hooks.example.com:443. "
+            "Every administrator of a cluster reaches what stands here."},
     {.name = "clusters.certificate_validity",
      .type = Type::duration,
      .default_text = "8760h",

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/app/clusters.hpp"
 
+#include "daemon/app/cluster_egress.hpp"
 #include "daemon/app/settings.hpp"
 #include "daemon/clusters/backing.hpp"
 #include "daemon/clusters/controller.hpp"
@@ -60,8 +61,12 @@ struct Clusters::Impl {
   void doors_changed() {
     if (!door_stands) return;
     door->changed();
+    egress->follow();
     const std::scoped_lock lock(direct_mutex);
     if (!direct_closed) direct->follow(*table.load(), door);
+  }
+  void furnished(const std::string& id, bool others) {
+    if (door_stands) egress->furnished(id, others);
   }
   void written(const std::string& key) {
     if (follows_orders) orders->written(key);
@@ -76,7 +81,8 @@ struct Clusters::Impl {
   std::mutex direct_mutex;
   std::unique_ptr<clusters::DirectDoors> direct; ///< under the mutex, as `direct_closed`
   bool direct_closed = false;
-  std::atomic<bool> door_stands = false;    ///< `door` and `direct` are there, and stay
+  std::unique_ptr<ClusterEgress> egress;
+  std::atomic<bool> door_stands = false;    ///< `door`, `direct` and `egress` are there, and stay
   std::atomic<bool> follows_orders = false; ///< `orders` is there, and stays
   std::unique_ptr<clusters::Orders> orders; ///< null without clusters.upstream_crd
   std::unique_ptr<clusters::Controller> controller;
@@ -95,14 +101,15 @@ Result<std::unique_ptr<Clusters>> Clusters::open(ClustersParts parts) {
   out->impl_ = std::make_unique<Impl>(std::move(parts));
   auto& impl = *out->impl_;
   ZOO_TRY(auto settings, settings_of(impl.parts));
-  impl.controller = std::make_unique<clusters::Controller>(
-      clusters::ControllerParts{.store = impl.parts.store,
-                                .settings = std::move(settings),
-                                .doors = impl.table,
-                                .connect = [&impl] { return impl.parts.credential.api(); },
-                                .doors_changed = [&impl] { impl.doors_changed(); },
-                                .idle = [&impl](const auto& id) { return impl.door->idle(id); },
-                                .written = [&impl](const auto& key) { impl.written(key); }});
+  impl.controller = std::make_unique<clusters::Controller>(clusters::ControllerParts{
+      .store = impl.parts.store,
+      .settings = std::move(settings),
+      .doors = impl.table,
+      .connect = [&impl] { return impl.parts.credential.api(); },
+      .doors_changed = [&impl] { impl.doors_changed(); },
+      .furnished = [&impl](const auto& id, bool others) { impl.furnished(id, others); },
+      .idle = [&impl](const auto& id) { return impl.door->idle(id); },
+      .written = [&impl](const auto& key) { impl.written(key); }});
   const auto& made = impl.controller->settings();
   impl.door = std::make_shared<clusters::Door>(clusters::Door::Parts{
       impl.table, made.domain,
@@ -110,6 +117,11 @@ Result<std::unique_ptr<Clusters>> Clusters::open(ClustersParts parts) {
       [&impl](const std::string& key) { impl.knock(key); }, impl.parts.loops});
   impl.direct = std::make_unique<clusters::DirectDoors>(
       impl.parts.loops, made.listen_host, listener_limits(impl.parts.values), made.domain);
+  ZOO_TRY(impl.egress,
+          ClusterEgress::open({impl.parts.values, impl.parts.credential, impl.parts.upstream,
+                               impl.parts.gateway, impl.parts.loops, impl.parts.advertise, made,
+                               impl.table}));
+  impl.egress->start();
   impl.knocked = impl.controller.get();
   impl.door_stands = true;
   ZOO_TRY_VOID(impl.controller->start());
@@ -255,6 +267,22 @@ void Clusters::measure(MetricText& out) const {
     const std::scoped_lock lock(impl_->direct_mutex);
     passed += impl_->direct->passed();
   }
+  const auto egress = impl_->egress->counts();
+  using Egress = clusters::EgressDoors::Count;
+  const auto of_egress = [&](std::string_view name, Type type, std::string_view help, auto value) {
+    out.family(name, type, help);
+    for (const auto& [id, count] : egress)
+      out.sample(static_cast<double>(value(count)), {{"id", id}});
+  };
+  of_egress("zood_virtual_cluster_egress_connections", Type::gauge,
+            "Connections of a virtual cluster's API server to the outside",
+            [](const Egress& count) { return count.open; });
+  of_egress("zood_virtual_cluster_egress_total", Type::counter,
+            "Connections to the outside that it asked for",
+            [](const Egress& count) { return count.asked; });
+  of_egress("zood_virtual_cluster_egress_refused_total", Type::counter,
+            "Of these, those that it did not get",
+            [](const Egress& count) { return count.refused; });
   out.family("zood_virtual_cluster_bytes_total", Type::counter,
              "Bytes that were handed through to and from virtual clusters");
   out.sample(static_cast<double>(passed.inward), {{"direction", "inward"}});
@@ -277,6 +305,7 @@ void Clusters::close() {
     const std::scoped_lock lock(impl_->knock_mutex);
     impl_->knocked = nullptr;
   }
+  if (impl_->egress) impl_->egress->close(); // nobody waits for its loops after this
   impl_->controller.reset();
   impl_->follows_orders = false;
   impl_->orders.reset();

@@ -4,6 +4,7 @@
 #include "common/base/metric_text.hpp"
 #include "common/config/config.hpp"
 #include "daemon/app/address.hpp"
+#include "daemon/gateway/gateway.hpp"
 #include "daemon/net/listener.hpp"
 #include "daemon/reconcile/runner.hpp"
 #include "daemon/resources/kind.hpp"
@@ -26,6 +27,7 @@ struct ClustersParts {
   net::Loops loops;
   net::Listener& listener; ///< the tenants' door, which is theirs too
   Address advertise;
+  const gateway::GatewayShared& gateway;
 };
 
 /// Virtual clusters, put together: the controller, their doors, their row of the admin API, the

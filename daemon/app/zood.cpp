@@ -374,9 +374,10 @@ Result<void> Zood::Impl::open_admin_doors() {
   settings.advertise_host = advertised.host;
   settings.advertise_port = advertised.port == 0 ? listened.port : advertised.port;
   const auto advertise = settings.server_url();
-  ZOO_TRY(clusters,
-          Clusters::open({values, *store, *credential, *upstream, loops->loops(), *listener,
-                          Address{settings.advertise_host, settings.advertise_port}}));
+  ZOO_TRY(
+      clusters,
+      Clusters::open({values, *store, *credential, *upstream, loops->loops(), *listener,
+                      Address{settings.advertise_host, settings.advertise_port}, *gateway_shared}));
   inside = std::make_unique<InsideAccess>(InsideAccess::Parts{
       values, *credential, *upstream, *loops->loops().front(), *certificates, *pki, directory,
       *store, Address{settings.advertise_host, settings.advertise_port},

@@ -30,6 +30,9 @@ struct ControllerParts {
   std::function<std::unique_ptr<upstream::ControlApi>()> connect;
   /// The doors' table is another one now. One thread at a time; may wait for loops.
   std::function<void()> doors_changed = [] {};
+  /// The files of this cluster are as they should be; `others`: zood's own certificate, or the
+  /// authority, is another one now. Any thread; may wait for loops.
+  std::function<void(const std::string& id, bool others)> furnished = [](const auto&, bool) {};
   /// Since when nobody has had a connection to the cluster of this ID through a door: nothing while
   /// somebody has one. Any thread.
   std::function<std::optional<std::chrono::milliseconds>(const std::string& id)> idle =

@@ -4,6 +4,7 @@
 #include "common/base/file.hpp"
 #include "common/base/log.hpp"
 #include "common/crypto/issue.hpp"
+#include "daemon/clusters/egress_rules.hpp"
 #include "daemon/clusters/plan.hpp"
 #include "daemon/net/address.hpp"
 
@@ -262,6 +263,24 @@ Result<kube::ClusterAccess> own_access(const fs::path& directory, const std::str
   ZOO_TRY(out.credentials.client_cert_pem, file::read(file_of(directory, "zood", "crt")));
   ZOO_TRY(out.credentials.client_key_pem, file::read_secret(file_of(directory, "zood", "key")));
   out.credentials.direct = true;
+  return out;
+}
+
+Result<net::TlsServerOptions> egress_identity(const fs::path& directory) {
+  ZOO_TRY(const auto ca_pem, file::read(file_of(directory, "ca", "crt")));
+  ZOO_TRY(const auto ca, crypto::Certificate::from_pem(ca_pem));
+  ZOO_TRY(const auto ca_key_pem, file::read_secret(file_of(directory, "ca", "key")));
+  ZOO_TRY(const auto ca_key, crypto::PrivateKey::from_pem(ca_key_pem.view()));
+  ZOO_TRY(const auto key, crypto::PrivateKey::generate_p256());
+  crypto::CertificateRequest request;
+  request.common_name = k_inside_name;
+  request.dns_names = {std::string(k_inside_name)};
+  request.validity = k_authority_life; // it goes with the process, and never outlives the authority
+  request.server = true;
+  ZOO_TRY(const auto certificate, crypto::issue(ca, ca_key, key, request));
+  net::TlsServerOptions out;
+  out.certificate_chain_pem = certificate.to_pem();
+  out.key_pem = key.to_pem();
   return out;
 }
 

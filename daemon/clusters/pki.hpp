@@ -4,6 +4,7 @@
 #include "common/base/result.hpp"
 #include "common/base/secret.hpp"
 #include "common/kube/kubeconfig.hpp"
+#include "daemon/net/tls.hpp"
 
 #include <chrono>
 #include <cstdint>
@@ -54,6 +55,11 @@ Result<std::vector<CertificateFact>> check_pki(const std::filesystem::path& dire
 /// zood's own access, as system:masters. For the controller alone; never handed out.
 Result<kube::ClusterAccess> own_access(const std::filesystem::path& directory,
                                        const std::string& address);
+
+/// What zood shows to the cluster's API server as a kubelet, and as zood.internal: a certificate of
+/// the cluster's authority, made anew each time and never in a file. Code::not_found: there is no
+/// authority yet.
+Result<net::TlsServerOptions> egress_identity(const std::filesystem::path& directory);
 
 /// Where clients find the cluster.
 struct Entrance {

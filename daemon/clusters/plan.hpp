@@ -35,7 +35,7 @@ keeper::Plan plan_for(const PlanInput& input);
 
 /// kube-apiserver's connections to the outside (nodes, webhooks, aggregated API servers) go to this
 /// socket of the cluster's directory and to no other place
-/// (docs/decisions/234-no-way-out-yet.md).
+/// (docs/decisions/270-the-way-out-is-judged.md).
 std::string egress_configuration(std::string_view directory);
 
 /// A range of IPv4 addresses of loopback: "127.64.0.0/16".

@@ -237,6 +237,9 @@ Result<void> Controller::furnish(const Record& record, const api::ClusterSpec& s
   if (std::any_of(written.begin(), written.end(),
                   [](const auto& each) { return each.starts_with("admin-"); }))
     parts_.written(record.key()); // spec.kubeconfig is another one
+  parts_.furnished(record.place.id,
+                   std::any_of(written.begin(), written.end(),
+                               [](const auto& each) { return each == "zood" || each == "ca"; }));
   const auto egress = egress_configuration(directory.string());
   if (const auto there = file::read(directory / "egress.yaml"); there && *there == egress)
     return {};

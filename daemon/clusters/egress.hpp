@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "daemon/clusters/door_table.hpp"
+#include "daemon/clusters/egress_rules.hpp"
+#include "daemon/http/stream.hpp"
+#include "daemon/net/listener.hpp"
+#include "daemon/net/resolver.hpp"
+#include "daemon/upstream/pool.hpp"
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace zoo::clusters {
+
+class ClusterNodes;
+
+/// What has become of the connections that one cluster's API server asked for. Any thread.
+struct EgressTally {
+  std::atomic<std::uint64_t> asked{0}, refused{0};
+};
+
+/// What stands behind the egress door of one cluster; on its loop, and destroyed there.
+struct EgressRoom {
+  EgressRoom(net::Loop& on, const DoorEntry& of,
+             std::shared_ptr<const upstream::UpstreamEndpoint> api);
+  ~EgressRoom();
+
+  net::Loop& loop;
+  const DoorEntry cluster;
+  upstream::Pool api; ///< its API server, as zood
+  std::unique_ptr<ClusterNodes> nodes;
+  EgressTally tally;
+};
+
+/// What answers what a virtual cluster's API server asks zood itself, at zood.internal.
+using InsideService = std::function<std::unique_ptr<http::StreamHandler>(
+    const DoorEntry& cluster, http::RequestHead head, http::ServerStream& stream)>;
+
+struct EgressParts {
+  net::Loops loops;
+  std::filesystem::path directory; ///< DIR/clusters
+  net::ListenerLimits limits;
+  EgressAllowed allowed;
+  /// As they were last heard of; null: never yet. On any loop; must not block.
+  std::function<std::shared_ptr<const EgressPlaces>()> places;
+  /// The kubelets of a cluster; called once for each door that opens, they go with it.
+  std::function<std::unique_ptr<http::Service>(const std::shared_ptr<EgressRoom>& room)> kubelets;
+  /// Where an address of the cluster's own network leads, its pods' and Services', none if it is
+  /// not of it; what comes of that is judged, but for being the upstream's pods and ClusterIPs.
+  /// Null: nothing of it is known. On the cluster's loop.
+  std::function<std::optional<std::vector<net::Address>>(
+      const DoorEntry& cluster, const std::string& host, std::uint16_t port)>
+      own_network{};
+  std::map<std::string, InsideService> inside{}; ///< by path: "/services"
+};
+
+/// The egress doors, one a cluster that is awake: the socket to which its API server sends all that
+/// it asks of the outside. Opened and closed as the table says. One thread at a time, but for
+/// counts().
+class EgressDoors {
+public:
+  explicit EgressDoors(EgressParts parts);
+  ~EgressDoors();
+  EgressDoors(const EgressDoors&) = delete;
+
+  /// A door that cannot be opened is logged, and tried again at the next call.
+  void follow(const DoorTable& table);
+  /// The cluster's certificates are there; `others`: not those of before, with which its door is
+  /// opened anew.
+  void furnished(const DoorTable& table, const std::string& id, bool others);
+  void close(); ///< all of them, while the loops turn
+
+  struct Count {
+    std::size_t open = 0;
+    std::uint64_t asked = 0, refused = 0;
+  };
+  std::map<std::string, Count> counts() const; ///< by ID
+
+private:
+  struct Open {
+    DoorEntry entry;
+    std::shared_ptr<const EgressTally> tally;
+    std::unique_ptr<net::Listener> listener;
+  };
+  Result<Open> open(const DoorEntry& entry);
+
+  const std::shared_ptr<const EgressParts> parts_;
+  const std::shared_ptr<net::Resolver> names_;
+  std::map<std::string, Open> open_; ///< by UID
+};
+
+/// Of a virtual cluster's API server to the outside, all together.
+inline constexpr std::size_t k_egress_connections = 256;
+
+} // namespace zoo::clusters

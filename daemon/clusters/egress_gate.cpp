@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/clusters/egress_gate.hpp"
+
+#include "daemon/clusters/cluster_nodes.hpp"
+
+#include <utility>
+
+namespace zoo::clusters {
+namespace {
+
+net::Networks machine() { return net::Networks::of(net::machine_addresses()); }
+
+} // namespace
+
+/// One connection that waits to be judged. Held by the connection alone.
+struct EgressGate::Question {
+  http::ConnectHead head;
+  std::function<void(Decision)> decide;
+};
+
+/// Names of this cluster that are looked up, in their order.
+struct EgressGate::Lookups : std::enable_shared_from_this<EgressGate::Lookups> {
+  using Done = std::function<void(const std::vector<net::Address>&)>;
+  struct Waiting {
+    std::weak_ptr<Question> question; ///< gone: nobody waits for it any more
+    Done done;
+  };
+  Lookups(net::Loop& on, std::shared_ptr<net::Resolver> by) : loop(on), names(std::move(by)) {}
+
+  void ask(const QuestionPtr& question, Done done) {
+    waiting.push_back({question, std::move(done)});
+    if (!busy) next();
+  }
+  void next() {
+    while (!waiting.empty()) {
+      auto first = std::move(waiting.front());
+      waiting.pop_front();
+      const auto question = first.question.lock();
+      if (!question) continue;
+      busy = true;
+      names->ask(loop, question->head.host, question->head.port,
+                 [weak = weak_from_this(), first = std::move(first)](const auto& found) {
+                   if (!first.question.expired()) first.done(found);
+                   const auto self = weak.lock();
+                   if (!self) return;
+                   self->busy = false;
+                   self->next();
+                 });
+      return;
+    }
+  }
+
+  net::Loop& loop;
+  const std::shared_ptr<net::Resolver> names;
+  std::deque<Waiting> waiting; ///< as many as there are connections
+  bool busy = false;
+};
+
+EgressGate::EgressGate(std::shared_ptr<const EgressParts> parts, std::shared_ptr<EgressRoom> room,
+                       std::shared_ptr<net::TlsServerContext> tls,
+                       std::shared_ptr<net::Resolver> names)
+    : parts_(std::move(parts)), room_(std::move(room)), tls_(std::move(tls)),
+      lookups_(std::make_shared<Lookups>(room_->loop, std::move(names))) {}
+
+EgressGate::~EgressGate() = default;
+
+std::shared_ptr<void> EgressGate::ask(net::Loop& loop, const http::ConnectHead& head,
+                                      std::function<void(Decision)> decide) {
+  ++room_->tally.asked;
+  auto question = std::make_shared<Question>(Question{head, std::move(decide)});
+  // The gate lives as long as a connection of its door waits.
+  loop.post([this, weak = std::weak_ptr(question)] {
+    if (const auto waits = weak.lock()) judge(waits);
+  });
+  return question;
+}
+
+void EgressGate::refuse(const Question& question, int status, std::string why) {
+  ++room_->tally.refused;
+  question.decide(Refusal{status, std::move(why)});
+}
+
+void EgressGate::judge(const QuestionPtr& question) {
+  const auto& head = question->head;
+  if (head.host == k_inside_name && head.port == k_inside_port)
+    return question->decide(Inward{tls_});
+  if (head.port != k_kubelet_port) return outward(question);
+  room_->nodes->find(head.host, [this, weak = std::weak_ptr(question)](Result<std::string> node) {
+    const auto waits = weak.lock();
+    if (!waits) return;
+    if (!node) return refuse(*waits, 503, node.error().message());
+    if (!node->empty()) return waits->decide(Inward{tls_});
+    outward(waits);
+  });
+}
+
+void EgressGate::outward(const QuestionPtr& question) {
+  const auto& head = question->head;
+  const bool trusted = parts_->allowed.targets.contains(head.authority());
+  const auto places = parts_->places();
+  if (!places && !trusted)
+    return refuse(*question, 503, "zood has not heard yet which addresses are the upstream's");
+  if (places && parts_->own_network) {
+    // A Service without selector leads where the cluster's administrator says: it is judged, too.
+    auto rest = *places;
+    rest.services = rest.pods = {};
+    if (const auto own = parts_->own_network(room_->cluster, head.host, head.port))
+      return answer(*question, judged(*own, parts_->allowed, rest, machine()));
+  }
+  if (const auto numeric = net::numeric_address(head.host, head.port); !numeric.empty())
+    return dial(*question, numeric, trusted);
+  if (const auto name = trusted ? Result<void>() : judge_name(head.host, *places); !name)
+    return refuse(*question, 403, name.error().message());
+  lookups_->ask(question, [this, weak = std::weak_ptr(question), trusted](const auto& found) {
+    if (const auto waits = weak.lock()) dial(*waits, found, trusted);
+  });
+}
+
+void EgressGate::dial(const Question& question, const std::vector<net::Address>& found,
+                      bool trusted) {
+  const auto places = parts_->places();
+  const auto& host = question.head.host;
+  if (found.empty())
+    return refuse(question, 502, fmt::format("there is no host with the name {}", host));
+  if (trusted) return question.decide(Outward{found});
+  if (!places) return refuse(question, 503, "nothing is known of the upstream's addresses");
+  answer(question, judged(found, parts_->allowed, *places, machine()));
+}
+
+void EgressGate::answer(const Question& question, Result<std::vector<net::Address>> to) {
+  if (to) return question.decide(Outward{*std::move(to)});
+  refuse(question, to.error().code() == Code::forbidden ? 403 : 502, to.error().message());
+}
+
+Result<std::vector<net::Address>> judged(const std::vector<net::Address>& found,
+                                         const EgressAllowed& allowed, const EgressPlaces& places,
+                                         const net::Networks& machine) {
+  std::vector<net::Address> out;
+  bool is_first = true;
+  Result<void> first = fail(Code::unavailable, "there is no such host");
+  for (const auto& each : found) {
+    auto verdict = judge_address(each, allowed, places, machine);
+    if (verdict) {
+      out.push_back(each);
+    } else if (std::exchange(is_first, false)) {
+      first = std::move(verdict);
+    }
+  }
+  if (out.empty()) return fail(first.error());
+  return out;
+}
+
+} // namespace zoo::clusters

@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/clusters/cluster_nodes.hpp"
+#include "daemon/clusters/cluster_view_source.hpp"
+#include "daemon/clusters/egress_gate.hpp"
+#include "daemon/clusters/egress_places.hpp"
+#include "daemon/clusters/kubelet.hpp"
+
+#include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
+
+#include <string>
+#include <vector>
+
+using namespace zoo;
+using namespace zoo::clusters;
+using nlohmann::json;
+
+namespace {
+
+/// Keeps what was asked until the test answers.
+class Script final : public upstream::Caller {
+public:
+  std::unique_ptr<upstream::Call> start(http::RequestHead head, upstream::CallOptions,
+                                        upstream::CallHandler& handler) override {
+    asked.push_back(head);
+    handler_ = &handler;
+    return std::make_unique<Idle>();
+  }
+  void answer(int status, const std::string& body) {
+    REQUIRE(handler_ != nullptr);
+    auto& handler = *std::exchange(handler_, nullptr);
+    handler.on_head({status, {}});
+    handler.on_data(body);
+    handler.on_end();
+  }
+  std::vector<http::RequestHead> asked;
+
+private:
+  class Idle final : public upstream::Call {
+    void pause() override {}
+    void resume() override {}
+    void send_data(std::string_view) override {}
+    void send_end() override {}
+    bool writable() const override { return true; }
+  };
+  upstream::CallHandler* handler_ = nullptr;
+};
+
+/// What a client is answered.
+class Stream final : public http::ServerStream {
+public:
+  void send_head(const http::ResponseHead& head, bool) override { status = head.status; }
+  void send_data(std::string_view bytes, bool) override { body += bytes; }
+  bool writable() const override { return true; }
+  std::size_t pending() const override { return 0; }
+  void set_high_watermark(std::size_t) override {}
+  void reset(http::ResetReason) override {}
+  void consume(std::size_t) override {}
+  const http::ConnectionInfo& connection() const override { return info; }
+  int status = 0;
+  std::string body;
+  http::ConnectionInfo info;
+};
+
+/// Stands for the gateway: keeps what it is asked.
+class Inward final : public http::Service {
+public:
+  struct Handler final : http::StreamHandler {
+    explicit Handler(std::string& log) : said(log) {}
+    void on_data(std::string_view bytes) override { said += bytes; }
+    void on_end() override { said += "."; }
+    void on_reset() override { said += "!"; }
+    void on_drained() override {}
+    std::string& said;
+  };
+  std::unique_ptr<http::StreamHandler> on_request(http::RequestHead head,
+                                                  http::ServerStream&) override {
+    asked.push_back(std::move(head));
+    return std::make_unique<Handler>(said);
+  }
+  std::vector<http::RequestHead> asked;
+  std::string said;
+};
+
+struct KubeletWorld {
+  Script cluster, upstream;
+  Inward inward;
+  Stream stream;
+  std::string node = "n1";
+  KubeletService service{{"abc123", cluster, [this]() -> upstream::Caller& { return upstream; },
+                          cluster_fields("abc123"), inward,
+                          [this](const std::string&, auto done) { done(node); }}};
+
+  std::unique_ptr<http::StreamHandler> ask(const std::string& method, const std::string& target) {
+    http::RequestHead head;
+    head.method = method;
+    head.target = target;
+    head.upgrade = true;
+    head.headers = {{"Upgrade", "SPDY/3.1"},
+                    {"Authorization", "Bearer x"},
+                    {"Impersonate-User", "system:admin"},
+                    {"X-Remote-User", "root"}};
+    return service.on_request(std::move(head), stream);
+  }
+  static std::string pod(const std::string& uid, const std::string& copy_of = "") {
+    json out = {{"metadata", {{"name", "p"}, {"uid", uid}}}};
+    if (!copy_of.empty()) out["metadata"]["annotations"][k_copy_annotation] = copy_of;
+    return out.dump();
+  }
+};
+
+} // namespace
+
+TEST_CASE_FIXTURE(KubeletWorld, "a pod is looked for on both sides, and the gateway has it then") {
+  const auto handler = ask("POST", "/exec/team/p/u-1/c?command=sh&input=1");
+  REQUIRE(cluster.asked.size() == 1);
+  CHECK(cluster.asked[0].target == "/api/v1/namespaces/team/pods/p");
+  handler->on_end();
+  cluster.answer(200, pod("u-1"));
+  REQUIRE(upstream.asked.size() == 1);
+  CHECK(upstream.asked[0].target == "/api/v1/namespaces/abc123-team/pods/p");
+  REQUIRE(upstream.asked[0].prepared);
+  const auto fields = upstream.asked[0].prepared->text();
+  CHECK(fields.find("Impersonate-User: zoo:abc123\r\n") != fields.npos);
+  CHECK(fields.find("Impersonate-Group: zoo:tenants\r\n") != fields.npos);
+  CHECK(inward.asked.empty());
+  upstream.answer(200, pod("u-9", "u-1"));
+  REQUIRE(inward.asked.size() == 1);
+  const auto& head = inward.asked[0];
+  CHECK(head.method == "POST");
+  CHECK(head.target == "/api/v1/namespaces/team/pods/p/exec?command=sh&stdin=true&container=c");
+  CHECK(head.upgrade);
+  CHECK(head.headers.get("upgrade") == "SPDY/3.1");
+  CHECK(head.headers.size() == 1); // nothing that says who asks
+  handler->on_data("bytes");
+  CHECK(inward.said == ".bytes");
+  CHECK(stream.status == 0);
+}
+
+TEST_CASE_FIXTURE(KubeletWorld, "a pod that is not the cluster's is refused") {
+  SUBCASE("it is not in the cluster") {
+    const auto handler = ask("GET", "/containerLogs/team/p/c");
+    cluster.answer(404, "{}");
+    CHECK(stream.status == 404);
+    CHECK(stream.body == "pod does not exist");
+    CHECK(upstream.asked.empty());
+  }
+  SUBCASE("it is another one by now") {
+    const auto handler = ask("POST", "/exec/team/p/u-1/c");
+    cluster.answer(200, pod("u-2"));
+    CHECK(stream.status == 404);
+    CHECK(upstream.asked.empty());
+  }
+  SUBCASE("it is not upstream") {
+    const auto handler = ask("GET", "/containerLogs/team/p/c");
+    cluster.answer(200, pod("u-1"));
+    upstream.answer(404, "{}");
+    CHECK(stream.status == 400);
+    CHECK(stream.body.find("not there upstream") != std::string::npos);
+  }
+  SUBCASE("what is upstream is no copy of it") {
+    const auto handler = ask("GET", "/containerLogs/team/p/c");
+    cluster.answer(200, pod("u-1"));
+    upstream.answer(200, pod("u-1"));
+    CHECK(stream.status == 403);
+  }
+  SUBCASE("it is the copy of another one") {
+    const auto handler = ask("GET", "/containerLogs/team/p/c");
+    cluster.answer(200, pod("u-1"));
+    upstream.answer(200, pod("u-9", "u-2"));
+    CHECK(stream.status == 403);
+    CHECK(stream.body.find("is not this pod") != std::string::npos);
+  }
+  SUBCASE("upstream refuses the cluster's user") {
+    const auto handler = ask("GET", "/containerLogs/team/p/c");
+    cluster.answer(200, pod("u-1"));
+    upstream.answer(403, R"({"message":"no"})");
+    CHECK(stream.status == 403);
+  }
+  SUBCASE("nobody knows") {
+    const auto handler = ask("GET", "/containerLogs/team/p/c");
+    cluster.answer(500, "");
+    CHECK(stream.status == 500);
+  }
+  CHECK(inward.asked.empty());
+}
+
+TEST_CASE_FIXTURE(KubeletWorld, "a Node's pods are those that the cluster says") {
+  const auto handler = ask("GET", "/pods");
+  REQUIRE(cluster.asked.size() == 1);
+  CHECK(cluster.asked[0].target == "/api/v1/pods?fieldSelector=spec.nodeName%3Dn1");
+  cluster.answer(200, R"({"kind":"PodList","items":[]})");
+  CHECK(stream.status == 200);
+  CHECK(json::parse(stream.body)["kind"] == "PodList");
+  CHECK(upstream.asked.empty());
+}
+
+TEST_CASE_FIXTURE(KubeletWorld, "who goes away is asked for no more") {
+  auto handler = ask("GET", "/containerLogs/team/p/c");
+  handler->on_reset();
+  handler.reset();
+  CHECK(stream.status == 0);
+  node.clear();
+  const auto other = ask("GET", "/runningpods");
+  CHECK(stream.status == 404);
+}
+
+TEST_CASE("the addresses of Nodes are read page by page, and again when one is not there") {
+  Script api;
+  net::Loop loop;
+  ClusterNodes nodes(loop, api, 0);
+  std::vector<std::string> found;
+  const auto done = [&found](const Result<std::string>& node) {
+    found.push_back(node ? *node : "error");
+  };
+  const auto page = [](const std::string& name, const std::string& address,
+                       const std::string& next) {
+    json node = {{"metadata", {{"name", name}}}};
+    node["status"]["addresses"] = json::array();
+    node["status"]["addresses"].push_back({{"type", "x"}, {"address", address}});
+    json list = {{"metadata", {{"continue", next}}}};
+    list["items"] = json::array();
+    list["items"].push_back(std::move(node));
+    return list.dump();
+  };
+  nodes.find("10.0.0.2", done);
+  nodes.find("HOST-1", done);
+  REQUIRE(api.asked.size() == 1);
+  api.answer(200, page("n1", "Host-1", "a b"));
+  REQUIRE(api.asked.size() == 2);
+  CHECK(api.asked[1].target == "/api/v1/nodes?limit=50&continue=a%20b");
+  api.answer(200, page("n2", "10.0.0.2", ""));
+  CHECK(found == std::vector<std::string>{"n2", "n1"});
+  nodes.find("10.0.0.2", done); // known
+  CHECK(api.asked.size() == 2);
+  nodes.find("10.0.0.3", done); // perhaps since
+  REQUIRE(api.asked.size() == 3);
+  api.answer(200, page("n3", "10.0.0.4", ""));
+  CHECK(found.back().empty());
+  nodes.find("10.0.0.9", done);
+  api.answer(500, "");
+  CHECK(found.back() == "error");
+  nodes.find("10.0.0.4", done); // what was known is not forgotten for that
+  CHECK(found.back() == "n3");
+}
+
+TEST_CASE("who asks for Nodes that are none waits for the next read") {
+  Script api;
+  net::Loop loop; // nobody runs it: no time passes there
+  ClusterNodes nodes(loop, api, 1'000'000'000);
+  std::size_t told = 0;
+  const auto done = [&told](const Result<std::string>&) { ++told; };
+  nodes.find("10.0.0.1", done);
+  api.answer(200, R"({"items":[]})");
+  CHECK(told == 1);
+  nodes.find("10.0.0.1", done);
+  nodes.find("10.0.0.2", done);
+  CHECK(api.asked.size() == 1);
+  CHECK(told == 1);
+}
+
+TEST_CASE("of the addresses of a name those are dialled that may be") {
+  const auto address = [](const std::string& text) {
+    return net::numeric_address(text, 443).front();
+  };
+  const auto both = judged({address("127.0.0.1"), address("192.0.2.9")}, {}, {}, {});
+  REQUIRE(both);
+  REQUIRE(both->size() == 1);
+  CHECK(both->front().text() == "192.0.2.9:443");
+  const auto none = judged({address("127.0.0.1"), address("::1")}, {}, {}, {});
+  REQUIRE(!none);
+  CHECK(none.error().message().starts_with("127.0.0.1 is of loopback"));
+}
+
+TEST_CASE("what the upstream says of itself") {
+  PlaceTexts texts;
+  texts.names = {"API.example.com", ""};
+  texts.advertised = {"bastion", "203.0.113.1"};
+  add_nodes(json::parse(R"({"items":[{"spec":{"podCIDRs":["10.244.0.0/24",7]},
+    "status":{"addresses":[{"address":"10.0.0.1"},{"address":"host-1"},{}]}},{}]})"),
+            texts);
+  add_slice(json::parse(R"({"endpoints":[{"addresses":["198.51.100.1"]},{}]})"), texts);
+  add_ranges(json::parse(R"({"items":[{"spec":{"cidrs":["10.96.0.0/12","fd00:1::/112"]}}]})"),
+             texts);
+  const auto places = places_of(texts);
+  const auto in = [](const net::Networks& networks, const std::string& text) {
+    return networks.contain(net::numeric_address(text, 0).front());
+  };
+  CHECK(in(places.pods, "10.244.0.9"));
+  CHECK(in(places.upstream, "10.0.0.1"));
+  CHECK(in(places.upstream, "198.51.100.1"));
+  CHECK(in(places.services, "10.96.0.1"));
+  CHECK(in(places.services, "fd00:1::1"));
+  CHECK(in(places.advertised, "203.0.113.1"));
+  CHECK(!in(places.upstream, "10.0.0.2"));
+  CHECK(places.names == std::set<std::string, std::less<>>{"api.example.com"});
+}
