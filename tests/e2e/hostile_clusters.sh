@@ -1,0 +1,238 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# covers: clusters net http
+# timeout: 240
+# The administrator of a virtual cluster, who may do anything in it, has its API server ask for what is zood's machine's, the upstream's
+# and other clusters': by webhooks, Nodes, Services, aggregated APIs, redirects; and whoever gets at the socket itself says things to
+# it that two readers could understand in two ways. Nothing of it reaches a listener.
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/../functional/clusters/lib.bash"
+
+hook_pid='' silent=''
+at_end() {
+  local each
+  for each in $hook_pid $silent; do kill "$each" 2>/dev/null && wait "$each" 2>/dev/null; done
+  end_keeper
+}
+# What must not be reached: whoever connects to it is written down.
+python3 -u -c 'import socket
+door, kept = socket.create_server(("0.0.0.0", 0)), []
+print(door.getsockname()[1])
+while True:
+    kept.append(door.accept()[0])
+    print("asked")' >"$TMPDIR/treasure" &
+silent=$!
+eventually "the treasure listens" 30 test -s "$TMPDIR/treasure"
+treasure=$(head -n 1 "$TMPDIR/treasure")
+untouched() { expect "nobody has reached the treasure ($1)" 0 "$(grep -c asked "$TMPDIR/treasure")"; }
+openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 1 -subj /CN=hook -addext subjectAltName=IP:127.0.0.1 \
+  -keyout "$TMPDIR/hook.key" -out "$TMPDIR/hook.crt" 2>/dev/null
+python3 -u "$zoo_root/tests/e2e/virtual/hook.py" "$TMPDIR/hook.crt" "$TMPDIR/hook.key" >"$TMPDIR/hook.port" 2>"$TMPDIR/hook.log" &
+hook_pid=$!
+eventually "an honest webhook listens" 30 test -s "$TMPDIR/hook.port"
+hook_port=$(head -n 1 "$TMPDIR/hook.port")
+
+start_clusters "  egress_allow: [\"127.0.0.1:$hook_port\"]"
+require "the attacker's cluster" ctl cluster create evil
+require "somebody else's" ctl cluster create victim
+for each in evil victim; do check "the kubeconfig of $each" ctl cluster connect "$each" --kubeconfig-file "$TMPDIR/$each.kubeconfig"; done
+id=$(cluster_id evil)
+socket=$zood_dir/clusters/$id/egress.sock
+address_of() { # of the API server of a cluster
+  tr '\0' '\n' </proc/"$(component_pid "$1" kube-apiserver)"/cmdline | sed -n 's/^--bind-address=//p'
+}
+upstream_server=$(upstream config view -o 'jsonpath={.clusters[0].cluster.server}')
+own=$(hostname -I | tr ' ' '\n' | grep -m 1 -E '^[0-9.]+$')
+require "this machine has an address" test -n "$own"
+
+# ---- webhooks by URL ------------------------------------------------------------------------------------------------
+
+hook() { # URL
+  as evil apply -f - <<YAML
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingWebhookConfiguration
+metadata: {name: hook}
+webhooks:
+  - name: a.hook.test
+    clientConfig: {url: "$1", caBundle: $(base64 -w0 <"$TMPDIR/hook.crt")}
+    rules: [{apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [configmaps]}]
+    sideEffects: None
+    admissionReviewVersions: [v1]
+    timeoutSeconds: 10
+    failurePolicy: Fail
+YAML
+}
+asked() { as evil create configmap asked --dry-run=server 2>&1; }
+answers() { grep -qE -- "$1" <<<"$(asked)"; }
+while read -r url says; do
+  require "a webhook at $url" hook "$url"
+  eventually "is refused in words: $says" 30 answers "$says"
+done <<T
+https://127.0.0.1:$treasure/ 403.*127.0.0.1 is of loopback
+https://localhost:$treasure/ 403.*localhost is of loopback
+https://LOCALHOST:$treasure/ 403.*localhost is of loopback
+https://[::1]:$treasure/ 403.*is of loopback
+https://[::ffff:127.0.0.1]:$treasure/ 403.*has another address in it
+https://0.0.0.0:$treasure/ 403.*0.0.0.0 is unspecified
+https://2130706433:$treasure/ 403.*127.0.0.1 is of loopback
+https://127.1:$treasure/ 403.*127.0.0.1 is of loopback
+https://0x7f.0.0.1:$treasure/ 403.*127.0.0.1 is of loopback
+https://$own:$treasure/ 403.*$own is of zood's own machine
+https://$(hostname):$treasure/ 403.*is of (loopback|zood's own machine)
+https://169.254.169.254/latest/meta-data 403.*is link-local
+https://[fe80::1]/ 403.*is link-local
+https://224.0.0.1/ 403.*of a group
+https://100.100.100.200/ 403.*tells machines of a cloud
+https://$(address_of victim):26443/ 403.*is of loopback
+https://$(address_of evil):23790/ 403.*is of loopback
+${upstream_server/localhost/127.0.0.1}/api/v1/secrets 403.*is of (loopback|the upstream)
+https://$zood_address/ 403.*is of loopback
+https://no-such-host.invalid/ 502.*no host with the name
+https://zood.internal:8443/ 403.*answered by zood alone
+https://127.0.0.1:$((hook_port == 1 ? 2 : 1))/ 403.*is of loopback
+T
+check "one at an honest place" hook "https://127.0.0.1:$hook_port/"
+eventually "is asked" 30 answers 'asked by the cluster'
+check "which sends on to the treasure" hook "https://127.0.0.1:$hook_port/redirect/127.0.0.1:$treasure"
+eventually "and nobody follows" 30 answers 'Internal error occurred'
+check "the webhook goes" as evil delete validatingwebhookconfiguration hook
+untouched webhooks
+
+# ---- Nodes, Services, aggregated APIs -------------------------------------------------------------------------------
+
+node() { # ADDRESS PORT
+  as evil apply -f - <<'YAML' &&
+apiVersion: v1
+kind: Node
+metadata: {name: node-1}
+YAML
+    as evil patch node node-1 --subresource=status --type merge \
+      -p "{\"status\":{\"addresses\":[{\"type\":\"InternalIP\",\"address\":\"$1\"}],\"daemonEndpoints\":{\"kubeletEndpoint\":{\"Port\":$2}}}}"
+}
+check "a Node at the treasure" node "$own" "$treasure"
+check_fails "its kubelet is not asked" "is of zood's own machine" as evil get --raw /api/v1/nodes/node-1/proxy/pods
+check_fails "nor at a port of the path" "is of zood's own machine" as evil get --raw "/api/v1/nodes/node-1:$treasure/proxy/"
+check "a Node with this machine's address" node "$own" 10250
+expect "has kubelets of zood's alone" ok "$(as evil get --raw /api/v1/nodes/node-1/proxy/healthz)"
+for path in /containerLogs/kube-system/etcd/etcd /exec/default/p/c?command=id /run/default/p/c /configz /logs/ /metrics /debug/pprof/ \
+  /stats/summary /containerLogs/..%2f..%2fdefault/p/c; do
+  check_fails "which have nothing at $path" 'Error from server \((NotFound|BadRequest)\)' as evil get --raw "/api/v1/nodes/node-1/proxy$path"
+done
+expect "and no pods but its own" "" "$(as evil get --raw /api/v1/nodes/node-1/proxy/pods | jq -r '.items[].metadata.name')"
+service() { # NAME ADDRESS PORT
+  as evil apply -f - <<YAML
+apiVersion: v1
+kind: Service
+metadata: {name: $1}
+spec: {ports: [{name: p, port: 443, targetPort: $3}]}
+---
+apiVersion: discovery.k8s.io/v1
+kind: EndpointSlice
+metadata: {name: $1-1, labels: {kubernetes.io/service-name: $1}}
+addressType: IPv4
+endpoints: [{addresses: ["$2"], conditions: {ready: true}}]
+ports: [{name: p, port: $3, protocol: TCP}]
+---
+apiVersion: v1
+kind: Endpoints
+metadata: {name: $1}
+subsets: [{addresses: [{ip: "$2", targetRef: {kind: Pod, namespace: default, name: bait}}], ports: [{name: p, port: $3}]}]
+YAML
+}
+check "a Service that leads to this machine" service s "$own" "$treasure"
+bait() { # a pod that says it has this machine's address
+  as evil apply -f - <<'YAML' &&
+apiVersion: v1
+kind: Pod
+metadata: {name: bait}
+spec:
+  nodeName: node-1
+  containers: [{name: c, image: none.test/c}]
+YAML
+    as evil patch pod bait --subresource=status --type merge -p "{\"status\":{\"podIP\":\"$own\",\"podIPs\":[{\"ip\":\"$own\"}]}}"
+}
+check "a pod with this machine's address" bait
+for path in "services/https:s:p" "pods/https:bait:$treasure"; do
+  check_fails "$path is not asked by proxy" "is of zood's own machine" as evil get --raw "/api/v1/namespaces/default/$path/proxy/"
+done
+as evil apply -f - >/dev/null <<'YAML'
+apiVersion: apiregistration.k8s.io/v1
+kind: APIService
+metadata: {name: v1.evil.test}
+spec: {group: evil.test, version: v1, groupPriorityMinimum: 100, versionPriority: 100, insecureSkipTLSVerify: true, service: {namespace: default, name: s, port: 443}}
+YAML
+unavailable() { [[ $(as evil get apiservice v1.evil.test -o 'jsonpath={.status.conditions[0].status}') == False ]]; }
+eventually "an aggregated API there is not available" 60 unavailable
+check_fails "and not served" 'unavailable|unable|could not find|not able' as evil get --raw /apis/evil.test/v1
+check "it goes" as evil delete apiservice v1.evil.test
+untouched "Nodes, Services, aggregated APIs"
+
+# ---- at the socket itself -------------------------------------------------------------------------------------------
+
+expect "nobody but zood and the cluster gets at it" "700 600" "$(stat -c %a "${socket%/*}") $(stat -c %a "$socket")"
+# said BYTES: with escapes of Python; all that is answered until the end.
+said() {
+  python3 - "$socket" "$1" <<'P'
+import socket, sys
+door = socket.socket(socket.AF_UNIX)
+door.settimeout(20)
+door.connect(sys.argv[1])
+door.sendall(sys.argv[2].encode().decode("unicode_escape").encode("latin-1"))
+out = b""
+try:
+    while piece := door.recv(65536):
+        out += piece
+except ConnectionError:
+    pass
+print(out.decode("latin-1"))
+P
+}
+to="CONNECT 127.0.0.1:$hook_port HTTP/1.1"
+while IFS='|' read -r what status bytes; do
+  answer=$(said "$bytes")
+  expect_match "$what" "^HTTP/1.1 $status " "$answer"
+  expect "is answered once" 1 "$(grep -c '^HTTP/1.1 ' <<<"$answer")"
+done <<T
+two requests in one write|400|$to\\r\\n\\r\\nCONNECT 127.0.0.1:$treasure HTTP/1.1\\r\\n\\r\\n
+a request behind it|400|$to\\r\\n\\r\\nGET / HTTP/1.1\\r\\nHost: 127.0.0.1:$treasure\\r\\n\\r\\n
+an absolute form|405|GET http://127.0.0.1:$treasure/ HTTP/1.1\\r\\n\\r\\n
+CONNECT to a URL|400|CONNECT http://127.0.0.1:$treasure/ HTTP/1.1\\r\\n\\r\\n
+in lower case|405|connect 127.0.0.1:$treasure HTTP/1.1\\r\\n\\r\\n
+a body|400|$to\\r\\nContent-Length: 4\\r\\n\\r\\nabcd
+chunks|400|$to\\r\\nTransfer-Encoding: chunked\\r\\n\\r\\n0\\r\\n\\r\\n
+a folded field|400|$to\\r\\nX: a\\r\\n b\\r\\n\\r\\n
+two Hosts|400|$to\\r\\nHost: a\\r\\nHost: b\\r\\n\\r\\n
+ends of lines that are none|400|$to\\n\\n
+a bare carriage return|400|$to\\r\\nX: a\\rb\\r\\n\\r\\n
+NUL in the target|400|CONNECT 127.0.0.1:$hook_port\\x00.example:443 HTTP/1.1\\r\\n\\r\\n
+NUL in a field|400|$to\\r\\nX: \\x00\\r\\n\\r\\n
+somebody's name and password|400|CONNECT a:b@127.0.0.1:$treasure HTTP/1.1\\r\\n\\r\\n
+a zone|400|CONNECT [fe80::1%25lo]:$treasure HTTP/1.1\\r\\n\\r\\n
+a blank in the target|505|CONNECT 127.0.0.1:$hook_port 127.0.0.1:$treasure HTTP/1.1\\r\\n\\r\\n
+an old version|505|CONNECT 127.0.0.1:$hook_port HTTP/1.0\\r\\n\\r\\n
+HTTP/2|405|PRI * HTTP/2.0\\r\\n\\r\\nSM\\r\\n\\r\\n
+port 0|400|CONNECT 127.0.0.1:0 HTTP/1.1\\r\\n\\r\\n
+a port with a zero before it|400|CONNECT 127.0.0.1:0$treasure HTTP/1.1\\r\\n\\r\\n
+the treasure|403|CONNECT 127.0.0.1:$treasure HTTP/1.1\\r\\nHost: 127.0.0.1:$hook_port\\r\\n\\r\\n
+T
+many=$(printf 'X: y\\r\\n%.0s' $(seq 40))
+expect_match "a flood of fields" '^HTTP/1.1 431 ' "$(said "$to\\r\\n$many\\r\\n")"
+expect_match "a head without end" '^HTTP/1.1 431 ' "$(said "$to\\r\\nX: $(printf 'y%.0s' $(seq 5000))")"
+expect_match "one that stops is ended" '^HTTP/1.1 408 ' "$(said "$to\\r\\nX: ")"
+crowd() { # more than there may be, that say nothing
+  python3 - "$socket" <<'P'
+import socket, sys
+kept = []
+for _ in range(600):
+    door = socket.socket(socket.AF_UNIX)
+    door.connect(sys.argv[1])
+    kept.append(door)
+P
+}
+check "six hundred connections at once" crowd
+served() { said "CONNECT 127.0.0.1:$treasure HTTP/1.1\\r\\n\\r\\n" | says_line '^HTTP/1.1 403 '; }
+eventually "and it answers" 30 served
+untouched "the socket"
+expect "the victim has not been touched" Initialized "$(field victim .status.phase)"
+expect "and zood lives" "${zood_pids[$zood_dir]}" "$(jobs -rp | grep -x "${zood_pids[$zood_dir]}")"
+check "both go" ctl cluster delete evil victim
