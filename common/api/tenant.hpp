@@ -49,6 +49,9 @@ std::optional<AuditLevel> audit_level(std::string_view name);
 /// tenant's Services by itself.
 inline constexpr std::string_view k_webhooks_relay = "relay", k_webhooks_direct = "direct";
 
+/// spec.class of a Tenant that belongs to a virtual cluster.
+inline constexpr std::string_view k_cluster_class = "cluster";
+
 struct RevokedCertificate {
   std::string serial; ///< lower-case hex
   std::string expiry; ///< nothing is kept of it beyond
@@ -86,6 +89,9 @@ struct Tenant {
   /// spec.webhooks: k_webhooks_relay, k_webhooks_direct, or "", which is the first.
   std::string webhooks;
   Inside inside;
+  /// spec.class is "cluster": what a virtual cluster has upstream, under its ID. zood makes and
+  /// removes it with the cluster; it has no credentials, and nobody is let in.
+  bool of_cluster = false;
   /// JSON objects as text; empty: not set. What they mean: terms.hpp.
   std::string quota_json, flow_json, guards_json;
 

@@ -177,6 +177,10 @@ Result<void> read_spec(Reader& spec, Tenant& out) {
       out.webhooks != k_webhooks_direct)
     return fail(Code::invalid, "spec.webhooks must be relay or direct, not '{}'", out.webhooks);
   ZOO_TRY_VOID(read_inside(spec, out));
+  ZOO_TRY(const auto of_class, spec.text("class"));
+  if (!of_class.empty() && of_class != k_cluster_class)
+    return fail(Code::invalid, "spec.class must be cluster or nothing, not '{}'", of_class);
+  out.of_cluster = !of_class.empty();
   ZOO_TRY(out.quota_json, spec.opaque("quota"));
   ZOO_TRY(out.flow_json, spec.opaque("flow"));
   ZOO_TRY(out.guards_json, spec.opaque("guards"));
@@ -291,6 +295,7 @@ Json to_json(const Tenant& tenant) {
   if (tenant.suspended) spec["suspended"] = true;
   if (tenant.audit) spec["audit"] = {{"level", audit_level_name(*tenant.audit)}};
   put(spec, "webhooks", tenant.webhooks);
+  if (tenant.of_cluster) spec["class"] = k_cluster_class;
   if (!tenant.inside.api) spec["inside"]["api"] = false;
   if (!tenant.inside.dns) spec["inside"]["dns"] = false;
   if (!tenant.quota_json.empty()) spec["quota"] = kept(tenant.quota_json);

@@ -39,6 +39,8 @@ struct ClusterSpec {
   bool paused = false;
   std::chrono::milliseconds sleep_after{0}; ///< 0: never
   std::vector<std::string> extra_sans;      ///< names and addresses, spec.externalIP among them
+  /// Does it ask for anything of the upstream?
+  bool promotes() const { return !nodes.empty() || !resources.empty(); }
   /// Fields of Kosmos' type that are kept and have no meaning here.
   std::vector<std::string> unused;
 };

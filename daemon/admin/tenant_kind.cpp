@@ -52,6 +52,8 @@ Field spec() {
            Type::object,
            "What is written of the tenant's requests.",
            {{"level", Type::text, "none, denied, writes or all; without it zood's own."}}},
+          {"class", Type::text,
+           "cluster: what a virtual cluster has upstream. Written by zood alone."},
           {"webhooks", Type::text,
            "relay: upstream calls the tenant's webhooks through zood, in the tenant's words, "
            "where it reaches zood; direct: it calls their Services itself. Default: relay."},

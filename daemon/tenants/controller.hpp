@@ -130,6 +130,12 @@ public:
   /// The tenant writes webhooks that upstream calls: its record is to say so, for good. Any thread.
   void has_webhooks(std::string_view id);
 
+  /// Makes a namespace of a virtual cluster's Tenant, with its fence and its account, or brings it
+  /// in order; it is writable for the Tenant's user when this returns. Code::conflict if it is
+  /// somebody else's, or is being deleted. Blocking; any thread.
+  Result<void> open_namespace(upstream::ControlApi& api, const api::Tenant& tenant,
+                              const std::string& upstream_name);
+
   /// The relay has become another, or none: every tenant's stored webhooks are to be called as
   /// RelayNow says. Any thread.
   void relay_changed() { queue_.add(std::string(k_hooks), Clock::duration::zero()); }
@@ -182,7 +188,7 @@ private:
   Result<std::string> ensure_credential(const api::Tenant& tenant);
   /// Of certificates alone, where the rest cannot be told.
   Result<void> tell_expiry(const api::Tenant& tenant, const std::string& expiry);
-  Result<bool> populated(upstream::ControlApi& api, std::string_view id);
+  Result<bool> populated(upstream::ControlApi& api, const api::Tenant& tenant);
 
   // hook_forms.cpp
   /// What condition k_webhooks_relayed is to say; nullopt: nothing, as far as is known.

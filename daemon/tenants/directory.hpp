@@ -39,9 +39,10 @@ struct TenantEntry {
   /// The controller waits for nothing of it: it is Ready and furnished as its spec wants it.
   bool settled = false;
   bool webhooks_direct = false; ///< spec.webhooks of it is "direct"
+  bool of_cluster = false;      ///< it is a virtual cluster's: nobody is let in
   bool expiring = false;        ///< has a certificate that ends soon (condition k_expiring)
 
-  bool admits() const { return phase == Phase::ready || phase == Phase::pending; }
+  bool admits() const { return !of_cluster && (phase == Phase::ready || phase == Phase::pending); }
   /// Is a certificate of the tenant `of_uid` still good, leaving its dates aside?
   bool honours_certificate(std::string_view of_uid, std::string_view serial,
                            std::int64_t epoch) const {

@@ -110,6 +110,7 @@ std::shared_ptr<const TenantEntry> entry_of(const api::Tenant& tenant) {
   entry->audit = tenant.audit;
   entry->webhooks_direct = tenant.webhooks == api::k_webhooks_direct;
   entry->inside = tenant.inside;
+  entry->of_cluster = tenant.of_cluster;
   entry->credential_epoch = tenant.credentials.epoch;
   if (const auto& from = tenant.credentials.not_before; !from.empty()) {
     entry->tokens_after = std::chrono::system_clock::to_time_t(parse_time(from));

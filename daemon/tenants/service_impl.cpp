@@ -49,6 +49,16 @@ void take_wishes(api::Tenant& into, const api::Tenant& from) {
   into.unknown_spec_json = from.unknown_spec_json;
 }
 
+Error of_a_cluster(const api::Tenant& tenant) {
+  if (!tenant.of_cluster)
+    return Error(Code::invalid, "spec.class is set by zood, and cannot be changed");
+  return Error(
+      Code::forbidden,
+      fmt::format("tenant '{}' is what virtual cluster {} has upstream, and is zood's own: "
+                  "change the virtual cluster (zooctl cluster)",
+                  tenant.id, tenant.display_name));
+}
+
 nlohmann::json spec_of(const api::Tenant& tenant) {
   return api::to_json(tenant).value("spec", nlohmann::json::object());
 }
@@ -82,6 +92,13 @@ Result<void> TenantServiceImpl::start() { return controller_.start(); }
 
 Result<api::Tenant> TenantServiceImpl::create(api::Tenant wanted, bool dry_run) {
   ZOO_TRY_VOID(api::validate_id(wanted.id, controller_.policy()->reserved_ids));
+  if (wanted.of_cluster)
+    return fail(Code::invalid, "spec.class is set by zood: a Tenant of class cluster is made with "
+                               "its virtual cluster");
+  return make(std::move(wanted), dry_run);
+}
+
+Result<api::Tenant> TenantServiceImpl::make(api::Tenant wanted, bool dry_run) {
   if (const auto there = read_tenant(parts_.store, wanted.id)) {
     if (there->deletion_timestamp.empty()) {
       return fail(Code::already_exists, "tenant '{}' exists already", wanted.id);
@@ -96,6 +113,7 @@ Result<api::Tenant> TenantServiceImpl::create(api::Tenant wanted, bool dry_run) 
   api::Tenant tenant;
   tenant.id = wanted.id;
   take_wishes(tenant, wanted);
+  tenant.of_cluster = wanted.of_cluster;
   tenant.uid = crypto::uuid_v4();
   tenant.creation_timestamp = now_text();
   tenant.generation = 1;
@@ -159,6 +177,7 @@ Result<TenantPage> TenantServiceImpl::list(std::string_view after, std::size_t l
       log::error("tenants", "{}", tenant.error().text());
       continue;
     }
+    if (tenant->of_cluster) continue;
     if (usage_) tenant->usage_json = usage_(*tenant);
     out.items.push_back(*std::move(tenant));
   }
@@ -170,6 +189,7 @@ Result<Census> TenantServiceImpl::census() {
   if (parts_.directory == nullptr) return fail(Code::internal, "there is no directory of tenants");
   Census out;
   parts_.directory->snapshot()->each([&](const TenantEntry& entry) {
+    if (entry.of_cluster) return;
     out.add(entry.id, k_phase_names[static_cast<std::size_t>(entry.phase)], entry.expiring);
   });
   return out;
@@ -181,6 +201,10 @@ Result<api::Tenant> TenantServiceImpl::update(api::Tenant wanted, bool dry_run) 
   api::Tenant seen;
   auto written = change_tenant(parts_.store, wanted.id, {}, [&](api::Tenant& tenant) -> bool {
     refused.reset();
+    if (tenant.of_cluster || wanted.of_cluster) {
+      refused.emplace(of_a_cluster(tenant));
+      return false;
+    }
     if (wanted.resource_version != 0 && wanted.resource_version != tenant.resource_version) {
       refused.emplace(Code::conflict,
                       fmt::format("tenant '{}' was changed in between (resourceVersion {} is now "
@@ -216,8 +240,21 @@ Result<api::Tenant> TenantServiceImpl::update(api::Tenant wanted, bool dry_run) 
   return written;
 }
 
+/// Code::forbidden for one of a virtual cluster.
+Result<void> TenantServiceImpl::check_administered(std::string_view id) const {
+  ZOO_TRY(const auto tenant, read_tenant(parts_.store, id));
+  if (tenant.of_cluster) return fail(of_a_cluster(tenant));
+  return {};
+}
+
 Result<api::Tenant> TenantServiceImpl::remove(std::string_view id, const Preconditions& expected,
                                               bool dry_run) {
+  ZOO_TRY_VOID(check_administered(id)); // which it is for good
+  return end(id, expected, dry_run);
+}
+
+Result<api::Tenant> TenantServiceImpl::end(std::string_view id, const Preconditions& expected,
+                                           bool dry_run) {
   api::Tenant seen;
   std::optional<Error> refused;
   auto written = change_tenant(parts_.store, id, {}, [&](api::Tenant& tenant) {
@@ -294,6 +331,7 @@ TenantServiceImpl::watch(std::int64_t revision,
                                  log::error("tenants", "{}", tenant.error().text());
                                  return;
                                }
+                               if (tenant->of_cluster) return;
                                using Type = TenantChange::Type;
                                const auto type = change.type == store::Change::Type::removed
                                                      ? Type::deleted
@@ -321,6 +359,7 @@ std::string TenantServiceImpl::compose(std::string_view id, std::string_view use
 Result<std::string> TenantServiceImpl::kubeconfig(std::string_view id,
                                                   const KubeconfigRequest& request) {
   ZOO_TRY(const auto tenant, read_tenant(parts_.store, id));
+  if (tenant.of_cluster) return fail(of_a_cluster(tenant));
   if (!tenant.deletion_timestamp.empty()) {
     return fail(Code::conflict, "tenant '{}' is being deleted: it gets no credentials", id);
   }
@@ -380,6 +419,7 @@ Result<std::vector<CertificateStatus>> TenantServiceImpl::certificates(std::stri
 
 Result<api::Tenant> TenantServiceImpl::rotate(std::string_view id, bool revoke_old, bool dry_run) {
   ZOO_TRY(const auto tenant, read_tenant(parts_.store, id));
+  if (tenant.of_cluster) return fail(of_a_cluster(tenant));
   if (!tenant.deletion_timestamp.empty()) {
     return fail(Code::conflict, "tenant '{}' is being deleted: it gets no credentials", id);
   }
@@ -408,6 +448,7 @@ Result<api::Tenant> TenantServiceImpl::rotate(std::string_view id, bool revoke_o
 }
 
 Result<api::Tenant> TenantServiceImpl::revoke(std::string_view id, const RevokeRequest& request) {
+  ZOO_TRY_VOID(check_administered(id));
   ZOO_TRY(const auto known, certificates(id));
   std::vector<api::RevokedCertificate> revoked;
   for (const auto& text : request.serials) {

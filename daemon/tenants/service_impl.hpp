@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "daemon/tenants/cluster_tenants.hpp"
 #include "daemon/tenants/controller.hpp"
 #include "daemon/tenants/service.hpp"
 #include "daemon/tenants/survey.hpp"
@@ -52,6 +53,9 @@ public:
   Result<Census> census() override; ///< from the directory
   std::vector<Finding> doctor() override;
 
+  /// The Tenants of virtual clusters; as long as this.
+  ClusterTenants& of_clusters() { return of_clusters_; }
+
   // See Controller; any thread.
   void sign_soon(std::string_view id) { controller_.sign_soon(id); }
   void has_webhooks(std::string_view id) { controller_.has_webhooks(id); }
@@ -80,6 +84,22 @@ private:
                              const std::vector<api::RevokedCertificate>& revoked, bool everything);
 
   Result<std::string> claimed_volume(upstream::ControlApi& api, std::string_view id);
+  Result<api::Tenant> make(api::Tenant tenant, bool dry_run);
+  Result<api::Tenant> end(std::string_view id, const Preconditions& expected, bool dry_run);
+  Result<void> check_administered(std::string_view id) const;
+
+  /// What ClusterTenants does.
+  class OfClusters final : public ClusterTenants {
+  public:
+    explicit OfClusters(TenantServiceImpl& service) : service_(service) {}
+    Result<bool> make(std::string_view id, std::string_view owner) override;
+    Result<std::optional<std::string>> remove(std::string_view id) override;
+    Result<void> open_namespace(upstream::ControlApi& api, std::string_view id,
+                                const std::string& upstream_name) override;
+
+  private:
+    TenantServiceImpl& service_;
+  };
 
   ControllerParts parts_;
   const upstream::Credential* credential_;
@@ -88,6 +108,7 @@ private:
   std::mutex clients_mutex_;
   std::vector<std::unique_ptr<upstream::ControlApi>> clients_;
   Survey survey_;
+  OfClusters of_clusters_{*this};
   Controller controller_; // last: its threads end first
 };
 

@@ -90,8 +90,10 @@ Result<void> Controller::make_namespace(ControlApi& api, const api::Tenant& tena
                   "namespace {} is being deleted upstream: it is made again when it is gone", name);
     }
     const bool mine = found.labelled && found.label == tenant.id;
-    // Before the tenant was Ready for the first time nobody but its maker can have made it.
-    if (!mine && (found.labelled || tenant.phase == api::Phase::pending)) {
+    // Before the tenant was Ready for the first time nobody but its maker can have made it. Those
+    // of a virtual cluster are made one by one, later.
+    const bool takes = !tenant.of_cluster && tenant.phase != api::Phase::pending;
+    if (!mine && (found.labelled || !takes)) {
       return fail(Code::conflict,
                   "namespace {} exists upstream and is not this tenant's (no label {}={}): rename "
                   "or delete it there, or label it if it is",
@@ -176,8 +178,23 @@ KeptTerms Controller::kept_terms(const api::Tenant& tenant) const {
           own ? api::merged(defaults, own->guards) : defaults};
 }
 
+Result<void> Controller::open_namespace(ControlApi& api, const api::Tenant& tenant,
+                                        const std::string& upstream_name) {
+  ZOO_TRY_VOID(make_namespace(api, tenant, upstream_name));
+  const auto binding = api.get(binding_path(upstream_name));
+  if (!binding && binding.error().code() != Code::not_found) return fail(binding.error());
+  // The binding is written last: where it stands, the rest does, and is kept by repair_room().
+  if (binding && binding_is_ours(*binding, tenant.id)) return {};
+  ZOO_TRY_VOID(make_kept(api, tenant.id, upstream_name, kept_terms(tenant)));
+  ZOO_TRY_VOID(ensure(api, namespaced("", upstream_name, "serviceaccounts"),
+                      service_account_manifest(upstream_name)));
+  ZOO_TRY_VOID(write_binding(api, tenant.id, upstream_name));
+  return wait_until_bound(api, tenant.id, upstream_name);
+}
+
 /// Everything by one create each; what is there already is repaired.
 Result<void> Controller::make_room(ControlApi& api, const api::Tenant& tenant) {
+  if (tenant.of_cluster) return {}; // its namespaces come with what is in them
   std::string last;
   for (const std::string_view name : k_first_namespaces) {
     const auto space = fmt::format("{}-{}", tenant.id, name);
@@ -206,6 +223,7 @@ Result<void> Controller::repair_room(ControlApi& api, const api::Tenant& tenant)
     }
   }
   for (const std::string_view name : k_first_namespaces) {
+    if (tenant.of_cluster) break;
     const auto space = prefix + std::string(name);
     if (std::find(mine.begin(), mine.end(), space) != mine.end()) continue;
     ZOO_TRY_VOID(make_namespace(api, tenant, space));
@@ -228,12 +246,15 @@ Result<void> Controller::repair_room(ControlApi& api, const api::Tenant& tenant)
   }
   // One that cannot be written, for a quota of the tenant's, holds up none of the others.
   const auto kept = repair_kept(api, tenant.id, mine, kept_terms(tenant));
+  if (tenant.of_cluster) return kept;
   ZOO_TRY_VOID(make_authentication(api, tenant, false));
   ZOO_TRY_VOID(make_service(api, prefix + "default", false));
   return kept;
 }
 
-Result<bool> Controller::populated(ControlApi& api, std::string_view id) {
+Result<bool> Controller::populated(ControlApi& api, const api::Tenant& tenant) {
+  if (tenant.of_cluster) return true;
+  const auto& id = tenant.id;
   for (const std::string_view name : k_first_namespaces) {
     const auto space = fmt::format("{}-{}", id, name);
     const auto map = api.get(namespaced("", space, "configmaps") + "/kube-root-ca.crt");
@@ -286,14 +307,16 @@ Result<Controller::Next> Controller::sync(ControlApi& api, const api::Tenant& te
     } else if (furnished) {
       // Its certificate is renewed, be there something upstream that cannot be repaired.
       room = repair_room(api, tenant);
-    } else {
+    } else if (!tenant.of_cluster) {
       step("create-service");
       ZOO_TRY_VOID(make_service(api, fmt::format("{}-default", tenant.id), true));
       ZOO_TRY_VOID(make_authentication(api, tenant, true));
     }
-    ZOO_TRY(expiry, ensure_credential(tenant));
+    if (!tenant.of_cluster) {
+      ZOO_TRY(expiry, ensure_credential(tenant));
+    }
     // What was approved while nobody looked.
-    if (room && !fresh && furnished) {
+    if (room && !fresh && furnished && !tenant.of_cluster) {
       if (const auto done = sign_requests(api, tenant); !done) {
         log::warning("tenants", "tenant {}: {}", tenant.id, done.error().text());
         sign_soon(tenant.id);
@@ -307,7 +330,7 @@ Result<Controller::Next> Controller::sync(ControlApi& api, const api::Tenant& te
   bool is_populated = was_populated;
   // What upstream's controllers add is not asked for in the pass that makes the namespaces.
   if (!is_populated && !fresh) {
-    ZOO_TRY(is_populated, populated(api, tenant.id));
+    ZOO_TRY(is_populated, populated(api, tenant));
   }
 
   ZOO_TRY(const auto certificates, recorded_certificates(led_, tenant));
