@@ -8,6 +8,7 @@
 #include "daemon/clusters/door.hpp"
 #include "daemon/clusters/kind.hpp"
 #include "daemon/clusters/order.hpp"
+#include "daemon/clusters/sync/syncer.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -68,6 +69,13 @@ struct Clusters::Impl {
   void furnished(const std::string& id, bool others) {
     if (door_stands) egress->furnished(id, others);
   }
+  /// How a cluster of this ID is kept equal with upstream is another way than it was.
+  void synced(const std::string& id) {
+    const auto now = table.load();
+    const auto* const entry = now->find(id);
+    const std::scoped_lock lock(knock_mutex);
+    if (knocked != nullptr && entry != nullptr) knocked->wake(entry->key);
+  }
   void written(const std::string& key) {
     if (follows_orders) orders->written(key);
   }
@@ -85,6 +93,7 @@ struct Clusters::Impl {
   std::atomic<bool> door_stands = false;    ///< `door`, `direct` and `egress` are there, and stay
   std::atomic<bool> follows_orders = false; ///< `orders` is there, and stays
   std::unique_ptr<clusters::Orders> orders; ///< null without clusters.upstream_crd
+  std::unique_ptr<clusters::sync::Syncer> syncer;
   std::unique_ptr<clusters::Controller> controller;
 };
 
@@ -101,10 +110,20 @@ Result<std::unique_ptr<Clusters>> Clusters::open(ClustersParts parts) {
   out->impl_ = std::make_unique<Impl>(std::move(parts));
   auto& impl = *out->impl_;
   ZOO_TRY(auto settings, settings_of(impl.parts));
+  impl.syncer = std::make_unique<clusters::sync::Syncer>(
+      impl.parts.upstream, *impl.parts.sync_loop,
+      clusters::sync::SyncerParts{
+          .connect = [&impl] { return impl.parts.credential.api(); },
+          .connect_as = [&impl] { return impl.parts.credential.acting_api(); },
+          .names = [&impl] { return impl.parts.upstream.shared_names(); },
+          .tenants = impl.parts.tenants,
+          .changed = [&impl](const std::string& id) { impl.synced(id); }});
   impl.controller = std::make_unique<clusters::Controller>(clusters::ControllerParts{
       .store = impl.parts.store,
       .settings = std::move(settings),
       .doors = impl.table,
+      .tenants = impl.parts.tenants,
+      .syncer = *impl.syncer,
       .connect = [&impl] { return impl.parts.credential.api(); },
       .doors_changed = [&impl] { impl.doors_changed(); },
       .furnished = [&impl](const auto& id, bool others) { impl.furnished(id, others); },
@@ -124,6 +143,7 @@ Result<std::unique_ptr<Clusters>> Clusters::open(ClustersParts parts) {
   impl.egress->start();
   impl.knocked = impl.controller.get();
   impl.door_stands = true;
+  impl.syncer->start();
   ZOO_TRY_VOID(impl.controller->start());
   impl.parts.listener.set_porter(impl.door); // the table has all clusters by then
   if (!impl.parts.values.boolean("clusters.upstream_crd")) return out;
@@ -307,6 +327,7 @@ void Clusters::close() {
   }
   if (impl_->egress) impl_->egress->close(); // nobody waits for its loops after this
   impl_->controller.reset();
+  if (impl_->syncer) impl_->syncer->stop();
   impl_->follows_orders = false;
   impl_->orders.reset();
 }

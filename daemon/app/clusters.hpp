@@ -9,6 +9,7 @@
 #include "daemon/reconcile/runner.hpp"
 #include "daemon/resources/kind.hpp"
 #include "daemon/store/store.hpp"
+#include "daemon/tenants/cluster_tenants.hpp"
 #include "daemon/tenants/service.hpp"
 #include "daemon/upstream/credential.hpp"
 #include "daemon/upstream/upstream.hpp"
@@ -28,6 +29,8 @@ struct ClustersParts {
   net::Listener& listener; ///< the tenants' door, which is theirs too
   Address advertise;
   const gateway::GatewayShared& gateway;
+  tenants::ClusterTenants& tenants;
+  net::Loop* sync_loop = nullptr; ///< on which upstream is followed; not null with clusters.enabled
 };
 
 /// Virtual clusters, put together: the controller, their doors, their row of the admin API, the

@@ -101,8 +101,9 @@ struct Zood::Impl {
   std::unique_ptr<net::Workers> loops;
   /// Null: no other zood has the store open. Behind the loops that it wakes.
   std::unique_ptr<replicas::SharedTurns> turns;
-  std::unique_ptr<net::Workers> rights_loop; ///< of the Follower; null without accounts.enabled
-  std::unique_ptr<net::Workers> quota_loop;  ///< of what quotas count; likewise
+  std::unique_ptr<net::Workers> rights_loop;  ///< of the Follower; null without accounts.enabled
+  std::unique_ptr<net::Workers> quota_loop;   ///< of what quotas count; likewise
+  std::unique_ptr<net::Workers> cluster_loop; ///< of the Syncer; null without clusters.enabled
   std::unique_ptr<net::Workers> admin_loop;
   std::unique_ptr<upstream::Upstream> upstream;
   std::unique_ptr<virtuals::Engine> engine;
@@ -259,6 +260,10 @@ Result<void> Zood::Impl::open_upstream(const kube::ClusterAccess& access) {
     quota_loop = std::make_unique<net::Workers>(1, "quota-loop");
     others = {rights_loop->loops().front(), quota_loop->loops().front()};
   }
+  if (values.boolean("clusters.enabled")) {
+    cluster_loop = std::make_unique<net::Workers>(1, "cluster-loop");
+    others.push_back(cluster_loop->loops().front());
+  }
   upstream =
       std::make_unique<upstream::Upstream>(endpoint, loops->loops(), pool_limits(values), others);
   if (values.string("upstream.range_reads") == "off") upstream->set_range_reads(false);
@@ -374,14 +379,10 @@ Result<void> Zood::Impl::open_admin_doors() {
   settings.advertise_host = advertised.host;
   settings.advertise_port = advertised.port == 0 ? listened.port : advertised.port;
   const auto advertise = settings.server_url();
-  ZOO_TRY(
-      clusters,
-      Clusters::open({values, *store, *credential, *upstream, loops->loops(), *listener,
-                      Address{settings.advertise_host, settings.advertise_port}, *gateway_shared}));
+  const Address door{settings.advertise_host, settings.advertise_port};
   inside = std::make_unique<InsideAccess>(InsideAccess::Parts{
       values, *credential, *upstream, *loops->loops().front(), *certificates, *pki, directory,
-      *store, Address{settings.advertise_host, settings.advertise_port},
-      [this] { return namespaces_are_furnished(); },
+      *store, door, [this] { return namespaces_are_furnished(); },
       [this](bool given) {
         pods_find_zood = given;
         tell([](auto& service) { service.touch_all(); });
@@ -429,6 +430,9 @@ Result<void> Zood::Impl::open_admin_doors() {
     told = tenants.get();
   }
   ZOO_TRY_VOID(tenants->start());
+  ZOO_TRY(clusters, Clusters::open({values, *store, *credential, *upstream, loops->loops(),
+                                    *listener, door, *gateway_shared, tenants->of_clusters(),
+                                    cluster_loop ? cluster_loop->loops().front() : nullptr}));
   session->on_change([this](bool leads) {
     accounts->lead(leads);
     if (leads && shares_store()) tell([](auto& service) { service.lead(); });
@@ -573,6 +577,7 @@ Zood::~Zood() {
   if (z.admin_loop) z.admin_loop->stop();
   if (z.rights_loop) z.rights_loop->stop();
   if (z.quota_loop) z.quota_loop->stop();
+  if (z.cluster_loop) z.cluster_loop->stop();
   if (z.loops) z.loops->stop();
   z.relay.reset();
   z.accounts.reset();

@@ -8,6 +8,7 @@
 #include "daemon/clusters/settings.hpp"
 #include "daemon/keeper/client.hpp"
 #include "daemon/reconcile/runner.hpp"
+#include "daemon/tenants/cluster_tenants.hpp"
 #include "daemon/upstream/control_api.hpp"
 
 #include <chrono>
@@ -20,12 +21,20 @@
 #include <string>
 #include <thread>
 
+namespace zoo::clusters::sync {
+class Syncer;
+}
+
 namespace zoo::clusters {
 
 struct ControllerParts {
   store::Store& store;
   Settings settings;
   PublishedDoors& doors; ///< written by the controller alone
+  /// Of what clusters have upstream. It outlives the controller.
+  tenants::ClusterTenants& tenants;
+  /// What keeps their nodes and pods. Likewise.
+  sync::Syncer& syncer;
   /// The upstream as zood: it is asked for its range of ClusterIPs. Any thread.
   std::function<std::unique_ptr<upstream::ControlApi>()> connect;
   /// The doors' table is another one now. One thread at a time; may wait for loops.
@@ -96,6 +105,22 @@ private:
   Result<Ready> helpers_healthy(const Record& record, const keeper::PlanState& state,
                                 std::string& waits);
   Result<Ready> user_is_served(const Record& record, std::string& waits);
+
+  // promote.cpp
+  struct Aspect { ///< of a condition
+    bool holds = false;
+    std::string reason, message;
+  };
+  struct Promoted {
+    Aspect nodes, pods;
+    std::string own_store, upstream_store;          ///< see Place; "": not known yet
+    std::optional<std::chrono::milliseconds> after; ///< it is to be looked at again
+  };
+  std::string why_no_tenant(const Record& record);
+  Promoted promote(const Record& record, const api::ClusterSpec& spec);
+  void demote(const Record& record);
+  Result<std::optional<Next>> reclaim(Record& record);
+
   Result<Next> settle(Record record, const api::ClusterSpec& spec, const keeper::PlanState& state);
   Result<Next> halt(Record record, const keeper::PlanState& state, bool asleep);
   Result<Next> wait(Record record, std::string_view phase, std::string_view reason,

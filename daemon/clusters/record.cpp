@@ -14,9 +14,16 @@ using nlohmann::json;
 constexpr int k_tries = 20;
 
 json place_json(const Place& place) {
-  return {{"id", place.id},           {"number", place.number},    {"port", place.port},
-          {"version", place.version}, {"epoch", place.epoch},      {"rotation", place.rotation},
-          {"asleep", place.asleep},   {"upstream", place.upstream}};
+  return {{"id", place.id},
+          {"number", place.number},
+          {"port", place.port},
+          {"version", place.version},
+          {"epoch", place.epoch},
+          {"rotation", place.rotation},
+          {"asleep", place.asleep},
+          {"upstream", place.upstream},
+          {"ownStore", place.own_store},
+          {"upstreamStore", place.upstream_store}};
 }
 
 } // namespace
@@ -50,6 +57,8 @@ Result<Record> record_of(const store::Record& record) {
   out.place.epoch = place.value("epoch", 1U);
   out.place.rotation = place.value("rotation", 0U);
   out.place.asleep = place.value("asleep", false);
+  out.place.own_store = place.value("ownStore", std::string());
+  out.place.upstream_store = place.value("upstreamStore", std::string());
   out.place.upstream = place.value("upstream", std::string());
   out.revision = record.revision;
   out.object["metadata"]["resourceVersion"] = std::to_string(record.revision);

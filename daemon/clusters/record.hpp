@@ -31,7 +31,9 @@ struct Place {
   std::uint32_t epoch = 1;    ///< of its credentials: those of an earlier one are refused
   std::uint32_t rotation = 0; ///< times that its certificates were made anew by wish
   bool asleep = false;        ///< it was stopped since nobody asked, and a connection starts it
-  std::string upstream;       ///< UID of the object of the upstream that ordered it; "": none did
+  /// UIDs of namespace kube-system in it and upstream, by which either is known again; "": not yet.
+  std::string own_store, upstream_store;
+  std::string upstream; ///< UID of the object of the upstream that ordered it; "": none did
   bool operator==(const Place&) const = default;
 };
 

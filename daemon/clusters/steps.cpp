@@ -398,6 +398,7 @@ Result<Controller::Ready> Controller::user_is_served(const Record& record, std::
 
 Result<Controller::Next> Controller::settle(Record record, const api::ClusterSpec& spec,
                                             const keeper::PlanState& state) {
+  const auto promoted = promote(record, spec);
   const bool first = record.phase() != phase::k_initialized;
   ZOO_TRY(record, tell(record, [&](Record& now) {
             auto& status = now.object["status"];
@@ -414,12 +415,11 @@ Result<Controller::Next> Controller::settle(Record record, const api::ClusterSpe
             set_condition(object, "KubeconfigReady", true, "Ready", "spec.kubeconfig works");
             set_condition(object, "CertificatesValid", true, "Valid",
                           "they are renewed at two thirds of their life");
-            set_condition(object, "NodesReady", false, "NotServed",
-                          "this zood gives a virtual cluster no nodes yet: pods in it stay "
-                          "Pending");
-            set_condition(object, "Synced", false, "NotServed",
-                          "this zood copies nothing between a virtual cluster and the upstream "
-                          "yet");
+            const auto& [nodes, pods, own_store, upstream_store, again] = promoted;
+            set_condition(object, "NodesReady", nodes.holds, nodes.reason, nodes.message);
+            set_condition(object, "Synced", pods.holds, pods.reason, pods.message);
+            if (now.place.own_store.empty()) now.place.own_store = own_store;
+            if (now.place.upstream_store.empty()) now.place.upstream_store = upstream_store;
             if (spec.unused.empty()) {
               set_condition(object, "UnknownFields", false, "None", "every field has a meaning");
             } else {
@@ -429,7 +429,7 @@ Result<Controller::Next> Controller::settle(Record record, const api::ClusterSpe
             }
           }));
   if (first) log::info("clusters", "{} is Initialized", record.key());
-  auto after = parts_.settings.settled;
+  auto after = promoted.after.value_or(parts_.settings.settled);
   if (spec.sleep_after.count() == 0) return Next{after, true};
   const auto idle = parts_.idle(record.place.id);
   if (!idle) return Next{std::min(after, spec.sleep_after), true};
@@ -491,6 +491,7 @@ Result<Controller::Next> Controller::sync(Record record) {
   const bool open = entry != nullptr && entry->state == DoorEntry::State::open;
   if (!wish) {
     publish(record, closed);
+    demote(record);
   } else if (!open) {
     publish(record, DoorEntry::State::starting);
   }
@@ -554,6 +555,9 @@ Result<Controller::Next> Controller::remove(Record record) {
   if (!id.empty()) {
     step("D1 close", record);
     publish(record, DoorEntry::State::closed);
+    demote(record);
+    ZOO_TRY(const auto waits, reclaim(record));
+    if (waits) return *waits;
     step("D4 end", record);
     keeper::Request request;
     request.verb = keeper::Request::Verb::remove;

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/clusters/sync/node_dress.hpp"
+
+#include "common/kube/json_reads.hpp"
+#include "daemon/clusters/record.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace zoo::clusters::sync {
+namespace {
+
+using kube::Quantity;
+using nlohmann::json;
+
+constexpr int k_kubelet_port = 10250;
+/// Those that kube-controller-manager makes of conditions and of spec.unschedulable.
+constexpr std::array k_controllers_taints = {
+    "node.kubernetes.io/not-ready",          "node.kubernetes.io/unreachable",
+    "node.kubernetes.io/unschedulable",      "node.kubernetes.io/memory-pressure",
+    "node.kubernetes.io/disk-pressure",      "node.kubernetes.io/pid-pressure",
+    "node.kubernetes.io/network-unavailable"};
+/// Of a host: what is about its storage, its cloud or its kubelet's own work.
+bool stays_on_host(const std::string& key) {
+  return key.starts_with("kwok.x-k8s.io/") || key.starts_with("csi.volume.kubernetes.io/") ||
+         key.starts_with("volumes.kubernetes.io/") || key.starts_with("kubeadm.") ||
+         key.starts_with("node.alpha.kubernetes.io/") || key.find("kubezoo.io/") != key.npos ||
+         key == "kubectl.kubernetes.io/last-applied-configuration";
+}
+
+json kept_texts_of(const json& host, const char* pointer) {
+  json out = json::object();
+  for (const auto& [key, value] : kube::texts_at(host, pointer))
+    if (!stays_on_host(key)) out[key] = value;
+  return out;
+}
+
+bool is_controllers(const json& taint) {
+  const auto key = kube::text_at(taint, "/key");
+  return std::find(k_controllers_taints.begin(), k_controllers_taints.end(), key) !=
+         k_controllers_taints.end();
+}
+
+json taints_of(const json& node, bool of_controllers) {
+  json out = json::array();
+  for (const auto& each : kube::list_at(node, "/spec/taints"))
+    if (is_controllers(each) == of_controllers) out.push_back(each);
+  return out;
+}
+
+json quantities(const Capacity& all) {
+  json out = json::object();
+  for (const auto& [name, amount] : all)
+    out[name] = amount.negative() ? "0" : amount.text();
+  return out;
+}
+
+Capacity capacity_of(const json& node, const char* pointer) {
+  Capacity out;
+  for (const auto& [name, value] : kube::texts_at(node, pointer))
+    if (const auto amount = Quantity::parse(value)) out.emplace(name, *amount);
+  return out;
+}
+
+json condition(const char* type, const char* status, const char* reason, const char* message) {
+  return {{"type", type}, {"status", status}, {"reason", reason}, {"message", message}};
+}
+
+json base(const std::string& name, const char* sort) {
+  return {{"apiVersion", "v1"},
+          {"kind", "Node"},
+          {"metadata",
+           {{"name", name},
+            {"labels", {{k_node_label, sort}, {"kubernetes.io/hostname", name}}},
+            {"annotations", json::object()}}},
+          {"spec", json::object()},
+          {"status",
+           {{"daemonEndpoints", {{"kubeletEndpoint", {{"Port", k_kubelet_port}}}}},
+            {"addresses", {{{"type", "Hostname"}, {"address", name}}}}}}};
+}
+
+} // namespace
+
+Capacity share_capacity(const Capacity& promoted) {
+  auto out = promoted;
+  out.try_emplace("pods", Quantity::of(k_share_pods));
+  return out;
+}
+
+json named_node(const json& host, const Capacity& allocatable) {
+  const auto name = kube::text_at(host, "/metadata/name");
+  auto out = base(name, "named");
+  auto labels = kept_texts_of(host, "/metadata/labels");
+  labels[k_node_label] = "named";
+  out["metadata"]["labels"] = std::move(labels);
+  out["metadata"]["annotations"] = kept_texts_of(host, "/metadata/annotations");
+  if (auto taints = taints_of(host, false); !taints.empty()) out["spec"]["taints"] = taints;
+  const json::json_pointer cordon("/spec/unschedulable");
+  if (host.contains(cordon) && host.at(cordon) == true) out["spec"]["unschedulable"] = true;
+  auto& status = out["status"];
+  for (const auto& each : kube::list_at(host, "/status/addresses"))
+    if (kube::text_at(each, "/type") != "Hostname") status["addresses"].push_back(each);
+  auto capacity = capacity_of(host, "/status/capacity");
+  status["capacity"] = quantities(capacity);
+  status["allocatable"] = quantities(allocatable);
+  status["conditions"] = json::array();
+  for (const auto& each : kube::list_at(host, "/status/conditions"))
+    status["conditions"].push_back(each);
+  if (host.contains("/status/nodeInfo"_json_pointer))
+    status["nodeInfo"] = host["/status/nodeInfo"_json_pointer];
+  return out;
+}
+
+json lost_node(const std::string& name) {
+  auto out = base(name, "named");
+  out["status"]["conditions"] = {
+      condition("Ready", "False", "HostNodeGone", "there is no such node upstream")};
+  return out;
+}
+
+json share_node(const std::string& name, const Capacity& share, const std::string& version) {
+  auto out = base(name, "share");
+  auto& labels = out["metadata"]["labels"];
+  labels["kubernetes.io/os"] = labels["beta.kubernetes.io/os"] = "linux";
+  labels["kubernetes.io/arch"] = labels["beta.kubernetes.io/arch"] = "amd64";
+  auto& status = out["status"];
+  status["capacity"] = status["allocatable"] = quantities(share_capacity(share));
+  status["conditions"] = {
+      condition("Ready", "True", "ShareReady", "it is a share of the upstream"),
+      condition("MemoryPressure", "False", "ShareReady", "it is a share of the upstream"),
+      condition("DiskPressure", "False", "ShareReady", "it is a share of the upstream"),
+      condition("PIDPressure", "False", "ShareReady", "it is a share of the upstream")};
+  status["nodeInfo"] = {{"kubeletVersion", "v" + version},
+                        {"kubeProxyVersion", ""},
+                        {"operatingSystem", "linux"},
+                        {"architecture", "amd64"},
+                        {"osImage", "a share of the upstream"},
+                        {"kernelVersion", ""},
+                        {"containerRuntimeVersion", ""},
+                        {"machineID", ""},
+                        {"systemUUID", ""},
+                        {"bootID", ""}};
+  return out;
+}
+
+Capacity room_on(const json& host, const Capacity& of_others, const Capacity& here,
+                 const Capacity& share_left) {
+  auto out = capacity_of(host, "/status/allocatable");
+  const auto of = [](const Capacity& all, const std::string& name) {
+    const auto found = all.find(name);
+    return found == all.end() ? Quantity() : found->second;
+  };
+  for (auto& [name, amount] : out) {
+    amount -= of(of_others, name);
+    if (const auto left = share_left.find(name); left != share_left.end()) {
+      auto rest = left->second;
+      rest += of(here, name);
+      amount = std::min(amount, rest);
+    }
+    if (amount.negative()) amount = Quantity();
+  }
+  return out;
+}
+
+json kept_node(const json& current, const json& wanted) {
+  auto out = current;
+  for (const char* texts : {"labels", "annotations"}) {
+    auto& own = out["metadata"][texts];
+    if (!own.is_object()) own = json::object();
+    own.update(wanted["metadata"][texts]);
+    if (own.empty()) out["metadata"].erase(texts);
+  }
+  auto& spec = out["spec"];
+  if (!spec.is_object()) spec = json::object();
+  auto taints = taints_of(wanted, false);
+  for (auto& each : taints_of(current, true))
+    taints.push_back(std::move(each));
+  // In what order they stand means nothing.
+  auto before = kube::list_at(current, "/spec/taints"), after = taints;
+  std::sort(before.begin(), before.end());
+  std::sort(after.begin(), after.end());
+  if (before != after) spec["taints"] = std::move(taints);
+  if (wanted["spec"].contains("unschedulable"))
+    spec["unschedulable"] = true;
+  else
+    spec.erase("unschedulable");
+  if (spec.empty() && !current.contains("spec")) out.erase("spec");
+  return out;
+}
+
+json status_change(const json& current, const json& wanted) {
+  json change = json::object();
+  const auto now = current.value("status", json::object());
+  for (const auto& [key, value] : wanted["status"].items()) {
+    if (key == "conditions") continue;
+    if (now.value(key, json()) == value) continue;
+    change[key] = value;
+    // Of what a merge patch would keep.
+    if (value.is_object() && now.contains(key) && now[key].is_object())
+      for (const auto& [old, unused] : now[key].items())
+        if (!value.contains(old)) change[key][old] = nullptr;
+  }
+  const auto own_of = [&](const json& type) {
+    for (const auto& each : kube::list_at(current, "/status/conditions"))
+      if (each.value("type", json()) == type) return each;
+    return json();
+  };
+  bool other = false;
+  json conditions = json::array();
+  for (const auto& each : kube::list_at(wanted, "/status/conditions")) {
+    auto next = each;
+    const auto before = own_of(each.value("type", json()));
+    const bool stays =
+        before.is_object() && before.value("status", json()) == each.value("status", json());
+    other = other || !stays || before.value("reason", json()) != each.value("reason", json()) ||
+            before.value("message", json()) != each.value("message", json());
+    next["lastTransitionTime"] = stays && before.contains("lastTransitionTime")
+                                     ? before["lastTransitionTime"]
+                                     : json(now_text());
+    next["lastHeartbeatTime"] = now_text();
+    conditions.push_back(std::move(next));
+  }
+  other = other || conditions.size() != kube::list_at(current, "/status/conditions").size();
+  if (other) change["conditions"] = std::move(conditions);
+  if (change.empty()) return nullptr;
+  return {{"status", std::move(change)}};
+}
+
+} // namespace zoo::clusters::sync

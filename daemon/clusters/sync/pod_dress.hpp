@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "common/base/result.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <string>
+#include <string_view>
+
+/// A pod of a virtual cluster as it is to be upstream. Pure.
+namespace zoo::clusters::sync {
+
+// What stands on each pod that zood makes upstream for a cluster. Tenants can write none of these
+// names: translate::rewrite() refuses them inward.
+inline constexpr const char* k_uid_annotation = "clusters.zoo.kubezoo.io/uid"; ///< in the cluster
+inline constexpr const char* k_hash_annotation = "clusters.zoo.kubezoo.io/hash";
+inline constexpr const char* k_node_annotation = "clusters.zoo.kubezoo.io/node";
+/// The keys of the annotations that come from the cluster, in a JSON list: what is taken away there
+/// is taken away here, and what somebody else has added stays.
+inline constexpr const char* k_keys_annotation = "clusters.zoo.kubezoo.io/annotations";
+/// The label by which upstream's pods of all clusters are followed: the cluster's ID.
+inline constexpr const char* k_id_label = "clusters.zoo.kubezoo.io/id";
+
+// What containers read of their pod by the downward API, and what is another one upstream.
+inline constexpr const char* k_own_namespace = "virtual-cluster/namespace";
+inline constexpr const char* k_own_uid = "virtual-cluster/uid";
+inline constexpr const char* k_own_account = "virtual-cluster/service-account";
+inline constexpr const char* k_own_node = "virtual-cluster/node";
+
+struct DressTerms {
+  std::string id; ///< of the cluster
+  /// The pod's node is one of upstream's, to which it is held; else it is the share's, and upstream
+  /// chooses one.
+  bool named_node = true;
+};
+
+struct Dressed {
+  /// In the cluster's names, for translate::rewrite().
+  nlohmann::json pod;
+  /// What cannot go through that, since tenants may not write it: added behind it.
+  nlohmann::json annotations, labels;
+  std::string hash; ///< of all of it: 16 hex digits
+};
+
+/// What is left out: what upstream sets itself or cannot know (owners, finalizers, priority), what
+/// the cluster's scheduler has decided (node selectors, spread), and whatever would give the pod a
+/// credential of the upstream: it has upstream's ServiceAccount `default` without its token, and no
+/// projected token, certificate or trust bundle. Code::invalid, in the cluster's words, for what
+/// cannot be had there.
+Result<Dressed> dress(const nlohmann::json& pod, const DressTerms& terms);
+
+/// `there`, a pod upstream as it is (in the cluster's names, annotations of zood's own apart), with
+/// what of a dressed one may be changed later: labels, annotations, images, tolerations, the
+/// deadline. `known`: the value of k_keys_annotation there, or "".
+nlohmann::json dressed_again(nlohmann::json there, const Dressed& wish, std::string_view known);
+
+} // namespace zoo::clusters::sync

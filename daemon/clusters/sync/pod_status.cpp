@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/clusters/sync/pod_status.hpp"
+
+#include "common/crypto/digest.hpp"
+#include "common/kube/json_reads.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+namespace zoo::clusters::sync {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::array k_plain = {"phase",   "message", "reason", "hostIP",
+                                "hostIPs", "podIP",   "podIPs", "startTime"};
+constexpr std::array k_container_lists = {
+    std::pair("initContainerStatuses", "/status/initContainerStatuses"),
+    std::pair("containerStatuses", "/status/containerStatuses"),
+    std::pair("ephemeralContainerStatuses", "/status/ephemeralContainerStatuses")};
+/// Lists that a strategic merge patch would add to.
+constexpr std::array k_merged = {"hostIPs", "podIPs"};
+
+bool among(const std::vector<std::string>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+json conditions_of(const json& pod, const StatusTerms& terms) {
+  json out = json::array();
+  for (const auto& each : kube::list_at(pod, "/status/conditions")) {
+    if (!each.is_object()) continue;
+    const auto type = each.value("type", json());
+    if (!type.is_string() || among(terms.gates, type.get<std::string>())) continue;
+    if (type == "PodScheduled" && each.value("status", json()) != "True") continue;
+    auto own = each;
+    own.erase("observedGeneration"); // of another object
+    own.erase("lastProbeTime");      // the API server writes null for none
+    out.push_back(std::move(own));
+  }
+  std::sort(out.begin(), out.end(), [](const json& a, const json& b) {
+    return a["type"].get_ref<const std::string&>() < b["type"].get_ref<const std::string&>();
+  });
+  return out;
+}
+
+} // namespace
+
+StatusTerms status_terms(const json& pod) {
+  StatusTerms out;
+  out.uid = kube::text_at(pod, "/metadata/uid");
+  const json::json_pointer generation("/metadata/generation");
+  if (pod.contains(generation) && pod.at(generation).is_number_integer())
+    out.generation = pod.at(generation).get<std::int64_t>();
+  for (const char* list : {"/spec/initContainers", "/spec/containers", "/spec/ephemeralContainers"})
+    for (const auto& each : kube::list_at(pod, list))
+      if (auto name = kube::text_at(each, "/name"); !name.empty())
+        out.containers.push_back(std::move(name));
+  for (const auto& each : kube::list_at(pod, "/spec/readinessGates"))
+    if (auto type = kube::text_at(each, "/conditionType"); !type.empty())
+      out.gates.push_back(std::move(type));
+  return out;
+}
+
+json shown_status(const json& pod, const StatusTerms& terms) {
+  json out = json::object();
+  const auto status = pod.find("status");
+  if (status == pod.end() || !status->is_object()) return out;
+  for (const char* key : k_plain)
+    if (const auto found = status->find(key); found != status->end() && !found->is_null())
+      out[key] = *found;
+  for (const auto& [key, pointer] : k_container_lists) {
+    json own = json::array();
+    for (const auto& each : kube::list_at(pod, pointer))
+      if (among(terms.containers, kube::text_at(each, "/name"))) own.push_back(each);
+    if (!own.empty()) out[key] = std::move(own);
+  }
+  if (auto conditions = conditions_of(pod, terms); !conditions.empty())
+    out["conditions"] = std::move(conditions);
+  return out;
+}
+
+json status_patch(const json& shown, const StatusTerms& terms) {
+  json status = shown;
+  for (const char* key : k_plain)
+    if (!status.contains(key)) status[key] = nullptr;
+  for (const auto& [key, pointer] : k_container_lists)
+    if (!status.contains(key)) status[key] = nullptr;
+  for (const char* key : k_merged)
+    if (status[key].is_array()) status[key].push_back({{"$patch", "replace"}});
+  if (terms.generation != 0) {
+    status["observedGeneration"] = terms.generation;
+    if (status.contains("conditions"))
+      for (auto& each : status["conditions"])
+        each["observedGeneration"] = terms.generation;
+  }
+  return {{"metadata", {{"uid", terms.uid}}}, {"status", std::move(status)}};
+}
+
+std::uint64_t fingerprint(const json& value) {
+  const auto digest = crypto::sha256(kube::text_of(value));
+  std::uint64_t out = 0;
+  std::memcpy(&out, digest.data(), sizeof(out));
+  return out;
+}
+
+} // namespace zoo::clusters::sync

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+/// What is to be done next about one pod of a cluster. Pure.
+namespace zoo::clusters::sync {
+
+/// The pod in the cluster, as its API server has it.
+struct PodHere {
+  std::string uid, hash; ///< of Dressed
+  bool leaving = false;  ///< it has a deletionTimestamp
+  bool ran = false;      ///< it has been seen upstream: only kubelets set status.startTime
+  bool bound = true;     ///< to a node that zood keeps in the cluster
+  bool ended = false;    ///< Succeeded or Failed
+};
+
+/// The pod of that name upstream.
+struct PodThere {
+  std::string uid;   ///< upstream's
+  std::string owner; ///< whose it is: the UID in the cluster; "": zood has not made it
+  std::string hash;  ///< of what was wished when it was written
+  bool leaving = false;
+  bool ended = false;        ///< Succeeded or Failed
+  std::uint64_t version = 0; ///< its resourceVersion: of two that were read, which is the later
+};
+
+enum class PodStep : std::uint8_t {
+  nothing,
+  create,  ///< upstream
+  change,  ///< upstream: what may be changed there
+  stop,    ///< upstream's, since the cluster's goes or is gone
+  replace, ///< upstream's is of an earlier pod of this name: it goes first
+  evict,   ///< the cluster's, since upstream's goes
+  finish,  ///< the cluster's is over: upstream has none of it
+  foreign, ///< somebody else has a pod of this name upstream, which stays
+};
+std::string_view step_name(PodStep step);
+
+/// `was_there`: upstream had the cluster's pod since zood knows of it.
+PodStep next_step(const std::optional<PodHere>& here, const std::optional<PodThere>& there,
+                  bool was_there);
+
+} // namespace zoo::clusters::sync

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/clusters/sync/pod_table.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace zoo::clusters::sync {
+namespace {
+
+bool same(const PodHere& a, const PodHere& b) {
+  return a.uid == b.uid && a.hash == b.hash && a.leaving == b.leaving && a.ran == b.ran &&
+         a.bound == b.bound && a.ended == b.ended;
+}
+
+} // namespace
+
+bool PodTable::note_here(const std::string& key, PodFacts facts) {
+  const std::scoped_lock lock(mutex_);
+  auto& now = pods_[key].facts;
+  const bool other_pod = !now.here || now.here->uid != facts.here->uid;
+  const bool other = other_pod || !same(*now.here, *facts.here);
+  if (other_pod) {
+    if (now.counted) ledger_.release(now.claims);
+    now.counted = false;
+    now.was_there = now.there && now.there->owner == facts.here->uid;
+    now.told = 0;
+    now.claims = std::move(facts.claims);
+  } else if (!now.counted) {
+    now.claims = std::move(facts.claims);
+  }
+  now.here = std::move(facts.here);
+  now.terms = std::move(facts.terms);
+  now.node = std::move(facts.node);
+  now.grace = facts.grace;
+  now.shown = facts.shown;
+  return other;
+}
+
+bool PodTable::drop_here(const std::string& key) {
+  const std::scoped_lock lock(mutex_);
+  const auto found = pods_.find(key);
+  if (found == pods_.end()) return false;
+  found->second.facts.here.reset();
+  tidy(key);
+  return true;
+}
+
+std::vector<std::string> PodTable::keep_here(const std::unordered_set<std::string>& seen) {
+  std::vector<std::string> out;
+  const std::scoped_lock lock(mutex_);
+  for (auto& [key, entry] : pods_)
+    if (entry.facts.here && !seen.contains(key)) out.push_back(key);
+  for (const auto& key : out) {
+    pods_.at(key).facts.here.reset();
+    tidy(key);
+  }
+  return out;
+}
+
+void PodTable::forget_heard(Entry& entry) {
+  if (entry.heard && entry.heard->object) heard_bytes_ -= entry.heard->object->size();
+  entry.heard.reset();
+}
+
+void PodTable::hear(const std::string& key, std::shared_ptr<const std::string> object, bool gone) {
+  const std::scoped_lock lock(mutex_);
+  auto& entry = pods_[key];
+  forget_heard(entry);
+  if (object && heard_bytes_ + object->size() > k_most_heard) object = nullptr;
+  if (object) heard_bytes_ += object->size();
+  entry.heard = Heard{std::move(object), gone};
+}
+
+void PodTable::note_there(const std::string& key, PodThere there) {
+  const std::scoped_lock lock(mutex_);
+  auto& facts = pods_[key].facts;
+  if (facts.there && facts.there->version >= there.version) return;
+  facts.there = std::move(there);
+  if (facts.here && facts.there->owner == facts.here->uid) facts.was_there = true;
+}
+
+std::optional<PodFacts> PodTable::look(const std::string& key) const {
+  const std::scoped_lock lock(mutex_);
+  const auto found = pods_.find(key);
+  if (found == pods_.end()) return std::nullopt;
+  return found->second.facts;
+}
+
+void PodTable::keep_there(const std::unordered_set<std::string>& seen) {
+  const std::scoped_lock lock(mutex_);
+  for (auto& [key, entry] : pods_)
+    if (!seen.contains(key)) entry.facts.there.reset();
+}
+
+std::optional<PodTable::Taken> PodTable::take(const std::string& key) {
+  const std::scoped_lock lock(mutex_);
+  const auto found = pods_.find(key);
+  if (found == pods_.end()) return std::nullopt;
+  Taken out{found->second.facts, found->second.heard};
+  forget_heard(found->second);
+  return out;
+}
+
+void PodTable::set_there(const std::string& key, std::optional<PodThere> there) {
+  const std::scoped_lock lock(mutex_);
+  const auto found = pods_.find(key);
+  if (found == pods_.end()) return;
+  auto& facts = found->second.facts;
+  facts.there = std::move(there);
+  if (facts.there && facts.here && facts.there->owner == facts.here->uid) facts.was_there = true;
+  tidy(key);
+}
+
+void PodTable::set_shown(const std::string& key, std::uint64_t shown) {
+  const std::scoped_lock lock(mutex_);
+  if (const auto found = pods_.find(key); found != pods_.end()) found->second.facts.shown = shown;
+}
+
+void PodTable::set_told(const std::string& key, std::uint64_t told) {
+  const std::scoped_lock lock(mutex_);
+  if (const auto found = pods_.find(key); found != pods_.end()) found->second.facts.told = told;
+}
+
+std::optional<Ledger::Shortage> PodTable::count(const std::string& key, bool must) {
+  const std::scoped_lock lock(mutex_);
+  const auto found = pods_.find(key);
+  if (found == pods_.end() || found->second.facts.counted) return std::nullopt;
+  auto& facts = found->second.facts;
+  if (must)
+    ledger_.note(facts.claims);
+  else if (auto shortage = ledger_.reserve(facts.claims))
+    return shortage;
+  facts.counted = true;
+  return std::nullopt;
+}
+
+void PodTable::uncount(const std::string& key) {
+  const std::scoped_lock lock(mutex_);
+  const auto found = pods_.find(key);
+  if (found == pods_.end()) return;
+  if (std::exchange(found->second.facts.counted, false))
+    ledger_.release(found->second.facts.claims);
+}
+
+void PodTable::tidy(const std::string& key) {
+  const auto found = pods_.find(key);
+  auto& entry = found->second;
+  if (entry.facts.here || entry.facts.there || entry.heard) return;
+  if (entry.facts.counted) ledger_.release(entry.facts.claims);
+  pods_.erase(found);
+}
+
+void PodTable::set_share(Ledger::Sums share) {
+  const std::scoped_lock lock(mutex_);
+  share_ = share;
+  ledger_.set_share(std::move(share));
+}
+
+Ledger::Sums PodTable::share_left() const {
+  const std::scoped_lock lock(mutex_);
+  Ledger::Sums out;
+  for (const auto& [resource, amount] : share_)
+    out[resource] = ledger_.left(resource).value_or(amount);
+  return out;
+}
+
+Ledger::Sums PodTable::used_on(const std::string& node) const {
+  const std::scoped_lock lock(mutex_);
+  Ledger::Sums out;
+  for (const auto& [key, entry] : pods_)
+    if (entry.facts.counted && entry.facts.node == node) add(out, entry.facts.claims);
+  return out;
+}
+
+std::vector<std::string> PodTable::on_node(const std::string& node) const {
+  const std::scoped_lock lock(mutex_);
+  std::vector<std::string> out;
+  for (const auto& [key, entry] : pods_)
+    if (entry.facts.here && entry.facts.node == node) out.push_back(key);
+  return out;
+}
+
+std::vector<std::string> PodTable::undone() const {
+  const std::scoped_lock lock(mutex_);
+  std::vector<std::string> out;
+  for (const auto& [key, entry] : pods_) {
+    const auto& facts = entry.facts;
+    if (entry.heard || next_step(facts.here, facts.there, facts.was_there) != PodStep::nothing)
+      out.push_back(key);
+  }
+  return out;
+}
+
+std::size_t PodTable::size() const {
+  const std::scoped_lock lock(mutex_);
+  return pods_.size();
+}
+
+std::size_t PodTable::refused() const {
+  const std::scoped_lock lock(mutex_);
+  return static_cast<std::size_t>(std::count_if(pods_.begin(), pods_.end(), [](const auto& each) {
+    return each.second.facts.told != 0 && each.second.facts.here;
+  }));
+}
+
+} // namespace zoo::clusters::sync

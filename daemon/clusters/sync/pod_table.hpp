@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "daemon/clusters/sync/ledger.hpp"
+#include "daemon/clusters/sync/pod_dress.hpp"
+#include "daemon/clusters/sync/pod_status.hpp"
+#include "daemon/clusters/sync/pod_step.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+namespace zoo::clusters::sync {
+
+/// What zood knows of one pod of a cluster, on both sides; no objects (docs/limits.md).
+struct PodFacts {
+  std::optional<PodHere> here;
+  StatusTerms terms;
+  std::string node;        ///< of the cluster
+  Amounts claims;          ///< against the share
+  std::int64_t grace = -1; ///< with which the cluster's goes; -1: its own
+  std::uint64_t shown = 0; ///< fingerprint of the status that the cluster's shows
+  std::optional<PodThere> there;
+  bool was_there = false;
+  bool counted = false;   ///< in the ledger
+  std::uint64_t told = 0; ///< fingerprint of the refusal that was told last; 0: none
+};
+
+/// What was heard of a pod upstream and not looked at yet.
+struct Heard {
+  std::shared_ptr<const std::string> object; ///< as upstream wrote it; null: it was not kept
+  bool gone = false;                         ///< it was deleted
+};
+
+/// The pods of one cluster, by "namespace/name" in the cluster's names. Any thread; no call blocks.
+class PodTable {
+public:
+  /// Bytes of what was heard that are kept for one cluster; beyond it, upstream is asked again.
+  static constexpr std::size_t k_most_heard = std::size_t{8} << 20;
+
+  /// The cluster has this pod. True: something about it is another thing than before.
+  bool note_here(const std::string& key, PodFacts facts);
+  /// The cluster has it no more. False: it was not known.
+  bool drop_here(const std::string& key);
+  /// All that the cluster has was noted: what is not in `seen` is no more. Their keys.
+  std::vector<std::string> keep_here(const std::unordered_set<std::string>& seen);
+
+  /// Upstream says something of it, or that it is gone.
+  void hear(const std::string& key, std::shared_ptr<const std::string> object, bool gone);
+  /// Upstream has this, as far as a list says that may be older than what is known.
+  void note_there(const std::string& key, PodThere there);
+  /// The same, where all of them were read: those not in `seen` are not there as far as is known.
+  void keep_there(const std::unordered_set<std::string>& seen);
+
+  struct Taken {
+    PodFacts facts;
+    std::optional<Heard> heard;
+  };
+  /// What is known, with what was heard since it was taken last; nothing if it is not known.
+  std::optional<Taken> take(const std::string& key);
+  std::optional<PodFacts> look(const std::string& key) const; ///< what is known
+
+  /// As the worker that looks at the pod has found it.
+  void set_there(const std::string& key, std::optional<PodThere> there);
+  void set_shown(const std::string& key, std::uint64_t shown);
+  void set_told(const std::string& key, std::uint64_t told);
+  /// Counts it in the ledger, once. `must`: whether there is room or not.
+  std::optional<Ledger::Shortage> count(const std::string& key, bool must);
+  void uncount(const std::string& key);
+
+  void set_share(Ledger::Sums share);
+  Ledger::Sums share_left() const;
+  Ledger::Sums used_on(const std::string& node) const; ///< by counted pods
+  std::vector<std::string> on_node(const std::string& node) const;
+
+  /// Each key of which something is to be done, by what is known.
+  std::vector<std::string> undone() const;
+  std::size_t size() const;
+  std::size_t refused() const; ///< of which a refusal was told
+
+private:
+  struct Entry {
+    PodFacts facts;
+    std::optional<Heard> heard;
+  };
+  void forget_heard(Entry& entry);
+  void tidy(const std::string& key); ///< takes out what is on neither side
+
+  mutable std::mutex mutex_;
+  std::unordered_map<std::string, Entry> pods_;
+  std::size_t heard_bytes_ = 0;
+  Ledger ledger_;
+  Ledger::Sums share_;
+};
+
+} // namespace zoo::clusters::sync

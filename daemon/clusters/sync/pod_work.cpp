@@ -1,0 +1,382 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is done about one pod: both sides are brought a step nearer to each other.
+#include "common/base/log.hpp"
+#include "common/kube/age.hpp"
+#include "common/kube/client.hpp"
+#include "common/kube/json_reads.hpp"
+#include "daemon/clusters/record.hpp"
+#include "daemon/clusters/sync/synced_cluster.hpp"
+#include "daemon/clusters/sync/words.hpp"
+#include "daemon/clusters/tenant_room.hpp"
+
+#include <algorithm>
+#include <charconv>
+
+namespace zoo::clusters::sync {
+namespace {
+
+using nlohmann::json;
+using std::chrono::milliseconds;
+
+constexpr milliseconds k_refused_first{1'000}, k_refused_most{300'000};
+constexpr const char* k_condition = "zoo/Synced"; ///< of a pod that is refused
+constexpr std::string_view k_strategic = "application/strategic-merge-patch+json";
+
+struct Key {
+  std::string space, name;
+  explicit Key(const std::string& text)
+      : space(text.substr(0, text.find('/'))), name(text.substr(text.find('/') + 1)) {}
+  std::string path() const { return kube::path({"api", "v1", "namespaces", space, "pods", name}); }
+  std::string path_there(const std::string& id) const {
+    return kube::path({"api", "v1", "namespaces", upstream_namespace(id, space), "pods", name});
+  }
+};
+
+Result<void> patch_status(upstream::ControlApi& api, const Key& key, const json& patch) {
+  ZOO_TRY(const auto answer, api.request("PATCH", key.path() + "/status", k_strategic,
+                                         kube::text_of(patch), "application/json"));
+  if (answer.status >= 200 && answer.status <= 299) return {};
+  return fail(kube::error_of(answer));
+}
+
+/// It went, or another one has its name: whoever hears of that looks again.
+bool is_gone(const Error& error) {
+  return error.code() == Code::not_found || error.code() == Code::conflict ||
+         error.code() == Code::invalid;
+}
+
+bool is_refusal(const Error& error) {
+  return error.code() == Code::forbidden || error.code() == Code::invalid ||
+         error.code() == Code::bad_request;
+}
+
+json options_for(std::string_view uid, std::int64_t grace) {
+  json out = {{"apiVersion", "v1"}, {"kind", "DeleteOptions"}, {"preconditions", {{"uid", uid}}}};
+  if (grace >= 0) out["gracePeriodSeconds"] = grace;
+  return out;
+}
+
+/// Nobody's any more, or another one by now: that is as good as done.
+Result<void> removed(upstream::ControlApi& api, const std::string& path, std::string_view uid,
+                     std::int64_t grace) {
+  if (uid.empty()) return fail(Code::internal, "{} was read without a UID and stays", path);
+  auto done = api.remove(path, options_for(uid, grace));
+  if (!done && done.error().code() == Code::conflict) return {};
+  return done;
+}
+
+} // namespace
+
+PodThere SyncedCluster::there_of(const json& pod) {
+  PodThere out;
+  const auto annotations = kube::texts_at(pod, "/metadata/annotations");
+  const auto text = [&](const char* key) {
+    const auto found = annotations.find(key);
+    return found == annotations.end() ? std::string() : found->second;
+  };
+  out.uid = kube::text_at(pod, "/metadata/uid");
+  out.owner = text(k_uid_annotation);
+  out.hash = text(k_hash_annotation);
+  out.leaving = !kube::text_at(pod, "/metadata/deletionTimestamp").empty();
+  const auto phase = kube::text_at(pod, "/status/phase");
+  out.ended = phase == "Succeeded" || phase == "Failed";
+  const auto version = kube::text_at(pod, "/metadata/resourceVersion");
+  std::from_chars(version.data(), version.data() + version.size(), out.version);
+  return out;
+}
+
+/// As zood, since the namespace may lack its binding while it goes. The path is the cluster's own.
+Result<std::optional<json>> SyncedCluster::read_there(const std::string& key) {
+  const auto lease = upstream_.take();
+  ZOO_TRY_VOID(known_store(*lease, true));
+  auto pod = (*lease).get(Key(key).path_there(id_));
+  if (!pod && pod.error().code() == Code::not_found) {
+    table_.set_there(key, std::nullopt);
+    return std::nullopt;
+  }
+  if (!pod) return fail(std::move(pod).error());
+  table_.set_there(key, there_of(*pod));
+  return std::optional(*std::move(pod));
+}
+
+/// What upstream says of it now is taken over, and shown in the cluster.
+Result<void> SyncedCluster::take_heard(const std::string& key, const PodTable::Taken& taken) {
+  if (!taken.heard) return {};
+  if (taken.heard->gone) {
+    table_.set_there(key, std::nullopt);
+    table_.uncount(key);
+    return {};
+  }
+  std::string text;
+  if (taken.heard->object) {
+    text = *taken.heard->object;
+  } else {
+    ZOO_TRY(const auto read, read_there(key));
+    if (!read) return {};
+    text = kube::text_of(*read);
+  }
+  const auto object = json::parse(text, nullptr, false);
+  if (!object.is_object()) return fail(Code::unavailable, "upstream sent a pod that is no JSON");
+  auto there = there_of(object);
+  const auto& facts = taken.facts;
+  if (facts.there && facts.there->uid == there.uid && there.version < facts.there->version)
+    return {}; // a later one was seen
+  const bool ours = facts.here && there.owner == facts.here->uid;
+  const bool ended = there.ended;
+  table_.set_there(key, std::move(there));
+  if (!ours) return {};
+  if (ended)
+    table_.uncount(key);
+  else
+    table_.count(key, true);
+  return show(key, facts, text);
+}
+
+Result<void> SyncedCluster::show(const std::string& key, const PodFacts& facts,
+                                 const std::string& object) {
+  ZOO_TRY(const auto own, pod_out(mapping(), object));
+  const auto status = shown_status(own, facts.terms);
+  const auto print = fingerprint(status);
+  if (print == facts.shown || status.empty()) return {};
+  const auto lease = own_.take();
+  const auto done = patch_status(*lease, Key(key), status_patch(status, facts.terms));
+  if (!done && !is_gone(done.error())) {
+    table_.hear(key, nullptr, false); // it is read again
+    return fail(done.error());
+  }
+  if (!done) {
+    log::debug("clusters", "{}: the status of pod {} is not taken: {}", id_, key,
+               done.error().text());
+    return {};
+  }
+  table_.set_shown(key, print);
+  return {};
+}
+
+Result<SyncedCluster::Next> SyncedCluster::work_pod(const std::string& key, unsigned attempts) {
+  if (!known_) return Next{milliseconds(1'000)};
+  const auto taken = table_.take(key);
+  if (!taken) return Next{};
+  ZOO_TRY_VOID(take_heard(key, *taken));
+  const auto facts = table_.look(key);
+  if (!facts) return Next{};
+  const auto step = next_step(facts->here, facts->there, facts->was_there);
+  if (step != PodStep::nothing) log::debug("clusters", "{}: pod {}: {}", id_, key, step_name(step));
+  switch (step) {
+  case PodStep::nothing:
+    return Next{};
+  case PodStep::create:
+    return create_pod(key, *facts, attempts);
+  case PodStep::change:
+    return change_pod(key, *facts, attempts);
+  case PodStep::stop:
+  case PodStep::replace:
+    return stop_pod(key, *facts);
+  case PodStep::evict: {
+    const auto lease = own_.take();
+    ZOO_TRY_VOID(removed(*lease, Key(key).path(), facts->here->uid, -1));
+    return Next{};
+  }
+  case PodStep::finish:
+    return finish_pod(key, *facts);
+  case PodStep::foreign:
+    return refuse(key, *facts, "upstream has a pod of this name that is not the cluster's",
+                  attempts);
+  }
+  return Next{};
+}
+
+Result<void> SyncedCluster::open_namespace(const std::string& name_space) {
+  {
+    const std::scoped_lock lock(mutex_);
+    if (opened_.contains(name_space)) return {};
+  }
+  const auto lease = upstream_.take();
+  ZOO_TRY_VOID(parts_.tenants.open_namespace(*lease, id_, upstream_namespace(id_, name_space)));
+  const std::scoped_lock lock(mutex_);
+  opened_.insert(name_space);
+  return {};
+}
+
+Result<SyncedCluster::Next> SyncedCluster::create_pod(const std::string& key, const PodFacts& facts,
+                                                      unsigned attempts) {
+  const Key at(key);
+  json pod;
+  {
+    const auto lease = own_.take();
+    auto read = (*lease).get(at.path());
+    if (!read && read.error().code() == Code::not_found) return Next{}; // its end will be heard
+    if (!read) return fail(std::move(read).error());
+    pod = *std::move(read);
+  }
+  if (kube::text_at(pod, "/metadata/uid") != facts.here->uid) return Next{};
+  const auto dressed = dress(pod, {id_, !wish().nodes.empty()});
+  if (!dressed) return refuse(key, facts, dressed.error().message(), attempts);
+  const auto own = mapping();
+  const auto body = pod_in(own, *dressed);
+  if (!body) return refuse(key, facts, words_out(own, body.error().message()), attempts);
+  if (const auto shortage = table_.count(key, false))
+    return refuse(key, facts,
+                  fmt::format("it needs {} of {}, and {} are left of the share of the virtual "
+                              "cluster",
+                              shortage->wanted.text(), shortage->resource,
+                              shortage->left.negative() ? "0" : shortage->left.text()),
+                  attempts);
+  const auto give_back = [&](const Error& error) -> tl::unexpected<Error> {
+    table_.uncount(key);
+    return fail(error);
+  };
+  if (const auto open = open_namespace(at.space); !open) return give_back(open.error());
+  const auto lease = as_tenant_.take();
+  const auto made = (*lease).create(
+      kube::path({"api", "v1", "namespaces", upstream_namespace(id_, at.space), "pods"}), *body);
+  if (made) {
+    table_.set_there(key, there_of(*made));
+    ZOO_TRY_VOID(accepted(key, facts));
+    return Next{};
+  }
+  const auto& error = made.error();
+  if (error.code() == Code::already_exists) {
+    table_.uncount(key);
+    ZOO_TRY_VOID(read_there(key).map([](const auto&) {}));
+    return Next{milliseconds(0)};
+  }
+  if (error.code() == Code::not_found) { // the namespace has gone
+    const std::scoped_lock lock(mutex_);
+    opened_.erase(at.space);
+  }
+  if (!is_refusal(error)) return give_back(error);
+  table_.uncount(key);
+  return refuse(key, facts, words_out(own, error.message()), attempts);
+}
+
+Result<SyncedCluster::Next> SyncedCluster::change_pod(const std::string& key, const PodFacts& facts,
+                                                      unsigned attempts) {
+  const Key at(key);
+  json pod;
+  {
+    const auto lease = own_.take();
+    auto read = (*lease).get(at.path());
+    if (!read && read.error().code() == Code::not_found) return Next{};
+    if (!read) return fail(std::move(read).error());
+    pod = *std::move(read);
+  }
+  if (kube::text_at(pod, "/metadata/uid") != facts.here->uid) return Next{};
+  const auto dressed = dress(pod, {id_, !wish().nodes.empty()});
+  if (!dressed) return refuse(key, facts, dressed.error().message(), attempts);
+  const auto own = mapping();
+  const auto lease = as_tenant_.take();
+  const auto path = at.path_there(id_);
+  ZOO_TRY(const auto raw, (*lease).get(path));
+  if (there_of(raw).owner != facts.here->uid) {
+    table_.set_there(key, there_of(raw));
+    return Next{milliseconds(0)};
+  }
+  ZOO_TRY(auto there, pod_out(own, kube::text_of(raw)));
+  const auto known = kube::texts_at(raw, "/metadata/annotations");
+  const auto keys = known.find(k_keys_annotation);
+  auto next = dressed_again(std::move(there), *dressed, keys == known.end() ? "" : keys->second);
+  auto body = pod_in(own, next);
+  if (!body) return refuse(key, facts, words_out(own, body.error().message()), attempts);
+  (*body)["metadata"]["annotations"].update(dressed->annotations);
+  (*body)["metadata"]["labels"].update(dressed->labels);
+  const auto done = (*lease).update(path, *body);
+  if (done) {
+    table_.set_there(key, there_of(*done));
+    ZOO_TRY_VOID(accepted(key, facts));
+    return Next{};
+  }
+  if (!is_refusal(done.error())) return fail(done.error());
+  return refuse(key, facts, words_out(own, done.error().message()), attempts);
+}
+
+/// Upstream's goes: of the cluster's with the same grace. Where the cluster's is not there any
+/// more, it is made sure that the cluster's store is the one that it was in.
+Result<SyncedCluster::Next> SyncedCluster::stop_pod(const std::string& key, const PodFacts& facts) {
+  if (!facts.here) {
+    const auto lease = own_.take();
+    ZOO_TRY_VOID(known_store(*lease, false));
+    const auto pod = (*lease).get(Key(key).path());
+    if (pod && kube::text_at(*pod, "/metadata/uid") == facts.there->owner) return Next{};
+    if (!pod && pod.error().code() != Code::not_found) return fail(pod.error());
+  }
+  const bool same = facts.here && facts.here->uid == facts.there->owner;
+  const auto lease = as_tenant_.take();
+  const auto path = Key(key).path_there(id_);
+  ZOO_TRY_VOID(removed(*lease, path, facts.there->uid, same ? facts.grace : -1));
+  // One without a grace is gone, and that is heard; one that a list had may have gone before.
+  ZOO_TRY(const auto left, read_there(key));
+  if (!left) table_.uncount(key);
+  return left ? Next{} : Next{milliseconds(0)};
+}
+
+/// Upstream has it no more: it is over in the cluster, too.
+Result<SyncedCluster::Next> SyncedCluster::finish_pod(const std::string& key,
+                                                      const PodFacts& facts) {
+  ZOO_TRY(const auto there, read_there(key));
+  if (there && there_of(*there).owner == facts.here->uid) return Next{milliseconds(0)};
+  table_.uncount(key);
+  const auto lease = own_.take();
+  ZOO_TRY_VOID(removed(*lease, Key(key).path(), facts.here->uid, 0));
+  return Next{};
+}
+
+/// It stays Pending, and an event says why, in the cluster's words: one that failed would be made
+/// again and again.
+Result<SyncedCluster::Next> SyncedCluster::refuse(const std::string& key, const PodFacts& facts,
+                                                  const std::string& why, unsigned attempts) {
+  const auto pause = std::min(k_refused_first * (1L << std::min(attempts, 9U)), k_refused_most);
+  const auto print = fingerprint(json(why));
+  if (print == facts.told || !facts.here) return Next{pause, true};
+  const Key at(key);
+  const auto lease = own_.take();
+  const auto now = now_text();
+  const json event = {{"apiVersion", "v1"},
+                      {"kind", "Event"},
+                      {"metadata", {{"generateName", "zoo-synced-"}, {"namespace", at.space}}},
+                      {"involvedObject",
+                       {{"apiVersion", "v1"},
+                        {"kind", "Pod"},
+                        {"namespace", at.space},
+                        {"name", at.name},
+                        {"uid", facts.here->uid}}},
+                      {"type", "Warning"},
+                      {"reason", "NotSynced"},
+                      {"message", "the upstream does not take the pod: " + why.substr(0, 900)},
+                      {"source", {{"component", "zood"}}},
+                      {"firstTimestamp", now},
+                      {"lastTimestamp", now},
+                      {"count", 1}};
+  const auto told =
+      (*lease).create(kube::path({"api", "v1", "namespaces", at.space, "events"}), event);
+  if (!told) log::debug("clusters", "{}: {}: {}", id_, key, told.error().text());
+  const json condition = {{"type", k_condition},
+                          {"status", "False"},
+                          {"reason", "NotSynced"},
+                          {"message", why.substr(0, 900)},
+                          {"lastTransitionTime", now}};
+  const auto said = patch_status(
+      *lease, at,
+      {{"metadata", {{"uid", facts.here->uid}}}, {"status", {{"conditions", {condition}}}}});
+  if (!said && !is_gone(said.error())) return fail(said.error());
+  table_.set_told(key, print);
+  log::info("clusters", "{}: pod {} is not taken: {}", id_, key, why);
+  tell_if_other();
+  return Next{pause, true};
+}
+
+/// What was told of a refusal is taken back.
+Result<void> SyncedCluster::accepted(const std::string& key, const PodFacts& facts) {
+  if (facts.told == 0) return {};
+  table_.set_told(key, 0);
+  const auto lease = own_.take();
+  const auto done =
+      patch_status(*lease, Key(key),
+                   {{"metadata", {{"uid", facts.here->uid}}},
+                    {"status", {{"conditions", {{{"type", k_condition}, {"$patch", "delete"}}}}}}});
+  if (!done && !is_gone(done.error())) return fail(done.error());
+  tell_if_other();
+  return {};
+}
+
+} // namespace zoo::clusters::sync

@@ -1,0 +1,351 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/clusters/sync/synced_cluster.hpp"
+
+#include "common/base/log.hpp"
+#include "common/kube/client.hpp"
+#include "common/kube/json_reads.hpp"
+#include "daemon/clusters/sync/words.hpp"
+#include "daemon/clusters/tenant_room.hpp"
+#include "daemon/reconcile/runner.hpp"
+#include "daemon/tenants/footprint.hpp"
+
+#include <pthread.h>
+
+#include <algorithm>
+
+namespace zoo::clusters::sync {
+namespace {
+
+using nlohmann::json;
+using std::chrono::milliseconds;
+
+constexpr const char* k_pods = "/api/v1/pods";
+constexpr const char* k_bound = "spec.nodeName!=";
+constexpr milliseconds k_call_time{10'000};
+constexpr milliseconds k_first_pause{100}, k_longest_pause{10'000};
+constexpr milliseconds k_not_known{1'000}; ///< until both sides have been read
+
+std::string pod_key(const json& pod) {
+  return kube::text_at(pod, "/metadata/namespace") + "/" + kube::text_at(pod, "/metadata/name");
+}
+
+} // namespace
+
+SyncedCluster::SyncedCluster(const SyncerParts& parts, FairQueue& queue, SyncWish wish)
+    : parts_(parts), queue_(queue), id_(wish.id), own_([this] { return connect_own(); }),
+      upstream_(parts.connect), as_tenant_([this] {
+        auto api = parts_.connect_as();
+        api->act_as(tenant_user(id_), std::string(k_tenant_group));
+        return api;
+      }),
+      own_store_(wish.own_store), upstream_store_(wish.upstream_store) {
+  set_wish(std::move(wish));
+  thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
+}
+
+SyncedCluster::~SyncedCluster() {
+  stop_.request_stop();
+  thread_.request_stop();
+}
+
+void SyncedCluster::set_wish(SyncWish wish) {
+  Ledger::Sums share;
+  if (!wish.share.empty()) share = share_capacity(wish.share);
+  std::vector<std::string> nodes = wish.nodes;
+  if (nodes.empty() && !wish.share.empty()) nodes.push_back(wish.name);
+  {
+    const std::scoped_lock lock(mutex_);
+    const bool other = !wish.same(wish_);
+    wish_ = std::move(wish);
+    if (!other) return;
+    std::erase_if(node_trouble_, [&](const auto& each) {
+      return std::find(nodes.begin(), nodes.end(), each.first) == nodes.end();
+    });
+  }
+  table_.set_share(std::move(share));
+  queue_.add(id_, "o/", Lane::first); // nodes that it had
+  for (const auto& name : nodes)
+    queue_.add(id_, "n/" + name, Lane::first);
+  queue_.add(id_, "l/", Lane::first, milliseconds(1'000));
+  tell_if_other();
+}
+
+SyncWish SyncedCluster::wish() const {
+  const std::scoped_lock lock(mutex_);
+  return wish_;
+}
+
+translate::Mapping SyncedCluster::mapping() const { return {id_, parts_.names()}; }
+
+std::unique_ptr<upstream::ControlApi> SyncedCluster::connect_own() {
+  kube::KubeClientOptions options;
+  options.timeout = k_call_time;
+  options.repeatable = true;
+  options.stop = stop_.get_token();
+  auto access = wish().access();
+  // What cannot be read fails at the first request, with what is missing.
+  return std::make_unique<upstream::KubeApi>(access ? *std::move(access) : kube::ClusterAccess{},
+                                             upstream::KubeApi::Authorization(),
+                                             std::move(options));
+}
+
+SyncState SyncedCluster::state() const {
+  const auto refused = table_.refused();
+  const std::scoped_lock lock(mutex_);
+  SyncState out;
+  out.own_store = own_store_;
+  out.upstream_store = upstream_store_;
+  const bool share = wish_.nodes.empty();
+  const auto wanted = share ? 1 : wish_.nodes.size();
+  if (!node_trouble_.empty()) {
+    const auto& [name, trouble] = *node_trouble_.begin();
+    out.nodes_reason = trouble.reason;
+    out.nodes_message = fmt::format("node {}: {}", name, trouble.message);
+    if (node_trouble_.size() > 1)
+      out.nodes_message +=
+          fmt::format(" ({} nodes are not as they should be)", node_trouble_.size());
+  } else {
+    out.nodes_ready = nodes_seen_.size() >= wanted;
+    out.nodes_reason = out.nodes_ready ? "Ready" : "Preparing";
+    out.nodes_message = out.nodes_ready ? "its nodes are there" : "its nodes are being made";
+  }
+  if (!trouble_.empty()) {
+    out.reason = trouble_reason_;
+    out.message = trouble_;
+  } else if (!known_) {
+    out.reason = "Reading";
+    out.message = "both sides are being read";
+  } else {
+    out.synced = refused == 0;
+    out.reason = out.synced ? "Synced" : "PodsRefused";
+    out.message = out.synced ? "its pods are upstream"
+                             : fmt::format("{} of its pods are refused: each has an event that "
+                                           "says why",
+                                           refused);
+  }
+  return out;
+}
+
+void SyncedCluster::tell_if_other() {
+  auto now = state();
+  {
+    const std::scoped_lock lock(mutex_);
+    if (now == told_) return;
+    told_ = std::move(now);
+  }
+  parts_.changed(id_);
+}
+
+void SyncedCluster::set_trouble(std::string reason, std::string message) {
+  bool other = false;
+  {
+    const std::scoped_lock lock(mutex_);
+    other = trouble_ != message;
+    trouble_reason_ = std::move(reason);
+    trouble_ = message;
+  }
+  if (other && !message.empty()) log::warning("clusters", "{}: {}", wish().key, message);
+  tell_if_other();
+}
+
+/// Is this the store that it was? A kube-system of another UID is another cluster's, or one that
+/// lost its data: what is not in it is not gone.
+Result<void> SyncedCluster::known_store(upstream::ControlApi& api, bool upstreams) {
+  ZOO_TRY(const auto space, api.get("/api/v1/namespaces/kube-system"));
+  const auto uid = kube::text_at(space, "/metadata/uid");
+  if (uid.empty()) return fail(Code::unavailable, "namespace kube-system has no UID");
+  bool learned = false;
+  {
+    const std::scoped_lock lock(mutex_);
+    auto& known = upstreams ? upstream_store_ : own_store_;
+    if (known.empty()) {
+      known = uid;
+      learned = true;
+    }
+    if (known != uid)
+      return fail(Code::internal,
+                  "{} is not what it was: its namespace kube-system has UID {}, and had {}; "
+                  "nothing is copied or deleted until that one is back",
+                  upstreams ? "the upstream" : "the store of the virtual cluster", uid, known);
+  }
+  if (learned) tell_if_other();
+  return {};
+}
+
+// ---- its own side ----
+
+void SyncedCluster::run(const std::stop_token& stop) {
+  ::pthread_setname_np(::pthread_self(), ("sync-" + id_).c_str());
+  auto pause = k_first_pause;
+  while (!stop.stop_requested()) {
+    const auto began = std::chrono::steady_clock::now();
+    const auto over = follow(stop);
+    if (stop.stop_requested()) return;
+    if (over) {
+      pause = k_first_pause;
+      continue;
+    }
+    const bool replaced = over.error().code() == Code::internal;
+    set_trouble(replaced ? "StoreReplaced" : "NotReached", over.error().message());
+    if (std::chrono::steady_clock::now() - began > k_longest_pause) pause = k_first_pause;
+    std::mutex mutex;
+    std::unique_lock lock(mutex);
+    std::condition_variable_any().wait_for(lock, stop, reconcile::jittered(pause),
+                                           [] { return false; });
+    pause = std::min(pause * 2, k_longest_pause);
+  }
+}
+
+/// All pods that are bound, then what becomes of them, until it is time to read them all again.
+Result<void> SyncedCluster::follow(const std::stop_token& stop) {
+  {
+    const auto lease = own_.take();
+    ZOO_TRY_VOID(known_store(*lease, false));
+  }
+  ZOO_TRY(auto access, wish().access());
+  kube::KubeClientOptions options;
+  options.stop = stop_.get_token();
+  kube::KubeClient client(std::move(access), std::move(options));
+  std::unordered_set<std::string> seen;
+  ZOO_TRY(auto version,
+          client.list(k_pods, {{"fieldSelector", k_bound}}, [&](const json& pod) -> Result<void> {
+            seen.insert(pod_key(pod));
+            note(pod);
+            return {};
+          }));
+  for (const auto& key : table_.keep_here(seen))
+    queue_.add(id_, "p/" + key, Lane::first);
+  seen.clear();
+  listed_ = true;
+  set_trouble("", "");
+  queue_.add(id_, "a/", Lane::first);
+  const auto end = std::chrono::steady_clock::now() + reconcile::jittered(parts_.patrol);
+  while (!stop.stop_requested() && std::chrono::steady_clock::now() < end) {
+    const auto left =
+        std::chrono::ceil<std::chrono::seconds>(end - std::chrono::steady_clock::now());
+    const kube::Query query = {{"fieldSelector", k_bound},
+                               {"resourceVersion", version},
+                               {"allowWatchBookmarks", "true"},
+                               {"timeoutSeconds", std::to_string(left.count())}};
+    const auto watched = client.watch(k_pods, query, [&](const json& event) -> Result<bool> {
+      const auto& pod = event["object"];
+      version = kube::text_at(pod, "/metadata/resourceVersion");
+      const auto type = kube::text_at(event, "/type");
+      if (type == "BOOKMARK") return true;
+      if (type != "DELETED") {
+        note(pod);
+        return true;
+      }
+      const auto key = pod_key(pod);
+      if (table_.drop_here(key)) queue_.add(id_, "p/" + key, Lane::first);
+      return true;
+    });
+    if (!watched && watched.error().code() == Code::expired) return {};
+    if (!watched) return fail(watched.error());
+  }
+  return {};
+}
+
+void SyncedCluster::note(const json& pod) {
+  const auto key = pod_key(pod);
+  PodFacts facts;
+  facts.node = kube::text_at(pod, "/spec/nodeName");
+  facts.terms = status_terms(pod);
+  facts.claims = pod_claims(pod);
+  facts.shown = fingerprint(shown_status(pod, facts.terms));
+  const json::json_pointer grace("/metadata/deletionGracePeriodSeconds");
+  if (pod.contains(grace) && pod.at(grace).is_number_integer())
+    facts.grace = pod.at(grace).get<std::int64_t>();
+  PodHere here;
+  here.uid = facts.terms.uid;
+  here.leaving = !kube::text_at(pod, "/metadata/deletionTimestamp").empty();
+  here.ran = !kube::text_at(pod, "/status/startTime").empty();
+  const auto phase = kube::text_at(pod, "/status/phase");
+  here.ended = phase == "Succeeded" || phase == "Failed";
+  here.bound = keeps_node(facts.node);
+  // What cannot be dressed is told when it is made.
+  if (const auto dressed = dress(pod, {id_, !wish().nodes.empty()})) here.hash = dressed->hash;
+  const bool leaves = here.leaving;
+  facts.here = std::move(here);
+  if (table_.note_here(key, std::move(facts)) && known_)
+    queue_.add(id_, "p/" + key, leaves ? Lane::first : Lane::then);
+}
+
+// ---- upstream's ----
+
+void SyncedCluster::hear_pod(const std::string& key, std::string_view object, bool gone) {
+  table_.hear(key, gone ? nullptr : std::make_shared<const std::string>(object), gone);
+  if (known_) queue_.add(id_, "p/" + key, Lane::first);
+}
+
+void SyncedCluster::hear_node(const std::string& name) {
+  if (keeps_node(name)) queue_.add(id_, "n/" + name, Lane::first);
+}
+
+void SyncedCluster::reread() { queue_.add(id_, "a/", Lane::first); }
+
+/// A pod upstream as a list has it: what differs is looked at by itself, and read anew for that.
+void SyncedCluster::compare(const std::string& key, const json& object) {
+  auto there = there_of(object);
+  const auto facts = table_.look(key);
+  const bool ours = facts && facts->here && facts->here->uid == there.owner;
+  const bool ended = there.ended;
+  table_.note_there(key, std::move(there));
+  if (!ours) return;
+  if (!ended) table_.count(key, true);
+  const auto own = pod_out(mapping(), kube::text_of(object));
+  if (!own || fingerprint(shown_status(*own, facts->terms)) != facts->shown)
+    table_.hear(key, nullptr, false);
+}
+
+/// Everything that upstream has of the cluster is compared with what is known.
+Result<SyncedCluster::Next> SyncedCluster::patrol() {
+  if (!listed_) return Next{k_not_known};
+  const auto lease = upstream_.take();
+  ZOO_TRY_VOID(known_store(*lease, true));
+  constexpr std::size_t k_page = 500;
+  std::unordered_set<std::string> seen;
+  const auto own = mapping();
+  std::size_t drift = 0;
+  ZOO_TRY_VOID(tenants::range_objects(
+      *lease, k_pods, own.prefix(), k_page, 0, false, {}, [&](const json& item) {
+        const auto space = cluster_namespace(id_, kube::text_at(item, "/metadata/namespace"));
+        if (!space) return;
+        const auto key = *space + "/" + kube::text_at(item, "/metadata/name");
+        seen.insert(key);
+        compare(key, item);
+      }));
+  table_.keep_there(seen);
+  known_ = true;
+  for (const auto& key : table_.undone()) {
+    ++drift;
+    queue_.add(id_, "p/" + key, Lane::then);
+  }
+  log::debug("clusters", "{}: patrol: {} pods upstream, {} to be looked at", id_, seen.size(),
+             drift);
+  tell_if_other();
+  return Next{reconcile::jittered(parts_.patrol)};
+}
+
+SyncedCluster::Next SyncedCluster::work(const FairQueue::Work& work) {
+  const auto kind = work.key.substr(0, 2);
+  const auto rest = work.key.substr(2);
+  const auto looked = kind == "p/"   ? work_pod(rest, work.attempts)
+                      : kind == "n/" ? work_node(rest)
+                      : kind == "r/" ? remove_node(rest)
+                      : kind == "l/" ? renew_leases()
+                      : kind == "a/" ? patrol()
+                                     : look_for_old_nodes().map([] { return Next{}; });
+  if (looked) return *looked;
+  if (looked.error().code() == Code::cancelled) return {};
+  const bool long_known = work.attempts > 3;
+  log::at(long_known ? LogLevel::debug : LogLevel::info, "clusters", "{}: {}: {}", id_, work.key,
+          looked.error().text());
+  if (kind == "a/")
+    set_trouble(looked.error().code() == Code::internal ? "StoreReplaced" : "NotReached",
+                looked.error().message());
+  const auto pause = milliseconds(100) * (1L << std::min(work.attempts, 9U));
+  return {reconcile::jittered(std::min<milliseconds>(pause, milliseconds(60'000))), true};
+}
+
+} // namespace zoo::clusters::sync

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "common/kube/kubeconfig.hpp"
+#include "daemon/clusters/sync/node_dress.hpp"
+#include "daemon/clusters/sync/pod_table.hpp"
+#include "daemon/clusters/sync/queue.hpp"
+#include "daemon/tenants/cluster_tenants.hpp"
+#include "daemon/translate/mapping.hpp"
+#include "daemon/upstream/connections.hpp"
+#include "daemon/upstream/control_api.hpp"
+
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <stop_token>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace zoo::clusters::sync {
+
+/// What is to be kept equal between one virtual cluster and the upstream.
+struct SyncWish {
+  std::string id, key;            ///< key: "<namespace>/<name>", for logs
+  std::string name;               ///< of the cluster, and of the node of its share
+  std::string version;            ///< of Kubernetes, for that node
+  std::vector<std::string> nodes; ///< of the upstream
+  Capacity share;                 ///< empty: it has none
+  std::string server;             ///< of its API server
+  /// zood's access to that; asked when a connection is made.
+  std::function<Result<kube::ClusterAccess>()> access;
+  /// UIDs of namespace kube-system on both sides, by which a store is known again; "": not yet.
+  std::string own_store, upstream_store;
+
+  bool same(const SyncWish& other) const {
+    return name == other.name && version == other.version && nodes == other.nodes &&
+           share == other.share && server == other.server;
+  }
+};
+
+/// How it goes.
+struct SyncState {
+  bool nodes_ready = false, synced = false;
+  std::string nodes_reason, nodes_message, reason, message;
+  std::string own_store, upstream_store; ///< as in SyncWish, once they are known
+  bool operator==(const SyncState&) const = default;
+};
+
+struct SyncerParts {
+  std::function<std::unique_ptr<upstream::ControlApi>()> connect;       ///< upstream, as zood
+  std::function<std::unique_ptr<upstream::ActingApi>()> connect_as;     ///< as somebody else
+  std::function<std::shared_ptr<const translate::SharedNames>()> names; ///< never null
+  tenants::ClusterTenants& tenants;
+  /// The state of the cluster of this ID is another one. Any thread; must not block.
+  std::function<void(const std::string& id)> changed;
+  std::chrono::milliseconds patrol{300'000};
+  std::chrono::milliseconds lease{10'000};
+  std::chrono::milliseconds node_look{60'000}; ///< what others' pods leave of a host
+};
+
+/// One virtual cluster that is followed: its table of pods, its nodes, and a thread "sync-<id>"
+/// that lists and watches its pods. What is to be done stands in the queue, and work() does it, on
+/// the threads of the Syncer. Nothing is deleted on either side because something could not be
+/// read: what is gone on one side is looked for there once more, in a store that is known by its
+/// UID.
+class SyncedCluster {
+public:
+  SyncedCluster(const SyncerParts& parts, FairQueue& queue, SyncWish wish);
+  ~SyncedCluster(); ///< ends the thread; nobody may be in work()
+  SyncedCluster(const SyncedCluster&) = delete;
+
+  const std::string& id() const { return id_; }
+  void set_wish(SyncWish wish); ///< any thread
+  SyncState state() const;      ///< any thread
+
+  /// Upstream says this of a pod in a namespace of its, or that it is gone. Any thread.
+  void hear_pod(const std::string& key, std::string_view object, bool gone);
+  /// A node upstream is another one. Any thread.
+  void hear_node(const std::string& name);
+  /// What upstream said was perhaps not all: everything is read again. Any thread.
+  void reread();
+  /// Ends what is under way within moments. Any thread.
+  void stop_calls() { stop_.request_stop(); }
+
+  /// When to come again; nothing: when the key is added again.
+  struct Next {
+    std::optional<std::chrono::milliseconds> after;
+    bool failed = false;
+  };
+  Next work(const FairQueue::Work& work); ///< a worker's thread; blocks
+
+private:
+  using Lease = upstream::Connections::Lease;
+  struct NodeTrouble {
+    std::string reason, message;
+  };
+
+  // synced_cluster.cpp
+  std::unique_ptr<upstream::ControlApi> connect_own();
+  Result<void> known_store(upstream::ControlApi& api, bool upstreams);
+  void run(const std::stop_token& stop); ///< the thread
+  Result<void> follow(const std::stop_token& stop);
+  void note(const nlohmann::json& pod);
+  void set_trouble(std::string reason, std::string message);
+  void tell_if_other();
+  Result<Next> patrol();
+  SyncWish wish() const;
+  translate::Mapping mapping() const;
+
+  // pod_work.cpp
+  Result<Next> work_pod(const std::string& key, unsigned attempts);
+  static PodThere there_of(const nlohmann::json& pod);
+  void compare(const std::string& key, const nlohmann::json& object);
+  Result<void> take_heard(const std::string& key, const PodTable::Taken& taken);
+  Result<void> show(const std::string& key, const PodFacts& facts, const std::string& object);
+  Result<Next> create_pod(const std::string& key, const PodFacts& facts, unsigned attempts);
+  Result<Next> change_pod(const std::string& key, const PodFacts& facts, unsigned attempts);
+  Result<Next> stop_pod(const std::string& key, const PodFacts& facts);
+  Result<Next> finish_pod(const std::string& key, const PodFacts& facts);
+  Result<Next> refuse(const std::string& key, const PodFacts& facts, const std::string& why,
+                      unsigned attempts);
+  Result<void> accepted(const std::string& key, const PodFacts& facts);
+  Result<std::optional<nlohmann::json>> read_there(const std::string& key);
+  Result<void> open_namespace(const std::string& name_space);
+
+  // node_work.cpp
+  Result<Next> work_node(const std::string& name);
+  Result<Next> remove_node(const std::string& name);
+  Result<Next> renew_leases();
+  Result<void> look_for_old_nodes();
+  Result<void> keep_node(const nlohmann::json& wanted);
+  Result<Capacity> claims_of_others(const std::string& node);
+  bool keeps_node(const std::string& name) const;
+
+  const SyncerParts& parts_;
+  FairQueue& queue_;
+  const std::string id_;
+  std::stop_source stop_;
+  PodTable table_;
+  upstream::Connections own_, upstream_, as_tenant_;
+
+  mutable std::mutex mutex_;
+  SyncWish wish_;
+  SyncState told_;
+  std::map<std::string, NodeTrouble> node_trouble_; ///< of nodes that are not as they should be
+  std::set<std::string> nodes_seen_;                ///< that were looked at
+  std::string trouble_reason_, trouble_;            ///< of the whole
+  std::string own_store_, upstream_store_;
+  std::set<std::string> opened_; ///< namespaces that were made, or found in order
+  std::atomic<bool> listed_ = false, known_ = false;
+  std::jthread thread_; ///< last: it uses all the rest
+};
+
+} // namespace zoo::clusters::sync

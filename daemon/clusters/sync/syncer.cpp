@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/clusters/sync/syncer.hpp"
+
+#include "common/base/log.hpp"
+#include "daemon/clusters/tenant_room.hpp"
+
+#include <pthread.h>
+
+#include <utility>
+
+namespace zoo::clusters::sync {
+
+Syncer::Syncer(upstream::Upstream& upstream, net::Loop& loop, SyncerParts parts, unsigned workers)
+    : upstream_(upstream), loop_(loop), parts_(std::move(parts)), queue_(workers),
+      workers_(workers) {}
+
+Syncer::~Syncer() { stop(); }
+
+void Syncer::start() {
+  for (unsigned number = 1; number <= workers_; ++number)
+    threads_.emplace_back([this, number](const std::stop_token& stop) {
+      ::pthread_setname_np(::pthread_self(), fmt::format("sync-{}", number).c_str());
+      run(stop);
+    });
+  loop_.post([this] {
+    upstream::ChangeFollower::Hears pods;
+    pods.whole = true;
+    pods.changed = [this](translate::EventType type, const translate::ObjectKey& key,
+                          std::string_view object) {
+      hear_pod(type, key.name_space, key.name, object);
+    };
+    pods.began = [this] { reread_all(); };
+    auto& caller = upstream_.caller(loop_);
+    pods_ = std::make_unique<upstream::ChangeFollower>(upstream_, loop_, caller, "/api/v1/pods",
+                                                       upstream::Selection::by_labels(k_id_label),
+                                                       std::move(pods));
+    pods_->start();
+    upstream::ChangeFollower::Hears nodes;
+    nodes.changed = [this](translate::EventType, const translate::ObjectKey& key,
+                           std::string_view) {
+      const std::scoped_lock lock(mutex_);
+      for (const auto& [id, cluster] : clusters_)
+        cluster->hear_node(key.name);
+    };
+    nodes_ = std::make_unique<upstream::ChangeFollower>(upstream_, loop_, caller, "/api/v1/nodes",
+                                                        "", std::move(nodes));
+    nodes_->start();
+  });
+}
+
+void Syncer::stop() {
+  for (auto& thread : threads_)
+    thread.request_stop();
+  {
+    const std::scoped_lock lock(mutex_);
+    for (const auto& [id, cluster] : clusters_)
+      cluster->stop_calls();
+  }
+  threads_.clear();
+  net::run_and_wait(loop_, [this] {
+    pods_.reset();
+    nodes_.reset();
+  });
+  const std::scoped_lock lock(mutex_);
+  clusters_.clear();
+}
+
+std::shared_ptr<SyncedCluster> Syncer::find(std::string_view id) const {
+  const std::scoped_lock lock(mutex_);
+  const auto found = clusters_.find(std::string(id));
+  return found == clusters_.end() ? nullptr : found->second;
+}
+
+void Syncer::follow(SyncWish wish) {
+  std::shared_ptr<SyncedCluster> there;
+  {
+    const std::scoped_lock lock(mutex_);
+    auto& slot = clusters_[wish.id];
+    if (slot == nullptr) {
+      slot = std::make_shared<SyncedCluster>(parts_, queue_, std::move(wish));
+      return;
+    }
+    there = slot;
+  }
+  there->set_wish(std::move(wish));
+}
+
+void Syncer::leave(const std::string& id) {
+  std::shared_ptr<SyncedCluster> gone;
+  {
+    const std::scoped_lock lock(mutex_);
+    const auto found = clusters_.find(id);
+    if (found == clusters_.end()) return;
+    gone = std::move(found->second);
+    clusters_.erase(found);
+  }
+  gone->stop_calls();
+  queue_.forget(id);
+  gone.reset(); // ends its thread, unless a worker is about to
+}
+
+std::optional<SyncState> Syncer::state(const std::string& id) const {
+  const auto cluster = find(id);
+  if (cluster == nullptr) return std::nullopt;
+  return cluster->state();
+}
+
+void Syncer::hear_pod(translate::EventType type, std::string_view name_space, std::string_view name,
+                      std::string_view object) {
+  if (name_space.size() <= k_id_size) return;
+  const auto id = name_space.substr(0, k_id_size);
+  const auto cluster = find(id);
+  if (cluster == nullptr) return;
+  const auto space = cluster_namespace(id, name_space);
+  if (!space) return;
+  cluster->hear_pod(fmt::format("{}/{}", *space, name), object,
+                    type == translate::EventType::deleted);
+}
+
+void Syncer::reread_all() {
+  const std::scoped_lock lock(mutex_);
+  for (const auto& [id, cluster] : clusters_)
+    cluster->reread();
+}
+
+void Syncer::run(const std::stop_token& stop) {
+  while (const auto work = queue_.take(stop)) {
+    SyncedCluster::Next next;
+    if (const auto cluster = find(work->cluster)) next = cluster->work(*work);
+    queue_.done(*work, next.after, next.failed);
+  }
+}
+
+} // namespace zoo::clusters::sync

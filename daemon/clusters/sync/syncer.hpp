@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "daemon/clusters/sync/synced_cluster.hpp"
+#include "daemon/net/loop.hpp"
+#include "daemon/upstream/change_follower.hpp"
+#include "daemon/upstream/upstream.hpp"
+
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <unordered_map>
+#include <vector>
+
+namespace zoo::clusters::sync {
+
+/// Keeps the nodes and pods of all virtual clusters equal with upstream's. Upstream is followed
+/// once for all of them, on `loop`; what is to be done is done by threads "sync-1".."sync-N", which
+/// take from one fair queue.
+class Syncer {
+public:
+  Syncer(upstream::Upstream& upstream, net::Loop& loop, SyncerParts parts, unsigned workers = 8);
+  ~Syncer();
+  Syncer(const Syncer&) = delete;
+
+  void start();
+  /// Ends everything, while the loop still turns. Nothing is deleted.
+  void stop();
+
+  /// From now on this cluster is kept so. Any thread; does not block.
+  void follow(SyncWish wish);
+  /// No more; when it returns nothing is written for it any more. Any thread; waits for calls.
+  void leave(const std::string& id);
+  /// Nothing for one that is not followed.
+  std::optional<SyncState> state(const std::string& id) const;
+
+private:
+  std::shared_ptr<SyncedCluster> find(std::string_view id) const;
+  void hear_pod(translate::EventType type, std::string_view name_space, std::string_view name,
+                std::string_view object);
+  void reread_all();
+  void run(const std::stop_token& stop);
+
+  upstream::Upstream& upstream_;
+  net::Loop& loop_;
+  const SyncerParts parts_;
+  FairQueue queue_;
+  mutable std::mutex mutex_;
+  std::unordered_map<std::string, std::shared_ptr<SyncedCluster>> clusters_;
+  std::unique_ptr<upstream::ChangeFollower> pods_, nodes_; ///< the loop's
+  const unsigned workers_;
+  std::vector<std::jthread> threads_; ///< last: they use all the rest
+};
+
+} // namespace zoo::clusters::sync

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "common/base/result.hpp"
+#include "daemon/clusters/sync/pod_dress.hpp"
+#include "daemon/translate/mapping.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <string>
+#include <string_view>
+
+/// Pods between the names of a cluster and upstream's: by the same rules, and with the same proof
+/// behind them, as what a tenant writes itself. Pure.
+namespace zoo::clusters::sync {
+
+/// As it is to be stored upstream. Code::forbidden or invalid, with the member, for what the rules
+/// refuse.
+Result<nlohmann::json> pod_in(const translate::Mapping& mapping, const nlohmann::json& pod);
+/// The same of one that has been dressed, with what zood alone may write.
+Result<nlohmann::json> pod_in(const translate::Mapping& mapping, const Dressed& dressed);
+/// A pod of upstream's in the cluster's names, without zood's annotations.
+Result<nlohmann::json> pod_out(const translate::Mapping& mapping, std::string_view pod);
+
+/// What upstream says to a refusal, in the cluster's words.
+std::string words_out(const translate::Mapping& mapping, std::string_view text);
+
+} // namespace zoo::clusters::sync

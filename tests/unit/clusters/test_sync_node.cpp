@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "common/kube/json_reads.hpp"
+#include "daemon/clusters/sync/node_dress.hpp"
+
+#include <doctest/doctest.h>
+
+using namespace zoo;
+using namespace zoo::clusters::sync;
+using nlohmann::json;
+
+namespace {
+
+kube::Quantity n(const char* text) {
+  return kube::Quantity::parse(text).value_or(kube::Quantity());
+}
+
+json host() {
+  return json::parse(R"({"metadata":{"name":"n1","uid":"u","labels":{"zone":"a","kubeadm.x/y":"1"},
+      "annotations":{"kwok.x-k8s.io/node":"fake","note":"1"}},
+    "spec":{"providerID":"kwok://n1","podCIDR":"10.1.0.0/24","unschedulable":true,
+      "taints":[{"key":"gpu","effect":"NoSchedule"},{"key":"node.kubernetes.io/unschedulable","effect":"NoSchedule"}]},
+    "status":{"capacity":{"cpu":"8","memory":"16Gi","pods":"110"},"allocatable":{"cpu":"8","memory":"16Gi","pods":"110"},
+      "addresses":[{"type":"Hostname","address":"n1"},{"type":"InternalIP","address":"10.0.0.9"}],
+      "conditions":[{"type":"Ready","status":"True","reason":"KubeletReady"}],"nodeInfo":{"kubeletVersion":"v1.36.3"},
+      "declaredFeatures":["x"],"images":[{}]}})");
+}
+
+} // namespace
+
+TEST_CASE("a named node is as its host, without what is the host's own") {
+  const auto node = named_node(host(), {{"cpu", n("3")}});
+  CHECK(node["metadata"]["labels"].dump() == R"({"virtual-cluster/node":"named","zone":"a"})");
+  CHECK(node["metadata"]["annotations"] == json{{"note", "1"}});
+  CHECK(node["spec"].dump() ==
+        R"({"taints":[{"effect":"NoSchedule","key":"gpu"}],"unschedulable":true})");
+  const auto& status = node["status"];
+  CHECK(status["allocatable"] == json{{"cpu", "3"}});
+  CHECK(status["capacity"]["cpu"] == "8");
+  CHECK(status["addresses"].size() == 2);
+  CHECK(status["addresses"][0]["address"] == "n1");
+  CHECK(status["nodeInfo"]["kubeletVersion"] == "v1.36.3");
+  CHECK_FALSE(status.contains("declaredFeatures"));
+  CHECK_FALSE(status.contains("images"));
+}
+
+TEST_CASE("pods may have what others leave of a host, and no more than is left of a share") {
+  const Capacity others = {{"cpu", n("3")}, {"memory", n("20Gi")}};
+  auto room = room_on(host(), others, {}, {});
+  CHECK(room["cpu"] == n("5"));
+  CHECK(room["memory"].zero());
+  CHECK(room["pods"] == n("110"));
+  room = room_on(host(), {}, {{"cpu", n("1")}}, {{"cpu", n("500m")}});
+  CHECK(room["cpu"] == n("1500m"));
+  room = room_on(host(), {}, {}, {{"cpu", n("-1")}});
+  CHECK(room["cpu"].zero());
+}
+
+TEST_CASE("a share is a node of its capacity") {
+  const auto node = share_node("t1", {{"cpu", n("10")}, {"nvidia.com/gpu", n("2")}}, "1.36.3");
+  CHECK(node["status"]["capacity"].dump() == R"({"cpu":"10","nvidia.com/gpu":"2","pods":"500"})");
+  CHECK(node["status"]["allocatable"] == node["status"]["capacity"]);
+  CHECK(node["status"]["nodeInfo"]["kubeletVersion"] == "v1.36.3");
+  CHECK(share_capacity({{"pods", n("7")}})["pods"] == n("7"));
+}
+
+TEST_CASE("a node is written where it differs alone, and what others put there stays") {
+  const auto wanted = named_node(host(), {{"cpu", n("3")}});
+  auto current = wanted;
+  current["metadata"]["labels"]["own"] = "1";
+  current["spec"]["taints"] = json::parse(
+      R"([{"key":"node.kubernetes.io/unschedulable","effect":"NoSchedule"},{"effect":"NoSchedule","key":"gpu"}])");
+  CHECK(kept_node(current, wanted) == current);
+  CHECK(status_change(current, wanted).is_null());
+
+  auto changed = host();
+  changed["spec"].erase("unschedulable");
+  changed["spec"]["taints"] = json::array();
+  changed["status"]["conditions"][0]["status"] = "False";
+  const auto next = named_node(changed, {{"memory", n("1Gi")}});
+  const auto kept = kept_node(current, next);
+  CHECK(kept["metadata"]["labels"]["own"] == "1");
+  CHECK_FALSE(kept["spec"].contains("unschedulable"));
+  CHECK(kept["spec"]["taints"].size() == 1);
+  CHECK(kept["spec"]["taints"][0]["key"] == "node.kubernetes.io/unschedulable");
+  const auto change = status_change(current, next);
+  CHECK(change["status"]["allocatable"] == json{{"cpu", nullptr}, {"memory", "1Gi"}});
+  CHECK(change["status"]["conditions"][0]["status"] == "False");
+  CHECK(change["status"]["conditions"][0].contains("lastTransitionTime"));
+}
+
+TEST_CASE("a node whose host is gone is not ready") {
+  const auto change = status_change(named_node(host(), {}), lost_node("n1"));
+  CHECK(change["status"]["conditions"][0]["reason"] == "HostNodeGone");
+  CHECK(change["status"]["conditions"][0]["status"] == "False");
+}

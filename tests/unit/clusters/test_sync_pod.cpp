@@ -1,0 +1,339 @@
+// SPDX-License-Identifier: Apache-2.0
+// Pods of a virtual cluster as they are upstream, and what of upstream's they show; with the cases
+// of Virtual Cluster (CAPN) under their names where they apply.
+#include "common/kube/json_reads.hpp"
+#include "daemon/clusters/sync/amounts.hpp"
+#include "daemon/clusters/sync/ledger.hpp"
+#include "daemon/clusters/sync/pod_dress.hpp"
+#include "daemon/clusters/sync/pod_status.hpp"
+#include "daemon/clusters/sync/pod_table.hpp"
+#include "daemon/clusters/sync/words.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+using namespace zoo;
+using namespace zoo::clusters::sync;
+using nlohmann::json;
+
+namespace {
+
+json pod_of(const char* spec = "{}", const char* metadata = "{}") {
+  json out = {{"apiVersion", "v1"},
+              {"kind", "Pod"},
+              {"metadata", {{"name", "web"}, {"namespace", "default"}, {"uid", "v1"}}},
+              {"spec", {{"nodeName", "n1"}, {"containers", {{{"name", "c"}, {"image", "i:1"}}}}}}};
+  out["spec"].update(json::parse(spec));
+  out["metadata"].update(json::parse(metadata));
+  return out;
+}
+
+Dressed dressed(const json& pod, bool named_node = true) {
+  auto out = dress(pod, {"clu5t3", named_node});
+  REQUIRE(out);
+  return *std::move(out);
+}
+
+translate::Mapping mapping() {
+  return {"clu5t3", std::make_shared<const translate::SharedNames>()};
+}
+
+kube::Quantity q(const char* text) {
+  return kube::Quantity::parse(text).value_or(kube::Quantity());
+}
+
+} // namespace
+
+TEST_CASE("new Pod: what upstream sets itself, or the cluster has decided, is left out") {
+  const auto wish = dressed(pod_of(
+      R"({"schedulerName":"x","priority":5,"priorityClassName":"high","preemptionPolicy":"Never","overhead":{"cpu":"1"},
+          "nodeSelector":{"a":"b"},"topologySpreadConstraints":[{}],"serviceAccount":"me","serviceAccountName":"me",
+          "tolerations":[{"key":"k","operator":"Exists"}],"restartPolicy":"Always"})",
+      R"({"resourceVersion":"7","generateName":"web-","ownerReferences":[{"name":"rs"}],"finalizers":["x/y"],
+          "managedFields":[{}],"labels":{"app":"web","zoo.kubezoo.io/x":"y"},"annotations":{"a":"1","zoo.kubezoo.io/b":"2"}})"));
+  const auto& spec = wish.pod["spec"];
+  for (const char* key :
+       {"nodeName", "schedulerName", "priority", "priorityClassName", "overhead",
+        "preemptionPolicy", "nodeSelector", "topologySpreadConstraints", "serviceAccount"})
+    CHECK_FALSE(spec.contains(key));
+  CHECK(spec["serviceAccountName"] == "default");
+  CHECK(spec["automountServiceAccountToken"] == false);
+  CHECK(spec["tolerations"].size() == 1);
+  CHECK(spec["restartPolicy"] == "Always");
+  const auto& metadata = wish.pod["metadata"];
+  CHECK(metadata.size() == 4);
+  CHECK(metadata["labels"] == json{{"app", "web"}});
+  CHECK(metadata["annotations"]["a"] == "1");
+  CHECK_FALSE(metadata["annotations"].contains("zoo.kubezoo.io/b"));
+  CHECK(wish.annotations[k_uid_annotation] == "v1");
+  CHECK(wish.annotations[k_node_annotation] == "n1");
+  CHECK(wish.labels[k_id_label] == "clu5t3");
+}
+
+TEST_CASE("a pod is held to its node by an affinity, which upstream's scheduler looks at") {
+  const auto wish = dressed(pod_of(
+      R"({"affinity":{"nodeAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":{"nodeSelectorTerms":[]}},
+          "podAntiAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":[{"topologyKey":"zone"}]}}})"));
+  const auto& affinity = wish.pod["spec"]["affinity"];
+  CHECK(
+      affinity["nodeAffinity"].dump() ==
+      R"({"requiredDuringSchedulingIgnoredDuringExecution":{"nodeSelectorTerms":[{"matchFields":[{"key":"metadata.name","operator":"In","values":["n1"]}]}]}})");
+  CHECK(affinity["podAntiAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"].size() == 1);
+}
+
+TEST_CASE("a pod of a share goes where upstream wants, apart from others where it can") {
+  const auto wish = dressed(
+      pod_of(
+          R"({"affinity":{"podAntiAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":[{"topologyKey":"zone"}]}}})"),
+      false);
+  const auto& affinity = wish.pod["spec"]["affinity"];
+  CHECK_FALSE(affinity.contains("nodeAffinity"));
+  CHECK(
+      affinity["podAntiAffinity"].dump() ==
+      R"({"preferredDuringSchedulingIgnoredDuringExecution":[{"podAffinityTerm":{"topologyKey":"zone"},"weight":100}]})");
+  CHECK_FALSE(dressed(pod_of(), false).pod["spec"].contains("affinity"));
+}
+
+TEST_CASE("no credential of the upstream comes into a pod") {
+  const auto wish = dressed(pod_of(R"({
+    "volumes":[{"name":"kube-api-access-x","projected":{"sources":[{"serviceAccountToken":{"path":"token"}},
+                  {"configMap":{"name":"kube-root-ca.crt"}},{"downwardAPI":{"items":[]}}]}},
+               {"name":"own","projected":{"sources":[{"serviceAccountToken":{"path":"t"}},{"configMap":{"name":"c"}}]}},
+               {"name":"only","projected":{"sources":[{"podCertificate":{}},{"clusterTrustBundle":{}}]}},
+               {"name":"data","emptyDir":{}}],
+    "containers":[{"name":"c","volumeMounts":[{"name":"kube-api-access-x","mountPath":"/var/run/secrets/kubernetes.io/serviceaccount"},
+                  {"name":"own","mountPath":"/own"},{"name":"only","mountPath":"/only"},{"name":"data","mountPath":"/data"}]}],
+    "initContainers":[{"name":"i","volumeMounts":[{"name":"only","mountPath":"/only"}]}]})"));
+  const auto& spec = wish.pod["spec"];
+  CHECK(spec["volumes"].size() == 2);
+  CHECK(spec["volumes"][0].dump() ==
+        R"({"name":"own","projected":{"sources":[{"configMap":{"name":"c"}}]}})");
+  CHECK(spec["containers"][0]["volumeMounts"].size() == 2);
+  CHECK_FALSE(spec["initContainers"][0].contains("volumeMounts"));
+  CHECK(kube::text_of(wish.pod).find("erviceAccountToken\":{") == std::string::npos);
+}
+
+TEST_CASE("mutateDownwardAPIField: what is another thing upstream is read from annotations") {
+  const auto wish = dressed(pod_of(R"({"serviceAccountName":"me",
+    "containers":[{"name":"c","env":[{"name":"A","valueFrom":{"fieldRef":{"fieldPath":"metadata.namespace"}}},
+      {"name":"B","valueFrom":{"fieldRef":{"fieldPath":"metadata.uid"}}},
+      {"name":"C","valueFrom":{"fieldRef":{"fieldPath":"spec.serviceAccountName"}}},
+      {"name":"D","valueFrom":{"fieldRef":{"fieldPath":"spec.nodeName"}}},
+      {"name":"E","valueFrom":{"fieldRef":{"fieldPath":"status.podIP"}}},{"name":"F","value":"x"}]}],
+    "volumes":[{"name":"v","downwardAPI":{"items":[{"path":"u","fieldRef":{"fieldPath":"metadata.uid"}}]}}]})"));
+  const auto& env = wish.pod["spec"]["containers"][0]["env"];
+  const auto field = [&](int at) { return env[at]["valueFrom"]["fieldRef"]["fieldPath"]; };
+  CHECK(field(0) == "metadata.annotations['virtual-cluster/namespace']");
+  CHECK(field(1) == "metadata.annotations['virtual-cluster/uid']");
+  CHECK(field(2) == "metadata.annotations['virtual-cluster/service-account']");
+  CHECK(field(3) == "metadata.annotations['virtual-cluster/node']");
+  CHECK(field(4) == "status.podIP");
+  CHECK(wish.pod["spec"]["volumes"][0]["downwardAPI"]["items"][0]["fieldRef"]["fieldPath"] ==
+        "metadata.annotations['virtual-cluster/uid']");
+  const auto& annotations = wish.pod["metadata"]["annotations"];
+  CHECK(annotations["virtual-cluster/namespace"] == "default");
+  CHECK(annotations["virtual-cluster/uid"] == "v1");
+  CHECK(annotations["virtual-cluster/service-account"] == "me");
+  CHECK(annotations["virtual-cluster/node"] == "n1");
+}
+
+TEST_CASE("what cannot be had upstream is said, and what is no bound pod is refused") {
+  const auto claims = dress(pod_of(R"({"resourceClaims":[{"name":"x"}]})"), {"clu5t3", true});
+  REQUIRE_FALSE(claims);
+  CHECK(claims.error().code() == Code::invalid);
+  CHECK(claims.error().message().find("nvidia.com/gpu") != std::string::npos);
+  CHECK_FALSE(dress(pod_of(R"({"nodeName":""})"), {"clu5t3", true}));
+  CHECK_FALSE(dress(json::object(), {"clu5t3", true}));
+}
+
+TEST_CASE(
+    "the hash is that of the wish: no diff, diff in container, diff of what upstream never sees") {
+  const auto base = dressed(pod_of());
+  CHECK(base.hash.size() == 16);
+  CHECK(dressed(pod_of("{}", R"({"resourceVersion":"8","managedFields":[{}]})")).hash == base.hash);
+  CHECK(dressed(pod_of(R"({"containers":[{"name":"c","image":"i:2"}]})")).hash != base.hash);
+  CHECK(dressed(pod_of("{}", R"({"labels":{"a":"b"}})")).hash != base.hash);
+  CHECK(dressed(pod_of("{}", R"({"uid":"v2"})")).hash != base.hash);
+}
+
+TEST_CASE("a pod goes upstream by the rules and the proof of what tenants write themselves") {
+  auto pod = pod_of(
+      R"({"affinity":{"podAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":
+          [{"topologyKey":"zone","namespaces":["other"],"namespaceSelector":{}}]}}})");
+  const auto body = pod_in(mapping(), dressed(pod));
+  REQUIRE(body);
+  CHECK((*body)["metadata"]["namespace"] == "clu5t3-default");
+  CHECK((*body)["metadata"]["annotations"][k_uid_annotation] == "v1");
+  CHECK((*body)["metadata"]["labels"][k_id_label] == "clu5t3");
+  const auto& term = (*body)["spec"]["affinity"]["podAffinity"]
+                            ["requiredDuringSchedulingIgnoredDuringExecution"][0];
+  CHECK(term["namespaces"][0] == "clu5t3-other");
+  CHECK(term["namespaceSelector"]["matchLabels"]["tenant.kubezoo.io/id"] == "clu5t3");
+  const auto back = pod_out(mapping(), kube::text_of(*body));
+  REQUIRE(back);
+  CHECK((*back)["metadata"]["namespace"] == "default");
+  CHECK_FALSE((*back)["metadata"]["annotations"].contains(k_uid_annotation));
+  CHECK(words_out(mapping(), "pods \"web\" is forbidden in clu5t3-default, clu5t3-other") ==
+        "pods \"web\" is forbidden in default, other");
+}
+
+TEST_CASE("what may change later is changed, and what upstream has added stays") {
+  const auto before = dressed(pod_of("{}", R"({"annotations":{"old":"1"},"labels":{"a":"1"}})"));
+  auto there = before.pod;
+  there["metadata"]["annotations"]["added/by"] = "upstream";
+  there["metadata"]["resourceVersion"] = "9";
+  there["spec"]["containers"].push_back({{"name", "sidecar"}, {"image", "s:1"}});
+  there["spec"]["tolerations"] = {{{"key", "theirs"}}};
+  const auto wish = dressed(pod_of(
+      R"({"containers":[{"name":"c","image":"i:2"}],"tolerations":[{"key":"new"}],"activeDeadlineSeconds":9})",
+      R"({"annotations":{"new":"2"},"labels":{"b":"2"}})"));
+  const auto next =
+      dressed_again(there, wish, before.annotations[k_keys_annotation].get<std::string>());
+  CHECK(next["metadata"]["labels"] == json{{"b", "2"}});
+  CHECK_FALSE(next["metadata"]["annotations"].contains("old"));
+  CHECK(next["metadata"]["annotations"]["new"] == "2");
+  CHECK(next["metadata"]["annotations"]["added/by"] == "upstream");
+  CHECK(next["metadata"]["resourceVersion"] == "9");
+  CHECK(next["spec"]["containers"][0]["image"] == "i:2");
+  CHECK(next["spec"]["containers"][1]["image"] == "s:1");
+  CHECK(next["spec"]["tolerations"].size() == 2);
+  CHECK(next["spec"]["activeDeadlineSeconds"] == 9);
+}
+
+TEST_CASE("update status: what is the cluster's own, and what upstream alone has, is not shown") {
+  const auto here = pod_of(R"({"readinessGates":[{"conditionType":"own/gate"}],
+    "initContainers":[{"name":"i"}]})",
+                           R"({"generation":3})");
+  const auto terms = status_terms(here);
+  CHECK(terms.containers == std::vector<std::string>{"i", "c"});
+  auto there = pod_of();
+  there["status"] =
+      json::parse(R"({"phase":"Running","qosClass":"Burstable","nominatedNodeName":"x",
+    "podIP":"10.0.0.1","podIPs":[{"ip":"10.0.0.1"}],"resourceClaimStatuses":[{}],"observedGeneration":8,
+    "conditions":[{"type":"Ready","status":"True","observedGeneration":8,"lastProbeTime":null},
+                  {"type":"own/gate","status":"False"},{"type":"PodScheduled","status":"True"}],
+    "containerStatuses":[{"name":"sidecar"},{"name":"c","ready":true}]})");
+  const auto shown = shown_status(there, terms);
+  CHECK(
+      kube::text_of(shown) ==
+      R"({"conditions":[{"status":"True","type":"PodScheduled"},{"status":"True","type":"Ready"}],"containerStatuses":[{"name":"c","ready":true}],"phase":"Running","podIP":"10.0.0.1","podIPs":[{"ip":"10.0.0.1"}]})");
+  const auto patch = status_patch(shown, terms);
+  CHECK(patch["metadata"]["uid"] == "v1");
+  const auto& status = patch["status"];
+  CHECK(status["observedGeneration"] == 3);
+  CHECK(status["conditions"][0]["observedGeneration"] == 3);
+  CHECK(status["message"].is_null());
+  CHECK(status["initContainerStatuses"].is_null());
+  CHECK(status["podIPs"][1]["$patch"] == "replace");
+  CHECK_FALSE(status.contains("qosClass"));
+}
+
+TEST_CASE("update status: a node that upstream has not found yet is no news for the cluster") {
+  auto there = pod_of();
+  there["status"] = json::parse(
+      R"({"phase":"Pending","conditions":[{"type":"PodScheduled","status":"False","reason":"Unschedulable"}]})");
+  CHECK(kube::text_of(shown_status(there, status_terms(pod_of()))) == R"({"phase":"Pending"})");
+}
+
+TEST_CASE("no diff: what the cluster shows already is the same, whatever else is in it") {
+  auto here = pod_of();
+  here["status"] = json::parse(
+      R"({"phase":"Running","qosClass":"BestEffort","observedGeneration":1,
+          "conditions":[{"type":"Ready","status":"True","observedGeneration":1},{"type":"A","status":"True"}]})");
+  auto there = pod_of();
+  there["status"] = json::parse(
+      R"({"phase":"Running","qosClass":"Burstable","observedGeneration":4,
+          "conditions":[{"type":"A","status":"True"},{"type":"Ready","status":"True","observedGeneration":4}]})");
+  const auto terms = status_terms(here);
+  CHECK(fingerprint(shown_status(here, terms)) == fingerprint(shown_status(there, terms)));
+  there["status"]["phase"] = "Failed";
+  CHECK(fingerprint(shown_status(here, terms)) != fingerprint(shown_status(there, terms)));
+}
+
+TEST_CASE("what a pod asks for is counted as the scheduler counts it") {
+  const auto of = [](const char* spec) { return pod_requests(pod_of(spec)); };
+  const auto sum =
+      of(R"({"containers":[{"resources":{"requests":{"cpu":"500m","nvidia.com/gpu":1}}},
+    {"resources":{"limits":{"cpu":"1","memory":"1Gi"}}}]})");
+  CHECK(amount_of(sum, "cpu") == q("1500m"));
+  CHECK(amount_of(sum, "memory") == q("1Gi"));
+  CHECK(amount_of(sum, "nvidia.com/gpu") == q("1"));
+  CHECK(amount_of(sum, "pods") == q("1"));
+  CHECK(amount_of(of(R"({"containers":[{"resources":{"requests":{"cpu":"1"}}}],
+    "initContainers":[{"resources":{"requests":{"cpu":"3"}}}]})"),
+                  "cpu") == q("3"));
+  CHECK(amount_of(of(R"({"containers":[{"resources":{"requests":{"cpu":"1"}}}],
+    "initContainers":[{"restartPolicy":"Always","resources":{"requests":{"cpu":"1"}}},
+                      {"resources":{"requests":{"cpu":"3"}}}]})"),
+                  "cpu") == q("4"));
+  CHECK(amount_of(of(R"({"resources":{"requests":{"cpu":"7"}},"containers":[{}]})"), "cpu") ==
+        q("7"));
+  const auto least = pod_claims(pod_of());
+  CHECK(amount_of(least, "cpu") == q("100m"));
+  CHECK(amount_of(least, "memory") == q("128Mi"));
+  CHECK(amount_of(pod_requests(json::object()), "pods") == q("1"));
+}
+
+TEST_CASE("a share holds to the last bit, and gives back") {
+  Ledger ledger;
+  ledger.set_share({{"cpu", q("1")}, {"pods", q("3")}});
+  const Amounts pod = {{"cpu", q("400m")}, {"memory", q("9Gi")}, {"pods", q("1")}};
+  CHECK_FALSE(ledger.reserve(pod));
+  CHECK_FALSE(ledger.reserve(pod));
+  const auto shortage = ledger.reserve(pod);
+  REQUIRE(shortage);
+  CHECK(shortage->resource == "cpu");
+  CHECK(shortage->left == q("200m"));
+  CHECK(ledger.used("cpu") == q("800m"));
+  ledger.release(pod);
+  CHECK_FALSE(ledger.reserve(pod));
+  CHECK_FALSE(ledger.left("memory"));
+  ledger.set_share({{"cpu", q("500m")}});
+  CHECK(ledger.left("cpu")->negative());
+  CHECK(ledger.reserve({{"cpu", q("1m")}}));
+}
+
+TEST_CASE("the table counts a pod once, and forgets what is on neither side") {
+  PodTable table;
+  table.set_share({{"cpu", q("1")}});
+  const auto facts = [](const char* uid) {
+    PodFacts out;
+    out.here = PodHere{uid, "h"};
+    out.claims = {{"cpu", q("600m")}};
+    out.node = "n1";
+    return out;
+  };
+  CHECK(table.note_here("a/x", facts("v1")));
+  CHECK_FALSE(table.note_here("a/x", facts("v1"))); // an echo of a status
+  CHECK(table.note_here("a/y", facts("v2")));
+  CHECK_FALSE(table.count("a/x", false));
+  CHECK_FALSE(table.count("a/x", false)); // it is already
+  CHECK(table.count("a/y", false));
+  CHECK(table.used_on("n1")["cpu"] == q("600m"));
+  table.set_there("a/x", PodThere{"p1", "v1", "h"});
+  table.drop_here("a/x");
+  auto undone = table.undone();
+  std::sort(undone.begin(), undone.end());
+  CHECK(undone == std::vector<std::string>{"a/x", "a/y"});
+  table.set_there("a/x", std::nullopt);
+  CHECK(table.size() == 1);
+  CHECK_FALSE(table.count("a/y", false));     // what was counted came back
+  CHECK(table.note_here("a/y", facts("v3"))); // another one of the name
+  CHECK(table.used_on("n1").empty());
+}
+
+TEST_CASE("what was heard is bounded, and a list that is older changes nothing") {
+  PodTable table;
+  const auto large = std::make_shared<const std::string>(PodTable::k_most_heard, 'x');
+  table.hear("a/x", large, false);
+  table.hear("a/y", std::make_shared<const std::string>("y"), false);
+  CHECK(table.take("a/x")->heard->object == large);
+  CHECK(table.take("a/y")->heard->object == nullptr);
+  CHECK_FALSE(table.take("a/y")->heard);
+  table.note_there("a/z", {.uid = "p", .owner = "v", .hash = "new", .version = 8});
+  table.note_there("a/z", {.uid = "p", .owner = "v", .hash = "old", .version = 7});
+  CHECK(table.look("a/z")->there->hash == "new");
+  table.keep_there({});
+  CHECK_FALSE(table.look("a/z")->there);
+}
