@@ -117,6 +117,7 @@ private:
     std::optional<std::chrono::milliseconds> after; ///< it is to be looked at again
   };
   std::string why_no_tenant(const Record& record);
+  static Promoted unpromoted();
   Promoted promote(const Record& record, const api::ClusterSpec& spec);
   void demote(const Record& record);
   Result<std::optional<Next>> reclaim(Record& record);

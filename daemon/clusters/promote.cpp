@@ -21,6 +21,14 @@ std::string Controller::why_no_tenant(const Record& record) {
   return *ready ? "" : "what it has upstream is being prepared";
 }
 
+/// What it has of the upstream is looked at when it is told that it works: upstream may be away.
+Controller::Promoted Controller::unpromoted() {
+  Promoted out;
+  out.nodes = out.pods = {false, "Preparing", "its control plane comes first"};
+  out.after = milliseconds(0);
+  return out;
+}
+
 /// One that has asked for nothing is not followed; one that asks for nothing any more is, so that
 /// its nodes go.
 Controller::Promoted Controller::promote(const Record& record, const api::ClusterSpec& spec) {

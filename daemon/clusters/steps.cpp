@@ -398,8 +398,8 @@ Result<Controller::Ready> Controller::user_is_served(const Record& record, std::
 
 Result<Controller::Next> Controller::settle(Record record, const api::ClusterSpec& spec,
                                             const keeper::PlanState& state) {
-  const auto promoted = promote(record, spec);
   const bool first = record.phase() != phase::k_initialized;
+  const auto promoted = first ? unpromoted() : promote(record, spec);
   ZOO_TRY(record, tell(record, [&](Record& now) {
             auto& status = now.object["status"];
             status["phase"] = phase::k_initialized;

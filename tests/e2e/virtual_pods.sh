@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # covers: clusters tenants keeper app
 # step: verify
-# timeout: 600
+# timeout: 300
 # Nodes and pods of virtual clusters, on fake nodes: a Deployment runs upstream in the cluster's own namespaces; scaled, deleted, and
 # evicted upstream; zood killed in between; two clusters with the same names; a share that holds; nodes that come and go; the end.
 . "$(dirname "$0")/lib.sh"
@@ -39,7 +39,7 @@ check "Ready" in_cluster t1 wait --for=condition=Ready node/kwok-1 node/kwok-2 -
 renewed() { [[ -n $(in_cluster t1 get lease -n kube-node-lease kwok-1 -o 'jsonpath={.spec.renewTime}') ]]; }
 eventually "with leases" 60 renewed
 expect_no_match "the Tenant behind it stands in no list" "$id1" "$(ctl tenant list -o name)"
-check_fails "and gets no credentials" "virtual cluster default/t1" ctl tenant kubeconfig "$id1"
+check_fails "and gets no credentials" "virtual cluster default/t1" ctl kubeconfig export "$id1" -o "$TMPDIR/none"
 expect "upstream has no namespace of it before a pod comes" "" "$(upstream get ns -l "tenant.kubezoo.io/id=$id1" -o name)"
 
 require "a Deployment of three" in_cluster t1 create deployment web --image=registry.example/nginx:1 --replicas=3
@@ -67,6 +67,8 @@ eventually "comes upstream" 60 labelled
 # ---- from upstream ---------------------------------------------------------------------------------------------------
 
 uid=$(in_cluster t1 get pod "$one" -o 'jsonpath={.metadata.uid}')
+check_fails "the status of an earlier pod of a name is not taken for it" 'uid|UID|immutable' \
+  inside "$id1" patch pod "$one" --subresource=status --type=strategic -p '{"metadata":{"uid":"11111111-2222-3333-4444-555555555555"},"status":{"message":"x"}}'
 check "a pod is deleted upstream" upstream delete pod -n "$id1-default" "$one" --wait=false
 replaced() { ! in_cluster t1 get pods -o json | jq -e --arg uid "$uid" 'any(.items[]; .metadata.uid == $uid)' >/dev/null && same_pods t1 "$id1" default && count_is "$id1" default 2; }
 eventually "the cluster's goes, and another one comes" 90 replaced
@@ -153,6 +155,10 @@ eventually "and taken" 90 runs t2 sly
 
 versions() { { upstream get pods -n "$id1-default" -o json; inside "$id1" get pods -o json; } | jq -r '.items[] | "\(.metadata.namespace) \(.metadata.name) \(.metadata.resourceVersion)"' | sort; }
 patrolled() { (($(grep -c "$id1: patrol: " "$zood_dir.log") > patrols)); }
+check "a namespace" in_cluster t1 create namespace side
+check "with a pod" in_cluster t1 run x -n side --image=registry.example/x
+eventually "is upstream, too" 60 count_is "$id1" side 1
+check "and goes in the cluster" in_cluster t1 delete namespace side --timeout=90s
 eventually "nothing is under way" 60 same_pods t1 "$id1" default
 stop_zood KILL
 before=$(versions)
@@ -160,6 +166,8 @@ patrols=$(grep -c "$id1: patrol: " "$zood_dir.log")
 start_clusters
 eventually "zood comes back and reads both sides" 90 patrolled
 expect "it writes nothing that is there already" "$before" "$(versions)"
+side_gone() { [[ -z $(upstream get ns "$id1-side" -o name --ignore-not-found) ]]; }
+eventually "what a deleted namespace has left is taken away" 60 side_gone
 expect_match "nor looks at it" ': patrol: 2 pods upstream, 0 to be looked at' "$(grep "$id1: patrol: " "$zood_dir.log" | tail -1)"
 stop_zood KILL
 check "scaled while zood is away" inside "$id1" scale deployment web --replicas=4

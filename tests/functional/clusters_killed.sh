@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # covers: clusters keeper
-# timeout: 450
-# zood is killed at four moments of a virtual cluster's life, and etcd and the keeper in between: both creation and deletion
-# finish, and nothing is left.
+# timeout: 600
+# zood is killed at seven moments of a virtual cluster's life, and etcd and the keeper in between: both creation and deletion
+# finish, and nothing is left, nor upstream.
 . "$(dirname "$0")/../e2e/lib.sh"
 . "$(dirname "$0")/clusters/lib.bash"
 at_end() { end_keeper; }
@@ -27,26 +27,36 @@ kill_at() {
   passed "zood is killed at $step"
 }
 
-for step in 'C3 furnish' 'C6 bootstrap'; do
-  kill_at "$step" ctl cluster create a --no-wait
+# with_pod: cluster a has something upstream.
+with_pod() {
+  require "a pod is made" in_cluster a run x --image=registry.example/x
+  upstream_has() { upstream get pod x -n "$(cluster_id a)-default"; }
+  eventually "and comes upstream" 60 upstream_has
+}
+
+for step in 'C3 furnish' 'C6 bootstrap' 'N0 tenant' 'N2 sync'; do
+  kill_at "$step" ctl cluster create a --cpu 1 --no-wait
   start_clusters
   eventually "and creation goes on" 60 phase_is a Initialized
   check "to its end" in_cluster a get namespaces
+  [[ $step != N* ]] || with_pod
   first=$(cluster_id a)
   check "it goes" ctl cluster delete a
-  expect "with all" "" "$(processes_in "$zood_dir/clusters/$first")"
+  expect "with all" "" "$(processes_in "$zood_dir/clusters/$first")$(upstream get ns -l "tenant.kubezoo.io/id=$first" -o name)"
 done
 
-require "one that runs" ctl cluster create a
-for step in 'D4 end' 'D5 clear'; do
+require "one that runs" ctl cluster create a --cpu 1
+for step in 'D3 reclaim' 'D4 end' 'D5 clear'; do
   id=$(cluster_id a)
+  with_pod
   kill_at "$step" ctl cluster delete a --no-wait
   start_clusters
   gone() { ! ctl cluster get a 2>/dev/null; }
   eventually "and deletion goes on" 60 gone
   expect "no process is left" "" "$(processes_in "$zood_dir/clusters/$id")"
+  expect "nor a namespace upstream" "" "$(upstream get ns -l "tenant.kubezoo.io/id=$id" -o name)"
   expect "no file" "" "$(find "$zood_dir/clusters" -mindepth 1 -maxdepth 1 -type d)"
-  require "the same name comes back" ctl cluster create a
+  require "the same name comes back" ctl cluster create a --cpu 1
   expect "as another" other "$([[ $(cluster_id a) != "$id" ]] && echo other)"
 done
 

@@ -104,7 +104,7 @@ Result<SyncedCluster::Next> SyncedCluster::work_node(const std::string& name) {
       trouble = NodeTrouble{"NodeNotFound", "there is no such node upstream"};
       const auto lease = own_.take();
       const auto there = (*lease).get(node_path(name));
-      if (there) ZOO_TRY_VOID(keep_node(kept_node(*there, lost_node(name))));
+      if (there) ZOO_TRY_VOID(keep_node(lost_node(name)));
       next = k_lost_look;
     }
   }

@@ -23,7 +23,7 @@ bool PodTable::note_here(const std::string& key, PodFacts facts) {
     if (now.counted) ledger_.release(now.claims);
     now.counted = false;
     now.was_there = now.there && now.there->owner == facts.here->uid;
-    now.told = 0;
+    tell(now, 0);
     now.claims = std::move(facts.claims);
   } else if (!now.counted) {
     now.claims = std::move(facts.claims);
@@ -41,6 +41,7 @@ bool PodTable::drop_here(const std::string& key) {
   const auto found = pods_.find(key);
   if (found == pods_.end()) return false;
   found->second.facts.here.reset();
+  tell(found->second.facts, 0);
   tidy(key);
   return true;
 }
@@ -51,7 +52,9 @@ std::vector<std::string> PodTable::keep_here(const std::unordered_set<std::strin
   for (auto& [key, entry] : pods_)
     if (entry.facts.here && !seen.contains(key)) out.push_back(key);
   for (const auto& key : out) {
-    pods_.at(key).facts.here.reset();
+    auto& facts = pods_.at(key).facts;
+    facts.here.reset();
+    tell(facts, 0);
     tidy(key);
   }
   return out;
@@ -118,7 +121,13 @@ void PodTable::set_shown(const std::string& key, std::uint64_t shown) {
 
 void PodTable::set_told(const std::string& key, std::uint64_t told) {
   const std::scoped_lock lock(mutex_);
-  if (const auto found = pods_.find(key); found != pods_.end()) found->second.facts.told = told;
+  if (const auto found = pods_.find(key); found != pods_.end()) tell(found->second.facts, told);
+}
+
+void PodTable::tell(PodFacts& facts, std::uint64_t told) {
+  if (facts.told != 0) --refused_;
+  facts.told = told;
+  if (facts.told != 0) ++refused_;
 }
 
 std::optional<Ledger::Shortage> PodTable::count(const std::string& key, bool must) {
@@ -134,12 +143,12 @@ std::optional<Ledger::Shortage> PodTable::count(const std::string& key, bool mus
   return std::nullopt;
 }
 
-void PodTable::uncount(const std::string& key) {
+bool PodTable::uncount(const std::string& key) {
   const std::scoped_lock lock(mutex_);
   const auto found = pods_.find(key);
-  if (found == pods_.end()) return;
-  if (std::exchange(found->second.facts.counted, false))
-    ledger_.release(found->second.facts.claims);
+  if (found == pods_.end() || !std::exchange(found->second.facts.counted, false)) return false;
+  ledger_.release(found->second.facts.claims);
+  return true;
 }
 
 void PodTable::tidy(const std::string& key) {
@@ -198,9 +207,16 @@ std::size_t PodTable::size() const {
 
 std::size_t PodTable::refused() const {
   const std::scoped_lock lock(mutex_);
-  return static_cast<std::size_t>(std::count_if(pods_.begin(), pods_.end(), [](const auto& each) {
-    return each.second.facts.told != 0 && each.second.facts.here;
-  }));
+  return refused_;
+}
+
+std::vector<std::string> PodTable::refused_keys() const {
+  std::vector<std::string> out;
+  const std::scoped_lock lock(mutex_);
+  if (refused_ == 0) return out;
+  for (const auto& [key, entry] : pods_)
+    if (entry.facts.told != 0) out.push_back(key);
+  return out;
 }
 
 } // namespace zoo::clusters::sync

@@ -73,7 +73,7 @@ public:
   void set_told(const std::string& key, std::uint64_t told);
   /// Counts it in the ledger, once. `must`: whether there is room or not.
   std::optional<Ledger::Shortage> count(const std::string& key, bool must);
-  void uncount(const std::string& key);
+  bool uncount(const std::string& key); ///< false: it was not counted
 
   void set_share(Ledger::Sums share);
   Ledger::Sums share_left() const;
@@ -84,6 +84,7 @@ public:
   std::vector<std::string> undone() const;
   std::size_t size() const;
   std::size_t refused() const; ///< of which a refusal was told
+  std::vector<std::string> refused_keys() const;
 
 private:
   struct Entry {
@@ -92,10 +93,11 @@ private:
   };
   void forget_heard(Entry& entry);
   void tidy(const std::string& key); ///< takes out what is on neither side
+  void tell(PodFacts& facts, std::uint64_t told);
 
   mutable std::mutex mutex_;
   std::unordered_map<std::string, Entry> pods_;
-  std::size_t heard_bytes_ = 0;
+  std::size_t heard_bytes_ = 0, refused_ = 0;
   Ledger ledger_;
   Ledger::Sums share_;
 };

@@ -19,6 +19,7 @@ using nlohmann::json;
 using std::chrono::milliseconds;
 
 constexpr milliseconds k_refused_first{1'000}, k_refused_most{300'000};
+constexpr milliseconds k_room_pause{200};         ///< several pods may end together
 constexpr const char* k_condition = "zoo/Synced"; ///< of a pod that is refused
 constexpr std::string_view k_strategic = "application/strategic-merge-patch+json";
 
@@ -85,6 +86,13 @@ PodThere SyncedCluster::there_of(const json& pod) {
   return out;
 }
 
+/// Those that had no room are tried again.
+void SyncedCluster::give_back(const std::string& key) {
+  if (!table_.uncount(key)) return;
+  for (const auto& refused : table_.refused_keys())
+    if (refused != key) queue_.add(id_, "p/" + refused, Lane::then, k_room_pause);
+}
+
 /// As zood, since the namespace may lack its binding while it goes. The path is the cluster's own.
 Result<std::optional<json>> SyncedCluster::read_there(const std::string& key) {
   const auto lease = upstream_.take();
@@ -104,7 +112,7 @@ Result<void> SyncedCluster::take_heard(const std::string& key, const PodTable::T
   if (!taken.heard) return {};
   if (taken.heard->gone) {
     table_.set_there(key, std::nullopt);
-    table_.uncount(key);
+    give_back(key);
     return {};
   }
   std::string text;
@@ -126,7 +134,7 @@ Result<void> SyncedCluster::take_heard(const std::string& key, const PodTable::T
   table_.set_there(key, std::move(there));
   if (!ours) return {};
   if (ended)
-    table_.uncount(key);
+    give_back(key);
   else
     table_.count(key, true);
   return show(key, facts, text);
@@ -156,7 +164,10 @@ Result<void> SyncedCluster::show(const std::string& key, const PodFacts& facts,
 Result<SyncedCluster::Next> SyncedCluster::work_pod(const std::string& key, unsigned attempts) {
   if (!known_) return Next{milliseconds(1'000)};
   const auto taken = table_.take(key);
-  if (!taken) return Next{};
+  if (!taken) {
+    tell_if_other(); // a refusal has perhaps gone with it
+    return Next{};
+  }
   ZOO_TRY_VOID(take_heard(key, *taken));
   const auto facts = table_.look(key);
   if (!facts) return Next{};
@@ -164,6 +175,7 @@ Result<SyncedCluster::Next> SyncedCluster::work_pod(const std::string& key, unsi
   if (step != PodStep::nothing) log::debug("clusters", "{}: pod {}: {}", id_, key, step_name(step));
   switch (step) {
   case PodStep::nothing:
+    tell_if_other();
     return Next{};
   case PodStep::create:
     return create_pod(key, *facts, attempts);
@@ -222,11 +234,11 @@ Result<SyncedCluster::Next> SyncedCluster::create_pod(const std::string& key, co
                               shortage->wanted.text(), shortage->resource,
                               shortage->left.negative() ? "0" : shortage->left.text()),
                   attempts);
-  const auto give_back = [&](const Error& error) -> tl::unexpected<Error> {
-    table_.uncount(key);
+  const auto broke_off = [&](const Error& error) -> tl::unexpected<Error> {
+    give_back(key);
     return fail(error);
   };
-  if (const auto open = open_namespace(at.space); !open) return give_back(open.error());
+  if (const auto open = open_namespace(at.space); !open) return broke_off(open.error());
   const auto lease = as_tenant_.take();
   const auto made = (*lease).create(
       kube::path({"api", "v1", "namespaces", upstream_namespace(id_, at.space), "pods"}), *body);
@@ -237,7 +249,7 @@ Result<SyncedCluster::Next> SyncedCluster::create_pod(const std::string& key, co
   }
   const auto& error = made.error();
   if (error.code() == Code::already_exists) {
-    table_.uncount(key);
+    give_back(key);
     ZOO_TRY_VOID(read_there(key).map([](const auto&) {}));
     return Next{milliseconds(0)};
   }
@@ -245,8 +257,8 @@ Result<SyncedCluster::Next> SyncedCluster::create_pod(const std::string& key, co
     const std::scoped_lock lock(mutex_);
     opened_.erase(at.space);
   }
-  if (!is_refusal(error)) return give_back(error);
-  table_.uncount(key);
+  if (!is_refusal(error)) return broke_off(error);
+  give_back(key);
   return refuse(key, facts, words_out(own, error.message()), attempts);
 }
 
@@ -306,7 +318,7 @@ Result<SyncedCluster::Next> SyncedCluster::stop_pod(const std::string& key, cons
   ZOO_TRY_VOID(removed(*lease, path, facts.there->uid, same ? facts.grace : -1));
   // One without a grace is gone, and that is heard; one that a list had may have gone before.
   ZOO_TRY(const auto left, read_there(key));
-  if (!left) table_.uncount(key);
+  if (!left) give_back(key);
   return left ? Next{} : Next{milliseconds(0)};
 }
 
@@ -315,7 +327,7 @@ Result<SyncedCluster::Next> SyncedCluster::finish_pod(const std::string& key,
                                                       const PodFacts& facts) {
   ZOO_TRY(const auto there, read_there(key));
   if (there && there_of(*there).owner == facts.here->uid) return Next{milliseconds(0)};
-  table_.uncount(key);
+  give_back(key);
   const auto lease = own_.take();
   ZOO_TRY_VOID(removed(*lease, Key(key).path(), facts.here->uid, 0));
   return Next{};

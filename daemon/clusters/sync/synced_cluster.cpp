@@ -58,9 +58,11 @@ void SyncedCluster::set_wish(SyncWish wish) {
     const bool other = !wish.same(wish_);
     wish_ = std::move(wish);
     if (!other) return;
-    std::erase_if(node_trouble_, [&](const auto& each) {
-      return std::find(nodes.begin(), nodes.end(), each.first) == nodes.end();
-    });
+    const auto old = [&nodes](const std::string& name) {
+      return std::find(nodes.begin(), nodes.end(), name) == nodes.end();
+    };
+    std::erase_if(node_trouble_, [&old](const auto& each) { return old(each.first); });
+    std::erase_if(nodes_seen_, old);
   }
   table_.set_share(std::move(share));
   queue_.add(id_, "o/", Lane::first); // nodes that it had
@@ -282,6 +284,12 @@ void SyncedCluster::hear_node(const std::string& name) {
   if (keeps_node(name)) queue_.add(id_, "n/" + name, Lane::first);
 }
 
+void SyncedCluster::look_at_nodes() {
+  const auto now = wish();
+  for (const auto& name : now.nodes)
+    queue_.add(id_, "n/" + name, Lane::first);
+}
+
 void SyncedCluster::reread() { queue_.add(id_, "a/", Lane::first); }
 
 /// A pod upstream as a list has it: what differs is looked at by itself, and read anew for that.
@@ -296,6 +304,24 @@ void SyncedCluster::compare(const std::string& key, const json& object) {
   const auto own = pod_out(mapping(), kube::text_of(object));
   if (!own || fingerprint(shown_status(*own, facts->terms)) != facts->shown)
     table_.hear(key, nullptr, false);
+}
+
+/// Namespaces upstream that the cluster has deleted.
+Result<void> SyncedCluster::sweep_namespaces(upstream::ControlApi& api) {
+  ZOO_TRY(const auto found, tenants::range(api, "/api/v1/namespaces", mapping().prefix()));
+  const auto lease = own_.take();
+  for (const auto& space : found) {
+    const auto own = cluster_namespace(id_, space.name);
+    if (!own || space.terminating || !space.labelled || space.label != id_) continue;
+    const auto there = (*lease).get(kube::path({"api", "v1", "namespaces", *own}));
+    if (there || there.error().code() != Code::not_found) continue;
+    ZOO_TRY_VOID(known_store(*lease, false));
+    ZOO_TRY_VOID(api.remove_read(kube::path({"api", "v1", "namespaces", space.name}), space.uid));
+    log::info("clusters", "{}: namespace {} is taken away", id_, space.name);
+    const std::scoped_lock lock(mutex_);
+    opened_.erase(*own);
+  }
+  return {};
 }
 
 /// Everything that upstream has of the cluster is compared with what is known.
@@ -321,6 +347,7 @@ Result<SyncedCluster::Next> SyncedCluster::patrol() {
     ++drift;
     queue_.add(id_, "p/" + key, Lane::then);
   }
+  ZOO_TRY_VOID(sweep_namespaces(*lease));
   log::debug("clusters", "{}: patrol: {} pods upstream, {} to be looked at", id_, seen.size(),
              drift);
   tell_if_other();

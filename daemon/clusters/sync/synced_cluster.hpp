@@ -83,6 +83,7 @@ public:
   void hear_pod(const std::string& key, std::string_view object, bool gone);
   /// A node upstream is another one. Any thread.
   void hear_node(const std::string& name);
+  void look_at_nodes(); ///< the same of all of them
   /// What upstream said was perhaps not all: everything is read again. Any thread.
   void reread();
   /// Ends what is under way within moments. Any thread.
@@ -110,6 +111,7 @@ private:
   void set_trouble(std::string reason, std::string message);
   void tell_if_other();
   Result<Next> patrol();
+  Result<void> sweep_namespaces(upstream::ControlApi& api);
   SyncWish wish() const;
   translate::Mapping mapping() const;
 
@@ -117,6 +119,7 @@ private:
   Result<Next> work_pod(const std::string& key, unsigned attempts);
   static PodThere there_of(const nlohmann::json& pod);
   void compare(const std::string& key, const nlohmann::json& object);
+  void give_back(const std::string& key); ///< what it takes of the share
   Result<void> take_heard(const std::string& key, const PodTable::Taken& taken);
   Result<void> show(const std::string& key, const PodFacts& facts, const std::string& object);
   Result<Next> create_pod(const std::string& key, const PodFacts& facts, unsigned attempts);

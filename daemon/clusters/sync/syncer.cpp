@@ -42,6 +42,11 @@ void Syncer::start() {
       for (const auto& [id, cluster] : clusters_)
         cluster->hear_node(key.name);
     };
+    nodes.began = [this] {
+      const std::scoped_lock lock(mutex_);
+      for (const auto& [id, cluster] : clusters_)
+        cluster->look_at_nodes();
+    };
     nodes_ = std::make_unique<upstream::ChangeFollower>(upstream_, loop_, caller, "/api/v1/nodes",
                                                         "", std::move(nodes));
     nodes_->start();

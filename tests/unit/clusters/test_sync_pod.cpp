@@ -323,6 +323,30 @@ TEST_CASE("the table counts a pod once, and forgets what is on neither side") {
   CHECK(table.used_on("n1").empty());
 }
 
+TEST_CASE("refusals are counted while their pods are there, and what gave room says so once") {
+  PodTable table;
+  const auto note = [&](const char* key, const char* uid) {
+    PodFacts facts;
+    facts.here = PodHere{uid, "h"};
+    table.note_here(key, std::move(facts));
+  };
+  note("a/x", "v1");
+  note("a/y", "v2");
+  table.set_told("a/x", 7);
+  table.set_told("a/x", 8);
+  table.set_told("a/y", 7);
+  CHECK(table.refused() == 2);
+  note("a/y", "v3"); // another one of the name
+  CHECK(table.refused_keys() == std::vector<std::string>{"a/x"});
+  table.drop_here("a/x");
+  CHECK(table.refused() == 0);
+  table.count("a/y", true);
+  CHECK(table.uncount("a/y"));
+  CHECK_FALSE(table.uncount("a/y"));
+  CHECK(table.keep_here({}) == std::vector<std::string>{"a/y"});
+  CHECK(table.size() == 0);
+}
+
 TEST_CASE("what was heard is bounded, and a list that is older changes nothing") {
   PodTable table;
   const auto large = std::make_shared<const std::string>(PodTable::k_most_heard, 'x');
