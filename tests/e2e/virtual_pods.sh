@@ -195,6 +195,10 @@ eventually "a node that is not there is told" 60 condition_is t1 NodesReady "Fal
 
 check "a paused cluster" ctl cluster pause t2
 expect "keeps its pods upstream" 2 "$(pods_there "$id2" default | wc -l)"
+rm -rf "$zood_dir/clusters/$id2/etcd/member"/*
+check "it is resumed with an etcd that is empty" ctl cluster resume t2
+eventually "which is not the store that it had" 90 condition_is t2 Synced "False StoreReplaced"
+expect "so nothing upstream is deleted for it" 2 "$(pods_there "$id2" default | wc -l)"
 check "goes, too" ctl cluster delete t2 --timeout 120s
 check "and so does the other" ctl cluster delete t1 --timeout 120s
 expect "upstream has nothing of either" "" "$(upstream get ns -o name | grep -E "$id1|$id2")"
