@@ -41,7 +41,8 @@ tenant() { "$KUBECTL" --kubeconfig "$TMPDIR/tenant1.kubeconfig" "$@"; }
 require "step 3: spec.kubeconfig works at once" tenant get --raw /readyz
 check "its user may all" tenant create namespace mine
 expect "etcd, kube-apiserver, kube-controller-manager and kube-scheduler run" 4 "$(of '[.status.components[] | select(.phase == "running")] | length')"
-expect "what the next steps wait for is said" "False False" "$(of '[.status.conditions[] | select(.type == "NodesReady" or .type == "Synced") | .status] | join(" ")')"
+lacks_nodes() { [[ $(of '.status.conditions[] | select(.type == "NodesReady") | "\(.status) \(.reason)"') == "False NodeNotFound" ]]; }
+eventually "that the upstream has no such nodes is said" 60 lacks_nodes
 expect "the upstream itself has no such namespace" "" "$(upstream get namespace mine -o name --ignore-not-found)"
 
 before=$(of .spec.kubeconfig)
