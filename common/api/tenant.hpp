@@ -94,6 +94,7 @@ struct Tenant {
   bool of_cluster = false;
   /// JSON objects as text; empty: not set. What they mean: terms.hpp.
   std::string quota_json, flow_json, guards_json;
+  std::string templates_json; ///< a JSON list as text
 
   Phase phase = Phase::none;
   std::vector<Condition> conditions;

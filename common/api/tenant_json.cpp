@@ -184,6 +184,9 @@ Result<void> read_spec(Reader& spec, Tenant& out) {
   ZOO_TRY(out.quota_json, spec.opaque("quota"));
   ZOO_TRY(out.flow_json, spec.opaque("flow"));
   ZOO_TRY(out.guards_json, spec.opaque("guards"));
+  ZOO_TRY(const auto templates, spec.take("templates", Json::value_t::array, "a list"));
+  if (!templates.empty())
+    out.templates_json = templates.dump(-1, ' ', false, Json::error_handler_t::replace);
   out.unknown_spec_json = spec.rest();
   if (!id.is_null()) {
     auto kept = out.unknown_spec_json.empty() ? Json::object() : Json::parse(out.unknown_spec_json);
@@ -301,6 +304,9 @@ Json to_json(const Tenant& tenant) {
   if (!tenant.quota_json.empty()) spec["quota"] = kept(tenant.quota_json);
   if (!tenant.flow_json.empty()) spec["flow"] = kept(tenant.flow_json);
   if (!tenant.guards_json.empty()) spec["guards"] = kept(tenant.guards_json);
+  if (!tenant.templates_json.empty())
+    if (auto list = Json::parse(tenant.templates_json, nullptr, false); list.is_array())
+      spec["templates"] = std::move(list);
 
   auto status = kept(tenant.unknown_status_json);
   put(status, "phase", std::string(phase_name(tenant.phase)));

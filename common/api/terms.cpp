@@ -4,11 +4,13 @@
 #include "common/api/network_peer.hpp"
 #include "common/api/tenant.hpp"
 #include "common/base/text.hpp"
+#include "common/kube/quantity.hpp"
 
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <charconv>
 
 namespace zoo::api {
@@ -19,6 +21,9 @@ using Json = nlohmann::json;
 constexpr std::array<std::string_view, k_counted> k_names = {
     "namespaces",         "customresourcedefinitions", "webhooks", "policies",
     "services.nodeports", "services.loadbalancers",    "objects",  "bytes"};
+
+/// Beside them in spec.quota.
+constexpr std::string_view k_hard = "hard";
 
 constexpr std::array<std::string_view, 10> k_guards = {
     "nodeNames",     "adminAccess",  "endpoints", "serviceStatus", "conversionWebhooks",
@@ -134,9 +139,8 @@ Result<GuardTerms> read_guards(const Tenant& tenant) {
   return out;
 }
 
-Result<QuotaTerms> read_quota(const Tenant& tenant) {
+Result<QuotaTerms> read_quota(const Json& quota) {
   QuotaTerms out;
-  ZOO_TRY(const auto quota, section(tenant.quota_json, "spec.quota", k_names));
   for (std::size_t i = 0; i < k_counted; ++i) {
     const std::string name(k_names[i]);
     const auto at = quota.find(name);
@@ -144,6 +148,107 @@ Result<QuotaTerms> read_quota(const Tenant& tenant) {
     auto& slot = out[static_cast<Counted>(i)];
     if (at->is_null()) continue;
     ZOO_TRY(slot, amount(*at, "spec.quota." + name));
+  }
+  return out;
+}
+
+/// Kubernetes takes names without a domain that it knows alone (k8s.io/kubernetes
+/// pkg/apis/core/helper, IsStandardQuotaResourceName).
+constexpr std::array<std::string_view, 19> k_hard_names = {"cpu",
+                                                           "memory",
+                                                           "ephemeral-storage",
+                                                           "requests.cpu",
+                                                           "requests.memory",
+                                                           "requests.storage",
+                                                           "requests.ephemeral-storage",
+                                                           "limits.cpu",
+                                                           "limits.memory",
+                                                           "limits.ephemeral-storage",
+                                                           "persistentvolumeclaims",
+                                                           "pods",
+                                                           "services",
+                                                           "services.nodeports",
+                                                           "services.loadbalancers",
+                                                           "replicationcontrollers",
+                                                           "resourcequotas",
+                                                           "secrets",
+                                                           "configmaps"};
+constexpr std::size_t k_longest_name = 317, k_longest_label = 63;
+
+Result<void> check_hard_name(const std::string& name) {
+  const auto plain = [](unsigned char c) {
+    return std::isalnum(c) != 0 || c == '.' || c == '-' || c == '_' || c == '/';
+  };
+  if (std::find(k_hard_names.begin(), k_hard_names.end(), name) != k_hard_names.end()) return {};
+  const auto slash = name.find('/');
+  const bool qualified = slash != std::string::npos && slash != 0 && slash + 1 < name.size();
+  if (qualified && name.size() <= k_longest_name && std::all_of(name.begin(), name.end(), plain))
+    return {};
+  const auto meant = text::nearest(name, k_hard_names);
+  return fail(Code::invalid, "spec.quota.hard: '{}' is nothing that a ResourceQuota counts{}", name,
+              meant ? fmt::format(", did you mean '{}'?", *meant)
+                    : std::string(": pods, requests.cpu, count/deployments.apps and the like"));
+}
+
+Result<HardQuota> read_hard(const Json& quota) {
+  HardQuota out;
+  const auto at = quota.find(k_hard);
+  if (at == quota.end() || at->is_null()) return out;
+  if (!at->is_object()) return fail(Code::invalid, "spec.quota.hard must be a mapping");
+  if (at->size() > k_most_hard)
+    return fail(Code::invalid, "spec.quota.hard has {} names, and may have {}", at->size(),
+                k_most_hard);
+  for (const auto& [name, value] : at->items()) {
+    ZOO_TRY_VOID(check_hard_name(name));
+    if (!value.is_string() && !value.is_number())
+      return fail(Code::invalid, "spec.quota.hard['{}'] must be a quantity", name);
+    const auto quantity =
+        kube::Quantity::parse(value.is_string() ? value.get<std::string>() : value.dump());
+    if (!quantity || quantity->negative())
+      return fail(Code::invalid, "spec.quota.hard['{}'] must be a quantity of 0 or more: {}", name,
+                  value.dump());
+    out.emplace(name, quantity->text());
+  }
+  return out;
+}
+
+Result<TemplateWish> read_wish(const Json& entry, const std::string& path) {
+  constexpr std::array<std::string_view, 2> k_members = {"template", "parameters"};
+  if (!entry.is_object()) return fail(Code::invalid, "{} must be a mapping", path);
+  ZOO_TRY(const auto members, section(entry.dump(), path, k_members));
+  TemplateWish out;
+  const auto text_in = [](const Json& object, const char* key) {
+    const auto found = object.find(key);
+    return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
+  };
+  out.name = text_in(members, "template");
+  if (out.name.empty() || out.name.size() > k_longest_label)
+    return fail(Code::invalid, "{}.template must be the name of a Template, of at most {} letters",
+                path, k_longest_label);
+  const auto values = members.find("parameters");
+  if (values == members.end() || values->is_null()) return out;
+  if (!values->is_array()) return fail(Code::invalid, "{}.parameters must be a list", path);
+  for (const auto& each : *values) {
+    const auto name = each.is_object() ? text_in(each, "name") : std::string();
+    if (name.empty() || each.size() > 2 || !each.contains("value") || !each["value"].is_string())
+      return fail(Code::invalid, "{}.parameters: each has a name and a value, both strings", path);
+    if (!out.parameters.emplace(name, text_in(each, "value")).second)
+      return fail(Code::invalid, "{}.parameters: '{}' stands there twice", path, name);
+  }
+  return out;
+}
+
+Result<std::vector<TemplateWish>> read_templates(const Tenant& tenant) {
+  std::vector<TemplateWish> out;
+  if (tenant.templates_json.empty()) return out;
+  const auto list = Json::parse(tenant.templates_json, nullptr, false);
+  if (!list.is_array()) return fail(Code::invalid, "spec.templates must be a list");
+  if (list.size() > k_most_templates)
+    return fail(Code::invalid, "spec.templates has {} entries, and may have {}", list.size(),
+                k_most_templates);
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    ZOO_TRY(auto wish, read_wish(list[i], fmt::format("spec.templates[{}]", i)));
+    out.push_back(std::move(wish));
   }
   return out;
 }
@@ -218,7 +323,12 @@ Flow merged(Flow defaults, const FlowTerms& own) {
 Result<Terms> terms_of(const Tenant& tenant) {
   Terms out;
   ZOO_TRY(out.guards, read_guards(tenant));
-  ZOO_TRY(out.quota, read_quota(tenant));
+  std::vector<std::string_view> known(k_names.begin(), k_names.end());
+  known.push_back(k_hard);
+  ZOO_TRY(const auto quota, section(tenant.quota_json, "spec.quota", known));
+  ZOO_TRY(out.quota, read_quota(quota));
+  ZOO_TRY(out.hard, read_hard(quota));
+  ZOO_TRY(out.templates, read_templates(tenant));
   ZOO_TRY(out.flow, read_flow(tenant));
   return out;
 }

@@ -3,6 +3,7 @@
 
 #include "common/base/result.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -77,10 +78,26 @@ struct FlowTerms {
 };
 Flow merged(Flow defaults, const FlowTerms& own);
 
+/// spec.quota.hard: what a tenant may use in all its namespaces together, by the names of a
+/// ResourceQuota, as quantities.
+using HardQuota = std::map<std::string, std::string>;
+
+/// An entry of spec.templates: a Template that each namespace of the tenant has, with the values of
+/// its parameters.
+struct TemplateWish {
+  std::string name;
+  std::map<std::string, std::string> parameters;
+  bool operator==(const TemplateWish&) const = default;
+};
+/// Of one Tenant.
+inline constexpr std::size_t k_most_hard = 64, k_most_templates = 32;
+
 struct Terms {
   GuardTerms guards;
   QuotaTerms quota;
   FlowTerms flow;
+  HardQuota hard;
+  std::vector<TemplateWish> templates;
 };
 
 /// KubeZoo's word for spec.flow.maxRequestsInflight, which is heard where both are given.

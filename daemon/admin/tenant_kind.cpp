@@ -66,7 +66,12 @@ Field spec() {
           {"quota", Type::open,
            "Ceilings on what the tenant may store instead of zood.yaml's: namespaces, "
            "customresourcedefinitions, webhooks, policies, services.nodeports, "
-           "services.loadbalancers, objects, bytes; null means unlimited."},
+           "services.loadbalancers, objects, bytes; null means unlimited. hard: what all its "
+           "namespaces together may use, as in a ResourceQuota."},
+          {"templates",
+           Type::list,
+           "Templates that each of its namespaces has.",
+           {{"", Type::open, "A template, and its parameters: each a name and a value."}}},
           {"flow", Type::open,
            "The tenant's share instead of zood.yaml's: maxRequestsInflight, "
            "maxMutationsInflight, maxLongRunning, maxBufferedBytes, weight."},

@@ -70,6 +70,16 @@ void TenantDirectory::withdrawn(std::string_view id) const {
   if (const auto told = told_.load()) (*told)(id);
 }
 
+void TenantDirectory::on_change(std::function<void(std::string_view id)> told) {
+  const std::scoped_lock lock(changes_mutex_);
+  tells_change_ = std::move(told);
+}
+
+void TenantDirectory::changed(std::string_view id) const {
+  const std::scoped_lock lock(changes_mutex_);
+  if (tells_change_) tells_change_(id);
+}
+
 void TenantDirectory::set(std::shared_ptr<const TenantEntry> entry) {
   const auto id = entry->id;
   const auto before = snapshot()->find(id);
@@ -78,13 +88,19 @@ void TenantDirectory::set(std::shared_ptr<const TenantEntry> entry) {
                  before->credential_epoch != entry->credential_epoch ||
                  before->tokens_after != entry->tokens_after ||
                  before->revoked_serials != entry->revoked_serials);
+  const TenantEntry nobody;
+  const auto& old = before ? *before : nobody;
+  const bool other = old.account != entry->account || old.terms.hard != entry->terms.hard ||
+                     old.terms.templates != entry->terms.templates;
   publish(snapshot()->with(id, std::move(entry)));
   if (less) withdrawn(id);
+  if (other) changed(id);
 }
 
 void TenantDirectory::remove(std::string_view id) {
   publish(snapshot()->with(id, nullptr));
   withdrawn(id);
+  changed(id);
 }
 
 void TenantDirectory::publish(TenantSnapshot next) {

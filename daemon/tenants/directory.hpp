@@ -41,6 +41,7 @@ struct TenantEntry {
   bool webhooks_direct = false; ///< spec.webhooks of it is "direct"
   bool of_cluster = false;      ///< it is a virtual cluster's: nobody is let in
   bool expiring = false;        ///< has a certificate that ends soon (condition k_expiring)
+  std::string account{};        ///< spec.account
 
   bool admits() const { return !of_cluster && (phase == Phase::ready || phase == Phase::pending); }
   /// Is a certificate of the tenant `of_uid` still good, leaving its dates aside?
@@ -89,6 +90,9 @@ public:
   /// another one, not admitted any more, or lost a certificate. On the writer's thread; must not
   /// block. Set once, before anybody is let in.
   void on_withdrawal(std::function<void(std::string_view id)> told);
+  /// Told the ID of a tenant after another account, quota or list of templates was published than
+  /// before. On the writer's thread; must not block. Null: nobody is any more. Any thread.
+  void on_change(std::function<void(std::string_view id)> told);
   std::shared_ptr<const TenantSnapshot> snapshot() const { return current_.load(); }
   void set(std::shared_ptr<const TenantEntry> entry); ///< writer only
   void remove(std::string_view id);                   ///< writer only
@@ -103,9 +107,12 @@ public:
 private:
   void publish(TenantSnapshot next);
   void withdrawn(std::string_view id) const;
+  void changed(std::string_view id) const;
 
   Published<const TenantSnapshot> current_;
   Published<const std::function<void(std::string_view)>> told_;
+  mutable std::mutex changes_mutex_; ///< held while it is told
+  std::function<void(std::string_view)> tells_change_;
   mutable std::mutex mutex_;
   mutable std::condition_variable changed_;
 };

@@ -69,13 +69,14 @@ bool read_metadata(std::string_view value, Metadata& out) {
   });
 }
 
-bool read_spec(std::string_view value, bool& suspended) {
+bool read_spec(std::string_view value, bool& suspended, std::string_view& account) {
   return each_member(value, [&](std::string_view key, std::string_view member) {
     if (key == "suspended") {
       suspended = member == "true";
       return suspended || member == "false";
     }
-    return key == "displayName" || key == "account" || key == "id";
+    if (key == "account") return text_of(member, account);
+    return key == "displayName" || key == "id";
   });
 }
 
@@ -130,11 +131,12 @@ std::shared_ptr<const TenantEntry> scan_entry(const store::Record& record) {
   Metadata metadata;
   Status status;
   bool suspended = false;
+  std::string_view account;
   const bool whole = each_member(record.value, [&](std::string_view key, std::string_view value) {
     if (key == "apiVersion") return text_of(value, version);
     if (key == "kind") return text_of(value, kind);
     if (key == "metadata") return read_metadata(value, metadata);
-    if (key == "spec") return read_spec(value, suspended);
+    if (key == "spec") return read_spec(value, suspended, account);
     return key == "status" && read_status(value, status);
   });
   if (!whole || version != api::k_tenant_api_version || kind != api::k_tenant_kind ||
@@ -156,6 +158,7 @@ std::shared_ptr<const TenantEntry> scan_entry(const store::Record& record) {
   entry->uid = metadata.uid;
   entry->created = metadata.created;
   entry->revision = record.revision;
+  entry->account = account;
   entry->phase = phase->second;
   if (suspended && entry->admits()) entry->phase = Phase::suspended;
   if (!metadata.deleted.empty()) entry->phase = Phase::deleting;

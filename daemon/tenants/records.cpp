@@ -108,6 +108,7 @@ std::shared_ptr<const TenantEntry> entry_of(const api::Tenant& tenant) {
   entry->created = tenant.creation_timestamp;
   entry->revision = tenant.resource_version;
   entry->audit = tenant.audit;
+  entry->account = tenant.account;
   entry->webhooks_direct = tenant.webhooks == api::k_webhooks_direct;
   entry->inside = tenant.inside;
   entry->of_cluster = tenant.of_cluster;

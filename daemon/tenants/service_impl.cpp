@@ -45,6 +45,7 @@ void take_wishes(api::Tenant& into, const api::Tenant& from) {
   into.quota_json = from.quota_json;
   into.flow_json = from.flow_json;
   into.guards_json = from.guards_json;
+  into.templates_json = from.templates_json;
   into.unknown_metadata_json = from.unknown_metadata_json;
   into.unknown_spec_json = from.unknown_spec_json;
 }

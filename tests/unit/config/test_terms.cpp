@@ -79,6 +79,49 @@ TEST_CASE("a term that says nothing is refused with its name") {
   CHECK(wrong("", "", R"({"priority":1000000001})").find("spec.guards.priority") == 0);
 }
 
+TEST_CASE("what all namespaces may use together stands beside the ceilings, as quantities") {
+  Tenant tenant;
+  tenant.quota_json =
+      R"({"namespaces":3,"hard":{"pods":10,"requests.cpu":"2500m","count/deployments.apps":"5",
+          "gold.storageclass.storage.k8s.io/requests.storage":"1Gi"}})";
+  const auto terms = terms_of(tenant);
+  REQUIRE(terms);
+  CHECK(terms->quota.size() == 1);
+  CHECK(terms->hard == HardQuota{{"pods", "10"},
+                                 {"requests.cpu", "2500m"},
+                                 {"count/deployments.apps", "5"},
+                                 {"gold.storageclass.storage.k8s.io/requests.storage", "1Gi"}});
+  CHECK(wrong(R"({"hard":{"pod":"1"}})", "", "").find("did you mean 'pods'?") != std::string::npos);
+  CHECK(wrong(R"({"hard":{"pods":"-1"}})", "", "").find("spec.quota.hard['pods']") == 0);
+  CHECK(wrong(R"({"hard":{"pods":true}})", "", "").find("spec.quota.hard['pods']") == 0);
+  CHECK(wrong(R"({"hard":["pods"]})", "", "") == "spec.quota.hard must be a mapping");
+  CHECK(wrong(R"({"hard":{"a b/c":"1"}})", "", "").find("spec.quota.hard: 'a b/c'") == 0);
+}
+
+TEST_CASE("templates of a tenant are named with the values of their parameters") {
+  const auto read = [](const char* list) {
+    Tenant tenant;
+    tenant.templates_json = list;
+    return terms_of(tenant);
+  };
+  const auto good = read(
+      R"([{"template":"walls","parameters":[{"name":"CPU","value":"2"}]},{"template":"open"}])");
+  REQUIRE(good);
+  CHECK(good->templates == std::vector<TemplateWish>{{"walls", {{"CPU", "2"}}}, {"open", {}}});
+  for (
+      const auto* bad :
+      {R"({})", R"(["walls"])", R"([{"name":"walls"}])", R"([{"template":""}])",
+       R"([{"template":"walls","parameters":{"CPU":"2"}}])",
+       R"([{"template":"walls","parameters":[{"name":"CPU","value":2}]}])",
+       R"([{"template":"walls","parameters":[{"name":"A","value":"1"},{"name":"A","value":"2"}]}])"}) {
+    CAPTURE(bad);
+    const auto terms = read(bad);
+    REQUIRE_FALSE(terms);
+    CHECK(terms.error().code() == Code::invalid);
+    CHECK(terms.error().message().find("spec.templates") != std::string::npos);
+  }
+}
+
 TEST_CASE("networks are open or kept apart, and let in addresses and namespaces") {
   Tenant tenant;
   CHECK_FALSE(merged(Guards{}, terms_of(tenant)->guards).isolated);

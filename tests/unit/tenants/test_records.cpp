@@ -85,6 +85,11 @@ TEST_CASE("a record read in one pass says what the whole reader says") {
     tenant.flow_json = R"({"maxRequestsInflight": 7})";
     common = false;
   }
+  SUBCASE("of an account") { tenant.account = "team"; }
+  SUBCASE("with templates of its own") {
+    tenant.templates_json = R"([{"template":"walls"}])";
+    common = false;
+  }
   SUBCASE("with an old term") {
     tenant.annotations = {{std::string(api::k_inflight_annotation), "7"}};
     common = false;
@@ -108,6 +113,7 @@ TEST_CASE("a record read in one pass says what the whole reader says") {
   const auto entry = tenants::scan_entry(record);
   REQUIRE((entry != nullptr) == common);
   if (!common) return;
+  CHECK(entry->account == whole->account);
   CHECK(entry->id == whole->id);
   CHECK(entry->uid == whole->uid);
   CHECK(entry->created == whole->created);
