@@ -324,4 +324,8 @@ void KubeClient::set_header(std::string name, std::string value) {
   if (!value.empty()) headers.emplace_back(std::move(name), std::move(value));
 }
 
+void KubeClient::add_header(std::string name, std::string value) {
+  impl_->options_.headers.emplace_back(std::move(name), std::move(value));
+}
+
 } // namespace zoo::kube

@@ -79,6 +79,7 @@ public:
 
   const ClusterAccess& access() const;
   void set_header(std::string name, std::string value); ///< replaces; an empty value removes
+  void add_header(std::string name, std::string value); ///< beside those of the same name
 
 private:
   class Impl;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/templates/acting.hpp"
 
+#include "daemon/upstream/upstream_rbac.hpp"
+
 namespace zoo::templates {
 
 Acting::Lease::~Lease() {
@@ -8,7 +10,7 @@ Acting::Lease::~Lease() {
   from_.idle_.push_back(std::move(api_));
 }
 
-Acting::Lease Acting::take(const std::string& group) {
+Acting::Lease Acting::take(const std::string& group, const std::string& tenant) {
   std::unique_ptr<upstream::ActingApi> api;
   {
     const std::lock_guard lock(mutex_);
@@ -18,7 +20,12 @@ Acting::Lease Acting::take(const std::string& group) {
     }
   }
   if (!api) api = connect_();
-  api->act_as(k_user, group);
+  if (tenant.empty()) {
+    api->act_as(k_user, {group});
+  } else {
+    api->act_as(std::string(upstream::k_tenant_user_prefix) + tenant,
+                {std::string(upstream::k_tenants_group), group});
+  }
   return {*this, std::move(api)};
 }
 

@@ -36,7 +36,8 @@ public:
     Acting& from_;
     std::unique_ptr<upstream::ActingApi> api_;
   };
-  Lease take(const std::string& group);
+  /// `tenant`: not empty: as the user of that tenant, and a member of the tenants' group, too.
+  Lease take(const std::string& group, const std::string& tenant = {});
 
 private:
   Connect connect_;

@@ -6,6 +6,7 @@
 #include "common/crypto/digest.hpp"
 #include "common/kube/client.hpp"
 #include "common/kube/json_reads.hpp"
+#include "daemon/upstream/upstream_rbac.hpp"
 
 #include <algorithm>
 #include <optional>
@@ -46,10 +47,12 @@ json owner_of(const Instance& instance) {
 
 std::string binding_name(const Instance& instance) { return "zoo:template:" + instance.name; }
 
-/// What upstream's RBAC says to k_user, and no admission plugin does.
-bool lacks_the_right(const Error& error) {
+/// What upstream's RBAC says to whom objects are made as, and no admission plugin does.
+bool lacks_the_right(const Error& error, const std::string& tenant) {
+  const auto user = tenant.empty() ? std::string(k_user)
+                                   : fmt::format("{}{}", upstream::k_tenant_user_prefix, tenant);
   return error.code() == Code::forbidden &&
-         error.message().find(fmt::format("User \"{}\" cannot", k_user)) != std::string::npos;
+         error.message().find(fmt::format("User \"{}\" cannot", user)) != std::string::npos;
 }
 
 } // namespace
@@ -120,7 +123,7 @@ Result<Outcome> Deployer::deploy(upstream::ControlApi& api, const json& live,
   auto planned = this->plan(attempt, plan);
   Result<void> done = planned;
   if (planned) {
-    const auto as_template = acting_.take(instance.group());
+    const auto as_template = acting_.take(instance.group(), at.tenant);
     done = [&]() -> Result<void> {
       attempt.reason = "ApplyManifests";
       ZOO_TRY_VOID(bind(attempt, plan.role));
@@ -175,6 +178,16 @@ Result<Outcome> Deployer::refuse(upstream::ControlApi& api, const json& live, st
   return end_failed(attempt, std::move(reason), std::move(message));
 }
 
+Result<void> Deployer::clear(upstream::ControlApi& api, const json& live, const Surroundings& at,
+                             Clock::time_point until) {
+  const auto instance = read_instance(live);
+  if (!instance) return fail(Code::internal, "a TemplateInstance was read without a name");
+  if (instance->no_owner) return {};
+  Attempt attempt{api, live, *instance, at, until, {}, {}, false, {}, {}, json::object()};
+  const auto as_template = acting_.take(instance->group(), at.tenant);
+  return prune(attempt, Plan{}, *as_template);
+}
+
 /// Everything that can be known before anything is written.
 Result<void> Deployer::plan(Attempt& attempt, Plan& out) {
   const auto& instance = attempt.instance;
@@ -217,7 +230,7 @@ Result<void> Deployer::plan(Attempt& attempt, Plan& out) {
     std::move(more.begin(), more.end(), std::back_inserter(objects));
   }
   attempt.reason = "ErrorConvertingManifest";
-  ZOO_TRY(out.objects, prepare_objects(std::move(objects), instance.name_space));
+  ZOO_TRY(out.objects, stored_objects(attempt, std::move(objects)));
   if (out.objects.empty()) return fail(Code::invalid, "template \"{}\" has no objects", from.name);
   attempt.reason = "FindObjectMapping";
   for (auto& object : out.objects) {
@@ -233,9 +246,26 @@ Result<void> Deployer::plan(Attempt& attempt, Plan& out) {
     if (!metadata["labels"].is_object()) metadata["labels"] = json::object();
     metadata["labels"][std::string(k_instance_label)] = mark_of(instance.name);
     if (instance.kept) metadata["labels"][std::string(k_kept_label)] = "true";
-    if (!instance.no_owner) metadata["ownerReferences"] = owner_of(instance);
+    // What the tenant is shown leads nowhere out of it.
+    if (!instance.no_owner && attempt.at.tenant.empty())
+      metadata["ownerReferences"] = owner_of(instance);
   }
   return {};
+}
+
+Result<std::vector<json>> Deployer::stored_objects(const Attempt& attempt,
+                                                   std::vector<json> objects) {
+  const auto& tenant = attempt.at.tenant;
+  if (tenant.empty()) return prepare_objects(std::move(objects), attempt.instance.name_space);
+  if (!parts_.inward) return fail(Code::invalid, "there are no tenants here");
+  ZOO_TRY(auto prepared, prepare_objects(std::move(objects), attempt.at.name_space));
+  for (auto& object : prepared) {
+    auto stored = parts_.inward(tenant, object);
+    if (!stored)
+      return fail(Code::invalid, "{}: {}", ref_of(object).title(), stored.error().message());
+    object = *std::move(stored);
+  }
+  return prepared;
 }
 
 /// The RoleBinding goes with the instance, which owns it.
@@ -303,7 +333,7 @@ Result<json> Deployer::apply_one(Attempt& attempt, const KindPath& kind, const j
       query.emplace_back("force", "true");
       continue;
     }
-    if (!attempt.bound_now || !lacks_the_right(error) || Clock::now() > heard_by)
+    if (!attempt.bound_now || !lacks_the_right(error, attempt.at.tenant) || Clock::now() > heard_by)
       return fail(error.code(), "{}: {}", ref.title(), error.message());
     std::this_thread::sleep_for(k_binding_look);
   }
@@ -352,7 +382,8 @@ Result<void> Deployer::prune(Attempt& attempt, const Plan& plan,
     ZOO_TRY_VOID(attempt.in_time());
     const auto live = as_template.get(path);
     if (!live && live.error().code() == Code::not_found) continue;
-    if (!live && lacks_the_right(live.error())) continue; // not with this role was it made
+    if (!live && lacks_the_right(live.error(), attempt.at.tenant))
+      continue; // not with this role was it made
     if (!live) return fail(live.error().code(), "{}: {}", ref.title(), live.error().message());
     // It may be another instance's, or a user's own, by now.
     if (metadata_of(*live, "labels", k_instance_label) != mark_of(attempt.instance.name)) continue;

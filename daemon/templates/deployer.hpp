@@ -49,12 +49,19 @@ struct DeployerParts {
   std::function<Result<std::string>(upstream::ControlApi&, const ChartWish&,
                                     std::chrono::milliseconds wait)>
       render;
+  /// An object in the words of a tenant as it is to be stored upstream, proven to be the tenant's.
+  /// Null: there are no tenants.
+  using Inward =
+      std::function<Result<nlohmann::json>(const std::string& tenant, const nlohmann::json&)>;
+  Inward inward{};
 };
 
 /// Makes the objects of a TemplateInstance, and puts them right again. They are applied on the
 /// server as k_user, who has in the instance's namespace what the Template's role gives and
 /// nothing else anywhere: so upstream itself refuses what the role does not allow, and what would
-/// widen it. Any thread; calls block.
+/// widen it. In a tenant's namespace they are rendered in the tenant's words, and applied as the
+/// tenant's own user, whom upstream's policies hold inside the tenant, with the same role. Any
+/// thread; calls block.
 class Deployer {
 public:
   explicit Deployer(DeployerParts parts) : parts_(std::move(parts)), acting_(parts_.connect_as) {}
@@ -71,6 +78,11 @@ public:
   Result<Outcome> refuse(upstream::ControlApi& api, const nlohmann::json& live, std::string reason,
                          std::string message);
 
+  /// Takes away what an instance has made in a tenant's namespace, before it is removed itself: its
+  /// objects there have no owner. Those that say that they are to stay, stay.
+  Result<void> clear(upstream::ControlApi& api, const nlohmann::json& live, const Surroundings& at,
+                     std::chrono::steady_clock::time_point until);
+
 private:
   struct Plan {
     std::string template_version, role;
@@ -79,6 +91,8 @@ private:
   };
   struct Attempt;
   Result<void> plan(Attempt& attempt, Plan& out);
+  Result<std::vector<nlohmann::json>> stored_objects(const Attempt& attempt,
+                                                     std::vector<nlohmann::json> objects);
   Result<void> bind(Attempt& attempt, const std::string& role);
   Result<void> apply(Attempt& attempt, const Plan& plan, upstream::ControlApi& as_template);
   Result<nlohmann::json> apply_one(Attempt& attempt, const KindPath& kind,

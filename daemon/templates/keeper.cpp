@@ -57,8 +57,12 @@ void Keeper::add(std::string key, milliseconds delay) { queue_.add(std::move(key
 
 void Keeper::heard_instance(const json& object) {
   const auto instance = read_instance(object);
-  if (!instance || !table_.put_instance(object)) return;
-  add(instance->key(), settings_.settle);
+  if (!instance) return;
+  const auto known = table_.find(instance->key());
+  const bool due = table_.put_instance(object);
+  if (tells_state_ && (known && known->failed) != instance->failed)
+    tells_state_(instance->name_space);
+  if (due) add(instance->key(), settings_.settle);
 }
 
 void Keeper::heard_template(const std::string& name, const std::string& version) {

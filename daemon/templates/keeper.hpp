@@ -70,6 +70,11 @@ public:
   /// Told of each deployment of an instance that follows. Null: nobody is. Any thread; waits for a
   /// call in progress, which must not block.
   void on_deployed(Deployed hears);
+  /// Told the namespace of an instance that has failed, or has done so no more. Before start(); on
+  /// the thread that hears of instances; must not block.
+  void on_state(std::function<void(std::string_view name_space)> hears) {
+    tells_state_ = std::move(hears);
+  }
   void start();
   void lead(bool leads) { runner_.lead(leads); } ///< reconcile::Runner::lead()
   reconcile::Counts counts() const { return runner_.counts(); }
@@ -88,6 +93,12 @@ public:
   Result<Outcome> deploy_now(upstream::ControlApi& api, const nlohmann::json& live,
                              const Surroundings& at, std::chrono::steady_clock::time_point until,
                              std::chrono::milliseconds chart_wait);
+
+  /// Deployer::clear(), on this thread.
+  Result<void> clear(upstream::ControlApi& api, const nlohmann::json& live,
+                     const Surroundings& at) {
+    return deployer_.clear(api, live, at, std::chrono::steady_clock::now() + settings_.attempt);
+  }
 
   Table& table() { return table_; }
   const Table& table() const { return table_; }
@@ -108,6 +119,7 @@ private:
   const KeeperSettings settings_;
   std::mutex deployed_mutex_;
   Deployed deployed_;
+  std::function<void(std::string_view name_space)> tells_state_;
   Deployer deployer_;
   Table table_;
   Tally tally_;

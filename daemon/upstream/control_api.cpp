@@ -107,9 +107,11 @@ Result<http_client::Response> KubeApi::request(std::string_view method, std::str
   return client_.raw(method, path, content_type, std::move(body), accept);
 }
 
-void KubeApi::act_as(const std::string& user, const std::string& group) {
+void KubeApi::act_as(const std::string& user, const std::vector<std::string>& groups) {
   client_.set_header("Impersonate-User", user);
-  client_.set_header("Impersonate-Group", group);
+  client_.set_header("Impersonate-Group", {});
+  for (const auto& group : groups)
+    client_.add_header("Impersonate-Group", group);
 }
 
 bool UpstreamUser::in_group(std::string_view group) const {

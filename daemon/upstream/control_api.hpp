@@ -56,9 +56,9 @@ private:
 /// for whom, so that nothing is asked as zood by oversight.
 class ActingApi : public ControlApi {
 public:
-  /// From here on each request is that of this user and this group (Impersonate-User and
+  /// From here on each request is that of this user and these groups (Impersonate-User and
   /// Impersonate-Group), and of nobody else; neither is empty.
-  virtual void act_as(const std::string& user, const std::string& group) = 0;
+  virtual void act_as(const std::string& user, const std::vector<std::string>& groups) = 0;
 };
 
 /// The real one. `authorization`, if given, is asked before each request for the value of the
@@ -71,7 +71,7 @@ public:
   Result<http_client::Response> request(std::string_view method, std::string_view path,
                                         std::string_view content_type, std::string body,
                                         std::string_view accept) override;
-  void act_as(const std::string& user, const std::string& group) override;
+  void act_as(const std::string& user, const std::vector<std::string>& groups) override;
 
 private:
   kube::KubeClient client_;

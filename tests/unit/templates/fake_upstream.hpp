@@ -29,6 +29,7 @@ public:
   std::vector<std::string> requests;             ///< "PATCH /api/... as zoo:templates"
   /// user and group of the last one who acted for somebody
   std::string group;
+  std::vector<std::string> groups; ///< all of his
 
   std::unique_ptr<upstream::ActingApi> connect() { return std::make_unique<Api>(*this); }
 
@@ -42,9 +43,10 @@ private:
   class Api final : public upstream::ActingApi {
   public:
     explicit Api(FakeUpstream& of) : of_(of) {}
-    void act_as(const std::string& user, const std::string& group) override {
+    void act_as(const std::string& user, const std::vector<std::string>& groups) override {
       user_ = user;
-      of_.group = group;
+      of_.groups = groups;
+      of_.group = groups.back();
     }
     Result<http_client::Response> request(std::string_view method, std::string_view path,
                                           std::string_view, std::string body,

@@ -272,3 +272,60 @@ TEST_CASE("T2 a chart's objects are made, and one that takes long is a phase") {
   world.chart = std::string("- a\n");
   CHECK(world.deploy().reason == "ErrorHelm");
 }
+
+TEST_CASE("in a tenant's namespace objects are rendered in its words, stored in upstream's, and "
+          "made as its user") {
+  World world(all(map("${namespace}-of-${tenant}")));
+  world.at.name_space = "inner";
+  world.at.tenant = "foofoo";
+  std::string rendered_for;
+  Deployer deployer{{[&] { return world.upstream.connect(); },
+                     [] { return 1'800'000'000; },
+                     {},
+                     [&](const std::string& tenant, const json& object) -> Result<json> {
+                       rendered_for =
+                           tenant + " " + object["metadata"]["namespace"].get<std::string>();
+                       auto stored = object;
+                       stored["metadata"]["namespace"] = "web";
+                       return stored;
+                     }}};
+  const auto api = world.upstream.connect();
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+  const auto done =
+      deployer.deploy(*api, world.upstream.objects.at(k_instance), world.at, until, {});
+  REQUIRE(done);
+  REQUIRE_MESSAGE(done->deployed, done->message);
+  CHECK(rendered_for == "foofoo inner");
+  CHECK(world.upstream.groups == std::vector<std::string>{"zoo:tenants", "zoo:templates:u1"});
+  REQUIRE(world.has(map_at("inner-of-foofoo")));
+  CHECK_FALSE(
+      world.upstream.objects.at(map_at("inner-of-foofoo"))["metadata"].contains("ownerReferences"));
+  for (const auto& request : world.upstream.requests)
+    if (request.find("configmaps") != std::string::npos)
+      CHECK_MESSAGE(request.ends_with(" as zoo:foofoo"), request);
+  // Nothing owns them there: whoever removes the instance takes them away first.
+  REQUIRE(deployer.clear(*api, world.upstream.objects.at(k_instance), world.at, until));
+  CHECK_FALSE(world.has(map_at("inner-of-foofoo")));
+}
+
+TEST_CASE("what reaches out of the tenant fails the instance, and nothing was made") {
+  World world(all(map("a"), map("b")));
+  world.at.name_space = "inner";
+  world.at.tenant = "foofoo";
+  Deployer deployer{{[&] { return world.upstream.connect(); },
+                     [] { return 1'800'000'000; },
+                     {},
+                     [](const std::string&, const json& object) -> Result<json> {
+                       if (object["metadata"]["name"] == "b")
+                         return fail(Code::forbidden, "metadata.x is another's");
+                       return object;
+                     }}};
+  const auto api = world.upstream.connect();
+  const auto done =
+      deployer.deploy(*api, world.upstream.objects.at(k_instance), world.at,
+                      std::chrono::steady_clock::now() + std::chrono::seconds(10), {});
+  REQUIRE(done);
+  CHECK(done->reason == "ErrorConvertingManifest");
+  CHECK(done->message == "ConfigMap \"b\": metadata.x is another's");
+  CHECK_FALSE(world.has(map_at("a")));
+}
