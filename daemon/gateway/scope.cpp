@@ -490,6 +490,8 @@ KeyFilter key_filter_of(const Exchange& exchange) {
   if (!exchange.view().shows_own_keys() || !translate::k_proves || !exchange.resource().namespaced)
     return nullptr;
   const auto* hidden = translate::hidden_names(target.group, target.resource);
+  // What reads show stays when all is deleted.
+  if (hidden != nullptr && hidden->shown && target.verb != "deletecollection") hidden = nullptr;
   // A watch of one namespace may come from everybody's (DESIGN 7).
   const bool everywhere =
       (target.name_space.empty() || target.verb == "watch" || target.verb == "deletecollection") &&

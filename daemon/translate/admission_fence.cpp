@@ -42,7 +42,9 @@ constexpr std::string_view k_not_zoods =
     "!(has(request.name) && (request.resource.group + '/' + request.resource.resource + '/' + "
     "request.name) in ['/configmaps/zoo-root-ca.crt', "
     "'networking.k8s.io/networkpolicies/zoo-baseline', "
-    "'rbac.authorization.k8s.io/rolebindings/zoo-tenant'])";
+    "'rbac.authorization.k8s.io/rolebindings/zoo-tenant']) && "
+    "!(request.resource.group == '' && request.resource.resource == 'resourcequotas' && "
+    "has(request.name) && request.name.startsWith('zoo-quota'))";
 
 /// What has conditions: each webhook, or the policy's spec.
 std::vector<JsonNode> places(JsonNode root) {

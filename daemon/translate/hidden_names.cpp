@@ -11,6 +11,8 @@ namespace {
 
 constexpr std::array k_hidden = {
     HiddenNames{"", "configmaps", "ConfigMap", k_root_ca, ""},
+    // Slices of quotas: the tenant sees what its namespaces may use.
+    HiddenNames{"", "resourcequotas", "ResourceQuota", "zoo-quota", "zoo-quota-", true},
     HiddenNames{"networking.k8s.io", "networkpolicies", "NetworkPolicy", k_network_baseline, ""},
     // Tenants' ClusterRoleBindings are stored as RoleBindings zoo:crb:<name> (rule binding_name).
     HiddenNames{"rbac.authorization.k8s.io", "rolebindings", "RoleBinding", "zoo-tenant", "zoo:"},

@@ -373,10 +373,12 @@ Result<std::string> upstream_path(const Target& target, bool namespaced, const V
   if (target.group.size() > max_name) return no_resource();
   if (viewer.fenced() && target.named() &&
       hidden_object(target.group, target.resource, target.name)) {
-    if (!target.writes()) return no_such(target, target.resource, target.name);
-    return refuse(target,
-                  "this name is reserved (rule reserved-names): the platform keeps it for an "
-                  "object of its own, choose another name");
+    const bool shown = hidden_names(target.group, target.resource)->shown;
+    if (!target.writes() && !shown) return no_such(target, target.resource, target.name);
+    if (target.writes())
+      return refuse(target,
+                    "this name is reserved (rule reserved-names): the platform keeps it for an "
+                    "object of its own, choose another name");
   }
 
   std::string path;

@@ -6,6 +6,8 @@
 #include "daemon/translate/known_words.hpp"
 #include "daemon/translate/text_place.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 
@@ -92,12 +94,25 @@ bool has_prefix(std::string_view text, std::size_t at, std::size_t name, WordSou
   return own == prefixed ? place == Place::perhaps : prefixed;
 }
 
+/// The same of a refusal by the webhook of quotas: what stands behind are the broker's own words.
+std::string without_quota_webhook(std::string_view text) {
+  constexpr std::string_view k_asked = "admission webhook \"",
+                             k_refused = "\" denied the request: ";
+  std::string out(text);
+  replace_all(out, fmt::format("{}{}{}", k_asked, k_tenant_quota_webhook, k_refused), "");
+  return out;
+}
+
 /// `most`: bytes that it may have where a cause is left out.
 std::string text_within(const Mapping& mapping, std::string_view text, WordSource* around,
                         std::size_t most) {
   const std::string_view prefix = mapping.prefix();
   if (mapping.identity()) return std::string(text);
-  std::string expressions, denial, authorities;
+  std::string expressions, denial, authorities, refusal;
+  if (text.find(k_tenant_quota_webhook) != std::string_view::npos) {
+    refusal = without_quota_webhook(text);
+    text = refusal;
+  }
   if (denied_by_platform(text)) {
     denial = without_inside_policy(without_policy(text, most), most);
     text = denial;

@@ -10,6 +10,10 @@ namespace zoo::translate {
 
 class WordSource;
 
+/// Of the webhook by which upstream asks zood about quotas in tenants' namespaces; text_out()
+/// leaves it out of its refusals.
+inline constexpr std::string_view k_tenant_quota_webhook = "tenants.quota.zoo.kubezoo.io";
+
 /// Words for people (Status messages, conditions, Event messages, warnings, table cells) outward: a
 /// word that got the tenant's prefix from zood loses it, and a word that the tenant itself chose
 /// stays, though it begins so. Which one it is, is told by its place (text_place.hpp: `namespaces

@@ -37,7 +37,7 @@ MODES = {"n/a": "none", "private": "private_kind", "private+guard": "private_gua
          "proxy-eval": "proxy_eval", "virtual": "virtual_kind", "self": "self", "hidden": "hidden",
          "?": "refused"}
 # Kinds of hidden_names.cpp.
-HIDDEN_NAMES = [("", "ConfigMap"), ("networking.k8s.io", "NetworkPolicy"), ("rbac.authorization.k8s.io", "RoleBinding")]
+HIDDEN_NAMES = [("", "ConfigMap"), ("", "ResourceQuota"), ("networking.k8s.io", "NetworkPolicy"), ("rbac.authorization.k8s.io", "RoleBinding")]
 NODE_NAME = "kubernetes.io/metadata.name"
 STATUS_KIND = "Status"
 
