@@ -5,7 +5,9 @@
 #include "cli/options.hpp"
 #include "cli/output/account_printer.hpp"
 #include "cli/output/printer.hpp"
+#include "cli/output/result.hpp"
 #include "cli/output/table.hpp"
+#include "common/api/tenant.hpp"
 #include "common/base/error_table.hpp"
 #include "common/kube/client.hpp"
 #include "common/kube/json_reads.hpp"
@@ -100,13 +102,19 @@ Result<json> seen_quotas(Cluster& cluster, const std::string& account) {
   return json{{"items", std::move(out)}};
 }
 
+/// "tenant/ID" names a tenant; "": it is an account.
+std::string tenant_in(const std::string& owner) {
+  constexpr std::string_view k_tenant = "tenant/";
+  return owner.starts_with(k_tenant) ? owner.substr(k_tenant.size()) : std::string();
+}
+
 struct QuotaSet final : Command {
   std::string owner, name, format, context_name;
   std::vector<std::string> amounts;
   bool dry_run = false;
 
   void define(CLI::App& app) override {
-    app.add_option("account", owner, "The account")->type_name("ACCOUNT")->required();
+    app.add_option("account", owner, "The account, or tenant/ID")->type_name("ACCOUNT")->required();
     app.add_option("amounts", amounts, "How much of each, as pods=10 limits.cpu=4")
         ->type_name("RESOURCE=AMOUNT")
         ->required();
@@ -115,7 +123,8 @@ struct QuotaSet final : Command {
     add_context_option(app, context_name);
     add_format_option(app, format, k_object_formats);
     add_examples(app, "  zooctl quota set blue pods=10 limits.cpu=4\n"
-                      "  zooctl quota set blue requests.memory=8Gi --name memory");
+                      "  zooctl quota set blue requests.memory=8Gi --name memory\n"
+                      "  zooctl quota set tenant/foofoo pods=100");
   }
 
   Result<int> run(Context& context) override {
@@ -127,6 +136,7 @@ struct QuotaSet final : Command {
         return fail(Code::usage, "'{}' is no amount, as 10, 500m or 4Gi", pair.second);
       hard[pair.first] = pair.second;
     }
+    if (const auto id = tenant_in(owner); !id.empty()) return set_tenant(context, id, hard);
     const auto title = name.empty() ? owner : name;
     const auto path = fmt::format("{}/{}", k_quotas_path, kube::percent_encode(title));
     ZOO_TRY(auto cluster, Cluster::open(context, context_name));
@@ -156,6 +166,24 @@ struct QuotaSet final : Command {
                 << std::flush;
     return 0;
   }
+
+private:
+  /// Names that are not given stay as they are.
+  Result<int> set_tenant(Context& context, const std::string& id, const json& hard) const {
+    if (!name.empty() || !context_name.empty())
+      return fail(Code::usage, "--name and --context are of the quotas of accounts: a tenant has "
+                               "one, which zood keeps in its Tenant");
+    ZOO_TRY_VOID(api::validate_id(id));
+    ZOO_TRY(auto* client, context.client());
+    ZOO_TRY(const auto before, client->tenant(id));
+    const json wish = {{"apiVersion", std::string(api::k_tenant_api_version)},
+                       {"kind", std::string(api::k_tenant_kind)},
+                       {"metadata", {{"name", id}, {"uid", text_at(before, "/metadata/uid")}}},
+                       {"spec", {{"quota", {{"hard", hard}}}}}};
+    ZOO_TRY(const auto made, client->apply(wish, dry_run));
+    print_result(context, made, "configured", dry_run, format_of(format));
+    return 0;
+  }
 };
 
 struct QuotaShow final : Command {
@@ -163,7 +191,7 @@ struct QuotaShow final : Command {
   bool me = false, no_headers = false;
 
   void define(CLI::App& app) override {
-    app.add_option("account", owner, "The account; else all")->type_name("ACCOUNT");
+    app.add_option("account", owner, "The account, or tenant/ID; else all")->type_name("ACCOUNT");
     app.add_flag(
         "--me", me,
         "Ask the cluster of the kubeconfig, as whom it says, and not zood's administration");
@@ -191,7 +219,7 @@ struct QuotaShow final : Command {
     }
     const auto items = kube::list_at(list, "/items");
     if (items.empty())
-      context.hint("No account has a quota. Make one: zooctl quota set ACCOUNT pods=10");
+      context.hint("Nobody has a quota. Make one: zooctl quota set ACCOUNT pods=10");
     bool first = true;
     for (const auto& item : items) {
       if (items.size() > 1)
@@ -209,8 +237,9 @@ struct QuotaExplain final : Command {
   std::string owner, space, file, format;
 
   void define(CLI::App& app) override {
-    app.add_option("account", owner, "The account")->type_name("ACCOUNT");
-    app.add_option("-n,--namespace", space, "A space, instead of its account")->type_name("SPACE");
+    app.add_option("account", owner, "The account, or tenant/ID")->type_name("ACCOUNT");
+    app.add_option("-n,--namespace", space, "A namespace, instead of whose it is")
+        ->type_name("SPACE");
     app.add_option("--for", file, "Whether the objects of this file (- for standard input) fit")
         ->type_name("FILE");
     add_format_option(app, format, "table|json|yaml");
@@ -240,7 +269,7 @@ struct QuotaExplain final : Command {
 
   Result<int> run(Context& context) override {
     if (owner.empty() == space.empty())
-      return fail(Code::usage, "name an account, or a space with -n");
+      return fail(Code::usage, "name an account or a tenant (tenant/ID), or a namespace with -n");
     json objects = json::array();
     if (!file.empty()) {
       ZOO_TRY(objects, read_objects(file, context.in));
@@ -276,14 +305,15 @@ struct QuotaRecount final : Command {
   std::string owner;
 
   void define(CLI::App& app) override {
-    app.add_option("account", owner, "The account")->type_name("ACCOUNT")->required();
+    app.add_option("account", owner, "The account, or tenant/ID")->type_name("ACCOUNT")->required();
     add_examples(app, "  zooctl quota recount blue");
   }
 
   Result<int> run(Context& context) override {
     ZOO_TRY(auto* client, context.client());
     ZOO_TRY_VOID(client->recount_quota(owner));
-    context.say(fmt::format("account/{} is counted anew", printable(owner)));
+    context.say(fmt::format("{}{} is counted anew", tenant_in(owner).empty() ? "account/" : "",
+                            printable(owner)));
     return 0;
   }
 };

@@ -6,6 +6,8 @@
 #include "cli/output/result.hpp"
 #include "cli/wait.hpp"
 #include "common/api/tenant.hpp"
+#include "common/base/text.hpp"
+#include "common/kube/quantity.hpp"
 
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
@@ -37,9 +39,37 @@ Result<api::Inside> inside_of(const std::string& text) {
   return fail(Code::usage, "--inside is all, api, dns or none, not '{}'", text);
 }
 
+/// "pods=10" of --quota, several of them by commas.
+Result<json> hard_of(const std::vector<std::string>& texts) {
+  json out = json::object();
+  for (const auto& text : texts)
+    for (const auto part : text::split(text, ',')) {
+      ZOO_TRY(const auto pair, option_pair("--quota", std::string(part), "RESOURCE=AMOUNT"));
+      const auto amount = kube::Quantity::parse(pair.second);
+      if (!amount || amount->negative())
+        return fail(Code::usage, "--quota: '{}' is no amount, as 10, 500m or 4Gi", pair.second);
+      out[pair.first] = pair.second;
+    }
+  return out;
+}
+
+/// "walls:CPU=2,OPEN=no" of --template, as an entry of spec.templates.
+Result<json> template_of(const std::string& text) {
+  const auto colon = text.find(':');
+  json out = {{"template", text.substr(0, colon)}};
+  if (out["template"].get_ref<const std::string&>().empty())
+    return fail(Code::usage, "--template '{}' names no template", text);
+  if (colon == std::string::npos) return out;
+  for (const auto part : text::split(std::string_view(text).substr(colon + 1), ',')) {
+    ZOO_TRY(const auto pair, option_pair("--template", std::string(part), "T:NAME=VALUE,..."));
+    out["parameters"].push_back({{"name", pair.first}, {"value", pair.second}});
+  }
+  return out;
+}
+
 struct TenantCreate final : Command {
-  std::string id, display_name, webhooks, inside, file, format;
-  std::vector<std::string> labels;
+  std::string id, display_name, webhooks, inside, account, file, format;
+  std::vector<std::string> labels, quota, templates;
   bool dry_run = false;
   WaitOptions wait{true, "60s"};
 
@@ -51,6 +81,14 @@ struct TenantCreate final : Command {
     add_repeated(app, "--label", labels, "A label of the Tenant; may be repeated", "KEY=VALUE");
     add_choice(app, "--webhooks", webhooks, "relay|direct",
                "How upstream calls the tenant's webhooks: relay or direct");
+    app.add_option("--account", account,
+                   "Whose it is: the account's quotas and templates hold in its namespaces")
+        ->type_name("ACCOUNT");
+    add_repeated(app, "--quota", quota,
+                 "What all its namespaces together may use, as pods=10; may be repeated",
+                 "RESOURCE=AMOUNT");
+    add_repeated(app, "--template", templates,
+                 "A template that each of its namespaces has; may be repeated", "T[:k=v,...]");
     app.add_option("-f,--filename", file,
                    "Create the Tenants of a manifest; - reads standard input")
         ->type_name("FILE");
@@ -64,10 +102,10 @@ struct TenantCreate final : Command {
   Result<std::vector<json>> wanted(Context& context) const {
     if (!file.empty()) {
       if (!id.empty() || !display_name.empty() || !webhooks.empty() || !inside.empty() ||
-          !labels.empty()) {
+          !labels.empty() || !account.empty() || !quota.empty() || !templates.empty()) {
         return fail(Code::usage,
-                    "-f excludes an ID, --display-name, --webhooks, --inside and --label: the "
-                    "manifest says them");
+                    "-f excludes an ID, --display-name, --webhooks, --inside, --account, --quota, "
+                    "--template and --label: the manifest says them");
       }
       return read_manifests(file, context.in);
     }
@@ -81,6 +119,14 @@ struct TenantCreate final : Command {
     if (!pairs.empty()) tenant["metadata"]["labels"] = pairs;
     if (!display_name.empty()) tenant["spec"]["displayName"] = display_name;
     if (!webhooks.empty()) tenant["spec"]["webhooks"] = webhooks;
+    if (!account.empty()) tenant["spec"]["account"] = account;
+    if (!quota.empty()) {
+      ZOO_TRY(tenant["spec"]["quota"]["hard"], hard_of(quota));
+    }
+    for (const auto& text : templates) {
+      ZOO_TRY(auto wish, template_of(text));
+      tenant["spec"]["templates"].push_back(std::move(wish));
+    }
     if (!inside.empty()) {
       ZOO_TRY(const auto wish, inside_of(inside));
       if (!wish.api) tenant["spec"]["inside"]["api"] = false;

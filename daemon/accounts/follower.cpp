@@ -77,6 +77,8 @@ struct Follower::Impl {
         [this](const std::string& name) { remove_space(name); },
         [this](std::string_view after, const auto& each) {
           working.spaces.visit(after, [&](const SpacePtr& one) { return each(one->name); });
+          working.tenant_spaces.visit(after,
+                                      [&](const TenantSpacePtr& one) { return each(one->name); });
         });
     follow(
         upstream, accounts, "accounts", "/apis/config.kiosk.sh/v1alpha1/accounts",
@@ -103,6 +105,9 @@ struct Follower::Impl {
 
   void put_space(std::string_view object);
   void remove_space(const std::string& name);
+  void drop_space(const std::string& name);
+  void put_tenant_space(TenantSpacePtr space);
+  void drop_tenant_space(const std::string& name);
   void put_account(std::string_view object);
   void remove_account(const std::string& name);
   void put_quota(std::string_view object);
@@ -121,7 +126,8 @@ struct Follower::Impl {
   net::Timer gather, look;
   bool gathering = false;
   State working;
-  std::set<std::string, std::less<>> touched_spaces, touched_accounts, touched_quotas;
+  std::set<std::string, std::less<>> touched_spaces, touched_accounts, touched_quotas,
+      touched_tenants;
   Published<const State> published;
 };
 
@@ -169,9 +175,15 @@ void Follower::Impl::follow(upstream::Upstream& upstream, Stream& stream, std::s
 void Follower::Impl::put_space(std::string_view object) {
   auto space = read_space(object);
   if (space == nullptr) { // a tenant's: perhaps it was none before
-    if (const auto key = translate::object_key(object)) remove_space(key->name);
+    auto of_tenant = read_tenant_space(object);
+    if (const auto key = translate::object_key(object)) {
+      drop_space(key->name);
+      if (of_tenant == nullptr) drop_tenant_space(key->name);
+    }
+    if (of_tenant != nullptr) put_tenant_space(std::move(of_tenant));
     return;
   }
+  drop_tenant_space(space->name);
   const auto old = working.spaces.find(space->name);
   if (old && old->revision == space->revision && old->uid == space->uid) return;
   if (old && old->account != space->account && !old->account.empty())
@@ -182,7 +194,30 @@ void Follower::Impl::put_space(std::string_view object) {
   working.spaces.put(std::move(space));
 }
 
+void Follower::Impl::put_tenant_space(TenantSpacePtr space) {
+  const auto old = working.tenant_spaces.find(space->name);
+  if (old && old->uid == space->uid && old->tenant == space->tenant && old->goes == space->goes)
+    return;
+  if (old && old->tenant != space->tenant) drop_tenant_space(space->name);
+  add_to(working.spaces_of_tenant, space->tenant, space->name);
+  touched_tenants.insert(space->tenant);
+  working.tenant_spaces.put(std::move(space));
+}
+
+void Follower::Impl::drop_tenant_space(const std::string& name) {
+  const auto old = working.tenant_spaces.find(name);
+  if (!old) return;
+  take_from(working.spaces_of_tenant, old->tenant, name);
+  touched_tenants.insert(old->tenant);
+  working.tenant_spaces.remove(name);
+}
+
 void Follower::Impl::remove_space(const std::string& name) {
+  drop_space(name);
+  drop_tenant_space(name);
+}
+
+void Follower::Impl::drop_space(const std::string& name) {
   const auto old = working.spaces.find(name);
   if (!old) return;
   if (!old->account.empty()) take_from(working.spaces_of_account, old->account, name);
@@ -273,6 +308,8 @@ void Follower::Impl::publish() {
   touched.spaces.assign(touched_spaces.begin(), touched_spaces.end());
   touched.accounts.assign(touched_accounts.begin(), touched_accounts.end());
   touched.quotas.assign(touched_quotas.begin(), touched_quotas.end());
+  touched.tenants.assign(touched_tenants.begin(), touched_tenants.end());
+  touched_tenants.clear();
   touched_quotas.clear();
   touched_spaces.clear();
   touched_accounts.clear();

@@ -42,14 +42,13 @@ QuotaBroker::Asked QuotaBroker::ask(quota::Judge::Ask ask, Done done) {
     return {Verdict{}, nullptr};
   }
   const auto id = next_++;
-  auto owner = verdict.owner;
-  Waiter waiter{std::move(ask), std::move(done), now, now + parts_.deadline, owner, {}};
-  if (doubted) waiter.denied = std::move(verdict);
-  waiters_.emplace(id, std::move(waiter));
+  Waiter made{std::move(ask), std::move(done), now, now + parts_.deadline, verdict.owners, {}};
+  if (doubted) made.denied = std::move(verdict);
+  const auto& waiter = waiters_.emplace(id, std::move(made)).first->second;
   if (doubted) {
-    parts_.doubt(owner);
+    parts_.doubt(waiter.owners.front());
   } else {
-    parts_.move(owner);
+    move(waiter);
   }
   wake();
   return {std::nullopt, std::make_unique<Waiting>(*this, id)};
@@ -74,6 +73,11 @@ void QuotaBroker::doubts_settled(const std::string& owner) {
   look(&owner);
 }
 
+void QuotaBroker::move(const Waiter& waiter) {
+  for (const auto& owner : waiter.owners)
+    parts_.move(owner);
+}
+
 /// Each who waits, in the order in which they came: so nobody overtakes within one namespace.
 void QuotaBroker::look(const std::string* settled) {
   if (!waiters_.empty()) {
@@ -83,13 +87,14 @@ void QuotaBroker::look(const std::string* settled) {
       const bool late = now >= waiter.until;
       std::optional<Verdict> verdict;
       if (waiter.denied) {
-        if (settled != nullptr && waiter.owner == *settled) {
+        if (settled != nullptr && waiter.owners.front() == *settled) {
           auto again = judge_.ask(waiter.ask, now);
           if (again.kind != Kind::wait) {
             verdict = std::move(again);
           } else {
             waiter.denied.reset();
-            parts_.move(waiter.owner);
+            waiter.owners = std::move(again.owners);
+            move(waiter);
           }
         } else if (late) {
           verdict = std::move(waiter.denied);

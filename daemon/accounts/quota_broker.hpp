@@ -98,11 +98,12 @@ private:
     quota::Judge::Ask ask;
     Done done;
     Clock::time_point since, until;
-    std::string owner;
-    std::optional<Verdict> denied; ///< it waits for doubts: what it is told if they stand
+    std::vector<std::string> owners; ///< whose room it waits for, or whose doubts
+    std::optional<Verdict> denied;   ///< it waits for doubts: what it is told if they stand
   };
   void leave(std::uint64_t id, bool goes_on);
   void look(const std::string* settled); ///< at whoever waits; under the lock
+  void move(const Waiter& waiter);
   void tick();
   void wake();
 

@@ -73,7 +73,7 @@ QuotaFollower::QuotaFollower(upstream::Upstream& upstream, net::Loop& loop, Quot
   };
   slices.began = [this] {
     for (const auto& gone : table_.keep_slices(std::exchange(slices_found_, {})))
-      tell_lost(gone.account, gone.space, gone.name);
+      tell_lost(gone.owner, gone.space, gone.name);
   };
   slices.changed = [this](EventType type, const translate::ObjectKey& key,
                           std::string_view object) {
@@ -107,18 +107,18 @@ void QuotaFollower::heard_slice(std::string_view object) {
       table_.put_other(key->name_space, key->name, true);
     return;
   }
-  const auto account = table_.put_slice(*slice);
+  const auto owner = table_.put_slice(*slice);
   if (broker_ != nullptr)
     broker_->with([&](quota::Judge& judge) {
       judge.slice_seen(0, slice->space, slice->name, slice->revision, slice->slice,
                        std::chrono::steady_clock::now());
     });
-  touched_(account);
+  touched_(owner);
 }
 
-void QuotaFollower::tell_lost(const std::string& account, const std::string& space,
+void QuotaFollower::tell_lost(const std::string& owner, const std::string& space,
                               const std::string& name) {
-  touched_(account);
+  touched_(owner);
   if (broker_ != nullptr)
     broker_->with([&](quota::Judge& judge) { judge.slice_gone(space, name); });
 }
@@ -130,10 +130,11 @@ void QuotaFollower::heard_event(std::string_view object) {
   const auto more = refused_for(tree->root()["message"].string());
   if (more.empty()) return;
   const auto space = tree->root()["metadata"]["namespace"].string();
-  const auto slice = table_.slice(space, quota::k_slice);
-  if (!slice) return;
+  const auto owners = table_.owners_in(space);
+  if (owners.empty()) return;
   table_.want(space, more);
-  touched_(slice->account);
+  for (const auto& owner : owners)
+    touched_(owner);
 }
 
 } // namespace zoo::accounts

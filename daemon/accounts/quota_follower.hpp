@@ -26,18 +26,18 @@ quota::ResourceList refused_for(std::string_view message);
 /// that they may not create something. On one loop; destroyed when that has stopped.
 class QuotaFollower {
 public:
-  /// `touched`: an account whose quotas, slices or wishes have changed; on the loop, must not
+  /// `touched`: an owner whose quotas, slices or wishes have changed; on the loop, must not
   /// block.
   /// `broker` is told of slices as server 0 shows them; `hears`: whether it does. Null: nobody is.
   QuotaFollower(upstream::Upstream& upstream, net::Loop& loop, QuotaTable& table,
-                std::function<void(std::string_view account)> touched,
-                QuotaBroker* broker = nullptr, std::function<void(bool hears)> hears = nullptr);
+                std::function<void(std::string_view owner)> touched, QuotaBroker* broker = nullptr,
+                std::function<void(bool hears)> hears = nullptr);
   void start(); ///< any thread
 
 private:
   void heard_event(std::string_view object);
   void heard_slice(std::string_view object);
-  void tell_lost(const std::string& account, const std::string& space, const std::string& name);
+  void tell_lost(const std::string& owner, const std::string& space, const std::string& name);
 
   net::Loop& loop_;
   QuotaTable& table_;

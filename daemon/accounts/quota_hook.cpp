@@ -5,6 +5,8 @@
 #include "common/crypto/digest.hpp"
 #include "common/kube/client.hpp"
 #include "daemon/accounts/account.hpp"
+#include "daemon/translate/mapping.hpp"
+#include "daemon/translate/text.hpp"
 
 #include <nlohmann/json.hpp>
 #include <pthread.h>
@@ -59,20 +61,33 @@ json rules_of(const QuotaNames& kinds) {
 /// Ignore: with zood away everything goes on, and what the slices allow holds. One second is the
 /// least that upstream takes.
 json quota_hook(const std::string& url, const std::string& ca_pem, const QuotaHookScope& scope) {
-  json hook = {{"name", k_quota_webhook},
-               {"admissionReviewVersions", {"v1"}},
-               {"sideEffects", "NoneOnDryRun"},
-               {"failurePolicy", "Ignore"},
-               {"matchPolicy", "Equivalent"},
-               {"timeoutSeconds", 1},
-               {"rules", rules_of(scope.kinds)},
-               {"clientConfig", {{"url", url}, {"caBundle", crypto::base64_encode(ca_pem)}}}};
-  hook["namespaceSelector"]["matchExpressions"] =
-      json::array({{{"key", k_account_label}, {"operator", "In"}, {"values", scope.accounts}}});
+  auto hooks = json::array();
+  const auto add = [&](std::string_view name, json selects) {
+    json hook = {{"name", name},
+                 {"admissionReviewVersions", {"v1"}},
+                 {"sideEffects", "NoneOnDryRun"},
+                 {"failurePolicy", "Ignore"},
+                 {"matchPolicy", "Equivalent"},
+                 {"timeoutSeconds", 1},
+                 {"rules", rules_of(scope.kinds)},
+                 {"clientConfig", {{"url", url}, {"caBundle", crypto::base64_encode(ca_pem)}}}};
+    hook["namespaceSelector"]["matchExpressions"] = json::array({std::move(selects)});
+    hooks.push_back(std::move(hook));
+  };
+  if (!scope.accounts.empty())
+    add(k_quota_webhook,
+        {{"key", k_account_label}, {"operator", "In"}, {"values", scope.accounts}});
+  if (scope.tenants.size() > k_most_hook_tenants) {
+    add(translate::k_tenant_quota_webhook,
+        {{"key", translate::k_tenant_label}, {"operator", "Exists"}});
+  } else if (!scope.tenants.empty()) {
+    add(translate::k_tenant_quota_webhook,
+        {{"key", translate::k_tenant_label}, {"operator", "In"}, {"values", scope.tenants}});
+  }
   return {{"apiVersion", "admissionregistration.k8s.io/v1"},
           {"kind", "ValidatingWebhookConfiguration"},
           {"metadata", {{"name", k_quota_hook}, {"labels", {{"zoo.kubezoo.io/managed", "true"}}}}},
-          {"webhooks", json::array({std::move(hook)})}};
+          {"webhooks", std::move(hooks)}};
 }
 
 QuotaHook::QuotaHook(Parts parts) : parts_(std::move(parts)) {}
@@ -157,7 +172,8 @@ void QuotaHook::run() {
         continue;
       }
       scope = scope_;
-      wanted = reached_ && !withdrawn_ && !scope.accounts.empty() && !scope.kinds.empty();
+      wanted = reached_ && !withdrawn_ && !scope.kinds.empty() &&
+               !(scope.accounts.empty() && scope.tenants.empty());
     }
     Result<void> done;
     try {

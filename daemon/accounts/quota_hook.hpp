@@ -20,12 +20,15 @@ namespace zoo::accounts {
 /// Of the ValidatingWebhookConfiguration, and what comes before the sentence of a refusal upstream.
 inline constexpr std::string_view k_quota_hook = "zoo-quota";
 inline constexpr std::string_view k_quota_webhook = "quota.zoo.kubezoo.io";
+/// Of more tenants than that the webhook is asked about all tenants' namespaces.
+inline constexpr std::size_t k_most_hook_tenants = 500;
 
 using QuotaNames = std::set<std::string, std::less<>>;
 
 /// Whom the webhook is asked about.
 struct QuotaHookScope {
   QuotaNames accounts; ///< whose spaces, by the label kiosk.sh/account
+  QuotaNames tenants;  ///< whose namespaces, by the label tenant.kubezoo.io/id
   QuotaNames kinds;    ///< "pods", "deployments.apps": what their limits count
   bool operator==(const QuotaHookScope&) const = default;
 };

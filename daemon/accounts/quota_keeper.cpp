@@ -5,7 +5,6 @@
 #include "common/crypto/digest.hpp"
 #include "common/kube/client.hpp"
 #include "daemon/accounts/json_reads.hpp"
-#include "daemon/accounts/reservations.hpp"
 #include "daemon/quota/moves.hpp"
 #include "daemon/upstream/control_api.hpp"
 
@@ -82,132 +81,123 @@ reconcile::Reconciler QuotaKeeper::reconciler() {
 
 void QuotaKeeper::start() { runner_.start(settings_.threads); }
 
-void QuotaKeeper::touched(std::string_view account) {
-  if (account.empty()) return;
-  queue_.add(fmt::format("{}/{}", k_slices, account), settings_.settle);
+void QuotaKeeper::touched(std::string_view owner) {
+  if (owner.empty()) return;
+  queue_.add(fmt::format("{}/{}", k_slices, owner), settings_.settle);
 }
 
 void QuotaKeeper::lead(bool leads) {
   if (leads_.exchange(leads) == leads || !leads) return;
-  for (const auto& account : table_.accounts())
-    hurry(account);
+  for (const auto& owner : table_.owners())
+    hurry(owner);
 }
 
-void QuotaKeeper::hurry(std::string_view account) {
-  queue_.add(fmt::format("{}/{}", k_slices, account), milliseconds(0));
+void QuotaKeeper::hurry(std::string_view owner) {
+  queue_.add(fmt::format("{}/{}", k_slices, owner), milliseconds(0));
 }
 
-void QuotaKeeper::doubt(std::string_view account) {
-  queue_.add(fmt::format("{}/{}", k_doubts, account), milliseconds(0));
+void QuotaKeeper::doubt(std::string_view owner) {
+  queue_.add(fmt::format("{}/{}", k_doubts, owner), milliseconds(0));
 }
 
-void QuotaKeeper::recount(std::string_view account) {
+void QuotaKeeper::recount(std::string_view owner) {
   {
     const std::lock_guard lock(mutex_);
-    recounts_.emplace(account);
+    recounts_.emplace(owner);
   }
-  hurry(account);
+  hurry(owner);
 }
 
-/// Tells the broker which spaces share this account's limits, and which kinds it has to count for
+quota::Owner QuotaKeeper::owner_of(const State& state, const std::string& name) const {
+  return quota_owner(state, table_, parts_.tenants, name);
+}
+
+/// Tells the broker which namespaces share this owner's limits, and which kinds it has to count for
 /// them.
-void QuotaKeeper::tell_broker(const std::string& account, const std::vector<quota::Limit>& limits,
-                              const std::vector<std::string>& spaces) {
+void QuotaKeeper::tell_broker(const std::string& name, const quota::Owner& owner) {
   if (broker_.broker == nullptr) return;
-  quota::Owner owner{fmt::format("account {}", account), limits, {spaces.begin(), spaces.end()}};
   const bool same = broker_.broker->read([&](const quota::Judge& judge) {
-    const auto* known = judge.owner(account);
+    const auto* known = judge.owner(name);
     return known == nullptr ? owner.limits.empty() : *known == owner;
   });
   if (!same)
     broker_.broker->with([&](quota::Judge& judge) {
-      judge.set_owner(account, std::move(owner), std::chrono::steady_clock::now());
+      judge.set_owner(name, owner, std::chrono::steady_clock::now());
     });
-  Names names, all, owners;
-  for (const auto& limit : limits)
-    for (const auto& [name, amount] : limit.hard)
-      names.insert(name);
+  Told told;
+  for (const auto& limit : owner.limits)
+    for (const auto& [counts, amount] : limit.hard)
+      told.names.insert(counts);
+  for (const auto& [space, prefix] : owner.prefixes)
+    told.tenants.insert(prefix.substr(0, prefix.size() - 1));
+  Names all, accounts, tenants;
   // The lock is held to the end: of two threads the one that has the newer sets tells them last.
   const std::lock_guard lock(mutex_);
-  const auto known = names_of_.find(account);
-  if (known == names_of_.end() ? names.empty() : known->second == names) return;
-  if (names.empty()) {
-    names_of_.erase(account);
+  const auto known = told_.find(name);
+  if (known == told_.end() ? told.names.empty() : known->second == told) return;
+  if (told.names.empty()) {
+    told_.erase(name);
   } else {
-    names_of_.insert_or_assign(account, std::move(names));
+    told_.insert_or_assign(name, std::move(told));
   }
-  for (const auto& [name, of_one] : names_of_) {
-    all.insert(of_one.begin(), of_one.end());
-    owners.insert(name);
+  for (const auto& [one, of_one] : told_) {
+    all.insert(of_one.names.begin(), of_one.names.end());
+    tenants.insert(of_one.tenants.begin(), of_one.tenants.end());
+    if (tenant_of_owner(one).empty()) accounts.insert(one);
   }
   broker_.count(all);
-  broker_.owners(owners);
-}
-
-std::vector<std::string> QuotaKeeper::spaces_of(const State& state,
-                                                std::string_view account) const {
-  std::vector<std::string> out;
-  if (const auto known = state.spaces_of_account.find(account))
-    out.assign(known->names.begin(), known->names.end());
-  return out;
+  broker_.owners(accounts, tenants);
 }
 
 Result<QuotaKeeper::Next> QuotaKeeper::look(upstream::ControlApi& api, const std::string& key) {
   const auto slash = key.find('/');
-  const auto account = key.substr(slash + 1);
+  const auto owner = key.substr(slash + 1);
   if (key.starts_with(k_quota_status))
-    return leads_ ? look_at_status(api, account) : Result<Next>(Next{});
-  if (key.starts_with(k_doubts)) return look_for_doubts(api, account);
-  return look_at_slices(api, account);
+    return leads_ ? look_at_status(api, owner) : Result<Next>(Next{});
+  if (key.starts_with(k_doubts)) return look_for_doubts(api, owner);
+  return look_at_slices(api, owner);
 }
 
 Result<QuotaKeeper::Next> QuotaKeeper::look_at_slices(upstream::ControlApi& api,
                                                       const std::string& name) {
   ZOO_TRY(const auto state, parts_.state());
-  const auto account = state->accounts.find(name);
-  // The slices of an Account that is gone go with it, as their owner.
-  if (!account || account->deleting) {
-    tell_broker(name, {}, {});
-    return Next{};
-  }
-  const auto limits = quota::limits_of(table_.quotas_of(name));
-  const auto spaces = spaces_of(*state, name);
-  tell_broker(name, limits, spaces);
+  const auto owner = owner_of(*state, name);
+  tell_broker(name, owner);
   if (!leads_) return Next{};
-  ZOO_TRY_VOID(remove_strays(api, *state, name, limits));
+  ZOO_TRY_VOID(remove_strays(api, *state, name, owner));
   bool all_counted = true;
   const bool anew = [&] {
     const std::lock_guard lock(mutex_);
     return recounts_.erase(name) != 0;
   }();
-  for (const auto& limit : limits) {
-    for (const auto& space : spaces) {
-      const auto known = state->spaces.find(space);
-      if (!known || known->phase == "Terminating" || table_.slice(space, limit.slice_name))
-        continue;
-      ZOO_TRY_VOID(make(api, limit, space, *account));
+  for (const auto& limit : owner.limits) {
+    for (const auto& space : owner.spaces) {
+      if (!state->stays(space) || table_.slice(space, limit.slice_name)) continue;
+      ZOO_TRY_VOID(make(api, *state, limit, space, name, owner.prefixes.contains(space)));
     }
-    ZOO_TRY(const auto complete, share_out(api, limit, spaces, name, anew));
+    ZOO_TRY(const auto complete, share_out(api, limit, owner.spaces, name, anew));
     all_counted = all_counted && complete;
   }
-  queue_.add(fmt::format("{}/{}", k_quota_status, name), settings_.status);
+  if (owner.kind == quota::OwnerKind::account)
+    queue_.add(fmt::format("{}/{}", k_quota_status, name), settings_.status);
   if (!all_counted) return Next{k_until_counted, true};
   // What was kept free for a wish is for all again when that is over.
-  if (std::any_of(spaces.begin(), spaces.end(),
+  if (std::any_of(owner.spaces.begin(), owner.spaces.end(),
                   [this](const std::string& space) { return !table_.wanted(space).empty(); }))
     return Next{k_wish, true};
-  if (limits.empty()) return Next{};
+  if (owner.limits.empty()) return Next{};
   return Next{reconcile::jittered(settings_.resync)};
 }
 
 /// A slice with which nothing may be used: until upstream has counted what is there, nobody knows
 /// how much that is.
-Result<void> QuotaKeeper::make(upstream::ControlApi& api, const quota::Limit& limit,
-                               const std::string& space, const Account& account) {
+Result<void> QuotaKeeper::make(upstream::ControlApi& api, const State& state,
+                               const quota::Limit& limit, const std::string& space,
+                               const std::string& owner, bool in_tenant) {
   const auto none = of_names({}, limit.hard);
   json wanted = {{"apiVersion", "v1"},
                  {"kind", "ResourceQuota"},
-                 {"metadata", kept_metadata(space, limit.slice_name, account)},
+                 {"metadata", slice_metadata(state, owner, space, limit.slice_name, in_tenant)},
                  {"spec", json::parse(quota::slice_spec(limit, none))}};
   wanted[k_epoch_at] = epoch_; // else the first look would write it once more
   auto made = api.create(collection(space), wanted);
@@ -233,16 +223,15 @@ Result<void> QuotaKeeper::make(upstream::ControlApi& api, const quota::Limit& li
   return {};
 }
 
-/// Slices of limits that are no more, or in spaces that are another's.
+/// Slices of limits that are no more, or in namespaces that are another's.
 Result<void> QuotaKeeper::remove_strays(upstream::ControlApi& api, const State& state,
-                                        const std::string& account,
-                                        const std::vector<quota::Limit>& limits) {
-  for (const auto& known : table_.slices_of(account)) {
-    const auto space = state.spaces.find(known.space);
-    const bool wanted = std::any_of(limits.begin(), limits.end(), [&](const quota::Limit& limit) {
-      return limit.slice_name == known.name;
-    });
-    if (!space || (wanted && space->account == account)) continue;
+                                        const std::string& name, const quota::Owner& owner) {
+  for (const auto& known : table_.slices_of(name)) {
+    const bool there = state.spaces.find(known.space) || state.tenant_spaces.find(known.space);
+    const bool wanted =
+        std::any_of(owner.limits.begin(), owner.limits.end(),
+                    [&](const quota::Limit& limit) { return limit.slice_name == known.name; });
+    if (!there || (wanted && owner.spaces.contains(known.space))) continue;
     ZOO_TRY_VOID(api.remove(path_of(known.space, known.name)));
     table_.remove_slice(known.space, known.name);
   }
@@ -252,15 +241,15 @@ Result<void> QuotaKeeper::remove_strays(upstream::ControlApi& api, const State& 
 /// What is to be lowered first, then, from what has become free by that, what is to be raised.
 /// False: upstream has not counted yet what is in some space, which gets nothing until then.
 Result<bool> QuotaKeeper::share_out(upstream::ControlApi& api, const quota::Limit& limit,
-                                    const std::vector<std::string>& spaces,
-                                    const std::string& account, bool anew) {
+                                    const std::set<std::string, std::less<>>& spaces,
+                                    const std::string& owner, bool anew) {
   quota::Slices slices, asked; // as they are; and with what was let in, and what waits
   std::map<std::string, KnownSlice, std::less<>> known;
   bool complete = true;
   for (const auto& space : spaces) {
     auto one = table_.slice(space, limit.slice_name);
-    // Another account's slice, which that one removes; or none, in a space that goes.
-    if (!one || one->account != account) {
+    // Another owner's slice, which that one removes; or none, in a namespace that goes.
+    if (!one || one->owner != owner) {
       complete = complete && !one;
       continue;
     }
@@ -395,10 +384,10 @@ Result<void> QuotaKeeper::write(upstream::ControlApi& api, const quota::Limit& l
 
 /// What was let in and was not seen since: an object that upstream has not is let go.
 Result<QuotaKeeper::Next> QuotaKeeper::look_for_doubts(upstream::ControlApi& api,
-                                                       const std::string& account) {
+                                                       const std::string& owner) {
   if (broker_.broker == nullptr) return Next{};
   const auto doubts = broker_.broker->read([&](const quota::Judge& judge) {
-    return judge.doubts(account, std::chrono::seconds(1), std::chrono::steady_clock::now());
+    return judge.doubts(owner, std::chrono::seconds(1), std::chrono::steady_clock::now());
   });
   for (std::size_t i = 0; i < doubts.size() && i < k_most_doubts; ++i) {
     const auto path = broker_.path_of(doubts[i].space, doubts[i].key);
@@ -408,17 +397,23 @@ Result<QuotaKeeper::Next> QuotaKeeper::look_for_doubts(upstream::ControlApi& api
     broker_.broker->with(
         [&](quota::Judge& judge) { judge.dismiss(doubts[i], std::chrono::steady_clock::now()); });
   }
-  broker_.broker->doubts_settled(account);
+  broker_.broker->doubts_settled(owner);
   return Next{};
 }
 
 Result<void> QuotaKeeper::furnish(upstream::ControlApi& api, const std::string& space,
-                                  const Account& account) {
-  const auto limits = quota::limits_of(table_.quotas_of(account.name));
-  for (const auto& limit : limits)
-    ZOO_TRY_VOID(make(api, limit, space, account));
+                                  const std::vector<std::string>& owners, bool in_tenant) {
+  ZOO_TRY(const auto state, parts_.state());
+  std::vector<quota::Limit> limits;
+  for (const auto& name : owners) {
+    auto owner = owner_of(*state, name);
+    for (auto& limit : owner.limits) {
+      ZOO_TRY_VOID(make(api, *state, limit, space, name, in_tenant));
+      limits.push_back(std::move(limit));
+    }
+    if (!owner.limits.empty()) touched(name);
+  }
   if (limits.empty()) return {};
-  touched(account.name);
   const auto has_room = [&] {
     return std::all_of(limits.begin(), limits.end(), [&](const quota::Limit& limit) {
       const auto known = table_.slice(space, limit.slice_name);
@@ -427,9 +422,9 @@ Result<void> QuotaKeeper::furnish(upstream::ControlApi& api, const std::string& 
                          [](const auto& entry) { return !entry.second.zero(); });
     });
   };
-  // An account that has used up what it may have makes spaces all the same, with no room in them.
+  // Who has used up what he may have makes namespaces all the same, with no room in them.
   if (!table_.wait(has_room, settings_.furnish))
-    log::debug("accounts", "space {} begins without room in its quota", space);
+    log::debug("accounts", "namespace {} begins without room in its quota", space);
   return {};
 }
 

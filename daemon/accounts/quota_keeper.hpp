@@ -3,6 +3,7 @@
 
 #include "common/base/result.hpp"
 #include "daemon/accounts/quota_broker.hpp"
+#include "daemon/accounts/quota_owners.hpp"
 #include "daemon/accounts/quota_table.hpp"
 #include "daemon/accounts/saga.hpp"
 #include "daemon/reconcile/queue.hpp"
@@ -36,12 +37,12 @@ struct QuotaSettings {
   reconcile::Queue::Now now = reconcile::Queue::Clock::now;
 };
 
-/// Holds what an account may use: each of its spaces has a ResourceQuota, its slice, which upstream
-/// enforces with zood or without; and the sum over the slices of the largest of spec.hard,
-/// status.hard and status.used is never above the account's limit. What is free is moved to spaces
-/// that lack it. Each account is looked at by one thread at a time, and only a look writes slices,
-/// so that nobody raises one by what another has been given (docs/decisions/208). Threads
-/// "quotas-1" and so on.
+/// Holds what an owner, an account or a tenant (quota_owners.hpp), may use: each of its namespaces
+/// has a ResourceQuota, its slice, which upstream enforces with zood or without; and the sum over
+/// the slices of the largest of spec.hard, status.hard and status.used is never above the owner's
+/// limit. What is free is moved to namespaces that lack it. Each owner is looked at by one thread
+/// at a time, and only a look writes slices, so that nobody raises one by what another has been
+/// given (docs/decisions/208). Threads "quotas-1" and so on.
 class QuotaKeeper {
 public:
   using Names = std::set<std::string, std::less<>>;
@@ -51,7 +52,8 @@ public:
     QuotaBroker* broker = nullptr; ///< null: nobody; slices follow what controllers lack alone
     std::function<void(const Names& names)> count; ///< QuotaObjects::follow()
     std::function<std::string(std::string_view space, std::string_view key)> path_of;
-    std::function<void(const Names& owners)> owners; ///< these accounts have quotas from now on
+    /// These accounts have quotas from now on, and these tenants, or the account of theirs.
+    std::function<void(const Names& accounts, const Names& tenants)> owners;
   };
 
   QuotaKeeper(const WriteParts& parts, upstream::Connections& connections, QuotaTable& table,
@@ -65,18 +67,21 @@ public:
   /// from any thread later.
   void lead(bool leads);
   void start();
-  /// Something of this account's quotas, slices or spaces has changed. Any thread; does not block.
-  void touched(std::string_view account);
+  /// Something of this owner's quotas, slices or namespaces has changed. Any thread; does not
+  /// block.
+  void touched(std::string_view owner);
   /// Somebody waits for it. Any thread; does not block.
-  void hurry(std::string_view account);
+  void hurry(std::string_view owner);
   /// What was let in and not seen since is to be looked for (QuotaBroker::Parts::doubt).
-  void doubt(std::string_view account);
+  void doubt(std::string_view owner);
   /// What slices say is used becomes what zood counts, at once. Any thread; does not block.
-  void recount(std::string_view account);
+  void recount(std::string_view owner);
 
-  /// Before anybody has access to a new space: makes its slices, with which nothing may be used,
-  /// and waits until there is room in them.
-  Result<void> furnish(upstream::ControlApi& api, const std::string& space, const Account& account);
+  /// Before anybody has access to a new namespace: makes the slices that these owners have there,
+  /// with which nothing may be used, and waits until there is room in them.
+  /// `in_tenant`: it is a tenant's.
+  Result<void> furnish(upstream::ControlApi& api, const std::string& space,
+                       const std::vector<std::string>& owners, bool in_tenant);
 
   struct Counts { ///< since the start
     std::uint64_t moves = 0, repairs = 0;
@@ -91,14 +96,14 @@ private:
   using Next = reconcile::Next;
   reconcile::Reconciler reconciler();
   Result<Next> look(upstream::ControlApi& api, const std::string& key);
-  Result<Next> look_at_slices(upstream::ControlApi& api, const std::string& account);
+  Result<Next> look_at_slices(upstream::ControlApi& api, const std::string& owner);
   Result<Next> look_at_status(upstream::ControlApi& api, const std::string& account);
-  Result<void> make(upstream::ControlApi& api, const quota::Limit& limit, const std::string& space,
-                    const Account& account);
-  Result<void> remove_strays(upstream::ControlApi& api, const State& state,
-                             const std::string& account, const std::vector<quota::Limit>& limits);
+  Result<void> make(upstream::ControlApi& api, const State& state, const quota::Limit& limit,
+                    const std::string& space, const std::string& owner, bool in_tenant);
+  Result<void> remove_strays(upstream::ControlApi& api, const State& state, const std::string& name,
+                             const quota::Owner& owner);
   Result<bool> share_out(upstream::ControlApi& api, const quota::Limit& limit,
-                         const std::vector<std::string>& spaces, const std::string& account,
+                         const std::set<std::string, std::less<>>& spaces, const std::string& owner,
                          bool anew);
   Result<void> write(upstream::ControlApi& api, const quota::Limit& limit, const KnownSlice& known,
                      const quota::ResourceList& hard);
@@ -108,10 +113,9 @@ private:
                              const std::string& path, const nlohmann::json& object);
   Result<KnownSlice> make_ours(upstream::ControlApi& api, const KnownSlice& known);
   Result<void> repair(upstream::ControlApi& api, const KnownSlice& known, bool anew);
-  Result<Next> look_for_doubts(upstream::ControlApi& api, const std::string& account);
-  void tell_broker(const std::string& account, const std::vector<quota::Limit>& limits,
-                   const std::vector<std::string>& spaces);
-  std::vector<std::string> spaces_of(const State& state, std::string_view account) const;
+  Result<Next> look_for_doubts(upstream::ControlApi& api, const std::string& owner);
+  void tell_broker(const std::string& name, const quota::Owner& owner);
+  quota::Owner owner_of(const State& state, const std::string& name) const;
 
   const WriteParts& parts_;
   upstream::Connections& connections_;
@@ -121,9 +125,15 @@ private:
   Broker broker_;
   std::atomic<bool> leads_ = true;
   std::atomic<std::uint64_t> moves_ = 0, repairs_ = 0;
-  std::mutex mutex_;                                   ///< of what follows
-  std::map<std::string, Names, std::less<>> names_of_; ///< that limits count, by account
-  Names recounts_; ///< accounts whose slices are to be counted anew
+  /// What of an owner the broker and its webhook go by.
+  struct Told {
+    Names names;   ///< that its limits count
+    Names tenants; ///< in whose namespaces
+    bool operator==(const Told&) const = default;
+  };
+  std::mutex mutex_;                              ///< of what follows
+  std::map<std::string, Told, std::less<>> told_; ///< by owner
+  Names recounts_;                                ///< owners whose slices are to be counted anew
   reconcile::Queue queue_;
   reconcile::Runner runner_; ///< last: its threads use all the rest
 };

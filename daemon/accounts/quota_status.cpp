@@ -79,7 +79,7 @@ Result<QuotaKeeper::Next> QuotaKeeper::look_at_status(upstream::ControlApi& api,
     }
     used = of_names(used, limit.hard);
     std::size_t without = 0;
-    for (const auto& space : spaces_of(*state, account))
+    for (const auto& space : owner_of(*state, account).spaces)
       if (!table_.slice(space, limit.slice_name)) ++without;
     const auto over = quota::beyond(used, limit.hard);
     auto conditions = json::array();

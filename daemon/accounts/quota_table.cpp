@@ -3,6 +3,7 @@
 
 #include "daemon/accounts/account.hpp"
 #include "daemon/accounts/bindings.hpp"
+#include "daemon/accounts/quota_owners.hpp"
 #include "daemon/translate/discovery_json.hpp"
 
 #include <charconv>
@@ -17,6 +18,17 @@ constexpr std::size_t k_most_others = 10'000;
 
 std::string slice_key(std::string_view space, std::string_view name) {
   return std::string(space) + '/' + std::string(name);
+}
+
+/// Whose slice that is; "": nobody's.
+std::string owner_in(const translate::JsonNode& metadata) {
+  constexpr std::string_view k_account = "account.", k_tenant = "tenant.";
+  if (auto account = metadata["labels"][k_account_label].string(); !account.empty()) return account;
+  const auto whose = metadata["annotations"][k_quota_of].string();
+  if (whose.starts_with(k_account)) return whose.substr(k_account.size());
+  if (whose.starts_with(k_tenant) && whose.size() > k_tenant.size())
+    return tenant_owner(whose.substr(k_tenant.size()));
+  return {};
 }
 
 std::int64_t revision_in(const translate::JsonNode& metadata) {
@@ -34,8 +46,8 @@ std::optional<KnownSlice> read_known_slice(std::string_view object) {
   const auto metadata = tree->root()["metadata"];
   KnownSlice slice;
   slice.name = metadata["name"].string();
-  slice.account = metadata["labels"][k_account_label].string();
-  if (!slice.name.starts_with(quota::k_slice) || slice.account.empty() ||
+  slice.owner = owner_in(metadata);
+  if (!slice.name.starts_with(quota::k_slice) || slice.owner.empty() ||
       metadata["labels"][k_managed_label].string() != "true")
     return std::nullopt;
   slice.space = metadata["namespace"].string();
@@ -101,24 +113,24 @@ std::string QuotaTable::put_slice(KnownSlice slice) {
   const auto key = slice_key(slice.space, slice.name);
   auto& known = slices_[key];
   if (known.revision >= slice.revision) return {};
-  if (known.account != slice.account) {
-    if (!known.account.empty()) index(slices_of_, known.account, key, false);
-    index(slices_of_, slice.account, key, true);
+  if (known.owner != slice.owner) {
+    if (!known.owner.empty()) index(slices_of_, known.owner, key, false);
+    index(slices_of_, slice.owner, key, true);
   }
   known = std::move(slice);
   change_slices();
-  return known.account;
+  return known.owner;
 }
 
 std::string QuotaTable::remove_slice(std::string_view space, std::string_view name) {
   const std::lock_guard lock(mutex_);
   const auto found = slices_.find(slice_key(space, name));
   if (found == slices_.end()) return {};
-  auto account = found->second.account;
-  index(slices_of_, account, found->first, false);
+  auto owner = found->second.owner;
+  index(slices_of_, owner, found->first, false);
   slices_.erase(found);
   change_slices();
-  return account;
+  return owner;
 }
 
 void QuotaTable::put_other(std::string_view space, std::string_view name, bool there) {
@@ -165,7 +177,7 @@ std::vector<KnownSlice> QuotaTable::keep_slices(const std::set<std::string, std:
   std::vector<KnownSlice> out;
   std::erase_if(slices_, [&](auto& entry) {
     if (keys.contains(entry.first)) return false;
-    index(slices_of_, entry.second.account, entry.first, false);
+    index(slices_of_, entry.second.owner, entry.first, false);
     out.push_back(std::move(entry.second));
     return true;
   });
@@ -183,19 +195,29 @@ std::vector<quota::QuotaSpec> QuotaTable::quotas_of(std::string_view account) co
   return out;
 }
 
-std::set<std::string, std::less<>> QuotaTable::accounts() const {
+std::set<std::string, std::less<>> QuotaTable::owners() const {
   const std::lock_guard lock(mutex_);
   std::set<std::string, std::less<>> out;
   for (const auto* by : {&quotas_of_, &slices_of_})
-    for (const auto& [account, names] : *by)
-      out.insert(account);
+    for (const auto& [owner, names] : *by)
+      out.insert(owner);
   return out;
 }
 
-std::vector<KnownSlice> QuotaTable::slices_of(std::string_view account) const {
+std::vector<std::string> QuotaTable::owners_in(std::string_view space) const {
+  const std::lock_guard lock(mutex_);
+  std::vector<std::string> out;
+  const auto prefix = slice_key(space, "");
+  for (auto each = slices_.lower_bound(prefix);
+       each != slices_.end() && each->first.starts_with(prefix); ++each)
+    out.push_back(each->second.owner);
+  return out;
+}
+
+std::vector<KnownSlice> QuotaTable::slices_of(std::string_view owner) const {
   const std::lock_guard lock(mutex_);
   std::vector<KnownSlice> out;
-  if (const auto found = slices_of_.find(account); found != slices_of_.end())
+  if (const auto found = slices_of_.find(owner); found != slices_of_.end())
     for (const auto& key : found->second)
       out.push_back(slices_.at(key));
   return out;

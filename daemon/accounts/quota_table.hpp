@@ -15,12 +15,13 @@
 #include <string_view>
 #include <vector>
 
-/// What is known of the quotas of accounts and of the slices in their spaces.
+/// What is known of the quotas of accounts, and of the slices in namespaces.
 namespace zoo::accounts {
 
 /// A ResourceQuota of zood's own in a space, as it was read or written last.
 struct KnownSlice {
-  std::string space, name, account; ///< the account by its label
+  std::string space, name;
+  std::string owner; ///< by what it carries: an account, or "tenant/ID" (quota_owners.hpp)
   std::int64_t revision = 0;
   std::string object; ///< the ResourceQuota (JSON)
   quota::Slice slice;
@@ -38,7 +39,7 @@ public:
   /// An AccountQuota as upstream stores it. Answers the accounts that it concerns or concerned.
   std::vector<std::string> put_quota(std::string_view object);
   std::vector<std::string> remove_quota(const std::string& name);
-  /// A ResourceQuota; one that is no slice is left out. Answers the account, or "".
+  /// A ResourceQuota; one that is no slice is left out. Answers the owner, or "".
   std::string put_slice(std::string_view object);
   std::string put_slice(KnownSlice slice); ///< the same, read already
   std::string remove_slice(std::string_view space, std::string_view name);
@@ -56,8 +57,9 @@ public:
   std::vector<KnownSlice> keep_slices(const std::set<std::string, std::less<>>& keys);
 
   std::vector<quota::QuotaSpec> quotas_of(std::string_view account) const;
-  std::set<std::string, std::less<>> accounts() const; ///< that have a quota, or slices
-  std::vector<KnownSlice> slices_of(std::string_view account) const;
+  std::set<std::string, std::less<>> owners() const; ///< that have an AccountQuota, or slices
+  std::vector<KnownSlice> slices_of(std::string_view owner) const;
+  std::vector<std::string> owners_in(std::string_view space) const; ///< of slices there
   std::optional<KnownSlice> slice(std::string_view space, std::string_view name) const;
   quota::ResourceList wanted(std::string_view space) const;
 

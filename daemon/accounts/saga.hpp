@@ -5,6 +5,7 @@
 #include "daemon/accounts/bindings.hpp"
 #include "daemon/accounts/space_rules.hpp"
 #include "daemon/accounts/state.hpp"
+#include "daemon/accounts/tenant_source.hpp"
 #include "daemon/upstream/connections.hpp"
 
 #include <nlohmann/json_fwd.hpp>
@@ -37,7 +38,8 @@ struct WriteParts {
   /// Views::wait().
   std::function<bool(const std::function<bool(const State&)>&, std::chrono::milliseconds)> wait;
   TenantOf tenant_of;
-  std::function<std::int64_t()> now; ///< Unix seconds
+  const TenantSource* tenants = nullptr; ///< null: there are none
+  std::function<std::int64_t()> now;     ///< Unix seconds
   /// Puts into a new space what has to be there before anybody has access. `patience`: how long it
   /// may wait for what is long in coming; Code::timeout if it is not there by then. Null: nothing.
   std::function<Result<void>(upstream::ControlApi&, const std::string& space, const Account&,

@@ -139,11 +139,51 @@ std::vector<json> wanted_instances(const Account& account, std::string_view spac
   return out;
 }
 
-std::optional<templates::Place> place_in(const State& state, std::string_view name_space) {
+std::vector<json> wanted_instances(const State& state, const TenantTerms& terms,
+                                   std::string_view space) {
+  std::vector<json> out;
+  std::map<std::string, int> count;
+  for (const auto& wish : terms.templates) {
+    auto one = kind_of_instance();
+    const auto suffix = crypto::short_digest(fmt::format("{}#{}", wish.name, count[wish.name]++));
+    one["metadata"] = {{"name", fmt::format("tenant-{}-{}", wish.name, suffix)},
+                       {"namespace", space},
+                       {"labels", {{std::string(k_kept_label), "true"}}}};
+    auto parameters = json::array();
+    for (const auto& [name, value] : wish.parameters)
+      parameters.push_back({{"name", name}, {"value", value}});
+    one["spec"] = spec_of({{"spec", {{"template", wish.name}, {"parameters", parameters}}}});
+    out.push_back(std::move(one));
+  }
+  const auto account = terms.account.empty() ? nullptr : state.accounts.find(terms.account);
+  if (!account) return out;
+  for (auto& one : wanted_instances(*account, space))
+    out.push_back(std::move(one));
+  return out;
+}
+
+templates::Surroundings surroundings_in(const State& state, const TenantTerms& terms,
+                                        std::string_view id, std::string_view space) {
+  const auto account = terms.account.empty() ? nullptr : state.accounts.find(terms.account);
+  auto out = surroundings_of(json::object(), account.get());
+  out.name_space = space.substr(id.size() + 1);
+  out.tenant = id;
+  return out;
+}
+
+std::optional<templates::Place> place_in(const State& state, const TenantSource* tenants,
+                                         std::string_view name_space) {
   using Kind = templates::Place::State;
+  templates::Place out;
+  if (const auto of_tenant = state.tenant_spaces.find(name_space)) {
+    const auto terms = tenants == nullptr ? std::nullopt : tenants->terms(of_tenant->tenant);
+    if (!terms) return {};
+    out.state = of_tenant->goes ? Kind::goes : Kind::open;
+    out.at = surroundings_in(state, *terms, of_tenant->tenant, name_space);
+    return out;
+  }
   const auto space = state.spaces.find(name_space);
   if (!space) return {};
-  templates::Place out;
   if (systems_own(name_space)) {
     out.state = Kind::closed;
     return out;
@@ -159,7 +199,6 @@ std::optional<templates::Place> place_in(const State& state, std::string_view na
 
 Result<void> SpaceTemplates::furnish(upstream::ControlApi& api, const std::string& space,
                                      const Account& account, std::chrono::milliseconds patience) {
-  const auto until = Clock::now() + k_deploys;
   ZOO_TRY(const auto name_space, api.get(namespace_path(space)));
   auto wanted = wanted_instances(account, space);
   for (auto& one : wished_instances(name_space)) {
@@ -168,6 +207,14 @@ Result<void> SpaceTemplates::furnish(upstream::ControlApi& api, const std::strin
     });
     if (!same) wanted.push_back(std::move(one));
   }
+  return furnish(api, space, wanted, surroundings_of(name_space, &account), patience);
+}
+
+Result<void> SpaceTemplates::furnish(upstream::ControlApi& api, const std::string& space,
+                                     const std::vector<json>& wanted,
+                                     const templates::Surroundings& at,
+                                     std::chrono::milliseconds patience) {
+  const auto until = Clock::now() + k_deploys;
   if (wanted.empty()) return {};
   std::vector<json> made;
   for (const auto& one : wanted) {
@@ -175,8 +222,9 @@ Result<void> SpaceTemplates::furnish(upstream::ControlApi& api, const std::strin
     if (!live) return fail(std::move(live).error());
     made.push_back(*std::move(live));
   }
-  const auto at = surroundings_of(name_space, &account);
   for (std::size_t i = 0; i < made.size(); ++i) {
+    const auto instance = templates::read_instance(made[i]);
+    if (instance && instance->deployed && instance->observed == instance->generation) continue;
     const auto name = text_at(made[i], "/metadata/name");
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - Clock::now());
     ZOO_TRY(const auto outcome,
@@ -191,24 +239,44 @@ Result<void> SpaceTemplates::furnish(upstream::ControlApi& api, const std::strin
   return {};
 }
 
+bool SpaceTemplates::any_kept(std::string_view space) const {
+  const auto known = keeper_.table().in(space);
+  return std::any_of(known.begin(), known.end(), [](const auto& each) { return each.kept; });
+}
+
 Result<void> SpaceTemplates::keep(upstream::ControlApi& api, const std::string& space,
                                   const Account* account) {
-  const auto known = keeper_.table().in(space);
-  const bool any_kept =
-      std::any_of(known.begin(), known.end(), [](const auto& each) { return each.kept; });
-  const auto wanted = account == nullptr ? std::vector<json>() : wanted_instances(*account, space);
-  if (wanted.empty() && !any_kept) return {};
-  ZOO_TRY(auto kept, kept_in(api, space));
-  if (account == nullptr) {
-    for (const auto& [name, live] : kept) {
-      const json free = {{"metadata",
-                          {{"uid", text_at(live, "/metadata/uid")},
-                           {"labels", {{std::string(k_kept_label), nullptr}}}}}};
-      const auto done = api.merge_patch(templates::instance_path(space, name), free);
-      if (!done && done.error().code() != Code::not_found) return fail(done.error());
-    }
-    return {};
+  if (account != nullptr) return keep(api, space, wanted_instances(*account, space), {});
+  return any_kept(space) ? set_free(api, space) : Result<void>();
+}
+
+/// With what it has made: in a space upstream's garbage collector does that.
+Result<void> SpaceTemplates::remove(upstream::ControlApi& api, const json& live,
+                                    const templates::Surroundings& at) {
+  if (!at.tenant.empty()) ZOO_TRY_VOID(keeper_.clear(api, live, at));
+  return api.remove_read(templates::instance_path(text_at(live, "/metadata/namespace"),
+                                                  text_at(live, "/metadata/name")),
+                         text_at(live, "/metadata/uid"));
+}
+
+/// They stay, and are nobody's but the users'.
+Result<void> SpaceTemplates::set_free(upstream::ControlApi& api, const std::string& space) {
+  ZOO_TRY(const auto kept, kept_in(api, space));
+  for (const auto& [name, live] : kept) {
+    const json free = {{"metadata",
+                        {{"uid", text_at(live, "/metadata/uid")},
+                         {"labels", {{std::string(k_kept_label), nullptr}}}}}};
+    const auto done = api.merge_patch(templates::instance_path(space, name), free);
+    if (!done && done.error().code() != Code::not_found) return fail(done.error());
   }
+  return {};
+}
+
+Result<void> SpaceTemplates::keep(upstream::ControlApi& api, const std::string& space,
+                                  const std::vector<json>& wanted,
+                                  const templates::Surroundings& at) {
+  if (wanted.empty() && !any_kept(space)) return {};
+  ZOO_TRY(auto kept, kept_in(api, space));
   for (const auto& one : wanted) {
     const auto name = text_at(one, "/metadata/name");
     const auto path = templates::instance_path(space, name);
@@ -217,7 +285,7 @@ Result<void> SpaceTemplates::keep(upstream::ControlApi& api, const std::string& 
       if (is_right(found->second, one)) continue;
       // The template of an instance never changes.
       if (text_at(found->second, "/spec/template") != text_at(one, "/spec/template"))
-        ZOO_TRY_VOID(api.remove_read(path, text_at(found->second, "/metadata/uid")));
+        ZOO_TRY_VOID(remove(api, found->second, at));
     }
     const auto done = api.apply(path, one);
     if (!done && done.error().code() == Code::not_found) return {}; // the space has gone
@@ -228,9 +296,7 @@ Result<void> SpaceTemplates::keep(upstream::ControlApi& api, const std::string& 
         std::any_of(wanted.begin(), wanted.end(), [&, &name = name](const json& one) {
           return text_at(one, "/metadata/name") == name;
         });
-    if (!stays)
-      ZOO_TRY_VOID(
-          api.remove_read(templates::instance_path(space, name), text_at(live, "/metadata/uid")));
+    if (!stays) ZOO_TRY_VOID(remove(api, live, at));
   }
   return {};
 }

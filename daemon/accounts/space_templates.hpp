@@ -4,6 +4,7 @@
 #include "common/base/result.hpp"
 #include "daemon/accounts/saga.hpp"
 #include "daemon/accounts/state.hpp"
+#include "daemon/accounts/tenant_source.hpp"
 #include "daemon/templates/keeper.hpp"
 
 #include <nlohmann/json_fwd.hpp>
@@ -20,12 +21,21 @@ namespace zoo::accounts {
 /// has them: each has a name that stays the same while its entry does. Entries without a template
 /// are left out. Pure.
 std::vector<nlohmann::json> wanted_instances(const Account& account, std::string_view space);
+/// The same in a tenant's namespace: those of spec.templates, then those of spec.account. Pure.
+std::vector<nlohmann::json> wanted_instances(const State& state, const TenantTerms& terms,
+                                             std::string_view space);
 
-/// Where an instance in this namespace is. Nothing: there is no such namespace, or it is a
-/// tenant's. Pure.
-std::optional<templates::Place> place_in(const State& state, std::string_view name_space);
+/// What the predefined parameters stand for in a tenant's namespace: its name is the tenant's own,
+/// and its labels and annotations, which the tenant sets, stand for nothing. Pure.
+templates::Surroundings surroundings_in(const State& state, const TenantTerms& terms,
+                                        std::string_view id, std::string_view space);
 
-/// The templates of an account's spaces. Any thread; calls block.
+/// Where an instance in this namespace is. Nothing: there is no such namespace. `tenants`: null:
+/// instances in tenants' namespaces are nobody's. Pure.
+std::optional<templates::Place> place_in(const State& state, const TenantSource* tenants,
+                                         std::string_view name_space);
+
+/// The templates of namespaces. Any thread; calls block.
 class SpaceTemplates {
 public:
   explicit SpaceTemplates(templates::Keeper& keeper) : keeper_(keeper) {}
@@ -40,7 +50,20 @@ public:
   /// null account: nobody owns it, and what is there is kept for nobody any more.
   Result<void> keep(upstream::ControlApi& api, const std::string& space, const Account* account);
 
+  /// The same with these instances, in any namespace.
+  Result<void> furnish(upstream::ControlApi& api, const std::string& space,
+                       const std::vector<nlohmann::json>& wanted, const templates::Surroundings& at,
+                       std::chrono::milliseconds patience);
+  Result<void> keep(upstream::ControlApi& api, const std::string& space,
+                    const std::vector<nlohmann::json>& wanted, const templates::Surroundings& at);
+  /// Are there instances that are kept in this namespace? Never blocks.
+  bool any_kept(std::string_view space) const;
+
 private:
+  Result<void> set_free(upstream::ControlApi& api, const std::string& space);
+  Result<void> remove(upstream::ControlApi& api, const nlohmann::json& live,
+                      const templates::Surroundings& at);
+
   templates::Keeper& keeper_;
 };
 

@@ -58,6 +58,21 @@ SpacePtr read_space(std::string_view namespace_object) {
   return out;
 }
 
+TenantSpacePtr read_tenant_space(std::string_view object) {
+  const auto tree = translate::JsonTree::parse(object);
+  if (!tree) return nullptr;
+  const auto metadata = tree->root()["metadata"];
+  auto out = std::make_shared<TenantSpace>();
+  out->name = metadata["name"].string();
+  out->tenant = metadata["labels"][translate::k_tenant_label].string();
+  if (out->tenant.empty() || out->name.size() <= out->tenant.size() + 1 ||
+      !out->name.starts_with(out->tenant) || out->name[out->tenant.size()] != '-')
+    return nullptr;
+  out->uid = metadata["uid"].string();
+  out->goes = static_cast<bool>(metadata["deletionTimestamp"]);
+  return out;
+}
+
 QuotaPtr read_quota(std::string_view object) {
   const auto tree = translate::JsonTree::parse(object);
   if (!tree) return nullptr;
@@ -96,6 +111,12 @@ bool State::is_member(const authz::User& user, const Account& account) const {
 std::size_t State::count_of(std::string_view account) const {
   const auto found = spaces_of_account.find(account);
   return found ? found->names.size() : 0;
+}
+
+bool State::stays(std::string_view name_space) const {
+  if (const auto space = spaces.find(name_space)) return space->phase != "Terminating";
+  const auto space = tenant_spaces.find(name_space);
+  return space && !space->goes;
 }
 
 bool shows(const State& state, const authz::User& user, const Space& space) {

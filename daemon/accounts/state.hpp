@@ -47,6 +47,17 @@ QuotaPtr read_quota(std::string_view object);
 /// Null: this is no Namespace with a name, or it is a tenant's.
 SpacePtr read_space(std::string_view namespace_object);
 
+/// One namespace of a tenant, as quotas and templates need it. Immutable; any thread.
+struct TenantSpace {
+  std::string name, uid;
+  std::string tenant; ///< its ID
+  bool goes = false;  ///< it is being deleted
+};
+using TenantSpacePtr = std::shared_ptr<const TenantSpace>;
+/// Null: this is no Namespace with a name, or no tenant's: its label and the beginning of its name
+/// say whose it is.
+TenantSpacePtr read_tenant_space(std::string_view namespace_object);
+
 /// Some names that belong to one name.
 struct NameSet {
   std::string name;
@@ -60,6 +71,8 @@ struct State {
   OrderedTable<Account> accounts;
   OrderedTable<Quota> quotas;
   authz::RightsPtr rights; ///< null before they were read
+  OrderedTable<TenantSpace> tenant_spaces;
+  OrderedTable<NameSet> spaces_of_tenant; ///< by the tenant's ID
   /// By the account's name: its spaces, those that are Terminating among them.
   OrderedTable<NameSet> spaces_of_account;
   /// By authz::subject_key(): the accounts that have such a subject.
@@ -81,6 +94,8 @@ struct State {
   bool is_member(const authz::User& user, const Account& account) const;
   /// How many namespaces carry the account's label.
   std::size_t count_of(std::string_view account) const;
+  /// Is there a namespace of this name, of whomever, that is not being deleted?
+  bool stays(std::string_view name_space) const;
 };
 using StatePtr = std::shared_ptr<const State>;
 
@@ -89,6 +104,7 @@ struct Touched {
   std::vector<std::string> spaces;   ///< names, sorted, each once
   std::vector<std::string> accounts; ///< likewise
   std::vector<std::string> quotas;   ///< likewise
+  std::vector<std::string> tenants;  ///< likewise, IDs: some namespace of theirs
   authz::TouchedRights rights;
   bool everything = false; ///< it was all read anew
 };

@@ -7,6 +7,7 @@
 #include "daemon/accounts/saga.hpp"
 #include "daemon/accounts/space_templates.hpp"
 #include "daemon/accounts/space_writes.hpp"
+#include "daemon/accounts/tenant_rooms.hpp"
 #include "daemon/templates/keeper.hpp"
 #include "daemon/upstream/connections.hpp"
 
@@ -21,11 +22,11 @@ public:
   explicit Writes(WriteParts parts, ControllerSettings settings = {})
       : parts_(with_furniture(std::move(parts))), connections_(parts_.connect),
         once_(parts_.connect_once),
-        templates_({parts_.connect_as, parts_.now, parts_.render}, connections_,
+        templates_({parts_.connect_as, parts_.now, parts_.render, inward()}, connections_,
                    [this](std::string_view name_space) { return place_of(name_space); }),
         space_templates_(templates_), saga_(parts_), spaces_(parts_, saga_, connections_, once_),
         accounts_(parts_, once_), controller_(parts_, saga_, connections_, std::move(settings)),
-        quotas_(parts_, connections_, table_) {}
+        quotas_(parts_, connections_, table_), rooms_(parts_, quotas_, space_templates_) {}
   Writes(const Writes&) = delete;
   Writes& operator=(const Writes&) = delete;
 
@@ -34,6 +35,7 @@ public:
   Controller& controller() { return controller_; }
   QuotaKeeper& quotas() { return quotas_; }
   const QuotaKeeper& quotas() const { return quotas_; }
+  TenantRooms& rooms() { return rooms_; }
   QuotaTable& quota_table() { return table_; }
   templates::Keeper& templates() { return templates_; }
   const templates::Keeper& templates() const { return templates_; }
@@ -47,7 +49,7 @@ private:
     parts.furnish = [this](upstream::ControlApi& api, const std::string& space,
                            const Account& account,
                            std::chrono::milliseconds patience) -> Result<void> {
-      ZOO_TRY_VOID(quotas_.furnish(api, space, account));
+      ZOO_TRY_VOID(quotas_.furnish(api, space, {account.name}, false));
       return space_templates_.furnish(api, space, account, patience);
     };
     parts.keep_templates = [this](upstream::ControlApi& api, const std::string& space,
@@ -56,9 +58,20 @@ private:
     };
     return parts;
   }
+  /// How an object of a template is upstream in a tenant's namespace.
+  templates::DeployerParts::Inward inward() const {
+    if (parts_.tenants == nullptr) return {};
+    return [this](const std::string& tenant, const nlohmann::json& object) {
+      return parts_.tenants->inward(tenant, object);
+    };
+  }
   Result<std::optional<templates::Place>> place_of(std::string_view name_space) const {
     ZOO_TRY(const auto state, parts_.state());
-    return place_in(*state, name_space);
+    auto place = place_in(*state, parts_.tenants, name_space);
+    // Who furnishes it deploys what is there.
+    if (place && place->state == templates::Place::State::open && rooms_.furnishes(name_space))
+      place->state = templates::Place::State::made;
+    return place;
   }
 
   const WriteParts parts_;
@@ -71,6 +84,7 @@ private:
   QuotaTable table_;
   Controller controller_;
   QuotaKeeper quotas_;
+  TenantRooms rooms_;
 };
 
 } // namespace zoo::accounts

@@ -5,6 +5,7 @@
 #include "daemon/accounts/kinds.hpp"
 #include "daemon/accounts/known_rights.hpp"
 #include "daemon/accounts/quota_answers.hpp"
+#include "daemon/accounts/quota_owners.hpp"
 #include "daemon/accounts/write_backings.hpp"
 #include "daemon/translate/discovery_json.hpp"
 
@@ -27,6 +28,11 @@ accounts::WriteParts with_views(accounts::WriteParts parts, accounts::Views& vie
 }
 
 Result<nlohmann::json> no_quota(const std::string& owner) {
+  if (const auto id = accounts::tenant_of_owner(owner); !id.empty())
+    return fail(Code::not_found,
+                "tenant \"{}\" has no quota over its namespaces: `zooctl quota set tenant/{} "
+                "pods=10` gives it one",
+                id, id);
   return fail(Code::not_found,
               "account \"{}\" has no quota: `zooctl quota set {} pods=10` makes one", owner, owner);
 }
@@ -100,6 +106,7 @@ AccountViews::AccountViews(upstream::Upstream& upstream, net::Loop& loop, net::L
                   writes_.controller().touched(before, now, touched);
                   touch_quotas(*before, *now, touched);
                   touch_templates(*before, *now, touched);
+                  touch_tenants(*now, touched);
                 }),
       quotas_(
           upstream, quota_loop, writes_.quota_table(),
@@ -120,9 +127,57 @@ AccountViews::AccountViews(upstream::Upstream& upstream, net::Loop& loop, net::L
        [this](std::string_view space, std::string_view key) {
          return objects_.path_of(space, key);
        },
-       [this](const Names& owners) {
-         change_scope([&](accounts::QuotaHookScope& scope) { scope.accounts = owners; });
+       [this](const Names& accounts, const Names& tenants) {
+         change_scope([&](accounts::QuotaHookScope& scope) {
+           scope.accounts = accounts;
+           scope.tenants = tenants;
+         });
        }});
+  writes_.templates().on_state([this](std::string_view name_space) {
+    const auto space = follower_.state()->tenant_spaces.find(name_space);
+    if (space && tells_tenant_) tells_tenant_(space->tenant);
+  });
+}
+
+void AccountViews::touch_owners_of(const accounts::State& now, std::string_view id) {
+  auto& quotas = writes_.quotas();
+  quotas.touched(accounts::tenant_owner(id));
+  const auto* tenants = writes_.parts().tenants;
+  if (const auto terms = tenants == nullptr ? std::nullopt : tenants->terms(id))
+    quotas.touched(terms->account);
+  const auto known = now.spaces_of_tenant.find(id);
+  if (!known) return;
+  for (const auto& space : known->names)
+    for (const auto& owner : writes_.quota_table().owners_in(space))
+      quotas.touched(owner);
+}
+
+void AccountViews::tenant_changed(std::string_view id) {
+  const auto state = follower_.state();
+  touch_owners_of(*state, id);
+  if (const auto known = state->spaces_of_tenant.find(id))
+    for (const auto& space : known->names)
+      writes_.templates().space_changed(space);
+}
+
+/// Namespaces of tenants have come or gone, or an account has another list of templates.
+void AccountViews::touch_tenants(const accounts::State& now, const accounts::Touched& touched) {
+  const auto* tenants = writes_.parts().tenants;
+  if (tenants == nullptr) return;
+  if (touched.everything) {
+    for (const auto& id : tenants->concerned()) {
+      touch_owners_of(now, id);
+      if (tells_tenant_) tells_tenant_(id);
+    }
+    return;
+  }
+  for (const auto& id : touched.tenants)
+    if (writes_.rooms().concerns(id)) touch_owners_of(now, id);
+  for (const auto& account : touched.accounts)
+    for (const auto& id : tenants->of_account(account)) {
+      touch_owners_of(now, id);
+      if (tells_tenant_) tells_tenant_(id);
+    }
 }
 
 void AccountViews::lead(bool leads) {
@@ -132,6 +187,10 @@ void AccountViews::lead(bool leads) {
   writes_.controller().lead(leads);
   writes_.templates().lead(leads);
   sets_.lead(leads);
+  const auto* tenants = writes_.parts().tenants;
+  if (!leads || tenants == nullptr) return;
+  for (const auto& id : tenants->concerned())
+    touch_owners_of(*follower_.state(), id);
 }
 
 void AccountViews::change_scope(const std::function<void(accounts::QuotaHookScope&)>& how) {
@@ -151,7 +210,7 @@ void AccountViews::touch_quotas(const accounts::State& before, const accounts::S
                                 const accounts::Touched& touched) {
   if (touched.everything || concerns_sets(before, now, touched)) sets_.touched();
   if (touched.everything) {
-    for (const auto& account : writes_.quota_table().accounts())
+    for (const auto& account : writes_.quota_table().owners())
       writes_.quotas().touched(account);
     return;
   }
@@ -232,7 +291,7 @@ void AccountViews::add_quota_findings(std::vector<tenants::Finding>& out) const 
   };
   std::vector<std::string> scoped, beside;
   broker_.read([&](const quota::Judge& judge) {
-    for (const auto& account : writes_.quota_table().accounts())
+    for (const auto& account : writes_.quota_table().owners())
       if (const auto* owner = judge.owner(account); owner != nullptr && owner->limits.size() > 1)
         scoped.push_back(account);
     for (const auto& other : writes_.quota_table().others())
@@ -251,7 +310,7 @@ void AccountViews::add_quota_findings(std::vector<tenants::Finding>& out) const 
 Result<nlohmann::json> AccountViews::quotas(const std::string& owner) {
   auto out = nlohmann::json::array();
   const auto accounts =
-      owner.empty() ? writes_.quota_table().accounts() : std::set<std::string, std::less<>>{owner};
+      owner.empty() ? writes_.quota_table().owners() : std::set<std::string, std::less<>>{owner};
   for (const auto& name : accounts) {
     auto one =
         broker_.read([&](const quota::Judge& judge) { return accounts::quota_state(judge, name); });
@@ -269,13 +328,15 @@ Result<nlohmann::json> AccountViews::explain(const std::string& owner, const std
                                        wanted);
   });
   if (out.is_null() && owner.empty())
-    return fail(Code::not_found, "no account with a quota owns namespace \"{}\"", space);
+    return fail(Code::not_found, "nobody with a quota owns namespace \"{}\"", space);
   if (out.is_null()) return no_quota(owner);
   return out;
 }
 
 Result<void> AccountViews::recount(const std::string& owner) {
-  if (!writes_.quota_table().accounts().contains(owner)) {
+  const bool has =
+      broker_.read([&](const quota::Judge& judge) { return judge.owner(owner) != nullptr; });
+  if (!has) {
     auto none = no_quota(owner);
     return fail(std::move(none).error());
   }

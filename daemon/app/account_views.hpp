@@ -47,6 +47,12 @@ public:
   void start(); ///< any thread
   accounts::Views& views() { return views_; }
   accounts::QuotaBroker& broker() { return broker_; }
+  accounts::Writes& writes() { return writes_; }
+  const accounts::Writes& writes() const { return writes_; }
+  /// Another account, quota or list of templates than before. Any thread; does not block.
+  void tenant_changed(std::string_view id);
+  /// Told the ID of a tenant in whose namespaces something is to be looked at. Before start().
+  void on_tenant(std::function<void(std::string_view id)> told) { tells_tenant_ = std::move(told); }
   /// Of several zoods one alone moves room between slices, and lets in. Any thread.
   void lead(bool leads);
   /// Hears whom the webhook of quotas is to be asked about: now, and whenever that changes, on any
@@ -71,12 +77,15 @@ private:
                     const accounts::Touched& touched);
   void touch_templates(const accounts::State& before, const accounts::State& now,
                        const accounts::Touched& touched);
+  void touch_tenants(const accounts::State& now, const accounts::Touched& touched);
+  void touch_owners_of(const accounts::State& now, std::string_view id);
   void add_template_findings(std::vector<tenants::Finding>& out) const;
   void measure_templates(MetricText& out) const;
 
   void add_quota_findings(std::vector<tenants::Finding>& out) const;
   void change_scope(const std::function<void(accounts::QuotaHookScope&)>& how);
 
+  std::function<void(std::string_view id)> tells_tenant_;
   accounts::Views views_;
   const std::shared_ptr<const access::UpstreamRights> rights_;
   accounts::QuotaBroker broker_;

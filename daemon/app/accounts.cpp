@@ -6,10 +6,12 @@
 #include "daemon/app/address.hpp"
 #include "daemon/app/door_certificates.hpp"
 #include "daemon/app/settings.hpp"
+#include "daemon/app/tenant_furniture.hpp"
 #include "daemon/tenants/directory.hpp"
 #include "daemon/tenants/pki.hpp"
 #include "daemon/upstream/control_api.hpp"
 #include "daemon/upstream/credential.hpp"
+#include "daemon/upstream/upstream.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -18,6 +20,13 @@
 #include <utility>
 
 namespace zoo::app {
+
+namespace {
+
+/// That wait for the upstream while namespaces of tenants are furnished.
+constexpr std::size_t k_furnish_threads = 8;
+
+} // namespace
 
 Result<void> Accounts::install(const upstream::Credential& credential,
                                const config::Values& values) {
@@ -60,10 +69,15 @@ Result<void> Accounts::follow() {
     ZOO_TRY(const auto address, parse_address(text));
     servers.push_back({address.host, address.port});
   }
+  terms_ = std::make_unique<TenantTermsSource>(parts_.tenants,
+                                               [this] { return parts_.upstream.shared_names(); });
+  writes.tenants = terms_.get();
   views_ = std::make_unique<AccountViews>(parts_.upstream, *parts_.rights_loop, *parts_.quota_loop,
                                           values.size("accounts.rbac_limit"), std::move(servers),
                                           std::move(writes));
   views_->lead(leads_);
+  views_->on_tenant(parts_.touch_tenant);
+  furnishing_ = std::make_unique<resources::Workers>("furnish", k_furnish_threads);
   views_->start();
   return {};
 }
@@ -114,6 +128,28 @@ std::shared_ptr<const access::QuotaGate> Accounts::quota_gate() {
   if (!views_) return nullptr;
   return accounts::make_quota_gate(views_->broker(), views_->rights(),
                                    [this] { return !leads_ || (broker_ && broker_->asked()); });
+}
+
+std::shared_ptr<const access::Furnisher> Accounts::furnisher() {
+  return views_ ? make_furnisher(views_->writes(), *furnishing_) : nullptr;
+}
+
+Result<void> Accounts::furnish(upstream::ControlApi& api, const std::string& id,
+                               const std::string& space) {
+  return views_ ? views_->writes().rooms().furnish(api, id, space) : Result<void>();
+}
+
+Result<void> Accounts::keep_furnished(upstream::ControlApi& api, const std::string& id,
+                                      const std::string& space) {
+  return views_ ? views_->writes().rooms().keep(api, id, space) : Result<void>();
+}
+
+std::optional<api::Condition> Accounts::furnished(const api::Tenant& tenant) const {
+  return furnished_condition(tenant, views_ ? &views_->writes() : nullptr);
+}
+
+void Accounts::tenant_changed(std::string_view id) {
+  if (views_) views_->tenant_changed(id);
 }
 
 std::vector<tenants::Finding> Accounts::findings() const {
@@ -180,6 +216,7 @@ std::vector<net::Listener*> Accounts::listeners() {
 void Accounts::close() {
   if (door_) door_->close();
   if (aggregated_) aggregated_->close();
+  if (furnishing_) furnishing_->stop();
   if (views_) views_->on_quota_scope(nullptr);
   if (broker_) broker_->close();
 }

@@ -7,7 +7,9 @@
 #include "daemon/app/account_views.hpp"
 #include "daemon/app/aggregated.hpp"
 #include "daemon/app/broker_door.hpp"
+#include "daemon/app/tenant_terms.hpp"
 #include "daemon/reconcile/runner.hpp"
+#include "daemon/resources/workers.hpp"
 #include "daemon/templates/charts.hpp"
 #include "daemon/tenants/service.hpp"
 
@@ -16,7 +18,9 @@
 #include <atomic>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace zoo::app {
@@ -37,6 +41,8 @@ struct AccountsParts {
   const gateway::GatewayShared& gateway;
   std::function<std::shared_ptr<const tenants::TenantSnapshot>()> tenants;
   std::function<std::shared_ptr<access::FlowShare>(const std::string& id)> share_of;
+  /// Told of a tenant in whose namespaces something is to be looked at. Any thread; does not block.
+  std::function<void(std::string_view id)> touch_tenant{};
 };
 
 /// All that zood does for users of the upstream: what is known of accounts and spaces, the account
@@ -63,6 +69,15 @@ public:
   void lead(bool leads);
   /// What zood's doors ask before something is created; null without accounts.enabled.
   std::shared_ptr<const access::QuotaGate> quota_gate();
+  /// What tenants' doors ask before a tenant has rights in a namespace; null likewise.
+  std::shared_ptr<const access::Furnisher> furnisher();
+  /// For tenants::ControllerParts; without accounts.enabled they do nothing.
+  Result<void> furnish(upstream::ControlApi& api, const std::string& id, const std::string& space);
+  Result<void> keep_furnished(upstream::ControlApi& api, const std::string& id,
+                              const std::string& space);
+  std::optional<api::Condition> furnished(const api::Tenant& tenant) const;
+  /// tenants::TenantDirectory::on_change().
+  void tenant_changed(std::string_view id);
   admin::QuotaSource* quotas() { return views_.get(); } ///< null without accounts.enabled
   /// As uninstall_account_kinds() says. Blocks.
   Result<nlohmann::json> uninstall(bool force, bool dry_run) const;
@@ -80,11 +95,13 @@ private:
   Result<void> open_broker();
 
   const AccountsParts parts_;
-  std::unique_ptr<templates::Charts> charts_; ///< null without accounts.enabled
-  std::unique_ptr<AccountViews> views_;       ///< null without accounts.enabled
-  std::unique_ptr<AccountDoor> door_;         ///< null without accounts.listen
-  std::unique_ptr<Aggregated> aggregated_;    ///< null without accounts.aggregated.listen
-  std::unique_ptr<BrokerDoor> broker_;        ///< null without broker.enabled
+  std::unique_ptr<templates::Charts> charts_;      ///< null without accounts.enabled
+  std::unique_ptr<TenantTermsSource> terms_;       ///< likewise
+  std::unique_ptr<AccountViews> views_;            ///< null without accounts.enabled
+  std::unique_ptr<resources::Workers> furnishing_; ///< likewise
+  std::unique_ptr<AccountDoor> door_;              ///< null without accounts.listen
+  std::unique_ptr<Aggregated> aggregated_;         ///< null without accounts.aggregated.listen
+  std::unique_ptr<BrokerDoor> broker_;             ///< null without broker.enabled
   std::atomic<bool> leads_ = true;
 };
 

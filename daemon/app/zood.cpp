@@ -91,6 +91,7 @@ struct Zood::Impl {
   /// That pods verify the tenants' door by, as PEM; set before it is opened.
   Published<const std::string> authorities;
   Published<const access::QuotaGate> quota_gate; ///< null without accounts.enabled
+  Published<const access::Furnisher> furnisher;  ///< likewise
   std::unique_ptr<crypto::Sealer> credential_sealer;
   tenants::TenantDirectory directory;
   std::unique_ptr<tenants::DirectoryFeeder> feeder;
@@ -329,7 +330,7 @@ Result<void> Zood::Impl::open_tenants_door() {
       visible_nodes(values), board.get(), engine.get(),
       [this](const std::string& id) { tell([&id](auto& service) { service.sign_soon(id); }); },
       [this](const std::string& id) { tell([&id](auto& service) { service.has_webhooks(id); }); },
-      [this] { return quota_gate.load(); }, audit.get()});
+      [this] { return quota_gate.load(); }, [this] { return furnisher.load(); }, audit.get()});
   if (shares_store()) {
     turns = std::make_unique<replicas::SharedTurns>(*store, *session);
     ZOO_TRY_VOID(turns->start());
@@ -357,15 +358,18 @@ Result<void> Zood::Impl::open_tenants_door() {
 }
 
 Result<void> Zood::Impl::open_accounts() {
-  accounts = std::make_unique<Accounts>(
-      AccountsParts{values, *credential, *upstream, loops->loops(),
-                    rights_loop ? rights_loop->loops().front() : nullptr,
-                    quota_loop ? quota_loop->loops().front() : nullptr, *pki, *certificates, *audit,
-                    *gateway_shared, [this] { return directory.snapshot(); },
-                    [this](const std::string& id) { return flow_control.share(id); }});
+  accounts = std::make_unique<Accounts>(AccountsParts{
+      values, *credential, *upstream, loops->loops(),
+      rights_loop ? rights_loop->loops().front() : nullptr,
+      quota_loop ? quota_loop->loops().front() : nullptr, *pki, *certificates, *audit,
+      *gateway_shared, [this] { return directory.snapshot(); },
+      [this](const std::string& id) { return flow_control.share(id); },
+      [this](std::string_view id) { tell([id](auto& service) { service.touch(id); }); }});
   accounts->lead(session->leads());
   ZOO_TRY_VOID(accounts->open());
   quota_gate.store(accounts->quota_gate());
+  furnisher.store(accounts->furnisher());
+  directory.on_change([this](std::string_view id) { accounts->tenant_changed(id); });
   return {};
 }
 
@@ -395,7 +399,12 @@ Result<void> Zood::Impl::open_admin_doors() {
           [this](auto owner) { return upstream->attachments().names_of(owner); },
           [this] { return relay ? relay->now() : RelayDoor::none(*upstream); },
           [this] { return inside->access(); }, [this] { return authorities.load(); },
-          shares_store() ? session.get() : nullptr},
+          shares_store() ? session.get() : nullptr,
+          [this](auto& api, auto& id, auto& space) { return accounts->furnish(api, id, space); },
+          [this](auto& api, auto& id, auto& space) {
+            return accounts->keep_furnished(api, id, space);
+          },
+          [this](const api::Tenant& tenant) { return accounts->furnished(tenant); }},
       std::move(settings), credential.get());
   backups = std::make_unique<Backups>(BackupParts{
       *store, values.path("dir"), values.path("upstream.kubeconfig"),

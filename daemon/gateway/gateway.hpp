@@ -3,6 +3,7 @@
 
 #include "common/base/result.hpp"
 #include "common/crypto/aead.hpp"
+#include "daemon/access/furnisher.hpp"
 #include "daemon/access/quota_gate.hpp"
 #include "daemon/access/turns.hpp"
 #include "daemon/access/view_source.hpp"
@@ -61,6 +62,8 @@ struct GatewayShared {
   std::function<void(const std::string& id)> on_webhooks{};
   /// Asked before what an account's quota counts is created; null, or a null one: nobody is.
   std::function<std::shared_ptr<const access::QuotaGate>()> quota_gate{};
+  /// Asked before a tenant is given its rights in a namespace; null, or a null one: nobody is.
+  std::function<std::shared_ptr<const access::Furnisher>()> furnisher{};
   audit::Log* audit = nullptr; ///< thread-safe; told of every request that is over
   /// Of lists that are held to some namespaces. Any thread.
   std::shared_ptr<SeenSpaces> seen_spaces = std::make_shared<SeenSpaces>();

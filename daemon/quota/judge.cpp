@@ -55,11 +55,39 @@ Judge::Part Judge::part_of(const Item& item, const Limit& limit) {
   return out;
 }
 
+std::array<const Judge::Known*, k_owner_kinds> Judge::known_of(const Space& space) const {
+  std::array<const Known*, k_owner_kinds> out{};
+  for (std::size_t i = 0; i < k_owner_kinds; ++i) {
+    if (space.owners[i].empty()) continue;
+    if (const auto known = owners_.find(space.owners[i]); known != owners_.end())
+      out[i] = &known->second;
+  }
+  return out;
+}
+
+std::array<Judge::Known*, k_owner_kinds> Judge::known_of(const Space& space) {
+  std::array<Known*, k_owner_kinds> out{};
+  for (std::size_t i = 0; i < k_owner_kinds; ++i) {
+    if (space.owners[i].empty()) continue;
+    if (const auto known = owners_.find(space.owners[i]); known != owners_.end())
+      out[i] = &known->second;
+  }
+  return out;
+}
+
+Judge::Known* Judge::known_of(const Space& space, std::string_view slice_name) {
+  for (auto* known : known_of(space))
+    if (known != nullptr)
+      for (const auto& limit : known->owner.limits)
+        if (limit.slice_name == slice_name) return known;
+  return nullptr;
+}
+
 const Limit* Judge::limit_of(const Space& space, std::string_view slice_name) const {
-  const auto known = owners_.find(space.owner);
-  if (known == owners_.end()) return nullptr;
-  for (const auto& limit : known->second.owner.limits)
-    if (limit.slice_name == slice_name) return &limit;
+  for (const auto* known : known_of(space))
+    if (known != nullptr)
+      for (const auto& limit : known->owner.limits)
+        if (limit.slice_name == slice_name) return &limit;
   return nullptr;
 }
 
@@ -79,10 +107,11 @@ ResourceList Judge::exact(const Limit& limit, const ResourceList& list) const {
 void Judge::set_owner(const std::string& name, Owner owner, Time now) {
   const auto found = owners_.find(name);
   if (found != owners_.end()) {
+    const auto kind = static_cast<std::size_t>(found->second.owner.kind);
     for (const auto& space : found->second.owner.spaces) {
       if (!owner.limits.empty() && owner.spaces.contains(space)) continue;
-      auto& left = spaces_[space];
-      if (left.owner == name) left.owner.clear();
+      auto& left = spaces_[space].owners[kind];
+      if (left == name) left.clear();
     }
     if (owner.limits.empty()) owners_.erase(found);
   }
@@ -90,7 +119,7 @@ void Judge::set_owner(const std::string& name, Owner owner, Time now) {
   auto& known = owners_[name];
   known.owner = std::move(owner);
   for (const auto& space : known.owner.spaces)
-    spaces_[space].owner = name;
+    spaces_[space].owners[static_cast<std::size_t>(known.owner.kind)] = name;
   recount(known, now);
 }
 
@@ -99,7 +128,8 @@ void Judge::recount(Known& known, Time now) {
   for (const auto& name : known.owner.spaces) {
     auto& space = spaces_[name];
     for (auto& [slice, slot] : space.slots)
-      slot.part = {};
+      if (const auto* owner = known_of(space, slice); owner == nullptr || owner == &known)
+        slot.part = {};
     for (const auto& limit : known.owner.limits) {
       auto& slot = space.slots[limit.slice_name];
       auto& sum = known.sums[limit.slice_name];
@@ -123,18 +153,20 @@ template <class F>
 void Judge::change(const std::string& space_name, const std::string& key, Time now, F apply) {
   auto& space = spaces_[space_name];
   auto& item = space.items[key];
-  const auto known = owners_.find(space.owner);
+  const auto owners = known_of(space);
   std::vector<Part> before;
-  if (known != owners_.end())
-    for (const auto& limit : known->second.owner.limits)
-      before.push_back(part_of(item, limit));
+  for (const auto* known : owners)
+    if (known != nullptr)
+      for (const auto& limit : known->owner.limits)
+        before.push_back(part_of(item, limit));
   const bool was = item.live.has_value();
   apply(item);
   objects_ += item.live ? 1 : 0;
   objects_ -= was ? 1 : 0;
-  if (known != owners_.end()) {
-    std::size_t i = 0;
-    for (const auto& limit : known->second.owner.limits) {
+  std::size_t i = 0;
+  for (auto* known : owners) {
+    if (known == nullptr) continue;
+    for (const auto& limit : known->owner.limits) {
       const auto is = part_of(item, limit);
       auto& slot = space.slots[limit.slice_name];
       const auto replace = [&](Part& part) {
@@ -146,7 +178,7 @@ void Judge::change(const std::string& space_name, const std::string& key, Time n
         add(part.waiting, is.waiting);
       };
       replace(slot.part);
-      replace(known->second.sums[limit.slice_name]);
+      replace(known->sums[limit.slice_name]);
       // What has gone stays charged until `used` falls.
       if (const auto less = beyond(before[i].live, is.live); !less.empty())
         add(slot.view.dead, less);
@@ -236,7 +268,7 @@ void Judge::slice_gone(const std::string& space, const std::string& slice_name) 
   if (slot == found->second.slots.end()) return;
   slot->second.view = {};
   if (limit_of(found->second, slice_name) == nullptr) found->second.slots.erase(slot);
-  if (found->second.slots.empty() && found->second.items.empty() && found->second.owner.empty())
+  if (found->second.slots.empty() && found->second.items.empty() && !found->second.owned())
     spaces_.erase(found);
 }
 
@@ -267,7 +299,7 @@ ResourceList Judge::sum(const Known& known, const Limit& limit, Time now) const 
 }
 
 std::string Judge::refusal(const Known& known, const Limit& limit, const ResourceList& more,
-                           const ResourceList& used) const {
+                           const ResourceList& used, const std::string& space) const {
   ResourceList full;
   std::string quota;
   for (const auto& [name, amount] : more) {
@@ -280,13 +312,16 @@ std::string Judge::refusal(const Known& known, const Limit& limit, const Resourc
     if (whose == quota) full.insert_or_assign(name, amount);
   }
   // Who has most of what is full.
+  const auto own = known.owner.prefixes.find(space);
+  const auto prefix = own == known.owner.prefixes.end() ? std::string_view() : own->second;
   std::vector<std::pair<kube::Quantity, std::string>> users;
   for (const auto& name : known.owner.spaces) {
+    if (!name.starts_with(prefix)) continue; // another tenant's, of the same account
     const auto* slot = slot_of(name, limit.slice_name);
     if (slot == nullptr) continue;
     const auto here = of_names(slot->part.all(), full);
     if (here.empty() || here.begin()->second.zero()) continue;
-    users.emplace_back(here.begin()->second, name + ' ' + amounts_text(here));
+    users.emplace_back(here.begin()->second, name.substr(prefix.size()) + ' ' + amounts_text(here));
   }
   std::stable_sort(users.begin(), users.end(),
                    [](const auto& a, const auto& b) { return a.first > b.first; });
@@ -299,17 +334,20 @@ std::string Judge::refusal(const Known& known, const Limit& limit, const Resourc
                      amounts_text(of_names(limit.hard, full)), known.owner.title, who);
 }
 
-bool Judge::fits(const Space& space, const Item& item, const Ask& ask, const Known& known) const {
-  for (const auto& limit : known.owner.limits) {
-    auto more = charged(ask.cost, limit);
-    if (item.live && item.uid == ask.uid) more = beyond(more, charged(*item.live, limit));
-    if (more.empty()) continue;
-    const auto slot = space.slots.find(limit.slice_name);
-    if (slot == space.slots.end() || !slot->second.view.known()) continue;
-    const auto& view = slot->second.view;
-    auto least = plus(plus(slot->second.part.live, slot->second.part.allowed), view.dead);
-    least = larger(std::move(least), only(view.used(), limit.hard));
-    if (!within(only(plus(std::move(least), more), more), view.hard())) return false;
+bool Judge::fits(const Space& space, const Item& item, const Ask& ask) const {
+  for (const auto* known : known_of(space)) {
+    if (known == nullptr) continue;
+    for (const auto& limit : known->owner.limits) {
+      auto more = charged(ask.cost, limit);
+      if (item.live && item.uid == ask.uid) more = beyond(more, charged(*item.live, limit));
+      if (more.empty()) continue;
+      const auto slot = space.slots.find(limit.slice_name);
+      if (slot == space.slots.end() || !slot->second.view.known()) continue;
+      const auto& view = slot->second.view;
+      auto least = plus(plus(slot->second.part.live, slot->second.part.allowed), view.dead);
+      least = larger(std::move(least), only(view.used(), limit.hard));
+      if (!within(only(plus(std::move(least), more), more), view.hard())) return false;
+    }
   }
   return true;
 }
@@ -318,10 +356,9 @@ Judge::Verdict Judge::ask(const Ask& ask, Time now) {
   using Kind = Verdict::Kind;
   const auto space = spaces_.find(ask.space);
   if (space == spaces_.end()) return {};
-  const auto known = owners_.find(space->second.owner);
-  if (known == owners_.end()) return {};
   Verdict out;
-  out.owner = known->first;
+  out.owners = owners_of(ask.space);
+  if (out.owners.empty()) return out;
   const auto found = space->second.items.find(ask.key);
   static const Item nothing;
   const auto& item = found == space->second.items.end() ? nothing : found->second;
@@ -329,25 +366,29 @@ Judge::Verdict Judge::ask(const Ask& ask, Time now) {
       item.held && item.held->uid == ask.uid && within(ask.cost.all, item.held->cost.all);
   if (again && item.held->allowed) return out;
   bool grows = false;
-  for (const auto& limit : known->second.owner.limits) {
-    const auto cost = charged(ask.cost, limit);
-    auto more = item.live ? beyond(cost, charged(*item.live, limit)) : cost;
-    grows = grows || !more.empty() || (item.live && item.uid != ask.uid && !cost.empty());
-    if (again) continue;
-    if (item.held)
-      more = beyond(cost, larger(charged(item.held->cost, limit),
-                                 item.live ? charged(*item.live, limit) : ResourceList{}));
-    if (more.empty()) continue;
-    const auto used = sum(known->second, limit, now);
-    if (within(only(plus(used, more), more), limit.hard)) continue;
-    out.kind = Kind::deny;
-    out.text = refusal(known->second, limit, more, used);
-    out.doubtful = !doubts(known->first, std::chrono::seconds(1), now).empty();
-    return out;
+  for (const auto& owner : out.owners) {
+    const auto& known = owners_.at(owner);
+    for (const auto& limit : known.owner.limits) {
+      const auto cost = charged(ask.cost, limit);
+      auto more = item.live ? beyond(cost, charged(*item.live, limit)) : cost;
+      grows = grows || !more.empty() || (item.live && item.uid != ask.uid && !cost.empty());
+      if (again) continue;
+      if (item.held)
+        more = beyond(cost, larger(charged(item.held->cost, limit),
+                                   item.live ? charged(*item.live, limit) : ResourceList{}));
+      if (more.empty()) continue;
+      const auto used = sum(known, limit, now);
+      if (within(only(plus(used, more), more), limit.hard)) continue;
+      out.kind = Kind::deny;
+      out.text = refusal(known, limit, more, used, ask.space);
+      out.doubtful = !doubts(owner, std::chrono::seconds(1), now).empty();
+      out.owners = {std::string(owner)};
+      return out;
+    }
   }
   if (!grows) return out;
   // A dry run waits for room as others do, and leaves nothing behind.
-  if (ask.dry_run && (item.held || fits(space->second, item, ask, known->second))) return out;
+  if (ask.dry_run && (item.held || fits(space->second, item, ask))) return out;
   if (!again) {
     held_.emplace(now + settings_.reservation, Place{ask.space, ask.key});
     change(ask.space, ask.key, now, [&](Item& one) {
@@ -363,10 +404,9 @@ Judge::Verdict Judge::ask(const Ask& ask, Time now) {
 bool Judge::has_room(const Ask& ask, Time now) {
   const auto space = spaces_.find(ask.space);
   if (space == spaces_.end()) return true;
-  const auto known = owners_.find(space->second.owner);
   const auto item = space->second.items.find(ask.key);
-  if (known == owners_.end() || item == space->second.items.end()) return true;
-  if (!fits(space->second, item->second, ask, known->second)) return false;
+  if (item == space->second.items.end()) return true;
+  if (!fits(space->second, item->second, ask)) return false;
   let_in(ask, now);
   return true;
 }
@@ -391,7 +431,9 @@ std::vector<Judge::Doubt> Judge::doubts(const std::string& owner, Clock::duratio
   for (auto each = held_.begin(); each != held_.end() && each->first <= latest; ++each) {
     const auto& [space_name, key] = each->second;
     const auto space = spaces_.find(space_name);
-    if (space == spaces_.end() || space->second.owner != owner) continue;
+    if (space == spaces_.end()) continue;
+    const auto& owners = space->second.owners;
+    if (std::find(owners.begin(), owners.end(), owner) == owners.end()) continue;
     const auto item = space->second.items.find(key);
     if (item == space->second.items.end() || !item->second.held) continue;
     const auto& held = *item->second.held;
@@ -454,8 +496,17 @@ const Owner* Judge::owner(std::string_view name) const {
 }
 
 std::string Judge::owner_of(std::string_view space) const {
+  const auto all = owners_of(space);
+  return all.empty() ? std::string() : all.front();
+}
+
+std::vector<std::string> Judge::owners_of(std::string_view space) const {
+  std::vector<std::string> out;
   const auto found = spaces_.find(space);
-  return found == spaces_.end() ? std::string() : found->second.owner;
+  if (found == spaces_.end()) return out;
+  for (const auto& name : found->second.owners)
+    if (!name.empty() && owners_.contains(name)) out.push_back(name);
+  return out;
 }
 
 } // namespace zoo::quota

@@ -3,7 +3,9 @@
 
 #include "daemon/quota/slice_view.hpp"
 
+#include <array>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -15,11 +17,19 @@
 
 namespace zoo::quota {
 
+/// A namespace has at most one owner of each kind, and their slices have different names.
+enum class OwnerKind : std::uint8_t { account, tenant };
+inline constexpr std::size_t k_owner_kinds = 2;
+
 /// Whose namespaces share a limit.
 struct Owner {
   std::string title; ///< "account team": in refusals
   std::vector<Limit> limits;
   std::set<std::string, std::less<>> spaces;
+  OwnerKind kind = OwnerKind::account;
+  /// What tenants' namespaces begin with, by namespace: "foofoo-". A refusal there speaks of those
+  /// that begin so alone, and leaves that out; one elsewhere has all names as they are.
+  std::map<std::string, std::string, std::less<>> prefixes{};
   bool operator==(const Owner&) const = default;
 };
 
@@ -76,8 +86,8 @@ public:
   };
   struct Verdict {
     enum class Kind : std::uint8_t { allow, deny, wait } kind = Kind::allow;
-    std::string text; ///< of a denial
-    std::string owner;
+    std::string text;                  ///< of a denial
+    std::vector<std::string> owners{}; ///< of the namespace; of a denial the one whose limit it is
     bool doubtful = false; ///< it was denied because of what was let in and was not seen since
   };
   /// What is let in is reserved at once. `wait`: there is room for the owner, and not in the slice
@@ -123,7 +133,8 @@ public:
   std::size_t objects() const { return objects_; }
   std::size_t reserved() const;
   const Owner* owner(std::string_view name) const;
-  std::string owner_of(std::string_view space) const;
+  std::string owner_of(std::string_view space) const; ///< the first of them; "": nobody
+  std::vector<std::string> owners_of(std::string_view space) const;
 
 private:
   struct Held {
@@ -149,7 +160,8 @@ private:
     Clock::duration patience{};    ///< before the next repair; doubled by each that did not help
   };
   struct Space {
-    std::string owner;
+    std::array<std::string, k_owner_kinds> owners; ///< by kind; "": none
+    bool owned() const { return !owners[0].empty() || !owners[1].empty(); }
     std::map<std::string, Item, std::less<>> items;
     std::map<std::string, Slot, std::less<>> slots; ///< by the slice's name
   };
@@ -161,6 +173,10 @@ private:
   using Place = std::pair<std::string, std::string>; ///< a namespace, and a slice or an object
   using Places = std::set<Place>;
 
+  /// The owners of a namespace that have limits; null where there is none of a kind.
+  std::array<Known*, k_owner_kinds> known_of(const Space& space);
+  std::array<const Known*, k_owner_kinds> known_of(const Space& space) const;
+  Known* known_of(const Space& space, std::string_view slice_name); ///< whose slice that is
   template <class F>
   void change(const std::string& space, const std::string& key, Time now, F apply);
   static Part part_of(const Item& item, const Limit& limit);
@@ -168,9 +184,9 @@ private:
   const Slot* slot_of(const std::string& space, const std::string& slice_name) const;
   void recount(Known& known, Time now);
   bool young(const Limit& limit, Time now) const;
-  bool fits(const Space& space, const Item& item, const Ask& ask, const Known& known) const;
+  bool fits(const Space& space, const Item& item, const Ask& ask) const;
   std::string refusal(const Known& known, const Limit& limit, const ResourceList& more,
-                      const ResourceList& used) const;
+                      const ResourceList& used, const std::string& space) const;
   ResourceList sum(const Known& known, const Limit& limit, Time now) const;
   const Limit* limit_of(const Space& space, std::string_view slice_name) const;
   ResourceList exact(const Limit& limit, const ResourceList& list) const;

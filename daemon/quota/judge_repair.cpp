@@ -81,9 +81,9 @@ std::optional<ResourceList> Judge::repair(const std::string& space_name,
   if (found == space->second.slots.end() || limit == nullptr) return std::nullopt;
   auto& slot = found->second;
   const bool low = slot.low && (anew || now >= *slot.low + settings_.low);
-  const auto known = owners_.find(space->second.owner);
-  const auto sum = known->second.sums.find(slice_name);
-  const bool waited = sum != known->second.sums.end() && !sum->second.waiting.empty();
+  const auto& sums = known_of(space->second, slice_name)->sums;
+  const auto sum = sums.find(slice_name);
+  const bool waited = sum != sums.end() && !sum->second.waiting.empty();
   const bool high =
       slot.high &&
       (anew || now >= *slot.high + std::max<Clock::duration>(settings_.high, slot.patience) ||
@@ -128,9 +128,10 @@ std::set<std::string, std::less<>> Judge::tick(Time now,
     if (slot != nullptr && slot->view.tick(now)) {
       // An owner without waiting creates is not named here: its keeper hears of the change by the
       // slice's watch.
-      const auto known = owners_.find(space->owner);
-      if (known != owners_.end() && !known->second.sums[each->second].waiting.empty())
-        out.insert(space->owner);
+      for (const auto& owner : space->owners)
+        if (const auto known = owners_.find(owner);
+            known != owners_.end() && !known->second.sums[each->second].waiting.empty())
+          out.insert(owner);
     }
     each = slot != nullptr && slot->view.pending() ? std::next(each) : busy_.erase(each);
   }
@@ -143,7 +144,7 @@ std::set<std::string, std::less<>> Judge::tick(Time now,
     if (item == space->second.items.end() || !item->second.held) continue;
     const auto& held = *item->second.held;
     if (held.allowed && held.at + settings_.reservation <= now) {
-      out.insert(space->second.owner);
+      out.insert(space->second.owners.begin(), space->second.owners.end());
       dismiss({place.first, place.second, held.uid}, now);
     }
   }
@@ -160,7 +161,7 @@ std::set<std::string, std::less<>> Judge::tick(Time now,
     std::erase_if(stored.all, [](const auto& entry) { return entry.first != "count/pods"; });
     stored.ends.reset();
     const auto uid = item->second.uid;
-    out.insert(space->second.owner);
+    out.insert(space->second.owners.begin(), space->second.owners.end());
     seen(place.first, place.second, uid, std::move(stored), now);
   }
   for (auto each = off_.begin(); each != off_.end();) {
@@ -175,7 +176,7 @@ std::set<std::string, std::less<>> Judge::tick(Time now,
     const bool high = slot->high && now >= *slot->high + patience;
     if ((!low && !high) || now < slot->told + settings_.again) continue;
     slot->told = now;
-    out.insert(space->owner);
+    out.insert(space->owners.begin(), space->owners.end());
   }
   out.erase(std::string());
   return out;

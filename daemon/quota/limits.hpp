@@ -30,6 +30,9 @@ struct Limit {
 };
 
 inline constexpr std::string_view k_slice = "zoo-quota";
+/// The slice of a tenant's own limit, beside which there may be those of an account. It begins with
+/// k_slice, as all of them do.
+inline constexpr std::string_view k_tenant_slice = "zoo-quota-tenant";
 
 /// One Limit for each set of scopes; quotas that cannot be read are left out.
 std::vector<Limit> limits_of(std::span<const QuotaSpec> quotas);

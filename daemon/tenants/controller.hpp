@@ -98,7 +98,17 @@ struct ControllerParts {
   /// Who makes upstream what the records want, of the zoods that have one store open. Null: this
   /// one is alone.
   store::Session* session = nullptr;
+  /// Puts into a namespace what has to be there before the tenant has rights in it
+  /// (access::Furnisher); and keeps it there. Both block. Null: nothing.
+  using Furnish = std::function<Result<void>(upstream::ControlApi& api, const std::string& id,
+                                             const std::string& space)>;
+  Furnish furnish{}, keep_furnished{};
+  /// What the Tenant says of that; nothing: it has no such condition. Null: none has.
+  std::function<std::optional<api::Condition>(const api::Tenant&)> furnished{};
 };
+
+/// Of a Tenant: whether its quotas, account and templates hold in its namespaces.
+inline constexpr std::string_view k_furnished = "Furnished";
 
 /// Makes the upstream what the records of the store want (DESIGN 9): level-triggered, resumable
 /// after kill -9 at any step, since the record is its only state and every step may be repeated.
@@ -177,6 +187,8 @@ private:
   Result<void> make_room(upstream::ControlApi& api, const api::Tenant& tenant);
   Result<void> make_namespace(upstream::ControlApi& api, const api::Tenant& tenant,
                               const std::string& name);
+  Result<void> furnish(upstream::ControlApi& api, const api::Tenant& tenant,
+                       const std::string& space);
   Result<void> repair_room(upstream::ControlApi& api, const api::Tenant& tenant);
   Result<void> make_authentication(upstream::ControlApi& api, const api::Tenant& tenant,
                                    bool fresh);

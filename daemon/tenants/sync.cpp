@@ -26,6 +26,7 @@ using upstream::ControlApi;
 constexpr std::string_view k_slices = "endpointslices";
 constexpr milliseconds k_furnish_after{750};
 constexpr milliseconds k_first_look{10'000};
+constexpr milliseconds k_heard_within{5'000};
 
 std::string namespaced(std::string_view group, std::string_view name_space,
                        std::string_view resource) {
@@ -171,6 +172,18 @@ Result<void> Controller::make_authentication(ControlApi& api, const api::Tenant&
   return repair(api, roles, role);
 }
 
+/// Before the tenant has rights there. The directory, by which that goes, may be behind the record.
+Result<void> Controller::furnish(ControlApi& api, const api::Tenant& tenant,
+                                 const std::string& space) {
+  if (!parts_.furnish) return {};
+  if (parts_.directory != nullptr &&
+      !parts_.directory->wait_for(tenant.id, tenant.resource_version, k_heard_within))
+    return fail(Code::unavailable, "the record is not known here yet");
+  auto done = parts_.furnish(api, tenant.id, space);
+  if (!done) return fail(std::move(done).error().context("while furnishing namespace {}", space));
+  return {};
+}
+
 KeptTerms Controller::kept_terms(const api::Tenant& tenant) const {
   const auto own = api::terms_of(tenant); // was checked when it was written
   const auto defaults = policy()->guards;
@@ -200,6 +213,8 @@ Result<void> Controller::make_room(ControlApi& api, const api::Tenant& tenant) {
     const auto space = fmt::format("{}-{}", tenant.id, name);
     step("create-namespace");
     ZOO_TRY_VOID(make_namespace(api, tenant, space));
+    step("furnish");
+    ZOO_TRY_VOID(furnish(api, tenant, space));
     step("create-binding");
     ZOO_TRY_VOID(write_binding(api, tenant.id, space));
     ZOO_TRY_VOID(make_kept(api, tenant.id, space, kept_terms(tenant)));
@@ -238,8 +253,14 @@ Result<void> Controller::repair_room(ControlApi& api, const api::Tenant& tenant)
           bound.push_back(found_of(item).name_space);
         }
       }));
+  Result<void> furnished; // what cannot be made in one namespace holds up none of the others
   for (const auto& space : mine) {
-    if (std::find(bound.begin(), bound.end(), space) != bound.end()) continue;
+    const bool stands = std::find(bound.begin(), bound.end(), space) != bound.end();
+    auto done = !stands                 ? furnish(api, tenant, space)
+                : parts_.keep_furnished ? parts_.keep_furnished(api, tenant.id, space)
+                                        : Result<void>();
+    if (!done && furnished) furnished = fail(done.error());
+    if (stands || !done) continue;
     log::warning("tenants", "tenant {}: restoring role binding {} in namespace {}", tenant.id,
                  upstream::k_tenant_binding, space);
     ZOO_TRY_VOID(write_binding(api, tenant.id, space));
@@ -249,7 +270,7 @@ Result<void> Controller::repair_room(ControlApi& api, const api::Tenant& tenant)
   if (tenant.of_cluster) return kept;
   ZOO_TRY_VOID(make_authentication(api, tenant, false));
   ZOO_TRY_VOID(make_service(api, prefix + "default", false));
-  return kept;
+  return kept ? furnished : kept;
 }
 
 Result<bool> Controller::populated(ControlApi& api, const api::Tenant& tenant) {
@@ -336,6 +357,7 @@ Result<Controller::Next> Controller::sync(ControlApi& api, const api::Tenant& te
   ZOO_TRY(const auto certificates, recorded_certificates(led_, tenant));
   step("ready");
   const auto access = in_cluster_access(tenant);
+  const auto furnished_now = parts_.furnished ? parts_.furnished(tenant) : std::nullopt;
   auto written = change_tenant(led_, tenant.id, tenant.uid, [&](api::Tenant& now) -> bool {
     if (!now.deletion_timestamp.empty()) return false;
     const auto before = api::to_json(now);
@@ -357,6 +379,12 @@ Result<Controller::Next> Controller::sync(ControlApi& api, const api::Tenant& te
       now.set_condition("Populated", "False", "Waiting",
                         "waiting for the upstream to write ConfigMap kube-root-ca.crt", time);
       now.waiting_for = "the upstream's controllers to fill the namespaces";
+    }
+    if (furnished_now) {
+      now.set_condition(k_furnished, furnished_now->status, furnished_now->reason,
+                        furnished_now->message, time);
+    } else {
+      std::erase_if(now.conditions, [](const auto& each) { return each.type == k_furnished; });
     }
     if (!fresh)
       now.set_condition(k_in_cluster, access.given ? "True" : "False", access.reason,

@@ -94,8 +94,12 @@ room() { upstream get resourcequota -A -l zoo.kubezoo.io/managed=true -o json | 
 for one in a b c d; do check "space $one is emptied" upstream -n $one delete pods,replicasets.apps --all --now; done
 some_room() { [[ $(room) != null ]]; }
 eventually "some slice has room" 60 some_room
-somewhere=$(room)
+# Which one has it is asked when nobody moves it any more: what zood has under way ends with the answer to it.
 kill -STOP "${zood_pids[$zood_dir]}"
+versions() { upstream get resourcequota -A -l zoo.kubezoo.io/managed=true -o 'jsonpath={.items[*].metadata.resourceVersion}'; }
+at_rest() { local before; before=$(versions) && [[ $(versions) == "$before" ]] && some_room; }
+eventually "some slice has room while zood is stopped" 60 at_rest
+somewhere=$(room)
 began=$(date +%s%N)
 check "a create while zood is stopped goes on" upstream -n "$somewhere" create -f - <<<"$(pod while-stopped)"
 note "it took $((($(date +%s%N) - began) / 1000000)) ms"

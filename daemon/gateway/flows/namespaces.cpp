@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "common/base/json_text.hpp"
 #include "common/base/log.hpp"
 #include "daemon/gateway/flows/standing.hpp"
 #include "daemon/gateway/flows/steps.hpp"
@@ -21,6 +22,28 @@ protected:
   Fencing(Exchange& exchange, Code failure)
       : Steps(exchange), failure_(failure), timer_(exchange.gateway().loop()) {}
 
+  /// Puts into the namespace what has to be there first, then raises the fence.
+  void open(const std::string& name, std::function<void()> next) {
+    const auto& asks = exchange_.gateway().shared().furnisher;
+    const auto furnisher = asks ? asks() : nullptr;
+    const auto& id = exchange_.mapping().id();
+    if (!furnisher || !furnisher->concerns(id)) return raise_fence(name, std::move(next));
+    furnisher->furnish(id, name, exchange_.gateway().loop(),
+                       [this, alive = std::weak_ptr<void>(alive_), name,
+                        next = std::move(next)](const Result<void>& done) mutable {
+                         if (alive.expired() || exchange_.done()) return;
+                         if (done) return raise_fence(name, std::move(next));
+                         not_furnished(name, done.error());
+                       });
+  }
+
+  /// `why`: as Furnisher::furnish() says.
+  virtual void not_furnished(const std::string& /*name*/, const Error& why) {
+    exchange_.fail(Error(
+        failure_, fmt::format("the namespace is not ready yet: {}; try again", why.message())));
+  }
+
+private:
   /// Writes RoleBinding zoo-tenant, and at the same time what else is kept in a namespace; then
   /// waits until upstream's authorizer knows the binding: its informer is some milliseconds behind
   /// its store.
@@ -37,7 +60,6 @@ protected:
       write(std::move(each), false);
   }
 
-private:
   /// `needed`: without it the tenant reaches nothing there. What else is refused, for a quota or an
   /// admission policy say, the controller of tenants tries again and tells of.
   void write(access::NewObject object, bool needed) {
@@ -93,6 +115,7 @@ private:
   std::function<void()> next_; ///< when its fence stands
   std::size_t writing_ = 0;    ///< writes that have no answer
   std::vector<std::unique_ptr<upstream::BufferedCall>> writes_;
+  std::shared_ptr<void> alive_ = std::make_shared<int>(0);
 };
 
 class CreateNamespace final : public Fencing {
@@ -111,7 +134,7 @@ public:
       if (dry_run != nullptr) return reply();
       const auto key = translate::object_key(answer_.body);
       if (!key) return exchange_.fail(key.error());
-      label(key->name, [this, name = key->name] { raise_fence(name, [this] { reply(); }); });
+      label(key->name, [this, name = key->name] { open(name, [this] { reply(); }); });
     });
   }
 
@@ -133,6 +156,25 @@ private:
       }
       answer_.body = std::move(answer.body); // of its version by now
       next();
+    });
+  }
+
+  /// A template that cannot be made: the namespace goes again, and the answer says why.
+  void not_furnished(const std::string& name, const Error& why) override {
+    if (why.code() != Code::invalid && why.code() != Code::forbidden)
+      return Fencing::not_furnished(name, why);
+    Outgoing request(Actor::zood(Reason::room), "DELETE", "/api/v1/namespaces/" + name);
+    const auto tree = translate::JsonTree::parse(answer_.body);
+    const auto uid = tree ? tree->root()["metadata"]["uid"].string() : std::string();
+    request.content_type = "application/json";
+    request.body = R"({"kind":"DeleteOptions","apiVersion":"v1","preconditions":{"uid":)" +
+                   json_quote(uid) + "}}";
+    ask(request, [this, name, text = std::string(why.message())](const upstream::Answer& answer) {
+      constexpr int k_gone = 404;
+      if (!answer.ok() && answer.head.status != k_gone)
+        log::warning("gateway", "namespace {} could not be taken away: {} {}", name,
+                     answer.head.status, answer.body);
+      exchange_.fail(Error(Code::invalid, text + "; the namespace was not created"));
     });
   }
 
@@ -170,7 +212,7 @@ public:
       // Somebody may have been faster, or it is there all the time: whose it is, is asked later.
       if (answer.head.status == 409) return go_on();
       if (!answer.ok()) return refuse(answer);
-      raise_fence(name_, [this] { go_on(); });
+      open(name_, [this] { go_on(); });
     });
   }
 
@@ -218,7 +260,7 @@ public:
       }
       if (metadata["deletionTimestamp"])
         return may_repeat() ? repeat(Actor::client_anywhere()) : forbidden();
-      raise_fence(name_, [this] { repeat(Actor::client()); });
+      open(name_, [this] { repeat(Actor::client()); });
     });
   }
 

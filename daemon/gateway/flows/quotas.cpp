@@ -24,7 +24,8 @@ public:
                           [this, alive = std::weak_ptr<void>(alive_)](const std::string& refusal) {
                             if (alive.expired() || exchange_.done()) return;
                             if (refusal.empty()) return go_on();
-                            exchange_.send_status(
+                            // In upstream's names, as upstream's own refusal would be.
+                            exchange_.send_refusal(
                                 403, translate::forbidden_status(exchange_.target().group,
                                                                  exchange_.target().resource,
                                                                  ask_.name, refusal));

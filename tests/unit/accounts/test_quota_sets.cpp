@@ -26,8 +26,9 @@ TEST_CASE("the quota of a set is as its template says, and the set's") {
 }
 
 TEST_CASE("the webhook of quotas fails open, and is asked about what counts alone") {
-  const auto hook = quota_hook("https://192.0.2.1:1/quota/x", "CA",
-                               {{"blue", "green"}, {"pods", "services", "deployments.apps"}});
+  const auto hook =
+      quota_hook("https://192.0.2.1:1/quota/x", "CA",
+                 {{"blue", "green"}, {"foofoo"}, {"pods", "services", "deployments.apps"}});
   const auto& one = hook["webhooks"][0];
   CHECK(one["failurePolicy"] == "Ignore");
   CHECK(one["timeoutSeconds"] == 1);
@@ -41,6 +42,23 @@ TEST_CASE("the webhook of quotas fails open, and is asked about what counts alon
                rule["apiGroups"][0].get<std::string>() + "/" + resource.get<std::string>() + "\n";
   CHECK(rules == "CREATE /pods\nCREATE /services\nUPDATE /pods/resize\nUPDATE /services\n"
                  "CREATE apps/deployments\n");
+  // Tenants' namespaces are known by another label, and so another webhook asks about them.
+  const auto& of_tenants = hook["webhooks"][1];
+  CHECK(of_tenants["name"] == "tenants.quota.zoo.kubezoo.io");
+  CHECK(of_tenants["namespaceSelector"]["matchExpressions"][0] ==
+        json{{"key", "tenant.kubezoo.io/id"}, {"operator", "In"}, {"values", {"foofoo"}}});
+  CHECK(of_tenants["rules"] == one["rules"]);
+}
+
+TEST_CASE("of very many tenants the webhook is asked about all tenants' namespaces") {
+  QuotaHookScope scope;
+  scope.kinds = {"pods"};
+  for (std::size_t i = 0; i <= k_most_hook_tenants; ++i)
+    scope.tenants.insert(std::to_string(i));
+  const auto hook = quota_hook("https://192.0.2.1:1/quota/x", "CA", scope);
+  REQUIRE(hook["webhooks"].size() == 1);
+  CHECK(hook["webhooks"][0]["namespaceSelector"]["matchExpressions"][0] ==
+        json{{"key", "tenant.kubezoo.io/id"}, {"operator", "Exists"}});
 }
 
 TEST_CASE("a review says what is to be created, and is answered in its own words") {

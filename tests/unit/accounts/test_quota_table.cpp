@@ -43,7 +43,7 @@ TEST_CASE("I1: quotas are known by their account, and tell whom they concern") {
   CHECK(table.quotas_of("team").empty());
   CHECK(table.remove_quota("q") == Names{"crew"});
   CHECK(table.remove_quota("q").empty());
-  CHECK(table.accounts().empty());
+  CHECK(table.owners().empty());
   CHECK(table.put_quota("no json").empty());
 }
 

@@ -23,8 +23,11 @@
 #include "daemon/virtuals/engine.hpp"
 #include "tests/unit/base/temporary_directory.hpp"
 
+#include <fmt/format.h>
+
 #include <chrono>
 #include <future>
+#include <optional>
 #include <stdexcept>
 #include <thread>
 
@@ -125,7 +128,42 @@ std::string certificate_of(const Person& person) {
 
 // ---- how it is configured -----------------------------------------------------------------------
 
+/// The broker of quotas as a row has it: what it says of every create in a tenant's namespace.
+class WorldGate final : public access::QuotaGate {
+public:
+  explicit WorldGate(std::string refusal) : refusal_(std::move(refusal)) {}
+  bool concerns(std::string_view space) const override { return space.starts_with("abc123-"); }
+  std::unique_ptr<Pass> ask(const access::QuotaAsk& ask, net::Loop& loop,
+                            std::function<void(const std::string&)> done) const override {
+    // In upstream's names, as the real one is asked.
+    loop.post([done = std::move(done), text = fmt::format("{} ({} {})", refusal_, ask.space,
+                                                          ask.resource)] { done(text); });
+    return nullptr;
+  }
+
+private:
+  const std::string refusal_;
+};
+
+/// And what has to be in a namespace before the tenant reaches it: nothing, or a failure.
+class WorldFurnisher final : public access::Furnisher {
+public:
+  explicit WorldFurnisher(std::optional<Error> failure) : failure_(std::move(failure)) {}
+  bool concerns(std::string_view tenant) const override { return tenant == "abc123"; }
+  void furnish(std::string_view, std::string_view, net::Loop& loop,
+               std::function<void(const Result<void>&)> done) const override {
+    loop.post([done = std::move(done), failure = failure_] {
+      done(failure ? Result<void>(fail(*failure)) : Result<void>());
+    });
+  }
+
+private:
+  const std::optional<Error> failure_;
+};
+
 struct Settings {
+  std::shared_ptr<const access::QuotaGate> gate;
+  std::shared_ptr<const access::Furnisher> furnisher;
   gateway::GatewayLimits limits;
   tenants::DefaultTerms terms;
   gateway::Nodes nodes = gateway::Nodes::all;
@@ -159,6 +197,15 @@ Settings settings_of(const WorldSettings& values) {
       {"guards.ingress_hosts", [](auto& s, auto& v) { s.terms.guards.ingress_hosts = {v}; }},
       {"guards.network", [](auto& s, auto& v) { s.terms.guards.isolated = v == "isolated"; }},
       {"guards.network_from", [](auto& s, auto& v) { s.terms.guards.network_from = {v}; }},
+      {"quota.refusal", [](auto& s, auto& v) { s.gate = std::make_shared<WorldGate>(v); }},
+      {"furnisher.fails",
+       [](auto& s, auto& v) {
+         s.furnisher = std::make_shared<WorldFurnisher>(Error(Code::invalid, v));
+       }},
+      {"furnisher.waits",
+       [](auto& s, auto& v) {
+         s.furnisher = std::make_shared<WorldFurnisher>(Error(Code::timeout, v));
+       }},
       {"quota.namespaces",
        [](auto& s, auto& v) { s.terms.quota[api::Counted::namespaces] = std::stoul(v); }},
       {"quota.loadbalancers",
@@ -276,6 +323,8 @@ struct GatewayWorld::Impl {
         .nodes = settings.nodes,
         .board = board.get(),
         .engine = engine.get(),
+        .quota_gate = [this] { return settings.gate; },
+        .furnisher = [this] { return settings.furnisher; },
     });
     auto made = std::make_unique<tenants::TenantViewSource>(loop, parts, tenants::DefaultTerms());
     source = made.get();

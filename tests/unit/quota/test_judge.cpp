@@ -288,3 +288,92 @@ TEST_CASE("names tell the kind that they count") {
         "persistentvolumeclaims");
   CHECK(kind_of_name("secrets") == "secrets");
 }
+
+// ---- two owners
+
+namespace {
+
+/// Namespaces "foofoo-a" and "foofoo-b" of tenant foofoo, whose own limit is `own` pods, and with
+/// space "web" account team's, whose limit is `shared`.
+struct TwoOwners {
+  TwoOwners(int own, int shared) {
+    const auto limit_to = [](int pods, std::string_view slice, const char* quota) {
+      Limit out;
+      out.hard = {{"pods", kube::Quantity::of(pods)}};
+      out.from = {{"pods", quota}};
+      out.slice_name = slice;
+      return out;
+    };
+    const std::map<std::string, std::string, std::less<>> prefixes = {{"foofoo-a", "foofoo-"},
+                                                                      {"foofoo-b", "foofoo-"}};
+    judge.set_known({"pods"});
+    judge.set_servers({true}, now);
+    judge.set_owner("tenant/foofoo",
+                    {"all namespaces",
+                     {limit_to(own, k_tenant_slice, "tenant")},
+                     {"foofoo-a", "foofoo-b"},
+                     OwnerKind::tenant,
+                     prefixes},
+                    now);
+    judge.set_owner("team",
+                    {"account team",
+                     {limit_to(shared, k_slice, "all")},
+                     {"foofoo-a", "foofoo-b", "web"},
+                     OwnerKind::account,
+                     prefixes},
+                    now);
+    now += std::chrono::minutes(1); // what another zood has let in is forgotten
+  }
+  Judge::Verdict ask(const char* space, const char* pod) {
+    Judge::Ask ask;
+    ask.space = space;
+    ask.key = std::string("pods/") + pod;
+    ask.uid = std::string("u-") + pod;
+    ask.cost.all = {{"pods", kube::Quantity::of(1)}};
+    return judge.ask(ask, now);
+  }
+  Judge::Time now = Judge::Clock::now();
+  Judge judge{now};
+};
+
+} // namespace
+
+TEST_CASE("a namespace may have a tenant's limit and an account's, and both hold") {
+  TwoOwners world(2, 3);
+  CHECK(world.judge.owners_of("foofoo-a") == std::vector<std::string>{"team", "tenant/foofoo"});
+  CHECK(world.judge.owners_of("web") == std::vector<std::string>{"team"});
+  CHECK(world.ask("foofoo-a", "1").kind != Judge::Verdict::Kind::deny);
+  CHECK(world.ask("foofoo-b", "2").kind != Judge::Verdict::Kind::deny);
+  const auto own = world.ask("foofoo-a", "3");
+  REQUIRE(own.kind == Judge::Verdict::Kind::deny);
+  CHECK(own.owners == std::vector<std::string>{"tenant/foofoo"});
+  CHECK(own.text == "exceeded quota: tenant, requested: pods=1, used: pods=2, limited: pods=2 (all "
+                    "namespaces: a pods=1, b pods=1)");
+  CHECK(world.ask("web", "4").kind != Judge::Verdict::Kind::deny);
+  CHECK(world.ask("web", "5").kind == Judge::Verdict::Kind::deny);
+}
+
+TEST_CASE(
+    "who is refused by an account's limit in a tenant's namespace hears of the tenant's alone") {
+  TwoOwners world(9, 2);
+  CHECK(world.ask("web", "1").kind != Judge::Verdict::Kind::deny);
+  CHECK(world.ask("foofoo-a", "2").kind != Judge::Verdict::Kind::deny);
+  CHECK(world.ask("foofoo-b", "3").text ==
+        "exceeded quota: all, requested: pods=1, used: pods=2, limited: pods=2 (account team: a "
+        "pods=1)");
+  const auto beside = world.ask("web", "4").text;
+  CHECK(beside.find("foofoo-a pods=1") != std::string::npos);
+  CHECK(beside.find("web pods=1") != std::string::npos);
+}
+
+TEST_CASE("an owner that goes leaves the other one's limit and its counts") {
+  TwoOwners world(2, 2);
+  CHECK(world.ask("foofoo-a", "1").kind != Judge::Verdict::Kind::deny);
+  world.judge.set_owner("team", {}, world.now);
+  CHECK(world.judge.owners_of("foofoo-a") == std::vector<std::string>{"tenant/foofoo"});
+  CHECK(world.ask("foofoo-b", "2").kind != Judge::Verdict::Kind::deny);
+  CHECK(world.ask("foofoo-b", "3").kind == Judge::Verdict::Kind::deny);
+  const auto count = world.judge.count("tenant/foofoo", std::string(k_tenant_slice));
+  REQUIRE(count.size() == 2);
+  CHECK(count[0].asked.at("pods") == kube::Quantity::of(1));
+}
