@@ -108,6 +108,12 @@ std::string tenant_in(const std::string& owner) {
   return owner.starts_with(k_tenant) ? owner.substr(k_tenant.size()) : std::string();
 }
 
+/// What a tenant reads of itself ("all namespaces") says nothing among others.
+std::string title_of(const json& quota) {
+  const auto owner = text_at(quota, "/owner");
+  return tenant_in(owner).empty() ? text_at(quota, "/title") : owner;
+}
+
 struct QuotaSet final : Command {
   std::string owner, name, format, context_name;
   std::vector<std::string> amounts;
@@ -222,8 +228,7 @@ struct QuotaShow final : Command {
       context.hint("Nobody has a quota. Make one: zooctl quota set ACCOUNT pods=10");
     bool first = true;
     for (const auto& item : items) {
-      if (items.size() > 1)
-        context.out << (first ? "" : "\n") << printable(text_at(item, "/title")) << '\n';
+      if (items.size() > 1) context.out << (first ? "" : "\n") << printable(title_of(item)) << '\n';
       first = false;
       print_table(context.out, table_of(kube::list_at(item, "/limits")),
                   {!no_headers, context.colours()});
