@@ -3,6 +3,7 @@
 
 #include "daemon/access/authorizer.hpp"
 #include "daemon/access/passage.hpp"
+#include "daemon/clusters/tenant_room.hpp"
 #include "daemon/upstream/upstream.hpp"
 
 #include <utility>
@@ -49,10 +50,8 @@ access::Principal principal_of(const std::string& id) {
 
 } // namespace
 
-std::string cluster_user(const std::string& id) { return fmt::format("zoo:{}", id); }
-
 std::shared_ptr<const http::FieldLines> cluster_fields(const std::string& id) {
-  return access::as_tenant_user(cluster_user(id), principal_of(id));
+  return access::as_tenant_user(tenant_user(id), principal_of(id));
 }
 
 ClusterViewSource::ClusterViewSource(Parts parts) : parts_(std::move(parts)) {
@@ -69,7 +68,7 @@ std::optional<Result<access::Route>> ClusterViewSource::by_connection(const http
                       parts_.uid,
                       "",
                       std::make_shared<const Judged>(),
-                      cluster_user(parts_.id),
+                      tenant_user(parts_.id),
                       std::nullopt,
                       {},
                       {},

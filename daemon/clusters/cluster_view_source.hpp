@@ -54,9 +54,7 @@ private:
   std::shared_ptr<const access::View> view_;
 };
 
-/// "zoo:<id>".
-std::string cluster_user(const std::string& id);
-/// The header fields by which a request upstream is that user's.
+/// The header fields by which a request upstream is tenant_user()'s.
 std::shared_ptr<const http::FieldLines> cluster_fields(const std::string& id);
 
 } // namespace zoo::clusters

@@ -4,6 +4,7 @@
 #include "common/base/text.hpp"
 #include "common/kube/json_reads.hpp"
 #include "daemon/clusters/kubelet_request.hpp"
+#include "daemon/clusters/tenant_room.hpp"
 #include "daemon/http/whole_answer.hpp"
 #include "daemon/translate/query.hpp"
 #include "daemon/upstream/buffered_call.hpp"
@@ -150,7 +151,7 @@ private:
       return refuse(copy.error().code() == Code::forbidden ? 403 : 500, copy.error().message());
     if (copy->is_null()) return refuse(400, "the pod does not run yet: it is not there upstream");
     const auto marks = kube::texts_at(*copy, "/metadata/annotations");
-    const auto mark = marks.find(k_copy_annotation);
+    const auto mark = marks.find(k_uid_annotation);
     if (mark == marks.end() || mark->second != uid)
       return refuse(403, "what has the pod's name upstream is not this pod");
     call_.reset();

@@ -24,8 +24,6 @@ struct KubeletParts {
       node_of;
 };
 
-/// The annotation of a pod upstream that says of which pod of a virtual cluster it is a copy.
-inline constexpr const char* k_copy_annotation = "clusters.zoo.kubezoo.io/uid";
 /// Bytes of a pod that is looked at; etcd holds no larger object.
 inline constexpr std::size_t k_most_pod = 2u << 20;
 

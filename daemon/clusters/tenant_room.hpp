@@ -31,6 +31,9 @@ inline std::optional<std::string> cluster_namespace(std::string_view id,
   return std::string(upstream_name.substr(k_id_size + 1));
 }
 
+/// On each pod that zood makes upstream for a cluster: the UID that it has in the cluster.
+inline constexpr const char* k_uid_annotation = "clusters.zoo.kubezoo.io/uid";
+
 /// Upstream refuses names of namespaces above 63 characters.
 inline constexpr std::size_t k_longest_namespace = 63 - k_id_size - 1;
 

@@ -119,7 +119,6 @@ public:
   Controller(ControllerParts parts, Settings settings);
   ~Controller() = default; ///< waits for steps in progress
   Controller(const Controller&) = delete;
-
   Result<void> start(); ///< enqueues every record: of the directory, which must be filled by now
   void wake(std::string_view id) { queue_.add(std::string(id), Clock::duration::zero()); }
 

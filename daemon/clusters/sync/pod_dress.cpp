@@ -3,6 +3,7 @@
 
 #include "common/crypto/digest.hpp"
 #include "common/kube/json_reads.hpp"
+#include "daemon/clusters/tenant_room.hpp"
 
 #include <algorithm>
 #include <array>

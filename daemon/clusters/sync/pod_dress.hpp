@@ -13,7 +13,6 @@ namespace zoo::clusters::sync {
 
 // What stands on each pod that zood makes upstream for a cluster. Tenants can write none of these
 // names: translate::rewrite() refuses them inward.
-inline constexpr const char* k_uid_annotation = "clusters.zoo.kubezoo.io/uid"; ///< in the cluster
 inline constexpr const char* k_hash_annotation = "clusters.zoo.kubezoo.io/hash";
 inline constexpr const char* k_node_annotation = "clusters.zoo.kubezoo.io/node";
 /// The keys of the annotations that come from the cluster, in a JSON list: what is taken away there

@@ -35,7 +35,7 @@ SyncedCluster::SyncedCluster(const SyncerParts& parts, FairQueue& queue, SyncWis
     : parts_(parts), queue_(queue), id_(wish.id), own_([this] { return connect_own(); }),
       upstream_(parts.connect), as_tenant_([this] {
         auto api = parts_.connect_as();
-        api->act_as(tenant_user(id_), std::string(k_tenant_group));
+        api->act_as(tenant_user(id_), {std::string(k_tenant_group)});
         return api;
       }),
       own_store_(wish.own_store), upstream_store_(wish.upstream_store) {

@@ -4,6 +4,7 @@
 #include "daemon/clusters/egress_gate.hpp"
 #include "daemon/clusters/egress_places.hpp"
 #include "daemon/clusters/kubelet.hpp"
+#include "daemon/clusters/tenant_room.hpp"
 
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
@@ -104,7 +105,7 @@ struct KubeletWorld {
   }
   static std::string pod(const std::string& uid, const std::string& copy_of = "") {
     json out = {{"metadata", {{"name", "p"}, {"uid", uid}}}};
-    if (!copy_of.empty()) out["metadata"]["annotations"][k_copy_annotation] = copy_of;
+    if (!copy_of.empty()) out["metadata"]["annotations"][k_uid_annotation] = copy_of;
     return out.dump();
   }
 };

@@ -8,6 +8,7 @@
 #include "daemon/clusters/sync/pod_status.hpp"
 #include "daemon/clusters/sync/pod_table.hpp"
 #include "daemon/clusters/sync/words.hpp"
+#include "daemon/clusters/tenant_room.hpp"
 
 #include <doctest/doctest.h>
 
@@ -16,6 +17,7 @@
 using namespace zoo;
 using namespace zoo::clusters::sync;
 using nlohmann::json;
+using zoo::clusters::k_uid_annotation;
 
 namespace {
 
