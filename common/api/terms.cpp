@@ -173,7 +173,7 @@ constexpr std::array<std::string_view, 19> k_hard_names = {"cpu",
                                                            "resourcequotas",
                                                            "secrets",
                                                            "configmaps"};
-constexpr std::size_t k_longest_name = 317, k_longest_label = 63;
+constexpr std::size_t k_longest_name = 317, k_longest_template = 63;
 
 Result<void> check_hard_name(const std::string& name) {
   const auto plain = [](unsigned char c) {
@@ -222,9 +222,9 @@ Result<TemplateWish> read_wish(const Json& entry, const std::string& path) {
     return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
   };
   out.name = text_in(members, "template");
-  if (out.name.empty() || out.name.size() > k_longest_label)
+  if (out.name.empty() || out.name.size() > k_longest_template)
     return fail(Code::invalid, "{}.template must be the name of a Template, of at most {} letters",
-                path, k_longest_label);
+                path, k_longest_template);
   const auto values = members.find("parameters");
   if (values == members.end() || values->is_null()) return out;
   if (!values->is_array()) return fail(Code::invalid, "{}.parameters must be a list", path);
