@@ -72,6 +72,15 @@ Result<void> wait_until_bound(ControlApi& api, std::string_view id, std::string_
   }
 }
 
+/// What a tenant's namespaces are furnished with is read of the directory, which may be behind the
+/// record.
+Result<void> known_here(const TenantDirectory* directory, const api::Tenant& tenant) {
+  if (directory == nullptr ||
+      directory->wait_for(tenant.id, tenant.resource_version, k_heard_within))
+    return {};
+  return fail(Code::unavailable, "the record of tenant {} is not known here yet", tenant.id);
+}
+
 } // namespace
 
 Result<void> Controller::make_namespace(ControlApi& api, const api::Tenant& tenant,
@@ -172,13 +181,11 @@ Result<void> Controller::make_authentication(ControlApi& api, const api::Tenant&
   return repair(api, roles, role);
 }
 
-/// Before the tenant has rights there. The directory, by which that goes, may be behind the record.
+/// Before the tenant has rights there.
 Result<void> Controller::furnish(ControlApi& api, const api::Tenant& tenant,
                                  const std::string& space) {
-  if (!parts_.furnish) return {};
-  if (parts_.directory != nullptr &&
-      !parts_.directory->wait_for(tenant.id, tenant.resource_version, k_heard_within))
-    return fail(Code::unavailable, "the record is not known here yet");
+  if (!parts_.furnish || tenant.of_cluster) return {};
+  ZOO_TRY_VOID(known_here(parts_.directory, tenant));
   auto done = parts_.furnish(api, tenant.id, space);
   if (!done) return fail(std::move(done).error().context("while furnishing namespace {}", space));
   return {};
@@ -253,12 +260,14 @@ Result<void> Controller::repair_room(ControlApi& api, const api::Tenant& tenant)
           bound.push_back(found_of(item).name_space);
         }
       }));
+  const bool keeps = parts_.keep_furnished && !tenant.of_cluster;
+  if (keeps) ZOO_TRY_VOID(known_here(parts_.directory, tenant));
   Result<void> furnished; // what cannot be made in one namespace holds up none of the others
   for (const auto& space : mine) {
     const bool stands = std::find(bound.begin(), bound.end(), space) != bound.end();
-    auto done = !stands                 ? furnish(api, tenant, space)
-                : parts_.keep_furnished ? parts_.keep_furnished(api, tenant.id, space)
-                                        : Result<void>();
+    auto done = !stands ? furnish(api, tenant, space)
+                : keeps ? parts_.keep_furnished(api, tenant.id, space)
+                        : Result<void>();
     if (!done && furnished) furnished = fail(done.error());
     if (stands || !done) continue;
     log::warning("tenants", "tenant {}: restoring role binding {} in namespace {}", tenant.id,
