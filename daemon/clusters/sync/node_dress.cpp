@@ -113,8 +113,8 @@ json named_node(const json& host, const Capacity& allocatable) {
 
 json lost_node(const std::string& name) {
   auto out = base(name, "named");
-  out["status"]["conditions"] = {
-      condition("Ready", "False", "HostNodeGone", "there is no such node upstream")};
+  out["status"]["conditions"] =
+      json::array({condition("Ready", "False", "HostNodeGone", "there is no such node upstream")});
   return out;
 }
 
