@@ -47,15 +47,9 @@ void Guest::begin(file::Fd socket) {
 void Guest::on_ready() {
   const auto self = shared_from_this(); // die() may be on the way
   if (stage_ == Stage::looking) return look();
-  if (stage_ == Stage::refusing) {
-    while (client_.receive(scratch(), Splice::k_scratch) > 0) {
-    }
-    if (errno != EAGAIN) die();
-    return;
-  }
-  // One that waits and goes away makes room.
-  char byte = 0;
-  if (client_.readable() && ::recv(client_.number(), &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0) die();
+  const bool stays = stage_ == Stage::refusing ? client_.discard(scratch(), Splice::k_scratch)
+                                               : !client_.gone(); // one that waits makes room
+  if (!stays) die();
 }
 
 /// Without taking anything. It is told when there is more, and not before: no level trigger spins

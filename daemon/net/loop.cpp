@@ -350,6 +350,18 @@ void Socket::announce(std::uint32_t events) {
   handler_.on_ready();
 }
 
+bool Socket::discard(char* scratch, std::size_t size) {
+  for (;;) {
+    const auto count = receive(scratch, size);
+    if (count <= 0) return count < 0 && errno == EAGAIN;
+  }
+}
+
+bool Socket::gone() const {
+  char byte = 0;
+  return readable() && ::recv(number(), &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
+}
+
 std::ptrdiff_t Socket::receive(char* bytes, std::size_t size) {
   errno = EAGAIN;
   if (!readable_) return -1;

@@ -53,6 +53,10 @@ public:
   std::ptrdiff_t receive(char* bytes, std::size_t size);
   std::ptrdiff_t send(const char* bytes, std::size_t size);
   file::Fd accept();
+  /// Takes what has come and forgets it; `scratch` is overwritten. False: the peer has gone.
+  bool discard(char* scratch, std::size_t size);
+  /// The peer has gone, and nothing that it sent is left. Takes nothing.
+  bool gone() const;
   /// TLS takes no more than this from it until the next call, be it that none of it is data.
   void allow(std::size_t bytes) { allowance_ = bytes; }
   std::size_t allowance() const { return allowance_; }
