@@ -210,19 +210,20 @@ Result<void> SyncedCluster::open_namespace(const std::string& name_space) {
   return {};
 }
 
+Result<std::optional<json>> SyncedCluster::read_here(const std::string& key, std::string_view uid) {
+  const auto lease = own_.take();
+  auto pod = (*lease).get(Key(key).path());
+  if (!pod && pod.error().code() != Code::not_found) return fail(std::move(pod).error());
+  if (!pod || kube::text_at(*pod, "/metadata/uid") != uid) return std::nullopt;
+  return std::optional(*std::move(pod));
+}
+
 Result<SyncedCluster::Next> SyncedCluster::create_pod(const std::string& key, const PodFacts& facts,
                                                       unsigned attempts) {
   const Key at(key);
-  json pod;
-  {
-    const auto lease = own_.take();
-    auto read = (*lease).get(at.path());
-    if (!read && read.error().code() == Code::not_found) return Next{}; // its end will be heard
-    if (!read) return fail(std::move(read).error());
-    pod = *std::move(read);
-  }
-  if (kube::text_at(pod, "/metadata/uid") != facts.here->uid) return Next{};
-  const auto dressed = dress(pod, {id_, !wish().nodes.empty()});
+  ZOO_TRY(const auto pod, read_here(key, facts.here->uid));
+  if (!pod) return Next{};
+  const auto dressed = dress(*pod, {id_, !wish().nodes.empty()});
   if (!dressed) return refuse(key, facts, dressed.error().message(), attempts);
   const auto own = mapping();
   const auto body = pod_in(own, *dressed);
@@ -265,16 +266,9 @@ Result<SyncedCluster::Next> SyncedCluster::create_pod(const std::string& key, co
 Result<SyncedCluster::Next> SyncedCluster::change_pod(const std::string& key, const PodFacts& facts,
                                                       unsigned attempts) {
   const Key at(key);
-  json pod;
-  {
-    const auto lease = own_.take();
-    auto read = (*lease).get(at.path());
-    if (!read && read.error().code() == Code::not_found) return Next{};
-    if (!read) return fail(std::move(read).error());
-    pod = *std::move(read);
-  }
-  if (kube::text_at(pod, "/metadata/uid") != facts.here->uid) return Next{};
-  const auto dressed = dress(pod, {id_, !wish().nodes.empty()});
+  ZOO_TRY(const auto pod, read_here(key, facts.here->uid));
+  if (!pod) return Next{};
+  const auto dressed = dress(*pod, {id_, !wish().nodes.empty()});
   if (!dressed) return refuse(key, facts, dressed.error().message(), attempts);
   const auto own = mapping();
   const auto lease = as_tenant_.take();

@@ -122,6 +122,8 @@ private:
   void give_back(const std::string& key); ///< what it takes of the share
   Result<void> take_heard(const std::string& key, const PodTable::Taken& taken);
   Result<void> show(const std::string& key, const PodFacts& facts, const std::string& object);
+  /// The cluster's pod; nothing if it has gone, or is another one by now: that will be heard.
+  Result<std::optional<nlohmann::json>> read_here(const std::string& key, std::string_view uid);
   Result<Next> create_pod(const std::string& key, const PodFacts& facts, unsigned attempts);
   Result<Next> change_pod(const std::string& key, const PodFacts& facts, unsigned attempts);
   Result<Next> stop_pod(const std::string& key, const PodFacts& facts);
