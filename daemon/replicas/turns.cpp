@@ -279,64 +279,61 @@ Result<Next> SharedTurns::look_at_own(const std::string& tenant, Record record) 
     if (!waits) rooms_.erase(tenant);
   }
   ZOO_TRY(const bool done, pass_on(tenant, std::move(record), waits));
-  return Next{done && !waits ? std::optional<milliseconds>() : milliseconds(done ? 1'000 : 0),
+  return Next{done && !waits ? std::optional<milliseconds>()
+              : done         ? times_.look
+                             : milliseconds(0),
               true};
 }
 
 Result<Next> SharedTurns::look_at_others(const std::string& tenant, Record record) {
+  constexpr milliseconds k_at_once{0};
+  const bool of_namesake = name_of(record.holder) == session_.name(); // an earlier process
+  bool wants = false;
   {
     const std::lock_guard lock(mutex_);
     const auto found = rooms_.find(tenant);
     if (found != rooms_.end()) {
       if (std::exchange(found->second.mine, false))
         log::warning("replicas", "another zood has taken the turn of {}", tenant);
-      if (found->second.waiting.empty() && found->second.out == 0) rooms_.erase(found);
+      wants = !found->second.waiting.empty() || found->second.out != 0;
+      if (!wants) rooms_.erase(found);
     }
-    if (!rooms_.contains(tenant) && name_of(record.holder) != session_.name()) return Next{};
   }
-  if (record.holder.empty()) {
+  if (!wants && !of_namesake) return Next{};
+  const auto take = [&]() -> Result<Next> {
+    std::erase(record.wanted, self_);
     record.holder = self_;
     ZOO_TRY(const bool done, write(tenant, record));
     if (done) set_mine(tenant, record);
-    return Next{milliseconds(done ? times_.idle : milliseconds(0)), true};
-  }
+    return Next{k_at_once, true};
+  };
+  if (record.holder.empty()) return take();
   ZOO_TRY(const bool alive, lives(record.holder));
   if (!alive) {
-    const auto now = Clock::now();
-    auto since = started_; // of what an earlier process of this name had
-    {
-      const std::lock_guard lock(mutex_);
-      if (const auto found = rooms_.find(tenant);
-          found != rooms_.end() && name_of(record.holder) != session_.name()) {
-        auto& room = found->second;
-        if (room.missing != record.holder) {
-          room.missing = record.holder;
-          room.missed = now;
-        }
-        since = room.missed;
-      }
-    }
-    if (now - since < times_.mourning) return Next{times_.look, true};
-    const bool here = [&] {
-      const std::lock_guard lock(mutex_);
-      return rooms_.contains(tenant);
-    }();
-    if (here) {
-      std::erase(record.wanted, self_);
-      record.holder = self_;
-      ZOO_TRY(const bool done, write(tenant, record));
-      if (done) set_mine(tenant, record);
-    } else {
-      ZOO_TRY_VOID(pass_on(tenant, std::move(record), false).map([](bool) {}));
-    }
-    return Next{milliseconds(0), true};
+    if (!is_mourned(tenant, record.holder)) return Next{times_.look, true};
+    if (wants) return take();
+    ZOO_TRY_VOID(pass_on(tenant, std::move(record), false).map([](bool) {}));
+    return Next{k_at_once, true};
   }
-  if (std::find(record.wanted.begin(), record.wanted.end(), self_) == record.wanted.end()) {
-    record.wanted.push_back(self_);
-    ZOO_TRY(const bool done, write(tenant, record));
-    if (!done) return Next{milliseconds(0), true};
+  if (std::find(record.wanted.begin(), record.wanted.end(), self_) != record.wanted.end())
+    return Next{times_.look, true};
+  record.wanted.push_back(self_);
+  ZOO_TRY(const bool done, write(tenant, record));
+  return Next{done ? times_.look : k_at_once, true};
+}
+
+/// Has it been missed for so long that all it had sent has come to its end? What an earlier process
+/// of this name had is missed since this one was started.
+bool SharedTurns::is_mourned(const std::string& tenant, const std::string& holder) {
+  const auto now = Clock::now();
+  if (name_of(holder) == session_.name()) return now - started_ >= times_.mourning;
+  const std::lock_guard lock(mutex_);
+  auto& room = rooms_[tenant];
+  if (room.missing != holder) {
+    room.missing = holder;
+    room.missed = now;
   }
-  return Next{times_.look, true};
+  return now - room.missed >= times_.mourning;
 }
 
 } // namespace zoo::replicas

@@ -100,6 +100,7 @@ private:
   Result<bool> write(const std::string& tenant, const Record& record);
   Result<bool> pass_on(const std::string& tenant, Record record, bool ask_again);
   Result<bool> lives(const std::string& holder);
+  bool is_mourned(const std::string& tenant, const std::string& holder);
 
   store::Store& store_;
   store::Session& session_;
