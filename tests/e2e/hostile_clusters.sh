@@ -15,22 +15,10 @@ at_end() {
   end_keeper
 }
 # What must not be reached: whoever connects to it is written down.
-python3 -u -c 'import socket
-door, kept = socket.create_server(("0.0.0.0", 0)), []
-print(door.getsockname()[1])
-while True:
-    kept.append(door.accept()[0])
-    print("asked")' >"$TMPDIR/treasure" &
-silent=$!
-eventually "the treasure listens" 30 test -s "$TMPDIR/treasure"
-treasure=$(head -n 1 "$TMPDIR/treasure")
+silent_server treasure 0.0.0.0
+treasure=$silent_port
 untouched() { expect "nobody has reached the treasure ($1)" 0 "$(grep -c asked "$TMPDIR/treasure")"; }
-openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 1 -subj /CN=hook -addext subjectAltName=IP:127.0.0.1 \
-  -keyout "$TMPDIR/hook.key" -out "$TMPDIR/hook.crt" 2>/dev/null
-python3 -u "$zoo_root/tests/e2e/virtual/hook.py" "$TMPDIR/hook.crt" "$TMPDIR/hook.key" >"$TMPDIR/hook.port" 2>"$TMPDIR/hook.log" &
-hook_pid=$!
-eventually "an honest webhook listens" 30 test -s "$TMPDIR/hook.port"
-hook_port=$(head -n 1 "$TMPDIR/hook.port")
+hook_server
 
 start_clusters "  egress_allow: [\"127.0.0.1:$hook_port\"]"
 require "the attacker's cluster" ctl cluster create evil

@@ -317,15 +317,15 @@ own_upstream() {
   ZOO_E2E_KUBECONFIG=$("$ZOO_UPSTREAM" start --dir "$up" --port 0 --timeout 400 ${version:+--kubernetes "$version"} "$@") || exit 1
 }
 
-# silent_server NAME: a listener that takes connections and says nothing; its port in $silent_port, its process in $silent. A line
+# silent_server NAME [ADDRESS]: a listener at 127.0.0.1, or that address, that takes connections and says nothing; its port in $silent_port, its process in $silent. A line
 # "asked" in $TMPDIR/NAME for each connection.
 silent_server() {
-  python3 -u -c 'import socket
-door, kept = socket.create_server(("127.0.0.1", 0)), []
+  python3 -u -c 'import socket, sys
+door, kept = socket.create_server((sys.argv[1], 0)), []
 print(door.getsockname()[1])
 while True:
     kept.append(door.accept()[0])
-    print("asked")' >"$TMPDIR/$1" &
+    print("asked")' "${2:-127.0.0.1}" >"$TMPDIR/$1" &
   silent=$!
   eventually "$1 listens" 30 test -s "$TMPDIR/$1"
   silent_port=$(head -n 1 "$TMPDIR/$1")

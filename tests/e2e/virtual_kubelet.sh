@@ -10,14 +10,6 @@
 . "$zoo_root/tests/upstream/go-env.sh"
 
 streams=$(go_program "$zoo_root/tests/e2e/streams") || { failed "build the stand-in" <<<"see above"; exit 1; }
-hook_server() { # answers each review with: no, and the words "asked by the cluster"
-  openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 1 -subj /CN=hook -addext subjectAltName=IP:127.0.0.1 \
-    -keyout "$TMPDIR/hook.key" -out "$TMPDIR/hook.crt" 2>/dev/null
-  python3 -u "$zoo_root/tests/e2e/virtual/hook.py" "$TMPDIR/hook.crt" "$TMPDIR/hook.key" >"$TMPDIR/hook.port" 2>"$TMPDIR/hook.log" &
-  hook_pid=$!
-  eventually "the webhook listens" 30 test -s "$TMPDIR/hook.port"
-  hook_port=$(head -n 1 "$TMPDIR/hook.port")
-}
 kubelet_pid='' hook_pid='' id='' node=streams-$(random_id)
 at_end() {
   local each

@@ -49,3 +49,14 @@ processes_in() {
   done
 }
 phase_is() { [[ $(field "$1" .status.phase) == "$2" ]]; }
+
+# hook_server: a webhook at loopback, its port in $hook_port and its process in $hook_pid, that answers each review with: no, and the words
+# "asked by the cluster". Its certificate is $TMPDIR/hook.crt.
+hook_server() {
+  openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 1 -subj /CN=hook -addext subjectAltName=IP:127.0.0.1 \
+    -keyout "$TMPDIR/hook.key" -out "$TMPDIR/hook.crt" 2>/dev/null
+  python3 -u "$zoo_root/tests/e2e/virtual/hook.py" "$TMPDIR/hook.crt" "$TMPDIR/hook.key" >"$TMPDIR/hook.port" 2>"$TMPDIR/hook.log" &
+  hook_pid=$!
+  eventually "the webhook listens" 30 test -s "$TMPDIR/hook.port"
+  hook_port=$(head -n 1 "$TMPDIR/hook.port")
+}

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "daemon/upstream/call.hpp"
+#include "tests/unit/upstream/idle_call.hpp"
 
 #include <doctest/doctest.h>
 
@@ -22,7 +23,7 @@ public:
                                         upstream::CallHandler& handler) override {
     requests_.push_back({head.target, &handler});
     if (started) started(requests_.back().target);
-    return std::make_unique<Idle>();
+    return std::make_unique<test::IdleCall>();
   }
 
   /// The newest request for this resource, list or watch.
@@ -71,13 +72,6 @@ private:
   struct Request {
     std::string target;
     upstream::CallHandler* handler;
-  };
-  class Idle final : public upstream::Call {
-    void pause() override {}
-    void resume() override {}
-    void send_data(std::string_view) override {}
-    void send_end() override {}
-    bool writable() const override { return true; }
   };
   std::deque<Request> requests_;
   int changes_ = 10;

@@ -5,6 +5,7 @@
 #include "daemon/clusters/egress_places.hpp"
 #include "daemon/clusters/kubelet.hpp"
 #include "daemon/clusters/tenant_room.hpp"
+#include "tests/unit/upstream/idle_call.hpp"
 
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
@@ -25,7 +26,7 @@ public:
                                         upstream::CallHandler& handler) override {
     asked.push_back(head);
     handler_ = &handler;
-    return std::make_unique<Idle>();
+    return std::make_unique<test::IdleCall>();
   }
   void answer(int status, const std::string& body) {
     REQUIRE(handler_ != nullptr);
@@ -37,13 +38,6 @@ public:
   std::vector<http::RequestHead> asked;
 
 private:
-  class Idle final : public upstream::Call {
-    void pause() override {}
-    void resume() override {}
-    void send_data(std::string_view) override {}
-    void send_end() override {}
-    bool writable() const override { return true; }
-  };
   upstream::CallHandler* handler_ = nullptr;
 };
 

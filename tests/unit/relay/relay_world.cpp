@@ -2,6 +2,7 @@
 #include "relay_world.hpp"
 
 #include "daemon/http/field_lines.hpp"
+#include "tests/unit/upstream/idle_call.hpp"
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>
@@ -61,7 +62,7 @@ std::string server_frame(char channel, std::string_view bytes) {
 } // namespace
 
 /// An answer that comes later, once.
-class RelayUpstream::Plain final : public upstream::Call {
+class RelayUpstream::Plain final : public test::IdleCall {
 public:
   Plain(net::Loop& loop, int status, std::string body, upstream::CallHandler& handler) {
     loop.post([lives = lives_, status, body = std::move(body), &handler] {
@@ -72,11 +73,6 @@ public:
     });
   }
   ~Plain() override { *lives_ = false; }
-  void pause() override {}
-  void resume() override {}
-  void send_data(std::string_view) override {}
-  void send_end() override {}
-  bool writable() const override { return true; }
 
 private:
   std::shared_ptr<bool> lives_ = std::make_shared<bool>(true);
