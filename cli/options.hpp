@@ -45,7 +45,7 @@ void add_kubeconfig_output(CLI::App& app, std::string& output, bool& merge);
 CLI::Option* add_repeated(CLI::App& app, const std::string& name, std::vector<std::string>& values,
                           const std::string& doc, const std::string& type);
 
-/// "KEY=VALUE" of an option that may be repeated; what stands behind the first "=" is the value.
+/// Splits "KEY=VALUE" at the first "=": the value may have more of them.
 /// Code::usage: "OPTION 'TEXT' is not SHOWN". An empty `option`: an argument.
 Result<std::pair<std::string, std::string>>
 option_pair(std::string_view option, const std::string& text, std::string_view shown);

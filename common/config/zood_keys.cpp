@@ -648,7 +648,7 @@ constexpr Key k_keys[] = {
      .doc = "Where the API servers of clusters are connected to although it is refused else: "
             "loopback, addresses of this machine and of the upstream, its Services and pods. Each "
             "is a network such as 10.1.0.0/16, or a host and a port such as hooks.example.com:443. "
-            "Every administrator of a cluster reaches what stands here."},
+            "The administrators of all clusters reach what is listed."},
     {.name = "clusters.certificate_validity",
      .type = Type::duration,
      .default_text = "8760h",

@@ -422,7 +422,7 @@ Result<void> QuotaKeeper::furnish(upstream::ControlApi& api, const std::string& 
                          [](const auto& entry) { return !entry.second.zero(); });
     });
   };
-  // Who has used up what he may have makes namespaces all the same, with no room in them.
+  // An owner whose quota is used up may still make namespaces: they begin without room.
   if (!table_.wait(has_room, settings_.furnish))
     log::debug("accounts", "namespace {} begins without room in its quota", space);
   return {};

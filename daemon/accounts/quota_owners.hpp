@@ -12,8 +12,8 @@
 #include <string_view>
 #include <vector>
 
-/// Who has quotas: an account, by its name, or a tenant, as "tenant/ID". Pure but for what it
-/// reads; any thread.
+/// Owners of quotas. An account is named by its name, a tenant by "tenant/ID". The functions have
+/// no effects; any thread.
 namespace zoo::accounts {
 
 /// The name of a tenant as an owner; and its ID out of that, or "".

@@ -87,7 +87,7 @@ void upstream(MetricText& out, upstream::Upstream& upstream) {
 
 void controllers(MetricText& out, const std::vector<reconcile::Counts>& all) {
   out.family("zood_controller_queue", Type::gauge,
-             "What a controller has to look at, be it due or later");
+             "Keys in a controller's queue, those that are due later included");
   for (const auto& each : all)
     out.sample(static_cast<double>(each.waiting), {{"controller", each.name}});
   out.family("zood_reconciles_total", Type::counter, "Looks of a controller");

@@ -102,8 +102,9 @@ struct Zood::Impl {
   std::unique_ptr<net::Workers> loops;
   /// Null: no other zood has the store open. Behind the loops that it wakes.
   std::unique_ptr<replicas::SharedTurns> turns;
-  std::unique_ptr<net::Workers> rights_loop;  ///< of the Follower; null without accounts.enabled
-  std::unique_ptr<net::Workers> quota_loop;   ///< of what quotas count; likewise
+  std::unique_ptr<net::Workers> rights_loop; ///< of the Follower; null without accounts.enabled
+  /// Follows the objects that quotas count; null without accounts.enabled.
+  std::unique_ptr<net::Workers> quota_loop;
   std::unique_ptr<net::Workers> cluster_loop; ///< of the Syncer; null without clusters.enabled
   std::unique_ptr<net::Workers> admin_loop;
   std::unique_ptr<upstream::Upstream> upstream;

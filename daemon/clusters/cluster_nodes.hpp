@@ -24,8 +24,8 @@ public:
   /// cluster does not say.
   using Done = std::function<void(Result<std::string>)>;
 
-  /// After a read no other one begins for so many times what reading it has cost the loop: whoever
-  /// asks for Nodes that are none takes no more of it than a twentieth.
+  /// A read of all Nodes that took the loop a time T is followed by no other read for k_rest times
+  /// T. So requests for Nodes that do not exist take a twentieth of the loop at most.
   static constexpr int k_rest = 20;
 
   /// `api`: of the cluster, as zood; it outlives this.
