@@ -98,7 +98,7 @@ Error AdminClient::explain(Error error, const Call& call) const {
 Result<std::string> AdminClient::perform(const Call& call) {
   auto response = transport_->perform(request_of(call));
   if (!response) return fail(explain(std::move(response).error(), call));
-  if (response->status < 200 || response->status > 299) return fail(wrong_door(*response));
+  if (response->status < 200 || response->status > 299) return fail(wrong_door(call, *response));
   return std::move(response->body);
 }
 
@@ -110,16 +110,21 @@ Result<std::string> AdminClient::answer_of(const Call& call) {
 }
 
 /// What another server than zood's admin API says to a request for it.
-Error AdminClient::wrong_door(const http_client::Response& response) const {
+Error AdminClient::wrong_door(const Call& call, const http_client::Response& response) const {
   auto error = kube::error_of(response);
   if (error.code() == Code::unauthorized && door_.socket.empty())
     return Error(error.code(), error.message() + " (is this zood's admin address? `zooctl status` "
                                                  "on zood's machine shows it)");
   if (error.code() != Code::not_found) return error;
   const auto status = json::parse(response.body, nullptr, false);
+  // Tenants are always there. What stands below /zoo/v1 may be switched off, and zood says so; any
+  // API server says the other of a path that it does not know.
+  const auto message = status.is_object() ? string_in(status, "message") : std::string();
+  const bool off = call.path.starts_with("/zoo/v1/") && !message.empty() &&
+                   message.find("could not find the requested resource") == message.npos;
   const bool named = status.is_object() && status.contains("details") &&
                      !string_in(status["details"], "name").empty();
-  if (named) return error;
+  if (named || off) return error;
   return Error(Code::not_found,
                fmt::format("{} does not serve {}: it is not zood's admin API, but that of a tenant "
                            "or of a cluster. Use DIR/admin.kubeconfig of zood's directory",

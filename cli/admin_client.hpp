@@ -126,7 +126,7 @@ private:
   Result<nlohmann::json> ask(std::string_view id, const Call& call);
   http_client::Request request_of(const Call& call) const;
   Error explain(Error error, const Call& call) const;
-  Error wrong_door(const http_client::Response& response) const;
+  Error wrong_door(const Call& call, const http_client::Response& response) const;
   Error suggest(Error error, std::string_view id);
   struct Follower;
 

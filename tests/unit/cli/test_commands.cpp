@@ -218,6 +218,17 @@ TEST_CASE("a server that is not zood is called so") {
   CHECK(has(outcome.err, "it is not zood's admin API"));
 }
 
+TEST_CASE("what zood has switched off is told as it says it") {
+  Zooctl zooctl;
+  const auto asked = [&](const std::string& message) {
+    zooctl.server.on("GET /zoo/v1/quotas", {{404, status(404, "NotFound", message)}});
+    return zooctl({"quota", "show"}).err;
+  };
+  CHECK(asked("this zood keeps no quotas") == "zooctl: this zood keeps no quotas\n");
+  CHECK(
+      has(asked("the server could not find the requested resource"), "it is not zood's admin API"));
+}
+
 TEST_CASE("answers that are not JSON are errors, not crashes") {
   for (const auto* body : {"", "[]", "<html>", "{\"items\":", "null", "{\"items\":7}"}) {
     Zooctl zooctl;
