@@ -4,9 +4,11 @@
 #include "cli/options.hpp"
 #include "cli/output/printer.hpp"
 #include "cli/output/result.hpp"
+#include "cli/output/table.hpp"
 #include "cli/wait.hpp"
 #include "common/api/tenant.hpp"
 #include "common/base/text.hpp"
+#include "common/kube/json_reads.hpp"
 #include "common/kube/quantity.hpp"
 
 #include <CLI/CLI.hpp>
@@ -65,6 +67,13 @@ Result<json> template_of(const std::string& text) {
     out["parameters"].push_back({{"name", pair.first}, {"value", pair.second}});
   }
   return out;
+}
+
+/// A tenant is Ready although its quota, account or templates do not hold in its namespaces.
+void say_unfurnished(Context& context, const json& tenant) {
+  for (const auto& condition : kube::list_at(tenant, "/status/conditions"))
+    if (text_at(condition, "/type") == "Furnished" && text_at(condition, "/status") == "False")
+      context.say(fmt::format("warning: {}", printable(text_at(condition, "/message"))));
 }
 
 struct TenantCreate final : Command {
@@ -159,6 +168,7 @@ struct TenantCreate final : Command {
       } else {
         context.say(
             fmt::format("tenant {} is {}", tenant_id(tenant), text_at(object, "/status/phase")));
+        say_unfurnished(context, object);
       }
       return {};
     });

@@ -150,6 +150,18 @@ TEST_CASE("create sends a Tenant, waits until it is Ready and says so") {
   CHECK(zooctl.slept.count() == 0);
 }
 
+TEST_CASE("create warns of what does not hold in a tenant that is Ready") {
+  Zooctl zooctl;
+  auto ready = json::parse(tenant("foofoo"));
+  ready["status"]["conditions"] = json::array(
+      {{{"type", "Furnished"}, {"status", "False"}, {"message", "it is switched off"}}});
+  zooctl.server.on(k_post, {{201, tenant("foofoo", "Pending")}});
+  zooctl.server.on(k_list, {{200, list({ready.dump()})}});
+  const auto outcome = zooctl({"tenant", "create", "foofoo"});
+  CHECK(outcome.status == 0);
+  CHECK(outcome.err == "tenant foofoo is Ready\nwarning: it is switched off\n");
+}
+
 TEST_CASE("--quiet leaves errors only, -o prints the object that became Ready") {
   Zooctl zooctl;
   zooctl.server.on(k_post, {{201, tenant("foofoo", "Pending")}});
