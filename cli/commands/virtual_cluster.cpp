@@ -36,9 +36,10 @@ void add_names(CLI::App& app, std::vector<std::string>& values) {
 }
 
 struct ClusterCreate final : Command {
-  std::string name, space = "default", cpu, memory, version, sleep, format;
+  std::string name, space = "default", cpu, memory, version, sleep, dns, format;
   std::vector<std::string> nodes, resources, sans;
-  bool dry_run = false;
+  unsigned virtual_nodes = 0, weight = 0;
+  bool exclusive = false, dry_run = false;
   WaitOptions wait{true, "2m"};
 
   void define(CLI::App& app) override {
@@ -52,6 +53,13 @@ struct ClusterCreate final : Command {
     add_repeated(app, "--resource", resources,
                  "Its share of another resource, as in nvidia.com/gpu=2; may be repeated",
                  "NAME=QUANTITY");
+    app.add_option("--virtual-nodes", virtual_nodes, "As how many nodes the share is shown")
+        ->type_name("NUMBER");
+    app.add_flag("--exclusive", exclusive, "No other virtual cluster has its nodes");
+    app.add_option("--weight", weight,
+                   "Of its turns where many clusters want something of the upstream; 100 is usual")
+        ->type_name("NUMBER");
+    add_choice(app, "--dns", dns, "coredns|none", "Whether zood runs CoreDNS in it: it does");
     app.add_option("--kubernetes", version,
                    "The version of Kubernetes; without it the newest that zood has")
         ->type_name("VERSION");
@@ -82,6 +90,10 @@ struct ClusterCreate final : Command {
       ZOO_TRY(const auto pair, option_pair("--resource", each, "NAME=QUANTITY"));
       spec["promoteResources"]["resources"][pair.first] = pair.second;
     }
+    if (virtual_nodes != 0) spec["virtualNodes"] = virtual_nodes;
+    if (exclusive) spec["exclusive"] = true;
+    if (weight != 0) spec["weight"] = weight;
+    if (!dns.empty()) spec["dns"] = dns;
     if (!version.empty()) spec["version"] = version;
     if (!sleep.empty()) spec["sleep"]["after"] = sleep;
     if (!sans.empty()) spec["extraSANs"] = sans;

@@ -7,14 +7,16 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <unordered_set>
 
 namespace zoo::api {
 namespace {
 
 using nlohmann::json;
 
-constexpr std::size_t k_most_nodes = 5'000;
+constexpr std::size_t k_most_nodes = 10'000;
 constexpr std::size_t k_most_sans = 64;
+constexpr unsigned k_most_virtual_nodes = 100, k_most_weight = 10'000;
 
 const json* at(const json& object, const char* key) {
   if (!object.is_object()) return nullptr;
@@ -53,10 +55,11 @@ bool is_ip(const std::string& text) {
          ::inet_pton(AF_INET6, text.c_str(), bytes) == 1;
 }
 
-Result<void> add_node(ClusterSpec& out, std::string name, std::string_view shown) {
+/// `seen`: those that `out` has.
+Result<void> add_node(ClusterSpec& out, std::unordered_set<std::string>& seen, std::string name,
+                      std::string_view shown) {
   if (!is_dns_name(name)) return fail(Code::invalid, "{} '{}' is no name of a node", shown, name);
-  if (std::find(out.nodes.begin(), out.nodes.end(), name) == out.nodes.end())
-    out.nodes.push_back(std::move(name));
+  if (seen.insert(name).second) out.nodes.push_back(std::move(name));
   if (out.nodes.size() > k_most_nodes)
     return fail(Code::invalid, "spec.promoteResources.nodes must be {} at most", k_most_nodes);
   return {};
@@ -66,18 +69,19 @@ Result<void> read_promoted(ClusterSpec& out, const json& promoted) {
   constexpr std::string_view k_nodes = "spec.promoteResources.nodes";
   constexpr std::string_view k_infos = "spec.promoteResources.nodeInfos";
   if (!promoted.is_object()) return fail(Code::invalid, "spec.promoteResources must be an object");
+  std::unordered_set<std::string> seen;
   if (const auto* nodes = at(promoted, "nodes")) {
     if (!nodes->is_array()) return fail(Code::invalid, "{} must be a list of names", k_nodes);
     for (const auto& each : *nodes) {
       if (!each.is_string()) return fail(Code::invalid, "{} must be a list of names", k_nodes);
-      ZOO_TRY_VOID(add_node(out, each.get<std::string>(), k_nodes));
+      ZOO_TRY_VOID(add_node(out, seen, each.get<std::string>(), k_nodes));
     }
   }
   if (const auto* infos = at(promoted, "nodeInfos")) { // Kosmos' later form of the same
     if (!infos->is_array()) return fail(Code::invalid, "{} must be a list", k_infos);
     for (const auto& each : *infos) {
       ZOO_TRY(auto name, text(each, "nodeName", "spec.promoteResources.nodeInfos[].nodeName"));
-      ZOO_TRY_VOID(add_node(out, std::move(name), k_infos));
+      ZOO_TRY_VOID(add_node(out, seen, std::move(name), k_infos));
     }
   }
   const auto* resources = at(promoted, "resources");
@@ -96,6 +100,41 @@ Result<void> read_promoted(ClusterSpec& out, const json& promoted) {
                   name, written);
     out.resources.emplace(name, *quantity);
   }
+  return {};
+}
+
+/// A whole number of 1 to `most`; `usual` where there is none.
+Result<unsigned> number(const json& object, const char* key, unsigned usual, unsigned most) {
+  const auto* value = at(object, key);
+  if (value == nullptr) return usual;
+  const bool good = value->is_number_integer() && value->get<std::int64_t>() >= 1 &&
+                    value->get<std::int64_t>() <= most;
+  if (!good) return fail(Code::invalid, "spec.{} must be a number of 1 to {}", key, most);
+  return value->get<unsigned>();
+}
+
+Result<bool> flag(const json& object, const char* key) {
+  const auto* value = at(object, key);
+  if (value == nullptr) return false;
+  if (!value->is_boolean()) return fail(Code::invalid, "spec.{} must be true or false", key);
+  return value->get<bool>();
+}
+
+/// How it has what it has of the upstream.
+Result<void> read_manner(ClusterSpec& out, const json& spec) {
+  ZOO_TRY(out.virtual_nodes, number(spec, "virtualNodes", 1, k_most_virtual_nodes));
+  if (out.virtual_nodes > 1 && !out.nodes.empty())
+    return fail(Code::invalid, "spec.virtualNodes divides a share, and cannot go with "
+                               "spec.promoteResources.nodes, which are nodes by name");
+  ZOO_TRY(out.exclusive, flag(spec, "exclusive"));
+  if (out.exclusive && out.nodes.empty())
+    return fail(Code::invalid, "spec.exclusive needs spec.promoteResources.nodes: only nodes by "
+                               "name can be one cluster's alone");
+  ZOO_TRY(out.weight, number(spec, "weight", 100, k_most_weight));
+  ZOO_TRY(const auto dns, text(spec, "dns", "spec.dns"));
+  if (!dns.empty() && dns != "coredns" && dns != "none")
+    return fail(Code::invalid, "spec.dns must be coredns or none, not '{}'", dns);
+  out.dns = dns != "none";
   return {};
 }
 
@@ -134,6 +173,7 @@ Result<ClusterSpec> cluster_spec(const json& object) {
   if (const auto* promoted = at(*spec, "promoteResources"))
     ZOO_TRY_VOID(read_promoted(out, *promoted));
   ZOO_TRY_VOID(read_names(out, *spec));
+  ZOO_TRY_VOID(read_manner(out, *spec));
   ZOO_TRY(out.version, text(*spec, "version", "spec.version"));
   if (out.version.starts_with('v')) out.version.erase(0, 1);
   const auto dots = std::count(out.version.begin(), out.version.end(), '.');
@@ -146,10 +186,7 @@ Result<ClusterSpec> cluster_spec(const json& object) {
     return fail(Code::invalid,
                 "spec.placement must be local: the control plane runs beside zood, not '{}'",
                 placement);
-  if (const auto* paused = at(*spec, "paused")) {
-    if (!paused->is_boolean()) return fail(Code::invalid, "spec.paused must be true or false");
-    out.paused = paused->get<bool>();
-  }
+  ZOO_TRY(out.paused, flag(*spec, "paused"));
   if (const auto* sleep = at(*spec, "sleep")) {
     if (!sleep->is_object()) return fail(Code::invalid, "spec.sleep must be an object");
     ZOO_TRY(const auto after, text(*sleep, "after", "spec.sleep.after"));

@@ -35,7 +35,12 @@ inline constexpr std::string_view k_deleting = "Deleting";
 struct ClusterSpec {
   std::vector<std::string> nodes;                  ///< each once
   std::map<std::string, kube::Quantity> resources; ///< the share, by name
-  std::string version; ///< of Kubernetes, without a "v"; "": zood's choice
+  /// As how many nodes the share is shown, where it has no nodes by name.
+  unsigned virtual_nodes = 1;
+  bool exclusive = false; ///< its nodes are no other cluster's
+  unsigned weight = 100;  ///< of its turns at the syncer; twice as much, twice as many
+  bool dns = true;        ///< zood runs CoreDNS in it
+  std::string version;    ///< of Kubernetes, without a "v"; "": zood's choice
   bool paused = false;
   std::chrono::milliseconds sleep_after{0}; ///< 0: never
   std::vector<std::string> extra_sans;      ///< names and addresses, spec.externalIP among them

@@ -627,6 +627,17 @@ constexpr Key k_keys[] = {
      .type = Type::string,
      .default_text = "30000-32767",
      .doc = "The range of ports of Services of type NodePort: that of the upstream."},
+    {.name = "clusters.quota_fence",
+     .type = Type::boolean,
+     .default_text = "true",
+     .doc = "Whether the upstream holds shares of virtual clusters, too: by ResourceQuota "
+            "zoo-share in "
+            "each of their namespaces, should zood's own count be wrong."},
+    {.name = "clusters.coredns_image",
+     .type = Type::string,
+     .default_text = "registry.k8s.io/coredns/coredns:v1.14.7",
+     .doc = "The image of the CoreDNS that zood runs in virtual clusters, but for those of "
+            "spec.dns: none."},
     {.name = "clusters.memory",
      .type = Type::size,
      .default_text = "1Gi",
@@ -646,8 +657,9 @@ constexpr Key k_keys[] = {
     {.name = "clusters.egress_allow",
      .type = Type::list,
      .doc = "Where the API servers of clusters are connected to although it is refused else: "
-            "loopback, addresses of this machine and of the upstream, its Services and pods. Each "
-            "is a network such as 10.1.0.0/16, or a host and a port such as hooks.example.com:443. "
+            "loopback, addresses of this machine and of the upstream, pods and Services that are "
+            "not the cluster's own. Each is a network such as 10.1.0.0/16, or a host and a port "
+            "such as hooks.example.com:443. "
             "The administrators of all clusters reach what is listed."},
     {.name = "clusters.certificate_validity",
      .type = Type::duration,

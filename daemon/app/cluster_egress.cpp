@@ -63,17 +63,24 @@ ClusterEgress::ClusterEgress(ClusterEgressParts parts, clusters::EgressAllowed a
                [&credential = parts_.credential]() -> std::unique_ptr<upstream::ControlApi> {
                  return credential.api();
                }}),
-      doors_({.loops = parts_.loops,
-              .directory = parts_.settings.directory,
-              .limits = listener_limits(parts_.values),
-              .allowed = std::move(allowed),
-              .places = [this] { return places_.now(); },
-              .kubelets =
-                  [this](const std::shared_ptr<clusters::EgressRoom>& room) {
-                    return std::make_unique<Kubelets>(parts_, room);
-                  },
-              .own_network = {},
-              .inside = {{"/services", {}}}}) {}
+      doors_(
+          {.loops = parts_.loops,
+           .directory = parts_.settings.directory,
+           .limits = listener_limits(parts_.values),
+           .allowed = std::move(allowed),
+           .places = [this] { return places_.now(); },
+           .upstream = [&upstream = parts_.upstream](net::Loop& loop) -> upstream::Caller& {
+             return upstream.caller(loop);
+           },
+           .kubelets =
+               [this](const std::shared_ptr<clusters::EgressRoom>& room) {
+                 return std::make_unique<Kubelets>(parts_, room);
+               },
+           .own_pod =
+               [&syncer = parts_.syncer](const clusters::DoorEntry& cluster, const auto& address) {
+                 return syncer.has_address(cluster.id, address);
+               },
+           .inside = {{"/services", {}}}}) {}
 
 ClusterEgress::~ClusterEgress() { close(); }
 

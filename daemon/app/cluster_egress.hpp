@@ -6,6 +6,7 @@
 #include "daemon/clusters/egress.hpp"
 #include "daemon/clusters/egress_places.hpp"
 #include "daemon/clusters/settings.hpp"
+#include "daemon/clusters/sync/syncer.hpp"
 #include "daemon/gateway/gateway.hpp"
 #include "daemon/net/listener.hpp"
 #include "daemon/upstream/credential.hpp"
@@ -28,6 +29,7 @@ struct ClusterEgressParts {
   Address advertise;
   const clusters::Settings& settings;
   const clusters::PublishedDoors& table;
+  const clusters::sync::Syncer& syncer; ///< who knows which pods are whose
 };
 
 /// The egress doors, put together: the judge of addresses, and the gateway by which kubelets'

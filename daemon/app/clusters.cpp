@@ -43,6 +43,7 @@ Result<clusters::Settings> settings_of(const ClustersParts& parts) {
   }
   out.service_range = values.string("clusters.service_range");
   out.node_ports = values.string("clusters.node_ports");
+  out.coredns_image = values.string("clusters.coredns_image");
   out.memory = values.size("clusters.memory");
   out.memory_reserve = values.size("clusters.memory_reserve");
   out.validity = std::chrono::duration_cast<std::chrono::seconds>(
@@ -117,7 +118,8 @@ Result<std::unique_ptr<Clusters>> Clusters::open(ClustersParts parts) {
           .connect_as = [&impl] { return impl.parts.credential.acting_api(); },
           .names = [&impl] { return impl.parts.upstream.shared_names(); },
           .tenants = impl.parts.tenants,
-          .changed = [&impl](const std::string& id) { impl.synced(id); }});
+          .changed = [&impl](const std::string& id) { impl.synced(id); },
+          .quota_fence = impl.parts.values.boolean("clusters.quota_fence")});
   impl.controller = std::make_unique<clusters::Controller>(clusters::ControllerParts{
       .store = impl.parts.store,
       .settings = std::move(settings),
@@ -139,7 +141,7 @@ Result<std::unique_ptr<Clusters>> Clusters::open(ClustersParts parts) {
   ZOO_TRY(impl.egress,
           ClusterEgress::open({impl.parts.values, impl.parts.credential, impl.parts.upstream,
                                impl.parts.gateway, impl.parts.loops, impl.parts.advertise, made,
-                               impl.table}));
+                               impl.table, *impl.syncer}));
   impl.egress->start();
   impl.knocked = impl.controller.get();
   impl.door_stands = true;
@@ -268,6 +270,19 @@ void Clusters::measure(MetricText& out) const {
         out.sample(
             static_cast<double>(clusters::process_memory(each.pid)),
             {{"namespace", record->space()}, {"name", record->name()}, {"component", each.name}});
+  const auto synced = impl_->syncer->counts();
+  using Synced = clusters::sync::Syncer::Count;
+  const auto of_syncer = [&](std::string_view name, std::string_view help, auto value) {
+    out.family(name, Type::gauge, help);
+    for (const auto& [id, count] : synced)
+      out.sample(static_cast<double>(value(count)), {{"id", id}});
+  };
+  of_syncer("zood_virtual_cluster_pods", "Pods of a virtual cluster that are bound, or upstream",
+            [](const Synced& count) { return count.pods; });
+  of_syncer("zood_virtual_cluster_pods_refused", "Of these, those that the upstream does not take",
+            [](const Synced& count) { return count.refused; });
+  of_syncer("zood_virtual_cluster_backlog", "Pods and nodes of it that are to be looked at",
+            [](const Synced& count) { return count.backlog; });
   const auto counts = impl_->door->counts();
   using Count = clusters::Door::Count;
   const auto of_door = [&](std::string_view name, Type type, std::string_view help, auto value) {

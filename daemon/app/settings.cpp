@@ -2,6 +2,8 @@
 #include "daemon/app/settings.hpp"
 
 #include "common/api/network_peer.hpp"
+#include "daemon/clusters/egress_rules.hpp"
+#include "daemon/clusters/plan.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -132,6 +134,17 @@ Result<void> check_networks(const config::Values& values) {
   const auto from = values.list("listen_proxy.from");
   if (auto balancers = net::Networks::parse(from); !balancers)
     return fail(std::move(balancers).error().context("listen_proxy.from"));
+  return {};
+}
+
+Result<void> check_clusters(const config::Values& values) {
+  ZOO_TRY_VOID(clusters::parse_addresses(values.string("clusters.addresses")).map([](auto) {}));
+  for (const char* key : {"clusters.ports", "clusters.node_ports"})
+    ZOO_TRY_VOID(clusters::parse_ports(key, values.string(key)).map([](auto) {}));
+  if (values.string("clusters.coredns_image").empty())
+    return fail(Code::usage, "clusters.coredns_image must name an image: spec.dns: none of a "
+                             "virtual cluster has no CoreDNS run in it");
+  ZOO_TRY_VOID(clusters::parse_egress_allow(values.list("clusters.egress_allow")).map([](auto) {}));
   return {};
 }
 

@@ -30,6 +30,8 @@ audit::Policy audit_policy(const config::Values& values);
 audit::Options audit_options(const config::Values& values); ///< but for its journal
 /// Code::invalid: what the table of keys cannot say of guards.network_from and listen_proxy.from.
 Result<void> check_networks(const config::Values& values);
+/// Keys of clusters.* whose values are more than their type. Code::usage names the key.
+Result<void> check_clusters(const config::Values& values);
 tenants::Policy tenants_policy(const config::Values& values);
 /// What holds for a tenant whose Tenant says nothing else.
 tenants::DefaultTerms default_terms(const config::Values& values);

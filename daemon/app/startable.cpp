@@ -62,6 +62,7 @@ Result<kube::ClusterAccess> check_startable(const config::Values& values) {
   ZOO_TRY_VOID(check_advertised(values));
   ZOO_TRY_VOID(check_inside(values));
   ZOO_TRY_VOID(check_networks(values));
+  ZOO_TRY_VOID(check_clusters(values));
   ZOO_TRY(auto access, kube::load_kubeconfig(kubeconfig));
   if (auto verifiable = check_verifiable(access); !verifiable)
     return fail(std::move(verifiable).error().context("in {}", kubeconfig.string()));

@@ -4,6 +4,7 @@
 #include "common/api/virtual_cluster.hpp"
 #include "common/kube/client.hpp"
 #include "daemon/clusters/door_table.hpp"
+#include "daemon/clusters/grant.hpp"
 #include "daemon/clusters/record.hpp"
 #include "daemon/clusters/settings.hpp"
 #include "daemon/keeper/client.hpp"
@@ -112,13 +113,15 @@ private:
     std::string reason, message;
   };
   struct Promoted {
-    Aspect nodes, pods;
+    Aspect nodes, pods, dns;
     std::string own_store, upstream_store;          ///< see Place; "": not known yet
     std::optional<std::chrono::milliseconds> after; ///< it is to be looked at again
   };
   std::string why_no_tenant(const Record& record);
   static Promoted unpromoted();
-  Promoted promote(const Record& record, const api::ClusterSpec& spec);
+  Promoted promote(Record& record, const api::ClusterSpec& spec);
+  Result<Grant> grant(Record& record, const api::ClusterSpec& spec);
+  Aspect look_at_dns(const Record& record, const api::ClusterSpec& spec);
   void demote(const Record& record);
   Result<std::optional<Next>> reclaim(Record& record);
 

@@ -3,9 +3,11 @@
 
 #include "common/base/log.hpp"
 #include "daemon/clusters/cluster_nodes.hpp"
+#include "daemon/clusters/cluster_services.hpp"
 #include "daemon/clusters/egress_gate.hpp"
 #include "daemon/clusters/pki.hpp"
 #include "daemon/clusters/plan.hpp"
+#include "daemon/clusters/upstream_pods.hpp"
 #include "daemon/http/whole_answer.hpp"
 
 #include <utility>
@@ -55,9 +57,12 @@ net::Loop& loop_of(const net::Loops& loops, const std::string& id) {
 } // namespace
 
 EgressRoom::EgressRoom(net::Loop& on, const DoorEntry& of,
-                       std::shared_ptr<const upstream::UpstreamEndpoint> endpoint)
+                       std::shared_ptr<const upstream::UpstreamEndpoint> endpoint,
+                       std::function<upstream::Caller&()> upstream)
     : loop(on), cluster(of), api(on, std::move(endpoint), limits_of_api()),
-      nodes(std::make_unique<ClusterNodes>(on, api)) {}
+      nodes(std::make_unique<ClusterNodes>(on, api)),
+      services(std::make_unique<ClusterServices>(api)),
+      pods(std::make_unique<UpstreamPods>(std::move(upstream))) {}
 
 EgressRoom::~EgressRoom() = default;
 
@@ -107,7 +112,9 @@ Result<EgressDoors::Open> EgressDoors::open(const DoorEntry& entry) {
   endpoint->client_certificate_pem = std::move(access.credentials.client_cert_pem);
   endpoint->client_key_pem = std::move(access.credentials.client_key_pem);
   auto& loop = loop_of(parts_->loops, entry.id);
-  const auto room = std::make_shared<EgressRoom>(loop, entry, std::move(endpoint));
+  const auto room = std::make_shared<EgressRoom>(
+      loop, entry, std::move(endpoint),
+      [parts = parts_, &loop]() -> upstream::Caller& { return parts->upstream(loop); });
   auto limits = parts_->limits;
   limits.connections = k_egress_connections;
   ZOO_TRY(auto listener,

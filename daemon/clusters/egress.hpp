@@ -22,6 +22,8 @@
 namespace zoo::clusters {
 
 class ClusterNodes;
+class ClusterServices;
+class UpstreamPods;
 
 /// What has become of the connections that one cluster's API server asked for. Any thread.
 struct EgressTally {
@@ -30,14 +32,18 @@ struct EgressTally {
 
 /// What stands behind the egress door of one cluster; on its loop, and destroyed there.
 struct EgressRoom {
+  /// `upstream`: as zood, on this loop.
   EgressRoom(net::Loop& on, const DoorEntry& of,
-             std::shared_ptr<const upstream::UpstreamEndpoint> api);
+             std::shared_ptr<const upstream::UpstreamEndpoint> api,
+             std::function<upstream::Caller&()> upstream);
   ~EgressRoom();
 
   net::Loop& loop;
   const DoorEntry cluster;
   upstream::Pool api; ///< its API server, as zood
   std::unique_ptr<ClusterNodes> nodes;
+  std::unique_ptr<ClusterServices> services;
+  std::unique_ptr<UpstreamPods> pods; ///< of the upstream, whosever they are
   EgressTally tally;
 };
 
@@ -52,14 +58,13 @@ struct EgressParts {
   EgressAllowed allowed;
   /// As they were last heard of; null: never yet. On any loop; must not block.
   std::function<std::shared_ptr<const EgressPlaces>()> places;
+  std::function<upstream::Caller&(net::Loop&)> upstream; ///< as zood
   /// The kubelets of a cluster; called once for each door that opens, they go with it.
   std::function<std::unique_ptr<http::Service>(const std::shared_ptr<EgressRoom>& room)> kubelets;
-  /// Where an address of the cluster's own network leads, its pods' and Services', none if it is
-  /// not of it; what comes of that is judged, but for being the upstream's pods and ClusterIPs.
-  /// Null: nothing of it is known. On the cluster's loop.
-  std::function<std::optional<std::vector<net::Address>>(
-      const DoorEntry& cluster, const std::string& host, std::uint16_t port)>
-      own_network{};
+  /// Does the upstream say that a pod of this cluster has the IP address? Such a one is reached,
+  /// though it is of the upstream's pods. On the cluster's loop; must not block.
+  std::function<bool(const DoorEntry& cluster, const std::string& address)> own_pod =
+      [](const auto&, const auto&) { return false; };
   std::map<std::string, InsideService> inside{}; ///< by path: "/services"
 };
 

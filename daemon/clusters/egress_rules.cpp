@@ -120,7 +120,7 @@ Result<void> judge_address(const net::Address& address, const EgressAllowed& all
   if (address.family() != AF_INET && address.family() != AF_INET6)
     return refused(text, "is no address of IP");
   if (is_mapped(address)) return refused(text, "has another address in it");
-  if (allowed.networks.contain(address)) return {};
+  if (allowed.networks.contain(address) || allowed.targets.contains(address.text())) return {};
   for (const auto& each : never_networks())
     if (each.networks.contain(address)) return refused(text, each.why);
   if (machine.contain(address) || places.advertised.contain(address))
@@ -128,9 +128,9 @@ Result<void> judge_address(const net::Address& address, const EgressAllowed& all
   if (places.upstream.contain(address))
     return refused(text, "is of the upstream's API or of one of its nodes");
   if (places.services.contain(address))
-    return refused(text, "is of a Service, and Services are not reached from here yet");
+    return refused(text, "is of a Service that is not the virtual cluster's");
   if (places.pods.contain(address))
-    return refused(text, "is of a pod, and pods are not reached from here yet");
+    return refused(text, "is of a pod that is not the virtual cluster's");
   return {};
 }
 

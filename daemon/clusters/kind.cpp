@@ -46,6 +46,16 @@ Field spec() {
             {"resources", Type::open,
              "A share of the upstream's resources: cpu, memory and others, such as "
              "nvidia.com/gpu."}}},
+          {"virtualNodes", Type::number,
+           "As how many nodes a share is shown, each with a part of it. Default: 1."},
+          {"exclusive", Type::flag,
+           "While true, no other virtual cluster has the nodes that are named here."},
+          {"weight", Type::number,
+           "How many turns it has where many clusters want something of the upstream: one of 200 "
+           "has twice those of one of 100, the default."},
+          {"dns", Type::text,
+           "coredns, the default: zood runs CoreDNS in namespace kube-system, and pods ask it for "
+           "names; or none."},
           {"version", Type::text,
            "The version of Kubernetes. Default: clusters.version of zood.yaml, else the newest "
            "that zood has."},

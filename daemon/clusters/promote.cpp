@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a virtual cluster has of the upstream: the Tenant behind it, nodes, pods.
 #include "daemon/clusters/controller.hpp"
+#include "daemon/clusters/dns.hpp"
 #include "daemon/clusters/pki.hpp"
 #include "daemon/clusters/sync/syncer.hpp"
 
@@ -9,6 +10,8 @@ namespace {
 
 using std::chrono::milliseconds;
 
+constexpr milliseconds k_contest_look{10'000};
+constexpr milliseconds k_dns_call{10'000};
 constexpr milliseconds k_tenant_look{500}; ///< while the Tenant is made, or goes
 
 } // namespace
@@ -24,17 +27,52 @@ std::string Controller::why_no_tenant(const Record& record) {
 /// What it has of the upstream is looked at when it is told that it works: upstream may be away.
 Controller::Promoted Controller::unpromoted() {
   Promoted out;
-  out.nodes = out.pods = {false, "Preparing", "its control plane comes first"};
+  out.nodes = out.pods = out.dns = {false, "Preparing", "its control plane comes first"};
   out.after = milliseconds(0);
   return out;
 }
 
+/// What was granted stays so; others are asked about when another thing is wished.
+Result<Grant> Controller::grant(Record& record, const api::ClusterSpec& spec) {
+  step("N0 grant", record);
+  if (record.place.nodes == spec.nodes && record.place.exclusive == spec.exclusive)
+    return Grant{spec.nodes, spec.exclusive, std::nullopt};
+  const std::scoped_lock lock(place_mutex_);
+  ZOO_TRY(const auto all, all_records(parts_.store));
+  auto out = grant_nodes(record, spec.nodes, spec.exclusive, all);
+  ZOO_TRY(record, tell(record, [&out](Record& now) {
+            now.place.nodes = out.nodes;
+            now.place.exclusive = out.exclusive;
+          }));
+  return out;
+}
+
+/// CoreDNS runs in clusters whose pods run somewhere.
+Controller::Aspect Controller::look_at_dns(const Record& record, const api::ClusterSpec& spec) {
+  step("N0 names", record);
+  const auto directory = parts_.settings.directory_of(record.place.id);
+  auto access = own_access(directory, parts_.settings.addresses.text(record.place.number));
+  if (!access) return {false, "NotReached", access.error().message()};
+  kube::KubeClientOptions options;
+  options.timeout = k_dns_call;
+  kube::KubeClient api(*std::move(access), std::move(options));
+  const bool wanted = spec.dns && spec.promotes();
+  const auto done = wanted ? keep_dns(api, parts_.settings.coredns_image) : remove_dns(api);
+  if (!done)
+    return {false, done.error().code() == Code::conflict ? "NameTaken" : "NotDeployed",
+            done.error().message()};
+  if (wanted) return {true, "Deployed", "CoreDNS is deployed in namespace kube-system"};
+  return {false, "NoneAsked",
+          spec.dns ? "spec.promoteResources asks for no nodes and no share: nothing runs in it"
+                   : "spec.dns is none"};
+}
+
 /// One that has asked for nothing is not followed; one that asks for nothing any more is, so that
 /// its nodes go.
-Controller::Promoted Controller::promote(const Record& record, const api::ClusterSpec& spec) {
+Controller::Promoted Controller::promote(Record& record, const api::ClusterSpec& spec) {
   Promoted out;
   const auto both = [&out](std::string_view reason, std::string_view message) {
-    out.nodes = out.pods = {false, std::string(reason), std::string(message)};
+    out.nodes = out.pods = out.dns = {false, std::string(reason), std::string(message)};
   };
   const auto& id = record.place.id;
   if (!spec.promotes() && !parts_.store.get("tenant", id)) {
@@ -47,6 +85,13 @@ Controller::Promoted Controller::promote(const Record& record, const api::Cluste
     out.after = k_tenant_look;
     return out;
   }
+  const auto granted = grant(record, spec);
+  if (!granted) {
+    both("NotGranted", granted.error().message());
+    out.after = k_tenant_look;
+    return out;
+  }
+  out.dns = look_at_dns(record, spec);
   step("N1 nodes", record);
   const auto address = parts_.settings.addresses.text(record.place.number);
   sync::SyncWish wish;
@@ -54,8 +99,12 @@ Controller::Promoted Controller::promote(const Record& record, const api::Cluste
   wish.key = record.key();
   wish.name = record.name();
   wish.version = record.place.version;
-  wish.nodes = spec.nodes;
+  wish.named = !spec.nodes.empty();
+  wish.nodes = std::make_shared<const std::vector<std::string>>(granted->nodes);
   wish.share = spec.resources;
+  wish.virtual_nodes = spec.virtual_nodes;
+  wish.weight = spec.weight;
+  wish.dns = spec.dns && spec.promotes();
   wish.server = address;
   wish.access = [directory = parts_.settings.directory_of(id), address] {
     return own_access(directory, address);
@@ -67,6 +116,16 @@ Controller::Promoted Controller::promote(const Record& record, const api::Cluste
   const auto state = parts_.syncer.state(id);
   if (!state) return out; // zood ends
   out.nodes = {state->nodes_ready, state->nodes_reason, state->nodes_message};
+  if (const auto& contest = granted->contest) {
+    out.nodes = {
+        false, contest->exclusive ? "NodeTaken" : "NodeShared",
+        contest->exclusive
+            ? fmt::format("virtual cluster {} has node {} alone", contest->holder, contest->node)
+            : fmt::format("virtual cluster {} has node {}, too: it cannot be this one's "
+                          "alone",
+                          contest->holder, contest->node)};
+    out.after = k_contest_look;
+  }
   out.pods = {state->synced, state->reason, state->message};
   out.own_store = state->own_store;
   out.upstream_store = state->upstream_store;

@@ -22,6 +22,8 @@ json place_json(const Place& place) {
           {"rotation", place.rotation},
           {"asleep", place.asleep},
           {"upstream", place.upstream},
+          {"nodes", place.nodes},
+          {"exclusive", place.exclusive},
           {"ownStore", place.own_store},
           {"upstreamStore", place.upstream_store}};
 }
@@ -60,6 +62,9 @@ Result<Record> record_of(const store::Record& record) {
   out.place.own_store = place.value("ownStore", std::string());
   out.place.upstream_store = place.value("upstreamStore", std::string());
   out.place.upstream = place.value("upstream", std::string());
+  for (const auto& node : kube::list_at(place, "/nodes"))
+    if (node.is_string()) out.place.nodes.push_back(node.get<std::string>());
+  out.place.exclusive = place.value("exclusive", false);
   out.revision = record.revision;
   out.object["metadata"]["resourceVersion"] = std::to_string(record.revision);
   return out;

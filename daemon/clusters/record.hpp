@@ -33,6 +33,9 @@ struct Place {
   bool asleep = false;        ///< it was stopped since nobody asked, and a connection starts it
   /// UIDs of namespace kube-system in it and upstream, by which either is known again; "": not yet.
   std::string own_store, upstream_store;
+  /// Which of the upstream's it has, and whether it has them alone (grant.hpp).
+  std::vector<std::string> nodes;
+  bool exclusive = false;
   std::string upstream; ///< UID of the object of the upstream that ordered it; "": none did
   bool operator==(const Place&) const = default;
 };

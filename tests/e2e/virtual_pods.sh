@@ -30,7 +30,7 @@ inside() {
 
 # ---- named nodes ---------------------------------------------------------------------------------------------------
 
-require "a cluster with two nodes of the upstream" ctl cluster create t1 --node kwok-1 --node kwok-2
+require "a cluster with two nodes of the upstream" ctl cluster create t1 --node kwok-1 --node kwok-2 --dns none
 eventually "its nodes are ready" 60 condition_is t1 NodesReady "True Ready"
 eventually "and both sides were read" 60 condition_is t1 Synced "True Synced"
 id1=$(cluster_id t1)
@@ -112,7 +112,7 @@ eventually "all is well again" 60 condition_is t1 Synced "True Synced"
 
 # ---- two clusters with the same names --------------------------------------------------------------------------------
 
-require "a second cluster, of a share of one cpu" ctl cluster create t2 --cpu 1 --memory 4Gi
+require "a second cluster, of a share of one cpu" ctl cluster create t2 --cpu 1 --memory 4Gi --dns none
 eventually "its node is ready" 60 condition_is t2 NodesReady "True Ready"
 id2=$(cluster_id t2)
 expect "its share is a node" "1 4Gi" "$(in_cluster t2 get node t2 -o json | jq -r '.status.capacity | "\(.cpu) \(.memory)"')"

@@ -14,6 +14,8 @@ using kube::Quantity;
 using nlohmann::json;
 
 constexpr int k_kubelet_port = 10250;
+/// Keys of labels and annotations that were taken from the host, in a JSON object of two lists.
+constexpr const char* k_host_keys = "virtual-cluster/from-host";
 /// Those that kube-controller-manager makes of conditions and of spec.unschedulable.
 constexpr std::array k_controllers_taints = {
     "node.kubernetes.io/not-ready",          "node.kubernetes.io/unreachable",
@@ -32,6 +34,13 @@ json kept_texts_of(const json& host, const char* pointer) {
   json out = json::object();
   for (const auto& [key, value] : kube::texts_at(host, pointer))
     if (!stays_on_host(key)) out[key] = value;
+  return out;
+}
+
+json keys_of(const json& texts) {
+  json out = json::array();
+  for (const auto& each : texts.items())
+    out.push_back(each.key());
   return out;
 }
 
@@ -87,13 +96,39 @@ Capacity share_capacity(const Capacity& promoted) {
   return out;
 }
 
+std::vector<std::string> share_nodes(const std::string& cluster, unsigned count) {
+  if (count <= 1) return {cluster};
+  std::vector<std::string> out;
+  for (unsigned number = 0; number < count; ++number)
+    out.push_back(fmt::format("{}-{}", cluster, number));
+  return out;
+}
+
+Capacity share_part(const Capacity& capacity, unsigned count, unsigned number) {
+  if (count <= 1) return capacity;
+  static const auto thousandth = Quantity::parse("1m").value_or(Quantity::of(1));
+  Capacity out;
+  for (const auto& [name, amount] : capacity) {
+    const auto unit = name == "cpu" ? thousandth : Quantity::of(1);
+    const auto part = amount.portion(1, count).floored(unit);
+    auto rest = amount;
+    for (unsigned other = 1; other < count; ++other)
+      rest -= part;
+    out.emplace(name, number == 0 ? rest : part);
+  }
+  return out;
+}
+
 json named_node(const json& host, const Capacity& allocatable) {
   const auto name = kube::text_at(host, "/metadata/name");
   auto out = base(name, "named");
   auto labels = kept_texts_of(host, "/metadata/labels");
+  auto annotations = kept_texts_of(host, "/metadata/annotations");
+  const json keys = {{"annotations", keys_of(annotations)}, {"labels", keys_of(labels)}};
+  annotations[k_host_keys] = kube::text_of(keys);
   labels[k_node_label] = "named";
   out["metadata"]["labels"] = std::move(labels);
-  out["metadata"]["annotations"] = kept_texts_of(host, "/metadata/annotations");
+  out["metadata"]["annotations"] = std::move(annotations);
   if (auto taints = taints_of(host, false); !taints.empty()) out["spec"]["taints"] = taints;
   const json::json_pointer cordon("/spec/unschedulable");
   if (host.contains(cordon) && host.at(cordon) == true) out["spec"]["unschedulable"] = true;
@@ -118,13 +153,13 @@ json lost_node(const std::string& name) {
   return out;
 }
 
-json share_node(const std::string& name, const Capacity& share, const std::string& version) {
+json share_node(const std::string& name, const Capacity& capacity, const std::string& version) {
   auto out = base(name, "share");
   auto& labels = out["metadata"]["labels"];
   labels["kubernetes.io/os"] = labels["beta.kubernetes.io/os"] = "linux";
   labels["kubernetes.io/arch"] = labels["beta.kubernetes.io/arch"] = "amd64";
   auto& status = out["status"];
-  status["capacity"] = status["allocatable"] = quantities(share_capacity(share));
+  status["capacity"] = status["allocatable"] = quantities(capacity);
   status["conditions"] = {
       condition("Ready", "True", "ShareReady", "it is a share of the upstream"),
       condition("MemoryPressure", "False", "ShareReady", "it is a share of the upstream"),
@@ -164,9 +199,15 @@ Capacity room_on(const json& host, const Capacity& of_others, const Capacity& he
 
 json kept_node(const json& current, const json& wanted) {
   auto out = current;
+  const auto annotations = kube::texts_at(current, "/metadata/annotations");
+  const auto known = annotations.find(k_host_keys);
+  const auto before_keys =
+      known == annotations.end() ? json() : json::parse(known->second, nullptr, false);
   for (const char* texts : {"labels", "annotations"}) {
     auto& own = out["metadata"][texts];
     if (!own.is_object()) own = json::object();
+    for (const auto& key : kube::list_at(before_keys, fmt::format("/{}", texts).c_str()))
+      if (key.is_string()) own.erase(key.get<std::string>());
     own.update(wanted["metadata"][texts]);
     if (own.empty()) out["metadata"].erase(texts);
   }

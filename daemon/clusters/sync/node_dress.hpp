@@ -7,6 +7,7 @@
 
 #include <map>
 #include <string>
+#include <vector>
 
 /// Nodes of a virtual cluster: those of the upstream that it was given, by name, and its share of
 /// the upstream as a node. Pure.
@@ -21,12 +22,18 @@ using Capacity = std::map<std::string, kube::Quantity>;
 
 /// The capacity of a share: what was promoted, and "pods".
 Capacity share_capacity(const Capacity& promoted);
+/// The names of the nodes as which a share is shown: the cluster's, or "<cluster>-0" and so on.
+std::vector<std::string> share_nodes(const std::string& cluster, unsigned count);
+/// What of a share_capacity() the node of that number has: all have as much, in whole units (of
+/// cpu: thousandths), and the first one the rest.
+Capacity share_part(const Capacity& capacity, unsigned count, unsigned number);
 
 /// `host`: the node upstream. `allocatable`: what of it the cluster's pods may have.
 nlohmann::json named_node(const nlohmann::json& host, const Capacity& allocatable);
 /// The node of the same name when there is none upstream: it is not ready, and says so.
 nlohmann::json lost_node(const std::string& name);
-nlohmann::json share_node(const std::string& name, const Capacity& share,
+/// `capacity`: a share_capacity(), or a part of it.
+nlohmann::json share_node(const std::string& name, const Capacity& capacity,
                           const std::string& version);
 
 /// What the pods of a cluster may have of a host: what is allocatable there and nobody else's pods
@@ -35,7 +42,8 @@ Capacity room_on(const nlohmann::json& host, const Capacity& of_others, const Ca
                  const Capacity& share_left);
 
 /// `current`, the Node in the cluster, as `wanted` has it: labels and annotations of others stay,
-/// as do the taints that the cluster's own controllers put there. Equal to `current` where nothing
+/// as do the taints that the cluster's own controllers put there; what came from the host, and is
+/// not there any more, goes. Equal to `current` where nothing
 /// is to be written. Status apart.
 nlohmann::json kept_node(const nlohmann::json& current, const nlohmann::json& wanted);
 /// The same of its status, as a merge patch; null where nothing is to be written. Times of

@@ -24,6 +24,8 @@ constexpr milliseconds k_lost_look{30'000}, k_leaving_look{1'000};
 constexpr std::int64_t k_leave_seconds = 60;
 /// Between two renewals at least so much for each lease: a hundred a second, however many nodes.
 constexpr milliseconds k_lease_pace{10};
+/// The same between two looks at what others leave of hosts: fifty a second.
+constexpr milliseconds k_look_pace{20};
 constexpr int k_lease_seconds = 40;
 constexpr const char* k_leaving_annotation = "virtual-cluster/leaving-since";
 
@@ -39,9 +41,12 @@ std::string micro_time() {
 
 bool SyncedCluster::keeps_node(const std::string& name) const {
   const std::scoped_lock lock(mutex_);
-  const auto& nodes = wish_.nodes;
-  if (nodes.empty()) return !wish_.share.empty() && name == wish_.name;
-  return std::find(nodes.begin(), nodes.end(), name) != nodes.end();
+  return kept_.contains(name);
+}
+
+std::size_t SyncedCluster::node_count() const {
+  const std::scoped_lock lock(mutex_);
+  return kept_.size();
 }
 
 /// What pods that are not the cluster's ask for on a host, by what upstream has in memory.
@@ -88,8 +93,12 @@ Result<SyncedCluster::Next> SyncedCluster::work_node(const std::string& name) {
   const auto wished = wish();
   std::optional<NodeTrouble> trouble;
   auto next = parts_.node_look;
-  if (wished.nodes.empty()) {
-    ZOO_TRY_VOID(keep_node(share_node(name, wished.share, wished.version)));
+  if (!wished.named) {
+    const auto all = wished.all_nodes();
+    const auto number = std::find(all.begin(), all.end(), name) - all.begin();
+    const auto part = share_part(share_capacity(wished.share), wished.virtual_nodes,
+                                 static_cast<unsigned>(number));
+    ZOO_TRY_VOID(keep_node(share_node(name, part, wished.version)));
   } else {
     auto host = [&] {
       const auto lease = upstream_.take();
@@ -117,6 +126,7 @@ Result<SyncedCluster::Next> SyncedCluster::work_node(const std::string& name) {
       node_trouble_.erase(name);
   }
   tell_if_other();
+  next = std::max<milliseconds>(next, k_look_pace * static_cast<std::int64_t>(node_count()));
   return Next{reconcile::jittered(next)};
 }
 
@@ -178,9 +188,7 @@ Result<SyncedCluster::Next> SyncedCluster::remove_node(const std::string& name) 
 
 /// As kubelets do, for all nodes in one turn.
 Result<SyncedCluster::Next> SyncedCluster::renew_leases() {
-  const auto wished = wish();
-  auto nodes = wished.nodes;
-  if (nodes.empty() && !wished.share.empty()) nodes.push_back(wished.name);
+  auto nodes = wish().all_nodes();
   {
     const std::scoped_lock lock(mutex_);
     std::erase_if(nodes, [&](const auto& name) {

@@ -3,6 +3,7 @@
 
 #include "common/crypto/digest.hpp"
 #include "common/kube/json_reads.hpp"
+#include "daemon/clusters/sync/share_fence.hpp"
 #include "daemon/clusters/tenant_room.hpp"
 
 #include <algorithm>
@@ -16,6 +17,7 @@ using nlohmann::json;
 
 constexpr std::string_view k_owned_domain = "kubezoo.io/"; ///< zood's keys end so before the slash
 constexpr const char* k_token_mount = "/var/run/secrets/kubernetes.io/serviceaccount";
+constexpr const char* k_domain = "cluster.local"; ///< of the Corefile (clusters/dns.cpp)
 constexpr std::array k_lists = {"initContainers", "containers", "ephemeralContainers"};
 
 bool is_zoods(std::string_view key) { return key.find(k_owned_domain) != std::string_view::npos; }
@@ -139,8 +141,75 @@ void dress_affinity(json& spec, const std::string& node, bool named_node) {
     spec["affinity"] = std::move(affinity);
 }
 
+/// Of the pod's own list those that are not in `to` yet, while there is room.
+void append(json& to, const json& own, const char* key, std::size_t most) {
+  for (const auto& each : kube::list_at(own, key))
+    if (to.size() < most && std::find(to.begin(), to.end(), each) == to.end()) to.push_back(each);
+}
+
+/// As kubelets have them for dnsPolicy ClusterFirst (pkg/kubelet/network/dns), with the limits of
+/// validation for None: what of a host's search list they add, zood does not know.
+void dress_dns(json& spec, const std::string& space, const std::string& dns) {
+  const json pod = {{"spec", spec}};
+  if (!asks_cluster_dns(pod)) {
+    // With the host's network ClusterFirst means the host's names.
+    if (spec.value("dnsPolicy", json()) == "ClusterFirst" || !spec.contains("dnsPolicy"))
+      spec["dnsPolicy"] = "Default";
+    return;
+  }
+  if (dns.empty()) {
+    spec["dnsPolicy"] = "Default"; // as kubelets do that know of no DNS
+    return;
+  }
+  const json own = spec.value("dnsConfig", json::object());
+  json servers = json::array({dns});
+  json searches = json::array(
+      {fmt::format("{}.svc.{}", space, k_domain), fmt::format("svc.{}", k_domain), k_domain});
+  json options = json::array({{{"name", "ndots"}, {"value", "5"}}});
+  append(servers, own, "/nameservers", 3);
+  append(searches, own, "/searches", 32);
+  for (const auto& each : kube::list_at(own, "/options")) {
+    const auto same = std::find_if(options.begin(), options.end(), [&](const json& option) {
+      return option["name"] == each.value("name", json());
+    });
+    if (same == options.end())
+      options.push_back(each);
+    else
+      *same = each;
+  }
+  spec["dnsPolicy"] = "None";
+  spec["dnsConfig"] = {{"nameservers", std::move(servers)},
+                       {"searches", std::move(searches)},
+                       {"options", std::move(options)}};
+}
+
+/// Of the conditions that readiness gates ask for what is said there.
+json gates_of(const json& pod) {
+  json out = json::array();
+  for (const auto& gate : kube::list_at(pod, "/spec/readinessGates"))
+    for (const auto& each : kube::list_at(pod, "/status/conditions")) {
+      const auto type = kube::text_at(each, "/type");
+      if (type.empty() || type != kube::text_at(gate, "/conditionType")) continue;
+      json own = {{"type", type}};
+      for (const char* key : {"status", "reason", "message"})
+        if (each.contains(key)) own[key] = each[key];
+      out.push_back(std::move(own));
+    }
+  return out;
+}
+
+const json* named(const json& list, const json& name, const char* key = "name") {
+  for (const auto& each : list)
+    if (each.is_object() && each.value(key, json()) == name) return &each;
+  return nullptr;
+}
+
 std::string hash_of(const Dressed& dressed) {
-  const json all = {dressed.pod, dressed.annotations, dressed.labels};
+  json all = json::array({dressed.pod, dressed.annotations, dressed.labels});
+  if (dressed.has_later()) {
+    all.push_back(dressed.ephemeral);
+    all.push_back(dressed.gates);
+  }
   return crypto::hex_encode(crypto::view(crypto::sha256(kube::text_of(all)))).substr(0, 16);
 }
 
@@ -159,15 +228,18 @@ Result<Dressed> dress(const json& pod, const DressTerms& terms) {
   Dressed out;
   auto spec = pod["spec"];
   const auto account = kube::text_at(pod, "/spec/serviceAccountName");
+  const auto dropped = dress_volumes(pod, spec);
+  for (const char* list : k_lists)
+    for (auto& container : at(spec, list))
+      dress_container(container, dropped);
+  if (auto& later = at(spec, "ephemeralContainers"); later.is_array())
+    out.ephemeral = std::move(later);
+  out.gates = gates_of(pod);
   for (const char* key :
        {"nodeName", "schedulerName", "priority", "priorityClassName", "preemptionPolicy",
         "overhead", "nodeSelector", "topologySpreadConstraints", "serviceAccount",
         "ephemeralContainers", "schedulingGates"})
     spec.erase(key);
-  const auto dropped = dress_volumes(pod, spec);
-  for (const char* list : k_lists)
-    for (auto& container : at(spec, list))
-      dress_container(container, dropped);
   dress_affinity(spec, node, terms.named_node);
   spec["serviceAccountName"] = "default";
   spec["automountServiceAccountToken"] = false;
@@ -193,6 +265,63 @@ Result<Dressed> dress(const json& pod, const DressTerms& terms) {
       {k_uid_annotation, uid}, {k_node_annotation, node}, {k_keys_annotation, kube::text_of(keys)}};
   out.hash = hash_of(out);
   out.annotations[k_hash_annotation] = out.hash;
+  dress_dns(out.pod["spec"], space, terms.dns);
+  if (terms.fenced) dress_for_fence(out.pod["spec"]);
+  return out;
+}
+
+bool asks_cluster_dns(const json& pod) {
+  const auto policy = kube::text_at(pod, "/spec/dnsPolicy");
+  if (policy == "ClusterFirstWithHostNet") return true;
+  const json::json_pointer of_host("/spec/hostNetwork");
+  return (policy.empty() || policy == "ClusterFirst") &&
+         !(pod.contains(of_host) && pod.at(of_host) == true);
+}
+
+json resources_change(const json& there, const json& wish) {
+  json change = json::object();
+  for (const char* list : {"initContainers", "containers"}) {
+    const auto pointer = fmt::format("/spec/{}", list);
+    for (const auto& own : kube::list_at(wish, pointer.c_str())) {
+      const auto name = own.value("name", json());
+      const auto* const now = named(kube::list_at(there, pointer.c_str()), name);
+      if (now == nullptr) continue;
+      json other = json::object();
+      for (const char* part : {"requests", "limits"}) {
+        const auto at_part = fmt::format("/resources/{}", part);
+        const auto before = kube::texts_at(*now, at_part.c_str());
+        for (const auto& [resource, amount] : kube::texts_at(own, at_part.c_str()))
+          if (const auto found = before.find(resource);
+              (found == before.end() && amount != "0") ||
+              (found != before.end() && found->second != amount))
+            other[part][resource] = amount;
+      }
+      if (other.empty()) continue;
+      change["spec"][list].push_back({{"name", name}, {"resources", std::move(other)}});
+    }
+  }
+  return change.empty() ? json() : change;
+}
+
+json new_ephemeral(const json& there, const Dressed& wish) {
+  json out = json::array();
+  const auto& now = kube::list_at(there, "/spec/ephemeralContainers");
+  for (const auto& each : wish.ephemeral)
+    if (named(now, each.value("name", json())) == nullptr) out.push_back(each);
+  return out;
+}
+
+json other_gates(const json& there, const Dressed& wish) {
+  json out = json::array();
+  const auto& now = kube::list_at(there, "/status/conditions");
+  for (const auto& each : wish.gates) {
+    const auto* const before = named(now, each["type"], "type");
+    const auto same = [&](const char* key) {
+      return before->value(key, json("")) == each.value(key, json(""));
+    };
+    if (before == nullptr || !same("status") || !same("reason") || !same("message"))
+      out.push_back(each);
+  }
   return out;
 }
 

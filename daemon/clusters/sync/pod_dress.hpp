@@ -32,6 +32,8 @@ struct DressTerms {
   /// The pod's node is one of upstream's, to which it is held; else it is the share's, and upstream
   /// chooses one.
   bool named_node = true;
+  std::string dns{};   ///< the address at which the cluster's names are asked for; "": nowhere
+  bool fenced = false; ///< a quota holds what it asks for (share_fence.hpp)
 };
 
 struct Dressed {
@@ -39,15 +41,33 @@ struct Dressed {
   nlohmann::json pod;
   /// What cannot go through that, since tenants may not write it: added behind it.
   nlohmann::json annotations, labels;
-  std::string hash; ///< of all of it: 16 hex digits
+  /// What a pod is given later alone, each by a request of its own: ephemeral containers, and the
+  /// conditions of readiness gates, which somebody in the cluster has set. Lists.
+  nlohmann::json ephemeral = nlohmann::json::array(), gates = nlohmann::json::array();
+  bool has_later() const { return !ephemeral.empty() || !gates.empty(); }
+  /// Of all of it but for what of DNS and of the fence nobody ever changes upstream: 16 hex digits.
+  std::string hash;
 };
 
 /// What is left out: what upstream sets itself or cannot know (owners, finalizers, priority), what
 /// the cluster's scheduler has decided (node selectors, spread), and whatever would give the pod a
 /// credential of the upstream: it has upstream's ServiceAccount `default` without its token, and no
-/// projected token, certificate or trust bundle. Code::invalid, in the cluster's words, for what
+/// projected token, certificate or trust bundle. A pod that asks the cluster's DNS asks that of
+/// `terms`, never the upstream's. Code::invalid, in the cluster's words, for what
 /// cannot be had there.
 Result<Dressed> dress(const nlohmann::json& pod, const DressTerms& terms);
+
+/// Does the pod ask the cluster's DNS for names (dnsPolicy ClusterFirst, which is what pods have
+/// that say nothing)?
+bool asks_cluster_dns(const nlohmann::json& pod);
+
+/// What of resources the cluster's pod has otherwise than upstream's, as a strategic merge patch of
+/// pods/resize; null if nothing. What upstream has added stays.
+nlohmann::json resources_change(const nlohmann::json& there, const nlohmann::json& wish);
+/// Those of Dressed::ephemeral that upstream's does not have; they are never changed.
+nlohmann::json new_ephemeral(const nlohmann::json& there, const Dressed& wish);
+/// Those of Dressed::gates that upstream's has otherwise, or not.
+nlohmann::json other_gates(const nlohmann::json& there, const Dressed& wish);
 
 /// `there`, a pod upstream as it is (in the cluster's names, annotations of zood's own apart), with
 /// what of a dressed one may be changed later: labels, annotations, images, tolerations, the

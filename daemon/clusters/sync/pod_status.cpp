@@ -19,6 +19,8 @@ constexpr std::array k_container_lists = {
     std::pair("initContainerStatuses", "/status/initContainerStatuses"),
     std::pair("containerStatuses", "/status/containerStatuses"),
     std::pair("ephemeralContainerStatuses", "/status/ephemeralContainerStatuses")};
+/// Conditions that kubelets take away again.
+constexpr std::array k_passing = {"PodResizePending", "PodResizeInProgress"};
 /// Lists that a strategic merge patch would add to.
 constexpr std::array k_merged = {"hostIPs", "podIPs"};
 
@@ -81,11 +83,17 @@ json shown_status(const json& pod, const StatusTerms& terms) {
 }
 
 json status_patch(const json& shown, const StatusTerms& terms) {
-  json status = shown;
+  json status = shown, gone = json::array();
   for (const char* key : k_plain)
     if (!status.contains(key)) status[key] = nullptr;
   for (const auto& [key, pointer] : k_container_lists)
     if (!status.contains(key)) status[key] = nullptr;
+  for (const char* type : k_passing) {
+    const bool there = std::any_of(
+        kube::list_at(shown, "/conditions").begin(), kube::list_at(shown, "/conditions").end(),
+        [type](const json& each) { return each.value("type", json()) == type; });
+    if (!there) gone.push_back({{"type", type}, {"$patch", "delete"}});
+  }
   for (const char* key : k_merged)
     if (status[key].is_array()) status[key].push_back({{"$patch", "replace"}});
   if (terms.generation != 0) {
@@ -94,7 +102,21 @@ json status_patch(const json& shown, const StatusTerms& terms) {
       for (auto& each : status["conditions"])
         each["observedGeneration"] = terms.generation;
   }
+  for (auto& each : gone)
+    status["conditions"].push_back(std::move(each));
   return {{"metadata", {{"uid", terms.uid}}}, {"status", std::move(status)}};
+}
+
+std::string lacking(std::string_view message) {
+  constexpr std::string_view k_insufficient = "Insufficient ";
+  if (message.find("Too many pods") != message.npos) return "pods";
+  const auto at = message.find(k_insufficient);
+  if (at == message.npos) return {};
+  message.remove_prefix(at + k_insufficient.size());
+  auto name = message.substr(0, message.find_first_of(", "));
+  while (name.ends_with('.'))
+    name.remove_suffix(1);
+  return std::string(name.substr(0, 253));
 }
 
 std::uint64_t fingerprint(const json& value) {

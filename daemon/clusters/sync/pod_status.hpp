@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 /// What a pod of a virtual cluster says of how it is, taken from upstream's. Pure.
@@ -24,6 +25,13 @@ StatusTerms status_terms(const nlohmann::json& cluster_pod);
 /// and that upstream's scheduler has not found a node yet, since the cluster's has. Of the
 /// cluster's own pod: what it shows now, in the same form.
 nlohmann::json shown_status(const nlohmann::json& pod, const StatusTerms& terms);
+
+/// With what the reason of a pod begins that is Failed since upstream has no room for it; the
+/// resource is behind it, as kubelets have it: OutOfcpu.
+inline constexpr const char* k_no_room_reason = "OutOf";
+/// The resource of which no node has enough, by the words of a PodScheduled condition ("0/3 nodes
+/// are available: 3 Insufficient cpu. ..."); "": it is another thing that is in the way.
+std::string lacking(std::string_view message);
 
 /// A strategic merge patch of pods/status by which `shown` is said of the pod with that UID, and of
 /// no other: upstream refuses another one's with 422. What is not in `shown` any more is taken

@@ -31,6 +31,11 @@ PodStep next_step(const std::optional<PodHere>& here, const std::optional<PodThe
     const bool ours = there && !there->owner.empty();
     return ours && !there->leaving ? PodStep::stop : PodStep::nothing;
   }
+  if (here->given_up) {
+    const bool ours = there && there->owner == here->uid;
+    if (ours && !there->leaving) return PodStep::stop;
+    return here->leaving && !ours ? PodStep::finish : PodStep::nothing;
+  }
   if (!there) {
     if (here->leaving || was_there || here->ran) return PodStep::finish;
     return here->bound && !here->ended ? PodStep::create : PodStep::nothing;

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 /// What is to be done next about one pod of a cluster. Pure.
 namespace zoo::clusters::sync {
@@ -16,6 +17,8 @@ struct PodHere {
   bool ran = false;      ///< it has been seen upstream: only kubelets set status.startTime
   bool bound = true;     ///< to a node that zood keeps in the cluster
   bool ended = false;    ///< Succeeded or Failed
+  /// It is Failed since upstream had no room for it: it stays so, and upstream is to have none.
+  bool given_up = false;
 };
 
 /// The pod of that name upstream.
@@ -26,6 +29,12 @@ struct PodThere {
   bool leaving = false;
   bool ended = false;        ///< Succeeded or Failed
   std::uint64_t version = 0; ///< its resourceVersion: of two that were read, which is the later
+  /// At which it is reached, as upstream says: none of one that has ended, or has its node's.
+  std::vector<std::string> addresses{};
+  /// Since when upstream's scheduler finds no node for it, in Unix seconds; 0: it has one, or was
+  /// not looked at yet.
+  std::int64_t waits_since = 0;
+  std::string lacks{}; ///< the resource of which no node has enough: "cpu"; "": it is another thing
 };
 
 enum class PodStep : std::uint8_t {

@@ -9,7 +9,7 @@ namespace {
 
 bool same(const PodHere& a, const PodHere& b) {
   return a.uid == b.uid && a.hash == b.hash && a.leaving == b.leaving && a.ran == b.ran &&
-         a.bound == b.bound && a.ended == b.ended;
+         a.bound == b.bound && a.ended == b.ended && a.given_up == b.given_up;
 }
 
 } // namespace
@@ -74,12 +74,30 @@ void PodTable::hear(const std::string& key, std::shared_ptr<const std::string> o
   entry.heard = Heard{std::move(object), gone};
 }
 
+void PodTable::put_there(PodFacts& facts, std::optional<PodThere> there) {
+  if (facts.there) {
+    for (const auto& address : facts.there->addresses) {
+      const auto found = addresses_.find(address);
+      if (found != addresses_.end() && --found->second == 0) addresses_.erase(found);
+    }
+  }
+  if (there)
+    for (const auto& address : there->addresses)
+      ++addresses_[address];
+  facts.there = std::move(there);
+  if (facts.there && facts.here && facts.there->owner == facts.here->uid) facts.was_there = true;
+}
+
+bool PodTable::has_address(const std::string& address) const {
+  const std::scoped_lock lock(mutex_);
+  return addresses_.contains(address);
+}
+
 void PodTable::note_there(const std::string& key, PodThere there) {
   const std::scoped_lock lock(mutex_);
   auto& facts = pods_[key].facts;
   if (facts.there && facts.there->version >= there.version) return;
-  facts.there = std::move(there);
-  if (facts.here && facts.there->owner == facts.here->uid) facts.was_there = true;
+  put_there(facts, std::move(there));
 }
 
 std::optional<PodFacts> PodTable::look(const std::string& key) const {
@@ -92,7 +110,7 @@ std::optional<PodFacts> PodTable::look(const std::string& key) const {
 void PodTable::keep_there(const std::unordered_set<std::string>& seen) {
   const std::scoped_lock lock(mutex_);
   for (auto& [key, entry] : pods_)
-    if (!seen.contains(key)) entry.facts.there.reset();
+    if (!seen.contains(key)) put_there(entry.facts, std::nullopt);
 }
 
 std::optional<PodTable::Taken> PodTable::take(const std::string& key) {
@@ -108,9 +126,7 @@ void PodTable::set_there(const std::string& key, std::optional<PodThere> there) 
   const std::scoped_lock lock(mutex_);
   const auto found = pods_.find(key);
   if (found == pods_.end()) return;
-  auto& facts = found->second.facts;
-  facts.there = std::move(there);
-  if (facts.there && facts.here && facts.there->owner == facts.here->uid) facts.was_there = true;
+  put_there(found->second.facts, std::move(there));
   tidy(key);
 }
 
@@ -140,6 +156,26 @@ std::optional<Ledger::Shortage> PodTable::count(const std::string& key, bool mus
   else if (auto shortage = ledger_.reserve(facts.claims))
     return shortage;
   facts.counted = true;
+  return std::nullopt;
+}
+
+std::optional<Ledger::Shortage> PodTable::recount(const std::string& key, const Amounts& claims) {
+  const std::scoped_lock lock(mutex_);
+  const auto found = pods_.find(key);
+  if (found == pods_.end() || found->second.facts.claims == claims) return std::nullopt;
+  auto& facts = found->second.facts;
+  if (facts.counted) {
+    // What is less than before is had in any case, also where the share has become too small.
+    Amounts more;
+    for (const auto& [name, amount] : claims)
+      if (const auto before = amount_of(facts.claims, name); amount > before)
+        more.emplace_back(name, amount - before);
+    if (auto shortage = ledger_.reserve(more)) return shortage;
+    ledger_.release(more);
+    ledger_.release(facts.claims);
+    ledger_.note(claims);
+  }
+  facts.claims = claims;
   return std::nullopt;
 }
 

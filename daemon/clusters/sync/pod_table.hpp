@@ -73,12 +73,16 @@ public:
   void set_told(const std::string& key, std::uint64_t told);
   /// Counts it in the ledger, once. `must`: whether there is room or not.
   std::optional<Ledger::Shortage> count(const std::string& key, bool must);
+  /// It asks for another amount by now; nothing is changed if the share is short of what is more.
+  std::optional<Ledger::Shortage> recount(const std::string& key, const Amounts& claims);
   bool uncount(const std::string& key); ///< false: it was not counted
 
   void set_share(Ledger::Sums share);
   Ledger::Sums share_left() const;
   Ledger::Sums used_on(const std::string& node) const; ///< by counted pods
   std::vector<std::string> on_node(const std::string& node) const;
+  /// Is it that of one of the cluster's pods, as upstream has them?
+  bool has_address(const std::string& address) const;
 
   /// Each key of which something is to be done, by what is known.
   std::vector<std::string> undone() const;
@@ -92,11 +96,13 @@ private:
     std::optional<Heard> heard;
   };
   void forget_heard(Entry& entry);
+  void put_there(PodFacts& facts, std::optional<PodThere> there);
   void tidy(const std::string& key); ///< takes out what is on neither side
   void tell(PodFacts& facts, std::uint64_t told);
 
   mutable std::mutex mutex_;
   std::unordered_map<std::string, Entry> pods_;
+  std::unordered_map<std::string, std::size_t> addresses_; ///< of how many pods it is
   std::size_t heard_bytes_ = 0, refused_ = 0;
   Ledger ledger_;
   Ledger::Sums share_;

@@ -5,6 +5,8 @@
 #include "common/kube/client.hpp"
 #include "common/kube/json_reads.hpp"
 #include "daemon/clusters/record.hpp"
+#include "daemon/clusters/sync/pod_calls.hpp"
+#include "daemon/clusters/sync/share_fence.hpp"
 #include "daemon/clusters/sync/synced_cluster.hpp"
 #include "daemon/clusters/sync/words.hpp"
 #include "daemon/clusters/tenant_room.hpp"
@@ -17,54 +19,14 @@ namespace {
 
 using nlohmann::json;
 using std::chrono::milliseconds;
+using Key = PodKey;
 
 constexpr milliseconds k_refused_first{1'000}, k_refused_most{300'000};
+constexpr unsigned k_dns_tries = 10, k_fence_tries = 20;
+constexpr milliseconds k_fence_pause{250}; ///< until upstream has counted what went
+constexpr milliseconds k_dns_pause{500};
 constexpr milliseconds k_room_pause{200};         ///< several pods may end together
 constexpr const char* k_condition = "zoo/Synced"; ///< of a pod that is refused
-constexpr std::string_view k_strategic = "application/strategic-merge-patch+json";
-
-struct Key {
-  std::string space, name;
-  explicit Key(const std::string& text)
-      : space(text.substr(0, text.find('/'))), name(text.substr(text.find('/') + 1)) {}
-  std::string path() const { return kube::path({"api", "v1", "namespaces", space, "pods", name}); }
-  std::string path_there(const std::string& id) const {
-    return kube::path({"api", "v1", "namespaces", upstream_namespace(id, space), "pods", name});
-  }
-};
-
-Result<void> patch_status(upstream::ControlApi& api, const Key& key, const json& patch) {
-  ZOO_TRY(const auto answer, api.request("PATCH", key.path() + "/status", k_strategic,
-                                         kube::text_of(patch), "application/json"));
-  if (answer.status >= 200 && answer.status <= 299) return {};
-  return fail(kube::error_of(answer));
-}
-
-/// It went, or another one has its name: whoever hears of that looks again.
-bool is_gone(const Error& error) {
-  return error.code() == Code::not_found || error.code() == Code::conflict ||
-         error.code() == Code::invalid;
-}
-
-bool is_refusal(const Error& error) {
-  return error.code() == Code::forbidden || error.code() == Code::invalid ||
-         error.code() == Code::bad_request;
-}
-
-json options_for(std::string_view uid, std::int64_t grace) {
-  json out = {{"apiVersion", "v1"}, {"kind", "DeleteOptions"}, {"preconditions", {{"uid", uid}}}};
-  if (grace >= 0) out["gracePeriodSeconds"] = grace;
-  return out;
-}
-
-/// Nobody's any more, or another one by now: that is as good as done.
-Result<void> removed(upstream::ControlApi& api, const std::string& path, std::string_view uid,
-                     std::int64_t grace) {
-  if (uid.empty()) return fail(Code::internal, "{} was read without a UID and stays", path);
-  auto done = api.remove(path, options_for(uid, grace));
-  if (!done && done.error().code() == Code::conflict) return {};
-  return done;
-}
 
 } // namespace
 
@@ -83,6 +45,18 @@ PodThere SyncedCluster::there_of(const json& pod) {
   out.ended = phase == "Succeeded" || phase == "Failed";
   const auto version = kube::text_at(pod, "/metadata/resourceVersion");
   std::from_chars(version.data(), version.data() + version.size(), out.version);
+  for (const auto& each : kube::list_at(pod, "/status/conditions")) {
+    if (each.value("type", json()) != "PodScheduled" || each.value("status", json()) != "False" ||
+        each.value("reason", json()) != "Unschedulable")
+      continue;
+    out.waits_since = kube::unix_seconds(kube::text_at(each, "/lastTransitionTime"));
+    out.lacks = lacking(kube::text_at(each, "/message"));
+  }
+  const json::json_pointer of_node("/spec/hostNetwork");
+  const bool own = !(pod.contains(of_node) && pod.at(of_node) == true);
+  if (own && !out.ended && !out.owner.empty())
+    for (const auto& each : kube::list_at(pod, "/status/podIPs"))
+      if (auto ip = kube::text_at(each, "/ip"); !ip.empty()) out.addresses.push_back(std::move(ip));
   return out;
 }
 
@@ -132,7 +106,7 @@ Result<void> SyncedCluster::take_heard(const std::string& key, const PodTable::T
   const bool ours = facts.here && there.owner == facts.here->uid;
   const bool ended = there.ended;
   table_.set_there(key, std::move(there));
-  if (!ours) return {};
+  if (!ours || facts.here->given_up) return {};
   if (ended)
     give_back(key);
   else
@@ -176,7 +150,7 @@ Result<SyncedCluster::Next> SyncedCluster::work_pod(const std::string& key, unsi
   switch (step) {
   case PodStep::nothing:
     tell_if_other();
-    return Next{};
+    return look_for_room(key, *facts, attempts);
   case PodStep::create:
     return create_pod(key, *facts, attempts);
   case PodStep::change:
@@ -198,18 +172,6 @@ Result<SyncedCluster::Next> SyncedCluster::work_pod(const std::string& key, unsi
   return Next{};
 }
 
-Result<void> SyncedCluster::open_namespace(const std::string& name_space) {
-  {
-    const std::scoped_lock lock(mutex_);
-    if (opened_.contains(name_space)) return {};
-  }
-  const auto lease = upstream_.take();
-  ZOO_TRY_VOID(parts_.tenants.open_namespace(*lease, id_, upstream_namespace(id_, name_space)));
-  const std::scoped_lock lock(mutex_);
-  opened_.insert(name_space);
-  return {};
-}
-
 Result<std::optional<json>> SyncedCluster::read_here(const std::string& key, std::string_view uid) {
   const auto lease = own_.take();
   auto pod = (*lease).get(Key(key).path());
@@ -223,10 +185,21 @@ Result<SyncedCluster::Next> SyncedCluster::create_pod(const std::string& key, co
   const Key at(key);
   ZOO_TRY(const auto pod, read_here(key, facts.here->uid));
   if (!pod) return Next{};
-  const auto dressed = dress(*pod, {id_, !wish().nodes.empty()});
+  const auto terms = this->terms();
+  if (terms.dns.empty() && wish().dns && asks_cluster_dns(*pod)) {
+    // Upstream never lets anybody change where a pod asks for names.
+    if (attempts < k_dns_tries) return Next{k_dns_pause, true};
+    return refuse(key, facts,
+                  "it is to ask the DNS of the virtual cluster for names, and Service "
+                  "kube-system/kube-dns, which zood makes, is not there",
+                  attempts);
+  }
+  const auto dressed = dress(*pod, terms);
   if (!dressed) return refuse(key, facts, dressed.error().message(), attempts);
   const auto own = mapping();
-  const auto body = pod_in(own, *dressed);
+  auto body = pod_in(own, *dressed);
+  // What it is to have later makes it another one than this.
+  if (body && dressed->has_later()) (*body)["metadata"]["annotations"][k_hash_annotation] = "";
   if (!body) return refuse(key, facts, words_out(own, body.error().message()), attempts);
   if (const auto shortage = table_.count(key, false))
     return refuse(key, facts,
@@ -260,6 +233,7 @@ Result<SyncedCluster::Next> SyncedCluster::create_pod(const std::string& key, co
   }
   if (!is_refusal(error)) return broke_off(error);
   give_back(key);
+  if (is_of_fence(error.message()) && attempts < k_fence_tries) return Next{k_fence_pause, true};
   return refuse(key, facts, words_out(own, error.message()), attempts);
 }
 
@@ -268,7 +242,7 @@ Result<SyncedCluster::Next> SyncedCluster::change_pod(const std::string& key, co
   const Key at(key);
   ZOO_TRY(const auto pod, read_here(key, facts.here->uid));
   if (!pod) return Next{};
-  const auto dressed = dress(*pod, {id_, !wish().nodes.empty()});
+  const auto dressed = dress(*pod, terms());
   if (!dressed) return refuse(key, facts, dressed.error().message(), attempts);
   const auto own = mapping();
   const auto lease = as_tenant_.take();
@@ -278,7 +252,9 @@ Result<SyncedCluster::Next> SyncedCluster::change_pod(const std::string& key, co
     table_.set_there(key, there_of(raw));
     return Next{milliseconds(0)};
   }
-  ZOO_TRY(auto there, pod_out(own, kube::text_of(raw)));
+  // The hash is written last: what was not done when zood was killed is done again.
+  ZOO_TRY(const auto parts, change_parts(*lease, key, *pod, *dressed, raw));
+  ZOO_TRY(auto there, pod_out(own, kube::text_of(parts.latest)));
   const auto known = kube::texts_at(raw, "/metadata/annotations");
   const auto keys = known.find(k_keys_annotation);
   auto next = dressed_again(std::move(there), *dressed, keys == known.end() ? "" : keys->second);
@@ -286,9 +262,12 @@ Result<SyncedCluster::Next> SyncedCluster::change_pod(const std::string& key, co
   if (!body) return refuse(key, facts, words_out(own, body.error().message()), attempts);
   (*body)["metadata"]["annotations"].update(dressed->annotations);
   (*body)["metadata"]["labels"].update(dressed->labels);
+  if (parts.refused) (*body)["metadata"]["annotations"][k_hash_annotation] = "";
   const auto done = (*lease).update(path, *body);
   if (done) {
     table_.set_there(key, there_of(*done));
+    if (parts.refused)
+      return refuse(key, facts, words_out(own, parts.refused->message()), attempts);
     ZOO_TRY_VOID(accepted(key, facts));
     return Next{};
   }

@@ -24,6 +24,7 @@ constexpr const char* k_bound = "spec.nodeName!=";
 constexpr milliseconds k_call_time{10'000};
 constexpr milliseconds k_first_pause{100}, k_longest_pause{10'000};
 constexpr milliseconds k_not_known{1'000}; ///< until both sides have been read
+constexpr milliseconds k_dns_look{30'000}, k_no_dns_look{500};
 
 std::string pod_key(const json& pod) {
   return kube::text_at(pod, "/metadata/namespace") + "/" + kube::text_at(pod, "/metadata/name");
@@ -51,24 +52,27 @@ SyncedCluster::~SyncedCluster() {
 void SyncedCluster::set_wish(SyncWish wish) {
   Ledger::Sums share;
   if (!wish.share.empty()) share = share_capacity(wish.share);
-  std::vector<std::string> nodes = wish.nodes;
-  if (nodes.empty() && !wish.share.empty()) nodes.push_back(wish.name);
+  const auto nodes = wish.all_nodes();
+  const auto weight = wish.weight;
   {
     const std::scoped_lock lock(mutex_);
     const bool other = !wish.same(wish_);
+    const bool other_share = wish.share != wish_.share;
     wish_ = std::move(wish);
     if (!other) return;
-    const auto old = [&nodes](const std::string& name) {
-      return std::find(nodes.begin(), nodes.end(), name) == nodes.end();
-    };
+    if (other_share) opened_.clear(); // their fences are written anew
+    kept_ = {nodes.begin(), nodes.end()};
+    const auto old = [this](const std::string& name) { return !kept_.contains(name); };
     std::erase_if(node_trouble_, [&old](const auto& each) { return old(each.first); });
     std::erase_if(nodes_seen_, old);
   }
   table_.set_share(std::move(share));
+  queue_.set_weight(id_, weight);
   queue_.add(id_, "o/", Lane::first); // nodes that it had
   for (const auto& name : nodes)
     queue_.add(id_, "n/" + name, Lane::first);
   queue_.add(id_, "l/", Lane::first, milliseconds(1'000));
+  queue_.add(id_, "d/", Lane::first);
   tell_if_other();
 }
 
@@ -97,8 +101,7 @@ SyncState SyncedCluster::state() const {
   SyncState out;
   out.own_store = own_store_;
   out.upstream_store = upstream_store_;
-  const bool share = wish_.nodes.empty();
-  const auto wanted = share ? 1 : wish_.nodes.size();
+  const auto wanted = kept_.size();
   if (!node_trouble_.empty()) {
     const auto& [name, trouble] = *node_trouble_.begin();
     out.nodes_reason = trouble.reason;
@@ -176,6 +179,34 @@ Result<void> SyncedCluster::known_store(upstream::ControlApi& api, bool upstream
 
 // ---- its own side ----
 
+/// Where the cluster's names are asked for. Looked at again, since Services are re-made.
+Result<SyncedCluster::Next> SyncedCluster::learn_dns() {
+  std::string address;
+  {
+    const auto lease = own_.take();
+    const auto service = (*lease).get("/api/v1/namespaces/kube-system/services/kube-dns");
+    if (!service && service.error().code() != Code::not_found) return fail(service.error());
+    if (service) address = kube::text_at(*service, "/spec/clusterIP");
+    if (address == "None") address.clear();
+  }
+  bool learned = false, waits = false;
+  {
+    const std::scoped_lock lock(mutex_);
+    learned = dns_.empty() && !address.empty();
+    dns_ = std::move(address);
+    waits = dns_.empty() && wish_.dns;
+  }
+  if (learned) // some have perhaps waited for it
+    for (const auto& refused : table_.refused_keys())
+      queue_.add(id_, "p/" + refused, Lane::then);
+  return Next{reconcile::jittered(waits ? k_no_dns_look : k_dns_look)};
+}
+
+DressTerms SyncedCluster::terms() const {
+  const std::scoped_lock lock(mutex_);
+  return {id_, wish_.named, dns_, parts_.quota_fence && !wish_.share.empty()};
+}
+
 void SyncedCluster::run(const std::stop_token& stop) {
   ::pthread_setname_np(::pthread_self(), ("sync-" + id_).c_str());
   auto pause = k_first_pause;
@@ -204,6 +235,7 @@ Result<void> SyncedCluster::follow(const std::stop_token& stop) {
     const auto lease = own_.take();
     ZOO_TRY_VOID(known_store(*lease, false));
   }
+  ZOO_TRY_VOID(learn_dns().map([](const Next&) {}));
   ZOO_TRY(auto access, wish().access());
   kube::KubeClientOptions options;
   options.stop = stop_.get_token();
@@ -264,9 +296,11 @@ void SyncedCluster::note(const json& pod) {
   here.ran = !kube::text_at(pod, "/status/startTime").empty();
   const auto phase = kube::text_at(pod, "/status/phase");
   here.ended = phase == "Succeeded" || phase == "Failed";
+  here.given_up = phase == "Failed" && !here.ran &&
+                  kube::text_at(pod, "/status/reason").starts_with(k_no_room_reason);
   here.bound = keeps_node(facts.node);
   // What cannot be dressed is told when it is made.
-  if (const auto dressed = dress(pod, {id_, !wish().nodes.empty()})) here.hash = dressed->hash;
+  if (const auto dressed = dress(pod, terms())) here.hash = dressed->hash;
   const bool leaves = here.leaving;
   facts.here = std::move(here);
   if (table_.note_here(key, std::move(facts)) && known_)
@@ -286,7 +320,7 @@ void SyncedCluster::hear_node(const std::string& name) {
 
 void SyncedCluster::look_at_nodes() {
   const auto now = wish();
-  for (const auto& name : now.nodes)
+  for (const auto& name : now.node_names())
     queue_.add(id_, "n/" + name, Lane::first);
 }
 
@@ -362,6 +396,7 @@ SyncedCluster::Next SyncedCluster::work(const FairQueue::Work& work) {
                       : kind == "r/" ? remove_node(rest)
                       : kind == "l/" ? renew_leases()
                       : kind == "a/" ? patrol()
+                      : kind == "d/" ? learn_dns()
                                      : look_for_old_nodes().map([] { return Next{}; });
   if (looked) return *looked;
   if (looked.error().code() == Code::cancelled) return {};

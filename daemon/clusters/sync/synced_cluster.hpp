@@ -27,20 +27,37 @@ namespace zoo::clusters::sync {
 
 /// What is to be kept equal between one virtual cluster and the upstream.
 struct SyncWish {
-  std::string id, key;            ///< key: "<namespace>/<name>", for logs
-  std::string name;               ///< of the cluster, and of the node of its share
-  std::string version;            ///< of Kubernetes, for that node
-  std::vector<std::string> nodes; ///< of the upstream
-  Capacity share;                 ///< empty: it has none
-  std::string server;             ///< of its API server
+  std::string id, key; ///< key: "<namespace>/<name>", for logs
+  std::string name;    ///< of the cluster, and of the nodes of its share
+  std::string version; ///< of Kubernetes, for those
+  bool named = false;  ///< its nodes are the upstream's, by name; else its share's
+  /// Of the upstream, where they are named; null: none. Copies of a wish share it, for it may be
+  /// long.
+  std::shared_ptr<const std::vector<std::string>> nodes;
+  unsigned virtual_nodes = 1; ///< as how many its share is shown, else
+  unsigned weight = 100;      ///< of its turns in the queue
+  bool dns = false;           ///< Service kube-system/kube-dns is there, or comes: pods wait
+  Capacity share;             ///< empty: it has none
+  std::string server;         ///< of its API server
   /// zood's access to that; asked when a connection is made.
   std::function<Result<kube::ClusterAccess>()> access;
   /// UIDs of namespace kube-system on both sides, by which a store is known again; "": not yet.
   std::string own_store, upstream_store;
 
   bool same(const SyncWish& other) const {
-    return name == other.name && version == other.version && nodes == other.nodes &&
-           share == other.share && server == other.server;
+    return name == other.name && version == other.version && named == other.named &&
+           node_names() == other.node_names() && virtual_nodes == other.virtual_nodes &&
+           weight == other.weight && dns == other.dns && share == other.share &&
+           server == other.server;
+  }
+  /// The nodes that the cluster is to have.
+  std::vector<std::string> all_nodes() const {
+    if (named) return node_names();
+    return share.empty() ? std::vector<std::string>() : share_nodes(name, virtual_nodes);
+  }
+  const std::vector<std::string>& node_names() const {
+    static const std::vector<std::string> none;
+    return nodes == nullptr ? none : *nodes;
   }
 };
 
@@ -59,6 +76,7 @@ struct SyncerParts {
   tenants::ClusterTenants& tenants;
   /// The state of the cluster of this ID is another one. Any thread; must not block.
   std::function<void(const std::string& id)> changed;
+  bool quota_fence = true; ///< clusters.quota_fence
   std::chrono::milliseconds patrol{300'000};
   std::chrono::milliseconds lease{10'000};
   std::chrono::milliseconds node_look{60'000}; ///< what others' pods leave of a host
@@ -78,6 +96,9 @@ public:
   const std::string& id() const { return id_; }
   void set_wish(SyncWish wish); ///< any thread
   SyncState state() const;      ///< any thread
+  std::size_t pods() const { return table_.size(); }
+  std::size_t refused() const { return table_.refused(); }
+  bool has_address(const std::string& address) const { return table_.has_address(address); }
 
   /// Upstream says this of a pod in a namespace of its, or that it is gone. Any thread.
   void hear_pod(const std::string& key, std::string_view object, bool gone);
@@ -101,6 +122,10 @@ private:
   struct NodeTrouble {
     std::string reason, message;
   };
+  struct RoomWait {
+    unsigned tries = 0;
+    FairQueue::Clock::time_point next{};
+  };
 
   // synced_cluster.cpp
   std::unique_ptr<upstream::ControlApi> connect_own();
@@ -112,6 +137,8 @@ private:
   void tell_if_other();
   Result<Next> patrol();
   Result<void> sweep_namespaces(upstream::ControlApi& api);
+  Result<Next> learn_dns();
+  DressTerms terms() const;
   SyncWish wish() const;
   translate::Mapping mapping() const;
 
@@ -132,7 +159,27 @@ private:
                       unsigned attempts);
   Result<void> accepted(const std::string& key, const PodFacts& facts);
   Result<std::optional<nlohmann::json>> read_there(const std::string& key);
+
+  // fence_work.cpp
   Result<void> open_namespace(const std::string& name_space);
+  Result<void> keep_fence(upstream::ControlApi& api, const std::string& name_space,
+                          const Capacity& share);
+
+  // pod_later.cpp
+  struct Parts {
+    nlohmann::json latest;        ///< upstream's pod, as it is then
+    std::optional<Error> refused; ///< why one of them was not taken
+  };
+  Result<Parts> change_parts(upstream::ControlApi& api, const std::string& key,
+                             const nlohmann::json& pod, const Dressed& dressed,
+                             const nlohmann::json& there);
+  Result<void> add_ephemeral(upstream::ControlApi& api, const std::string& path,
+                             const Dressed& dressed, const nlohmann::json& there);
+  Result<void> resize(upstream::ControlApi& api, const std::string& key, const nlohmann::json& pod,
+                      const nlohmann::json& there, nlohmann::json change);
+  Result<Next> look_for_room(const std::string& key, const PodFacts& facts, unsigned attempts);
+  Result<Next> no_room(const std::string& key, const PodFacts& facts, const nlohmann::json& pod,
+                       const std::string& lacks);
 
   // node_work.cpp
   Result<Next> work_node(const std::string& name);
@@ -142,6 +189,7 @@ private:
   Result<void> keep_node(const nlohmann::json& wanted);
   Result<Capacity> claims_of_others(const std::string& node);
   bool keeps_node(const std::string& name) const;
+  std::size_t node_count() const;
 
   const SyncerParts& parts_;
   FairQueue& queue_;
@@ -153,10 +201,14 @@ private:
   mutable std::mutex mutex_;
   SyncWish wish_;
   SyncState told_;
+  std::unordered_set<std::string> kept_;            ///< the nodes that it is to have
   std::map<std::string, NodeTrouble> node_trouble_; ///< of nodes that are not as they should be
   std::set<std::string> nodes_seen_;                ///< that were looked at
   std::string trouble_reason_, trouble_;            ///< of the whole
   std::string own_store_, upstream_store_;
+  std::string dns_; ///< the address of Service kube-system/kube-dns; "": not known, or none
+  /// Owners of pods that had no room, by UID: when the next one may be made anew.
+  std::map<std::string, RoomWait> room_waits_;
   std::set<std::string> opened_; ///< namespaces that were made, or found in order
   std::atomic<bool> listed_ = false, known_ = false;
   std::jthread thread_; ///< last: it uses all the rest

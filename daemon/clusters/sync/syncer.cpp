@@ -110,6 +110,19 @@ std::optional<SyncState> Syncer::state(const std::string& id) const {
   return cluster->state();
 }
 
+std::map<std::string, Syncer::Count> Syncer::counts() const {
+  std::map<std::string, Count> out;
+  const std::scoped_lock lock(mutex_);
+  for (const auto& [id, cluster] : clusters_)
+    out[id] = {cluster->pods(), cluster->refused(), queue_.size(id)};
+  return out;
+}
+
+bool Syncer::has_address(const std::string& id, const std::string& address) const {
+  const auto cluster = find(id);
+  return cluster != nullptr && cluster->has_address(address);
+}
+
 void Syncer::hear_pod(translate::EventType type, std::string_view name_space, std::string_view name,
                       std::string_view object) {
   if (name_space.size() <= k_id_size) return;

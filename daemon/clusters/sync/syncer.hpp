@@ -6,6 +6,7 @@
 #include "daemon/upstream/change_follower.hpp"
 #include "daemon/upstream/upstream.hpp"
 
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -35,6 +36,14 @@ public:
   void leave(const std::string& id);
   /// Nothing for one that is not followed.
   std::optional<SyncState> state(const std::string& id) const;
+  struct Count {
+    std::size_t pods = 0;    ///< that are bound to a node, or upstream
+    std::size_t refused = 0; ///< that upstream does not take
+    std::size_t backlog = 0; ///< of what is to be done for it
+  };
+  std::map<std::string, Count> counts() const; ///< by ID. Any thread
+  /// Does upstream say that a pod of this cluster has the IP address? Any thread; does not block.
+  bool has_address(const std::string& id, const std::string& address) const;
 
 private:
   std::shared_ptr<SyncedCluster> find(std::string_view id) const;

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""A webhook: hook.py CERTIFICATE KEY prints its port on 127.0.0.1. Of each review it says no; asked at /redirect/HOST:PORT it sends on to
-there."""
+"""A webhook: hook.py CERTIFICATE KEY [ADDRESS] prints its port on that address (127.0.0.1). Of each review it says no; asked at
+/redirect/HOST:PORT it sends on to there. A GET is answered with its path."""
 import http.server
 import json
 import ssl
@@ -10,6 +10,13 @@ import sys
 
 class Hook(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+
+    def do_GET(self):
+        answer = ("hook at %s\n" % self.path).encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(answer)))
+        self.end_headers()
+        self.wfile.write(answer)
 
     def do_POST(self):
         body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
@@ -32,7 +39,7 @@ class Hook(http.server.BaseHTTPRequestHandler):
         self.wfile.write(answer)
 
 
-server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Hook)
+server = http.server.ThreadingHTTPServer((sys.argv[3] if len(sys.argv) > 3 else "127.0.0.1", 0), Hook)
 context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
 context.load_cert_chain(sys.argv[1], sys.argv[2])
 server.socket = context.wrap_socket(server.socket, server_side=True)

@@ -19,7 +19,7 @@ clusters:
   addresses: $zoo_clusters_network
   ports: $zoo_clusters_port-$((zoo_clusters_port + 99))
   upstream_crd: ${zoo_clusters_crd:-false}
-${1:-}" --upstream "$ZOO_E2E_KUBECONFIG"
+${1:-}" --upstream "$ZOO_E2E_KUBECONFIG" ${zoo_clusters_listen:+--listen "$zoo_clusters_listen"}
 }
 
 # end_keeper: with all that it supervises.
@@ -50,12 +50,13 @@ processes_in() {
 }
 phase_is() { [[ $(field "$1" .status.phase) == "$2" ]]; }
 
-# hook_server: a webhook at loopback, its port in $hook_port and its process in $hook_pid, that answers each review with: no, and the words
-# "asked by the cluster". Its certificate is $TMPDIR/hook.crt.
+# hook_server [ADDRESS [NAME]]: a webhook at loopback or there, its port in $hook_port and its process in $hook_pid, that answers each review with:
+# no, and the words "asked by the cluster". Its certificate is $TMPDIR/hook.crt, of that address and name.
 hook_server() {
-  openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 1 -subj /CN=hook -addext subjectAltName=IP:127.0.0.1 \
+  openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 1 -subj /CN=hook \
+    -addext "subjectAltName=IP:${1:-127.0.0.1}${2:+,DNS:$2}" \
     -keyout "$TMPDIR/hook.key" -out "$TMPDIR/hook.crt" 2>/dev/null
-  python3 -u "$zoo_root/tests/e2e/virtual/hook.py" "$TMPDIR/hook.crt" "$TMPDIR/hook.key" >"$TMPDIR/hook.port" 2>"$TMPDIR/hook.log" &
+  python3 -u "$zoo_root/tests/e2e/virtual/hook.py" "$TMPDIR/hook.crt" "$TMPDIR/hook.key" "${1:-127.0.0.1}" >"$TMPDIR/hook.port" 2>"$TMPDIR/hook.log" &
   hook_pid=$!
   eventually "the webhook listens" 30 test -s "$TMPDIR/hook.port"
   hook_port=$(head -n 1 "$TMPDIR/hook.port")

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/clusters/cluster_nodes.hpp"
+#include "daemon/clusters/cluster_services.hpp"
 #include "daemon/clusters/cluster_view_source.hpp"
 #include "daemon/clusters/egress_gate.hpp"
 #include "daemon/clusters/egress_places.hpp"
 #include "daemon/clusters/kubelet.hpp"
 #include "daemon/clusters/tenant_room.hpp"
+#include "daemon/clusters/upstream_pods.hpp"
 #include "tests/unit/upstream/idle_call.hpp"
 
 #include <doctest/doctest.h>
@@ -265,6 +267,117 @@ TEST_CASE("of the addresses of a name those are dialled that may be") {
   const auto none = judged({address("127.0.0.1"), address("::1")}, {}, {}, {});
   REQUIRE(!none);
   CHECK(none.error().message().starts_with("127.0.0.1 is of loopback"));
+}
+
+TEST_CASE("pods of the cluster's own are dialled, and others' are not") {
+  const auto address = [](const std::string& text) {
+    return net::numeric_address(text, 443).front();
+  };
+  PlaceTexts texts;
+  texts.pods = {"10.244.0.0/16"};
+  texts.services = {"10.96.0.0/12"};
+  texts.upstream = {"10.244.0.1"};
+  const auto places = places_of(texts);
+  const auto own = [&](const net::Address& each) {
+    return each.text() == "10.244.0.7:443" || each.text() == "10.244.0.1:443" ||
+           each.text() == "127.0.0.1:443";
+  };
+  const auto some = judged({address("10.244.0.8"), address("10.244.0.7")}, {}, places, {}, own);
+  REQUIRE(some);
+  REQUIRE(some->size() == 1);
+  CHECK(some->front().text() == "10.244.0.7:443");
+  const auto foreign = judged({address("10.244.0.8")}, {}, places, {}, own);
+  REQUIRE(!foreign);
+  CHECK(foreign.error().message().starts_with("10.244.0.8 is of a pod that is not the virtual"));
+  // Whatever a pod's address is said to be.
+  CHECK(!judged({address("10.244.0.1")}, {}, places, {}, own));
+  CHECK(!judged({address("127.0.0.1")}, {}, places, {}, own));
+  const auto service = judged({address("10.96.0.9")}, {}, places, {}, own);
+  REQUIRE(!service);
+  CHECK(service.error().message().starts_with("10.96.0.9 is of a Service that is not"));
+  EgressAllowed allowed;
+  allowed.targets = {"10.244.0.8:443"};
+  CHECK(judged({address("10.244.0.8")}, allowed, places, {}, own));
+}
+
+TEST_CASE("a ClusterIP leads to the endpoints of its Service that are ready") {
+  Script api;
+  ClusterServices services(api);
+  std::string found;
+  const auto done = [&found](const Result<std::optional<std::vector<net::Address>>>& to) {
+    found = !to ? to.error().message() : !*to ? "none" : "";
+    if (to && *to)
+      for (const auto& each : **to)
+        found += each.text() + " ";
+  };
+  auto look = services.find("10.96.0.9", 443, done);
+  REQUIRE(api.asked.size() == 1);
+  CHECK(api.asked[0].target == "/api/v1/services?limit=2&fieldSelector=spec.clusterIP%3D10.96.0.9");
+  const std::string service = R"({"items":[{"metadata":{"namespace":"team","name":"hook"},
+    "spec":{"ports":[{"port":443,"protocol":"UDP"},{"name":"web","port":443,"protocol":"TCP"}]}}]})";
+  SUBCASE("in their order") {
+    api.answer(200, service);
+    REQUIRE(api.asked.size() == 2);
+    CHECK(api.asked[1].target == "/apis/discovery.k8s.io/v1/namespaces/team/endpointslices?limit=20"
+                                 "&labelSelector=kubernetes.io%2Fservice-name%3Dhook");
+    api.answer(200, R"({"items":[{"ports":[{"name":"web","port":8443,"protocol":"TCP"},
+      {"name":"other","port":1}],"endpoints":[{"addresses":["10.244.0.7"]},
+      {"addresses":["10.244.0.8"],"conditions":{"ready":false}},{"addresses":["host"]},{},
+      {"addresses":["10.244.0.9"],"conditions":{"ready":true}}]},{}]})");
+    CHECK(found == "10.244.0.7:8443 10.244.0.9:8443 ");
+  }
+  SUBCASE("none") {
+    api.answer(200, service);
+    api.answer(200, R"({"items":[]})");
+    CHECK(found.empty());
+  }
+  SUBCASE("there is no such Service") {
+    api.answer(200, R"({"items":[]})");
+    CHECK(found == "none");
+  }
+  SUBCASE("nor such a port") {
+    api.answer(200, R"({"items":[{"spec":{"ports":[{"port":80}]}}]})");
+    CHECK(found == "none");
+  }
+  SUBCASE("the cluster does not say") {
+    api.answer(500, "");
+    CHECK(found == "its API server answers 500 when asked for its Services");
+  }
+  SUBCASE("nobody waits any more") {
+    look.reset();
+    CHECK(found.empty());
+  }
+}
+
+TEST_CASE("whether an address is a pod's is asked of the upstream, one at a time") {
+  Script api;
+  UpstreamPods pods([&api]() -> upstream::Caller& { return api; });
+  std::vector<std::string> said;
+  const auto done = [&said](const Result<bool>& is_pod) {
+    said.push_back(!is_pod ? is_pod.error().message() : *is_pod ? "pod" : "none");
+  };
+  const auto one = pods.find("10.1.0.7", done);
+  const auto same = pods.find("10.1.0.7", done);
+  auto left = pods.find("10.1.0.8", done);
+  const auto other = pods.find("fd00::9", done);
+  REQUIRE(api.asked.size() == 1);
+  CHECK(
+      api.asked[0].target ==
+      "/api/v1/pods?limit=1&fieldSelector=status.podIP%3D10.1.0.7%2Cstatus.phase%21%3DSucceeded%2C"
+      "status.phase%21%3DFailed%2Cspec.hostNetwork%3Dfalse");
+  left.reset(); // nobody waits for that one
+  api.answer(200, R"({"items":[{"metadata":{"name":"x"}}]})");
+  CHECK(said == std::vector<std::string>{"pod", "pod"});
+  REQUIRE(api.asked.size() == 2);
+  CHECK(api.asked[1].target.find("fd00%3A%3A9") != std::string::npos);
+  api.answer(200, R"({"items":[]})");
+  CHECK(said.back() == "none");
+  CHECK(pods.find("10.1.0.7", done) == nullptr); // it is known
+  CHECK(said.back() == "pod");
+  CHECK(api.asked.size() == 2);
+  const auto failed = pods.find("10.1.0.9", done);
+  api.answer(500, "");
+  CHECK(said.back() == "the upstream does not say whose address 10.1.0.9 is");
 }
 
 TEST_CASE("what the upstream says of itself") {

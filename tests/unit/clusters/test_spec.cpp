@@ -51,6 +51,24 @@ TEST_CASE("Kosmos' later form of nodes, other resources, and fields without a me
   CHECK(spec->unused == std::vector<std::string>{"spec.pluginSet"});
 }
 
+TEST_CASE("how a cluster has what it has of the upstream") {
+  const auto usual = api::cluster_spec({{"spec", json::object()}});
+  REQUIRE(usual);
+  CHECK(usual->dns);
+  CHECK(usual->virtual_nodes == 1);
+  CHECK(usual->weight == 100);
+  CHECK_FALSE(usual->exclusive);
+  const auto spec = api::cluster_spec({{"spec",
+                                        {{"promoteResources", {{"nodes", {"a"}}}},
+                                         {"exclusive", true},
+                                         {"weight", 250},
+                                         {"dns", "none"}}}});
+  REQUIRE(spec);
+  CHECK(spec->exclusive);
+  CHECK(spec->weight == 250);
+  CHECK_FALSE(spec->dns);
+}
+
 TEST_CASE("what makes no sense is refused, the field first") {
   CHECK(refusal(json::object()) == "taken");
   CHECK(refusal({{"promoteResources", {{"nodes", "node1"}}}}) ==
@@ -73,4 +91,12 @@ TEST_CASE("what makes no sense is refused, the field first") {
   CHECK(refusal({{"extraSANs", {"a b"}}}) ==
         "spec.extraSANs 'a b' is neither a DNS name nor an IP address");
   CHECK(refusal({{"kubeconfig", 1}}) == "spec.kubeconfig must be a string");
+  CHECK(refusal({{"dns", "bind"}}) == "spec.dns must be coredns or none, not 'bind'");
+  CHECK(refusal({{"weight", 0}}) == "spec.weight must be a number of 1 to 10000");
+  CHECK(refusal({{"weight", "9"}}) == "spec.weight must be a number of 1 to 10000");
+  CHECK(refusal({{"virtualNodes", 101}}) == "spec.virtualNodes must be a number of 1 to 100");
+  CHECK(refusal({{"virtualNodes", 2}, {"promoteResources", {{"nodes", {"a"}}}}})
+            .starts_with("spec.virtualNodes divides a share"));
+  CHECK(refusal({{"exclusive", true}}).starts_with("spec.exclusive needs"));
+  CHECK(refusal({{"exclusive", 1}}) == "spec.exclusive must be true or false");
 }

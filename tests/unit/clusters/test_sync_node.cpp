@@ -30,7 +30,8 @@ json host() {
 TEST_CASE("a named node is as its host, without what is the host's own") {
   const auto node = named_node(host(), {{"cpu", n("3")}});
   CHECK(node["metadata"]["labels"].dump() == R"({"virtual-cluster/node":"named","zone":"a"})");
-  CHECK(node["metadata"]["annotations"] == json{{"note", "1"}});
+  CHECK(node["metadata"]["annotations"]["note"] == "1");
+  CHECK_FALSE(node["metadata"]["annotations"].contains("kwok.x-k8s.io/node"));
   CHECK(node["spec"].dump() ==
         R"({"taints":[{"effect":"NoSchedule","key":"gpu"}],"unschedulable":true})");
   const auto& status = node["status"];
@@ -56,11 +57,39 @@ TEST_CASE("pods may have what others leave of a host, and no more than is left o
 }
 
 TEST_CASE("a share is a node of its capacity") {
-  const auto node = share_node("t1", {{"cpu", n("10")}, {"nvidia.com/gpu", n("2")}}, "1.36.3");
+  const auto node =
+      share_node("t1", share_capacity({{"cpu", n("10")}, {"nvidia.com/gpu", n("2")}}), "1.36.3");
   CHECK(node["status"]["capacity"].dump() == R"({"cpu":"10","nvidia.com/gpu":"2","pods":"500"})");
   CHECK(node["status"]["allocatable"] == node["status"]["capacity"]);
   CHECK(node["status"]["nodeInfo"]["kubeletVersion"] == "v1.36.3");
   CHECK(share_capacity({{"pods", n("7")}})["pods"] == n("7"));
+}
+
+TEST_CASE("a share is divided evenly, and the first node has the rest") {
+  CHECK(share_nodes("t1", 1) == std::vector<std::string>{"t1"});
+  CHECK(share_nodes("t1", 3) == std::vector<std::string>{"t1-0", "t1-1", "t1-2"});
+  const Capacity all = {{"cpu", n("10")}, {"memory", n("10")}, {"nvidia.com/gpu", n("2")}};
+  auto part = share_part(all, 3, 0);
+  CHECK(part["cpu"] == n("3334m"));
+  CHECK(part["memory"] == n("4"));
+  CHECK(part["nvidia.com/gpu"] == n("2"));
+  part = share_part(all, 3, 2);
+  CHECK(part["cpu"] == n("3333m"));
+  CHECK(part["memory"] == n("3"));
+  CHECK(part["nvidia.com/gpu"].zero());
+  CHECK(share_part(all, 1, 0) == all);
+}
+
+TEST_CASE("labels that a host has lost are lost in the cluster, and no others") {
+  auto current = named_node(host(), {});
+  current["metadata"]["labels"]["own"] = "1";
+  auto changed = host();
+  changed["metadata"]["labels"].erase("zone");
+  changed["metadata"]["annotations"].erase("note");
+  const auto kept = kept_node(current, named_node(changed, {}));
+  CHECK(kept["metadata"]["labels"].dump() == R"({"own":"1","virtual-cluster/node":"named"})");
+  CHECK_FALSE(kept["metadata"]["annotations"].contains("note"));
+  CHECK(kept_node(kept, named_node(changed, {})) == kept);
 }
 
 TEST_CASE("a node is written where it differs alone, and what others put there stays") {

@@ -7,6 +7,7 @@
 #include "daemon/clusters/sync/pod_dress.hpp"
 #include "daemon/clusters/sync/pod_status.hpp"
 #include "daemon/clusters/sync/pod_table.hpp"
+#include "daemon/clusters/sync/share_fence.hpp"
 #include "daemon/clusters/sync/words.hpp"
 #include "daemon/clusters/tenant_room.hpp"
 
@@ -138,6 +139,138 @@ TEST_CASE("mutateDownwardAPIField: what is another thing upstream is read from a
   CHECK(annotations["virtual-cluster/uid"] == "v1");
   CHECK(annotations["virtual-cluster/service-account"] == "me");
   CHECK(annotations["virtual-cluster/node"] == "n1");
+}
+
+TEST_CASE("the fence of a share: quotas, and pods that they take") {
+  CHECK(share_fence({}).empty());
+  const auto both =
+      share_fence({{"cpu", q("2")}, {"memory", q("4Gi")}, {"nvidia.com/gpu", q("1")}});
+  REQUIRE(both.size() == 2);
+  CHECK(both[0]["metadata"]["name"] == "zoo-share");
+  CHECK(both[0]["spec"].dump() == R"({"hard":{"pods":"500","requests.nvidia.com/gpu":"1"}})");
+  CHECK(both[1]["spec"].dump() ==
+        R"({"hard":{"requests.cpu":"2","requests.memory":"4Gi"},"scopes":["NotBestEffort"]})");
+  CHECK(share_fence({{"pods", q("7")}}).size() == 1);
+  const auto of = [](const char* spec, bool fenced) {
+    auto out = dress(pod_of(spec), {"clu5t3", true, "", fenced});
+    REQUIRE(out);
+    return *std::move(out);
+  };
+  const char* const some = R"({"containers":[{"name":"c","resources":{"requests":{"cpu":"1"}}},
+      {"name":"d","resources":{"limits":{"memory":"1Gi"}}},{"name":"e"}]})";
+  const auto spec = of(some, true).pod["spec"];
+  CHECK(spec["containers"][0]["resources"].dump() == R"({"requests":{"cpu":"1","memory":"0"}})");
+  CHECK(spec["containers"][1]["resources"].dump() ==
+        R"({"limits":{"memory":"1Gi"},"requests":{"cpu":"0"}})");
+  CHECK(spec["containers"][2]["resources"].dump() == R"({"requests":{"cpu":"0","memory":"0"}})");
+  CHECK_FALSE(of("{}", true).pod["spec"]["containers"][0].contains("resources"));
+  CHECK(of(some, true).hash == of(some, false).hash);
+  CHECK(is_of_fence("pods \"x\" is forbidden: exceeded quota: zoo-share, requested: pods=1"));
+  CHECK_FALSE(is_of_fence("exceeded quota: other"));
+}
+
+TEST_CASE("what a pod is given later: ephemeral containers, conditions of gates, resources") {
+  const auto plain = dressed(pod_of());
+  const auto pod = pod_of(
+      R"({"ephemeralContainers":[{"name":"look","image":"d"}],"readinessGates":[{"conditionType":"x/y"}]})");
+  auto said = pod;
+  said["status"]["conditions"] = json::parse(
+      R"([{"type":"x/y","status":"False","reason":"W","lastTransitionTime":"t"},{"type":"Ready","status":"True"}])");
+  const auto wish = dressed(said);
+  CHECK(wish.has_later());
+  CHECK_FALSE(plain.has_later());
+  CHECK(wish.hash != dressed(pod).hash);
+  CHECK(wish.gates.dump() == R"([{"reason":"W","status":"False","type":"x/y"}])");
+  CHECK_FALSE(wish.pod["spec"].contains("ephemeralContainers"));
+  auto there = wish.pod;
+  CHECK(new_ephemeral(there, wish).size() == 1);
+  CHECK(other_gates(there, wish).size() == 1);
+  there["spec"]["ephemeralContainers"] = json::parse(R"([{"name":"look","image":"other"}])");
+  there["status"]["conditions"] =
+      json::parse(R"([{"type":"x/y","status":"False","reason":"W","message":""}])");
+  CHECK(new_ephemeral(there, wish).empty());
+  CHECK(other_gates(there, wish).empty());
+  there["status"]["conditions"][0]["status"] = "True";
+  CHECK(other_gates(there, wish).size() == 1);
+
+  const auto asks = dressed(pod_of(
+      R"({"containers":[{"name":"c","resources":{"requests":{"cpu":"2","memory":"1Gi"}}}]})"));
+  there = asks.pod;
+  CHECK(resources_change(there, asks.pod).is_null());
+  there["spec"]["containers"][0]["resources"]["requests"]["cpu"] = "1";
+  CHECK(resources_change(there, asks.pod).dump() ==
+        R"({"spec":{"containers":[{"name":"c","resources":{"requests":{"cpu":"2"}}}]}})");
+}
+
+TEST_CASE("a pod that is resized is counted anew, if there is room for what is more") {
+  PodTable table;
+  table.set_share({{"cpu", q("2")}});
+  PodFacts facts;
+  facts.here = PodHere{"v1", "h"};
+  facts.claims = {{"cpu", q("1")}};
+  facts.node = "n1";
+  table.note_here("a/x", std::move(facts));
+  CHECK_FALSE(table.count("a/x", false));
+  const auto shortage = table.recount("a/x", {{"cpu", q("3")}});
+  REQUIRE(shortage);
+  CHECK(shortage->wanted == q("2"));
+  CHECK(shortage->left == q("1"));
+  CHECK_FALSE(table.recount("a/x", {{"cpu", q("2")}}));
+  CHECK(table.used_on("n1")["cpu"] == q("2"));
+  CHECK_FALSE(table.recount("a/x", {{"cpu", q("500m")}}));
+  CHECK(table.share_left()["cpu"] == q("1500m"));
+}
+
+TEST_CASE("what upstream's scheduler lacks, and whose addresses are known") {
+  CHECK(lacking("0/3 nodes are available: 1 Insufficient cpu, 2 node(s) didn't match Pod's node "
+                "affinity/selector. preemption: 0/3 nodes are available") == "cpu");
+  CHECK(lacking("0/1 nodes are available: 1 Insufficient nvidia.com/gpu. no new claims") ==
+        "nvidia.com/gpu");
+  CHECK(lacking("0/1 nodes are available: 1 Too many pods.") == "pods");
+  CHECK(lacking("0/1 nodes are available: 1 node(s) had untolerated taint").empty());
+  PodTable table;
+  PodThere there{"p1", "v1", "h"};
+  there.version = 1;
+  there.addresses = {"10.1.0.7"};
+  table.note_there("a/x", there);
+  CHECK(table.has_address("10.1.0.7"));
+  there.addresses = {"10.1.0.8"};
+  there.version = 2;
+  table.note_there("a/x", there);
+  CHECK_FALSE(table.has_address("10.1.0.7"));
+  CHECK(table.has_address("10.1.0.8"));
+  table.set_there("a/x", std::nullopt);
+  CHECK_FALSE(table.has_address("10.1.0.8"));
+}
+
+TEST_CASE("names are asked of the cluster's DNS, as kubelets would have it") {
+  const auto of = [](const char* spec, const char* dns = "10.96.0.77") {
+    auto out = dress(pod_of(spec), {"clu5t3", true, dns});
+    REQUIRE(out);
+    return *std::move(out);
+  };
+  const auto usual = of("{}").pod["spec"];
+  CHECK(usual["dnsPolicy"] == "None");
+  CHECK(
+      usual["dnsConfig"].dump() ==
+      R"({"nameservers":["10.96.0.77"],"options":[{"name":"ndots","value":"5"}],"searches":["default.svc.cluster.local","svc.cluster.local","cluster.local"]})");
+  const auto own = of(R"({"dnsPolicy":"ClusterFirst","dnsConfig":{
+      "nameservers":["192.0.2.1","10.96.0.77","192.0.2.2","192.0.2.3"],"searches":["a.test","cluster.local"],
+      "options":[{"name":"ndots","value":"2"},{"name":"edns0"}]}})")
+                       .pod["spec"]["dnsConfig"];
+  CHECK(own["nameservers"].dump() == R"(["10.96.0.77","192.0.2.1","192.0.2.2"])");
+  CHECK(own["searches"].size() == 4);
+  CHECK(own["options"].dump() == R"([{"name":"ndots","value":"2"},{"name":"edns0"}])");
+  for (const char* spec :
+       {R"({"dnsPolicy":"Default"})", R"({"dnsPolicy":"ClusterFirst","hostNetwork":true})"})
+    CHECK(of(spec).pod["spec"]["dnsPolicy"] == "Default");
+  CHECK(of(R"({"dnsPolicy":"ClusterFirstWithHostNet","hostNetwork":true})")
+            .pod["spec"]["dnsPolicy"] == "None");
+  const auto given = of(R"({"dnsPolicy":"None","dnsConfig":{"nameservers":["192.0.2.1"]}})");
+  CHECK(given.pod["spec"]["dnsConfig"]["nameservers"].dump() == R"(["192.0.2.1"])");
+  // A cluster without DNS never asks that of the upstream.
+  CHECK(of("{}", "").pod["spec"]["dnsPolicy"] == "Default");
+  CHECK(of("{}", "").hash == of("{}").hash); // no pod is written anew for it
 }
 
 TEST_CASE("what cannot be had upstream is said, and what is no bound pod is refused") {

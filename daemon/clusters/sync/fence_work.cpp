@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// Namespaces upstream are made ready for a cluster's pods: opened for its user, and fenced.
+#include "common/kube/client.hpp"
+#include "common/kube/json_reads.hpp"
+#include "daemon/clusters/sync/share_fence.hpp"
+#include "daemon/clusters/sync/synced_cluster.hpp"
+#include "daemon/clusters/tenant_room.hpp"
+
+namespace zoo::clusters::sync {
+namespace {
+
+using nlohmann::json;
+
+bool same_amounts(const json& a, const json& b) {
+  const auto before = kube::texts_at(a, "/spec/hard"), after = kube::texts_at(b, "/spec/hard");
+  if (before.size() != after.size()) return false;
+  for (const auto& [name, text] : after) {
+    const auto found = before.find(name);
+    if (found == before.end()) return false;
+    const auto one = kube::Quantity::parse(found->second), other = kube::Quantity::parse(text);
+    if (!one || !other || *one != *other) return false;
+  }
+  return true;
+}
+
+} // namespace
+
+/// Once for each namespace, and again when the share is another one.
+Result<void> SyncedCluster::open_namespace(const std::string& name_space) {
+  {
+    const std::scoped_lock lock(mutex_);
+    if (opened_.contains(name_space)) return {};
+  }
+  const auto share = wish().share;
+  const auto lease = upstream_.take();
+  ZOO_TRY_VOID(parts_.tenants.open_namespace(*lease, id_, upstream_namespace(id_, name_space)));
+  if (parts_.quota_fence) ZOO_TRY_VOID(keep_fence(*lease, name_space, share));
+  const std::scoped_lock lock(mutex_);
+  if (wish_.share == share) opened_.insert(name_space);
+  return {};
+}
+
+/// As zood: the cluster's user writes no quotas.
+Result<void> SyncedCluster::keep_fence(upstream::ControlApi& api, const std::string& name_space,
+                                       const Capacity& share) {
+  const auto quotas = kube::path(
+      {"api", "v1", "namespaces", upstream_namespace(id_, name_space), "resourcequotas"});
+  for (const auto& wanted : share_fence(share)) {
+    const auto path = quotas + kube::path({kube::text_at(wanted, "/metadata/name")});
+    auto there = api.get(path);
+    if (!there && there.error().code() == Code::not_found) {
+      there = api.create(quotas, wanted);
+      if (!there && there.error().code() != Code::already_exists) return fail(there.error());
+      continue;
+    }
+    if (!there) return fail(there.error());
+    if (same_amounts(*there, wanted)) continue;
+    auto next = *std::move(there);
+    next["spec"]["hard"] = wanted["spec"]["hard"];
+    ZOO_TRY_VOID(api.update(path, next));
+  }
+  return {};
+}
+
+} // namespace zoo::clusters::sync

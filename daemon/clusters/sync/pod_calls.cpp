@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/clusters/sync/pod_calls.hpp"
+
+#include "common/kube/client.hpp"
+#include "common/kube/json_reads.hpp"
+#include "daemon/clusters/tenant_room.hpp"
+
+namespace zoo::clusters::sync {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::string_view k_strategic = "application/strategic-merge-patch+json";
+
+json options_for(std::string_view uid, std::int64_t grace) {
+  json out = {{"apiVersion", "v1"}, {"kind", "DeleteOptions"}, {"preconditions", {{"uid", uid}}}};
+  if (grace >= 0) out["gracePeriodSeconds"] = grace;
+  return out;
+}
+
+} // namespace
+
+std::string PodKey::path() const {
+  return kube::path({"api", "v1", "namespaces", space, "pods", name});
+}
+
+std::string PodKey::path_there(const std::string& id) const {
+  return kube::path({"api", "v1", "namespaces", upstream_namespace(id, space), "pods", name});
+}
+
+Result<json> patch_pod(upstream::ControlApi& api, const std::string& path, const json& patch) {
+  ZOO_TRY(const auto answer,
+          api.request("PATCH", path, k_strategic, kube::text_of(patch), "application/json"));
+  if (answer.status < 200 || answer.status > 299) return fail(kube::error_of(answer));
+  auto out = json::parse(answer.body, nullptr, false);
+  if (!out.is_object())
+    return fail(Code::unavailable, "the answer to a patch of {} is no JSON", path);
+  return out;
+}
+
+Result<void> patch_status(upstream::ControlApi& api, const PodKey& key, const json& patch) {
+  return patch_pod(api, key.path() + "/status", patch).map([](const json&) {});
+}
+
+bool is_gone(const Error& error) {
+  return error.code() == Code::not_found || error.code() == Code::conflict ||
+         error.code() == Code::invalid;
+}
+
+bool is_refusal(const Error& error) {
+  return error.code() == Code::forbidden || error.code() == Code::invalid ||
+         error.code() == Code::bad_request;
+}
+
+Result<void> removed(upstream::ControlApi& api, const std::string& path, std::string_view uid,
+                     std::int64_t grace) {
+  if (uid.empty()) return fail(Code::internal, "{} was read without a UID and stays", path);
+  auto done = api.remove(path, options_for(uid, grace));
+  if (!done && done.error().code() == Code::conflict) return {};
+  return done;
+}
+
+} // namespace zoo::clusters::sync

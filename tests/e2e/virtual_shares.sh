@@ -1,0 +1,91 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# covers: clusters
+# timeout: 240
+# Nodes of virtual clusters, on fake ones: a share as several nodes, nodes that are one cluster's alone, labels that a host loses, and
+# the weight of a cluster.
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/../functional/clusters/lib.bash"
+
+own_upstream --nodes 3
+at_end() {
+  end_keeper
+  "$ZOO_UPSTREAM" stop --dir "$up" >/dev/null
+}
+start_clusters
+condition_is() { [[ $(field "$1" "[.status.conditions[] | select(.type == \"$2\") | \"\\(.status) \\(.reason)\"][0]") == "$3" ]]; }
+says_node() { field "$1" '.status.conditions[] | select(.type == "NodesReady").message' | says_line -E "$2"; }
+admin=("$KUBECTL" --kubeconfig "$zood_dir/admin.kubeconfig")
+change() { "${admin[@]}" patch virtualcluster "$1" --type merge -p "{\"spec\":$2}"; }
+
+# ---- a share as several nodes ------------------------------------------------------------------------------------------
+
+require "a share as three nodes" ctl cluster create parts --cpu 10 --memory 10Gi --virtual-nodes 3 --dns none
+eventually "are ready" 60 condition_is parts NodesReady "True Ready"
+check "its kubeconfig" ctl cluster connect parts --kubeconfig-file "$TMPDIR/parts.kubeconfig"
+expect "each with a part of it" "parts-0 3334m,parts-1 3333m,parts-2 3333m" \
+  "$(as parts get nodes -o json | jq -r '[.items[] | "\(.metadata.name) \(.status.allocatable.cpu)"] | sort | join(",")')"
+renewed() { [[ $(as parts get leases -n kube-node-lease -o name | wc -l) == 3 ]]; }
+eventually "with leases" 60 renewed
+check "pods that want to be apart" as parts apply -f - <<'YAML'
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  replicas: 3
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{labelSelector: {matchLabels: {app: web}}, topologyKey: kubernetes.io/hostname}]}}
+      containers: [{name: c, image: registry.example/x, resources: {requests: {cpu: "1"}}}]
+YAML
+check "are, in the cluster" as parts wait --for=condition=Available deployment/web --timeout=90s
+expect "one on each node" "parts-0 parts-1 parts-2" "$(as parts get pods -o json | jq -r '[.items[].spec.nodeName] | sort | join(" ")')"
+check_fails "nodes by name are not divided" 'spec.virtualNodes: divides a share' change parts '{"promoteResources":{"nodes":["kwok-1"]}}'
+check "fewer nodes" change parts '{"virtualNodes":2}'
+nodes_are() { [[ $(as parts get nodes -o name | sort | paste -sd' ') == "$1" ]]; }
+eventually "the third one goes" 120 nodes_are "node/parts-0 node/parts-1"
+grown() { [[ $(as parts get node parts-0 -o 'jsonpath={.status.allocatable.cpu}') == 5 ]]; }
+eventually "and the others have its part" 60 grown
+check "one alone" change parts '{"virtualNodes":1}'
+eventually "has the cluster's name" 180 nodes_are "node/parts"
+
+# ---- nodes that are one's alone ------------------------------------------------------------------------------------------
+
+require "a node with its own label" upstream label node kwok-1 zone=a
+require "a cluster with two nodes of its own alone" ctl cluster create first --node kwok-1 --node kwok-2 --exclusive --dns none
+eventually "has them" 60 condition_is first NodesReady "True Ready"
+require "another one that asks for one of them, too" ctl cluster create second --node kwok-2 --node kwok-3 --dns none
+eventually "does not get it" 60 condition_is second NodesReady "False NodeTaken"
+expect_match "which it is told" 'virtual cluster default/first has node kwok-2 alone' "$(field second '.status.conditions[] | select(.type == "NodesReady").message')"
+check "its kubeconfig" ctl cluster connect second --kubeconfig-file "$TMPDIR/second.kubeconfig"
+second_has() { [[ $(as second get nodes -o name | sort | paste -sd' ') == "$1" ]]; }
+eventually "the rest works" 60 second_has node/kwok-3
+stop_zood KILL
+start_clusters
+check "the kubeconfig at its new place" ctl cluster connect second --kubeconfig-file "$TMPDIR/second.kubeconfig"
+eventually "zood that was killed knows whose they are" 60 condition_is first NodesReady "True Ready"
+eventually "and whose not" 60 condition_is second NodesReady "False NodeTaken"
+check "the first one shares them" change first '{"exclusive":false}'
+eventually "and the second one has it" 120 second_has "node/kwok-2 node/kwok-3"
+eventually "as it is told" 60 condition_is second NodesReady "True Ready"
+check "the first one wants them alone again" change first '{"exclusive":true}'
+eventually "which comes too late" 60 condition_is first NodesReady "False NodeShared"
+check "its kubeconfig" ctl cluster connect first --kubeconfig-file "$TMPDIR/first.kubeconfig"
+expect "it keeps them, with others" "node/kwok-1 node/kwok-2" "$(as first get nodes -o name | sort | paste -sd' ')"
+check "the second one goes" ctl cluster delete second --timeout 120s
+eventually "and they are its alone" 90 condition_is first NodesReady "True Ready"
+
+# ---- labels, weight --------------------------------------------------------------------------------------------------------
+
+zone_is() { [[ $(as first get node kwok-1 -o 'jsonpath={.metadata.labels.zone}') == "$1" ]]; }
+eventually "a host's label is its Node's" 60 zone_is a
+check "a label of the cluster's own" as first label node kwok-1 own=1
+check "the host loses its" upstream label node kwok-1 zone-
+eventually "so does the Node" 60 zone_is ""
+expect "the cluster's own stays" 1 "$(as first get node kwok-1 -o 'jsonpath={.metadata.labels.own}')"
+check "a weight" change first '{"weight":300}'
+check_fails "that is none" 'spec.weight: must be a number of 1 to 10000' change first '{"weight":0}'
+expect_match "kubectl explains it" 'has twice those of one of 100' "$("${admin[@]}" explain virtualcluster.spec.weight)"
+check "all go" ctl cluster delete parts first --timeout 120s
