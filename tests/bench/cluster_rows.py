@@ -3,17 +3,73 @@
 
 `Rows` goes before Bench among the bases of one class: Bench has the upstream, the processes and the rounds.
 """
+import base64
+import concurrent.futures
 import contextlib
+import http.client
 import json
 import os
 import pathlib
 import random
 import signal
+import ssl
 import subprocess
+import threading
 import time
+import urllib.parse
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 CLUSTERS = "/apis/kosmos.io/v1alpha1/namespaces/default/virtualclusters"
+
+
+class Api:
+    """An API server by a kubeconfig with a client certificate, over connections that stay: one a thread."""
+
+    def __init__(self, kubectl, path, scratch):
+        view = json.loads(subprocess.run([kubectl, "--kubeconfig", path, "config", "view", "--raw", "--minify", "-o", "json"],
+                                         check=True, capture_output=True, text=True).stdout)
+        cluster, user = view["clusters"][0]["cluster"], view["users"][0]["user"]
+        self.tls = ssl.create_default_context(cadata=self.pem(cluster, "certificate-authority").decode())
+        pair = scratch / f"{pathlib.Path(path).name}.pem"
+        pair.write_bytes(self.pem(user, "client-certificate") + b"\n" + self.pem(user, "client-key"))
+        pair.chmod(0o600)
+        self.tls.load_cert_chain(pair)
+        self.place = urllib.parse.urlsplit(cluster["server"])
+        self.own = threading.local()
+
+    @staticmethod
+    def pem(holder, name):
+        if name + "-data" in holder:
+            return base64.b64decode(holder[name + "-data"])
+        return pathlib.Path(holder[name]).read_bytes()
+
+    def connection(self):
+        return http.client.HTTPSConnection(self.place.hostname, self.place.port, context=self.tls, timeout=120)
+
+    def ask(self, method, path, body=None, kind="application/json"):
+        if not hasattr(self.own, "connection"):
+            self.own.connection = self.connection()
+        text = None if body is None else json.dumps(body)
+        self.own.connection.request(method, path, text, {"Content-Type": kind, "Accept": "application/json"})
+        answer = self.own.connection.getresponse()
+        read = answer.read()
+        if answer.status >= 300:
+            raise RuntimeError(f"{method} {path}: {answer.status} {read[:300]!r}")
+        return json.loads(read)
+
+    def watch(self, path, heard, over):
+        """Calls heard(event) for each event until `over` is set; ends with the process at the latest."""
+        connection = self.connection()
+        connection.request("GET", path, headers={"Accept": "application/json"})
+        answer = connection.getresponse()
+        if answer.status != 200:
+            raise RuntimeError(f"watch {path}: {answer.status}")
+        while not over.is_set():
+            line = answer.readline()
+            if not line:
+                break
+            heard(json.loads(line))
+        connection.close()
 
 
 class Rows:
@@ -21,7 +77,7 @@ class Rows:
         self.check_build()
         self.zoobench = self.build_zoobench()
         say("== upstream of virtual clusters")
-        self.start_upstream()
+        self.start_upstream("--nodes", "4")
         up = ROOT / "tests/upstream/up"
         version = subprocess.run([up, "versions"], check=True, capture_output=True, text=True).stdout.split()[0]
         subprocess.run([ROOT / "packaging/control-planes", version, "--into", self.tmp / "kubernetes"], check=True, stdout=subprocess.DEVNULL)
@@ -142,6 +198,140 @@ clusters:
         path = "/api/v1/namespaces/default/configmaps/small"
         out = self.rounds({"direct": dict(kubeconfig=direct, path=path), "zood": dict(kubeconfig=door, path=path, pid=str(self.zood))}, scenario="get", c=1)
         self.ctl("cluster", "delete", "asked")
+        return out
+
+    # ---- rows about pods: fake nodes of the upstream, on which pods run at once ----
+
+    def share(self, name, *more, pods=2000):
+        """A cluster with a share that is large enough; its API and the upstream's."""
+        self.ctl("cluster", "create", name, "--cpu", "100", "--memory", "500Gi", "--resource", f"pods={pods}", "--dns", "none", *more)
+        self.until(f"{name} is in step", lambda: self.condition(name, "Synced") and self.condition(name, "NodesReady"))
+        return Api(self.kubectl, self.access(name, "--direct"), self.tmp), Api(self.kubectl, self.admin, self.tmp)
+
+    def condition(self, name, kind):
+        return any(each["type"] == kind and each["status"] == "True" for each in self.get(name)["status"].get("conditions", []))
+
+    @staticmethod
+    def until(what, holds, seconds=600, pause=0.05):
+        end = time.monotonic() + seconds
+        while not holds():
+            if time.monotonic() > end:
+                raise RuntimeError("not in time: " + what)
+            time.sleep(pause)
+
+    @staticmethod
+    def deployment(name, count):
+        return {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": name}, "spec": {
+            "replicas": count, "selector": {"matchLabels": {"app": name}}, "template": {"metadata": {"labels": {"app": name}}, "spec": {
+                "terminationGracePeriodSeconds": 0, "tolerations": [{"operator": "Exists"}],
+                "containers": [{"name": "c", "image": "registry.example/x", "resources": {"requests": {"cpu": "10m", "memory": "16Mi"}}}]}}}}
+
+    def running(self, api, name, count):
+        """Makes a Deployment and waits until all of its pods run; returns the seconds."""
+        path = "/apis/apps/v1/namespaces/default/deployments"
+        begun = time.monotonic()
+        api.ask("POST", path, self.deployment(name, count))
+        self.until(f"{count} pods of {name} run", lambda: api.ask("GET", f"{path}/{name}")["status"].get("readyReplicas", 0) == count)
+        return time.monotonic() - begun
+
+    def rss_kib(self, pid):
+        for line in pathlib.Path(f"/proc/{pid}/status").read_text().splitlines():
+            if line.startswith("VmRSS:"):
+                return int(line.split()[1])
+        return 0
+
+    def row_cluster_status(self):
+        """A change of a pod's status upstream, 20 a second among 50 pods: until a watch of the cluster shows it"""
+        own, upstream = self.share("seen")
+        self.running(own, "web", 50)
+        place = f"/api/v1/namespaces/{self.get('seen')['status']['id']}-default/pods"
+        names = [pod["metadata"]["name"] for pod in upstream.ask("GET", place)["items"]]
+        sent, seen, over = {}, {}, threading.Event()
+
+        def heard(event):
+            message = event["object"].get("status", {}).get("message", "")
+            if message.startswith("bench-"):
+                seen.setdefault(message, time.monotonic())
+
+        threading.Thread(target=own.watch, args=("/api/v1/namespaces/default/pods?watch=true", heard, over), daemon=True).start()
+        samples = 100 if self.options.short else 600
+        begun = time.monotonic()
+        for n in range(samples):
+            time.sleep(max(0, begun + n / 20 - time.monotonic()))
+            message = f"bench-{n}"
+            upstream.ask("PATCH", f"{place}/{names[n % len(names)]}/status", {"status": {"message": message}}, "application/merge-patch+json")
+            sent[message] = time.monotonic()  # when upstream has it; the watch may have been faster than this answer
+        self.until("all changes are seen", lambda: len(seen) == samples, 60)
+        over.set()
+        taken = sorted(max(0.0, seen[message] - sent[message]) * 1000 for message in sent)
+        self.ctl("cluster", "delete", "seen")
+        return {"zood": dict(p50_ms=taken[len(taken) // 2], p99_ms=taken[int(len(taken) * 0.99)], max_ms=taken[-1])}
+
+    def row_cluster_pods(self):
+        """A Deployment until all its pods run: upstream itself, and in a cluster; what each pod costs zood"""
+        count = 50 if self.options.short else 250
+        own, upstream = self.share("many")
+        self.running(own, "warm", 10)
+        cpu, memory = self.cpu_seconds(self.zood), self.rss_kib(self.zood)
+        through = self.running(own, "web", count)
+        self.until("nothing is left to be done", lambda: self.backlog("many") == 0)
+        cpu, memory = self.cpu_seconds(self.zood) - cpu, self.rss_kib(self.zood) - memory
+        direct = self.running(upstream, "direct", count)
+        upstream.ask("DELETE", "/apis/apps/v1/namespaces/default/deployments/direct?propagationPolicy=Background")
+        self.ctl("cluster", "delete", "many")
+        return {"direct": dict(all_s=direct), "zood": dict(all_s=through, cpu_ms_pod=cpu / count * 1000, rss_kib_pod=memory / count)}
+
+    def backlog(self, name):
+        identity = self.get(name)["status"]["id"]
+        text = subprocess.run(["curl", "-s", "--unix-socket", self.zood_dir / "zood.sock", "http://zood/metrics"], check=True, capture_output=True, text=True).stdout
+        for line in text.splitlines():
+            if line.startswith(f'zood_virtual_cluster_backlog{{id="{identity}"}}'):
+                return float(line.split()[-1])
+        return 0
+
+    def row_cluster_gone(self):
+        """zooctl cluster delete of one with pods that run: until upstream is proven to be empty of it"""
+        count = 50 if self.options.short else 500
+        own, _ = self.share("gone")
+        self.running(own, "web", count)
+        begun = time.monotonic()
+        self.ctl("cluster", "delete", "gone", "--timeout", "300s")
+        return {"zood": dict(pods=count, all_s=time.monotonic() - begun)}
+
+    def row_cluster_nodes(self):
+        """A cluster with thousands of nodes by name and no pods: until they are ready, and what their leases cost"""
+        count = 200 if self.options.short else 10000
+        upstream = Api(self.kubectl, self.admin, self.tmp)
+        names = [f"bench-node-{n}" for n in range(count)]
+        body = {"capacity": {"cpu": "8", "memory": "16Gi", "pods": "110"}, "allocatable": {"cpu": "8", "memory": "16Gi", "pods": "110"},
+                "conditions": [{"type": "Ready", "status": "True", "reason": "Bench", "message": "it is none"}]}
+        with concurrent.futures.ThreadPoolExecutor(8) as many:
+            list(many.map(lambda name: upstream.ask("POST", "/api/v1/nodes", {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name}, "status": body}), names))
+        begun = time.monotonic()
+        self.ctl("cluster", "create", "wide", *(word for name in names for word in ("--node", name)), "--dns", "none", "--no-wait")
+        own = None
+        while own is None:
+            with contextlib.suppress(subprocess.CalledProcessError, KeyError, RuntimeError):
+                self.until("its control plane", lambda: self.get("wide")["status"].get("phase") == "Initialized", 120)
+                own = Api(self.kubectl, self.access("wide", "--direct"), self.tmp)
+        leases = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases?limit=1"
+
+        def renewed():
+            page = own.ask("GET", leases)
+            return len(page["items"]) + page["metadata"].get("remainingItemCount", 0) >= count
+
+        self.until("each node has a lease", renewed, 3600, 1)
+        ready = time.monotonic() - begun
+        pids = self.pids("wide")
+        before = {name: self.cpu_seconds(pid) for name, pid in pids.items()}
+        cpu = self.cpu_seconds(self.zood)
+        seconds = 20 if self.options.short else 120
+        time.sleep(seconds)
+        out = {name: dict(cpu_percent=(self.cpu_seconds(pid) - before[name]) / seconds * 100, pss_mib=self.pss_mib(pid)) for name, pid in pids.items()}
+        out["zood"] = dict(nodes=count, ready_s=ready, cpu_percent=(self.cpu_seconds(self.zood) - cpu) / seconds * 100)
+        self.ctl("cluster", "delete", "wide", "--timeout", "600s")
+        with concurrent.futures.ThreadPoolExecutor(8) as many:
+            list(many.map(lambda name: upstream.ask("DELETE", "/api/v1/nodes/" + name), names))
         return out
 
 
