@@ -73,7 +73,7 @@ ClusterEgress::ClusterEgress(ClusterEgressParts parts, clusters::EgressAllowed a
                     return std::make_unique<Kubelets>(parts_, room);
                   },
               .own_network = {},
-              .inside = {{"/services", {}}}}) {}
+              .inside = {{"/services", clusters::services_inside(parts_.review)}}}) {}
 
 ClusterEgress::~ClusterEgress() { close(); }
 

@@ -5,6 +5,7 @@
 #include "daemon/app/address.hpp"
 #include "daemon/clusters/egress.hpp"
 #include "daemon/clusters/egress_places.hpp"
+#include "daemon/clusters/services_inside.hpp"
 #include "daemon/clusters/settings.hpp"
 #include "daemon/gateway/gateway.hpp"
 #include "daemon/net/listener.hpp"
@@ -28,6 +29,7 @@ struct ClusterEgressParts {
   Address advertise;
   const clusters::Settings& settings;
   const clusters::PublishedDoors& table;
+  clusters::AskAboutService review; ///< what clusters' API servers ask about Services
 };
 
 /// The egress doors, put together: the judge of addresses, and the gateway by which kubelets'

@@ -23,7 +23,8 @@ json place_json(const Place& place) {
           {"asleep", place.asleep},
           {"upstream", place.upstream},
           {"ownStore", place.own_store},
-          {"upstreamStore", place.upstream_store}};
+          {"upstreamStore", place.upstream_store},
+          {"apiAddress", place.api_address}};
 }
 
 } // namespace
@@ -59,6 +60,7 @@ Result<Record> record_of(const store::Record& record) {
   out.place.asleep = place.value("asleep", false);
   out.place.own_store = place.value("ownStore", std::string());
   out.place.upstream_store = place.value("upstreamStore", std::string());
+  out.place.api_address = place.value("apiAddress", std::string());
   out.place.upstream = place.value("upstream", std::string());
   out.revision = record.revision;
   out.object["metadata"]["resourceVersion"] = std::to_string(record.revision);

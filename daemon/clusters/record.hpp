@@ -33,6 +33,8 @@ struct Place {
   bool asleep = false;        ///< it was stopped since nobody asked, and a connection starts it
   /// UIDs of namespace kube-system in it and upstream, by which either is known again; "": not yet.
   std::string own_store, upstream_store;
+  /// ClusterIP by which its pods reach its API server, on both sides; "": it has none yet.
+  std::string api_address;
   std::string upstream; ///< UID of the object of the upstream that ordered it; "": none did
   bool operator==(const Place&) const = default;
 };

@@ -2,9 +2,11 @@
 #pragma once
 
 #include "common/base/result.hpp"
+#include "daemon/translate/mapping.hpp"
 
 #include <nlohmann/json.hpp>
 
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -27,11 +29,18 @@ inline constexpr const char* k_own_uid = "virtual-cluster/uid";
 inline constexpr const char* k_own_account = "virtual-cluster/service-account";
 inline constexpr const char* k_own_node = "virtual-cluster/node";
 
+/// Labels or annotations of the cluster's, at a JSON pointer, without those that are zood's.
+nlohmann::json plain_texts(const nlohmann::json& object, const char* pointer);
+
 struct DressTerms {
   std::string id; ///< of the cluster
   /// The pod's node is one of upstream's, to which it is held; else it is the share's, and upstream
   /// chooses one.
   bool named_node = true;
+  /// ClusterIP of the cluster's own API server, which containers are told; "": none is known.
+  std::string api_address;
+  std::shared_ptr<const translate::SharedNames>
+      shared; ///< of which PriorityClasses stay; null: none
 };
 
 struct Dressed {
@@ -45,8 +54,9 @@ struct Dressed {
 /// What is left out: what upstream sets itself or cannot know (owners, finalizers, priority), what
 /// the cluster's scheduler has decided (node selectors, spread), and whatever would give the pod a
 /// credential of the upstream: it has upstream's ServiceAccount `default` without its token, and no
-/// projected token, certificate or trust bundle. Code::invalid, in the cluster's words, for what
-/// cannot be had there.
+/// projected certificate or trust bundle; projected tokens are the cluster's (pod_tokens.hpp). What
+/// it names is named as it is called upstream (mirror_kind.hpp). Code::invalid, in the cluster's
+/// words, for what cannot be had there.
 Result<Dressed> dress(const nlohmann::json& pod, const DressTerms& terms);
 
 /// `there`, a pod upstream as it is (in the cluster's names, annotations of zood's own apart), with

@@ -15,6 +15,7 @@
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 namespace zoo::clusters::sync {
@@ -79,6 +80,9 @@ public:
   Ledger::Sums share_left() const;
   Ledger::Sums used_on(const std::string& node) const; ///< by counted pods
   std::vector<std::string> on_node(const std::string& node) const;
+
+  /// Of the pods that are on both sides and are to have tokens: keys, and UIDs in the cluster.
+  std::vector<std::pair<std::string, std::string>> with_tokens() const;
 
   /// Each key of which something is to be done, by what is known.
   std::vector<std::string> undone() const;

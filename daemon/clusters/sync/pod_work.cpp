@@ -5,6 +5,7 @@
 #include "common/kube/client.hpp"
 #include "common/kube/json_reads.hpp"
 #include "daemon/clusters/record.hpp"
+#include "daemon/clusters/sync/calls.hpp"
 #include "daemon/clusters/sync/synced_cluster.hpp"
 #include "daemon/clusters/sync/words.hpp"
 #include "daemon/clusters/tenant_room.hpp"
@@ -18,15 +19,12 @@ namespace {
 using nlohmann::json;
 using std::chrono::milliseconds;
 
-constexpr milliseconds k_refused_first{1'000}, k_refused_most{300'000};
 constexpr milliseconds k_room_pause{200};         ///< several pods may end together
 constexpr const char* k_condition = "zoo/Synced"; ///< of a pod that is refused
 constexpr std::string_view k_strategic = "application/strategic-merge-patch+json";
 
-struct Key {
-  std::string space, name;
-  explicit Key(const std::string& text)
-      : space(text.substr(0, text.find('/'))), name(text.substr(text.find('/') + 1)) {}
+struct Key : ObjectName {
+  using ObjectName::ObjectName;
   std::string path() const { return kube::path({"api", "v1", "namespaces", space, "pods", name}); }
   std::string path_there(const std::string& id) const {
     return kube::path({"api", "v1", "namespaces", upstream_namespace(id, space), "pods", name});
@@ -38,32 +36,6 @@ Result<void> patch_status(upstream::ControlApi& api, const Key& key, const json&
                                          kube::text_of(patch), "application/json"));
   if (answer.status >= 200 && answer.status <= 299) return {};
   return fail(kube::error_of(answer));
-}
-
-/// It went, or another one has its name: whoever hears of that looks again.
-bool is_gone(const Error& error) {
-  return error.code() == Code::not_found || error.code() == Code::conflict ||
-         error.code() == Code::invalid;
-}
-
-bool is_refusal(const Error& error) {
-  return error.code() == Code::forbidden || error.code() == Code::invalid ||
-         error.code() == Code::bad_request;
-}
-
-json options_for(std::string_view uid, std::int64_t grace) {
-  json out = {{"apiVersion", "v1"}, {"kind", "DeleteOptions"}, {"preconditions", {{"uid", uid}}}};
-  if (grace >= 0) out["gracePeriodSeconds"] = grace;
-  return out;
-}
-
-/// Nobody's any more, or another one by now: that is as good as done.
-Result<void> removed(upstream::ControlApi& api, const std::string& path, std::string_view uid,
-                     std::int64_t grace) {
-  if (uid.empty()) return fail(Code::internal, "{} was read without a UID and stays", path);
-  auto done = api.remove(path, options_for(uid, grace));
-  if (!done && done.error().code() == Code::conflict) return {};
-  return done;
 }
 
 } // namespace
@@ -186,7 +158,7 @@ Result<SyncedCluster::Next> SyncedCluster::work_pod(const std::string& key, unsi
     return stop_pod(key, *facts);
   case PodStep::evict: {
     const auto lease = own_.take();
-    ZOO_TRY_VOID(removed(*lease, Key(key).path(), facts->here->uid, -1));
+    ZOO_TRY_VOID(remove_of(*lease, Key(key).path(), facts->here->uid, -1));
     return Next{};
   }
   case PodStep::finish:
@@ -223,7 +195,7 @@ Result<SyncedCluster::Next> SyncedCluster::create_pod(const std::string& key, co
   const Key at(key);
   ZOO_TRY(const auto pod, read_here(key, facts.here->uid));
   if (!pod) return Next{};
-  const auto dressed = dress(*pod, {id_, !wish().nodes.empty()});
+  const auto dressed = dress(*pod, dress_terms());
   if (!dressed) return refuse(key, facts, dressed.error().message(), attempts);
   const auto own = mapping();
   const auto body = pod_in(own, *dressed);
@@ -245,6 +217,7 @@ Result<SyncedCluster::Next> SyncedCluster::create_pod(const std::string& key, co
       kube::path({"api", "v1", "namespaces", upstream_namespace(id_, at.space), "pods"}), *body);
   if (made) {
     table_.set_there(key, there_of(*made));
+    if (facts.here->tokens) queue_.add(id_, "t/" + key, Lane::first);
     ZOO_TRY_VOID(accepted(key, facts));
     return Next{};
   }
@@ -268,7 +241,7 @@ Result<SyncedCluster::Next> SyncedCluster::change_pod(const std::string& key, co
   const Key at(key);
   ZOO_TRY(const auto pod, read_here(key, facts.here->uid));
   if (!pod) return Next{};
-  const auto dressed = dress(*pod, {id_, !wish().nodes.empty()});
+  const auto dressed = dress(*pod, dress_terms());
   if (!dressed) return refuse(key, facts, dressed.error().message(), attempts);
   const auto own = mapping();
   const auto lease = as_tenant_.take();
@@ -309,7 +282,7 @@ Result<SyncedCluster::Next> SyncedCluster::stop_pod(const std::string& key, cons
   const bool same = facts.here && facts.here->uid == facts.there->owner;
   const auto lease = as_tenant_.take();
   const auto path = Key(key).path_there(id_);
-  ZOO_TRY_VOID(removed(*lease, path, facts.there->uid, same ? facts.grace : -1));
+  ZOO_TRY_VOID(remove_of(*lease, path, facts.there->uid, same ? facts.grace : -1));
   // One without a grace is gone, and that is heard; one that a list had may have gone before.
   ZOO_TRY(const auto left, read_there(key));
   if (!left) give_back(key);
@@ -323,7 +296,7 @@ Result<SyncedCluster::Next> SyncedCluster::finish_pod(const std::string& key,
   if (there && there_of(*there).owner == facts.here->uid) return Next{milliseconds(0)};
   give_back(key);
   const auto lease = own_.take();
-  ZOO_TRY_VOID(removed(*lease, Key(key).path(), facts.here->uid, 0));
+  ZOO_TRY_VOID(remove_of(*lease, Key(key).path(), facts.here->uid, 0));
   return Next{};
 }
 
@@ -331,28 +304,18 @@ Result<SyncedCluster::Next> SyncedCluster::finish_pod(const std::string& key,
 /// again and again.
 Result<SyncedCluster::Next> SyncedCluster::refuse(const std::string& key, const PodFacts& facts,
                                                   const std::string& why, unsigned attempts) {
-  const auto pause = std::min(k_refused_first * (1L << std::min(attempts, 9U)), k_refused_most);
+  const auto pause = refused_pause(attempts);
   const auto print = fingerprint(json(why));
   if (print == facts.told || !facts.here) return Next{pause, true};
   const Key at(key);
   const auto lease = own_.take();
   const auto now = now_text();
-  const json event = {{"apiVersion", "v1"},
-                      {"kind", "Event"},
-                      {"metadata", {{"generateName", "zoo-synced-"}, {"namespace", at.space}}},
-                      {"involvedObject",
-                       {{"apiVersion", "v1"},
-                        {"kind", "Pod"},
-                        {"namespace", at.space},
-                        {"name", at.name},
-                        {"uid", facts.here->uid}}},
-                      {"type", "Warning"},
-                      {"reason", "NotSynced"},
-                      {"message", "the upstream does not take the pod: " + why.substr(0, 900)},
-                      {"source", {{"component", "zood"}}},
-                      {"firstTimestamp", now},
-                      {"lastTimestamp", now},
-                      {"count", 1}};
+  const json about = {{"apiVersion", "v1"},
+                      {"kind", "Pod"},
+                      {"namespace", at.space},
+                      {"name", at.name},
+                      {"uid", facts.here->uid}};
+  const auto event = not_synced_event(about, "pod", why);
   const auto told =
       (*lease).create(kube::path({"api", "v1", "namespaces", at.space, "events"}), event);
   if (!told) log::debug("clusters", "{}: {}: {}", id_, key, told.error().text());
