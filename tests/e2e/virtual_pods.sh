@@ -40,7 +40,7 @@ renewed() { [[ -n $(in_cluster t1 get lease -n kube-node-lease kwok-1 -o 'jsonpa
 eventually "with leases" 60 renewed
 expect_no_match "the Tenant behind it stands in no list" "$id1" "$(ctl tenant list -o name)"
 check_fails "and gets no credentials" "virtual cluster default/t1" ctl kubeconfig export "$id1" -o "$TMPDIR/none"
-expect "upstream has no namespace of it before a pod comes" "" "$(upstream get ns -l "tenant.kubezoo.io/id=$id1" -o name)"
+expect "before a pod comes, upstream has the namespace of its API server's Service alone" "namespace/$id1-default" "$(upstream get ns -l "tenant.kubezoo.io/id=$id1" -o name)"
 
 require "a Deployment of three" in_cluster t1 create deployment web --image=registry.example/nginx:1 --replicas=3
 check "is available in the cluster" in_cluster t1 wait --for=condition=Available deployment/web --timeout=90s
