@@ -440,7 +440,7 @@ SyncedCluster::Next SyncedCluster::work(const FairQueue::Work& work) {
   const bool long_known = work.attempts > 3;
   log::at(long_known ? LogLevel::debug : LogLevel::info, "clusters", "{}: {}: {}", id_, work.key,
           looked.error().text());
-  if (kind == "a/" || kind == "x/")
+  if (kind == "a/")
     set_trouble(looked.error().code() == Code::internal ? "StoreReplaced" : "NotReached",
                 looked.error().message());
   const auto pause = milliseconds(100) * (1L << std::min(work.attempts, 9U));
