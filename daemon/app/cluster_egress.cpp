@@ -80,7 +80,7 @@ ClusterEgress::ClusterEgress(ClusterEgressParts parts, clusters::EgressAllowed a
                [&syncer = parts_.syncer](const clusters::DoorEntry& cluster, const auto& address) {
                  return syncer.has_address(cluster.id, address);
                },
-           .inside = {{"/services", {}}}}) {}
+           .inside = {{"/services", clusters::services_inside(parts_.review)}}}) {}
 
 ClusterEgress::~ClusterEgress() { close(); }
 

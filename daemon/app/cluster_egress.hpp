@@ -5,6 +5,7 @@
 #include "daemon/app/address.hpp"
 #include "daemon/clusters/egress.hpp"
 #include "daemon/clusters/egress_places.hpp"
+#include "daemon/clusters/services_inside.hpp"
 #include "daemon/clusters/settings.hpp"
 #include "daemon/clusters/sync/syncer.hpp"
 #include "daemon/gateway/gateway.hpp"
@@ -30,6 +31,7 @@ struct ClusterEgressParts {
   const clusters::Settings& settings;
   const clusters::PublishedDoors& table;
   const clusters::sync::Syncer& syncer; ///< who knows which pods are whose
+  clusters::AskAboutService review;     ///< what clusters' API servers ask about Services
 };
 
 /// The egress doors, put together: the judge of addresses, and the gateway by which kubelets'

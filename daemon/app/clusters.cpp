@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/app/clusters.hpp"
 
+#include "common/kube/json_reads.hpp"
 #include "daemon/app/cluster_egress.hpp"
 #include "daemon/app/settings.hpp"
 #include "daemon/clusters/backing.hpp"
@@ -9,6 +10,7 @@
 #include "daemon/clusters/kind.hpp"
 #include "daemon/clusters/order.hpp"
 #include "daemon/clusters/sync/syncer.hpp"
+#include "daemon/gateway/guards.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -77,6 +79,17 @@ struct Clusters::Impl {
     const std::scoped_lock lock(knock_mutex);
     if (knocked != nullptr && entry != nullptr) knocked->wake(entry->key);
   }
+  /// What no tenant may store, a cluster may not either.
+  Result<void> allowed(const std::string& id, const clusters::sync::MirrorKind& kind,
+                       const nlohmann::json& object) const {
+    translate::Target target;
+    target.group = kind.group;
+    target.version = kind.version;
+    target.resource = kind.resource;
+    return gateway::check_guards(default_terms(parts.values).guards,
+                                 translate::Mapping(id, parts.upstream.shared_names()), target,
+                                 kube::text_of(object), true);
+  }
   void written(const std::string& key) {
     if (follows_orders) orders->written(key);
   }
@@ -117,6 +130,8 @@ Result<std::unique_ptr<Clusters>> Clusters::open(ClustersParts parts) {
           .connect = [&impl] { return impl.parts.credential.api(); },
           .connect_as = [&impl] { return impl.parts.credential.acting_api(); },
           .names = [&impl] { return impl.parts.upstream.shared_names(); },
+          .allowed = [&impl](const auto& id, const auto& kind,
+                             const auto& object) { return impl.allowed(id, kind, object); },
           .tenants = impl.parts.tenants,
           .changed = [&impl](const std::string& id) { impl.synced(id); },
           .quota_fence = impl.parts.values.boolean("clusters.quota_fence")});
@@ -141,7 +156,10 @@ Result<std::unique_ptr<Clusters>> Clusters::open(ClustersParts parts) {
   ZOO_TRY(impl.egress,
           ClusterEgress::open({impl.parts.values, impl.parts.credential, impl.parts.upstream,
                                impl.parts.gateway, impl.parts.loops, impl.parts.advertise, made,
-                               impl.table, *impl.syncer}));
+                               impl.table, *impl.syncer,
+                               [&impl](const auto& id, std::string body, auto done) {
+                                 return impl.syncer->review(id, std::move(body), std::move(done));
+                               }}));
   impl.egress->start();
   impl.knocked = impl.controller.get();
   impl.door_stands = true;
@@ -302,6 +320,11 @@ void Clusters::measure(MetricText& out) const {
     const std::scoped_lock lock(impl_->direct_mutex);
     passed += impl_->direct->passed();
   }
+  out.family("zood_virtual_cluster_objects", Type::gauge,
+             "Objects of a virtual cluster, pods apart, that are kept upstream");
+  for (const auto& [id, kinds] : impl_->syncer->objects())
+    for (const auto& [resource, count] : kinds)
+      out.sample(static_cast<double>(count), {{"id", id}, {"resource", resource}});
   const auto egress = impl_->egress->counts();
   using Egress = clusters::EgressDoors::Count;
   const auto of_egress = [&](std::string_view name, Type type, std::string_view help, auto value) {

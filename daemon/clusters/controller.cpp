@@ -198,6 +198,7 @@ PkiWish Controller::pki_wish(const Record& record, const api::ClusterSpec& spec)
   out.id = record.place.id;
   out.address = settings.addresses.text(record.place.number);
   out.names = {settings.server_name(record.place.id), settings.advertise_host};
+  if (!record.place.api_address.empty()) out.names.push_back(record.place.api_address);
   out.names.insert(out.names.end(), spec.extra_sans.begin(), spec.extra_sans.end());
   out.epoch = record.place.epoch;
   out.rotation = record.place.rotation;

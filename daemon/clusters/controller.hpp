@@ -113,9 +113,9 @@ private:
     std::string reason, message;
   };
   struct Promoted {
-    Aspect nodes, pods, dns;
-    std::string own_store, upstream_store;          ///< see Place; "": not known yet
-    std::optional<std::chrono::milliseconds> after; ///< it is to be looked at again
+    Aspect nodes, pods, dns, reach;
+    std::string own_store, upstream_store, api_address; ///< see Place; "": not known yet
+    std::optional<std::chrono::milliseconds> after;     ///< it is to be looked at again
   };
   std::string why_no_tenant(const Record& record);
   static Promoted unpromoted();

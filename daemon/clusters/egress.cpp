@@ -40,7 +40,7 @@ public:
     const auto found = parts_->inside.find(path);
     if (found == parts_->inside.end() || !found->second)
       return http::refuse(stream, 404, fmt::format("{} is not served yet", path));
-    return found->second(room_->cluster, std::move(head), stream);
+    return found->second(*room_, std::move(head), stream);
   }
 
 private:

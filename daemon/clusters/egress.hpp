@@ -47,9 +47,10 @@ struct EgressRoom {
   EgressTally tally;
 };
 
-/// What answers what a virtual cluster's API server asks zood itself, at zood.internal.
+/// What answers what a virtual cluster's API server asks zood itself, at zood.internal. The room
+/// outlives the handler.
 using InsideService = std::function<std::unique_ptr<http::StreamHandler>(
-    const DoorEntry& cluster, http::RequestHead head, http::ServerStream& stream)>;
+    const EgressRoom& room, http::RequestHead head, http::ServerStream& stream)>;
 
 struct EgressParts {
   net::Loops loops;

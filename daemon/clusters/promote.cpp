@@ -27,7 +27,8 @@ std::string Controller::why_no_tenant(const Record& record) {
 /// What it has of the upstream is looked at when it is told that it works: upstream may be away.
 Controller::Promoted Controller::unpromoted() {
   Promoted out;
-  out.nodes = out.pods = out.dns = {false, "Preparing", "its control plane comes first"};
+  out.nodes = out.pods = out.dns =
+      out.reach = {false, "Preparing", "its control plane comes first"};
   out.after = milliseconds(0);
   return out;
 }
@@ -72,7 +73,7 @@ Controller::Aspect Controller::look_at_dns(const Record& record, const api::Clus
 Controller::Promoted Controller::promote(Record& record, const api::ClusterSpec& spec) {
   Promoted out;
   const auto both = [&out](std::string_view reason, std::string_view message) {
-    out.nodes = out.pods = out.dns = {false, std::string(reason), std::string(message)};
+    out.nodes = out.pods = out.dns = out.reach = {false, std::string(reason), std::string(message)};
   };
   const auto& id = record.place.id;
   if (!spec.promotes() && !parts_.store.get("tenant", id)) {
@@ -106,6 +107,9 @@ Controller::Promoted Controller::promote(Record& record, const api::ClusterSpec&
   wish.weight = spec.weight;
   wish.dns = spec.dns && spec.promotes();
   wish.server = address;
+  wish.advertised = parts_.settings.advertise_host;
+  wish.port = record.place.port;
+  wish.api_address = record.place.api_address;
   wish.access = [directory = parts_.settings.directory_of(id), address] {
     return own_access(directory, address);
   };
@@ -127,6 +131,15 @@ Controller::Promoted Controller::promote(Record& record, const api::ClusterSpec&
     out.after = k_contest_look;
   }
   out.pods = {state->synced, state->reason, state->message};
+  out.api_address = state->api_address;
+  out.reach = {state->api_trouble.empty() && !state->api_address.empty(),
+               state->api_address.empty()   ? "Preparing"
+               : state->api_trouble.empty() ? "Reached"
+                                            : "NotReachable",
+               state->api_address.empty() ? "Service default/kubernetes is being made"
+               : state->api_trouble.empty()
+                   ? "pods find the API server at Service default/kubernetes"
+                   : state->api_trouble};
   out.own_store = state->own_store;
   out.upstream_store = state->upstream_store;
   return out;

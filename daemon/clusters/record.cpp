@@ -25,7 +25,8 @@ json place_json(const Place& place) {
           {"nodes", place.nodes},
           {"exclusive", place.exclusive},
           {"ownStore", place.own_store},
-          {"upstreamStore", place.upstream_store}};
+          {"upstreamStore", place.upstream_store},
+          {"apiAddress", place.api_address}};
 }
 
 } // namespace
@@ -61,6 +62,7 @@ Result<Record> record_of(const store::Record& record) {
   out.place.asleep = place.value("asleep", false);
   out.place.own_store = place.value("ownStore", std::string());
   out.place.upstream_store = place.value("upstreamStore", std::string());
+  out.place.api_address = place.value("apiAddress", std::string());
   out.place.upstream = place.value("upstream", std::string());
   for (const auto& node : kube::list_at(place, "/nodes"))
     if (node.is_string()) out.place.nodes.push_back(node.get<std::string>());

@@ -36,6 +36,8 @@ struct Place {
   /// Which of the upstream's it has, and whether it has them alone (grant.hpp).
   std::vector<std::string> nodes;
   bool exclusive = false;
+  /// ClusterIP by which its pods reach its API server, on both sides; "": it has none yet.
+  std::string api_address;
   std::string upstream; ///< UID of the object of the upstream that ordered it; "": none did
   bool operator==(const Place&) const = default;
 };

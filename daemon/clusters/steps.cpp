@@ -415,10 +415,14 @@ Result<Controller::Next> Controller::settle(Record record, const api::ClusterSpe
             set_condition(object, "KubeconfigReady", true, "Ready", "spec.kubeconfig works");
             set_condition(object, "CertificatesValid", true, "Valid",
                           "they are renewed at two thirds of their life");
-            const auto& [nodes, pods, dns, own_store, upstream_store, again] = promoted;
+            const auto& [nodes, pods, dns, reach, own_store, upstream_store, api_address, again] =
+                promoted;
             set_condition(object, "NodesReady", nodes.holds, nodes.reason, nodes.message);
             set_condition(object, "Synced", pods.holds, pods.reason, pods.message);
             set_condition(object, "DNSDeployed", dns.holds, dns.reason, dns.message);
+            set_condition(object, "PodsReachAPI", reach.holds, reach.reason, reach.message);
+            // Its certificate says so, too, from the next look on, which this change brings about.
+            if (!api_address.empty()) now.place.api_address = api_address;
             if (now.place.own_store.empty()) now.place.own_store = own_store;
             if (now.place.upstream_store.empty()) now.place.upstream_store = upstream_store;
             if (spec.unused.empty()) {

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # covers: clusters net http
-# timeout: 240
+# timeout: 300
 # The administrator of a virtual cluster, who may do anything in it, has its API server ask for what is zood's machine's, the upstream's
 # and other clusters': by webhooks, Nodes, Services, aggregated APIs, redirects; and whoever gets at the socket itself says things to
 # it that two readers could understand in two ways. Nothing of it reaches a listener.
@@ -221,6 +221,75 @@ check "six hundred connections at once" crowd
 served() { said "CONNECT 127.0.0.1:$treasure HTTP/1.1\\r\\n\\r\\n" | says_line '^HTTP/1.1 403 '; }
 eventually "and it answers" 30 served
 untouched "the socket"
+# ---- Services, and what pods need: nobody has another's ------------------------------------------------------------------
+
+require "a thief with a node" ctl cluster create thief --node kwok-1
+require "and its mark" ctl cluster create mark --node kwok-2
+is_synced() { [[ $(field "$1" '[.status.conditions[] | select(.type == "Synced") | .status][0]') == True ]]; }
+for each in thief mark; do
+  check "the kubeconfig of $each" ctl cluster connect "$each" --kubeconfig-file "$TMPDIR/$each.kubeconfig"
+  eventually "$each is read" 90 is_synced "$each"
+done
+thief=$(cluster_id thief) mark=$(cluster_id mark)
+marks() { upstream get "$1" -n "$mark-default" -o json | jq -S '[.items[] | {(.metadata.name): (.metadata.uid + .metadata.resourceVersion)}] | add'; }
+check "the mark's Service" as mark create service nodeport db --tcp=5432
+check "its Secret" as mark create secret generic word --from-literal=word=s3cret
+check "and its pod" as mark run web --image=registry.example/x --overrides='{"spec":{"containers":[{"name":"c","image":"registry.example/x","envFrom":[{"secretRef":{"name":"word"}}]}]}}'
+mark_secret() { [[ -n $(upstream get secret -n "$mark-default" word -o name --ignore-not-found) && $(upstream get secrets -n "$mark-default" -o name | grep -c zoo-token) == 1 ]]; }
+eventually "are upstream" 60 mark_secret
+before=$(marks services,secrets,configmaps)
+steals() { as thief apply -f - 2>&1 <<<"$1"; }
+address=$(as mark get service db -o 'jsonpath={.spec.clusterIP}') port=$(as mark get service db -o 'jsonpath={.spec.ports[0].nodePort}')
+service() { echo "{apiVersion: v1, kind: Service, metadata: $1, spec: $2}"; }
+expect_match "another's ClusterIP" 'already allocated' "$(steals "$(service '{name: a}' "{clusterIP: $address, ports: [{port: 80}]}")")"
+expect_match "another's nodePort" 'already allocated' "$(steals "$(service '{name: b}' "{type: NodePort, ports: [{port: 80, nodePort: $port}]}")")"
+expect_match "addresses from outside" 'external-ips' "$(steals "$(service '{name: c}' "{externalIPs: [$address], ports: [{port: 80}]}")")"
+expect "none of them is in the thief's cluster" kubernetes "$(as thief get services -o json | jq -r '[.items[].metadata.name] | join(" ")')"
+check "without the hook" as thief delete mutatingwebhookconfiguration zoo-services
+steals "$(service '{name: a}' "{clusterIP: $address, ports: [{port: 80}]}")" >/dev/null
+taken() { as thief get events -o json | jq -r '.items[] | select(.reason == "NotSynced") | .message' | says_line "$1"; }
+eventually "another's ClusterIP stays another's, and an event says so" 60 taken 'already allocated'
+expect "it is not upstream" "" "$(upstream get service -n "$thief-default" a -o name --ignore-not-found)"
+check "a Service by name" steals "$(service '{name: d}' "{type: ExternalName, externalName: db.$mark-default.svc.cluster.local}")"
+named() { [[ $(upstream get service -n "$thief-default" d -o 'jsonpath={.spec.externalName}' --ignore-not-found) == "db.$thief-$mark-default.svc.cluster.local" ]]; }
+eventually "names the thief's own namespace" 30 named
+check "a Service with the marks of zood, and owners" steals "$(service "{name: e, labels: {clusters.zoo.kubezoo.io/id: $mark}, annotations: {clusters.zoo.kubezoo.io/uid: \"\", clusters.zoo.kubezoo.io/hash: x}, ownerReferences: [{apiVersion: v1, kind: ServiceAccount, name: default, uid: $(as thief get serviceaccount default -o 'jsonpath={.metadata.uid}')}]}" '{clusterIP: None}')"
+own_marks() { [[ $(upstream get service -n "$thief-default" e -o json --ignore-not-found | jq -r '"\(.metadata.labels["clusters.zoo.kubezoo.io/id"]) \(.metadata.annotations["clusters.zoo.kubezoo.io/uid"]) \(.metadata.ownerReferences)"') == "$thief $(as thief get service e -o 'jsonpath={.metadata.uid}') null" ]]; }
+eventually "has zood's own, and none" 30 own_marks
+check "a namespace called as the mark's upstream" as thief create namespace "$mark-default"
+token=$(upstream get secrets -n "$mark-default" -o name | sed -n 's|^secret/||; /^zoo-token/p')
+for space in default "$mark-default"; do
+  eventually "an account in $space" 30 as thief get serviceaccount default -n "$space"
+  check "a pod in $space that names the mark's" as thief run "grab" -n "$space" --image=registry.example/x --overrides="{\"spec\":{\"containers\":[{\"name\":\"c\",\"image\":\"registry.example/x\",\"envFrom\":[{\"secretRef\":{\"name\":\"word\"}},{\"secretRef\":{\"name\":\"$token\"}},{\"configMapRef\":{\"name\":\"zoo-root-ca.crt\"}},{\"configMapRef\":{\"name\":\"kube-root-ca.crt\"}}]}]}}"
+  grabs() { [[ $(upstream get pod -n "$thief-$space" grab -o json --ignore-not-found | jq -r '[.spec.containers[0].envFrom[] | (.secretRef // .configMapRef).name] | join(" ")') == "word $token.cluster zoo-root-ca.crt.cluster kube-root-ca.crt.cluster" ]]; }
+  eventually "has none of it" 60 grabs
+  expect "not even the Secret" "" "$(upstream get secret -n "$thief-$space" word -o name --ignore-not-found)"
+done
+long=$(printf 'n%.0s' $(seq 63))
+hooked() { as thief get mutatingwebhookconfiguration zoo-services -o name; }
+eventually "the hook is back" 60 hooked
+check "a namespace whose name is too long upstream" as thief create namespace "$long"
+expect_match "has no Service, and it says why" '56 characters' "$(as thief create service clusterip a --tcp=80 -n "$long" 2>&1)"
+check "the longest one that may be" as thief create namespace "${long:0:56}"
+check "has one" as thief create service clusterip "${long:0:63}" --tcp=80 -n "${long:0:56}"
+unpack thief
+check "the hook, asked about another thing" as thief apply -f - <<YAML
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingWebhookConfiguration
+metadata: {name: misled}
+webhooks:
+  - name: a.hook.test
+    clientConfig: {url: "https://zood.internal/services", caBundle: $(base64 -w0 <"$TMPDIR/thief.ca")}
+    rules: [{apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [configmaps]}]
+    sideEffects: None
+    admissionReviewVersions: [v1]
+    failurePolicy: Fail
+YAML
+misled() { grep -q 'asked about Services alone' <<<"$(as thief create configmap x --dry-run=server 2>&1)"; }
+eventually "answers that it is" 30 misled
+expect "the mark has what it had" "$before" "$(marks services,secrets,configmaps)"
+check "they go" ctl cluster delete thief mark --timeout 120s
+
 expect "the victim has not been touched" Initialized "$(field victim .status.phase)"
 expect "and zood lives" "${zood_pids[$zood_dir]}" "$(jobs -rp | grep -x "${zood_pids[$zood_dir]}")"
 check "both go" ctl cluster delete evil victim

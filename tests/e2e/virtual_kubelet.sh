@@ -148,7 +148,7 @@ eventually "is asked" 30 says 'asked by the cluster'
 check "and goes" as t1 delete validatingwebhookconfiguration open
 unpack t1
 check "one at zood.internal, which the cluster's authority proves" as t1 apply -f <(hook inside https://zood.internal/services "$TMPDIR/t1.ca")
-eventually "is answered by zood" 30 says '/services is not served yet'
+eventually "is answered by zood" 30 says 'nothing of this virtual cluster is kept upstream'
 check "and goes, too" as t1 delete validatingwebhookconfiguration inside
 
 # ---- what comes and goes -------------------------------------------------------------------------------------------

@@ -40,7 +40,7 @@ renewed() { [[ -n $(in_cluster t1 get lease -n kube-node-lease kwok-1 -o 'jsonpa
 eventually "with leases" 60 renewed
 expect_no_match "the Tenant behind it stands in no list" "$id1" "$(ctl tenant list -o name)"
 check_fails "and gets no credentials" "virtual cluster default/t1" ctl kubeconfig export "$id1" -o "$TMPDIR/none"
-expect "upstream has no namespace of it before a pod comes" "" "$(upstream get ns -l "tenant.kubezoo.io/id=$id1" -o name)"
+expect "before a pod comes, upstream has the namespace of its API server's Service alone" "namespace/$id1-default" "$(upstream get ns -l "tenant.kubezoo.io/id=$id1" -o name)"
 
 require "a Deployment of three" in_cluster t1 create deployment web --image=registry.example/nginx:1 --replicas=3
 check "is available in the cluster" in_cluster t1 wait --for=condition=Available deployment/web --timeout=90s
@@ -154,7 +154,7 @@ eventually "and taken" 90 runs t2 sly
 # ---- zood is killed in between ------------------------------------------------------------------------------------------
 
 versions() { { upstream get pods -n "$id1-default" -o json; inside "$id1" get pods -o json; } | jq -r '.items[] | "\(.metadata.namespace) \(.metadata.name) \(.metadata.resourceVersion)"' | sort; }
-patrolled() { (($(grep -c "$id1: patrol: " "$zood_dir.log") > patrols)); }
+patrolled() { (($(grep -c "$id1: patrol: .* pods" "$zood_dir.log") > patrols)); }
 check "a namespace" in_cluster t1 create namespace side
 check "with a pod" in_cluster t1 run x -n side --image=registry.example/x
 eventually "is upstream, too" 60 count_is "$id1" side 1
@@ -162,13 +162,13 @@ check "and goes in the cluster" in_cluster t1 delete namespace side --timeout=90
 eventually "nothing is under way" 60 same_pods t1 "$id1" default
 stop_zood KILL
 before=$(versions)
-patrols=$(grep -c "$id1: patrol: " "$zood_dir.log")
+patrols=$(grep -c "$id1: patrol: .* pods" "$zood_dir.log")
 start_clusters
 eventually "zood comes back and reads both sides" 90 patrolled
 expect "it writes nothing that is there already" "$before" "$(versions)"
 side_gone() { [[ -z $(upstream get ns "$id1-side" -o name --ignore-not-found) ]]; }
 eventually "what a deleted namespace has left is taken away" 60 side_gone
-expect_match "nor looks at it" ': patrol: 2 pods upstream, 0 to be looked at' "$(grep "$id1: patrol: " "$zood_dir.log" | tail -1)"
+expect_match "nor looks at it" ': patrol: 2 pods upstream, 0 to be looked at' "$(grep "$id1: patrol: .* pods" "$zood_dir.log" | tail -1)"
 stop_zood KILL
 check "scaled while zood is away" inside "$id1" scale deployment web --replicas=4
 bound() { [[ $(inside "$id1" get pods -o json | jq '[.items[] | select(.spec.nodeName != null)] | length') == 4 ]]; }

@@ -12,12 +12,6 @@ using nlohmann::json;
 
 constexpr std::string_view k_strategic = "application/strategic-merge-patch+json";
 
-json options_for(std::string_view uid, std::int64_t grace) {
-  json out = {{"apiVersion", "v1"}, {"kind", "DeleteOptions"}, {"preconditions", {{"uid", uid}}}};
-  if (grace >= 0) out["gracePeriodSeconds"] = grace;
-  return out;
-}
-
 } // namespace
 
 std::string PodKey::path() const {
@@ -40,24 +34,6 @@ Result<json> patch_pod(upstream::ControlApi& api, const std::string& path, const
 
 Result<void> patch_status(upstream::ControlApi& api, const PodKey& key, const json& patch) {
   return patch_pod(api, key.path() + "/status", patch).map([](const json&) {});
-}
-
-bool is_gone(const Error& error) {
-  return error.code() == Code::not_found || error.code() == Code::conflict ||
-         error.code() == Code::invalid;
-}
-
-bool is_refusal(const Error& error) {
-  return error.code() == Code::forbidden || error.code() == Code::invalid ||
-         error.code() == Code::bad_request;
-}
-
-Result<void> removed(upstream::ControlApi& api, const std::string& path, std::string_view uid,
-                     std::int64_t grace) {
-  if (uid.empty()) return fail(Code::internal, "{} was read without a UID and stays", path);
-  auto done = api.remove(path, options_for(uid, grace));
-  if (!done && done.error().code() == Code::conflict) return {};
-  return done;
 }
 
 } // namespace zoo::clusters::sync

@@ -3,6 +3,8 @@
 
 #include "common/crypto/digest.hpp"
 #include "common/kube/json_reads.hpp"
+#include "daemon/clusters/sync/mirror_kind.hpp"
+#include "daemon/clusters/sync/pod_tokens.hpp"
 #include "daemon/clusters/sync/share_fence.hpp"
 #include "daemon/clusters/tenant_room.hpp"
 
@@ -16,18 +18,10 @@ namespace {
 using nlohmann::json;
 
 constexpr std::string_view k_owned_domain = "kubezoo.io/"; ///< zood's keys end so before the slash
-constexpr const char* k_token_mount = "/var/run/secrets/kubernetes.io/serviceaccount";
-constexpr const char* k_domain = "cluster.local"; ///< of the Corefile (clusters/dns.cpp)
+constexpr const char* k_domain = "cluster.local";          ///< of the Corefile (clusters/dns.cpp)
 constexpr std::array k_lists = {"initContainers", "containers", "ephemeralContainers"};
 
 bool is_zoods(std::string_view key) { return key.find(k_owned_domain) != std::string_view::npos; }
-
-json texts_of(const json& pod, const char* pointer) {
-  json out = json::object();
-  for (const auto& [key, value] : kube::texts_at(pod, pointer))
-    if (!is_zoods(key) && key != "kubernetes.io/config.mirror") out[key] = value;
-  return out;
-}
 
 /// What the field means in the cluster, where upstream has another value for it.
 std::string field_of(const std::string& path) {
@@ -69,37 +63,55 @@ void dress_container(json& container, const std::set<std::string>& dropped) {
   if (mounts.empty()) container.erase("volumeMounts");
 }
 
-/// What of a projected volume upstream would fill with credentials or authorities of its own.
-bool is_credential(const json& source) {
+/// What of a projected volume upstream would fill with authorities of its own.
+bool is_upstreams(const json& source) {
   return source.is_object() &&
-         (source.contains("serviceAccountToken") || source.contains("clusterTrustBundle") ||
-          source.contains("podCertificate"));
+         (source.contains("clusterTrustBundle") || source.contains("podCertificate"));
 }
 
-/// Is it the one that the cluster's API server adds to each pod for its ServiceAccount?
-bool is_account_volume(const json& pod, const std::string& name) {
-  if (!name.starts_with("kube-api-access-")) return false;
-  for (const char* list : k_lists)
-    for (const auto& each : kube::list_at(pod, fmt::format("/spec/{}", list).c_str()))
-      for (const auto& mount : each.value("volumeMounts", json::array()))
-        if (mount.value("name", "") == name && mount.value("mountPath", "") == k_token_mount)
-          return true;
-  return false;
+/// Kubelets would tell containers of the upstream's API server.
+void name_api(json& container, const std::string& address) {
+  if (address.empty() || !container.is_object()) return;
+  const bool six = address.find(':') != std::string::npos;
+  const auto url = fmt::format("tcp://{}{}{}:443", six ? "[" : "", address, six ? "]" : "");
+  const std::pair<const char*, std::string> wanted[] = {
+      {"KUBERNETES_SERVICE_HOST", address},     {"KUBERNETES_SERVICE_PORT", "443"},
+      {"KUBERNETES_SERVICE_PORT_HTTPS", "443"}, {"KUBERNETES_PORT", url},
+      {"KUBERNETES_PORT_443_TCP", url},         {"KUBERNETES_PORT_443_TCP_PROTO", "tcp"},
+      {"KUBERNETES_PORT_443_TCP_PORT", "443"},  {"KUBERNETES_PORT_443_TCP_ADDR", address}};
+  const auto own = kube::list_at(container, "/env");
+  json env = json::array();
+  for (const auto& [name, value] : wanted) {
+    const bool has = std::any_of(own.begin(), own.end(), [&](const json& each) {
+      return each.is_object() && each.value("name", json()) == name;
+    });
+    if (!has) env.push_back({{"name", name}, {"value", value}});
+  }
+  env.insert(env.end(), own.begin(), own.end());
+  container["env"] = std::move(env);
 }
 
-/// Takes credentials out of the volumes; returns the names of those of which nothing is left.
-std::set<std::string> dress_volumes(const json& pod, json& spec) {
+/// Takes what is upstream's out of the volumes; returns the names of those of which nothing is
+/// left.
+std::set<std::string> dress_volumes(json& spec, const std::string& pod) {
   std::set<std::string> dropped;
   auto& volumes = at(spec, "volumes");
   if (!volumes.is_array()) return dropped;
   for (auto& volume : volumes) {
+    if (volume.is_object() && volume.contains("ephemeral")) {
+      // The cluster's controllers make the claim, which is upstream by itself.
+      volume = {{"name", volume.value("name", std::string())},
+                {"persistentVolumeClaim",
+                 {{"claimName", pod + "-" + volume.value("name", std::string())}}}};
+      continue;
+    }
     for (auto& item : at(at(volume, "downwardAPI"), "items"))
       turn_field(at(item, "fieldRef"));
     auto& sources = at(at(volume, "projected"), "sources");
     if (!sources.is_array()) continue;
     const auto name = volume.value("name", std::string());
-    sources.erase(std::remove_if(sources.begin(), sources.end(), is_credential), sources.end());
-    if (sources.empty() || is_account_volume(pod, name)) {
+    sources.erase(std::remove_if(sources.begin(), sources.end(), is_upstreams), sources.end());
+    if (sources.empty()) {
       dropped.insert(name);
       continue;
     }
@@ -215,6 +227,13 @@ std::string hash_of(const Dressed& dressed) {
 
 } // namespace
 
+json plain_texts(const json& object, const char* pointer) {
+  json out = json::object();
+  for (const auto& [key, value] : kube::texts_at(object, pointer))
+    if (!is_zoods(key) && key != "kubernetes.io/config.mirror") out[key] = value;
+  return out;
+}
+
 Result<Dressed> dress(const json& pod, const DressTerms& terms) {
   const auto uid = kube::text_at(pod, "/metadata/uid");
   const auto space = kube::text_at(pod, "/metadata/namespace");
@@ -228,10 +247,17 @@ Result<Dressed> dress(const json& pod, const DressTerms& terms) {
   Dressed out;
   auto spec = pod["spec"];
   const auto account = kube::text_at(pod, "/spec/serviceAccountName");
-  const auto dropped = dress_volumes(pod, spec);
+  each_reference(spec, [](std::string_view resource, json& referred) {
+    const auto& kind = mirror_kinds()[static_cast<std::size_t>(mirror_kind_of(resource))];
+    referred = name_there(kind, referred.get<std::string>());
+  });
+  ZOO_TRY_VOID(dress_tokens(spec, token_secret_name(uid)));
+  const auto dropped = dress_volumes(spec, name);
   for (const char* list : k_lists)
-    for (auto& container : at(spec, list))
+    for (auto& container : at(spec, list)) {
       dress_container(container, dropped);
+      name_api(container, terms.api_address);
+    }
   if (auto& later = at(spec, "ephemeralContainers"); later.is_array())
     out.ephemeral = std::move(later);
   out.gates = gates_of(pod);
@@ -240,11 +266,15 @@ Result<Dressed> dress(const json& pod, const DressTerms& terms) {
         "overhead", "nodeSelector", "topologySpreadConstraints", "serviceAccount",
         "ephemeralContainers", "schedulingGates"})
     spec.erase(key);
+  const auto priority_class = kube::text_at(pod, "/spec/priorityClassName");
+  const auto kept = static_cast<std::size_t>(translate::Overlay::priority_class);
+  if (terms.shared && terms.shared->classes[kept].contains(priority_class))
+    spec["priorityClassName"] = priority_class;
   dress_affinity(spec, node, terms.named_node);
   spec["serviceAccountName"] = "default";
   spec["automountServiceAccountToken"] = false;
 
-  auto annotations = texts_of(pod, "/metadata/annotations");
+  auto annotations = plain_texts(pod, "/metadata/annotations");
   annotations[k_own_namespace] = space;
   annotations[k_own_uid] = uid;
   annotations[k_own_account] = account.empty() ? "default" : account;
@@ -257,7 +287,7 @@ Result<Dressed> dress(const json& pod, const DressTerms& terms) {
              {"metadata",
               {{"name", name},
                {"namespace", space},
-               {"labels", texts_of(pod, "/metadata/labels")},
+               {"labels", plain_texts(pod, "/metadata/labels")},
                {"annotations", std::move(annotations)}}},
              {"spec", std::move(spec)}};
   out.labels = {{k_id_label, terms.id}};

@@ -2,9 +2,11 @@
 #pragma once
 
 #include "common/base/result.hpp"
+#include "daemon/translate/mapping.hpp"
 
 #include <nlohmann/json.hpp>
 
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -27,6 +29,9 @@ inline constexpr const char* k_own_uid = "virtual-cluster/uid";
 inline constexpr const char* k_own_account = "virtual-cluster/service-account";
 inline constexpr const char* k_own_node = "virtual-cluster/node";
 
+/// Labels or annotations of the cluster's, at a JSON pointer, without those that are zood's.
+nlohmann::json plain_texts(const nlohmann::json& object, const char* pointer);
+
 struct DressTerms {
   std::string id; ///< of the cluster
   /// The pod's node is one of upstream's, to which it is held; else it is the share's, and upstream
@@ -34,6 +39,10 @@ struct DressTerms {
   bool named_node = true;
   std::string dns{};   ///< the address at which the cluster's names are asked for; "": nowhere
   bool fenced = false; ///< a quota holds what it asks for (share_fence.hpp)
+  /// ClusterIP of the cluster's own API server, which containers are told; "": none is known.
+  std::string api_address{};
+  /// Of which PriorityClasses stay; null: none.
+  std::shared_ptr<const translate::SharedNames> shared{};
 };
 
 struct Dressed {
@@ -52,8 +61,9 @@ struct Dressed {
 /// What is left out: what upstream sets itself or cannot know (owners, finalizers, priority), what
 /// the cluster's scheduler has decided (node selectors, spread), and whatever would give the pod a
 /// credential of the upstream: it has upstream's ServiceAccount `default` without its token, and no
-/// projected token, certificate or trust bundle. A pod that asks the cluster's DNS asks that of
-/// `terms`, never the upstream's. Code::invalid, in the cluster's words, for what
+/// projected certificate or trust bundle; projected tokens are the cluster's (pod_tokens.hpp). What
+/// it names is named as it is called upstream (mirror_kind.hpp). A pod that asks the cluster's DNS
+/// asks that of `terms`, never the upstream's. Code::invalid, in the cluster's words, for what
 /// cannot be had there.
 Result<Dressed> dress(const nlohmann::json& pod, const DressTerms& terms);
 

@@ -161,7 +161,7 @@ Result<SyncedCluster::Next> SyncedCluster::no_room(const std::string& key, const
     ++wait.tries;
   }
   const auto lease = own_.take();
-  ZOO_TRY_VOID(removed(*lease, at.path(), facts.here->uid, -1));
+  ZOO_TRY_VOID(remove_of(*lease, at.path(), facts.here->uid));
   log::info("clusters", "{}: pod {} is made anew: upstream has not enough {}", id_, key, lacks);
   return Next{};
 }

@@ -17,6 +17,7 @@ struct PodHere {
   bool ran = false;      ///< it has been seen upstream: only kubelets set status.startTime
   bool bound = true;     ///< to a node that zood keeps in the cluster
   bool ended = false;    ///< Succeeded or Failed
+  bool tokens = false;   ///< it is to have some (pod_tokens.hpp)
   /// It is Failed since upstream had no room for it: it stays so, and upstream is to have none.
   bool given_up = false;
 };

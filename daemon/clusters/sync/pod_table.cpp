@@ -2,6 +2,7 @@
 #include "daemon/clusters/sync/pod_table.hpp"
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 namespace zoo::clusters::sync {
@@ -222,6 +223,17 @@ std::vector<std::string> PodTable::on_node(const std::string& node) const {
   std::vector<std::string> out;
   for (const auto& [key, entry] : pods_)
     if (entry.facts.here && entry.facts.node == node) out.push_back(key);
+  return out;
+}
+
+std::vector<std::pair<std::string, std::string>> PodTable::with_tokens() const {
+  std::vector<std::pair<std::string, std::string>> out;
+  const std::scoped_lock lock(mutex_);
+  for (const auto& [key, entry] : pods_) {
+    const auto& [here, there] = std::tie(entry.facts.here, entry.facts.there);
+    if (here && here->tokens && !here->leaving && there && there->owner == here->uid)
+      out.emplace_back(key, here->uid);
+  }
   return out;
 }
 

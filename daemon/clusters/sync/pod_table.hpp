@@ -15,6 +15,7 @@
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 namespace zoo::clusters::sync {
@@ -83,6 +84,9 @@ public:
   std::vector<std::string> on_node(const std::string& node) const;
   /// Is it that of one of the cluster's pods, as upstream has them?
   bool has_address(const std::string& address) const;
+
+  /// Of the pods that are on both sides and are to have tokens: keys, and UIDs in the cluster.
+  std::vector<std::pair<std::string, std::string>> with_tokens() const;
 
   /// Each key of which something is to be done, by what is known.
   std::vector<std::string> undone() const;

@@ -21,7 +21,6 @@ using nlohmann::json;
 using std::chrono::milliseconds;
 using Key = PodKey;
 
-constexpr milliseconds k_refused_first{1'000}, k_refused_most{300'000};
 constexpr unsigned k_dns_tries = 10, k_fence_tries = 20;
 constexpr milliseconds k_fence_pause{250}; ///< until upstream has counted what went
 constexpr milliseconds k_dns_pause{500};
@@ -160,7 +159,7 @@ Result<SyncedCluster::Next> SyncedCluster::work_pod(const std::string& key, unsi
     return stop_pod(key, *facts);
   case PodStep::evict: {
     const auto lease = own_.take();
-    ZOO_TRY_VOID(removed(*lease, Key(key).path(), facts->here->uid, -1));
+    ZOO_TRY_VOID(remove_of(*lease, Key(key).path(), facts->here->uid, -1));
     return Next{};
   }
   case PodStep::finish:
@@ -218,6 +217,7 @@ Result<SyncedCluster::Next> SyncedCluster::create_pod(const std::string& key, co
       kube::path({"api", "v1", "namespaces", upstream_namespace(id_, at.space), "pods"}), *body);
   if (made) {
     table_.set_there(key, there_of(*made));
+    if (facts.here->tokens) queue_.add(id_, "t/" + key, Lane::first);
     ZOO_TRY_VOID(accepted(key, facts));
     return Next{};
   }
@@ -288,7 +288,7 @@ Result<SyncedCluster::Next> SyncedCluster::stop_pod(const std::string& key, cons
   const bool same = facts.here && facts.here->uid == facts.there->owner;
   const auto lease = as_tenant_.take();
   const auto path = Key(key).path_there(id_);
-  ZOO_TRY_VOID(removed(*lease, path, facts.there->uid, same ? facts.grace : -1));
+  ZOO_TRY_VOID(remove_of(*lease, path, facts.there->uid, same ? facts.grace : -1));
   // One without a grace is gone, and that is heard; one that a list had may have gone before.
   ZOO_TRY(const auto left, read_there(key));
   if (!left) give_back(key);
@@ -302,7 +302,7 @@ Result<SyncedCluster::Next> SyncedCluster::finish_pod(const std::string& key,
   if (there && there_of(*there).owner == facts.here->uid) return Next{milliseconds(0)};
   give_back(key);
   const auto lease = own_.take();
-  ZOO_TRY_VOID(removed(*lease, Key(key).path(), facts.here->uid, 0));
+  ZOO_TRY_VOID(remove_of(*lease, Key(key).path(), facts.here->uid, 0));
   return Next{};
 }
 
@@ -310,28 +310,18 @@ Result<SyncedCluster::Next> SyncedCluster::finish_pod(const std::string& key,
 /// again and again.
 Result<SyncedCluster::Next> SyncedCluster::refuse(const std::string& key, const PodFacts& facts,
                                                   const std::string& why, unsigned attempts) {
-  const auto pause = std::min(k_refused_first * (1L << std::min(attempts, 9U)), k_refused_most);
+  const auto pause = refused_pause(attempts);
   const auto print = fingerprint(json(why));
   if (print == facts.told || !facts.here) return Next{pause, true};
   const Key at(key);
   const auto lease = own_.take();
   const auto now = now_text();
-  const json event = {{"apiVersion", "v1"},
-                      {"kind", "Event"},
-                      {"metadata", {{"generateName", "zoo-synced-"}, {"namespace", at.space}}},
-                      {"involvedObject",
-                       {{"apiVersion", "v1"},
-                        {"kind", "Pod"},
-                        {"namespace", at.space},
-                        {"name", at.name},
-                        {"uid", facts.here->uid}}},
-                      {"type", "Warning"},
-                      {"reason", "NotSynced"},
-                      {"message", "the upstream does not take the pod: " + why.substr(0, 900)},
-                      {"source", {{"component", "zood"}}},
-                      {"firstTimestamp", now},
-                      {"lastTimestamp", now},
-                      {"count", 1}};
+  const json about = {{"apiVersion", "v1"},
+                      {"kind", "Pod"},
+                      {"namespace", at.space},
+                      {"name", at.name},
+                      {"uid", facts.here->uid}};
+  const auto event = not_synced_event(about, "pod", why);
   const auto told =
       (*lease).create(kube::path({"api", "v1", "namespaces", at.space, "events"}), event);
   if (!told) log::debug("clusters", "{}: {}: {}", id_, key, told.error().text());

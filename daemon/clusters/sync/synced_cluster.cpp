@@ -4,6 +4,10 @@
 #include "common/base/log.hpp"
 #include "common/kube/client.hpp"
 #include "common/kube/json_reads.hpp"
+#include "daemon/clusters/sync/own_api.hpp"
+#include "daemon/clusters/sync/own_watch.hpp"
+#include "daemon/clusters/sync/pod_tokens.hpp"
+#include "daemon/clusters/sync/volumes.hpp"
 #include "daemon/clusters/sync/words.hpp"
 #include "daemon/clusters/tenant_room.hpp"
 #include "daemon/reconcile/runner.hpp"
@@ -22,7 +26,8 @@ using std::chrono::milliseconds;
 constexpr const char* k_pods = "/api/v1/pods";
 constexpr const char* k_bound = "spec.nodeName!=";
 constexpr milliseconds k_call_time{10'000};
-constexpr milliseconds k_first_pause{100}, k_longest_pause{10'000};
+constexpr milliseconds k_hook_look{30'000}; ///< whoever is cluster-admin can take it away
+constexpr milliseconds k_volume_look{60'000};
 constexpr milliseconds k_not_known{1'000}; ///< until both sides have been read
 constexpr milliseconds k_dns_look{30'000}, k_no_dns_look{500};
 
@@ -39,8 +44,11 @@ SyncedCluster::SyncedCluster(const SyncerParts& parts, FairQueue& queue, SyncWis
         api->act_as(tenant_user(id_), {std::string(k_tenant_group)});
         return api;
       }),
-      own_store_(wish.own_store), upstream_store_(wish.upstream_store) {
+      own_store_(wish.own_store), upstream_store_(wish.upstream_store),
+      api_address_(wish.api_address), room_(make_room()), mirror_(room_), tokens_(room_, table_),
+      events_(room_, table_), classes_(room_), judge_(room_, mirror_) {
   set_wish(std::move(wish));
+  mirror_.start();
   thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
 }
 
@@ -73,7 +81,54 @@ void SyncedCluster::set_wish(SyncWish wish) {
     queue_.add(id_, "n/" + name, Lane::first);
   queue_.add(id_, "l/", Lane::first, milliseconds(1'000));
   queue_.add(id_, "d/", Lane::first);
+  queue_.add(id_, "k/", Lane::first);
+  queue_.add(id_, "w/", Lane::first);
+  queue_.add(id_, "c/", Lane::then);
+  queue_.add(id_, "v/", Lane::then);
   tell_if_other();
+}
+
+SyncRoom SyncedCluster::make_room() {
+  return {.id = id_,
+          .queue = queue_,
+          .own = own_,
+          .upstream = upstream_,
+          .as_tenant = as_tenant_,
+          .access = [this] { return wish().access(); },
+          .mapping = [this] { return mapping(); },
+          .terms = [this] { return MirrorTerms{id_, wish().named}; },
+          .known_store = [this](auto& api, bool upstreams) { return known_store(api, upstreams); },
+          .open_namespace = [this](const auto& space) { return open_namespace(space); },
+          .lost_namespace =
+              [this](const auto& space) {
+                const std::scoped_lock lock(mutex_);
+                opened_.erase(space);
+              },
+          .allowed = [this](const auto& kind,
+                            const auto& object) { return parts_.allowed(id_, kind, object); },
+          .changed = [this] { tell_if_other(); },
+          .patrol = parts_.patrol,
+          .calls = stop_.get_token()};
+}
+
+/// The Service by which pods reach its API server; it is looked at again with each patrol.
+Result<void> SyncedCluster::keep_api() {
+  const auto now = wish();
+  ZOO_TRY(auto api, keep_own_api(room_, now.advertised, now.port));
+  {
+    const std::scoped_lock lock(mutex_);
+    api_address_ = std::move(api.address);
+    api_trouble_ = std::move(api.trouble);
+  }
+  tell_if_other();
+  return {};
+}
+
+std::map<std::string, std::size_t> SyncedCluster::objects() const {
+  std::map<std::string, std::size_t> out;
+  for (std::size_t kind = 0; kind < mirror_kinds().size(); ++kind)
+    out.emplace(mirror_kinds()[kind].resource, mirror_.objects(kind));
+  return out;
 }
 
 SyncWish SyncedCluster::wish() const {
@@ -97,8 +152,12 @@ std::unique_ptr<upstream::ControlApi> SyncedCluster::connect_own() {
 
 SyncState SyncedCluster::state() const {
   const auto refused = table_.refused();
+  const auto others = mirror_.counts();
+  const auto unheard = mirror_.trouble();
   const std::scoped_lock lock(mutex_);
   SyncState out;
+  out.api_address = api_address_;
+  out.api_trouble = api_trouble_;
   out.own_store = own_store_;
   out.upstream_store = upstream_store_;
   const auto wanted = kept_.size();
@@ -117,16 +176,30 @@ SyncState SyncedCluster::state() const {
   if (!trouble_.empty()) {
     out.reason = trouble_reason_;
     out.message = trouble_;
-  } else if (!known_) {
+  } else if (!unheard.empty()) {
+    out.reason = "NotReached";
+    out.message = unheard;
+  } else if (!known_ || !others.known || api_address_.empty()) {
     out.reason = "Reading";
     out.message = "both sides are being read";
+  } else if (refused != 0) {
+    out.reason = "PodsRefused";
+    out.message =
+        fmt::format("{} of its pods are refused: each has an event that says why", refused);
+  } else if (others.refused != 0) {
+    out.reason = "ObjectsRefused";
+    out.message = fmt::format("{} of its Services, ConfigMaps and other objects are refused: each "
+                              "has an event that says why",
+                              others.refused);
+  } else if (!others.full.empty()) {
+    out.reason = "TooMany";
+    out.message =
+        fmt::format("it has more than {} {} that pods need, and the rest are not upstream",
+                    MirrorTable::k_most, others.full);
   } else {
-    out.synced = refused == 0;
-    out.reason = out.synced ? "Synced" : "PodsRefused";
-    out.message = out.synced ? "its pods are upstream"
-                             : fmt::format("{} of its pods are refused: each has an event that "
-                                           "says why",
-                                           refused);
+    out.synced = true;
+    out.reason = "Synced";
+    out.message = "its pods are upstream, and what they need";
   }
   return out;
 }
@@ -204,29 +277,24 @@ Result<SyncedCluster::Next> SyncedCluster::learn_dns() {
 
 DressTerms SyncedCluster::terms() const {
   const std::scoped_lock lock(mutex_);
-  return {id_, wish_.named, dns_, parts_.quota_fence && !wish_.share.empty()};
+  DressTerms out;
+  out.id = id_;
+  out.named_node = wish_.named;
+  out.dns = dns_;
+  out.fenced = parts_.quota_fence && !wish_.share.empty();
+  out.api_address = api_address_;
+  out.shared = parts_.names();
+  return out;
 }
 
 void SyncedCluster::run(const std::stop_token& stop) {
   ::pthread_setname_np(::pthread_self(), ("sync-" + id_).c_str());
-  auto pause = k_first_pause;
-  while (!stop.stop_requested()) {
-    const auto began = std::chrono::steady_clock::now();
-    const auto over = follow(stop);
-    if (stop.stop_requested()) return;
-    if (over) {
-      pause = k_first_pause;
-      continue;
-    }
-    const bool replaced = over.error().code() == Code::internal;
-    set_trouble(replaced ? "StoreReplaced" : "NotReached", over.error().message());
-    if (std::chrono::steady_clock::now() - began > k_longest_pause) pause = k_first_pause;
-    std::mutex mutex;
-    std::unique_lock lock(mutex);
-    std::condition_variable_any().wait_for(lock, stop, reconcile::jittered(pause),
-                                           [] { return false; });
-    pause = std::min(pause * 2, k_longest_pause);
-  }
+  keep_hearing(
+      stop, [&] { return follow(stop); },
+      [this](const Error& error) {
+        const bool replaced = error.code() == Code::internal;
+        set_trouble(replaced ? "StoreReplaced" : "NotReached", error.message());
+      });
 }
 
 /// All pods that are bound, then what becomes of them, until it is time to read them all again.
@@ -236,48 +304,36 @@ Result<void> SyncedCluster::follow(const std::stop_token& stop) {
     ZOO_TRY_VOID(known_store(*lease, false));
   }
   ZOO_TRY_VOID(learn_dns().map([](const Next&) {}));
+  // What a pod is upstream depends on it: of one that is not known yet all would be another thing.
+  if (terms().api_address.empty()) ZOO_TRY_VOID(keep_api());
   ZOO_TRY(auto access, wish().access());
-  kube::KubeClientOptions options;
-  options.stop = stop_.get_token();
-  kube::KubeClient client(std::move(access), std::move(options));
   std::unordered_set<std::string> seen;
-  ZOO_TRY(auto version,
-          client.list(k_pods, {{"fieldSelector", k_bound}}, [&](const json& pod) -> Result<void> {
-            seen.insert(pod_key(pod));
-            note(pod);
-            return {};
-          }));
-  for (const auto& key : table_.keep_here(seen))
-    queue_.add(id_, "p/" + key, Lane::first);
-  seen.clear();
-  listed_ = true;
-  set_trouble("", "");
-  queue_.add(id_, "a/", Lane::first);
-  const auto end = std::chrono::steady_clock::now() + reconcile::jittered(parts_.patrol);
-  while (!stop.stop_requested() && std::chrono::steady_clock::now() < end) {
-    const auto left =
-        std::chrono::ceil<std::chrono::seconds>(end - std::chrono::steady_clock::now());
-    const kube::Query query = {{"fieldSelector", k_bound},
-                               {"resourceVersion", version},
-                               {"allowWatchBookmarks", "true"},
-                               {"timeoutSeconds", std::to_string(left.count())}};
-    const auto watched = client.watch(k_pods, query, [&](const json& event) -> Result<bool> {
-      const auto& pod = event["object"];
-      version = kube::text_at(pod, "/metadata/resourceVersion");
-      const auto type = kube::text_at(event, "/type");
-      if (type == "BOOKMARK") return true;
-      if (type != "DELETED") {
-        note(pod);
-        return true;
-      }
-      const auto key = pod_key(pod);
-      if (table_.drop_here(key)) queue_.add(id_, "p/" + key, Lane::first);
-      return true;
-    });
-    if (!watched && watched.error().code() == Code::expired) return {};
-    if (!watched) return fail(watched.error());
-  }
-  return {};
+  bool listing_over = false;
+  OwnWatch watch;
+  watch.path = k_pods;
+  watch.selectors = {{"fieldSelector", k_bound}};
+  watch.found = [&](const json& pod) {
+    if (!listing_over) seen.insert(pod_key(pod));
+    note(pod);
+  };
+  watch.gone = [this](const json& pod) {
+    const auto key = pod_key(pod);
+    mirror_.drop_pod(key);
+    if (table_.drop_here(key)) queue_.add(id_, "p/" + key, Lane::first);
+  };
+  watch.listed = [&] {
+    listing_over = true;
+    for (const auto& key : table_.keep_here(seen)) {
+      mirror_.drop_pod(key);
+      queue_.add(id_, "p/" + key, Lane::first);
+    }
+    seen.clear();
+    listed_ = true;
+    mirror_.pods_noted();
+    set_trouble("", "");
+    queue_.add(id_, "a/", Lane::first);
+  };
+  return hear_once(std::move(access), watch, parts_.patrol, stop_.get_token(), stop);
 }
 
 void SyncedCluster::note(const json& pod) {
@@ -299,6 +355,12 @@ void SyncedCluster::note(const json& pod) {
   here.given_up = phase == "Failed" && !here.ran &&
                   kube::text_at(pod, "/status/reason").starts_with(k_no_room_reason);
   here.bound = keeps_node(facts.node);
+  here.tokens = !token_wants(pod).empty();
+  // One that upstream does not run any more needs nothing there.
+  if (here.bound && !here.ended)
+    mirror_.note_pod(key, pod);
+  else
+    mirror_.drop_pod(key);
   // What cannot be dressed is told when it is made.
   if (const auto dressed = dress(pod, terms())) here.hash = dressed->hash;
   const bool leaves = here.leaving;
@@ -382,6 +444,8 @@ Result<SyncedCluster::Next> SyncedCluster::patrol() {
     queue_.add(id_, "p/" + key, Lane::then);
   }
   ZOO_TRY_VOID(sweep_namespaces(*lease));
+  ZOO_TRY_VOID(tokens_.patrol());
+  queue_.add(id_, "k/", Lane::first);
   log::debug("clusters", "{}: patrol: {} pods upstream, {} to be looked at", id_, seen.size(),
              drift);
   tell_if_other();
@@ -397,6 +461,16 @@ SyncedCluster::Next SyncedCluster::work(const FairQueue::Work& work) {
                       : kind == "l/" ? renew_leases()
                       : kind == "a/" ? patrol()
                       : kind == "d/" ? learn_dns()
+                      : kind == "m/" ? mirror_.work(rest, work.attempts)
+                      : kind == "x/" ? mirror_.patrol(rest)
+                      : kind == "t/" ? tokens_.work(rest)
+                      : kind == "h/" ? Result<Next>(judge_.work(rest))
+                      : kind == "e/" ? events_.work()
+                      : kind == "c/" ? classes_.work(parts_.names())
+                      : kind == "v/" ? sweep_volumes(room_).map([] { return Next{k_volume_look}; })
+                      : kind == "w/"
+                          ? keep_service_hook(room_).map([] { return Next{k_hook_look}; })
+                      : kind == "k/" ? keep_api().map([] { return Next{}; })
                                      : look_for_old_nodes().map([] { return Next{}; });
   if (looked) return *looked;
   if (looked.error().code() == Code::cancelled) return {};

@@ -2,9 +2,15 @@
 #pragma once
 
 #include "common/kube/kubeconfig.hpp"
+#include "daemon/clusters/sync/mirror.hpp"
 #include "daemon/clusters/sync/node_dress.hpp"
+#include "daemon/clusters/sync/pod_events.hpp"
 #include "daemon/clusters/sync/pod_table.hpp"
 #include "daemon/clusters/sync/queue.hpp"
+#include "daemon/clusters/sync/service_judge.hpp"
+#include "daemon/clusters/sync/shared_classes.hpp"
+#include "daemon/clusters/sync/sync_room.hpp"
+#include "daemon/clusters/sync/token_keeper.hpp"
 #include "daemon/tenants/cluster_tenants.hpp"
 #include "daemon/translate/mapping.hpp"
 #include "daemon/upstream/connections.hpp"
@@ -39,6 +45,9 @@ struct SyncWish {
   bool dns = false;           ///< Service kube-system/kube-dns is there, or comes: pods wait
   Capacity share;             ///< empty: it has none
   std::string server;         ///< of its API server
+  std::string advertised;     ///< the host at which clients find zood
+  std::uint16_t port = 0;     ///< and the cluster's own port there
+  std::string api_address;    ///< ClusterIP of its API server; "": not known yet
   /// zood's access to that; asked when a connection is made.
   std::function<Result<kube::ClusterAccess>()> access;
   /// UIDs of namespace kube-system on both sides, by which a store is known again; "": not yet.
@@ -48,7 +57,7 @@ struct SyncWish {
     return name == other.name && version == other.version && named == other.named &&
            node_names() == other.node_names() && virtual_nodes == other.virtual_nodes &&
            weight == other.weight && dns == other.dns && share == other.share &&
-           server == other.server;
+           server == other.server && advertised == other.advertised && port == other.port;
   }
   /// The nodes that the cluster is to have.
   std::vector<std::string> all_nodes() const {
@@ -65,6 +74,8 @@ struct SyncWish {
 struct SyncState {
   bool nodes_ready = false, synced = false;
   std::string nodes_reason, nodes_message, reason, message;
+  std::string api_address;               ///< as in SyncWish, once it is known
+  std::string api_trouble;               ///< why pods cannot reach the API server; "": they can
   std::string own_store, upstream_store; ///< as in SyncWish, once they are known
   bool operator==(const SyncState&) const = default;
 };
@@ -73,6 +84,13 @@ struct SyncerParts {
   std::function<std::unique_ptr<upstream::ControlApi>()> connect;       ///< upstream, as zood
   std::function<std::unique_ptr<upstream::ActingApi>()> connect_as;     ///< as somebody else
   std::function<std::shared_ptr<const translate::SharedNames>()> names; ///< never null
+  /// May the cluster of this ID store such an object of a kind (mirror_kind.hpp) upstream?
+  /// Code::forbidden, in the cluster's words. Any thread; must not block.
+  std::function<Result<void>(const std::string& id, const MirrorKind& kind,
+                             const nlohmann::json& object)>
+      allowed = [](const std::string&, const MirrorKind&, const nlohmann::json&) {
+        return Result<void>();
+      };
   tenants::ClusterTenants& tenants;
   /// The state of the cluster of this ID is another one. Any thread; must not block.
   std::function<void(const std::string& id)> changed;
@@ -82,11 +100,11 @@ struct SyncerParts {
   std::chrono::milliseconds node_look{60'000}; ///< what others' pods leave of a host
 };
 
-/// One virtual cluster that is followed: its table of pods, its nodes, and a thread "sync-<id>"
-/// that lists and watches its pods. What is to be done stands in the queue, and work() does it, on
-/// the threads of the Syncer. Nothing is deleted on either side because something could not be
-/// read: what is gone on one side is looked for there once more, in a store that is known by its
-/// UID.
+/// One virtual cluster that is followed: its table of pods, its nodes, a thread "sync-<id>" that
+/// lists and watches its pods, and a Mirror with one for each kind of other objects. What is to be
+/// done stands in the queue, and work() does it, on the threads of the Syncer. Nothing is deleted
+/// on either side because something could not be read: what is gone on one side is looked for there
+/// once more, in a store that is known by its UID.
 class SyncedCluster {
 public:
   SyncedCluster(const SyncerParts& parts, FairQueue& queue, SyncWish wish);
@@ -102,19 +120,29 @@ public:
 
   /// Upstream says this of a pod in a namespace of its, or that it is gone. Any thread.
   void hear_pod(const std::string& key, std::string_view object, bool gone);
+  /// The same of an object of a mirrored kind: its metadata.
+  void hear_object(std::size_t kind, const std::string& name_space, std::string_view name,
+                   std::string_view object, bool gone) {
+    mirror_.hear(kind, name_space, name, object, gone);
+  }
+  /// Upstream has an Event of a pod in one of its namespaces. Any thread.
+  void hear_event(std::string_view event) { events_.hear(event); }
+  /// Its API server asks about a Service. Any thread; does not block.
+  void review(std::string body, ServiceJudge::Done done) {
+    judge_.ask(std::move(body), std::move(done));
+  }
+  /// Objects beside pods that are kept equal, by the name of their resource. Any thread.
+  std::map<std::string, std::size_t> objects() const;
   /// A node upstream is another one. Any thread.
   void hear_node(const std::string& name);
   void look_at_nodes(); ///< the same of all of them
   /// What upstream said was perhaps not all: everything is read again. Any thread.
   void reread();
+  void reread(std::size_t kind) { mirror_.reread(kind); } ///< the same of one mirrored kind
   /// Ends what is under way within moments. Any thread.
   void stop_calls() { stop_.request_stop(); }
 
-  /// When to come again; nothing: when the key is added again.
-  struct Next {
-    std::optional<std::chrono::milliseconds> after;
-    bool failed = false;
-  };
+  using Next = WorkNext;
   Next work(const FairQueue::Work& work); ///< a worker's thread; blocks
 
 private:
@@ -141,6 +169,8 @@ private:
   DressTerms terms() const;
   SyncWish wish() const;
   translate::Mapping mapping() const;
+  SyncRoom make_room();
+  Result<void> keep_api();
 
   // pod_work.cpp
   Result<Next> work_pod(const std::string& key, unsigned attempts);
@@ -210,7 +240,14 @@ private:
   /// Owners of pods that had no room, by UID: when the next one may be made anew.
   std::map<std::string, RoomWait> room_waits_;
   std::set<std::string> opened_; ///< namespaces that were made, or found in order
+  std::string api_address_, api_trouble_;
   std::atomic<bool> listed_ = false, known_ = false;
+  const SyncRoom room_;
+  Mirror mirror_;
+  TokenKeeper tokens_;
+  PodEvents events_;
+  SharedClasses classes_;
+  ServiceJudge judge_;
   std::jthread thread_; ///< last: it uses all the rest
 };
 

@@ -50,7 +50,67 @@ void Syncer::start() {
     nodes_ = std::make_unique<upstream::ChangeFollower>(upstream_, loop_, caller, "/api/v1/nodes",
                                                         "", std::move(nodes));
     nodes_->start();
+    follow_objects();
   });
+}
+
+/// The metadata of what zood has made for clusters: it is their mark, and tells that they changed;
+/// and the Events of all pods, since these have no mark.
+void Syncer::follow_objects() {
+  for (std::size_t kind = 0; kind < mirror_kinds().size(); ++kind) {
+    upstream::ChangeFollower::Hears hears;
+    hears.changed = [this, kind](translate::EventType type, const translate::ObjectKey& key,
+                                 std::string_view object) { hear_object(kind, type, key, object); };
+    hears.began = [this, kind] {
+      const std::scoped_lock lock(mutex_);
+      for (const auto& [id, cluster] : clusters_)
+        cluster->reread(kind);
+    };
+    objects_.push_back(std::make_unique<upstream::ChangeFollower>(
+        upstream_, loop_, upstream_.caller(loop_), mirror_kinds()[kind].collection(),
+        upstream::Selection::by_labels(k_id_label), std::move(hears)));
+    objects_.back()->start();
+  }
+  upstream::ChangeFollower::Hears events;
+  events.whole = true;
+  events.changed = [this](translate::EventType type, const translate::ObjectKey& key,
+                          std::string_view object) {
+    if (type == translate::EventType::deleted || key.name_space.size() <= k_id_size) return;
+    const auto cluster = find(key.name_space.substr(0, k_id_size));
+    if (cluster != nullptr && cluster_namespace(cluster->id(), key.name_space))
+      cluster->hear_event(object);
+  };
+  events.began = [] {};
+  objects_.push_back(std::make_unique<upstream::ChangeFollower>(
+      upstream_, loop_, upstream_.caller(loop_), "/api/v1/events", "involvedObject.kind=Pod",
+      std::move(events)));
+  objects_.back()->start();
+}
+
+void Syncer::hear_object(std::size_t kind, translate::EventType type,
+                         const translate::ObjectKey& key, std::string_view object) {
+  const std::string_view space = key.name_space;
+  if (space.size() <= k_id_size) return;
+  const auto id = space.substr(0, k_id_size);
+  const auto cluster = find(id);
+  const auto own = cluster_namespace(id, space);
+  if (cluster == nullptr || !own) return;
+  cluster->hear_object(kind, *own, key.name, object, type == translate::EventType::deleted);
+}
+
+bool Syncer::review(const std::string& id, std::string body, ServiceJudge::Done done) {
+  const auto cluster = find(id);
+  if (cluster == nullptr) return false;
+  cluster->review(std::move(body), std::move(done));
+  return true;
+}
+
+std::map<std::string, std::map<std::string, std::size_t>> Syncer::objects() const {
+  std::map<std::string, std::map<std::string, std::size_t>> out;
+  const std::scoped_lock lock(mutex_);
+  for (const auto& [id, cluster] : clusters_)
+    out.emplace(id, cluster->objects());
+  return out;
 }
 
 void Syncer::stop() {
@@ -65,6 +125,7 @@ void Syncer::stop() {
   net::run_and_wait(loop_, [this] {
     pods_.reset();
     nodes_.reset();
+    objects_.clear();
   });
   const std::scoped_lock lock(mutex_);
   clusters_.clear();

@@ -17,9 +17,9 @@
 
 namespace zoo::clusters::sync {
 
-/// Keeps the nodes and pods of all virtual clusters equal with upstream's. Upstream is followed
-/// once for all of them, on `loop`; what is to be done is done by threads "sync-1".."sync-N", which
-/// take from one fair queue.
+/// Keeps the nodes, the pods, and what pods need of all virtual clusters equal with upstream's.
+/// Upstream is followed once for all of them, on `loop`; what is to be done is done by threads
+/// "sync-1".."sync-N", which take from one fair queue.
 class Syncer {
 public:
   Syncer(upstream::Upstream& upstream, net::Loop& loop, SyncerParts parts, unsigned workers = 8);
@@ -44,11 +44,19 @@ public:
   std::map<std::string, Count> counts() const; ///< by ID. Any thread
   /// Does upstream say that a pod of this cluster has the IP address? Any thread; does not block.
   bool has_address(const std::string& id, const std::string& address) const;
+  /// The API server of this cluster asks about a Service (service_judge.hpp). False: the cluster is
+  /// not followed, and `done` is not called. Any thread; does not block.
+  bool review(const std::string& id, std::string body, ServiceJudge::Done done);
+  /// Objects beside pods that are kept equal, by cluster and resource. Any thread.
+  std::map<std::string, std::map<std::string, std::size_t>> objects() const;
 
 private:
   std::shared_ptr<SyncedCluster> find(std::string_view id) const;
   void hear_pod(translate::EventType type, std::string_view name_space, std::string_view name,
                 std::string_view object);
+  void hear_object(std::size_t kind, translate::EventType type, const translate::ObjectKey& key,
+                   std::string_view object);
+  void follow_objects();
   void reread_all();
   void run(const std::stop_token& stop);
 
@@ -59,6 +67,8 @@ private:
   mutable std::mutex mutex_;
   std::unordered_map<std::string, std::shared_ptr<SyncedCluster>> clusters_;
   std::unique_ptr<upstream::ChangeFollower> pods_, nodes_; ///< the loop's
+  std::vector<std::unique_ptr<upstream::ChangeFollower>>
+      objects_; ///< likewise; Events behind the mirror_kinds()
   const unsigned workers_;
   std::vector<std::jthread> threads_; ///< last: they use all the rest
 };

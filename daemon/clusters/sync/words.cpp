@@ -13,16 +13,29 @@ using translate::RewriteContext;
 
 } // namespace
 
-Result<json> pod_in(const translate::Mapping& mapping, const json& pod) {
-  const auto& root = translate::root_of("", "Pod");
-  const auto space = kube::text_at(pod, "/metadata/namespace");
-  const auto text = kube::text_of(pod);
+Result<json> object_in(const translate::Mapping& mapping, std::string_view group,
+                       std::string_view kind, const json& object) {
+  const auto& root = translate::root_of(group, kind);
+  const auto space = kube::text_at(object, "/metadata/namespace");
+  const auto text = kube::text_of(object);
   std::string out, none;
   RewriteContext inward{mapping, Direction::inward, space};
   ZOO_TRY_VOID(translate::rewrite(root, inward, text, out));
   RewriteContext proof{mapping, Direction::prove, space};
   ZOO_TRY_VOID(translate::rewrite(root, proof, out, none));
   return json::parse(out);
+}
+
+Result<json> object_out(const translate::Mapping& mapping, std::string_view group,
+                        std::string_view kind, std::string_view object) {
+  std::string out;
+  RewriteContext outward{mapping, Direction::outward, {}};
+  ZOO_TRY_VOID(translate::rewrite(translate::root_of(group, kind), outward, object, out));
+  return json::parse(out);
+}
+
+Result<json> pod_in(const translate::Mapping& mapping, const json& pod) {
+  return object_in(mapping, "", "Pod", pod);
 }
 
 Result<json> pod_in(const translate::Mapping& mapping, const Dressed& dressed) {
@@ -33,10 +46,7 @@ Result<json> pod_in(const translate::Mapping& mapping, const Dressed& dressed) {
 }
 
 Result<json> pod_out(const translate::Mapping& mapping, std::string_view pod) {
-  std::string out;
-  RewriteContext outward{mapping, Direction::outward, {}};
-  ZOO_TRY_VOID(translate::rewrite(translate::root_of("", "Pod"), outward, pod, out));
-  return json::parse(out);
+  return object_out(mapping, "", "Pod", pod);
 }
 
 std::string words_out(const translate::Mapping& mapping, std::string_view text) {

@@ -10,14 +10,21 @@
 #include <string>
 #include <string_view>
 
-/// Pods between the names of a cluster and upstream's: by the same rules, and with the same proof
-/// behind them, as what a tenant writes itself. Pure.
+/// Objects between the names of a cluster and upstream's: by the same rules, and with the same
+/// proof behind them, as what a tenant writes itself. Pure.
 namespace zoo::clusters::sync {
 
-/// As it is to be stored upstream. Code::forbidden or invalid, with the member, for what the rules
-/// refuse.
+/// As it is to be stored upstream, an object of this kind. Code::forbidden or invalid, with the
+/// member, for what the rules refuse.
+Result<nlohmann::json> object_in(const translate::Mapping& mapping, std::string_view group,
+                                 std::string_view kind, const nlohmann::json& object);
+/// One of upstream's in the cluster's names, without zood's annotations.
+Result<nlohmann::json> object_out(const translate::Mapping& mapping, std::string_view group,
+                                  std::string_view kind, std::string_view object);
+
+/// The same of pods.
 Result<nlohmann::json> pod_in(const translate::Mapping& mapping, const nlohmann::json& pod);
-/// The same of one that has been dressed, with what zood alone may write.
+/// The same of a pod that has been dressed, with what zood alone may write.
 Result<nlohmann::json> pod_in(const translate::Mapping& mapping, const Dressed& dressed);
 /// A pod of upstream's in the cluster's names, without zood's annotations.
 Result<nlohmann::json> pod_out(const translate::Mapping& mapping, std::string_view pod);

@@ -32,8 +32,15 @@ json pod_of(const char* spec = "{}", const char* metadata = "{}") {
   return out;
 }
 
+DressTerms terms_of(bool named_node) {
+  DressTerms out;
+  out.id = "clu5t3";
+  out.named_node = named_node;
+  return out;
+}
+
 Dressed dressed(const json& pod, bool named_node = true) {
-  auto out = dress(pod, {"clu5t3", named_node});
+  auto out = dress(pod, terms_of(named_node));
   REQUIRE(out);
   return *std::move(out);
 }
@@ -109,12 +116,43 @@ TEST_CASE("no credential of the upstream comes into a pod") {
                   {"name":"own","mountPath":"/own"},{"name":"only","mountPath":"/only"},{"name":"data","mountPath":"/data"}]}],
     "initContainers":[{"name":"i","volumeMounts":[{"name":"only","mountPath":"/only"}]}]})"));
   const auto& spec = wish.pod["spec"];
-  CHECK(spec["volumes"].size() == 2);
-  CHECK(spec["volumes"][0].dump() ==
-        R"({"name":"own","projected":{"sources":[{"configMap":{"name":"c"}}]}})");
-  CHECK(spec["containers"][0]["volumeMounts"].size() == 2);
+  CHECK(spec["volumes"].size() == 3);
+  CHECK(
+      spec["volumes"][0]["projected"]["sources"].dump() ==
+      R"([{"secret":{"items":[{"key":"token-0","path":"token"}],"name":"zoo-token-v1"}},{"configMap":{"name":"kube-root-ca.crt.cluster"}},{"downwardAPI":{"items":[]}}])");
+  CHECK(
+      spec["volumes"][1].dump() ==
+      R"({"name":"own","projected":{"sources":[{"secret":{"items":[{"key":"token-1","path":"t"}],"name":"zoo-token-v1"}},{"configMap":{"name":"c"}}]}})");
+  CHECK(spec["containers"][0]["volumeMounts"].size() == 3);
   CHECK_FALSE(spec["initContainers"][0].contains("volumeMounts"));
   CHECK(kube::text_of(wish.pod).find("erviceAccountToken\":{") == std::string::npos);
+}
+
+TEST_CASE("containers are told of the cluster's API server, unless they say another thing") {
+  auto terms = terms_of(true);
+  terms.api_address = "10.0.0.9";
+  const auto wish = dress(
+      pod_of(R"j({"containers":[{"name":"c","env":[{"name":"KUBERNETES_SERVICE_PORT","value":"1"},
+              {"name":"URL","value":"https://$(KUBERNETES_SERVICE_HOST)"}]}]})j"),
+      terms);
+  REQUIRE(wish);
+  const auto& env = wish->pod["spec"]["containers"][0]["env"];
+  REQUIRE(env.size() == 9);
+  CHECK(env[0].dump() == R"({"name":"KUBERNETES_SERVICE_HOST","value":"10.0.0.9"})");
+  CHECK(env[7].dump() == R"({"name":"KUBERNETES_SERVICE_PORT","value":"1"})");
+  CHECK(env[8]["name"] == "URL");
+}
+
+TEST_CASE("a priority class that the platform shares stays, and no other") {
+  auto names = std::make_shared<translate::SharedNames>();
+  names->classes[static_cast<std::size_t>(translate::Overlay::priority_class)].insert("high");
+  auto terms = terms_of(true);
+  terms.shared = names;
+  CHECK(dress(pod_of(R"({"priorityClassName":"high"})"), terms)->pod["spec"]["priorityClassName"] ==
+        "high");
+  CHECK_FALSE(dress(pod_of(R"({"priorityClassName":"mine"})"), terms)
+                  ->pod["spec"]
+                  .contains("priorityClassName"));
 }
 
 TEST_CASE("mutateDownwardAPIField: what is another thing upstream is read from annotations") {
@@ -274,12 +312,12 @@ TEST_CASE("names are asked of the cluster's DNS, as kubelets would have it") {
 }
 
 TEST_CASE("what cannot be had upstream is said, and what is no bound pod is refused") {
-  const auto claims = dress(pod_of(R"({"resourceClaims":[{"name":"x"}]})"), {"clu5t3", true});
+  const auto claims = dress(pod_of(R"({"resourceClaims":[{"name":"x"}]})"), terms_of(true));
   REQUIRE_FALSE(claims);
   CHECK(claims.error().code() == Code::invalid);
   CHECK(claims.error().message().find("nvidia.com/gpu") != std::string::npos);
-  CHECK_FALSE(dress(pod_of(R"({"nodeName":""})"), {"clu5t3", true}));
-  CHECK_FALSE(dress(json::object(), {"clu5t3", true}));
+  CHECK_FALSE(dress(pod_of(R"({"nodeName":""})"), terms_of(true)));
+  CHECK_FALSE(dress(json::object(), terms_of(true)));
 }
 
 TEST_CASE(

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "common/base/result.hpp"
+#include "daemon/upstream/control_api.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+/// Pieces of calls that all of the syncer's work shares. Blocking where an API is given.
+namespace zoo::clusters::sync {
+
+/// When a key of the queue is to be looked at again; nothing: when it is added again.
+struct WorkNext {
+  std::optional<std::chrono::milliseconds> after;
+  bool failed = false;
+};
+
+/// The parts of a key "namespace/name".
+struct ObjectName {
+  std::string space, name;
+  explicit ObjectName(std::string_view text)
+      : space(text.substr(0, text.find('/'))), name(text.substr(text.find('/') + 1)) {}
+};
+
+/// It went, or another one has its name: whoever hears of that looks again.
+inline bool is_gone(const Error& error) {
+  return error.code() == Code::not_found || error.code() == Code::conflict ||
+         error.code() == Code::invalid;
+}
+
+/// The upstream does not want such an object: it is of no use to send it again as it is.
+inline bool is_refusal(const Error& error) {
+  return error.code() == Code::forbidden || error.code() == Code::invalid ||
+         error.code() == Code::bad_request;
+}
+
+/// Deletes the object of this UID. One that is nobody's any more, or another one by now, is as good
+/// as deleted. `grace`: -1 is the object's own.
+Result<void> remove_of(upstream::ControlApi& api, const std::string& path, std::string_view uid,
+                       std::int64_t grace = -1);
+
+/// The event by which the cluster hears that the upstream does not take an object of its. `about`:
+/// a reference to it, with its namespace. `why`: in the cluster's words; a long one is cut.
+nlohmann::json not_synced_event(const nlohmann::json& about, std::string_view what,
+                                const std::string& why);
+
+/// When to try again what was refused so many times: a second, doubling to five minutes.
+std::chrono::milliseconds refused_pause(unsigned attempts);
+
+} // namespace zoo::clusters::sync

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/clusters/sync/mirror_table.hpp"
+
+#include <utility>
+
+namespace zoo::clusters::sync {
+
+MirrorTable::Noted MirrorTable::note_here(const std::string& key, MirrorHere here) {
+  const std::scoped_lock lock(mutex_);
+  const auto found = objects_.find(key);
+  const bool is_new = found == objects_.end() || !found->second.here;
+  if (is_new && here_ >= k_most) {
+    full_ = true;
+    return Noted::full;
+  }
+  auto& facts = objects_[key];
+  if (facts.here == here) return Noted::same;
+  if (is_new) ++here_;
+  facts.here = std::move(here);
+  return Noted::other;
+}
+
+bool MirrorTable::drop_here(const std::string& key) {
+  const std::scoped_lock lock(mutex_);
+  const auto found = objects_.find(key);
+  if (found == objects_.end() || !found->second.here) return false;
+  found->second.here.reset();
+  tell(found->second, 0);
+  --here_;
+  tidy(key);
+  return true;
+}
+
+std::vector<std::string> MirrorTable::keep_here(const std::unordered_set<std::string>& seen) {
+  std::vector<std::string> out;
+  const std::scoped_lock lock(mutex_);
+  for (const auto& [key, facts] : objects_)
+    if (facts.here && !seen.contains(key)) out.push_back(key);
+  for (const auto& key : out) {
+    objects_[key].here.reset();
+    tell(objects_[key], 0);
+    --here_;
+    tidy(key);
+  }
+  return out;
+}
+
+bool MirrorTable::note_there(const std::string& key, MirrorThere there) {
+  const std::scoped_lock lock(mutex_);
+  auto& facts = objects_[key];
+  if (facts.there && facts.there->uid == there.uid && facts.there->version >= there.version)
+    return false;
+  facts.there = std::move(there);
+  return true;
+}
+
+void MirrorTable::drop_there(const std::string& key, std::string_view uid) {
+  const std::scoped_lock lock(mutex_);
+  const auto found = objects_.find(key);
+  if (found == objects_.end() || !found->second.there) return;
+  if (!uid.empty() && found->second.there->uid != uid) return; // another one has the name by now
+  found->second.there.reset();
+  found->second.shown = 0;
+  tidy(key);
+}
+
+void MirrorTable::keep_there(const std::unordered_set<std::string>& seen) {
+  const std::scoped_lock lock(mutex_);
+  std::vector<std::string> lost;
+  for (const auto& [key, facts] : objects_)
+    if (facts.there && !seen.contains(key)) lost.push_back(key);
+  for (const auto& key : lost) {
+    objects_[key].there.reset();
+    tidy(key);
+  }
+}
+
+std::optional<MirrorFacts> MirrorTable::look(const std::string& key) const {
+  const std::scoped_lock lock(mutex_);
+  const auto found = objects_.find(key);
+  if (found == objects_.end()) return std::nullopt;
+  return found->second;
+}
+
+void MirrorTable::set_shown(const std::string& key, std::uint64_t version) {
+  const std::scoped_lock lock(mutex_);
+  if (const auto found = objects_.find(key); found != objects_.end()) found->second.shown = version;
+}
+
+void MirrorTable::set_told(const std::string& key, std::uint64_t told) {
+  const std::scoped_lock lock(mutex_);
+  if (const auto found = objects_.find(key); found != objects_.end()) tell(found->second, told);
+}
+
+void MirrorTable::set_asked(const std::string& key, std::int64_t when) {
+  const std::scoped_lock lock(mutex_);
+  if (const auto found = objects_.find(key); found != objects_.end()) found->second.asked = when;
+}
+
+std::vector<std::string> MirrorTable::undone(bool up, std::int64_t now) const {
+  std::vector<std::string> out;
+  const std::scoped_lock lock(mutex_);
+  for (const auto& [key, facts] : objects_) {
+    const bool unseen = up && facts.here && facts.there && facts.shown != facts.there->version;
+    if (unseen || mirror_step(facts.here, facts.there, now) != MirrorStep::nothing)
+      out.push_back(key);
+  }
+  return out;
+}
+
+std::size_t MirrorTable::size() const {
+  const std::scoped_lock lock(mutex_);
+  return objects_.size();
+}
+
+std::size_t MirrorTable::refused() const {
+  const std::scoped_lock lock(mutex_);
+  return refused_;
+}
+
+void MirrorTable::tell(MirrorFacts& facts, std::uint64_t told) {
+  if (facts.told == 0 && told != 0) ++refused_;
+  if (facts.told != 0 && told == 0) --refused_;
+  facts.told = told;
+}
+
+void MirrorTable::set_full(bool full) {
+  const std::scoped_lock lock(mutex_);
+  full_ = full;
+}
+
+bool MirrorTable::full() const {
+  const std::scoped_lock lock(mutex_);
+  return full_;
+}
+
+void MirrorTable::tidy(const std::string& key) {
+  const auto found = objects_.find(key);
+  if (found == objects_.end() || found->second.here || found->second.there) return;
+  tell(found->second, 0);
+  objects_.erase(found);
+}
+
+std::vector<std::string> References::set(const std::string& pod, std::vector<std::string> targets) {
+  std::vector<std::string> out;
+  const std::scoped_lock lock(mutex_);
+  const auto found = by_pod_.find(pod);
+  if (found == by_pod_.end() && targets.empty()) return out;
+  if (found != by_pod_.end() && found->second == targets) return out;
+  for (const auto& target : targets)
+    if (++counts_[target] == 1) out.push_back(target);
+  if (found != by_pod_.end()) {
+    for (const auto& target : found->second) {
+      const auto count = counts_.find(target);
+      if (count == counts_.end() || --count->second != 0) continue;
+      counts_.erase(count);
+      out.push_back(target);
+    }
+  }
+  if (targets.empty())
+    by_pod_.erase(found);
+  else
+    by_pod_[pod] = std::move(targets);
+  return out;
+}
+
+bool References::contains(const std::string& target) const {
+  const std::scoped_lock lock(mutex_);
+  return counts_.contains(target);
+}
+
+} // namespace zoo::clusters::sync

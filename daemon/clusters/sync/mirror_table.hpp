@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "daemon/clusters/sync/mirror_kind.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+namespace zoo::clusters::sync {
+
+/// What zood knows of one object of a mirrored kind, on both sides; no objects (docs/limits.md).
+struct MirrorFacts {
+  std::optional<MirrorHere> here; ///< nothing: the cluster has none that is wanted upstream
+  std::optional<MirrorThere> there;
+  std::uint64_t shown = 0; ///< the version of upstream's that the cluster shows
+  std::uint64_t told = 0;  ///< fingerprint of the refusal that was told last; 0: none
+  std::int64_t asked = 0;  ///< Unix seconds: when the cluster's API server had it changed
+};
+
+/// Objects of one kind of one cluster, by "namespace/name" in the cluster's names. Any thread; no
+/// call blocks.
+class MirrorTable {
+public:
+  /// Objects of a kind of one cluster that are kept equal; those beyond are not upstream.
+  static constexpr std::size_t k_most = 10'000;
+
+  enum class Noted : std::uint8_t { same, other, full };
+  Noted note_here(const std::string& key, MirrorHere here);
+  /// The cluster has it no more, or it is not wanted any more. False: it was not known.
+  bool drop_here(const std::string& key);
+  void begin_here() { set_full(false); } ///< all that the cluster has is about to be noted
+  /// All that the cluster has was noted: what is not in `seen` is no more. Their keys.
+  std::vector<std::string> keep_here(const std::unordered_set<std::string>& seen);
+
+  /// Upstream has this; of two the later one counts. True: something is another thing.
+  bool note_there(const std::string& key, MirrorThere there);
+  /// Upstream's of this UID is gone; "": whatever there was.
+  void drop_there(const std::string& key, std::string_view uid = {});
+  /// All of them were read: those not in `seen` are not there as far as is known.
+  void keep_there(const std::unordered_set<std::string>& seen);
+
+  std::optional<MirrorFacts> look(const std::string& key) const;
+  void set_shown(const std::string& key, std::uint64_t version);
+  void set_told(const std::string& key, std::uint64_t told);
+  void set_asked(const std::string& key, std::int64_t when);
+
+  /// Each key of which something is to be done, by what is known. `up`: something of upstream's is
+  /// shown in the cluster.
+  std::vector<std::string> undone(bool up, std::int64_t now) const;
+  std::size_t size() const;
+  std::size_t refused() const; ///< of which a refusal was told
+  bool full() const;           ///< something was left out since begin_here()
+
+private:
+  void tidy(const std::string& key);
+  void set_full(bool full);
+  void tell(MirrorFacts& facts, std::uint64_t told);
+
+  mutable std::mutex mutex_;
+  std::unordered_map<std::string, MirrorFacts> objects_;
+  std::size_t here_ = 0, refused_ = 0;
+  bool full_ = false;
+};
+
+/// Which ConfigMaps and Secrets the pods of one cluster name. Any thread; no call blocks.
+class References {
+public:
+  /// The pod names these and no others; the answer is what nobody named before, or names any more.
+  std::vector<std::string> set(const std::string& pod, std::vector<std::string> targets);
+  std::vector<std::string> drop(const std::string& pod) { return set(pod, {}); }
+  bool contains(const std::string& target) const;
+
+private:
+  mutable std::mutex mutex_;
+  std::unordered_map<std::string, std::vector<std::string>> by_pod_;
+  std::unordered_map<std::string, std::size_t> counts_;
+};
+
+} // namespace zoo::clusters::sync

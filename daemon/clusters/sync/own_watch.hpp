@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "common/base/result.hpp"
+#include "common/kube/client.hpp"
+
+#include <nlohmann/json_fwd.hpp>
+
+#include <chrono>
+#include <functional>
+#include <stop_token>
+#include <string>
+
+namespace zoo::clusters::sync {
+
+/// What is to be heard of one collection of a virtual cluster's API server.
+struct OwnWatch {
+  std::string path;                                        ///< of all namespaces
+  kube::Query selectors;                                   ///< of each request
+  std::function<void(const nlohmann::json& object)> found; ///< it is there, or was changed
+  std::function<void(const nlohmann::json& object)> gone;
+  std::function<void()> listed; ///< all that are there were found
+};
+
+/// Lists the collection and watches it from there on. Returns without an error when it is time to
+/// list it again: after `patrol`, or where the API server has forgotten the place; else with the
+/// first error. `calls` ends a request that is under way, `stop` the whole. Blocks.
+Result<void> hear_once(kube::ClusterAccess access, const OwnWatch& watch,
+                       std::chrono::milliseconds patrol, const std::stop_token& calls,
+                       const std::stop_token& stop);
+
+/// Calls `hear` again and again until `stop`, after an error with a growing pause. The error goes
+/// to `failed` first.
+void keep_hearing(const std::stop_token& stop, const std::function<Result<void>()>& hear,
+                  const std::function<void(const Error& error)>& failed);
+
+} // namespace zoo::clusters::sync

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "common/kube/kubeconfig.hpp"
+#include "daemon/clusters/sync/calls.hpp"
+#include "daemon/clusters/sync/mirror_kind.hpp"
+#include "daemon/clusters/sync/queue.hpp"
+#include "daemon/translate/mapping.hpp"
+#include "daemon/upstream/connections.hpp"
+
+#include <chrono>
+#include <functional>
+#include <stop_token>
+#include <string>
+
+namespace zoo::clusters::sync {
+
+/// What all that is done for one virtual cluster stands on; its SyncedCluster's, which outlives
+/// what uses it. Any thread.
+struct SyncRoom {
+  std::string id; ///< of the cluster
+  FairQueue& queue;
+  upstream::Connections& own;       ///< its API server, as zood
+  upstream::Connections& upstream;  ///< as zood: for reads, and for what zood itself keeps there
+  upstream::Connections& as_tenant; ///< as the cluster's user, whose rights end at its namespaces
+  std::function<Result<kube::ClusterAccess>()> access; ///< to its API server
+  std::function<translate::Mapping()> mapping;
+  std::function<MirrorTerms()> terms;
+  /// Is this the store that it was? Code::internal: no, and nothing of it may be believed.
+  std::function<Result<void>(upstream::ControlApi& api, bool upstreams)> known_store;
+  /// The namespace (in the cluster's names) is there upstream, and user `zoo:<id>` may write there.
+  std::function<Result<void>(const std::string& name_space)> open_namespace;
+  std::function<void(const std::string& name_space)> lost_namespace; ///< it is not there any more
+  /// May a cluster store this object (in its own names)? Code::forbidden, in its words.
+  std::function<Result<void>(const MirrorKind& kind, const nlohmann::json& object)> allowed;
+  std::function<void()> changed; ///< the state of the cluster may be another one
+  std::chrono::milliseconds patrol;
+  std::stop_token calls; ///< ends what is under way
+};
+
+} // namespace zoo::clusters::sync

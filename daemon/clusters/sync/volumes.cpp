@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/clusters/sync/volumes.hpp"
+
+#include "common/base/log.hpp"
+#include "common/kube/client.hpp"
+#include "common/kube/json_reads.hpp"
+
+#include <array>
+
+namespace zoo::clusters::sync {
+namespace {
+
+using nlohmann::json;
+
+constexpr const char* k_volumes_path = "/api/v1/persistentvolumes";
+constexpr const char* k_selected_node = "volume.kubernetes.io/selected-node";
+/// What upstream's binder says of a claim, and the cluster shows.
+constexpr std::array k_bound_marks = {
+    "pv.kubernetes.io/bind-completed", "pv.kubernetes.io/bound-by-controller",
+    "volume.kubernetes.io/storage-provisioner", "volume.beta.kubernetes.io/storage-provisioner"};
+
+std::string volume_path(std::string_view name) { return k_volumes_path + kube::path({name}); }
+
+std::string claim_path(std::string_view space, std::string_view name) {
+  return kube::path({"api", "v1", "namespaces", space, "persistentvolumeclaims", name});
+}
+
+} // namespace
+
+json shown_volume(const json& upstream, const json& claim) {
+  const auto name = kube::text_at(upstream, "/metadata/name");
+  json spec = {{"persistentVolumeReclaimPolicy", "Retain"},
+               {"csi", {{"driver", "virtual-cluster.zood"}, {"volumeHandle", name}}},
+               {"claimRef",
+                {{"apiVersion", "v1"},
+                 {"kind", "PersistentVolumeClaim"},
+                 {"namespace", kube::text_at(claim, "/metadata/namespace")},
+                 {"name", kube::text_at(claim, "/metadata/name")},
+                 {"uid", kube::text_at(claim, "/metadata/uid")}}}};
+  const auto theirs = upstream.value("spec", json::object());
+  for (const char* key :
+       {"capacity", "accessModes", "storageClassName", "volumeMode", "nodeAffinity"})
+    if (const auto found = theirs.find(key); found != theirs.end() && !found->is_null())
+      spec[key] = *found;
+  return {{"apiVersion", "v1"},
+          {"kind", "PersistentVolume"},
+          {"metadata", {{"name", name}, {"labels", {{k_volume_label, "true"}}}}},
+          {"spec", std::move(spec)}};
+}
+
+Result<void> dress_claim(json& object, const MirrorTerms& terms) {
+  auto& annotations = object["metadata"]["annotations"];
+  for (const char* mark : k_bound_marks)
+    annotations.erase(mark);
+  if (!terms.named_node) annotations.erase(k_selected_node);
+  if (object.contains("spec") && object["spec"].is_object()) object["spec"].erase("volumeName");
+  return {};
+}
+
+void keep_claim(json& next, const json& there) {
+  const auto wanted = next.value("spec", json::object());
+  next["spec"] = there.value("spec", json::object());
+  if (wanted.contains("resources")) next["spec"]["resources"] = wanted["resources"];
+}
+
+json shown_claim(const json& own, const json& there) {
+  json out = json::object();
+  const auto volume = kube::text_at(there, "/spec/volumeName");
+  if (volume.empty()) return json();
+  if (kube::text_at(own, "/spec/volumeName").empty()) out["spec"]["volumeName"] = volume;
+  const auto before = kube::texts_at(own, "/metadata/annotations");
+  for (const auto& [key, value] : kube::texts_at(there, "/metadata/annotations")) {
+    bool marks = false;
+    for (const std::string_view mark : k_bound_marks)
+      marks = marks || key == mark;
+    const auto found = before.find(key);
+    if (marks && (found == before.end() || found->second != value))
+      out["metadata"]["annotations"][key] = value;
+  }
+  return out.empty() ? json() : out;
+}
+
+json shown_claim_status(const json& own, const json& there) {
+  const auto theirs = there.value("status", json::object());
+  const auto before = own.value("status", json::object());
+  json status = json::object();
+  for (const char* key : {"phase", "accessModes", "capacity", "conditions"}) {
+    const auto now = theirs.value(key, json());
+    if (now != before.value(key, json())) status[key] = now;
+  }
+  return status.empty() ? json() : json{{"status", std::move(status)}};
+}
+
+Result<void> keep_volume(const SyncRoom& room, const json& claim, const json& there) {
+  const auto name = kube::text_at(there, "/spec/volumeName");
+  if (name.empty()) return {};
+  auto volume = [&] {
+    const auto lease = room.upstream.take();
+    return (*lease).get(volume_path(name));
+  }();
+  if (!volume) return fail(std::move(volume).error());
+  // Upstream's binder says so of one of the cluster's claims alone.
+  if (kube::text_at(*volume, "/spec/claimRef/uid") != kube::text_at(there, "/metadata/uid"))
+    return fail(Code::unavailable, "volume {} is not bound to its claim yet", name);
+  const auto lease = room.own.take();
+  const auto wanted = shown_volume(*volume, claim);
+  const auto made = (*lease).create(k_volumes_path, wanted);
+  if (made) {
+    // Nobody else in the cluster says so: its binder is switched off.
+    return (*lease)
+        .merge_patch(volume_path(name) + "/status", {{"status", {{"phase", "Bound"}}}})
+        .map([](const auto&) {});
+  }
+  if (made.error().code() != Code::already_exists) return fail(made.error());
+  ZOO_TRY(const auto own, (*lease).get(volume_path(name)));
+  const auto labels = kube::texts_at(own, "/metadata/labels");
+  if (!labels.contains(k_volume_label))
+    return fail(Code::conflict, "the cluster has a PersistentVolume {} of its own", name);
+  const json::json_pointer capacity("/spec/capacity");
+  if (!wanted.contains(capacity) ||
+      (own.contains(capacity) && own.at(capacity) == wanted.at(capacity)))
+    return {};
+  return (*lease)
+      .merge_patch(volume_path(name), {{"spec", {{"capacity", wanted.at(capacity)}}}})
+      .map([](const auto&) {});
+}
+
+Result<void> sweep_volumes(const SyncRoom& room) {
+  const auto lease = room.own.take();
+  ZOO_TRY(const auto list,
+          (*lease).get(kube::with_query(k_volumes_path, {{"labelSelector", k_volume_label}})));
+  for (const auto& volume : kube::list_at(list, "/items")) {
+    const auto name = kube::text_at(volume, "/metadata/name");
+    const auto claim = (*lease).get(claim_path(kube::text_at(volume, "/spec/claimRef/namespace"),
+                                               kube::text_at(volume, "/spec/claimRef/name")));
+    if (!claim && claim.error().code() != Code::not_found) return fail(claim.error());
+    if (claim &&
+        kube::text_at(*claim, "/metadata/uid") == kube::text_at(volume, "/spec/claimRef/uid"))
+      continue;
+    const auto there = [&] {
+      const auto upstream = room.upstream.take();
+      return (*upstream).get(volume_path(name));
+    }();
+    if (there || there.error().code() != Code::not_found) continue; // it goes there first
+    ZOO_TRY_VOID(room.known_store(*lease, false));
+    ZOO_TRY_VOID(
+        (*lease)
+            .merge_patch(volume_path(name) + "/status", {{"status", {{"phase", "Released"}}}})
+            .map([](const auto&) {}));
+    ZOO_TRY_VOID(remove_of(*lease, volume_path(name), kube::text_at(volume, "/metadata/uid")));
+    log::info("clusters", "{}: volume {} is gone", room.id, name);
+  }
+  return {};
+}
+
+} // namespace zoo::clusters::sync
