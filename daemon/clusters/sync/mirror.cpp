@@ -340,6 +340,11 @@ Result<WorkNext> Mirror::change(const Target& target, const MirrorFacts& facts, 
   if (!raw) return WorkNext{milliseconds(0)};
   const auto there = mirror_there(*raw);
   if (there.owner != k_unborn && there.owner != facts.here->uid) return WorkNext{milliseconds(0)};
+  // The cluster's API server may have asked since: what was read before that is not wished any
+  // more, and what it asks for from here on meets another version.
+  const auto last = sides_[target.kind].table.look(target.key);
+  if (last && last->asked != facts.asked) return WorkNext{milliseconds(0)};
+  note(target.kind, *object); // what is known of it may be older than what was read
   const auto own = room_.mapping();
   ZOO_TRY(auto outward, object_out(own, row.group, row.kind, kube::text_of(*raw)));
   const auto known = kube::texts_at(*raw, "/metadata/annotations");
