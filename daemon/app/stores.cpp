@@ -120,7 +120,7 @@ Result<OpenedStore> open_store(const config::Values& values, bool empty) {
   return out;
 }
 
-store::Replica own_replica(const config::Values& values) {
+store::Replica own_replica(const config::Values& values, std::int64_t started) {
   store::Replica out;
   out.name = values.string("replicas.name");
   if (out.name.empty()) {
@@ -129,8 +129,14 @@ store::Replica own_replica(const config::Values& values) {
     if (out.name.empty()) out.name = "zood";
   }
   out.honours = std::chrono::ceil<std::chrono::seconds>(values.duration("replicas.max_stale"));
-  out.info = json{{"version", ZOO_VERSION}, {"started", kube::unix_now()}}.dump();
+  out.info = replica_info(started, {});
   return out;
+}
+
+std::string replica_info(std::int64_t started, const std::string& admin) {
+  json out{{"version", ZOO_VERSION}, {"started", started}};
+  if (!admin.empty()) out["admin"] = admin;
+  return out.dump();
 }
 
 Result<json> StoreMigration::state() {
