@@ -37,6 +37,9 @@ store::Replica own_replica(const config::Values& values, std::int64_t started);
 /// administrators, "" while it has none.
 std::string replica_info(std::int64_t started, const std::string& admin);
 
+/// What `zooctl doctor` says of them; `all` is not empty.
+tenants::Finding finding_of(const std::vector<store::Member>& all);
+
 /// `zooctl store migrate`: moves the records of the running zood into another store. Any thread;
 /// blocks for as long as copying takes.
 class StoreMigration final : public admin::StoreSource {
