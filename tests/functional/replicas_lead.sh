@@ -47,7 +47,7 @@ check "which the first one shows" at a "$one" get configmap made-at-b
 on b
 expect_match "both are known" '^first +yes ' "$(ctl replica list)"
 expect_match "one leads" '^second +no ' "$(ctl replica list)"
-lists() { ctl status | grep -Eq "$1"; }
+lists() { ctl status | says_line -E "$1"; }
 eventually "status lists the one that leads" 30 lists '^Replica first: +[0-9].*, leads, started '
 eventually "and the other" 30 lists '^Replica second: +[0-9].*, started '
 check_status "no records are moved away from two" 6 ctl store migrate --to <(echo "store: {path: $TMPDIR/other.db}")

@@ -623,9 +623,10 @@ TEST_CASE("audit asks every zood that has the store, and names those that do not
   test::TemporaryDirectory directory;
   zooctl.server.on("GET /zoo/v1/store", {{200, R"({"name":"a","driver":"etcd","replicas":[
       {"name":"a","leads":true},{"name":"b","admin":"https://b:7444"},{"name":"c"}]})"}});
-  zooctl.server.on("GET /zoo/v1/audit",
-                   {{200, R"({"items":[)" + line(1, "jane") + "," + line(3, "jill") + R"(],"more":false})"},
-                    {200, R"({"items":[)" + line(2, "jack") + R"(],"more":false})"}});
+  zooctl.server.on(
+      "GET /zoo/v1/audit",
+      {{200, R"({"items":[)" + line(1, "jane") + "," + line(3, "jill") + R"(],"more":false})"},
+       {200, R"({"items":[)" + line(2, "jack") + R"(],"more":false})"}});
   std::ofstream(directory / "admin.kubeconfig") << R"(
 apiVersion: v1
 kind: Config
@@ -640,7 +641,8 @@ users: [{name: a, user: {token: t}}]
   CHECK(has(lines.err, "c did not answer, and its lines are missing"));
   CHECK(has(lines.err, "admin.listen"));
   std::vector<std::string> seen;
-  for (const auto& each : json::parse(lines.out)["items"])
+  const auto answer = json::parse(lines.out);
+  for (const auto& each : answer["items"])
     seen.push_back(each["replica"].get<std::string>() + ":" + each["user"].get<std::string>());
   CHECK(fmt::format("{}", fmt::join(seen, " ")) == "a:jane b:jack a:jill");
   CHECK(zooctl.server.asked("GET", "https://b:7444/zoo/v1/audit").method == "GET");
