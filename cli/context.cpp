@@ -74,12 +74,16 @@ void Context::patient() {
 
 Result<AdminClient*> Context::client() {
   if (!client_) {
-    ZOO_TRY(auto timeout, option_duration("--request-timeout", globals.request_timeout));
     ZOO_TRY(auto door, find_door(*this));
-    auto transport = connect(door.credentials.clone());
-    client_ = std::make_unique<AdminClient>(std::move(door), std::move(transport), timeout, steady);
+    ZOO_TRY(client_, client_of(std::move(door)));
   }
   return client_.get();
+}
+
+Result<std::unique_ptr<AdminClient>> Context::client_of(Door door) {
+  ZOO_TRY(const auto timeout, option_duration("--request-timeout", globals.request_timeout));
+  auto transport = connect(door.credentials.clone());
+  return std::make_unique<AdminClient>(std::move(door), std::move(transport), timeout, steady);
 }
 
 void connect_to_process(Context& context) {

@@ -66,6 +66,8 @@ public:
   void patient();
   /// The client of the door that the options name (door.hpp); made at the first call.
   Result<AdminClient*> client();
+  /// A client of that door, with the same timeout.
+  Result<std::unique_ptr<AdminClient>> client_of(Door door);
 
   /// The value of an environment variable; empty ones count as not set.
   std::optional<std::string> env(std::string_view name) const;

@@ -57,6 +57,19 @@ Result<std::string> server_url(std::string_view what, const std::string& said) {
   return url;
 }
 
+/// What --dir and ZOO_DIR say; "": neither.
+std::string directory_of(const Context& context) {
+  return !context.globals.dir.empty() ? context.globals.dir
+                                      : context.env("ZOO_DIR").value_or(std::string());
+}
+
+/// The kubeconfig that zood writes for administrators, or the one that --kubeconfig names.
+std::filesystem::path administrators_file(const Context& context) {
+  if (!context.globals.kubeconfig.empty()) return context.globals.kubeconfig;
+  const auto dir = directory_of(context);
+  return std::filesystem::path(dir.empty() ? std::string(k_default_dir) : dir) / "admin.kubeconfig";
+}
+
 } // namespace
 
 std::string Door::name() const {
@@ -77,23 +90,29 @@ Result<std::chrono::seconds> option_ttl(std::string_view text) {
   return seconds;
 }
 
+Result<http_client::Credentials> administrators_credentials(const Context& context) {
+  auto access = kube::load_kubeconfig(administrators_file(context));
+  if (!access) {
+    return fail(std::move(access).error().context(
+        "other zoods are asked by TLS, with an administrator's kubeconfig: name it with "
+        "--kubeconfig FILE"));
+  }
+  return std::move(access->credentials);
+}
+
 Result<Door> find_door(const Context& context) {
   const auto& options = context.globals;
   const bool tls = !options.kubeconfig.empty() || !options.server.empty();
   if (tls && !options.socket.empty()) {
     return fail(Code::usage, "--socket excludes --server and --kubeconfig: give one door to zood");
   }
-  const auto dir =
-      !options.dir.empty() ? options.dir : context.env("ZOO_DIR").value_or(std::string());
+  const auto dir = directory_of(context);
   if (tls) {
     std::optional<std::string> url;
     if (!options.server.empty()) {
       ZOO_TRY(url, server_url("--server", options.server));
     }
-    const auto file = !options.kubeconfig.empty()
-                          ? std::filesystem::path(options.kubeconfig)
-                          : std::filesystem::path(dir.empty() ? std::string(k_default_dir) : dir) /
-                                "admin.kubeconfig";
+    const auto file = administrators_file(context);
     auto access = kube::load_kubeconfig(file);
     if (!access && options.kubeconfig.empty()) {
       return fail(std::move(access).error().context(

@@ -26,6 +26,11 @@ struct Door {
 /// reading says.
 Result<Door> find_door(const Context& context);
 
+/// The credential of an administrator for any TLS door of zoods with one store: that of the options
+/// or, where a socket is asked, of admin.kubeconfig in the directory that --dir or ZOO_DIR names,
+/// else in /var/lib/zood. Errors say what is missing.
+Result<http_client::Credentials> administrators_credentials(const Context& context);
+
 /// After a failed connection to a Unix socket: what is wrong with it and what to do next. The
 /// error itself if the socket is well.
 Error explain_socket(const std::string& socket, Error error);

@@ -2,9 +2,11 @@
 #include "cli/command.hpp"
 #include "cli/journal.hpp"
 #include "cli/options.hpp"
+#include "cli/other_zoods.hpp"
 #include "cli/output/printer.hpp"
 #include "cli/output/table.hpp"
 #include "common/api/tenant.hpp"
+#include "common/base/error_table.hpp"
 #include "common/base/text.hpp"
 
 #include <CLI/CLI.hpp>
@@ -23,7 +25,7 @@ struct Audit final : Command {
   using Time = std::chrono::system_clock::time_point;
 
   std::string tenant, since = "1h", user, verb, limit = "1000", format, journal;
-  bool denied = false, follow = false, no_headers = false;
+  bool denied = false, follow = false, no_headers = false, all_replicas = false;
 
   void define(CLI::App& app) override {
     app.add_option("tenant", tenant, "The tenant's ID; without it all, administrators included")
@@ -40,6 +42,10 @@ struct Audit final : Command {
     app.add_option("--limit", limit, "The newest so many lines, 10000 at most")
         ->type_name("NUMBER")
         ->capture_default_str();
+    app.add_flag(
+        "--all-replicas", all_replicas,
+        "Of several zoods with one store: end with exit status 69 where one of them did not "
+        "answer");
     app.add_option("--journal", journal,
                    "Where zood writes to the journal: read the files of this directory, as "
                    "journalctl --directory")
@@ -74,6 +80,7 @@ struct Audit final : Command {
     const auto decision = text_at(line, "/decision");
     const auto code = text_at(line, "/code");
     std::vector<Cell> out = {{text_at(line, "/time"), Colour::none}};
+    if (several_) out.push_back({text_at(line, "/replica"), Colour::none});
     if (tenant.empty()) out.push_back({text_at(line, "/tenant"), Colour::none});
     for (auto text : {text_at(line, "/user"), text_at(line, "/verb"), what(line),
                       text_at(line, "/namespace"), text_at(line, "/name")})
@@ -95,6 +102,7 @@ struct Audit final : Command {
     }
     Table table;
     table.headers = {"TIME"};
+    if (several_) table.headers.emplace_back("REPLICA");
     if (tenant.empty()) table.headers.emplace_back("TENANT");
     for (const auto* header :
          {"USER", "VERB", "RESOURCE", "NAMESPACE", "NAME", "CODE", "LATENCY", "DECISION", "REASON"})
@@ -141,6 +149,41 @@ struct Audit final : Command {
     return out;
   }
 
+  /// What all zoods that have the store have written, by time: as one zood answers, and
+  /// `replica` in each line. Who does not answer is named on standard error, once.
+  Result<json> gather(Context& context, AllZoods& zoods, const api::AuditQuery& wanted) {
+    ZOO_TRY(auto answers, zoods.ask([&](AdminClient& client) { return ask(client, wanted); }));
+    if (answers.front().zood.empty() && answers.size() == 1) return answers.front().answer;
+    several_ = true;
+    std::vector<json> lines;
+    bool more = false;
+    std::int64_t torn = 0;
+    for (auto& [zood, answer] : answers) {
+      if (!answer) {
+        if (missing_.insert(zood).second)
+          context.say(fmt::format("{} did not answer, and its lines are missing: {}",
+                                  printable(zood), answer.error().text()));
+        continue;
+      }
+      missing_.erase(zood);
+      more = more || answer->value("more", false);
+      torn += answer->value("torn", std::int64_t{0});
+      for (auto& line : (*answer)["items"]) {
+        if (!line.is_object()) continue;
+        line["replica"] = zood;
+        lines.push_back(std::move(line));
+      }
+    }
+    std::stable_sort(lines.begin(), lines.end(), [](const json& a, const json& b) {
+      return text_at(a, "/time") < text_at(b, "/time");
+    });
+    if (lines.size() > wanted.limit) {
+      more = true;
+      lines.erase(lines.begin(), lines.end() - static_cast<std::ptrdiff_t>(wanted.limit));
+    }
+    return json{{"items", std::move(lines)}, {"more", more}, {"torn", torn}};
+  }
+
   /// zood's files are zood's to read; the journal, the caller's.
   Result<json> ask(AdminClient& client, const api::AuditQuery& wanted) const {
     auto asked = client.audit(wanted);
@@ -162,15 +205,14 @@ struct Audit final : Command {
 
   /// Asks again and again for what is not older than the newest line, and leaves out what it has
   /// seen of that. Ends when zood says no, or nobody reads what is printed.
-  Result<int> go_on(Context& context, AdminClient& client, api::AuditQuery wanted,
-                    const json& first) {
+  Result<int> go_on(Context& context, AllZoods& zoods, api::AuditQuery wanted, const json& first) {
     std::set<std::string> seen = remembered(first, {});
     wanted.limit = k_most;
     bool told = false;
     while (context.out.good()) {
       context.pause(k_pause);
       if (!seen.empty()) wanted.since = since_newest(*seen.rbegin(), wanted.since);
-      const auto answer = ask(client, wanted);
+      const auto answer = gather(context, zoods, wanted);
       if (!answer) {
         const auto code = answer.error().code();
         if (code != Code::unavailable && code != Code::timeout) return fail(answer.error());
@@ -215,13 +257,16 @@ struct Audit final : Command {
 
   Result<int> run(Context& context) override {
     ZOO_TRY(const auto wanted, query(context));
-    ZOO_TRY(auto* client, context.client());
-    ZOO_TRY(const auto answer, ask(*client, wanted));
+    // The files of a journal are those of one machine.
+    ZOO_TRY(auto zoods, AllZoods::find(context, !journal.empty()));
+    ZOO_TRY(const auto answer, gather(context, zoods, wanted));
+    const int status =
+        all_replicas && !missing_.empty() ? error_row(Code::unavailable).exit_status : 0;
     if (const auto torn = answer.value("torn", 0); torn > 0)
       context.say(fmt::format("Torn lines, left out: {}.", torn));
     if (!follow && (format == "json" || format == "yaml")) {
       print_record(context, answer, format_of(format));
-      return 0;
+      return status;
     }
     const auto lines = answer.value("items", json::array());
     print(context, lines, true);
@@ -230,7 +275,7 @@ struct Audit final : Command {
     if (answer.value("more", false)) {
       context.say(fmt::format("There are older lines: raise --limit (now {}).", limit));
     }
-    return follow ? go_on(context, *client, wanted, lines) : Result<int>(0);
+    return follow ? go_on(context, zoods, wanted, lines) : Result<int>(status);
   }
 
 private:
@@ -239,6 +284,8 @@ private:
   static constexpr std::chrono::seconds k_late{2};
   static constexpr std::size_t k_seconds = 19; ///< of an RFC 3339 time, without fraction and zone
 
+  bool several_ = false;            ///< zoods have one store
+  std::set<std::string> missing_;   ///< that did not answer last
   std::vector<std::size_t> widths_; ///< of what was printed while following
 };
 

@@ -3,6 +3,7 @@
 #include "cli/options.hpp"
 #include "cli/output/printer.hpp"
 #include "cli/output/table.hpp"
+#include "common/kube/age.hpp"
 
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
@@ -50,6 +51,14 @@ void flatten(const ordered_json& value, const std::string& name,
   }
 }
 
+std::pair<std::string, std::string> line_of_replica(const json& replica) {
+  auto text = text_at(replica, "/version");
+  if (replica.value("leads", false)) text += ", leads";
+  if (const auto started = replica.value("started", std::int64_t{0}); started > 0)
+    text += fmt::format(", started {} ago", human_span(kube::unix_now() - started));
+  return {fmt::format("replica {}", text_at(replica, "/name")), std::move(text)};
+}
+
 struct Status final : Command {
   std::string format;
 
@@ -70,7 +79,12 @@ struct Status final : Command {
     // For programs; a reader has no use for it.
     if (const auto door = status.find("accountDoor"); door != status.end())
       door->erase("certificateAuthorityData");
+    const auto replicas = status.find("replicas");
+    const auto zoods = replicas == status.end() ? ordered_json::array() : *replicas;
+    status.erase("replicas");
     flatten(status, "", lines);
+    for (const auto& each : zoods)
+      lines.push_back(line_of_replica(json(each)));
     std::size_t width = 0;
     for (auto& [name, value] : lines) {
       name = printable(name) + ":";

@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -32,6 +33,13 @@ struct FlowLoad {
   std::uint64_t refused = 0; ///< since the first request
 };
 
+/// Of one tenant's work what has a limit, as other zoods with the same store report it: `requests`
+/// are those that hold a place, wait for one, or are still received.
+struct FlowOthers {
+  std::uint32_t requests = 0, mutations = 0, long_running = 0;
+  bool operator==(const FlowOthers&) const = default;
+};
+
 /// What one tenant has in progress, counted without a lock (docs/decisions/122): a limit is looked
 /// at and a request counted in one step, so that it is never passed. Thread-safe, but for what
 /// says so. FlowControl makes it.
@@ -42,6 +50,13 @@ public:
 
   /// The budget of bytes and the weight from now on; the other limits come with each request.
   void set_terms(const api::Flow& flow);
+  /// What the tenant has at others of `zoods` that share its limits. From now on this zood lets in
+  /// what they leave of each limit, and its even part of it at least: with N zoods a limit L is
+  /// max(L / N rounded up, L - others). The budget of bytes is each zood's own.
+  void set_others(const FlowOthers& others, std::uint32_t zoods);
+  /// What there is to tell the others: more than an eighth of an even part of one of the limits.
+  /// Nothing: they need not know.
+  std::optional<FlowOthers> worth_telling(std::uint32_t zoods) const;
   /// At least 1.
   std::uint32_t weight() const { return weight_.load(std::memory_order_relaxed); }
 
@@ -93,6 +108,8 @@ private:
     return k_held + (started ? k_in_flight : 0) + (work == Work::mutation ? k_mutation : 0);
   }
   FlowVerdict refuse(FlowVerdict verdict);
+  /// Of that limit what this zood may let in.
+  std::uint32_t part_of(std::uint32_t limit, const std::atomic<std::uint32_t>& others) const;
 
   std::atomic<std::uint64_t> counts_ = 0;
   std::atomic<std::uint64_t> admissions_ = 0;
@@ -103,6 +120,10 @@ private:
   std::atomic<std::uint32_t> long_running_ = 0;
   std::atomic<std::uint32_t> weight_ = 1;
   std::atomic<std::uint32_t> queued_ = 0;
+  /// The limits of the last request, for worth_telling().
+  std::atomic<std::uint32_t> limit_requests_ = 0, limit_mutations_ = 0, limit_long_running_ = 0;
+  std::atomic<std::uint32_t> zoods_ = 1; ///< that share the limits
+  std::atomic<std::uint32_t> others_requests_ = 0, others_mutations_ = 0, others_long_running_ = 0;
   const std::string id_;
 };
 

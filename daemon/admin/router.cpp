@@ -134,7 +134,7 @@ Answer Router::zoo(const Request& request) {
   if (path.size() != 3 || path[1] != "v1")
     return nothing_here("path", path.size() > 2 ? path[2] : request.path(), k_zoo);
   if (path[2] == "status")
-    return reads(request) ? status_answer(status_, tenants_) : wrong_method(request, "GET");
+    return reads(request) ? status_answer(status_, tenants_, store_) : wrong_method(request, "GET");
   if (path[2] == "audit")
     return reads(request) ? audit_answer(request, audit_) : wrong_method(request, "GET");
   if (path[2] == "backup") return backup_answer(request, backup_);

@@ -27,7 +27,7 @@ std::string_view level_name(tenants::Finding::Level level) {
 
 } // namespace
 
-Answer status_answer(StatusSource& source, tenants::TenantService& tenants) {
+Answer status_answer(StatusSource& source, tenants::TenantService& tenants, StoreSource* store) {
   const auto status = source.status();
   const auto census = tenants.census();
   if (!census) return failure(census.error());
@@ -42,27 +42,34 @@ Answer status_answer(StatusSource& source, tenants::TenantService& tenants) {
   if (const auto& door = status.account_door; !door.server.empty())
     account_door = {{"server", door.server},
                     {"certificateAuthorityData", crypto::base64_encode(door.ca_pem)}};
-  return json_answer(200, {{"version", status.version},
-                           {"listen", status.listen},
-                           {"advertise", status.advertise},
-                           {"adminListen", status.admin_listen},
-                           {"adminSocket", status.admin_socket},
-                           {"accountDoor", account_door},
-                           {"upstream",
-                            {{"server", status.upstream.server},
-                             {"reachable", status.upstream.reachable},
-                             {"version", status.upstream.version},
-                             {"message", status.upstream.message}}},
-                           {"tenants", counts},
-                           {"uptimeSeconds", status.uptime.count()},
-                           {"workers", status.workers},
-                           {"connections", status.connections},
-                           {"audit",
-                            {{"output", status.audit.output},
-                             {"lines", status.audit.written},
-                             {"lost", status.audit.lost},
-                             {"refused", status.audit.refused},
-                             {"trouble", status.audit.trouble}}}});
+  json answer{{"version", status.version},
+              {"listen", status.listen},
+              {"advertise", status.advertise},
+              {"adminListen", status.admin_listen},
+              {"adminSocket", status.admin_socket},
+              {"accountDoor", account_door},
+              {"upstream",
+               {{"server", status.upstream.server},
+                {"reachable", status.upstream.reachable},
+                {"version", status.upstream.version},
+                {"message", status.upstream.message}}},
+              {"tenants", counts},
+              {"uptimeSeconds", status.uptime.count()},
+              {"workers", status.workers},
+              {"connections", status.connections},
+              {"audit",
+               {{"output", status.audit.output},
+                {"lines", status.audit.written},
+                {"lost", status.audit.lost},
+                {"refused", status.audit.refused},
+                {"trouble", status.audit.trouble}}}};
+  const auto state = store != nullptr ? store->state() : Result<json>(json::object());
+  if (!state) {
+    answer["replicasUnknown"] = state.error().text();
+  } else if (state->value("driver", "sqlite") != "sqlite") {
+    answer["replicas"] = (*state)["replicas"];
+  }
+  return json_answer(200, answer);
 }
 
 Answer doctor_answer(tenants::TenantService& tenants) {

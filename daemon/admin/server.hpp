@@ -76,7 +76,7 @@ public:
 class StoreSource {
 public:
   virtual ~StoreSource() = default;
-  /// {name, leads, replicas [{name, leads, version, started}], driver, place, revision,
+  /// {name, leads, replicas [{name, leads, version, started, admin}], driver, place, revision,
   /// staleMilliseconds}.
   virtual Result<nlohmann::json> state() = 0;
   /// Moves the records: {"to": config::to_json(), "dryRun", "clearTarget"}. Answers {records,
@@ -96,8 +96,10 @@ Answer backup_answer(const Request& request, BackupSource* source);
 /// and `trouble`. PUT {"enabled": true|false} switches it, over restarts.
 Answer aggregated_answer(const Request& request, AggregatedSwitch* door);
 /// GET /zoo/v1/status: {version, listen, advertise, adminListen, adminSocket, upstream {server,
-/// reachable, version, message}, tenants {total, Ready, ...}, uptimeSeconds, workers, connections}.
-Answer status_answer(StatusSource& source, tenants::TenantService& tenants);
+/// reachable, version, message}, tenants {total, Ready, ...}, uptimeSeconds, workers, connections};
+/// where several zoods may have the store, `replicas` as StoreSource::state() has them, or
+/// `replicasUnknown`, which says why. `store` may be null.
+Answer status_answer(StatusSource& source, tenants::TenantService& tenants, StoreSource* store);
 /// GET /zoo/v1/doctor: {findings: [{level, subject, message, remedy}], ok, warnings, problems}.
 Answer doctor_answer(tenants::TenantService& tenants);
 /// /healthz, /livez, /readyz: text, for anybody who reaches a door.

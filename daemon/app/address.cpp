@@ -4,6 +4,7 @@
 #include <arpa/inet.h>
 #include <grp.h>
 #include <netinet/in.h>
+#include <unistd.h>
 
 #include <charconv>
 
@@ -58,6 +59,12 @@ bool unspecified(const Address& address) {
 Address reachable(Address address) {
   if (address.host.empty() || address.host == "0.0.0.0") address.host = "127.0.0.1";
   if (address.host == "::") address.host = "::1";
+  return address;
+}
+
+Address reachable_from_elsewhere(Address address) {
+  char host[256] = {};
+  if (unspecified(address) && ::gethostname(host, sizeof host - 1) == 0) address.host = host;
   return address;
 }
 

@@ -25,6 +25,9 @@ bool unspecified(const Address& address);
 /// The same, with loopback where a listener's address names all interfaces.
 Address reachable(Address address);
 
+/// The same, with this machine's name: for who asks from another machine.
+Address reachable_from_elsewhere(Address address);
+
 bool group_exists(const char* name);
 
 } // namespace zoo::app

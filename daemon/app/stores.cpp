@@ -120,7 +120,7 @@ Result<OpenedStore> open_store(const config::Values& values, bool empty) {
   return out;
 }
 
-store::Replica own_replica(const config::Values& values) {
+store::Replica own_replica(const config::Values& values, std::int64_t started) {
   store::Replica out;
   out.name = values.string("replicas.name");
   if (out.name.empty()) {
@@ -129,8 +129,14 @@ store::Replica own_replica(const config::Values& values) {
     if (out.name.empty()) out.name = "zood";
   }
   out.honours = std::chrono::ceil<std::chrono::seconds>(values.duration("replicas.max_stale"));
-  out.info = json{{"version", ZOO_VERSION}, {"started", kube::unix_now()}}.dump();
+  out.info = replica_info(started, {});
   return out;
+}
+
+std::string replica_info(std::int64_t started, const std::string& admin) {
+  json out{{"version", ZOO_VERSION}, {"started", started}};
+  if (!admin.empty()) out["admin"] = admin;
+  return out.dump();
 }
 
 Result<json> StoreMigration::state() {
@@ -207,6 +213,56 @@ Result<json> StoreMigration::migrate(const json& wish) {
   return out;
 }
 
+tenants::Finding finding_of(const std::vector<store::Member>& all) {
+  using Level = tenants::Finding::Level;
+  constexpr double k_full = 0.8;
+  std::vector<std::string> away, wrong, full, versions;
+  std::int64_t largest = 0;
+  bool takes_writes = false;
+  for (const auto& each : all) {
+    if (!each.trouble.empty()) {
+      away.push_back(fmt::format("{} ({})", each.url, each.trouble));
+      continue;
+    }
+    takes_writes = takes_writes || each.has_leader;
+    largest = std::max(largest, each.bytes);
+    for (const auto& alarm : each.wrong)
+      wrong.push_back(fmt::format("{}: {}", each.url, alarm));
+    if (each.quota > 0 && double(each.bytes) > k_full * double(each.quota))
+      full.push_back(fmt::format("{}: {} of {} MiB", each.url, each.bytes >> 20, each.quota >> 20));
+    if (std::find(versions.begin(), versions.end(), each.version) == versions.end())
+      versions.push_back(each.version);
+  }
+  if (!wrong.empty()) {
+    return {
+        Level::problem, "store",
+        fmt::format("etcd has raised an alarm, and may take no writes: {}", fmt::join(wrong, "; ")),
+        "for NOSPACE compact it, defragment it or raise --quota-backend-bytes, then run "
+        "`etcdctl alarm disarm`; a member whose data is CORRUPT is replaced"};
+  }
+  if (!takes_writes) {
+    return {Level::problem, "store",
+            fmt::format("no member of etcd knows a leader, so that none takes a write{}{}",
+                        away.empty() ? "" : "; these do not answer: ", fmt::join(away, "; ")),
+            "see that a majority of etcd's members runs, and that they reach each other"};
+  }
+  if (!away.empty()) {
+    return {Level::warning, "store",
+            fmt::format("{} of {} members of etcd do not answer: {}", away.size(), all.size(),
+                        fmt::join(away, "; ")),
+            "start them again, or take them out of store.etcd.endpoints"};
+  }
+  if (!full.empty()) {
+    return {
+        Level::warning, "store", fmt::format("etcd is nearly full: {}", fmt::join(full, "; ")),
+        "compact and defragment it, or raise --quota-backend-bytes: a full one takes no writes"};
+  }
+  return {Level::ok, "store",
+          fmt::format("{} of {} members of etcd answer (version {}, {} MiB)", all.size(),
+                      all.size(), fmt::join(versions, ", "), largest >> 20),
+          ""};
+}
+
 std::vector<tenants::Finding> StoreMigration::findings() const {
   using Level = tenants::Finding::Level;
   std::vector<tenants::Finding> out;
@@ -222,8 +278,8 @@ std::vector<tenants::Finding> StoreMigration::findings() const {
                      "then, and nothing is written",
                      here_.text(), std::chrono::duration_cast<std::chrono::seconds>(stale).count()),
          "see that a majority of etcd's members runs, and that this machine reaches one"});
-  } else {
-    out.push_back({Level::ok, "store", "etcd answers: " + here_.text(), ""});
+  } else if (const auto members = store_.members(); !members.empty()) {
+    out.push_back(finding_of(members));
   }
   const auto replicas = session_.replicas();
   if (!replicas) return out; // told of above, in a moment

@@ -31,8 +31,14 @@ struct OpenedStore {
 /// use, unless it is to be filled (`empty`: restore).
 Result<OpenedStore> open_store(const config::Values& values, bool empty = false);
 
-/// What this zood is to the others that have its store open.
-store::Replica own_replica(const config::Values& values);
+/// What this zood is to the others that have its store open; `started` in Unix seconds.
+store::Replica own_replica(const config::Values& values, std::int64_t started);
+/// Replica::info: {"version", "started", "admin"}; `admin` is the URL of its TLS door for
+/// administrators, "" while it has none.
+std::string replica_info(std::int64_t started, const std::string& admin);
+
+/// What `zooctl doctor` says of them; `all` is not empty.
+tenants::Finding finding_of(const std::vector<store::Member>& all);
 
 /// `zooctl store migrate`: moves the records of the running zood into another store. Any thread;
 /// blocks for as long as copying takes.

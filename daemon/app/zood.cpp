@@ -42,6 +42,7 @@
 #include "daemon/net/listener.hpp"
 #include "daemon/net/tls_memory.hpp"
 #include "daemon/net/workers.hpp"
+#include "daemon/replicas/flow_reports.hpp"
 #include "daemon/replicas/turns.hpp"
 #include "daemon/resources/service.hpp"
 #include "daemon/store/keyring.hpp"
@@ -102,6 +103,7 @@ struct Zood::Impl {
   std::unique_ptr<net::Workers> loops;
   /// Null: no other zood has the store open. Behind the loops that it wakes.
   std::unique_ptr<replicas::SharedTurns> turns;
+  std::optional<replicas::FlowReports> flow_reports; ///< likewise
   std::unique_ptr<net::Workers> rights_loop; ///< of the Follower; null without accounts.enabled
   /// Follows the objects that quotas count; null without accounts.enabled.
   std::unique_ptr<net::Workers> quota_loop;
@@ -139,6 +141,7 @@ struct Zood::Impl {
   std::unique_ptr<Accounts> accounts;
   std::unique_ptr<Clusters> clusters;
 
+  const std::int64_t started = kube::unix_now();
   std::chrono::milliseconds max_stale{};
   Published<const LeaveTimes> leaving;
   std::unique_ptr<Health> health;    ///< null without health.listen
@@ -215,7 +218,7 @@ Result<void> Zood::Impl::open_store() {
   store = std::move(own.store);
   timed = own.timed;
   // Before anything is read: who waits until all have heard of a write waits for this one, too.
-  ZOO_TRY(session, store->join(own_replica(values)));
+  ZOO_TRY(session, store->join(own_replica(values, started)));
   ZOO_TRY(auto opened, store::Keyring::open(*store, values.path("dir")));
   keyring.emplace(std::move(opened));
   ZOO_TRY(auto key, keyring->key("tenant-credentials"));
@@ -336,6 +339,10 @@ Result<void> Zood::Impl::open_tenants_door() {
     turns = std::make_unique<replicas::SharedTurns>(*store, *session);
     ZOO_TRY_VOID(turns->start());
     gateway_shared->turns = turns.get();
+    flow_reports.emplace(replicas::FlowReports::Parts{
+        *store, *session,
+        [this](auto zoods, auto most) { return flow_control.worth_telling(zoods, most); },
+        [this](auto others, auto zoods) { flow_control.set_others(std::move(others), zoods); }});
   }
   ZOO_TRY(auto ticket_key, keyring->key("session-tickets"));
   ZOO_TRY(const auto tls, certificates->open_tenants(std::move(ticket_key)));
@@ -511,6 +518,7 @@ Result<void> Zood::Impl::open_admin_doors() {
   status->set_admin_listen(admin_listener->address());
   ZOO_TRY(const auto address, parse_address(admin_listener->address()));
   certificates->write_admin_kubeconfig("https://" + reachable(address).text());
+  session->tell(replica_info(started, "https://" + reachable_from_elsewhere(address).text()));
   return {};
 }
 

@@ -165,6 +165,8 @@ std::shared_ptr<FlowShare> FlowControl::share(std::string_view tenant) {
   if (const auto found = shares_.find(id); found != shares_.end()) return found->second;
   if (shares_.size() >= k_most_tenants) forget_idle();
   auto made = std::make_shared<FlowShare>(id);
+  const auto elsewhere = others_.find(id);
+  made->set_others(elsewhere == others_.end() ? access::FlowOthers{} : elsewhere->second, zoods_);
   shares_.emplace(std::move(id), made);
   return made;
 }
@@ -176,6 +178,27 @@ void FlowControl::forget_idle() {
     if (idle) forgotten_ += entry.second->load().refused;
     return idle;
   });
+}
+
+void FlowControl::set_others(OthersByTenant others, std::uint32_t zoods) {
+  const std::scoped_lock lock(shares_mutex_);
+  others_ = std::move(others);
+  zoods_ = zoods;
+  for (const auto& [id, share] : shares_) {
+    const auto found = others_.find(id);
+    share->set_others(found == others_.end() ? access::FlowOthers{} : found->second, zoods);
+  }
+}
+
+FlowControl::OthersByTenant FlowControl::worth_telling(std::uint32_t zoods,
+                                                       std::size_t most) const {
+  const std::scoped_lock lock(shares_mutex_);
+  OthersByTenant out;
+  for (const auto& [id, share] : shares_) {
+    if (out.size() == most) break;
+    if (const auto told = share->worth_telling(zoods)) out.emplace(id, *told);
+  }
+  return out;
 }
 
 FlowControl::Load FlowControl::load(std::string_view tenant) const {

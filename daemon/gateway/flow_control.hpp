@@ -90,6 +90,12 @@ public:
   Entered enter(FlowShare& share, const api::Flow& flow, std::string_view user, Work work,
                 bool receiving, const Teller& teller);
 
+  using OthersByTenant = std::unordered_map<std::string, access::FlowOthers>;
+  /// FlowShare::set_others() of every tenant; one that is not named has nothing elsewhere.
+  void set_others(OthersByTenant others, std::uint32_t zoods);
+  /// FlowShare::worth_telling() of at most so many tenants.
+  OthersByTenant worth_telling(std::uint32_t zoods, std::size_t most) const;
+
   Load load(std::string_view tenant) const;
   Load total() const; ///< of all tenants
 
@@ -110,6 +116,8 @@ private:
 
   mutable std::mutex shares_mutex_; ///< of what follows; never together with the other one
   std::unordered_map<std::string, std::shared_ptr<FlowShare>> shares_;
+  OthersByTenant others_;       ///< for shares that are still to be made
+  std::uint32_t zoods_ = 1;     ///< likewise
   std::uint64_t forgotten_ = 0; ///< refusals of shares that are gone
 };
 

@@ -46,6 +46,7 @@ public:
     return inner_.join(std::move(self));
   }
   std::chrono::milliseconds stale() const override { return inner_.stale(); }
+  std::vector<Member> members() override { return inner_.members(); }
 
 protected:
   Store& inner_;

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
@@ -51,6 +52,8 @@ public:
   virtual Result<std::vector<std::string>> settle() = 0;
   /// Who has the store open now, this one too; by name. Code::unavailable.
   virtual Result<std::vector<Replica>> replicas() = 0;
+  /// Replica::info of this zood from now on, as the others see it a moment later. Does not block.
+  virtual void tell(std::string info) = 0;
   virtual const std::string& name() const = 0;
 };
 
@@ -66,12 +69,18 @@ public:
   void resign() override {}
   Result<std::vector<std::string>> settle() override { return std::vector<std::string>(); }
   Result<std::vector<Replica>> replicas() override {
+    const std::lock_guard lock(mutex_);
     return std::vector{Replica{self_.name, self_.info, true, self_.honours}};
+  }
+  void tell(std::string info) override {
+    const std::lock_guard lock(mutex_);
+    self_.info = std::move(info);
   }
   const std::string& name() const override { return self_.name; }
 
 private:
-  const Replica self_;
+  std::mutex mutex_; ///< for its info
+  Replica self_;
 };
 
 /// Code::unavailable: another zood leads.

@@ -69,6 +69,17 @@ struct Fence {
 class Session;  // session.hpp
 struct Replica; // session.hpp
 
+/// One of the servers that a store is kept by, as it tells of itself.
+struct Member {
+  std::string url;
+  std::string trouble; ///< why it has told nothing; "": it has
+  std::string version;
+  bool has_leader = false;        ///< it knows who leads them: it takes writes
+  std::int64_t bytes = 0;         ///< of its file
+  std::int64_t quota = 0;         ///< that its file may have; 0: it does not say
+  std::vector<std::string> wrong; ///< alarms, in its own words
+};
+
 struct Limits {
   std::size_t value = 0; ///< bytes of a record's value
   std::size_t ops = 0;   ///< of one write()
@@ -163,6 +174,10 @@ public:
   /// How long ago it was known for the last time that watches have told everything: some seconds
   /// while all is well, the length of the outage while the store cannot be reached.
   virtual std::chrono::milliseconds stale() const { return std::chrono::milliseconds(0); }
+
+  /// The servers that this store is kept by, asked one after the other, two seconds each at most;
+  /// none where it is a file of this machine.
+  virtual std::vector<Member> members() { return {}; }
 };
 
 } // namespace zoo::store

@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # covers: app http net gateway packaging
-# timeout: 400
+# timeout: 2400
 # alone
 # A zood stops and the next one starts behind HAProxy, by packaging/haproxy/haproxy.cfg, under watches and requests: clients
 # notice nothing but watches that end in order. What /readyz says meanwhile; whose connection it is by the PROXY protocol;
-# keepalived's configuration. In the step `all` with 200 watches and 300 requests a second, else with fewer.
+# keepalived's configuration. In the step `all` with 200 watches and 300 requests a second, and the first of these zoods is of the build
+# before (tests/before); else with fewer, and all are of one build.
 . "$(dirname "$0")/../e2e/lib.sh"
 . "$zoo_root/tests/upstream/go-env.sh"
 
@@ -13,8 +14,11 @@ for program in haproxy keepalived; do
   command -v "$program" >/dev/null || [[ -x /usr/sbin/$program ]] || skip "there is no $program (packaging/install-deps test)"
 done
 PATH=$PATH:/usr/sbin
-watches=40 rate=60 rounds=2
-[[ ${ZOO_STEP:-} == all ]] && watches=200 rate=300 rounds=4
+watches=40 rate=60 rounds=2 first_build=$ZOO_BUILD
+if [[ ${ZOO_STEP:-} == all ]]; then
+  watches=200 rate=300 rounds=4
+  first_build=$("$zoo_root/tests/before/build") || { (($? == 125)) && skip "the commit before is not there"; zoo_die "the build before could not be made"; }
+fi
 clients=$(go_program "$zoo_root/tests/functional/leaving") || exit 1
 
 # Ports that are free now; zood and HAProxy have to have the same ones again.
@@ -47,7 +51,7 @@ check "HAProxy takes it" haproxy -c -q -f "$TMPDIR/haproxy.cfg"
 haproxy -db -f "$TMPDIR/haproxy.cfg" >"$TMPDIR/haproxy.log" 2>&1 &
 haproxy=$!
 
-start_zood_with "$configuration" --listen "$listen"
+ZOO_BUILD=$first_build start_zood_with "$configuration" --listen "$listen"
 says() { curl -s -o /dev/null -w '%{http_code}' --max-time 5 "$@"; } # an HTTP status
 ready() { [[ $(says "http://$health/readyz") == "$1" ]]; }
 eventually "zood is ready" 30 ready 200

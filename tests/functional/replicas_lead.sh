@@ -25,6 +25,7 @@ refused_at() { ! output=$(at "$1" "$2" get pods 2>&1) && grep -Eq "$3" <<<"$outp
 cat >"$TMPDIR/a.yaml" <<YAML
 store: {driver: etcd, etcd: {endpoints: ["$endpoint"], prefix: /zood/two/, ca: etcd/pki/ca.crt, certificate: etcd/pki/client.crt, key: etcd/pki/client.key}}
 replicas: {name: first}
+admin: {listen: "127.0.0.1:0"}
 YAML
 
 # ---- another one joins ------------------------------------------------------------------------------------------------
@@ -36,7 +37,7 @@ check "an invitation" ctl replica invite -o "$TMPDIR/invitation"
 expect "is nobody else's" 600 "$(stat -c %a "$TMPDIR/invitation")"
 expect_match "another zood joins" 'start it with' "$("$ZOO_BUILD/bin/zood" --join "$TMPDIR/invitation" --dir "$TMPDIR/b" 2>&1)"
 check_status "once in a directory" 6 "$ZOO_BUILD/bin/zood" --join "$TMPDIR/invitation" --dir "$TMPDIR/b"
-{ cat "$TMPDIR/b/zood.yaml" && echo 'replicas: {name: second}'; } >"$TMPDIR/b/own.yaml"
+{ cat "$TMPDIR/b/zood.yaml" && echo 'replicas: {name: second}' && echo 'admin: {listen: "127.0.0.1:0"}'; } >"$TMPDIR/b/own.yaml"
 ln -s b/own.yaml "$TMPDIR/b.yaml"
 sed -i "s|etcd/|$TMPDIR/b/etcd/|" "$TMPDIR/b/own.yaml"
 run_zood b
@@ -46,6 +47,9 @@ check "which the first one shows" at a "$one" get configmap made-at-b
 on b
 expect_match "both are known" '^first +yes ' "$(ctl replica list)"
 expect_match "one leads" '^second +no ' "$(ctl replica list)"
+lists() { ctl status | says_line -E "$1"; }
+eventually "status lists the one that leads" 30 lists '^Replica first: +[0-9].*, leads, started '
+eventually "and the other" 30 lists '^Replica second: +[0-9].*, started '
 check_status "no records are moved away from two" 6 ctl store migrate --to <(echo "store: {path: $TMPDIR/other.db}")
 
 # ---- what is written at either is so at both --------------------------------------------------------------------------
@@ -62,6 +66,28 @@ check "all its credentials are revoked" ctl tenant revoke "$two" --all
 check "at both" refused_at b "$two" 'Unauthorized|logged in'
 export_kubeconfig "$two"
 check "a new one is good at both" at b "$two" get configmap first
+
+# ---- one audit log of both -------------------------------------------------------------------------------------------
+
+asked_at() { ctl audit "$one" --all-replicas -o json | jq -r '.items[] | select(.resource == "configmaps").replica' | sort -u | paste -sd ' '; }
+check "one zood is asked" at a "$one" get configmap made-at-b
+check "and the other" at b "$one" get configmap made-at-b
+both() { [[ $(asked_at) == "first second" ]]; }
+for name in a b; do
+  on "$name"
+  eventually "the audit log at $name has what was asked of both" 30 both
+done
+sorted() { ctl audit "$one" -o json | jq -e '[.items[].time] | length > 2 and . == sort'; }
+check "by time" sorted
+expect_match "a table names them" '^TIME +REPLICA ' "$(ctl audit "$one")"
+
+on a
+kill -STOP "$(process b)"
+check_status "one that does not answer is missed" 69 ctl audit "$one" --all-replicas --request-timeout 3s
+check_fails "by its name" 'second did not answer, and its lines are missing' eval 'ctl audit "$one" --all-replicas --request-timeout 3s'
+check "what the others have is shown" ctl audit "$one" --request-timeout 3s
+kill -CONT "$(process b)"
+eventually "until it answers" 30 both
 
 kill -STOP "$(process b)"
 check_status "one that hangs is waited for, and told of" 7 ctl tenant suspend "$two"

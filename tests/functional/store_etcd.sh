@@ -53,6 +53,8 @@ check "kubectl watches tenants by the admin door" eval \
 
 check "a member ends" "$etcd" kill --dir "$TMPDIR/etcd" 1
 check "and it is not noticed" ctl tenant suspend "$b"
+says_of_members() { { ctl doctor -o json || :; } | jq -e '.findings[] | select(.subject == "store" and .level == "warning") | .message | test("^1 of 3 members of etcd do not answer: ")'; }
+check "but doctor names it" says_of_members
 check "by tenants neither" as "$a" get configmap kept
 check "another is stopped" "$etcd" kill --dir "$TMPDIR/etcd" 2 STOP
 check "tenants are served by what is known" as "$a" get configmap kept

@@ -3,6 +3,7 @@
 
 #include "common/base/log.hpp"
 #include "common/crypto/digest.hpp"
+#include "common/kube/json_reads.hpp"
 #include "daemon/store/etcd/commit.hpp"
 #include "daemon/store/etcd/gateway.hpp"
 #include "daemon/store/etcd/history.hpp"
@@ -30,6 +31,24 @@ constexpr Limits k_limits{1u << 20, 100};
 constexpr std::size_t k_most_of_batch = 1u << 20;
 constexpr milliseconds k_pulse{5'000};
 constexpr milliseconds k_look{250};
+
+/// Of an answer to /v3/maintenance/status (etcd api/etcdserverpb/rpc.proto, StatusResponse).
+Member member_of(const std::string& url, const Result<json>& answer) {
+  Member out;
+  out.url = url;
+  if (!answer) {
+    out.trouble = answer.error().text();
+    return out;
+  }
+  out.version = kube::text_at(*answer, "/version");
+  const auto leader = kube::text_at(*answer, "/leader");
+  out.has_leader = !leader.empty() && leader != "0";
+  out.bytes = number(*answer, "dbSize");
+  out.quota = number(*answer, "dbSizeQuota"); // since etcd 3.6
+  for (const auto& each : kube::list_at(*answer, "/errors"))
+    if (each.is_string()) out.wrong.push_back(each.get<std::string>());
+  return out;
+}
 
 class EtcdStore final : public Store {
 public:
@@ -153,6 +172,14 @@ public:
   Result<std::unique_ptr<Session>> join(Replica self) override;
 
   milliseconds stale() const override { return history_->silence(); }
+
+  std::vector<Member> members() override {
+    std::vector<Member> out;
+    for (const auto& [url, answer] :
+         gateway_->ask_each("/v3/maintenance/status", json::object(), Patience{}.call))
+      out.push_back(member_of(url, answer));
+    return out;
+  }
 
 private:
   std::int64_t out_of(std::int64_t revision) const { return base_ + revision; }

@@ -316,6 +316,21 @@ Result<json> Gateway::ask(std::string_view path, const json& body, Patience pati
               members(), last ? last->message() : "not in time");
 }
 
+std::vector<std::pair<std::string, Result<json>>>
+Gateway::ask_each(std::string_view path, const json& body, Milliseconds limit) {
+  const auto text = body.dump();
+  std::vector<std::pair<std::string, Result<json>>> out;
+  for (const auto& url : options_.endpoints) {
+    auto answer = ask_one(url, path, text, limit, {});
+    if (answer) {
+      out.emplace_back(url, *std::move(answer));
+    } else {
+      out.emplace_back(url, fail(std::move(answer).error().error));
+    }
+  }
+  return out;
+}
+
 Result<void> Gateway::stream(std::string_view path, const json& body, Milliseconds quiet,
                              const OnLine& on_line, std::stop_token stop) {
   const auto member = order().front();

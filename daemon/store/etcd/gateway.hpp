@@ -17,6 +17,7 @@
 #include <stop_token>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace zoo::store::etcd {
@@ -52,6 +53,11 @@ public:
   /// left out for five seconds unless on_line had enough.
   Result<void> stream(std::string_view path, const nlohmann::json& body,
                       std::chrono::milliseconds quiet, const OnLine& on_line, std::stop_token stop);
+
+  /// POSTs to every member, one after the other, whatever has become of it before; by its URL, in
+  /// the order of the configuration.
+  std::vector<std::pair<std::string, Result<nlohmann::json>>>
+  ask_each(std::string_view path, const nlohmann::json& body, std::chrono::milliseconds limit);
 
   std::string members() const; ///< for messages
 

@@ -48,7 +48,7 @@ EtcdSession::EtcdSession(Gateway& gateway, const Layout& layout, Replica self)
       leader_key_(layout.session("leader/controllers")),
       replica_key_(layout.session("replica/" + self_.name)),
       applied_key_(layout.session("applied/" + self_.name)),
-      known_key_(layout.session("known/" + self_.name)) {}
+      known_key_(layout.session("known/" + self_.name)), info_(self_.info) {}
 
 EtcdSession::~EtcdSession() {
   thread_ = {};
@@ -61,7 +61,8 @@ EtcdSession::~EtcdSession() {
 }
 
 std::string EtcdSession::value() const {
-  return json{{"name", self_.name}, {"instance", instance_}, {"info", self_.info}}.dump();
+  const std::lock_guard lock(mutex_);
+  return json{{"name", self_.name}, {"instance", instance_}, {"info", info_}}.dump();
 }
 
 Result<void> EtcdSession::begin() {
@@ -265,6 +266,24 @@ void EtcdSession::confirm_soon() {
   confirmed_ = revision;
 }
 
+void EtcdSession::tell(std::string info) {
+  const std::lock_guard lock(mutex_);
+  info_ = std::move(info);
+  untold_ = wanted_ = true;
+  changed_.notify_all();
+}
+
+void EtcdSession::tell_soon() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!std::exchange(untold_, false)) return;
+  }
+  const auto put = request_put(replica_key_, value(), lease_)["request_put"];
+  if (gateway_.ask("/v3/kv/put", put, k_patience)) return;
+  const std::lock_guard lock(mutex_);
+  untold_ = true; // again a second later
+}
+
 /// What is kept of a replica until it goes in order; `lost`: since when it does not live, in Unix
 /// seconds; 0: it does.
 std::string EtcdSession::known(std::int64_t lost) const {
@@ -353,6 +372,7 @@ void EtcdSession::run(std::stop_token stop) {
   while (!stop.stop_requested()) {
     try_to_lead();
     confirm_soon();
+    tell_soon();
     bool late = false; // leadership that was not kept in time
     {
       std::unique_lock lock(mutex_);

@@ -36,6 +36,7 @@ public:
   void resign() override;
   Result<std::vector<std::string>> settle() override;
   Result<std::vector<Replica>> replicas() override;
+  void tell(std::string info) override;
   const std::string& name() const override { return self_.name; }
 
   void heard(const SessionChange& change); ///< by the store's stream
@@ -46,12 +47,13 @@ private:
   using Seconds = std::chrono::seconds;
   static std::chrono::nanoseconds now(); ///< CLOCK_BOOTTIME
 
-  std::string value() const;
+  std::string value() const; ///< takes the lock
   std::string known(std::int64_t lost) const;
   bool may_go_on(const KeyValue& known);
   Result<std::int64_t> register_self(std::chrono::nanoseconds asked);
   Result<bool> keep();
   void confirm_soon(); ///< writes what confirm() has said
+  void tell_soon();    ///< writes what tell() has said
   void try_to_lead();
   void give_away(std::int64_t created); ///< the leadership that this revision began
   void set_leads(bool leads);
@@ -59,7 +61,7 @@ private:
 
   Gateway& gateway_;
   const Layout& layout_;
-  const Replica self_;
+  const Replica self_;         ///< but for its info
   const std::string instance_; ///< of this process: a name may be somebody's who has just died
   const std::string leader_key_, replica_key_, applied_key_, known_key_;
 
@@ -68,6 +70,8 @@ private:
   std::int64_t lease_ = 0;
   std::chrono::nanoseconds valid_until_{};
   std::int64_t leader_created_ = 0; ///< by which it leads; 0: it does not
+  std::string info_;                ///< Replica::info
+  bool untold_ = false;             ///< of others: info_
   std::uint64_t heard_ = 0;
   std::int64_t confirm_ = 0, confirmed_ = 0; ///< etcd's revisions
   bool told_leading_ = false, resigned_ = false, wanted_ = false;

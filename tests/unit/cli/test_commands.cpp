@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <fstream>
 #include <sstream>
 
 using namespace zoo;
@@ -610,6 +611,54 @@ TEST_CASE("audit --follow shows each line once, in columns that stay, until zood
   for (std::string each; std::getline(read, each);)
     users.push_back(json::parse(each)["user"]);
   CHECK(users == std::vector<std::string>{"jane", "j", "k", "somebody-longer"});
+}
+
+TEST_CASE("audit asks every zood that has the store, and names those that do not answer") {
+  const auto line = [](int second, const std::string& user) {
+    return fmt::format(R"({{"time":"2026-01-31T23:59:{:02}Z","tenant":"foofoo","user":"{}",)"
+                       R"("verb":"get","resource":"pods","code":200,"decision":"allow"}})",
+                       second, user);
+  };
+  Zooctl zooctl;
+  test::TemporaryDirectory directory;
+  zooctl.server.on("GET /zoo/v1/store", {{200, R"({"name":"a","driver":"etcd","replicas":[
+      {"name":"a","leads":true},{"name":"b","admin":"https://b:7444"},{"name":"c"}]})"}});
+  zooctl.server.on(
+      "GET /zoo/v1/audit",
+      {{200, R"({"items":[)" + line(1, "jane") + "," + line(3, "jill") + R"(],"more":false})"},
+       {200, R"({"items":[)" + line(2, "jack") + R"(],"more":false})"}});
+  std::ofstream(directory / "admin.kubeconfig") << R"(
+apiVersion: v1
+kind: Config
+current-context: a
+contexts: [{name: a, context: {cluster: a, user: a}}]
+clusters: [{name: a, cluster: {server: "https://a:7444"}}]
+users: [{name: a, user: {token: t}}]
+)";
+  const auto dir = directory.path().string();
+  const auto lines = zooctl({"--dir", dir, "audit", "foofoo", "-o", "json"});
+  CHECK(lines.status == 0);
+  CHECK(has(lines.err, "c did not answer, and its lines are missing"));
+  CHECK(has(lines.err, "admin.listen"));
+  std::vector<std::string> seen;
+  const auto answer = json::parse(lines.out);
+  for (const auto& each : answer["items"])
+    seen.push_back(each["replica"].get<std::string>() + ":" + each["user"].get<std::string>());
+  CHECK(fmt::format("{}", fmt::join(seen, " ")) == "a:jane b:jack a:jill");
+  CHECK(zooctl.server.asked("GET", "https://b:7444/zoo/v1/audit").method == "GET");
+  CHECK(zooctl({"--dir", dir, "audit", "foofoo", "--all-replicas"}).status == 69);
+  const auto table = zooctl({"--dir", dir, "audit", "foofoo"});
+  CHECK(table.out.starts_with("TIME"));
+  CHECK(has(table.out, "REPLICA"));
+}
+
+TEST_CASE("status says which zoods have the store") {
+  Zooctl zooctl;
+  zooctl.server.on("GET /zoo/v1/status", {{200, R"({"version":"1","replicas":[
+      {"name":"a","leads":true,"version":"1.2","started":1},{"name":"b","version":"1.3"}]})"}});
+  const auto out = zooctl({"status"}).out;
+  CHECK(has(out, "Replica a:  1.2, leads, started "));
+  CHECK(has(out, "Replica b:  1.3\n"));
 }
 
 TEST_CASE("the rules for CoreDNS are printed without asking anybody") {

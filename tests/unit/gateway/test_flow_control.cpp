@@ -106,3 +106,60 @@ TEST_CASE("places are counted exactly from several threads") {
   CHECK(control.load("foofoo").in_flight == 0);
   CHECK(control.load("foofoo").refused == 0);
 }
+
+TEST_CASE("of a tenant's limits a zood lets in what others leave, and its even part at least") {
+  FlowControl control;
+  control.set_others({{"foofoo", {5, 0, 0}}}, 3); // before its share is made
+  std::vector<FlowControl::Entered> held;
+  const auto let_in = [&](std::uint32_t limit) {
+    held.clear();
+    for (;;) {
+      auto entered = enter(control, "foofoo", limit);
+      if (!entered.place) return held.size();
+      held.push_back(std::move(entered));
+    }
+  };
+  CHECK(let_in(10) == 5);
+  CHECK(let_in(6) == 2); // 6 / 3
+  CHECK(let_in(7) == 3); // 7 / 3, rounded up
+  control.set_others({{"foofoo", {100, 0, 0}}}, 2);
+  CHECK(let_in(10) == 5);
+  control.set_others({}, 2);
+  CHECK(let_in(10) == 10);
+  CHECK(let_in(0) == 0);
+  control.set_others({{"foofoo", {100, 0, 0}}}, 1); // alone
+  CHECK(let_in(10) == 10);
+}
+
+TEST_CASE("writes and long-running requests are shared likewise") {
+  FlowControl control;
+  control.set_others({{"foofoo", {0, 3, 7}}}, 2);
+  zoo::api::Flow flow;
+  flow.mutations = 4;
+  flow.long_running = 8;
+  std::vector<FlowControl::Entered> held;
+  const auto let_in = [&](Work work) {
+    held.clear();
+    for (;;) {
+      auto entered = control.enter(*control.share("foofoo"), flow, "user", work, false,
+                                   [] { return nullptr; });
+      if (!entered.place) return held.size();
+      held.push_back(std::move(entered));
+    }
+  };
+  CHECK(let_in(Work::mutation) == 2);
+  CHECK(let_in(Work::long_running) == 4);
+}
+
+TEST_CASE("what is worth telling is more than an eighth of an even part") {
+  FlowControl control;
+  std::vector<FlowControl::Entered> held;
+  for (int i = 0; i < 5; ++i)
+    held.push_back(enter(control, "foofoo", 80));
+  held.push_back(enter(control, "barbar", 80));
+  CHECK(control.worth_telling(1, 10).empty()); // ten would do
+  const auto told = control.worth_telling(3, 10);
+  REQUIRE(told.size() == 1);
+  CHECK(told.at("foofoo") == zoo::access::FlowOthers{5, 0, 0});
+  CHECK(control.worth_telling(3, 0).empty());
+}

@@ -2,6 +2,7 @@
 #include "daemon/replicas/turns.hpp"
 #include "daemon/store/sqlite.hpp"
 #include "tests/unit/base/temporary_directory.hpp"
+#include "tests/unit/replicas/named_session.hpp"
 
 #include <doctest/doctest.h>
 
@@ -10,50 +11,16 @@
 #include <condition_variable>
 #include <map>
 #include <mutex>
-#include <set>
 #include <thread>
 
 using namespace zoo;
 using namespace zoo::replicas;
+using test::Living;
+using test::NamedSession;
 using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
 
 namespace {
-
-/// Which zoods live, as their sessions say.
-struct Living {
-  std::mutex mutex;
-  std::set<std::string> names;
-};
-
-class NamedSession final : public store::Session {
-public:
-  NamedSession(std::string name, Living& living) : name_(std::move(name)), living_(living) {
-    const std::lock_guard lock(living_.mutex);
-    living_.names.insert(name_);
-  }
-  ~NamedSession() override {
-    const std::lock_guard lock(living_.mutex);
-    living_.names.erase(name_);
-  }
-  bool leads() const override { return false; }
-  std::optional<store::Fence> fence() const override { return std::nullopt; }
-  void on_change(std::function<void(bool)>) override {}
-  void resign() override {}
-  Result<std::vector<std::string>> settle() override { return std::vector<std::string>(); }
-  Result<std::vector<store::Replica>> replicas() override {
-    const std::lock_guard lock(living_.mutex);
-    std::vector<store::Replica> out;
-    for (const auto& name : living_.names)
-      out.push_back({name, {}, false, {}});
-    return out;
-  }
-  const std::string& name() const override { return name_; }
-
-private:
-  const std::string name_;
-  Living& living_;
-};
 
 /// Zoods with one store.
 struct World {

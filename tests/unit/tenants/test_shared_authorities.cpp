@@ -73,6 +73,7 @@ public:
     return without;
   }
   Result<std::vector<store::Replica>> replicas() override { return std::vector<store::Replica>(); }
+  void tell(std::string) override {}
   const std::string& name() const override { return name_; }
 
 private:
