@@ -307,6 +307,10 @@ void AccountViews::add_quota_findings(std::vector<tenants::Finding>& out) const 
                    "does the upstream serve them? zood tries again by itself"});
 }
 
+nlohmann::json AccountViews::use_of(const std::string& owner) const {
+  return broker_.read([&](const quota::Judge& judge) { return accounts::quota_use(judge, owner); });
+}
+
 Result<nlohmann::json> AccountViews::quotas(const std::string& owner) {
   auto out = nlohmann::json::array();
   const auto accounts =

@@ -150,6 +150,11 @@ check_status "an account without a quota is not found" 4 ctl quota explain nobod
 check "a recount" ctl quota recount team
 check "zooctl sets a quota" ctl --kubeconfig "$ZOO_E2E_KUBECONFIG" quota set team secrets=40 --name of-zooctl
 expect "as it was said" 40 "$(upstream get accountquota of-zooctl -o 'jsonpath={.spec.quota.hard.secrets}')"
+check "and another limit" ctl --kubeconfig "$ZOO_E2E_KUBECONFIG" quota set team configmaps=50 --name of-zooctl
+expect "the first one stays" '{"configmaps":"50","secrets":"40"}' "$(upstream get accountquota.config.kiosk.sh of-zooctl -o json | jq -c .spec.quota.hard)"
+check "and goes by its name" ctl --kubeconfig "$ZOO_E2E_KUBECONFIG" quota set team secrets- --name of-zooctl
+expect "alone" '{"configmaps":"50"}' "$(upstream get accountquota.config.kiosk.sh of-zooctl -o json | jq -c .spec.quota.hard)"
+check_status "what is no limit does not go" 4 ctl --kubeconfig "$ZOO_E2E_KUBECONFIG" quota set team secrets- --name of-zooctl
 check_status "and not what is no amount" 64 ctl --kubeconfig "$ZOO_E2E_KUBECONFIG" quota set team secrets=many
 check "which goes" upstream delete accountquota of-zooctl
 
