@@ -134,6 +134,9 @@ expect "others see none" "" "$(jane get accountquotas.tenancy.kiosk.sh -o name)"
 check_fails "and find none" "NotFound|not found" jane get accountquotas.tenancy.kiosk.sh all
 check_fails "nobody writes through the view" "405|MethodNotAllowed|does not allow|Forbidden|forbidden" john delete accountquotas.tenancy.kiosk.sh all
 
+wide() { john get spaces -o wide | says_line -E '^a +team +Active .*pods [0-9]+/[0-9]+'; }
+eventually "a space says what it uses, and its part" 30 wide
+
 # ---- zooctl -------------------------------------------------------------------------------------------------------
 
 expect_match "zooctl shows who uses what" '^pods +12 +all +10 +[12] +a +[0-9]+ +[0-9]+' "$(ctl quota show team)"
