@@ -113,7 +113,7 @@ TEST_CASE("a binding that was taken away comes back behind the furniture, and on
            synced->message.find("template walls") != std::string::npos;
   }));
   CHECK_FALSE(world.room.upstream.has(tenants::binding_path("foofoo-default")));
-  CHECK(world.kept > 0);
+  CHECK(eventually([&] { return world.kept > 0; })); // at the next look
   const std::lock_guard lock(world.mutex);
   CHECK(world.furnished == std::set<std::string>{"foofoo-default", "foofoo-kube-system"});
   CHECK(world.early.empty());
