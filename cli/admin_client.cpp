@@ -208,6 +208,14 @@ Result<json> AdminClient::apply(const json& tenant, bool dry_run) {
   return parse(body, purpose);
 }
 
+Result<json> AdminClient::patch(std::string_view id, const json& patch, bool dry_run) {
+  return ask(id, {.method = "PATCH",
+                  .path = kube::with_query(tenant_path(id), write_query(dry_run)),
+                  .content_type = "application/merge-patch+json",
+                  .body = patch.dump(),
+                  .purpose = fmt::format("changing tenant '{}'", id)});
+}
+
 Result<void> AdminClient::remove(std::string_view id, std::string_view uid, bool dry_run) {
   json options = {{"kind", "DeleteOptions"}, {"apiVersion", "v1"}};
   if (!uid.empty()) options["preconditions"] = {{"uid", std::string(uid)}};

@@ -55,6 +55,8 @@ public:
   Result<nlohmann::json> create(const nlohmann::json& tenant, bool dry_run);
   /// Server-side apply as field manager zooctl: creates it or merges into it.
   Result<nlohmann::json> apply(const nlohmann::json& tenant, bool dry_run);
+  /// A merge patch of one that is there.
+  Result<nlohmann::json> patch(std::string_view id, const nlohmann::json& patch, bool dry_run);
   /// `uid`: only that Tenant, not a later one of the same ID.
   Result<void> remove(std::string_view id, std::string_view uid, bool dry_run);
   Result<std::string> kubeconfig(std::string_view id, const KubeconfigWish& wish);

@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 
@@ -77,6 +78,19 @@ option_pair(std::string_view option, const std::string& text, std::string_view s
   if (equals == 0 || equals == std::string::npos)
     return fail(Code::usage, "{}{}'{}' is not {}", option, option.empty() ? "" : " ", text, shown);
   return std::pair(text.substr(0, equals), text.substr(equals + 1));
+}
+
+Result<nlohmann::json> option_template(const std::string& text) {
+  const auto colon = text.find(':');
+  nlohmann::json out = {{"template", text.substr(0, colon)}};
+  if (out["template"].get_ref<const std::string&>().empty())
+    return fail(Code::usage, "--template '{}' names no template", text);
+  if (colon == std::string::npos) return out;
+  for (const auto part : text::split(std::string_view(text).substr(colon + 1), ',')) {
+    ZOO_TRY(const auto pair, option_pair("--template", std::string(part), "T:NAME=VALUE,..."));
+    out["parameters"].push_back({{"name", pair.first}, {"value", pair.second}});
+  }
+  return out;
 }
 
 std::string without_kind(std::string id) {

@@ -3,6 +3,8 @@
 
 #include "common/base/result.hpp"
 
+#include <nlohmann/json_fwd.hpp>
+
 #include <string>
 #include <string_view>
 #include <utility>
@@ -49,6 +51,9 @@ CLI::Option* add_repeated(CLI::App& app, const std::string& name, std::vector<st
 /// Code::usage: "OPTION 'TEXT' is not SHOWN". An empty `option`: an argument.
 Result<std::pair<std::string, std::string>>
 option_pair(std::string_view option, const std::string& text, std::string_view shown);
+
+/// "walls:CPU=2,OPEN=no" of --template, as what names a Template and its parameters. Code::usage.
+Result<nlohmann::json> option_template(const std::string& text);
 
 /// "tenant/foofoo", as results and kubectl write it, is foofoo too.
 std::string without_kind(std::string id);

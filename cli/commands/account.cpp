@@ -70,7 +70,7 @@ Result<json> read_account(Cluster& cluster, const std::string& name) {
 /// What an account is to be, as options say it.
 struct AccountOptions : Command {
   std::string name, role, policy, format, context_name;
-  std::vector<std::string> labels;
+  std::vector<std::string> labels, templates;
   std::string limit;
   Members members;
   bool dry_run = false;
@@ -84,6 +84,8 @@ struct AccountOptions : Command {
     app.add_option("--limit", limit, "How many spaces it may have")->type_name("N");
     add_repeated(app, "--space-label", labels, "A label of all its spaces; may be repeated",
                  "KEY=VALUE");
+    add_repeated(app, "--template", templates,
+                 "A template that each of its spaces has; may be repeated", "T[:k=v,...]");
     add_choice(app, "--deletion-policy", policy, "Orphan|Delete|Refuse",
                "What becomes of its spaces when it is deleted: by default Orphan");
     add_dry_run(app, dry_run);
@@ -110,6 +112,10 @@ struct AccountOptions : Command {
     for (const auto& text : labels) {
       ZOO_TRY(const auto pair, option_pair("--space-label", text, "KEY=VALUE"));
       spec["space"]["spaceTemplate"]["metadata"]["labels"][pair.first] = pair.second;
+    }
+    for (const auto& text : templates) {
+      ZOO_TRY(auto wish, option_template(text));
+      spec["space"]["templateInstances"].push_back({{"spec", std::move(wish)}});
     }
     if (!policy.empty()) spec["deletionPolicy"] = policy;
     return out;

@@ -121,7 +121,9 @@ struct QuotaSet final : Command {
 
   void define(CLI::App& app) override {
     app.add_option("account", owner, "The account, or tenant/ID")->type_name("ACCOUNT")->required();
-    app.add_option("amounts", amounts, "How much of each, as pods=10 limits.cpu=4")
+    app.add_option("amounts", amounts,
+                   "How much of each, as pods=10 limits.cpu=4; limits.cpu- takes a limit away, and "
+                   "what is not named stays as it is")
         ->type_name("RESOURCE=AMOUNT")
         ->required();
     app.add_option("--name", name, "The AccountQuota; else the account's name")->type_name("NAME");
@@ -130,12 +132,17 @@ struct QuotaSet final : Command {
     add_format_option(app, format, k_object_formats);
     add_examples(app, "  zooctl quota set blue pods=10 limits.cpu=4\n"
                       "  zooctl quota set blue requests.memory=8Gi --name memory\n"
+                      "  zooctl quota set blue limits.cpu-\n"
                       "  zooctl quota set tenant/foofoo pods=100");
   }
 
   Result<int> run(Context& context) override {
-    json hard = json::object();
+    json hard = json::object(); // null: a limit that goes
     for (const auto& text : amounts) {
+      if (text.size() > 1 && text.ends_with('-') && text.find('=') == text.npos) {
+        hard[text.substr(0, text.size() - 1)] = nullptr;
+        continue;
+      }
       ZOO_TRY(const auto pair, option_pair("", text, "RESOURCE=AMOUNT, as pods=10"));
       const auto amount = kube::Quantity::parse(pair.second);
       if (!amount || amount->negative())
@@ -157,11 +164,10 @@ struct QuotaSet final : Command {
     if (before && text_at(*before, "/spec/account") != owner)
       return fail(Code::conflict, "AccountQuota {} is of account {}: choose another --name", title,
                   text_at(*before, "/spec/account"));
-    const json quota = {{"apiVersion", "config.kiosk.sh/v1alpha1"},
-                        {"kind", "AccountQuota"},
-                        {"metadata", {{"name", title}}},
-                        {"spec", {{"account", owner}, {"quota", {{"hard", hard}}}}}};
-    ZOO_TRY(const auto made, cluster.apply(path, quota, dry_run));
+    if (const auto gone = not_there(before ? hard_of(*before, "/spec/quota/hard") : json(), hard);
+        !gone.empty())
+      return fail(Code::not_found, "AccountQuota {} has no limit of {}", title, gone);
+    ZOO_TRY(const auto made, write(cluster, path, title, hard, !before));
     if (format == "json" || format == "yaml") {
       print_record(context, made, format_of(format));
       return 0;
@@ -174,7 +180,30 @@ struct QuotaSet final : Command {
   }
 
 private:
-  /// Names that are not given stay as they are.
+  Result<json> write(Cluster& cluster, const std::string& path, const std::string& title,
+                     const json& hard, bool fresh) const {
+    const json spec = {{"account", owner}, {"quota", {{"hard", hard}}}};
+    if (!fresh) return cluster.merge_patch(path, {{"spec", spec}}, dry_run);
+    return cluster.apply(path,
+                         {{"apiVersion", "config.kiosk.sh/v1alpha1"},
+                          {"kind", "AccountQuota"},
+                          {"metadata", {{"name", title}}},
+                          {"spec", spec}},
+                         dry_run);
+  }
+
+  static json hard_of(const json& object, const char* at) {
+    const json::json_pointer place(at);
+    return object.contains(place) ? object.at(place) : json();
+  }
+
+  /// A limit that is to go, and that there is not; "": there is none of those.
+  static std::string not_there(const json& has, const json& wished) {
+    for (const auto& [name, amount] : wished.items())
+      if (amount.is_null() && !(has.is_object() && has.contains(name))) return name;
+    return {};
+  }
+
   Result<int> set_tenant(Context& context, const std::string& id, const json& hard) const {
     if (!name.empty() || !context_name.empty())
       return fail(Code::usage, "--name and --context are of the quotas of accounts: a tenant has "
@@ -182,11 +211,11 @@ private:
     ZOO_TRY_VOID(api::validate_id(id));
     ZOO_TRY(auto* client, context.client());
     ZOO_TRY(const auto before, client->tenant(id));
-    const json wish = {{"apiVersion", std::string(api::k_tenant_api_version)},
-                       {"kind", std::string(api::k_tenant_kind)},
-                       {"metadata", {{"name", id}, {"uid", text_at(before, "/metadata/uid")}}},
+    if (const auto gone = not_there(hard_of(before, "/spec/quota/hard"), hard); !gone.empty())
+      return fail(Code::not_found, "the quota of tenant '{}' has no limit of {}", id, gone);
+    const json wish = {{"metadata", {{"uid", text_at(before, "/metadata/uid")}}},
                        {"spec", {{"quota", {{"hard", hard}}}}}};
-    ZOO_TRY(const auto made, client->apply(wish, dry_run));
+    ZOO_TRY(const auto made, client->patch(id, wish, dry_run));
     print_result(context, made, "configured", dry_run, format_of(format));
     return 0;
   }

@@ -55,20 +55,6 @@ Result<json> hard_of(const std::vector<std::string>& texts) {
   return out;
 }
 
-/// "walls:CPU=2,OPEN=no" of --template, as an entry of spec.templates.
-Result<json> template_of(const std::string& text) {
-  const auto colon = text.find(':');
-  json out = {{"template", text.substr(0, colon)}};
-  if (out["template"].get_ref<const std::string&>().empty())
-    return fail(Code::usage, "--template '{}' names no template", text);
-  if (colon == std::string::npos) return out;
-  for (const auto part : text::split(std::string_view(text).substr(colon + 1), ',')) {
-    ZOO_TRY(const auto pair, option_pair("--template", std::string(part), "T:NAME=VALUE,..."));
-    out["parameters"].push_back({{"name", pair.first}, {"value", pair.second}});
-  }
-  return out;
-}
-
 /// A tenant is Ready although its quota, account or templates do not hold in its namespaces.
 void say_unfurnished(Context& context, const json& tenant) {
   for (const auto& condition : kube::list_at(tenant, "/status/conditions"))
@@ -133,7 +119,7 @@ struct TenantCreate final : Command {
       ZOO_TRY(tenant["spec"]["quota"]["hard"], hard_of(quota));
     }
     for (const auto& text : templates) {
-      ZOO_TRY(auto wish, template_of(text));
+      ZOO_TRY(auto wish, option_template(text));
       tenant["spec"]["templates"].push_back(std::move(wish));
     }
     if (!inside.empty()) {

@@ -91,7 +91,7 @@ void flatten(const json& object, const std::string& prefix, json& out) {
       out[prefix + key] = value.is_null() ? "unlimited" : text_of(&value);
     } else if (value.contains("limit")) {
       out[prefix + key] =
-          (value.contains("used") ? value["used"].dump() : "?") + "/" + value["limit"].dump();
+          (value.contains("used") ? text_of(&value["used"]) : "?") + "/" + text_of(&value["limit"]);
     } else {
       flatten(value, prefix + key + ".", out);
     }

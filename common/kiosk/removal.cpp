@@ -75,6 +75,8 @@ constexpr std::array k_order{
     Object{"ClusterRole", "kiosk-edit", ZOO_RBAC "/clusterroles/kiosk-edit"},
     Object{"ClusterRole", "kiosk-namespace-delete",
            ZOO_RBAC "/clusterroles/kiosk-namespace-delete"},
+    Object{"ClusterRole", "kiosk-template-instances",
+           ZOO_RBAC "/clusterroles/kiosk-template-instances"},
     Object{"ClusterRole", "kiosk-space-admin", ZOO_RBAC "/clusterroles/kiosk-space-admin"},
     Object{"ClusterRole", "zoo:templates", ZOO_RBAC "/clusterroles/zoo%3Atemplates"},
     Object{"ClusterRoleBinding", "zoo:zood-accounts",

@@ -19,7 +19,7 @@ bool flag(const json& object, const char* name) {
   return found != object.end() && found->is_boolean() && found->get<bool>();
 }
 
-SecretKey secret_key(const json& object, const char* pointer) {
+SecretKey secret_key(const json& object, const std::string& pointer) {
   const json::json_pointer at(pointer);
   if (!object.contains(at) || !object.at(at).is_object()) return {};
   const auto& from = object.at(at);
@@ -33,9 +33,10 @@ Result<Chart> read_chart(const json& helm, const std::string& name) {
   out.name = text_at(helm, "/chart/repository/name");
   out.version = text_at(helm, "/chart/repository/version");
   out.repository = text_at(helm, "/chart/repository/repoUrl");
-  out.username = secret_key(helm, "/chart/repository/username");
-  out.password = secret_key(helm, "/chart/repository/password");
   out.oci = text_at(helm, "/chart/oci");
+  const std::string place = out.oci.empty() ? "/chart/repository" : "/chart";
+  out.username = secret_key(helm, place + "/username");
+  out.password = secret_key(helm, place + "/password");
   out.inline_data = text_at(helm, "/chart/inline");
   const int sources = int(!out.name.empty() || !out.repository.empty()) + int(!out.oci.empty()) +
                       int(!out.inline_data.empty());
@@ -52,9 +53,9 @@ Result<Chart> read_chart(const json& helm, const std::string& name) {
     const bool any = !key->name.empty() || !key->key.empty() || !key->name_space.empty();
     if (any && (key->name.empty() || key->key.empty() || key->name_space.empty()))
       return fail(Code::invalid,
-                  "template \"{}\": resources.helm.chart.repository.{} needs name, namespace and "
-                  "key of a Secret",
-                  name, what);
+                  "template \"{}\": resources.helm.chart.{}{} needs name, namespace and key of a "
+                  "Secret",
+                  name, out.oci.empty() ? "repository." : "", what);
   }
   out.values = text_at(helm, "/values");
   for (const auto& each : list_at(helm, "/setValues")) {

@@ -34,6 +34,17 @@ std::vector<authz::Subject> subjects_of(JsonNode node) {
   return out;
 }
 
+std::vector<RoleOfSome> roles_of(JsonNode node) {
+  std::vector<RoleOfSome> out;
+  if (!node.is(JsonType::array)) return out;
+  for (auto each = node.first(); each; each = each.next()) {
+    if (!each.is(JsonType::object)) continue;
+    RoleOfSome one{subjects_of(each["subjects"]), each["clusterRole"].string()};
+    if (!one.subjects.empty() && !one.cluster_role.empty()) out.push_back(std::move(one));
+  }
+  return out;
+}
+
 } // namespace
 
 AccountPtr read_account(std::string_view object) {
@@ -51,10 +62,16 @@ AccountPtr read_account(std::string_view object) {
   out->revision = upstream::revision_of(out->resource_version).value_or(0);
   out->deleting = metadata["deletionTimestamp"].is(JsonType::string);
   out->subjects = subjects_of(spec["subjects"]);
-  for (const auto& subject : out->subjects) {
-    if (auto key = authz::subject_key(subject, {}); !key.empty())
-      out->subject_keys.push_back(std::move(key));
-  }
+  out->roles = roles_of(space["bindings"]);
+  const auto add_keys = [&](const std::vector<authz::Subject>& subjects) {
+    for (const auto& subject : subjects) {
+      if (auto key = authz::subject_key(subject, {}); !key.empty())
+        out->subject_keys.push_back(std::move(key));
+    }
+  };
+  add_keys(out->subjects);
+  for (const auto& each : out->roles)
+    add_keys(each.subjects);
   std::sort(out->subject_keys.begin(), out->subject_keys.end());
   const auto last = std::unique(out->subject_keys.begin(), out->subject_keys.end());
   out->subject_keys.erase(last, out->subject_keys.end());

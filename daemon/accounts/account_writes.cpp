@@ -21,25 +21,17 @@ using resources::Written;
 
 std::string collection() { return kube::path({"apis", k_config_group, k_version, "accounts"}); }
 
-/// An error of upstream for the client: it names the Account in config.kiosk.sh, where it is
-/// stored, and the client has asked for tenancy.kiosk.sh. The words in which upstream begins to
-/// say that an object is invalid are left out, since the door writes its own.
-Error as_tenancy(const Error& error) {
-  auto text = error.message();
-  constexpr std::string_view k_invalid = "\" is invalid: ";
-  if (const auto at = text.find(k_invalid);
-      error.code() == Code::invalid && at != std::string::npos && text.starts_with("Account."))
-    text.erase(0, at + k_invalid.size());
-  for (auto at = text.find(k_config_group); at != std::string::npos; at = text.find(k_config_group))
-    text.replace(at, k_config_group.size(), k_tenancy_group);
-  return {error.code(), std::move(text)};
-}
-
 Result<Written> written(const Result<json>& stored) {
-  if (!stored) return fail(as_tenancy(stored.error()));
+  if (!stored) return fail(as_tenancy(stored.error(), "Account"));
   const auto account = read_account(text_of(*stored));
   if (!account) return Written{};
   return Written{resources::make_object(tenancy_account(*account)), {}};
+}
+
+/// What stands there; null if nothing does.
+json member(const json& object, const char* pointer) {
+  const json::json_pointer at(pointer);
+  return object.contains(at) ? object.at(at) : json();
 }
 
 json status_of(const json& object) {
@@ -68,23 +60,31 @@ Result<void> AccountWrites::may_give_role(const resources::Who& who, const json&
   const auto account = read_account(text_of(wanted));
   if (!account) return {};
   const auto before = live == nullptr ? nullptr : read_account(text_of(*live));
-  const auto role = account->cluster_role.value_or(parts_.default_cluster_role);
   const bool same = before && before->cluster_role == account->cluster_role &&
-                    before->subject_keys == account->subject_keys;
-  if (same || role.empty()) return {};
-  ZOO_TRY(const auto state, parts_.state());
+                    member(wanted, "/spec/subjects") == member(*live, "/spec/subjects");
+  std::vector<std::string> given;
+  if (!same) given.push_back(account->cluster_role.value_or(parts_.default_cluster_role));
+  if (!before || member(wanted, "/spec/space/bindings") != member(*live, "/spec/space/bindings"))
+    for (const auto& each : account->roles)
+      given.push_back(each.cluster_role);
   const auto user = user_of(who);
-  if (may_on(*state, user, "bind", "rbac.authorization.k8s.io", "clusterroles", role)) return {};
-  return fail(Code::forbidden,
-              "user \"{}\" may not give the members of account \"{}\" the role \"{}\": this needs "
-              "the right to bind it (verb bind on clusterroles)",
-              user.name, account->name, role);
+  for (const auto& role : given) {
+    if (role.empty()) continue;
+    ZOO_TRY(const auto state, parts_.state());
+    if (may_on(*state, user, "bind", "rbac.authorization.k8s.io", "clusterroles", role)) continue;
+    return fail(
+        Code::forbidden,
+        "user \"{}\" may not give the members of account \"{}\" the role \"{}\": this needs "
+        "the right to bind it (verb bind on clusterroles)",
+        user.name, account->name, role);
+  }
+  return {};
 }
 
 Result<Written> AccountWrites::create(const resources::Who& who, json account,
                                       const resources::WriteOptions& options) {
   ZOO_TRY_VOID(admit(who, "create", {}, {}));
-  auto object = config_account(std::move(account));
+  auto object = in_config(std::move(account));
   ZOO_TRY_VOID(may_give_role(who, object, nullptr));
   object.erase("status");
   const auto api = connections_.take();
@@ -95,10 +95,10 @@ Result<Written> AccountWrites::update(const resources::Who& who, json account,
                                       const resources::WriteOptions& options) {
   const auto name = text_at(account, "/metadata/name");
   ZOO_TRY_VOID(admit(who, "update", "patch", name));
-  auto object = config_account(std::move(account));
+  auto object = in_config(std::move(account));
   const auto api = connections_.take();
   const auto live = (*api).get(account_path(name));
-  if (!live) return fail(as_tenancy(live.error()));
+  if (!live) return fail(as_tenancy(live.error(), "Account"));
   ZOO_TRY_VOID(may_give_role(who, object, &*live));
   if (object.contains("status") && status_of(object) != status_of(*live)) {
     // Of an older version upstream says that it is one.

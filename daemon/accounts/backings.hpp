@@ -34,6 +34,8 @@ protected:
 
 private:
   std::string title(std::string_view name) const;
+  std::string known_as(const resources::Key& key) const;
+  Result<StatePtr> state() const;
 
   Views& views_;
   const ViewOf what_;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/accounts/bindings.hpp"
 
+#include "common/crypto/digest.hpp"
 #include "common/kube/client.hpp"
 #include "daemon/accounts/json_reads.hpp"
 #include "daemon/upstream/control_api.hpp"
@@ -28,9 +29,9 @@ std::string path_of(std::string_view space, std::string_view name) {
   return kube::path({"apis", k_rbac_group, "v1", "namespaces", space, "rolebindings", name});
 }
 
-json subjects_of(const Account& account) {
+json subjects_of(const std::vector<authz::Subject>& subjects) {
   json out = json::array();
-  for (const auto& subject : account.subjects) {
+  for (const auto& subject : subjects) {
     json one = {{"kind", subject.kind}, {"name", subject.name}};
     if (subject.kind == "ServiceAccount") {
       one["namespace"] = subject.name_space;
@@ -82,15 +83,40 @@ Result<void> take_away(upstream::ControlApi& api, std::string_view space, const 
                          text_at(binding, "/metadata/uid"));
 }
 
-/// A binding of this name with the role of the members; one with another role gives way. `there`:
-/// what was read of that name, or null.
-Result<void> put_one(upstream::ControlApi& api, std::string_view space, std::string_view name,
-                     const json* there, const Members& members) {
-  auto wanted = binding_manifest(space, name, members);
+json manifest_of(std::string_view space, std::string_view name, const Account& account,
+                 std::string_view role, const std::vector<authz::Subject>& subjects) {
+  return {{"apiVersion", fmt::format("{}/v1", k_rbac_group)},
+          {"kind", "RoleBinding"},
+          {"metadata", kept_metadata(space, name, account)},
+          {"roleRef", {{"apiGroup", k_rbac_group}, {"kind", "ClusterRole"}, {"name", role}}},
+          {"subjects", subjects_of(subjects)}};
+}
+
+/// Those of members with roles of their own, one for each role.
+std::vector<json> manifests_of_some(std::string_view space, const Members& members) {
+  std::vector<json> out;
+  if (!members.account) return out;
+  std::map<std::string, std::vector<authz::Subject>> by_role;
+  for (const auto& each : members.account->roles) {
+    auto& all = by_role[each.cluster_role];
+    all.insert(all.end(), each.subjects.begin(), each.subjects.end());
+  }
+  for (const auto& [role, subjects] : by_role)
+    out.push_back(manifest_of(space,
+                              fmt::format("{}{}", k_binding_of_some, crypto::short_digest(role)),
+                              *members.account, role, subjects));
+  return out;
+}
+
+/// The wanted binding; one of its name with another role gives way. `there`: what was read of that
+/// name, or null.
+Result<void> put_one(upstream::ControlApi& api, std::string_view space, json wanted,
+                     const json* there, const Account& account) {
+  const auto name = text_at(wanted, "/metadata/name"), role = text_at(wanted, "/roleRef/name");
   json read;
   for (int attempt = 1; attempt <= 2; ++attempt) {
-    if (there != nullptr && binds(*there, members.role)) {
-      if (is_right(*there, wanted, *members.account)) return {};
+    if (there != nullptr && binds(*there, role)) {
+      if (is_right(*there, wanted, account)) return {};
       auto changed = *there;
       for (const char* member : {"apiVersion", "kind"}) // items of a list have neither
         changed[member] = wanted[member];
@@ -115,6 +141,19 @@ Result<void> put_one(upstream::ControlApi& api, std::string_view space, std::str
 
 } // namespace
 
+bool Members::lets_in(const authz::User& user) const {
+  if (!account) return false;
+  const auto keys = authz::subject_keys(user);
+  const auto among = [&](const std::vector<authz::Subject>& subjects) {
+    return std::any_of(subjects.begin(), subjects.end(), [&](const authz::Subject& each) {
+      return std::find(keys.begin(), keys.end(), authz::subject_key(each, {})) != keys.end();
+    });
+  };
+  return (!role.empty() && among(account->subjects)) ||
+         std::any_of(account->roles.begin(), account->roles.end(),
+                     [&](const RoleOfSome& each) { return among(each.subjects); });
+}
+
 Members members_of(AccountPtr account, std::string_view default_role) {
   if (!account) return {};
   auto role = account->cluster_role.value_or(std::string(default_role));
@@ -133,13 +172,7 @@ json kept_metadata(std::string_view space, std::string_view name, const Account&
 }
 
 json binding_manifest(std::string_view space, std::string_view name, const Members& members) {
-  const auto& account = *members.account;
-  return {
-      {"apiVersion", fmt::format("{}/v1", k_rbac_group)},
-      {"kind", "RoleBinding"},
-      {"metadata", kept_metadata(space, name, account)},
-      {"roleRef", {{"apiGroup", k_rbac_group}, {"kind", "ClusterRole"}, {"name", members.role}}},
-      {"subjects", subjects_of(account)}};
+  return manifest_of(space, name, *members.account, members.role, members.account->subjects);
 }
 
 Result<Bindings> bindings_in(upstream::ControlApi& api, std::string_view space) {
@@ -163,33 +196,44 @@ Result<Bindings> bindings_in(upstream::ControlApi& api, std::string_view space) 
 
 bool bindings_are_right(const std::vector<json>& bindings, std::string_view space,
                         const Members& members) {
-  if (!members.any()) return bindings.empty();
-  const auto* main = named(bindings, k_binding);
-  return main != nullptr && bindings.size() == 1 && binds(*main, members.role) &&
-         is_right(*main, binding_manifest(space, k_binding, members), *members.account);
+  auto wanted = manifests_of_some(space, members);
+  if (members.most()) wanted.push_back(binding_manifest(space, k_binding, members));
+  return bindings.size() == wanted.size() &&
+         std::all_of(wanted.begin(), wanted.end(), [&](const json& each) {
+           const auto* there = named(bindings, text_at(each, "/metadata/name"));
+           return there != nullptr && binds(*there, text_at(each, "/roleRef/name")) &&
+                  is_right(*there, each, *members.account);
+         });
 }
 
 Result<void> put_bindings_right(upstream::ControlApi& api, std::string_view space,
                                 std::vector<json> bindings, const Members& members) {
   const auto* main = named(bindings, k_binding);
   const auto* next = named(bindings, k_next_binding);
-  if (members.any()) {
+  std::set<std::string, std::less<>> stay{std::string(k_binding)};
+  for (auto& each : manifests_of_some(space, members)) {
+    const auto name = text_at(each, "/metadata/name");
+    ZOO_TRY_VOID(put_one(api, space, std::move(each), named(bindings, name), *members.account));
+    stay.insert(name);
+  }
+  const auto wanted = [&](std::string_view name) { return binding_manifest(space, name, members); };
+  if (members.most()) {
     if (main != nullptr && !binds(*main, members.role)) {
-      ZOO_TRY_VOID(put_one(api, space, k_next_binding, next, members));
+      ZOO_TRY_VOID(put_one(api, space, wanted(k_next_binding), next, *members.account));
       ZOO_TRY_VOID(take_away(api, space, *main));
-      ZOO_TRY_VOID(put_one(api, space, k_binding, nullptr, members));
+      ZOO_TRY_VOID(put_one(api, space, wanted(k_binding), nullptr, *members.account));
       // It was made or changed above: what was read of it says nothing any more.
       ZOO_TRY_VOID(api.remove(path_of(space, k_next_binding)));
       next = nullptr;
     } else {
-      ZOO_TRY_VOID(put_one(api, space, k_binding, main, members));
+      ZOO_TRY_VOID(put_one(api, space, wanted(k_binding), main, *members.account));
     }
   } else if (main != nullptr) {
     ZOO_TRY_VOID(take_away(api, space, *main));
   }
   for (const auto& binding : bindings) {
     const auto name = text_at(binding, "/metadata/name");
-    if (name == k_binding || (name == k_next_binding && next == nullptr)) continue;
+    if (stay.contains(name) || (name == k_next_binding && next == nullptr)) continue;
     ZOO_TRY_VOID(take_away(api, space, binding));
   }
   return {};

@@ -3,6 +3,7 @@
 
 #include "common/base/result.hpp"
 #include "daemon/accounts/account.hpp"
+#include "daemon/authz/rights.hpp"
 
 #include <nlohmann/json_fwd.hpp>
 
@@ -15,11 +16,13 @@ namespace zoo::upstream {
 class ControlApi;
 }
 
-/// The RoleBinding that lets the members of an account into one of its spaces. Each function
-/// blocks.
+/// The RoleBindings that let the members of an account into one of its spaces: one for
+/// spec.subjects, and one for each role of spec.space.bindings. Each function blocks.
 namespace zoo::accounts {
 
 inline constexpr std::string_view k_binding = "zoo:account";
+/// With eight digits behind it that come of the role: of members with a role of their own.
+inline constexpr std::string_view k_binding_of_some = "zoo:account-";
 /// Stands while another role takes the place of the one that is bound: a roleRef never changes.
 inline constexpr std::string_view k_next_binding = "zoo:account-next";
 inline constexpr std::string_view k_managed_label = "zoo.kubezoo.io/managed";
@@ -27,8 +30,11 @@ inline constexpr std::string_view k_managed_label = "zoo.kubezoo.io/managed";
 /// Whom to let in, and as what.
 struct Members {
   AccountPtr account; ///< null: nobody
-  std::string role;   ///< a ClusterRole; "": nobody is let in
-  bool any() const { return account && !role.empty() && !account->subjects.empty(); }
+  std::string role;   ///< a ClusterRole, of spec.subjects; "": none of them is let in
+  /// Of spec.subjects: is anybody let in?
+  bool most() const { return account && !role.empty() && !account->subjects.empty(); }
+  bool any() const { return most() || (account && !account->roles.empty()); }
+  bool lets_in(const authz::User& user) const;
 };
 /// `default_role`: of an Account that says nothing of it.
 Members members_of(AccountPtr account, std::string_view default_role);
@@ -37,6 +43,7 @@ Members members_of(AccountPtr account, std::string_view default_role);
 /// garbage collector removes it with the Account.
 nlohmann::json kept_metadata(std::string_view space, std::string_view name, const Account& account);
 
+/// Of spec.subjects, under this name.
 nlohmann::json binding_manifest(std::string_view space, std::string_view name,
                                 const Members& members);
 

@@ -40,8 +40,14 @@ bool may_wish(const Space& space) {
 bool same_wishes(const Account& a, const Account& b) {
   const auto subjects = [](const Account& account) {
     std::vector<std::string> out;
-    for (const auto& subject : account.subjects)
-      out.push_back(fmt::format("{}/{}/{}", subject.kind, subject.name_space, subject.name));
+    const auto add = [&](const std::string& role, const std::vector<authz::Subject>& some) {
+      for (const auto& subject : some)
+        out.push_back(
+            fmt::format("{}/{}/{}/{}", subject.kind, subject.name_space, subject.name, role));
+    };
+    add({}, account.subjects);
+    for (const auto& each : account.roles)
+      add(each.cluster_role, each.subjects);
     return out;
   };
   return a.uid == b.uid && subjects(a) == subjects(b) && a.cluster_role == b.cluster_role &&

@@ -28,6 +28,11 @@ std::size_t most_of_namespace(std::size_t most) {
   return std::min(most, std::max(most / k_share, k_least));
 }
 
+/// By which a table of the State has the object.
+std::string known_as(const translate::ObjectKey& key) {
+  return key.name_space.empty() ? key.name : instance_key(key.name_space, key.name);
+}
+
 void add_to(OrderedTable<NameSet>& table, const std::string& key, const std::string& name) {
   auto entry = std::make_shared<NameSet>();
   if (const auto old = table.find(key)) {
@@ -94,6 +99,15 @@ struct Follower::Impl {
         [this](std::string_view after, const auto& each) {
           working.quotas.visit(after, [&](const QuotaPtr& one) { return each(one->name); });
         });
+    follow(
+        upstream, instances, "template instances",
+        "/apis/config.kiosk.sh/v1alpha1/templateinstances",
+        [this](std::string_view object) { put_instance(object); },
+        [this](const std::string& name) { remove_instance(name); },
+        [this](std::string_view after, const auto& each) {
+          working.instances.visit(after,
+                                  [&](const SpaceInstancePtr& one) { return each(one->name); });
+        });
   }
 
   using Put = std::function<void(std::string_view object)>;
@@ -112,6 +126,8 @@ struct Follower::Impl {
   void remove_account(const std::string& name);
   void put_quota(std::string_view object);
   void remove_quota(const std::string& name);
+  void put_instance(std::string_view object);
+  void remove_instance(const std::string& name);
 
   void seen(std::string_view version);
   void changed();
@@ -121,13 +137,13 @@ struct Follower::Impl {
 
   net::Loop& loop;
   Publish tell;
-  Stream spaces, accounts, quotas;
+  Stream spaces, accounts, quotas, instances;
   authz::RightsSource rights;
   net::Timer gather, look;
   bool gathering = false;
   State working;
   std::set<std::string, std::less<>> touched_spaces, touched_accounts, touched_quotas,
-      touched_tenants;
+      touched_instances, touched_tenants;
   Published<const State> published;
 };
 
@@ -137,8 +153,8 @@ void Follower::Impl::follow(upstream::Upstream& upstream, Stream& stream, std::s
   upstream::ChangeFollower::Hears hears;
   hears.whole = true;
   hears.looks = [&stream] { stream.found.clear(); };
-  hears.found = [&stream, put](std::string_view name, std::string_view object) {
-    stream.found.emplace(name);
+  hears.found = [&stream, put](std::string_view, std::string_view object) {
+    if (const auto key = translate::object_key(object)) stream.found.insert(known_as(*key));
     put(object);
   };
   hears.began = [this, &stream, remove, names] {
@@ -157,7 +173,7 @@ void Follower::Impl::follow(upstream::Upstream& upstream, Stream& stream, std::s
   hears.changed = [this, put, remove](translate::EventType type, const translate::ObjectKey& key,
                                       std::string_view object) {
     if (type == translate::EventType::deleted) {
-      remove(key.name);
+      remove(known_as(key));
     } else {
       put(object);
     }
@@ -252,14 +268,31 @@ void Follower::Impl::put_quota(std::string_view object) {
   if (quota == nullptr) return;
   const auto old = working.quotas.find(quota->name);
   if (old && old->revision == quota->revision && old->uid == quota->uid) return;
+  if (old) take_from(working.quotas_of_account, old->account, old->name);
+  add_to(working.quotas_of_account, quota->account, quota->name);
   touched_quotas.insert(quota->name);
   working.quotas.put(std::move(quota));
 }
 
 void Follower::Impl::remove_quota(const std::string& name) {
-  if (!working.quotas.find(name)) return;
+  const auto old = working.quotas.find(name);
+  if (!old) return;
+  take_from(working.quotas_of_account, old->account, name);
   working.quotas.remove(name);
   touched_quotas.insert(name);
+}
+
+void Follower::Impl::put_instance(std::string_view object) {
+  auto instance = read_space_instance(object);
+  if (instance == nullptr) return;
+  const auto old = working.instances.find(instance->name);
+  if (old && old->revision == instance->revision && old->uid == instance->uid) return;
+  touched_instances.insert(instance->name);
+  working.instances.put(std::move(instance));
+}
+
+void Follower::Impl::remove_instance(const std::string& name) {
+  if (working.instances.remove(name)) touched_instances.insert(name);
 }
 
 void Follower::Impl::seen(std::string_view version) {
@@ -295,7 +328,7 @@ std::optional<Error> Follower::Impl::trouble() const {
 
 /// Streams that are heard are believed, and so are those that were heard a moment ago.
 void Follower::Impl::look_at_streams() {
-  for (auto* stream : {&spaces, &accounts, &quotas}) {
+  for (auto* stream : {&spaces, &accounts, &quotas, &instances}) {
     if (stream->follower->hears()) stream->heard = std::chrono::steady_clock::now();
   }
   if (trouble().has_value() != working.trouble.has_value()) changed();
@@ -309,12 +342,16 @@ void Follower::Impl::publish() {
   touched.accounts.assign(touched_accounts.begin(), touched_accounts.end());
   touched.quotas.assign(touched_quotas.begin(), touched_quotas.end());
   touched.tenants.assign(touched_tenants.begin(), touched_tenants.end());
+  touched.instances.assign(touched_instances.begin(), touched_instances.end());
+  touched_instances.clear();
   touched_tenants.clear();
   touched_quotas.clear();
   touched_spaces.clear();
   touched_accounts.clear();
   touched.rights = std::move(taken.touched);
   working.rights = std::move(taken.rights);
+  working.quotas_read = quotas.read;
+  working.instances_read = instances.read;
   working.crowded = rights.crowded();
   working.restless = rights.restless();
   working.revision = std::max(working.revision, rights.revision());
@@ -340,6 +377,7 @@ void Follower::start() {
     impl->spaces.follower->start();
     impl->accounts.follower->start();
     impl->quotas.follower->start();
+    impl->instances.follower->start();
     impl->look_at_streams();
   });
 }

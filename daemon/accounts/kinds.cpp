@@ -75,6 +75,14 @@ Field account_spec() {
         "What holds for the spaces of the account.",
         {{"clusterRole", Type::text,
           "The ClusterRole that members have in each space. Default: admin; empty: none."},
+         {"bindings",
+          Type::list,
+          "Members who have another role in each space.",
+          {{"",
+            Type::object,
+            "Some members, and their role.",
+            {{"clusterRole", Type::text, "The ClusterRole that they have in each space."},
+             subjects("Those members.")}}}},
          {"limit", Type::number, "How many spaces the account may have. Default: any number."},
          {"templateInstances",
           Type::list,
@@ -141,6 +149,59 @@ std::string members_of(const json& account, std::int64_t) {
   return std::to_string(account.contains(place) ? account.at(place).size() : 0);
 }
 
+Field instance_spec() {
+  const Field parameter{
+      "",
+      Type::object,
+      "One value.",
+      {{"name", Type::text, "The name of the parameter."}, {"value", Type::text, "Its value."}}};
+  return {"spec",
+          Type::object,
+          "The template and the values of its parameters.",
+          {{"template", Type::text, "The name of the Template. It cannot be changed."},
+           {"sync", Type::flag, "Whether a change of the Template is applied to this space, too."},
+           {"parameters",
+            Type::list,
+            "Values of parameters that the Template declares.",
+            {parameter}}}};
+}
+
+Field instance_status() {
+  const Field made{"",
+                   Type::object,
+                   "One object of the space.",
+                   {{"apiVersion", Type::text, "Its API and version."},
+                    {"kind", Type::text, "Its kind."},
+                    {"name", Type::text, "Its name."}}};
+  return {
+      "status",
+      Type::object,
+      "What became of it; written by zood alone.",
+      {{"status", Type::text, "Deployed or Failed; empty while it is being made."},
+       {"reason", Type::text, "Why it failed, as one word."},
+       {"message", Type::text, "Why it failed, as a sentence."},
+       {"templateResourceVersion", Type::text,
+        "The resourceVersion of the Template that was applied."},
+       {"templateManifests", Type::text, "Has no meaning here."},
+       {"observedAt", Type::text, "When it was applied."},
+       {"observedGeneration", Type::number, "The generation of spec that was applied, or failed."},
+       {"kept", Type::flag, "Whether the objects are kept for the account that owns the space."},
+       {"objects", Type::list, "The objects that were made.", {made}},
+       {"conditions", Type::list, "The state in detail.", {{"", Type::open, "One of them."}}}}};
+}
+
+/// A text of the condition Ready.
+std::function<std::string(const json&, std::int64_t)> cell_of_ready(std::string member) {
+  return [member = std::move(member)](const json& object, std::int64_t) {
+    const json::json_pointer at("/status/conditions");
+    if (!object.contains(at)) return std::string();
+    for (const auto& condition : object.at(at))
+      if (resources::text_at(condition, "type") == "Ready")
+        return resources::text_at(condition, member);
+    return std::string();
+  };
+}
+
 resources::Kind tenancy_kind(std::string resource, std::string kind, std::string singular) {
   resources::Kind out;
   out.group = k_tenancy_group;
@@ -156,7 +217,12 @@ resources::Kind tenancy_kind(std::string resource, std::string kind, std::string
 
 } // namespace
 
-resources::KindPtr space_kind(std::shared_ptr<resources::Backing> backing) {
+resources::KindPtr space_kind(std::shared_ptr<resources::Backing> backing, SpaceCells cells) {
+  const auto cell = [](std::function<std::string(const std::string&)> text) {
+    return [text = std::move(text)](const json& object, std::int64_t) {
+      return text ? text(resources::text_at(object, "metadata.name")) : std::string();
+    };
+  };
   auto out = tenancy_kind("spaces", "Space", "space");
   out.description = "Space is a namespace as the members of the account that owns it see it.";
   out.name_description = "The name of the namespace.";
@@ -180,6 +246,10 @@ resources::KindPtr space_kind(std::shared_ptr<resources::Backing> backing) {
       {"Name", "name", 0, "The name of the namespace.", cell_of("metadata.name")},
       {"Owner", "", 0, "The account that owns the space.", cell_of("spec.account", "")},
       {"Status", "", 0, "Initializing, Active or Terminating.", cell_of("status.phase", "")},
+      {"Templates", "", 1, "How many of its templates are deployed, and how many there are.",
+       cell(std::move(cells.templates))},
+      {"Quota", "", 1, "What it uses of the quotas of its account, and its part of them.",
+       cell(std::move(cells.quota))},
       {"Age", "", 0, "Time since the space was created.", resources::age_of()}};
   out.backing = std::move(backing);
   return std::make_shared<const resources::Kind>(std::move(out));
@@ -212,6 +282,28 @@ resources::KindPtr quota_kind(std::shared_ptr<resources::Backing> backing) {
                  {"Account", "", 0, "The account whose spaces share it.", cell_of("spec.account")},
                  {"Use", "", 0, "What is used, and may be.", use_of},
                  {"Age", "", 0, "Time since the quota was created.", resources::age_of()}};
+  out.backing = std::move(backing);
+  return std::make_shared<const resources::Kind>(std::move(out));
+}
+
+resources::KindPtr instance_kind(std::shared_ptr<resources::Backing> backing) {
+  auto out = tenancy_kind("templateinstances", "TemplateInstance", "templateinstance");
+  out.namespaced = true;
+  out.applies = true;
+  // The end of a namespace would wait for this door, for each kind of a namespace that can be
+  // deleted; and the garbage collector would follow every instance twice.
+  out.untold = {Verb::remove};
+  out.description = "TemplateInstance makes the objects of a Template in its space.";
+  out.fields = {instance_spec(), instance_status()};
+  out.selectable = {"spec.template", "status.status"};
+  out.columns = {
+      {"Name", "name", 0, "The name of the instance.", cell_of("metadata.name")},
+      {"Template", "", 0, "The Template whose objects are made here.", cell_of("spec.template")},
+      {"Status", "", 0, "Deployed, Failed, or nothing while it is being made.",
+       cell_of("status.status", "")},
+      {"Reason", "", 0, "Why it failed, or what it is at.", cell_of_ready("reason")},
+      {"Message", "", 1, "The same as a sentence.", cell_of_ready("message")},
+      {"Age", "", 0, "Time since the instance was created.", resources::age_of()}};
   out.backing = std::move(backing);
   return std::make_shared<const resources::Kind>(std::move(out));
 }

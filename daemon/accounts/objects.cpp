@@ -45,7 +45,9 @@ void move_owner_field(json& fields, bool outward) {
     auto& metadata = fields["f:metadata"];
     if (metadata.is_object() && metadata.contains("f:labels") &&
         !take(metadata["f:labels"], label).is_null()) {
-      fields["f:spec"]["f:account"] = json::object();
+      auto& spec = fields["f:spec"];
+      if (!spec.is_object()) spec = json::object();
+      spec["f:account"] = json::object();
       if (metadata["f:labels"].empty()) metadata.erase("f:labels");
     }
     if (metadata.is_null() || metadata.empty()) fields.erase("f:metadata");
@@ -53,7 +55,11 @@ void move_owner_field(json& fields, bool outward) {
   }
   if (!fields.contains("f:spec") || take(fields["f:spec"], "f:account").is_null()) return;
   if (fields["f:spec"].empty()) fields.erase("f:spec");
-  fields["f:metadata"]["f:labels"][label] = json::object();
+  auto& metadata = fields["f:metadata"];
+  if (!metadata.is_object()) metadata = json::object();
+  auto& labels = metadata["f:labels"];
+  if (!labels.is_object()) labels = json::object();
+  labels[label] = json::object();
 }
 
 void move_owner_fields(json& metadata, bool outward) {
@@ -120,6 +126,10 @@ json tenancy_account(const Account& account) { return in_tenancy(account.object,
 
 json tenancy_quota(const Quota& quota) { return in_tenancy(quota.object, "AccountQuota"); }
 
+json tenancy_instance(const SpaceInstance& instance) {
+  return in_tenancy(instance.object, "TemplateInstance");
+}
+
 json namespace_of(const json& space) {
   json metadata = space.value("metadata", json::object());
   if (!metadata.is_object()) metadata = json::object();
@@ -128,9 +138,13 @@ json namespace_of(const json& space) {
   const auto spec = space.value("spec", json::object());
   json out = {{"apiVersion", "v1"}, {"kind", "Namespace"}};
   if (spec.is_object()) {
-    if (const auto account = spec.find("account"); account != spec.end() && account->is_string() &&
-                                                   !account->get_ref<const std::string&>().empty())
-      metadata["labels"][std::string(k_account_label)] = *account;
+    if (const auto account = spec.find("account");
+        account != spec.end() && account->is_string() &&
+        !account->get_ref<const std::string&>().empty()) {
+      auto& labels = metadata["labels"];
+      if (!labels.is_object()) labels = json::object();
+      labels[std::string(k_account_label)] = *account;
+    }
     if (const auto finalizers = spec.find("finalizers"); finalizers != spec.end())
       out["spec"]["finalizers"] = *finalizers;
   }
@@ -138,12 +152,11 @@ json namespace_of(const json& space) {
   return out;
 }
 
-json config_account(json account) {
-  account["apiVersion"] = k_config_version;
-  account["kind"] = "Account";
-  if (account.contains("metadata") && account["metadata"].is_object())
-    rename_owners(account["metadata"], k_tenancy_version, k_config_version);
-  return account;
+json in_config(json object) {
+  object["apiVersion"] = k_config_version;
+  if (object.contains("metadata") && object["metadata"].is_object())
+    rename_owners(object["metadata"], k_tenancy_version, k_config_version);
+  return object;
 }
 
 } // namespace zoo::accounts

@@ -20,9 +20,12 @@ nlohmann::json tenancy_account(const Account& account);
 /// The AccountQuota of tenancy.kiosk.sh: the stored one of config.kiosk.sh in another group.
 nlohmann::json tenancy_quota(const Quota& quota);
 
+/// The TemplateInstance of tenancy.kiosk.sh, likewise.
+nlohmann::json tenancy_instance(const SpaceInstance& instance);
+
 /// The reverse of tenancy_space(): the Namespace that a Space stands for. Its status is left out.
 nlohmann::json namespace_of(const nlohmann::json& space);
-/// The reverse of tenancy_account().
-nlohmann::json config_account(nlohmann::json account);
+/// The reverse of tenancy_account() and tenancy_instance().
+nlohmann::json in_config(nlohmann::json object);
 
 } // namespace zoo::accounts

@@ -115,6 +115,23 @@ json quota_state(const quota::Judge& judge, std::string_view owner) {
   return {{"owner", owner}, {"title", known->title}, {"limits", std::move(limits)}};
 }
 
+json quota_use(const quota::Judge& judge, std::string_view owner) {
+  const auto* known = judge.owner(owner);
+  if (known == nullptr) return nullptr;
+  auto out = json::object();
+  for (const auto& limit : known->limits) {
+    if (!limit.scopes.empty()) continue;
+    const auto counts = judge.count(std::string(owner), limit.slice_name);
+    for (const auto& [name, hard] : limit.hard) {
+      Quantity used;
+      for (const auto& count : counts)
+        used += amount(count.used, name);
+      out[name] = {{"used", used.text()}, {"limit", hard.text()}};
+    }
+  }
+  return out;
+}
+
 Result<Wanted> wanted_of(const json& objects) {
   Wanted out;
   if (!objects.is_array()) return fail(Code::invalid, "objects must be a list");

@@ -19,6 +19,9 @@ namespace zoo::accounts {
 /// there is, `asked` what was let in and is not seen yet. Null: nobody of that name has a quota.
 nlohmann::json quota_state(const quota::Judge& judge, std::string_view owner);
 
+/// {"pods": {"used": "3", "limit": "100"}, ...} of quotas without scopes; null: likewise.
+nlohmann::json quota_use(const quota::Judge& judge, std::string_view owner);
+
 /// What manifests would cost: a workload's pods as many as it asks for.
 struct Wanted {
   std::vector<quota::Cost> costs;

@@ -7,6 +7,7 @@
 #include "daemon/accounts/space_judge.hpp"
 #include "daemon/accounts/space_rules.hpp"
 #include "daemon/accounts/space_writes.hpp"
+#include "daemon/accounts/user_requests.hpp"
 #include "daemon/accounts/views.hpp"
 #include "daemon/upstream/control_api.hpp"
 
@@ -26,7 +27,6 @@ using resources::Written;
 
 constexpr std::string_view k_stale = "the space has changed while it was applied; apply it again";
 constexpr int k_apply_attempts = 5;
-constexpr const char* k_apply_type = "application/apply-patch+yaml"; // JSON is YAML, too
 
 /// What is applied to the namespace. A resourceVersion in it is a precondition.
 json apply_config(const json& space, const json& live) {
@@ -38,20 +38,6 @@ json apply_config(const json& space, const json& live) {
   metadata["name"] = text_at(live, "/metadata/name");
   metadata["uid"] = text_at(live, "/metadata/uid");
   metadata["resourceVersion"] = text_at(live, "/metadata/resourceVersion");
-  return out;
-}
-
-Result<json> apply_upstream(upstream::ControlApi& api, const std::string& name, const json& config,
-                            const resources::WriteOptions& options, bool dry_run) {
-  kube::Query query = {{"fieldManager", options.manager}};
-  if (options.force) query.emplace_back("force", "true");
-  if (dry_run) query.emplace_back("dryRun", "All");
-  ZOO_TRY(const auto response, api.request("PATCH", kube::with_query(namespace_path(name), query),
-                                           k_apply_type, text_of(config), "application/json"));
-  if (response.status < 200 || response.status > 299) return fail(kube::error_of(response));
-  auto out = json::parse(response.body, nullptr, false);
-  if (!out.is_object())
-    return fail(Code::unavailable, "the upstream answered an applied namespace with no object");
   return out;
 }
 
@@ -161,24 +147,28 @@ Result<Written> SpaceWrites::apply_once(Form form, const SpaceMoment& moment, co
   ZOO_TRY_VOID(check_applied_keys(space, before));
   const auto api = once_.take();
   const auto config = apply_config(space, live);
-  const auto wanted = apply_upstream(*api, moment.name, config, options, true);
-  if (!wanted) return fail(as_space_error(wanted.error(), moment.name));
-  const auto shown = space_shown_by(*wanted);
+  auto dry = options;
+  dry.dry_run = true;
+  const auto path = namespace_path(moment.name);
+  const auto judged = apply_for_user(*api, path, config, dry);
+  if (!judged) return fail(as_space_error(judged.error(), moment.name));
+  const auto& wanted = judged->object;
+  const auto shown = space_shown_by(wanted);
   ZOO_TRY_VOID(judge_change(moment, right, *known, before, shown));
   if (text_at(shown, "/spec/account") != known->account) {
-    auto object = *wanted;
+    auto object = wanted;
     object["metadata"]["resourceVersion"] = text_at(live, "/metadata/resourceVersion");
     ZOO_TRY(auto moved, move(*api, moment, std::move(object), options));
     if (!options.dry_run) seen(moment, moved, false);
     return written(form, std::move(moved));
   }
-  if (options.dry_run) return written(form, *wanted);
-  auto done = apply_upstream(*api, moment.name, config, options, false);
+  if (options.dry_run) return written(form, wanted);
+  auto done = apply_for_user(*api, path, config, options);
   // The same was taken a moment ago: what conflicts is the version.
   if (!done && done.error().code() == Code::conflict) return fail(Code::conflict, "{}", k_stale);
   if (!done) return fail(as_space_error(done.error(), moment.name));
-  seen(moment, *done, false);
-  return written(form, *std::move(done));
+  seen(moment, done->object, false);
+  return written(form, std::move(done->object));
 }
 
 } // namespace zoo::accounts

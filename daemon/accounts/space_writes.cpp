@@ -221,8 +221,7 @@ Result<Written> SpaceWrites::make(Form form, const SpaceMoment& moment, json obj
     return shown(*std::move(begun));
   }
   // Members see it by their binding, if there is one.
-  const bool by_its_maker = moment.state->is_member(moment.user, *account) &&
-                            members_of(account, parts_.default_cluster_role).any();
+  const bool by_its_maker = members_of(account, parts_.default_cluster_role).lets_in(moment.user);
   if (!seen(moment, *ready, by_its_maker))
     warnings.push_back(fmt::format("space \"{}\" is ready; it is seen in a moment", moment.name));
   return shown(*std::move(ready));

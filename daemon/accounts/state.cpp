@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/accounts/state.hpp"
 
+#include "daemon/templates/instance.hpp"
 #include "daemon/translate/discovery_json.hpp"
 #include "daemon/translate/mapping.hpp"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <charconv>
@@ -15,6 +18,22 @@ using translate::JsonType;
 std::int64_t number(std::string_view text) {
   std::int64_t out = 0;
   std::from_chars(text.data(), text.data() + text.size(), out);
+  return out;
+}
+
+/// "pods 2/5, services 0/3" of {"used": ..., "hard": ...}.
+std::string use_text(translate::JsonNode status) {
+  std::string out;
+  const auto text = [](translate::JsonNode node) {
+    return node.is(JsonType::string) ? node.string() : std::string("0");
+  };
+  const auto hard = status["hard"];
+  if (!hard.is(JsonType::object)) return out;
+  for (auto each = hard.first(); each; each = each.next()) {
+    const auto name = each.key();
+    out += fmt::format("{}{} {}/{}", out.empty() ? "" : ", ", name, text(status["used"][name]),
+                       text(each));
+  }
   return out;
 }
 
@@ -84,6 +103,33 @@ QuotaPtr read_quota(std::string_view object) {
   out->account = tree->root()["spec"]["account"].string();
   out->revision = number(metadata["resourceVersion"].string());
   out->object = std::string(object);
+  const auto spaces = tree->root()["status"]["namespaces"];
+  for (auto each = spaces.first(); each; each = each.next()) {
+    auto text = use_text(each["status"]);
+    if (!text.empty()) out->use.insert_or_assign(each["namespace"].string(), std::move(text));
+  }
+  return out;
+}
+
+std::string instance_key(std::string_view name_space, std::string_view name) {
+  // A blank comes before all that names are made of.
+  return fmt::format("{} {}", name_space, name);
+}
+
+SpaceInstancePtr read_space_instance(std::string_view object) {
+  const auto tree = translate::JsonTree::parse(object);
+  if (!tree) return nullptr;
+  const auto metadata = tree->root()["metadata"];
+  const auto name = metadata["name"].string();
+  auto out = std::make_shared<SpaceInstance>();
+  out->name_space = metadata["namespace"].string();
+  if (name.empty() || out->name_space.empty()) return nullptr;
+  out->name = instance_key(out->name_space, name);
+  out->uid = metadata["uid"].string();
+  out->revision = number(metadata["resourceVersion"].string());
+  out->deployed = tree->root()["status"]["status"].string() == "Deployed";
+  out->kept = metadata["labels"][templates::k_kept_label].string() == "true";
+  out->object = std::string(object);
   return out;
 }
 
@@ -113,6 +159,29 @@ std::size_t State::count_of(std::string_view account) const {
   return found ? found->names.size() : 0;
 }
 
+std::string State::templates_text(std::string_view space) const {
+  std::size_t all = 0, deployed = 0;
+  visit_instances(space, [&](const std::string& name) {
+    ++all;
+    if (instances.find(name)->deployed) ++deployed;
+  });
+  return all == 0 ? std::string() : fmt::format("{}/{}", deployed, all);
+}
+
+std::string State::quota_text(std::string_view space) const {
+  std::string out;
+  const auto found = spaces.find(space);
+  const auto names = found ? quotas_of_account.find(found->account) : nullptr;
+  if (!names) return out;
+  for (const auto& name : names->names) {
+    const auto quota = quotas.find(name);
+    const auto text = quota ? quota->use.find(space) : decltype(quota->use.end()){};
+    if (!quota || text == quota->use.end()) continue;
+    out += (out.empty() ? "" : ", ") + text->second;
+  }
+  return out;
+}
+
 bool State::stays(std::string_view name_space) const {
   if (const auto space = spaces.find(name_space)) return space->phase != "Terminating";
   const auto space = tenant_spaces.find(name_space);
@@ -137,6 +206,14 @@ bool shows(const State& state, const authz::User& user, const Quota& quota) {
   const auto account = state.accounts.find(quota.account);
   return (account && state.is_member(user, *account)) ||
          may_get(state, user, k_config_group, "accountquotas", quota.name, {});
+}
+
+bool shows(const State& state, const authz::User& user, const SpaceInstance& instance) {
+  if (may_get(state, user, k_config_group, "templateinstances", {}, instance.name_space))
+    return true;
+  const auto space = instance.kept ? state.spaces.find(instance.name_space) : nullptr;
+  const auto account = space ? state.accounts.find(space->account) : nullptr;
+  return account && state.is_member(user, *account) && shows(state, user, *space);
 }
 
 } // namespace zoo::accounts

@@ -8,6 +8,7 @@
 #include "daemon/authz/rights.hpp"
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -39,10 +40,27 @@ struct Quota {
   std::string name, uid, account;
   std::int64_t revision = 0;
   std::string object; ///< as upstream wrote it (JSON)
+  /// By space: "pods 2/5": what it uses, and its slice.
+  std::map<std::string, std::string, std::less<>> use;
 };
 using QuotaPtr = std::shared_ptr<const Quota>;
 /// Null: this is no object with a name.
 QuotaPtr read_quota(std::string_view object);
+
+/// One TemplateInstance, as the view of them needs it. Immutable; any thread.
+struct SpaceInstance {
+  std::string name; ///< instance_key() of it
+  std::string name_space, uid;
+  std::int64_t revision = 0;
+  bool deployed = false;
+  bool kept = false;  ///< zood keeps it for the account that owns the space
+  std::string object; ///< as upstream wrote it (JSON)
+};
+using SpaceInstancePtr = std::shared_ptr<const SpaceInstance>;
+/// Namespace and name in one word, in whose order the namespace comes first.
+std::string instance_key(std::string_view name_space, std::string_view name);
+/// Null: this is no object with a name in a namespace.
+SpaceInstancePtr read_space_instance(std::string_view object);
 
 /// Null: this is no Namespace with a name, or it is a tenant's.
 SpacePtr read_space(std::string_view namespace_object);
@@ -70,11 +88,13 @@ struct State {
   OrderedTable<Space> spaces;
   OrderedTable<Account> accounts;
   OrderedTable<Quota> quotas;
-  authz::RightsPtr rights; ///< null before they were read
+  OrderedTable<SpaceInstance> instances; ///< by instance_key()
+  authz::RightsPtr rights;               ///< null before they were read
   OrderedTable<TenantSpace> tenant_spaces;
   OrderedTable<NameSet> spaces_of_tenant; ///< by the tenant's ID
   /// By the account's name: its spaces, those that are Terminating among them.
   OrderedTable<NameSet> spaces_of_account;
+  OrderedTable<NameSet> quotas_of_account; ///< by the account's name
   /// By authz::subject_key(): the accounts that have such a subject.
   OrderedTable<NameSet> accounts_of_subject;
   /// The newest resourceVersion seen on any of the streams: lists say it, and watches go on from
@@ -84,6 +104,8 @@ struct State {
   /// Namespaces with more roles and bindings than are kept of one.
   authz::NamespaceBudget::Crowded crowded;
   std::size_t restless = 0; ///< namespaces in which everybody's rights change too often
+  /// Have these been read? Without them the rest is believed all the same.
+  bool quotas_read = false, instances_read = false;
   /// Why this is not to be believed: something was not read yet, or has not been heard of for too
   /// long. Code::unavailable.
   std::optional<Error> trouble;
@@ -96,15 +118,30 @@ struct State {
   std::size_t count_of(std::string_view account) const;
   /// Is there a namespace of this name, of whomever, that is not being deleted?
   bool stays(std::string_view name_space) const;
+  /// Of its TemplateInstances how many are deployed, as "1/2"; "": it has none.
+  std::string templates_text(std::string_view space) const;
+  /// What it uses of its account's quotas, as "pods 2/5, services 0/3"; "": nothing is limited.
+  std::string quota_text(std::string_view space) const;
+  /// Calls `each` with the key of every TemplateInstance in the namespace, in order.
+  template <typename Each>
+  void visit_instances(std::string_view name_space, Each&& each) const {
+    const auto before = instance_key(name_space, "");
+    instances.visit(before, [&](const SpaceInstancePtr& one) {
+      if (one->name_space != name_space) return false;
+      each(one->name);
+      return true;
+    });
+  }
 };
 using StatePtr = std::shared_ptr<const State>;
 
 /// What a publication has changed.
 struct Touched {
-  std::vector<std::string> spaces;   ///< names, sorted, each once
-  std::vector<std::string> accounts; ///< likewise
-  std::vector<std::string> quotas;   ///< likewise
-  std::vector<std::string> tenants;  ///< likewise, IDs: some namespace of theirs
+  std::vector<std::string> spaces;    ///< names, sorted, each once
+  std::vector<std::string> accounts;  ///< likewise
+  std::vector<std::string> quotas;    ///< likewise
+  std::vector<std::string> instances; ///< likewise, of instance_key()
+  std::vector<std::string> tenants;   ///< likewise, IDs: some namespace of theirs
   authz::TouchedRights rights;
   bool everything = false; ///< it was all read anew
 };
@@ -117,5 +154,8 @@ bool shows(const State& state, const authz::User& user, const Space& space);
 bool shows(const State& state, const authz::User& user, const Account& account);
 /// The same of a quota: is he a member of the account, or may he `get` it in the config group?
 bool shows(const State& state, const authz::User& user, const Quota& quota);
+/// The same of a TemplateInstance: may he `get` those of its namespace in the config group; or, of
+/// one that the account's list has made, is he a member who sees the space?
+bool shows(const State& state, const authz::User& user, const SpaceInstance& instance);
 
 } // namespace zoo::accounts

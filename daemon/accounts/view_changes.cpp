@@ -63,6 +63,30 @@ bool concerns(const Viewer& viewer, const State& before, const ViewHistory::Reme
   });
 }
 
+/// Of the instances that the user may perhaps see: those of the namespaces where he may read them,
+/// and of the spaces of his accounts. Nothing: it may be any.
+std::optional<std::vector<std::string>> instances_near(const State& state,
+                                                       const authz::User& user) {
+  std::vector<std::string> spaces, names;
+  if (state.rights != nullptr) {
+    authz::Attributes get;
+    get.verb = "get";
+    get.group = k_config_group;
+    get.resource = "templateinstances";
+    auto reach = state.rights->namespaces_of(user, get);
+    if (reach.everywhere) return std::nullopt;
+    spaces = std::move(reach.namespaces);
+  }
+  for (const auto& account : state.accounts_of(user)) {
+    if (const auto owned = state.spaces_of_account.find(account->name))
+      spaces.insert(spaces.end(), owned->names.begin(), owned->names.end());
+  }
+  sort_once(spaces);
+  for (const auto& space : spaces)
+    state.visit_instances(space, [&](const std::string& name) { names.push_back(name); });
+  return names;
+}
+
 } // namespace
 
 void visit_all(const State& state, ViewOf what, std::string_view after,
@@ -75,6 +99,8 @@ void visit_all(const State& state, ViewOf what, std::string_view after,
     return visit(state.accounts);
   case ViewOf::quotas:
     return visit(state.quotas);
+  case ViewOf::instances:
+    return visit(state.instances);
   case ViewOf::spaces:
   case ViewOf::namespaces:
     return visit(state.spaces);
@@ -87,6 +113,12 @@ Shown shown(const State& state, ViewOf what, const authz::User& user, std::strin
     return quota && shows(state, user, *quota) ? Shown{nullptr, nullptr, std::move(quota)}
                                                : Shown{};
   }
+  if (what == ViewOf::instances) {
+    auto instance = state.instances.find(name);
+    return instance && shows(state, user, *instance)
+               ? Shown{nullptr, nullptr, nullptr, std::move(instance)}
+               : Shown{};
+  }
   if (what == ViewOf::accounts) {
     auto account = state.accounts.find(name);
     return account && shows(state, user, *account) ? Shown{nullptr, std::move(account)} : Shown{};
@@ -97,6 +129,7 @@ Shown shown(const State& state, ViewOf what, const authz::User& user, std::strin
 
 std::optional<std::vector<std::string>> candidates(const State& state, ViewOf what,
                                                    const authz::User& user) {
+  if (what == ViewOf::instances) return instances_near(state, user);
   if (what == ViewOf::accounts || what == ViewOf::quotas)
     return std::nullopt; // few, and a name may be allowed alone
   std::vector<std::string> names;
@@ -142,12 +175,20 @@ Differences compare_all(const Viewer& viewer, const State& before, const State& 
   return out;
 }
 
-std::vector<std::string> names_touched(const Touched& touched, ViewOf what) {
+std::vector<std::string> names_touched(const State& before, const State& now,
+                                       const Touched& touched, ViewOf what) {
   if (what == ViewOf::accounts) return touched.accounts;
   if (what == ViewOf::quotas) return touched.quotas;
-  auto names = touched.spaces;
+  auto spaces = touched.spaces;
   const auto& open = touched.rights.open_namespaces;
-  names.insert(names.end(), open.begin(), open.end());
+  spaces.insert(spaces.end(), open.begin(), open.end());
+  sort_once(spaces);
+  if (what != ViewOf::instances) return spaces;
+  auto names = touched.instances;
+  for (const auto* state : {&before, &now}) {
+    for (const auto& space : spaces)
+      state->visit_instances(space, [&](const std::string& name) { names.push_back(name); });
+  }
   sort_once(names);
   return names;
 }
@@ -187,7 +228,7 @@ Result<Differences> ViewHistory::replay(const Viewer& viewer, const Part& part) 
     if (concerns(viewer, before, part[i])) {
       differences = compare_all(viewer, before, now, &looked);
     } else {
-      const auto names = names_touched(touched, viewer.what);
+      const auto names = names_touched(before, now, touched, viewer.what);
       looked += names.size();
       for (const auto& name : names)
         compare(viewer, before, now, name, differences);

@@ -26,6 +26,7 @@ enum class ViewOf : std::uint8_t {
   namespaces, ///< the same objects as core Namespaces, at the account door
   accounts,   ///< Account of tenancy.kiosk.sh
   quotas,     ///< AccountQuota of tenancy.kiosk.sh
+  instances,  ///< TemplateInstance of tenancy.kiosk.sh, whose names here are instance_key()
 };
 
 /// For whom differences are made.
@@ -40,18 +41,22 @@ struct Shown {
   SpacePtr space;
   AccountPtr account;
   QuotaPtr quota = nullptr;
+  SpaceInstancePtr instance = nullptr;
   bool operator==(const Shown&) const = default;
   explicit operator bool() const {
-    return space != nullptr || account != nullptr || quota != nullptr;
+    return space != nullptr || account != nullptr || quota != nullptr || instance != nullptr;
   }
   const std::string& name() const {
-    return space ? space->name : account ? account->name : quota->name;
+    return space ? space->name : account ? account->name : quota ? quota->name : instance->name;
   }
   const std::string& uid() const {
-    return space ? space->uid : account ? account->uid : quota->uid;
+    return space ? space->uid : account ? account->uid : quota ? quota->uid : instance->uid;
   }
   std::int64_t revision() const {
-    return space ? space->revision : account ? account->revision : quota->revision;
+    return space     ? space->revision
+           : account ? account->revision
+           : quota   ? quota->revision
+                     : instance->revision;
   }
 };
 /// Nothing of it: there is no such object, or he may not see it.
@@ -76,7 +81,8 @@ void visit_all(const State& state, ViewOf what, std::string_view after,
                const std::function<bool(const std::string& name)>& each);
 
 /// Names of objects that a publication may have changed for everybody, sorted, each once.
-std::vector<std::string> names_touched(const Touched& touched, ViewOf what);
+std::vector<std::string> names_touched(const State& before, const State& now,
+                                       const Touched& touched, ViewOf what);
 
 /// The States of ten minutes, 2,048 at most, with what changed from each to the next: from them
 /// watches are resumed.

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <condition_variable>
 #include <list>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <unordered_map>
@@ -25,10 +26,11 @@ using resources::ObjectPtr;
 constexpr std::chrono::seconds k_tell_position{30};
 
 ObjectPtr object(ViewOf what, const Shown& one, std::int64_t revision = 0) {
-  auto json = what == ViewOf::accounts ? tenancy_account(*one.account)
-              : what == ViewOf::quotas ? tenancy_quota(*one.quota)
-              : what == ViewOf::spaces ? tenancy_space(*one.space)
-                                       : core_namespace(*one.space);
+  auto json = what == ViewOf::accounts    ? tenancy_account(*one.account)
+              : what == ViewOf::quotas    ? tenancy_quota(*one.quota)
+              : what == ViewOf::instances ? tenancy_instance(*one.instance)
+              : what == ViewOf::spaces    ? tenancy_space(*one.space)
+                                          : core_namespace(*one.space);
   if (revision != 0) json["metadata"]["resourceVersion"] = std::to_string(revision);
   return resources::make_object(std::move(json));
 }
@@ -129,7 +131,7 @@ void Views::published(const StatePtr& before, const StatePtr& now, const Touched
   my.changed.notify_all();
   if (now->trouble) return; // what is not to be believed is told to nobody
   const bool same = !touched.everything && touched.spaces.empty() && touched.accounts.empty() &&
-                    touched.quotas.empty() && touched.rights.empty();
+                    touched.quotas.empty() && touched.instances.empty() && touched.rights.empty();
   const bool all = touched.everything || touched.rights.everybody || before->trouble.has_value();
   if (!same || my.history.empty()) {
     auto changes = touched;
@@ -157,12 +159,12 @@ void Views::published(const StatePtr& before, const StatePtr& now, const Touched
         look(*at->second);
     }
   }
-  const auto spaces = names_touched(touched, ViewOf::spaces);
+  std::map<ViewOf, std::vector<std::string>> changed; // of the views that are watched
   for (auto& watcher : my.watchers) {
     if (watcher.known == now) continue;
-    const auto& names = watcher.what == ViewOf::accounts ? touched.accounts
-                        : watcher.what == ViewOf::quotas ? touched.quotas
-                                                         : spaces;
+    const auto [entry, first] = changed.try_emplace(watcher.what);
+    auto& names = entry->second;
+    if (first) names = names_touched(*before, *now, touched, watcher.what);
     Differences differences;
     for (const auto& name : names)
       compare(watcher, *watcher.known, *now, name, differences);
@@ -184,21 +186,22 @@ resources::ObjectPtr Views::object_of(const State& state, ViewOf what, const res
 }
 
 resources::Page Views::list(const State& state, ViewOf what, const resources::Who& who,
-                            std::string_view after, std::size_t limit) {
+                            std::string_view after, std::size_t limit, std::string_view space) {
   const auto user = user_of(who);
   resources::Page page;
   page.revision = state.revision;
-  std::string last;
+  const auto begin = space.empty() ? std::string() : instance_key(space, "");
+  if (after < begin) after = begin;
   // False: there is no room for another one.
   const auto add = [&](const std::string& name) {
+    if (!name.starts_with(begin)) return false; // behind the namespace
     const auto one = shown(state, what, user, name);
     if (!one) return true;
     if (limit != 0 && page.items.size() == limit) {
-      page.next = resources::Key{{}, last};
+      page.next = resources::key_of(*page.items.back());
       return false;
     }
     page.items.push_back(object(what, one));
-    last = name;
     return true;
   };
   const auto names = candidates(state, what, user);

@@ -34,8 +34,10 @@ public:
   static resources::ObjectPtr object_of(const State& state, ViewOf what, const resources::Who& who,
                                         std::string_view name);
   /// The objects that the caller may see, in the order of their names, `limit` at most (0 = all).
+  /// `space`: of which namespace, for ViewOf::instances; "": of all.
   static resources::Page list(const State& state, ViewOf what, const resources::Who& who,
-                              std::string_view after, std::size_t limit);
+                              std::string_view after, std::size_t limit,
+                              std::string_view space = {});
   /// Every change behind `revision` (0: from now on) of what the caller may see. Code::expired if
   /// that is longer ago than what is remembered. `on_change` comes on the Follower's loop, or from
   /// inside this call, in order.

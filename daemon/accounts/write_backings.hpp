@@ -46,6 +46,18 @@ public:
       : WrittenView(views, ViewOf::accounts, "accounts", writes.accounts()) {}
 };
 
+/// TemplateInstances of tenancy.kiosk.sh.
+class InstanceBacking final : public WrittenView<InstanceWrites> {
+public:
+  InstanceBacking(Views& views, Writes& writes)
+      : WrittenView(views, ViewOf::instances, "templateinstances", writes.instances()) {}
+  Result<resources::Written> apply(const resources::Who& caller, const resources::Key& key,
+                                   nlohmann::json config,
+                                   const resources::WriteOptions& options) override {
+    return part().apply(caller, key, std::move(config), options);
+  }
+};
+
 /// Spaces of tenancy.kiosk.sh.
 class SpaceBacking final : public WrittenView<SpaceWrites> {
 public:

@@ -3,6 +3,7 @@
 
 #include "daemon/accounts/account_writes.hpp"
 #include "daemon/accounts/controller.hpp"
+#include "daemon/accounts/instance_writes.hpp"
 #include "daemon/accounts/quota_keeper.hpp"
 #include "daemon/accounts/saga.hpp"
 #include "daemon/accounts/space_templates.hpp"
@@ -25,13 +26,15 @@ public:
         templates_({parts_.connect_as, parts_.now, parts_.render, inward()}, connections_,
                    [this](std::string_view name_space) { return place_of(name_space); }),
         space_templates_(templates_), saga_(parts_), spaces_(parts_, saga_, connections_, once_),
-        accounts_(parts_, once_), controller_(parts_, saga_, connections_, std::move(settings)),
+        accounts_(parts_, once_), instances_(parts_),
+        controller_(parts_, saga_, connections_, std::move(settings)),
         quotas_(parts_, connections_, table_), rooms_(parts_, quotas_, space_templates_) {}
   Writes(const Writes&) = delete;
   Writes& operator=(const Writes&) = delete;
 
   SpaceWrites& spaces() { return spaces_; }
   AccountWrites& accounts() { return accounts_; }
+  InstanceWrites& instances() { return instances_; }
   Controller& controller() { return controller_; }
   QuotaKeeper& quotas() { return quotas_; }
   const QuotaKeeper& quotas() const { return quotas_; }
@@ -81,6 +84,7 @@ private:
   Saga saga_;
   SpaceWrites spaces_;
   AccountWrites accounts_;
+  InstanceWrites instances_;
   QuotaTable table_;
   Controller controller_;
   QuotaKeeper quotas_;

@@ -307,6 +307,10 @@ void AccountViews::add_quota_findings(std::vector<tenants::Finding>& out) const 
                    "does the upstream serve them? zood tries again by itself"});
 }
 
+nlohmann::json AccountViews::use_of(const std::string& owner) const {
+  return broker_.read([&](const quota::Judge& judge) { return accounts::quota_use(judge, owner); });
+}
+
 Result<nlohmann::json> AccountViews::quotas(const std::string& owner) {
   auto out = nlohmann::json::array();
   const auto accounts =
@@ -366,10 +370,15 @@ void AccountViews::measure(MetricText& out) const {
 }
 
 std::vector<resources::KindPtr> AccountViews::kinds() {
-  return {accounts::space_kind(std::make_shared<accounts::SpaceBacking>(views_, writes_)),
+  accounts::SpaceCells cells{
+      [this](const std::string& space) { return follower_.state()->templates_text(space); },
+      [this](const std::string& space) { return follower_.state()->quota_text(space); }};
+  return {accounts::space_kind(std::make_shared<accounts::SpaceBacking>(views_, writes_),
+                               std::move(cells)),
           accounts::account_kind(std::make_shared<accounts::AccountBacking>(views_, writes_)),
           accounts::quota_kind(std::make_shared<accounts::ViewBacking>(
               views_, accounts::ViewOf::quotas, "accountquotas")),
+          accounts::instance_kind(std::make_shared<accounts::InstanceBacking>(views_, writes_)),
           accounts::namespace_kind(std::make_shared<accounts::NamespaceBacking>(views_, writes_))};
 }
 

@@ -63,6 +63,7 @@ public:
   bool known_space(std::string_view name) const;
   /// For doctor: namespaces of which not all rights are known or shown. Any thread.
   std::vector<tenants::Finding> findings() const;
+  nlohmann::json use_of(const std::string& owner) const; ///< accounts::quota_use(); any thread
   Result<nlohmann::json> quotas(const std::string& owner) override;
   Result<nlohmann::json> explain(const std::string& owner, const std::string& space,
                                  const nlohmann::json& objects) override;

@@ -2,6 +2,7 @@
 #include "daemon/app/accounts.hpp"
 
 #include "daemon/accounts/quota_gate.hpp"
+#include "daemon/accounts/quota_owners.hpp"
 #include "daemon/app/account_kinds.hpp"
 #include "daemon/app/address.hpp"
 #include "daemon/app/door_certificates.hpp"
@@ -142,6 +143,10 @@ Result<void> Accounts::furnish(upstream::ControlApi& api, const std::string& id,
 Result<void> Accounts::keep_furnished(upstream::ControlApi& api, const std::string& id,
                                       const std::string& space) {
   return views_ ? views_->writes().rooms().keep(api, id, space) : Result<void>();
+}
+
+nlohmann::json Accounts::use_of_tenant(std::string_view id) const {
+  return views_ ? views_->use_of(accounts::tenant_owner(id)) : nlohmann::json();
 }
 
 std::optional<api::Condition> Accounts::furnished(const api::Tenant& tenant) const {

@@ -76,6 +76,8 @@ public:
   Result<void> keep_furnished(upstream::ControlApi& api, const std::string& id,
                               const std::string& space);
   std::optional<api::Condition> furnished(const api::Tenant& tenant) const;
+  /// What a tenant uses of spec.quota.hard, for its status; null: it has none. Any thread.
+  nlohmann::json use_of_tenant(std::string_view id) const;
   /// tenants::TenantDirectory::on_change().
   void tenant_changed(std::string_view id);
   admin::QuotaSource* quotas() { return views_.get(); } ///< null without accounts.enabled

@@ -6,7 +6,8 @@
 namespace zoo::app {
 
 std::string usage_json(const api::Tenant& tenant, const tenants::DefaultTerms& defaults,
-                       const gateway::Ledger& ledger, const gateway::FlowControl& flow_control) {
+                       const gateway::Ledger& ledger, const gateway::FlowControl& flow_control,
+                       const nlohmann::json& hard) {
   using nlohmann::json;
   const auto terms = api::terms_of(tenant).value_or(api::Terms{});
   const auto quota = api::merged(defaults.quota, terms.quota);
@@ -22,15 +23,16 @@ std::string usage_json(const api::Tenant& tenant, const tenants::DefaultTerms& d
   const auto share = [](std::uint64_t has, std::uint64_t limit) {
     return json{{"used", has}, {"limit", limit}};
   };
-  return json{{"quota", std::move(ceilings)},
+  json out = {{"quota", std::move(ceilings)},
               {"flow",
                {{"requestsInflight", share(load.in_flight + load.receiving, flow.requests)},
                 {"mutationsInflight", share(load.mutations, flow.mutations)},
                 {"longRunning", share(load.long_running, flow.long_running)},
                 {"bufferedBytes", share(load.buffered, flow.buffered)},
                 {"queued", load.queued},
-                {"refused", load.refused}}}}
-      .dump();
+                {"refused", load.refused}}}};
+  if (hard.is_object()) out["hard"] = hard;
+  return out.dump();
 }
 
 } // namespace zoo::app

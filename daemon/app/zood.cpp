@@ -425,7 +425,8 @@ Result<void> Zood::Impl::open_admin_doors() {
   migration =
       std::make_unique<StoreMigration>(*store, *session, std::move(here), values.path("dir"));
   tenants->set_usage([this](const api::Tenant& tenant) {
-    return usage_json(tenant, *terms.load(), ledger, flow_control);
+    return usage_json(tenant, *terms.load(), ledger, flow_control,
+                      accounts->use_of_tenant(tenant.id));
   });
   tenants->set_findings([this, advertise] {
     auto out = certificates->findings();

@@ -181,7 +181,7 @@ void Judge::change(const std::string& space_name, const std::string& key, Time n
       replace(known->sums[limit.slice_name]);
       // What has gone stays charged until `used` falls.
       if (const auto less = beyond(before[i].live, is.live); !less.empty())
-        add(slot.view.dead, less);
+        slot.view.died(less, slot.part.live, now);
       watch_used(space_name, space, limit, now);
       ++i;
     }
@@ -334,7 +334,7 @@ std::string Judge::refusal(const Known& known, const Limit& limit, const Resourc
                      amounts_text(of_names(limit.hard, full)), known.owner.title, who);
 }
 
-bool Judge::fits(const Space& space, const Item& item, const Ask& ask) const {
+bool Judge::fits(const Space& space, const Item& item, const Ask& ask, Time now) const {
   for (const auto* known : known_of(space)) {
     if (known == nullptr) continue;
     for (const auto& limit : known->owner.limits) {
@@ -344,7 +344,8 @@ bool Judge::fits(const Space& space, const Item& item, const Ask& ask) const {
       const auto slot = space.slots.find(limit.slice_name);
       if (slot == space.slots.end() || !slot->second.view.known()) continue;
       const auto& view = slot->second.view;
-      auto least = plus(plus(slot->second.part.live, slot->second.part.allowed), view.dead);
+      const auto& part = slot->second.part;
+      auto least = plus(plus(part.live, part.allowed), view.dead(part.live, now));
       least = larger(std::move(least), only(view.used(), limit.hard));
       if (!within(only(plus(std::move(least), more), more), view.hard())) return false;
     }
@@ -388,7 +389,7 @@ Judge::Verdict Judge::ask(const Ask& ask, Time now) {
   }
   if (!grows) return out;
   // A dry run waits for room as others do, and leaves nothing behind.
-  if (ask.dry_run && (item.held || fits(space->second, item, ask))) return out;
+  if (ask.dry_run && (item.held || fits(space->second, item, ask, now))) return out;
   if (!again) {
     held_.emplace(now + settings_.reservation, Place{ask.space, ask.key});
     change(ask.space, ask.key, now, [&](Item& one) {
@@ -406,7 +407,7 @@ bool Judge::has_room(const Ask& ask, Time now) {
   if (space == spaces_.end()) return true;
   const auto item = space->second.items.find(ask.key);
   if (item == space->second.items.end()) return true;
-  if (!fits(space->second, item->second, ask)) return false;
+  if (!fits(space->second, item->second, ask, now)) return false;
   let_in(ask, now);
   return true;
 }

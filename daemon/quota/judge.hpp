@@ -184,7 +184,7 @@ private:
   const Slot* slot_of(const std::string& space, const std::string& slice_name) const;
   void recount(Known& known, Time now);
   bool young(const Limit& limit, Time now) const;
-  bool fits(const Space& space, const Item& item, const Ask& ask) const;
+  bool fits(const Space& space, const Item& item, const Ask& ask, Time now) const;
   std::string refusal(const Known& known, const Limit& limit, const ResourceList& more,
                       const ResourceList& used, const std::string& space) const;
   ResourceList sum(const Known& known, const Limit& limit, Time now) const;

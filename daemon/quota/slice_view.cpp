@@ -24,19 +24,48 @@ void SliceView::seen(std::size_t server, std::int64_t revision, const Slice& sli
   auto& one = servers_[server];
   if (one.revision >= revision) return;
   one = {revision, slice};
-  if (revision > revision_) {
-    newest_ = slice;
-    revision_ = revision;
-  }
+  if (revision > revision_) take_newest(revision, slice);
   changed(now, delay);
 }
 
 void SliceView::written(std::int64_t revision, const Slice& slice, Clock::time_point now,
                         Clock::duration delay) {
   if (revision <= revision_) return;
+  take_newest(revision, slice);
+  changed(now, delay);
+}
+
+/// A fall is told from one version to the next: a create beside it may have put `used` where it was
+/// before any server shows the fall to all.
+void SliceView::take_newest(std::int64_t revision, const Slice& slice) {
+  if (auto fallen = beyond(newest_.used, slice.used); !fallen.empty()) {
+    constexpr std::size_t k_most_falls = 64;
+    if (falls_.size() < k_most_falls) {
+      falls_.push_back({revision, std::move(fallen)});
+    } else {
+      add(falls_.back().amounts, fallen);
+      falls_.back().revision = revision;
+    }
+  }
   newest_ = slice;
   revision_ = revision;
-  changed(now, delay);
+}
+
+std::int64_t SliceView::shown() const {
+  auto out = revision_;
+  for (std::size_t i = 0; i < heard_.size(); ++i)
+    if (heard_[i]) out = std::min(out, i < servers_.size() ? servers_[i].revision : 0);
+  return out;
+}
+
+void SliceView::died(const ResourceList& amounts, const ResourceList& live, Clock::time_point now) {
+  dead_ = dead(live, now);
+  add(dead_, amounts);
+  died_ = now;
+}
+
+ResourceList SliceView::dead(const ResourceList& live, Clock::time_point now) const {
+  return now < died_ + k_dead ? dead_ : smaller(dead_, beyond(used_, live));
 }
 
 void SliceView::set_servers(std::vector<bool> heard, Clock::time_point now, Clock::duration delay) {
@@ -75,8 +104,8 @@ void SliceView::changed(Clock::time_point now, Clock::duration delay) {
   const auto hard = seen_hard(), used = seen_used();
   hard_ = smaller(hard_, hard);
   used_ = larger(std::move(used_), used);
-  if (hard_ == hard && used_ == used && due_.empty()) return;
-  due_.push_back({now + delay, hard, used});
+  if (hard_ == hard && used_ == used && due_.empty() && falls_.empty()) return;
+  due_.push_back({now + delay, hard, used, shown()});
 }
 
 bool SliceView::tick(Clock::time_point now) {
@@ -89,17 +118,18 @@ bool SliceView::tick(Clock::time_point now) {
     const auto used = larger(due.used, seen_used());
     if (hard != hard_) more = true;
     hard_ = hard;
-    ResourceList fallen;
     for (auto& [name, amount] : used_) {
       const auto found = used.find(name);
       const auto now_used = found == used.end() ? kube::Quantity{} : found->second;
       if (now_used >= amount) continue;
-      fallen.insert_or_assign(name, amount - now_used);
       amount = now_used;
+      more = true;
     }
-    if (fallen.empty()) continue;
-    more = true;
-    dead = beyond(dead, fallen);
+    while (!falls_.empty() && falls_.front().revision <= due.shown) {
+      dead_ = beyond(dead_, falls_.front().amounts);
+      falls_.pop_front();
+      more = true;
+    }
   }
   return more;
 }

@@ -43,10 +43,15 @@ public:
   const Slice& newest() const { return newest_; }
   bool known() const { return revision_ != 0; }
 
-  /// What was deleted since `used` fell: its charge is still there.
-  ResourceList dead;
+  /// Something was deleted that had been charged: its charge stays until `used` falls by as much.
+  /// `live`: what is there without it.
+  void died(const ResourceList& amounts, const ResourceList& live, Clock::time_point now);
+  /// What was deleted, and is charged still. Beside many others a charge may come and go without
+  /// being seen: so what is older than k_dead is no more than `used` has beyond what is there.
+  ResourceList dead(const ResourceList& live, Clock::time_point now) const;
 
 private:
+  static constexpr std::chrono::milliseconds k_dead{700};
   struct Server {
     std::int64_t revision = 0;
     Slice slice;
@@ -54,10 +59,17 @@ private:
   struct Due {
     Clock::time_point at;
     ResourceList hard, used;
+    std::int64_t shown; ///< by all servers
+  };
+  struct Fall { ///< of `used`, from one version to the next
+    std::int64_t revision;
+    ResourceList amounts;
   };
   ResourceList seen_hard() const;
   ResourceList seen_used() const;
   void changed(Clock::time_point now, Clock::duration delay);
+  void take_newest(std::int64_t revision, const Slice& slice);
+  std::int64_t shown() const;
 
   std::vector<Server> servers_;
   std::vector<bool> heard_;
@@ -65,6 +77,9 @@ private:
   Slice newest_;
   ResourceList hard_, used_;
   std::deque<Due> due_;
+  std::deque<Fall> falls_; ///< that not every server has shown for long enough
+  ResourceList dead_;
+  Clock::time_point died_;               ///< the last time
   std::optional<ResourceList> lowering_; ///< between lowering() and settle(): the most that counts
 };
 

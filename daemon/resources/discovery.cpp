@@ -126,8 +126,11 @@ std::vector<ServedGroup> groups_of(std::span<const KindPtr> kinds) {
     if (at == out.end()) at = out.insert(at, {kind->group, kind->version, {}});
     ServedResource served{kind->resource,   kind->kind,      {}, kind->singular, kind->short_names,
                           kind->categories, kind->namespaced};
-    for (const auto verb : kind->verbs)
-      served.verbs.emplace_back(verb_name(verb));
+    for (const auto verb : kind->verbs) {
+      const auto& untold = kind->untold;
+      if (std::find(untold.begin(), untold.end(), verb) == untold.end())
+        served.verbs.emplace_back(verb_name(verb));
+    }
     std::sort(served.verbs.begin(), served.verbs.end());
     at->resources.push_back(std::move(served));
     for (const auto& action : kind->actions)

@@ -106,6 +106,9 @@ struct Kind {
   std::string description;           ///< of the kind, for `kubectl explain`
   std::string name_description = {}; ///< of the name in a path
   std::vector<Verb> verbs;
+  /// Verbs that are served, and of which discovery does not tell: what upstream's controllers find
+  /// there they use on their own account.
+  std::vector<Verb> untold = {};
   std::vector<Field> metadata; ///< standard_metadata(), with what is particular
   std::string metadata_description = "Standard object metadata.";
   std::vector<Field> fields; ///< beside apiVersion, kind and metadata: mostly spec and status

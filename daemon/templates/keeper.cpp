@@ -53,7 +53,15 @@ void Keeper::on_deployed(Deployed hears) {
 
 void Keeper::start() { runner_.start(settings_.threads); }
 
-void Keeper::add(std::string key, milliseconds delay) { queue_.add(std::move(key), delay); }
+void Keeper::add(std::string key, milliseconds delay) {
+  forget_failures(key);
+  queue_.add(std::move(key), delay);
+}
+
+void Keeper::forget_failures(const std::string& key) {
+  const std::lock_guard lock(mutex_);
+  failures_.erase(key);
+}
 
 void Keeper::heard_instance(const json& object) {
   const auto instance = read_instance(object);
@@ -128,8 +136,13 @@ void Keeper::space_changed(std::string_view name_space) {
     add(fmt::format("{}/{}", name_space, each.name), settings_.settle);
 }
 
-Keeper::Next Keeper::after_failure(unsigned attempts) const {
-  const auto pause = settings_.failed * (1L << std::min(attempts, 9U));
+Keeper::Next Keeper::after_failure(const std::string& key) {
+  unsigned before = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    before = failures_[key]++;
+  }
+  const auto pause = settings_.failed * (1L << std::min(before, 9U));
   return Next{std::min<milliseconds>(pause, settings_.longest)};
 }
 
@@ -138,7 +151,10 @@ Result<Keeper::Next> Keeper::look(upstream::ControlApi& api, const std::string& 
   const auto slash = key.find('/');
   const auto name_space = key.substr(0, slash), name = key.substr(slash + 1);
   const auto live = api.get(instance_path(name_space, name));
-  if (!live && live.error().code() == Code::not_found) return Next{};
+  if (!live && live.error().code() == Code::not_found) {
+    forget_failures(key);
+    return Next{};
+  }
   if (!live) return fail(live.error());
   const auto instance = read_instance(*live);
   if (!instance || instance->deleting) return Next{};
@@ -158,9 +174,10 @@ Result<Keeper::Next> Keeper::look(upstream::ControlApi& api, const std::string& 
   ZOO_TRY(const auto outcome,
           deploy_now(api, *live, place->at, std::chrono::steady_clock::now() + settings_.attempt,
                      settings_.chart));
+  if (outcome.deployed) forget_failures(key);
   if (outcome.deployed) return Next{};
   if (outcome.waits) return Next{k_chart_again, true};
-  return after_failure(attempts);
+  return after_failure(key);
 }
 
 Result<Outcome> Keeper::deploy_now(upstream::ControlApi& api, const json& live,

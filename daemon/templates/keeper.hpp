@@ -112,7 +112,8 @@ private:
   reconcile::Reconciler reconciler();
   Result<Next> look(upstream::ControlApi& api, const std::string& key, unsigned attempts);
   void add(std::string key, std::chrono::milliseconds delay);
-  Next after_failure(unsigned attempts) const;
+  Next after_failure(const std::string& key);
+  void forget_failures(const std::string& key);
 
   upstream::Connections& connections_;
   const PlaceOf place_of_;
@@ -126,6 +127,9 @@ private:
   std::mutex mutex_;
   std::map<std::string, reconcile::Queue::Clock::time_point, std::less<>>
       repaired_; ///< last, or next
+  /// Of instances that have failed, and of which nothing was heard since: how often. A chart that
+  /// is fetched again in between does not begin anew.
+  std::map<std::string, unsigned, std::less<>> failures_;
   reconcile::Queue queue_;
   reconcile::Runner runner_; ///< last: its threads use all the rest
 };

@@ -67,10 +67,36 @@ def objects_of(n, root_ca, created):
         "spec": {"finalizers": ["kubernetes"]}, "status": {"phase": "Active"}}
 
 
+def objects_of_account(n, root_ca, created):
+    """The n-th account, of one user, and its three namespaces, in which nothing is bound yet."""
+    yield f"config.kiosk.sh/accounts/account-{n:05d}", {
+        "apiVersion": "config.kiosk.sh/v1alpha1", "kind": "Account",
+        "metadata": {"name": f"account-{n:05d}", "uid": str(uuid.uuid4()), "creationTimestamp": created, "generation": 1},
+        "spec": {"subjects": [{"kind": "User", "apiGroup": "rbac.authorization.k8s.io", "name": f"member-{n:05d}"}]}}
+    for k in range(3):
+        for key, each in objects_of(100_000 + 3 * n + k, root_ca, created):
+            if key.startswith("rolebindings/"):
+                continue
+            if key.startswith("namespaces/"):
+                each["metadata"]["labels"]["kiosk.sh/account"] = f"account-{n:05d}"
+            yield key, each
+
+
 def fill(etcd_port, first, end, root_ca):
     """Writes the namespaces from `first` to `end`; how many objects that were."""
+    return write(etcd_port, (each for n in range(first, end) for each in objects_of(n, root_ca, now())))
+
+
+def fill_accounts(etcd_port, count, root_ca):
+    return write(etcd_port, (each for n in range(count) for each in objects_of_account(n, root_ca, now())))
+
+
+def now():
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+
+
+def write(etcd_port, objects):
     connection = http.client.HTTPConnection("127.0.0.1", etcd_port, timeout=60)
-    created = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
 
     def encoded(text):
         return base64.b64encode(text.encode()).decode()
@@ -83,12 +109,11 @@ def fill(etcd_port, first, end, root_ca):
         if answer.status != 200 or not json.loads(text).get("succeeded"):
             raise RuntimeError(f"etcd: {answer.status} {text[:500]!r}")
     count, batch = 0, []
-    for n in range(first, end):
-        for each in objects_of(n, root_ca, created):
-            batch.append(each)
-            if len(batch) == MOST:
-                put(batch)
-                count, batch = count + MOST, []
+    for each in objects:
+        batch.append(each)
+        if len(batch) == MOST:
+            put(batch)
+            count, batch = count + MOST, []
     if batch:
         put(batch)
     connection.close()

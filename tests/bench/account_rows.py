@@ -243,6 +243,56 @@ templates:
         sides |= {name: dict(kubeconfig=maker, kind="space", ns=name, pid=str(self.zood)) for name in ("bare", *templates)}
         return self.rounds(sides, scenario="create", c=1)
 
+    def quota_of(self, name, hard):
+        """An account with this limit over its two namespaces, whose slices stand and about which upstream asks zood."""
+        self.kube("apply", "-f", "-", input=json.dumps({"apiVersion": "config.kiosk.sh/v1alpha1", "kind": "Account", "metadata": {"name": name},
+                                                        "spec": {"subjects": []}}))
+        spaces = [f"{name}-{n}" for n in range(2)]
+        for space in spaces:
+            self.kube("apply", "-f", "-", input=json.dumps({"apiVersion": "v1", "kind": "Namespace", "metadata": {
+                "name": space, "labels": {"kiosk.sh/account": name}}}))
+        self.kube("apply", "-f", "-", input=json.dumps({"apiVersion": "config.kiosk.sh/v1alpha1", "kind": "AccountQuota", "metadata": {"name": name},
+                                                        "spec": {"account": name, "quota": {"hard": hard}}}))
+        for space in spaces:
+            self.kube("wait", "--for=create", "resourcequota/zoo-quota", "-n", space, "--timeout=60s")
+        self.kube("wait", "--for=create", "validatingwebhookconfiguration/zoo-quota", "--timeout=60s")
+        time.sleep(6)  # for so long zood believes the slices, too, and moves less
+        return spaces
+
+    def decisions(self, mode, spaces, count):
+        """What rounds.py says of zood's decisions, a round a sample."""
+        words = [ROOT / "tests/functional/quota/rounds.py", "--kubeconfig", self.admin, mode, "--namespaces", ",".join(spaces),
+                 "--rounds", count // (10 if self.options.short else 1), "--pid", self.zood]
+        runs = [json.loads(subprocess.run(list(map(str, words)), check=True, capture_output=True, text=True).stdout)
+                for _ in range(self.options.rounds)]
+        return {"zood": {"p50_ms": self.median(run["p50_us"] for run in runs) / 1000, "p99_ms": max(run["p99_us"] for run in runs) / 1000,
+                         "cpu_us": self.median(run["cpu_us"] for run in runs), "late": max(run["late"] for run in runs)}}
+
+    def row_quota_decide(self):
+        """zood's webhook of quotas is asked by one client about a pod that has room"""
+        return self.decisions("decide", self.quota_of("decides", {"pods": "1000", "requests.memory": "100Gi"}), 5000)
+
+    def row_quota_moves(self):
+        """the same of a pod for which room is moved from another namespace first"""
+        return self.decisions("moves", self.quota_of("moves", {"pods": "1000", "requests.memory": "100Gi"}), 500)
+
+    def row_accounts_start(self):
+        """zood starts beside 10,000 accounts of three spaces each: until the account door answers, and what it holds"""
+        self.grow(self.most)
+        count = 300 if self.options.short else 10_000
+        begun = time.monotonic()
+        fixture.fill_accounts(int((self.tmp / "up/port").read_text()) + 10, count, (self.pki / "ca.crt").read_text())
+        # The bindings of all these spaces are made by zood, once.
+        last = 0
+        while last < 3 * count:
+            time.sleep(5)
+            now = len(json.loads(self.kube("get", "--raw", "/apis/rbac.authorization.k8s.io/v1/rolebindings?fieldSelector=metadata.name%3Dzoo:account"))["items"])
+            if now == last and time.monotonic() - begun > 600:
+                raise RuntimeError(f"of {3 * count} spaces {now} have their binding")
+            last = now
+        say(f"   {count} accounts, {3 * count} spaces: {time.monotonic() - begun:.0f}s")
+        return self.row_spaces_start()
+
     def packed_chart(self):
         """A chart of five ConfigMaps, as a Template holds it."""
         out = io.BytesIO()

@@ -133,19 +133,21 @@ for where in door upstream; do
 done
 # ---- templates --------------------------------------------------------------------------------------------------------
 built=$(walls)
+instances=templateinstances.config.kiosk.sh views=templateinstances.tenancy.kiosk.sh
 # instance TEMPLATE [NAME VALUE]: of his, in his space; its failure is told as he reads it.
 instance() {
-  m -n "$loot" delete templateinstance mine --ignore-not-found >/dev/null
+  m -n "$loot" delete "$instances" mine --ignore-not-found >/dev/null
   m -n "$loot" create -f - <<<'{"apiVersion":"config.kiosk.sh/v1alpha1","kind":"TemplateInstance","metadata":{"name":"mine"},"spec":{"template":"'"$1"'","parameters":['"${2:+$(jq -cn --arg n "$2" --arg v "$3" '[{name: "NAME", value: $n}, {name: "VALUE", value: $v}] | .[]' | paste -sd,)}"']}}' >/dev/null
 }
-fails() { [[ $(m -n "$loot" get templateinstance mine -o 'jsonpath={.status.status} {.status.reason}') == "Failed $1" ]]; }
+fails() { [[ $(m -n "$loot" get "$instances" mine -o 'jsonpath={.status.status} {.status.reason}') == "Failed $1" ]]; }
 for where in door upstream; do
   m() { mallory "$where" "$mallory" "$@"; }
-  may() { m -n "$loot" get templateinstances; }
+  may() { m -n "$loot" get "$instances"; }
   eventually "$where: he may instantiate templates in his space" 30 may
   made_of() { m create -f - <<<"$1"; }
   for act in "delete networkpolicy walls" "label networkpolicy walls zoo.kubezoo.io/managed-" "label networkpolicy walls zoo.kubezoo.io/template-instance=x --overwrite" "delete networkpolicies --all" \
-    "delete templateinstance kept" "label templateinstance kept zoo.kubezoo.io/managed-" "patch templateinstance kept --subresource status --type merge -p {\"status\":{\"objects\":[]}}" "delete templateinstances --all" \
+    "delete $instances kept" "label $instances kept zoo.kubezoo.io/managed-" "patch $instances kept --subresource status --type merge -p {\"status\":{\"objects\":[]}}" "delete $instances --all" \
+    "delete $views kept" "label $views kept zoo.kubezoo.io/managed-" "patch $views kept --type merge -p {\"spec\":{\"template\":\"$run-notes\"}}" "delete $views --all" \
     "delete rolebinding zoo:template:kept"; do
     # shellcheck disable=SC2086 # words
     attack "$where: his walls: $act" m -n "$loot" $act --wait=false
@@ -156,6 +158,11 @@ for where in door upstream; do
   attack "$where: as who makes templates' objects" m -n "$loot" delete networkpolicy walls --as zoo:templates --as-group zoo:templates
   attack "$where: an instance that poses as the account's" made_of '{"apiVersion":"config.kiosk.sh/v1alpha1","kind":"TemplateInstance","metadata":{"name":"posing","namespace":"'"$loot"'","labels":{"zoo.kubezoo.io/managed":"true"}},"spec":{"template":"'"$run-notes"'"}}'
   attack "$where: one in the victim's space" made_of '{"apiVersion":"config.kiosk.sh/v1alpha1","kind":"TemplateInstance","metadata":{"name":"x","namespace":"'"$treasure"'"},"spec":{"template":"'"$run-notes"'"}}'
+  attack "$where: an instance that poses as the account's, by the view" made_of '{"apiVersion":"tenancy.kiosk.sh/v1alpha1","kind":"TemplateInstance","metadata":{"name":"posing","namespace":"'"$loot"'","labels":{"zoo.kubezoo.io/managed":"true"}},"spec":{"template":"'"$run-notes"'"}}'
+  attack "$where: one in the victim's space, by the view" made_of '{"apiVersion":"tenancy.kiosk.sh/v1alpha1","kind":"TemplateInstance","metadata":{"name":"x","namespace":"'"$treasure"'"},"spec":{"template":"'"$run-notes"'"}}'
+  attack "$where: the victim's, taken over by the view" m apply --server-side --force-conflicts -f - \
+    <<<'{"apiVersion":"tenancy.kiosk.sh/v1alpha1","kind":"TemplateInstance","metadata":{"name":"kept","namespace":"'"$treasure"'"},"spec":{"template":"'"$run-notes"'"}}'
+  attack "$where: the victim's, deleted by the view" m -n "$treasure" delete "$views" kept --wait=false
   attack "$where: a template of his own" made_of '{"apiVersion":"config.kiosk.sh/v1alpha1","kind":"Template","metadata":{"name":"'"$run-own"'"},"resources":{"manifests":[]}}'
   attack "$where: who lets him in" made_of '{"apiVersion":"rbac.authorization.k8s.io/v1","kind":"RoleBinding","metadata":{"name":"zoo:template:mine","namespace":"'"$loot"'","labels":{"zoo.kubezoo.io/managed":"true"}},"roleRef":{"apiGroup":"rbac.authorization.k8s.io","kind":"ClusterRole","name":"cluster-admin"},"subjects":[]}'
   check "$where: an instance of the victim's template" instance "$run-wide" x y
@@ -165,11 +172,11 @@ for where in door upstream; do
   check "$where: a parameter with more keys" instance "$run-notes" own $'y\n  labels:\n    zoo.kubezoo.io/managed: "true"'
   made() { [[ $(upstream -n "$loot" get configmap own -o 'jsonpath={.metadata.labels.zoo\.kubezoo\.io/managed}|{.metadata.labels.zoo\.kubezoo\.io/template-instance}') == "|mine" ]]; }
   eventually "$where: is one text" 60 made
-  m -n "$loot" patch templateinstance mine --subresource status --type merge -p '{"status":{"objects":[{"apiVersion":"networking.k8s.io/v1","kind":"NetworkPolicy","name":"walls"},{"apiVersion":"rbac.authorization.k8s.io/v1","kind":"RoleBinding","name":"zoo:account"}]}}' >/dev/null
-  m -n "$loot" patch templateinstance mine --type merge -p '{"spec":{"parameters":[{"name":"NAME","value":"other"},{"name":"VALUE","value":"z"}]}}' >/dev/null
+  m -n "$loot" patch "$instances" mine --subresource status --type merge -p '{"status":{"objects":[{"apiVersion":"networking.k8s.io/v1","kind":"NetworkPolicy","name":"walls"},{"apiVersion":"rbac.authorization.k8s.io/v1","kind":"RoleBinding","name":"zoo:account"}]}}' >/dev/null
+  m -n "$loot" patch "$instances" mine --type merge -p '{"spec":{"parameters":[{"name":"NAME","value":"other"},{"name":"VALUE","value":"z"}]}}' >/dev/null
   other() { upstream -n "$loot" get configmap other; }
   eventually "$where: a status that names what is not its own" 60 other
-  m -n "$loot" delete templateinstance mine >/dev/null
+  m -n "$loot" delete "$instances" mine >/dev/null
 done
 expect "the walls are as they were" "$built" "$(walls)"
 stays "what a member can do with templates"
@@ -197,8 +204,8 @@ attack "the victim's account" m patch account.tenancy.kiosk.sh "$victor" --type 
 stays "what a member can do"
 
 # ---- what he learns ---------------------------------------------------------------------------------------------------
-said=$(for kind in spaces namespaces accounts.tenancy.kiosk.sh secrets rolebindings events; do m get "$kind" -A -o yaml 2>&1; done
-  for path in /apis/tenancy.kiosk.sh/v1alpha1/spaces '/apis/tenancy.kiosk.sh/v1alpha1/spaces?fieldSelector=spec.account%3D'"$victor" \
+said=$(for kind in spaces namespaces accounts.tenancy.kiosk.sh templateinstances.tenancy.kiosk.sh secrets rolebindings events; do m get "$kind" -A -o yaml 2>&1; done
+  for path in /apis/tenancy.kiosk.sh/v1alpha1/spaces "/apis/tenancy.kiosk.sh/v1alpha1/namespaces/$treasure/templateinstances" "/apis/tenancy.kiosk.sh/v1alpha1/namespaces/$treasure/templateinstances/kept" '/apis/tenancy.kiosk.sh/v1alpha1/spaces?fieldSelector=spec.account%3D'"$victor" \
     '/api/v1/namespaces?labelSelector=kiosk.sh/account%3D'"$victor" '/api/v1/namespaces?watch=1&timeoutSeconds=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true' \
     '/api/v1/secrets?fieldSelector=metadata.name%3Dpearl'; do m get --raw "$path" 2>&1; done)
 expect_match "he sees his own" "$loot" "$said"

@@ -94,6 +94,99 @@ eventually "N9: which is the member's" 30 lists "$run-b $run-given" john get spa
 check_fails "N9: who is no member does not" 'is no member of account' made jane "$(space "$run-x" "$team")"
 check_fails "N9: an account that is not there" 'accounts.config.kiosk.sh "nowhere" not found' made admin "$(space "$run-x" nowhere)"
 
+# ---- members with a role of their own -----------------------------------------------------------------------------
+
+viewer=viewer-$run
+viewer() { admin --as "$viewer" "$@"; }
+roles() { admin patch account "$team" --type merge -p '{"spec":{"space":{"bindings":'"$1"'}}}'; }
+check "some members have a role of their own" roles '[{"clusterRole":"view","subjects":[{"kind":"User","apiGroup":"rbac.authorization.k8s.io","name":"'"$viewer"'"}]}]'
+eventually "N6: they see the account's space" 30 lists "$run-given" viewer get spaces
+expect "N6: they read there" yes "$(upstream --as "$viewer" auth can-i get pods -n "$run-given")"
+expect "N6: and write nothing" no "$(upstream --as "$viewer" auth can-i create pods -n "$run-given")"
+check "they see the account, too" viewer get account "$team"
+check "another role is given to them" roles '[{"clusterRole":"edit","subjects":[{"kind":"User","apiGroup":"rbac.authorization.k8s.io","name":"'"$viewer"'"}]}]'
+writes() { [[ $(upstream --as "$viewer" auth can-i create pods -n "$run-given") == yes ]]; }
+eventually "N6: which they have in its place" 30 writes
+check "they are members no more" roles null
+eventually "N6: and see it no more" 30 lists "" viewer get spaces
+expect "the others have what they had" "$john" "$(upstream get rolebinding -n "$run-given" -l kiosk.sh/account="$team",zoo.kubezoo.io/managed=true -o 'jsonpath={.items[*].subjects[*].name}')"
+
+# ---- template instances -------------------------------------------------------------------------------------------
+
+given=$run-given note=$run-note
+expect_match "a TemplateInstance is namespaced" '^templateinstances +tenancy.kiosk.sh/v1alpha1 +true +TemplateInstance$' "$kinds"
+expect_match "kubectl explains it" 'The name of the Template. It cannot be changed' "$(admin explain templateinstances.spec.template --api-version tenancy.kiosk.sh/v1alpha1)"
+require "a template" upstream apply --server-side -f - <<YAML
+{apiVersion: config.kiosk.sh/v1alpha1, kind: Template, metadata: {name: $note}, parameters: [{name: WHAT, value: nothing}],
+ resources: {manifests: [{apiVersion: v1, kind: ConfigMap, metadata: {name: "note-\${WHAT}"}, data: {}}]}}
+YAML
+check "an account's spaces have it" admin patch account "$team" --type merge -p '{"spec":{"space":{"templateInstances":[{"spec":{"template":"'"$note"'"}}]}}}'
+shown() { john get templateinstances -n "$given" --no-headers | says_line -E "^$note-[0-9a-f]+ +$note +Deployed +Deployed +[0-9]"; }
+eventually "a member sees what his account makes in his space" 60 shown
+kept=$(names john get templateinstances -n "$given")
+expect "in all namespaces no other one" "$given/$kept" "$(john get templateinstances -A -o 'jsonpath={.items[*].metadata.namespace}/{.items[*].metadata.name}')"
+wide() { john get space "$given" -o wide --no-headers | says_line -E "^$given +$team +Active +1/1 "; }
+eventually "the space says how many there are, and are deployed" 30 wide
+expect "by a field he finds it" "$kept" "$(names john get templateinstances -n "$given" --field-selector "spec.template=$note,status.status=Deployed")"
+expect "who is no member sees none" "" "$(names jane get templateinstances -A)"
+check_fails "and it does not exist for him" "NotFound" jane get templateinstance -n "$given" "$kept"
+check_fails "of config.kiosk.sh a member reads none by that" 'forbidden' john get templateinstances.config.kiosk.sh -n "$given"
+instance() { # NAME [MORE OF SPEC]
+  printf '{"apiVersion":"tenancy.kiosk.sh/v1alpha1","kind":"TemplateInstance","metadata":{"name":"%s","namespace":"%s"},"spec":{"template":"%s"%s}}' "$1" "$given" "$note" "${2:-}"
+}
+may_ask() { [[ $(john auth can-i create templateinstances.tenancy.kiosk.sh -n "$given") == yes ]]; }
+eventually "an administrator of a space may ask for one" 60 may_ask
+needs='cannot create resource "templateinstances" in API group "config.kiosk.sh" in the namespace'
+check_fails "which takes the right to those of config.kiosk.sh" "$needs" made john "$(instance own)"
+check_fails "who has no role in it may not even ask" 'API group "tenancy.kiosk.sh" in the namespace' made jane "$(instance own)"
+jane get templateinstances -A --watch --output-watch-events >"$TMPDIR/instances.watch" 2>&1 &
+watching=$!
+require "a role" upstream create role instances -n "$given" --verb '*' --resource templateinstances.config.kiosk.sh
+require "is the member's" upstream create rolebinding instances -n "$given" --role instances --user "$john"
+may() { [[ $(upstream --as "$john" auth can-i create templateinstances.config.kiosk.sh -n "$given") == yes ]]; }
+eventually "who has the right then" 30 may
+check "he makes one" made john "$(instance own ',"parameters":[{"name":"WHAT","value":"one"}]')"
+expect "reads it at once" "$note" "$(john get templateinstance own -n "$given" -o 'jsonpath={.spec.template}')"
+check "config.kiosk.sh has it" upstream get templateinstance.config.kiosk.sh own -n "$given"
+deployed() { [[ $(john get templateinstance own -n "$given" -o 'jsonpath={.status.status}') == Deployed ]]; }
+eventually "and it is deployed" 60 deployed
+check "what it makes is there" upstream get configmap -n "$given" note-one
+check_fails "a second time it is there already" 'templateinstances.tenancy.kiosk.sh "own" already exists' made john "$(instance own)"
+check_fails "its template stays" 'spec.template: .*field is immutable' john patch templateinstance own -n "$given" --type merge -p '{"spec":{"template":"other"}}'
+check "a merge patch" john patch templateinstance own -n "$given" --type merge -p '{"metadata":{"labels":{"a":"b"}}}'
+check "a JSON patch" john patch templateinstance own -n "$given" --type json -p '[{"op":"add","path":"/metadata/labels/c","value":"d"}]'
+check "a dry run" john label templateinstance own -n "$given" --dry-run=server e=f
+expect "the two are stored, and it is not" '{"a":"b","c":"d"}' "$(upstream get templateinstance.config.kiosk.sh own -n "$given" -o json | jq -c .metadata.labels)"
+replaced() { john get templateinstance own -n "$given" -o json | jq '.spec.parameters[0].value = "two"' | john replace -f -; }
+eventually "replaced with another parameter" 30 replaced
+two() { upstream get configmap -n "$given" note-two; }
+eventually "it makes another object" 60 two
+check "kubectl applies one" applied john "$(instance applied)"
+check "and again, with another parameter" applied john "$(instance applied ',"parameters":[{"name":"WHAT","value":"three"}]')"
+on_server() { john apply --server-side --field-manager "$1" "${@:3}" -f - <<<"$2"; }
+expect "kubectl applies one on the server" "templateinstance.tenancy.kiosk.sh/served serverside-applied" "$(on_server one "$(instance served ',"sync":false')")"
+check_fails "where fields have owners" 'conflict with "one"' on_server two "$(instance served ',"sync":true')"
+check "who can be forced" on_server two "$(instance served ',"sync":true')" --force-conflicts
+expect "and are those of config.kiosk.sh" "config.kiosk.sh/v1alpha1 one two" \
+  "$(upstream get templateinstance.config.kiosk.sh served -n "$given" -o json --show-managed-fields | jq -r '[.metadata.managedFields[] | select(.operation == "Apply") | .apiVersion, .manager] | unique | join(" ")')"
+expect "shown as of tenancy.kiosk.sh" tenancy.kiosk.sh/v1alpha1 \
+  "$(john get templateinstance served -n "$given" -o json --show-managed-fields | jq -r '[.metadata.managedFields[].apiVersion] | unique | join(" ")')"
+check_fails "the account's own he does not delete" 'template instance ".*" in namespace ".*" is kept by zood' john delete templateinstance -n "$given" "$kept"
+require "another one may read them" upstream create rolebinding reads-instances -n "$given" --role instances --user "$jane"
+told() { grep -qE "^$1 +$given +$2 " "$TMPDIR/instances.watch"; }
+eventually "N11: a grant tells of all of them" 30 told ADDED "$kept"
+eventually "N11: each" 30 told ADDED served
+check "one is deleted" john delete templateinstance own -n "$given"
+eventually "N11: a deletion is DELETED" 30 told DELETED own
+gone_two() { ! two; }
+eventually "with its objects" 60 gone_two
+check_fails "and is not found any more" 'templateinstances.tenancy.kiosk.sh "own" not found' john get templateinstance own -n "$given"
+require "her right is taken back" upstream delete rolebinding reads-instances -n "$given"
+eventually "N11: a revocation is DELETED, too" 30 told DELETED "$kept"
+kill "$watching" 2>/dev/null
+wait "$watching" 2>/dev/null
+check "the others go by their names" john delete templateinstance applied served -n "$given"
+
 # ---- a client that goes away --------------------------------------------------------------------------------------
 
 post() { # NAME SECONDS
@@ -143,3 +236,35 @@ start_zood_with "$config"
 door=$(sed -n 's/.*the account door listens on //p' "$zood_dir.log" | tail -1)
 has_given() { [[ " $(names john get spaces) " == *" $run-given "* ]]; }
 eventually "N14: a zood that starts again shows what there is" 30 has_given
+
+# ---- zood stands still --------------------------------------------------------------------------------------------
+
+kill -STOP "${zood_pids[$zood_dir]}"
+check "N14: with zood stopped members work in their spaces, upstream" timeout 20 "$KUBECTL" --kubeconfig "$ZOO_E2E_KUBECONFIG" --as "$john" -n "$run-given" create configmap still --from-literal=a=b
+require "a namespace is made" upstream create namespace "$run-d"
+check "N14: and goes" upstream delete namespace "$run-d" --timeout 60s
+kill -CONT "${zood_pids[$zood_dir]}"
+eventually "N14: a zood that goes on shows what there is" 30 has_given
+
+# ---- the upstream is away -----------------------------------------------------------------------------------------
+
+arguments=()
+pid=$(head -n 1 "$up/run/apiserver.pid")
+while IFS= read -r -d '' one; do arguments+=("$one"); done <"/proc/$pid/cmdline"
+at_end() {
+  stop_zood
+  [[ -z ${again:-} ]] || kill "$again"
+  "$ZOO_UPSTREAM" stop --dir "$up" >/dev/null
+}
+answer_of() { # PATH: its status; what else it says is in $TMPDIR/answer
+  curl -sS -i -o "$TMPDIR/answer" -w '%{http_code}' --max-time 20 --cacert "$TMPDIR/$t.ca" --cert "$TMPDIR/root.crt" --key "$TMPDIR/root.key" "https://$door$1"
+}
+kill -KILL "$pid"
+unknown() { [[ $(answer_of "$spaces") == 503 ]]; }
+eventually "N14: what upstream has not told of for five seconds is not believed" 60 unknown
+expect_match "N14: the answer says when to ask again" '^[Rr]etry-[Aa]fter: ' "$(cat "$TMPDIR/answer")"
+expect_match "N14: and why" '"message":"[^"]*upstream' "$(cat "$TMPDIR/answer")"
+(cd "$up" && exec setsid "${arguments[@]}" </dev/null >>"$up/log/apiserver.log" 2>&1) &
+again=$!
+eventually "N14: an upstream that comes back is believed again" 120 has_given
+expect "N14: and nobody was let in or out meanwhile" "$john" "$(upstream get rolebinding -n "$run-given" zoo:account -o 'jsonpath={.subjects[*].name}')"

@@ -2,10 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 # covers: accounts access gateway resources app upstream
 # timeout: 900
-# kiosk's tutorial, in its order and with its objects, as far as spaces and templates go: straight at the upstream, where zood serves
-# tenancy.kiosk.sh through the aggregation layer, and through the account door. With the kubectl of this run, and with
-# ZOO_OLD_KUBECTL if there is one; the suite `older` has both of an older Kubernetes.
+# kiosk's tutorial, in its order, with its objects and to its end: straight at the upstream, where zood serves tenancy.kiosk.sh through the
+# aggregation layer, and through the account door. With the kubectl of this run, and with ZOO_OLD_KUBECTL if there is one; the suite `older`
+# has both of an older Kubernetes.
 . "$(dirname "$0")/lib.sh"
+# shellcheck source=tests/upstream/go-env.sh
+. "$zoo_root/tests/upstream/go-env.sh"
 
 # An EndpointSlice takes no loopback address: kube-apiserver comes by the machine's own.
 ip=$(hostname -I | tr ' ' '\n' | grep -m 1 -E '^[0-9]+(\.[0-9]+){3}$') || skip "this machine has no IPv4 address but loopback"
@@ -14,8 +16,39 @@ own_upstream --nodes 1 --apiserver-arg --enable-aggregator-routing=true
 at_end() { # zood first: it withdraws the door
   stop_zood
   "$ZOO_UPSTREAM" stop --dir "$up" >/dev/null
+  [[ -z ${repository_pid:-} ]] || kill "$repository_pid"
 }
-start_zood_with "accounts: {enabled: true, listen: '127.0.0.1:0', aggregated: {listen: '$ip:0'}}"
+# The chart of the tutorial is in a repository on the internet. A folder stands for that here: zood sees a machine whose names of hosts lead
+# there, if this may make one, and else none.
+host=charts.bitnami.com
+repository=$TMPDIR/repository
+mkdir -p "$repository" "$TMPDIR/chart/redis/templates"
+printf 'apiVersion: v2\nname: redis\nversion: 1.0.0\n' >"$TMPDIR/chart/redis/Chart.yaml"
+printf '{apiVersion: v1, kind: ConfigMap, metadata: {name: redis}, data: {port: {{ .Values.redisPort | quote }}, where: {{ .Values.myOtherValue }}, of: {{ .Release.Name }}}}\n' \
+  >"$TMPDIR/chart/redis/templates/map.yaml"
+tar -C "$TMPDIR/chart" -czf "$repository/redis-1.0.0.tgz" redis
+printf 'apiVersion: v1\nentries: {redis: [{apiVersion: v2, name: redis, version: 1.0.0, urls: [redis-1.0.0.tgz], digest: %s}]}\n' \
+  "$(sha256sum "$repository/redis-1.0.0.tgz" | cut -d' ' -f1)" >"$repository/index.yaml"
+templates=
+if unshare --mount true 2>/dev/null && helm=$(go_program "$zoo_root/packaging/helm"); then
+  openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 1 -subj "/CN=$host" -addext "subjectAltName=DNS:$host" \
+    -keyout "$TMPDIR/repository.key" -out "$TMPDIR/repository.crt" 2>/dev/null
+  at=127.$((RANDOM % 200 + 20)).$((RANDOM % 250 + 1)).$((RANDOM % 250 + 1)) # port 443 of an address that nothing else here has
+  python3 "$zoo_root/tests/functional/templates/repository.py" "$repository" "$TMPDIR/repository.crt" "$TMPDIR/repository.key" --open "$at" 443 \
+    >"$TMPDIR/repository.port" 2>"$TMPDIR/repository.log" &
+  repository_pid=$!
+  listens() { [[ -s $TMPDIR/repository.port ]]; }
+  eventually "a repository listens" 30 listens
+  printf '%s localhost\n%s %s\n' 127.0.0.1 "$at" "$host" >"$TMPDIR/hosts"
+  printf '#!/bin/sh\nexec unshare --mount sh -c '\''mount --bind %s /etc/hosts && exec "$@"'\'' sh %s "$@"\n' "$TMPDIR/hosts" "$ZOO_BUILD/bin/zood" >"$TMPDIR/zood-among-hosts"
+  chmod +x "$TMPDIR/zood-among-hosts"
+  export ZOO_ZOOD=$TMPDIR/zood-among-hosts
+  templates="templates: {helm: $helm, repositories: ['https://$host'], repository_ca: $TMPDIR/repository.crt}"
+else
+  note "no mount namespace, or no helm: the tutorial's chart is refused instead of made"
+fi
+start_zood_with "accounts: {enabled: true, listen: '127.0.0.1:0', aggregated: {listen: '$ip:0'}}
+$templates"
 door=$(sed -n 's/.*the account door listens on //p' "$zood_dir.log" | tail -1)
 require "the account door listens" test -n "$door"
 available() { [[ $(upstream get apiservice v1alpha1.tenancy.kiosk.sh -o 'jsonpath={.status.conditions[?(@.type=="Available")].status}') == True ]]; }
@@ -95,6 +128,18 @@ roleRef:
   kind: ClusterRole
   name: kiosk-edit
   apiGroup: rbac.authorization.k8s.io
+YAML
+cat >"$objects/accountquota.yaml" <<'YAML'
+apiVersion: config.kiosk.sh/v1alpha1
+kind: AccountQuota
+metadata:
+  name: default-user-limits
+spec:
+  account: johns-account
+  quota:
+    hard:
+      pods: "2"
+      limits.cpu: "4"
 YAML
 cat >"$objects/template-manifests.yaml" <<'YAML'
 apiVersion: config.kiosk.sh/v1alpha1
@@ -245,7 +290,7 @@ YAML
 admin() {
   case $at in
     upstream) "$kubectl" --kubeconfig "$ZOO_E2E_KUBECONFIG" "$@" ;;
-    door) "$kubectl" --kubeconfig "$ZOO_E2E_KUBECONFIG" --server "https://$door" --certificate-authority "$TMPDIR/$t.ca" "$@" ;;
+    door) "$kubectl" --kubeconfig "$ZOO_E2E_KUBECONFIG" "${door_options[@]}" "$@" ;;
   esac
 }
 john() { admin --as=john "$@"; }
@@ -256,8 +301,15 @@ running() { [[ $(john -n johns-space get pods --field-selector status.phase=Runn
 gone() { ! upstream get "$@"; }
 
 # walk WHERE WITH: the whole tutorial; WHERE and WITH begin the name of each check.
+# pod NAMESPACE CPU: john makes a pod that may use so much ("": it does not say).
+pod() {
+  jq -n --arg cpu "$2" '{apiVersion: "v1", kind: "Pod", metadata: {name: "tried"}, spec: {containers: [{name: "c", image: "registry.test/c"}
+    + if $cpu == "" then {} else {resources: {limits: {cpu: $cpu}}} end]}}' | john -n "$1" create -f -
+}
 walk() {
   local w="$1, $2:"
+  door_options=()
+  [[ $1 != door ]] || door_options=(--server "https://$door" --certificate-authority "$TMPDIR/$t.ca")
   export KUBECACHEDIR=$TMPDIR/kube-cache-$2-$1 # what a kubectl knew before the door was there is forgotten
 
   check "$w 2.1 the administrator creates an account" apply admin account
@@ -306,6 +358,22 @@ walk() {
   check_fails "$w 4.1 the third is refused" 'space limit of 2 reached for account johns-account' apply john space-3
   check "$w 4.1 and no namespace is left of it" gone namespace johns-space-3
 
+  check "$w 4.2 the administrator limits what the account uses" apply admin accountquota
+  uses() { john get accountquotas | says_line -E "^default-user-limits +johns-account +$1 "; }
+  eventually "$w 4.2 john sees what it uses, and may" 60 uses 'limits.cpu 0/4, pods 2/2'
+  expect "$w 4.2 another user does not" "" "$(admin --as=jane get accountquotas -o name)"
+  refused() { grep -qE "$1" <<<"$(pod "$2" "$3" 2>&1)"; }
+  full='exceeded quota: default-user-limits, requested: (limits.cpu=1,)?pods=1, used: (limits.cpu=0,)?pods=2, limited: (limits.cpu=4,)?pods=2 \(account johns-account: johns-space pods=2\)'
+  eventually "$w 4.2 a third pod is refused in his other space" 60 refused "$full" johns-space-2 1
+  check "$w 4.2 one goes" john -n johns-space scale deployment nginx-deployment --replicas 1
+  eventually "$w 4.2 and leaves room" 60 uses 'limits.cpu 0/4, pods 1/2'
+  eventually "$w 4.2 but how much CPU a pod may use is to be said" 60 refused 'must specify limits.cpu' johns-space-2 ''
+  fits() { pod johns-space-2 1; }
+  eventually "$w 4.2 one that says so fits" 60 fits
+  eventually "$w 4.2 and is counted" 60 uses 'limits.cpu 1/4, pods 2/2'
+  check "$w 4.2 the quota goes" admin delete accountquotas.config.kiosk.sh default-user-limits
+  check "$w 4.2 and the pod" john -n johns-space-2 delete pod tried --now
+
   check "$w 5.1 a template of manifests" apply admin template-manifests
   check "$w 5.2 a template of a chart" apply admin template-helm
   check_fails "$w 5.3 john does not see templates by default" 'forbidden' john get templates
@@ -318,13 +386,21 @@ walk() {
   check "$w 5.4 he creates a space of it" apply john space-template-mandatory
   expect "$w 5.4 which has the template's object" 'Hello from johns-space-template-mandatory - ${WILL_NOT_BE_REPLACED} 1 500m' \
     "$(john -n johns-space-template-mandatory get limitrange space-limit-range -o 'jsonpath={.metadata.annotations.example-parameter} {.spec.limits[0].default.cpu} {.spec.limits[0].defaultRequest.cpu}')"
-  expect_match "$w 5.5 and an instance of it" '^space-restrictions-[^ ]+ +space-restrictions +Deployed ' "$(admin get templateinstances -n johns-space-template-mandatory --no-headers)"
+  expect_match "$w 5.5 john sees an instance of it in his space" '^space-restrictions-[^ ]+ +space-restrictions +Deployed ' "$(john get templateinstances.tenancy.kiosk.sh -n johns-space-template-mandatory --no-headers)"
+  expect_match "$w 5.5 and so does the administrator" '^space-restrictions-[^ ]+ +space-restrictions +Deployed ' "$(admin get templateinstances -n johns-space-template-mandatory --no-headers)"
   may_instantiate() { [[ $(john auth can-i create templateinstances.config.kiosk.sh -n johns-space-template-mandatory) == yes ]]; }
   eventually "$w 5.3 john may make instances in it" 60 may_instantiate
   check "$w 5.3 he makes one of the chart" john apply -n johns-space-template-mandatory -f "$objects/template-instance.yaml"
-  # This zood has no list of repositories.
-  refused() { [[ $(john get templateinstance redis-instance -n johns-space-template-mandatory -o 'jsonpath={.status.status} {.status.reason}') == 'Failed ErrorHelm' ]]; }
-  eventually "$w 5.3 and is told that its repository is not allowed" 60 refused
+  redis_is() { [[ $(john get templateinstance redis-instance -n johns-space-template-mandatory -o 'jsonpath={.status.status} {.status.reason}') == "$1" ]]; }
+  if [[ -n $templates ]]; then
+    eventually "$w 5.3 which is deployed" 60 redis_is 'Deployed '
+    expect "$w 5.3 with its values" '6379 johns-space-template-mandatory redis' \
+      "$(john get configmap redis -n johns-space-template-mandatory -o 'jsonpath={.data.port} {.data.where} {.data.of}')"
+  else # this zood has no list of repositories
+    eventually "$w 5.3 and is told that its repository is not allowed" 60 redis_is 'Failed ErrorHelm'
+  fi
+  check "$w 5.5 he deletes it" john delete templateinstance redis-instance -n johns-space-template-mandatory
+  check "$w 5.5 of which nothing is left" gone templateinstances.config.kiosk.sh redis-instance -n johns-space-template-mandatory
   check "$w 5.5 he makes one that follows" john apply -n johns-space-defaults -f "$objects/template-instance-sync.yaml"
   follows() { [[ $(john get templateinstance space-restrictions-instance-sync -n johns-space-defaults -o 'jsonpath={.status.status}') == Deployed ]]; }
   eventually "$w 5.5 which is deployed" 60 follows
@@ -339,6 +415,16 @@ walk() {
   eventually "$w 2.1 who has the spaces then" 30 robots
   not_johns() { [[ $(spaces) == johns-space-defaults ]]; }
   eventually "$w 2.1 and john has them no more" 30 not_johns
+
+  # The extra chapter.
+  admin get namespace kiosk >/dev/null 2>&1 || admin create namespace kiosk >/dev/null
+  check "$w extra: a ServiceAccount" admin -n kiosk create serviceaccount john
+  admin config view --minify --raw >"$TMPDIR/kiosk.kubeconfig"
+  "$kubectl" --kubeconfig "$TMPDIR/kiosk.kubeconfig" config set-credentials john --token "$(admin -n kiosk create token john)" >/dev/null
+  "$kubectl" --kubeconfig "$TMPDIR/kiosk.kubeconfig" config set-context --current --user john >/dev/null
+  with_token() { "$kubectl" --kubeconfig "$TMPDIR/kiosk.kubeconfig" "${door_options[@]}" get spaces -o 'jsonpath={.items[*].metadata.name}'; }
+  expect "$w extra: has its spaces by its token" "johns-space johns-space-2" "$(with_token)"
+  check "$w extra: it goes" admin -n kiosk delete serviceaccount john
 
   for name in johns-account johns-account-default-space-metadata johns-account-deletable-spaces; do
     check "$w the account $name goes" admin delete account "$name" --timeout 60s
@@ -355,3 +441,9 @@ for kubectl in "${kubectls[@]}"; do
   version=$("$kubectl" version --client -o json | jq -r .clientVersion.gitVersion)
   for at in upstream door; do walk "$at" "$version"; done
 done
+
+# ---- kiosk is uninstalled -----------------------------------------------------------------------------------------
+
+stop_zood
+check "it is uninstalled" ctl account uninstall --upstream "$ZOO_E2E_KUBECONFIG"
+check "and its kinds are gone" gone customresourcedefinition accounts.config.kiosk.sh

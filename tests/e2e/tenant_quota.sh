@@ -34,6 +34,13 @@ check_fails "a quantity that is none, too" "quantity" set_quota '{"pods":"many"}
 require "a namespace from before there was a quota" kube create namespace web
 require "a quota of ten pods" ctl quota set "tenant/$t" pods=10
 eventually "all of it is handed out" 60 sums_to 10
+check "with another limit" ctl quota set "tenant/$t" services=5
+expect "the first one stays" '{"pods":"10","services":"5"}' "$(ctl tenant get "$t" -o json | jq -c .spec.quota.hard)"
+use() { ctl tenant get "$t" -o json | jq -e '.status.usage.hard | .pods == {used: "0", limit: "10"} and .services.limit == "5"'; }
+eventually "the Tenant says what it uses of them" 60 use
+check "the other one is taken away" ctl quota set "tenant/$t" services-
+expect "by its name alone" '{"pods":"10"}' "$(ctl tenant get "$t" -o json | jq -c .spec.quota.hard)"
+check_status "there is none of it any more" 4 ctl quota set "tenant/$t" services-
 require "a namespace is made" kube create namespace test
 expect_match "has its slice when it is there" '^[0-9]+$' "$(hard test)"
 slices --watch -o json >"$TMPDIR/watch.json" &

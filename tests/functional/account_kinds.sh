@@ -137,6 +137,18 @@ require "is given, too" upstream create clusterrolebinding green --clusterrole g
 may_move() { keeper label --overwrite namespace web kiosk.sh/account=green; }
 eventually "moves between both" 30 may_move
 check "and back" keeper label --overwrite namespace web kiosk.sh/account=blue
+some() { printf '{"clusterRole":"%s","subjects":[{"kind":"User","apiGroup":"rbac.authorization.k8s.io","name":"eve"}]}' "$1"; }
+roles() { upstream get $accounts blue -o json | jq --argjson roles "$1" '.spec.space.bindings = $roles' | keeper replace --raw /apis/config.kiosk.sh/v1alpha1/accounts/blue -f -; }
+check_fails "who may update an account gives nobody a role that he may not bind" 'members of account "blue" the role "cluster-admin"' roles "[$(some cluster-admin)]"
+require "the right to bind one" upstream create clusterrole binder --verb bind --resource clusterroles.rbac.authorization.k8s.io --resource-name view
+require "is given" upstream create clusterrolebinding binder --clusterrole binder --user keeper
+may_give() { roles "[$(some view)]"; }
+eventually "one that he may bind he gives" 30 may_give
+check_fails "beside it no other one" 'the role "admin"' roles "[$(some view),$(some admin)]"
+check_fails "nor as the last of eight" 'the role "edit"' roles "[$(for _ in 1 2 3 4 5 6 7; do printf '%s,' "$(some view)"; done)$(some edit)]"
+check_fails "and of nine there are none" 'Too many|at most 8' roles "[$(for _ in 1 2 3 4 5 6 7 8; do printf '%s,' "$(some view)"; done)$(some view)]"
+check_fails "nor a subject that is none" 'apiGroup of a User' roles '[{"clusterRole":"view","subjects":[{"kind":"User","name":"eve"}]}]'
+check "and takes them away" roles '[]'
 
 require "the members' binding" upstream -n web create rolebinding zoo:account --clusterrole view --user john
 require "is zood's" upstream -n web label rolebinding zoo:account zoo.kubezoo.io/managed=true

@@ -134,6 +134,9 @@ expect "others see none" "" "$(jane get accountquotas.tenancy.kiosk.sh -o name)"
 check_fails "and find none" "NotFound|not found" jane get accountquotas.tenancy.kiosk.sh all
 check_fails "nobody writes through the view" "405|MethodNotAllowed|does not allow|Forbidden|forbidden" john delete accountquotas.tenancy.kiosk.sh all
 
+wide() { john get spaces -o wide | says_line -E '^a +team +Active .*pods [0-9]+/[0-9]+'; }
+eventually "a space says what it uses, and its part" 30 wide
+
 # ---- zooctl -------------------------------------------------------------------------------------------------------
 
 expect_match "zooctl shows who uses what" '^pods +12 +all +10 +[12] +a +[0-9]+ +[0-9]+' "$(ctl quota show team)"
@@ -150,6 +153,11 @@ check_status "an account without a quota is not found" 4 ctl quota explain nobod
 check "a recount" ctl quota recount team
 check "zooctl sets a quota" ctl --kubeconfig "$ZOO_E2E_KUBECONFIG" quota set team secrets=40 --name of-zooctl
 expect "as it was said" 40 "$(upstream get accountquota of-zooctl -o 'jsonpath={.spec.quota.hard.secrets}')"
+check "and another limit" ctl --kubeconfig "$ZOO_E2E_KUBECONFIG" quota set team configmaps=50 --name of-zooctl
+expect "the first one stays" '{"configmaps":"50","secrets":"40"}' "$(upstream get accountquota.config.kiosk.sh of-zooctl -o json | jq -c .spec.quota.hard)"
+check "and goes by its name" ctl --kubeconfig "$ZOO_E2E_KUBECONFIG" quota set team secrets- --name of-zooctl
+expect "alone" '{"configmaps":"50"}' "$(upstream get accountquota.config.kiosk.sh of-zooctl -o json | jq -c .spec.quota.hard)"
+check_status "what is no limit does not go" 4 ctl --kubeconfig "$ZOO_E2E_KUBECONFIG" quota set team secrets- --name of-zooctl
 check_status "and not what is no amount" 64 ctl --kubeconfig "$ZOO_E2E_KUBECONFIG" quota set team secrets=many
 check "which goes" upstream delete accountquota of-zooctl
 

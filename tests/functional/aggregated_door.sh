@@ -45,6 +45,9 @@ check "a namespace goes before there is a door" deletes before
 start_accounts
 eventually "the door is registered, and kube-apiserver reaches it" 60 available
 expect_match "api-resources lists the group" '^spaces' "$(upstream api-resources --api-group "$group" --no-headers)"
+expect_match "with its namespaced kind" "^templateinstances +$group/v1alpha1 +true +TemplateInstance" "$(upstream api-resources --api-group "$group" --no-headers)"
+verbs() { api "/apis/$group/v1alpha1" | jq -r --arg name "$1" '.resources[] | select(.name == $name).verbs | join(" ")'; }
+expect "of whose deletion it does not tell: the end of a namespace would wait for it" "create get list patch update watch" "$(verbs templateinstances)"
 freshness() {
   api /apis -H 'Accept: application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList' |
     jq -r --arg group "$group" '.items[] | select(.metadata.name == $group).versions[].freshness'
@@ -71,6 +74,17 @@ expect "and lists" space.tenancy.kiosk.sh/johns "$(john get spaces -o name)"
 check_fails "what he has no right to does not exist for him" 'NotFound' john get space kube-system
 kill -- "-$watching" 2>/dev/null || :
 check "a namespace goes while the door is there" deletes while-on
+instance() { printf '{"apiVersion":"%s/v1alpha1","kind":"TemplateInstance","metadata":{"name":"one","namespace":"johns"},"spec":{"template":"nothing"}}' "$group"; }
+asks() { [[ $(john auth can-i delete "templateinstances.$group" -n johns) == yes ]]; }
+eventually "an administrator of a namespace may ask for instances of templates" 60 asks
+check_fails "which takes the right to those of config.kiosk.sh" 'API group "config.kiosk.sh" in the namespace "johns"' john create -f - <<<"$(instance)"
+upstream create role instances -n johns --verb '*' --resource templateinstances.config.kiosk.sh >/dev/null
+upstream create rolebinding instances -n johns --role instances --user john >/dev/null
+makes() { john create -f - <<<"$(instance)"; }
+eventually "with it he makes one" 30 makes
+expect "sees it" nothing "$(john get templateinstances -n johns -o 'jsonpath={.items[*].spec.template}')"
+check "and deletes it" john delete templateinstance one -n johns
+check_fails "so that it is gone" NotFound upstream get templateinstance.config.kiosk.sh one -n johns
 status=$(ctl account aggregated status)
 expect_match "status says that it is registered" '^Registered: +yes$' "$status"
 expect_match "status says that it is available" '^Available: +True: all checks passed$' "$status"

@@ -136,6 +136,7 @@ before=$(of short)
 require "the definition goes" upstream delete crd accounts.config.kiosk.sh --timeout 60s
 expect "the spaces are still the account's" "$before" "$(of short)"
 require "the kind comes back" upstream apply -f "$kinds/account.yaml"
-require "and is served" upstream wait --for condition=established crd/accounts.config.kiosk.sh --timeout 60s
+served() { upstream wait --for condition=established crd/accounts.config.kiosk.sh --timeout 10s; } # which fails before it has conditions
+eventually "and is served" 60 served
 eventually "and the account" 60 account short jane '{"limit":10}'
 eventually "its members are let in" 60 binds at-ready 'admin jane'

@@ -103,7 +103,7 @@ check_fails "nor change it" 'is kept by zood' john -n one patch networkpolicy ap
 check_fails "nor its label, by which that is known" 'is kept by zood' john -n one label networkpolicy apart zoo.kubezoo.io/managed-
 require "a role that a platform may give" upstream create clusterrole instances --verb '*' --resource templateinstances.config.kiosk.sh
 require "is a member's" upstream create rolebinding instances -n one --clusterrole instances --user john
-may() { john -n one get templateinstances; }
+may() { john -n one get templateinstances.config.kiosk.sh; }
 eventually "he sees instances" 30 may
 check_fails "he may not take the account's away" 'template instance ".*" in namespace "one" is kept by zood' john -n one delete templateinstance "$kept"
 require "an administrator of the space" upstream create rolebinding all --clusterrole cluster-admin --user root -n one

@@ -8,6 +8,7 @@ MODE
   deletes   in one namespace: some pods are there, and are deleted while 40 others are created
   second    the same number of pods and Services at once, where two ResourceQuotas are charged by compare-and-swap (kubernetes#141904)
   decide    asks zood's webhook itself, --rounds times by one client, about a dry run that has room: what that costs zood (--pid)
+  moves     the same of a pod that asks for --memory, in turn in each of the namespaces: of more than their share of the limit, so that room is moved
   spaces    over all namespaces: 20 pods by themselves, 20 by four ReplicaSets, deletes in between; with --account its quota changes from
             round to round between --limit and --limit + 2, in the middle of one
 
@@ -267,28 +268,29 @@ class Rounds:
         time.sleep(0.3)  # what controllers make of it
         return limit
 
-    def decide(self):
+    def decide(self, memory="64Mi"):
         _, hook = self.upstream.ask("GET", "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/zoo-quota")
         url = urllib.parse.urlsplit(hook["webhooks"][0]["clientConfig"]["url"])
         tls = ssl.create_default_context()
         tls.check_hostname, tls.verify_mode = False, ssl.CERT_NONE
         door = http.client.HTTPSConnection(url.hostname, url.port, context=tls, timeout=10)
         spec = dict(POD, containers=[{"name": f"c{i}", "image": "registry.test/c", "env": [{"name": f"V{k}", "value": "x" * 20} for k in range(12)],
-                                      "resources": {"requests": {"cpu": "100m", "memory": "64Mi"}}} for i in range(3)])
-        body = json.dumps({"kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1", "request": {
-            "uid": "u", "namespace": self.options.namespaces[0], "operation": "CREATE", "dryRun": True,
+                                      "resources": {"requests": {"cpu": "100m", "memory": memory}}} for i in range(3)])
+        spaces = self.options.namespaces if self.options.mode == "moves" else self.options.namespaces[:1]
+        bodies = [json.dumps({"kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1", "request": {
+            "uid": "u", "namespace": space, "operation": "CREATE", "dryRun": True,
             "resource": {"group": "", "version": "v1", "resource": "pods"},
-            "object": {"metadata": {"name": "p", "uid": "p"}, "spec": spec}}})
+            "object": {"metadata": {"name": "p", "uid": "p"}, "spec": spec}}}) for space in spaces]
         cpu, took = self.cpu(), []
-        for _ in range(self.options.rounds):
+        for turn in range(self.options.rounds):
             began = time.monotonic()
-            door.request("POST", url.path + "?timeout=1s", body, {"Content-Type": "application/json"})
+            door.request("POST", url.path + "?timeout=1s", bodies[turn % len(bodies)], {"Content-Type": "application/json"})
             answer = json.loads(door.getresponse().read())
             took.append(time.monotonic() - began)
             if not answer["response"]["allowed"]:
                 raise SystemExit(f"it is refused: {answer}")
         took.sort()
-        print(json.dumps({"mode": "decide", "bytes": len(body), "count": len(took), "p50_us": round(took[len(took) // 2] * 1e6),
+        print(json.dumps({"mode": self.options.mode, "bytes": len(bodies[0]), "late": sum(each > 0.65 for each in took), "count": len(took), "p50_us": round(took[len(took) // 2] * 1e6),
                           "p99_us": round(took[len(took) * 99 // 100] * 1e6), "cpu_us": round((self.cpu() - cpu) / len(took) * 1e6)}))
 
     def cpu(self):
@@ -297,8 +299,8 @@ class Rounds:
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def run(self):
-        if self.options.mode == "decide":
-            return self.decide()
+        if self.options.mode in ("decide", "moves"):
+            return self.decide() if self.options.mode == "decide" else self.decide(self.options.memory)
         over, worst, rounds = 0, 0, 0
         for _ in range(self.options.rounds):
             self.empty()
@@ -320,12 +322,13 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--kubeconfig", required=True)
     parser.add_argument("--server", action="append", default=[])
-    parser.add_argument("mode", choices=("deletes", "second", "spaces", "decide"))
+    parser.add_argument("mode", choices=("deletes", "second", "spaces", "decide", "moves"))
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--limit", type=int, default=10)
     parser.add_argument("--creates", type=int, default=40)
     parser.add_argument("--namespaces", required=True, type=lambda text: text.split(","))
     parser.add_argument("--account", default="")
+    parser.add_argument("--memory", default="20Gi", help="of each of the pod's three containers")
     parser.add_argument("--pid", default="self")
     Rounds(parser.parse_args()).run()
 

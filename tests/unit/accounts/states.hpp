@@ -20,21 +20,30 @@ class SaidRights final : public authz::Rights {
 public:
   using Names = std::set<std::string>;
   std::map<std::string, Names> of_user; ///< "*": every namespace
+  /// The same for TemplateInstances of config.kiosk.sh, to which of_user gives no right.
+  std::map<std::string, Names> instances_of_user;
 
   authz::Decision decide(const authz::User& user, const authz::Attributes& asked) const override {
     if (asked.group == k_tenancy_group) return {true, ""};
-    const auto found = of_user.find(user.name);
-    if (found == of_user.end()) return {};
+    const auto& rights = rights_to(asked);
+    const auto found = rights.find(user.name);
+    if (found == rights.end()) return {};
     const auto& name = asked.name_space.empty() ? asked.name : asked.name_space;
     return {found->second.contains("*") || found->second.contains(name), ""};
   }
-  Reach namespaces_of(const authz::User& user, authz::Attributes) const override {
-    const auto found = of_user.find(user.name);
-    if (found == of_user.end()) return {};
+  Reach namespaces_of(const authz::User& user, authz::Attributes asked) const override {
+    const auto& rights = rights_to(asked);
+    const auto found = rights.find(user.name);
+    if (found == rights.end()) return {};
     if (found->second.contains("*")) return {true, {}};
     return {false, {found->second.begin(), found->second.end()}};
   }
   authz::Policy::Rules rules_for(const authz::User&, std::string_view) const override { return {}; }
+
+private:
+  const std::map<std::string, Names>& rights_to(const authz::Attributes& asked) const {
+    return asked.resource == "templateinstances" ? instances_of_user : of_user;
+  }
 };
 
 /// A State that changes, each change published as the Follower does.
@@ -51,6 +60,9 @@ public:
                   R"(","resourceVersion":")" + std::to_string(state.revision) + R"(","labels":{)";
       if (!account.empty()) text += R"("kiosk.sh/account":")" + account + R"(",)";
       text += R"("kubernetes.io/metadata.name":")" + name + R"("})" + more + "}}";
+      if (const auto old = state.spaces.find(name))
+        change(state.spaces_of_account, old->account, name, false);
+      if (!account.empty()) change(state.spaces_of_account, account, name, true);
       state.spaces.put(read_space(text));
       touched.spaces = {name};
     });
@@ -60,8 +72,35 @@ public:
       const auto account =
           read_account(R"({"metadata":{"name":")" + name + R"(","uid":"uid-)" + name +
                        R"("},"spec":{"subjects":[{"kind":"User","name":")" + member + R"("}]}})");
+      for (const auto& key : account->subject_keys)
+        change(state.accounts_of_subject, key, name, true);
       state.accounts.put(account);
       touched.accounts = {name};
+    });
+  }
+  /// `more`: of its metadata.
+  void put_instance(const std::string& space, const std::string& name,
+                    const std::string& more = "") {
+    publish([&](State& state, Touched& touched) {
+      const auto instance = read_space_instance(
+          R"({"metadata":{"name":")" + name + R"(","namespace":")" + space + R"(","uid":"uid-)" +
+          name + R"(","resourceVersion":")" + std::to_string(state.revision) + "\"" + more + "}}");
+      state.instances.put(instance);
+      touched.instances = {instance->name};
+    });
+  }
+  void remove_instance(const std::string& space, const std::string& name) {
+    publish([&](State& state, Touched& touched) {
+      state.instances.remove(instance_key(space, name));
+      touched.instances = {instance_key(space, name)};
+    });
+  }
+  /// He may read the TemplateInstances of a namespace, or no more.
+  void let_read_instances(const std::string& user, const std::string& space, bool may = true) {
+    publish([&](State&, Touched& touched) {
+      auto& names = rights_.instances_of_user[user];
+      may ? (void)names.insert(space) : (void)names.erase(space);
+      touched.rights.subjects = {"u:" + user};
     });
   }
   void remove_space(const std::string& name) {
@@ -92,6 +131,14 @@ public:
   StatePtr now;
 
 private:
+  static void change(OrderedTable<NameSet>& table, const std::string& key, const std::string& name,
+                     bool has) {
+    auto entry = std::make_shared<NameSet>();
+    if (const auto old = table.find(key)) *entry = *old;
+    entry->name = key;
+    has ? (void)entry->names.insert(name) : (void)entry->names.erase(name);
+    table.put(std::move(entry));
+  }
   template <typename Change>
   void publish(Change change) {
     auto next = std::make_shared<State>(now ? *now : State());

@@ -89,6 +89,43 @@ TEST_CASE("N6 members come and go in all spaces") {
   CHECK_FALSE(at.cluster.has(FakeCluster::binding("one")));
 }
 
+TEST_CASE("N6 members with a role of their own have a binding of it, and are members") {
+  Kept at;
+  const auto names = [&] {
+    return at.cluster.names("/apis/rbac.authorization.k8s.io/v1/namespaces/one/rolebindings");
+  };
+  const auto give = [&](json roles) {
+    at.change([&](json& account) { account["spec"]["space"]["bindings"] = std::move(roles); });
+  };
+  const auto some = [](const char* role, const char* name) {
+    return json{{"clusterRole", role}, {"subjects", json::array({user(name)})}};
+  };
+  give(json::array({some("view", "bob"), some("edit", "eve"), some("view", "ann")}));
+  REQUIRE(names().size() == 3);
+  CHECK(at.binding("one")["subjects"] == json::array({user("john")}));
+  const auto seen = [&] {
+    std::string out;
+    for (const auto& name : names()) {
+      const auto one = at.cluster.at(FakeCluster::binding("one", name));
+      if (name == "zoo:account") continue;
+      for (const auto& subject : one["subjects"])
+        out += one["roleRef"]["name"].get<std::string>() + ":" +
+               subject["name"].get<std::string>() + " ";
+    }
+    return out;
+  };
+  CHECK((seen() == "view:bob view:ann edit:eve " || seen() == "edit:eve view:bob view:ann "));
+  const auto state = at.cluster.state();
+  CHECK(state->is_member({"eve", {}, {}, {}}, *state->accounts.find("team")));
+  give(json::array({some("edit", "bob")}));
+  CHECK(seen() == "edit:bob ");
+  at.change([](json& account) { account["spec"]["space"]["clusterRole"] = ""; });
+  CHECK(names().size() == 1); // who has no role of his own is let in by none
+  CHECK(seen() == "edit:bob ");
+  give(nullptr);
+  CHECK(names().empty());
+}
+
 TEST_CASE("another role is bound before the old one goes, whatever happens in between") {
   for (int death = 0; death < 12; ++death) {
     CAPTURE(death);

@@ -88,6 +88,78 @@ TEST_CASE("A3 an account is shown to its members and to who may get it in config
   CHECK(seen("eve").empty());
 }
 
+TEST_CASE("a TemplateInstance is shown to who may get it, and the account's own to its members") {
+  const std::string kept = R"(,"labels":{"zoo.kubezoo.io/managed":"true"})";
+  States states;
+  states.put_account("team", "john");
+  states.put_space("a", "team");
+  states.put_space("ab", "team");
+  states.put_space("other");
+  states.put_instance("a", "own");
+  states.put_instance("a", "walls", kept);
+  states.put_instance("ab", "walls", kept);
+  states.put_instance("other", "walls", kept);
+  const auto listed = [&](const char* user, const std::string& space = "", std::size_t limit = 0,
+                          const std::string& after = "") {
+    const auto page = Views::list(*states.now, ViewOf::instances, {user, {}}, after, limit, space);
+    std::string out;
+    for (const auto& item : page.items) {
+      const auto key = resources::key_of(*item);
+      out += key.space + "/" + key.name + " ";
+    }
+    return out + (page.next ? "..." + page.next->space + "/" + page.next->name : "");
+  };
+  CHECK(listed("john").empty()); // a member who does not see the space
+  states.grant("john", "a");
+  CHECK(listed("john") == "a/walls ");
+  states.grant("john", "other"); // whose account he is no member of
+  CHECK(listed("john") == "a/walls ");
+  states.let_read_instances("john", "a");
+  CHECK(listed("john") == "a/own a/walls ");
+  states.let_read_instances("root", "*");
+  CHECK(listed("root") == "a/own a/walls ab/walls other/walls ");
+  CHECK(listed("root", "a") == "a/own a/walls ");
+  CHECK(listed("root", "", 2) == "a/own a/walls ...a/walls");
+  CHECK(listed("root", "", 0, instance_key("a", "walls")) == "ab/walls other/walls ");
+  CHECK(listed("root", "a", 1) == "a/own ...a/own");
+  CHECK(listed("eve").empty());
+  const auto one = [&](const char* user, const char* space, const char* name) {
+    return Views::object_of(*states.now, ViewOf::instances, {user, {}}, instance_key(space, name));
+  };
+  CHECK(one("john", "ab", "walls") == nullptr);
+  REQUIRE(one("john", "a", "own") != nullptr);
+  CHECK((*one("john", "a", "own"))["apiVersion"] == "tenancy.kiosk.sh/v1alpha1");
+}
+
+TEST_CASE("N11 a watch of TemplateInstances tells what a grant shows and a revocation hides") {
+  const std::string kept = R"(,"labels":{"zoo.kubezoo.io/managed":"true"})";
+  States states;                       // 1
+  states.put_account("team", "john");  // 2
+  states.put_space("a", "team");       // 3
+  states.put_instance("a", "own");     // 4
+  states.put_instance("a", "w", kept); // 5
+  Watch john(states.views, k_john, 0, ViewOf::instances);
+  Watch eve(states.views, {"eve", {}}, 0, ViewOf::instances);
+  states.grant("john", "a"); // 6
+  CHECK(john.told() == "+w@6 ");
+  states.let_read_instances("john", "a"); // 7
+  CHECK(john.told() == "+own@7 ");
+  states.put_instance("a", "own"); // 8
+  CHECK(john.told() == "~own@8 ");
+  const auto then = states.now->revision;
+  states.let_read_instances("john", "a", false); // 9
+  CHECK(john.told() == "-own@9 ");
+  states.put_space("a"); // 10: of no account any more
+  CHECK(john.told() == "-w@10 ");
+  states.put_space("a", "team"); // 11
+  CHECK(john.told() == "+w@11 ");
+  states.remove_instance("a", "w"); // 12
+  CHECK(john.told() == "-w@12 ");
+  Watch later(states.views, k_john, then, ViewOf::instances);
+  CHECK(later.told() == "-own@8 -w@12 ");
+  CHECK(eve.told().empty());
+}
+
 TEST_CASE("N11 a watch tells a grant as ADDED and a revocation as DELETED, each once") {
   States states;
   states.put_space("a"); // 2

@@ -91,9 +91,27 @@ json status_of(int code, const std::string& reason, const std::string& message) 
 TEST_CASE("an account is created as its options say") {
   Room room;
   room.on("POST " + k_accounts, account("blue"), 201);
-  const auto made = room.zooctl({"account", "create", "blue", "--user", "john", "--group", "devs",
-                                 "--sa", "ci/robot", "--role", "edit", "--limit", "5",
-                                 "--space-label", "team=blue", "--deletion-policy", "Refuse"});
+  const auto made = room.zooctl({"account",
+                                 "create",
+                                 "blue",
+                                 "--user",
+                                 "john",
+                                 "--group",
+                                 "devs",
+                                 "--sa",
+                                 "ci/robot",
+                                 "--role",
+                                 "edit",
+                                 "--limit",
+                                 "5",
+                                 "--space-label",
+                                 "team=blue",
+                                 "--deletion-policy",
+                                 "Refuse",
+                                 "--template",
+                                 "walls:CPU=2,OPEN=no",
+                                 "--template",
+                                 "redis"});
   CAPTURE(made.err);
   CHECK(made.status == 0);
   CHECK(made.out == "account/blue created\n");
@@ -106,6 +124,11 @@ TEST_CASE("an account is created as its options say") {
   CHECK(sent["spec"]["space"]["clusterRole"] == "edit");
   CHECK(sent["spec"]["space"]["spaceTemplate"]["metadata"]["labels"]["team"] == "blue");
   CHECK(sent["spec"]["deletionPolicy"] == "Refuse");
+  const auto& instances = sent["spec"]["space"]["templateInstances"];
+  REQUIRE(instances.size() == 2);
+  CHECK(instances[0]["spec"]["template"] == "walls");
+  CHECK(instances[0]["spec"]["parameters"][1] == json{{"name", "OPEN"}, {"value", "no"}});
+  CHECK(instances[1] == json{{"spec", {{"template", "redis"}}}});
 
   CHECK(room.zooctl({"account", "create", "blue", "--role", "none", "--dry-run"}).out ==
         "account/blue created (dry run)\n");

@@ -69,12 +69,14 @@ TEST_CASE("terms and usage are described a line each") {
   auto one = json::parse(zooctl({"tenant", "get", "123456", "-o", "json"}).out);
   one["spec"]["quota"] = {{"objects", 100}, {"namespaces", nullptr}};
   one["status"]["usage"] = {{"flow", {{"longRunning", {{"limit", 9}, {"used", 1}}}, {"queued", 0}}},
+                            {"hard", {{"pods", {{"limit", "9"}, {"used", "2"}}}}},
                             {"quota", {{"namespaces", {{"limit", 7}}}}}};
   zooctl.server.on(k_list + "/foofoo", {{200, one.dump()}});
   const auto text = zooctl({"tenant", "describe", "foofoo"}).out;
   for (const std::string line :
        {"Quota:                namespaces=unlimited\n                      objects=100\n",
         "Usage:                flow.longRunning=1/9\n                      flow.queued=0\n"
+        "                      hard.pods=2/9\n"
         "                      quota.namespaces=?/7\n"}) {
     CAPTURE(text);
     CHECK(text.find(line) != std::string::npos);

@@ -212,6 +212,42 @@ TEST_CASE("what was deleted is charged until upstream counts again") {
   CHECK(world.judge.has_room(world.ask_of("a", "three"), world.now));
 }
 
+TEST_CASE("a fall of `used` beside a rise frees what was deleted, too") {
+  World world(10, 2);
+  const auto both = [&](std::int64_t hard, std::int64_t used) {
+    for (const std::size_t server : {0, 1})
+      world.shows(server, "a", hard, used);
+  };
+  both(3, 2);
+  world.seen("a", "one");
+  world.seen("a", "two");
+  world.pass(milliseconds(20));
+  for (int i = 0; i < 20; ++i) {
+    const auto old = i == 0 ? std::string("one") : "next" + std::to_string(i - 1);
+    const auto next = "next" + std::to_string(i);
+    world.gone("a", old);
+    both(3, 1); // upstream has counted anew, and charges the next one before that counts here
+    REQUIRE(world.judge.ask(world.ask_of("a", next), world.now).kind == Kind::allow);
+    both(3, 2);
+    world.seen("a", next);
+    world.pass(milliseconds(20));
+  }
+  CHECK(world.ask("a", "three").kind == Kind::allow);
+}
+
+TEST_CASE("of what was deleted long ago no more is charged than `used` has beyond what is there") {
+  World world(10);
+  world.shows(0, "a", 2, 1);
+  world.seen("a", "one");
+  world.pass(milliseconds(20));
+  world.seen("a", "two"); // its charge came and went unseen
+  world.gone("a", "two");
+  CHECK(world.ask("a", "three", true).kind == Kind::wait);
+  world.judge.drop(world.ask_of("a", "three", true), world.now);
+  world.pass(milliseconds(800));
+  CHECK(world.ask("a", "three", true).kind == Kind::allow);
+}
+
 TEST_CASE("a `used` that stays wrong is put right") {
   World world(10);
   for (const auto* name : {"one", "two", "three"})

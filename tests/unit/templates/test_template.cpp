@@ -75,6 +75,13 @@ TEST_CASE("T4 a chart comes from one place, which is named whole") {
   secret["password"] = {{"name", "s"}};
   CHECK(refused({{"chart", {{"repository", secret}}}}).find("needs name, namespace and key") !=
         std::string::npos);
+  const json key = {{"name", "s"}, {"namespace", "n"}, {"key", "k"}};
+  const auto registry = read_template(
+      a_template({{"helm", {{"chart", {{"oci", "oci://x/y:1"}, {"password", key}}}}}}));
+  REQUIRE(registry);
+  CHECK(registry->chart->password.name == "s");
+  CHECK(refused({{"chart", {{"oci", "oci://x/y"}, {"password", {{"name", "s"}}}}}})
+            .find("chart.password needs name, namespace and key") != std::string::npos);
   auto chart = *read->chart;
   chart.values = "# nothing\n";
   CHECK(render_values(chart, lookup)->empty());

@@ -65,8 +65,14 @@ struct Room {
   }
   std::unique_ptr<tenants::TenantServiceImpl> service(tenants::Settings with = settings(),
                                                       std::function<bool()> hears = {}) {
+    return service(std::move(with),
+                   [&](tenants::ControllerParts& parts) { parts.hears = std::move(hears); });
+  }
+  /// `more` fills in what else the controller is made of.
+  std::unique_ptr<tenants::TenantServiceImpl>
+  service(tenants::Settings with, const std::function<void(tenants::ControllerParts&)>& more) {
     tenants::ControllerParts parts{*store, *pki, sealer, [this] { return upstream.connect(); }};
-    parts.hears = std::move(hears);
+    more(parts);
     auto out = std::make_unique<tenants::TenantServiceImpl>(std::move(parts), std::move(with));
     must(out->start());
     return out;
