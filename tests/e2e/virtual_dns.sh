@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # covers: clusters common
-# timeout: 240
+# step: all
+# timeout: 900
 # DNS of a virtual cluster, on fake nodes: what zood deploys, how pods come to ask it, what its administrators change stays, and none of
 # it where none is wanted. That names resolve is shown in tests/node/virtual_dns.sh.
 . "$(dirname "$0")/lib.sh"

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # covers: clusters net
-# timeout: 240
+# step: all
+# timeout: 900
 # What of its own network a virtual cluster's API server reaches, on fake nodes: its pods by the addresses that the upstream says, what is
 # behind its Services, each endpoint judged; and no other pod or Service. That bytes come from real pods is shown in tests/node.
 . "$(dirname "$0")/lib.sh"

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # covers: clusters
-# timeout: 240
+# step: all
+# timeout: 900
 # Nodes of virtual clusters, on fake ones: a share as several nodes, nodes that are one cluster's alone, labels that a host loses, and
 # the weight of a cluster.
 . "$(dirname "$0")/lib.sh"

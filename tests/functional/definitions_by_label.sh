@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # covers: upstream gateway
+# step: all
 # timeout: 900
 # A tenant's definitions are found by their label, so that nobody else's are read; those without one are found as well.
 . "$(dirname "$0")/../e2e/lib.sh"

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # covers: upstream gateway
+# step: all
 # timeout: 900
 # A tenant's definitions are read by their names where the cluster has many, and none of them is missed.
 . "$(dirname "$0")/../e2e/lib.sh"

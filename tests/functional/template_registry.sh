@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # covers: templates accounts app
+# step: all
 # timeout: 900
 # Charts of templates that are in an OCI registry, a real one that speaks TLS and takes a password; and repositories and registries that hang, flood
 # or lie. tests/functional/template_charts.sh has the charts themselves.
