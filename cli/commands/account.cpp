@@ -312,6 +312,28 @@ struct AccountMembers final : Command {
            text_at(one, "/namespace") == text_at(other, "/namespace");
   }
 
+  /// Takes them out of all bindings that give a role of their own; a binding of nobody goes. False:
+  /// it stands in none.
+  static bool unbind(json& account, const json& subject) {
+    const json::json_pointer at("/spec/space/bindings");
+    if (!account.contains(at) || !account.at(at).is_array()) return false;
+    bool any = false;
+    auto& bindings = account.at(at);
+    for (auto binding = bindings.begin(); binding != bindings.end();) {
+      if (!binding->is_object() || !(*binding)["subjects"].is_array()) {
+        ++binding;
+        continue;
+      }
+      auto& subjects = (*binding)["subjects"];
+      const auto gone = std::remove_if(subjects.begin(), subjects.end(),
+                                       [&](const json& each) { return same(each, subject); });
+      any = any || gone != subjects.end();
+      subjects.erase(gone, subjects.end());
+      binding = subjects.empty() ? bindings.erase(binding) : binding + 1;
+    }
+    return any;
+  }
+
   /// Changes the account's subjects; false: they are as they should be already.
   Result<bool> change(json& account, const json& wanted) const {
     auto& subjects = account["spec"]["subjects"];
@@ -322,11 +344,12 @@ struct AccountMembers final : Command {
                                       [&](const json& each) { return same(each, subject); });
       const bool there = found != subjects.end();
       if (adds && there) continue;
-      if (!adds && !there)
+      const bool unbound = !adds && unbind(account, subject);
+      if (!adds && !there && !unbound)
         return fail(Code::not_found, "{} is no member of account '{}'", member_text(subject), name);
       if (adds) {
         subjects.push_back(subject);
-      } else {
+      } else if (there) {
         subjects.erase(found);
       }
       changed = true;

@@ -144,6 +144,9 @@ struct Audit final : Command {
         out.limit > k_most) {
       return fail(Code::usage, "--limit is a number from 1 to {}, not '{}'", k_most, limit);
     }
+    if (all_replicas && !journal.empty())
+      return fail(Code::usage, "--journal reads the files of one machine, and --all-replicas asks "
+                               "for those of all: give one of them");
     if (follow && format == "yaml")
       return fail(Code::usage, "--follow prints a table, or with -o json a line each");
     return out;

@@ -15,6 +15,10 @@ std::string members_of(const json& account) {
   std::string out;
   for (const auto& subject : kube::list_at(account, "/spec/subjects"))
     out += (out.empty() ? "" : ", ") + member_text(subject);
+  for (const auto& binding : kube::list_at(account, "/spec/space/bindings"))
+    for (const auto& subject : kube::list_at(binding, "/subjects"))
+      out += fmt::format("{}{} ({})", out.empty() ? "" : ", ", member_text(subject),
+                         text_at(binding, "/clusterRole"));
   return out;
 }
 

@@ -4,6 +4,7 @@
 #include "common/base/error_table.hpp"
 #include "common/base/file.hpp"
 #include "common/base/text.hpp"
+#include "common/kube/json_reads.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -27,7 +28,7 @@ bool unreserved(char c) {
 }
 
 Result<Json> parse(std::string_view body, std::string_view where) {
-  auto json = Json::parse(body, nullptr, false);
+  auto json = parse_foreign(body);
   if (json.is_discarded()) {
     return fail(Code::unavailable, "the answer of {} is not JSON: is a Kubernetes API there?",
                 where);
@@ -35,15 +36,15 @@ Result<Json> parse(std::string_view body, std::string_view where) {
   return json;
 }
 
-std::string text_at(const Json& object, const char* key) {
+std::string member_text(const Json& object, const char* key) {
   if (!object.is_object()) return {};
   const auto found = object.find(key);
   return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
 }
 
 Error error_of_status(const Json& status, int http_status) {
-  const auto reason = text_at(status, "reason");
-  auto message = text_at(status, "message");
+  const auto reason = member_text(status, "reason");
+  auto message = member_text(status, "message");
   int code = http_status;
   if (const auto found = status.find("code"); found != status.end() && found->is_number_integer()) {
     code = found->get<int>();
@@ -55,7 +56,7 @@ Error error_of_status(const Json& status, int http_status) {
   return Error(code_from_status(code, reason), std::move(message));
 }
 
-bool is_status(const Json& json) { return text_at(json, "kind") == "Status"; }
+bool is_status(const Json& json) { return member_text(json, "kind") == "Status"; }
 
 } // namespace
 
@@ -98,7 +99,7 @@ std::string with_query(std::string_view path, const Query& query) {
 }
 
 Error error_of(const http_client::Response& response) {
-  const auto json = Json::parse(response.body, nullptr, false);
+  const auto json = parse_foreign(response.body);
   if (is_status(json)) return error_of_status(json, response.status);
   const auto body = text::trim(response.body).substr(0, 200);
   const bool plain = !body.empty() && std::all_of(body.begin(), body.end(), [](char c) {
@@ -254,9 +255,9 @@ Result<std::string> KubeClient::list(std::string_view path, const Query& query,
         ZOO_TRY_VOID(each(item));
     }
     const auto metadata = answer.find("metadata");
-    const auto following = metadata == answer.end() ? "" : text_at(*metadata, "continue");
+    const auto following = metadata == answer.end() ? "" : member_text(*metadata, "continue");
     if (following.empty()) {
-      return metadata == answer.end() ? std::string() : text_at(*metadata, "resourceVersion");
+      return metadata == answer.end() ? std::string() : member_text(*metadata, "resourceVersion");
     }
     if (following == next) {
       return fail(Code::unavailable,
@@ -279,12 +280,12 @@ Result<void> KubeClient::watch(std::string_view path, const Query& query,
   const auto on_line = [&](std::string_view line) {
     line = text::trim(line);
     if (line.empty()) return true;
-    const auto event = Json::parse(line, nullptr, false);
+    const auto event = parse_foreign(line);
     if (!event.is_object() || !event.contains("object")) {
       outcome = fail(Code::unavailable, "the watch {} sent something that is no event", path);
       return false;
     }
-    if (text_at(event, "type") == "ERROR") {
+    if (member_text(event, "type") == "ERROR") {
       outcome = fail(error_of_status(event["object"], 500));
       return false;
     }

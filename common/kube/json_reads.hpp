@@ -3,13 +3,46 @@
 
 #include <nlohmann/json.hpp>
 
+#include <cstddef>
 #include <functional>
 #include <map>
 #include <string>
+#include <string_view>
 
 /// Reads of objects that somebody else has written, in which nothing needs to be as it should: what
 /// is not there, or of another type, is empty. Pure.
 namespace zoo::kube {
+
+/// Levels of arrays and objects in each other that a text from outside may have. No kind of
+/// Kubernetes comes near it; copies of a tree go down level by level on the stack.
+inline constexpr std::size_t k_most_levels = 500;
+
+/// Has the JSON text more levels than that? False also for what is no JSON.
+inline bool is_too_deep(std::string_view text) {
+  std::size_t levels = 0;
+  bool quoted = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (quoted) {
+      if (c == '\\') ++i;
+      if (c == '"') quoted = false;
+    } else if (c == '"') {
+      quoted = true;
+    } else if (c == '[' || c == '{') {
+      if (++levels > k_most_levels) return true;
+    } else if ((c == ']' || c == '}') && levels != 0) {
+      --levels;
+    }
+  }
+  return false;
+}
+
+/// What somebody else has written, who may mean harm: discarded where it is no JSON, or has too
+/// many levels.
+inline nlohmann::json parse_foreign(std::string_view text) {
+  if (is_too_deep(text)) return nlohmann::json(nlohmann::json::value_t::discarded);
+  return nlohmann::json::parse(text, nullptr, false);
+}
 
 /// The text at a JSON pointer.
 inline std::string text_at(const nlohmann::json& object, const char* pointer) {

@@ -38,6 +38,16 @@ Result<Chart> read_chart(const json& helm, const std::string& name) {
   out.username = secret_key(helm, place + "/username");
   out.password = secret_key(helm, place + "/password");
   out.inline_data = text_at(helm, "/chart/inline");
+  for (const auto& [at, shown] : {std::pair<std::string, const char*>{"/chart", "chart"},
+                                  {"/chart/repository", "chart.repository"}}) {
+    if (at == place && out.inline_data.empty()) continue;
+    for (const char* key : {"username", "password"})
+      if (helm.contains(json::json_pointer(at + "/" + key)))
+        return fail(Code::invalid,
+                    "template \"{}\": resources.helm.{}.{} is not looked at: credentials stand in "
+                    "chart.repository, or beside chart.oci",
+                    name, shown, key);
+  }
   const int sources = int(!out.name.empty() || !out.repository.empty()) + int(!out.oci.empty()) +
                       int(!out.inline_data.empty());
   if (sources != 1)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/accounts/kinds.hpp"
 
+#include "common/kube/json_reads.hpp"
 #include "daemon/accounts/account.hpp"
 
 #include <nlohmann/json.hpp>
@@ -145,8 +146,10 @@ std::string use_of(const json& quota, std::int64_t) {
 }
 
 std::string members_of(const json& account, std::int64_t) {
-  const json::json_pointer place("/spec/subjects");
-  return std::to_string(account.contains(place) ? account.at(place).size() : 0);
+  auto count = kube::list_at(account, "/spec/subjects").size();
+  for (const auto& binding : kube::list_at(account, "/spec/space/bindings"))
+    count += kube::list_at(binding, "/subjects").size();
+  return std::to_string(count);
 }
 
 Field instance_spec() {

@@ -127,7 +127,10 @@ std::vector<json> wanted_instances(const Account& account, std::string_view spac
       own = fmt::format("{}{}", start.empty() ? name + "-" : start, suffix);
     }
     one["metadata"] = {
-        {"name", own}, {"namespace", space}, {"labels", {{std::string(k_kept_label), "true"}}}};
+        {"name", own},
+        {"namespace", space},
+        {"labels",
+         {{std::string(k_kept_label), "true"}, {std::string(k_account_label), account.name}}}};
     for (const char* member : {"labels", "annotations"}) {
       for (const auto& [key, value] :
            kube::texts_at(entry, std::string("/metadata/").append(member).c_str()))

@@ -129,6 +129,7 @@ SpaceInstancePtr read_space_instance(std::string_view object) {
   out->revision = number(metadata["resourceVersion"].string());
   out->deployed = tree->root()["status"]["status"].string() == "Deployed";
   out->kept = metadata["labels"][templates::k_kept_label].string() == "true";
+  if (out->kept) out->account = metadata["labels"][k_account_label].string();
   out->object = std::string(object);
   return out;
 }
@@ -211,9 +212,11 @@ bool shows(const State& state, const authz::User& user, const Quota& quota) {
 bool shows(const State& state, const authz::User& user, const SpaceInstance& instance) {
   if (may_get(state, user, k_config_group, "templateinstances", {}, instance.name_space))
     return true;
-  const auto space = instance.kept ? state.spaces.find(instance.name_space) : nullptr;
-  const auto account = space ? state.accounts.find(space->account) : nullptr;
-  return account && state.is_member(user, *account) && shows(state, user, *space);
+  // What it was given stands in the account whose list has made it, whoever owns the space now.
+  const auto account = instance.account.empty() ? nullptr : state.accounts.find(instance.account);
+  const auto space = account ? state.spaces.find(instance.name_space) : nullptr;
+  return space && space->account == account->name && state.is_member(user, *account) &&
+         shows(state, user, *space);
 }
 
 } // namespace zoo::accounts

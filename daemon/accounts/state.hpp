@@ -53,7 +53,9 @@ struct SpaceInstance {
   std::string name_space, uid;
   std::int64_t revision = 0;
   bool deployed = false;
-  bool kept = false;  ///< zood keeps it for the account that owns the space
+  bool kept = false; ///< zood keeps it, by the list of an account or a tenant
+  /// Of one that is kept: the account whose list that is; "": none's.
+  std::string account;
   std::string object; ///< as upstream wrote it (JSON)
 };
 using SpaceInstancePtr = std::shared_ptr<const SpaceInstance>;

@@ -52,7 +52,7 @@ void ClusterNodes::page(Result<upstream::Answer> answer) {
     return finish(fail(Code::unavailable, "its API server answers {} when asked for its Nodes",
                        answer->head.status));
   const auto begun = Clock::now();
-  const auto list = nlohmann::json::parse(answer->body, nullptr, false);
+  const auto list = kube::parse_foreign(answer->body);
   for (const auto& node : kube::list_at(list, "/items")) {
     const auto name = kube::text_at(node, "/metadata/name");
     for (const auto& each : kube::list_at(node, "/status/addresses")) {

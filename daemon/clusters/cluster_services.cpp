@@ -60,7 +60,7 @@ private:
                              answer->head.status));
           // Kept, since what it belongs to goes with the call.
           const auto then = next;
-          const auto list = json::parse(answer->body, nullptr, false);
+          const auto list = kube::parse_foreign(answer->body);
           then(list);
         });
   }

@@ -45,6 +45,11 @@ struct EgressRoom {
   std::unique_ptr<ClusterServices> services;
   std::unique_ptr<UpstreamPods> pods; ///< of the upstream, whosever they are
   EgressTally tally;
+  /// Bytes of bodies that zood itself was sent from inside, and has not answered yet. The counter
+  /// outlives the room.
+  const std::shared_ptr<std::atomic<std::size_t>> inside_bytes =
+      std::make_shared<std::atomic<std::size_t>>(0);
+  static constexpr std::size_t k_most_inside = std::size_t{16} << 20; ///< docs/limits.md
 };
 
 /// What answers what a virtual cluster's API server asks zood itself, at zood.internal. The room

@@ -19,6 +19,11 @@ std::string host_of(const net::Address& address) {
   return host.starts_with('[') ? host.substr(1, host.size() - 2) : host;
 }
 
+/// Of fc00::/7 (RFC 4193); `host` is canonical.
+bool is_unique_local(const std::string& host) {
+  return (host.starts_with("fc") || host.starts_with("fd")) && host.find(':') != std::string::npos;
+}
+
 } // namespace
 
 /// One connection that waits to be judged. Held by the connection alone.
@@ -93,8 +98,7 @@ void EgressGate::refuse(const Question& question, int status, std::string why) {
 
 void EgressGate::judge(const QuestionPtr& question) {
   const auto& head = question->head;
-  if (head.host == k_inside_name && head.port == k_inside_port)
-    return question->decide(Inward{tls_});
+  if (head.host == k_inside_name && head.port == k_inside_port) return inside(question);
   if (head.port != k_kubelet_port) return outward(question);
   room_->nodes->find(head.host, [this, weak = std::weak_ptr(question)](Result<std::string> node) {
     const auto waits = weak.lock();
@@ -103,6 +107,21 @@ void EgressGate::judge(const QuestionPtr& question) {
     if (!node->empty()) return waits->decide(Inward{tls_});
     outward(waits);
   });
+}
+
+/// Webhooks lead there. A Node of that name would make it a kubelet, to which the API server passes
+/// on whatever its users send.
+void EgressGate::inside(const QuestionPtr& question) {
+  room_->nodes->find(
+      question->head.host, [this, weak = std::weak_ptr(question)](const Result<std::string>& node) {
+        const auto waits = weak.lock();
+        if (!waits) return;
+        if (node && !node->empty())
+          return refuse(
+              *waits, 403,
+              fmt::format("Node {} has the address {}, which is zood's own", *node, k_inside_name));
+        waits->decide(Inward{tls_});
+      });
 }
 
 void EgressGate::outward(const QuestionPtr& question) {
@@ -188,6 +207,12 @@ void EgressGate::screen(const QuestionPtr& question, std::vector<net::Address> l
   }
   const auto first = left.front();
   left.erase(left.begin());
+  // Upstream knows pods by their first address alone: the second one of somebody else's pod is of
+  // this network.
+  if (is_unique_local(host_of(first))) {
+    question->foreign = host_of(first);
+    return screen(question, std::move(left), std::move(good));
+  }
   auto look = room_->pods->find(
       host_of(first), [this, weak = std::weak_ptr(question), first, left = std::move(left),
                        good = std::move(good)](const Result<bool>& is_pod) {

@@ -30,6 +30,7 @@ private:
   struct Lookups;
   using QuestionPtr = std::shared_ptr<Question>;
   void judge(const QuestionPtr& question);
+  void inside(const QuestionPtr& question);
   void outward(const QuestionPtr& question);
   void serve(const QuestionPtr& question);
   void dial(const QuestionPtr& question, const std::vector<net::Address>& found, bool trusted);

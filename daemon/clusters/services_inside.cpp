@@ -12,14 +12,20 @@ namespace {
 
 class Review final : public http::StreamHandler {
 public:
-  Review(net::Loop& loop, std::string id, AskAboutService ask, http::ServerStream& stream)
-      : loop_(loop), id_(std::move(id)), ask_(std::move(ask)), stream_(stream) {}
+  Review(const EgressRoom& room, AskAboutService ask, http::ServerStream& stream)
+      : loop_(room.loop), id_(room.cluster.id), ask_(std::move(ask)), stream_(stream),
+        all_bytes_(room.inside_bytes) {}
+  ~Review() override { *all_bytes_ -= counted_; }
 
   void on_data(std::string_view bytes) override {
     stream_.consume(bytes.size());
     if (over_) return;
     if (body_.size() + bytes.size() > sync::k_most_review)
       return refuse(413, "a question about a Service has 4 MiB at most");
+    if (*all_bytes_ + bytes.size() > EgressRoom::k_most_inside)
+      return refuse(429, "too much is asked of zood at the same time");
+    counted_ += bytes.size();
+    *all_bytes_ += bytes.size();
     body_.append(bytes);
   }
   void on_end() override {
@@ -30,7 +36,8 @@ public:
                                 if (const auto self = weak.lock()) (*self)->answer(std::move(text));
                               });
                             });
-    if (!known) refuse(503, "nothing of this virtual cluster is kept upstream");
+    if (!known)
+      refuse(503, "nothing of this virtual cluster is kept upstream, or too much is asked of it");
   }
   void on_reset() override { over_ = true; }
   void on_drained() override {}
@@ -50,8 +57,10 @@ private:
   const AskAboutService ask_;
   http::ServerStream& stream_;
   std::string body_;
-  bool over_ = false;                            ///< all is said
-  std::unique_ptr<http::StreamHandler> ignored_; ///< of a refusal
+  const std::shared_ptr<std::atomic<std::size_t>> all_bytes_; ///< EgressRoom::inside_bytes
+  std::size_t counted_ = 0;                                   ///< of these
+  bool over_ = false;                                         ///< all is said
+  std::unique_ptr<http::StreamHandler> ignored_;              ///< of a refusal
   /// For who answers later: it is looked at on the loop alone.
   const std::shared_ptr<Review*> self_ = std::make_shared<Review*>(this);
 };
@@ -63,7 +72,7 @@ InsideService services_inside(AskAboutService ask) {
       [ask = std::move(ask)](const EgressRoom& room, http::RequestHead head,
                              http::ServerStream& stream) -> std::unique_ptr<http::StreamHandler> {
         if (head.method != "POST") return http::refuse(stream, 405, "a review is POSTed");
-        return std::make_unique<Review>(room.loop, room.cluster.id, ask, stream);
+        return std::make_unique<Review>(room, ask, stream);
       };
 }
 

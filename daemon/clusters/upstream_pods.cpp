@@ -18,7 +18,8 @@ constexpr const char* k_selector =
 
 std::shared_ptr<void> UpstreamPods::find(const std::string& address, Done done) {
   const auto found = known_.find(address);
-  if (found != known_.end() && Clock::now() - found->second.read_at < k_kept) {
+  const auto kept = found != known_.end() && found->second.is_pod ? k_kept : k_none_kept;
+  if (found != known_.end() && Clock::now() - found->second.read_at < kept) {
     done(found->second.is_pod);
     return nullptr;
   }

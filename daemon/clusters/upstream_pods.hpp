@@ -32,7 +32,8 @@ public:
   std::shared_ptr<void> find(const std::string& address, Done done);
 
   static constexpr std::chrono::seconds k_kept{10};
-  static constexpr std::size_t k_most = 1'000; ///< answers that are kept
+  static constexpr std::chrono::seconds k_none_kept{1}; ///< that no pod has an address
+  static constexpr std::size_t k_most = 1'000;          ///< answers that are kept
   static constexpr std::size_t k_answer_bytes = 1u << 20;
 
 private:

@@ -65,7 +65,7 @@ FlowReports::FlowReports(Parts parts) : parts_(std::move(parts)) {
 
 FlowReports::~FlowReports() {
   runner_.reset();
-  if (last_.empty()) return;
+  if (last_ && last_->empty()) return;
   const auto removed = parts_.store.remove(k_flow_kind, parts_.session.name());
   // Whoever leads removes it once this zood's session has ended.
   if (!removed) log::debug("replicas", "the report stays: {}", removed.error().text());
@@ -79,9 +79,13 @@ Result<reconcile::Next> FlowReports::look() {
   for (const auto& each : replicas)
     living.insert(each.name);
   FlowByTenant others;
+  bool stands = false; // the own report
   ZOO_TRY(const auto page, parts_.store.list(k_flow_kind));
   for (const auto& record : page.records) {
-    if (record.key == parts_.session.name()) continue;
+    if (record.key == parts_.session.name()) {
+      stands = true;
+      continue;
+    }
     if (living.contains(record.key)) {
       add(others, record.value);
     } else if (parts_.session.leads()) {
@@ -90,6 +94,8 @@ Result<reconcile::Next> FlowReports::look() {
       if (!removed) log::debug("replicas", "a report stays: {}", removed.error().text());
     }
   }
+  // The leader removes that of a zood whose session has ended, though it may come back.
+  if (!stands && last_ && !last_->empty()) last_.reset();
   parts_.told(std::move(others), zoods);
   return reconcile::Next{parts_.every, true};
 }

@@ -54,7 +54,7 @@ private:
   Result<void> tell(std::uint32_t zoods); ///< writes nothing where nothing has changed
 
   const Parts parts_;
-  FlowByTenant last_; ///< as it stands in the store; of the thread
+  std::optional<FlowByTenant> last_; ///< as it stands in the store; nothing: that is not known
   reconcile::Queue queue_;
   std::optional<reconcile::Runner> runner_; ///< its thread uses all the rest
 };

@@ -74,19 +74,30 @@ Result<void> write_private(const fs::path& path, std::string_view bytes) {
   return {};
 }
 
+/// Which Secrets a chart is fetched by. Whoever names none of them gets none of what was fetched
+/// by them.
+json secrets_of(const Chart& chart) {
+  json out = json::array();
+  for (const auto* key : {&chart.username, &chart.password})
+    out.push_back(json::array({key->name_space, key->name, key->key}));
+  return out;
+}
+
 std::string key_of(const ChartWish& wish) {
   const auto& chart = wish.chart;
   json all = {chart.release, chart.name,        chart.version, chart.repository,
               chart.oci,     chart.inline_data, wish.values,   wish.name_space};
   for (const auto& each : chart.set)
     all.push_back({each.name, each.value, each.is_text});
+  all.push_back(secrets_of(chart));
   const auto text = kube::text_of(all);
   return crypto::hex_encode(crypto::view(crypto::sha256(text)));
 }
 
 /// Where a chart of a repository is kept.
 std::string file_of(const Chart& chart) {
-  const auto text = kube::text_of({chart.name, chart.version, chart.repository, chart.oci});
+  const auto text = kube::text_of(
+      json::array({chart.name, chart.version, chart.repository, chart.oci, secrets_of(chart)}));
   return crypto::hex_encode(crypto::view(crypto::sha256(text))) + ".tgz";
 }
 
@@ -343,7 +354,12 @@ Result<fs::path> Charts::fetch(const Job& job, const fs::path& at) const {
   wish.network = true;
   wish.limits.wall = k_fetch;
   wish.limits.file = k_most_chart;
-  wish.environment = environment_at(at, settings_.authorities);
+  // helm keeps credentials in its home: what renders the chart in `at` must not find them.
+  const auto home = at / "home";
+  std::error_code error;
+  if (!fs::create_directory(home, error))
+    return fail(Code::io, "{}: {}", home.string(), error.message());
+  wish.environment = environment_at(home, settings_.authorities);
   // Names of hosts, and authorities.
   for (const auto* path :
        {"/etc/resolv.conf", "/etc/hosts", "/etc/nsswitch.conf", "/etc/ssl/certs"}) {
@@ -373,7 +389,6 @@ Result<fs::path> Charts::fetch(const Job& job, const fs::path& at) const {
     auto done = run_in_sandbox(login);
     if (!done) return fail(std::move(done).error());
   }
-  std::error_code error;
   fs::create_directory(at / "fetched", error);
   wish.arguments = {"pull", "--destination", (at / "fetched").string()};
   if (!chart.version.empty())
@@ -381,6 +396,8 @@ Result<fs::path> Charts::fetch(const Job& job, const fs::path& at) const {
   wish.arguments.insert(wish.arguments.end(), {"--", what});
   auto pulled = run_in_sandbox(wish);
   if (!pulled) return fail(std::move(pulled).error());
+  fs::remove_all(home, error);
+  if (fs::exists(home, error)) return fail(Code::io, "{} cannot be removed", home.string());
   for (const auto& entry : fs::directory_iterator(at / "fetched", error)) {
     if (entry.path().extension() != ".tgz") continue;
     // Behind here it is a file that was there before helm ran again.

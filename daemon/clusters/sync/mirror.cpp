@@ -26,6 +26,7 @@ using nlohmann::json;
 using std::chrono::milliseconds;
 
 constexpr milliseconds k_until_known{500};
+constexpr milliseconds k_full_pause{300'000};
 /// How long the cluster's API server may take to store what it has asked to be changed upstream.
 constexpr std::int64_t k_asked_seconds = 10;
 
@@ -41,6 +42,9 @@ Mirror::Mirror(const SyncRoom& room) : room_(room), sides_(mirror_kinds().size()
 Mirror::~Mirror() {
   for (auto& side : sides_)
     side.thread.request_stop();
+  // Each tells of all sides while it ends.
+  for (auto& side : sides_)
+    if (side.thread.joinable()) side.thread.join();
 }
 
 void Mirror::start() {
@@ -102,8 +106,11 @@ Result<void> Mirror::listen_once(std::size_t kind, const std::stop_token& stop) 
   OwnWatch watch;
   watch.path = row.collection();
   watch.found = [&](const json& object) {
-    if (!all) seen.insert(key_of_object(object));
     note(kind, object);
+    // What is not noted need not be kept: so this is no larger than the table.
+    const auto key = key_of_object(object);
+    if (const auto facts = all ? std::nullopt : side.table.look(key); facts && facts->here)
+      seen.insert(key);
   };
   watch.gone = [&](const json& object) {
     const auto key = key_of_object(object);
@@ -383,7 +390,9 @@ Result<WorkNext> Mirror::remove(const Target& target, const MirrorFacts& facts) 
     ZOO_TRY(const auto object, read_here(target));
     if (object) {
       note(target.kind, *object);
-      return WorkNext{milliseconds(0)};
+      const auto now = sides_[target.kind].table.look(target.key);
+      if (now && now->here) return WorkNext{milliseconds(0)};
+      return WorkNext{k_full_pause, true}; // there is no room for it in the table
     }
   }
   return replace(target, facts);

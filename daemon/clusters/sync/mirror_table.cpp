@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/clusters/sync/mirror_table.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace zoo::clusters::sync {
@@ -147,6 +148,10 @@ std::vector<std::string> References::set(const std::string& pod, std::vector<std
   const auto found = by_pod_.find(pod);
   if (found == by_pod_.end() && targets.empty()) return out;
   if (found != by_pod_.end() && found->second == targets) return out;
+  const auto before = found == by_pod_.end() ? 0 : found->second.size();
+  targets.resize(std::min(targets.size(), k_most - std::min(k_most, all_ - before)));
+  if (found == by_pod_.end() && targets.empty()) return out;
+  all_ = all_ - before + targets.size();
   for (const auto& target : targets)
     if (++counts_[target] == 1) out.push_back(target);
   if (found != by_pod_.end()) {

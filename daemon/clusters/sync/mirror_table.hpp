@@ -73,7 +73,9 @@ private:
 /// Which ConfigMaps and Secrets the pods of one cluster name. Any thread; no call blocks.
 class References {
 public:
+  static constexpr std::size_t k_most = 200'000; ///< of all pods together (docs/limits.md)
   /// The pod names these and no others; the answer is what nobody named before, or names any more.
+  /// Beyond k_most the last of them are left out.
   std::vector<std::string> set(const std::string& pod, std::vector<std::string> targets);
   std::vector<std::string> drop(const std::string& pod) { return set(pod, {}); }
   bool contains(const std::string& target) const;
@@ -82,6 +84,7 @@ private:
   mutable std::mutex mutex_;
   std::unordered_map<std::string, std::vector<std::string>> by_pod_;
   std::unordered_map<std::string, std::size_t> counts_;
+  std::size_t all_ = 0; ///< in by_pod_
 };
 
 } // namespace zoo::clusters::sync

@@ -26,7 +26,7 @@ Result<json> patch_pod(upstream::ControlApi& api, const std::string& path, const
   ZOO_TRY(const auto answer,
           api.request("PATCH", path, k_strategic, kube::text_of(patch), "application/json"));
   if (answer.status < 200 || answer.status > 299) return fail(kube::error_of(answer));
-  auto out = json::parse(answer.body, nullptr, false);
+  auto out = kube::parse_foreign(answer.body);
   if (!out.is_object())
     return fail(Code::unavailable, "the answer to a patch of {} is no JSON", path);
   return out;

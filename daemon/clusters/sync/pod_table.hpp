@@ -44,6 +44,7 @@ struct Heard {
 class PodTable {
 public:
   /// Bytes of what was heard that are kept for one cluster; beyond it, upstream is asked again.
+  static constexpr std::size_t k_most = 20'000; ///< pods of the cluster that are noted
   static constexpr std::size_t k_most_heard = std::size_t{8} << 20;
 
   /// The cluster has this pod. True: something about it is another thing than before.

@@ -14,9 +14,6 @@ namespace {
 
 using nlohmann::json;
 
-constexpr const char* k_busy =
-    "zood is busy: the Service has an address of the virtual cluster's choice, which upstream is "
-    "asked for later";
 constexpr const char* k_away =
     "the upstream was not asked: the Service has an address of the virtual cluster's choice, which "
     "upstream is asked for later";
@@ -50,19 +47,16 @@ std::string with_dry_run(std::string path, bool dry_run) {
 ServiceJudge::ServiceJudge(const SyncRoom& room, Mirror& mirror)
     : room_(room), mirror_(mirror), kind_(static_cast<std::size_t>(mirror_kind_of("services"))) {}
 
-void ServiceJudge::ask(std::string body, Done done) {
+bool ServiceJudge::ask(std::string body, Done done) {
   std::uint64_t number = 0;
   {
     const std::scoped_lock lock(mutex_);
-    if (waiting_.size() < k_most) {
-      number = ++next_;
-      waiting_.emplace(number, Question{std::move(body), std::move(done)});
-    }
+    if (waiting_.size() >= k_most) return false;
+    number = ++next_;
+    waiting_.emplace(number, Question{std::move(body), std::move(done)});
   }
-  if (number != 0) return room_.queue.add(room_.id, fmt::format("h/{}", number), Lane::first);
-  const auto review = read_review(body, random_letters);
-  done(review ? review_passed(review->uid, json::array(), k_busy)
-              : review_refused("", review.error()));
+  room_.queue.add(room_.id, fmt::format("h/{}", number), Lane::first);
+  return true;
 }
 
 WorkNext ServiceJudge::work(const std::string& number) {
@@ -82,7 +76,7 @@ std::string ServiceJudge::judge(std::string_view body) {
   auto review = read_review(body, random_letters);
   if (!review) {
     // The answer to a question needs its number, whatever else is wrong with it.
-    const auto asked = json::parse(body, nullptr, false);
+    const auto asked = kube::parse_foreign(body);
     return review_refused(kube::text_at(asked, "/request/uid"), review.error());
   }
   if (review->passes) return review_passed(review->uid, json::array(), "");

@@ -24,9 +24,9 @@ public:
 
   ServiceJudge(const SyncRoom& room, Mirror& mirror);
 
-  /// Does not block; work() answers. Without an answer from upstream, or with k_most questions
-  /// before it, the Service is let through as it is, with a warning.
-  void ask(std::string body, Done done);
+  /// Does not block; work() answers. Without an answer from upstream the Service is let through as
+  /// it is, with a warning. False: k_most questions wait, and `done` is not called.
+  bool ask(std::string body, Done done);
   /// A key of the queue without "h/". Blocking.
   WorkNext work(const std::string& number);
 

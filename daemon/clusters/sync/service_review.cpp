@@ -38,7 +38,7 @@ bool takes_addresses(const json& service) {
 
 Result<ServiceReview> read_review(std::string_view body,
                                   const std::function<std::string(std::size_t)>& random) {
-  const auto review = json::parse(body, nullptr, false);
+  const auto review = kube::parse_foreign(body);
   const auto at = [&](const char* pointer) { return kube::text_at(review, pointer); };
   ServiceReview out;
   out.uid = at("/request/uid");

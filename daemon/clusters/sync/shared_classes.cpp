@@ -62,7 +62,7 @@ Result<void> SharedClasses::keep_one(const ClassKind& kind, const json& wanted,
   if (there && upstream::covers(*there, wanted, where)) return {};
   if (there) {
     auto next = wanted;
-    next["metadata"]["resourceVersion"] = (*there)["metadata"]["resourceVersion"];
+    next["metadata"]["resourceVersion"] = kube::text_at(*there, "/metadata/resourceVersion");
     const auto done = (*lease).update(path, next);
     if (done || done.error().code() == Code::conflict) return {};
     if (!is_refusal(done.error())) return fail(done.error());

@@ -182,6 +182,10 @@ SyncState SyncedCluster::state() const {
   } else if (!known_ || !others.known || api_address_.empty()) {
     out.reason = "Reading";
     out.message = "both sides are being read";
+  } else if (crowded_) {
+    out.reason = "TooMany";
+    out.message =
+        fmt::format("it has more than {} pods, and the rest are not upstream", PodTable::k_most);
   } else if (refused != 0) {
     out.reason = "PodsRefused";
     out.message =
@@ -307,14 +311,17 @@ Result<void> SyncedCluster::follow(const std::stop_token& stop) {
   // What a pod is upstream depends on it: of one that is not known yet all would be another thing.
   if (terms().api_address.empty()) ZOO_TRY_VOID(keep_api());
   ZOO_TRY(auto access, wish().access());
+  crowded_ = false;
   std::unordered_set<std::string> seen;
   bool listing_over = false;
   OwnWatch watch;
   watch.path = k_pods;
   watch.selectors = {{"fieldSelector", k_bound}};
   watch.found = [&](const json& pod) {
-    if (!listing_over) seen.insert(pod_key(pod));
     note(pod);
+    // What is not noted need not be kept: so this is no larger than the table.
+    const auto key = pod_key(pod);
+    if (!listing_over && table_.look(key)) seen.insert(key);
   };
   watch.gone = [this](const json& pod) {
     const auto key = pod_key(pod);
@@ -338,6 +345,10 @@ Result<void> SyncedCluster::follow(const std::stop_token& stop) {
 
 void SyncedCluster::note(const json& pod) {
   const auto key = pod_key(pod);
+  if (table_.size() >= PodTable::k_most && !table_.look(key)) {
+    if (!crowded_.exchange(true)) tell_if_other();
+    return;
+  }
   PodFacts facts;
   facts.node = kube::text_at(pod, "/spec/nodeName");
   facts.terms = status_terms(pod);

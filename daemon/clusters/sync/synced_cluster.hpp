@@ -77,9 +77,10 @@ public:
   }
   /// Upstream has an Event of a pod in one of its namespaces. Any thread.
   void hear_event(std::string_view event) { events_.hear(event); }
-  /// Its API server asks about a Service. Any thread; does not block.
-  void review(std::string body, ServiceJudge::Done done) {
-    judge_.ask(std::move(body), std::move(done));
+  /// Its API server asks about a Service. False: too many questions wait. Any thread; does not
+  /// block.
+  bool review(std::string body, ServiceJudge::Done done) {
+    return judge_.ask(std::move(body), std::move(done));
   }
   /// Objects beside pods that are kept equal, by the name of their resource. Any thread.
   std::map<std::string, std::size_t> objects() const;
@@ -192,6 +193,7 @@ private:
   std::set<std::string> opened_; ///< namespaces that were made, or found in order
   std::string api_address_, api_trouble_;
   std::atomic<bool> listed_ = false, known_ = false;
+  std::atomic<bool> crowded_ = false; ///< it has more pods than are kept
   const SyncRoom room_;
   Mirror mirror_;
   TokenKeeper tokens_;

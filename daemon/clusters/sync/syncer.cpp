@@ -100,9 +100,7 @@ void Syncer::hear_object(std::size_t kind, translate::EventType type,
 
 bool Syncer::review(const std::string& id, std::string body, ServiceJudge::Done done) {
   const auto cluster = find(id);
-  if (cluster == nullptr) return false;
-  cluster->review(std::move(body), std::move(done));
-  return true;
+  return cluster != nullptr && cluster->review(std::move(body), std::move(done));
 }
 
 std::map<std::string, std::map<std::string, std::size_t>> Syncer::objects() const {

@@ -45,7 +45,8 @@ public:
   /// Does upstream say that a pod of this cluster has the IP address? Any thread; does not block.
   bool has_address(const std::string& id, const std::string& address) const;
   /// The API server of this cluster asks about a Service (service_judge.hpp). False: the cluster is
-  /// not followed, and `done` is not called. Any thread; does not block.
+  /// not followed, or too many questions of it wait; `done` is not called. Any thread; does not
+  /// block.
   bool review(const std::string& id, std::string body, ServiceJudge::Done done);
   /// Objects beside pods that are kept equal, by cluster and resource. Any thread.
   std::map<std::string, std::map<std::string, std::size_t>> objects() const;

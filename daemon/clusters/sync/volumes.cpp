@@ -53,7 +53,13 @@ Result<void> dress_claim(json& object, const MirrorTerms& terms) {
   for (const char* mark : k_bound_marks)
     annotations.erase(mark);
   if (!terms.named_node) annotations.erase(k_selected_node);
-  if (object.contains("spec") && object["spec"].is_object()) object["spec"].erase("volumeName");
+  // Without a class the upstream would give it its default one, or any volume that somebody has
+  // made by hand; a selector would choose among these.
+  if (kube::text_at(object, "/spec/storageClassName").empty())
+    return fail(Code::invalid, "spec.storageClassName: a claim needs a StorageClass that the "
+                               "platform shares with virtual clusters");
+  object["spec"].erase("volumeName");
+  object["spec"].erase("selector");
   return {};
 }
 
@@ -143,6 +149,10 @@ Result<void> sweep_volumes(const SyncRoom& room) {
     }();
     if (there || there.error().code() != Code::not_found) continue; // it goes there first
     ZOO_TRY_VOID(room.known_store(*lease, false));
+    {
+      const auto upstream = room.upstream.take();
+      ZOO_TRY_VOID(room.known_store(*upstream, true));
+    }
     ZOO_TRY_VOID(
         (*lease)
             .merge_patch(volume_path(name) + "/status", {{"status", {{"phase", "Released"}}}})

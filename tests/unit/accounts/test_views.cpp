@@ -89,7 +89,8 @@ TEST_CASE("A3 an account is shown to its members and to who may get it in config
 }
 
 TEST_CASE("a TemplateInstance is shown to who may get it, and the account's own to its members") {
-  const std::string kept = R"(,"labels":{"zoo.kubezoo.io/managed":"true"})";
+  const std::string kept =
+      R"(,"labels":{"zoo.kubezoo.io/managed":"true","kiosk.sh/account":"team"})";
   States states;
   states.put_account("team", "john");
   states.put_space("a", "team");
@@ -99,6 +100,10 @@ TEST_CASE("a TemplateInstance is shown to who may get it, and the account's own 
   states.put_instance("a", "walls", kept);
   states.put_instance("ab", "walls", kept);
   states.put_instance("other", "walls", kept);
+  // Of the account that had the space before, and of a tenant's list.
+  states.put_instance("a", "before",
+                      R"(,"labels":{"zoo.kubezoo.io/managed":"true","kiosk.sh/account":"past"})");
+  states.put_instance("a", "nobodys", R"(,"labels":{"zoo.kubezoo.io/managed":"true"})");
   const auto listed = [&](const char* user, const std::string& space = "", std::size_t limit = 0,
                           const std::string& after = "") {
     const auto page = Views::list(*states.now, ViewOf::instances, {user, {}}, after, limit, space);
@@ -115,13 +120,13 @@ TEST_CASE("a TemplateInstance is shown to who may get it, and the account's own 
   states.grant("john", "other"); // whose account he is no member of
   CHECK(listed("john") == "a/walls ");
   states.let_read_instances("john", "a");
-  CHECK(listed("john") == "a/own a/walls ");
+  CHECK(listed("john") == "a/before a/nobodys a/own a/walls ");
   states.let_read_instances("root", "*");
-  CHECK(listed("root") == "a/own a/walls ab/walls other/walls ");
-  CHECK(listed("root", "a") == "a/own a/walls ");
-  CHECK(listed("root", "", 2) == "a/own a/walls ...a/walls");
+  CHECK(listed("root") == "a/before a/nobodys a/own a/walls ab/walls other/walls ");
+  CHECK(listed("root", "a") == "a/before a/nobodys a/own a/walls ");
+  CHECK(listed("root", "", 2) == "a/before a/nobodys ...a/nobodys");
   CHECK(listed("root", "", 0, instance_key("a", "walls")) == "ab/walls other/walls ");
-  CHECK(listed("root", "a", 1) == "a/own ...a/own");
+  CHECK(listed("root", "a", 1) == "a/before ...a/before");
   CHECK(listed("eve").empty());
   const auto one = [&](const char* user, const char* space, const char* name) {
     return Views::object_of(*states.now, ViewOf::instances, {user, {}}, instance_key(space, name));
@@ -132,7 +137,8 @@ TEST_CASE("a TemplateInstance is shown to who may get it, and the account's own 
 }
 
 TEST_CASE("N11 a watch of TemplateInstances tells what a grant shows and a revocation hides") {
-  const std::string kept = R"(,"labels":{"zoo.kubezoo.io/managed":"true"})";
+  const std::string kept =
+      R"(,"labels":{"zoo.kubezoo.io/managed":"true","kiosk.sh/account":"team"})";
   States states;                       // 1
   states.put_account("team", "john");  // 2
   states.put_space("a", "team");       // 3

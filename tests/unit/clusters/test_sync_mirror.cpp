@@ -371,28 +371,62 @@ TEST_CASE("pvc: what the cluster's scheduler and zood have written there is no w
   const char* metadata = R"({"annotations":{"volume.kubernetes.io/selected-node":"n1","mine":"1",
       "pv.kubernetes.io/bind-completed":"yes"}})";
   const auto claim = object_of(
-      R"({"spec":{"volumeName":"pvc-1","resources":{"requests":{"storage":"1Gi"}}}})", metadata);
+      R"({"spec":{"storageClassName":"fast","volumeName":"pvc-1","selector":{"matchLabels":{"a":"b"}},
+                  "resources":{"requests":{"storage":"1Gi"}}}})",
+      metadata);
   const auto wish = wish_of("persistentvolumeclaims", claim);
   CHECK_FALSE(wish.object["spec"].contains("volumeName"));
+  CHECK_FALSE(wish.object["spec"].contains("selector"));
   CHECK(wish.object["metadata"]["annotations"] ==
         json{{"volume.kubernetes.io/selected-node", "n1"}, {"mine", "1"}});
   CHECK(wish_of("persistentvolumeclaims", claim, false).object["metadata"]["annotations"] ==
         json{{"mine", "1"}});
 }
 
+TEST_CASE("pvc: without a class it would have a volume of the platform's") {
+  for (const char* spec : {"{}", R"({"storageClassName":""})", R"({"storageClassName":7})"}) {
+    CAPTURE(spec);
+    const auto claim = object_of(fmt::format(R"({{"spec":{}}})", spec).c_str());
+    const auto wish =
+        dress_object(kind("persistentvolumeclaims"), claim, MirrorTerms{"abc123", true});
+    REQUIRE_FALSE(wish);
+    CHECK(wish.error().code() == Code::invalid);
+  }
+  CHECK_FALSE(
+      dress_object(kind("persistentvolumeclaims"), object_of("{}"), MirrorTerms{"abc123", true}));
+}
+
+TEST_CASE("references: beyond the bound those of the last pods are left out") {
+  References all;
+  std::vector<std::string> many;
+  for (std::size_t i = 0; i < References::k_most - 1; ++i)
+    many.push_back(std::to_string(i));
+  CHECK(all.set("web/a", many).size() == References::k_most - 1);
+  CHECK(all.set("web/b", {"x", "y"}).size() == 1);
+  CHECK(all.contains("x"));
+  CHECK_FALSE(all.contains("y"));
+  CHECK(all.set("web/c", {"z"}).empty());
+  CHECK(all.drop("web/a").size() == References::k_most - 1);
+  CHECK(all.set("web/c", {"z"}).size() == 1);
+}
+
 TEST_CASE("pvc: size diff goes down, and nothing else of a claim that is there") {
-  auto there = wish_of("persistentvolumeclaims",
-                       object_of(R"({"spec":{"resources":{"requests":{"storage":"1Gi"}}}})"))
-                   .object;
+  auto there =
+      wish_of(
+          "persistentvolumeclaims",
+          object_of(
+              R"({"spec":{"storageClassName":"fast","resources":{"requests":{"storage":"1Gi"}}}})"))
+          .object;
   there["spec"]["volumeName"] = "pvc-1";
   there["spec"]["volumeMode"] = "Filesystem";
   const auto wish = wish_of(
       "persistentvolumeclaims",
-      object_of(R"({"spec":{"resources":{"requests":{"storage":"2Gi"}},"volumeMode":"Block"}})"));
+      object_of(
+          R"({"spec":{"storageClassName":"fast","resources":{"requests":{"storage":"2Gi"}},"volumeMode":"Block"}})"));
   const auto next = dressed_anew(kind("persistentvolumeclaims"), there, wish, "");
   CHECK(
       next["spec"].dump() ==
-      R"({"resources":{"requests":{"storage":"2Gi"}},"volumeMode":"Filesystem","volumeName":"pvc-1"})");
+      R"({"resources":{"requests":{"storage":"2Gi"}},"storageClassName":"fast","volumeMode":"Filesystem","volumeName":"pvc-1"})");
 }
 
 TEST_CASE("pvc: status lost, bound, pending") {

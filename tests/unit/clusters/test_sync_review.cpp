@@ -65,6 +65,12 @@ TEST_CASE("what has no addresses, or is none of the upstream's, passes") {
 TEST_CASE("what is no question about a Service is refused") {
   CHECK_FALSE(read_review("", nullptr));
   CHECK_FALSE(read_review("[]", nullptr));
+  // A copy of it would go down all of its levels on the stack.
+  const std::string deep(500'000, '[');
+  CHECK_FALSE(read_review(
+      R"({"kind":"AdmissionReview","request":{"uid":"1","operation":"CREATE","kind":{"kind":"Service"},"resource":{"resource":"services"},"object":{"spec":{"a":)" +
+          deep + std::string(500'000, ']') + "}}}}",
+      nullptr));
   CHECK_FALSE(read_review("{\"kind\":\"AdmissionReview\"}", nullptr));
   CHECK_FALSE(read(question("CREATE", "{}", R"({"kind":{"group":"","kind":"ConfigMap"}})")));
   CHECK_FALSE(read(question("CREATE", "{}", R"({"resource":{"resource":"pods"}})")));

@@ -6,9 +6,11 @@
 
 #include <doctest/doctest.h>
 
+#include <chrono>
 #include <condition_variable>
 #include <memory>
 #include <mutex>
+#include <thread>
 
 using namespace zoo;
 using namespace zoo::replicas;
@@ -104,6 +106,30 @@ TEST_CASE("what a zood has left that is gone counts for nothing, and the leader 
   Zood leader(world, "b", true);
   CHECK(leader.hears({}, 1));
   CHECK_FALSE(world.store->get(k_flow_kind, "dead"));
+}
+
+TEST_CASE("what an earlier process of this name has left goes") {
+  World world;
+  REQUIRE(world.store->put(k_flow_kind, "b", R"({"foofoo": [9, 9, 9]})"));
+  Zood b(world, "b");
+  Zood a(world, "a");
+  CHECK(a.hears({}, 2));
+  CHECK(b.hears({}, 2));
+  CHECK_FALSE(world.store->get(k_flow_kind, "b"));
+}
+
+TEST_CASE("a report that was removed meanwhile is written again") {
+  World world;
+  Zood a(world, "a"), b(world, "b");
+  b.has({{"foofoo", {4, 0, 0}}});
+  CHECK(a.hears({{"foofoo", {4, 0, 0}}}, 2));
+  REQUIRE(world.store->remove(k_flow_kind, "b"));
+  const auto there = [&] { return world.store->get(k_flow_kind, "b").has_value(); };
+  const auto end = std::chrono::steady_clock::now() + 10s;
+  while (!there() && std::chrono::steady_clock::now() < end)
+    std::this_thread::yield();
+  CHECK(there());
+  CHECK(a.hears({{"foofoo", {4, 0, 0}}}, 2));
 }
 
 TEST_CASE("alone a zood writes nothing, and neither when nothing has changed") {
