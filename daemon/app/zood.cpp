@@ -205,7 +205,8 @@ bool Zood::Impl::namespaces_are_furnished() const {
 }
 
 bool Zood::Impl::knows_upstream() const {
-  if (upstream->known_catalog()) return true;
+  // Lists over all namespaces need both.
+  if (upstream->known_catalog()) return upstream->unlabelled_namespaces().has_value();
   loops->loops().front()->post([this, loop = loops->loops().front()] {
     upstream->catalog(*loop, upstream::Freshness::any, [](const auto&) {});
   });
