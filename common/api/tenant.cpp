@@ -73,7 +73,7 @@ bool Credentials::revokes(std::string_view serial) const {
                      [&](const RevokedCertificate& each) { return each.serial == serial; });
 }
 
-const Condition* Tenant::condition(std::string_view type) const {
+const Condition* Tenant::condition(std::string_view type) const& {
   const auto found = std::find_if(conditions.begin(), conditions.end(),
                                   [&](const Condition& each) { return each.type == type; });
   return found == conditions.end() ? nullptr : &*found;

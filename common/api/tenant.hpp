@@ -114,7 +114,10 @@ struct Tenant {
   /// kept and written back; empty: none.
   std::string unknown_metadata_json, unknown_spec_json, unknown_status_json;
 
-  const Condition* condition(std::string_view type) const;
+  /// nullptr: there is none. What is returned lives in this tenant, for which reason none can be
+  /// had of a temporary.
+  const Condition* condition(std::string_view type) const&;
+  const Condition* condition(std::string_view type) const&& = delete;
   /// Adds or changes one; last_transition_time moves to `now` only when the status does.
   void set_condition(std::string_view type, std::string_view status, std::string_view reason,
                      std::string_view message, std::string_view now);

@@ -79,6 +79,12 @@ struct Room {
   }
 };
 
+inline bool has_condition(tenants::TenantService& service, std::string_view id,
+                          std::string_view type) {
+  const auto tenant = must(service.get(id));
+  return tenant.condition(type) != nullptr;
+}
+
 inline api::Tenant wanted(const std::string& id) {
   api::Tenant out;
   out.id = id;

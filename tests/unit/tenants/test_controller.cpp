@@ -56,8 +56,7 @@ TEST_CASE("a created tenant is a room with its fences, and a sealed key") {
     CHECK(room.upstream.has("/api/v1/namespaces/" + space + "/serviceaccounts/default"));
   }
   // What nobody needs to be let in comes after that.
-  REQUIRE(eventually(
-      [&] { return must(service->get("123456")).condition("InClusterAccess") != nullptr; }));
+  REQUIRE(eventually([&] { return has_condition(*service, "123456", "InClusterAccess"); }));
   CHECK(room.upstream.at("/apis/discovery.k8s.io/v1/namespaces/123456-default/endpointslices/"
                          "kubernetes")["endpoints"][0]["addresses"][0] == "192.0.2.7");
   CHECK(room.upstream.at("/api/v1/namespaces/123456-default/endpoints/"
@@ -445,8 +444,7 @@ TEST_CASE("a certificate is renewed where the tenant's room cannot be repaired")
   settings.policy.certificate_validity = std::chrono::minutes(1); // is due from the beginning
   const auto service = room.service(settings);
   must(service->create(wanted("foofoo"), false));
-  REQUIRE(eventually(
-      [&] { return must(service->get("foofoo")).condition(tenants::k_in_cluster) != nullptr; }));
+  REQUIRE(eventually([&] { return has_condition(*service, "foofoo", tenants::k_in_cluster); }));
   room.upstream.set_fault([](const std::string&, const std::string&) {
     return std::optional(status(403, "Forbidden", "its own policy says no"));
   });

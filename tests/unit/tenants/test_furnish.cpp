@@ -51,7 +51,8 @@ struct Furniture {
 };
 
 bool is_ready(tenants::TenantServiceImpl& service) {
-  const auto* ready = must(service.get("foofoo")).condition("Ready");
+  const auto tenant = must(service.get("foofoo"));
+  const auto* ready = tenant.condition("Ready");
   return ready != nullptr && ready->status == "True";
 }
 
@@ -65,7 +66,8 @@ TEST_CASE("each namespace of a new tenant is furnished before it has rights ther
   const std::lock_guard lock(world.mutex);
   CHECK(world.furnished == std::set<std::string>{"foofoo-default", "foofoo-kube-system"});
   CHECK(world.early.empty());
-  CHECK(must(service->get("foofoo")).condition(tenants::k_furnished)->status == "True");
+  const auto tenant = must(service->get("foofoo"));
+  CHECK(tenant.condition(tenants::k_furnished)->status == "True");
 }
 
 TEST_CASE("a tenant whose first namespaces cannot be furnished has rights in none, and waits") {
@@ -78,8 +80,8 @@ TEST_CASE("a tenant whose first namespaces cannot be furnished has rights in non
     const auto* ready = now.condition("Ready");
     return ready != nullptr && ready->message.find("template walls") != std::string::npos;
   }));
-  CHECK(must(service->get("foofoo")).condition("Ready")->message.find("foofoo-default") !=
-        std::string::npos);
+  const auto refused = must(service->get("foofoo"));
+  CHECK(refused.condition("Ready")->message.find("foofoo-default") != std::string::npos);
   CHECK_FALSE(world.room.upstream.has(tenants::binding_path("foofoo-default")));
   world.works = true;
   CHECK(eventually([&] { return is_ready(*service); }));
@@ -90,8 +92,7 @@ TEST_CASE("a binding that was taken away comes back behind the furniture, and on
   Furniture world;
   const auto service = world.service();
   must(service->create(wanted("foofoo"), false));
-  REQUIRE(eventually(
-      [&] { return must(service->get("foofoo")).condition(tenants::k_in_cluster) != nullptr; }));
+  REQUIRE(eventually([&] { return has_condition(*service, "foofoo", tenants::k_in_cluster); }));
   {
     const std::lock_guard lock(world.mutex);
     world.furnished.clear();

@@ -69,7 +69,7 @@ TEST_CASE("stored webhooks are called as the relay and the Tenant say") {
     return tenant && tenant->phase == api::Phase::ready;
   }));
   // Nothing is said of what was not tried yet.
-  CHECK(must(service.get("123456")).condition(tenants::k_webhooks_relayed) == nullptr);
+  CHECK_FALSE(has_condition(service, "123456", tenants::k_webhooks_relayed));
 
   room.upstream.put(k_stored, json::parse(R"({
     "apiVersion":"admissionregistration.k8s.io/v1","kind":"ValidatingWebhookConfiguration",

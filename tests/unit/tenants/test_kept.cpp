@@ -196,9 +196,7 @@ TEST_CASE("a tenant that is made has what is kept, by its own guards, and follow
     // Until it is furnished a tenant has its own turns.
     for (const std::string space : {"-default", "-kube-system"})
       room.upstream.put("/api/v1/namespaces/" + id + space + "/configmaps/kube-root-ca.crt", {});
-    REQUIRE(eventually([&] {
-      return must(service->get(id)).condition(std::string(tenants::k_in_cluster)) != nullptr;
-    }));
+    REQUIRE(eventually([&] { return has_condition(*service, id, tenants::k_in_cluster); }));
   }
   settings.policy.guards.isolated = true;
   service->set_policy(settings.policy);
