@@ -59,13 +59,35 @@ std::int64_t SliceView::shown() const {
 }
 
 void SliceView::died(const ResourceList& amounts, const ResourceList& live, Clock::time_point now) {
-  dead_ = dead(live, now);
-  add(dead_, amounts);
-  died_ = now;
+  constexpr std::size_t k_most_deaths = 64;
+  for (; !deaths_.empty() && deaths_.front().at + k_dead <= now; deaths_.pop_front())
+    add(long_dead_, deaths_.front().amounts);
+  long_dead_ = smaller(long_dead_, beyond(used_, live));
+  if (deaths_.size() < k_most_deaths) {
+    deaths_.push_back({now, amounts});
+  } else {
+    add(deaths_.back().amounts, amounts);
+    deaths_.back().at = now;
+  }
 }
 
 ResourceList SliceView::dead(const ResourceList& live, Clock::time_point now) const {
-  return now < died_ + k_dead ? dead_ : smaller(dead_, beyond(used_, live));
+  ResourceList old = long_dead_, young;
+  for (const auto& death : deaths_)
+    add(death.at + k_dead <= now ? old : young, death.amounts);
+  auto out = smaller(old, beyond(used_, live));
+  add(out, young);
+  return out;
+}
+
+void SliceView::uncharge(ResourceList amounts) {
+  for (auto death = deaths_.rbegin(); death != deaths_.rend(); ++death) {
+    auto rest = beyond(amounts, death->amounts);
+    death->amounts = beyond(death->amounts, amounts);
+    amounts = std::move(rest);
+  }
+  std::erase_if(deaths_, [](const Death& death) { return death.amounts.empty(); });
+  long_dead_ = beyond(long_dead_, amounts);
 }
 
 void SliceView::set_servers(std::vector<bool> heard, Clock::time_point now, Clock::duration delay) {
@@ -126,7 +148,7 @@ bool SliceView::tick(Clock::time_point now) {
       more = true;
     }
     while (!falls_.empty() && falls_.front().revision <= due.shown) {
-      dead_ = beyond(dead_, falls_.front().amounts);
+      uncharge(std::move(falls_.front().amounts));
       falls_.pop_front();
       more = true;
     }

@@ -47,7 +47,8 @@ public:
   /// `live`: what is there without it.
   void died(const ResourceList& amounts, const ResourceList& live, Clock::time_point now);
   /// What was deleted, and is charged still. Beside many others a charge may come and go without
-  /// being seen: so what is older than k_dead is no more than `used` has beyond what is there.
+  /// being seen: so what was deleted longer ago than k_dead is no more than `used` has beyond what
+  /// is there.
   ResourceList dead(const ResourceList& live, Clock::time_point now) const;
 
 private:
@@ -65,11 +66,18 @@ private:
     std::int64_t revision;
     ResourceList amounts;
   };
+  struct Death {
+    Clock::time_point at;
+    ResourceList amounts;
+  };
   ResourceList seen_hard() const;
   ResourceList seen_used() const;
   void changed(Clock::time_point now, Clock::duration delay);
   void take_newest(std::int64_t revision, const Slice& slice);
   std::int64_t shown() const;
+  /// Takes away what `used` fell by: of what was deleted last, first. So one whose charge came and
+  /// went unseen grows old while others come and go.
+  void uncharge(ResourceList amounts);
 
   std::vector<Server> servers_;
   std::vector<bool> heard_;
@@ -77,9 +85,9 @@ private:
   Slice newest_;
   ResourceList hard_, used_;
   std::deque<Due> due_;
-  std::deque<Fall> falls_; ///< that not every server has shown for long enough
-  ResourceList dead_;
-  Clock::time_point died_;               ///< the last time
+  std::deque<Fall> falls_;   ///< that not every server has shown for long enough
+  ResourceList long_dead_;   ///< deleted longer ago than k_dead
+  std::deque<Death> deaths_; ///< the others; beyond k_most_deaths they are added to the last
   std::optional<ResourceList> lowering_; ///< between lowering() and settle(): the most that counts
 };
 

@@ -248,6 +248,25 @@ TEST_CASE("of what was deleted long ago no more is charged than `used` has beyon
   CHECK(world.ask("a", "three", true).kind == Kind::allow);
 }
 
+TEST_CASE("what was deleted long ago grows old while others come and go") {
+  World world(10);
+  world.shows(0, "a", 2, 1);
+  world.seen("a", "one");
+  world.pass(milliseconds(20));
+  world.seen("a", "two"); // its charge came and went unseen
+  world.gone("a", "two");
+  for (int i = 0; i < 4; ++i) {
+    const auto next = "next" + std::to_string(i);
+    world.shows(0, "a", 2, 2);
+    world.seen("a", next);
+    world.pass(milliseconds(180));
+    world.gone("a", next);
+    world.shows(0, "a", 2, 1);
+    world.pass(milliseconds(20));
+  }
+  CHECK(world.ask("a", "three", true).kind == Kind::allow);
+}
+
 TEST_CASE("a `used` that stays wrong is put right") {
   World world(10);
   for (const auto* name : {"one", "two", "three"})
