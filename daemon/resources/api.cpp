@@ -157,12 +157,10 @@ Answer Api::show(int status, const Kind& kind, const json& object, const Write& 
   case Shape::metadata:
     body = partial_metadata(object, representation.version);
     break;
-  case Shape::table: {
-    const ObjectPtr one(ObjectPtr(), &object);
-    body = table_of(kind, {&one, 1}, representation.version, write.row, parts_.now(), true);
+  case Shape::table:
+    body = table_of(kind, object, representation.version, write.row, parts_.now(), true);
     body["metadata"] = {{"resourceVersion", std::to_string(version_of(object))}};
     break;
-  }
   }
   auto answer = render(status, body, representation);
   answer.object = key_of(object).name;

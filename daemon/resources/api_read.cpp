@@ -95,8 +95,9 @@ Result<Answer> Api::list(const Request& request, const Target& target) const {
                                                  request.parameter("fieldSelector")));
   ZOO_TRY(const auto limit, request.number("limit"));
   ZOO_TRY_VOID(kind.backing->admit(request.who, Verb::list, target.key));
+  const bool as_table = representation.shape == Shape::table;
   // As text at once: the tree of a JSON document takes ten times its bytes.
-  const bool as_text = representation.shape != Shape::table && !representation.yaml;
+  const bool as_text = !as_table && !representation.yaml;
   const auto shown = [&](const json& object) {
     return representation.shape == Shape::metadata
                ? partial_metadata(object, representation.version)
@@ -104,16 +105,15 @@ Result<Answer> Api::list(const Request& request, const Target& target) const {
   };
   Position position;
   std::vector<ObjectPtr> items;
+  TableText table(kind, representation.version, row, parts_.now());
   std::string text, next;
   Key last;
   std::size_t count = 0;
   const auto keep = [&](const ObjectPtr& object) {
     ++count;
     last = key_of(*object);
-    if (!as_text) {
-      items.push_back(object);
-      return;
-    }
+    if (as_table) return table.add(*object);
+    if (!as_text) return items.push_back(object);
     text += text.empty() ? "" : ",";
     text += representation.shape == Shape::metadata ? dump(shown(*object)) : dump(*object);
   };
@@ -156,10 +156,13 @@ Result<Answer> Api::list(const Request& request, const Target& target) const {
   };
   json metadata{{"resourceVersion", std::to_string(position.revision)}};
   if (!next.empty()) metadata["continue"] = next;
-  if (representation.shape == Shape::table) {
-    auto table = table_of(kind, items, representation.version, row, parts_.now(), true);
-    table["metadata"] = std::move(metadata);
-    return listed(render(200, table, representation));
+  if (as_table) {
+    auto body = table.finish(metadata);
+    if (representation.yaml) return listed(render(200, json::parse(body), representation));
+    Answer answer;
+    answer.status = 200;
+    answer.body = std::move(body);
+    return listed(std::move(answer));
   }
   json out{{"kind", kind.kind + "List"}, {"apiVersion", kind.api_version()}};
   if (representation.shape == Shape::metadata) {

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/resources/table.hpp"
 
+#include "daemon/resources/request.hpp"
+
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 namespace zoo::resources {
@@ -51,15 +54,13 @@ json partial_metadata(const json& object, std::string_view version) {
           {"metadata", object.value("metadata", json::object())}};
 }
 
-json table_of(const Kind& kind, std::span<const ObjectPtr> objects, std::string_view version,
-              RowObject with, std::int64_t now, bool columns) {
+json table_of(const Kind& kind, const json& object, std::string_view version, RowObject with,
+              std::int64_t now, bool columns) {
   auto out = empty_table(kind, version, columns);
-  for (const auto& object : objects) {
-    json row{{"cells", cells_of(kind, *object, now)}};
-    if (with == RowObject::metadata) row["object"] = partial_metadata(*object, version);
-    if (with == RowObject::object) row["object"] = *object;
-    out["rows"].push_back(std::move(row));
-  }
+  json row{{"cells", cells_of(kind, object, now)}};
+  if (with == RowObject::metadata) row["object"] = partial_metadata(object, version);
+  if (with == RowObject::object) row["object"] = object;
+  out["rows"].push_back(std::move(row));
   return out;
 }
 
@@ -67,6 +68,31 @@ json table_bookmark(const Kind& kind, const json& object, std::string_view versi
   auto out = empty_table(kind, version, columns);
   out["rows"].push_back({{"cells", json::array()}, {"object", object}});
   return out;
+}
+
+TableText::TableText(const Kind& kind, std::string_view version, RowObject with, std::int64_t now)
+    : kind_(kind), version_(version), with_(with), now_(now) {}
+
+void TableText::add(const json& object) {
+  rows_ += rows_.empty() ? "{\"cells\":" : ",{\"cells\":";
+  rows_ += dump(cells_of(kind_, object, now_));
+  if (with_ == RowObject::metadata) {
+    const auto found = object.find("metadata");
+    fmt::format_to(std::back_inserter(rows_),
+                   R"(,"object":{{"apiVersion":"meta.k8s.io/{}","kind":"PartialObjectMetadata",)"
+                   R"("metadata":{}}})",
+                   version_, found != object.end() ? dump(*found) : "{}");
+  } else if (with_ == RowObject::object) {
+    rows_ += ",\"object\":" + dump(object);
+  }
+  rows_ += '}';
+}
+
+std::string TableText::finish(const json& metadata) const {
+  return fmt::format(R"({{"apiVersion":"meta.k8s.io/{}","columnDefinitions":{},"kind":"Table",)"
+                     R"("metadata":{},"rows":[{}]}})"
+                     "\n",
+                     version_, dump(columns_of(kind_)), dump(metadata), rows_);
 }
 
 } // namespace zoo::resources

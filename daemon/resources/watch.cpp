@@ -89,13 +89,10 @@ std::string WatchEncoder::line(const char* type, const json& object, std::int64_
   case Shape::metadata:
     shown = partial_metadata(object, plan_.representation.version);
     break;
-  case Shape::table: {
-    const ObjectPtr one(ObjectPtr(), &object);
-    shown =
-        table_of(*plan_.kind, {&one, 1}, plan_.representation.version, plan_.row, now, columns_);
+  case Shape::table:
+    shown = table_of(*plan_.kind, object, plan_.representation.version, plan_.row, now, columns_);
     columns_ = false;
     break;
-  }
   }
   return dump({{"type", type}, {"object", std::move(shown)}}) + "\n";
 }
