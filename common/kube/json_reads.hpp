@@ -17,8 +17,8 @@ namespace zoo::kube {
 /// Kubernetes comes near it; copies of a tree go down level by level on the stack.
 inline constexpr std::size_t k_most_levels = 500;
 
-/// Has the JSON text more levels than that? False also for what is no JSON.
-inline bool is_too_deep(std::string_view text) {
+/// Has the JSON text more levels than `most`? False also for what is no JSON.
+inline bool is_too_deep(std::string_view text, std::size_t most = k_most_levels) {
   std::size_t levels = 0;
   bool quoted = false;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -29,7 +29,7 @@ inline bool is_too_deep(std::string_view text) {
     } else if (c == '"') {
       quoted = true;
     } else if (c == '[' || c == '{') {
-      if (++levels > k_most_levels) return true;
+      if (++levels > most) return true;
     } else if ((c == ']' || c == '}') && levels != 0) {
       --levels;
     }
@@ -42,6 +42,15 @@ inline bool is_too_deep(std::string_view text) {
 inline nlohmann::json parse_foreign(std::string_view text) {
   if (is_too_deep(text)) return nlohmann::json(nlohmann::json::value_t::discarded);
   return nlohmann::json::parse(text, nullptr, false);
+}
+
+/// What stands at a JSON pointer; null where nothing does.
+inline nlohmann::json value_at(const nlohmann::json& object,
+                               const nlohmann::json::json_pointer& at) {
+  return object.contains(at) ? object.at(at) : nlohmann::json();
+}
+inline nlohmann::json value_at(const nlohmann::json& object, const char* pointer) {
+  return value_at(object, nlohmann::json::json_pointer(pointer));
 }
 
 /// The text at a JSON pointer.

@@ -33,19 +33,8 @@ constexpr std::size_t k_most_states = 4'096;
 
 Result<json> parse(std::string_view line) {
   if (line.size() > k_longest_line) return fail(Code::invalid, "the line is too long");
-  std::size_t depth = 0;
-  bool text = false, escaped = false;
-  for (const char c : line) { // the parser itself would follow any depth
-    if (text) {
-      if (!escaped && c == '"') text = false;
-      escaped = !escaped && c == '\\';
-      continue;
-    }
-    if (c == '"') text = true;
-    if ((c == '{' || c == '[') && ++depth > k_deepest_line)
-      return fail(Code::invalid, "the line is nested too deeply");
-    if ((c == '}' || c == ']') && depth > 0) --depth;
-  }
+  if (kube::is_too_deep(line, k_deepest_line)) // the parser itself would follow any depth
+    return fail(Code::invalid, "the line is nested too deeply");
   auto value = json::parse(line, nullptr, false);
   if (value.is_discarded() || !value.is_object())
     return fail(Code::invalid, "the line is no JSON object");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "common/base/log.hpp"
 #include "common/kube/client.hpp"
+#include "common/kube/json_reads.hpp"
 #include "daemon/tenants/controller.hpp"
 #include "daemon/tenants/footprint.hpp"
 #include "daemon/tenants/records.hpp"
@@ -29,7 +30,7 @@ Result<nlohmann::json> put_text(ControlApi& api, const std::string& path, std::s
   if (answer.status < 200 || answer.status >= 300)
     return fail(Code::unavailable, "the upstream answered {} to the write of {}", answer.status,
                 path);
-  auto written = nlohmann::json::parse(answer.body, nullptr, false);
+  auto written = kube::parse_foreign(answer.body);
   if (!written.is_object()) return fail(Code::unavailable, "{}: the answer is no JSON", path);
   return written;
 }

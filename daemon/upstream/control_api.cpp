@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/upstream/control_api.hpp"
 
+#include "common/kube/json_reads.hpp"
 #include "daemon/upstream/upstream_rbac.hpp"
 
 #include <nlohmann/json.hpp>
@@ -24,7 +25,7 @@ Result<nlohmann::json> ControlApi::json_of(std::string_view method, std::string_
   ZOO_TRY(auto response,
           request(method, path, content_type, std::move(body), accept.empty() ? k_json : accept));
   if (response.status < 200 || response.status > 299) return fail(kube::error_of(response));
-  auto json = nlohmann::json::parse(response.body, nullptr, false);
+  auto json = kube::parse_foreign(response.body);
   if (json.is_discarded() || !json.is_object()) {
     return fail(Code::unavailable,
                 "the upstream answered {} {} with something that is not a JSON object: is a proxy "

@@ -172,7 +172,7 @@ void Mirror::hear(std::size_t kind, const std::string& name_space, std::string_v
   if (!own) return;
   const auto key = name_space + "/" + *own;
   auto& table = sides_[kind].table;
-  const auto read = json::parse(object, nullptr, false);
+  const auto read = kube::parse_foreign(object);
   if (gone)
     table.drop_there(key, kube::text_at(read, "/metadata/uid"));
   else if (!read.is_object() || !table.note_there(key, mirror_there(read)))

@@ -96,7 +96,7 @@ Result<WorkNext> PodEvents::work() {
 }
 
 Result<void> PodEvents::show(const std::string& text) {
-  const auto raw = json::parse(text, nullptr, false);
+  const auto raw = kube::parse_foreign(text);
   if (!raw.is_object()) return {};
   const auto event = object_out(room_.mapping(), "", "Event", text);
   if (!event) return {};
