@@ -120,8 +120,8 @@ std::string hex_encode(std::string_view bytes) {
   return out;
 }
 
-std::string short_digest(std::string_view text) {
-  return hex_encode(view(sha256(text))).substr(0, 8);
+std::string short_digest(std::string_view text, std::size_t digits) {
+  return hex_encode(view(sha256(text))).substr(0, digits);
 }
 
 Result<std::string> hex_decode(std::string_view text) {

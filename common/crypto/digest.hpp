@@ -25,9 +25,9 @@ Sha256 hmac_sha256(std::string_view key, std::string_view bytes);
 
 std::string hex_encode(std::string_view bytes); ///< lower case
 Result<std::string> hex_decode(std::string_view text);
-/// The first eight hex digits of a text's SHA-256: a suffix by which names are told apart that are
+/// The first hex digits of a text's SHA-256: a suffix by which names are told apart that are
 /// made of longer texts. Not for secrets, nor where somebody gains by two texts of one suffix.
-std::string short_digest(std::string_view text);
+std::string short_digest(std::string_view text, std::size_t digits = 8);
 
 std::string base64_encode(std::string_view bytes); ///< RFC 4648 4, padded
 Result<std::string> base64_decode(std::string_view text);

@@ -122,8 +122,7 @@ std::vector<DnsObject> dns_objects(const std::string& image) {
     auto& metadata = object["metadata"];
     metadata["labels"] = {{k_dns_label, k_label_value}, {"k8s-app", "kube-dns"}};
     if (kind == "Service") metadata["labels"]["kubernetes.io/name"] = "CoreDNS";
-    const auto hash = crypto::hex_encode(crypto::view(crypto::sha256(kube::text_of(object))));
-    metadata["annotations"] = {{k_dns_wish, hash.substr(0, 16)}};
+    metadata["annotations"] = {{k_dns_wish, crypto::short_digest(kube::text_of(object), 16)}};
     for (const auto& each : k_kinds)
       if (each.kind == kind) out.push_back({each.collection, std::move(object)});
   }

@@ -14,7 +14,8 @@ namespace zoo::clusters {
 struct Grant {
   std::vector<std::string> nodes; ///< of those that it asks for, in that order
   bool exclusive = false;         ///< they are its alone
-  /// A node that it asks for and does not have as it asks for it, and who has it.
+  /// The first node that the cluster asks for and cannot have, or cannot have alone, and the
+  /// cluster that has it.
   struct Contest {
     std::string node, holder; ///< holder: "<namespace>/<name>"
     bool exclusive = false;   ///< the holder has it alone
@@ -22,8 +23,9 @@ struct Grant {
   std::optional<Contest> contest;
 };
 
-/// A node goes to whoever asks first: one that another cluster has alone is not given, nor is one
-/// that another cluster has given to a cluster that wants it alone. What a cluster has it keeps.
+/// The cluster that asks first for a node gets it. A node that another cluster has alone is not
+/// given to this one; a node that another cluster has is not given to this one alone. A cluster
+/// keeps the nodes that it has.
 /// `all`: every record there is. Pure.
 Grant grant_nodes(const Record& record, const std::vector<std::string>& wanted, bool exclusive,
                   const std::vector<Record>& all);

@@ -28,7 +28,8 @@ struct ObjectName {
       : space(text.substr(0, text.find('/'))), name(text.substr(text.find('/') + 1)) {}
 };
 
-/// It went, or another one has its name: whoever hears of that looks again.
+/// Does the error say that the object is gone, or that another object has its name by now? The
+/// caller does nothing about it: the watch tells of that change, and the key is looked at again.
 inline bool is_gone(const Error& error) {
   return error.code() == Code::not_found || error.code() == Code::conflict ||
          error.code() == Code::invalid;

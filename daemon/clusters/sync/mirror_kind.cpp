@@ -210,7 +210,7 @@ Result<MirrorWish> dress_object(const MirrorKind& kind, const json& object,
       out.object[member] = *found;
   if (kind.dress != nullptr) ZOO_TRY_VOID(kind.dress(out.object, terms));
   const json all = {out.object, terms.id};
-  out.hash = crypto::hex_encode(crypto::view(crypto::sha256(kube::text_of(all)))).substr(0, 16);
+  out.hash = crypto::short_digest(kube::text_of(all), 16);
   out.labels = {{k_id_label, terms.id}};
   out.annotations = {{k_uid_annotation, uid.empty() ? std::string(k_unborn) : uid},
                      {k_hash_annotation, out.hash},
@@ -220,15 +220,7 @@ Result<MirrorWish> dress_object(const MirrorKind& kind, const json& object,
 
 json dressed_anew(const MirrorKind& kind, json there, const MirrorWish& wish,
                   std::string_view known) {
-  auto& metadata = there["metadata"];
-  metadata["labels"] = wish.object["metadata"]["labels"];
-  auto& annotations = metadata["annotations"];
-  if (!annotations.is_object()) annotations = json::object();
-  const auto before = json::parse(known, nullptr, false);
-  if (before.is_array())
-    for (const auto& key : before)
-      if (key.is_string()) annotations.erase(key.get<std::string>());
-  annotations.update(wish.object["metadata"]["annotations"]);
+  put_texts(there["metadata"], wish.object["metadata"], known);
   auto next = there;
   for (const auto& member : kind.members) {
     next.erase(member);

@@ -222,7 +222,7 @@ std::string hash_of(const Dressed& dressed) {
     all.push_back(dressed.ephemeral);
     all.push_back(dressed.gates);
   }
-  return crypto::hex_encode(crypto::view(crypto::sha256(kube::text_of(all)))).substr(0, 16);
+  return crypto::short_digest(kube::text_of(all), 16);
 }
 
 } // namespace
@@ -232,6 +232,17 @@ json plain_texts(const json& object, const char* pointer) {
   for (const auto& [key, value] : kube::texts_at(object, pointer))
     if (!is_zoods(key) && key != "kubernetes.io/config.mirror") out[key] = value;
   return out;
+}
+
+void put_texts(json& metadata, const json& wish, std::string_view known) {
+  metadata["labels"] = wish["labels"];
+  auto& annotations = metadata["annotations"];
+  if (!annotations.is_object()) annotations = json::object();
+  const auto before = json::parse(known, nullptr, false);
+  if (before.is_array())
+    for (const auto& key : before)
+      if (key.is_string()) annotations.erase(key.get<std::string>());
+  annotations.update(wish["annotations"]);
 }
 
 Result<Dressed> dress(const json& pod, const DressTerms& terms) {
@@ -356,15 +367,7 @@ json other_gates(const json& there, const Dressed& wish) {
 }
 
 json dressed_again(json there, const Dressed& wish, std::string_view known) {
-  auto& metadata = there["metadata"];
-  metadata["labels"] = wish.pod["metadata"]["labels"];
-  auto& annotations = metadata["annotations"];
-  if (!annotations.is_object()) annotations = json::object();
-  const auto before = json::parse(known, nullptr, false);
-  if (before.is_array())
-    for (const auto& key : before)
-      if (key.is_string()) annotations.erase(key.get<std::string>());
-  annotations.update(wish.pod["metadata"]["annotations"]);
+  put_texts(there["metadata"], wish.pod["metadata"], known);
   auto& spec = there["spec"];
   const auto& wanted = wish.pod["spec"];
   for (const char* list : {"initContainers", "containers"}) {

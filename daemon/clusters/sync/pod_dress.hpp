@@ -31,6 +31,10 @@ inline constexpr const char* k_own_node = "virtual-cluster/node";
 
 /// Labels or annotations of the cluster's, at a JSON pointer, without those that are zood's.
 nlohmann::json plain_texts(const nlohmann::json& object, const char* pointer);
+/// Gives the metadata of an object upstream the labels and annotations of `wish`, metadata as well.
+/// `known`: the value of k_keys_annotation there, which names the annotations that zood has put
+/// there before; others stay.
+void put_texts(nlohmann::json& metadata, const nlohmann::json& wish, std::string_view known);
 
 struct DressTerms {
   std::string id; ///< of the cluster

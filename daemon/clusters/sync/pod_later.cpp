@@ -59,8 +59,8 @@ Result<SyncedCluster::Parts> SyncedCluster::change_parts(upstream::ControlApi& a
   }
   if (auto change = resources_change(there, dressed.pod); !change.is_null())
     ZOO_TRY_VOID(done(resize(api, key, pod, there, std::move(change))));
-  if (!new_ephemeral(there, dressed).empty())
-    ZOO_TRY_VOID(done(add_ephemeral(api, path, dressed, there)));
+  if (const auto fresh = new_ephemeral(there, dressed); !fresh.empty())
+    ZOO_TRY_VOID(done(add_ephemeral(api, path, dressed.pod, uid_of(there), fresh)));
   if (any) {
     ZOO_TRY(out.latest, api.get(path));
   }
@@ -69,16 +69,17 @@ Result<SyncedCluster::Parts> SyncedCluster::change_parts(upstream::ControlApi& a
 
 /// They go through the same rules as all that a tenant writes.
 Result<void> SyncedCluster::add_ephemeral(upstream::ControlApi& api, const std::string& path,
-                                          const Dressed& dressed, const json& there) {
+                                          const json& pod, const std::string& uid,
+                                          const json& fresh) {
   Result<void> out;
   // One by one: that one is refused is not the others' fault.
-  for (const auto& each : new_ephemeral(there, dressed)) {
-    auto whole = dressed.pod;
+  for (const auto& each : fresh) {
+    auto whole = pod;
     whole["spec"]["ephemeralContainers"] = json::array({each});
     auto done = [&]() -> Result<void> {
       ZOO_TRY(const auto inward, pod_in(mapping(), whole));
       const json change = {
-          {"metadata", {{"uid", uid_of(there)}}},
+          {"metadata", {{"uid", uid}}},
           {"spec", {{"ephemeralContainers", inward["spec"]["ephemeralContainers"]}}}};
       return patch_pod(api, path + "/ephemeralcontainers", change).map([](const json&) {});
     }();

@@ -96,7 +96,7 @@ Result<void> SyncedCluster::take_heard(const std::string& key, const PodTable::T
     if (!read) return {};
     text = kube::text_of(*read);
   }
-  const auto object = json::parse(text, nullptr, false);
+  const auto object = kube::parse_foreign(text);
   if (!object.is_object()) return fail(Code::unavailable, "upstream sent a pod that is no JSON");
   auto there = there_of(object);
   const auto& facts = taken.facts;

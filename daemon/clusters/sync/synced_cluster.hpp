@@ -154,8 +154,10 @@ private:
   Result<Parts> change_parts(upstream::ControlApi& api, const std::string& key,
                              const nlohmann::json& pod, const Dressed& dressed,
                              const nlohmann::json& there);
+  /// `fresh`: those of the dressed `pod` that upstream's, of that UID, does not have.
   Result<void> add_ephemeral(upstream::ControlApi& api, const std::string& path,
-                             const Dressed& dressed, const nlohmann::json& there);
+                             const nlohmann::json& pod, const std::string& uid,
+                             const nlohmann::json& fresh);
   Result<void> resize(upstream::ControlApi& api, const std::string& key, const nlohmann::json& pod,
                       const nlohmann::json& there, nlohmann::json change);
   Result<Next> look_for_room(const std::string& key, const PodFacts& facts, unsigned attempts);
