@@ -107,20 +107,8 @@ for path in /containerLogs/kube-system/etcd/etcd /exec/default/p/c?command=id /r
   check_fails "which have nothing at $path" 'Error from server \((NotFound|BadRequest)\)' as evil get --raw "/api/v1/nodes/node-1/proxy$path"
 done
 expect "and no pods but its own" "" "$(as evil get --raw /api/v1/nodes/node-1/proxy/pods | jq -r '.items[].metadata.name')"
-service() { # NAME ADDRESS PORT
-  as evil apply -f - <<YAML
-apiVersion: v1
-kind: Service
-metadata: {name: $1}
-spec: {ports: [{name: p, port: 443, targetPort: $3}]}
----
-apiVersion: discovery.k8s.io/v1
-kind: EndpointSlice
-metadata: {name: $1-1, labels: {kubernetes.io/service-name: $1}}
-addressType: IPv4
-endpoints: [{addresses: ["$2"], conditions: {ready: true}}]
-ports: [{name: p, port: $3, protocol: TCP}]
----
+service() { # NAME ADDRESS PORT, and Endpoints as well
+  { service_to "$@" && cat <<YAML; } | as evil apply -f -
 apiVersion: v1
 kind: Endpoints
 metadata: {name: $1}

@@ -8,12 +8,8 @@
 . "$(dirname "$0")/../functional/clusters/lib.bash"
 
 own_upstream --nodes 2
-at_end() {
-  end_keeper
-  "$ZOO_UPSTREAM" stop --dir "$up" >/dev/null
-}
+at_end() { end_clusters; }
 start_clusters
-condition_is() { [[ $(field "$1" "[.status.conditions[] | select(.type == \"$2\") | \"\\(.status) \\(.reason)\"][0]") == "$3" ]]; }
 require "a cluster with a node and a share" ctl cluster create t1 --node kwok-1 --cpu 4 --memory 8Gi --dns none
 eventually "it is in step" 60 condition_is t1 Synced "True Synced"
 id=$(cluster_id t1)

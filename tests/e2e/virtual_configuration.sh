@@ -10,15 +10,10 @@
 . "$(dirname "$0")/../functional/clusters/lib.bash"
 
 own_upstream --nodes 3
-at_end() {
-  end_keeper
-  "$ZOO_UPSTREAM" stop --dir "$up" >/dev/null
-}
+at_end() { end_clusters; }
 sharing='shared: {storage_classes: ["fast"]}'
 start_clusters "$sharing"
 
-condition() { field "$1" "[.status.conditions[] | select(.type == \"$2\") | \"\\(.status) \\(.reason)\"][0]"; }
-condition_is() { [[ $(condition "$1" "$2") == "$3" ]]; }
 # there ID KIND NAME POINTER: of an object of the cluster's namespace default, as upstream has it; "" where it has none.
 there() { upstream get "$2" -n "$1-default" "$3" -o json --ignore-not-found | jq -r "${4:-.metadata.name}"; }
 there_is() { [[ $(there "$1" "$2" "$3" "$4") == "$5" ]]; }
@@ -147,15 +142,7 @@ expect "where zood is at loopback alone, pods cannot reach it" "False NotReachab
 
 # ---- volumes ------------------------------------------------------------------------------------------------------------
 
-upstream apply -f - >/dev/null <<'YAML'
-apiVersion: storage.k8s.io/v1
-kind: StorageClass
-metadata: {name: fast}
-provisioner: example.com/disks
-volumeBindingMode: WaitForFirstConsumer
-YAML
-has_class() { [[ $(in_cluster t1 get storageclass fast -o 'jsonpath={.volumeBindingMode}' --ignore-not-found) == WaitForFirstConsumer ]]; }
-eventually "a StorageClass that is shared is in the cluster" 60 has_class
+share_class t1
 in_cluster t1 apply -f - >/dev/null <<'YAML'
 apiVersion: v1
 kind: PersistentVolumeClaim

@@ -8,10 +8,7 @@
 . "$(dirname "$0")/../functional/clusters/lib.bash"
 
 own_upstream
-at_end() {
-  end_keeper
-  "$ZOO_UPSTREAM" stop --dir "$up" >/dev/null
-}
+at_end() { end_clusters; }
 zoo_clusters_crd=true
 start_clusters
 served() { upstream get virtualclusters; }

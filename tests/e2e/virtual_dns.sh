@@ -9,12 +9,8 @@
 . "$(dirname "$0")/../functional/clusters/lib.bash"
 
 own_upstream --nodes 1
-at_end() {
-  end_keeper
-  "$ZOO_UPSTREAM" stop --dir "$up" >/dev/null
-}
+at_end() { end_clusters; }
 start_clusters "  coredns_image: registry.example/coredns:1"
-condition_is() { [[ $(field "$1" "[.status.conditions[] | select(.type == \"$2\") | \"\\(.status) \\(.reason)\"][0]") == "$3" ]]; }
 admin=("$KUBECTL" --kubeconfig "$zood_dir/admin.kubeconfig")
 
 require "a cluster with a share" ctl cluster create t1 --cpu 4 --memory 8Gi

@@ -13,8 +13,7 @@ hook_pid='' silent=''
 at_end() {
   local each
   for each in $hook_pid $silent; do kill "$each" 2>/dev/null && wait "$each" 2>/dev/null; done
-  end_keeper
-  "$ZOO_UPSTREAM" stop --dir "$up" >/dev/null
+  end_clusters
 }
 own=$(hostname -I | tr ' ' '\n' | grep -m 1 -E '^[0-9.]+$')
 require "this machine has an address" test -n "$own"
@@ -50,21 +49,7 @@ expect "what is opened is reached" "hook at /hello" "$(as t1 get --raw "/api/v1/
 
 # ---- Services ------------------------------------------------------------------------------------------------------
 
-service() { # NAME ADDRESS PORT: one without selector
-  as t1 apply -f - <<YAML
-apiVersion: v1
-kind: Service
-metadata: {name: $1}
-spec: {ports: [{name: web, port: 443, targetPort: $3}]}
----
-apiVersion: discovery.k8s.io/v1
-kind: EndpointSlice
-metadata: {name: $1-1, labels: {kubernetes.io/service-name: $1}}
-addressType: IPv4
-endpoints: [{addresses: ["$2"], conditions: {ready: true}}]
-ports: [{name: web, port: $3, protocol: TCP}]
-YAML
-}
+service() { service_to "$@" | as t1 apply -f -; } # NAME ADDRESS PORT
 hook() { # SERVICE
   as t1 apply -f - <<YAML
 apiVersion: admissionregistration.k8s.io/v1

@@ -9,14 +9,9 @@
 . "$(dirname "$0")/../functional/clusters/lib.bash"
 
 own_upstream --nodes 3
-at_end() {
-  end_keeper
-  "$ZOO_UPSTREAM" stop --dir "$up" >/dev/null
-}
+at_end() { end_clusters; }
 start_clusters
 
-condition() { field "$1" "[.status.conditions[] | select(.type == \"$2\") | \"\\(.status) \\(.reason)\"][0]"; }
-condition_is() { [[ $(condition "$1" "$2") == "$3" ]]; }
 # pods_there ID NAMESPACE: those of a cluster as upstream has them: name, phase, node.
 pods_there() { upstream get pods -n "$1-$2" -o json | jq -r '.items[] | select(.metadata.deletionTimestamp == null) | "\(.metadata.name) \(.status.phase) \(.spec.nodeName)"' | sort; }
 pods_here() { in_cluster "$1" get pods -n "$2" -o json | jq -r '.items[] | select(.metadata.deletionTimestamp == null) | "\(.metadata.name) \(.status.phase) \(.spec.nodeName)"' | sort; }

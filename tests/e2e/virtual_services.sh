@@ -11,14 +11,9 @@
 . "$(dirname "$0")/../functional/clusters/lib.bash"
 
 own_upstream --nodes 3
-at_end() {
-  end_keeper
-  "$ZOO_UPSTREAM" stop --dir "$up" >/dev/null
-}
+at_end() { end_clusters; }
 start_clusters 'shared: {storage_classes: ["fast"]}'
 
-condition() { field "$1" "[.status.conditions[] | select(.type == \"$2\") | \"\\(.status) \\(.reason)\"][0]"; }
-condition_is() { [[ $(condition "$1" "$2") == "$3" ]]; }
 # here NAME SERVICE POINTER, there ID SERVICE POINTER: of a Service of namespace default, in the cluster and upstream.
 here() { in_cluster "$1" get service "$2" -o json --ignore-not-found | jq -cr "$3"; }
 there() { upstream get service -n "$1-default" "$2" -o json --ignore-not-found | jq -cr "$3"; }
@@ -237,16 +232,7 @@ event shown.1 "$(upstream get pod -n "$id1-default" "$one" -o 'jsonpath={.metada
 shown() { [[ $(in_cluster t1 get event shown.1 -o json --ignore-not-found | jq -r '"\(.message) \(.involvedObject.uid)"') == "in default $(in_cluster t1 get pod "$one" -o 'jsonpath={.metadata.uid}')" ]]; }
 eventually "an Event of a pod comes up, in the cluster's words" 30 shown
 expect "one of another pod does not" "" "$(in_cluster t1 get event hidden.1 -o name --ignore-not-found)"
-upstream apply -f - >/dev/null <<'YAML'
-apiVersion: storage.k8s.io/v1
-kind: StorageClass
-metadata: {name: fast}
-provisioner: example.com/disks
-volumeBindingMode: WaitForFirstConsumer
-parameters: {csi.storage.k8s.io/provisioner-secret-name: secret-of-the-host}
-YAML
-has_class() { [[ $(in_cluster t1 get storageclass fast -o 'jsonpath={.volumeBindingMode}' --ignore-not-found) == WaitForFirstConsumer ]]; }
-eventually "a shared StorageClass is in the cluster" 60 has_class
+share_class t1 '{csi.storage.k8s.io/provisioner-secret-name: secret-of-the-host}'
 expect_no_match "without what its drivers alone read" secret-of-the-host "$(in_cluster t1 get storageclass fast -o yaml)"
 
 # ---- NetworkPolicies ----------------------------------------------------------------------------------------------------------

@@ -9,12 +9,8 @@
 . "$(dirname "$0")/../functional/clusters/lib.bash"
 
 own_upstream --nodes 3
-at_end() {
-  end_keeper
-  "$ZOO_UPSTREAM" stop --dir "$up" >/dev/null
-}
+at_end() { end_clusters; }
 start_clusters
-condition_is() { [[ $(field "$1" "[.status.conditions[] | select(.type == \"$2\") | \"\\(.status) \\(.reason)\"][0]") == "$3" ]]; }
 says_node() { field "$1" '.status.conditions[] | select(.type == "NodesReady").message' | says_line -E "$2"; }
 admin=("$KUBECTL" --kubeconfig "$zood_dir/admin.kubeconfig")
 change() { "${admin[@]}" patch virtualcluster "$1" --type merge -p "{\"spec\":$2}"; }

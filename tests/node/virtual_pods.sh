@@ -43,19 +43,7 @@ eventually "an aggregated API by its ClusterIP is served by the pod" 60 serves
 check "somebody else's pod" upstream run "other-$$" --image="$agnhost" --restart=Never -- netexec --http-port=8080
 require "runs" upstream wait --for=condition=Ready "pod/other-$$" --timeout=90s
 other=$(upstream get pod "other-$$" -o 'jsonpath={.status.podIP}')
-as t1 apply -f - >/dev/null <<YAML
-apiVersion: v1
-kind: Service
-metadata: {name: sly}
-spec: {ports: [{name: p, port: 443, targetPort: 8080}]}
----
-apiVersion: discovery.k8s.io/v1
-kind: EndpointSlice
-metadata: {name: sly-1, labels: {kubernetes.io/service-name: sly}}
-addressType: IPv4
-endpoints: [{addresses: ["$other"], conditions: {ready: true}}]
-ports: [{name: p, port: 8080, protocol: TCP}]
----
+{ service_to sly "$other" 8080 && cat <<YAML; } | as t1 apply -f - >/dev/null
 apiVersion: apiregistration.k8s.io/v1
 kind: APIService
 metadata: {name: v1.sly.test}

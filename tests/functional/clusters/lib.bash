@@ -30,10 +30,19 @@ end_keeper() {
   while kill -0 "$pid" 2>/dev/null; do sleep 0.1; done
 }
 
+# end_clusters: the keeper, and the upstream that own_upstream has started.
+end_clusters() {
+  end_keeper
+  "$ZOO_UPSTREAM" stop --dir "$up" >/dev/null
+}
+
 keeper_pid() { cat "$zood_dir/clusters/keeper.lock"; }
 
 # field NAME POINTER: of the virtual cluster, as zood has it now.
 field() { ctl cluster get "$1" -o json | jq -r "$2"; }
+# condition NAME TYPE: "True Ready". condition_is NAME TYPE WANTED.
+condition() { field "$1" "[.status.conditions[] | select(.type == \"$2\") | \"\\(.status) \\(.reason)\"][0]"; }
+condition_is() { [[ $(condition "$1" "$2") == "$3" ]]; }
 cluster_id() { field "$1" .status.id; }
 # component_pids NAME: "etcd 12", a line each.
 component_pids() { ctl cluster get "$1" -o json | jq -r '.status.components[] | "\(.name) \(.pid)"'; }
@@ -60,4 +69,36 @@ hook_server() {
   hook_pid=$!
   eventually "the webhook listens" 30 test -s "$TMPDIR/hook.port"
   hook_port=$(head -n 1 "$TMPDIR/hook.port")
+}
+
+# service_to NAME ADDRESS PORT: prints a Service without selector, of port 443, whose one endpoint is there.
+service_to() {
+  cat <<YAML
+apiVersion: v1
+kind: Service
+metadata: {name: $1}
+spec: {ports: [{name: p, port: 443, targetPort: $3}]}
+---
+apiVersion: discovery.k8s.io/v1
+kind: EndpointSlice
+metadata: {name: $1-1, labels: {kubernetes.io/service-name: $1}}
+addressType: IPv4
+endpoints: [{addresses: ["$2"], conditions: {ready: true}}]
+ports: [{name: p, port: $3, protocol: TCP}]
+---
+YAML
+}
+
+# share_class CLUSTER [PARAMETERS]: StorageClass `fast` upstream, which zood.yaml shares, and waits until the cluster has it.
+share_class() {
+  upstream apply -f - >/dev/null <<YAML
+apiVersion: storage.k8s.io/v1
+kind: StorageClass
+metadata: {name: fast}
+provisioner: example.com/disks
+volumeBindingMode: WaitForFirstConsumer
+parameters: ${2:-{\}}
+YAML
+  has_class() { [[ $(in_cluster "$1" get storageclass fast -o 'jsonpath={.volumeBindingMode}' --ignore-not-found) == WaitForFirstConsumer ]]; }
+  eventually "a StorageClass that is shared is in the cluster" 60 has_class "$1"
 }
