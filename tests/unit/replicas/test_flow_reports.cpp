@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/replicas/flow_reports.hpp"
-#include "daemon/store/sqlite.hpp"
-#include "tests/unit/base/temporary_directory.hpp"
-#include "tests/unit/replicas/named_session.hpp"
+#include "tests/unit/replicas/several_zoods.hpp"
 
 #include <doctest/doctest.h>
 
@@ -16,20 +14,11 @@ using namespace zoo;
 using namespace zoo::replicas;
 using namespace std::chrono_literals;
 using access::FlowOthers;
-using test::Living;
 using test::NamedSession;
 
 namespace {
 
-struct World {
-  test::TemporaryDirectory directory;
-  std::unique_ptr<store::Store> store = [this] {
-    auto opened = store::open_sqlite({directory.path() / "zood", {}, 5'000});
-    REQUIRE(opened);
-    return *std::move(opened);
-  }();
-  Living living;
-};
+using World = test::SharedStore;
 
 /// A zood whose tenants have in progress what the test says.
 class Zood {

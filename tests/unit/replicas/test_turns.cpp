@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/replicas/turns.hpp"
-#include "daemon/store/sqlite.hpp"
-#include "tests/unit/base/temporary_directory.hpp"
-#include "tests/unit/replicas/named_session.hpp"
+#include "tests/unit/replicas/several_zoods.hpp"
 
 #include <doctest/doctest.h>
 
@@ -15,7 +13,6 @@
 
 using namespace zoo;
 using namespace zoo::replicas;
-using test::Living;
 using test::NamedSession;
 using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
@@ -23,14 +20,7 @@ using Clock = std::chrono::steady_clock;
 namespace {
 
 /// Zoods with one store.
-struct World {
-  test::TemporaryDirectory directory;
-  std::unique_ptr<store::Store> store = [this] {
-    auto opened = store::open_sqlite({directory.path() / "zood", {}, 5'000});
-    REQUIRE(opened);
-    return *std::move(opened);
-  }();
-  Living living;
+struct World : test::SharedStore {
   TurnTimes times = [] {
     TurnTimes out;
     out.mourning = 100ms;

@@ -2,7 +2,12 @@
 #pragma once
 
 #include "daemon/store/session.hpp"
+#include "daemon/store/sqlite.hpp"
+#include "tests/unit/base/temporary_directory.hpp"
 
+#include <doctest/doctest.h>
+
+#include <memory>
 #include <mutex>
 #include <set>
 #include <string>
@@ -47,6 +52,17 @@ private:
   const std::string name_;
   Living& living_;
   const bool leads_;
+};
+
+/// What several zoods have together: a store, and who of them lives.
+struct SharedStore {
+  TemporaryDirectory directory;
+  std::unique_ptr<store::Store> store = [this] {
+    auto opened = store::open_sqlite({directory.path() / "zood", {}, 5'000});
+    REQUIRE(opened);
+    return *std::move(opened);
+  }();
+  Living living;
 };
 
 } // namespace zoo::test
