@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <optional>
 #include <span>
@@ -20,6 +21,12 @@ std::optional<std::string_view> nearest(std::string_view word,
 std::vector<std::string_view> split(std::string_view input, char separator);
 std::string_view trim(std::string_view input);
 std::string lower(std::string_view input); ///< ASCII letters only
+
+/// Is `word` one of a list of texts? One after the other is looked at.
+template <class List>
+bool contains(const List& list, std::string_view word) {
+  return std::find(list.begin(), list.end(), word) != list.end();
+}
 
 /// A control character other than a tab (RFC 9110 section 5.5): never part of a field's value.
 bool has_control(std::string_view input);

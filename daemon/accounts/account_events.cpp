@@ -4,6 +4,7 @@
 #include "common/api/tenant.hpp"
 #include "common/base/log.hpp"
 #include "common/crypto/digest.hpp"
+#include "daemon/accounts/paths.hpp"
 #include "daemon/upstream/control_api.hpp"
 
 #include <nlohmann/json.hpp>
@@ -31,7 +32,7 @@ void tell_event(upstream::ControlApi& api, const Account& account, std::string_v
        {{"name", fmt::format("{}.{}", account.name.substr(0, k_longest_account), digest)},
         {"namespace", "default"}}},
       {"involvedObject",
-       {{"apiVersion", fmt::format("{}/{}", k_config_group, k_version)},
+       {{"apiVersion", config_api_version()},
         {"kind", "Account"},
         {"name", account.name},
         {"uid", account.uid}}},

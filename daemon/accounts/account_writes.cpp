@@ -4,6 +4,7 @@
 #include "common/kube/client.hpp"
 #include "daemon/accounts/json_reads.hpp"
 #include "daemon/accounts/objects.hpp"
+#include "daemon/accounts/paths.hpp"
 #include "daemon/accounts/reservations.hpp"
 #include "daemon/accounts/user_requests.hpp"
 #include "daemon/accounts/views.hpp"
@@ -19,19 +20,11 @@ namespace {
 using nlohmann::json;
 using resources::Written;
 
-std::string collection() { return kube::path({"apis", k_config_group, k_version, "accounts"}); }
-
 Result<Written> written(const Result<json>& stored) {
   if (!stored) return fail(as_tenancy(stored.error(), "Account"));
   const auto account = read_account(text_of(*stored));
   if (!account) return Written{};
   return Written{resources::make_object(tenancy_account(*account)), {}};
-}
-
-/// What stands there; null if nothing does.
-json member(const json& object, const char* pointer) {
-  const json::json_pointer at(pointer);
-  return object.contains(at) ? object.at(at) : json();
 }
 
 json status_of(const json& object) {
@@ -61,10 +54,11 @@ Result<void> AccountWrites::may_give_role(const resources::Who& who, const json&
   if (!account) return {};
   const auto before = live == nullptr ? nullptr : read_account(text_of(*live));
   const bool same = before && before->cluster_role == account->cluster_role &&
-                    member(wanted, "/spec/subjects") == member(*live, "/spec/subjects");
+                    value_at(wanted, "/spec/subjects") == value_at(*live, "/spec/subjects");
   std::vector<std::string> given;
   if (!same) given.push_back(account->cluster_role.value_or(parts_.default_cluster_role));
-  if (!before || member(wanted, "/spec/space/bindings") != member(*live, "/spec/space/bindings"))
+  if (!before ||
+      value_at(wanted, "/spec/space/bindings") != value_at(*live, "/spec/space/bindings"))
     for (const auto& each : account->roles)
       given.push_back(each.cluster_role);
   const auto user = user_of(who);
@@ -88,7 +82,7 @@ Result<Written> AccountWrites::create(const resources::Who& who, json account,
   ZOO_TRY_VOID(may_give_role(who, object, nullptr));
   object.erase("status");
   const auto api = connections_.take();
-  return written((*api).create(collection() + query_of(options), object));
+  return written((*api).create(config_path("accounts") + query_of(options), object));
 }
 
 Result<Written> AccountWrites::update(const resources::Who& who, json account,

@@ -4,6 +4,7 @@
 #include "common/crypto/digest.hpp"
 #include "common/kube/client.hpp"
 #include "daemon/accounts/json_reads.hpp"
+#include "daemon/accounts/paths.hpp"
 #include "daemon/upstream/control_api.hpp"
 
 #include <nlohmann/json.hpp>
@@ -20,16 +21,7 @@ using nlohmann::json;
 
 constexpr std::string_view k_rbac_group = "rbac.authorization.k8s.io";
 
-std::string collection(std::string_view space) {
-  if (space.empty()) return kube::path({"apis", k_rbac_group, "v1", "rolebindings"});
-  return kube::path({"apis", k_rbac_group, "v1", "namespaces", space, "rolebindings"});
-}
-
-std::string path_of(std::string_view space, std::string_view name) {
-  return kube::path({"apis", k_rbac_group, "v1", "namespaces", space, "rolebindings", name});
-}
-
-json subjects_of(const std::vector<authz::Subject>& subjects) {
+json subjects_json(const std::vector<authz::Subject>& subjects) {
   json out = json::array();
   for (const auto& subject : subjects) {
     json one = {{"kind", subject.kind}, {"name", subject.name}};
@@ -65,7 +57,7 @@ bool owned_by(const json& binding, const Account& account) {
 }
 
 /// Everything but the role, which is another binding's matter.
-bool is_right(const json& binding, const json& wanted, const Account& account) {
+bool is_right_binding(const json& binding, const json& wanted, const Account& account) {
   const auto labels = binding.value("/metadata/labels"_json_pointer, json::object());
   for (const auto& [key, value] : wanted["metadata"]["labels"].items())
     if (!labels.is_object() || labels.value(key, json()) != value) return false;
@@ -79,7 +71,7 @@ const json* named(const std::vector<json>& bindings, std::string_view name) {
 }
 
 Result<void> take_away(upstream::ControlApi& api, std::string_view space, const json& binding) {
-  return api.remove_read(path_of(space, text_at(binding, "/metadata/name")),
+  return api.remove_read(rolebinding_path(space, text_at(binding, "/metadata/name")),
                          text_at(binding, "/metadata/uid"));
 }
 
@@ -89,7 +81,7 @@ json manifest_of(std::string_view space, std::string_view name, const Account& a
           {"kind", "RoleBinding"},
           {"metadata", kept_metadata(space, name, account)},
           {"roleRef", {{"apiGroup", k_rbac_group}, {"kind", "ClusterRole"}, {"name", role}}},
-          {"subjects", subjects_of(subjects)}};
+          {"subjects", subjects_json(subjects)}};
 }
 
 /// Those of members with roles of their own, one for each role.
@@ -116,7 +108,7 @@ Result<void> put_one(upstream::ControlApi& api, std::string_view space, json wan
   json read;
   for (int attempt = 1; attempt <= 2; ++attempt) {
     if (there != nullptr && binds(*there, role)) {
-      if (is_right(*there, wanted, account)) return {};
+      if (is_right_binding(*there, wanted, account)) return {};
       auto changed = *there;
       for (const char* member : {"apiVersion", "kind"}) // items of a list have neither
         changed[member] = wanted[member];
@@ -124,15 +116,15 @@ Result<void> put_one(upstream::ControlApi& api, std::string_view space, json wan
         changed["metadata"]["labels"][key] = value;
       changed["metadata"]["ownerReferences"] = wanted["metadata"]["ownerReferences"];
       changed["subjects"] = wanted["subjects"];
-      ZOO_TRY_VOID(api.update(path_of(space, name), changed));
+      ZOO_TRY_VOID(api.update(rolebinding_path(space, name), changed));
       return {};
     }
     if (there != nullptr) ZOO_TRY_VOID(take_away(api, space, *there));
-    const auto made = api.create(collection(space), wanted);
+    const auto made = api.create(rolebindings_path(space), wanted);
     if (made) return {};
     if (made.error().code() != Code::already_exists) return fail(made.error());
     // Made by somebody else meanwhile, or without the label by which ours are found.
-    ZOO_TRY(read, api.get(path_of(space, name)));
+    ZOO_TRY(read, api.get(rolebinding_path(space, name)));
     there = &read;
   }
   return fail(Code::conflict, "RoleBinding \"{}\" of space \"{}\" is made again and again", name,
@@ -164,11 +156,10 @@ json kept_metadata(std::string_view space, std::string_view name, const Account&
   return {{"name", name},
           {"namespace", space},
           {"labels", {{k_managed_label, "true"}, {k_account_label, account.name}}},
-          {"ownerReferences",
-           json::array({{{"apiVersion", fmt::format("{}/{}", k_config_group, k_version)},
-                         {"kind", "Account"},
-                         {"name", account.name},
-                         {"uid", account.uid}}})}};
+          {"ownerReferences", json::array({{{"apiVersion", config_api_version()},
+                                            {"kind", "Account"},
+                                            {"name", account.name},
+                                            {"uid", account.uid}}})}};
 }
 
 json binding_manifest(std::string_view space, std::string_view name, const Members& members) {
@@ -183,8 +174,8 @@ Result<Bindings> bindings_in(upstream::ControlApi& api, std::string_view space) 
         {"labelSelector", fmt::format("{}=true,{}", k_managed_label, k_account_label)},
         {"limit", "500"}};
     if (!next.empty()) query.emplace_back("continue", next);
-    ZOO_TRY(auto page, api.get(kube::with_query(collection(space), query)));
-    ZOO_TRY(auto items, items_of(page, collection(space)));
+    ZOO_TRY(auto page, api.get(kube::with_query(rolebindings_path(space), query)));
+    ZOO_TRY(auto items, items_of(page, rolebindings_path(space)));
     for (auto& item : items) {
       auto where = text_at(item, "/metadata/namespace");
       out[where.empty() ? std::string(space) : std::move(where)].push_back(std::move(item));
@@ -202,7 +193,7 @@ bool bindings_are_right(const std::vector<json>& bindings, std::string_view spac
          std::all_of(wanted.begin(), wanted.end(), [&](const json& each) {
            const auto* there = named(bindings, text_at(each, "/metadata/name"));
            return there != nullptr && binds(*there, text_at(each, "/roleRef/name")) &&
-                  is_right(*there, each, *members.account);
+                  is_right_binding(*there, each, *members.account);
          });
 }
 
@@ -223,7 +214,7 @@ Result<void> put_bindings_right(upstream::ControlApi& api, std::string_view spac
       ZOO_TRY_VOID(take_away(api, space, *main));
       ZOO_TRY_VOID(put_one(api, space, wanted(k_binding), nullptr, *members.account));
       // It was made or changed above: what was read of it says nothing any more.
-      ZOO_TRY_VOID(api.remove(path_of(space, k_next_binding)));
+      ZOO_TRY_VOID(api.remove(rolebinding_path(space, k_next_binding)));
       next = nullptr;
     } else {
       ZOO_TRY_VOID(put_one(api, space, wanted(k_binding), main, *members.account));

@@ -3,6 +3,7 @@
 
 #include "daemon/accounts/json_reads.hpp"
 #include "daemon/accounts/objects.hpp"
+#include "daemon/accounts/paths.hpp"
 #include "daemon/accounts/user_requests.hpp"
 #include "daemon/templates/deployer.hpp"
 
@@ -22,10 +23,6 @@ Error error_of_instance(const Error& error) {
   return error.code() == Code::forbidden ? error : as_tenancy(error, "TemplateInstance");
 }
 
-std::string collection(const std::string& space) {
-  return kube::path({"apis", k_config_group, k_version, "namespaces", space, "templateinstances"});
-}
-
 /// As it goes upstream.
 json stored_form(json instance) {
   auto out = in_config(std::move(instance));
@@ -41,7 +38,8 @@ std::unique_ptr<upstream::ActingApi> InstanceWrites::connect(const resources::Wh
   return api;
 }
 
-/// Answers when the views have heard of the write, so that who reads next finds it.
+/// Waits until the views have heard of the write before it answers: the client's next read shows
+/// what it has written.
 Result<Written> InstanceWrites::written(const resources::Key& key, const json& stored,
                                         const resources::WriteOptions& options, bool gone) const {
   const auto instance = read_space_instance(text_of(stored));
@@ -59,7 +57,7 @@ Result<Written> InstanceWrites::written(const resources::Key& key, const json& s
 Result<Written> InstanceWrites::create(const resources::Who& who, json instance,
                                        const resources::WriteOptions& options) {
   const auto key = resources::key_of(instance);
-  const auto made = connect(who)->create(collection(key.space) + query_of(options),
+  const auto made = connect(who)->create(instances_path(key.space) + query_of(options),
                                          stored_form(std::move(instance)));
   if (!made) return fail(error_of_instance(made.error()));
   return written(key, *made, options);

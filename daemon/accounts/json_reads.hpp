@@ -14,6 +14,7 @@ namespace zoo::accounts {
 
 using kube::text_at;
 using kube::text_of;
+using kube::value_at;
 
 /// Where an object has the label kiosk.sh/account: for text_at().
 inline constexpr const char* k_account_label_at = "/metadata/labels/kiosk.sh~1account";

@@ -19,7 +19,7 @@ resources::KindPtr space_kind(std::shared_ptr<resources::Backing> backing, Space
 /// Account of tenancy.kiosk.sh, cluster-scoped: an Account of config.kiosk.sh, shown to its
 /// members.
 resources::KindPtr account_kind(std::shared_ptr<resources::Backing> backing);
-/// AccountQuota of tenancy.kiosk.sh, cluster-scoped and read-only: who writes quotas does so in
+/// AccountQuota of tenancy.kiosk.sh, cluster-scoped and read-only: quotas are written in the group
 /// config.kiosk.sh.
 resources::KindPtr quota_kind(std::shared_ptr<resources::Backing> backing);
 /// TemplateInstance of tenancy.kiosk.sh: one of config.kiosk.sh, in its namespace.

@@ -2,6 +2,7 @@
 #include "daemon/accounts/quota_answers.hpp"
 
 #include "daemon/accounts/json_reads.hpp"
+#include "daemon/accounts/quota_json.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -203,7 +204,7 @@ json quota_explanation(const quota::Judge& judge, std::string_view owner, const 
                       {"holders", std::move(holders)}});
     }
   }
-  out["needs"] = json::parse(quota::resources_json(needs));
+  out["needs"] = as_json(needs);
   out["fits"] = full.empty() && unset.empty();
   out["full"] = std::move(full);
   out["unset"] = unset;

@@ -22,7 +22,7 @@ namespace {
 using nlohmann::json;
 using std::chrono::milliseconds;
 
-constexpr milliseconds k_together{50}, k_again{2'000}, k_usual{600'000};
+constexpr milliseconds k_together{50}, k_again{2'000}, k_rebuild{600'000};
 
 std::string hook_path() {
   return kube::path({"apis", "admissionregistration.k8s.io", "v1",
@@ -155,7 +155,7 @@ std::string QuotaHook::trouble() const {
 }
 
 void QuotaHook::run() {
-  auto pause = k_usual;
+  auto pause = k_rebuild;
   for (;;) {
     QuotaHookScope scope;
     bool wanted = false;
@@ -187,7 +187,7 @@ void QuotaHook::run() {
       log::warning("accounts", "the webhook of quotas is not as it should be: {}", trouble);
     trouble_ = trouble;
     if (done) stands_ = wanted;
-    pause = done ? k_usual : k_again;
+    pause = done ? k_rebuild : k_again;
     changed_.notify_all();
   }
 }

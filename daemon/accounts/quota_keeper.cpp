@@ -5,6 +5,8 @@
 #include "common/crypto/digest.hpp"
 #include "common/kube/client.hpp"
 #include "daemon/accounts/json_reads.hpp"
+#include "daemon/accounts/paths.hpp"
+#include "daemon/accounts/quota_json.hpp"
 #include "daemon/quota/moves.hpp"
 #include "daemon/upstream/control_api.hpp"
 
@@ -31,15 +33,6 @@ const json::json_pointer k_epoch_at("/metadata/annotations/zoo.kubezoo.io~1epoch
 constexpr std::size_t k_most_doubts = 32;
 /// Between two looks while kube-controller-manager has not counted what is there.
 constexpr milliseconds k_until_counted{250};
-
-std::string collection(std::string_view space) {
-  return kube::path({"api", "v1", "namespaces", space, "resourcequotas"});
-}
-std::string path_of(std::string_view space, std::string_view name) {
-  return collection(space) + kube::path({name});
-}
-
-json as_json(const ResourceList& list) { return json::parse(quota::resources_json(list)); }
 
 std::string new_epoch() {
   const auto bytes = crypto::random_bytes(8);
@@ -200,15 +193,15 @@ Result<void> QuotaKeeper::make(upstream::ControlApi& api, const State& state,
                  {"metadata", slice_metadata(state, owner, space, limit.slice_name, in_tenant)},
                  {"spec", json::parse(quota::slice_spec(limit, none))}};
   wanted[k_epoch_at] = epoch_; // else the first look would write it once more
-  auto made = api.create(collection(space), wanted);
+  auto made = api.create(resource_quotas_path(space), wanted);
   if (!made && made.error().code() == Code::already_exists) {
     // Ours, not heard of yet; or one that somebody has put in its place.
-    ZOO_TRY(made, api.get(path_of(space, limit.slice_name)));
+    ZOO_TRY(made, api.get(resource_quota_path(space, limit.slice_name)));
     if (!table_.put_slice(text_of(*made)).empty() || table_.slice(space, limit.slice_name))
       return {};
-    ZOO_TRY_VOID(
-        api.remove_read(path_of(space, limit.slice_name), text_at(*made, "/metadata/uid")));
-    ZOO_TRY(made, api.create(collection(space), wanted));
+    ZOO_TRY_VOID(api.remove_read(resource_quota_path(space, limit.slice_name),
+                                 text_at(*made, "/metadata/uid")));
+    ZOO_TRY(made, api.create(resource_quotas_path(space), wanted));
   }
   if (!made && made.error().code() == Code::not_found) return {}; // the space has gone
   if (!made) return fail(std::move(made).error().context("while making the quota of {}", space));
@@ -216,7 +209,7 @@ Result<void> QuotaKeeper::make(upstream::ControlApi& api, const State& state,
   // A ResourceQuota without a status holds nobody back (its admission plugin goes by status.hard).
   auto counted_none = *made;
   counted_none["status"] = {{"hard", as_json(none)}};
-  auto put = api.update(path_of(space, limit.slice_name) + "/status", counted_none);
+  auto put = api.update(resource_quota_path(space, limit.slice_name) + "/status", counted_none);
   if (put) table_.put_slice(text_of(*put));
   // Upstream's controller was faster, and has written the same.
   if (!put && put.error().code() != Code::conflict) return fail(std::move(put).error());
@@ -232,7 +225,7 @@ Result<void> QuotaKeeper::remove_strays(upstream::ControlApi& api, const State& 
         std::any_of(owner.limits.begin(), owner.limits.end(),
                     [&](const quota::Limit& limit) { return limit.slice_name == known.name; });
     if (!there || (wanted && owner.spaces.contains(known.space))) continue;
-    ZOO_TRY_VOID(api.remove(path_of(known.space, known.name)));
+    ZOO_TRY_VOID(api.remove(resource_quota_path(known.space, known.name)));
     table_.remove_slice(known.space, known.name);
   }
   return {};
@@ -310,7 +303,7 @@ Result<json> QuotaKeeper::put(upstream::ControlApi& api, const KnownSlice& known
   }
   // The next look must not go by what is known to be old.
   if (written.error().code() == Code::conflict)
-    if (const auto live = api.get(path_of(known.space, known.name))) note(*live);
+    if (const auto live = api.get(resource_quota_path(known.space, known.name))) note(*live);
   return written;
 }
 
@@ -323,7 +316,7 @@ Result<KnownSlice> QuotaKeeper::make_ours(upstream::ControlApi& api, const Known
   object["apiVersion"] = "v1";
   object["kind"] = "ResourceQuota";
   object[k_epoch_at] = epoch_;
-  ZOO_TRY_VOID(put(api, known, path_of(known.space, known.name), object));
+  ZOO_TRY_VOID(put(api, known, resource_quota_path(known.space, known.name), object));
   const auto now = table_.slice(known.space, known.name);
   if (!now) return fail(Code::conflict, "the slice in {} is gone", known.space);
   return *now;
@@ -344,7 +337,7 @@ Result<void> QuotaKeeper::repair(upstream::ControlApi& api, const KnownSlice& kn
   log::debug("accounts", "the slice in {} says {} instead of {}", known.space,
              quota::amounts_text(*used), quota::amounts_text(known.slice.used));
   ++repairs_;
-  ZOO_TRY_VOID(put(api, known, path_of(known.space, known.name) + "/status", object));
+  ZOO_TRY_VOID(put(api, known, resource_quota_path(known.space, known.name) + "/status", object));
   return {};
 }
 
@@ -366,7 +359,7 @@ Result<void> QuotaKeeper::lower(upstream::ControlApi& api, const quota::Limit& l
 /// into it at any moment. Each is a compare-and-swap: Code::conflict, and the look begins anew.
 Result<void> QuotaKeeper::write(upstream::ControlApi& api, const quota::Limit& limit,
                                 const KnownSlice& known, const ResourceList& hard) {
-  const auto path = path_of(known.space, known.name);
+  const auto path = resource_quota_path(known.space, known.name);
   auto object = json::parse(known.object, nullptr, false);
   if (!object.is_object()) return fail(Code::internal, "{} is no object", path);
   object["apiVersion"] = "v1";

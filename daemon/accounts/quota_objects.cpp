@@ -18,7 +18,7 @@ using std::chrono::system_clock;
 using translate::EventType;
 
 /// Kinds that upstream does not serve, or not yet, are asked for again.
-constexpr std::chrono::seconds k_again{30};
+constexpr std::chrono::seconds k_list_again{30};
 
 /// Is more charged for one of them than its being there?
 bool charged_by_content(std::string_view group, std::string_view resource) {
@@ -99,7 +99,7 @@ void QuotaObjects::open(const std::string& name) {
         log::warning("accounts", "a quota counts {}, which the upstream does not serve{}", name,
                      catalog ? std::string() : ": " + catalog.error().text());
         kinds_.erase(name);
-        timer_.start(k_again, [this] {
+        timer_.start(k_list_again, [this] {
           for (const auto& missing : this->missing())
             open(missing);
         });

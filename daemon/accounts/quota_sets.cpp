@@ -5,6 +5,7 @@
 #include "common/kube/client.hpp"
 #include "common/templates/template.hpp"
 #include "daemon/accounts/json_reads.hpp"
+#include "daemon/accounts/paths.hpp"
 #include "daemon/net/loop.hpp"
 #include "daemon/upstream/control_api.hpp"
 #include "daemon/upstream/upstream.hpp"
@@ -24,21 +25,11 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds k_settle{100}, k_resync{600'000};
 
-std::string path_of(std::string_view resource, std::string_view name = {}) {
-  auto out = kube::path({"apis", k_config_group, k_version, resource});
-  return name.empty() ? out : out + kube::path({name});
-}
-
-json member(const json& object, const char* pointer) {
-  const json::json_pointer at(pointer);
-  return object.contains(at) ? object.at(at) : json();
-}
-
 /// Is it as it should be: are these members of it the same?
 bool same(const json& is, const json& wanted) {
-  if (member(is, "/spec") != member(wanted, "/spec")) return false;
+  if (value_at(is, "/spec") != value_at(wanted, "/spec")) return false;
   for (const auto* map : {"/metadata/labels", "/metadata/annotations"}) {
-    const auto want = member(wanted, map), has = member(is, map);
+    const auto want = value_at(wanted, map), has = value_at(is, map);
     if (!want.is_object()) continue;
     for (const auto& [key, value] : want.items())
       if (!has.is_object() || has.value(key, json()) != value) return false;
@@ -51,22 +42,21 @@ bool same(const json& is, const json& wanted) {
 json quota_of_set(const json& set, std::string_view account) {
   const auto name = text_at(set, "/metadata/name");
   json metadata = {{"name", fmt::format("{}-{}", name, account)},
-                   {"ownerReferences",
-                    json::array({{{"apiVersion", fmt::format("{}/{}", k_config_group, k_version)},
-                                  {"kind", "AccountQuotaSet"},
-                                  {"name", name},
-                                  {"uid", text_at(set, "/metadata/uid")},
-                                  {"controller", true},
-                                  {"blockOwnerDeletion", false}}})}};
+                   {"ownerReferences", json::array({{{"apiVersion", config_api_version()},
+                                                     {"kind", "AccountQuotaSet"},
+                                                     {"name", name},
+                                                     {"uid", text_at(set, "/metadata/uid")},
+                                                     {"controller", true},
+                                                     {"blockOwnerDeletion", false}}})}};
   for (const auto* map : {"labels", "annotations"})
-    if (auto given = member(set, fmt::format("/spec/template/metadata/{}", map).c_str());
+    if (auto given = value_at(set, json::json_pointer("/spec/template/metadata") / map);
         given.is_object())
       metadata[map] = std::move(given);
   metadata["labels"][std::string(k_quota_set_label)] = name;
   json spec = {{"account", account}};
-  if (auto quota = member(set, "/spec/template/spec/quota"); quota.is_object())
+  if (auto quota = value_at(set, "/spec/template/spec/quota"); quota.is_object())
     spec["quota"] = std::move(quota);
-  return {{"apiVersion", fmt::format("{}/{}", k_config_group, k_version)},
+  return {{"apiVersion", config_api_version()},
           {"kind", "AccountQuota"},
           {"metadata", std::move(metadata)},
           {"spec", std::move(spec)}};
@@ -99,7 +89,7 @@ QuotaSets::QuotaSets(const WriteParts& parts, upstream::Connections& connections
     names_.erase(key.name);
   };
   follower_ = std::make_unique<upstream::ChangeFollower>(
-      upstream, loop, upstream.caller(loop), path_of("accountquotasets"), "", std::move(hears));
+      upstream, loop, upstream.caller(loop), config_path("accountquotasets"), "", std::move(hears));
 }
 
 reconcile::Reconciler QuotaSets::reconciler() {
@@ -127,7 +117,7 @@ void QuotaSets::touched() {
 }
 
 Result<reconcile::Next> QuotaSets::look(upstream::ControlApi& api, const std::string& name) {
-  auto set = api.get(path_of("accountquotasets", name));
+  auto set = api.get(config_path("accountquotasets", name));
   if (!set && set.error().code() == Code::not_found) return reconcile::Next{};
   if (!set) return fail(std::move(set).error());
   if (!text_at(*set, "/metadata/deletionTimestamp").empty()) return reconcile::Next{};
@@ -135,7 +125,7 @@ Result<reconcile::Next> QuotaSets::look(upstream::ControlApi& api, const std::st
   std::map<std::string, json> wanted;
   state->accounts.visit("", [&](const AccountPtr& account) {
     const auto object = json::parse(account->object, nullptr, false);
-    if (!account->deleting && templates::selects(member(*set, "/spec/accountLabelSelector"),
+    if (!account->deleting && templates::selects(value_at(*set, "/spec/accountLabelSelector"),
                                                  kube::texts_at(object, "/metadata/labels"))) {
       auto quota = quota_of_set(*set, account->name);
       wanted.emplace(text_at(quota, "/metadata/name"), std::move(quota));
@@ -143,13 +133,13 @@ Result<reconcile::Next> QuotaSets::look(upstream::ControlApi& api, const std::st
     return true;
   });
   ZOO_TRY(const auto list,
-          api.get(path_of("accountquotas") + "?labelSelector=" +
+          api.get(config_path("accountquotas") + "?labelSelector=" +
                   kube::percent_encode(fmt::format("{}={}", k_quota_set_label, name))));
   for (const auto& item : list.value("items", json::array())) {
     const auto found = wanted.find(text_at(item, "/metadata/name"));
     if (found == wanted.end() ||
         text_at(found->second, "/spec/account") != text_at(item, "/spec/account")) {
-      ZOO_TRY_VOID(api.remove_read(path_of("accountquotas", text_at(item, "/metadata/name")),
+      ZOO_TRY_VOID(api.remove_read(config_path("accountquotas", text_at(item, "/metadata/name")),
                                    text_at(item, "/metadata/uid")));
       continue;
     }
@@ -161,25 +151,26 @@ Result<reconcile::Next> QuotaSets::look(upstream::ControlApi& api, const std::st
       for (const auto* map : {"labels", "annotations"})
         if (found->second["metadata"].contains(map))
           changed["metadata"][map].update(found->second["metadata"][map]);
-      ZOO_TRY_VOID(api.update(path_of("accountquotas", text_at(item, "/metadata/name")), changed));
+      ZOO_TRY_VOID(
+          api.update(config_path("accountquotas", text_at(item, "/metadata/name")), changed));
     }
     wanted.erase(found);
   }
   std::string others;
   for (const auto& [quota, object] : wanted) {
-    const auto made = api.create(path_of("accountquotas"), object);
+    const auto made = api.create(config_path("accountquotas"), object);
     if (!made && made.error().code() == Code::already_exists) {
       others += (others.empty() ? "" : ", ") + quota;
     } else if (!made) {
       return fail(Error(made.error()).context("while making AccountQuota {}", quota));
     }
   }
-  json status = {{"observedGeneration", member(*set, "/metadata/generation")}};
+  json status = {{"observedGeneration", value_at(*set, "/metadata/generation")}};
   if (!others.empty())
     status["message"] = "left alone, since no set made them: AccountQuota " + others;
-  if (member(*set, "/status") != status) {
+  if (value_at(*set, "/status") != status) {
     (*set)["status"] = status;
-    const auto told = api.update(path_of("accountquotasets", name) + "/status", *set);
+    const auto told = api.update(config_path("accountquotasets", name) + "/status", *set);
     if (!told && told.error().code() != Code::conflict && told.error().code() != Code::not_found)
       return fail(told.error());
   }

@@ -3,6 +3,8 @@
 #include "common/api/tenant.hpp"
 #include "common/kube/client.hpp"
 #include "daemon/accounts/json_reads.hpp"
+#include "daemon/accounts/paths.hpp"
+#include "daemon/accounts/quota_json.hpp"
 #include "daemon/accounts/quota_keeper.hpp"
 #include "daemon/quota/cost.hpp"
 #include "daemon/quota/moves.hpp"
@@ -19,12 +21,6 @@ namespace {
 using nlohmann::json;
 using quota::of_names;
 using quota::ResourceList;
-
-std::string quota_path(std::string_view name) {
-  return kube::path({"apis", k_config_group, k_version, "accountquotas", name});
-}
-
-json as_json(const ResourceList& list) { return json::parse(quota::resources_json(list)); }
 
 /// "pods 3/10, limits.cpu 500m/4"
 std::string use_text(const ResourceList& used, const ResourceList& hard) {
@@ -97,7 +93,7 @@ Result<QuotaKeeper::Next> QuotaKeeper::look_at_status(upstream::ControlApi& api,
                                  fmt::format("more is used than the limit allows, by {}: nothing "
                                              "grows until it is gone",
                                              quota::amounts_text(over))));
-    ZOO_TRY(auto live, api.get(quota_path(quota.name)));
+    ZOO_TRY(auto live, api.get(config_path("accountquotas", quota.name)));
     const auto before = live.value("status", json::object());
     json status = {{"total", {{"hard", as_json(limit.hard)}, {"used", as_json(used)}}},
                    {"namespaces", spaces},
@@ -106,7 +102,7 @@ Result<QuotaKeeper::Next> QuotaKeeper::look_at_status(upstream::ControlApi& api,
                                       api::rfc3339(parts_.now()));
     if (before == status) continue;
     live["status"] = status;
-    const auto done = api.update(quota_path(quota.name) + "/status", live);
+    const auto done = api.update(config_path("accountquotas", quota.name) + "/status", live);
     if (!done && done.error().code() != Code::not_found) return fail(done.error());
   }
   return Next{};

@@ -25,7 +25,7 @@ namespace aggregated = api::aggregated;
 
 constexpr int k_service_port = 443;
 constexpr std::string_view k_port_name = "https";
-constexpr std::chrono::seconds k_look{60}; ///< however quiet it is
+constexpr std::chrono::seconds k_look_at_least{60}; ///< however quiet it is
 constexpr std::chrono::milliseconds k_first_pause{250};
 constexpr std::chrono::milliseconds k_longest_pause{10'000};
 
@@ -45,7 +45,7 @@ Result<std::optional<json>> find(upstream::ControlApi& api, std::string_view pat
 }
 
 /// Makes it what it should be, if it is not. True: something was written.
-Result<bool> put(upstream::ControlApi& api, std::string_view path, const json& wanted) {
+Result<bool> make_right(upstream::ControlApi& api, std::string_view path, const json& wanted) {
   ZOO_TRY(const auto actual, find(api, path));
   std::string where;
   if (actual && upstream::covers(*actual, wanted, where)) return false;
@@ -217,7 +217,7 @@ void Registration::run() {
   auto pause = k_first_pause;
   std::unique_lock lock(mutex_);
   for (;;) {
-    const auto until = trouble_.empty() ? std::chrono::milliseconds(k_look) : pause;
+    const auto until = trouble_.empty() ? std::chrono::milliseconds(k_look_at_least) : pause;
     // Where something is wrong upstream speaks of its own attempts, too: the pause holds.
     wake_.wait_for(lock, until,
                    [this] { return ending_ || withdraw_ || (touched_ && trouble_.empty()); });
@@ -277,10 +277,10 @@ Result<void> Registration::settle(upstream::ControlApi& api) {
   const auto wanted = door_api_service(parts_.ca_pem);
   std::string where;
   if (!object || !upstream::covers(*object, wanted, where)) ZOO_TRY_VOID(parts_.ready());
-  ZOO_TRY_VOID(put(api, aggregated::k_service_path, door_service()));
+  ZOO_TRY_VOID(make_right(api, aggregated::k_service_path, door_service()));
   ZOO_TRY_VOID(put_slice(api));
   if (object) {
-    ZOO_TRY_VOID(put(api, aggregated::k_api_service_path, wanted));
+    ZOO_TRY_VOID(make_right(api, aggregated::k_api_service_path, wanted));
   } else {
     // Not applied: one that another has made meanwhile is his.
     ZOO_TRY_VOID(api.create(aggregated::k_api_services, wanted));
@@ -295,7 +295,7 @@ Result<void> Registration::put_slice(upstream::ControlApi& api) const {
   const auto own = slice_name(parts_.address);
   ZOO_TRY(const auto service, api.get(aggregated::k_service_path));
   const auto uid = service.value("/metadata/uid"_json_pointer, std::string());
-  ZOO_TRY_VOID(put(api, slice_path(own), door_slice(parts_.address, uid)));
+  ZOO_TRY_VOID(make_right(api, slice_path(own), door_slice(parts_.address, uid)));
   if (parts_.keep) return {};
   ZOO_TRY(const auto names, slice_names(api)); // of an address that zood had before
   for (const auto& name : names) {

@@ -22,7 +22,7 @@ namespace {
 using nlohmann::json;
 
 /// Writers of one Account's status at the same time: creations of its spaces in each zood.
-constexpr int k_attempts = 64;
+constexpr int k_status_attempts = 64;
 constexpr std::size_t k_most_entries = 256; // docs/limits.md
 constexpr std::string_view k_metadata_list =
     "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json";
@@ -81,14 +81,6 @@ Result<AccountPtr> read(const json& object, std::string_view name) {
 
 } // namespace
 
-std::string namespace_path(std::string_view name) {
-  return kube::path({"api", "v1", "namespaces", name});
-}
-
-std::string account_path(std::string_view name) {
-  return kube::path({"apis", k_config_group, k_version, "accounts", name});
-}
-
 Result<AccountPtr> fetch_account(upstream::ControlApi& api, std::string_view name) {
   ZOO_TRY(const auto object, fetch(api, name));
   return read(object, name);
@@ -97,7 +89,7 @@ Result<AccountPtr> fetch_account(upstream::ControlApi& api, std::string_view nam
 Result<void>
 change_status(upstream::ControlApi& api, std::string_view account,
               const std::function<Result<bool>(json& status, const Account&)>& change) {
-  for (int attempt = 1; attempt <= k_attempts; ++attempt) {
+  for (int attempt = 1; attempt <= k_status_attempts; ++attempt) {
     // What counts is read behind this: whatever changes in between makes the write fail.
     ZOO_TRY(auto object, fetch(api, account));
     ZOO_TRY(const auto known, read(object, account));
@@ -156,7 +148,7 @@ Result<std::set<std::string>> namespaces_of(upstream::ControlApi& api, std::stri
 /// From here on an Account that is deleted waits until its spaces are seen to. Mostly the
 /// controller has said so before.
 Result<void> hold(upstream::ControlApi& api, std::string_view name) {
-  for (int attempt = 1; attempt <= k_attempts; ++attempt) {
+  for (int attempt = 1; attempt <= k_status_attempts; ++attempt) {
     ZOO_TRY(const auto account, fetch_account(api, name));
     if (account->deleting) return fail(account_goes(account->name));
     if (has_finalizer(*account)) return {};

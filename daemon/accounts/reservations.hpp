@@ -3,6 +3,7 @@
 
 #include "common/base/result.hpp"
 #include "daemon/accounts/account.hpp"
+#include "daemon/accounts/paths.hpp"
 
 #include <nlohmann/json_fwd.hpp>
 
@@ -24,9 +25,6 @@ class ControlApi;
 /// creations at once, of any number of zoods (docs/decisions/176). Each function blocks; one thread
 /// at a time for each connection.
 namespace zoo::accounts {
-
-std::string namespace_path(std::string_view name);
-std::string account_path(std::string_view name);
 
 /// The Account as it is upstream now. Code::not_found in the words of no_account().
 Result<AccountPtr> fetch_account(upstream::ControlApi& api, std::string_view name);

@@ -43,8 +43,8 @@ Result<void> check_template_keys(const json& space, const json& before, const Ac
                                      std::pair{"annotations", &account.space_annotations}}) {
     for (const auto& [key, value] : *from) {
       const auto at = json::json_pointer("/metadata") / member / key;
-      const auto had = before.contains(at) ? before.at(at) : json();
-      const auto has = space.contains(at) ? space.at(at) : json();
+      const auto had = kube::value_at(before, at);
+      const auto has = kube::value_at(space, at);
       if (had == has || has == value) continue;
       return fail(
           Code::forbidden,

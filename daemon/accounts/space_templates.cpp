@@ -5,6 +5,7 @@
 #include "common/crypto/digest.hpp"
 #include "common/kube/client.hpp"
 #include "daemon/accounts/json_reads.hpp"
+#include "daemon/accounts/paths.hpp"
 #include "daemon/accounts/reservations.hpp"
 #include "daemon/accounts/space_rules.hpp"
 #include "daemon/upstream/control_api.hpp"
@@ -28,13 +29,8 @@ constexpr std::size_t k_most_wished = 32; ///< templates in the annotation of a 
 /// with.
 constexpr std::chrono::milliseconds k_deploys{15'000};
 
-std::string collection(std::string_view space) {
-  return kube::path({"apis", k_config_group, k_version, "namespaces", space, "templateinstances"});
-}
-
 json kind_of_instance() {
-  return {{"apiVersion", fmt::format("{}/{}", k_config_group, k_version)},
-          {"kind", "TemplateInstance"}};
+  return {{"apiVersion", config_api_version()}, {"kind", "TemplateInstance"}};
 }
 
 templates::Surroundings surroundings_of(const json& name_space, const Account* account) {
@@ -65,7 +61,7 @@ bool is_kept(const json& instance) {
   return found != labels.end() && found->second == "true";
 }
 
-bool is_right(const json& live, const json& wanted) {
+bool is_right_instance(const json& live, const json& wanted) {
   if (!is_kept(live) || spec_of(live) != spec_of(wanted)) return false;
   for (const char* where : {"/metadata/labels", "/metadata/annotations"}) {
     const auto have = kube::texts_at(live, where);
@@ -97,9 +93,9 @@ Result<std::map<std::string, json, std::less<>>> kept_in(upstream::ControlApi& a
                                                          const std::string& space) {
   std::map<std::string, json, std::less<>> out;
   ZOO_TRY(const auto list,
-          api.get(kube::with_query(collection(space),
+          api.get(kube::with_query(instances_path(space),
                                    {{"labelSelector", fmt::format("{}=true", k_kept_label)}})));
-  ZOO_TRY(auto items, items_of(list, collection(space)));
+  ZOO_TRY(auto items, items_of(list, instances_path(space)));
   for (auto& item : items) {
     auto name = text_at(item, "/metadata/name");
     out.insert_or_assign(std::move(name), std::move(item));
@@ -285,7 +281,7 @@ Result<void> SpaceTemplates::keep(upstream::ControlApi& api, const std::string& 
     const auto path = templates::instance_path(space, name);
     const auto found = kept.find(name);
     if (found != kept.end()) {
-      if (is_right(found->second, one)) continue;
+      if (is_right_instance(found->second, one)) continue;
       // The template of an instance never changes.
       if (text_at(found->second, "/spec/template") != text_at(one, "/spec/template"))
         ZOO_TRY_VOID(remove(api, found->second, at));

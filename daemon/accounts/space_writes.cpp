@@ -21,7 +21,7 @@ namespace {
 using nlohmann::json;
 using resources::Written;
 
-constexpr int k_attempts = 5; ///< at an update whose writer named no resourceVersion
+constexpr int k_update_attempts = 5; ///< at an update whose writer named no resourceVersion
 
 Error may_not_delete(const State& state, const authz::User& user, std::string_view name,
                      std::string_view default_role) {
@@ -61,8 +61,8 @@ void lay_template(json& object, const Account& account) {
   }
 }
 
-Result<json> put(upstream::ControlApi& api, const std::string& name, const json& object,
-                 const resources::WriteOptions& options) {
+Result<json> update_namespace(upstream::ControlApi& api, const std::string& name,
+                              const json& object, const resources::WriteOptions& options) {
   auto done = api.update(namespace_path(name) + query_of(options), object);
   if (!done) return fail(as_space_error(done.error(), name));
   return done;
@@ -232,7 +232,8 @@ Result<Written> SpaceWrites::update(const resources::Who& who, json space,
   const bool own_version = !text_at(space, "/metadata/resourceVersion").empty();
   for (int attempt = 1;; ++attempt) {
     auto done = update_once(who, space, options);
-    if (done || done.error().code() != Code::conflict || own_version || attempt == k_attempts)
+    if (done || done.error().code() != Code::conflict || own_version ||
+        attempt == k_update_attempts)
       return done;
   }
 }
@@ -262,7 +263,7 @@ Result<Written> SpaceWrites::update_once(const resources::Who& who, const json& 
   if (live->contains("spec")) object["spec"] = live->at("spec");
   keep_hidden(object, *live);
   auto changed = target != known->account ? move(*api, moment, std::move(object), options)
-                                          : put(*api, moment.name, object, options);
+                                          : update_namespace(*api, moment.name, object, options);
   if (!changed) return fail(std::move(changed).error());
   if (!options.dry_run) seen(moment, *changed, false);
   return written(Form::space, *std::move(changed));
@@ -289,7 +290,7 @@ Result<json> SpaceWrites::move(upstream::ControlApi& api, const SpaceMoment& mom
   if (object["metadata"].contains("annotations"))
     object["metadata"]["annotations"].erase(std::string(k_account_label));
   parts_.step("label");
-  auto changed = put(api, moment.name, object, options);
+  auto changed = update_namespace(api, moment.name, object, options);
   if (!changed) {
     if (!may_pass(changed.error().code()) || changed.error().code() == Code::conflict)
       (void)release(api, target, id);

@@ -22,7 +22,7 @@ std::int64_t number(std::string_view text) {
 }
 
 /// "pods 2/5, services 0/3" of {"used": ..., "hard": ...}.
-std::string use_text(translate::JsonNode status) {
+std::string use_of_status(translate::JsonNode status) {
   std::string out;
   const auto text = [](translate::JsonNode node) {
     return node.is(JsonType::string) ? node.string() : std::string("0");
@@ -105,7 +105,7 @@ QuotaPtr read_quota(std::string_view object) {
   out->object = std::string(object);
   const auto spaces = tree->root()["status"]["namespaces"];
   for (auto each = spaces.first(); each; each = each.next()) {
-    auto text = use_text(each["status"]);
+    auto text = use_of_status(each["status"]);
     if (!text.empty()) out->use.insert_or_assign(each["namespace"].string(), std::move(text));
   }
   return out;
@@ -212,7 +212,8 @@ bool shows(const State& state, const authz::User& user, const Quota& quota) {
 bool shows(const State& state, const authz::User& user, const SpaceInstance& instance) {
   if (may_get(state, user, k_config_group, "templateinstances", {}, instance.name_space))
     return true;
-  // What it was given stands in the account whose list has made it, whoever owns the space now.
+  // The parameters of a kept instance stand in the spec of the account that lists it. So only the
+  // members of that account may read them, even when the space belongs to another account by now.
   const auto account = instance.account.empty() ? nullptr : state.accounts.find(instance.account);
   const auto space = account ? state.spaces.find(instance.name_space) : nullptr;
   return space && space->account == account->name && state.is_member(user, *account) &&

@@ -156,8 +156,9 @@ bool shows(const State& state, const authz::User& user, const Space& space);
 bool shows(const State& state, const authz::User& user, const Account& account);
 /// The same of a quota: is he a member of the account, or may he `get` it in the config group?
 bool shows(const State& state, const authz::User& user, const Quota& quota);
-/// The same of a TemplateInstance: may he `get` those of its namespace in the config group; or, of
-/// one that the account's list has made, is he a member who sees the space?
+/// Is the TemplateInstance shown to the user? It is if he may `get` the templateinstances of its
+/// namespace in the config group. One that zood keeps for an account is also shown to members of
+/// that account who see the space, while the account owns it.
 bool shows(const State& state, const authz::User& user, const SpaceInstance& instance);
 
 } // namespace zoo::accounts

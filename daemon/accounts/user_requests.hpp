@@ -41,7 +41,7 @@ inline Result<AppliedForUser> apply_for_user(upstream::ControlApi& api, std::str
                                            "application/apply-patch+yaml", // JSON is YAML, too
                                            kube::text_of(config), "application/json"));
   if (response.status < 200 || response.status > 299) return fail(kube::error_of(response));
-  auto out = nlohmann::json::parse(response.body, nullptr, false);
+  auto out = kube::parse_foreign(response.body);
   if (!out.is_object())
     return fail(Code::unavailable, "the upstream answered what was applied with no object");
   return AppliedForUser{std::move(out), response.status == 201};
@@ -77,7 +77,7 @@ inline Result<nlohmann::json> remove_for_user(upstream::ControlApi& api, std::st
   ZOO_TRY(const auto response, api.request("DELETE", kube::with_query(path, query),
                                            "application/json", body.dump(), "application/json"));
   if (response.status < 200 || response.status > 299) return fail(kube::error_of(response));
-  auto gone = nlohmann::json::parse(response.body, nullptr, false);
+  auto gone = kube::parse_foreign(response.body);
   return gone.is_object() ? gone : nlohmann::json();
 }
 

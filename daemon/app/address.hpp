@@ -25,7 +25,8 @@ bool unspecified(const Address& address);
 /// The same, with loopback where a listener's address names all interfaces.
 Address reachable(Address address);
 
-/// The same, with this machine's name: for who asks from another machine.
+/// The address for clients on other machines: where a listener's address names all interfaces, the
+/// host is this machine's name.
 Address reachable_from_elsewhere(Address address);
 
 bool group_exists(const char* name);

@@ -2,6 +2,7 @@
 #include "daemon/gateway/definitions.hpp"
 
 #include "common/base/json_text.hpp"
+#include "common/base/text.hpp"
 
 #include <algorithm>
 #include <array>
@@ -141,11 +142,6 @@ std::vector<std::string> finalizers_of(JsonNode object) {
   return object["metadata"]["finalizers"].strings();
 }
 
-template <typename List>
-bool has(const List& list, std::string_view word) {
-  return std::find(list.begin(), list.end(), word) != list.end();
-}
-
 std::string definition_name(JsonNode object) {
   return json_quote(object["metadata"]["name"].string());
 }
@@ -155,7 +151,7 @@ std::string conditions(JsonNode before, JsonNode after) {
   std::string out;
   const auto add = [&out](JsonNode status, bool upstreams) {
     for (auto each = status["conditions"].first(); each; each = each.next()) {
-      if (has(k_conditions, each["type"].string()) != upstreams) continue;
+      if (text::contains(k_conditions, each["type"].string()) != upstreams) continue;
       out += out.empty() ? "[" : ",";
       out += each.raw();
     }
@@ -182,13 +178,13 @@ Result<DefinitionWrite> judge_status(JsonNode before, JsonNode after, std::strin
   // Upstream would put the storage version for none, so that no client can mean it.
   if (!kept.empty()) {
     for (const auto& version : stored)
-      if (!has(kept, version)) out.dropped.push_back(version);
+      if (!text::contains(kept, version)) out.dropped.push_back(version);
   }
   translate::JsonEdits edits;
   if (!out.dropped.empty()) {
     for (auto version = before["spec"]["versions"].first(); version; version = version.next()) {
       const auto name = version["name"].string();
-      if (version["storage"].boolean() && has(out.dropped, name)) {
+      if (version["storage"].boolean() && text::contains(out.dropped, name)) {
         return fail(Code::forbidden,
                     "customresourcedefinitions.apiextensions.k8s.io {} is forbidden: objects are "
                     "stored in version {} (rule stored-versions): make another one the storage "
@@ -198,7 +194,7 @@ Result<DefinitionWrite> judge_status(JsonNode before, JsonNode after, std::strin
     }
     std::string left;
     for (const auto& version : stored) {
-      if (has(out.dropped, version)) continue;
+      if (text::contains(out.dropped, version)) continue;
       left += (left.empty() ? "[" : ",") + json_quote(version);
     }
     put(edits, before["status"], "storedVersions", left.empty() ? "[]" : left + "]");
@@ -278,8 +274,8 @@ Result<DefinitionWrite> judge_definition(const translate::Target& target,
   ZOO_TRY(const auto was, JsonTree::parse(before_text));
   ZOO_TRY(const auto is, JsonTree::parse(after_text));
   const auto before = was.root(), after = is.root();
-  if (before["metadata"]["deletionTimestamp"] && has(finalizers_of(before), k_cleanup) &&
-      !has(finalizers_of(after), k_cleanup)) {
+  if (before["metadata"]["deletionTimestamp"] && text::contains(finalizers_of(before), k_cleanup) &&
+      !text::contains(finalizers_of(after), k_cleanup)) {
     return fail(Code::forbidden,
                 "customresourcedefinitions.apiextensions.k8s.io {} is forbidden: upstream takes "
                 "its finalizer {} away when the objects of the kind are gone (rule "

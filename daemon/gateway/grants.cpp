@@ -13,9 +13,9 @@ namespace {
 
 using translate::k_rbac_group;
 
-class Check {
+class GrantCheck {
 public:
-  Check(const Exchange& exchange, translate::JsonNode object)
+  GrantCheck(const Exchange& exchange, translate::JsonNode object)
       : exchange_(exchange), target_(exchange.target()), object_(object),
         user_(user_of(exchange.route().principal())) {}
 
@@ -113,7 +113,7 @@ Result<void> check_grant(const Exchange& exchange, std::string_view object) {
     return fail(Code::internal, "a write of RBAC without the tenant's policy");
   ZOO_TRY(const auto tree, translate::JsonTree::parse(object));
   ZOO_TRY_VOID(translate::members_once(tree.root()));
-  return Check(exchange, tree.root()).run();
+  return GrantCheck(exchange, tree.root()).run();
 }
 
 Result<void> check_stored_grant(const Exchange& exchange, std::string_view object) {

@@ -2,6 +2,7 @@
 #include "daemon/gateway/guards.hpp"
 
 #include "common/base/json_text.hpp"
+#include "common/base/text.hpp"
 #include "daemon/gateway/definitions.hpp"
 #include "daemon/gateway/scope.hpp"
 #include "daemon/translate/discovery_json.hpp"
@@ -20,10 +21,6 @@ using Path = std::span<const std::string_view>;
 using Visit = std::function<Result<void>(JsonNode)>;
 
 constexpr std::string_view k_all = "*";
-
-bool has(const std::vector<std::string>& list, std::string_view word) {
-  return std::find(list.begin(), list.end(), word) != list.end();
-}
 
 /// Every value at a path, through all occurrences of its members; "[]" is each element.
 Result<void> each(JsonNode node, Path path, const Visit& visit) {
@@ -76,10 +73,10 @@ bool is_webhooks(const translate::Target& target) {
          target.is("admissionregistration.k8s.io", "validatingwebhookconfigurations");
 }
 
-class Check {
+class GuardCheck {
 public:
-  Check(const api::Guards& guards, const translate::Mapping& mapping,
-        const translate::Target& target, JsonNode object, bool creates)
+  GuardCheck(const api::Guards& guards, const translate::Mapping& mapping,
+             const translate::Target& target, JsonNode object, bool creates)
       : guards_(guards), mapping_(mapping), target_(target), object_(object), creates_(creates) {}
 
   Result<void> run() const {
@@ -143,12 +140,12 @@ private:
 
   Result<void> volume() const {
     // The source of a volume cannot be changed later, and others send it back.
-    if (!creates_ || has(guards_.volume_drivers, k_all)) return {};
+    if (!creates_ || text::contains(guards_.volume_drivers, k_all)) return {};
     constexpr std::array<std::string_view, 3> k_driver{"spec", "csi", "driver"};
     bool named = false;
     ZOO_TRY_VOID(each(object_, k_driver, [&](JsonNode driver) -> Result<void> {
       named = true;
-      if (has(guards_.volume_drivers, driver.string())) return {};
+      if (text::contains(guards_.volume_drivers, driver.string())) return {};
       return refuse("volume_drivers",
                     fmt::format("a volume handle of driver {} can name anybody's volume: let a "
                                 "PersistentVolumeClaim with a storageClassName provision one",
@@ -263,7 +260,7 @@ private:
   }
 
   Result<void> ingress() const {
-    if (has(guards_.ingress_hosts, k_all)) return {};
+    if (text::contains(guards_.ingress_hosts, k_all)) return {};
     constexpr std::array<std::string_view, 3> k_rules{"spec", "rules", "[]"};
     constexpr std::array<std::string_view, 1> k_host{"host"};
     constexpr std::array<std::string_view, 5> k_tls{"spec", "tls", "[]", "hosts", "[]"};
@@ -368,7 +365,8 @@ bool calls_out(const api::Guards& guards, const translate::Target& target) {
 
 bool guarded(const api::Guards& guards, const translate::Target& target) {
   if (!target.subresource.empty()) return false;
-  if (target.is("networking.k8s.io", "ingresses")) return !has(guards.ingress_hosts, k_all);
+  if (target.is("networking.k8s.io", "ingresses"))
+    return !text::contains(guards.ingress_hosts, k_all);
   if (is_endpoints(target)) return !guards.endpoints;
   return pod_place(target) != nullptr || target.is("", "persistentvolumes") || is_claim(target) ||
          target.is("scheduling.k8s.io", "priorityclasses") ||
@@ -380,7 +378,7 @@ Result<void> check_guards(const api::Guards& guards, const translate::Mapping& m
                           const translate::Target& target, std::string_view object, bool creates) {
   if (!guarded(guards, target)) return {};
   ZOO_TRY(const auto tree, translate::JsonTree::parse(object));
-  return Check(guards, mapping, target, tree.root(), creates).run();
+  return GuardCheck(guards, mapping, target, tree.root(), creates).run();
 }
 
 } // namespace zoo::gateway

@@ -50,10 +50,6 @@ authz::Attributes asks(std::string_view group, std::string_view resource, std::s
   return out;
 }
 
-bool has(const std::vector<std::string>& groups, std::string_view group) {
-  return std::find(groups.begin(), groups.end(), group) != groups.end();
-}
-
 } // namespace
 
 Result<std::optional<Impersonation>> read_impersonation(const http::Headers& headers) {
@@ -115,10 +111,10 @@ Result<std::optional<Impersonation>> read_impersonation(const http::Headers& hea
   for (auto* part : {&groups, &extras, &uids})
     out.required.insert(out.required.end(), part->begin(), part->end());
 
-  const bool unauthenticated = has(as.groups, authz::k_unauthenticated);
+  const bool unauthenticated = text::contains(as.groups, authz::k_unauthenticated);
   if (as.user == authz::k_anonymous) {
     if (!unauthenticated) as.groups.emplace_back(authz::k_unauthenticated);
-  } else if (!unauthenticated && !has(as.groups, authz::k_authenticated)) {
+  } else if (!unauthenticated && !text::contains(as.groups, authz::k_authenticated)) {
     as.groups.emplace_back(authz::k_authenticated);
   }
   return out;

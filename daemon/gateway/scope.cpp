@@ -20,7 +20,7 @@ namespace {
 
 using translate::NameRule;
 
-bool reads(const translate::Target& target) {
+bool is_read(const translate::Target& target) {
   return target.verb == "get" || target.verb == "list" || target.verb == "watch";
 }
 
@@ -163,7 +163,7 @@ Reach cluster_reach(const Exchange& exchange) {
     return reach;
   case NameRule::overlay: {
     reach.ranges = {whole(mapping.prefix())};
-    if (!reads(exchange.target())) return reach;
+    if (!is_read(exchange.target())) return reach;
     const auto overlay = exchange.resource().facts->overlay;
     add_singles(reach.ranges, mapping.shared().classes[static_cast<std::size_t>(*overlay)]);
     return reach;
@@ -172,7 +172,7 @@ Reach cluster_reach(const Exchange& exchange) {
     reach.ranges = {whole(std::string(translate::k_binding_prefix))};
     return reach;
   case NameRule::crd:
-    reach.ranges = definition_ranges(exchange, reads(exchange.target()));
+    reach.ranges = definition_ranges(exchange, is_read(exchange.target()));
     reach.watched = {whole("")};
     return reach;
   case NameRule::volume:
@@ -361,7 +361,7 @@ Actor actor_of(const Exchange& exchange) {
   if (exchange.view().answers.passage == access::Passage::caller) return Actor::client();
   if (exchange.resource().own_group) return Actor::zood(Reason::own_group);
   // RBAC knows no prefixes, so that reads of cluster-scoped objects are fenced by zood's proof.
-  if (reads(target)) return Actor::zood(Reason::cluster_read);
+  if (is_read(target)) return Actor::zood(Reason::cluster_read);
   // Stored inert: upstream's escalation check would ask for rights that nobody has.
   if (rule_of(exchange) == NameRule::cluster_role || is_admission_policy(target))
     return Actor::zood(Reason::inert);

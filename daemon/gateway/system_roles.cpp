@@ -38,7 +38,7 @@ const std::vector<authz::SystemObjects::Document>& documents(const Exchange& exc
 }
 
 /// The same for as long as the tenant lives: made of its UID.
-std::string uid_of(const Exchange& exchange, std::string_view name) {
+std::string uid_of_role(const Exchange& exchange, std::string_view name) {
   return crypto::uuid_v8(exchange.view().uid + "/" + exchange.target().resource + "/" +
                          std::string(name));
 }
@@ -61,7 +61,7 @@ std::string finished(const Exchange& exchange, const authz::SystemObjects::Docum
   const auto root = tree->root();
   const auto metadata = root["metadata"];
   translate::JsonEdits edits;
-  edits.append(metadata, "uid", json_quote(uid_of(exchange, document.name)));
+  edits.append(metadata, "uid", json_quote(uid_of_role(exchange, document.name)));
   edits.append(metadata, "resourceVersion", json_quote(k_own_version));
   if (!exchange.view().created.empty())
     edits.append(metadata, "creationTimestamp", json_quote(exchange.view().created));

@@ -14,7 +14,7 @@ namespace {
 
 using nlohmann::json;
 
-std::string key_of(std::string_view path, std::string_view name_space, std::string_view name) {
+std::string place_of(std::string_view path, std::string_view name_space, std::string_view name) {
   return fmt::format("{} {}/{}", path, name_space, name);
 }
 
@@ -38,7 +38,7 @@ void Drift::applied(const std::string& name_space, const std::string& mark,
     forget_locked(instance, mark);
     for (const auto& each : objects) {
       const auto path = each.kind.collection();
-      const auto key = key_of(path, name_space, each.ref.name);
+      const auto key = place_of(path, name_space, each.ref.name);
       objects_.insert_or_assign(key, Object{each.digest, mark});
       of_instance_[instance].push_back(key);
       if (followers_.contains(path)) continue;
@@ -101,7 +101,7 @@ void Drift::began(const std::string& path) {
 
 void Drift::heard(const std::string& path, const translate::ObjectKey& key, bool deleted,
                   std::string_view text) {
-  const auto name = key_of(path, key.name_space, key.name);
+  const auto name = place_of(path, key.name_space, key.name);
   Object known;
   {
     const std::lock_guard lock(mutex_);

@@ -11,8 +11,8 @@
 namespace zoo::upstream {
 namespace {
 
-constexpr std::chrono::milliseconds k_first_pause{100};
-constexpr std::chrono::milliseconds k_longest_pause{10'000};
+constexpr std::chrono::milliseconds k_first_change_pause{100};
+constexpr std::chrono::milliseconds k_longest_change_pause{10'000};
 constexpr int k_gone = 410;
 constexpr std::string_view k_whole = "application/json";
 
@@ -23,7 +23,7 @@ ChangeFollower::ChangeFollower(Upstream& upstream, net::Loop& loop, Caller& call
                                std::chrono::milliseconds silence)
     : upstream_(upstream), loop_(loop), caller_(caller), path_(std::move(path)),
       selection_(std::move(selection)), hears_(std::move(hears)), silence_(silence), timer_(loop),
-      silence_timer_(loop), pause_(k_first_pause) {}
+      silence_timer_(loop), pause_(k_first_change_pause) {}
 
 ChangeFollower::~ChangeFollower() = default;
 
@@ -115,7 +115,7 @@ void ChangeFollower::on_watch_event(std::string_view text) {
     return set(false, open_);
   }
   heard();
-  pause_ = k_first_pause;
+  pause_ = k_first_change_pause;
   if (!key->resource_version.empty()) version_ = key->resource_version;
   if (event->type != translate::EventType::bookmark)
     return hears_.changed(event->type, *key, event->object);
@@ -134,7 +134,7 @@ void ChangeFollower::on_watch_end(const WatchEnd& end) {
 
 void ChangeFollower::again(void (ChangeFollower::*what)()) {
   timer_.start(pause_, [this, what] { (this->*what)(); });
-  pause_ = std::min(pause_ * 2, k_longest_pause);
+  pause_ = std::min(pause_ * 2, k_longest_change_pause);
 }
 
 } // namespace zoo::upstream

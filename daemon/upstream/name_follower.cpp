@@ -11,8 +11,8 @@
 namespace zoo::upstream {
 namespace {
 
-constexpr std::chrono::milliseconds k_first_pause{100};
-constexpr std::chrono::milliseconds k_longest_pause{10'000};
+constexpr std::chrono::milliseconds k_first_name_pause{100};
+constexpr std::chrono::milliseconds k_longest_name_pause{10'000};
 
 } // namespace
 
@@ -71,7 +71,7 @@ void NameFollower::on_list_error(const Error& error, int http_status, std::strin
 
 void NameFollower::on_watch_event(std::string_view text) {
   heard();
-  pause_ = k_first_pause; // a list alone says little of the watch behind it
+  pause_ = k_first_name_pause; // a list alone says little of the watch behind it
   const auto event = translate::parse_event(text);
   if (!event || event->type == translate::EventType::bookmark ||
       event->type == translate::EventType::error) {
@@ -91,7 +91,7 @@ void NameFollower::again() {
   silence_timer_.cancel();
   if (forgets_) published_.store(nullptr);
   timer_.start(pause_, [this] { begin(); });
-  pause_ = std::min(pause_ * 2, k_longest_pause);
+  pause_ = std::min(pause_ * 2, k_longest_name_pause);
 }
 
 void NameFollower::publish() { published_.store(std::make_shared<const Names>(names_)); }

@@ -13,7 +13,7 @@ namespace zoo::upstream {
 namespace {
 
 constexpr std::size_t k_max_page = 1u << 20; ///< bytes of the page, or of the refusal
-constexpr std::chrono::milliseconds k_longest_pause{10'000};
+constexpr std::chrono::milliseconds k_longest_probe_pause{10'000};
 
 } // namespace
 
@@ -55,7 +55,7 @@ void RangeProbe::ask() {
 
 void RangeProbe::again() {
   timer_.start(pause_, [this] { ask(); });
-  pause_ = std::min(pause_ * 2, k_longest_pause);
+  pause_ = std::min(pause_ * 2, k_longest_probe_pause);
 }
 
 } // namespace zoo::upstream

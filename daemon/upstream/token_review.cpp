@@ -30,7 +30,7 @@ CallOptions review_of(std::string_view token, std::string_view audience) {
   return options;
 }
 
-Result<TokenUser> read(const Result<Answer>& answer, std::string_view audience) {
+Result<TokenUser> read_review(const Result<Answer>& answer, std::string_view audience) {
   if (!answer) {
     return fail(Code::unavailable, "the bearer token cannot be verified: {}",
                 answer.error().message());
@@ -64,6 +64,6 @@ TokenReview::TokenReview(Caller& caller, std::string_view token, std::string_vie
                          Done done)
     : call_(caller, head_of_review(), review_of(token, audience), k_max_answer,
             [done = std::move(done), audience = std::string(audience)](
-                const Result<Answer>& answer) { done(read(answer, audience)); }) {}
+                const Result<Answer>& answer) { done(read_review(answer, audience)); }) {}
 
 } // namespace zoo::upstream

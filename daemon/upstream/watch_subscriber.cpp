@@ -12,7 +12,7 @@ namespace zoo::upstream {
 namespace {
 
 constexpr std::chrono::seconds k_late{10}; ///< that upstream may be with the end of a watch
-constexpr int k_patience = 6;              ///< times room_wait, where its tenant's others go on
+constexpr int k_waits_for_room = 6;        ///< times room_wait, where its tenant's others go on
 
 /// The bucket of all keys in these ranges; "" if there is no one bucket.
 std::string bucket_of_all(const std::vector<KeyRange>& ranges) {
@@ -251,7 +251,7 @@ void Subscriber::stand_in_line() {
   const auto wait = branch_.shared_.limits.room_wait;
   // While others find room its turn comes; but a large one's may not.
   const bool stuck = now - std::max(without_room_, owner_->moved) >= wait;
-  if (stuck || now - without_room_ >= k_patience * wait) return give_up();
+  if (stuck || now - without_room_ >= k_waits_for_room * wait) return give_up();
   if (!std::exchange(in_line_, true)) branch_.wait_for_room(*this);
 }
 

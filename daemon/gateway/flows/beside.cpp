@@ -14,9 +14,9 @@ namespace {
 
 using translate::EventType;
 
-constexpr std::chrono::milliseconds k_look_again{5};
+constexpr std::chrono::milliseconds k_beside_pause{5};
 constexpr std::size_t k_step = 16 * 1024; ///< of events at once
-constexpr int k_looks = 600;
+constexpr int k_beside_looks = 600;
 
 const virtuals::Board& board_of(const Exchange& exchange) {
   return *exchange.gateway().shared().board;
@@ -133,9 +133,9 @@ void when_settled(Exchange& exchange, const VirtualTarget& target, net::Timer& t
            weak = std::weak_ptr(look)](int looks) {
     if (exchange.done()) return;
     if (board_of(exchange).read(target.owner, *target.kind).settled || looks == 0) return then();
-    timer.start(k_look_again, [self = weak.lock(), looks] { (*self)(looks - 1); });
+    timer.start(k_beside_pause, [self = weak.lock(), looks] { (*self)(looks - 1); });
   };
-  (*look)(k_looks);
+  (*look)(k_beside_looks);
 }
 
 bool all_by(const virtuals::Set& set, std::int64_t revision) {

@@ -27,7 +27,7 @@ http::RequestHead head_of(const Exchange& exchange, const Outgoing& request,
 
 namespace {
 
-constexpr std::chrono::milliseconds k_room_pause{50};
+constexpr std::chrono::milliseconds k_forward_pause{50};
 constexpr std::size_t k_room_waits = 200;  ///< of them: upstream waits as long for who reads
 constexpr std::size_t k_longer = 4 * 1024; ///< an object that begins in the piece before
 
@@ -201,7 +201,7 @@ private:
       return;
     }
     call_->pause();
-    room_->start(k_room_pause, [this] {
+    room_->start(k_forward_pause, [this] {
       if (exchange_.done()) return;
       if (!hold(came_)) return wait_for_room();
       call_->resume();

@@ -13,8 +13,8 @@
 namespace zoo::gateway {
 namespace {
 
-constexpr std::chrono::milliseconds k_look_again{5};
-constexpr int k_looks = 20, k_most_looks = 220; // a tenth of a second, ten seconds
+constexpr std::chrono::milliseconds k_name_pause{5};
+constexpr int k_name_looks = 20, k_most_name_looks = 220; // a tenth of a second, ten seconds
 
 /// The names that the spec of an object says.
 using Says = std::vector<std::string> (*)(const translate::JsonNode& spec);
@@ -100,13 +100,13 @@ private:
     list_.reset(); // what follows may be a watch, and this lives as long
     strangers_.reset();
     const auto ready = ready_ == nullptr ? Ready::yes : ready_(exchange_);
-    if (ready == Ready::no && looks >= k_most_looks) {
+    if (ready == Ready::no && looks >= k_most_name_looks) {
       return exchange_.fail(Error(Code::unavailable,
                                   "zood does not know yet whose each volume is: the upstream does "
                                   "not answer, or has many; try again"));
     }
-    if (ready == Ready::no || (ready == Ready::soon && looks < k_looks)) {
-      return timer_.start(looks < k_looks ? k_look_again : 10 * k_look_again, [this, looks] {
+    if (ready == Ready::no || (ready == Ready::soon && looks < k_name_looks)) {
+      return timer_.start(looks < k_name_looks ? k_name_pause : 10 * k_name_pause, [this, looks] {
         exchange_.later([this, looks] { go_on(looks + 1); }); // this flow ends in it
       });
     }

@@ -25,7 +25,7 @@ constexpr std::string_view k_label_of_name = "kubernetes.io/metadata.name";
 constexpr std::string_view k_pod_security = "pod-security.kubernetes.io/enforce";
 
 /// The same for as long as the tenant lives, and no other object's.
-std::string uid_of(const View& view, std::string_view name) {
+std::string uid_of_namespace(const View& view, std::string_view name) {
   return crypto::uuid_v8(view.uid + "/namespaces/" + std::string(name));
 }
 
@@ -58,7 +58,7 @@ public:
 private:
   std::string metadata(std::string_view name) const {
     return R"("metadata":{"name":)" + json_quote(name) + R"(,"uid":)" +
-           json_quote(uid_of(exchange_.view(), name)) + R"(,"resourceVersion":)" +
+           json_quote(uid_of_namespace(exchange_.view(), name)) + R"(,"resourceVersion":)" +
            json_quote(k_version) + R"(,"creationTimestamp":)" +
            json_quote(exchange_.view().created) + R"(,"labels":{)" + json_quote(k_label_of_name) +
            ":" + json_quote(name) + "," + json_quote(k_pod_security) + R"(:"baseline",)" +
